@@ -1,0 +1,3 @@
+//! Event queues, partitions and random streams. Knows no networking.
+
+pub mod random;

@@ -1,0 +1,191 @@
+//! What a run leaves behind. Times are picoseconds; rounding to nanoseconds happens where files are written.
+
+use crate::spec::{FlowId, LinkId, NodeId};
+use afflux_units::{Span, Time};
+
+/// Everything a run produced. Equal for equal plans, whatever the engine or the number of threads, but for `Engine`.
+#[derive(Debug, Clone)]
+pub struct Output {
+    /// By `FlowId`.
+    pub flows: Vec<FlowRecord>,
+    /// Two per link: `2 * link` is a→b, `2 * link + 1` is b→a.
+    pub links: Vec<LinkRecord>,
+    /// Sorted by time, node, port, queue.
+    pub ports: Vec<PortRecord>,
+    /// Sorted by flow, then path.
+    pub paths: Vec<PathRecord>,
+    /// Sorted by time, node, link.
+    pub uplinks: Vec<UplinkRecord>,
+    /// One list per `Record::captures`, in order of time.
+    pub captures: Vec<Vec<CaptureRecord>>,
+    pub counters: Counters,
+    /// The last moment simulated.
+    pub end: Time,
+    /// The run was cancelled: everything here is partial.
+    pub cancelled: bool,
+    pub engine: Engine,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    /// Completed.
+    Finished,
+    /// Still sending when the run ended, or not yet started.
+    Running,
+    /// Given up: by its transport, or because it can never complete.
+    Terminated,
+}
+
+#[derive(Debug, Clone)]
+pub struct FlowRecord {
+    /// `None` if it had not started when the run ended.
+    pub start: Option<Time>,
+    pub finish: Option<Time>,
+    pub status: Status,
+    /// Completion time of the same frames with the network to themselves and an unlimited sender.
+    pub ideal: Span,
+    /// The part of `ideal` that is propagation (link, host and pipeline delays), both ways if `last_ack`.
+    pub propagation: Span,
+    /// Where the time beyond `ideal` went; sums to `finish - start - ideal` when finished and `Record::explain`.
+    pub split: Split,
+    pub packets_sent: u64,
+    pub packets_retransmitted: u64,
+    pub timeouts: u64,
+    /// Data frames that arrived marked.
+    pub ecn_marked: u64,
+    /// Data frames that arrived after one with a higher sequence number.
+    pub packets_reordered: u64,
+    /// Payload bytes that arrived, without duplicates.
+    pub bytes_received: u64,
+}
+
+/// Waits beyond the ideal, by cause, in picoseconds, in the contract's order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Split {
+    pub recovery: u64,
+    pub reordering: u64,
+    pub paused: u64,
+    pub queueing: u64,
+    pub pacing: u64,
+    pub window: u64,
+    pub application: u64,
+}
+
+/// One direction of a link, whole run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LinkRecord {
+    /// Frames and bytes (without gap) whose transmission ended.
+    pub frames: u64,
+    pub bytes: u64,
+    /// Time spent transmitting, gaps included.
+    pub busy: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PortRecord {
+    pub time: Time,
+    pub node: NodeId,
+    pub port: u32,
+    /// -1 for the whole port.
+    pub queue: i32,
+    pub queue_bytes: u64,
+    pub queue_bytes_max: u64,
+    pub tx_bytes: u64,
+    pub rx_bytes: u64,
+    pub drops: u64,
+    pub in_discards: u64,
+    pub ecn_marks: u64,
+    pub pause_frames_tx: u64,
+    pub pause_frames_rx: u64,
+    pub paused: u64,
+    /// Longest wait from end of arrival to start of transmission in the interval.
+    pub latency_max: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PathRecord {
+    pub flow: FlowId,
+    pub subflow: u32,
+    /// Nodes from source to destination.
+    pub nodes: Vec<NodeId>,
+    pub frames: u64,
+    pub bytes: u64,
+}
+
+/// Bytes that a switch sent to a higher tier over one link in one window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UplinkRecord {
+    /// Start of the window.
+    pub time: Time,
+    pub node: NodeId,
+    pub link: LinkId,
+    pub bytes: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CaptureRecord {
+    /// Start of transmission.
+    pub time: Time,
+    pub flow: FlowId,
+    pub src: u32,
+    pub dst: u32,
+    pub kind: CaptureKind,
+    /// First payload byte for data, cumulative acknowledgement in bytes for acknowledgements.
+    pub sequence: u64,
+    pub payload: u16,
+    /// Bytes on the wire without gap.
+    pub size: u16,
+    /// ECN field of the IP header: 0 not capable, 1 or 2 capable, 3 marked.
+    pub ecn: u8,
+    /// Echo and window-reduced flags of TCP.
+    pub ece: bool,
+    pub cwr: bool,
+    pub priority: u8,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CaptureKind {
+    TcpData,
+    TcpAck,
+    Datagram,
+}
+
+/// Whole-run totals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counters {
+    /// Frames of any kind delivered by a link.
+    pub packet_hops: u64,
+    pub sent_packets: u64,
+    pub sent_bytes: u64,
+    pub delivered_packets: u64,
+    pub delivered_bytes: u64,
+    /// Counted one by one where frames are held at the end, not derived.
+    pub in_flight_packets: u64,
+    pub in_flight_bytes: u64,
+    pub dropped_packets: u64,
+    pub dropped_bytes: u64,
+    /// Of those: the buffer had no room.
+    pub drops_buffer: u64,
+    /// RED dropped a frame that is not ECN-capable.
+    pub drops_red: u64,
+    /// Lost on the wire.
+    pub drops_loss: u64,
+    /// The link was down, or no path was left.
+    pub drops_down: u64,
+    pub in_discards: u64,
+    pub ecn_marks: u64,
+    pub pause_frames: u64,
+    pub retransmits: u64,
+    pub timeouts: u64,
+}
+
+/// How the run went: not part of the result.
+#[derive(Debug, Clone, Default)]
+pub struct Engine {
+    pub events: u64,
+    /// Processor time of each worker thread, seconds.
+    pub thread_cpu_s: Vec<f64>,
+    pub wall_s: f64,
+    /// The engine's own lookahead, picoseconds.
+    pub window_ps: u64,
+}

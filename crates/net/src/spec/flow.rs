@@ -1,0 +1,43 @@
+//! What is to be sent.
+
+use afflux_units::{Span, Time};
+
+/// Index into `Plan::flows`.
+pub type FlowId = u32;
+/// A set of flows with the same destination whose common end starts others (closed loop).
+pub type GroupId = u32;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Start {
+    At(Time),
+    /// `delay` after the last byte of the last flow of `group` has arrived at its destination: the time a request
+    /// takes from there to this flow's source. Never shorter than the shortest link delay.
+    After { group: GroupId, delay: Span },
+}
+
+#[derive(Debug, Clone)]
+pub struct Flow {
+    /// The identifier in results: the flow list's, or a running number.
+    pub id: i64,
+    pub src: u32,
+    pub dst: u32,
+    /// Payload bytes; for a datagram source the total it sends. Never zero.
+    pub bytes: u64,
+    pub start: Start,
+    /// Relative to the flow's start.
+    pub deadline: Option<Span>,
+    /// Index into the scenario's class names.
+    pub class: u16,
+    /// Index into the scenario's job names; `u32::MAX` for none.
+    pub job: u32,
+    /// Index into `Plan::transports`.
+    pub transport: u16,
+    /// The group this flow belongs to, if its end starts others.
+    pub group: Option<GroupId>,
+    /// 0 lowest … 7 highest; for switches and NICs with strict priority.
+    pub priority: u8,
+}
+
+impl Flow {
+    pub const NO_JOB: u32 = u32::MAX;
+}

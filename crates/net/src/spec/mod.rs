@@ -1,0 +1,34 @@
+//! What a simulation is built from. Everything here has been validated by whoever made it (the `scenario` crate):
+//! after this point only assertions.
+
+mod fabric;
+mod flow;
+mod host;
+mod run;
+mod switch;
+
+pub use fabric::{Down, Link, LinkId, Node, NodeId, NodeKind, Topology};
+pub use flow::{Flow, FlowId, GroupId, Start};
+pub use host::{CongestionControl, Datagram, DelayedAck, DctcpConfig, EcnMode, HostConfig, Recovery, TcpConfig, TransportConfig, Wire};
+pub use run::{Capture, EngineKind, FctEnd, PortSeries, Record, RunConfig};
+pub use switch::{
+    Balance, Buffer, Compare, Forwarding, Limit, MarkAt, Marking, QueueLength, RouteHash, Scheduling, SwitchConfig,
+};
+
+/// A complete, validated simulation.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    pub topology: Topology,
+    /// Host settings, shared by all hosts of one kind; `Node::config` indexes it for hosts.
+    pub hosts: Vec<HostConfig>,
+    /// Switch settings; `Node::config` indexes it for switches.
+    pub switches: Vec<SwitchConfig>,
+    /// Transports; `Flow::transport` indexes it.
+    pub transports: Vec<TransportConfig>,
+    /// Sizes of frames on the wire.
+    pub wire: Wire,
+    /// Flows in order of `FlowId`. Those with `Start::At` must be sorted by time.
+    pub flows: Vec<Flow>,
+    pub run: RunConfig,
+    pub record: Record,
+}

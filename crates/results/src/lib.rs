@@ -1,0 +1,1 @@
+//! Result directories: Arrow schemas, Parquet, pcapng, summaries. The only crate that sees Arrow.
