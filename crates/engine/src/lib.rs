@@ -1,3 +1,15 @@
 //! Event queues, partitions and random streams. Knows no networking.
+//!
+//! The fast engine is the *window log*: simulated time is cut into windows no longer than the shortest delay between
+//! two nodes, so that everything a node does in a window can only be felt elsewhere in a later one. What is to happen
+//! is appended to the log of its window; a window's log is sorted per node when its turn comes. Nothing is ever
+//! ordered globally.
 
+mod exchange;
+mod log;
 pub mod random;
+mod windows;
+
+pub use exchange::{Exchange, Turn};
+pub use log::{Timed, WindowLog};
+pub use windows::Windows;

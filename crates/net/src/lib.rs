@@ -1,10 +1,31 @@
 //! Packets, links, switches, hosts and transports: what a [`spec::Plan`] means, and its execution.
 
+mod balance;
+mod buffer;
+mod congestion;
+mod fault;
+mod frame;
+mod idle;
+mod marking;
+mod port;
+mod probe;
 mod progress;
 pub mod record;
+pub mod routing;
+mod run;
+mod scheduling;
+mod shard;
 pub mod spec;
+mod transport;
+mod world;
+
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
 
 pub use progress::Progress;
+pub use run::run;
 
 /// Why a run could not be carried out.
 #[derive(Debug, thiserror::Error)]
@@ -13,13 +34,6 @@ pub enum RunError {
     Unreachable { from: u32, to: u32 },
     #[error("conservation violated: {0}; this is a defect of afflux, please report it with the scenario")]
     Conservation(String),
-}
-
-/// Carries out `plan`. Deterministic: the same plan gives the same [`record::Output`] (but for its `engine` part)
-/// with either engine and any number of threads.
-pub fn run(plan: &spec::Plan, progress: &Progress) -> Result<record::Output, RunError> {
-    let _ = (plan, progress);
-    todo!()
 }
 
 /// One row of `afflux models`: a model with its source and its limits.
@@ -33,4 +47,9 @@ pub struct Model {
     pub source: &'static str,
     pub faithful: &'static str,
     pub simplified: &'static str,
+}
+
+/// Every model of this crate.
+pub fn models() -> Vec<Model> {
+    [transport::MODELS, congestion::MODELS, buffer::MODELS, marking::MODELS, scheduling::MODELS, balance::MODELS, fault::MODELS].concat()
 }

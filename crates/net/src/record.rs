@@ -179,6 +179,49 @@ pub struct Counters {
     pub timeouts: u64,
 }
 
+impl Counters {
+    pub fn add(&mut self, other: &Counters) {
+        let Counters {
+            packet_hops,
+            sent_packets,
+            sent_bytes,
+            delivered_packets,
+            delivered_bytes,
+            in_flight_packets,
+            in_flight_bytes,
+            dropped_packets,
+            dropped_bytes,
+            drops_buffer,
+            drops_red,
+            drops_loss,
+            drops_down,
+            in_discards,
+            ecn_marks,
+            pause_frames,
+            retransmits,
+            timeouts,
+        } = other;
+        self.packet_hops += packet_hops;
+        self.sent_packets += sent_packets;
+        self.sent_bytes += sent_bytes;
+        self.delivered_packets += delivered_packets;
+        self.delivered_bytes += delivered_bytes;
+        self.in_flight_packets += in_flight_packets;
+        self.in_flight_bytes += in_flight_bytes;
+        self.dropped_packets += dropped_packets;
+        self.dropped_bytes += dropped_bytes;
+        self.drops_buffer += drops_buffer;
+        self.drops_red += drops_red;
+        self.drops_loss += drops_loss;
+        self.drops_down += drops_down;
+        self.in_discards += in_discards;
+        self.ecn_marks += ecn_marks;
+        self.pause_frames += pause_frames;
+        self.retransmits += retransmits;
+        self.timeouts += timeouts;
+    }
+}
+
 /// How the run went: not part of the result.
 #[derive(Debug, Clone, Default)]
 pub struct Engine {

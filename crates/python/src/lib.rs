@@ -1,1 +1,28 @@
-//! placeholder
+//! `afflux._core`: what Python sees of the simulator. Converts and maps errors, holds no logic.
+
+mod catalogue;
+mod errors;
+mod progress;
+mod result;
+mod scenario;
+mod table;
+
+#[pyo3::pymodule]
+mod _core {
+    #[pymodule_export]
+    use super::catalogue::{Model, models, schema};
+    #[pymodule_export]
+    use super::errors::{Error, ResultExists, RunError, ScenarioError};
+    #[pymodule_export]
+    use super::progress::Progress;
+    #[pymodule_export]
+    use super::result::Result;
+    #[pymodule_export]
+    use super::scenario::{Scenario, load, parse};
+    #[pymodule_export]
+    use super::table::{Table, read_parquet};
+
+    #[pymodule_export]
+    #[allow(non_upper_case_globals)]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
+}

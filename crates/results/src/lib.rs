@@ -1,1 +1,105 @@
 //! Result directories: Arrow schemas, Parquet, pcapng, summaries. The only crate that sees Arrow.
+//!
+//! ```text
+//! let claim = afflux_results::claim(dir, force)?;         // before the simulation: refuses what cannot work
+//! let output = afflux_net::run(&scenario.plan, &progress)?;
+//! let summary = afflux_results::write(claim, &scenario, &output, started)?;
+//! ```
+//!
+//! A directory has its name only when it is complete; [`is_complete`] tells. Times are picoseconds in [`Output`] and
+//! nanoseconds in everything written here; see [`times`] for how they are rounded.
+
+mod directory;
+mod error;
+mod flow_list;
+mod hash;
+mod pcapng;
+mod process;
+mod statistics;
+pub mod summary;
+pub mod tables;
+#[cfg(test)]
+mod testing;
+pub mod times;
+
+pub use arrow_array::RecordBatch;
+pub use arrow_schema::SchemaRef;
+pub use directory::{Claim, claim, is_complete};
+pub use error::ResultsError;
+pub use flow_list::ParquetFlowLists;
+pub use hash::{Hashes, hashes};
+pub use process::ProcessStart;
+pub use summary::{Summary, summary};
+pub use tables::{Kind, Table, Tables};
+
+use afflux_net::record::Output;
+use afflux_scenario::Scenario;
+
+/// Writes a finished run into `claim`'s directory, which appears under its name only now, complete. The summary is
+/// written last: its processor time covers everything else.
+///
+/// # Errors
+/// [`ResultsError::Cancelled`] if the run was cancelled (nothing is left behind); input and output errors;
+/// [`ResultsError::Inconsistent`] if the output contradicts itself.
+pub fn write(claim: Claim, scenario: &Scenario, output: &Output, started: ProcessStart) -> Result<Summary, ResultsError> {
+    if output.cancelled {
+        return Err(ResultsError::Cancelled);
+    }
+    claim.text("scenario.toml", &scenario.resolved)?;
+    let tables = Tables::new(scenario, output);
+    for kind in tables.recorded() {
+        tables.write_parquet(kind, &claim.path(&format!("{}.parquet", kind.name())))?;
+    }
+    for (name, capture) in pcapng::files(scenario, output) {
+        capture.write(&claim.path(&name))?;
+    }
+    let summary = summary(scenario, output, &started);
+    claim.text("summary.json", &summary.to_json())?;
+    claim.complete()?;
+    Ok(summary)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::run;
+    use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+
+    fn names(dir: &std::path::Path) -> Vec<String> {
+        let mut names: Vec<_> = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_whole_directory() {
+        let root = tempfile::tempdir().unwrap();
+        let dir = root.path().join("small-3");
+        let (mut scenario, mut output) = run();
+        scenario.plan.record.captures = vec![afflux_net::spec::Capture { link: 4, reverse: true }];
+        output.captures = vec![Vec::new()];
+        let summary = write(claim(&dir, false).unwrap(), &scenario, &output, ProcessStart::now()).unwrap();
+        let files = ["flows.parquet", "jobs.parquet", "links.parquet", "ports.parquet", "scenario.toml", "spine0-leaf0.pcapng", "summary.json"];
+        assert_eq!(names(&dir), files);
+        assert_eq!(std::fs::read_to_string(dir.join("scenario.toml")).unwrap(), scenario.resolved);
+        assert_eq!(std::fs::read_to_string(dir.join("summary.json")).unwrap(), summary.to_json());
+        for kind in [Kind::Flows, Kind::Ports, Kind::Links, Kind::Jobs] {
+            let file = std::fs::File::open(dir.join(format!("{}.parquet", kind.name()))).unwrap();
+            let read: Vec<RecordBatch> = ParquetRecordBatchReaderBuilder::try_new(file).unwrap().build().unwrap().collect::<Result<_, _>>().unwrap();
+            assert_eq!(read, Tables::new(&scenario, &output).get(kind).unwrap().batches, "{}", kind.name());
+        }
+    }
+
+    #[test]
+    fn cancelled_and_failed_runs_leave_nothing() {
+        let root = tempfile::tempdir().unwrap();
+        let (scenario, mut output) = run();
+        output.flows[0].split.pacing += 1;
+        let error = write(claim(&root.path().join("x"), false).unwrap(), &scenario, &output, ProcessStart::now()).unwrap_err();
+        assert!(matches!(error, ResultsError::Inconsistent(_)), "{error}");
+        output.cancelled = true;
+        let error = write(claim(&root.path().join("x"), false).unwrap(), &scenario, &output, ProcessStart::now()).unwrap_err();
+        assert!(matches!(error, ResultsError::Cancelled), "{error}");
+        assert!(names(root.path()).is_empty());
+    }
+}

@@ -1,0 +1,144 @@
+//! What worker threads pass each other between windows: mailboxes, the choice of the next window, the end.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
+
+/// What the workers agree on after each window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Turn {
+    /// The earliest window in which anybody has something to do.
+    pub next: Option<u64>,
+    /// Sums over all workers of what each reported.
+    pub live: i64,
+    pub pending: i64,
+}
+
+#[derive(Debug, Default)]
+struct Report {
+    next: AtomicU64,
+    live: AtomicI64,
+    pending: AtomicI64,
+}
+
+/// The meeting point of `workers` threads. Boxes and reports exist twice and are used in turns, so that one barrier
+/// per window is enough: nobody writes what somebody may still be reading.
+#[derive(Debug)]
+pub struct Exchange<M> {
+    workers: usize,
+    boxes: [Vec<Mutex<M>>; 2],
+    reports: [Vec<Report>; 2],
+    arrived: AtomicUsize,
+    generation: AtomicUsize,
+    spins: u32,
+    aborted: AtomicBool,
+}
+
+/// Tells the other workers when its own panics, so that they do not wait for ever.
+pub struct AbortOnPanic<'a>(&'a AtomicBool);
+
+impl Drop for AbortOnPanic<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.store(true, Ordering::Release);
+        }
+    }
+}
+
+impl<M: Default> Exchange<M> {
+    pub fn new(workers: usize) -> Self {
+        let boxes = || (0..workers * workers).map(|_| Mutex::new(M::default())).collect();
+        let reports = || (0..workers).map(|_| Report::default()).collect();
+        // With more workers than processors, spinning would only keep the others from running.
+        let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
+        Exchange {
+            workers,
+            boxes: [boxes(), boxes()],
+            reports: [reports(), reports()],
+            arrived: AtomicUsize::new(0),
+            generation: AtomicUsize::new(0),
+            spins: if workers > cores { 0 } else { 20_000 },
+            aborted: AtomicBool::new(false),
+        }
+    }
+
+    /// Puts `mail` into the box from `from` to `to` (empty by now) and takes the box's old, empty content back.
+    pub fn post(&self, round: usize, from: usize, to: usize, mail: &mut M) {
+        std::mem::swap(&mut *self.boxes[round % 2][to * self.workers + from].lock().expect("no worker panicked"), mail);
+    }
+
+    /// Opens the box from `from` to `to` of this round, after [`Self::meet`].
+    pub fn open(&self, round: usize, from: usize, to: usize, read: impl FnOnce(&mut M)) {
+        read(&mut self.boxes[round % 2][to * self.workers + from].lock().expect("no worker panicked"));
+    }
+
+    /// Reports and waits for everybody's report of this round.
+    pub fn meet(&self, round: usize, worker: usize, next: Option<u64>, live: i64, pending: i64) -> Turn {
+        let reports = &self.reports[round % 2];
+        reports[worker].next.store(next.unwrap_or(u64::MAX), Ordering::Relaxed);
+        reports[worker].live.store(live, Ordering::Relaxed);
+        reports[worker].pending.store(pending, Ordering::Relaxed);
+        self.barrier();
+        let next = reports.iter().map(|r| r.next.load(Ordering::Relaxed)).min().expect("at least one worker");
+        Turn {
+            next: (next != u64::MAX).then_some(next),
+            live: reports.iter().map(|r| r.live.load(Ordering::Relaxed)).sum(),
+            pending: reports.iter().map(|r| r.pending.load(Ordering::Relaxed)).sum(),
+        }
+    }
+
+    pub fn abort_on_panic(&self) -> AbortOnPanic<'_> {
+        AbortOnPanic(&self.aborted)
+    }
+
+    /// Spins, then yields: windows are short.
+    fn barrier(&self) {
+        if self.workers == 1 {
+            return;
+        }
+        let generation = self.generation.load(Ordering::Acquire);
+        if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.workers {
+            self.arrived.store(0, Ordering::Relaxed);
+            self.generation.store(generation.wrapping_add(1), Ordering::Release);
+            return;
+        }
+        let mut spins = 0;
+        while self.generation.load(Ordering::Acquire) == generation {
+            if spins < self.spins {
+                spins += 1;
+                std::hint::spin_loop();
+            } else {
+                assert!(!self.aborted.load(Ordering::Acquire), "another worker failed");
+                std::thread::yield_now();
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mail_arrives_and_everybody_agrees() {
+        let exchange: Exchange<Vec<(usize, usize)>> = Exchange::new(3);
+        std::thread::scope(|scope| {
+            for me in 0..3 {
+                let exchange = &exchange;
+                scope.spawn(move || {
+                    for round in 0..200 {
+                        for to in 0..3 {
+                            let mut mail = vec![(round, me)];
+                            exchange.post(round, me, to, &mut mail);
+                            assert!(mail.is_empty());
+                        }
+                        let turn = exchange.meet(round, me, (me > 0).then_some((round + me) as u64), me as i64, 1);
+                        assert_eq!(turn, Turn { next: Some(round as u64 + 1), live: 3, pending: 3 });
+                        for from in 0..3 {
+                            exchange.open(round, from, me, |mail| assert_eq!(std::mem::take(mail), vec![(round, from)]));
+                        }
+                    }
+                });
+            }
+        });
+    }
+}

@@ -1,0 +1,259 @@
+//! The window log: one append-only log per window.
+
+use crate::Windows;
+use std::collections::BTreeMap;
+
+/// Something that happens at a time.
+pub trait Timed: Copy + Default {
+    /// Keeps the time since the start of the window.
+    fn set_offset(&mut self, offset: u32);
+}
+
+/// Windows covered by the ring; what lies further ahead waits in buckets of as many windows.
+const RING: u64 = 1024;
+/// Entries per chunk. Chunks are handed out last in, first out, so that they stay in cache.
+const CHUNK: u32 = 128;
+const NO_CHUNK: u32 = u32::MAX;
+
+#[derive(Debug, Clone, Copy)]
+struct Slot {
+    /// Where the next entry goes; a multiple of `CHUNK` means that a chunk must be fetched first.
+    position: u32,
+    /// The newest chunk.
+    chunk: u32,
+}
+
+const EMPTY: Slot = Slot { position: 0, chunk: NO_CHUNK };
+
+/// Entries filed by window. Windows are taken in ascending order.
+#[derive(Debug)]
+pub struct WindowLog<T> {
+    windows: Windows,
+    /// No window before this one is asked for again.
+    current: u64,
+    slots: Vec<Slot>,
+    occupied: [u64; (RING / 64) as usize],
+    pool: Vec<T>,
+    /// Per chunk: the one filled before it in the same slot.
+    previous: Vec<u32>,
+    free: Vec<u32>,
+    /// Bucket number (window / RING) to its earliest window and its entries.
+    far: BTreeMap<u64, (u64, Vec<(u64, T)>)>,
+}
+
+impl<T: Timed> WindowLog<T> {
+    pub fn new(windows: Windows) -> Self {
+        WindowLog {
+            windows,
+            current: 0,
+            slots: vec![EMPTY; RING as usize],
+            occupied: [0; (RING / 64) as usize],
+            pool: Vec::new(),
+            previous: Vec::new(),
+            free: Vec::new(),
+            far: BTreeMap::new(),
+        }
+    }
+    pub fn windows(&self) -> Windows {
+        self.windows
+    }
+
+    /// Files `entry` under the window of `time`, which must not lie before the current one.
+    #[inline(always)]
+    pub fn push(&mut self, time: u64, mut entry: T) {
+        let window = self.windows.of(time);
+        entry.set_offset((time - self.windows.start(window)) as u32);
+        debug_assert!(window >= self.current, "an event in the past");
+        if window - self.current < RING {
+            self.file(window, entry);
+        } else {
+            self.file_far(window, entry);
+        }
+    }
+
+    #[inline(always)]
+    fn file(&mut self, window: u64, entry: T) {
+        let index = (window % RING) as usize;
+        if self.slots[index].position.is_multiple_of(CHUNK) {
+            self.grow(index);
+        }
+        let slot = &mut self.slots[index];
+        self.pool[slot.position as usize] = entry;
+        slot.position += 1;
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, index: usize) {
+        let chunk = self.free.pop().unwrap_or_else(|| {
+            let chunk = self.previous.len() as u32;
+            assert!(chunk < u32::MAX / CHUNK, "more than 4 billion events at once");
+            self.previous.push(NO_CHUNK);
+            self.pool.resize(self.pool.len() + CHUNK as usize, T::default());
+            chunk
+        });
+        let slot = &mut self.slots[index];
+        self.previous[chunk as usize] = slot.chunk;
+        // A full chunk ends where its neighbour begins: `position` alone cannot tell which chunk it belongs to, so a
+        // full slot always moves to a fresh one here, before the next store.
+        *slot = Slot { position: chunk * CHUNK, chunk };
+        self.occupied[index / 64] |= 1 << (index % 64);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn file_far(&mut self, window: u64, entry: T) {
+        let (earliest, entries) = self.far.entry(window / RING).or_insert((window, Vec::new()));
+        *earliest = window.min(*earliest);
+        entries.push((window, entry));
+    }
+
+    /// The first window that holds an entry.
+    pub fn next_window(&self) -> Option<u64> {
+        let near = self.next_near();
+        let far = self.far.first_key_value().map(|(_, (earliest, _))| *earliest);
+        match (near, far) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        }
+    }
+
+    fn next_near(&self) -> Option<u64> {
+        let from = self.current % RING;
+        let words = RING / 64;
+        for step in 0..=words {
+            let word = ((from / 64 + step) % words) as usize;
+            let mut bits = self.occupied[word];
+            if step == 0 {
+                bits &= !0 << (from % 64);
+            } else if step == words {
+                bits &= !(!0 << (from % 64));
+            }
+            if bits != 0 {
+                let index = word as u64 * 64 + bits.trailing_zeros() as u64;
+                return Some(self.current + (index + RING - from) % RING);
+            }
+        }
+        None
+    }
+
+    /// Moves on to `window`, which must not lie behind [`Self::next_window`].
+    pub fn advance(&mut self, window: u64) {
+        debug_assert!(window >= self.current);
+        let entered = window / RING != self.current / RING;
+        self.current = window;
+        if entered && let Some((_, entries)) = self.far.remove(&(window / RING)) {
+            for (at, entry) in entries {
+                self.file(at, entry);
+            }
+        }
+    }
+
+    /// The entries of the current window, in pieces, in no particular order.
+    pub fn pieces(&self) -> Pieces<'_, T> {
+        let slot = self.slots[(self.current % RING) as usize];
+        let used = if slot.chunk == NO_CHUNK { 0 } else { slot.position - slot.chunk * CHUNK };
+        Pieces { log: self, chunk: slot.chunk, used }
+    }
+
+    /// Forgets the entries of the current window.
+    pub fn clear(&mut self) {
+        let index = (self.current % RING) as usize;
+        let mut chunk = self.slots[index].chunk;
+        while chunk != NO_CHUNK {
+            self.free.push(chunk);
+            chunk = self.previous[chunk as usize];
+        }
+        self.slots[index] = EMPTY;
+        self.occupied[index / 64] &= !(1 << (index % 64));
+    }
+
+    /// Every entry not yet taken, with its time offset cleared of meaning: for counting what is left at the end.
+    pub fn for_each_left(&self, mut visit: impl FnMut(&T)) {
+        for slot in &self.slots {
+            let used = if slot.chunk == NO_CHUNK { 0 } else { slot.position - slot.chunk * CHUNK };
+            for piece in (Pieces { log: self, chunk: slot.chunk, used }) {
+                piece.iter().for_each(&mut visit);
+            }
+        }
+        for (_, entries) in self.far.values() {
+            entries.iter().for_each(|(_, entry)| visit(entry));
+        }
+    }
+}
+
+/// Iterator over the chunks of one window, newest first.
+pub struct Pieces<'a, T> {
+    log: &'a WindowLog<T>,
+    chunk: u32,
+    used: u32,
+}
+
+impl<'a, T> Iterator for Pieces<'a, T> {
+    type Item = &'a [T];
+    fn next(&mut self) -> Option<&'a [T]> {
+        if self.chunk == NO_CHUNK {
+            return None;
+        }
+        let first = (self.chunk * CHUNK) as usize;
+        let piece = &self.log.pool[first..first + self.used as usize];
+        self.chunk = self.log.previous[self.chunk as usize];
+        self.used = CHUNK;
+        Some(piece)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Stream;
+
+    #[derive(Debug, Clone, Copy, Default)]
+    struct Entry {
+        offset: u32,
+        time: u64,
+    }
+    impl Timed for Entry {
+        fn set_offset(&mut self, offset: u32) {
+            self.offset = offset;
+        }
+    }
+
+    #[test]
+    fn everything_comes_out_in_its_window_and_in_order() {
+        let windows = Windows::new(1000);
+        let mut log = WindowLog::new(windows);
+        let mut stream = Stream::new(3, 0, 0);
+        let (mut pushed, mut popped, mut last) = (0u64, 0u64, 0u64);
+        // Near, around the ring's end, far, and very far ahead.
+        let ahead = [2_000, 200_000, 1_024_000, 1_030_000, 5_000_000, 3_000_000_000];
+        for i in 0..500u64 {
+            let time = stream.below(ahead[i as usize % ahead.len()]);
+            log.push(time, Entry { offset: 0, time });
+            pushed += 1;
+        }
+        while let Some(window) = log.next_window() {
+            log.advance(window);
+            let entries: Vec<Entry> = log.pieces().flatten().copied().collect();
+            log.clear();
+            assert!(!entries.is_empty() && window >= last);
+            last = window;
+            popped += entries.len() as u64;
+            for entry in entries {
+                assert_eq!(windows.of(entry.time), window);
+                assert_eq!(entry.offset as u64, entry.time - windows.start(window));
+                // A few successors, at least one window ahead.
+                if pushed < 200_000 {
+                    for _ in 0..1 + stream.below(2) {
+                        let reach = ahead[stream.below(6) as usize];
+                        let time = entry.time + 1000 + stream.below(reach);
+                        log.push(time, Entry { offset: 0, time });
+                        pushed += 1;
+                    }
+                }
+            }
+        }
+        assert_eq!(pushed, popped);
+        assert!(pushed >= 200_000);
+    }
+}

@@ -1,0 +1,61 @@
+//! Cutting time into windows.
+
+/// Windows of equal length, numbered from 0 at time 0.
+#[derive(Debug, Clone, Copy)]
+pub struct Windows {
+    length: u64,
+    /// Division by `length` as a multiplication, exact for times below 2^60 (13 days).
+    multiplier: u64,
+    shift: u32,
+}
+
+impl Windows {
+    /// Times must stay below this.
+    pub const TIME_LIMIT: u64 = 1 << 60;
+
+    /// `length` from 1 to 2^32 − 1, so that a time within a window fits 32 bits.
+    pub fn new(length: u64) -> Self {
+        assert!(length > 0 && length <= u32::MAX as u64);
+        // With l = ceil(log2 length) and m = ceil(2^(60+l) / length) < 2^62 the error m·length − 2^(60+l) is below
+        // length ≤ 2^l, so floor(t·m / 2^(60+l)) is exact for every t < 2^60 (Granlund and Montgomery).
+        let ceil_log2 = 64 - (length - 1).leading_zeros().min(64);
+        let ceil_log2 = if length == 1 { 0 } else { ceil_log2 };
+        let shift = 60 + ceil_log2;
+        let multiplier = (1u128 << shift).div_ceil(length as u128) as u64;
+        Windows { length, multiplier, shift }
+    }
+    pub fn length(&self) -> u64 {
+        self.length
+    }
+    /// The window that `time` lies in.
+    #[inline(always)]
+    pub fn of(&self, time: u64) -> u64 {
+        debug_assert!(time < Self::TIME_LIMIT);
+        ((time as u128 * self.multiplier as u128) >> self.shift) as u64
+    }
+    #[inline(always)]
+    pub fn start(&self, window: u64) -> u64 {
+        window * self.length
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Stream;
+
+    #[test]
+    fn division_is_exact() {
+        let mut stream = Stream::new(1, 1, 1);
+        for length in (1..200).chain([1_000_000, 1_005_120, 999_983, u32::MAX as u64, 1 << 20, (1 << 20) + 1]) {
+            let windows = Windows::new(length);
+            for _ in 0..2_000 {
+                let time = stream.below(Windows::TIME_LIMIT);
+                for t in [time, time / length * length, (time / length * length).saturating_sub(1)] {
+                    assert_eq!(windows.of(t), t / length, "{t} / {length}");
+                }
+            }
+            assert_eq!(windows.of(Windows::TIME_LIMIT - 1), (Windows::TIME_LIMIT - 1) / length);
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! Choice among equal-cost next hops.
+
+use crate::Model;
+
+/// One of `count` choices for a flow's hash at a switch with this seed.
+#[inline(always)]
+pub fn ecmp(hash: u32, seed: u32, count: usize) -> usize {
+    // Murmur3's finaliser: full avalanche, so that choices at successive switches are independent.
+    let mut x = hash ^ seed;
+    x = (x ^ (x >> 16)).wrapping_mul(0x85eb_ca6b);
+    x = (x ^ (x >> 13)).wrapping_mul(0xc2b2_ae35);
+    x ^= x >> 16;
+    ((x as u64 * count as u64) >> 32) as usize
+}
+
+pub const MODELS: &[Model] = &[
+    Model {
+        kind: "balance",
+        name: "ecmp",
+        source: "RFC 2992; hash of source, destination and flow with a seed per switch",
+        faithful: "one path per flow and direction; uniform over the equal-cost next hops; `ecmp_same_seed` gives every switch the same seed: polarisation",
+        simplified: "the hash is not any vendor's; the flow's identifier stands for its ports",
+    },
+    Model {
+        kind: "balance",
+        name: "spray",
+        source: "random packet spraying",
+        faithful: "every frame, acknowledgements too, draws a next hop uniformly from its switch's own stream",
+        simplified: "-",
+    },
+];

@@ -1,0 +1,60 @@
+//! Who may occupy memory. A policy answers; the port acts and counts.
+
+mod shared;
+mod static_limit;
+
+pub use shared::Shared;
+pub use static_limit::StaticLimit;
+
+use crate::spec;
+
+/// What an admission policy says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    Admit,
+    /// Under an upper bound of the memory in use the answer would be no: release every port, then ask again.
+    Unsure,
+    Drop,
+}
+
+/// The memory of one node.
+#[derive(Debug, Clone)]
+pub enum Buffer {
+    Unlimited,
+    Static(StaticLimit),
+    Shared(Shared),
+}
+
+/// A queue as a policy sees it.
+#[derive(Debug, Clone, Copy)]
+pub struct QueueView {
+    pub bytes: u64,
+    pub frames: u32,
+}
+
+impl Buffer {
+    pub fn new(config: &spec::Buffer) -> Self {
+        match config {
+            spec::Buffer::Unlimited => Buffer::Unlimited,
+            spec::Buffer::Static { per_queue, drop_when } => Buffer::Static(StaticLimit { limit: *per_queue, drop_when: *drop_when }),
+            spec::Buffer::Shared { total, alpha, reserved_per_queue } => Buffer::Shared(Shared::new(*total, *alpha, *reserved_per_queue)),
+        }
+    }
+
+    /// May a frame of `size` bytes join `queue`? `used` is the node's memory in use, exact or (`exact == false`) an upper bound.
+    #[inline(always)]
+    pub fn admit(&self, queue: QueueView, size: u64, used: u64, exact: bool) -> Verdict {
+        let admitted = match self {
+            Buffer::Unlimited => true,
+            Buffer::Static(limit) => return limit.admit(queue, size),
+            Buffer::Shared(shared) => shared.admit(queue, size, used),
+        };
+        match (admitted, exact) {
+            (true, _) => Verdict::Admit,
+            (false, false) => Verdict::Unsure,
+            (false, true) => Verdict::Drop,
+        }
+    }
+}
+
+pub const MODELS: &[crate::Model] = &[static_limit::MODEL, shared::MODEL];

@@ -1,0 +1,103 @@
+//! DCTCP: RFC 8257, in the integer arithmetic of Linux tcp_dctcp.c.
+
+use super::{Ack, Window};
+use crate::Model;
+use crate::spec::DctcpConfig;
+
+/// Alpha is kept in 1/1024.
+const ONE: u32 = 1024;
+
+#[derive(Debug, Clone, Copy)]
+pub struct Dctcp {
+    gain_shift: u32,
+    alpha: u32,
+    /// The window of observation ends when this segment is acknowledged.
+    end: u32,
+    delivered: u32,
+    marked: u32,
+}
+
+impl Dctcp {
+    pub fn new(config: &DctcpConfig) -> Self {
+        Dctcp { gain_shift: config.gain_shift, alpha: config.initial_alpha.min(ONE), end: 0, delivered: 0, marked: 0 }
+    }
+
+    #[inline(always)]
+    pub fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+        self.delivered += ack.delivered;
+        if ack.ece {
+            self.marked += ack.delivered;
+        }
+        // RFC 8257 §3.3: once per window of data.
+        if ack.una >= self.end {
+            if self.delivered > 0 {
+                // alpha = (1 - g) * alpha + g * F; small alphas decay to zero instead of sticking at 2^shift - 1.
+                let decay = self.alpha >> self.gain_shift;
+                self.alpha -= if decay == 0 { self.alpha.min(1) } else { decay };
+                let gain = ((self.marked as u64 * (ONE >> self.gain_shift) as u64) / self.delivered as u64) as u32;
+                self.alpha = (self.alpha + gain).min(ONE);
+            }
+            self.end = ack.next;
+            self.delivered = 0;
+            self.marked = 0;
+        }
+        if ack.may_grow && ack.acked > 0 {
+            window.reno_increase(ack.acked);
+        }
+    }
+
+    /// cwnd * (1 - alpha / 2), at least two segments.
+    pub fn on_ecn(&mut self, window: &Window) -> u32 {
+        let cut = ((window.cwnd as u64 * self.alpha as u64) >> 11) as u32;
+        (window.cwnd - cut).max(2)
+    }
+
+    /// RFC 8257 §3.5: losses are treated as by standard TCP.
+    pub fn on_loss(&mut self, window: &Window) -> u32 {
+        (window.cwnd / 2).max(2)
+    }
+}
+
+pub const MODEL: Model = Model {
+    kind: "congestion control",
+    name: "dctcp",
+    source: "RFC 8257; Linux tcp_dctcp.c (g = 1/16, initial alpha 1, alpha in 1/1024); Alizadeh et al., SIGCOMM 2010",
+    faithful: "alpha once per window from segments delivered with the echo; one cut by alpha/2 per window; halving on loss; every frame ECN-capable; receiver's CE state machine",
+    simplified: "both ends speak it (no negotiation, so no fallback to Reno); the cut is made at once, not spread over a round trip as by Linux's PRR",
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn window(cwnd: u32) -> Window {
+        Window { cwnd, credit: 0, ssthresh: 2, limit: u32::MAX }
+    }
+
+    /// spec/transports.md §9 item 3: after n windows in which all is marked, from 0, alpha = 1 - (15/16)^n.
+    #[test]
+    fn alpha_follows_the_marked_fraction() {
+        let mut dctcp = Dctcp::new(&DctcpConfig { gain_shift: 4, initial_alpha: 0 });
+        let mut w = window(10);
+        let mut expected = 1.0;
+        for n in 1..=40u32 {
+            dctcp.on_ack(&mut w, &Ack { acked: 10, delivered: 10, ece: true, una: n * 10, next: n * 10 + 10, may_grow: false });
+            expected *= 15.0 / 16.0;
+            let alpha = dctcp.alpha as f64 / 1024.0;
+            // Integer steps of 1/1024 that round the decay down: up to 15/1024 above.
+            assert!((alpha - (1.0 - expected)).abs() < 0.016, "{n}: {alpha} {}", 1.0 - expected);
+        }
+    }
+
+    #[test]
+    fn unmarked_windows_bring_alpha_to_zero() {
+        let mut dctcp = Dctcp::new(&DctcpConfig { gain_shift: 4, initial_alpha: 1024 });
+        let mut w = window(10);
+        for n in 1..=200u32 {
+            dctcp.on_ack(&mut w, &Ack { acked: 10, delivered: 10, ece: false, una: n * 10, next: n * 10 + 10, may_grow: false });
+        }
+        assert_eq!(dctcp.alpha, 0);
+        assert_eq!(dctcp.on_ecn(&window(100)), 100);
+        assert_eq!(dctcp.on_loss(&window(100)), 50);
+    }
+}

@@ -1,0 +1,100 @@
+//! How a sender's window reacts. One file per algorithm; each supplies the same few hooks.
+
+mod dctcp;
+mod newreno;
+
+pub use dctcp::Dctcp;
+pub use newreno::NewReno;
+
+use crate::spec::CongestionControl;
+
+/// What an acknowledgement says, in segments.
+#[derive(Debug, Clone, Copy)]
+pub struct Ack {
+    /// Newly acknowledged cumulatively.
+    pub acked: u32,
+    /// Newly known to have arrived: cumulatively or selectively.
+    pub delivered: u32,
+    /// The echo bit.
+    pub ece: bool,
+    /// `snd_una` after, and `snd_nxt`.
+    pub una: u32,
+    pub next: u32,
+    /// The window may grow: not reducing, and the window was what limited the sender.
+    pub may_grow: bool,
+}
+
+/// The congestion window in whole segments.
+#[derive(Debug, Clone, Copy)]
+pub struct Window {
+    pub cwnd: u32,
+    /// Segments acknowledged towards the next increase in congestion avoidance.
+    pub credit: u32,
+    pub ssthresh: u32,
+    pub limit: u32,
+}
+
+impl Window {
+    pub fn slow_start(&self) -> bool {
+        self.cwnd < self.ssthresh
+    }
+
+    /// RFC 5681 with byte counting as Linux does it: slow start adds every segment acknowledged up to `ssthresh`; what remains
+    /// counts towards congestion avoidance, one segment per window.
+    pub fn reno_increase(&mut self, acked: u32) {
+        let mut acked = acked;
+        if self.slow_start() {
+            let step = acked.min(self.ssthresh - self.cwnd);
+            self.cwnd += step;
+            acked -= step;
+        }
+        if acked > 0 {
+            self.credit += acked;
+            while self.credit >= self.cwnd {
+                self.credit -= self.cwnd;
+                self.cwnd += 1;
+            }
+        }
+        self.cwnd = self.cwnd.min(self.limit);
+    }
+}
+
+/// Any congestion control, dispatched statically.
+#[derive(Debug, Clone)]
+pub enum Control {
+    NewReno(NewReno),
+    Dctcp(Dctcp),
+}
+
+impl Control {
+    pub fn new(config: &CongestionControl) -> Self {
+        match config {
+            CongestionControl::NewReno => Control::NewReno(NewReno),
+            CongestionControl::Dctcp(config) => Control::Dctcp(Dctcp::new(config)),
+        }
+    }
+    /// Takes every acknowledgement; grows the window where that is allowed.
+    #[inline(always)]
+    pub fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+        match self {
+            Control::NewReno(c) => c.on_ack(window, ack),
+            Control::Dctcp(c) => c.on_ack(window, ack),
+        }
+    }
+    /// The slow start threshold after an ECN echo.
+    pub fn on_ecn(&mut self, window: &Window) -> u32 {
+        match self {
+            Control::NewReno(c) => c.on_loss(window),
+            Control::Dctcp(c) => c.on_ecn(window),
+        }
+    }
+    /// The slow start threshold after a loss or a time-out.
+    pub fn on_loss(&mut self, window: &Window) -> u32 {
+        match self {
+            Control::NewReno(c) => c.on_loss(window),
+            Control::Dctcp(c) => c.on_loss(window),
+        }
+    }
+}
+
+pub const MODELS: &[crate::Model] = &[newreno::MODEL, dctcp::MODEL];

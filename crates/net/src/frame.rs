@@ -1,0 +1,153 @@
+//! What travels: 32 bytes by value, streamed through the window logs.
+
+use afflux_engine::Timed;
+
+/// A frame on a link, or an event that a node makes for itself (a timer, a start, a sample).
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(C)]
+pub struct Frame {
+    /// Picoseconds since the start of the window in which it arrives.
+    pub offset: u32,
+    /// Port at which it arrives, in the numbering of the destination's shard; for events the node's own pseudo port.
+    pub port: u32,
+    pub flow: u32,
+    /// Data: segment number. Acknowledgement: next segment expected. Event: see [`Event`].
+    pub seq: u32,
+    /// Acknowledgement: the segment whose arrival caused it, or a handle of [`AckExtra`] if `EXTRA` is set.
+    /// Data: the path's number, if paths are recorded.
+    pub aux: u32,
+    /// Destination host.
+    pub dst: u32,
+    /// Hash of the flow for equal-cost choices.
+    pub hash: u32,
+    /// Bytes in buffers (without the gap).
+    pub size: u16,
+    pub flags: u16,
+}
+
+impl Timed for Frame {
+    #[inline(always)]
+    fn set_offset(&mut self, offset: u32) {
+        self.offset = offset;
+    }
+}
+
+impl Frame {
+    pub const PRIORITY: u16 = 0b111;
+    /// ECN-capable; marked.
+    pub const ECT: u16 = 1 << 3;
+    pub const CE: u16 = 1 << 4;
+    /// TCP's ECN echo, and "window reduced".
+    pub const ECE: u16 = 1 << 5;
+    pub const CWR: u16 = 1 << 6;
+    pub const RETRANSMISSION: u16 = 1 << 7;
+    pub const EXTRA: u16 = 1 << 8;
+    const KIND_SHIFT: u16 = 9;
+    const KIND: u16 = 0b111 << Self::KIND_SHIFT;
+
+    pub const DATA: u16 = 0;
+    pub const ACK: u16 = 1 << Self::KIND_SHIFT;
+    pub const DATAGRAM: u16 = 2 << Self::KIND_SHIFT;
+    pub const EVENT: u16 = 3 << Self::KIND_SHIFT;
+
+    #[inline(always)]
+    pub fn kind(&self) -> u16 {
+        self.flags & Self::KIND
+    }
+    #[inline(always)]
+    pub fn has(&self, flag: u16) -> bool {
+        self.flags & flag != 0
+    }
+    #[inline(always)]
+    pub fn priority(&self) -> u8 {
+        (self.flags & Self::PRIORITY) as u8
+    }
+}
+
+/// Events a node makes for itself; carried in `Frame::seq` of frames of kind `EVENT`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Event {
+    /// Ports with waiting frames must be looked at in this window. Changes nothing by itself.
+    Wake = 0,
+    /// A flow starts.
+    Start = 1,
+    /// Retransmission timer.
+    Retransmit = 2,
+    /// Delayed acknowledgement.
+    DelayedAck = 3,
+    /// Next frame of a datagram source.
+    Send = 4,
+    /// Port series; uplink windows. Last of all at their moment.
+    Sample = 5,
+    Uplinks = 6,
+}
+
+impl Event {
+    pub fn of(frame: &Frame) -> Event {
+        match frame.seq {
+            0 => Event::Wake,
+            1 => Event::Start,
+            2 => Event::Retransmit,
+            3 => Event::DelayedAck,
+            4 => Event::Send,
+            5 => Event::Sample,
+            6 => Event::Uplinks,
+            other => unreachable!("event {other}"),
+        }
+    }
+}
+
+/// The order of events at one node at one instant, smallest first. What a transmitter finishes at that instant has
+/// always been finished before any of them; then come a node's own timers and starts (by flow, then event), then
+/// frames by the port at which they arrive, then samples, which see everything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Rank(u64);
+
+impl Rank {
+    #[inline(always)]
+    pub fn of(frame: &Frame) -> Rank {
+        Rank(match frame.kind() {
+            Frame::EVENT => {
+                let class = match frame.seq {
+                    0 => 0u64,
+                    1..=4 => 1,
+                    _ => 4,
+                };
+                class << 40 | (frame.flow as u64) << 3 | frame.seq as u64
+            }
+            // Class 2 is kept for PAUSE frames.
+            _ => 3 << 40 | frame.port as u64,
+        })
+    }
+    pub fn number(self) -> u64 {
+        self.0
+    }
+    /// The class alone, 3 bits.
+    #[inline(always)]
+    pub fn class(frame: &Frame) -> u32 {
+        match frame.kind() {
+            Frame::EVENT => match frame.seq {
+                0 => 0,
+                1..=4 => 1,
+                _ => 4,
+            },
+            _ => 3,
+        }
+    }
+}
+
+/// What an acknowledgement with SACK blocks carries besides.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct AckExtra {
+    pub trigger: u32,
+    pub blocks: [(u32, u32); AckExtra::BLOCKS],
+    pub count: u8,
+}
+
+impl AckExtra {
+    /// RFC 2018 with timestamps leaves room for three.
+    pub const BLOCKS: usize = 3;
+}
+
+const _: () = assert!(size_of::<Frame>() == 32);

@@ -1,0 +1,119 @@
+//! The network with one flow alone in it: what completion times are compared with.
+
+use crate::spec::{Flow, Forwarding, NodeKind};
+use crate::world::{Shape, World};
+
+/// The idle network as one flow sees it, in picoseconds.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Idle {
+    /// Completion time of the whole flow sent back to back, with the return of the last acknowledgement if asked for.
+    pub total: u64,
+    /// The part of `total` that is propagation.
+    pub propagation: u64,
+    /// From handing a full segment to the NIC to the arrival of its acknowledgement.
+    pub round_trip: u64,
+    /// Time of a full segment, and of the last one, on the slowest link.
+    pub slowest_full: u64,
+    pub slowest_last: u64,
+}
+
+/// One link of a path as a train of frames sees it.
+struct Hop {
+    delay: u64,
+    full: u64,
+    last: u64,
+    /// Until the peer deals with the frame: less than the whole where the peer cuts through.
+    first_full: u64,
+    first_last: u64,
+    /// This node cuts through from the previous link: how much of a frame is still to come when it is dealt with.
+    cuts: bool,
+    rest_full: u64,
+    rest_last: u64,
+    /// When the transmitter is free.
+    free: u64,
+}
+
+impl Hop {
+    /// A frame that is dealt with at `at` goes through; returns when it is dealt with at the peer.
+    fn pass(&mut self, at: u64, is_last: bool) -> u64 {
+        let (time, first, rest) = if is_last { (self.last, self.first_last, self.rest_last) } else { (self.full, self.first_full, self.rest_full) };
+        let start = if self.cuts && self.free <= at { at } else { self.free.max(at + rest) };
+        self.free = start + time;
+        start + first + self.delay
+    }
+}
+
+/// Frames simulated one by one where switches cut through, before the pattern is taken as settled.
+const SETTLING: u64 = 64;
+
+fn hops(world: &World, now: u64, hash: u32, src: u32, dst: u32, full: u16, last: u16) -> Vec<Hop> {
+    let mut hops: Vec<Hop> = Vec::with_capacity(6);
+    let mut input: Option<(u64, u64, u64)> = None;
+    for (node, port) in world.path(now, hash, src, dst) {
+        let info = world.ports.of(node)[port as usize];
+        let (full_time, last_time) = (world.serialize(&info, full), world.serialize(&info, last));
+        let (first_full, first_last) = (world.first_bits(node, port, full), world.first_bits(node, port, last));
+        let spec = &world.plan.topology.nodes[node as usize];
+        let through = spec.kind == NodeKind::Switch && matches!(world.plan.switches[spec.config as usize].forwarding, Forwarding::CutThrough { .. });
+        let rate = world.link(&info).rate.0;
+        let (cuts, rest_full, rest_last) = match input {
+            Some((in_rate, rest_full, rest_last)) if through => (rate <= in_rate, rest_full, rest_last),
+            _ => (false, 0, 0),
+        };
+        input = Some((rate, full_time - first_full, last_time - first_last));
+        hops.push(Hop { delay: world.delay(node, &info), full: full_time, last: last_time, first_full, first_last, cuts, rest_full, rest_last, free: 0 });
+    }
+    hops
+}
+
+/// The idle network for a train of `flow` that starts at `now`; `with_return` counts the last acknowledgement's way back.
+pub fn idle(world: &World, now: u64, flow: &Flow, train: Shape, with_return: bool) -> Idle {
+    let mut forward = hops(world, now, world.flow_hash(flow, false), flow.src, flow.dst, train.full, train.last);
+    let mut idle = Idle {
+        propagation: forward.iter().map(|h| h.delay).sum(),
+        slowest_full: forward.iter().map(|h| h.full).max().unwrap_or(0),
+        slowest_last: forward.iter().map(|h| h.last).max().unwrap_or(0),
+        ..Idle::default()
+    };
+    let one_way: u64 = forward.iter().map(|h| h.first_full + h.delay).sum();
+    // When the last-but-one frame arrives.
+    let mut before = 0;
+    if train.count > 1 {
+        let ahead = train.count - 1;
+        if forward.iter().any(|h| h.cuts || h.rest_full > 0) {
+            let simulated = ahead.min(SETTLING);
+            for i in 0..simulated {
+                before = forward.iter_mut().enumerate().fold(0, |at, (hop, h)| h.pass(if hop == 0 { i * h.full } else { at }, false));
+            }
+            let mut spacing = 0;
+            for hop in &mut forward {
+                spacing = spacing.max(hop.full);
+                hop.free += (ahead - simulated) * spacing;
+            }
+            before += (ahead - simulated) * spacing;
+        } else {
+            // Store and forward: full frames keep the spacing of the slowest link passed so far.
+            let (mut reached, mut spacing) = (0, 0);
+            for hop in &mut forward {
+                spacing = spacing.max(hop.full);
+                hop.free = reached + hop.full + (ahead - 1) * spacing;
+                reached += hop.full + hop.delay;
+                before = hop.free + hop.delay;
+            }
+        }
+    }
+    idle.total = forward.iter_mut().fold(0, |at, hop| hop.pass(at, true));
+    if let Some(ack) = train.ack {
+        let mut back = hops(world, now, world.flow_hash(flow, true), flow.dst, flow.src, ack, ack);
+        idle.round_trip = one_way + back.iter().map(|h| h.first_full + h.delay).sum::<u64>();
+        if with_return {
+            idle.propagation += back.iter().map(|h| h.delay).sum::<u64>();
+            // The last acknowledgement may have to wait for the one before it.
+            if train.count > 1 {
+                back.iter_mut().fold(before, |at, hop| hop.pass(at, false));
+            }
+            idle.total = back.iter_mut().fold(idle.total, |at, hop| hop.pass(at, true));
+        }
+    }
+    idle
+}

@@ -1,0 +1,232 @@
+//! A port's transmitter and queues.
+//!
+//! A *plain* port (one FIFO, nothing decided at the start of transmission, nothing sampled) computes a frame's departure
+//! when it is admitted and keeps only the sizes of what has not left, so that occupancy stays exact. Any other port is
+//! an *automaton*: it holds its frames and is advanced to the time at which it is looked at. The classical engine runs
+//! all ports as automata, driven by an event at the end of each transmission.
+
+use crate::frame::Frame;
+use afflux_engine::random::Stream;
+use std::collections::VecDeque;
+
+pub struct Port {
+    /// End of everything admitted (plain) or of the transmission under way (automaton).
+    pub free_at: u64,
+    /// Plain: end of transmission of the oldest frame not yet released; `u64::MAX` when there is none.
+    pub head_end: u64,
+    /// Bytes that occupy the buffer.
+    pub queued: u64,
+    /// Plain: sizes of those frames.
+    sizes: VecDeque<u16>,
+    /// From the last bit leaving to the peer dealing with the frame.
+    pub delay: u64,
+    /// Picoseconds per byte; 0 where that is not a whole number.
+    ps_per_byte: u32,
+    gap: u16,
+    /// Bytes after which a peer that cuts through deals with a frame; `u16::MAX` for whole frames.
+    pub header: u16,
+    pub peer_port: u32,
+    pub peer_shard: u16,
+    pub plain: bool,
+    /// The link towards this port loses frames or goes down.
+    pub faulty: bool,
+    pub node: u32,
+    pub rate: u64,
+    /// Plain: admitted. Automaton: transmission ended.
+    pub frames: u64,
+    pub bytes: u64,
+    pub busy: u64,
+    /// Averaged queue length, and draws for marking.
+    pub average: f64,
+    pub stream: Stream,
+    pub automaton: Option<Box<Automaton>>,
+}
+
+/// Queues of a port that decides at the start of transmission.
+pub struct Automaton {
+    pub queues: Vec<Queue>,
+    /// Size and queue of the frame in transmission.
+    pub sending: Option<(u16, u8)>,
+    pub waiting: u32,
+    /// In the node's list of ports with waiting frames.
+    pub listed: bool,
+    pub series: Option<Box<Series>>,
+    /// Index into the run's captures.
+    pub capture: Option<u32>,
+    /// Bytes sent in the current uplink window, if recorded.
+    pub uplink: Option<u64>,
+}
+
+#[derive(Default)]
+pub struct Queue {
+    pub frames: VecDeque<Waiting>,
+    /// Bytes that occupy the buffer in this queue.
+    pub bytes: u64,
+    /// Frames that do: those waiting, and the one in transmission if it counts.
+    pub count: u32,
+}
+
+/// A frame in a queue.
+#[derive(Clone, Copy)]
+pub struct Waiting {
+    pub frame: Frame,
+    /// When its tail has arrived.
+    pub ready: u64,
+}
+
+/// What happened at a port since the last sample: index 0 is the whole port, then its queues if there are several.
+pub struct Series {
+    pub rows: Vec<Interval>,
+    pub rx_bytes: u64,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Interval {
+    pub bytes_max: u64,
+    pub tx_bytes: u64,
+    pub drops: u64,
+    pub marks: u64,
+    pub latency_max: u64,
+}
+
+/// Settings of a port, from the topology and the node's configuration.
+pub struct PortSetup {
+    pub node: u32,
+    pub rate: u64,
+    pub delay: u64,
+    pub gap: u16,
+    pub header: Option<u16>,
+    pub peer_port: u32,
+    pub peer_shard: u16,
+    pub faulty: bool,
+    pub stream: Stream,
+    pub automaton: Option<Automaton>,
+}
+
+impl Port {
+    pub fn new(setup: PortSetup) -> Self {
+        let ps_per_byte = afflux_units::Rate(setup.rate).whole_ps_per_byte().and_then(|ps| u32::try_from(ps).ok()).unwrap_or(0);
+        Port {
+            free_at: 0,
+            head_end: u64::MAX,
+            queued: 0,
+            sizes: VecDeque::new(),
+            delay: setup.delay,
+            ps_per_byte,
+            gap: setup.gap,
+            header: setup.header.unwrap_or(u16::MAX),
+            peer_port: setup.peer_port,
+            peer_shard: setup.peer_shard,
+            plain: setup.automaton.is_none(),
+            faulty: setup.faulty,
+            node: setup.node,
+            rate: setup.rate,
+            frames: 0,
+            bytes: 0,
+            busy: 0,
+            average: 0.0,
+            stream: setup.stream,
+            automaton: setup.automaton.map(Box::new),
+        }
+    }
+
+    /// Time of `size` bytes and a gap on the link.
+    #[inline(always)]
+    pub fn serialize(&self, size: u16) -> u64 {
+        let bytes = size as u64 + self.gap as u64;
+        if self.ps_per_byte != 0 { bytes * self.ps_per_byte as u64 } else { (bytes * 8_000_000_000_000 + self.rate / 2) / self.rate }
+    }
+
+    /// Time from the start of transmission to the peer dealing with the frame, without the delay.
+    #[inline(always)]
+    pub fn first_bits(&self, size: u16) -> u64 {
+        self.serialize(size.min(self.header))
+    }
+
+    /// Plain: lets go of what has left by `now`; returns those bytes.
+    #[inline(always)]
+    pub fn release(&mut self, now: u64) -> u64 {
+        let mut freed = 0;
+        while self.head_end <= now {
+            freed += self.sizes.pop_front().map_or(0, |size| size as u64);
+            self.head_end = match self.sizes.front() {
+                Some(&next) => self.head_end + self.serialize(next),
+                None => u64::MAX,
+            };
+        }
+        self.queued -= freed;
+        freed
+    }
+
+    /// Plain: takes a frame at `now` and returns the start of its transmission. The port must have been released to `now`.
+    #[inline(always)]
+    pub fn append(&mut self, now: u64, size: u16) -> u64 {
+        let start = self.free_at.max(now);
+        let time = self.serialize(size);
+        self.free_at = start + time;
+        if self.head_end == u64::MAX {
+            self.head_end = self.free_at;
+        }
+        self.sizes.push_back(size);
+        self.queued += size as u64;
+        self.frames += 1;
+        self.bytes += size as u64;
+        self.busy += time;
+        start
+    }
+
+    /// Frames that occupy the buffer (in the given queue of an automaton).
+    pub fn count(&self, queue: usize) -> u32 {
+        match &self.automaton {
+            None => self.sizes.len() as u32,
+            Some(a) => a.queues[queue].count,
+        }
+    }
+
+    /// Bytes in the queue a frame of this priority would join.
+    #[inline(always)]
+    pub fn queue_bytes(&self, queue: usize) -> u64 {
+        match &self.automaton {
+            None => self.queued,
+            Some(a) => a.queues[queue].bytes,
+        }
+    }
+
+    /// Frames, bytes and time of transmissions that have ended. The port must have been released or advanced to the end.
+    pub fn ended(&self) -> (u64, u64, u64) {
+        let left: u64 = self.sizes.iter().map(|&s| s as u64).sum();
+        let left_time: u64 = self.sizes.iter().map(|&s| self.serialize(s)).sum();
+        (self.frames - self.sizes.len() as u64, self.bytes - left, self.busy - left_time)
+    }
+}
+
+impl Automaton {
+    pub fn new(queues: u8, series: bool, capture: Option<u32>, uplink: bool) -> Self {
+        let rows = if queues > 1 { queues as usize + 1 } else { 1 };
+        Automaton {
+            queues: (0..queues).map(|_| Queue::default()).collect(),
+            sending: None,
+            waiting: 0,
+            listed: false,
+            series: series.then(|| Box::new(Series { rows: vec![Interval::default(); rows], rx_bytes: 0 })),
+            capture,
+            uplink: uplink.then_some(0),
+        }
+    }
+
+    #[inline(always)]
+    pub fn queue_of(&self, frame: &Frame) -> usize {
+        (frame.priority() as usize).min(self.queues.len() - 1)
+    }
+
+    /// Changes the interval rows of the whole port and of one queue.
+    #[inline]
+    pub fn note(&mut self, queue: usize, change: impl Fn(&mut Interval)) {
+        if let Some(series) = &mut self.series {
+            change(&mut series.rows[0]);
+            if series.rows.len() > 1 {
+                change(&mut series.rows[queue + 1]);
+            }
+        }
+    }
+}

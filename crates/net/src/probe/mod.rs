@@ -1,0 +1,3 @@
+//! What is written down during a run.
+
+pub mod explain;

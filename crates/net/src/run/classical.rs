@@ -1,0 +1,118 @@
+//! The textbook engine: a binary heap, two events per hop (arrival, end of transmission). The oracle and the baseline.
+
+use crate::Progress;
+use crate::frame::{AckExtra, Event, Frame, Rank};
+use crate::shard::{Outlet, Shard, Slab};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+#[derive(Clone, Copy)]
+struct Entry {
+    at: u64,
+    /// Class and what tells events of one moment apart; ends of transmission have the lowest.
+    rank: u64,
+    frame: Frame,
+}
+
+impl PartialEq for Entry {
+    fn eq(&self, other: &Self) -> bool {
+        (self.at, self.rank) == (other.at, other.rank)
+    }
+}
+impl Eq for Entry {}
+impl PartialOrd for Entry {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl Ord for Entry {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        (self.at, self.rank).cmp(&(other.at, other.rank))
+    }
+}
+
+/// Ends of transmission carry this flag instead of a kind of their own.
+const SENT: u32 = u32::MAX;
+
+struct Later {
+    heap: BinaryHeap<Reverse<Entry>>,
+    pending: i64,
+    until: u64,
+}
+
+impl Later {
+    fn push(&mut self, at: u64, frame: Frame) {
+        self.heap.push(Reverse(Entry { at, rank: Rank::of(&frame).number() + 1, frame }));
+    }
+}
+
+impl Outlet for Later {
+    const CLASSICAL: bool = true;
+
+    fn frame(&mut self, at: u64, _shard: u16, frame: Frame, _extras: &mut Slab<AckExtra>) {
+        self.pending += 1;
+        self.push(at, frame);
+    }
+    fn event(&mut self, at: u64, event: Frame) {
+        if at <= self.until {
+            self.pending += (event.seq < Event::Sample as u32) as i64;
+            self.push(at, event);
+        }
+    }
+    fn start(&mut self, at: u64, _shard: u16, event: Frame) {
+        self.event(at, event);
+    }
+    fn sent(&mut self, at: u64, port: u32) {
+        self.pending += 1;
+        let frame = Frame { port, seq: SENT, flags: Frame::EVENT, ..Frame::default() };
+        self.heap.push(Reverse(Entry { at, rank: 0, frame }));
+    }
+}
+
+pub fn work(shard: &mut Shard, progress: &Progress) -> super::window::Done {
+    let cpu = super::thread_cpu_s();
+    let until = shard.world.until;
+    let mut later = Later { heap: BinaryHeap::new(), pending: 0, until };
+    let mut done = super::window::Done { events: 0, cpu_s: 0.0, in_flight: (0, 0), reached_until: false, cancelled: false };
+    let (mut reported_hops, mut reported_flows) = (0, 0);
+    shard.begin(&mut later);
+    while let Some(&Reverse(entry)) = later.heap.peek() {
+        // What happens at the moment at which the last frame is absorbed still happens.
+        if (shard.live == 0 || later.pending == 0) && entry.at > shard.last {
+            break;
+        }
+        if entry.at > until {
+            done.reached_until = true;
+            break;
+        }
+        later.heap.pop();
+        done.events += 1;
+        let frame = entry.frame;
+        if frame.kind() == Frame::EVENT && frame.seq == SENT {
+            later.pending -= 1;
+            let node = shard.ports[frame.port as usize].node;
+            shard.transmission_ended(&mut later, entry.at, node, frame.port);
+        } else {
+            later.pending -= (frame.kind() != Frame::EVENT || frame.seq < Event::Sample as u32) as i64;
+            let node = shard.node_of(&frame);
+            shard.handle(&mut later, entry.at, node, frame);
+        }
+        if done.events % 65_536 == 0 {
+            progress.advance(entry.at, shard.counters.packet_hops - reported_hops, shard.flows_done - reported_flows);
+            (reported_hops, reported_flows) = (shard.counters.packet_hops, shard.flows_done);
+            if progress.cancelled() {
+                done.cancelled = true;
+                break;
+            }
+        }
+    }
+    progress.advance(0, shard.counters.packet_hops - reported_hops, shard.flows_done - reported_flows);
+    for Reverse(entry) in &later.heap {
+        if entry.frame.kind() != Frame::EVENT {
+            done.in_flight.0 += 1;
+            done.in_flight.1 += entry.frame.size as u64;
+        }
+    }
+    done.cpu_s = super::thread_cpu_s() - cpu;
+    done
+}

@@ -1,0 +1,179 @@
+//! From what the shards left to one output, in canonical order.
+
+use super::window::Done;
+use crate::RunError;
+use crate::record::*;
+use crate::routing::NextHops;
+use crate::shard::{ReceivedRecord, SentRecord, Shard};
+use crate::spec::{FctEnd, Flow, FlowId, NodeId};
+use crate::world::World;
+use afflux_units::{Span, Time};
+
+pub fn merge(world: &World, shards: Vec<Shard>, done: &[Done], end: u64, classical: bool) -> Output {
+    let plan = world.plan;
+    let mut output = Output {
+        flows: Vec::new(),
+        links: vec![LinkRecord::default(); 2 * plan.topology.links.len()],
+        ports: Vec::new(),
+        paths: Vec::new(),
+        uplinks: Vec::new(),
+        captures: vec![Vec::new(); plan.record.captures.len()],
+        counters: Counters::default(),
+        end: Time(end),
+        cancelled: false,
+        engine: Engine::default(),
+    };
+    let mut sent: Vec<Option<SentRecord>> = vec![None; plan.flows.len()];
+    let mut received: Vec<Option<ReceivedRecord>> = vec![None; plan.flows.len()];
+    let mut paths = Vec::new();
+    for (mut shard, done) in shards.into_iter().zip(done) {
+        let (harvest, links) = if classical { shard.finish::<true>(end) } else { shard.finish::<false>(end) };
+        output.counters.add(&shard.counters);
+        output.counters.in_flight_packets += done.in_flight.0;
+        output.counters.in_flight_bytes += done.in_flight.1;
+        for (direction, record) in links {
+            output.links[direction] = record;
+        }
+        for record in harvest.sent {
+            let flow = record.flow as usize;
+            sent[flow] = Some(record);
+        }
+        for record in harvest.received {
+            received[record.flow as usize] = Some(record);
+        }
+        output.ports.extend(harvest.ports);
+        output.uplinks.extend(harvest.uplinks);
+        for (capture, record) in harvest.captures {
+            output.captures[capture as usize].push(record);
+        }
+        paths.extend(harvest.paths);
+    }
+    // Samples taken after the end: the fast engine notices the end at a window's border.
+    output.ports.retain(|r| r.time.0 <= end);
+    output.ports.sort_by_key(|r| (r.time, r.node, r.port, r.queue));
+    if let Some(window) = plan.record.imbalance {
+        output.uplinks.retain(|r| r.time.0 + window.0 <= end);
+    }
+    output.uplinks.sort_by_key(|r| (r.time, r.node, r.link));
+    for capture in &mut output.captures {
+        capture.retain(|r| r.time.0 <= end);
+        capture.sort_by_key(|r| r.time);
+    }
+    paths.sort_unstable();
+    output.paths = paths.into_iter().map(|(flow, number, frames, bytes)| PathRecord { flow, subflow: 0, nodes: path_nodes(world, flow, number), frames, bytes }).collect();
+    output.flows = plan.flows.iter().enumerate().map(|(id, flow)| flow_record(world, flow, sent[id].take(), received[id].take(), &mut output.counters, end)).collect();
+    output
+}
+
+fn flow_record(world: &World, flow: &Flow, sent: Option<SentRecord>, received: Option<ReceivedRecord>, _counters: &mut Counters, _end: u64) -> FlowRecord {
+    let plan = world.plan;
+    let shape = world.shape(flow);
+    let received_bytes = received.map_or(0, |r| match (r.frames, r.has_last) {
+        (0, _) => 0,
+        (frames, true) => (frames - 1) * shape.payload as u64 + shape.last_payload as u64,
+        (frames, false) => frames * shape.payload as u64,
+    });
+    let Some(sent) = sent else {
+        return FlowRecord {
+            start: None,
+            finish: None,
+            status: Status::Running,
+            ideal: Span::ZERO,
+            propagation: Span::ZERO,
+            split: Split::default(),
+            packets_sent: 0,
+            packets_retransmitted: 0,
+            timeouts: 0,
+            ecn_marked: 0,
+            packets_reordered: 0,
+            bytes_received: 0,
+        };
+    };
+    let by_last_ack = plan.run.fct_end == FctEnd::LastAck && shape.ack.is_some();
+    let finish = if by_last_ack { sent.finish } else { received.and_then(|r| r.finish) };
+    let mut split = Split::default();
+    let mut ideal = sent.ideal;
+    if let Some(finish) = finish {
+        // Where switches spray over unequal paths the frames may have found a shorter one than the ideal's.
+        ideal = ideal.min(finish - sent.start);
+        if let Some(why) = sent.why {
+            split = why.close(finish - sent.start - ideal);
+        }
+    }
+    // A datagram source that has sent everything and lost some of it will never finish.
+    let hopeless = shape.ack.is_none() && finish.is_none() && sent.packets == shape.count;
+    FlowRecord {
+        start: Some(Time(sent.start)),
+        finish: finish.map(Time),
+        status: match finish {
+            Some(_) => Status::Finished,
+            None if hopeless => Status::Terminated,
+            None => Status::Running,
+        },
+        ideal: Span(ideal),
+        propagation: Span(sent.propagation.min(ideal)),
+        split,
+        packets_sent: sent.packets,
+        packets_retransmitted: sent.retransmitted,
+        timeouts: sent.timeouts,
+        ecn_marked: received.map_or(0, |r| r.marked),
+        packets_reordered: received.map_or(0, |r| r.reordered),
+        bytes_received: received_bytes,
+    }
+}
+
+/// The nodes of a path from its number: the choices at each set of next hops as digits, behind the number of the routes.
+fn path_nodes(world: &World, flow: FlowId, number: u32) -> Vec<NodeId> {
+    fn search(world: &World, now: u64, node: NodeId, dst: u32, so_far: u32, number: u32, path: &mut Vec<NodeId>) -> bool {
+        path.push(node);
+        if node == dst {
+            if so_far == number {
+                return true;
+            }
+        } else {
+            let step = |port: u16| world.ports.of(node)[port as usize].peer;
+            let found = match world.routes(now).next_hops(node, dst) {
+                NextHops::None => false,
+                NextHops::One(port) => search(world, now, step(port), dst, so_far, number, path),
+                // A host's own choice is not a digit.
+                NextHops::Many(set) if node == path[0] => set.iter().any(|&port| search(world, now, step(port), dst, so_far, number, path)),
+                NextHops::Many(set) => {
+                    let digit = |choice: usize| so_far.wrapping_mul(set.len() as u32).wrapping_add(choice as u32);
+                    set.iter().enumerate().any(|(choice, &port)| search(world, now, step(port), dst, digit(choice), number, path))
+                }
+            };
+            if found {
+                return true;
+            }
+        }
+        path.pop();
+        false
+    }
+    let spec = &world.plan.flows[flow as usize];
+    for (epoch, from) in world.epoch_starts().enumerate() {
+        let mut path = Vec::with_capacity(8);
+        if search(world, from, spec.src, spec.dst, epoch as u32, number, &mut path) {
+            return path;
+        }
+    }
+    // The routes changed while the frame was under way.
+    vec![spec.src, spec.dst]
+}
+
+/// Frames and bytes sent = delivered + dropped + in flight; drops by reason add up.
+pub fn check_conservation(output: &Output) -> Result<(), RunError> {
+    let c = &output.counters;
+    let packets = c.delivered_packets + c.dropped_packets + c.in_flight_packets;
+    let bytes = c.delivered_bytes + c.dropped_bytes + c.in_flight_bytes;
+    if c.sent_packets != packets || c.sent_bytes != bytes {
+        return Err(RunError::Conservation(format!(
+            "sent {} packets, {} bytes; delivered, dropped and in flight {packets} packets, {bytes} bytes",
+            c.sent_packets, c.sent_bytes
+        )));
+    }
+    let by_reason = c.drops_buffer + c.drops_red + c.drops_loss + c.drops_down;
+    if by_reason != c.dropped_packets {
+        return Err(RunError::Conservation(format!("dropped {} packets, {by_reason} by reason", c.dropped_packets)));
+    }
+    Ok(())
+}

@@ -1,0 +1,58 @@
+//! Carrying out a plan.
+
+mod classical;
+mod merge;
+mod window;
+
+use crate::record::{Engine, Output};
+use crate::shard::Shard;
+use crate::spec::{EngineKind, Plan};
+use crate::world::World;
+use crate::{Progress, RunError};
+use afflux_engine::Exchange;
+use afflux_units::Time;
+use std::time::Instant;
+
+/// Processor time of the calling thread.
+fn thread_cpu_s() -> f64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
+}
+
+/// Carries out `plan`. Deterministic: the same plan gives the same [`Output`] (but for its `engine` part) with either
+/// engine and any number of threads.
+pub fn run(plan: &Plan, progress: &Progress) -> Result<Output, RunError> {
+    let wall = Instant::now();
+    let classical = plan.run.engine == EngineKind::Classical;
+    let workers = if classical { 1 } else { plan.run.threads.max(1) as usize };
+    let world = World::new(plan, workers)?;
+    let mut shards: Vec<Shard> = (0..workers).map(|i| Shard::new(&world, i as u16, classical)).collect();
+    let done: Vec<window::Done> = if classical {
+        vec![classical::work(&mut shards[0], progress)]
+    } else if workers == 1 {
+        vec![window::work(&mut shards[0], &Exchange::new(1), 1, progress)]
+    } else {
+        let exchange = Exchange::new(workers);
+        std::thread::scope(|scope| {
+            let handles: Vec<_> = shards.iter_mut().map(|shard| scope.spawn(|| window::work(shard, &exchange, workers, progress))).collect();
+            handles.into_iter().map(|handle| handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+        })
+    };
+    let last = shards.iter().map(|s| s.last).max().unwrap_or(0);
+    let end = if done.iter().any(|d| d.reached_until) { world.until } else { last };
+    let engine = Engine {
+        events: done.iter().map(|d| d.events).sum(),
+        thread_cpu_s: done.iter().map(|d| d.cpu_s).collect(),
+        wall_s: wall.elapsed().as_secs_f64(),
+        window_ps: window::windows(&world).length(),
+    };
+    let cancelled = done.iter().any(|d| d.cancelled);
+    let mut output = merge::merge(&world, shards, &done, end, classical);
+    output.end = Time(end);
+    output.cancelled = cancelled;
+    output.engine = engine;
+    if !cancelled {
+        merge::check_conservation(&output)?;
+    }
+    Ok(output)
+}

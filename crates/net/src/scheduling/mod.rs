@@ -1,0 +1,24 @@
+//! Which queue of a port sends next.
+
+use crate::Model;
+use crate::port::Automaton;
+
+/// Strict priority: the highest non-empty queue; with one queue it is FIFO.
+#[inline(always)]
+pub fn next_queue(automaton: &Automaton) -> Option<usize> {
+    if automaton.waiting == 0 {
+        return None;
+    }
+    automaton.queues.iter().rposition(|q| !q.frames.is_empty())
+}
+
+pub const MODELS: &[Model] = &[
+    Model { kind: "scheduling", name: "fifo", source: "–", faithful: "first in, first out per port", simplified: "–" },
+    Model {
+        kind: "scheduling",
+        name: "strict_priority",
+        source: "IEEE 802.1Q strict priority transmission selection",
+        faithful: "2 to 8 queues, highest first, FIFO within; not pre-emptive: a frame in transmission is finished",
+        simplified: "–",
+    },
+];

@@ -1,0 +1,183 @@
+//! A shard from the plan.
+
+use super::{Group, Harvest, NOT_YET, Node, Shard, Slab};
+use crate::buffer::Buffer;
+use crate::fault::Fault;
+use crate::frame::Event;
+use crate::marking::Red;
+use crate::port::{Automaton, Port, PortSetup};
+use crate::record::Counters;
+use crate::shard::Outlet;
+use crate::spec::*;
+use crate::world::World;
+use afflux_engine::random::Stream;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Purposes of the engine's random streams (see `afflux_engine::random`).
+mod purpose {
+    pub const MARKING: u64 = 0x6d61_726b;
+    pub const SPRAY: u64 = 0x7370_7261;
+    pub const LOSS: u64 = 0x6c6f_7373;
+}
+
+impl<'a> Shard<'a> {
+    /// `classical`: every port is an automaton.
+    pub fn new(world: &'a World<'a>, index: u16, classical: bool) -> Self {
+        let plan = world.plan;
+        let seed = plan.run.seed;
+        let sampled: FxHashSet<NodeId> = plan.record.ports.iter().flat_map(|p| p.nodes.iter().copied()).collect();
+        let mut shard = Shard {
+            world,
+            index,
+            nodes: Vec::new(),
+            ports: Vec::with_capacity(world.shard_ports[index as usize] as usize),
+            faults: FxHashMap::default(),
+            senders: Slab::default(),
+            receivers: Slab::default(),
+            sources: Slab::default(),
+            sinks: Slab::default(),
+            extras: Slab::default(),
+            sending: vec![NOT_YET; plan.flows.len()],
+            receiving: vec![NOT_YET; plan.flows.len()],
+            starts: vec![Vec::new(); world.shards[index as usize].len()],
+            groups: FxHashMap::default(),
+            counters: Counters::default(),
+            live: 0,
+            flows_done: 0,
+            last: 0,
+            record_paths: plan.record.paths,
+            path_counts: FxHashMap::default(),
+            harvest: Harvest::default(),
+        };
+        for (local, &id) in world.shards[index as usize].iter().enumerate() {
+            shard.add_node(id, local as u32, sampled.contains(&id), classical, seed);
+        }
+        for (id, flow) in plan.flows.iter().enumerate() {
+            let source = world.place[flow.src as usize];
+            if source.shard == index {
+                shard.live += 1;
+                if let Start::At(_) = flow.start {
+                    shard.starts[source.local as usize].push(id as FlowId);
+                }
+            }
+            if let Some(group) = flow.group
+                && world.place[flow.dst as usize].shard == index
+            {
+                shard.groups.entry(group).or_insert(Group { left: 0, starts: Vec::new() }).left += 1;
+            }
+        }
+        // Flows that others start are announced by the shard where those others end.
+        for (id, flow) in plan.flows.iter().enumerate() {
+            if let Start::After { group, .. } = flow.start
+                && let Some(group) = shard.groups.get_mut(&group)
+            {
+                group.starts.push(id as FlowId);
+            }
+        }
+        // Taken from the end: flows are sorted by time.
+        shard.starts.iter_mut().for_each(|list| list.reverse());
+        shard
+    }
+
+    fn add_node(&mut self, id: NodeId, local: u32, sampled: bool, classical: bool, seed: u64) {
+        let world = self.world;
+        let plan = world.plan;
+        let spec = &plan.topology.nodes[id as usize];
+        let first_port = self.ports.len() as u32;
+        let (buffer, marking, scheduling, queue_length, header, spray) = match spec.kind {
+            NodeKind::Host => {
+                let host = &plan.hosts[spec.config as usize];
+                let buffer = host.queue.map_or(Buffer::Unlimited, |limit| Buffer::new(&crate::spec::Buffer::Static { per_queue: limit, drop_when: Compare::Above }));
+                (buffer, None, host.scheduling, QueueLength::ThroughTransmission, None, false)
+            }
+            NodeKind::Switch => {
+                let switch = &plan.switches[spec.config as usize];
+                let header = match switch.forwarding {
+                    Forwarding::StoreAndForward => None,
+                    Forwarding::CutThrough { header } => Some(header),
+                };
+                let marking = switch.marking.as_ref().map(Red::new);
+                (Buffer::new(&switch.buffer), marking, switch.scheduling, switch.queue_length, header, switch.balance == Balance::Spray)
+            }
+        };
+        let queues = match scheduling {
+            Scheduling::Fifo => 1,
+            Scheduling::StrictPriority { queues } => queues,
+        };
+        let until_start = queue_length == QueueLength::BeforeTransmission;
+        let dequeue_marking = marking.as_ref().is_some_and(|m| m.at == MarkAt::Dequeue);
+        for (number, info) in world.ports.of(id).iter().enumerate() {
+            let link = world.link(info);
+            let capture = plan.record.captures.iter().position(|c| c.link == info.link && c.reverse == info.reverse);
+            let uplink = plan.record.imbalance.is_some() && spec.kind == NodeKind::Switch && spec.tier < plan.topology.nodes[info.peer as usize].tier;
+            let plain = !classical && queues == 1 && !until_start && !dequeue_marking && header.is_none() && !sampled && capture.is_none() && !uplink;
+            let automaton = (!plain).then(|| Automaton::new(queues, sampled, capture.map(|c| c as u32), uplink));
+            let peer = world.place[info.peer as usize];
+            let global = 2 * info.link as u64 + info.reverse as u64;
+            let faulty = link.loss.get() > 0.0 || !link.down.is_empty();
+            if faulty {
+                // Kept where the frames arrive: the direction towards this port.
+                let peer_info = world.ports.of(info.peer)[info.peer_port as usize];
+                let stream = Stream::new(seed, purpose::LOSS, 2 * info.link as u64 + !info.reverse as u64);
+                let delay = world.delay(info.peer, &peer_info);
+                self.faults.insert(first_port + number as u32, Fault::new(link.loss, stream, link.down.clone(), delay, link.delay.0));
+            }
+            self.ports.push(Port::new(PortSetup {
+                node: local,
+                rate: link.rate.0,
+                delay: world.delay(id, info),
+                gap: plan.wire.gap,
+                header: world.header(info),
+                peer_port: peer.first_port + info.peer_port as u32,
+                peer_shard: peer.shard,
+                faulty,
+                stream: Stream::new(seed, purpose::MARKING, global),
+                automaton,
+            }));
+        }
+        self.nodes.push(Node {
+            id,
+            first_port,
+            ports: self.ports.len() as u32 - first_port,
+            host: spec.kind == NodeKind::Host,
+            spray,
+            header: header.unwrap_or(u16::MAX),
+            until_start,
+            hash_seed: world.hash_seed[id as usize],
+            used: 0,
+            buffer,
+            marking,
+            stream: Stream::new(seed, purpose::SPRAY, id as u64),
+            active: Vec::new(),
+            wake_at: 0,
+        });
+    }
+
+    /// Files everything that is to happen by itself.
+    pub fn begin<O: Outlet>(&mut self, out: &mut O) {
+        self.arm_starts(out);
+        let plan = self.world.plan;
+        if let Some(series) = &plan.record.ports {
+            for &id in &series.nodes {
+                let place = self.world.place[id as usize];
+                if place.shard == self.index {
+                    let event = self.event(place.local, 0, Event::Sample);
+                    out.event(series.interval.0, event);
+                }
+            }
+        }
+        if let Some(window) = plan.record.imbalance {
+            for node in 0..self.nodes.len() as u32 {
+                if self.has_uplinks(node) {
+                    let event = self.event(node, 0, Event::Uplinks);
+                    out.event(window.0, event);
+                }
+            }
+        }
+    }
+
+    pub(super) fn has_uplinks(&self, node: u32) -> bool {
+        let n = &self.nodes[node as usize];
+        self.ports[n.first_port as usize..(n.first_port + n.ports) as usize].iter().any(|p| p.automaton.as_ref().is_some_and(|a| a.uplink.is_some()))
+    }
+}

@@ -1,0 +1,78 @@
+//! What a shard leaves behind.
+
+use super::host::{received_record, sent_record};
+use super::{Harvest, NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard};
+use crate::record::LinkRecord;
+
+/// The sink of a run that is over: whatever would happen later does not.
+pub struct Nothing<const CLASSICAL: bool>;
+
+impl<const C: bool> Outlet for Nothing<C> {
+    const CLASSICAL: bool = C;
+    fn frame(&mut self, _: u64, _: u16, _: crate::frame::Frame, _: &mut super::Slab<crate::frame::AckExtra>) {
+        unreachable!("everything up to the end has been started")
+    }
+    fn event(&mut self, _: u64, _: crate::frame::Frame) {}
+    fn start(&mut self, _: u64, _: u16, _: crate::frame::Frame) {}
+}
+
+impl<'a> Shard<'a> {
+    /// Ends at `end`, after its events. Returns the harvest, and per port of this shard (its global direction `2 * link + reverse`) what it sent.
+    /// Frames still waiting in queues are counted as in flight; those in logs are the engine's to add.
+    pub fn finish<const CLASSICAL: bool>(&mut self, end: u64) -> (Harvest, Vec<(usize, LinkRecord)>) {
+        let mut links = Vec::with_capacity(self.ports.len());
+        for node in 0..self.nodes.len() as u32 {
+            let (id, first, ports) = (self.nodes[node as usize].id, self.nodes[node as usize].first_port, self.nodes[node as usize].ports);
+            for number in 0..ports {
+                let port = first + number;
+                self.settle(&mut Nothing::<CLASSICAL>, end, node, port);
+                let p = &self.ports[port as usize];
+                let (frames, bytes, busy) = p.ended();
+                let info = self.world.ports.of(id)[number as usize];
+                links.push((2 * info.link as usize + info.reverse as usize, LinkRecord { frames, bytes, busy }));
+                if let Some(a) = &p.automaton {
+                    for waiting in a.queues.iter().flat_map(|q| &q.frames) {
+                        self.counters.in_flight_packets += 1;
+                        self.counters.in_flight_bytes += waiting.frame.size as u64;
+                    }
+                }
+            }
+        }
+        for flow in 0..self.sending.len() {
+            let slot = self.sending[flow];
+            if slot != NOT_YET && slot != OVER && self.world.place[self.world.plan.flows[flow].src as usize].shard == self.index {
+                let record = match self.world.shape(&self.world.plan.flows[flow]).ack {
+                    Some(_) => sent_record(&self.senders[slot], None),
+                    None => {
+                        let s = &self.sources[slot];
+                        SentRecord {
+                            flow: s.flow,
+                            start: s.start,
+                            finish: None,
+                            ideal: s.idle.total,
+                            propagation: s.idle.propagation,
+                            packets: s.next as u64,
+                            retransmitted: 0,
+                            timeouts: 0,
+                            why: None,
+                        }
+                    }
+                };
+                self.harvest.sent.push(record);
+            }
+            let slot = self.receiving[flow];
+            if slot != NOT_YET && slot != OVER {
+                let record = match self.world.shape(&self.world.plan.flows[flow]).ack {
+                    Some(_) => received_record(&self.receivers[slot], None),
+                    None => {
+                        let s = &self.sinks[slot];
+                        ReceivedRecord { flow: s.flow, finish: None, frames: s.frames as u64, has_last: s.has_last, marked: s.marked, reordered: s.reordered }
+                    }
+                };
+                self.harvest.received.push(record);
+            }
+        }
+        self.harvest.paths = self.path_counts.drain().map(|((flow, path), (frames, bytes))| (flow, path, frames, bytes)).collect();
+        (std::mem::take(&mut self.harvest), links)
+    }
+}

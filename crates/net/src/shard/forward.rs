@@ -1,0 +1,394 @@
+//! From arrival to departure: choice of port, admission, marking, transmission.
+
+use super::{Outlet, Shard};
+use crate::balance::ecmp;
+use crate::buffer::{QueueView, Verdict};
+use crate::fault::Fate;
+use crate::frame::{Event, Frame};
+use crate::marking::Red;
+use crate::port::Waiting;
+use crate::record::{CaptureKind, CaptureRecord};
+use crate::routing::NextHops;
+use crate::scheduling;
+use crate::spec::MarkAt;
+use afflux_units::Time;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Drop {
+    Buffer,
+    Red,
+    Loss,
+    Down,
+}
+
+impl<'a> Shard<'a> {
+    /// A frame is dealt with at the node it has come to.
+    #[inline(always)]
+    pub fn arrive<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, mut frame: Frame) {
+        self.last = self.last.max(now);
+        let input = &mut self.ports[frame.port as usize];
+        if input.faulty {
+            let (first_bits, time) = (input.serialize(frame.size.min(self.nodes[node as usize].header)), input.serialize(frame.size));
+            if let Some(fault) = self.faults.get_mut(&frame.port) {
+                match fault.fate(now, first_bits, time) {
+                    Fate::Delivered => {}
+                    Fate::Lost => return self.drop_frame(frame, Drop::Loss),
+                    Fate::Down => return self.drop_frame(frame, Drop::Down),
+                }
+            }
+        }
+        self.counters.packet_hops += 1;
+        if let Some(a) = &mut self.ports[frame.port as usize].automaton
+            && let Some(series) = &mut a.series
+        {
+            series.rx_bytes += frame.size as u64;
+        }
+        let state = &mut self.nodes[node as usize];
+        if state.host {
+            debug_assert_eq!(state.id, frame.dst, "hosts do not forward");
+            self.deliver(out, now, frame);
+            return;
+        }
+        let (first_port, input_port) = (state.first_port, frame.port);
+        let port = match self.world.routes(now).next_hops(state.id, frame.dst) {
+            NextHops::One(port) => port,
+            NextHops::Many(set) => {
+                let choice = if state.spray { state.stream.below(set.len() as u64) as usize } else { ecmp(frame.hash, state.hash_seed, set.len()) };
+                if self.record_paths && frame.kind() != Frame::ACK {
+                    // The path's number: the choices as digits.
+                    frame.aux = frame.aux * set.len() as u32 + choice as u32;
+                }
+                set[choice]
+            }
+            NextHops::None => return self.drop_frame(frame, Drop::Down),
+        };
+        // When the tail is here: for a frame that is being cut through that is still to come.
+        let ready = if state.header < frame.size {
+            let input = &self.ports[input_port as usize];
+            now + input.serialize(frame.size) - input.serialize(state.header)
+        } else {
+            now
+        };
+        self.offer(out, now, node, first_port + port as u32, frame, ready, input_port);
+    }
+
+    /// A frame wants to leave through `port`.
+    #[inline(always)]
+    pub(super) fn offer<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, mut frame: Frame, ready: u64, input: u32) {
+        if !self.ports[port as usize].plain {
+            return self.offer_automaton(out, now, node, port, frame, ready, input);
+        }
+        let state = &mut self.nodes[node as usize];
+        let p = &mut self.ports[port as usize];
+        state.used -= p.release(now);
+        let size = frame.size as u64;
+        let verdict = state.buffer.admit(QueueView { bytes: p.queued, frames: p.count(0) }, size, state.used, false);
+        if verdict != Verdict::Admit && (verdict == Verdict::Drop || !self.admit_exactly(out, now, node, port, 0, size)) {
+            return self.drop_frame(frame, Drop::Buffer);
+        }
+        let state = &mut self.nodes[node as usize];
+        let p = &mut self.ports[port as usize];
+        if let Some(red) = &state.marking {
+            let length = if red.in_packets { p.count(0) as f64 } else { p.queued as f64 };
+            if red_hit(red, now, length, p) {
+                if frame.has(Frame::ECT) {
+                    frame.flags |= Frame::CE;
+                    self.counters.ecn_marks += 1;
+                } else if red.drop_incapable {
+                    return self.drop_frame(frame, Drop::Red);
+                }
+            }
+        }
+        state.used += size;
+        let start = p.append(now, frame.size);
+        let at = start + p.first_bits(frame.size) + p.delay;
+        frame.port = p.peer_port;
+        out.frame(at, p.peer_shard, frame, &mut self.extras);
+    }
+
+    /// The admission policy was unsure under an upper bound of the memory in use: release all ports to `now`, so that it is exact.
+    #[cold]
+    #[inline(never)]
+    fn admit_exactly<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, queue: usize, size: u64) -> bool {
+        let (first, ports) = (self.nodes[node as usize].first_port, self.nodes[node as usize].ports);
+        for other in first..first + ports {
+            self.settle(out, now, node, other);
+        }
+        let state = &self.nodes[node as usize];
+        let p = &self.ports[port as usize];
+        state.buffer.admit(QueueView { bytes: p.queue_bytes(queue), frames: p.count(queue) }, size, state.used, true) == Verdict::Admit
+    }
+
+    /// Brings a port to `now`: everything that has left by then is accounted for.
+    pub(super) fn settle<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
+        if self.ports[port as usize].plain {
+            let freed = self.ports[port as usize].release(now);
+            self.nodes[node as usize].used -= freed;
+        } else if !O::CLASSICAL {
+            self.advance(out, now, node, port);
+        }
+    }
+
+    #[inline(never)]
+    #[allow(clippy::too_many_arguments)]
+    fn offer_automaton<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, mut frame: Frame, ready: u64, input: u32) {
+        if !O::CLASSICAL {
+            self.advance(out, now, node, port);
+        }
+        let size = frame.size as u64;
+        let p = &self.ports[port as usize];
+        let a = p.automaton.as_ref().expect("not plain");
+        let queue = a.queue_of(&frame);
+        let idle = a.sending.is_none() && a.waiting == 0;
+        let state = &self.nodes[node as usize];
+        // Cutting through needs an idle output that is not faster than the input.
+        let ready = if idle && ready > now && p.rate <= self.ports[input as usize].rate { now } else { ready };
+        let verdict = state.buffer.admit(QueueView { bytes: p.queue_bytes(queue), frames: p.count(queue) }, size, state.used, O::CLASSICAL);
+        if verdict != Verdict::Admit && (verdict == Verdict::Drop || !self.admit_exactly(out, now, node, port, queue, size)) {
+            self.note(port, queue, |i| i.drops += 1);
+            return self.drop_frame(frame, Drop::Buffer);
+        }
+        let state = &mut self.nodes[node as usize];
+        let p = &mut self.ports[port as usize];
+        if let Some(red) = &state.marking {
+            let length = if red.in_packets { p.count(queue) as f64 } else { p.queue_bytes(queue) as f64 };
+            if red.at == MarkAt::Enqueue {
+                if red_hit(red, now, length, p) {
+                    if frame.has(Frame::ECT) {
+                        frame.flags |= Frame::CE;
+                        self.counters.ecn_marks += 1;
+                        self.note(port, queue, |i| i.marks += 1);
+                    } else if red.drop_incapable {
+                        self.note(port, queue, |i| i.drops += 1);
+                        return self.drop_frame(frame, Drop::Red);
+                    }
+                }
+            } else if let Some(weight) = red.weight {
+                p.average = red.average(weight, p.average, length, idle_arrivals(p, now));
+            }
+        }
+        let p = &mut self.ports[port as usize];
+        self.nodes[node as usize].used += size;
+        p.queued += size;
+        let total = p.queued;
+        let a = p.automaton.as_mut().expect("not plain");
+        let q = &mut a.queues[queue];
+        q.bytes += size;
+        q.count += 1;
+        q.frames.push_back(Waiting { frame, ready });
+        a.waiting += 1;
+        let of_queue = q.bytes;
+        if let Some(series) = &mut a.series {
+            series.rows[0].bytes_max = series.rows[0].bytes_max.max(total);
+            if series.rows.len() > 1 {
+                series.rows[queue + 1].bytes_max = series.rows[queue + 1].bytes_max.max(of_queue);
+            }
+        }
+        if a.sending.is_none() {
+            self.start_next(out, now, node, port);
+        }
+        if !O::CLASSICAL {
+            self.list(node, port);
+        }
+    }
+
+    /// Keeps the port in its node's list while it has waiting frames.
+    fn list(&mut self, node: u32, port: u32) {
+        let a = self.ports[port as usize].automaton.as_mut().expect("not plain");
+        if a.waiting > 0 && !a.listed {
+            a.listed = true;
+            self.nodes[node as usize].active.push(port);
+        }
+    }
+
+    /// Automaton: everything that ends or starts by `now` has happened. A transmission that ends at `now` has ended, and the next one
+    /// has started.
+    pub(super) fn advance<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
+        while self.ports[port as usize].free_at <= now && self.ports[port as usize].automaton.as_ref().is_some_and(|a| a.sending.is_some()) {
+            let at = self.ports[port as usize].free_at;
+            self.complete(node, port);
+            self.start_next(out, at, node, port);
+        }
+    }
+
+    /// The frame in transmission has left.
+    pub(super) fn complete(&mut self, node: u32, port: u32) {
+        let p = &mut self.ports[port as usize];
+        let a = p.automaton.as_mut().expect("not plain");
+        let (size, queue) = a.sending.take().expect("a transmission under way");
+        let bytes = size as u64;
+        a.note(queue as usize, |i| i.tx_bytes += bytes);
+        if let Some(uplink) = &mut a.uplink {
+            *uplink += bytes;
+        }
+        if !self.nodes[node as usize].until_start {
+            a.queues[queue as usize].bytes -= bytes;
+            a.queues[queue as usize].count -= 1;
+            p.queued -= bytes;
+            self.nodes[node as usize].used -= bytes;
+        }
+        let time = p.serialize(size);
+        p.frames += 1;
+        p.bytes += bytes;
+        p.busy += time;
+    }
+
+    /// The transmitter is free at `at`: the next frame, if there is one.
+    pub(super) fn start_next<O: Outlet>(&mut self, out: &mut O, at: u64, node: u32, port: u32) {
+        loop {
+            let p = &mut self.ports[port as usize];
+            let a = p.automaton.as_mut().expect("not plain");
+            let Some(queue) = scheduling::next_queue(a) else { return };
+            let q = &mut a.queues[queue];
+            let Waiting { mut frame, ready } = q.frames.pop_front().expect("not empty");
+            a.waiting -= 1;
+            let bytes = frame.size as u64;
+            let state = &mut self.nodes[node as usize];
+            let mut dropped = false;
+            if let Some(red) = &state.marking
+                && red.at == MarkAt::Dequeue
+            {
+                // What is left behind the departing frame: it still counts in `bytes` and `count` here.
+                let length = match (red.weight, red.in_packets) {
+                    (Some(_), _) => p.average,
+                    (None, true) => (q.count - 1) as f64,
+                    (None, false) => (q.bytes - bytes) as f64,
+                };
+                if red.hit(length, &mut p.stream) {
+                    if frame.has(Frame::ECT) {
+                        frame.flags |= Frame::CE;
+                        self.counters.ecn_marks += 1;
+                        a.note(queue, |i| i.marks += 1);
+                    } else if red.drop_incapable {
+                        dropped = true;
+                        a.note(queue, |i| i.drops += 1);
+                    }
+                }
+            }
+            if state.until_start || dropped {
+                let q = &mut a.queues[queue];
+                q.bytes -= bytes;
+                q.count -= 1;
+                p.queued -= bytes;
+                state.used -= bytes;
+            }
+            if dropped {
+                self.drop_frame(frame, Drop::Red);
+                continue;
+            }
+            let start = at.max(ready);
+            a.sending = Some((frame.size, queue as u8));
+            a.note(queue, |i| i.latency_max = i.latency_max.max(start.saturating_sub(ready)));
+            if let Some(capture) = a.capture {
+                let record = self.capture(start, &frame);
+                self.harvest.captures.push((capture, record));
+            }
+            let p = &mut self.ports[port as usize];
+            p.free_at = start + p.serialize(frame.size);
+            let (free_at, arrives, shard) = (p.free_at, start + p.first_bits(frame.size) + p.delay, p.peer_shard);
+            frame.port = p.peer_port;
+            out.frame(arrives, shard, frame, &mut self.extras);
+            if O::CLASSICAL {
+                out.sent(free_at, port);
+            }
+            return;
+        }
+    }
+
+    /// Window engine, after a node's events of a window that ends at `end`: transmissions that start before `end` start now, since what
+    /// they send may arrive in the next window.
+    pub fn finish_window<O: Outlet>(&mut self, out: &mut O, end: u64, node: u32) {
+        if self.nodes[node as usize].active.is_empty() {
+            return;
+        }
+        let mut active = std::mem::take(&mut self.nodes[node as usize].active);
+        let mut earliest = u64::MAX;
+        active.retain(|&port| {
+            self.advance(out, end - 1, node, port);
+            let p = &mut self.ports[port as usize];
+            let a = p.automaton.as_mut().expect("only automata are listed");
+            a.listed = a.waiting > 0;
+            if a.listed {
+                earliest = earliest.min(p.free_at);
+            }
+            a.listed
+        });
+        self.nodes[node as usize].active = active;
+        let wake_at = self.nodes[node as usize].wake_at;
+        if earliest < u64::MAX && (wake_at == 0 || earliest < wake_at) {
+            self.nodes[node as usize].wake_at = earliest;
+            let wake = self.event(node, 0, Event::Wake);
+            out.event(earliest, wake);
+        }
+    }
+
+    fn note(&mut self, port: u32, queue: usize, change: impl Fn(&mut crate::port::Interval)) {
+        if let Some(a) = &mut self.ports[port as usize].automaton {
+            a.note(queue, change);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    pub(super) fn drop_frame(&mut self, frame: Frame, why: Drop) {
+        let c = &mut self.counters;
+        c.dropped_packets += 1;
+        c.dropped_bytes += frame.size as u64;
+        match why {
+            Drop::Buffer => c.drops_buffer += 1,
+            Drop::Red => c.drops_red += 1,
+            Drop::Loss => c.drops_loss += 1,
+            Drop::Down => c.drops_down += 1,
+        }
+        self.live -= 1;
+        if frame.has(Frame::EXTRA) {
+            self.extras.remove(frame.aux);
+        }
+    }
+
+    fn capture(&self, start: u64, frame: &Frame) -> CaptureRecord {
+        let flow = &self.world.plan.flows[frame.flow as usize];
+        let shape = self.world.shape(flow);
+        let (kind, sequence, payload) = match frame.kind() {
+            Frame::ACK => (CaptureKind::TcpAck, (frame.seq as u64 * shape.payload as u64).min(flow.bytes), 0),
+            kind => {
+                let payload = if frame.seq as u64 + 1 == shape.count { shape.last_payload } else { shape.payload };
+                (if kind == Frame::DATA { CaptureKind::TcpData } else { CaptureKind::Datagram }, frame.seq as u64 * shape.payload as u64, payload)
+            }
+        };
+        let ecn = if frame.has(Frame::CE) { 3 } else { 2 * frame.has(Frame::ECT) as u8 };
+        let (src, dst) = if kind == CaptureKind::TcpAck { (flow.dst, flow.src) } else { (flow.src, flow.dst) };
+        CaptureRecord {
+            time: Time(start),
+            flow: frame.flow,
+            src,
+            dst,
+            kind,
+            sequence,
+            payload,
+            size: frame.size,
+            ecn,
+            ece: frame.has(Frame::ECE),
+            cwr: frame.has(Frame::CWR),
+            priority: frame.priority(),
+        }
+    }
+}
+
+/// Arrivals of full frames that an idle spell would have had room for.
+fn idle_arrivals(p: &crate::port::Port, now: u64) -> f64 {
+    now.saturating_sub(p.free_at) as f64 / p.serialize(1500) as f64
+}
+
+/// Averages if so configured, then draws.
+#[inline(always)]
+fn red_hit(red: &Red, now: u64, length: f64, p: &mut crate::port::Port) -> bool {
+    let seen = match red.weight {
+        None => length,
+        Some(weight) => {
+            p.average = red.average(weight, p.average, length, idle_arrivals(p, now));
+            p.average
+        }
+    };
+    red.hit(seen, &mut p.stream)
+}

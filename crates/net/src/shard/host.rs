@@ -1,0 +1,459 @@
+//! What hosts do: transports meet the network here.
+
+use super::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard};
+use crate::balance::ecmp;
+use crate::frame::{AckExtra, Event, Frame};
+use crate::idle::idle;
+use crate::probe::explain::{Attribution, Label};
+use crate::routing::NextHops;
+use crate::spec::{EcnMode, FctEnd, FlowId, TcpConfig, TransportConfig};
+use crate::transport::datagram::{Sink, Source};
+use crate::transport::tcp::{AckIn, AckNow, Cause, Receiver, Sender, SenderSetup};
+
+impl<'a> Shard<'a> {
+    fn tcp(&self, flow: FlowId) -> &'a TcpConfig {
+        let plan = self.world.plan;
+        match &plan.transports[plan.flows[flow as usize].transport as usize] {
+            TransportConfig::Tcp(config) => config,
+            TransportConfig::Datagram(_) => unreachable!("a TCP frame of a datagram flow"),
+        }
+    }
+
+    /// A host puts a frame on its network.
+    #[inline(always)]
+    fn send<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, frame: Frame) {
+        self.counters.sent_packets += 1;
+        self.counters.sent_bytes += frame.size as u64;
+        self.live += 1;
+        let state = &self.nodes[node as usize];
+        let port = if state.ports == 1 {
+            state.first_port
+        } else {
+            match self.world.routes(now).next_hops(state.id, frame.dst) {
+                NextHops::One(port) => state.first_port + port as u32,
+                NextHops::Many(set) => state.first_port + set[ecmp(frame.hash, state.hash_seed, set.len())] as u32,
+                NextHops::None => return self.drop_frame(frame, super::forward::Drop::Down),
+            }
+        };
+        self.offer(out, now, node, port, frame, now, port);
+    }
+
+    /// A frame has come to its destination.
+    #[inline(always)]
+    pub(super) fn deliver<O: Outlet>(&mut self, out: &mut O, now: u64, frame: Frame) {
+        self.counters.delivered_packets += 1;
+        self.counters.delivered_bytes += frame.size as u64;
+        self.live -= 1;
+        match frame.kind() {
+            Frame::ACK => self.on_ack(out, now, frame),
+            Frame::DATA => self.on_data(out, now, frame),
+            _ => self.on_datagram(out, now, frame),
+        }
+    }
+
+    /// The first start of each host's list.
+    pub fn arm_starts<O: Outlet>(&mut self, out: &mut O) {
+        for node in 0..self.nodes.len() as u32 {
+            if self.nodes[node as usize].host {
+                self.arm_next_start(out, node);
+            }
+        }
+    }
+
+    pub(super) fn arm_next_start<O: Outlet>(&mut self, out: &mut O, node: u32) {
+        if let Some(flow) = self.starts[node as usize].pop() {
+            let crate::spec::Start::At(at) = self.world.plan.flows[flow as usize].start else { unreachable!("only timed starts are listed") };
+            let mut event = self.event(node, flow, Event::Start);
+            event.aux = 1;
+            out.event(at.0, event);
+        }
+    }
+
+    pub(super) fn start_flow<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, id: FlowId) {
+        let plan = self.world.plan;
+        let flow = &plan.flows[id as usize];
+        let shape = self.world.shape(flow);
+        let with_return = plan.run.fct_end == FctEnd::LastAck && shape.ack.is_some();
+        let idle = idle(self.world, now, flow, shape, with_return);
+        let hash = self.world.flow_hash(flow, false);
+        match &plan.transports[flow.transport as usize] {
+            TransportConfig::Tcp(config) => {
+                let setup = SenderSetup {
+                    flow: id,
+                    node,
+                    dst: flow.dst,
+                    hash,
+                    priority: flow.priority,
+                    segments: shape.count as u32,
+                    idle,
+                    explain: plan.record.explain,
+                };
+                let slot = self.senders.insert(Sender::new(setup, now, config));
+                self.sending[id as usize] = slot;
+                self.pump(out, now, slot, Cause::Start, config);
+            }
+            TransportConfig::Datagram(_) => {
+                let source = Source {
+                    flow: id,
+                    node,
+                    dst: flow.dst,
+                    hash,
+                    priority: flow.priority,
+                    start: now,
+                    next: 0,
+                    frames: shape.count as u32,
+                    idle,
+                    why: plan.record.explain.then(|| Attribution::new(now)),
+                };
+                let slot = self.sources.insert(source);
+                self.sending[id as usize] = slot;
+                self.on_send(out, now, id);
+            }
+        }
+    }
+
+    /// Sends what the window allows, and sees to the retransmission timer.
+    fn pump<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, cause: Cause, config: &TcpConfig) {
+        let window = config.receive_window.map_or(u32::MAX, |w| ((w.0 / config.mss as u64).max(1)) as u32);
+        let wire = &self.world.plan.wire;
+        while let Some(transmit) = self.senders[slot].transmit(now, cause, config, window) {
+            let s = &self.senders[slot];
+            let payload = if s.is_last(transmit.seq) { self.world.last_payload(s.flow, config.mss) } else { config.mss };
+            let mut flags = Frame::DATA | s.priority as u16;
+            // RFC 3168 §6.1.5: retransmissions are not ECN-capable; DCTCP marks everything capable.
+            if config.ecn == EcnMode::Dctcp || (config.ecn == EcnMode::Classic && !transmit.retransmission) {
+                flags |= Frame::ECT;
+            }
+            if transmit.retransmission {
+                flags |= Frame::RETRANSMISSION;
+                self.counters.retransmits += 1;
+            }
+            if transmit.cwr {
+                flags |= Frame::CWR;
+            }
+            let frame = Frame {
+                flow: s.flow,
+                seq: transmit.seq,
+                aux: self.world.epoch(now),
+                dst: s.dst,
+                hash: s.hash,
+                size: (payload + wire.data_header).max(wire.min_frame),
+                flags,
+                ..Frame::default()
+            };
+            let node = s.node;
+            self.send(out, now, node, frame);
+        }
+        let s = &mut self.senders[slot];
+        // One lazy timer per flow: it re-arms itself when it expires early; only an earlier deadline needs a new one.
+        if s.deadline != 0 && (s.armed == 0 || s.deadline < s.armed) {
+            s.armed = s.deadline;
+            let (at, node, flow) = (s.armed, s.node, s.flow);
+            let event = self.event(node, flow, Event::Retransmit);
+            out.event(at, event);
+        }
+    }
+
+    pub(super) fn on_retransmit<O: Outlet>(&mut self, out: &mut O, now: u64, flow: FlowId) {
+        let slot = self.sending[flow as usize];
+        if slot == OVER || self.senders[slot].armed != now {
+            return;
+        }
+        let s = &mut self.senders[slot];
+        s.armed = 0;
+        if s.deadline == 0 {
+            return;
+        }
+        if s.deadline > now {
+            s.armed = s.deadline;
+            let (at, node) = (s.armed, s.node);
+            let event = self.event(node, flow, Event::Retransmit);
+            out.event(at, event);
+            return;
+        }
+        let config = self.tcp(flow);
+        self.counters.timeouts += 1;
+        let cause = self.senders[slot].on_timeout(now, config);
+        self.pump(out, now, slot, cause, config);
+    }
+
+    #[inline(always)]
+    fn on_ack<O: Outlet>(&mut self, out: &mut O, now: u64, frame: Frame) {
+        let extra;
+        let (trigger, blocks): (u32, &[(u32, u32)]) = if frame.has(Frame::EXTRA) {
+            extra = *self.extras.remove(frame.aux);
+            (extra.trigger, &extra.blocks[..extra.count as usize])
+        } else {
+            (frame.aux, &[])
+        };
+        let slot = self.sending[frame.flow as usize];
+        if slot == OVER {
+            return;
+        }
+        let config = self.tcp(frame.flow);
+        let ack = AckIn { cumulative: frame.seq, trigger, ece: frame.has(Frame::ECE), blocks };
+        let s = &mut self.senders[slot];
+        let cause = s.on_ack(now, &ack, config);
+        if s.finished() {
+            let record = sent_record(s, Some(now));
+            self.harvest.sent.push(record);
+            self.senders.remove(slot);
+            self.sending[frame.flow as usize] = OVER;
+            self.live -= 1;
+            self.flows_done += 1;
+            return;
+        }
+        self.pump(out, now, slot, cause, config);
+    }
+
+    #[inline(always)]
+    fn on_data<O: Outlet>(&mut self, out: &mut O, now: u64, frame: Frame) {
+        let mut slot = self.receiving[frame.flow as usize];
+        let config = self.tcp(frame.flow);
+        if self.record_paths {
+            self.count_path(&frame);
+        }
+        if slot == NOT_YET {
+            slot = self.open_receiver(frame.flow);
+        } else if slot == OVER {
+            // Everything is here already: say so again.
+            let again = self.make_receiver(frame.flow);
+            let ack = again.repeat(frame.seq, frame.has(Frame::CE) && config.ecn != EcnMode::Off);
+            let answer = self.plain_ack(&again, ack, config);
+            return self.send(out, now, again.node, answer);
+        }
+        let r = &mut self.receivers[slot];
+        let reaction = r.on_data(frame.seq, frame.has(Frame::CE), frame.has(Frame::CWR), frame.has(Frame::RETRANSMISSION), config);
+        let ends = r.finished();
+        if reaction.delay && r.deadline == 0 {
+            r.deadline = now + config.delayed_ack.expect("delayed").timeout.0;
+            if r.armed == 0 {
+                r.armed = r.deadline;
+                let (at, node) = (r.armed, r.node);
+                let event = self.event(node, frame.flow, Event::DelayedAck);
+                out.event(at, event);
+            }
+        }
+        for ack in [reaction.first, reaction.second].into_iter().flatten() {
+            let answer = self.make_ack(slot, ack, config);
+            let node = self.receivers[slot].node;
+            self.send(out, now, node, answer);
+        }
+        if ends {
+            self.flow_received(out, now, frame.flow);
+            let record = received_record(&self.receivers[slot], Some(now));
+            self.harvest.received.push(record);
+            self.receivers.remove(slot);
+            self.receiving[frame.flow as usize] = OVER;
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn open_receiver(&mut self, id: FlowId) -> u32 {
+        let receiver = self.make_receiver(id);
+        let slot = self.receivers.insert(receiver);
+        self.receiving[id as usize] = slot;
+        slot
+    }
+
+    fn make_receiver(&self, id: FlowId) -> Receiver {
+        let flow = &self.world.plan.flows[id as usize];
+        let node = self.world.place[flow.dst as usize].local;
+        let segments = self.world.shape(flow).count as u32;
+        Receiver::new(id, node, flow.src, self.world.flow_hash(flow, true), flow.priority, segments)
+    }
+
+    pub(super) fn on_delayed_ack<O: Outlet>(&mut self, out: &mut O, now: u64, flow: FlowId) {
+        let slot = self.receiving[flow as usize];
+        if slot == OVER {
+            return;
+        }
+        let r = &mut self.receivers[slot];
+        r.armed = 0;
+        if r.deadline == 0 {
+            return;
+        }
+        if r.deadline > now {
+            r.armed = r.deadline;
+            let (at, node) = (r.armed, r.node);
+            let event = self.event(node, flow, Event::DelayedAck);
+            out.event(at, event);
+            return;
+        }
+        let config = self.tcp(flow);
+        if let Some(ack) = self.receivers[slot].on_timer() {
+            let answer = self.make_ack(slot, ack, config);
+            let node = self.receivers[slot].node;
+            self.send(out, now, node, answer);
+        }
+    }
+
+    /// An acknowledgement without options.
+    #[inline(always)]
+    fn plain_ack(&self, r: &Receiver, ack: AckNow, config: &TcpConfig) -> Frame {
+        let wire = &self.world.plan.wire;
+        let mut frame = Frame {
+            flow: r.flow,
+            seq: ack.cumulative,
+            aux: ack.trigger,
+            dst: r.src,
+            hash: r.hash,
+            size: wire.ack.max(wire.min_frame),
+            flags: Frame::ACK | r.priority as u16,
+            ..Frame::default()
+        };
+        if ack.ece {
+            frame.flags |= Frame::ECE;
+        }
+        if config.ecn == EcnMode::Dctcp {
+            frame.flags |= Frame::ECT;
+        }
+        frame
+    }
+
+    /// An acknowledgement with the SACK blocks that are due.
+    #[inline(always)]
+    fn make_ack(&mut self, slot: u32, ack: AckNow, config: &TcpConfig) -> Frame {
+        let wire = &self.world.plan.wire;
+        let r = &self.receivers[slot];
+        let mut frame = self.plain_ack(r, ack, config);
+        if r.holds() && config.recovery == crate::spec::Recovery::Sack {
+            let (blocks, count) = r.blocks();
+            frame.aux = self.extras.insert(AckExtra { trigger: ack.trigger, blocks, count });
+            frame.flags |= Frame::EXTRA;
+            frame.size = (wire.ack + wire.sack_base + wire.sack_block * count as u16).max(wire.min_frame);
+        }
+        frame
+    }
+
+    /// A datagram source's next frame is due.
+    pub(super) fn on_send<O: Outlet>(&mut self, out: &mut O, now: u64, flow: FlowId) {
+        let slot = self.sending[flow as usize];
+        let plan = self.world.plan;
+        let TransportConfig::Datagram(config) = &plan.transports[plan.flows[flow as usize].transport as usize] else {
+            unreachable!("a datagram source")
+        };
+        let shape = self.world.shape(&plan.flows[flow as usize]);
+        self.last = self.last.max(now);
+        let s = &mut self.sources[slot];
+        let seq = s.next;
+        s.next += 1;
+        let last = s.next == s.frames;
+        let time = if last { s.idle.slowest_last } else { s.idle.slowest_full };
+        if let Some(why) = &mut s.why {
+            why.on_sent(now, Label::Pacing, 0, time, false);
+        }
+        let mut flags = Frame::DATAGRAM | s.priority as u16;
+        if config.ecn_capable {
+            flags |= Frame::ECT;
+        }
+        let (node, dst, hash) = (s.node, s.dst, s.hash);
+        let nic = self.ports[self.nodes[node as usize].first_port as usize].serialize(shape.full);
+        let due = self.sources[slot].due(seq + 1, config, nic);
+        let aux = self.world.epoch(now);
+        let frame = Frame { flow, seq, aux, dst, hash, size: if last { shape.last } else { shape.full }, flags, ..Frame::default() };
+        self.send(out, now, node, frame);
+        if last {
+            let s = self.sources.remove(slot);
+            self.harvest.sent.push(SentRecord {
+                flow,
+                start: s.start,
+                finish: None,
+                ideal: s.idle.total,
+                propagation: s.idle.propagation,
+                packets: s.frames as u64,
+                retransmitted: 0,
+                timeouts: 0,
+                why: s.why.clone(),
+            });
+            self.sending[flow as usize] = OVER;
+            self.live -= 1;
+            self.flows_done += 1;
+        } else {
+            let event = self.event(node, flow, Event::Send);
+            out.event(due, event);
+        }
+    }
+
+    fn on_datagram<O: Outlet>(&mut self, out: &mut O, now: u64, frame: Frame) {
+        let mut slot = self.receiving[frame.flow as usize];
+        if slot == NOT_YET {
+            let flow = &self.world.plan.flows[frame.flow as usize];
+            let expected = self.world.shape(flow).count as u32;
+            slot = self.sinks.insert(Sink { flow: frame.flow, frames: 0, expected, highest: 0, marked: 0, reordered: 0, has_last: false });
+            self.receiving[frame.flow as usize] = slot;
+        }
+        if self.record_paths {
+            self.count_path(&frame);
+        }
+        let s = &mut self.sinks[slot];
+        s.frames += 1;
+        s.marked += frame.has(Frame::CE) as u64;
+        s.reordered += (frame.seq < s.highest) as u64;
+        s.highest = s.highest.max(frame.seq);
+        s.has_last |= frame.seq + 1 == s.expected;
+        if s.frames == s.expected {
+            let record = ReceivedRecord {
+                flow: s.flow,
+                finish: Some(now),
+                frames: s.frames as u64,
+                has_last: true,
+                marked: s.marked,
+                reordered: s.reordered,
+            };
+            self.harvest.received.push(record);
+            self.sinks.remove(slot);
+            self.receiving[frame.flow as usize] = OVER;
+            self.flow_received(out, now, frame.flow);
+        }
+    }
+
+    /// The last byte of a flow is here: it may be what others wait for.
+    fn flow_received<O: Outlet>(&mut self, out: &mut O, now: u64, flow: FlowId) {
+        let plan = self.world.plan;
+        let Some(group) = plan.flows[flow as usize].group else { return };
+        let g = self.groups.get_mut(&group).expect("groups live where their flows end");
+        g.left -= 1;
+        if g.left > 0 {
+            return;
+        }
+        for flow in std::mem::take(&mut g.starts) {
+            let spec = &plan.flows[flow as usize];
+            let crate::spec::Start::After { delay, .. } = spec.start else { unreachable!("listed as a follower") };
+            let place = self.world.place[spec.src as usize];
+            let event = Frame {
+                port: self.world.shard_ports[place.shard as usize] + place.local,
+                flow,
+                seq: Event::Start as u32,
+                flags: Frame::EVENT,
+                ..Frame::default()
+            };
+            out.start(now + delay.0, place.shard, event);
+        }
+    }
+
+    fn count_path(&mut self, frame: &Frame) {
+        let entry = self.path_counts.entry((frame.flow, frame.aux)).or_default();
+        entry.0 += 1;
+        entry.1 += frame.size as u64;
+    }
+}
+
+pub(super) fn sent_record(s: &Sender, finish: Option<u64>) -> SentRecord {
+    SentRecord {
+        flow: s.flow,
+        start: s.start,
+        finish,
+        ideal: s.idle.total,
+        propagation: s.idle.propagation,
+        packets: s.sent,
+        retransmitted: s.retransmitted,
+        timeouts: s.timeouts,
+        why: s.why.clone(),
+    }
+}
+
+pub(super) fn received_record(r: &Receiver, finish: Option<u64>) -> ReceivedRecord {
+    ReceivedRecord { flow: r.flow, finish, frames: r.received() as u64, has_last: r.has_last(), marked: r.marked, reordered: r.reordered }
+}

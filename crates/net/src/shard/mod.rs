@@ -1,0 +1,234 @@
+//! A partition: nodes with everything that belongs to them, owned by one worker. The same code runs under both engines; they
+//! differ only in the [`Outlet`] that carries what happens later.
+
+mod build;
+mod finish;
+mod forward;
+mod host;
+mod sample;
+
+use crate::buffer::Buffer;
+use crate::fault::Fault;
+use crate::frame::{AckExtra, Event, Frame};
+use crate::marking::Red;
+use crate::port::Port;
+use crate::record::{CaptureRecord, Counters, PortRecord, Split, UplinkRecord};
+use crate::spec::{FlowId, NodeId};
+use crate::transport::datagram::{Sink, Source};
+use crate::transport::tcp::{Receiver, Sender};
+use crate::world::World;
+use afflux_engine::random::Stream;
+use rustc_hash::FxHashMap;
+
+/// Where a shard puts what happens later.
+pub trait Outlet {
+    /// Ports are driven by an event at the end of each transmission.
+    const CLASSICAL: bool;
+    /// `frame` is dealt with at `at` by the node of `frame.port` (already set) in `shard`.
+    fn frame(&mut self, at: u64, shard: u16, frame: Frame, extras: &mut Slab<AckExtra>);
+    /// An event of a node of this shard.
+    fn event(&mut self, at: u64, event: Frame);
+    /// A flow elsewhere starts.
+    fn start(&mut self, at: u64, shard: u16, event: Frame);
+    /// Classical engine: the transmission under way at `port` ends.
+    fn sent(&mut self, _at: u64, _port: u32) {}
+}
+
+/// Slots that are used again.
+pub struct Slab<T> {
+    items: Vec<T>,
+    free: Vec<u32>,
+}
+
+impl<T> Default for Slab<T> {
+    fn default() -> Self {
+        Slab { items: Vec::new(), free: Vec::new() }
+    }
+}
+
+impl<T> Slab<T> {
+    #[inline]
+    pub fn insert(&mut self, item: T) -> u32 {
+        match self.free.pop() {
+            Some(slot) => {
+                self.items[slot as usize] = item;
+                slot
+            }
+            None => {
+                self.items.push(item);
+                self.items.len() as u32 - 1
+            }
+        }
+    }
+    /// Frees a slot; its content stays until it is used again.
+    #[inline]
+    pub fn remove(&mut self, slot: u32) -> &T {
+        self.free.push(slot);
+        &self.items[slot as usize]
+    }
+    pub fn len(&self) -> usize {
+        self.items.len() - self.free.len()
+    }
+}
+impl<T> std::ops::Index<u32> for Slab<T> {
+    type Output = T;
+    #[inline(always)]
+    fn index(&self, slot: u32) -> &T {
+        &self.items[slot as usize]
+    }
+}
+impl<T> std::ops::IndexMut<u32> for Slab<T> {
+    #[inline(always)]
+    fn index_mut(&mut self, slot: u32) -> &mut T {
+        &mut self.items[slot as usize]
+    }
+}
+
+/// Per flow and side: what has become of it here.
+const NOT_YET: u32 = u32::MAX;
+const OVER: u32 = u32::MAX - 1;
+
+/// Everything of one node but its ports.
+pub struct Node {
+    pub id: NodeId,
+    pub first_port: u32,
+    pub ports: u32,
+    pub host: bool,
+    pub spray: bool,
+    /// Bytes after which a frame is dealt with; `u16::MAX` for whole frames.
+    pub header: u16,
+    /// Occupancy ends at the start of transmission.
+    pub until_start: bool,
+    pub hash_seed: u32,
+    /// Memory in use; an upper bound between settlings.
+    pub used: u64,
+    pub buffer: Buffer,
+    pub marking: Option<Red>,
+    pub stream: Stream,
+    /// Ports with waiting frames.
+    pub active: Vec<u32>,
+    /// The wake event under way, 0 for none.
+    pub wake_at: u64,
+}
+
+/// What a flow leaves at its source when it is done there (or when the run ends).
+#[derive(Debug, Clone)]
+pub struct SentRecord {
+    pub flow: FlowId,
+    pub start: u64,
+    /// The last acknowledgement, if it came.
+    pub finish: Option<u64>,
+    pub ideal: u64,
+    pub propagation: u64,
+    pub packets: u64,
+    pub retransmitted: u64,
+    pub timeouts: u64,
+    pub why: Option<crate::probe::explain::Attribution>,
+}
+
+/// What it leaves at its destination.
+#[derive(Debug, Clone, Copy)]
+pub struct ReceivedRecord {
+    pub flow: FlowId,
+    pub finish: Option<u64>,
+    pub frames: u64,
+    pub has_last: bool,
+    pub marked: u64,
+    pub reordered: u64,
+}
+
+/// What a shard hands over at the end.
+#[derive(Default)]
+pub struct Harvest {
+    pub sent: Vec<SentRecord>,
+    pub received: Vec<ReceivedRecord>,
+    pub ports: Vec<PortRecord>,
+    pub uplinks: Vec<UplinkRecord>,
+    pub captures: Vec<(u32, CaptureRecord)>,
+    pub paths: Vec<(FlowId, u32, u64, u64)>,
+    pub split: Vec<Split>,
+}
+
+pub struct Shard<'a> {
+    pub world: &'a World<'a>,
+    pub index: u16,
+    pub nodes: Vec<Node>,
+    pub ports: Vec<Port>,
+    pub faults: FxHashMap<u32, Fault>,
+    senders: Slab<Sender>,
+    receivers: Slab<Receiver>,
+    sources: Slab<Source>,
+    sinks: Slab<Sink>,
+    pub extras: Slab<AckExtra>,
+    /// By flow: slot of the sending and the receiving half.
+    sending: Vec<u32>,
+    receiving: Vec<u32>,
+    /// Per local node: flows that start at a given time, next last.
+    starts: Vec<Vec<FlowId>>,
+    /// Flows still to arrive per closed-loop group whose destination is here, and the flows it starts.
+    groups: FxHashMap<u32, Group>,
+    pub counters: Counters,
+    /// Flows of this shard's hosts that have not ended at their source, plus frames sent from here less frames absorbed here.
+    pub live: i64,
+    pub flows_done: u64,
+    /// The last moment at which something that matters happened here.
+    pub last: u64,
+    /// Path numbers are collected.
+    record_paths: bool,
+    path_counts: FxHashMap<(FlowId, u32), (u64, u64)>,
+    pub harvest: Harvest,
+}
+
+pub struct Group {
+    left: u32,
+    starts: Vec<FlowId>,
+}
+
+impl<'a> Shard<'a> {
+    /// A frame or an event is due.
+    #[inline(always)]
+    pub fn handle<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, frame: Frame) {
+        if frame.kind() == Frame::EVENT {
+            self.on_event(out, now, node, frame);
+        } else {
+            self.arrive(out, now, node, frame);
+        }
+    }
+
+    #[inline(never)]
+    fn on_event<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, event: Frame) {
+        match Event::of(&event) {
+            Event::Wake => self.nodes[node as usize].wake_at = 0,
+            Event::Start => {
+                self.last = self.last.max(now);
+                self.start_flow(out, now, node, event.flow);
+                // `aux` tells starts by the list of times from those by another flow's end.
+                if event.aux == 1 {
+                    self.arm_next_start(out, node);
+                }
+            }
+            Event::Retransmit => self.on_retransmit(out, now, event.flow),
+            Event::DelayedAck => self.on_delayed_ack(out, now, event.flow),
+            Event::Send => self.on_send(out, now, event.flow),
+            Event::Sample => self.sample(out, now, node),
+            Event::Uplinks => self.sample_uplinks(out, now, node),
+        }
+    }
+
+    /// Classical engine: the transmission under way at `port` ends.
+    pub fn transmission_ended<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
+        self.complete(node, port);
+        self.start_next(out, now, node, port);
+    }
+
+    fn event(&self, node: u32, flow: u32, event: Event) -> Frame {
+        Frame { port: self.ports.len() as u32 + node, flow, seq: event as u32, flags: Frame::EVENT, ..Frame::default() }
+    }
+
+    /// The node that an entry of the log belongs to.
+    #[inline(always)]
+    pub fn node_of(&self, frame: &Frame) -> u32 {
+        let ports = self.ports.len() as u32;
+        if frame.port < ports { self.ports[frame.port as usize].node } else { frame.port - ports }
+    }
+}

@@ -1,0 +1,62 @@
+//! Port series and uplink windows.
+
+use super::{Outlet, Shard};
+use crate::frame::Event;
+use crate::port::Interval;
+use crate::record::{PortRecord, UplinkRecord};
+use afflux_units::Time;
+
+impl<'a> Shard<'a> {
+    pub(super) fn sample<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32) {
+        let (id, first, ports) = (self.nodes[node as usize].id, self.nodes[node as usize].first_port, self.nodes[node as usize].ports);
+        for number in 0..ports {
+            let port = first + number;
+            self.settle(out, now, node, port);
+            let p = &mut self.ports[port as usize];
+            let total = p.queued;
+            let a = p.automaton.as_mut().expect("sampled ports are automata");
+            let series = a.series.as_mut().expect("sampled");
+            let rx_bytes = std::mem::take(&mut series.rx_bytes);
+            for (row, interval) in series.rows.iter_mut().enumerate() {
+                let queue_bytes = if row == 0 { total } else { a.queues[row - 1].bytes };
+                // The next interval starts with what is in the queue now.
+                let Interval { bytes_max, tx_bytes, drops, marks, latency_max } = std::mem::replace(interval, Interval { bytes_max: queue_bytes, ..Interval::default() });
+                self.harvest.ports.push(PortRecord {
+                    time: Time(now),
+                    node: id,
+                    port: number,
+                    queue: row as i32 - 1,
+                    queue_bytes,
+                    queue_bytes_max: bytes_max,
+                    tx_bytes,
+                    rx_bytes: if row == 0 { rx_bytes } else { 0 },
+                    drops,
+                    in_discards: 0,
+                    ecn_marks: marks,
+                    pause_frames_tx: 0,
+                    pause_frames_rx: 0,
+                    paused: 0,
+                    latency_max,
+                });
+            }
+        }
+        let interval = self.world.plan.record.ports.as_ref().expect("sampling").interval.0;
+        let event = self.event(node, 0, Event::Sample);
+        out.event(now + interval, event);
+    }
+
+    pub(super) fn sample_uplinks<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32) {
+        let window = self.world.plan.record.imbalance.expect("recorded").0;
+        let (id, first, ports) = (self.nodes[node as usize].id, self.nodes[node as usize].first_port, self.nodes[node as usize].ports);
+        for number in 0..ports {
+            self.settle(out, now, node, first + number);
+            let link = self.world.ports.of(id)[number as usize].link;
+            let a = self.ports[(first + number) as usize].automaton.as_mut();
+            if let Some(bytes) = a.and_then(|a| a.uplink.as_mut()) {
+                self.harvest.uplinks.push(UplinkRecord { time: Time(now - window), node: id, link, bytes: std::mem::take(bytes) });
+            }
+        }
+        let event = self.event(node, 0, Event::Uplinks);
+        out.event(now + window, event);
+    }
+}

@@ -1,0 +1,117 @@
+//! Small fabrics and plans for tests.
+
+use crate::spec::*;
+use afflux_units::{Probability, Rate, Span, Time};
+
+pub fn node(name: String, kind: NodeKind, tier: u8, group: Option<u32>) -> Node {
+    Node { name, kind, config: 0, group, tier }
+}
+
+pub fn link(a: NodeId, b: NodeId, rate: Rate, delay: Span) -> Link {
+    Link { a, b, rate, delay, loss: Probability::ZERO, down: Vec::new() }
+}
+
+/// One switch, 100G, 1 us.
+pub fn star(hosts: u32) -> Topology {
+    let mut nodes: Vec<Node> = (0..hosts).map(|h| node(format!("host{h}"), NodeKind::Host, 0, Some(0))).collect();
+    nodes.push(node("switch0".into(), NodeKind::Switch, 1, Some(0)));
+    let links = (0..hosts).map(|h| link(h, hosts, Rate::from_gbps(100), Span::from_us(1))).collect();
+    Topology { nodes, links, hosts }
+}
+
+pub fn leaf_spine(leaves: u32, spines: u32, hosts_per_leaf: u32) -> Topology {
+    let hosts = leaves * hosts_per_leaf;
+    let (rate, delay) = (Rate::from_gbps(100), Span::from_us(1));
+    let mut nodes: Vec<Node> = (0..hosts).map(|h| node(format!("host{h}"), NodeKind::Host, 0, Some(h / hosts_per_leaf))).collect();
+    nodes.extend((0..leaves).map(|l| node(format!("leaf{l}"), NodeKind::Switch, 1, Some(l))));
+    nodes.extend((0..spines).map(|s| node(format!("spine{s}"), NodeKind::Switch, 2, None)));
+    let mut links: Vec<Link> = (0..hosts).map(|h| link(h, hosts + h / hosts_per_leaf, rate, delay)).collect();
+    for l in 0..leaves {
+        links.extend((0..spines).map(|s| link(hosts + l, hosts + leaves + s, rate, delay)));
+    }
+    Topology { nodes, links, hosts }
+}
+
+/// Aggregation switch j of each pod is linked to cores j·k/2 … j·k/2+k/2−1.
+pub fn fat_tree(k: u32, oversubscription: u32) -> Topology {
+    let half = k / 2;
+    let per_rack = half * oversubscription;
+    let (pods, racks) = (k, k * half);
+    let hosts = racks * per_rack;
+    let (rate, delay) = (Rate::from_gbps(100), Span::from_us(1));
+    let mut nodes: Vec<Node> = (0..hosts).map(|h| node(format!("host{h}"), NodeKind::Host, 0, Some(h / per_rack / half))).collect();
+    nodes.extend((0..racks).map(|e| node(format!("edge{e}"), NodeKind::Switch, 1, Some(e / half))));
+    nodes.extend((0..racks).map(|a| node(format!("agg{a}"), NodeKind::Switch, 2, Some(a / half))));
+    nodes.extend((0..half * half).map(|c| node(format!("core{c}"), NodeKind::Switch, 3, None)));
+    let (edge, agg, core) = (hosts, hosts + racks, hosts + 2 * racks);
+    let mut links: Vec<Link> = (0..hosts).map(|h| link(h, edge + h / per_rack, rate, delay)).collect();
+    for pod in 0..pods {
+        for e in 0..half {
+            links.extend((0..half).map(|a| link(edge + pod * half + e, agg + pod * half + a, rate, delay)));
+        }
+        for a in 0..half {
+            links.extend((0..half).map(|c| link(agg + pod * half + a, core + a * half + c, rate, delay)));
+        }
+    }
+    Topology { nodes, links, hosts }
+}
+
+/// 1460-byte segments in 1500-byte frames, 40-byte acknowledgements.
+pub fn wire() -> Wire {
+    Wire { name: "test".into(), data_header: 40, ack: 40, sack_base: 4, sack_block: 8, min_frame: 40, gap: 0 }
+}
+
+pub fn host() -> HostConfig {
+    HostConfig { delay: Span::ZERO, queue: None, scheduling: Scheduling::Fifo }
+}
+
+pub fn switch() -> SwitchConfig {
+    SwitchConfig {
+        buffer: Buffer::Static { per_queue: Limit::Bytes(225_000), drop_when: Compare::Above },
+        marking: None,
+        scheduling: Scheduling::Fifo,
+        forwarding: Forwarding::StoreAndForward,
+        latency: Span::ZERO,
+        balance: Balance::Ecmp(RouteHash::OwnSeed),
+        queue_length: QueueLength::ThroughTransmission,
+    }
+}
+
+pub fn tcp() -> TcpConfig {
+    TcpConfig {
+        congestion: CongestionControl::NewReno,
+        mss: 1460,
+        initial_window: 10,
+        max_window: None,
+        receive_window: None,
+        recovery: Recovery::Sack,
+        dupack_threshold: Some(3),
+        delayed_ack: None,
+        min_rto: Span::from_us(200),
+        min_rto_on_variance: false,
+        initial_rto: Span::from_ms(1),
+        max_rto: Span::from_s(60),
+        ecn: EcnMode::Off,
+    }
+}
+
+pub fn dctcp() -> TcpConfig {
+    TcpConfig { congestion: CongestionControl::Dctcp(DctcpConfig { gain_shift: 4, initial_alpha: 1024 }), ecn: EcnMode::Dctcp, ..tcp() }
+}
+
+pub fn flow(id: i64, src: u32, dst: u32, bytes: u64, start: Time) -> Flow {
+    Flow { id, src, dst, bytes, start: Start::At(start), deadline: None, class: 0, job: Flow::NO_JOB, transport: 0, group: None, priority: 0 }
+}
+
+pub fn plan(topology: Topology, flows: Vec<Flow>) -> Plan {
+    Plan {
+        topology,
+        hosts: vec![host()],
+        switches: vec![switch()],
+        transports: vec![TransportConfig::Tcp(tcp())],
+        wire: wire(),
+        flows,
+        run: RunConfig { seed: 1, until: None, fct_end: FctEnd::LastAck, engine: EngineKind::WindowLog, threads: 1 },
+        record: Record { explain: true, ..Record::default() },
+    }
+}

@@ -1,0 +1,221 @@
+//! The same result from both engines and any number of threads.
+
+use crate::record::Output;
+use crate::spec::*;
+use crate::testing::*;
+use crate::{Progress, run};
+use afflux_engine::random::Stream;
+use afflux_units::{Probability, Rate, Span, Time};
+
+/// Random pairs, many starts at equal times.
+fn traffic(hosts: u32, count: u32, span_us: u64, largest: u64, seed: u64) -> Vec<Flow> {
+    let mut stream = Stream::new(seed, 99, 0);
+    let mut flows: Vec<Flow> = (0..count)
+        .map(|id| {
+            let src = stream.below(hosts as u64) as u32;
+            let dst = (src + 1 + stream.below(hosts as u64 - 1) as u32) % hosts;
+            // Whole microseconds: ties abound.
+            let start = Time::from_ns(stream.below(span_us) * 1_000);
+            Flow { priority: stream.below(3) as u8, ..flow(id as i64, src, dst, 1 + stream.below(largest), start) }
+        })
+        .collect();
+    flows.sort_by_key(|f| match f.start {
+        Start::At(t) => t,
+        Start::After { .. } => unreachable!(),
+    });
+    flows
+}
+
+fn step(bytes: u64, at: MarkAt) -> Option<Marking> {
+    Some(Marking {
+        kmin: Limit::Bytes(bytes),
+        kmax: Limit::Bytes(bytes),
+        pmax: Probability::ONE,
+        at,
+        compare: Compare::Above,
+        average_weight: None,
+        drop_incapable: true,
+    })
+}
+
+fn red(at: MarkAt, weight: Option<f64>) -> Option<Marking> {
+    Some(Marking {
+        kmin: Limit::Bytes(20_000),
+        kmax: Limit::Bytes(80_000),
+        pmax: Probability::new(0.3).unwrap(),
+        at,
+        compare: Compare::AtOrAbove,
+        average_weight: weight,
+        drop_incapable: true,
+    })
+}
+
+fn shared(total: u64, alpha: f64) -> Buffer {
+    Buffer::Shared { total, alpha, reserved_per_queue: 0 }
+}
+
+/// Everything but the engine's own figures, as text.
+fn digest(output: &Output) -> String {
+    format!("{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}", output.flows, output.links, output.ports, output.paths, output.uplinks, output.captures, output.counters, output.end)
+}
+
+fn same_everywhere(name: &str, plan: &Plan) -> Output {
+    let with = |engine, threads| {
+        let mut plan = plan.clone();
+        plan.run.engine = engine;
+        plan.run.threads = threads;
+        run(&plan, &Progress::default()).unwrap()
+    };
+    let oracle = with(EngineKind::Classical, 1);
+    let expected = digest(&oracle);
+    for threads in [1, 2, 3, 7] {
+        let got = digest(&with(EngineKind::WindowLog, threads));
+        if got != expected {
+            for (a, b) in got.lines().zip(expected.lines()) {
+                if a != b {
+                    let at = a.bytes().zip(b.bytes()).position(|(x, y)| x != y).unwrap_or(a.len().min(b.len()));
+                    let cut = |s: &str| s[at.saturating_sub(300)..(at + 200).min(s.len())].to_string();
+                    panic!("{name}: {threads} threads differ:\n got {}\n oracle {}", cut(a), cut(b));
+                }
+            }
+        }
+    }
+    oracle
+}
+
+#[test]
+fn scenarios() {
+    let mut plans: Vec<(&str, Plan)> = Vec::new();
+    let spray = |p: &mut Plan| p.switches[0].balance = Balance::Spray;
+    let base = || plan(fat_tree(4, 2), traffic(32, 300, 200, 200_000, 1));
+    let mut add = |name: &'static str, change: &dyn Fn(&mut Plan)| {
+        let mut p = base();
+        p.switches[0].buffer = Buffer::Static { per_queue: Limit::Bytes(60_000), drop_when: Compare::Above };
+        change(&mut p);
+        plans.push((name, p));
+    };
+    add("drop-tail", &|_| {});
+    add("drop-tail, packets, at or above", &|p| p.switches[0].buffer = Buffer::Static { per_queue: Limit::Packets(24), drop_when: Compare::AtOrAbove });
+    add("newreno recovery", &|p| p.transports = vec![TransportConfig::Tcp(TcpConfig { recovery: Recovery::NewReno, ..tcp() })]);
+    add("dctcp, step at enqueue", &|p| {
+        p.switches[0].marking = step(30_000, MarkAt::Enqueue);
+        p.transports = vec![TransportConfig::Tcp(dctcp())];
+    });
+    add("dctcp, step at dequeue", &|p| {
+        p.switches[0].marking = step(30_000, MarkAt::Dequeue);
+        p.transports = vec![TransportConfig::Tcp(dctcp())];
+    });
+    add("classic ecn, red at enqueue", &|p| {
+        p.switches[0].marking = red(MarkAt::Enqueue, None);
+        p.transports = vec![TransportConfig::Tcp(TcpConfig { ecn: EcnMode::Classic, ..tcp() })];
+    });
+    add("classic ecn, averaged red at dequeue", &|p| {
+        p.switches[0].marking = red(MarkAt::Dequeue, Some(0.02));
+        p.transports = vec![TransportConfig::Tcp(TcpConfig { ecn: EcnMode::Classic, ..tcp() })];
+    });
+    add("averaged red drops at enqueue", &|p| p.switches[0].marking = red(MarkAt::Enqueue, Some(0.02)));
+    add("red drops at dequeue", &|p| p.switches[0].marking = red(MarkAt::Dequeue, None));
+    add("shared buffer", &|p| p.switches[0].buffer = shared(150_000, 0.5));
+    add("shared buffer, dctcp", &|p| {
+        p.switches[0].buffer = shared(200_000, 1.0);
+        p.switches[0].marking = step(30_000, MarkAt::Enqueue);
+        p.transports = vec![TransportConfig::Tcp(dctcp())];
+    });
+    add("shared buffer, marks at dequeue", &|p| {
+        p.switches[0].buffer = shared(150_000, 2.0);
+        p.switches[0].marking = step(30_000, MarkAt::Dequeue);
+        p.transports = vec![TransportConfig::Tcp(dctcp())];
+    });
+    add("three priorities", &|p| {
+        p.switches[0].scheduling = Scheduling::StrictPriority { queues: 3 };
+        p.hosts[0].scheduling = Scheduling::StrictPriority { queues: 3 };
+    });
+    add("three priorities, shared buffer, marks at dequeue", &|p| {
+        p.switches[0].scheduling = Scheduling::StrictPriority { queues: 3 };
+        p.switches[0].buffer = shared(150_000, 1.0);
+        p.switches[0].marking = step(20_000, MarkAt::Dequeue);
+        p.transports = vec![TransportConfig::Tcp(dctcp())];
+    });
+    add("occupancy until start of transmission", &|p| p.switches[0].queue_length = QueueLength::BeforeTransmission);
+    add("cut-through", &|p| p.switches[0].forwarding = Forwarding::CutThrough { header: 64 });
+    add("cut-through, shared buffer, priorities", &|p| {
+        p.switches[0].forwarding = Forwarding::CutThrough { header: 64 };
+        p.switches[0].buffer = shared(150_000, 0.5);
+        p.switches[0].scheduling = Scheduling::StrictPriority { queues: 2 };
+    });
+    add("spray", &spray);
+    add("spray, paths recorded", &|p| {
+        spray(p);
+        p.record.paths = true;
+    });
+    add("delayed acknowledgements", &|p| {
+        let delayed_ack = Some(DelayedAck { segments: 2, timeout: Span::from_us(50) });
+        p.transports = vec![TransportConfig::Tcp(TcpConfig { delayed_ack, ..tcp() })];
+    });
+    add("delayed acknowledgements, dctcp", &|p| {
+        p.switches[0].marking = step(20_000, MarkAt::Enqueue);
+        p.transports = vec![TransportConfig::Tcp(TcpConfig { delayed_ack: Some(DelayedAck { segments: 2, timeout: Span::from_us(50) }), ..dctcp() })];
+    });
+    add("loss and link down", &|p| {
+        for (i, link) in p.topology.links.iter_mut().enumerate() {
+            link.loss = Probability::new(0.01).unwrap();
+            if i % 7 == 3 && i >= 32 {
+                link.down = vec![Down { from: Time::from_ns(50_000), to: Some(Time::from_ns(150_000)), detect: Span::from_us(10) }];
+            }
+        }
+        p.record.paths = true;
+    });
+    add("mixed rates and delays", &|p| {
+        for (i, link) in p.topology.links.iter_mut().enumerate() {
+            link.rate = [Rate::from_gbps(100), Rate::from_gbps(25), Rate::from_gbps(40), Rate(33_333_333_333)][i % 4];
+            link.delay = Span::from_ns([25, 300, 1_000, 50_000][i % 4]);
+        }
+    });
+    add("short run", &|p| p.run.until = Some(Time::from_ns(77_777)));
+    add("short run, priorities", &|p| {
+        p.run.until = Some(Time::from_ns(123_456));
+        p.switches[0].scheduling = Scheduling::StrictPriority { queues: 3 };
+    });
+    add("all records", &|p| {
+        p.record.ports = Some(PortSeries { interval: Span::from_us(7), nodes: (0..p.topology.nodes.len() as u32).collect() });
+        p.record.paths = true;
+        p.record.imbalance = Some(Span::from_us(20));
+        p.record.captures = vec![Capture { link: 0, reverse: false }, Capture { link: 40, reverse: true }];
+        p.switches[0].marking = step(30_000, MarkAt::Enqueue);
+        p.transports = vec![TransportConfig::Tcp(dctcp())];
+        p.switches[0].buffer = shared(150_000, 0.5);
+    });
+    add("last byte, nic queue limit", &|p| {
+        p.run.fct_end = FctEnd::LastByte;
+        p.hosts[0].queue = Some(Limit::Bytes(40_000));
+    });
+    add("datagrams among tcp", &|p| {
+        p.transports.push(TransportConfig::Datagram(Datagram { rate: Some(Rate::from_gbps(30)), payload: 1460, ecn_capable: false }));
+        p.flows.iter_mut().filter(|f| f.id % 5 == 0).for_each(|f| f.transport = 1);
+    });
+    add("closed loop", &|p| {
+        // Three rounds of queries to each of four hosts; a round starts when the last answer of the one before is in.
+        let mut flows = Vec::new();
+        for receiver in 0..4u32 {
+            for round in 0..3u32 {
+                for sender in 4..24u32 {
+                    let start = if round == 0 { Start::At(Time::ZERO) } else { Start::After { group: receiver * 3 + round - 1, delay: Span::from_us(3) } };
+                    flows.push(Flow { start, group: Some(receiver * 3 + round), ..flow(0, sender, receiver, 30_000, Time::ZERO) });
+                }
+            }
+        }
+        flows.sort_by_key(|f| matches!(f.start, Start::After { .. }));
+        flows.iter_mut().enumerate().for_each(|(i, f)| f.id = i as i64);
+        p.flows = flows;
+    });
+    assert!(plans.len() >= 20);
+    let (mut drops, mut marks) = (0, 0);
+    for (name, plan) in &plans {
+        let output = same_everywhere(name, plan);
+        let c = output.counters;
+        eprintln!("{name}: {} hops, {} drops, {} marks, {} timeouts, end {}", c.packet_hops, c.dropped_packets, c.ecn_marks, c.timeouts, output.end);
+        drops += (c.dropped_packets > 0) as u32;
+        marks += (c.ecn_marks > 0) as u32;
+    }
+    assert!(drops >= 20 && marks >= 8, "{drops} scenarios with drops, {marks} with marks");
+}

@@ -1,0 +1,8 @@
+//! Transports: who sends what when.
+
+pub mod datagram;
+pub mod tcp;
+
+use crate::Model;
+
+pub const MODELS: &[Model] = &[tcp::MODEL, datagram::MODEL];

@@ -1,0 +1,255 @@
+//! What never changes during a run, shared by all workers: routes, places, sizes, and the arithmetic of idle paths.
+
+use crate::routing::{NextHops, PortInfo, Ports, Routes};
+use crate::spec::*;
+use crate::RunError;
+use crate::balance::ecmp;
+use afflux_engine::random::mix;
+
+/// No run goes on for longer (6.6 days): times stay clear of the limit of the window log.
+const FOREVER: u64 = afflux_engine::Windows::TIME_LIMIT / 2;
+
+/// Where a node lives.
+#[derive(Debug, Clone, Copy)]
+pub struct Place {
+    pub shard: u16,
+    /// Index among the shard's nodes.
+    pub local: u32,
+    /// Index of the node's port 0 among the shard's ports.
+    pub first_port: u32,
+}
+
+/// The frames of a flow: `count - 1` full ones and a last one.
+#[derive(Debug, Clone, Copy)]
+pub struct Shape {
+    pub count: u64,
+    pub payload: u16,
+    pub last_payload: u16,
+    /// Frame sizes.
+    pub full: u16,
+    pub last: u16,
+    /// Size of an acknowledgement without options, if there are any.
+    pub ack: Option<u16>,
+}
+
+pub struct World<'a> {
+    pub plan: &'a Plan,
+    pub ports: Ports,
+    /// Routes and the time from which they hold; the first holds from 0.
+    epochs: Vec<(u64, Routes)>,
+    pub place: Vec<Place>,
+    /// Per shard: its nodes, ascending.
+    pub shards: Vec<Vec<NodeId>>,
+    /// Per shard: number of ports.
+    pub shard_ports: Vec<u32>,
+    /// Per node: seed for equal-cost choices.
+    pub hash_seed: Vec<u32>,
+    /// Shortest time in which anything done at one node can be felt at another.
+    pub lookahead: u64,
+    pub until: u64,
+}
+
+impl<'a> World<'a> {
+    pub fn new(plan: &'a Plan, workers: usize) -> Result<Self, RunError> {
+        let topology = &plan.topology;
+        let ports = Ports::new(topology);
+        let epochs = epochs(topology, &ports);
+        let shards = partition(topology, &ports, workers);
+        let mut place = vec![Place { shard: 0, local: 0, first_port: 0 }; topology.nodes.len()];
+        let mut shard_ports = Vec::new();
+        for (shard, nodes) in shards.iter().enumerate() {
+            let mut first_port = 0;
+            for (local, &node) in nodes.iter().enumerate() {
+                place[node as usize] = Place { shard: shard as u16, local: local as u32, first_port };
+                first_port += ports.of(node).len() as u32;
+            }
+            shard_ports.push(first_port);
+        }
+        let hash_seed = topology
+            .nodes
+            .iter()
+            .enumerate()
+            .map(|(id, node)| match (node.kind, &plan.switches.get(node.config as usize).map(|s| &s.balance)) {
+                (NodeKind::Switch, Some(Balance::Ecmp(RouteHash::SameSeed))) => 0,
+                _ => mix(plan.run.seed ^ mix(id as u64 + 1)) as u32,
+            })
+            .collect();
+        let mut world =
+            World { plan, ports, epochs, place, shards, shard_ports, hash_seed, lookahead: u64::MAX, until: plan.run.until.map_or(FOREVER, |t| t.0.min(FOREVER)) };
+        for node in 0..topology.nodes.len() as NodeId {
+            for port in 0..world.ports.of(node).len() as u16 {
+                let info = world.ports.of(node)[port as usize];
+                world.lookahead = world.lookahead.min(world.delay(node, &info) + world.first_bits(node, port, plan.wire.min_frame.max(1)));
+            }
+        }
+        for flow in &plan.flows {
+            if let Start::After { delay, .. } = flow.start {
+                world.lookahead = world.lookahead.min(delay.0);
+            }
+            if matches!(world.routes(0).next_hops(flow.src, flow.dst), NextHops::None) {
+                return Err(RunError::Unreachable { from: flow.src, to: flow.dst });
+            }
+        }
+        assert!(world.lookahead > 0, "validated: no link without delay");
+        Ok(world)
+    }
+
+    #[inline(always)]
+    pub fn routes(&self, now: u64) -> &Routes {
+        if self.epochs.len() == 1 {
+            return &self.epochs[0].1;
+        }
+        let after = self.epochs.partition_point(|(from, _)| *from <= now);
+        &self.epochs[after - 1].1
+    }
+
+    /// The moments from which each set of routes holds.
+    pub fn epoch_starts(&self) -> impl Iterator<Item = u64> + '_ {
+        self.epochs.iter().map(|(from, _)| *from)
+    }
+    #[inline(always)]
+    pub fn epoch(&self, now: u64) -> u32 {
+        if self.epochs.len() == 1 { 0 } else { self.epochs.partition_point(|(from, _)| *from <= now) as u32 - 1 }
+    }
+
+    pub fn link(&self, port: &PortInfo) -> &Link {
+        &self.plan.topology.links[port.link as usize]
+    }
+
+    /// From the last bit leaving `node`'s port to the frame being dealt with at the peer: the cable, and what the
+    /// hosts at either end and the peer's pipeline add.
+    pub fn delay(&self, node: NodeId, port: &PortInfo) -> u64 {
+        let extra = |id: NodeId, incoming: bool| {
+            let n = &self.plan.topology.nodes[id as usize];
+            match n.kind {
+                NodeKind::Host => self.plan.hosts[n.config as usize].delay.0,
+                NodeKind::Switch if incoming => self.plan.switches[n.config as usize].latency.0,
+                NodeKind::Switch => 0,
+            }
+        };
+        self.link(port).delay.0 + extra(node, false) + extra(port.peer, true)
+    }
+
+    /// Time of a frame on the link, gap included.
+    pub fn serialize(&self, port: &PortInfo, size: u16) -> u64 {
+        self.link(port).rate.serialize(size as u64 + self.plan.wire.gap as u64).0
+    }
+
+    /// Bytes of a frame that must have arrived at the peer before it is dealt with there; `None` for all.
+    pub fn header(&self, port: &PortInfo) -> Option<u16> {
+        let peer = &self.plan.topology.nodes[port.peer as usize];
+        match peer.kind {
+            NodeKind::Switch => match self.plan.switches[peer.config as usize].forwarding {
+                Forwarding::CutThrough { header } => Some(header),
+                Forwarding::StoreAndForward => None,
+            },
+            NodeKind::Host => None,
+        }
+    }
+
+    /// From the start of transmission until the peer deals with the frame, without the delay.
+    pub fn first_bits(&self, node: NodeId, port: u16, size: u16) -> u64 {
+        let info = &self.ports.of(node)[port as usize];
+        self.serialize(info, self.header(info).map_or(size, |h| h.min(size)))
+    }
+
+    /// How a flow is cut into frames.
+    pub fn shape(&self, flow: &Flow) -> Shape {
+        let wire = &self.plan.wire;
+        let (payload, ack) = match &self.plan.transports[flow.transport as usize] {
+            TransportConfig::Tcp(tcp) => (tcp.mss, Some(wire.ack.max(wire.min_frame))),
+            TransportConfig::Datagram(datagram) => (datagram.payload, None),
+        };
+        let count = flow.bytes.div_ceil(payload as u64);
+        let last_payload = (flow.bytes - (count - 1) * payload as u64) as u16;
+        let size = |payload: u16| (payload + wire.data_header).max(wire.min_frame);
+        assert!(count < u32::MAX as u64 - 1, "validated: a flow has fewer than 2^32 segments");
+        Shape { count, payload, last_payload, full: size(payload), last: size(last_payload), ack }
+    }
+
+    /// Payload of a flow's last segment.
+    pub fn last_payload(&self, flow: FlowId, payload: u16) -> u16 {
+        match self.plan.flows[flow as usize].bytes % payload as u64 {
+            0 => payload,
+            rest => rest as u16,
+        }
+    }
+
+    /// Hash of a flow's forward or return direction.
+    pub fn flow_hash(&self, flow: &Flow, reverse: bool) -> u32 {
+        let (a, b) = if reverse { (flow.dst, flow.src) } else { (flow.src, flow.dst) };
+        mix(mix(mix(a as u64 ^ mix(self.plan.run.seed)) ^ b as u64) ^ flow.id as u64) as u32
+    }
+
+    /// The ports a frame of this hash leaves through, from `src` to `dst`, by the routes at `now`. Where switches spray, one
+    /// of the paths.
+    pub fn path(&self, now: u64, hash: u32, src: u32, dst: u32) -> Vec<(NodeId, u16)> {
+        let routes = self.routes(now);
+        let mut hops = Vec::with_capacity(6);
+        let mut node = src;
+        while node != dst {
+            let port = match routes.next_hops(node, dst) {
+                NextHops::None => return Vec::new(),
+                NextHops::One(port) => port,
+                NextHops::Many(set) => set[ecmp(hash, self.hash_seed[node as usize], set.len())],
+            };
+            hops.push((node, port));
+            node = self.ports.of(node)[port as usize].peer;
+        }
+        hops
+    }
+}
+
+/// Routes for every set of links that is in use at some time.
+fn epochs(topology: &Topology, ports: &Ports) -> Vec<(u64, Routes)> {
+    let mut changes: Vec<u64> = vec![0];
+    for down in topology.links.iter().flat_map(|l| &l.down) {
+        changes.push((down.from + down.detect).0);
+        changes.extend(down.to.map(|to| (to + down.detect).0));
+    }
+    changes.sort_unstable();
+    changes.dedup();
+    let known_down = |link: &Link, now: u64| link.down.iter().any(|d| (d.from + d.detect).0 <= now && d.to.is_none_or(|to| now < (to + d.detect).0));
+    changes.into_iter().map(|from| (from, Routes::build_with(topology, ports, |l| !known_down(&topology.links[l as usize], from)))).collect()
+}
+
+/// Spreads nodes over `workers` shards: groups (racks, pods) stay together in contiguous runs of about equal numbers
+/// of ports; nodes without a group are spread by themselves.
+fn partition(topology: &Topology, ports: &Ports, workers: usize) -> Vec<Vec<NodeId>> {
+    let mut shards = vec![Vec::new(); workers];
+    if workers == 1 {
+        shards[0] = (0..topology.nodes.len() as NodeId).collect();
+        return shards;
+    }
+    let groups = topology.nodes.iter().filter_map(|n| n.group).max().map_or(0, |g| g as usize + 1);
+    let mut weight = vec![0u64; groups];
+    let mut loose = 0u64;
+    for (id, node) in topology.nodes.iter().enumerate() {
+        let ports = ports.of(id as NodeId).len() as u64;
+        match node.group {
+            Some(group) => weight[group as usize] += ports,
+            None => loose += ports,
+        }
+    }
+    let total: u64 = weight.iter().sum();
+    let mut shard_of_group = vec![0usize; groups];
+    let mut before = 0;
+    for (group, weight) in weight.iter().enumerate() {
+        // By the middle of the group, so that rounding does not pile up at one end.
+        shard_of_group[group] = (((2 * before + weight) * workers as u64) / (2 * total).max(1)).min(workers as u64 - 1) as usize;
+        before += weight;
+    }
+    let mut before = 0;
+    for (id, node) in topology.nodes.iter().enumerate() {
+        let shard = match node.group {
+            Some(group) => shard_of_group[group as usize],
+            None => {
+                let middle = 2 * before + ports.of(id as NodeId).len() as u64;
+                before += ports.of(id as NodeId).len() as u64;
+                ((middle * workers as u64) / (2 * loose).max(1)).min(workers as u64 - 1) as usize
+            }
+        };
+        shards[shard].push(id as NodeId);
+    }
+    shards
+}

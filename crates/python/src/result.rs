@@ -1,0 +1,47 @@
+//! What a run gives back.
+
+use crate::errors::from_results;
+use crate::table::Table;
+use afflux_net::record::Output;
+use afflux_results::{Kind, Tables};
+use pyo3::exceptions::PyKeyError;
+use pyo3::prelude::*;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// A finished run, in memory.
+#[pyclass(frozen, module = "afflux._core")]
+pub struct Result {
+    pub scenario: Arc<afflux_scenario::Scenario>,
+    pub output: Output,
+    pub dir: Option<PathBuf>,
+    pub summary: String,
+}
+
+#[pymethods]
+impl Result {
+    /// The result directory, if one was written.
+    #[getter]
+    fn dir(&self) -> Option<&PathBuf> {
+        self.dir.as_ref()
+    }
+
+    /// `summary.json`.
+    #[getter]
+    fn summary(&self) -> &str {
+        &self.summary
+    }
+
+    /// Names of the tables that were recorded.
+    #[getter]
+    fn recorded(&self) -> Vec<&'static str> {
+        Tables::new(&self.scenario, &self.output).recorded().into_iter().map(Kind::name).collect()
+    }
+
+    /// A table by name; without rows if it was not recorded.
+    fn table(&self, py: Python<'_>, name: &str) -> PyResult<Table> {
+        let kind = Kind::from_name(name).ok_or_else(|| PyKeyError::new_err(name.to_string()))?;
+        let table = py.detach(|| Tables::new(&self.scenario, &self.output).get(kind)).map_err(|error| from_results(py, error))?;
+        Ok(Table::new(table.schema, table.batches))
+    }
+}

@@ -1,0 +1,103 @@
+//! Arrow tables over the PyCapsule interface, and their columns as Python lists for those who have no Arrow.
+
+use crate::errors::RunError;
+use afflux_results::{RecordBatch, SchemaRef};
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, Int32Type, Int64Type};
+use arrow_array::{Array, ArrayRef, StructArray};
+use arrow_schema::{DataType, Field};
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use pyo3::exceptions::{PyFileNotFoundError, PyKeyError, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyList};
+use pyo3_arrow::error::PyArrowResult;
+use pyo3_arrow::ffi::{ArrayIterator, to_schema_pycapsule, to_stream_pycapsule};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// An Arrow table: `pyarrow.table(t)`, `polars.DataFrame(t)`, DuckDB and pandas take it without a copy.
+#[pyclass(frozen, module = "afflux._core")]
+pub struct Table {
+    schema: SchemaRef,
+    batches: Vec<RecordBatch>,
+}
+
+impl Table {
+    pub fn new(schema: SchemaRef, batches: Vec<RecordBatch>) -> Self {
+        Self { schema, batches }
+    }
+}
+
+#[pymethods]
+impl Table {
+    fn __len__(&self) -> usize {
+        self.batches.iter().map(RecordBatch::num_rows).sum()
+    }
+
+    #[getter]
+    fn column_names(&self) -> Vec<&String> {
+        self.schema.fields().iter().map(|field| field.name()).collect()
+    }
+
+    /// A column as a list; nulls are `None`.
+    fn column<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyList>> {
+        let index = self.schema.index_of(name).map_err(|_| PyKeyError::new_err(name.to_string()))?;
+        let list = PyList::empty(py);
+        for batch in &self.batches {
+            append(&list, batch.column(index))?;
+        }
+        Ok(list)
+    }
+
+    fn __getitem__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyList>> {
+        self.column(py, name)
+    }
+
+    fn __contains__(&self, name: &str) -> bool {
+        self.schema.index_of(name).is_ok()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Table {} rows: {}>", self.__len__(), self.column_names().into_iter().map(String::as_str).collect::<Vec<_>>().join(", "))
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyArrowResult<Bound<'py, PyCapsule>> {
+        to_schema_pycapsule(py, self.schema.as_ref())
+    }
+
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(&self, py: Python<'py>, requested_schema: Option<Bound<'py, PyCapsule>>) -> PyArrowResult<Bound<'py, PyCapsule>> {
+        let batches = self.batches.clone().into_iter().map(|batch| Ok(Arc::new(StructArray::from(batch)) as ArrayRef));
+        let field = Field::new_struct("", self.schema.fields().clone(), false);
+        to_stream_pycapsule(py, Box::new(ArrayIterator::new(batches, field.into())), requested_schema)
+    }
+}
+
+fn append(list: &Bound<'_, PyList>, array: &dyn Array) -> PyResult<()> {
+    match array.data_type() {
+        DataType::Int32 => array.as_primitive::<Int32Type>().iter().try_for_each(|value| list.append(value)),
+        DataType::Int64 => array.as_primitive::<Int64Type>().iter().try_for_each(|value| list.append(value)),
+        DataType::Float64 => array.as_primitive::<Float64Type>().iter().try_for_each(|value| list.append(value)),
+        DataType::Utf8 => array.as_string::<i32>().iter().try_for_each(|value| list.append(value)),
+        DataType::Boolean => array.as_boolean().iter().try_for_each(|value| list.append(value)),
+        other => Err(PyTypeError::new_err(format!("columns of type {other} are for Arrow libraries: pyarrow.table(table)"))),
+    }
+}
+
+/// Reads a Parquet file whole.
+#[pyfunction]
+pub fn read_parquet(py: Python<'_>, path: PathBuf) -> PyResult<Table> {
+    if !path.is_file() {
+        return Err(PyFileNotFoundError::new_err(format!("{}: no such file", path.display())));
+    }
+    py.detach(|| read(&path)).map_err(|message| RunError::new_err(format!("{}: {message}", path.display())))
+}
+
+fn read(path: &Path) -> Result<Table, String> {
+    let file = File::open(path).map_err(|error| error.to_string())?;
+    let reader = ParquetRecordBatchReaderBuilder::try_new(file).and_then(ParquetRecordBatchReaderBuilder::build).map_err(|error| error.to_string())?;
+    let schema = arrow_array::RecordBatchReader::schema(&reader);
+    let batches = reader.collect::<Result<_, _>>().map_err(|error| error.to_string())?;
+    Ok(Table::new(schema, batches))
+}

@@ -1,0 +1,85 @@
+//! What a run cost the process it ran in.
+
+use rustix::time::{ClockId, clock_gettime};
+use std::time::{Duration, Instant};
+
+/// When the clocks of a run started: `wall_s` and `cpu_s` of the summary count from here.
+#[derive(Debug, Clone, Copy)]
+pub struct ProcessStart {
+    wall: Instant,
+    /// Wall time that had passed before `wall`.
+    earlier: Duration,
+    /// Processor time of the process that is not counted.
+    cpu: Duration,
+}
+
+impl ProcessStart {
+    /// From now on: for a run that is one of several in a process.
+    pub fn now() -> Self {
+        Self { wall: Instant::now(), earlier: Duration::ZERO, cpu: processor_time() }
+    }
+
+    /// From the start of the process, loading of the program included: for a process that does one run.
+    pub fn of_process() -> Self {
+        Self { wall: Instant::now(), earlier: age().unwrap_or_default(), cpu: Duration::ZERO }
+    }
+
+    /// Wall-clock time since then.
+    pub fn wall(&self) -> Duration {
+        self.earlier + self.wall.elapsed()
+    }
+
+    /// User and system time of all threads of the process since then.
+    pub fn cpu(&self) -> Duration {
+        processor_time().saturating_sub(self.cpu)
+    }
+}
+
+fn processor_time() -> Duration {
+    let t = clock_gettime(ClockId::ProcessCPUTime);
+    Duration::new(t.tv_sec.unsigned_abs(), u32::try_from(t.tv_nsec).unwrap_or(0))
+}
+
+/// How long the process has existed, to a clock tick (10 ms); Linux only.
+#[cfg(target_os = "linux")]
+fn age() -> Option<Duration> {
+    let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
+    // proc_pid_stat(5): field 2 is the name in parentheses, which may hold anything; field 22 is the start in ticks since boot.
+    let ticks: u64 = stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(19)?.parse().ok()?;
+    let start = Duration::from_millis(ticks * 1_000 / rustix::param::clock_ticks_per_second());
+    let t = clock_gettime(ClockId::Boottime);
+    Duration::new(t.tv_sec.unsigned_abs(), u32::try_from(t.tv_nsec).ok()?).checked_sub(start)
+}
+#[cfg(not(target_os = "linux"))]
+fn age() -> Option<Duration> {
+    None
+}
+
+/// Largest resident memory of the process so far, bytes; `None` where the system does not tell.
+pub fn peak_rss_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib * 1_024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clocks_advance() {
+        let (process, now) = (ProcessStart::of_process(), ProcessStart::now());
+        let mut x = 1u64;
+        while now.cpu() < Duration::from_millis(2) {
+            x = std::hint::black_box(x.wrapping_mul(3));
+        }
+        assert!(process.cpu() >= now.cpu());
+        assert!(now.wall() < Duration::from_secs(600));
+        #[cfg(target_os = "linux")]
+        {
+            assert!(process.wall() < Duration::from_secs(3_600), "{:?}", process.wall());
+            assert!(peak_rss_bytes().is_some_and(|bytes| bytes > 100_000));
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! Deadlines met, and completion times of jobs.
+
+use crate::statistics::Distribution;
+use crate::tables::{JobTimes, job_times};
+use afflux_net::record::Output;
+use afflux_scenario::Scenario;
+use serde::Serialize;
+
+/// Flows with a deadline that started, not in the warm-up.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Deadlines {
+    pub flows: u64,
+    pub met: u64,
+    /// `met / flows`; null of none.
+    pub met_share: Option<f64>,
+}
+
+pub fn deadlines(scenario: &Scenario, output: &Output) -> Option<Deadlines> {
+    let flows = &scenario.plan.flows;
+    flows.iter().any(|flow| flow.deadline.is_some()).then(|| {
+        let started = flows.iter().zip(&output.flows).filter(|(_, record)| record.start.is_some_and(|start| start.0 >= scenario.warmup.0));
+        let met: Vec<bool> = started.filter_map(|(flow, record)| crate::tables::deadline_met(flow, record)).collect();
+        let (all, met) = (met.len() as u64, met.iter().filter(|met| **met).count() as u64);
+        Deadlines { flows: all, met, met_share: (all > 0).then(|| met as f64 / all as f64) }
+    })
+}
+
+/// Jobs that did not start in the warm-up; times are of finished ones, nanoseconds, null if there are none.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct JobSummary {
+    pub started: u64,
+    pub finished: u64,
+    pub unfinished: u64,
+    /// `unfinished > 0`: the slow ones are missing.
+    pub censored: bool,
+    pub mean_ns: Option<f64>,
+    pub p50_ns: Option<f64>,
+    pub p95_ns: Option<f64>,
+    pub p99_ns: Option<f64>,
+    pub p999_ns: Option<f64>,
+}
+
+pub fn of(scenario: &Scenario, output: &Output) -> Option<JobSummary> {
+    if scenario.jobs.is_empty() {
+        return None;
+    }
+    let warmup_ns = crate::times::int(scenario.warmup.round_ns());
+    let end_ns = crate::times::int(output.end.round_ns());
+    let times = job_times(scenario, output);
+    let started = || times.iter().filter(|job| job.start_ns.is_some_and(|start| (warmup_ns..=end_ns).contains(&start)));
+    let completions: Vec<f64> = started().filter_map(JobTimes::completion_ns).map(|ns| ns as f64).collect();
+    let (all, finished) = (started().count() as u64, completions.len() as u64);
+    let d = Distribution::of(completions);
+    let quantile = |q| d.as_ref().map(|d| d.quantile(q));
+    Some(JobSummary {
+        started: all,
+        finished,
+        unfinished: all - finished,
+        censored: finished < all,
+        mean_ns: d.as_ref().map(Distribution::mean),
+        p50_ns: quantile(0.5),
+        p95_ns: quantile(0.95),
+        p99_ns: quantile(0.99),
+        p999_ns: quantile(0.999),
+    })
+}

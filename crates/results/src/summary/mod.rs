@@ -1,0 +1,183 @@
+//! `summary.json`: what a run was, what it cost, and what came of it.
+
+mod groups;
+mod jobs;
+
+pub use groups::{FctStatistics, Groups, Named, SlowdownStatistics};
+pub use jobs::{Deadlines, JobSummary};
+
+use crate::hash::{Hashes, hashes};
+use crate::process::{ProcessStart, peak_rss_bytes};
+use afflux_net::record::{Counters, Output};
+use afflux_scenario::Scenario;
+use serde::Serialize;
+
+/// Written as JSON with the fields in this order. Percentiles are linear as numpy's, of finished flows that did not start
+/// in the warm-up; totals (flows, drops, goodput, …) are of the whole run.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Summary {
+    pub afflux_version: &'static str,
+    pub name: String,
+    pub scenario_hash: String,
+    pub seed: u64,
+    pub threads: u32,
+    pub simulated_ns: u64,
+    pub wall_s: f64,
+    /// User and system time of the whole process, until every file but this one is closed.
+    pub cpu_s: f64,
+    /// Of that, the simulation's worker threads.
+    pub engine_cpu_s: f64,
+    pub engine_wall_s: f64,
+    /// Null where the system does not tell.
+    pub peak_rss_bytes: Option<u64>,
+    pub events: u64,
+    /// Frames of any kind delivered by a link.
+    pub packet_hops: u64,
+    pub flows: FlowCounts,
+    pub fct: Groups<FctStatistics>,
+    pub slowdown: Groups<SlowdownStatistics>,
+    /// Null if no flow has a deadline.
+    pub deadlines: Option<Deadlines>,
+    /// Null if there are no jobs.
+    pub jobs: Option<JobSummary>,
+    /// Frames dropped for any reason but `in_discards`.
+    pub drops: u64,
+    pub drops_by_reason: DropReasons,
+    pub in_discards: u64,
+    pub ecn_marks: u64,
+    pub pause_frames: u64,
+    pub retransmits: u64,
+    pub timeouts: u64,
+    /// Payload that arrived (duplicates not counted) per simulated second, all hosts together.
+    pub goodput_bps: f64,
+    pub conservation: Conservation,
+    pub result_hash: String,
+    pub ports_hash: String,
+    pub counters_hash: String,
+    pub notes: Vec<String>,
+}
+
+/// `started == finished + unfinished`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct FlowCounts {
+    pub started: u64,
+    pub finished: u64,
+    /// Started, but still running at the end or given up.
+    pub unfinished: u64,
+    /// Those that were still to start when the run ended.
+    pub not_started: u64,
+    /// Those that started in the warm-up and are left out of the statistics.
+    pub in_warmup: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct DropReasons {
+    /// No room in a buffer.
+    pub buffer: u64,
+    /// RED, of frames that cannot be marked.
+    pub red: u64,
+    /// Lost on the wire.
+    pub loss: u64,
+    /// The link was down, or no path was left.
+    pub down: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Conservation {
+    pub packets: Balance,
+    pub bytes: Balance,
+    /// Both balances close.
+    pub holds: bool,
+}
+
+/// `sent == delivered + dropped + in_flight`; frames count once from end to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Balance {
+    pub sent: u64,
+    pub delivered: u64,
+    pub dropped: u64,
+    pub in_flight: u64,
+}
+
+impl Summary {
+    /// Indented, ending in a newline.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).map(|text| text + "\n").expect("string keys and numbers only")
+    }
+}
+
+/// The summary of a run; costs are counted from `started` until now.
+pub fn summary(scenario: &Scenario, output: &Output, started: &ProcessStart) -> Summary {
+    let plan = &scenario.plan;
+    let counters = &output.counters;
+    let (fct, slowdown) = groups::of(scenario, output);
+    let (deadlines, jobs) = (jobs::deadlines(scenario, output), jobs::of(scenario, output));
+    let Hashes { result, ports, counters: counters_hash } = hashes(scenario, output);
+    Summary {
+        afflux_version: env!("CARGO_PKG_VERSION"),
+        name: scenario.name.clone(),
+        scenario_hash: scenario.hash.clone(),
+        seed: plan.run.seed,
+        threads: plan.run.threads,
+        simulated_ns: output.end.round_ns(),
+        wall_s: started.wall().as_secs_f64(),
+        cpu_s: started.cpu().as_secs_f64(),
+        engine_cpu_s: output.engine.thread_cpu_s.iter().sum(),
+        engine_wall_s: output.engine.wall_s,
+        peak_rss_bytes: peak_rss_bytes(),
+        events: output.engine.events,
+        packet_hops: counters.packet_hops,
+        flows: flow_counts(scenario, output),
+        fct,
+        slowdown,
+        deadlines,
+        jobs,
+        drops: counters.drops_buffer + counters.drops_red + counters.drops_loss + counters.drops_down,
+        drops_by_reason: DropReasons { buffer: counters.drops_buffer, red: counters.drops_red, loss: counters.drops_loss, down: counters.drops_down },
+        in_discards: counters.in_discards,
+        ecn_marks: counters.ecn_marks,
+        pause_frames: counters.pause_frames,
+        retransmits: counters.retransmits,
+        timeouts: counters.timeouts,
+        goodput_bps: goodput_bps(output),
+        conservation: conservation(counters),
+        result_hash: result,
+        ports_hash: ports,
+        counters_hash,
+        notes: scenario.notes.clone(),
+    }
+}
+
+fn flow_counts(scenario: &Scenario, output: &Output) -> FlowCounts {
+    let mut counts = FlowCounts { started: 0, finished: 0, unfinished: 0, not_started: 0, in_warmup: 0 };
+    for record in &output.flows {
+        let Some(start) = record.start else {
+            counts.not_started += 1;
+            continue;
+        };
+        let finished = crate::times::completion(record).is_some();
+        counts.started += 1;
+        counts.finished += u64::from(finished);
+        counts.unfinished += u64::from(!finished);
+        counts.in_warmup += u64::from(start.0 < scenario.warmup.0);
+    }
+    counts
+}
+
+fn goodput_bps(output: &Output) -> f64 {
+    let bytes: u128 = output.flows.iter().map(|record| u128::from(record.bytes_received)).sum();
+    match output.end.0 {
+        0 => 0.0,
+        ps => (bytes * 8 * 1_000_000_000_000) as f64 / ps as f64,
+    }
+}
+
+fn conservation(c: &Counters) -> Conservation {
+    let packets = Balance { sent: c.sent_packets, delivered: c.delivered_packets, dropped: c.dropped_packets, in_flight: c.in_flight_packets };
+    let bytes = Balance { sent: c.sent_bytes, delivered: c.delivered_bytes, dropped: c.dropped_bytes, in_flight: c.in_flight_bytes };
+    let closes = |b: Balance| b.sent == b.delivered + b.dropped + b.in_flight;
+    Conservation { packets, bytes, holds: closes(packets) && closes(bytes) }
+}
+
+#[cfg(test)]
+mod tests;

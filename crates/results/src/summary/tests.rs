@@ -1,0 +1,98 @@
+use super::*;
+use crate::testing::{finished_flow, flow, run};
+use afflux_net::record::Status;
+use afflux_net::spec::Flow;
+use afflux_units::{Span, Time};
+use serde_json::{Value, json};
+
+fn value(scenario: &Scenario, output: &Output) -> Value {
+    serde_json::from_str(&summary(scenario, output, &ProcessStart::now()).to_json()).unwrap()
+}
+
+#[test]
+fn keys_of_the_contract() {
+    let (scenario, output) = run();
+    let value = value(&scenario, &output);
+    let keys = "afflux_version scenario_hash seed threads simulated_ns wall_s cpu_s engine_cpu_s peak_rss_bytes events packet_hops flows fct slowdown drops \
+        in_discards ecn_marks pause_frames retransmits timeouts goodput_bps conservation result_hash ports_hash counters_hash notes";
+    for key in keys.split_ascii_whitespace() {
+        assert!(value.get(key).is_some(), "{key}");
+    }
+    for key in ["mean_ns", "p50_ns", "p95_ns", "p99_ns", "p999_ns"] {
+        assert!(value["fct"]["all"][key].is_number(), "{key}");
+    }
+    for group in [&value["slowdown"]["all"], &value["slowdown"]["by_size"]["le_100KB"], &value["slowdown"]["by_class"]["default"]] {
+        for key in ["mean", "p50", "p95", "p99", "p999"] {
+            assert!(group[key].is_number(), "{key}");
+        }
+    }
+    assert_eq!(value["afflux_version"], env!("CARGO_PKG_VERSION"));
+    assert_eq!((&value["seed"], &value["threads"], &value["simulated_ns"]), (&json!(3), &json!(2), &json!(100_000)));
+    assert_eq!((&value["engine_cpu_s"], &value["events"], &value["packet_hops"]), (&json!(0.75), &json!(55), &json!(100)));
+    assert_eq!(value["flows"], json!({"started": 2, "finished": 1, "unfinished": 1, "not_started": 1, "in_warmup": 0}));
+    assert_eq!((&value["drops"], &value["in_discards"], &value["drops_by_reason"]["loss"]), (&json!(3), &json!(0), &json!(2)));
+    // 2000 bytes in 100 us.
+    assert_eq!(value["goodput_bps"], json!(160_000_000.0));
+    assert_eq!(value["deadlines"], json!({"flows": 2, "met": 1, "met_share": 0.5}));
+    assert_eq!((&value["jobs"]["finished"], &value["jobs"]["p99_ns"]), (&json!(1), &json!(40_000.0)));
+    assert_eq!(value["notes"], json!(["a note"]));
+}
+
+#[test]
+fn unfinished_flows_censor_their_groups() {
+    let (scenario, output) = run();
+    let value = value(&scenario, &output);
+    assert_eq!((&value["slowdown"]["all"]["censored"], &value["slowdown"]["all"]["count"]), (&json!(true), &json!(1)));
+    assert_eq!(value["fct"]["by_size"]["le_100KB"]["censored"], json!(false));
+    let of_unfinished = &value["slowdown"]["by_size"]["100KB_10MB"];
+    assert_eq!(*of_unfinished, json!({"count": 0, "unfinished": 1, "censored": true, "mean": null, "p50": null, "p95": null, "p99": null, "p999": null}));
+    assert_eq!(value["slowdown"]["by_size"]["gt_10MB"]["censored"], json!(false));
+    assert_eq!(value["slowdown"]["by_class"]["batch"]["unfinished"], json!(1));
+}
+
+#[test]
+fn percentiles_without_the_warmup() {
+    let (mut scenario, mut output) = run();
+    scenario.warmup = Span::from_us(10);
+    // Starts at 0, 1, … us, slowdowns 1, 2, …: ten are left out, 10…20 us remain.
+    scenario.plan.flows = (0..21).map(|k| Flow { bytes: if k % 2 == 0 { 100_000 } else { 100_001 }, ..flow(0, 1, 1, k * 1_000_000) }).collect();
+    output.flows = (0..21).map(|k| finished_flow(k * 1_000_000, (k + 1) * 3_000_000)).collect();
+    output.flows.iter_mut().for_each(|record| record.ideal = Span::from_us(3));
+    let value = value(&scenario, &output);
+    let slowdown = &value["slowdown"]["all"];
+    assert_eq!((&slowdown["count"], &slowdown["mean"], &slowdown["p50"], &slowdown["p95"]), (&json!(11), &json!(16.0), &json!(16.0), &json!(20.5)));
+    assert_eq!(value["fct"]["all"]["p50_ns"], json!(48_000.0));
+    assert_eq!((&value["fct"]["by_size"]["le_100KB"]["count"], &value["fct"]["by_size"]["100KB_10MB"]["count"]), (&json!(6), &json!(5)));
+    assert_eq!((&value["flows"]["started"], &value["flows"]["in_warmup"]), (&json!(21), &json!(10)));
+    assert_eq!((&value["deadlines"], value["slowdown"]["by_class"].as_object().unwrap().len()), (&json!(null), 1));
+}
+
+#[test]
+fn nothing_at_all_is_still_a_summary() {
+    let (mut scenario, mut output) = run();
+    scenario.plan.flows.clear();
+    scenario.jobs.clear();
+    output.flows.clear();
+    output.end = Time(0);
+    let value = value(&scenario, &output);
+    assert_eq!((&value["goodput_bps"], &value["fct"]["all"]["mean_ns"], &value["jobs"]), (&json!(0.0), &json!(null), &json!(null)));
+}
+
+#[test]
+fn conservation_is_checked() {
+    let (scenario, mut output) = run();
+    let balance = |value: &Value| value["conservation"].clone();
+    let before = balance(&value(&scenario, &output));
+    assert_eq!(before["packets"], json!({"sent": 20, "delivered": 15, "dropped": 3, "in_flight": 2}));
+    assert_eq!((&before["bytes"]["sent"], &before["holds"]), (&json!(20_000), &json!(true)));
+    output.counters.in_flight_bytes += 1;
+    assert_eq!(balance(&value(&scenario, &output))["holds"], json!(false));
+}
+
+#[test]
+fn terminated_flows_are_unfinished() {
+    let (scenario, mut output) = run();
+    output.flows[0].status = Status::Terminated;
+    let value = value(&scenario, &output);
+    assert_eq!((&value["flows"]["finished"], &value["flows"]["unfinished"], &value["slowdown"]["all"]["count"]), (&json!(0), &json!(2), &json!(0)));
+}

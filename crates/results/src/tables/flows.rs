@@ -1,0 +1,85 @@
+//! `flows`: one row per flow, in the order of the plan.
+
+use super::columns::Columns;
+use super::{Source, arrow};
+use crate::ResultsError;
+use crate::times::{FlowTimes, SplitNs, completion, int};
+use afflux_net::record::{FlowRecord, Output, Status};
+use afflux_net::spec::Flow;
+use afflux_scenario::Scenario;
+use arrow_array::RecordBatch;
+use std::ops::Range;
+
+pub struct Flows<'a> {
+    pub scenario: &'a Scenario,
+    pub output: &'a Output,
+}
+
+struct Row<'a> {
+    flow: &'a Flow,
+    record: &'a FlowRecord,
+    times: FlowTimes,
+    /// `None` if not explained or not finished.
+    split: Option<SplitNs>,
+}
+
+impl Source for Flows<'_> {
+    fn rows(&self) -> usize {
+        self.output.flows.len()
+    }
+
+    fn batch(&self, rows: Range<usize>) -> Result<RecordBatch, ResultsError> {
+        let Scenario { plan, classes, jobs, .. } = self.scenario;
+        let row = |(flow, record)| {
+            let split = if plan.record.explain { SplitNs::of(flow, record)? } else { None };
+            Ok(Row { flow, record, times: FlowTimes::of(flow, record), split })
+        };
+        let rows: Vec<Row> = plan.flows[rows.clone()].iter().zip(&self.output.flows[rows]).map(row).collect::<Result<_, ResultsError>>()?;
+        let rows = || rows.iter();
+        let split = |part: fn(&SplitNs) -> i64| rows().map(move |r| r.split.as_ref().map(part));
+        Columns::new(rows().len())
+            .i64("id", rows().map(|r| r.flow.id))
+            .string("class", rows().map(|r| &classes[r.flow.class as usize]))
+            .string_or_null("job", rows().map(|r| (r.flow.job != Flow::NO_JOB).then(|| &jobs[r.flow.job as usize].name)))
+            .i32("src", rows().map(|r| r.flow.src as i32))
+            .i32("dst", rows().map(|r| r.flow.dst as i32))
+            .i64("bytes", rows().map(|r| int(r.flow.bytes)))
+            .i64_or_null("start_ns", rows().map(|r| r.times.start_ns))
+            .i64_or_null("finish_ns", rows().map(|r| r.times.finish_ns))
+            .string("status", rows().map(|r| status(r.record.status)))
+            .i64_or_null("fct_ns", rows().map(|r| r.times.fct_ns))
+            .i64("ideal_ns", rows().map(|r| r.times.ideal_ns))
+            .f64_or_null("slowdown", rows().map(|r| r.times.slowdown))
+            .i64_or_null("deadline_ns", rows().map(|r| r.flow.deadline.map(|span| int(span.round_ns()))))
+            .bool_or_null("deadline_met", rows().map(|r| deadline_met(r.flow, r.record)))
+            .i64("packets_sent", rows().map(|r| int(r.record.packets_sent)))
+            .i64("packets_retransmitted", rows().map(|r| int(r.record.packets_retransmitted)))
+            .i64("timeouts", rows().map(|r| int(r.record.timeouts)))
+            .i64("ecn_marked", rows().map(|r| int(r.record.ecn_marked)))
+            .i64("packets_reordered", rows().map(|r| int(r.record.packets_reordered)))
+            .i64_or_null("propagation_ns", split(|s| s.propagation))
+            .i64_or_null("serialization_ns", split(|s| s.serialization))
+            .i64_or_null("recovery_ns", split(|s| s.recovery))
+            .i64_or_null("reordering_ns", split(|s| s.reordering))
+            .i64_or_null("paused_ns", split(|s| s.paused))
+            .i64_or_null("queueing_ns", split(|s| s.queueing))
+            .i64_or_null("pacing_ns", split(|s| s.pacing))
+            .i64_or_null("window_ns", split(|s| s.window))
+            .i64_or_null("application_ns", split(|s| s.application))
+            .batch()
+            .map_err(arrow("flows"))
+    }
+}
+
+fn status(status: Status) -> &'static str {
+    match status {
+        Status::Finished => "finished",
+        Status::Running => "running",
+        Status::Terminated => "terminated",
+    }
+}
+
+/// `None` without a deadline; an unfinished flow has not met its (not yet, or never). Compared to the picosecond.
+pub fn deadline_met(flow: &Flow, record: &FlowRecord) -> Option<bool> {
+    flow.deadline.map(|deadline| completion(record).is_some_and(|fct| fct <= deadline))
+}

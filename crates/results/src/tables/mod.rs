@@ -1,0 +1,137 @@
+//! The tables of a result directory. One module each; a module states its columns once, in order, where it fills them.
+
+mod columns;
+mod flows;
+mod imbalance;
+mod jobs;
+mod links;
+mod paths;
+mod ports;
+mod reorder;
+mod write;
+
+pub(crate) use flows::deadline_met;
+pub(crate) use jobs::{JobTimes, job_times};
+
+use crate::ResultsError;
+use afflux_net::record::Output;
+use afflux_scenario::Scenario;
+use arrow_array::RecordBatch;
+use arrow_schema::{ArrowError, SchemaRef};
+use std::ops::Range;
+
+/// Rows per batch: small enough that a batch of strings is far from Arrow's 2 GiB, and memory stays modest.
+const BATCH_ROWS: usize = 1 << 16;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Flows,
+    Ports,
+    Links,
+    Jobs,
+    Paths,
+    Imbalance,
+    Reorder,
+}
+
+impl Kind {
+    pub const ALL: [Kind; 7] = [Self::Flows, Self::Ports, Self::Links, Self::Jobs, Self::Paths, Self::Imbalance, Self::Reorder];
+
+    /// As in `<name>.parquet`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Flows => "flows",
+            Self::Ports => "ports",
+            Self::Links => "links",
+            Self::Jobs => "jobs",
+            Self::Paths => "paths",
+            Self::Imbalance => "imbalance",
+            Self::Reorder => "reorder",
+        }
+    }
+
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+}
+
+/// A whole table in memory; the batches may be empty, the schema is always there.
+#[derive(Debug, Clone)]
+pub struct Table {
+    pub schema: SchemaRef,
+    pub batches: Vec<RecordBatch>,
+}
+
+impl Table {
+    pub fn rows(&self) -> usize {
+        self.batches.iter().map(RecordBatch::num_rows).sum()
+    }
+}
+
+/// The tables of one run, made when asked for.
+#[derive(Clone, Copy)]
+pub struct Tables<'a> {
+    scenario: &'a Scenario,
+    output: &'a Output,
+}
+
+impl<'a> Tables<'a> {
+    pub fn new(scenario: &'a Scenario, output: &'a Output) -> Self {
+        Self { scenario, output }
+    }
+
+    /// The tables that this run has files of: flows, links and jobs always (perhaps without rows), the others if recorded.
+    pub fn recorded(&self) -> Vec<Kind> {
+        let record = &self.scenario.plan.record;
+        let has = |kind: &Kind| match kind {
+            Kind::Flows | Kind::Links | Kind::Jobs => true,
+            Kind::Ports => record.ports.is_some(),
+            Kind::Paths => record.paths,
+            Kind::Imbalance => record.imbalance.is_some(),
+            Kind::Reorder => reorder::recorded(self.output),
+        };
+        Kind::ALL.into_iter().filter(has).collect()
+    }
+
+    /// A whole table; without rows if it was not recorded.
+    ///
+    /// # Errors
+    /// [`ResultsError::Inconsistent`] if the split of a flow does not close.
+    pub fn get(&self, kind: Kind) -> Result<Table, ResultsError> {
+        let source = self.source(kind);
+        let batches = ranges(source.rows()).map(|rows| source.batch(rows)).collect::<Result<_, _>>()?;
+        Ok(Table { schema: source.batch(0..0)?.schema(), batches })
+    }
+
+    fn source(&self, kind: Kind) -> Box<dyn Source + 'a> {
+        let Self { scenario, output } = *self;
+        match kind {
+            Kind::Flows => Box::new(flows::Flows { scenario, output }),
+            Kind::Ports => Box::new(ports::Ports::new(scenario, output)),
+            Kind::Links => Box::new(links::Links { scenario, output }),
+            Kind::Jobs => Box::new(jobs::Jobs { scenario, times: job_times(scenario, output) }),
+            Kind::Paths => Box::new(paths::Paths { scenario, output }),
+            Kind::Imbalance => Box::new(imbalance::Imbalance::new(scenario, output)),
+            Kind::Reorder => Box::new(reorder::Reorder),
+        }
+    }
+}
+
+/// Where the rows of a table come from.
+trait Source {
+    fn rows(&self) -> usize;
+    /// Some of the rows; no rows have the same schema.
+    fn batch(&self, rows: Range<usize>) -> Result<RecordBatch, ResultsError>;
+}
+
+fn ranges(rows: usize) -> impl Iterator<Item = Range<usize>> {
+    (0..rows).step_by(BATCH_ROWS).map(move |start| start..rows.min(start + BATCH_ROWS))
+}
+
+/// For `map_err`: names the table.
+fn arrow(table: &'static str) -> impl FnOnce(ArrowError) -> ResultsError {
+    move |source| ResultsError::Arrow { table, source }
+}
+
+#[cfg(test)]
+mod tests;

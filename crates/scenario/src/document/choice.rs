@@ -1,0 +1,186 @@
+//! Forms that a key may take: a word or a value, one or several, a table chosen by `kind`.
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
+use serde::de::{self, DeserializeSeed, IntoDeserializer, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::Cow;
+use std::fmt;
+use std::marker::PhantomData;
+
+/// The word that stands for "no value".
+pub trait Word {
+    const WORD: &'static str;
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Off;
+impl Word for Off {
+    const WORD: &'static str = "off";
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Unlimited;
+impl Word for Unlimited {
+    const WORD: &'static str = "unlimited";
+}
+
+/// A value, or a word for its absence. `false` is taken for `"off"`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Or<W, T>(pub Option<T>, PhantomData<W>);
+
+impl<W, T> Or<W, T> {
+    pub const NONE: Self = Or(None, PhantomData);
+    pub fn some(value: T) -> Self {
+        Or(Some(value), PhantomData)
+    }
+    pub fn get(&self) -> Option<&T> {
+        self.0.as_ref()
+    }
+}
+
+struct OrVisitor<W, T>(PhantomData<(W, T)>);
+
+impl<'de, W: Word, T: Deserialize<'de>> Visitor<'de> for OrVisitor<W, T> {
+    type Value = Or<W, T>;
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a value or \"{}\"", W::WORD)
+    }
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
+        if text == W::WORD {
+            return Ok(Or::NONE);
+        }
+        T::deserialize(text.into_deserializer()).map(Or::some).map_err(|error: E| E::custom(format!("{error}, or \"{}\"", W::WORD)))
+    }
+    fn visit_bool<E: de::Error>(self, value: bool) -> Result<Self::Value, E> {
+        if !value && W::WORD == Off::WORD {
+            return Ok(Or::NONE);
+        }
+        T::deserialize(value.into_deserializer()).map(Or::some).map_err(|error: E| E::custom(format!("{error}, or \"{}\"", W::WORD)))
+    }
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<Self::Value, E> {
+        T::deserialize(number.into_deserializer()).map(Or::some).map_err(|error: E| E::custom(format!("{error}, or \"{}\"", W::WORD)))
+    }
+    fn visit_f64<E: de::Error>(self, number: f64) -> Result<Self::Value, E> {
+        T::deserialize(number.into_deserializer()).map(Or::some).map_err(|error: E| E::custom(format!("{error}, or \"{}\"", W::WORD)))
+    }
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+        T::deserialize(MapAccessDeserializer::new(map)).map(Or::some)
+    }
+}
+impl<'de, W: Word, T: Deserialize<'de>> Deserialize<'de> for Or<W, T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(OrVisitor(PhantomData))
+    }
+}
+impl<W: Word, T: Serialize> Serialize for Or<W, T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match &self.0 {
+            Some(value) => value.serialize(serializer),
+            None => serializer.serialize_str(W::WORD),
+        }
+    }
+}
+impl<W: Word, T: JsonSchema> JsonSchema for Or<W, T> {
+    fn schema_name() -> Cow<'static, str> {
+        format!("{}_or_{}", T::schema_name(), W::WORD).into()
+    }
+    fn inline_schema() -> bool {
+        true
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let value = generator.subschema_for::<T>();
+        let mut forms = vec![value, json_schema!({ "const": W::WORD })];
+        if W::WORD == Off::WORD {
+            forms.push(json_schema!({ "const": false }));
+        }
+        json_schema!({ "anyOf": forms })
+    }
+}
+
+/// One text or several.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Names(pub Vec<String>);
+
+impl<'de> Deserialize<'de> for Names {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Form;
+        impl<'de> Visitor<'de> for Form {
+            type Value = Names;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("text in quotes, or an array of texts")
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Names, E> {
+                Ok(Names(vec![text.to_string()]))
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<Names, A::Error> {
+                Vec::deserialize(SeqAccessDeserializer::new(items)).map(Names)
+            }
+        }
+        deserializer.deserialize_any(Form)
+    }
+}
+impl Serialize for Names {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0.as_slice() {
+            [one] => serializer.serialize_str(one),
+            many => many.serialize(serializer),
+        }
+    }
+}
+impl JsonSchema for Names {
+    fn schema_name() -> Cow<'static, str> {
+        "Names".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "One name or several; `*` stands for any characters, `?` for one.",
+            "anyOf": [{ "type": "string" }, { "type": "array", "items": { "type": "string" } }]
+        })
+    }
+}
+
+/// Reads the name of a kind; gives its place in the list.
+pub struct Kind(pub &'static [&'static str]);
+
+impl<'de> DeserializeSeed<'de> for Kind {
+    type Value = usize;
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<usize, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        self.0.iter().position(|kind| *kind == name).ok_or_else(|| de::Error::unknown_variant(&name, self.0))
+    }
+}
+
+/// An enum of tables, chosen by the key `kind`.
+macro_rules! tagged {
+    ($(#[$meta:meta])* pub enum $name:ident, default $default:literal { $($(#[$note:meta])* $tag:literal => $variant:ident,)+ }) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, PartialEq, serde::Serialize, schemars::JsonSchema)]
+        #[serde(tag = "kind")]
+        pub enum $name {
+            $($(#[$note])* #[serde(rename = $tag)] $variant($variant),)+
+        }
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                const KINDS: &[&str] = &[$($tag),+];
+                struct Tables;
+                impl<'de> serde::de::Visitor<'de> for Tables {
+                    type Value = $name;
+                    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                        f.write_str("a table with the key \"kind\"")
+                    }
+                    fn visit_enum<A: serde::de::EnumAccess<'de>>(self, access: A) -> Result<$name, A::Error> {
+                        use serde::de::VariantAccess;
+                        let (kind, table) = access.variant_seed($crate::document::choice::Kind(KINDS))?;
+                        match KINDS[kind] {
+                            $($tag => table.newtype_variant().map($name::$variant),)+
+                            _ => unreachable!("a kind outside the list"),
+                        }
+                    }
+                }
+                deserializer.deserialize_enum($default, KINDS, Tables)
+            }
+        }
+    };
+}
+pub(crate) use tagged;

@@ -1,0 +1,138 @@
+//! `[host]`: NICs, frame sizes, transports.
+
+use super::{Duration, Names, Or, QueueSize, Scheduling, Size, Transport, Unlimited};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{self, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// Settings of all hosts.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Host {
+    /// Added once when a frame leaves a host and once when one arrives (NIC and stack). Default `"0ns"`; the pFabric authors' ns-2 has 2.5 us.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delay: Option<Duration>,
+    /// Limit of the NIC's queue; what does not fit is dropped. Default `"unlimited"`: a sender waits for its NIC.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue: Option<Or<Unlimited, QueueSize>>,
+    /// Order in which the NIC sends. Default `"fifo"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scheduling: Option<Scheduling>,
+    /// With `scheduling = "strict_priority"`: number of queues, 2 to 8. Default 8.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub priorities: Option<u8>,
+    /// Frame sizes: the name of a profile or a table. Default `"ethernet"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wire: Option<Wire>,
+    /// Largest packet of the profile's network layer; with the profile's headers it gives the default of `mss`. Default: the profile's,
+    /// `"1500B"` for `"ethernet"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mtu: Option<Size>,
+    /// The transport of all traffic that names no other.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transport: Option<Transport>,
+    /// Further transports by name, for `transport = "NAME"` in `[[traffic]]`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub transports: BTreeMap<String, Transport>,
+    /// Hosts that differ. Later overrides win.
+    #[serde(rename = "override", default, skip_serializing_if = "Vec::is_empty")]
+    pub overrides: Vec<HostOverride>,
+}
+
+/// Hosts that differ from the others; what is not said is as in `[host]`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HostOverride {
+    /// Names of hosts: `"host0"`, `["host1", "host2?"]`.
+    #[serde(rename = "match")]
+    pub matching: Names,
+    /// As in `[host]`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delay: Option<Duration>,
+    /// As in `[host]`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue: Option<Or<Unlimited, QueueSize>>,
+    /// As in `[host]`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scheduling: Option<Scheduling>,
+    /// As in `[host]`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub priorities: Option<u8>,
+}
+
+/// Frame sizes: a profile's name or a table.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Wire {
+    Profile(String),
+    Table(WireTable),
+}
+
+/// Frame sizes in numbers. A frame's size is what occupies buffers; on the link it takes `gap` bytes more.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WireTable {
+    /// Profile from which the keys come that are not given. Default `"ethernet"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub base: Option<String>,
+    /// Name in results. Default `"custom"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Bytes of all headers and trailers of a data frame.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub data_header: Option<Size>,
+    /// Size of an acknowledgement without options.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ack: Option<Size>,
+    /// Bytes on top when an acknowledgement carries SACK blocks: `sack_base` plus `sack_block` for each.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sack_base: Option<Size>,
+    /// See `sack_base`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sack_block: Option<Size>,
+    /// Smaller frames are padded to this.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_frame: Option<Size>,
+    /// Preamble, start delimiter and inter-frame gap: on the link only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gap: Option<Size>,
+    /// The part of `data_header` that counts towards the MTU (network and transport layer).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mtu_header: Option<Size>,
+}
+
+impl<'de> Deserialize<'de> for Wire {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Form;
+        impl<'de> Visitor<'de> for Form {
+            type Value = Wire;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("the name of a profile, or a table")
+            }
+            fn visit_str<E: de::Error>(self, name: &str) -> Result<Wire, E> {
+                Ok(Wire::Profile(name.to_string()))
+            }
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Wire, A::Error> {
+                WireTable::deserialize(MapAccessDeserializer::new(map)).map(Wire::Table)
+            }
+        }
+        deserializer.deserialize_any(Form)
+    }
+}
+
+impl JsonSchema for Wire {
+    fn schema_name() -> Cow<'static, str> {
+        "Wire".into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let profiles: Vec<Schema> = crate::wire::PROFILES.iter().map(|p| json_schema!({ "const": p.name, "description": p.about })).collect();
+        json_schema!({
+            "description": "Frame sizes: a profile's name or a table.",
+            "anyOf": [{ "oneOf": profiles }, generator.subschema_for::<WireTable>()]
+        })
+    }
+}

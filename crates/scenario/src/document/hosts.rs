@@ -1,0 +1,219 @@
+//! Hosts and flow sizes as traffic names them.
+
+use super::Size;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
+use serde::de::{self, MapAccess, SeqAccess, Unexpected, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::Cow;
+use std::fmt;
+
+/// A number of a host, or text: `"all"`, `"0-15"`, `"host3"`, `"host1*"`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum HostItem {
+    Number(u32),
+    Text(String),
+}
+
+impl<'de> Deserialize<'de> for HostItem {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Form;
+        impl Visitor<'_> for Form {
+            type Value = HostItem;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a host's number, or text as in \"all\", \"0-15\", \"host3\" or \"host1*\"")
+            }
+            fn visit_i64<E: de::Error>(self, number: i64) -> Result<HostItem, E> {
+                u32::try_from(number).map(HostItem::Number).map_err(|_| E::invalid_value(Unexpected::Signed(number), &self))
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<HostItem, E> {
+                Ok(HostItem::Text(text.to_string()))
+            }
+        }
+        deserializer.deserialize_any(Form)
+    }
+}
+
+/// One item or an array of them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Hosts(pub Vec<HostItem>);
+
+impl<'de> Deserialize<'de> for Hosts {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Form;
+        impl<'de> Visitor<'de> for Form {
+            type Value = Hosts;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("hosts: \"all\", a number, text as in \"0-15\" or \"host1*\", or an array of these")
+            }
+            fn visit_i64<E: de::Error>(self, number: i64) -> Result<Hosts, E> {
+                u32::try_from(number).map(|n| Hosts(vec![HostItem::Number(n)])).map_err(|_| E::invalid_value(Unexpected::Signed(number), &self))
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Hosts, E> {
+                Ok(Hosts(vec![HostItem::Text(text.to_string())]))
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<Hosts, A::Error> {
+                Vec::deserialize(SeqAccessDeserializer::new(items)).map(Hosts)
+            }
+        }
+        deserializer.deserialize_any(Form)
+    }
+}
+impl Serialize for Hosts {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0.as_slice() {
+            [one] => one.serialize(serializer),
+            many => many.serialize(serializer),
+        }
+    }
+}
+
+fn item_schema() -> Schema {
+    json_schema!({ "anyOf": [{ "type": "integer", "minimum": 0 }, { "type": "string" }] })
+}
+
+impl JsonSchema for Hosts {
+    fn schema_name() -> Cow<'static, str> {
+        "Hosts".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "Hosts: \"all\", a number, text as in \"0-15\", \"host3\" or \"host1*\", or an array of these.",
+            "anyOf": [item_schema(), { "type": "array", "items": item_schema() }]
+        })
+    }
+}
+
+/// A host, or `"random"`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(transparent)]
+pub struct Receiver(pub HostItem);
+
+impl<'de> Deserialize<'de> for Receiver {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        HostItem::deserialize(deserializer).map(Receiver)
+    }
+}
+impl JsonSchema for Receiver {
+    fn schema_name() -> Cow<'static, str> {
+        "Receiver".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "A host's number or name, or \"random\".",
+            "anyOf": [{ "type": "integer", "minimum": 0 }, { "type": "string" }]
+        })
+    }
+}
+
+/// A number of senders, or the hosts themselves (an array, or text as in `"0-15"`).
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Senders {
+    Count(u32),
+    These(Hosts),
+}
+
+impl<'de> Deserialize<'de> for Senders {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Form;
+        impl<'de> Visitor<'de> for Form {
+            type Value = Senders;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number of senders, or hosts as in [1, 2, 3] or \"1-15\"")
+            }
+            fn visit_i64<E: de::Error>(self, number: i64) -> Result<Senders, E> {
+                u32::try_from(number).map(Senders::Count).map_err(|_| E::invalid_value(Unexpected::Signed(number), &self))
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Senders, E> {
+                Ok(Senders::These(Hosts(vec![HostItem::Text(text.to_string())])))
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<Senders, A::Error> {
+                Vec::deserialize(SeqAccessDeserializer::new(items)).map(|items| Senders::These(Hosts(items)))
+            }
+        }
+        deserializer.deserialize_any(Form)
+    }
+}
+impl JsonSchema for Senders {
+    fn schema_name() -> Cow<'static, str> {
+        "Senders".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "A number of senders, or hosts as in [1, 2, 3] or \"1-15\".",
+            "anyOf": [{ "type": "integer", "minimum": 1 }, { "type": "string" }, { "type": "array", "items": item_schema() }]
+        })
+    }
+}
+
+/// Sizes of flows: a word or a table.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Sizes {
+    /// A built-in distribution, a size, or the path of a distribution file.
+    Text(String),
+    Table(SizeTable),
+}
+
+/// A distribution of sizes; give one of `file`, `fixed`, `min` with `max`, or `mean`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SizeTable {
+    /// A file of two columns, size and cumulative share (fraction or percent), or three (`size 1 cumulative`, ns-2).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// SHA-256 of the file, hexadecimal: another content is refused. Written into resolved scenarios.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
+    /// Bytes per unit of the file's sizes. Default `"1B"`; most ns-2 files count packets of `"1460B"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unit: Option<Size>,
+    /// Round sizes up to whole units, as ns-2's scripts do with packets. Default `false`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub whole_units: Option<bool>,
+    /// Every flow has this size.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fixed: Option<Size>,
+    /// Uniform from `min` …
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min: Option<Size>,
+    /// … to `max`, both included.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max: Option<Size>,
+    /// Exponential with this mean.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mean: Option<Size>,
+}
+
+impl<'de> Deserialize<'de> for Sizes {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Form;
+        impl<'de> Visitor<'de> for Form {
+            type Value = Sizes;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("the name of a built-in distribution, the path of a distribution file, a size as in \"1MB\", or a table")
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Sizes, E> {
+                Ok(Sizes::Text(text.to_string()))
+            }
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Sizes, A::Error> {
+                SizeTable::deserialize(MapAccessDeserializer::new(map)).map(Sizes::Table)
+            }
+        }
+        deserializer.deserialize_any(Form)
+    }
+}
+impl JsonSchema for Sizes {
+    fn schema_name() -> Cow<'static, str> {
+        "Sizes".into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let names = afflux_traffic::SizeDistribution::names();
+        json_schema!({
+            "description": "Sizes of flows: a built-in distribution, the path of a distribution file, a size as in \"1MB\" for all flows, or a table.",
+            "anyOf": [{ "type": "string", "examples": names }, generator.subschema_for::<SizeTable>()]
+        })
+    }
+}

@@ -1,0 +1,57 @@
+//! The scenario as it is written. Every key that may be left out is an `Option`; [`crate::resolve`] writes its default into it.
+
+pub(crate) mod choice;
+mod host;
+mod hosts;
+mod quantity;
+mod record;
+mod run;
+mod switch;
+mod topology;
+mod traffic;
+mod transport;
+
+pub use choice::{Names, Off, Or, Unlimited};
+pub use host::{Host, HostOverride, Wire, WireTable};
+pub use hosts::{HostItem, Hosts, Receiver, Senders, SizeTable, Sizes};
+pub use quantity::{Chance, Duration, QueueSize, Size, Speed};
+pub use record::{Ports, Record};
+pub use run::{Engine, FctEnd, Run};
+pub use switch::{Balance, Compare, Ecn, Forwarding, Incapable, MarkAt, QueueLength, Scheduling, Sharing, Switch, SwitchOverride};
+pub use topology::{Custom, Down, Dumbbell, Fault, FatTree, Hpcc, LeafSpine, Link, LinkOverride, Star, Switches, Topology};
+pub use traffic::*;
+pub use transport::{Congestion, Datagram, Dctcp, DelayedAck, Echo, Recovery, Tcp, Transport};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A scenario of afflux: a fabric, its switches and hosts, what is sent over it, and what to write down.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Document {
+    /// Version of this file format: 1.
+    pub format: u32,
+    /// Name in results and of the default output directory. Default: the file's name without `.toml`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// What the scenario is about, for readers and reports.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// The fabric.
+    pub topology: Topology,
+    /// Settings of all switches.
+    #[serde(default)]
+    pub switch: Switch,
+    /// Settings of all hosts: NIC, frame sizes and transport.
+    #[serde(default)]
+    pub host: Host,
+    /// What is sent: any number of blocks, all at work together.
+    #[serde(default)]
+    pub traffic: Vec<Traffic>,
+    /// How to run.
+    #[serde(default)]
+    pub run: Run,
+    /// What to write down.
+    #[serde(default)]
+    pub record: Record,
+}

@@ -1,0 +1,171 @@
+//! Quantities as they are written: text with a unit.
+
+use afflux_net::spec::Limit;
+use afflux_units::{Bytes, ParseError, Probability, Rate, Span};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{self, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::Cow;
+use std::fmt;
+use std::str::FromStr;
+
+macro_rules! quantity {
+    ($(#[$meta:meta])* $name:ident($inner:ty), $expecting:literal, $pattern:literal, $description:literal) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq)]
+        pub struct $name(pub $inner);
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                struct Text;
+                impl Visitor<'_> for Text {
+                    type Value = $name;
+                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                        f.write_str($expecting)
+                    }
+                    fn visit_str<E: de::Error>(self, text: &str) -> Result<$name, E> {
+                        text.parse().map($name).map_err(|error: ParseError| E::custom(error.to_string().replace('`', "\"")))
+                    }
+                }
+                deserializer.deserialize_str(Text)
+            }
+        }
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(&self.0)
+            }
+        }
+        impl JsonSchema for $name {
+            fn schema_name() -> Cow<'static, str> {
+                stringify!($name).into()
+            }
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!({ "type": "string", "pattern": $pattern, "description": $description })
+            }
+        }
+    };
+}
+
+quantity!(
+    /// Bytes: `"9MB"`, `"9MiB"`.
+    Size(Bytes),
+    "a size in quotes with its unit, as in \"9MB\"",
+    r"^\s*\+?[0-9_.]+\s*(B|[kKMGT]B|[KMGT]iB)\s*$",
+    "A size in bytes: a number with B, kB, MB, GB, TB (powers of ten) or KiB, MiB, GiB, TiB (powers of two), as in \"9MB\"."
+);
+quantity!(
+    /// A length of time: `"1us"`.
+    Duration(Span),
+    "a time in quotes with its unit, as in \"1us\"",
+    r"^\s*\+?[0-9_.]+\s*(ps|ns|us|µs|ms|s|min|h)\s*$",
+    "A time: a number with ps, ns, us, ms, s, min or h, as in \"1us\"."
+);
+quantity!(
+    /// Bits per second: `"100Gbps"`.
+    Speed(Rate),
+    "a rate in quotes with its unit, as in \"100Gbps\"",
+    r"^\s*\+?[0-9_.]+\s*([kKMGT]?bps|[MG]b/s)\s*$",
+    "A rate in bits per second: a number with bps, kbps, Mbps, Gbps or Tbps, as in \"100Gbps\"."
+);
+
+/// A probability: `0.01` or `"1%"`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Chance(pub Probability);
+
+impl<'de> Deserialize<'de> for Chance {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Number;
+        impl Visitor<'_> for Number {
+            type Value = Chance;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number from 0 to 1, or a percentage as in \"1%\"")
+            }
+            fn visit_f64<E: de::Error>(self, number: f64) -> Result<Chance, E> {
+                Probability::new(number).map(Chance).ok_or_else(|| E::invalid_value(de::Unexpected::Float(number), &self))
+            }
+            fn visit_i64<E: de::Error>(self, number: i64) -> Result<Chance, E> {
+                Probability::new(number as f64).map(Chance).ok_or_else(|| E::invalid_value(de::Unexpected::Signed(number), &self))
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Chance, E> {
+                text.parse().map(Chance).map_err(|error: ParseError| E::custom(error.to_string().replace('`', "\"")))
+            }
+        }
+        deserializer.deserialize_any(Number)
+    }
+}
+impl Serialize for Chance {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_f64(self.0.get())
+    }
+}
+impl JsonSchema for Chance {
+    fn schema_name() -> Cow<'static, str> {
+        "Chance".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "A probability: a number from 0 to 1, or a percentage as in \"1%\".",
+            "anyOf": [{ "type": "number", "minimum": 0, "maximum": 1 }, { "type": "string", "pattern": r"^\s*[0-9.]+\s*%?\s*$" }]
+        })
+    }
+}
+
+/// A length of a queue in bytes or packets: `"225kB"`, `"100packets"`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct QueueSize(pub Limit);
+
+impl FromStr for QueueSize {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let trimmed = text.trim();
+        let digits = trimmed.find(|c: char| !(c.is_ascii_digit() || c == '_')).unwrap_or(trimmed.len());
+        if matches!(trimmed[digits..].trim(), "packets" | "packet" | "pkts") {
+            return match trimmed[..digits].replace('_', "").parse() {
+                Ok(packets) => Ok(QueueSize(Limit::Packets(packets))),
+                Err(_) => Err(format!("\"{text}\" is not a number of packets: write a whole number, as in \"100packets\"")),
+            };
+        }
+        let words = |error: ParseError| format!("{}, or packets, as in \"100packets\"", error.to_string().replace('`', "\""));
+        trimmed.parse().map(|Bytes(bytes)| QueueSize(Limit::Bytes(bytes))).map_err(words)
+    }
+}
+impl fmt::Display for QueueSize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Limit::Bytes(bytes) => Bytes(bytes).fmt(f),
+            Limit::Packets(packets) => write!(f, "{packets}packets"),
+        }
+    }
+}
+impl<'de> Deserialize<'de> for QueueSize {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Text;
+        impl Visitor<'_> for Text {
+            type Value = QueueSize;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a size in quotes with its unit, as in \"9MB\", or packets, as in \"100packets\"")
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<QueueSize, E> {
+                text.parse().map_err(E::custom)
+            }
+        }
+        deserializer.deserialize_str(Text)
+    }
+}
+impl Serialize for QueueSize {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+impl JsonSchema for QueueSize {
+    fn schema_name() -> Cow<'static, str> {
+        "QueueSize".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "string",
+            "pattern": r"^\s*\+?[0-9_.]+\s*(B|[kKMGT]B|[KMGT]iB|packets|packet|pkts)\s*$",
+            "description": "A length of a queue: a size as in \"225kB\", or packets as in \"100packets\"."
+        })
+    }
+}

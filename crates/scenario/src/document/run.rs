@@ -1,0 +1,55 @@
+//! `[run]`: how to run.
+
+use super::{Duration, Off, Or, Size};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How to run.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Run {
+    /// Stop at this simulated time, or `"off"`: run until nothing is left to happen. Default `"off"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<Or<Off, Duration>>,
+    /// Flows that start before this are left out of all statistics. Default `"0s"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warmup: Option<Duration>,
+    /// Seed of all random draws. Default 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
+    /// When a flow counts as complete. Default `"last_ack"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fct_end: Option<FctEnd>,
+    /// Which engine; both give the same results. Default `"window_log"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub engine: Option<Engine>,
+    /// Worker threads; results do not depend on it. Default 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub threads: Option<u32>,
+    /// Upper bounds of the size classes of the summary, ascending; the last class is open. Default `["100kB", "10MB"]`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size_bounds: Option<Vec<Size>>,
+    /// Refuse to run when the estimate of memory exceeds this. Default: no limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_memory: Option<Size>,
+}
+
+/// When a flow counts as complete.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FctEnd {
+    /// The last byte is acknowledged at the sender.
+    LastAck,
+    /// The last byte has been received.
+    LastByte,
+}
+
+/// Which engine runs it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Engine {
+    /// Logs of windows as long as the shortest crossing link delay: the fast one.
+    WindowLog,
+    /// A binary heap of events: the oracle.
+    Classical,
+}

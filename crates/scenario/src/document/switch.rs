@@ -1,0 +1,187 @@
+//! `[switch]`: buffers, marking, scheduling, forwarding, choice of path.
+
+use super::{Chance, Duration, Names, Off, Or, QueueSize, Size};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+macro_rules! switch {
+    ($(#[$meta:meta])* pub struct $name:ident { $($fields:tt)* }) => {
+        $(#[$meta])*
+        pub struct $name {
+            $($fields)*
+            /// Buffer memory: of the whole switch with `sharing = "dynamic"`, of each queue with `"static"` (there also in packets, as in
+            /// `"100packets"`). Default `"32MB"`: Trident 3, the shallow switch of the Hadoop study.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub buffer: Option<QueueSize>,
+            /// Who may occupy the buffer. Default `"dynamic"`, or `"static"` if `buffer` is in packets.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub sharing: Option<Sharing>,
+            /// With `sharing = "dynamic"`: a queue may hold `alpha` times the free memory (Choudhury and Hahne 1998). Default 1, as in the
+            /// ns-3 RDMA simulators; SONiC gives lossy queues of Trident 3 8 (`dynamic_th` 3).
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub alpha: Option<f64>,
+            /// With `sharing = "dynamic"`: bytes that each queue may hold whatever the others do. Default `"0B"`; SONiC has 1792 B on Trident 3.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub reserved: Option<Size>,
+            /// What a queue's length counts. Default `"through_transmission"`.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub queue_length: Option<QueueLength>,
+            /// With `sharing = "static"`: is a frame dropped when the queue with it would be above the limit, or already when it would reach it
+            /// (ns-2's convention)? Default `"above"`.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub drop_when: Option<Compare>,
+            /// ECN marking of each queue, or `"off"`. Default `"off"`.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub ecn: Option<Or<Off, Ecn>>,
+            /// Default `"fifo"`.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub scheduling: Option<Scheduling>,
+            /// With `scheduling = "strict_priority"`: number of queues per port, 2 to 8; priority p goes to queue min(p, queues−1), the highest
+            /// first. Default 8.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub priorities: Option<u8>,
+            /// Default `"store_and_forward"`.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub forwarding: Option<Forwarding>,
+            /// With `forwarding = "cut_through"`: bytes that must have arrived before a frame may leave. Default `"128B"`.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub cut_through_header: Option<Size>,
+            /// Pipeline latency added to every frame between its arrival and its joining the output queue. Default `"0ns"`, as in the ns-3
+            /// simulators; shallow switches of today take 500 to 800 ns.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub latency: Option<Duration>,
+            /// Choice among equal-cost next hops. Default `"ecmp"`.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub balance: Option<Balance>,
+        }
+    };
+}
+
+switch! {
+    /// Settings of all switches.
+    #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+    #[serde(deny_unknown_fields)]
+    pub struct Switch {
+        /// Switches that differ. Later overrides win.
+        #[serde(rename = "override", default, skip_serializing_if = "Vec::is_empty")]
+        pub overrides: Vec<SwitchOverride>,
+    }
+}
+
+switch! {
+    /// Switches that differ from the others; what is not said is as in `[switch]`.
+    #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+    #[serde(deny_unknown_fields)]
+    pub struct SwitchOverride {
+        /// Names of switches: `"leaf*"`, `["spine0", "spine1"]`.
+        #[serde(rename = "match")]
+        pub matching: Names,
+    }
+}
+
+macro_rules! words {
+    ($($(#[$meta:meta])* pub enum $name:ident { $($(#[$note:meta])* $variant:ident,)+ })+) => {$(
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+        #[serde(rename_all = "snake_case")]
+        pub enum $name {
+            $($(#[$note])* $variant,)+
+        }
+    )+};
+}
+pub(crate) use words;
+
+words! {
+    /// Who may occupy buffer memory.
+    pub enum Sharing {
+        /// Every queue has its own limit.
+        Static,
+        /// One memory with a dynamic threshold.
+        Dynamic,
+        /// Nothing is ever dropped for lack of memory.
+        Unlimited,
+    }
+    /// What a queue's length counts.
+    pub enum QueueLength {
+        /// A frame as a whole until its last bit has left.
+        ThroughTransmission,
+        /// A frame until its transmission starts (ns-3's convention).
+        BeforeTransmission,
+    }
+    /// At a length of exactly the limit:
+    pub enum Compare {
+        /// nothing happens yet.
+        Above,
+        /// it happens.
+        AtOrAbove,
+    }
+    /// How a port chooses the next frame.
+    pub enum Scheduling {
+        /// First in, first out.
+        Fifo,
+        /// Highest priority first, first in, first out within.
+        StrictPriority,
+    }
+    /// When a frame may leave.
+    pub enum Forwarding {
+        /// After its last bit has arrived.
+        StoreAndForward,
+        /// After its header, if the output is idle and not faster than the input; otherwise it is stored first.
+        CutThrough,
+    }
+    /// Choice among equal-cost next hops.
+    pub enum Balance {
+        /// One path per flow by hash; every switch hashes with a seed of its own.
+        Ecmp,
+        /// As `ecmp`, but all switches hash alike (polarisation).
+        EcmpSameSeed,
+        /// Every frame draws a next hop.
+        Spray,
+    }
+    /// Which length a marking decision sees.
+    pub enum MarkAt {
+        /// On arrival: the queue before the arriving frame joins it.
+        Enqueue,
+        /// At the start of transmission: what is left behind the departing frame.
+        Dequeue,
+    }
+    /// Frames that are not ECN-capable:
+    pub enum Incapable {
+        /// are dropped where others would be marked (RED; WRED of real switches).
+        Drop,
+        /// pass.
+        Pass,
+    }
+}
+
+/// ECN marking: never below `kmin`, with a probability that rises to `pmax` at `kmax`, always above. Either `k` (a step, as for DCTCP) or
+/// `kmin` and `kmax`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Ecn {
+    /// A step: `kmin = kmax = k`, `pmax = 1`. The DCTCP paper has 65 packets at 10 Gbps.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub k: Option<QueueSize>,
+    /// Length below which nothing is marked. ConWeave: `"100kB"` at 100 Gbps; SONiC: `"1MiB"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kmin: Option<QueueSize>,
+    /// Length above which everything is marked, in the unit of `kmin`. ConWeave: `"400kB"`; SONiC: `"2MiB"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kmax: Option<QueueSize>,
+    /// Probability at `kmax`. Default 1; ConWeave and HPCC 0.2, SONiC 0.05.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pmax: Option<Chance>,
+    /// When the decision is made. Default `"enqueue"`, as in switches for lossy traffic; the ns-3 RDMA simulators have `"dequeue"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<MarkAt>,
+    /// Weight of the newest sample in a moving average of the length, or `"off"` for the length of the moment. Default `"off"`;
+    /// RED's classical value is 0.002.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub average_weight: Option<Or<Off, f64>>,
+    /// Is a length of exactly `kmin` marked? Default `"above"` (no: DCTCP's "greater than K"); ns-3 has `"at_or_above"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compare: Option<Compare>,
+    /// What happens to frames that are not ECN-capable. Default `"drop"` (RFC 3168 §7; SONiC's `wred_green_enable`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub incapable: Option<Incapable>,
+}

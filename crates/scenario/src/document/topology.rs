@@ -1,0 +1,237 @@
+//! `[topology]`: hosts, switches and links.
+
+use super::choice::tagged;
+use super::{Chance, Duration, Names, Speed};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+tagged! {
+    /// The fabric, chosen by `kind`.
+    pub enum Topology, default "" {
+        /// All hosts on one switch (`switch0`).
+        "star" => Star,
+        /// Pairs of hosts over one bottleneck link between the switches `left` and `right`.
+        "dumbbell" => Dumbbell,
+        /// Racks of hosts under leaf switches (`leaf0` …), each linked to every spine switch (`spine0` …).
+        "leaf_spine" => LeafSpine,
+        /// Al-Fares's three-stage Clos of k-port switches (`edge0` …, `agg0` …, `core0` …).
+        "fat_tree" => FatTree,
+        /// A topology file of HPCC or ConWeave.
+        "hpcc" => Hpcc,
+        /// Link by link.
+        "custom" => Custom,
+    }
+}
+
+macro_rules! fabric {
+    ($(#[$meta:meta])* pub struct $name:ident { $($fields:tt)* }) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+        #[serde(deny_unknown_fields)]
+        pub struct $name {
+            $($fields)*
+            /// Links that differ in rate or delay.
+            #[serde(rename = "override", default, skip_serializing_if = "Vec::is_empty")]
+            pub overrides: Vec<LinkOverride>,
+            /// Links that lose frames or are down for a time.
+            #[serde(rename = "fault", default, skip_serializing_if = "Vec::is_empty")]
+            pub faults: Vec<Fault>,
+        }
+    };
+}
+
+fabric! {
+    /// All hosts on one switch.
+    pub struct Star {
+        /// Number of hosts.
+        pub hosts: u32,
+        /// Rate of every link. Default `"100Gbps"`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub rate: Option<Speed>,
+        /// Propagation delay of every link, one way. Default `"1us"` (the convention of the ns-3 RDMA simulators; 200 m of fibre).
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub delay: Option<Duration>,
+    }
+}
+
+fabric! {
+    /// Hosts 0 … pairs−1 stand on the left, pairs … 2·pairs−1 on the right; host i is meant to send to host pairs+i.
+    pub struct Dumbbell {
+        /// Number of hosts on each side.
+        pub pairs: u32,
+        /// Rate of the hosts' links. Default `"100Gbps"`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub access_rate: Option<Speed>,
+        /// Delay of the hosts' links. Default `"1us"`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub access_delay: Option<Duration>,
+        /// Rate of the bottleneck between `left` and `right`. Default `"10Gbps"`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub rate: Option<Speed>,
+        /// Delay of the bottleneck. Default `"10us"`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub delay: Option<Duration>,
+    }
+}
+
+fabric! {
+    /// Oversubscription is `hosts_per_leaf · host_rate / (spines · parallel · uplink_rate)`.
+    pub struct LeafSpine {
+        /// Number of leaf switches, each with a rack of hosts.
+        pub leaves: u32,
+        /// Number of spine switches.
+        pub spines: u32,
+        /// Hosts under each leaf.
+        pub hosts_per_leaf: u32,
+        /// Rate of the hosts' links. Default `"100Gbps"`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub host_rate: Option<Speed>,
+        /// Rate of the links between leaves and spines. Default: `host_rate`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub uplink_rate: Option<Speed>,
+        /// Parallel links between each leaf and each spine. Default 1.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub parallel: Option<u32>,
+        /// Delay of every link that has no delay of its own. Default `"1us"`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub delay: Option<Duration>,
+        /// Delay of the hosts' links. Default: `delay`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub host_delay: Option<Duration>,
+        /// Delay of the links between leaves and spines. Default: `delay`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub uplink_delay: Option<Duration>,
+    }
+}
+
+fabric! {
+    /// k pods of k/2 edge and k/2 aggregation switches, (k/2)² cores; aggregation switch j of each pod is linked to the cores
+    /// j·k/2 … j·k/2+k/2−1 (Al-Fares, SIGCOMM 2008).
+    pub struct FatTree {
+        /// Ports of a switch; even.
+        pub k: u32,
+        /// Hosts under an edge switch for each of its uplinks: `oversubscription · k/2` hosts per edge switch. Default 1.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub oversubscription: Option<u32>,
+        /// Rate of every link. Default `"100Gbps"`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub rate: Option<Speed>,
+        /// Delay of every link, one way. Default `"1us"`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub delay: Option<Duration>,
+    }
+}
+
+fabric! {
+    /// A file of HPCC's and ConWeave's simulators: `nodes switches links`; the switches' numbers; then `a b rate delay error` per link.
+    /// Nodes that are no switches are hosts, numbered in the order of their numbers; switches become `switch0` … in theirs.
+    pub struct Hpcc {
+        /// The file; a relative path is relative to the scenario file.
+        pub file: String,
+        /// SHA-256 of the file, hexadecimal: another content is refused. Written into resolved scenarios.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub sha256: Option<String>,
+    }
+}
+
+fabric! {
+    /// Any fabric. Ports are numbered in the order of the links.
+    pub struct Custom {
+        /// Number of hosts: `host0` ….
+        pub hosts: u32,
+        /// The switches: a number of them (`switch0` …) or their names.
+        pub switches: Switches,
+        /// The links.
+        #[serde(default)]
+        pub link: Vec<Link>,
+    }
+}
+
+/// How many switches, or their names.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Switches {
+    Count(u32),
+    Names(Vec<String>),
+}
+
+impl<'de> Deserialize<'de> for Switches {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Form;
+        impl<'de> serde::de::Visitor<'de> for Form {
+            type Value = Switches;
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a number of switches, or an array of their names")
+            }
+            fn visit_i64<E: serde::de::Error>(self, count: i64) -> Result<Switches, E> {
+                u32::try_from(count).map(Switches::Count).map_err(|_| E::invalid_value(serde::de::Unexpected::Signed(count), &self))
+            }
+            fn visit_seq<A: serde::de::SeqAccess<'de>>(self, items: A) -> Result<Switches, A::Error> {
+                Vec::deserialize(serde::de::value::SeqAccessDeserializer::new(items)).map(Switches::Names)
+            }
+        }
+        deserializer.deserialize_any(Form)
+    }
+}
+
+/// A link of a custom fabric.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Link {
+    /// Name of the node at one end.
+    pub a: String,
+    /// Name of the node at the other end.
+    pub b: String,
+    /// Default `"100Gbps"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Speed>,
+    /// Propagation delay, one way. Default `"1us"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delay: Option<Duration>,
+    /// Number of parallel links. Default 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub count: Option<u32>,
+}
+
+/// Links that differ from the others of the fabric. Later overrides win.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LinkOverride {
+    /// The links: `"leaf0-spine1"`, `"leaf0-spine*"`, or several of these. Parallel links are all meant; `"leaf0-spine1#0"` is the first.
+    pub link: Names,
+    /// Another rate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Speed>,
+    /// Another propagation delay.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delay: Option<Duration>,
+}
+
+/// Links with faults.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Fault {
+    /// The links, as in `[[topology.override]]`.
+    pub link: Names,
+    /// Probability that a frame is lost on the wire, in each direction. Default 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loss: Option<Chance>,
+    /// When the links are down.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub down: Vec<Down>,
+}
+
+/// A time during which a link is down.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Down {
+    /// From this moment of simulated time.
+    pub from: Duration,
+    /// Until this moment. Default: it never comes up again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to: Option<Duration>,
+    /// How long the neighbours take to notice that the link went down or came up. Default `"0ns"`: at once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub detect: Option<Duration>,
+}
+

@@ -1,0 +1,69 @@
+//! Files that a scenario names: found beside it, identified by their SHA-256.
+
+use crate::tree::{Key, Wrong};
+use sha2::{Digest, Sha256};
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+pub struct Inputs {
+    /// Where relative paths begin.
+    beside: PathBuf,
+}
+
+impl Inputs {
+    pub fn of(scenario: &Path) -> Self {
+        Inputs { beside: scenario.parent().unwrap_or(Path::new("")).to_path_buf() }
+    }
+
+    /// Finds a file, checks its hash against the one that is written, and writes down its absolute path and hash.
+    pub fn identify(&self, file: &mut String, sha256: &mut Option<String>, key: &Key) -> Result<PathBuf, Wrong> {
+        let path = self.beside.join(&*file);
+        let found = hash(&path).map_err(|error| unreadable(&path, key, &error))?;
+        self.check(&path, found, file, sha256, key)
+    }
+
+    /// As [`Inputs::identify`], with the content.
+    pub fn read(&self, file: &mut String, sha256: &mut Option<String>, key: &Key) -> Result<(PathBuf, Vec<u8>), Wrong> {
+        let path = self.beside.join(&*file);
+        let bytes = std::fs::read(&path).map_err(|error| unreadable(&path, key, &error))?;
+        let path = self.check(&path, hexadecimal(&Sha256::digest(&bytes)), file, sha256, key)?;
+        Ok((path, bytes))
+    }
+
+    fn check(&self, path: &Path, found: String, file: &mut String, sha256: &mut Option<String>, key: &Key) -> Result<PathBuf, Wrong> {
+        if let Some(written) = sha256.as_deref().filter(|written| !written.eq_ignore_ascii_case(&found)) {
+            let message = format!("the file is not the one of this scenario: its SHA-256 is {found}, the scenario says {written}");
+            return Err(Wrong::input(key.clone(), path, None, message));
+        }
+        let absolute = std::path::absolute(path).map_err(|error| unreadable(path, key, &error))?;
+        *file = absolute.to_string_lossy().into_owned();
+        *sha256 = Some(found);
+        Ok(path.to_path_buf())
+    }
+}
+
+fn unreadable(path: &Path, key: &Key, error: &std::io::Error) -> Wrong {
+    Wrong::input(key.clone(), path, None, format!("cannot be read: {error}"))
+}
+
+fn hash(path: &Path) -> std::io::Result<String> {
+    let mut file = File::open(path)?;
+    let mut hash = Sha256::new();
+    let mut piece = vec![0; 1 << 16];
+    loop {
+        match file.read(&mut piece)? {
+            0 => return Ok(hexadecimal(&hash.finalize())),
+            count => hash.update(&piece[..count]),
+        }
+    }
+}
+
+/// SHA-256 of text, hexadecimal.
+pub fn hash_of(text: &str) -> String {
+    hexadecimal(&Sha256::digest(text.as_bytes()))
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

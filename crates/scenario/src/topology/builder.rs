@@ -1,0 +1,93 @@
+//! What all kinds of fabric share: adding nodes and links, and limits on their number.
+
+use crate::document::{Duration, Speed};
+use crate::tree::{Key, Wrong};
+use crate::validate::fill;
+use afflux_net::spec::{Link, Node, NodeId, NodeKind, Topology};
+use afflux_units::{Probability, Rate, Span};
+
+/// More links than this are taken for a mistake.
+const MOST_LINKS: u64 = 4_000_000;
+/// Ports of a node are numbered by 16 bits.
+const MOST_PORTS: u64 = 65_535;
+/// Longer delays are taken for a mistake (and could overflow sums of times).
+const LONGEST_DELAY: Span = Span::from_s(3_600);
+
+#[derive(Default)]
+pub struct Builder {
+    topology: Topology,
+}
+
+impl Builder {
+    /// Hosts come first.
+    pub fn host(&mut self, group: Option<u32>) {
+        debug_assert_eq!(self.topology.hosts as usize, self.topology.nodes.len());
+        let name = format!("host{}", self.topology.hosts);
+        self.topology.nodes.push(Node { name, kind: NodeKind::Host, config: 0, group, tier: 0 });
+        self.topology.hosts += 1;
+    }
+    pub fn switch(&mut self, name: String, tier: u8, group: Option<u32>) -> NodeId {
+        self.topology.nodes.push(Node { name, kind: NodeKind::Switch, config: 0, group, tier });
+        self.topology.nodes.len() as NodeId - 1
+    }
+    pub fn link(&mut self, a: NodeId, b: NodeId, rate: Rate, delay: Span) {
+        self.lossy_link(a, b, rate, delay, Probability::ZERO);
+    }
+    pub fn lossy_link(&mut self, a: NodeId, b: NodeId, rate: Rate, delay: Span, loss: Probability) {
+        self.topology.links.push(Link { a, b, rate, delay, loss, down: Vec::new() });
+    }
+    /// Hosts so far.
+    pub fn hosts(&self) -> u32 {
+        self.topology.hosts
+    }
+    pub fn finish(self) -> Topology {
+        self.topology
+    }
+}
+
+/// The rate of links, from the document or its default.
+pub fn rate(slot: &mut Option<Speed>, default: Rate, key: Key) -> Result<Rate, Wrong> {
+    let rate = fill(slot, Speed(default)).0;
+    match rate.0 {
+        0 => Err(Wrong::at(key, format!("\"{rate}\": a link has a rate above 0"))),
+        _ => Ok(rate),
+    }
+}
+
+/// The delay of links, from the document or its default.
+pub fn delay(slot: &mut Option<Duration>, default: Span, key: Key) -> Result<Span, Wrong> {
+    check_delay(fill(slot, Duration(default)).0, key)
+}
+
+pub fn check_delay(delay: Span, key: Key) -> Result<Span, Wrong> {
+    match delay {
+        Span::ZERO => Err(Wrong::at(key, format!("\"{delay}\": a link has a delay above 0, as in \"1us\" (or \"5ns\" for a metre of cable)"))),
+        long if long > LONGEST_DELAY => Err(Wrong::at(key, format!("\"{delay}\": a link's delay is at most one hour"))),
+        _ => Ok(delay),
+    }
+}
+
+/// A count of at least one.
+pub fn at_least_one(count: u32, what: &str, key: Key) -> Result<u32, Wrong> {
+    match count {
+        0 => Err(Wrong::at(key, format!("found 0: a fabric has at least one {what}"))),
+        _ => Ok(count),
+    }
+}
+
+pub fn check_size(hosts: u64, links: u64, ports: u64, key: &Key) -> Result<(), Wrong> {
+    if hosts.max(links) > MOST_LINKS {
+        return Err(Wrong::at(key.clone(), format!("this makes {hosts} hosts and {links} links: at most {MOST_LINKS} links are possible")));
+    }
+    if ports > MOST_PORTS {
+        return Err(Wrong::at(key.clone(), format!("this makes a switch of {ports} ports: at most {MOST_PORTS} are possible")));
+    }
+    Ok(())
+}
+
+/// To add links to nodes that are there.
+impl From<Topology> for Builder {
+    fn from(topology: Topology) -> Self {
+        Builder { topology }
+    }
+}

@@ -1,0 +1,123 @@
+//! Topology files of HPCC and ConWeave: `nodes switches links`; the switches' numbers; then `a b rate delay error` per link.
+
+use super::builder::{Builder, check_delay, check_size};
+use super::connected;
+use crate::document::Hpcc;
+use crate::inputs::Inputs;
+use crate::tree::{Key, Wrong};
+use afflux_net::spec::{NodeId, Topology};
+use afflux_units::{Probability, Rate, Span};
+use std::fmt::Display;
+use std::str::{FromStr, SplitWhitespace};
+
+pub fn build(fabric: &mut Hpcc, key: &Key, inputs: &mut Inputs) -> Result<Topology, Wrong> {
+    let key = key.clone().name("file");
+    let (path, bytes) = inputs.read(&mut fabric.file, &mut fabric.sha256, &key)?;
+    let text = String::from_utf8_lossy(&bytes);
+    read(&text).map_err(|(line, message)| Wrong::input(key, &path, line, message))
+}
+
+/// Where it is wrong (line from 1) and how.
+type At = (Option<usize>, String);
+
+fn read(text: &str) -> Result<Topology, At> {
+    let mut lines = text.lines().enumerate().map(|(at, line)| (at + 1, line)).filter(|(_, line)| !line.trim().is_empty());
+    let (at, first) = lines.next().ok_or((None, "the file is empty: the first line is \"nodes switches links\"".to_string()))?;
+    let mut words = Words { line: at, words: first.split_whitespace() };
+    let (nodes, switches, links): (u64, u64, u64) = (words.next("the number of nodes")?, words.next("the number of switches")?, words.next("the number of links")?);
+    if switches > nodes {
+        return Err((Some(at), format!("{switches} switches among {nodes} nodes: the first line is \"nodes switches links\"")));
+    }
+    check_size(nodes, links, 0, &Key::default()).map_err(|wrong| (Some(at), wrong.message))?;
+
+    let mut is_switch = vec![false; nodes as usize];
+    if switches > 0 {
+        let (at, second) = lines.next().ok_or((Some(at + 1), "the line of the switches' numbers is missing".to_string()))?;
+        let mut words = Words { line: at, words: second.split_whitespace() };
+        for _ in 0..switches {
+            let id = words.node("a switch's number", nodes)?;
+            if std::mem::replace(&mut is_switch[id], true) {
+                return Err((Some(at), format!("switch {id} is listed twice")));
+            }
+        }
+    }
+    let mut builder = Builder::default();
+    let mut node_of = vec![0 as NodeId; nodes as usize];
+    for (id, _) in is_switch.iter().enumerate().filter(|(_, switch)| !**switch) {
+        node_of[id] = builder.hosts();
+        builder.host(None);
+    }
+    for (number, (id, _)) in is_switch.iter().enumerate().filter(|(_, switch)| **switch).enumerate() {
+        node_of[id] = builder.switch(format!("switch{number}"), 1, None);
+    }
+    let mut found = 0;
+    for (at, line) in lines.take(links as usize) {
+        let mut words = Words { line: at, words: line.split_whitespace() };
+        let (a, b) = (words.node("a node's number", nodes)?, words.node("a node's number", nodes)?);
+        let rate: Rate = words.next("a rate, as in 100Gbps")?;
+        let delay: Span = words.next("a delay, as in 1000ns")?;
+        let loss: Probability = words.next("an error rate from 0 to 1")?;
+        if a == b {
+            return Err((Some(at), format!("a link from node {a} to itself")));
+        }
+        if rate.0 == 0 {
+            return Err((Some(at), format!("\"{rate}\": a link has a rate above 0")));
+        }
+        check_delay(delay, Key::default()).map_err(|wrong| (Some(at), wrong.message))?;
+        builder.lossy_link(node_of[a], node_of[b], rate, delay, loss);
+        found += 1;
+    }
+    if found < links {
+        return Err((None, format!("found {found} links: the first line says {links}")));
+    }
+    let mut topology = builder.finish();
+    connected::find_tiers(&mut topology);
+    Ok(topology)
+}
+
+struct Words<'a> {
+    line: usize,
+    words: SplitWhitespace<'a>,
+}
+
+impl Words<'_> {
+    fn next<T: FromStr<Err: Display>>(&mut self, what: &str) -> Result<T, At> {
+        let word = self.words.next().ok_or_else(|| (Some(self.line), format!("the line ends where {what} is expected")))?;
+        word.parse().map_err(|error: T::Err| (Some(self.line), format!("found \"{word}\" where {what} is expected ({})", error.to_string().replace('`', "\""))))
+    }
+    fn node(&mut self, what: &str, nodes: u64) -> Result<usize, At> {
+        let id: u64 = self.next(what)?;
+        if id >= nodes { Err((Some(self.line), format!("node {id} is out of range: nodes are 0 to {}", nodes.saturating_sub(1)))) } else { Ok(id as usize) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_the_format() {
+        let topology = read("5 2 4\n3 4\n0 3 100Gbps 1000ns 0\n1 3 100Gbps 1000ns 0\n2 4 40Gbps 1us 0.01\n3 4 100Gbps 1000ns 0\n").unwrap();
+        assert_eq!((topology.hosts, topology.nodes.len(), topology.links.len()), (3, 5, 4));
+        assert_eq!(topology.nodes[3].name, "switch0");
+        assert_eq!((topology.nodes[0].group, topology.nodes[2].group, topology.nodes[4].group), (Some(0), Some(1), Some(1)));
+        assert_eq!(topology.links[2].loss.get(), 0.01);
+    }
+
+    #[test]
+    fn says_where_it_is_wrong() {
+        for (text, line, says) in [
+            ("", None, "the file is empty"),
+            ("2 x 1\n", Some(1), "found \"x\" where the number of switches is expected"),
+            ("2 1 1\n7\n", Some(2), "node 7 is out of range: nodes are 0 to 1"),
+            ("2 1 1\n1\n0 1 100 1us 0\n", Some(3), "where a rate, as in 100Gbps is expected"),
+            ("2 1 1\n1\n0 1 0Gbps 1us 0\n", Some(3), "a link has a rate above 0"),
+            ("2 1 1\n1\n0 0 1Gbps 1us 0\n", Some(3), "a link from node 0 to itself"),
+            ("2 1 2\n1\n0 1 1Gbps 1us 0\n", None, "found 1 links: the first line says 2"),
+        ] {
+            let (at, message) = read(text).unwrap_err();
+            assert_eq!(at, line, "{message}");
+            assert!(message.contains(says), "{message}");
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! From `[topology]` to nodes and links.
+
+mod builder;
+mod changes;
+mod connected;
+mod custom;
+mod dumbbell;
+mod facts;
+mod fat_tree;
+mod hpcc;
+mod leaf_spine;
+mod names;
+mod star;
+
+pub use facts::Facts;
+pub use names::Names;
+
+use crate::document;
+use crate::inputs::Inputs;
+use crate::tree::{Key, Wrong};
+use afflux_net::spec::Topology;
+
+/// Builds the fabric and writes the defaults that it used into `document`.
+pub fn build(document: &mut document::Topology, inputs: &mut Inputs) -> Result<Topology, Wrong> {
+    use document::Topology as Kind;
+    let key = Key::from("topology");
+    let mut topology = match document {
+        Kind::Star(star) => star::build(star, &key)?,
+        Kind::Dumbbell(dumbbell) => dumbbell::build(dumbbell, &key)?,
+        Kind::LeafSpine(leaf_spine) => leaf_spine::build(leaf_spine, &key)?,
+        Kind::FatTree(fat_tree) => fat_tree::build(fat_tree, &key)?,
+        Kind::Hpcc(hpcc) => hpcc::build(hpcc, &key, inputs)?,
+        Kind::Custom(custom) => custom::build(custom, &key)?,
+    };
+    let (overrides, faults) = match document {
+        Kind::Star(d) => (&mut d.overrides, &mut d.faults),
+        Kind::Dumbbell(d) => (&mut d.overrides, &mut d.faults),
+        Kind::LeafSpine(d) => (&mut d.overrides, &mut d.faults),
+        Kind::FatTree(d) => (&mut d.overrides, &mut d.faults),
+        Kind::Hpcc(d) => (&mut d.overrides, &mut d.faults),
+        Kind::Custom(d) => (&mut d.overrides, &mut d.faults),
+    };
+    connected::check(&topology, &key)?;
+    if !overrides.is_empty() || !faults.is_empty() {
+        changes::apply(&mut topology, overrides, faults, &key)?;
+    }
+    Ok(topology)
+}

@@ -1,0 +1,245 @@
+//! A tree read into a document by serde, with errors that know their key.
+//!
+//! An enum of tables is chosen by the key `kind`; errors inside it keep their place (serde's own tagged enums lose it).
+
+use super::{Entry, Key, Segment, Tree, Value};
+use crate::spelling;
+use serde::de::value::StrDeserializer;
+use serde::de::{self, DeserializeSeed, Deserializer, EnumAccess, Expected, IntoDeserializer, MapAccess, SeqAccess, Unexpected, VariantAccess, Visitor};
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// A key with something wrong about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wrong {
+    pub key: Key,
+    pub message: String,
+    /// The input file (and its line) where it really is.
+    pub input: Option<(PathBuf, Option<usize>)>,
+}
+
+/// The key that tells which table this is.
+const TAG: &str = "kind";
+
+impl Wrong {
+    pub fn at(key: Key, message: impl Into<String>) -> Self {
+        Wrong { key, message: message.into(), input: None }
+    }
+    /// In `file`, which `key` names.
+    pub fn input(key: Key, file: &Path, line: Option<usize>, message: impl Into<String>) -> Self {
+        Wrong { key, message: message.into(), input: Some((file.to_path_buf(), line)) }
+    }
+    fn new(message: String) -> Self {
+        Wrong::at(Key::default(), message)
+    }
+    fn inside(mut self, segment: Segment) -> Self {
+        self.key = self.key.within(segment);
+        self
+    }
+}
+
+impl fmt::Display for Wrong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.key.is_top() { f.write_str(&self.message) } else { write!(f, "key {}: {}", self.key, self.message) }
+    }
+}
+impl std::error::Error for Wrong {}
+
+impl de::Error for Wrong {
+    fn custom<T: fmt::Display>(message: T) -> Self {
+        Wrong::new(message.to_string())
+    }
+    fn invalid_type(found: Unexpected, expected: &dyn Expected) -> Self {
+        Wrong::new(format!("found {}: write {}", shown(found), wanted(expected)))
+    }
+    fn invalid_value(found: Unexpected, expected: &dyn Expected) -> Self {
+        Wrong::new(format!("found {}: write {}", shown(found), wanted(expected)))
+    }
+    fn invalid_length(count: usize, expected: &dyn Expected) -> Self {
+        Wrong::new(format!("found {count} elements: write {}", wanted(expected)))
+    }
+    fn unknown_field(found: &str, known: &'static [&'static str]) -> Self {
+        let keys = if known.is_empty() { String::from("there are none here") } else { format!("the keys here are {}", known.join(", ")) };
+        Wrong::new(format!("unknown key{}; {keys}", spelling::hint(found, known.iter().copied())))
+    }
+    fn unknown_variant(found: &str, known: &'static [&'static str]) -> Self {
+        let known = known.iter().copied();
+        Wrong::new(format!("\"{found}\" is not known{}: write {}", spelling::hint(found, known.clone()), spelling::list(known)))
+    }
+    fn missing_field(name: &'static str) -> Self {
+        Wrong::new(format!("the key \"{name}\" is missing"))
+    }
+    fn duplicate_field(name: &'static str) -> Self {
+        Wrong::new(format!("the key \"{name}\" is there twice"))
+    }
+}
+
+fn shown(found: Unexpected<'_>) -> String {
+    match found {
+        Unexpected::Bool(value) => value.to_string(),
+        Unexpected::Unsigned(number) => number.to_string(),
+        Unexpected::Signed(number) => number.to_string(),
+        Unexpected::Float(number) => number.to_string(),
+        Unexpected::Str(text) => format!("\"{text}\""),
+        Unexpected::Seq => "an array".into(),
+        Unexpected::Map => "a table".into(),
+        other => other.to_string(),
+    }
+}
+
+/// What serde expects, in words of the file.
+fn wanted(expected: &dyn Expected) -> String {
+    let text = expected.to_string();
+    match text.as_str() {
+        "u8" => "a whole number from 0 to 255".into(),
+        "u16" => "a whole number from 0 to 65535".into(),
+        "u32" => "a whole number from 0 to 4294967295".into(),
+        "u64" | "usize" => "a whole number from 0".into(),
+        "i64" => "a whole number".into(),
+        "f64" => "a number".into(),
+        "a boolean" => "true or false".into(),
+        "a string" => "text in quotes".into(),
+        "a sequence" => "an array".into(),
+        "a map" => "a table".into(),
+        other if other.starts_with("struct ") => "a table".into(),
+        _ => text,
+    }
+}
+
+impl<'de> Deserializer<'de> for &'de Tree {
+    type Error = Wrong;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Wrong> {
+        match &self.value {
+            Value::Text(text) => visitor.visit_str(text),
+            Value::Integer(number) => visitor.visit_i64(*number),
+            Value::Float(number) => visitor.visit_f64(*number),
+            Value::Boolean(value) => visitor.visit_bool(*value),
+            Value::Datetime(text) => Err(de::Error::invalid_type(Unexpected::Other(&format!("the date {text}")), &visitor)),
+            Value::Array(items) => visitor.visit_seq(Items { items, next: 0 }),
+            Value::Table(entries) => visitor.visit_map(Entries { entries: entries.iter().collect(), next: 0 }),
+        }
+    }
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Wrong> {
+        visitor.visit_some(self)
+    }
+    fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, Wrong> {
+        visitor.visit_newtype_struct(self)
+    }
+    /// `default` is the kind of a table that does not say, or empty.
+    fn deserialize_enum<V: Visitor<'de>>(self, default: &'static str, known: &'static [&'static str], visitor: V) -> Result<V::Value, Wrong> {
+        match &self.value {
+            Value::Text(text) => visitor.visit_enum(Choice { name: text, tagged: None }),
+            Value::Table(entries) => {
+                let choices = || spelling::list(known.iter().copied());
+                let Some(tag) = entries.iter().find(|e| e.name == TAG) else {
+                    if known.contains(&default) {
+                        return visitor.visit_enum(Choice { name: default, tagged: Some(entries) });
+                    }
+                    return Err(Wrong::new(format!("the key \"{TAG}\" is missing: write {TAG} = {}", choices())));
+                };
+                let Value::Text(name) = &tag.tree.value else {
+                    let message = format!("found {}: write {}", tag.tree.value.shown(), choices());
+                    return Err(Wrong::new(message).inside(Segment::Name(TAG.into())));
+                };
+                visitor.visit_enum(Choice { name, tagged: Some(entries) })
+            }
+            other => Err(Wrong::new(format!("found {}: write {}", other.shown(), spelling::list(known.iter().copied())))),
+        }
+    }
+    serde::forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq tuple tuple_struct
+        map struct identifier ignored_any
+    }
+}
+
+struct Items<'de> {
+    items: &'de [Tree],
+    next: usize,
+}
+
+impl<'de> SeqAccess<'de> for Items<'de> {
+    type Error = Wrong;
+    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Wrong> {
+        let Some(item) = self.items.get(self.next) else { return Ok(None) };
+        self.next += 1;
+        seed.deserialize(item).map(Some).map_err(|wrong| wrong.inside(Segment::Index(self.next - 1)))
+    }
+    fn size_hint(&self) -> Option<usize> {
+        Some(self.items.len() - self.next)
+    }
+}
+
+struct Entries<'de> {
+    entries: Vec<&'de Entry>,
+    next: usize,
+}
+
+impl<'de> MapAccess<'de> for Entries<'de> {
+    type Error = Wrong;
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Wrong> {
+        let Some(entry) = self.entries.get(self.next) else { return Ok(None) };
+        let name: StrDeserializer<'_, Wrong> = entry.name.as_str().into_deserializer();
+        seed.deserialize(name).map(Some).map_err(|wrong| wrong.inside(Segment::Name(entry.name.clone())))
+    }
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Wrong> {
+        let entry = self.entries[self.next];
+        self.next += 1;
+        seed.deserialize(&entry.tree).map_err(|wrong| wrong.inside(Segment::Name(entry.name.clone())))
+    }
+}
+
+/// A word, or a table chosen by its `kind`.
+struct Choice<'de> {
+    name: &'de str,
+    tagged: Option<&'de [Entry]>,
+}
+
+impl<'de> EnumAccess<'de> for Choice<'de> {
+    type Error = Wrong;
+    type Variant = Self;
+    fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, Self), Wrong> {
+        let name: StrDeserializer<'_, Wrong> = self.name.into_deserializer();
+        match seed.deserialize(name) {
+            Ok(value) => Ok((value, self)),
+            Err(wrong) if self.tagged.is_some() => Err(wrong.inside(Segment::Name(TAG.into()))),
+            Err(wrong) => Err(wrong),
+        }
+    }
+}
+
+impl<'de> VariantAccess<'de> for Choice<'de> {
+    type Error = Wrong;
+    fn unit_variant(self) -> Result<(), Wrong> {
+        match self.tagged {
+            None => Ok(()),
+            Some(_) => Err(Wrong::new(format!("found a table: write \"{}\"", self.name))),
+        }
+    }
+    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, Wrong> {
+        match self.tagged {
+            Some(entries) => seed.deserialize(Untagged(entries)),
+            None => Err(Wrong::new(format!("found \"{0}\": write a table with {TAG} = \"{0}\"", self.name))),
+        }
+    }
+    fn tuple_variant<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, Wrong> {
+        Err(de::Error::invalid_type(Unexpected::Map, &visitor))
+    }
+    fn struct_variant<V: Visitor<'de>>(self, _: &'static [&'static str], visitor: V) -> Result<V::Value, Wrong> {
+        Err(de::Error::invalid_type(Unexpected::Map, &visitor))
+    }
+}
+
+/// The table without its `kind`.
+struct Untagged<'de>(&'de [Entry]);
+
+impl<'de> Deserializer<'de> for Untagged<'de> {
+    type Error = Wrong;
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Wrong> {
+        visitor.visit_map(Entries { entries: self.0.iter().filter(|e| e.name != TAG).collect(), next: 0 })
+    }
+    serde::forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct newtype_struct seq tuple
+        tuple_struct map struct enum identifier ignored_any
+    }
+}

@@ -1,0 +1,82 @@
+//! A scenario as written: TOML values that remember where they came from.
+
+mod de;
+mod key;
+mod read;
+mod set;
+
+pub use de::Wrong;
+pub use key::{Key, Segment};
+pub use read::NotToml;
+
+/// Where a value was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    /// Line of the file, from 1.
+    Line(usize),
+    /// `--set` or another option of the command line, as given.
+    Option(String),
+}
+
+#[derive(Debug, Clone)]
+pub struct Tree {
+    pub value: Value,
+    pub origin: Origin,
+}
+
+#[derive(Debug, Clone)]
+pub enum Value {
+    Text(String),
+    Integer(i64),
+    Float(f64),
+    Boolean(bool),
+    /// TOML knows dates; scenarios do not.
+    Datetime(String),
+    Array(Vec<Tree>),
+    /// Entries in the order of the file.
+    Table(Vec<Entry>),
+}
+
+#[derive(Debug, Clone)]
+pub struct Entry {
+    pub name: String,
+    /// Where the key stands.
+    pub origin: Origin,
+    pub tree: Tree,
+}
+
+impl Value {
+    /// The value as a person would recognise it in a message.
+    pub fn shown(&self) -> String {
+        match self {
+            Value::Text(text) => format!("\"{text}\""),
+            Value::Integer(number) => number.to_string(),
+            Value::Float(number) => number.to_string(),
+            Value::Boolean(value) => value.to_string(),
+            Value::Datetime(text) => format!("the date {text}"),
+            Value::Array(_) => "an array".into(),
+            Value::Table(_) => "a table".into(),
+        }
+    }
+}
+
+impl Tree {
+    /// Where `key`, or the innermost table around it that was written, stands.
+    pub fn origin_of(&self, key: &Key) -> Origin {
+        let (mut tree, mut origin) = (self, &self.origin);
+        for segment in key.segments() {
+            match (&tree.value, segment) {
+                (Value::Table(entries), Segment::Name(name)) => match entries.iter().find(|e| e.name == *name) {
+                    Some(entry) => (tree, origin) = (&entry.tree, &entry.origin),
+                    None => break,
+                },
+                (Value::Array(items), Segment::Index(index)) => match items.get(*index) {
+                    Some(item) => (tree, origin) = (item, &item.origin),
+                    None => break,
+                },
+                _ => break,
+            }
+        }
+        origin.clone()
+    }
+}

@@ -1,0 +1,94 @@
+//! What the command line changes: `--set key.path=value`.
+
+use super::{Entry, Key, Origin, Segment, Tree, Value};
+
+impl Tree {
+    /// Puts `value` (TOML, or a bare word taken as text) at `key`, making tables on the way.
+    pub fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
+        let origin = Origin::Option(format!("--set {key}={value}"));
+        let path = Key::parse(key.trim()).ok_or_else(|| format!("\"{key}\" is not a key path: write --set switch.buffer=9MB or --set traffic[0].load=0.5"))?;
+        self.put(&path, from_text(value, &origin), &origin)
+    }
+
+    pub fn put(&mut self, path: &Key, value: Value, origin: &Origin) -> Result<(), String> {
+        let mut here = self;
+        for (depth, segment) in path.segments().iter().enumerate() {
+            let around = || if depth == 0 { "the scenario".to_string() } else { Key::of(&path.segments()[..depth]).to_string() };
+            here = match segment {
+                Segment::Name(name) => {
+                    let Value::Table(entries) = &mut here.value else {
+                        return Err(format!("{} is {}: it has no key \"{name}\"", around(), here.value.shown()));
+                    };
+                    let place = entries.iter().position(|e| e.name == *name).unwrap_or_else(|| {
+                        let tree = Tree { value: Value::Table(Vec::new()), origin: origin.clone() };
+                        entries.push(Entry { name: name.clone(), origin: origin.clone(), tree });
+                        entries.len() - 1
+                    });
+                    if depth + 1 == path.segments().len() {
+                        entries[place].origin = origin.clone();
+                    }
+                    &mut entries[place].tree
+                }
+                Segment::Index(index) => {
+                    let Value::Array(items) = &mut here.value else {
+                        return Err(format!("{} is {}: it has no element {index}", around(), here.value.shown()));
+                    };
+                    let count = items.len();
+                    match items.get_mut(*index) {
+                        Some(item) => item,
+                        None => return Err(format!("{} has {count} element{}, counted from 0: there is no element {index}", around(), if count == 1 { "" } else { "s" })),
+                    }
+                }
+            };
+        }
+        *here = Tree { value, origin: origin.clone() };
+        Ok(())
+    }
+}
+
+impl Key {
+    fn of(segments: &[Segment]) -> Key {
+        segments.iter().fold(Key::default(), |key, segment| match segment {
+            Segment::Name(name) => key.name(name),
+            Segment::Index(index) => key.index(*index),
+        })
+    }
+}
+
+fn from_text(text: &str, origin: &Origin) -> Value {
+    let read = Tree::read(&format!("value = {text}")).ok().and_then(|tree| match tree.value {
+        Value::Table(entries) if entries.len() == 1 => entries.into_iter().next().map(|entry| entry.tree.value),
+        _ => None,
+    });
+    match read {
+        Some(Value::Datetime(_)) | None => Value::Text(text.trim().to_string()),
+        Some(value) => stamped(value, origin),
+    }
+}
+
+/// The same value with all parts from `origin`.
+fn stamped(value: Value, origin: &Origin) -> Value {
+    let tree = |tree: Tree| Tree { value: stamped(tree.value, origin), origin: origin.clone() };
+    match value {
+        Value::Array(items) => Value::Array(items.into_iter().map(tree).collect()),
+        Value::Table(entries) => Value::Table(entries.into_iter().map(|e| Entry { name: e.name, origin: origin.clone(), tree: tree(e.tree) }).collect()),
+        plain => plain,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sets_values_of_all_kinds() {
+        let mut tree = Tree::read("[switch]\nbuffer = \"9MB\"\n[[traffic]]\nload = 0.5\n").unwrap();
+        for (key, value) in [("switch.buffer", "4MB"), ("switch.ecn.k", "30kB"), ("traffic.0.load", "0.8"), ("name", "\"x y\""), ("record.paths", "true")] {
+            tree.set(key, value).unwrap();
+        }
+        assert_eq!(tree.origin_of(&Key::from("switch.buffer")), Origin::Option("--set switch.buffer=4MB".into()));
+        assert_eq!(tree.origin_of(&Key::from("switch.ecn.k")), Origin::Option("--set switch.ecn.k=30kB".into()));
+        assert_eq!(tree.set("traffic.3.load", "1").unwrap_err(), "traffic has 1 element, counted from 0: there is no element 3");
+        assert_eq!(tree.set("name.first", "1").unwrap_err(), "name is \"x y\": it has no key \"first\"");
+    }
+}

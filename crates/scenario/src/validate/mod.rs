@@ -1,0 +1,69 @@
+//! From a document to a plan. Every default that is used is written into the document, which so becomes the resolved scenario.
+
+mod hosts;
+mod record;
+mod run;
+mod switch;
+mod traffic;
+mod transport;
+
+use crate::document::Document;
+use crate::inputs::Inputs;
+use crate::topology::{self, Facts};
+use crate::tree::{Key, Wrong};
+use crate::{Job, Reader};
+use afflux_net::spec::{NodeKind, Plan};
+use afflux_units::Span;
+
+/// The value of a key; its default is written down if it was left out.
+pub fn fill<T: Clone>(slot: &mut Option<T>, default: T) -> T {
+    slot.get_or_insert(default).clone()
+}
+
+/// A plan and what belongs to it.
+pub struct Checked {
+    pub plan: Plan,
+    pub classes: Vec<String>,
+    pub jobs: Vec<Job>,
+    pub warmup: Span,
+    pub size_bounds: Vec<u64>,
+    pub max_memory: Option<u64>,
+    pub notes: Vec<String>,
+}
+
+pub fn check(document: &mut Document, inputs: &mut Inputs, reader: &dyn Reader) -> Result<Checked, Wrong> {
+    let mut topology = topology::build(&mut document.topology, inputs)?;
+    let switches = switch::assign(&mut document.switch, &mut topology)?;
+    let wire = hosts::wire(&mut document.host)?;
+    let hosts = hosts::assign(&mut document.host, &mut topology)?;
+    debug_assert!(topology.nodes.iter().all(|node| (node.config as usize) < if node.kind == NodeKind::Host { hosts.len() } else { switches.len() }));
+    let run = run::check(&mut document.run)?;
+    let record = record::check(&mut document.record, &topology)?;
+    let facts = Facts::of(&topology);
+    let transports = transport::check(&mut document.host, &wire, &facts)?;
+    let traffic = traffic::generate(&mut document.traffic, traffic::Around { inputs, reader, facts: &facts, wire: &wire, seed: run.config.seed, transports })?;
+    let plan = Plan {
+        hosts,
+        switches,
+        transports: traffic.transports,
+        wire: wire.wire,
+        flows: traffic.flows,
+        run: run.config,
+        record,
+        topology: topology.clone(),
+    };
+    Ok(Checked {
+        plan,
+        classes: traffic.classes,
+        jobs: traffic.jobs,
+        warmup: run.warmup,
+        size_bounds: run.size_bounds,
+        max_memory: run.max_memory,
+        notes: traffic.notes,
+    })
+}
+
+/// A key that has no meaning beside another.
+fn meaningless(key: Key, beside: &str) -> Wrong {
+    Wrong::at(key, format!("has no meaning with {beside}: leave it out"))
+}

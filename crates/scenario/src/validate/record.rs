@@ -1,0 +1,65 @@
+//! `[record]`.
+
+use super::fill;
+use crate::document::{Names, Or, Record};
+use crate::topology;
+use crate::tree::{Key, Wrong};
+use afflux_net::routing::Ports;
+use afflux_net::spec::{self, Capture, NodeId, NodeKind, PortSeries, Topology};
+use afflux_units::Span;
+
+pub fn check(record: &mut Record, topology: &Topology) -> Result<spec::Record, Wrong> {
+    let key = Key::from("record");
+    let names = topology::Names::of(topology);
+    let ports = match fill(&mut record.ports, Or::NONE).0 {
+        None => None,
+        Some(mut series) => {
+            let key = key.clone().name("ports");
+            if series.interval.0 == Span::ZERO {
+                return Err(Wrong::at(key.name("interval"), "\"0s\": write a time above 0"));
+            }
+            let nodes = fill(&mut series.nodes, Names(vec!["switches".into()]));
+            let nodes = sampled(&nodes.0, &names, topology, &key.name("nodes"))?;
+            let interval = series.interval.0;
+            record.ports = Some(Or::some(series));
+            Some(PortSeries { interval, nodes })
+        }
+    };
+    let imbalance = fill(&mut record.imbalance, Or::NONE).0.map(|window| window.0);
+    if imbalance == Some(Span::ZERO) {
+        return Err(Wrong::at(key.name("imbalance"), "\"0s\": write a time above 0, or \"off\""));
+    }
+    let mut captures: Vec<Capture> = Vec::new();
+    let asked = fill(&mut record.capture, Names(Vec::new()));
+    let all = Ports::new(topology);
+    for (index, text) in asked.0.iter().enumerate() {
+        let key = if asked.0.len() == 1 { key.clone().name("capture") } else { key.clone().name("capture").index(index) };
+        let links = names.links(text, '>', &all).map_err(|message| Wrong::at(key, message))?;
+        captures.extend(links.into_iter().map(|(link, reverse)| Capture { link, reverse }));
+    }
+    captures.sort_unstable_by_key(|capture| (capture.link, capture.reverse));
+    captures.dedup();
+    Ok(spec::Record { explain: fill(&mut record.explain, true), ports, paths: fill(&mut record.paths, false), imbalance, captures })
+}
+
+/// Nodes in their order.
+fn sampled(texts: &[String], names: &topology::Names, topology: &Topology, key: &Key) -> Result<Vec<NodeId>, Wrong> {
+    let mut nodes: Vec<NodeId> = Vec::new();
+    for (index, text) in texts.iter().enumerate() {
+        let kind = match text.as_str() {
+            "switches" => Some(NodeKind::Switch),
+            "hosts" => Some(NodeKind::Host),
+            _ => None,
+        };
+        if kind.is_some() || text == "all" {
+            nodes.extend((0..topology.nodes.len() as NodeId).filter(|id| kind.is_none_or(|kind| topology.nodes[*id as usize].kind == kind)));
+        } else {
+            let key = if texts.len() == 1 { key.clone() } else { key.clone().index(index) };
+            let found = names.matching(text, None).map_err(|message| Wrong::at(key, format!("{message}; or write \"switches\", \"hosts\" or \"all\"")))?;
+            nodes.extend(found);
+        }
+    }
+    nodes.sort_unstable();
+    nodes.dedup();
+    Ok(nodes)
+}

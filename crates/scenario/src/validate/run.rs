@@ -1,0 +1,60 @@
+//! `[run]`.
+
+use super::fill;
+use crate::document::{self, Duration, Engine, Or, Run, Size};
+use crate::tree::{Key, Wrong};
+use afflux_net::spec::{EngineKind, FctEnd, RunConfig};
+use afflux_units::{Bytes, Span, Time};
+
+pub struct Running {
+    pub config: RunConfig,
+    pub warmup: Span,
+    pub size_bounds: Vec<u64>,
+    pub max_memory: Option<u64>,
+}
+
+/// Simulated time ends here, well before 2^64 ps.
+const LATEST: Span = Span::from_s(100 * 86_400);
+
+pub fn check(run: &mut Run) -> Result<Running, Wrong> {
+    let at = |name: &str| Key::from("run").name(name);
+    let until = fill(&mut run.until, Or::NONE).0.map(|Duration(span)| span);
+    if until.is_some_and(|until| until == Span::ZERO || until > LATEST) {
+        return Err(Wrong::at(at("until"), "write a time above 0, up to 2400h, or \"off\""));
+    }
+    let warmup = fill(&mut run.warmup, Duration(Span::ZERO)).0;
+    if let Some(until) = until.filter(|until| warmup >= *until) {
+        return Err(Wrong::at(at("warmup"), format!("\"{warmup}\" is not before until = \"{until}\": no flow would count")));
+    }
+    let seed = fill(&mut run.seed, 1);
+    if seed > i64::MAX as u64 {
+        return Err(Wrong::at(at("seed"), format!("found {seed}: write a whole number up to {}", i64::MAX)));
+    }
+    let threads = fill(&mut run.threads, 1);
+    if !(1..=1024).contains(&threads) {
+        return Err(Wrong::at(at("threads"), format!("found {threads}: write a number from 1 to 1024")));
+    }
+    let bounds = fill(&mut run.size_bounds, vec![Size(Bytes(100_000)), Size(Bytes(10_000_000))]);
+    let size_bounds: Vec<u64> = bounds.iter().map(|Size(bytes)| bytes.0).collect();
+    if size_bounds.first() == Some(&0) || size_bounds.windows(2).any(|pair| pair[0] >= pair[1]) {
+        return Err(Wrong::at(at("size_bounds"), "bounds rise from above 0, as in [\"100kB\", \"10MB\"]"));
+    }
+    let max_memory = run.max_memory.map(|Size(bytes)| bytes.0);
+    if max_memory == Some(0) {
+        return Err(Wrong::at(at("max_memory"), "\"0B\": write a size above 0"));
+    }
+    let config = RunConfig {
+        seed,
+        until: until.map(|span| Time(span.0)),
+        fct_end: match fill(&mut run.fct_end, document::FctEnd::LastAck) {
+            document::FctEnd::LastAck => FctEnd::LastAck,
+            document::FctEnd::LastByte => FctEnd::LastByte,
+        },
+        engine: match fill(&mut run.engine, Engine::WindowLog) {
+            Engine::WindowLog => EngineKind::WindowLog,
+            Engine::Classical => EngineKind::Classical,
+        },
+        threads,
+    };
+    Ok(Running { config, warmup, size_bounds, max_memory })
+}

@@ -1,0 +1,119 @@
+//! Built-in profiles of frame sizes.
+
+use afflux_net::spec::Wire;
+
+/// Frame sizes with their source.
+#[derive(Debug, Clone, Copy)]
+pub struct Profile {
+    pub name: &'static str,
+    /// Bytes of all headers and trailers of a data frame, and how many of them count towards the MTU.
+    pub data_header: u16,
+    pub mtu_header: u16,
+    pub ack: u16,
+    pub sack_base: u16,
+    pub sack_block: u16,
+    pub min_frame: u16,
+    pub gap: u16,
+    /// Default MTU.
+    pub mtu: u16,
+    /// For the schema and the reference.
+    pub about: &'static str,
+}
+
+pub const PROFILES: &[Profile] = &[
+    Profile {
+        name: "ethernet",
+        data_header: 58,
+        mtu_header: 40,
+        ack: 58,
+        sack_base: 4,
+        sack_block: 8,
+        min_frame: 64,
+        gap: 20,
+        mtu: 1500,
+        about: "TCP over IPv4 over Ethernet as it is on a cable: 14 Ethernet + 20 IP + 20 TCP + 4 FCS, frames of at least 64 B, 20 B of preamble \
+                (8) and inter-frame gap (12) on the link; SACK adds 4 + 8 per block (IEEE 802.3, RFC 791, 9293, 2018). MTU 1500, MSS 1460: 1518 B \
+                frames.",
+    },
+    Profile {
+        name: "linux",
+        data_header: 66,
+        mtu_header: 52,
+        ack: 66,
+        sack_base: 4,
+        sack_block: 8,
+        min_frame: 0,
+        gap: 0,
+        mtu: 1500,
+        about: "What a Linux queueing discipline counts: 14 Ethernet + 20 IP + 32 TCP (timestamps), no FCS, no gap. MTU 1500, MSS 1448: 1514 B frames.",
+    },
+    Profile {
+        name: "ns3p2p",
+        data_header: 42,
+        mtu_header: 40,
+        ack: 42,
+        sack_base: 4,
+        sack_block: 8,
+        min_frame: 0,
+        gap: 0,
+        mtu: 1500,
+        about: "ns-3's point-to-point links: 2 PPP + 20 IP + 20 TCP, no gap. MTU 1500, MSS 1460: 1502 B frames.",
+    },
+    Profile {
+        name: "ns3rdma",
+        data_header: 48,
+        mtu_header: 0,
+        ack: 60,
+        sack_base: 0,
+        sack_block: 0,
+        min_frame: 0,
+        gap: 0,
+        mtu: 1000,
+        about: "The RDMA simulators HPCC and ConWeave: 14 + 20 IP + 8 UDP + 6 sequence; acknowledgements of 60 B; no gap. `mtu` is payload: 1000 B, \
+                1048 B frames.",
+    },
+    Profile {
+        name: "pfabric",
+        data_header: 40,
+        mtu_header: 40,
+        ack: 40,
+        sack_base: 0,
+        sack_block: 0,
+        min_frame: 0,
+        gap: 0,
+        mtu: 1500,
+        about: "The pFabric authors' ns-2 and yaps: 40 B of headers, acknowledgements of 40 B, no gap. MTU 1500, MSS 1460: 1500 B frames.",
+    },
+    Profile {
+        name: "htsim",
+        data_header: 0,
+        mtu_header: 0,
+        ack: 40,
+        sack_base: 0,
+        sack_block: 0,
+        min_frame: 0,
+        gap: 0,
+        mtu: 1500,
+        about: "htsim: a frame of 1500 B counts as 1500 B of payload; acknowledgements of 40 B, no gap.",
+    },
+];
+
+impl Profile {
+    pub fn named(name: &str) -> Option<&'static Profile> {
+        PROFILES.iter().find(|profile| profile.name == name)
+    }
+    pub fn names() -> impl Iterator<Item = &'static str> + Clone {
+        PROFILES.iter().map(|profile| profile.name)
+    }
+    pub fn wire(&self, name: &str) -> Wire {
+        Wire {
+            name: name.to_string(),
+            data_header: self.data_header,
+            ack: self.ack,
+            sack_base: self.sack_base,
+            sack_block: self.sack_block,
+            min_frame: self.min_frame,
+            gap: self.gap,
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! What can be wrong with traffic.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// A wrong file or parameter. `Display` gives the whole message: where, what was found, what is allowed, nearest spelling.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TrafficError {
+    #[error("{}: cannot be read: {reason}", file.display())]
+    Unreadable { file: PathBuf, reason: String },
+    #[error(transparent)]
+    Input(Box<InputError>),
+    /// `key` is named as in scenario files.
+    #[error("`{key}`: found {found}, allowed is {allowed}{}", Hint(nearest))]
+    Parameter { key: &'static str, found: String, allowed: String, nearest: Option<String> },
+}
+
+/// Something in a file.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{place}: found {found}, expected {expected}{}", Hint(nearest))]
+pub struct InputError {
+    pub place: Place,
+    pub found: String,
+    pub expected: String,
+    /// The nearest valid spelling of what was found.
+    pub nearest: Option<String>,
+}
+
+/// Where in a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    pub file: PathBuf,
+    /// From 1. `None` concerns the whole file.
+    pub line: Option<u64>,
+    /// `line` counts rows of data (Parquet), not lines of text.
+    pub row: bool,
+    pub column: Option<String>,
+}
+
+struct Hint<'a>(&'a Option<String>);
+
+impl TrafficError {
+    /// The file concerned, if it is one.
+    pub fn file(&self) -> Option<&Path> {
+        match self {
+            TrafficError::Unreadable { file, .. } => Some(file),
+            TrafficError::Input(input) => Some(&input.place.file),
+            TrafficError::Parameter { .. } => None,
+        }
+    }
+    /// The line of text concerned, from 1.
+    pub fn line(&self) -> Option<u64> {
+        match self {
+            TrafficError::Input(input) if !input.place.row => input.place.line,
+            _ => None,
+        }
+    }
+    /// The parameter concerned.
+    pub fn key(&self) -> Option<&'static str> {
+        match self {
+            TrafficError::Parameter { key, .. } => Some(key),
+            _ => None,
+        }
+    }
+    pub(crate) fn parameter(key: &'static str, found: impl fmt::Display, allowed: impl Into<String>) -> Self {
+        TrafficError::Parameter { key, found: found.to_string(), allowed: allowed.into(), nearest: None }
+    }
+    pub(crate) fn input(place: Place, found: impl Into<String>, expected: impl Into<String>) -> Self {
+        TrafficError::Input(Box::new(InputError { place, found: found.into(), expected: expected.into(), nearest: None }))
+    }
+    /// Adds the nearest of the `allowed` spellings, if one is near.
+    pub(crate) fn near(mut self, word: &str, spellings: &[&str]) -> Self {
+        let best = crate::text::nearest(word, spellings).map(str::to_string);
+        match &mut self {
+            TrafficError::Parameter { nearest, .. } => *nearest = best,
+            TrafficError::Input(input) => input.nearest = best,
+            TrafficError::Unreadable { .. } => {}
+        }
+        self
+    }
+}
+
+impl Place {
+    pub(crate) fn line(file: &Path, line: u64) -> Self {
+        Place { file: file.to_path_buf(), line: Some(line), row: false, column: None }
+    }
+    pub(crate) fn whole(file: &Path) -> Self {
+        Place { file: file.to_path_buf(), line: None, row: false, column: None }
+    }
+    pub(crate) fn row(file: &Path, row: u64) -> Self {
+        Place { file: file.to_path_buf(), line: Some(row), row: true, column: None }
+    }
+    pub(crate) fn column(mut self, column: &str) -> Self {
+        self.column = Some(column.to_string());
+        self
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.file.display())?;
+        if let Some(line) = self.line {
+            write!(f, "{}{line}", if self.row { ", row " } else { ":" })?;
+        }
+        match &self.column {
+            Some(column) => write!(f, ", column `{column}`"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for Hint<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(nearest) => write!(f, " (did you mean `{nearest}`?)"),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! Flow lists that somebody else has read into columns (Parquet).
+
+use super::FlowListOptions;
+use super::row::{Collector, Row};
+use crate::{Classes, Generated, Place, TrafficError};
+use std::path::Path;
+
+/// Columns of a flow list; all of one length.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FlowColumns {
+    pub start_ns: Vec<u64>,
+    pub src: Vec<u32>,
+    pub dst: Vec<u32>,
+    pub bytes: Vec<u64>,
+    pub id: Option<Vec<i64>>,
+    pub class: Option<Vec<String>>,
+    pub deadline_ns: Option<Vec<Option<u64>>>,
+}
+
+/// Checks columns read from `file` as [`super::read_csv`] checks rows; errors name the row, from 1.
+pub fn from_columns(columns: &FlowColumns, file: &Path, options: &FlowListOptions, classes: &mut Classes) -> Result<Generated, TrafficError> {
+    let rows = columns.start_ns.len();
+    let lengths = [
+        ("src", Some(columns.src.len())),
+        ("dst", Some(columns.dst.len())),
+        ("bytes", Some(columns.bytes.len())),
+        ("id", columns.id.as_ref().map(Vec::len)),
+        ("class", columns.class.as_ref().map(Vec::len)),
+        ("deadline_ns", columns.deadline_ns.as_ref().map(Vec::len)),
+    ];
+    for (column, length) in lengths {
+        if length.is_some_and(|length| length != rows) {
+            return Err(TrafficError::input(Place::whole(file).column(column), format!("{} rows", length.unwrap_or(0)), format!("{rows}, as in `start_ns`")));
+        }
+    }
+    if rows == 0 {
+        return Err(TrafficError::input(Place::whole(file), "no rows", "at least one flow"));
+    }
+    let mut collector = Collector::new(options, classes, columns.id.is_some());
+    for index in 0..rows {
+        let row = Row {
+            start_ns: columns.start_ns[index],
+            src: columns.src[index],
+            dst: columns.dst[index],
+            bytes: columns.bytes[index],
+            id: columns.id.as_ref().map_or(0, |ids| ids[index]),
+            class: columns.class.as_ref().map(|classes| classes[index].as_str()),
+            deadline_ns: columns.deadline_ns.as_ref().and_then(|deadlines| deadlines[index]),
+        };
+        collector.push(&row).map_err(|refused| refused.at(Place::row(file, index as u64 + 1)))?;
+    }
+    collector.finish(file, |id| {
+        let ids = columns.id.as_deref().unwrap_or_default();
+        Place::row(file, ids.iter().rposition(|other| *other == id).map_or(0, |index| index as u64 + 1))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn columns() -> FlowColumns {
+        FlowColumns { start_ns: vec![9, 5], src: vec![0, 1], dst: vec![1, 0], bytes: vec![7, 8], id: Some(vec![3, 4]), ..FlowColumns::default() }
+    }
+    fn read(columns: &FlowColumns) -> Result<Generated, TrafficError> {
+        from_columns(columns, Path::new("flows.parquet"), &FlowListOptions::new(2), &mut Classes::default())
+    }
+
+    #[test]
+    fn sorted_with_identifiers_kept() {
+        assert_eq!(read(&columns()).unwrap().flows.iter().map(|flow| flow.id).collect::<Vec<_>>(), [4, 3]);
+    }
+
+    #[test]
+    fn errors_name_the_row() {
+        type Change = fn(&mut FlowColumns);
+        let broken: [(Change, &str); 5] = [
+            (|c| c.bytes[1] = 0, "flows.parquet, row 2, column `bytes`"),
+            (|c| c.dst[0] = 2, "row 1, column `dst`: found host 2, expected a host from 0 to 1"),
+            (|c| c.id = Some(vec![3, 3]), "row 2, column `id`"),
+            (|c| c.src.push(0), "column `src`: found 3 rows"),
+            (|c| *c = FlowColumns::default(), "no rows"),
+        ];
+        for (change, says) in broken {
+            let mut columns = columns();
+            change(&mut columns);
+            let error = read(&columns).unwrap_err();
+            assert!(error.to_string().contains(says), "{error}");
+            assert_eq!(error.line(), None);
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! What a row of a flow list must be, whatever file it comes from.
+
+use super::{FlowListOptions, LocalFlows};
+use crate::{Classes, Generated, Place, TrafficError};
+use afflux_net::spec::Start;
+use afflux_units::{Span, Time};
+use std::path::Path;
+
+/// The latest start, and the longest deadline: 213 days in picoseconds.
+pub(super) const LATEST_NS: u64 = u64::MAX / 1_000;
+
+/// The values of one row.
+#[derive(Debug, Default)]
+pub(super) struct Row<'a> {
+    pub start_ns: u64,
+    pub src: u32,
+    pub dst: u32,
+    pub bytes: u64,
+    pub id: i64,
+    pub class: Option<&'a str>,
+    pub deadline_ns: Option<u64>,
+}
+
+/// Checks rows one by one and collects their flows.
+pub(super) struct Collector<'a> {
+    options: &'a FlowListOptions,
+    classes: &'a mut Classes,
+    given: Generated,
+    dropped: u64,
+}
+
+/// A value that is not allowed: column, what was found, what is allowed.
+pub(super) struct Refused {
+    pub column: &'static str,
+    found: String,
+    expected: String,
+}
+
+impl Refused {
+    pub fn new(column: &'static str, found: impl Into<String>, expected: impl Into<String>) -> Self {
+        Refused { column, found: found.into(), expected: expected.into() }
+    }
+    pub fn at(self, place: Place) -> TrafficError {
+        TrafficError::input(place.column(self.column), self.found, self.expected)
+    }
+}
+
+impl<'a> Collector<'a> {
+    pub fn new(options: &'a FlowListOptions, classes: &'a mut Classes, own_ids: bool) -> Self {
+        Collector { options, classes, given: Generated { own_ids, ..Generated::default() }, dropped: 0 }
+    }
+
+    pub fn push(&mut self, row: &Row) -> Result<(), Refused> {
+        let FlowListOptions { hosts, local, template } = *self.options;
+        let time =
+            |column, ns: u64| if ns > LATEST_NS { Err(Refused::new(column, ns.to_string(), format!("at most {LATEST_NS} ns (213 days)"))) } else { Ok(ns) };
+        let start = Time::from_ns(time("start_ns", row.start_ns)?);
+        for (column, host) in [("src", row.src), ("dst", row.dst)] {
+            if host >= hosts {
+                return Err(Refused::new(column, format!("host {host}"), format!("a host from 0 to {}", hosts.saturating_sub(1))));
+            }
+        }
+        if row.bytes == 0 {
+            return Err(Refused::new("bytes", "0", "at least one byte"));
+        }
+        let mut flow = template.flow(row.id, row.src, row.dst, row.bytes, Start::At(start));
+        if let Some(deadline_ns) = row.deadline_ns {
+            if deadline_ns == 0 {
+                return Err(Refused::new("deadline_ns", "0", "nanoseconds from the flow's start, more than 0; empty for none"));
+            }
+            flow.deadline = Some(Span::from_ns(time("deadline_ns", deadline_ns)?));
+        }
+        if let Some(class) = row.class {
+            flow.class = self.classes.index(class).ok_or_else(|| Refused::new("class", format!("`{class}`"), "at most 65,536 different classes"))?;
+        }
+        match local {
+            _ if row.src != row.dst => self.given.flows.push(flow),
+            LocalFlows::Instant => self.given.local.push(flow),
+            LocalFlows::Drop => self.dropped += 1,
+            LocalFlows::Refuse => {
+                return Err(Refused::new(
+                    "dst",
+                    format!("host {}, the source itself", row.dst),
+                    "another host than `src` (or `local = \"instant\"` to let such flows finish at once)",
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// All flows, sorted by start. `place_of` tells where row `index` (from 0) stands, for identifiers that occur twice.
+    pub fn finish(mut self, file: &Path, place_of: impl Fn(i64) -> Place) -> Result<Generated, TrafficError> {
+        if self.given.own_ids {
+            let mut ids: Vec<i64> = self.given.flows.iter().chain(&self.given.local).map(|flow| flow.id).collect();
+            ids.sort_unstable();
+            if let Some(twice) = ids.windows(2).find(|pair| pair[0] == pair[1]) {
+                return Err(TrafficError::input(
+                    place_of(twice[0]).column("id"),
+                    format!("{} a second time", twice[0]),
+                    "an identifier that no other flow has",
+                ));
+            }
+        }
+        if self.dropped > 0 {
+            self.given.notes.push(format!("{}: {} flows from a host to itself were left out", file.display(), self.dropped));
+        }
+        Ok(self.given.finish())
+    }
+}

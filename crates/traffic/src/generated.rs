@@ -1,0 +1,164 @@
+//! What every generator and reader of this crate returns.
+
+use crate::TrafficError;
+use afflux_net::spec::{Flow, Start};
+use afflux_units::{Span, Time};
+
+/// What all flows of a block share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Template {
+    /// Index into the scenario's class names; a flow list's `class` column overrides it.
+    pub class: u16,
+    /// Index into `Plan::transports`.
+    pub transport: u16,
+    pub priority: u8,
+    /// Relative to each flow's start; a flow list's `deadline_ns` overrides it.
+    pub deadline: Option<Span>,
+}
+
+/// A set of flows that together are one piece of work (a coflow, an incast query).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Job {
+    pub name: String,
+    /// When the job was submitted; `None` if it starts when another ends.
+    pub arrival: Option<Time>,
+}
+
+/// Flows ready for a plan, but for the indices of jobs and groups, which count from 0 within one `Generated`
+/// ([`Generated::merge`] makes them common).
+#[derive(Debug, Clone, Default)]
+pub struct Generated {
+    /// Those with `Start::At` first, by start (stable); then those with `Start::After`, by group.
+    pub flows: Vec<Flow>,
+    /// Flows from a host to itself that the caller asked to keep: they never see the network and finish at their start.
+    pub local: Vec<Flow>,
+    /// What `Flow::job` indexes.
+    pub jobs: Vec<Job>,
+    /// How many groups `Flow::group` uses: `0..groups`.
+    pub groups: u32,
+    /// Identifiers come from the input and are kept; otherwise they are running numbers that merging may change.
+    pub own_ids: bool,
+    /// Things the user should know.
+    pub notes: Vec<String>,
+}
+
+impl Template {
+    pub(crate) fn flow(&self, id: i64, src: u32, dst: u32, bytes: u64, start: Start) -> Flow {
+        Flow {
+            id,
+            src,
+            dst,
+            bytes,
+            start,
+            deadline: self.deadline,
+            class: self.class,
+            job: Flow::NO_JOB,
+            transport: self.transport,
+            group: None,
+            priority: self.priority,
+        }
+    }
+}
+
+fn order(flow: &Flow) -> (bool, u64) {
+    match flow.start {
+        Start::At(time) => (false, time.0),
+        Start::After { group, .. } => (true, u64::from(group)),
+    }
+}
+
+impl Generated {
+    /// Sorts, and numbers the flows unless they have identifiers of their own.
+    pub(crate) fn finish(mut self) -> Self {
+        self.flows.sort_by_key(order);
+        self.local.sort_by_key(order);
+        if !self.own_ids {
+            self.number_from(0);
+        }
+        self
+    }
+
+    fn number_from(&mut self, first: i64) {
+        for (id, flow) in (first..).zip(self.flows.iter_mut().chain(&mut self.local)) {
+            flow.id = id;
+        }
+    }
+
+    /// One list from several blocks; where starts are equal, flows with identifiers of their own come first, then the order of
+    /// the blocks. Those identifiers are kept and must not collide; all other flows get running numbers above them.
+    pub fn merge(parts: Vec<Generated>) -> Result<Generated, TrafficError> {
+        let mut all = Generated::default();
+        let mut numbered = Generated { own_ids: true, ..Generated::default() };
+        for mut part in parts {
+            let (job, group) = (all.jobs.len() as u32, all.groups);
+            for flow in part.flows.iter_mut().chain(&mut part.local) {
+                if flow.job != Flow::NO_JOB {
+                    flow.job += job;
+                }
+                flow.group = flow.group.map(|own| own + group);
+                if let Start::After { group: after, .. } = &mut flow.start {
+                    *after += group;
+                }
+            }
+            all.jobs.append(&mut part.jobs);
+            all.groups += part.groups;
+            all.notes.append(&mut part.notes);
+            let target = if part.own_ids { &mut numbered } else { &mut all };
+            target.flows.append(&mut part.flows);
+            target.local.append(&mut part.local);
+        }
+        if !numbered.flows.is_empty() || !numbered.local.is_empty() {
+            let next = unique(&numbered)?;
+            all.flows.sort_by_key(order);
+            all.number_from(next);
+            all.own_ids = true;
+            numbered.flows.append(&mut all.flows);
+            numbered.local.append(&mut all.local);
+            (all.flows, all.local) = (numbered.flows, numbered.local);
+        }
+        Ok(all.finish())
+    }
+}
+
+/// The first free identifier, if all are distinct.
+fn unique(given: &Generated) -> Result<i64, TrafficError> {
+    let mut ids: Vec<i64> = given.flows.iter().chain(&given.local).map(|flow| flow.id).collect();
+    ids.sort_unstable();
+    if let Some(twice) = ids.windows(2).find(|pair| pair[0] == pair[1]) {
+        return Err(TrafficError::parameter("id", format!("{} in two flow lists", twice[0]), "an identifier that no other flow has"));
+    }
+    let last = ids.last().copied().unwrap_or(-1);
+    last.checked_add(1).map(|next| next.max(0)).ok_or_else(|| TrafficError::parameter("id", last, "an identifier with room for more above it"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(ns: u64, id: i64) -> Flow {
+        Template::default().flow(id, 0, 1, 1, Start::At(Time::from_ns(ns)))
+    }
+
+    #[test]
+    fn merging_keeps_given_identifiers_and_renumbers_the_rest() {
+        let list = Generated { flows: vec![at(5, 70), at(9, 3)], own_ids: true, ..Generated::default() };
+        let mut closed = at(0, 0);
+        closed.start = Start::After { group: 0, delay: Span::from_ns(1) };
+        closed.job = 0;
+        let mut opener = at(5, 1);
+        opener.group = Some(0);
+        let job = Job { name: "incast0".into(), arrival: None };
+        let incast = || Generated { flows: vec![opener.clone(), closed.clone()], jobs: vec![job.clone()], groups: 1, ..Generated::default() };
+        let all = Generated::merge(vec![incast(), list, incast()]).unwrap();
+        assert_eq!(all.flows.iter().map(|flow| flow.id).collect::<Vec<_>>(), [70, 71, 72, 3, 73, 74]);
+        assert_eq!(all.flows[2].group, Some(1));
+        assert_eq!(all.flows[5].start, Start::After { group: 1, delay: Span::from_ns(1) });
+        assert_eq!((all.flows[5].job, all.groups, all.jobs.len()), (1, 2, 2));
+    }
+
+    #[test]
+    fn colliding_identifiers_are_refused() {
+        let list = || Generated { flows: vec![at(5, 70)], own_ids: true, ..Generated::default() };
+        assert!(Generated::merge(vec![list(), list()]).unwrap_err().to_string().contains("70"));
+    }
+}

@@ -1,0 +1,140 @@
+//! Flow files of the HPCC and ConWeave ns-3 simulators: the number of flows, then per line `src dst pg size start_s`
+//! (ConWeave) or `src dst pg dport size start_s` (HPCC).
+
+use crate::text::{Lines, decimal, shown, whole, words};
+use crate::{Generated, LocalFlows, Place, Template, TrafficError};
+use afflux_net::spec::Start;
+use afflux_units::{Span, Time};
+use std::io::BufRead;
+use std::path::Path;
+
+/// How to take a flow file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HpccOptions {
+    /// Hosts are `0..hosts`.
+    pub hosts: u32,
+    /// Time 0 of the simulation in the file's time: both generators begin at 2 s. Earlier starts are refused.
+    pub origin: Span,
+    pub local: LocalFlows,
+}
+
+impl HpccOptions {
+    pub fn new(hosts: u32) -> Self {
+        HpccOptions { hosts, origin: Span::from_s(2), local: LocalFlows::Refuse }
+    }
+}
+
+const PS_PER_SECOND: u64 = 1_000_000_000_000;
+const FORM: &str = "`src dst pg size start_s` or `src dst pg dport size start_s`";
+
+/// Reads a flow file, plain or gzip; starts are rounded to nanoseconds. The priority group and port are not used.
+pub fn read(file: &Path, options: &HpccOptions, template: &Template) -> Result<Generated, TrafficError> {
+    read_from(crate::text::open(file)?, file, options, template)
+}
+
+/// As [`read`], from text that stands in `file`.
+pub fn read_from(reader: impl BufRead, file: &Path, options: &HpccOptions, template: &Template) -> Result<Generated, TrafficError> {
+    let mut lines = Lines::new(reader, file);
+    let announced = lines.next_filled()?.and_then(whole);
+    let announced = announced.ok_or_else(|| TrafficError::input(lines.place(), "something else in the first line", "the number of flows"))?;
+    let mut given = Generated::default();
+    let (mut rows, mut dropped, mut columns) = (0u64, 0u64, 0);
+    while let Some(line) = lines.next_filled()? {
+        let row = parse(line, options, &mut columns);
+        let place = || lines.place();
+        let (src, dst, bytes, start) = row.map_err(|(found, expected)| TrafficError::input(place(), found, expected))?;
+        rows += 1;
+        if rows > announced {
+            return Err(TrafficError::input(place(), format!("flow {rows}"), format!("{announced} flows, as line 1 says")));
+        }
+        let flow = template.flow(0, src, dst, bytes, Start::At(start));
+        match options.local {
+            _ if src != dst => given.flows.push(flow),
+            LocalFlows::Instant => given.local.push(flow),
+            LocalFlows::Drop => dropped += 1,
+            LocalFlows::Refuse => return Err(TrafficError::input(place(), format!("a flow from host {src} to itself"), "two different hosts")),
+        }
+    }
+    if rows < announced {
+        return Err(TrafficError::input(Place::whole(file), format!("{rows} flows"), format!("{announced}, as line 1 says")));
+    }
+    if dropped > 0 {
+        given.notes.push(format!("{}: {dropped} flows from a host to itself were left out", file.display()));
+    }
+    Ok(given.finish())
+}
+
+/// Source, destination, bytes, start. All rows must have as many columns as the first.
+fn parse(line: &[u8], options: &HpccOptions, columns: &mut usize) -> Result<(u32, u32, u64, Time), (String, String)> {
+    let fields: Vec<&[u8]> = words(line).collect();
+    if *columns == 0 {
+        *columns = fields.len();
+    }
+    if fields.len() != *columns || !(5..=6).contains(&fields.len()) {
+        return Err((format!("{} columns in {}", fields.len(), shown(line)), format!("{FORM}, the same in every line")));
+    }
+    let host = |column: usize, what: &str| match whole(fields[column]) {
+        Some(host) if host < u64::from(options.hosts) => Ok(host as u32),
+        _ => Err((format!("{what} {}", shown(fields[column])), format!("a host from 0 to {}", i64::from(options.hosts) - 1))),
+    };
+    let (src, dst) = (host(0, "source")?, host(1, "destination")?);
+    if fields[2..fields.len() - 2].iter().any(|field| whole(field).is_none()) {
+        return Err((shown(line), format!("{FORM}: whole numbers for `pg` and `dport`")));
+    }
+    let (size, start) = (fields[fields.len() - 2], fields[fields.len() - 1]);
+    let bytes = whole(size).filter(|bytes| *bytes > 0).ok_or_else(|| (format!("size {}", shown(size)), "a whole number of bytes, at least one".to_string()))?;
+    let moment = decimal(start, PS_PER_SECOND).ok_or_else(|| (format!("start {}", shown(start)), "seconds, not negative".to_string()))?;
+    let since = moment.checked_sub(options.origin.0).filter(|ps| *ps < u64::MAX - 1_000);
+    let since = since.ok_or_else(|| (format!("start {}", shown(start)), format!("{} or later (`origin`)", options.origin)))?;
+    Ok((src, dst, bytes, Time::from_ns(Time(since).round_ns())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn parse_all(text: &[u8]) -> Result<Generated, TrafficError> {
+        read_from(text, Path::new("flow.txt"), &HpccOptions::new(128), &Template::default())
+    }
+
+    #[test]
+    fn both_forms() {
+        let at = |ns| Start::At(Time::from_ns(ns));
+        for text in [&b"2 \n\n13 47 3 4995 2.000000027\n91 40 3 4223 2.000000074\n"[..], b"2\n13 47 3 100 4995 2.000000027\n91 40 3 200 4223 2.000000074"] {
+            let given = parse_all(text).unwrap();
+            assert_eq!(
+                given.flows.iter().map(|flow| (flow.id, flow.src, flow.dst, flow.bytes, flow.start)).collect::<Vec<_>>(),
+                [(0, 13, 47, 4_995, at(27)), (1, 91, 40, 4_223, at(74))]
+            );
+        }
+    }
+
+    #[test]
+    fn errors_name_the_line() {
+        for (text, line, says) in [
+            ("", Some(0), "the number of flows"),
+            ("1 2 3\n", Some(1), "the number of flows"),
+            ("2\n1 2 3 5 2.0\n", None, "found 1 flows, expected 2"),
+            ("1\n1 2 3 5 2.0\n1 2 3 5 2.0\n", Some(3), "1 flows, as line 1 says"),
+            ("2\n1 2 3 5 2.0\n1 2 3 4 5 2.0\n", Some(3), "6 columns"),
+            ("1\n1 128 3 5 2.0\n", Some(2), "destination `128`, expected a host from 0 to 127"),
+            ("1\n1 1 3 5 2.0\n", Some(2), "to itself"),
+            ("1\n1 2 3 0 2.0\n", Some(2), "at least one"),
+            ("1\n1 2 3 5 1.9\n", Some(2), "2s or later"),
+            ("1\n1 2 3 5 -1\n", Some(2), "seconds"),
+            ("1\n1 2 x 5 2\n", Some(2), "whole numbers for `pg`"),
+        ] {
+            let error = parse_all(text.as_bytes()).unwrap_err();
+            assert_eq!(error.line(), line, "{text}: {error}");
+            assert!(error.to_string().contains(says), "{text}: {error}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read_or_refused(text in "[0-9]{1,2}\n[0-9 .e\n-]{0,80}") {
+            let _ = parse_all(text.as_bytes());
+        }
+    }
+}

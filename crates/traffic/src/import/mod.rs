@@ -1,0 +1,5 @@
+//! Traffic files of other tools.
+
+pub mod coflow;
+pub mod hpcc;
+pub mod matrix;

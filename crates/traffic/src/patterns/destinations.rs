@@ -1,0 +1,220 @@
+//! How a source picks the destination of each flow.
+
+use super::spatial::SpatialMatrix;
+use crate::{Racks, TrafficError};
+use afflux_engine::random::Stream;
+
+/// A rule; never a host itself.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Destinations {
+    /// Uniform over all others: the HPCC and ConWeave generators, pFabric's scripts.
+    Uniform,
+    /// Uniform over the hosts of other racks.
+    OtherRacks(Racks),
+    /// A share of flows stays in the rack, the others leave it; uniform within each.
+    RackLocal { racks: Racks, share: f64 },
+    /// A share of flows goes to one of the hot hosts, the others anywhere; uniform within each.
+    Hotspot { hosts: Vec<u32>, share: f64 },
+    /// Rack to rack by weights, uniform within the rack (Parsimon's spatial matrices). Set the sources' weights with it.
+    Matrix { matrix: SpatialMatrix, racks: Racks },
+    /// Each source has one destination (a permutation, a stride).
+    Pairs(Vec<(u32, u32)>),
+}
+
+/// A rule made ready for its candidates, which are sorted.
+pub(super) struct Chooser<'a> {
+    rule: &'a Destinations,
+    candidates: &'a [u32],
+    hot: Vec<u32>,
+    pairs: std::collections::BTreeMap<u32, u32>,
+}
+
+impl<'a> Chooser<'a> {
+    /// Checks that every source has a destination.
+    pub fn new(rule: &'a Destinations, sources: &[u32], candidates: &'a [u32]) -> Result<Self, TrafficError> {
+        let mut chooser = Chooser { rule, candidates, hot: Vec::new(), pairs: Default::default() };
+        let highest = sources.iter().chain(candidates).max().copied().unwrap_or(0);
+        match rule {
+            Destinations::OtherRacks(racks) | Destinations::RackLocal { racks, .. } | Destinations::Matrix { racks, .. } if highest >= racks.hosts() => {
+                return Err(TrafficError::parameter("destinations", format!("host {highest}"), format!("the {} hosts that stand in racks", racks.hosts())));
+            }
+            Destinations::RackLocal { share, .. } | Destinations::Hotspot { share, .. } if !(0.0..=1.0).contains(share) => {
+                return Err(TrafficError::parameter("share", share, "a number from 0 to 1"));
+            }
+            Destinations::Hotspot { hosts, .. } => chooser.hot = super::sorted("hotspot", hosts, 1)?,
+            Destinations::Matrix { matrix, racks } => matrix.check(racks)?,
+            Destinations::Pairs(pairs) => chooser.pairs = pairs.iter().copied().collect(),
+            _ => {}
+        }
+        match sources.iter().find(|source| !chooser.always(**source)) {
+            Some(lost) => Err(TrafficError::parameter("destinations", format!("none for host {lost}"), "at least one other host for every source")),
+            None => Ok(chooser),
+        }
+    }
+
+    /// Does every draw give `source` a destination?
+    fn always(&self, source: u32) -> bool {
+        if let Destinations::Matrix { .. } = self.rule {
+            let mut sum = 0.0;
+            self.probabilities(source, &mut |_, probability| sum += probability);
+            return sum > 1.0 - 1e-9;
+        }
+        // The other rules fall back on whoever there is, whatever is drawn.
+        self.choose(source, &mut Stream::new(0, 0, 0)).is_some()
+    }
+
+    /// A destination for a flow of `source`; `None` if there is none.
+    pub fn choose(&self, source: u32, stream: &mut Stream) -> Option<u32> {
+        match self.rule {
+            Destinations::Uniform => without(self.candidates, span(self.candidates, source, source + 1), stream),
+            Destinations::OtherRacks(racks) => self.outside(racks, source, stream),
+            Destinations::RackLocal { racks, share } => {
+                let stays = stream.next_f64() < *share;
+                // A rack or fabric with nobody else sends all its flows the other way.
+                self.rack_local(racks, source, stays, stream).or_else(|| self.rack_local(racks, source, !stays, stream))
+            }
+            Destinations::Hotspot { share, .. } => {
+                let to_hot = stream.next_f64() < *share;
+                let hot = if to_hot { without(&self.hot, span(&self.hot, source, source + 1), stream) } else { None };
+                hot.or_else(|| without(self.candidates, span(self.candidates, source, source + 1), stream))
+            }
+            Destinations::Matrix { matrix, racks } => self.inside(racks.of(matrix.choose(racks, racks.rack(source), stream)?), source, stream),
+            Destinations::Pairs(_) => self.pairs.get(&source).copied().filter(|dst| *dst != source),
+        }
+    }
+
+    /// Calls `to(host, probability)` for the destinations of `source`; a host may come up twice.
+    pub fn probabilities(&self, source: u32, to: &mut impl FnMut(u32, f64)) {
+        let own = |hosts: &[u32]| span(hosts, source, source + 1);
+        let everybody = self.candidates;
+        match self.rule {
+            Destinations::Uniform => {
+                spread(everybody, own(everybody), 1.0, to);
+            }
+            Destinations::OtherRacks(racks) => {
+                self.spread_outside(racks, source, 1.0, to);
+            }
+            Destinations::RackLocal { racks, share } => {
+                let rack = racks.of(racks.rack(source));
+                let lost = self.spread_inside(rack.clone(), source, *share, to);
+                let lost_outside = self.spread_outside(racks, source, 1.0 - share + lost, to);
+                self.spread_inside(rack, source, lost_outside, to);
+            }
+            Destinations::Hotspot { share, .. } => {
+                let lost = spread(&self.hot, own(&self.hot), *share, to);
+                spread(everybody, own(everybody), 1.0 - share + lost, to);
+            }
+            Destinations::Matrix { matrix, racks } => {
+                for (rack, weight) in matrix.row_shares(racks, racks.rack(source)) {
+                    self.spread_inside(racks.of(rack), source, weight, to);
+                }
+            }
+            Destinations::Pairs(_) => self.pairs.get(&source).into_iter().for_each(|dst| to(*dst, 1.0)),
+        }
+    }
+
+    fn spread_outside(&self, racks: &Racks, source: u32, mass: f64, to: &mut impl FnMut(u32, f64)) -> f64 {
+        let own = racks.of(racks.rack(source));
+        spread(self.candidates, span(self.candidates, own.start, own.end), mass, to)
+    }
+
+    fn spread_inside(&self, rack: std::ops::Range<u32>, source: u32, mass: f64, to: &mut impl FnMut(u32, f64)) -> f64 {
+        let (from, until) = span(self.candidates, rack.start, rack.end);
+        let within = &self.candidates[from..until];
+        spread(within, span(within, source, source + 1), mass, to)
+    }
+
+    fn rack_local(&self, racks: &Racks, source: u32, stays: bool, stream: &mut Stream) -> Option<u32> {
+        if stays { self.inside(racks.of(racks.rack(source)), source, stream) } else { self.outside(racks, source, stream) }
+    }
+
+    fn outside(&self, racks: &Racks, source: u32, stream: &mut Stream) -> Option<u32> {
+        let own = racks.of(racks.rack(source));
+        without(self.candidates, span(self.candidates, own.start, own.end), stream)
+    }
+
+    fn inside(&self, rack: std::ops::Range<u32>, source: u32, stream: &mut Stream) -> Option<u32> {
+        let (from, to) = span(self.candidates, rack.start, rack.end);
+        let within = &self.candidates[from..to];
+        without(within, span(within, source, source + 1), stream)
+    }
+}
+
+/// The positions of the hosts `from..to` in sorted `hosts`.
+fn span(hosts: &[u32], from: u32, to: u32) -> (usize, usize) {
+    (hosts.partition_point(|host| *host < from), hosts.partition_point(|host| *host < to))
+}
+
+/// Uniform over `hosts` but for the positions `cut`.
+fn without(hosts: &[u32], cut: (usize, usize), stream: &mut Stream) -> Option<u32> {
+    let left = hosts.len() - (cut.1 - cut.0);
+    if left == 0 {
+        return None;
+    }
+    let position = stream.below(left as u64) as usize;
+    Some(hosts[if position < cut.0 { position } else { position + cut.1 - cut.0 }])
+}
+
+/// Spreads `mass` evenly over `hosts` but for the positions `cut`; returns what found nobody.
+fn spread(hosts: &[u32], cut: (usize, usize), mass: f64, to: &mut impl FnMut(u32, f64)) -> f64 {
+    let left = hosts.len() - (cut.1 - cut.0);
+    if left == 0 || mass == 0.0 {
+        return mass;
+    }
+    hosts[..cut.0].iter().chain(&hosts[cut.1..]).for_each(|host| to(*host, mass / left as f64));
+    0.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How often each of `hosts` hosts is chosen by `source`.
+    fn counts(rule: Destinations, source: u32, hosts: u32, draws: u32) -> Vec<u32> {
+        let all: Vec<u32> = (0..hosts).collect();
+        let chooser = Chooser::new(&rule, &all, &all).unwrap();
+        let mut stream = Stream::new(1, 2, 3);
+        let mut counts = vec![0; hosts as usize];
+        for _ in 0..draws {
+            counts[chooser.choose(source, &mut stream).unwrap() as usize] += 1;
+        }
+        counts
+    }
+
+    #[test]
+    fn uniform_over_others() {
+        let counts = counts(Destinations::Uniform, 2, 5, 40_000);
+        assert_eq!(counts[2], 0);
+        assert!([0, 1, 3, 4].iter().all(|host| (9_600..10_400).contains(&counts[*host])), "{counts:?}");
+    }
+
+    #[test]
+    fn racks() {
+        let racks = Racks::uniform(6, 2);
+        let other = counts(Destinations::OtherRacks(racks.clone()), 2, 6, 4_000);
+        assert_eq!((other[2], other[3]), (0, 0));
+        assert!(other[0] > 900 && other[5] > 900);
+        let local = counts(Destinations::RackLocal { racks, share: 0.75 }, 2, 6, 4_000);
+        assert!((2_900..3_100).contains(&local[3]), "{local:?}");
+    }
+
+    #[test]
+    fn hot_hosts() {
+        let hot = counts(Destinations::Hotspot { hosts: vec![4], share: 0.5 }, 0, 6, 10_000);
+        assert!((5_800..6_200).contains(&hot[4]), "{hot:?}");
+    }
+
+    #[test]
+    fn everybody_needs_a_destination() {
+        let racks = Racks::uniform(2, 2);
+        assert!(Chooser::new(&Destinations::OtherRacks(racks.clone()), &[0, 1], &[0, 1]).is_err());
+        assert!(Chooser::new(&Destinations::OtherRacks(racks), &[0, 2], &[0, 2]).is_err());
+        assert!(Chooser::new(&Destinations::Pairs(vec![(0, 1)]), &[0, 1], &[0, 1]).is_err());
+        assert!(Chooser::new(&Destinations::Uniform, &[0], &[0]).is_err());
+        let matrix = SpatialMatrix::new(vec![vec![1.0, 1e-9], vec![1.0, 0.0]]).unwrap();
+        let rule = Destinations::Matrix { matrix, racks: Racks::uniform(4, 2) };
+        assert!(Chooser::new(&rule, &[0, 2], &[0, 1, 2]).is_ok());
+        assert!(Chooser::new(&rule, &[0, 2], &[0, 2]).is_err());
+        assert!(Chooser::new(&Destinations::Uniform, &[0, 1], &[1, 2]).is_ok());
+    }
+}

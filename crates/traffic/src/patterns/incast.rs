@@ -1,0 +1,216 @@
+//! Incast: many senders answer one receiver at once.
+
+use super::bulk::{jitter_ps, later};
+use super::{check_count, sorted};
+use crate::{Draws, Generated, Job, Template, TrafficError, purpose};
+use afflux_engine::random::Stream;
+use afflux_net::spec::Start;
+use afflux_units::{Span, Time};
+
+/// Rounds of simultaneous flows to one receiver each; every round is a job.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Incast {
+    /// Hosts that may take part.
+    pub hosts: Vec<u32>,
+    pub receiver: Receiver,
+    pub senders: Senders,
+    pub size: IncastSize,
+    pub rounds: u32,
+    pub rhythm: Loop,
+    pub start: Time,
+    /// Each flow is delayed by a time drawn uniformly from 0 to this, in whole nanoseconds.
+    pub jitter: Span,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Receiver {
+    Fixed(u32),
+    /// Drawn from `hosts` for each round.
+    Random,
+}
+
+/// Never the receiver itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Senders {
+    /// These; the round's receiver is left out.
+    These(Vec<u32>),
+    /// So many of `hosts`, the lowest numbers.
+    First(u32),
+    /// So many of `hosts`, drawn for each round.
+    Random(u32),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IncastSize {
+    PerSender(u64),
+    /// Shared by the senders of a round as evenly as whole bytes allow: an aggregator's query, whose answer is S/N from each
+    /// of N workers.
+    Total(u64),
+}
+
+/// When the next round starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Loop {
+    /// By the clock.
+    Open { period: Span },
+    /// When the last byte of the round before has arrived, and after the `delay` that the requests take (and the receiver
+    /// thinks). Above zero, and no shorter than the shortest link delay.
+    Closed { delay: Span },
+}
+
+impl Incast {
+    pub fn generate(&self, template: &Template, draws: &Draws) -> Result<Generated, TrafficError> {
+        let hosts = sorted("hosts", &self.hosts, 2)?;
+        if let (Loop::Closed { delay: Span::ZERO }, true) = (self.rhythm, self.rounds > 1) {
+            return Err(TrafficError::parameter("delay", Span::ZERO, "a time above 0"));
+        }
+        check_count(hosts.len() as f64 * f64::from(self.rounds))?;
+        let mut given = Generated::default();
+        for round in 0..self.rounds {
+            let mut stream = draws.stream(purpose::INCAST, u64::from(round));
+            let receiver = match self.receiver {
+                Receiver::Fixed(host) => host,
+                Receiver::Random => hosts[stream.below(hosts.len() as u64) as usize],
+            };
+            let senders = self.senders_to(receiver, &hosts, &mut stream)?;
+            let arrival = match self.rhythm {
+                Loop::Open { period } => Some(later(self.start, period.0.saturating_mul(u64::from(round)), 0)?),
+                Loop::Closed { .. } if round == 0 => Some(later(self.start, 0, 0)?),
+                Loop::Closed { .. } => None,
+            };
+            given.jobs.push(Job { name: format!("incast{round}"), arrival });
+            for (position, sender) in senders.iter().enumerate() {
+                let jitter = jitter_ps(self.jitter, &mut draws.pair(purpose::JITTER, round, *sender));
+                let start = match (arrival, self.rhythm) {
+                    (None, Loop::Closed { delay }) => Start::After { group: round - 1, delay: delay + Span(jitter) },
+                    (arrival, _) => Start::At(later(arrival.unwrap_or(self.start), 0, jitter)?),
+                };
+                let mut flow = template.flow(0, *sender, receiver, self.share(position as u64, senders.len() as u64)?, start);
+                flow.job = round;
+                flow.group = (matches!(self.rhythm, Loop::Closed { .. }) && round + 1 < self.rounds).then_some(round);
+                given.flows.push(flow);
+            }
+        }
+        if matches!(self.rhythm, Loop::Closed { .. }) {
+            given.groups = self.rounds.saturating_sub(1);
+        }
+        Ok(given.finish())
+    }
+
+    fn senders_to(&self, receiver: u32, hosts: &[u32], stream: &mut Stream) -> Result<Vec<u32>, TrafficError> {
+        let mut others: Vec<u32> = match &self.senders {
+            Senders::These(list) => sorted("senders", list, 1)?,
+            _ => hosts.to_vec(),
+        };
+        others.retain(|host| *host != receiver);
+        let count = match self.senders {
+            Senders::These(_) => others.len(),
+            Senders::First(count) | Senders::Random(count) => count as usize,
+        };
+        if count == 0 || count > others.len() {
+            return Err(TrafficError::parameter("senders", count, format!("1 to {} (the receiver does not send to itself)", others.len())));
+        }
+        if let Senders::Random(_) = self.senders {
+            // The first `count` steps of a shuffle.
+            for i in 0..count {
+                let other = i + stream.below((others.len() - i) as u64) as usize;
+                others.swap(i, other);
+            }
+        }
+        others.truncate(count);
+        Ok(others)
+    }
+
+    fn share(&self, position: u64, senders: u64) -> Result<u64, TrafficError> {
+        let bytes = match self.size {
+            IncastSize::PerSender(bytes) => bytes,
+            IncastSize::Total(total) => total / senders + u64::from(position < total % senders),
+        };
+        if bytes == 0 {
+            return Err(TrafficError::parameter("size", "less than a byte per sender", "at least one byte per sender"));
+        }
+        Ok(bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn query(rhythm: Loop) -> Incast {
+        Incast {
+            hosts: (0..10).collect(),
+            receiver: Receiver::Fixed(3),
+            senders: Senders::First(4),
+            size: IncastSize::Total(1_002),
+            rounds: 3,
+            rhythm,
+            start: Time::from_ns(50),
+            jitter: Span::ZERO,
+        }
+    }
+    fn generate(incast: &Incast) -> Generated {
+        incast.generate(&Template::default(), &Draws::new(1, "query")).unwrap()
+    }
+
+    #[test]
+    fn open_loop_by_the_clock() {
+        let given = generate(&query(Loop::Open { period: Span::from_us(1) }));
+        assert_eq!(given.flows.len(), 12);
+        assert_eq!(
+            given.flows[..4].iter().map(|flow| (flow.src, flow.dst, flow.bytes)).collect::<Vec<_>>(),
+            [(0, 3, 251), (1, 3, 251), (2, 3, 250), (4, 3, 250)]
+        );
+        assert_eq!(given.flows[8].start, Start::At(Time::from_ns(2_050)));
+        assert!(given.flows.iter().all(|flow| flow.group.is_none()));
+        assert_eq!(given.jobs[2], Job { name: "incast2".into(), arrival: Some(Time::from_ns(2_050)) });
+    }
+
+    #[test]
+    fn closed_loop_waits_for_the_round_before() {
+        let delay = Span::from_us(5);
+        let given = generate(&query(Loop::Closed { delay }));
+        assert_eq!(given.groups, 2);
+        for flow in &given.flows {
+            let round = flow.job;
+            assert_eq!(flow.group, (round < 2).then_some(round));
+            assert_eq!(flow.start, if round == 0 { Start::At(Time::from_ns(50)) } else { Start::After { group: round - 1, delay } });
+        }
+        assert_eq!(given.jobs.iter().map(|job| job.arrival).collect::<Vec<_>>(), [Some(Time::from_ns(50)), None, None]);
+    }
+
+    #[test]
+    fn random_receivers_and_senders_with_jitter() {
+        let mut incast = query(Loop::Open { period: Span::from_us(10) });
+        incast.receiver = Receiver::Random;
+        incast.senders = Senders::Random(9);
+        incast.rounds = 50;
+        incast.jitter = Span::from_us(2);
+        let given = generate(&incast);
+        let mut receivers = std::collections::BTreeSet::new();
+        for round in 0..50 {
+            let flows: Vec<_> = given.flows.iter().filter(|flow| flow.job == round).collect();
+            let senders: std::collections::BTreeSet<u32> = flows.iter().map(|flow| flow.src).collect();
+            assert_eq!((flows.len(), senders.len()), (9, 9));
+            assert!(flows.iter().all(|flow| flow.dst == flows[0].dst && flow.src != flow.dst));
+            receivers.insert(flows[0].dst);
+        }
+        assert!(receivers.len() > 7);
+        // A longer run keeps its first rounds.
+        incast.rounds = 60;
+        assert_eq!(
+            generate(&incast).flows[..50].iter().map(|flow| flow.start).collect::<Vec<_>>(),
+            given.flows[..50].iter().map(|flow| flow.start).collect::<Vec<_>>()
+        );
+    }
+
+    #[test]
+    fn mistakes_are_refused() {
+        let base = query(Loop::Closed { delay: Span::from_us(1) });
+        let refused = |incast: Incast| incast.generate(&Template::default(), &Draws::new(1, "")).unwrap_err().to_string();
+        assert!(refused(Incast { senders: Senders::First(10), ..base.clone() }).contains("1 to 9"));
+        assert!(refused(Incast { size: IncastSize::Total(3), ..base.clone() }).contains("one byte per sender"));
+        assert!(refused(Incast { rhythm: Loop::Closed { delay: Span::ZERO }, ..base.clone() }).contains("delay"));
+        assert!(refused(Incast { senders: Senders::These(vec![3]), ..base }).contains("senders"));
+    }
+}

@@ -1,0 +1,36 @@
+//! Who talks to whom, and when.
+
+pub mod all_to_all;
+pub mod bulk;
+pub mod constant;
+pub mod destinations;
+pub mod incast;
+pub mod pairs;
+pub mod random;
+pub mod shares;
+pub mod spatial;
+
+use crate::TrafficError;
+
+/// Hosts as a generator takes them: sorted, distinct, at least `least`.
+pub(crate) fn sorted(key: &'static str, hosts: &[u32], least: usize) -> Result<Vec<u32>, TrafficError> {
+    let mut sorted = hosts.to_vec();
+    sorted.sort_unstable();
+    if let Some(twice) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+        return Err(TrafficError::parameter(key, format!("host {} twice", twice[0]), "each host once"));
+    }
+    if sorted.len() < least {
+        return Err(TrafficError::parameter(key, format!("{} hosts", sorted.len()), format!("at least {least}")));
+    }
+    Ok(sorted)
+}
+
+/// More flows than this are not generated: it is a mistake in a rate or a duration.
+pub(crate) const MOST_FLOWS: f64 = 1e9;
+
+pub(crate) fn check_count(expected: f64) -> Result<(), TrafficError> {
+    if expected > MOST_FLOWS {
+        return Err(TrafficError::parameter("load", format!("about {expected:.0} flows"), "at most a billion: a lower rate, a shorter time or larger flows"));
+    }
+    Ok(())
+}

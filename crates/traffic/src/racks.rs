@@ -1,0 +1,61 @@
+//! Which hosts stand in which rack.
+
+use std::ops::Range;
+
+/// Hosts are numbered in rack order, so a rack is a range of host numbers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Racks {
+    /// The first host of each rack, then the number of hosts.
+    bounds: Vec<u32>,
+}
+
+impl Racks {
+    /// Racks of these many hosts each; empty racks are left out.
+    pub fn new(sizes: &[u32]) -> Self {
+        let mut bounds = vec![0];
+        for size in sizes.iter().filter(|size| **size > 0) {
+            bounds.push(bounds[bounds.len() - 1] + size);
+        }
+        Racks { bounds }
+    }
+    /// Racks of `per_rack` hosts; the last one may be smaller.
+    pub fn uniform(hosts: u32, per_rack: u32) -> Self {
+        let per_rack = per_rack.max(1);
+        let mut sizes = vec![per_rack; (hosts / per_rack) as usize];
+        sizes.push(hosts % per_rack);
+        Racks::new(&sizes)
+    }
+    pub fn len(&self) -> u32 {
+        self.bounds.len() as u32 - 1
+    }
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+    /// The number of hosts.
+    pub fn hosts(&self) -> u32 {
+        self.bounds[self.bounds.len() - 1]
+    }
+    /// The hosts of `rack`, which must exist.
+    pub fn of(&self, rack: u32) -> Range<u32> {
+        self.bounds[rack as usize]..self.bounds[rack as usize + 1]
+    }
+    /// The rack of `host`, which must exist.
+    pub fn rack(&self, host: u32) -> u32 {
+        assert!(host < self.hosts(), "host {host} of {}", self.hosts());
+        self.bounds.partition_point(|first| *first <= host) as u32 - 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges() {
+        let racks = Racks::uniform(10, 4);
+        assert_eq!((racks.len(), racks.hosts()), (3, 10));
+        assert_eq!((racks.rack(3), racks.rack(4), racks.rack(9)), (0, 1, 2));
+        assert_eq!(racks.of(2), 8..10);
+        assert_eq!(Racks::new(&[7, 0, 14]).rack(7), 1);
+    }
+}

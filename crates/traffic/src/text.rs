@@ -1,0 +1,179 @@
+//! Reading text files line by line: gzip, numbers without detours through floating point, nearest spellings.
+
+use crate::{Place, TrafficError};
+use flate2::read::MultiGzDecoder;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+
+/// Longer lines are refused, so that a file that is something else altogether does not fill the memory.
+const LONGEST_LINE_BYTES: u64 = 64 << 20;
+const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
+
+pub(crate) fn unreadable(file: &Path, error: &std::io::Error) -> TrafficError {
+    TrafficError::Unreadable { file: file.to_path_buf(), reason: error.to_string() }
+}
+
+/// Opens a file; gzip is recognised by its content.
+pub(crate) fn open(file: &Path) -> Result<Box<dyn BufRead>, TrafficError> {
+    let mut reader = BufReader::with_capacity(1 << 16, File::open(file).map_err(|error| unreadable(file, &error))?);
+    let start = reader.fill_buf().map_err(|error| unreadable(file, &error))?;
+    if start.starts_with(&GZIP_MAGIC) { Ok(Box::new(BufReader::with_capacity(1 << 16, MultiGzDecoder::new(reader)))) } else { Ok(Box::new(reader)) }
+}
+
+/// Lines without their ends, numbered from 1; blanks at either end are cut off, a byte order mark is skipped.
+pub(crate) struct Lines<'f, R> {
+    reader: R,
+    file: &'f Path,
+    buffer: Vec<u8>,
+    pub number: u64,
+}
+
+impl<'f, R: BufRead> Lines<'f, R> {
+    pub fn new(reader: R, file: &'f Path) -> Self {
+        Lines { reader, file, buffer: Vec::new(), number: 0 }
+    }
+    /// The next line, or `None` at the end.
+    pub fn next(&mut self) -> Result<Option<&[u8]>, TrafficError> {
+        self.buffer.clear();
+        let read = (&mut self.reader).take(LONGEST_LINE_BYTES).read_until(b'\n', &mut self.buffer).map_err(|error| unreadable(self.file, &error))?;
+        if read == 0 {
+            return Ok(None);
+        }
+        self.number += 1;
+        if read as u64 == LONGEST_LINE_BYTES {
+            return Err(TrafficError::input(self.place(), "a line without an end", "lines of text"));
+        }
+        let line = self.buffer.trim_ascii();
+        Ok(Some(if self.number == 1 { line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line).trim_ascii() } else { line }))
+    }
+    /// The next line that is neither blank nor a comment (`#`).
+    pub fn next_filled(&mut self) -> Result<Option<&[u8]>, TrafficError> {
+        loop {
+            match self.next()? {
+                None => return Ok(None),
+                Some(line) if line.is_empty() || line[0] == b'#' => {}
+                Some(_) => break,
+            }
+        }
+        // The borrow checker does not let the loop hand its line out.
+        let line = self.buffer.trim_ascii();
+        Ok(Some(line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line).trim_ascii()))
+    }
+    pub fn place(&self) -> Place {
+        Place::line(self.file, self.number)
+    }
+}
+
+/// Fields separated by blanks.
+pub(crate) fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
+    line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty())
+}
+
+/// Input in quotes for a message, shortened and with anything unprintable escaped.
+pub(crate) fn shown(found: &[u8]) -> String {
+    const LONGEST: usize = 40;
+    let text = String::from_utf8_lossy(&found[..found.len().min(4 * LONGEST)]);
+    let mut short: String = text.chars().take(LONGEST).flat_map(char::escape_debug).collect();
+    if text.chars().count() > LONGEST {
+        short.push('…');
+    }
+    if found.is_empty() { "nothing".to_string() } else { format!("`{short}`") }
+}
+
+/// A whole decimal number. `None` for anything else, and when it is too large.
+pub(crate) fn whole(digits: &[u8]) -> Option<u64> {
+    if digits.is_empty() || digits.len() > 20 {
+        return None;
+    }
+    digits.iter().try_fold(0u64, |value, byte| if byte.is_ascii_digit() { value.checked_mul(10)?.checked_add(u64::from(byte - b'0')) } else { None })
+}
+
+/// A decimal number such as `2.000000027` times `scale`, rounded to the nearest whole number in integer arithmetic; numbers
+/// with an exponent go through floating point. `None` for anything else, negative or too large numbers.
+pub(crate) fn decimal(text: &[u8], scale: u64) -> Option<u64> {
+    let (integer, fraction) = match text.iter().position(|byte| *byte == b'.') {
+        Some(dot) => (&text[..dot], &text[dot + 1..]),
+        None => (text, &text[text.len()..]),
+    };
+    let plain = integer.iter().chain(fraction).all(u8::is_ascii_digit) && !(integer.is_empty() && fraction.is_empty());
+    if !plain || fraction.len() > 18 {
+        let value = number(text)? * scale as f64;
+        return (0.0..18_446_744_073_709_549_568.0).contains(&value).then_some((value + 0.5) as u64);
+    }
+    let integer = if integer.is_empty() { 0 } else { whole(integer)? };
+    let part = if fraction.is_empty() { 0 } else { u128::from(whole(fraction)?) };
+    let power = 10u128.pow(fraction.len() as u32);
+    let value = u128::from(integer) * u128::from(scale) + (part * u128::from(scale) + power / 2) / power;
+    u64::try_from(value).ok()
+}
+
+/// A finite number.
+pub(crate) fn number(text: &[u8]) -> Option<f64> {
+    std::str::from_utf8(text).ok()?.parse().ok().filter(|value: &f64| value.is_finite())
+}
+
+/// The one of `allowed` that differs least from `word`, if it differs little: letter case, `-` for `_`, or up to a third of
+/// its letters.
+pub fn nearest<'a>(word: &str, allowed: &[&'a str]) -> Option<&'a str> {
+    let plain = |text: &str| -> Vec<char> { text.chars().take(64).map(|c| if c == '-' || c == ' ' { '_' } else { c.to_ascii_lowercase() }).collect() };
+    let word = plain(word);
+    let (best, distance) = allowed.iter().map(|spelling| (*spelling, edits(&word, &plain(spelling)))).min_by_key(|(_, distance)| *distance)?;
+    (distance <= (best.chars().count() / 3).max(1)).then_some(best)
+}
+
+/// Letters to insert, leave out, replace or swap with their neighbour (optimal string alignment).
+fn edits(a: &[char], b: &[char]) -> usize {
+    let mut rows: Vec<Vec<usize>> = vec![(0..=b.len()).collect()];
+    for (i, x) in a.iter().enumerate() {
+        let mut row = vec![i + 1];
+        for (j, y) in b.iter().enumerate() {
+            let mut best = (rows[i][j] + usize::from(x != y)).min(row[j] + 1).min(rows[i][j + 1] + 1);
+            if i > 0 && j > 0 && *x == b[j - 1] && a[i - 1] == *y {
+                best = best.min(rows[i - 1][j - 1] + 1);
+            }
+            row.push(best);
+        }
+        rows.push(row);
+    }
+    rows[a.len()][b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decimals_are_exact() {
+        assert_eq!(decimal(b"2.000000027", 1_000_000_000), Some(2_000_000_027));
+        assert_eq!(decimal(b"2", 1_000), Some(2_000));
+        assert_eq!(decimal(b".0005", 1_000), Some(1));
+        assert_eq!(decimal(b"1e-3", 1_000_000), Some(1_000));
+        for wrong in [&b"-1"[..], b"", b".", b"1.2.3", b"nan", b"inf", b"99999999999999999999", b"1e30"] {
+            assert_eq!(decimal(wrong, 1_000_000_000), None, "{}", shown(wrong));
+        }
+        assert_eq!(whole(b"18446744073709551615"), Some(u64::MAX));
+        assert_eq!(whole(b"18446744073709551616"), None);
+        assert_eq!(whole(b"+1"), None);
+    }
+
+    #[test]
+    fn spellings() {
+        let allowed = ["start_ns", "src", "dst", "bytes", "deadline_ns"];
+        assert_eq!(nearest("Start-ns", &allowed), Some("start_ns"));
+        assert_eq!(nearest("dealine_ns", &allowed), Some("deadline_ns"));
+        assert_eq!(nearest("dts", &allowed), Some("dst"));
+        assert_eq!(nearest("colour", &allowed), None);
+    }
+
+    #[test]
+    fn lines_and_words() {
+        let mut lines = Lines::new(&b"\xef\xbb\xbf# head\r\n\n a  b\t c \r\nend"[..], Path::new("f"));
+        assert_eq!(words(lines.next_filled().unwrap().unwrap()).collect::<Vec<_>>(), [b"a", b"b", b"c"]);
+        assert_eq!(lines.number, 3);
+        assert_eq!(lines.next_filled().unwrap(), Some(&b"end"[..]));
+        assert_eq!(lines.next_filled().unwrap(), None);
+        assert_eq!(shown(&[b'x'; 100]).chars().count(), 43);
+        assert_eq!(shown(b"\xff\n"), "`\u{fffd}\\n`");
+    }
+}

@@ -1,0 +1,33 @@
+"""afflux: a data-centre network simulator.
+
+    import afflux
+
+    scenario = afflux.load("examples/incast.toml")
+    scenario["switch"]["buffer"] = "9MB"
+    result = scenario.run(seed=2)
+    print(result.summary["fct"]["all"]["p99_ns"], result.explain().slowest(5))
+
+`result.flows` and the other tables are Arrow tables: `polars.DataFrame(result.flows)`, `pyarrow.table(result.flows)`.
+"""
+
+from ._core import Error, Model, Progress, ResultExists, RunError, ScenarioError, Table, __version__, models, schema
+from .explain import Explanation
+from .result import Result
+from .scenario import Scenario, load
+
+__all__ = [
+    "Error",
+    "Explanation",
+    "Model",
+    "Progress",
+    "Result",
+    "ResultExists",
+    "RunError",
+    "Scenario",
+    "ScenarioError",
+    "Table",
+    "__version__",
+    "load",
+    "models",
+    "schema",
+]

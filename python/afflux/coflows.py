@@ -1,0 +1,83 @@
+"""Completion times of jobs (coflows, incast queries), from the tables of a result."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from .result import Result
+from .statistics import mean, quantile
+
+#: Classes of coflows as in Varys (Chowdhury et al., SIGCOMM 2014, §7.2): short if the longest flow is below 5 MB, narrow
+#: if there are at most 50 flows.
+SHORT_BYTES = 5_000_000
+NARROW_FLOWS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    name: str
+    flows: int
+    bytes: int
+    longest_bytes: int
+    start_ns: int | None
+    #: `None` if it did not finish.
+    completion_ns: int | None
+
+    @property
+    def kind(self) -> str:
+        length = "short" if self.longest_bytes < SHORT_BYTES else "long"
+        return f"{length}, {'narrow' if self.flows <= NARROW_FLOWS else 'wide'}"
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self) | {"kind": self.kind}
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """Completion times of a set of jobs, nanoseconds; of the finished ones."""
+
+    name: str
+    jobs: int
+    finished: int
+    mean_ns: float | None
+    p50_ns: float | None
+    p95_ns: float | None
+    p99_ns: float | None
+    max_ns: float | None
+
+    @classmethod
+    def of(cls, name: str, jobs: list[Job]) -> "Times":
+        times = sorted(job.completion_ns for job in jobs if job.completion_ns is not None)
+        if not times:
+            return cls(name, len(jobs), 0, None, None, None, None, None)
+        return cls(name, len(jobs), len(times), mean(times), *(quantile(times, q) for q in (0.5, 0.95, 0.99)), times[-1])
+
+
+def jobs(result: Result) -> list[Job]:
+    """The jobs that were started, in the order of the scenario."""
+    widths: dict[str, int] = {}
+    longest: dict[str, int] = {}
+    for job, bytes in zip(result.flows.column("job"), result.flows.column("bytes"), strict=True):
+        if job is not None:
+            widths[job] = widths.get(job, 0) + 1
+            longest[job] = max(longest.get(job, 0), bytes)
+    columns = [result.jobs.column(name) for name in ("job", "start_ns", "finish_ns", "bytes_out")]
+    return [
+        Job(name, widths.get(name, 0), size, longest.get(name, 0), start, None if finish is None else finish - start)
+        for name, start, finish, size in zip(*columns, strict=True)
+        if start is not None
+    ]
+
+
+def by_kind(all_jobs: list[Job]) -> list[Times]:
+    """All of them together, then class by class."""
+    kinds: dict[str, list[Job]] = {}
+    for job in all_jobs:
+        kinds.setdefault(job.kind, []).append(job)
+    order = ["short, narrow", "long, narrow", "short, wide", "long, wide"]
+    return [Times.of("all", all_jobs), *(Times.of(kind, kinds[kind]) for kind in order if kind in kinds)]
+
+
+def slowest(all_jobs: list[Job], count: int) -> list[Job]:
+    """Those that took longest."""
+    finished = [job for job in all_jobs if job.completion_ns is not None]
+    return sorted(finished, key=lambda job: -(job.completion_ns or 0))[:count]

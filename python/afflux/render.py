@@ -1,0 +1,214 @@
+"""What the command line prints: rich renderables from results. No numbers are made here."""
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Any
+
+from rich import box
+from rich.console import Group as Stack
+from rich.console import RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from . import coflows, text
+from ._core import Model
+from .explain import LABELS, Flow, Group
+from .result import Result
+
+#: One colour per label, the same wherever a label is shown.
+COLOURS = {
+    "propagation": "bright_black",
+    "serialization": "blue",
+    "recovery": "red",
+    "reordering": "magenta",
+    "paused": "bright_magenta",
+    "queueing": "yellow",
+    "pacing": "cyan",
+    "window": "green",
+    "application": "white",
+}
+
+
+def table(title: str, *columns: str, left: int = 1) -> Table:
+    """A plain table: the first `left` columns to the left, numbers to the right."""
+    made = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, header_style="dim", pad_edge=False)
+    for place, column in enumerate(columns):
+        made.add_column(column, justify="left" if place < left else "right", no_wrap=place > 0)
+    return made
+
+
+def bar(share: float, width: int, colour: str) -> Text:
+    """A horizontal bar in eighths of a character."""
+    eighths = round(share * width * 8)
+    full, rest = divmod(eighths, 8)
+    return Text("█" * full + ("", "▏", "▎", "▍", "▌", "▋", "▊", "▉")[rest], style=colour)
+
+
+def stacked(shares: dict[str, float], width: int) -> Text:
+    """Shares side by side, exactly `width` characters if they add up to one."""
+    line, done, total = Text(), 0, 0.0
+    for label, share in shares.items():
+        total += share
+        cells = round(total * width) - done
+        line.append("█" * cells, style=COLOURS[label])
+        done += cells
+    return line
+
+
+def summary(result: Result, *, hosts: int, switches: int) -> Iterator[RenderableType]:
+    """What `afflux run` prints."""
+    s = result.summary
+    head = Text.assemble((s["name"], "bold"), f"  seed {s['seed']}  ·  {_plural(hosts, 'host')}, {_plural(switches, 'switch', 'es')}")
+    head.append(f"  ·  {text.time(s['simulated_ns'])} simulated")
+    yield head
+    yield _counts(s)
+    yield _distributions("Completion time", s["fct"], "_ns", text.time)
+    yield _distributions("Slowdown", s["slowdown"], "", text.ratio)
+    if s["flows"]["in_warmup"]:
+        yield Text(f"without the {_plural(s['flows']['in_warmup'], 'flow')} that started in the warm-up", style="dim")
+    if s.get("jobs"):
+        yield from _jobs(coflows.jobs(result))
+    for note in s["notes"]:
+        yield Text(f"note: {note}", style="dim")
+    yield _cost(s)
+
+
+def _counts(s: dict[str, Any]) -> RenderableType:
+    flows, reasons = s["flows"], {name: n for name, n in s["drops_by_reason"].items() if n}
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="dim")
+    grid.add_column()
+    line = f"{text.count(flows['started'])} started, {text.count(flows['finished'])} finished, {text.count(flows['unfinished'])} unfinished"
+    if flows.get("not_started"):
+        line += f", {text.count(flows['not_started'])} not started"
+    grid.add_row("flows", line)
+    why = f" ({', '.join(f'{name} {text.count(n)}' for name, n in reasons.items())})" if reasons else ""
+    drops = f"{_plural(s['drops'], 'drop')}{why}, {_plural(s['ecn_marks'], 'ECN mark')}"
+    drops += f", {_plural(s['in_discards'], 'ingress discard')}" if s["in_discards"] else ""
+    drops += f", {_plural(s['pause_frames'], 'pause frame')}" if s["pause_frames"] else ""
+    grid.add_row("switches", drops)
+    grid.add_row("senders", f"{_plural(s['retransmits'], 'retransmission')}, {_plural(s['timeouts'], 'time-out')}")
+    grid.add_row("goodput", text.rate(s["goodput_bps"]))
+    if s.get("deadlines"):
+        d = s["deadlines"]
+        grid.add_row("deadlines", f"{text.count(d['met'])} of {text.count(d['flows'])} met ({text.share(d['met_share'] or 0)})")
+    return Padding(grid, (1, 0, 0, 0))
+
+
+def _distributions(title: str, groups: dict[str, Any], suffix: str, show: Any) -> RenderableType:
+    keys = [f"{name}{suffix}" for name in ("mean", "p50", "p95", "p99", "p999")]
+    made = table(title, "", "flows", "mean", "p50", "p95", "p99", "p99.9")
+    censored = False
+
+    def add(name: str, group: dict[str, Any], style: str = "") -> None:
+        nonlocal censored
+        censored |= group["censored"]
+        count = text.count(group["count"]) + ("*" if group["censored"] else "")
+        made.add_row(name, count, *(show(group[key]) for key in keys), style=style)
+
+    add("all", groups["all"])
+    sizes = [(name, group) for name, group in groups["by_size"].items() if name != "all" and (group["count"] or group["unfinished"])]
+    for name, group in sizes:
+        add(text.size_class(name), group)
+    if list(groups["by_class"]) != ["default"]:
+        for name, group in groups["by_class"].items():
+            add(f"class {name}", group)
+    if censored:
+        made.caption = "* censored: some flows of this row did not finish, so the true values are higher"
+        made.caption_justify = "left"
+    return made
+
+
+def _jobs(all_jobs: list[coflows.Job]) -> Iterator[RenderableType]:
+    made = table("Job completion time", "", "jobs", "finished", "mean", "p50", "p95", "p99", "max")
+    rows = coflows.by_kind(all_jobs)
+    for row in rows if len(rows) > 2 else rows[:1]:
+        times = (row.mean_ns, row.p50_ns, row.p95_ns, row.p99_ns, row.max_ns)
+        made.add_row(row.name, text.count(row.jobs), text.count(row.finished), *map(text.time, times))
+    if len(rows) > 2:
+        made.caption = f"short: longest flow below {text.size(coflows.SHORT_BYTES)}; narrow: at most {coflows.NARROW_FLOWS} flows"
+        made.caption_justify = "left"
+    yield made
+    if len(all_jobs) > 1:
+        made = table("Slowest jobs", "job", "flows", "bytes", "longest flow", "completion")
+        for job in coflows.slowest(all_jobs, 10):
+            made.add_row(job.name, text.count(job.flows), text.size(job.bytes), text.size(job.longest_bytes), text.time(job.completion_ns))
+        yield made
+
+
+def _cost(s: dict[str, Any]) -> RenderableType:
+    cpu = s["engine_cpu_s"]
+    speed = f", {text.digits(s['packet_hops'] / cpu / 1e6, 3)} Mhop per CPU second" if cpu > 0 else ""
+    memory = f", {text.size(s['peak_rss_bytes'])} of memory" if s["peak_rss_bytes"] else ""
+    line = f"{text.count(s['packet_hops'])} packet-hops in {text.digits(s['wall_s'], 3)} s{speed}{memory}"
+    return Padding(Text(line, style="dim"), (1, 0, 0, 0))
+
+
+def flow(one: Flow, width: int) -> Iterator[RenderableType]:
+    """One flow's completion time, part by part."""
+    yield Text.assemble((f"Flow {one.id}", "bold"), f"  host {one.src} → host {one.dst}, {text.size(one.bytes)}, class {one.flow_class}")
+    yield Text(f"completed in {text.time(one.fct_ns)}, slowdown {text.ratio(one.slowdown)}")
+    made = table("", "", "ns", "share", "")
+    made.columns[3].justify = "left"
+    for label, ns in one.parts_ns.items():
+        share = one.share(label)
+        made.add_row(label, text.count(ns), text.share(share), bar(share, max(width - 44, 10), COLOURS[label]), style="" if ns else "dim")
+    made.add_section()
+    made.add_row("completion", text.count(one.fct_ns), "", "")
+    yield made
+
+
+def slowest(flows: Sequence[Flow], width: int) -> Iterator[RenderableType]:
+    """A line per flow, with what cost it most."""
+    made = table("Slowest flows, by slowdown", "flow", "hosts", "bytes", "completion", "slowdown", "where the time went", left=1)
+    made.columns[5].justify = "left"
+    room = max(min(width - 62, 40), 10)
+    for one in flows:
+        shares = {label: one.share(label) for label in LABELS}
+        most = max(shares, key=lambda label: shares[label])
+        where = stacked(shares, room).append(f" {most} {100 * shares[most]:.0f} %")
+        made.add_row(str(one.id), f"{one.src}→{one.dst}", text.size(one.bytes), text.time(one.fct_ns), text.ratio(one.slowdown), where)
+    yield made
+    used = [label for label in LABELS if any(one.parts_ns[label] for one in flows)]
+    yield legend(used)
+
+
+def shares(groups: Sequence[Group], width: int) -> Iterator[RenderableType]:
+    """Mean share of each label by size class."""
+    columns = ["all" if group.name == "all" else text.size_class(group.name) for group in groups]
+    made = table("Where the time went: mean share of each flow's completion time", "", *columns, "all")
+    made.columns[-1].justify, made.columns[-1].header = "left", ""
+    for label in LABELS:
+        values = [group.shares[label] for group in groups]
+        bars = bar(values[0], max(min(width - 16 - 15 * len(groups), 40), 8), COLOURS[label])
+        made.add_row(label, *map(text.share, values), bars, style="" if any(values) else "dim")
+    made.add_section()
+    made.add_row("flows", *(text.count(group.flows) for group in groups), "")
+    made.add_row("mean completion", *(text.time(group.mean_fct_ns) for group in groups), "")
+    yield made
+
+
+def legend(labels: Sequence[str]) -> Text:
+    line = Text()
+    for label in labels:
+        line.append("█", style=COLOURS[label]).append(f" {label}  ", style="dim")
+    return line
+
+
+def models(all_models: Sequence[Model]) -> Iterator[RenderableType]:
+    """Every model: its source, what is faithful, what is simplified."""
+    for kind, of_kind in groupby(all_models, key=lambda model: model.kind):
+        yield Text(kind, style="bold")
+        grid = Table.grid(padding=(0, 2))
+        grid.add_column(style="cyan", no_wrap=True)
+        grid.add_column()
+        for model in of_kind:
+            notes = [Text(model.source)]
+            notes += [Text.assemble((word, "dim"), line) for word, line in (("faithful: ", model.faithful), ("simplified: ", model.simplified)) if line]
+            grid.add_row(model.name, Stack(*notes))
+        yield Padding(grid, (0, 0, 1, 2))
+
+
+def _plural(number: int, noun: str, ending: str = "s") -> str:
+    return f"{text.count(number)} {noun}{'' if number == 1 else ending}"

@@ -1,0 +1,82 @@
+"""Results: of a run just made, or read from a directory."""
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from . import _core
+from .explain import Explanation
+
+TABLES = ("flows", "ports", "links", "jobs", "paths", "imbalance", "reorder")
+
+
+class Result:
+    """`summary` as a dict, and tables over Arrow's PyCapsule interface: `polars.DataFrame(result.flows)`."""
+
+    summary: dict[str, Any]
+    #: The result directory; `None` if nothing was written.
+    dir: Path | None
+    #: Names of the tables there are.
+    recorded: list[str]
+
+    def __init__(self, summary: dict[str, Any], dir: Path | None, recorded: list[str], read: Callable[[str], _core.Table]) -> None:
+        self.summary, self.dir, self.recorded, self._read = summary, dir, recorded, read
+        self._tables: dict[str, _core.Table] = {}
+
+    @classmethod
+    def of_run(cls, run: _core.Result) -> "Result":
+        return cls(json.loads(run.summary), Path(run.dir) if run.dir else None, run.recorded, run.table)
+
+    @classmethod
+    def open(cls, dir: str | os.PathLike[str]) -> "Result":
+        """Reads a result directory; tables are read when asked for. Raises `FileNotFoundError` if it is none."""
+        path = Path(dir)
+        try:
+            summary = json.loads((path / "summary.json").read_text(encoding="utf-8"))
+        except (FileNotFoundError, NotADirectoryError):
+            what = "has no summary.json" if path.is_dir() else "is no directory" if path.exists() else "does not exist"
+            raise FileNotFoundError(f"{path} is not a result directory: it {what}") from None
+        recorded = [name for name in TABLES if (path / f"{name}.parquet").is_file()]
+        return cls(summary, path, recorded, lambda name: _core.read_parquet(path / f"{name}.parquet"))
+
+    def table(self, name: str) -> _core.Table:
+        """A table by name. Raises `LookupError` if it was not recorded."""
+        if name not in self.recorded:
+            raise LookupError(f"no table {name!r}: there are {', '.join(self.recorded)}; [record] in the scenario asks for others")
+        if name not in self._tables:
+            self._tables[name] = self._read(name)
+        return self._tables[name]
+
+    @property
+    def flows(self) -> _core.Table:
+        """One row per flow."""
+        return self.table("flows")
+
+    @property
+    def ports(self) -> _core.Table:
+        """One row per port, queue and sampling interval."""
+        return self.table("ports")
+
+    @property
+    def links(self) -> _core.Table:
+        """One row per direction of a link."""
+        return self.table("links")
+
+    @property
+    def jobs(self) -> _core.Table:
+        """One row per job, phase and task."""
+        return self.table("jobs")
+
+    @property
+    def paths(self) -> _core.Table:
+        """One row per flow and path."""
+        return self.table("paths")
+
+    def explain(self) -> Explanation:
+        """Where the flows' time went. Raises `LookupError` if it was not recorded."""
+        return Explanation(self.flows, self.summary)
+
+    def __repr__(self) -> str:
+        return f"<Result {self.summary['name']!r} seed {self.summary['seed']}: {', '.join(self.recorded)}>"

@@ -1,0 +1,131 @@
+"""Scenarios that can be looked at, changed and run."""
+
+import copy
+import os
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from pathlib import Path
+from typing import Any, Self
+
+from . import _core, toml
+from .result import Result
+
+
+def load(path: str | os.PathLike[str]) -> "Scenario":
+    """Reads and validates a scenario file. Raises `ScenarioError`."""
+    return Scenario.load(path)
+
+
+class Scenario(MutableMapping[str, Any]):
+    """A scenario as nested dicts, as in its TOML file, and the place its relative paths are relative to.
+
+    `scenario["switch"]["buffer"] = "9MB"` or `scenario.set("switch.buffer", "9MB")` changes it; `check()` and `run()` validate it.
+    """
+
+    path: Path
+    data: dict[str, Any]
+
+    def __init__(self, data: Mapping[str, Any], path: str | os.PathLike[str] = "scenario.toml") -> None:
+        self.path = Path(path)
+        self.data = copy.deepcopy(dict(data))
+        # The text it was read from, and what that says: errors name its lines as long as nothing was changed.
+        self._text: str | None = None
+        self._original: dict[str, Any] | None = None
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Reads and validates a scenario file."""
+        _core.load(path)
+        return cls.parse(Path(path).read_text(encoding="utf-8"), path)
+
+    @classmethod
+    def parse(cls, text: str, path: str | os.PathLike[str] = "scenario.toml") -> Self:
+        """Takes scenario text as if it stood in `path`. Not yet validated, but for TOML's syntax."""
+        try:
+            data = tomllib.loads(text)
+        except tomllib.TOMLDecodeError:
+            _core.parse(text, path)  # says where and what, in the words of all other errors
+            raise
+        scenario = cls(data, path)
+        scenario._text, scenario._original = text, copy.deepcopy(data)
+        return scenario
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """What is written at a path like `"switch.ecn.kmin"` or `"traffic.0.load"`."""
+        try:
+            return self._find(key.split("."))
+        except (KeyError, IndexError, TypeError, ValueError):
+            return default
+
+    def set(self, key: str, value: Any) -> Self:
+        """Writes a value at a path like `"switch.ecn.kmin"` or `"traffic.0.load"`, making tables on the way."""
+        *tables, last = key.split(".")
+        table = self._find(tables, make=True)
+        if isinstance(table, list):
+            table[int(last)] = value
+        else:
+            table[last] = value
+        return self
+
+    def copy(self) -> Self:
+        """An independent copy."""
+        return copy.deepcopy(self)
+
+    def to_toml(self) -> str:
+        """The scenario as TOML: the text it was read from if nothing was changed."""
+        return self._text if self._text is not None and self.data == self._original else toml.dumps(self.data)
+
+    def check(self, *, seed: int | None = None, threads: int | None = None) -> _core.Scenario:
+        """Validates; the answer tells name, hash, resolved text, number of hosts, flows, …"""
+        text, path = self.to_toml(), self.path
+        if text != self._text and self._text is not None:
+            # Line numbers are those of the text as changed, so it must not pass for the file; the stem stays.
+            path = path.with_name(path.name + " (changed)")
+        return _core.parse(text, path, seed=seed, threads=threads)
+
+    def run(
+        self,
+        *,
+        seed: int | None = None,
+        threads: int | None = None,
+        out: str | os.PathLike[str] | None = None,
+        force: bool = False,
+        on_progress: Callable[[_core.Progress], object] | None = None,
+        interval: float = 0.1,
+    ) -> Result:
+        """Simulates; other Python threads go on meanwhile, and Ctrl-C stops it.
+
+        With `out` a result directory is written (one that exists is refused without `force`). `on_progress` is called
+        about every `interval` seconds. Raises `ScenarioError`, `ResultExists` or `RunError`.
+        """
+        checked = self.check(seed=seed, threads=threads)
+        return Result.of_run(checked.run(out, force=force, on_progress=on_progress, interval=interval))
+
+    def _find(self, keys: list[str], make: bool = False) -> Any:
+        place: Any = self.data
+        for key in keys:
+            if isinstance(place, list):
+                place = place[int(key)]
+            elif make:
+                place = place.setdefault(key, {})
+            else:
+                place = place[key]
+        return place
+
+    def __getitem__(self, key: str) -> Any:
+        return self.data[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self.data[key] = value
+
+    def __delitem__(self, key: str) -> None:
+        del self.data[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.data)
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def __repr__(self) -> str:
+        return f"<Scenario {str(self.path)!r}>"

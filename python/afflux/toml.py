@@ -1,0 +1,53 @@
+"""Writes TOML (the standard library only reads it)."""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+
+
+def dumps(table: Mapping[str, Any]) -> str:
+    """A document from nested dicts, lists, strings, numbers and booleans."""
+    return "\n".join(_lines(table, "")) + "\n"
+
+
+def value(item: Any) -> str:
+    """A value as it stands right of the equals sign."""
+    match item:
+        case bool():
+            return "true" if item else "false"
+        case int():
+            return str(item)
+        case float():
+            return repr(item)
+        case str():
+            # JSON's escapes are TOML's, but for DEL, which TOML wants escaped.
+            return json.dumps(item, ensure_ascii=False).replace("\x7f", "\\u007f")
+        case Mapping():
+            return "{ " + ", ".join(f"{_key(k)} = {value(v)}" for k, v in item.items()) + " }" if item else "{}"
+        case list() | tuple():
+            return "[" + ", ".join(map(value, item)) + "]"
+        case _:
+            raise TypeError(f"TOML has no {type(item).__name__}: {item!r}")
+
+
+def _lines(table: Mapping[str, Any], prefix: str) -> list[str]:
+    lines = [f"{_key(k)} = {value(v)}" for k, v in table.items() if not isinstance(v, Mapping) and not _is_tables(v)]
+    for key, item in table.items():
+        name = prefix + _key(key)
+        if isinstance(item, Mapping):
+            lines += ["", f"[{name}]", *_lines(item, name + ".")]
+        elif _is_tables(item):
+            for element in item:
+                lines += ["", f"[[{name}]]", *_lines(element, name + ".")]
+    return lines
+
+
+def _is_tables(item: Any) -> bool:
+    return isinstance(item, (list, tuple)) and bool(item) and all(isinstance(element, Mapping) for element in item)
+
+
+def _key(key: str) -> str:
+    return key if _BARE.fullmatch(key) else value(key)
