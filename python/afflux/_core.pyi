@@ -110,9 +110,7 @@ class Model:
     @property
     def simplified(self) -> str: ...
 
-def load(
-    path: str | os.PathLike[str], *, set: Sequence[tuple[str, str]] = (), seed: int | None = None, threads: int | None = None
-) -> Scenario: ...
+def load(path: str | os.PathLike[str], *, set: Sequence[tuple[str, str]] = (), seed: int | None = None, threads: int | None = None) -> Scenario: ...
 def parse(
     text: str,
     path: str | os.PathLike[str],

@@ -114,7 +114,9 @@ def assignment(text: str) -> tuple[str, str]:
     return key.strip(), value.strip()
 
 
-@app.command(epilog=example("afflux explain out/incast-dctcp-1", "afflux explain out/incast-dctcp-1 --slowest 10", "afflux explain out/incast-dctcp-1 --flow 17"))
+@app.command(
+    epilog=example("afflux explain out/incast-dctcp-1", "afflux explain out/incast-dctcp-1 --slowest 10", "afflux explain out/incast-dctcp-1 --flow 17")
+)
 def explain(
     dir: Annotated[Path, typer.Argument(metavar="DIR", help="A result directory.", show_default=False)],
     flow: Annotated[int | None, typer.Option("--flow", metavar="ID", help="One flow, part by part.")] = None,

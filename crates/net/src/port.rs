@@ -16,8 +16,8 @@ pub struct Port {
     pub head_end: u64,
     /// Bytes that occupy the buffer.
     pub queued: u64,
-    /// Plain: sizes of those frames.
-    sizes: VecDeque<u16>,
+    /// Plain: sizes of those frames, oldest first.
+    sizes: Sizes,
     /// From the last bit leaving to the peer dealing with the frame.
     pub delay: u64,
     /// Picoseconds per byte; 0 where that is not a whole number.
@@ -35,7 +35,8 @@ pub struct Port {
     /// Plain: admitted. Automaton: transmission ended.
     pub frames: u64,
     pub bytes: u64,
-    pub busy: u64,
+    /// Time of those, kept only where it does not follow from them.
+    busy: u64,
     /// Averaged queue length, and draws for marking.
     pub average: f64,
     pub stream: Stream,
@@ -110,7 +111,7 @@ impl Port {
             free_at: 0,
             head_end: u64::MAX,
             queued: 0,
-            sizes: VecDeque::new(),
+            sizes: Sizes::default(),
             delay: setup.delay,
             ps_per_byte,
             gap: setup.gap,
@@ -146,39 +147,58 @@ impl Port {
     /// Plain: lets go of what has left by `now`; returns those bytes.
     #[inline(always)]
     pub fn release(&mut self, now: u64) -> u64 {
-        let mut freed = 0;
-        while self.head_end <= now {
-            freed += self.sizes.pop_front().map_or(0, |size| size as u64);
-            self.head_end = match self.sizes.front() {
-                Some(&next) => self.head_end + self.serialize(next),
-                None => u64::MAX,
-            };
+        if self.head_end > now {
+            return 0;
         }
+        let freed = if self.free_at <= now {
+            // Everything has left.
+            self.sizes.clear();
+            self.head_end = u64::MAX;
+            self.queued
+        } else {
+            let mut freed = 0;
+            while self.head_end <= now {
+                freed += self.sizes.pop() as u64;
+                self.head_end += self.serialize(self.sizes.head());
+            }
+            freed
+        };
         self.queued -= freed;
         freed
     }
 
-    /// Plain: takes a frame at `now` and returns the start of its transmission. The port must have been released to `now`.
+    /// Plain: takes a frame at `now`; returns the start and the length of its transmission. The port must have been released to `now`.
     #[inline(always)]
-    pub fn append(&mut self, now: u64, size: u16) -> u64 {
+    pub fn append(&mut self, now: u64, size: u16) -> (u64, u64) {
         let start = self.free_at.max(now);
         let time = self.serialize(size);
         self.free_at = start + time;
-        if self.head_end == u64::MAX {
-            self.head_end = self.free_at;
-        }
-        self.sizes.push_back(size);
+        self.head_end = self.head_end.min(self.free_at);
+        self.sizes.push(size);
         self.queued += size as u64;
+        self.count_sent(size, time);
+        (start, time)
+    }
+
+    #[inline(always)]
+    pub fn count_sent(&mut self, size: u16, time: u64) {
         self.frames += 1;
         self.bytes += size as u64;
-        self.busy += time;
-        start
+        if self.ps_per_byte == 0 {
+            self.busy += time;
+        }
+    }
+
+    /// Frames in a plain port.
+    #[inline(always)]
+    pub fn plain_count(&self) -> u32 {
+        self.sizes.len()
     }
 
     /// Frames that occupy the buffer (in the given queue of an automaton).
     pub fn count(&self, queue: usize) -> u32 {
         match &self.automaton {
-            None => self.sizes.len() as u32,
+            None => self.sizes.len(),
             Some(a) => a.queues[queue].count,
         }
     }
@@ -194,9 +214,67 @@ impl Port {
 
     /// Frames, bytes and time of transmissions that have ended. The port must have been released or advanced to the end.
     pub fn ended(&self) -> (u64, u64, u64) {
-        let left: u64 = self.sizes.iter().map(|&s| s as u64).sum();
-        let left_time: u64 = self.sizes.iter().map(|&s| self.serialize(s)).sum();
-        (self.frames - self.sizes.len() as u64, self.bytes - left, self.busy - left_time)
+        let left: u64 = self.sizes.iter().map(|s| s as u64).sum();
+        let (frames, bytes) = (self.frames - self.sizes.len() as u64, self.bytes - left);
+        let busy = match self.ps_per_byte {
+            0 => self.busy - self.sizes.iter().map(|s| self.serialize(s)).sum::<u64>(),
+            ps => (bytes + frames * self.gap as u64) * ps as u64,
+        };
+        (frames, bytes, busy)
+    }
+}
+
+/// A ring of frame sizes.
+#[derive(Default)]
+struct Sizes {
+    /// Empty, or a power of two.
+    ring: Vec<u16>,
+    head: u32,
+    tail: u32,
+}
+
+impl Sizes {
+    fn len(&self) -> u32 {
+        self.tail.wrapping_sub(self.head)
+    }
+    #[inline(always)]
+    fn clear(&mut self) {
+        self.head = self.tail;
+    }
+    #[inline(always)]
+    fn at(&self, position: u32) -> u16 {
+        self.ring[position as usize & (self.ring.len() - 1)]
+    }
+    #[inline(always)]
+    fn head(&self) -> u16 {
+        self.at(self.head)
+    }
+    #[inline(always)]
+    fn pop(&mut self) -> u16 {
+        let size = self.head();
+        self.head = self.head.wrapping_add(1);
+        size
+    }
+    #[inline(always)]
+    fn push(&mut self, size: u16) {
+        if self.len() as usize == self.ring.len() {
+            self.grow();
+        }
+        let mask = self.ring.len() - 1;
+        self.ring[self.tail as usize & mask] = size;
+        self.tail = self.tail.wrapping_add(1);
+    }
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self) {
+        let mut larger: Vec<u16> = self.iter().collect();
+        self.head = 0;
+        self.tail = larger.len() as u32;
+        larger.resize((2 * larger.len()).max(8), 0);
+        self.ring = larger;
+    }
+    fn iter(&self) -> impl Iterator<Item = u16> + '_ {
+        (0..self.len()).map(|i| self.at(self.head.wrapping_add(i)))
     }
 }
 

@@ -1,8 +1,23 @@
 //! The scenario file: documents (what is written), validation, topologies, and the plan that the engine runs.
 
+mod document;
+mod error;
+mod inputs;
+mod resolve;
+mod schema;
+mod spelling;
+mod topology;
+mod tree;
+mod validate;
+mod wire;
+
 use afflux_net::spec::Plan;
 use afflux_units::{Span, Time};
+use document::Document;
+use inputs::Inputs;
+use serde::Deserialize;
 use std::path::{Path, PathBuf};
+use tree::{Key, Origin, Tree, Value, Wrong};
 
 /// A validated scenario, ready to run.
 #[derive(Debug, Clone)]
@@ -72,19 +87,68 @@ pub struct ScenarioError {
     pub key: Option<String>,
 }
 
+/// The version of the file format.
+const FORMAT: i64 = 1;
+
 /// Reads and validates a scenario file.
 pub fn load(path: &Path, overrides: &Overrides, reader: &dyn Reader) -> Result<Scenario, ScenarioError> {
-    let _ = (path, overrides, reader);
-    todo!()
+    let text = std::fs::read_to_string(path).map_err(|error| ScenarioError::unreadable(path, &error))?;
+    parse(&text, path, overrides, reader)
 }
 
 /// Validates scenario text as if it stood in `path` (relative inputs are relative to it).
 pub fn parse(text: &str, path: &Path, overrides: &Overrides, reader: &dyn Reader) -> Result<Scenario, ScenarioError> {
-    let _ = (text, path, overrides, reader);
-    todo!()
+    let mut tree = Tree::read(text).map_err(|error| ScenarioError::not_toml(path, error))?;
+    change(&mut tree, overrides, path)?;
+    let wrong = |wrong: Wrong| ScenarioError::wrong(path, &tree, wrong);
+    check_format(&tree).map_err(wrong)?;
+    let mut document = Document::deserialize(&tree).map_err(wrong)?;
+    let stem = path.file_stem().map_or_else(|| "scenario".to_string(), |stem| stem.to_string_lossy().into_owned());
+    let name = validate::fill(&mut document.name, stem);
+    if name.is_empty() || name.contains(['/', '\\', '\0']) {
+        return Err(wrong(Wrong::at(Key::from("name"), format!("\"{name}\": a name is not empty and has no slash: it becomes the name of a directory"))));
+    }
+    let checked = validate::check(&mut document, &mut Inputs::of(path), reader).map_err(wrong)?;
+    let unprintable = |message: String| wrong(Wrong::at(Key::default(), format!("cannot be written as TOML: {message}")));
+    Ok(Scenario {
+        name,
+        plan: checked.plan,
+        classes: checked.classes,
+        jobs: checked.jobs,
+        warmup: checked.warmup,
+        size_bounds: checked.size_bounds,
+        resolved: resolve::text(&document).map_err(unprintable)?,
+        hash: resolve::hash(&document).map_err(unprintable)?,
+        notes: checked.notes,
+        max_memory: checked.max_memory,
+    })
+}
+
+/// Applies what the command line changes.
+fn change(tree: &mut Tree, overrides: &Overrides, path: &Path) -> Result<(), ScenarioError> {
+    for (key, value) in &overrides.set {
+        tree.set(key, value).map_err(|message| ScenarioError::option(path, &format!("--set {key}={value}"), key, &message))?;
+    }
+    for (option, key, value) in [("--seed", "run.seed", overrides.seed), ("--threads", "run.threads", overrides.threads.map(u64::from))] {
+        let Some(value) = value else { continue };
+        let origin = Origin::Option(format!("{option} {value}"));
+        let number = i64::try_from(value).map_err(|_| ScenarioError::option(path, &format!("{option} {value}"), key, &format!("write a whole number up to {}", i64::MAX)))?;
+        tree.put(&Key::from(key), Value::Integer(number), &origin).map_err(|message| ScenarioError::option(path, &format!("{option} {value}"), key, &message))?;
+    }
+    Ok(())
+}
+
+/// The format comes before all else: another version may have other keys.
+fn check_format(tree: &Tree) -> Result<(), Wrong> {
+    let Value::Table(entries) = &tree.value else { return Ok(()) };
+    match entries.iter().find(|entry| entry.name == "format").map(|entry| &entry.tree.value) {
+        Some(Value::Integer(FORMAT)) => Ok(()),
+        Some(other) => Err(Wrong::at(Key::from("format"), format!("found {}: this version of afflux reads format = 1", other.shown()))),
+        None => Err(Wrong::at(Key::default(), "the key \"format\" is missing: write format = 1 at the top of the file")),
+    }
 }
 
 /// The JSON Schema of scenario files.
 pub fn schema() -> String {
-    todo!()
+    schema::schema()
 }

@@ -13,6 +13,8 @@ pub struct Shared {
 
 impl Shared {
     pub fn new(total: u64, alpha: f64, reserved: u64) -> Self {
+        // Products below stay within 64 bits: a terabyte of memory, an alpha of 255.
+        assert!(total < 1 << 40 && (0.0..256.0).contains(&alpha), "validated");
         Shared { total, alpha: (alpha * 65_536.0 + 0.5) as u64, reserved }
     }
 
@@ -20,7 +22,7 @@ impl Shared {
     #[inline(always)]
     pub fn admit(&self, queue: QueueView, size: u64, used: u64) -> bool {
         let free = self.total.saturating_sub(used);
-        size <= free && queue.bytes + size <= self.reserved + ((free as u128 * self.alpha as u128) >> 16) as u64
+        size <= free && queue.bytes + size <= self.reserved + ((free * self.alpha) >> 16)
     }
 }
 

@@ -9,6 +9,8 @@ use afflux_engine::random::Stream;
 pub struct Red {
     kmin: u64,
     kmax: u64,
+    /// No instantaneous length below this is marked.
+    quiet: u64,
     /// Lengths are counted in frames instead of bytes.
     pub in_packets: bool,
     pmax: f64,
@@ -24,20 +26,27 @@ impl Red {
             Limit::Bytes(bytes) => bytes,
             Limit::Packets(packets) => packets as u64,
         };
+        let or_equal = config.compare == Compare::AtOrAbove;
         Red {
+            quiet: value(config.kmin) + !or_equal as u64,
             kmin: value(config.kmin),
             kmax: value(config.kmax),
             in_packets: matches!(config.kmin, Limit::Packets(_)),
             pmax: config.pmax.get(),
-            or_equal: config.compare == Compare::AtOrAbove,
+            or_equal,
             at: config.at,
             weight: config.average_weight,
             drop_incapable: config.drop_incapable,
         }
     }
 
-    /// Is a frame that sees this length to be marked? Draws only between the thresholds.
+    /// An instantaneous length at which nothing is ever marked.
     #[inline(always)]
+    pub fn is_quiet(&self, length: u64) -> bool {
+        self.weight.is_none() && length < self.quiet
+    }
+
+    /// Is a frame that sees this length to be marked? Draws only between the thresholds.
     pub fn hit(&self, length: f64, stream: &mut Stream) -> bool {
         let above = |k: u64| if self.or_equal { length >= k as f64 } else { length > k as f64 };
         if !above(self.kmin) {

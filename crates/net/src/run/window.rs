@@ -1,7 +1,7 @@
 //! The fast engine: every worker takes its shard through the windows.
 
 use crate::Progress;
-use crate::frame::{AckExtra, Event, Frame, Rank};
+use crate::frame::{AckExtra, Frame, Rank};
 use crate::shard::{Outlet, Shard, Slab};
 use crate::world::World;
 use afflux_engine::{Exchange, WindowLog, Windows};
@@ -50,7 +50,7 @@ struct Later {
     mail: Vec<Mail>,
     /// Earliest time in the mail.
     mail_next: u64,
-    /// Entries filed less entries taken, samples apart.
+    /// Entries filed less entries taken, less one for each series of samples, which always has its next one filed.
     pending: i64,
     until: u64,
 }
@@ -68,7 +68,7 @@ impl Outlet for Later {
         if at < self.window_end {
             self.soon.push(Reverse(Soon { at, rank: Rank::of(&event), event }));
         } else if at <= self.until {
-            self.pending += !is_sample(&event) as i64;
+            self.pending += 1;
             self.log.push(at, event);
         }
     }
@@ -99,10 +99,6 @@ impl Later {
         self.mail_next = self.mail_next.min(at);
         mail.frames.push((at, frame));
     }
-}
-
-fn is_sample(event: &Frame) -> bool {
-    event.kind() == Frame::EVENT && event.seq >= Event::Sample as u32
 }
 
 /// A worker's result besides its shard.
@@ -142,7 +138,7 @@ pub fn work(shard: &mut Shard, exchange: &Exchange<Mail>, workers: usize, progre
     let mut sorter = Sorter::new(shard);
     let mut done = Done { events: 0, cpu_s: 0.0, in_flight: (0, 0), reached_until: false, cancelled: false };
     let (mut reported_hops, mut reported_flows) = (0, 0);
-    shard.begin(&mut later);
+    later.pending -= shard.begin(&mut later);
     for round in 0.. {
         for to in (0..workers).filter(|&to| to != me) {
             exchange.post(round, me, to, &mut later.mail[to]);
@@ -180,7 +176,8 @@ pub fn work(shard: &mut Shard, exchange: &Exchange<Mail>, workers: usize, progre
         later.log.advance(window);
         later.window_end = start + windows.length();
         sorter.collect(&mut later.log);
-        done.events += sorter.len() as u64;
+        done.events += sorter.taken as u64;
+        later.pending -= sorter.taken as i64;
         for i in 0..sorter.active.len() {
             let node = sorter.active[i];
             sorter.sort(node, shard);
@@ -205,39 +202,49 @@ pub fn work(shard: &mut Shard, exchange: &Exchange<Mail>, workers: usize, progre
 /// The events of one node in one window, in order.
 #[inline(always)]
 fn run_node(shard: &mut Shard, later: &mut Later, sorter: &Sorter, node: u32, start: u64, done: &mut Done) {
-    let until = later.until;
-    for frame in sorter.in_order() {
-        let now = start + frame.offset as u64;
-        if !later.soon.is_empty() {
-            let rank = Rank::of(frame);
-            while let Some(&Reverse(soon)) = later.soon.peek()
-                && (soon.at, soon.rank) < (now, rank)
-            {
-                later.soon.pop();
-                done.events += 1;
-                if soon.at <= until {
-                    shard.handle(later, soon.at, node, soon.event);
-                }
+    match &sorter.wide {
+        None => {
+            let entries = &sorter.entries[sorter.at..];
+            for &key in &sorter.keys {
+                run_entry(shard, later, &entries[(key & 0xffff) as usize], node, start, done);
             }
         }
-        if now > until {
-            // Only in the window in which the run ends.
-            if frame.kind() != Frame::EVENT {
-                done.in_flight.0 += 1;
-                done.in_flight.1 += frame.size as u64;
-            }
-            continue;
-        }
-        later.pending -= !is_sample(frame) as i64;
-        shard.handle(later, now, node, *frame);
+        Some(order) => order.iter().for_each(|&i| run_entry(shard, later, &sorter.entries[sorter.at + i as usize], node, start, done)),
     }
     while let Some(Reverse(soon)) = later.soon.pop() {
-        done.events += 1;
-        if soon.at <= until {
-            shard.handle(later, soon.at, node, soon.event);
+        run_soon(shard, later, soon, node, done);
+    }
+    shard.finish_window(later, later.window_end.min(later.until.saturating_add(1)), node);
+}
+
+#[inline(always)]
+fn run_entry(shard: &mut Shard, later: &mut Later, frame: &Frame, node: u32, start: u64, done: &mut Done) {
+    let now = start + frame.offset as u64;
+    if !later.soon.is_empty() {
+        let rank = Rank::of(frame);
+        while let Some(&Reverse(soon)) = later.soon.peek()
+            && (soon.at, soon.rank) < (now, rank)
+        {
+            later.soon.pop();
+            run_soon(shard, later, soon, node, done);
         }
     }
-    shard.finish_window(later, later.window_end.min(until.saturating_add(1)), node);
+    if now > later.until {
+        // Only in the window in which the run ends.
+        if frame.kind() != Frame::EVENT {
+            done.in_flight.0 += 1;
+            done.in_flight.1 += frame.size as u64;
+        }
+        return;
+    }
+    shard.handle(later, now, node, *frame);
+}
+
+fn run_soon(shard: &mut Shard, later: &mut Later, soon: Soon, node: u32, done: &mut Done) {
+    done.events += 1;
+    if soon.at <= later.until {
+        shard.handle(later, soon.at, node, soon.event);
+    }
 }
 
 /// Brings a window's entries into the order in which their nodes deal with them: a counting sort by node, then small keys per node.
@@ -249,6 +256,7 @@ struct Sorter {
     first: Vec<u32>,
     count: Vec<u32>,
     active: Vec<u32>,
+    taken: usize,
     /// The node at hand: its entries, and their order.
     at: usize,
     keys: Vec<u64>,
@@ -267,14 +275,11 @@ impl Sorter {
             first: vec![0; nodes],
             count: vec![0; nodes],
             active: Vec::new(),
+            taken: 0,
             at: 0,
             keys: Vec::new(),
             wide: None,
         }
-    }
-
-    fn len(&self) -> usize {
-        self.active.iter().map(|&n| self.count[n as usize] as usize).sum()
     }
 
     /// Takes the log of the current window.
@@ -302,6 +307,7 @@ impl Sorter {
         } else {
             self.active.sort_unstable();
         }
+        self.taken = total;
         let mut next = 0;
         for &node in &self.active {
             self.first[node as usize] = next;
@@ -358,13 +364,5 @@ impl Sorter {
                 i = end;
             }
         }
-    }
-
-    #[inline(always)]
-    fn in_order(&self) -> impl Iterator<Item = &Frame> {
-        let entries = &self.entries[self.at..];
-        let narrow = self.keys.iter().map(|&key| (key & 0xffff) as usize);
-        let wide = self.wide.iter().flatten().map(|&i| i as usize);
-        narrow.chain(wide).map(move |i| &entries[i])
     }
 }

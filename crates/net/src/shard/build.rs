@@ -141,6 +141,7 @@ impl<'a> Shard<'a> {
             ports: self.ports.len() as u32 - first_port,
             host: spec.kind == NodeKind::Host,
             spray,
+            watched: sampled || self.ports[first_port as usize..].iter().any(|p| p.faulty),
             header: header.unwrap_or(u16::MAX),
             until_start,
             hash_seed: world.hash_seed[id as usize],
@@ -153,9 +154,10 @@ impl<'a> Shard<'a> {
         });
     }
 
-    /// Files everything that is to happen by itself.
-    pub fn begin<O: Outlet>(&mut self, out: &mut O) {
+    /// Files everything that is to happen by itself. Returns the number of series of samples.
+    pub fn begin<O: Outlet>(&mut self, out: &mut O) -> i64 {
         self.arm_starts(out);
+        let mut series_count = 0;
         let plan = self.world.plan;
         if let Some(series) = &plan.record.ports {
             for &id in &series.nodes {
@@ -163,6 +165,7 @@ impl<'a> Shard<'a> {
                 if place.shard == self.index {
                     let event = self.event(place.local, 0, Event::Sample);
                     out.event(series.interval.0, event);
+                    series_count += 1;
                 }
             }
         }
@@ -171,9 +174,11 @@ impl<'a> Shard<'a> {
                 if self.has_uplinks(node) {
                     let event = self.event(node, 0, Event::Uplinks);
                     out.event(window.0, event);
+                    series_count += 1;
                 }
             }
         }
+        series_count
     }
 
     pub(super) fn has_uplinks(&self, node: u32) -> bool {

@@ -25,31 +25,19 @@ impl<'a> Shard<'a> {
     /// A frame is dealt with at the node it has come to.
     #[inline(always)]
     pub fn arrive<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, mut frame: Frame) {
+        let state = &mut self.nodes[node as usize];
         self.last = self.last.max(now);
-        let input = &mut self.ports[frame.port as usize];
-        if input.faulty {
-            let (first_bits, time) = (input.serialize(frame.size.min(self.nodes[node as usize].header)), input.serialize(frame.size));
-            if let Some(fault) = self.faults.get_mut(&frame.port) {
-                match fault.fate(now, first_bits, time) {
-                    Fate::Delivered => {}
-                    Fate::Lost => return self.drop_frame(frame, Drop::Loss),
-                    Fate::Down => return self.drop_frame(frame, Drop::Down),
-                }
-            }
+        if state.watched && !self.passes_link(now, node, frame) {
+            return;
         }
         self.counters.packet_hops += 1;
-        if let Some(a) = &mut self.ports[frame.port as usize].automaton
-            && let Some(series) = &mut a.series
-        {
-            series.rx_bytes += frame.size as u64;
-        }
         let state = &mut self.nodes[node as usize];
         if state.host {
             debug_assert_eq!(state.id, frame.dst, "hosts do not forward");
             self.deliver(out, now, frame);
             return;
         }
-        let (first_port, input_port) = (state.first_port, frame.port);
+        let first_port = state.first_port;
         let port = match self.world.routes(now).next_hops(state.id, frame.dst) {
             NextHops::One(port) => port,
             NextHops::Many(set) => {
@@ -62,35 +50,51 @@ impl<'a> Shard<'a> {
             }
             NextHops::None => return self.drop_frame(frame, Drop::Down),
         };
-        // When the tail is here: for a frame that is being cut through that is still to come.
-        let ready = if state.header < frame.size {
-            let input = &self.ports[input_port as usize];
-            now + input.serialize(frame.size) - input.serialize(state.header)
-        } else {
-            now
-        };
-        self.offer(out, now, node, first_port + port as u32, frame, ready, input_port);
+        self.offer(out, now, node, first_port + port as u32, frame);
     }
 
-    /// A frame wants to leave through `port`.
+    /// At a node with faulty links or sampled ports: does the frame survive the link, and count it.
+    #[cold]
+    #[inline(never)]
+    fn passes_link(&mut self, now: u64, node: u32, frame: Frame) -> bool {
+        let header = self.nodes[node as usize].header;
+        let input = &mut self.ports[frame.port as usize];
+        if let Some(fault) = self.faults.get_mut(&frame.port) {
+            match fault.fate(now, input.serialize(frame.size.min(header)), input.serialize(frame.size)) {
+                Fate::Delivered => {}
+                Fate::Lost => {
+                    self.drop_frame(frame, Drop::Loss);
+                    return false;
+                }
+                Fate::Down => {
+                    self.drop_frame(frame, Drop::Down);
+                    return false;
+                }
+            }
+        }
+        if let Some(series) = input.automaton.as_mut().and_then(|a| a.series.as_mut()) {
+            series.rx_bytes += frame.size as u64;
+        }
+        true
+    }
+
+    /// A frame that came in by `frame.port` (or starts here) wants to leave through `port`.
     #[inline(always)]
-    pub(super) fn offer<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, mut frame: Frame, ready: u64, input: u32) {
-        if !self.ports[port as usize].plain {
-            return self.offer_automaton(out, now, node, port, frame, ready, input);
-        }
+    pub(super) fn offer<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, mut frame: Frame) {
         let state = &mut self.nodes[node as usize];
         let p = &mut self.ports[port as usize];
-        state.used -= p.release(now);
+        if !p.plain {
+            return self.offer_automaton(out, now, node, port, frame);
+        }
         let size = frame.size as u64;
-        let verdict = state.buffer.admit(QueueView { bytes: p.queued, frames: p.count(0) }, size, state.used, false);
-        if verdict != Verdict::Admit && (verdict == Verdict::Drop || !self.admit_exactly(out, now, node, port, 0, size)) {
-            return self.drop_frame(frame, Drop::Buffer);
+        state.used -= p.release(now);
+        let verdict = state.buffer.admit(QueueView { bytes: p.queued, frames: p.plain_count() }, size, state.used, false);
+        if verdict != Verdict::Admit {
+            return self.offer_again(out, now, node, port, frame, verdict);
         }
-        let state = &mut self.nodes[node as usize];
-        let p = &mut self.ports[port as usize];
         if let Some(red) = &state.marking {
-            let length = if red.in_packets { p.count(0) as f64 } else { p.queued as f64 };
-            if red_hit(red, now, length, p) {
+            let length = if red.in_packets { p.plain_count() as u64 } else { p.queued };
+            if !red.is_quiet(length) && red_hit(red, now, length, p) {
                 if frame.has(Frame::ECT) {
                     frame.flags |= Frame::CE;
                     self.counters.ecn_marks += 1;
@@ -100,10 +104,21 @@ impl<'a> Shard<'a> {
             }
         }
         state.used += size;
-        let start = p.append(now, frame.size);
-        let at = start + p.first_bits(frame.size) + p.delay;
+        let (start, time) = p.append(now, frame.size);
+        let first_bits = if frame.size <= p.header { time } else { p.first_bits(frame.size) };
         frame.port = p.peer_port;
-        out.frame(at, p.peer_shard, frame, &mut self.extras);
+        out.frame(start + first_bits + p.delay, p.peer_shard, frame, &mut self.extras);
+    }
+
+    /// The policy did not admit the frame at once: ask again with exact figures, if that can help.
+    #[cold]
+    #[inline(never)]
+    fn offer_again<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: Frame, verdict: Verdict) {
+        if verdict == Verdict::Unsure && self.admit_exactly(out, now, node, port, 0, frame.size as u64) {
+            // With every port released the bound is exact: the same question now has the answer yes.
+            return self.offer(out, now, node, port, frame);
+        }
+        self.drop_frame(frame, Drop::Buffer);
     }
 
     /// The admission policy was unsure under an upper bound of the memory in use: release all ports to `now`, so that it is exact.
@@ -130,8 +145,7 @@ impl<'a> Shard<'a> {
     }
 
     #[inline(never)]
-    #[allow(clippy::too_many_arguments)]
-    fn offer_automaton<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, mut frame: Frame, ready: u64, input: u32) {
+    fn offer_automaton<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, mut frame: Frame) {
         if !O::CLASSICAL {
             self.advance(out, now, node, port);
         }
@@ -141,8 +155,14 @@ impl<'a> Shard<'a> {
         let queue = a.queue_of(&frame);
         let idle = a.sending.is_none() && a.waiting == 0;
         let state = &self.nodes[node as usize];
-        // Cutting through needs an idle output that is not faster than the input.
-        let ready = if idle && ready > now && p.rate <= self.ports[input as usize].rate { now } else { ready };
+        // Where frames are dealt with before their tail is here, they may leave at once if the output is idle and not faster than the
+        // input; otherwise they are stored first.
+        let ready = if state.header < frame.size {
+            let input = &self.ports[frame.port as usize];
+            if idle && p.rate <= input.rate { now } else { now + input.serialize(frame.size) - input.serialize(state.header) }
+        } else {
+            now
+        };
         let verdict = state.buffer.admit(QueueView { bytes: p.queue_bytes(queue), frames: p.count(queue) }, size, state.used, O::CLASSICAL);
         if verdict != Verdict::Admit && (verdict == Verdict::Drop || !self.admit_exactly(out, now, node, port, queue, size)) {
             self.note(port, queue, |i| i.drops += 1);
@@ -151,7 +171,7 @@ impl<'a> Shard<'a> {
         let state = &mut self.nodes[node as usize];
         let p = &mut self.ports[port as usize];
         if let Some(red) = &state.marking {
-            let length = if red.in_packets { p.count(queue) as f64 } else { p.queue_bytes(queue) as f64 };
+            let length = if red.in_packets { p.count(queue) as u64 } else { p.queue_bytes(queue) };
             if red.at == MarkAt::Enqueue {
                 if red_hit(red, now, length, p) {
                     if frame.has(Frame::ECT) {
@@ -164,7 +184,7 @@ impl<'a> Shard<'a> {
                     }
                 }
             } else if let Some(weight) = red.weight {
-                p.average = red.average(weight, p.average, length, idle_arrivals(p, now));
+                p.average = red.average(weight, p.average, length as f64, idle_arrivals(p, now));
             }
         }
         let p = &mut self.ports[port as usize];
@@ -228,9 +248,7 @@ impl<'a> Shard<'a> {
             self.nodes[node as usize].used -= bytes;
         }
         let time = p.serialize(size);
-        p.frames += 1;
-        p.bytes += bytes;
-        p.busy += time;
+        p.count_sent(size, time);
     }
 
     /// The transmitter is free at `at`: the next frame, if there is one.
@@ -381,12 +399,11 @@ fn idle_arrivals(p: &crate::port::Port, now: u64) -> f64 {
 }
 
 /// Averages if so configured, then draws.
-#[inline(always)]
-fn red_hit(red: &Red, now: u64, length: f64, p: &mut crate::port::Port) -> bool {
+fn red_hit(red: &Red, now: u64, length: u64, p: &mut crate::port::Port) -> bool {
     let seen = match red.weight {
-        None => length,
+        None => length as f64,
         Some(weight) => {
-            p.average = red.average(weight, p.average, length, idle_arrivals(p, now));
+            p.average = red.average(weight, p.average, length as f64, idle_arrivals(p, now));
             p.average
         }
     };

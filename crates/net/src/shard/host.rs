@@ -11,9 +11,8 @@ use crate::transport::datagram::{Sink, Source};
 use crate::transport::tcp::{AckIn, AckNow, Cause, Receiver, Sender, SenderSetup};
 
 impl<'a> Shard<'a> {
-    fn tcp(&self, flow: FlowId) -> &'a TcpConfig {
-        let plan = self.world.plan;
-        match &plan.transports[plan.flows[flow as usize].transport as usize] {
+    fn tcp(&self, transport: u16) -> &'a TcpConfig {
+        match &self.world.plan.transports[transport as usize] {
             TransportConfig::Tcp(config) => config,
             TransportConfig::Datagram(_) => unreachable!("a TCP frame of a datagram flow"),
         }
@@ -35,7 +34,7 @@ impl<'a> Shard<'a> {
                 NextHops::None => return self.drop_frame(frame, super::forward::Drop::Down),
             }
         };
-        self.offer(out, now, node, port, frame, now, port);
+        self.offer(out, now, node, port, frame);
     }
 
     /// A frame has come to its destination.
@@ -80,6 +79,7 @@ impl<'a> Shard<'a> {
             TransportConfig::Tcp(config) => {
                 let setup = SenderSetup {
                     flow: id,
+                    transport: flow.transport,
                     node,
                     dst: flow.dst,
                     hash,
@@ -171,7 +171,7 @@ impl<'a> Shard<'a> {
             out.event(at, event);
             return;
         }
-        let config = self.tcp(flow);
+        let config = self.tcp(self.senders[slot].transport);
         self.counters.timeouts += 1;
         let cause = self.senders[slot].on_timeout(now, config);
         self.pump(out, now, slot, cause, config);
@@ -190,7 +190,7 @@ impl<'a> Shard<'a> {
         if slot == OVER {
             return;
         }
-        let config = self.tcp(frame.flow);
+        let config = self.tcp(self.senders[slot].transport);
         let ack = AckIn { cumulative: frame.seq, trigger, ece: frame.has(Frame::ECE), blocks };
         let s = &mut self.senders[slot];
         let cause = s.on_ack(now, &ack, config);
@@ -209,7 +209,6 @@ impl<'a> Shard<'a> {
     #[inline(always)]
     fn on_data<O: Outlet>(&mut self, out: &mut O, now: u64, frame: Frame) {
         let mut slot = self.receiving[frame.flow as usize];
-        let config = self.tcp(frame.flow);
         if self.record_paths {
             self.count_path(&frame);
         }
@@ -218,10 +217,12 @@ impl<'a> Shard<'a> {
         } else if slot == OVER {
             // Everything is here already: say so again.
             let again = self.make_receiver(frame.flow);
+            let config = self.tcp(again.transport);
             let ack = again.repeat(frame.seq, frame.has(Frame::CE) && config.ecn != EcnMode::Off);
             let answer = self.plain_ack(&again, ack, config);
             return self.send(out, now, again.node, answer);
         }
+        let config = self.tcp(self.receivers[slot].transport);
         let r = &mut self.receivers[slot];
         let reaction = r.on_data(frame.seq, frame.has(Frame::CE), frame.has(Frame::CWR), frame.has(Frame::RETRANSMISSION), config);
         let ends = r.finished();
@@ -261,7 +262,7 @@ impl<'a> Shard<'a> {
         let flow = &self.world.plan.flows[id as usize];
         let node = self.world.place[flow.dst as usize].local;
         let segments = self.world.shape(flow).count as u32;
-        Receiver::new(id, node, flow.src, self.world.flow_hash(flow, true), flow.priority, segments)
+        Receiver::new(id, flow.transport, node, flow.src, self.world.flow_hash(flow, true), flow.priority, segments)
     }
 
     pub(super) fn on_delayed_ack<O: Outlet>(&mut self, out: &mut O, now: u64, flow: FlowId) {
@@ -281,7 +282,7 @@ impl<'a> Shard<'a> {
             out.event(at, event);
             return;
         }
-        let config = self.tcp(flow);
+        let config = self.tcp(self.receivers[slot].transport);
         if let Some(ack) = self.receivers[slot].on_timer() {
             let answer = self.make_ack(slot, ack, config);
             let node = self.receivers[slot].node;

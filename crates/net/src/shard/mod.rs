@@ -12,7 +12,7 @@ use crate::fault::Fault;
 use crate::frame::{AckExtra, Event, Frame};
 use crate::marking::Red;
 use crate::port::Port;
-use crate::record::{CaptureRecord, Counters, PortRecord, Split, UplinkRecord};
+use crate::record::{CaptureRecord, Counters, PortRecord, UplinkRecord};
 use crate::spec::{FlowId, NodeId};
 use crate::transport::datagram::{Sink, Source};
 use crate::transport::tcp::{Receiver, Sender};
@@ -66,9 +66,6 @@ impl<T> Slab<T> {
         self.free.push(slot);
         &self.items[slot as usize]
     }
-    pub fn len(&self) -> usize {
-        self.items.len() - self.free.len()
-    }
 }
 impl<T> std::ops::Index<u32> for Slab<T> {
     type Output = T;
@@ -95,6 +92,8 @@ pub struct Node {
     pub ports: u32,
     pub host: bool,
     pub spray: bool,
+    /// Has faulty links or sampled ports: arrivals are looked at more closely.
+    pub watched: bool,
     /// Bytes after which a frame is dealt with; `u16::MAX` for whole frames.
     pub header: u16,
     /// Occupancy ends at the start of transmission.
@@ -146,7 +145,6 @@ pub struct Harvest {
     pub uplinks: Vec<UplinkRecord>,
     pub captures: Vec<(u32, CaptureRecord)>,
     pub paths: Vec<(FlowId, u32, u64, u64)>,
-    pub split: Vec<Split>,
 }
 
 pub struct Shard<'a> {

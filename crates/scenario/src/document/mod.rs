@@ -12,13 +12,13 @@ mod traffic;
 mod transport;
 
 pub use choice::{Names, Off, Or, Unlimited};
-pub use host::{Host, HostOverride, Wire, WireTable};
+pub use host::{Host, Wire, WireTable};
 pub use hosts::{HostItem, Hosts, Receiver, Senders, SizeTable, Sizes};
 pub use quantity::{Chance, Duration, QueueSize, Size, Speed};
-pub use record::{Ports, Record};
+pub use record::Record;
 pub use run::{Engine, FctEnd, Run};
 pub use switch::{Balance, Compare, Ecn, Forwarding, Incapable, MarkAt, QueueLength, Scheduling, Sharing, Switch, SwitchOverride};
-pub use topology::{Custom, Down, Dumbbell, Fault, FatTree, Hpcc, LeafSpine, Link, LinkOverride, Star, Switches, Topology};
+pub use topology::{Custom, Dumbbell, Fault, FatTree, Hpcc, LeafSpine, LinkOverride, Star, Switches, Topology};
 pub use traffic::*;
 pub use transport::{Congestion, Datagram, Dctcp, DelayedAck, Echo, Recovery, Tcp, Transport};
 

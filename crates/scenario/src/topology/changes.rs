@@ -15,7 +15,7 @@ pub fn apply(topology: &mut Topology, overrides: &mut [LinkOverride], faults: &m
         let key = key.clone().name("override").index(index);
         let links = meant(topology, &ports, &change.link.0, &key)?;
         if change.rate.is_none() && change.delay.is_none() {
-            return Err(Wrong::at(key, "nothing is changed: write rate or delay".into()));
+            return Err(Wrong::at(key, "nothing is changed: write rate or delay"));
         }
         if change.rate.is_some_and(|rate| rate.0.0 == 0) {
             return Err(Wrong::at(key.name("rate"), "\"0bps\": a link has a rate above 0; one that is down is a [[topology.fault]]".into()));
@@ -33,7 +33,7 @@ pub fn apply(topology: &mut Topology, overrides: &mut [LinkOverride], faults: &m
         let key = key.clone().name("fault").index(index);
         let links = meant(topology, &ports, &fault.link.0, &key)?;
         if fault.loss.is_none() && fault.down.is_empty() {
-            return Err(Wrong::at(key, "nothing is wrong with the link: write loss or down".into()));
+            return Err(Wrong::at(key, "nothing is wrong with the link: write loss or down"));
         }
         let down = intervals(fault, &key)?;
         for link in links {

@@ -14,10 +14,11 @@ impl Tree {
         let mut here = self;
         for (depth, segment) in path.segments().iter().enumerate() {
             let around = || if depth == 0 { "the scenario".to_string() } else { Key::of(&path.segments()[..depth]).to_string() };
+            let shown = here.value.shown();
             here = match segment {
                 Segment::Name(name) => {
                     let Value::Table(entries) = &mut here.value else {
-                        return Err(format!("{} is {}: it has no key \"{name}\"", around(), here.value.shown()));
+                        return Err(format!("{} is {shown}: it has no key \"{name}\"", around()));
                     };
                     let place = entries.iter().position(|e| e.name == *name).unwrap_or_else(|| {
                         let tree = Tree { value: Value::Table(Vec::new()), origin: origin.clone() };
@@ -31,7 +32,7 @@ impl Tree {
                 }
                 Segment::Index(index) => {
                     let Value::Array(items) = &mut here.value else {
-                        return Err(format!("{} is {}: it has no element {index}", around(), here.value.shown()));
+                        return Err(format!("{} is {shown}: it has no element {index}", around()));
                     };
                     let count = items.len();
                     match items.get_mut(*index) {

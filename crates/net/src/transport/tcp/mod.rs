@@ -9,7 +9,7 @@ mod scoreboard;
 mod sender;
 
 pub use receiver::{AckNow, Receiver};
-pub use sender::{AckIn, Cause, Sender, SenderSetup, Transmit};
+pub use sender::{AckIn, Cause, Sender, SenderSetup};
 
 use crate::Model;
 

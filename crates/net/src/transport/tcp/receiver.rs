@@ -36,6 +36,7 @@ pub struct Receiver {
     pub deadline: u64,
     pub armed: u64,
     pub flow: u32,
+    pub transport: u16,
     pub node: u32,
     pub src: u32,
     pub hash: u32,
@@ -46,7 +47,7 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    pub fn new(flow: u32, node: u32, src: u32, hash: u32, priority: u8, segments: u32) -> Self {
+    pub fn new(flow: u32, transport: u16, node: u32, src: u32, hash: u32, priority: u8, segments: u32) -> Self {
         Receiver {
             next: 0,
             segments,
@@ -59,6 +60,7 @@ impl Receiver {
             deadline: 0,
             armed: 0,
             flow,
+            transport,
             node,
             src,
             hash,

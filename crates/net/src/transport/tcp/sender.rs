@@ -49,6 +49,7 @@ pub struct Transmit {
 
 pub struct SenderSetup {
     pub flow: u32,
+    pub transport: u16,
     pub node: u32,
     pub dst: u32,
     pub hash: u32,
@@ -91,6 +92,7 @@ pub struct Sender {
     /// The timer event under way, 0 for none; any other is stale.
     pub armed: u64,
     pub flow: u32,
+    pub transport: u16,
     pub node: u32,
     pub dst: u32,
     pub hash: u32,
@@ -132,6 +134,7 @@ impl Sender {
             deadline: 0,
             armed: 0,
             flow: setup.flow,
+            transport: setup.transport,
             node: setup.node,
             dst: setup.dst,
             hash: setup.hash,
@@ -154,12 +157,6 @@ impl Sender {
     }
     pub fn is_last(&self, seq: u32) -> bool {
         seq + 1 == self.segments
-    }
-    pub fn cwnd(&self) -> u32 {
-        self.window.cwnd
-    }
-    pub fn alpha_state(&self) -> &Control {
-        &self.control
     }
 
     /// Takes an acknowledgement. Afterwards [`Self::transmit`] is to be called until it returns `None`, with the cause returned here.

@@ -1,0 +1,40 @@
+# make setup | demo | test | bench [CASE=name] | lint | clean
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# What the extension module is built from; its Python half is used where it stands.
+SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -type f)
+
+.PHONY: setup demo test bench lint clean
+
+setup: $(VENV)/built
+
+$(VENV)/tools: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "afflux needs Python 3.11 or later; choose one with PYTHON=…" >&2; exit 1; }
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check "maturin>=1.9.4,<2" "pyarrow>=14" "pytest>=8" "ruff>=0.9"
+	@touch $@
+
+$(VENV)/built: $(VENV)/tools $(SOURCES)
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet
+	@touch $@
+
+demo: setup
+	$(BIN)/python -m afflux.demo
+
+# The Rust tests share target/release with the build above.
+test: setup
+	cargo fmt --check
+	$(BIN)/ruff check --quiet .
+	$(BIN)/ruff format --check --quiet .
+	cargo test --release --workspace --quiet
+	$(BIN)/python -m pytest
+
+bench: setup
+	$(BIN)/python benches/run.py $(CASE)
+
+lint:
+	cargo clippy --workspace --all-targets -- -D warnings
+
+clean:
+	rm -rf $(VENV) target out

@@ -1,0 +1,44 @@
+//! The one place where errors become text.
+
+use crate::ScenarioError;
+use crate::tree::{NotToml, Origin, Tree, Wrong};
+use std::path::Path;
+
+impl ScenarioError {
+    pub(crate) fn unreadable(path: &Path, error: &std::io::Error) -> Self {
+        ScenarioError { message: format!("{}: cannot be read: {error}", path.display()), file: Some(path.to_path_buf()), line: None, key: None }
+    }
+
+    pub(crate) fn not_toml(path: &Path, error: NotToml) -> Self {
+        let line = error.line.map_or(String::new(), |line| format!(":{line}"));
+        ScenarioError { message: format!("{}{line}: not TOML: {}", path.display(), error.message), file: Some(path.to_path_buf()), line: error.line, key: None }
+    }
+
+    pub(crate) fn option(path: &Path, option: &str, key: &str, message: &str) -> Self {
+        ScenarioError { message: format!("{}: {option}: {message}", path.display()), file: Some(path.to_path_buf()), line: None, key: Some(key.to_string()) }
+    }
+
+    /// Names file, line (or option of the command line) and key.
+    pub(crate) fn wrong(path: &Path, tree: &Tree, wrong: Wrong) -> Self {
+        let line = match tree.origin_of(&wrong.key) {
+            Origin::Line(line) if !wrong.key.is_top() => Some(line),
+            _ => None,
+        };
+        let origin = match tree.origin_of(&wrong.key) {
+            Origin::Line(line) if !wrong.key.is_top() => format!("{}:{line}", path.display()),
+            Origin::Line(_) => path.display().to_string(),
+            Origin::Option(option) => format!("{}: {option}", path.display()),
+        };
+        let key = (!wrong.key.is_top()).then(|| wrong.key.to_string());
+        if let Some((file, line)) = wrong.input {
+            let place = line.map_or(String::new(), |line| format!(":{line}"));
+            let named = key.as_deref().map_or(String::new(), |key| format!(" (key {key}, {origin})"));
+            return ScenarioError { message: format!("{}{place}: {}{named}", file.display(), wrong.message), file: Some(file), line, key };
+        }
+        let message = match &key {
+            Some(key) => format!("{origin}: key {key}: {}", wrong.message),
+            None => format!("{origin}: {}", wrong.message),
+        };
+        ScenarioError { message, file: Some(path.to_path_buf()), line, key }
+    }
+}

@@ -1,0 +1,45 @@
+//! The scenario with everything written out, and its hash.
+
+use crate::document::{Document, Run, Sizes, Topology, Traffic};
+use crate::inputs::hash_of;
+
+/// TOML of a document whose defaults have been filled in.
+pub fn text(document: &Document) -> Result<String, String> {
+    toml::to_string(document).map_err(|error| error.to_string())
+}
+
+/// SHA-256 of what determines the results: without names, threads, the engine, what is recorded, and where inputs lie.
+pub fn hash(document: &Document) -> Result<String, String> {
+    let mut document = document.clone();
+    document.name = None;
+    document.description = None;
+    document.record = Default::default();
+    document.run = Run { threads: None, engine: None, max_memory: None, ..document.run };
+    if let Topology::Hpcc(hpcc) = &mut document.topology {
+        hpcc.file.clear();
+    }
+    for block in &mut document.traffic {
+        let sizes = match block {
+            Traffic::Flows(flows) => {
+                flows.file.clear();
+                continue;
+            }
+            Traffic::Random(random) => {
+                if let Some(matrix) = &mut random.matrix {
+                    matrix.clear();
+                }
+                &mut random.sizes
+            }
+            Traffic::Permutation(block) => &mut block.sizes,
+            Traffic::Pairs(block) => &mut block.sizes,
+            Traffic::AllToAll(block) => &mut block.sizes,
+            Traffic::Incast(_) | Traffic::DatagramSource(_) => continue,
+        };
+        if let Sizes::Table(table) = sizes
+            && let Some(file) = &mut table.file
+        {
+            file.clear();
+        }
+    }
+    text(&document).map(|text| hash_of(&text))
+}

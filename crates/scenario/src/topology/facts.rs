@@ -1,0 +1,211 @@
+//! What traffic needs to know of a fabric: racks, capacities, distances.
+
+use afflux_net::routing::Ports;
+use afflux_net::spec::{NodeId, NodeKind, Topology};
+use afflux_traffic::{Channel, Racks};
+use afflux_units::{Rate, Span};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+pub struct Facts<'a> {
+    pub topology: &'a Topology,
+    pub ports: Ports,
+}
+
+impl<'a> Facts<'a> {
+    pub fn of(topology: &'a Topology) -> Self {
+        Facts { topology, ports: Ports::new(topology) }
+    }
+
+    pub fn hosts(&self) -> u32 {
+        self.topology.hosts
+    }
+
+    /// The shortest delay of a link.
+    pub fn shortest_link(&self) -> Span {
+        self.topology.links.iter().map(|link| link.delay).min().unwrap_or_default()
+    }
+
+    /// The switch on which a host hangs with its only link; otherwise the host itself.
+    fn anchor(&self, host: u32) -> NodeId {
+        match self.ports.of(host) {
+            [only] if self.topology.nodes[only.peer as usize].kind == NodeKind::Switch => only.peer,
+            _ => host,
+        }
+    }
+
+    /// The hosts of each switch, in the order of hosts. Refuses fabrics whose hosts are not numbered rack by rack.
+    pub fn racks(&self) -> Result<Racks, String> {
+        let anchors: Vec<NodeId> = (0..self.hosts()).map(|host| self.anchor(host)).collect();
+        let mut sizes: Vec<u32> = Vec::new();
+        let mut seen = vec![false; self.topology.nodes.len()];
+        for (host, anchor) in anchors.iter().enumerate() {
+            if host > 0 && anchors[host - 1] == *anchor {
+                if let Some(size) = sizes.last_mut() {
+                    *size += 1;
+                }
+                continue;
+            }
+            if std::mem::replace(&mut seen[*anchor as usize], true) {
+                return Err(format!("needs hosts that are numbered rack by rack: \"host{host}\" comes after another rack than the other hosts of its switch"));
+            }
+            sizes.push(1);
+        }
+        Ok(Racks::new(&sizes))
+    }
+
+    /// The rate at which these hosts can send, if it is the same for all.
+    pub fn host_rate(&self, hosts: &[u32]) -> Result<Rate, String> {
+        let rate = |host: &u32| Rate(self.ports.of(*host).iter().map(|port| self.topology.links[port.link as usize].rate.0).sum());
+        let first = hosts.first().map(rate).unwrap_or_default();
+        match hosts.iter().find(|host| rate(host) != first) {
+            Some(other) => Err(format!("needs hosts of one rate: host{} has {first}, host{other} {}; make a block of traffic for each", hosts[0], rate(other))),
+            None => Ok(first),
+        }
+    }
+
+    /// Capacity of a rack's hosts by that of its switch's other links; 1 without such links.
+    pub fn oversubscription(&self) -> Result<f64, String> {
+        let mut found: Option<(f64, NodeId)> = None;
+        let mut last = None;
+        for host in 0..self.hosts() {
+            let anchor = self.anchor(host);
+            if last == Some(anchor) {
+                continue;
+            }
+            last = Some(anchor);
+            let (mut down, mut up) = (0u64, 0u64);
+            for port in self.ports.of(anchor) {
+                let rate = self.topology.links[port.link as usize].rate.0;
+                match self.topology.nodes[port.peer as usize].kind {
+                    NodeKind::Host => down += rate,
+                    NodeKind::Switch => up += rate,
+                }
+            }
+            let ratio = if up == 0 || anchor == host { 1.0 } else { down as f64 / up as f64 };
+            match found {
+                Some((other, node)) if other != ratio => {
+                    let name = |node: NodeId| &self.topology.nodes[node as usize].name;
+                    return Err(format!("needs racks of one oversubscription: \"{}\" has {other}, \"{}\" {ratio}", name(node), name(anchor)));
+                }
+                _ => found = Some((ratio, anchor)),
+            }
+        }
+        Ok(found.map_or(1.0, |(ratio, _)| ratio))
+    }
+
+    /// Capacity between two halves of the hosts, one direction: half of the least total capacity between two neighbouring tiers. Known where
+    /// links join neighbouring tiers only (star, leaf-spine, fat-tree), and for two switches with hosts on both.
+    pub fn bisection(&self) -> Option<Rate> {
+        let nodes = &self.topology.nodes;
+        let mut between: Vec<u128> = Vec::new();
+        let mut inside: u128 = 0;
+        for link in &self.topology.links {
+            let (a, b) = (nodes[link.a as usize].tier, nodes[link.b as usize].tier);
+            let low = usize::from(a.min(b));
+            match a.abs_diff(b) {
+                0 => inside += u128::from(link.rate.0),
+                1 => {
+                    between.resize(between.len().max(low + 1), 0);
+                    between[low] += u128::from(link.rate.0);
+                }
+                _ => return None,
+            }
+        }
+        let least = between.iter().filter(|sum| **sum > 0).min().map(|sum| sum / 2)?;
+        let switches = nodes.len() - self.hosts() as usize;
+        match inside {
+            0 => Some(Rate(least as u64)),
+            inside if switches == 2 => Some(Rate(inside.min(least) as u64)),
+            _ => None,
+        }
+    }
+
+    /// The longest of all shortest ways between two hosts (in a fabric with loops, of those found by two sweeps), for a frame of so many
+    /// bytes on each link; 0 counts propagation only.
+    pub fn longest(&self, frame_bytes: u64) -> Span {
+        let first = self.farthest(0, frame_bytes).0;
+        self.farthest(first, frame_bytes).1
+    }
+
+    fn farthest(&self, from: NodeId, frame_bytes: u64) -> (NodeId, Span) {
+        let mut best = vec![u64::MAX; self.topology.nodes.len()];
+        let mut waiting = BinaryHeap::from([Reverse((0u64, from))]);
+        best[from as usize] = 0;
+        while let Some(Reverse((distance, node))) = waiting.pop() {
+            let passes = node == from || self.topology.nodes[node as usize].kind == NodeKind::Switch;
+            if distance > best[node as usize] || !passes {
+                continue;
+            }
+            for port in self.ports.of(node) {
+                let link = &self.topology.links[port.link as usize];
+                let next = distance.saturating_add(link.delay.0).saturating_add(link.rate.serialize(frame_bytes).0);
+                if next < best[port.peer as usize] {
+                    best[port.peer as usize] = next;
+                    waiting.push(Reverse((next, port.peer)));
+                }
+            }
+        }
+        let hosts = (0..self.hosts()).map(|host| (best[host as usize], Reverse(host)));
+        hosts.filter(|(distance, _)| *distance < u64::MAX).max().map_or((from, Span::ZERO), |(distance, Reverse(host))| (host, Span(distance)))
+    }
+
+    /// The most loaded direction of a link when each of `sources` sends the share `share(source, destination)` of its traffic, spread evenly
+    /// over all shortest paths.
+    pub fn busiest(&self, sources: &[u32], destinations: &[u32], share: impl Fn(u32, u32) -> f64) -> Option<Channel> {
+        let nodes = self.topology.nodes.len();
+        let mut load = vec![[0.0f64; 2]; self.topology.links.len()];
+        let mut by_anchor: Vec<(NodeId, u32)> = destinations.iter().map(|host| (self.anchor(*host), *host)).collect();
+        by_anchor.sort_unstable();
+        for rack in by_anchor.chunk_by(|a, b| a.0 == b.0) {
+            let anchor = rack[0].0;
+            let mut demand = vec![0.0f64; nodes];
+            for &(_, destination) in rack {
+                let mut arriving = 0.0;
+                for &source in sources.iter().filter(|source| **source != destination) {
+                    let part = share(source, destination);
+                    demand[source as usize] += part;
+                    arriving += part;
+                }
+                if let ([own], true) = (self.ports.of(destination), anchor != destination) {
+                    load[own.link as usize][usize::from(!own.reverse)] += arriving;
+                }
+            }
+            self.spread(anchor, &mut demand, &mut load);
+        }
+        let links = self.topology.links.iter().zip(&load);
+        Channel::busiest(links.flat_map(|(link, load)| load.iter().map(|share| Channel { share: *share, rate: link.rate })))
+    }
+
+    /// Sends `demand` of all nodes to `anchor`.
+    fn spread(&self, anchor: NodeId, demand: &mut [f64], load: &mut [[f64; 2]]) {
+        let mut distance = vec![u32::MAX; demand.len()];
+        distance[anchor as usize] = 0;
+        let mut order = vec![anchor];
+        let mut next = 0;
+        while let Some(&node) = order.get(next) {
+            next += 1;
+            if node != anchor && self.topology.nodes[node as usize].kind == NodeKind::Host {
+                continue;
+            }
+            for port in self.ports.of(node) {
+                if distance[port.peer as usize] == u32::MAX {
+                    distance[port.peer as usize] = distance[node as usize] + 1;
+                    order.push(port.peer);
+                }
+            }
+        }
+        for &node in order.iter().skip(1).rev().filter(|node| demand[**node as usize] > 0.0).collect::<Vec<_>>() {
+            let nearer = |peer: NodeId| {
+                let switch = peer == anchor || self.topology.nodes[peer as usize].kind == NodeKind::Switch;
+                switch && distance[peer as usize].checked_add(1) == Some(distance[node as usize])
+            };
+            let ways: Vec<_> = self.ports.of(node).iter().filter(|port| nearer(port.peer)).collect();
+            let part = demand[node as usize] / ways.len() as f64;
+            for port in ways {
+                load[port.link as usize][usize::from(port.reverse)] += part;
+                demand[port.peer as usize] += part;
+            }
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! The keys that all blocks have, and errors of the traffic crate in words of the file.
+
+use super::Around;
+use crate::document::{Common, Duration, Or, Traffic};
+use crate::tree::{Key, Wrong};
+use crate::validate::fill;
+use afflux_traffic::{Classes, Draws, Template, TrafficError};
+use afflux_units::{Span, Time};
+
+/// What a block's common keys say.
+pub struct Shared {
+    pub template: Template,
+    pub draws: Draws,
+    pub start: Time,
+}
+
+/// Starts beyond this are taken for a mistake.
+const LATEST: Span = Span::from_s(100 * 86_400);
+
+pub fn shared(common: Common, transport: Option<&mut Option<String>>, index: usize, key: &Key, classes: &mut Classes, around: &Around) -> Result<Shared, Wrong> {
+    let at = |name: &str| key.clone().name(name);
+    let name = fill(common.name, format!("traffic{index}"));
+    let class = fill(common.class, "default".into());
+    let class = if class.is_empty() { None } else { classes.index(&class) };
+    let class = class.ok_or_else(|| Wrong::at(at("class"), "write a name (at most 65,536 different ones)"))?;
+    let priority = fill(common.priority, 0);
+    if priority > 7 {
+        return Err(Wrong::at(at("priority"), format!("found {priority}: write a priority from 0 (lowest) to 7")));
+    }
+    let start = fill(common.start, Duration(Span::ZERO)).0;
+    if start > LATEST {
+        return Err(Wrong::at(at("start"), format!("\"{start}\": write a start up to 2400h")));
+    }
+    let deadline = fill(common.deadline, Or::NONE).0.map(|Duration(span)| span);
+    if deadline.is_some_and(|deadline| deadline == Span::ZERO || deadline > LATEST) {
+        return Err(Wrong::at(at("deadline"), "write a time above 0, up to 2400h, or \"off\""));
+    }
+    let transport = match transport {
+        Some(slot) => around.transports.find(&fill(slot, "default".into()), at("transport"))?,
+        None => 0,
+    };
+    let seed = fill(common.seed, 0);
+    if seed > i64::MAX as u64 {
+        return Err(Wrong::at(at("seed"), format!("found {seed}: write a whole number up to {}", i64::MAX)));
+    }
+    let draws = Draws::new(around.seed.wrapping_add(seed), &name);
+    Ok(Shared { template: Template { class, transport, priority, deadline }, draws, start: Time(start.0) })
+}
+
+/// The block's name, once its common keys have been read.
+pub fn name(block: &mut Traffic, index: usize) -> String {
+    let common = match block {
+        Traffic::Flows(block) => block.common(),
+        Traffic::Random(block) => block.common(),
+        Traffic::Incast(block) => block.common(),
+        Traffic::Permutation(block) => block.common(),
+        Traffic::Pairs(block) => block.common(),
+        Traffic::AllToAll(block) => block.common(),
+        Traffic::DatagramSource(block) => block.common(),
+    };
+    fill(common.name, format!("traffic{index}"))
+}
+
+/// An error of the traffic crate: about a file that the block names, or about one of the block's keys.
+pub fn wrong(error: TrafficError, key: &Key) -> Wrong {
+    let hint = |nearest: &Option<String>| nearest.as_ref().map_or_else(String::new, |near| format!(" (did you mean \"{near}\"?)"));
+    let quoted = |text: String| text.replace('`', "\"");
+    match error {
+        TrafficError::Unreadable { file, reason } => Wrong::input(key.clone().name("file"), &file, None, format!("cannot be read: {reason}")),
+        TrafficError::Input(input) => {
+            let place = &input.place;
+            let mut place_words = String::new();
+            if let (Some(row), true) = (place.line, place.row) {
+                place_words += &format!("row {row}: ");
+            }
+            if let Some(column) = &place.column {
+                place_words += &format!("column \"{column}\": ");
+            }
+            let line = place.line.filter(|_| !place.row).map(|line| line as usize);
+            let message = format!("{place_words}found {}, expected {}{}", input.found, input.expected, hint(&input.nearest));
+            Wrong::input(key.clone().name("file"), &place.file, line, quoted(message))
+        }
+        TrafficError::Parameter { key: name, found, allowed, nearest } => {
+            let message = quoted(format!("found {found}: allowed is {allowed}{}", hint(&nearest)));
+            let key = key.clone();
+            let key = match name {
+                "stop" | "id" => key,
+                "size" => key.name("sizes"),
+                "delay" => key.name("request_delay"),
+                name => key.name(name),
+            };
+            Wrong::at(key, message)
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! `kind = "flows"`: lists from files.
+
+use super::Around;
+use super::common::{self, shared};
+use crate::document::{Duration, FileFormat, Flows, Local, Placement, Size};
+use crate::tree::{Key, Wrong};
+use crate::validate::{fill, meaningless};
+use afflux_net::spec::Start;
+use afflux_traffic::coflow::{self, CoflowOptions};
+use afflux_traffic::hpcc::{self, HpccOptions};
+use afflux_traffic::matrix::{self, MatrixOptions};
+use afflux_traffic::{Classes, FlowListOptions, Generated, LocalFlows, from_columns, read_csv};
+use afflux_units::{Bytes, Span, Time};
+use std::path::Path;
+
+pub fn generate(flows: &mut Flows, index: usize, key: &Key, classes: &mut Classes, around: &mut Around) -> Result<Generated, Wrong> {
+    let mut transport = flows.transport.take();
+    let shared = shared(flows.common(), Some(&mut transport), index, key, classes, around)?;
+    flows.transport = transport;
+    let format = match flows.format {
+        Some(format) => format,
+        None => by_extension(&flows.file, key)?,
+    };
+    flows.format = Some(format);
+    refuse_foreign_keys(flows, format, key)?;
+    let path = around.inputs.identify(&mut flows.file, &mut flows.sha256, &key.clone().name("file"))?;
+    let hosts = around.facts.hosts();
+    let wrong = |error| common::wrong(error, key);
+    let template = shared.template;
+    let mut given = match format {
+        FileFormat::Csv => read_csv(&path, &FlowListOptions { hosts, local: local(flows), template }, classes).map_err(wrong)?,
+        FileFormat::Parquet => {
+            let columns = around.reader.parquet(&path).map_err(|message| Wrong::input(key.clone().name("file"), &path, None, message))?;
+            let columns = afflux_traffic::FlowColumns {
+                start_ns: columns.start_ns,
+                src: columns.src,
+                dst: columns.dst,
+                bytes: columns.bytes,
+                id: columns.id,
+                class: columns.class,
+                deadline_ns: columns.deadline_ns,
+            };
+            from_columns(&columns, &path, &FlowListOptions { hosts, local: local(flows), template }, classes).map_err(wrong)?
+        }
+        FileFormat::Hpcc => {
+            let origin = fill(&mut flows.origin, Duration(Span::from_s(2))).0;
+            hpcc::read(&path, &HpccOptions { hosts, origin, local: local(flows) }, &template).map_err(wrong)?
+        }
+        FileFormat::Htsim => matrix::read(&path, &MatrixOptions { hosts, local: local(flows) }, &template).map_err(wrong)?,
+        FileFormat::Coflow => {
+            let options = coflow_options(flows, &path, key, around)?;
+            coflow::read(&path, &options, &template, &shared.draws).map_err(wrong)?
+        }
+    };
+    shift(&mut given, shared.start, key)?;
+    Ok(given)
+}
+
+fn by_extension(file: &str, key: &Key) -> Result<FileFormat, Wrong> {
+    let lower = file.to_ascii_lowercase();
+    let plain = lower.strip_suffix(".gz").unwrap_or(&lower);
+    match Path::new(plain).extension().and_then(|extension| extension.to_str()) {
+        Some("csv") => Ok(FileFormat::Csv),
+        Some("parquet") => Ok(FileFormat::Parquet),
+        Some("cm") => Ok(FileFormat::Htsim),
+        _ => {
+            let message = format!("the extension of \"{file}\" does not tell its format: write format = \"csv\", \"parquet\", \"hpcc\", \"htsim\" or \"coflow\"");
+            Err(Wrong::at(key.clone().name("file"), message))
+        }
+    }
+}
+
+fn refuse_foreign_keys(flows: &Flows, format: FileFormat, key: &Key) -> Result<(), Wrong> {
+    let coflow = format == FileFormat::Coflow;
+    for (name, given, belongs) in [
+        ("origin", flows.origin.is_some(), format == FileFormat::Hpcc),
+        ("placement", flows.placement.is_some(), coflow),
+        ("size_scale", flows.size_scale.is_some(), coflow),
+        ("time_scale", flows.time_scale.is_some(), coflow),
+        ("megabyte", flows.megabyte.is_some(), coflow),
+        ("coflows", flows.coflows.is_some(), coflow),
+        ("local", flows.local.is_some_and(|local| local != Local::Drop), !coflow),
+    ] {
+        if given && !belongs {
+            let word = match format {
+                FileFormat::Csv => "format = \"csv\"",
+                FileFormat::Parquet => "format = \"parquet\"",
+                FileFormat::Hpcc => "format = \"hpcc\"",
+                FileFormat::Htsim => "format = \"htsim\"",
+                FileFormat::Coflow => "format = \"coflow\", which leaves local flows out",
+            };
+            return Err(meaningless(key.clone().name(name), word));
+        }
+    }
+    Ok(())
+}
+
+fn local(flows: &mut Flows) -> LocalFlows {
+    match fill(&mut flows.local, Local::Refuse) {
+        Local::Refuse => LocalFlows::Refuse,
+        Local::Instant => LocalFlows::Instant,
+        Local::Drop => LocalFlows::Drop,
+    }
+}
+
+fn coflow_options(flows: &mut Flows, path: &Path, key: &Key, around: &Around) -> Result<CoflowOptions, Wrong> {
+    let hosts = around.facts.hosts();
+    let ports = coflow::ports(path).map_err(|error| common::wrong(error, key))?;
+    fill(&mut flows.local, Local::Drop);
+    let placement = match fill(&mut flows.placement, if hosts >= ports { Placement::Host } else { Placement::Modulo }) {
+        Placement::Host => coflow::Placement::Host { hosts },
+        Placement::Modulo => coflow::Placement::Modulo { hosts },
+        Placement::Rack => {
+            let racks = around.facts.racks().map_err(|message| Wrong::at(key.clone().name("placement"), format!("\"rack\" {message}")))?;
+            coflow::Placement::Rack(racks)
+        }
+    };
+    Ok(CoflowOptions {
+        placement,
+        size_scale: fill(&mut flows.size_scale, 1.0),
+        time_scale: fill(&mut flows.time_scale, 1.0),
+        megabyte_bytes: fill(&mut flows.megabyte, Size(Bytes(1_000_000))).0.0,
+        most_coflows: flows.coflows,
+    })
+}
+
+/// Moves everything to begin at `start`.
+fn shift(given: &mut Generated, start: Time, key: &Key) -> Result<(), Wrong> {
+    let start = Time::from_ns(start.round_ns());
+    if start == Time::ZERO {
+        return Ok(());
+    }
+    let late = || Wrong::at(key.clone().name("start"), "flows would start after the end of time (213 days)");
+    let moved = |time: Time| time.0.checked_add(start.0).filter(|ps| *ps < u64::MAX - 1_000).map(Time).ok_or_else(late);
+    for flow in given.flows.iter_mut().chain(&mut given.local) {
+        if let Start::At(time) = &mut flow.start {
+            *time = moved(*time)?;
+        }
+    }
+    for arrival in given.jobs.iter_mut().filter_map(|job| job.arrival.as_mut()) {
+        *arrival = moved(*arrival)?;
+    }
+    Ok(())
+}

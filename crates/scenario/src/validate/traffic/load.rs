@@ -1,0 +1,135 @@
+//! `load` and `load_basis`: what a load is measured against in this fabric.
+
+use super::Around;
+use crate::document::{self, Random};
+use crate::tree::{Key, Wrong};
+use afflux_net::spec::TransportConfig;
+use afflux_traffic::{Capacity, Channel, Destinations, Framing, LoadBasis};
+
+/// Flows per second of one source, and what the user should know about it.
+pub fn flows_per_second(random: &Random, pattern: &afflux_traffic::Random, transport: u16, key: &Key, around: &Around) -> Result<(f64, Option<String>), Wrong> {
+    let at = |name: &str| key.clone().name(name);
+    let names = LoadBasis::ALL.map(LoadBasis::name);
+    match (random.load, random.load_basis, random.flows_per_second) {
+        (None, None, Some(rate)) if rate > 0.0 && rate.is_finite() => Ok((rate, None)),
+        (None, None, Some(rate)) => Err(Wrong::at(at("flows_per_second"), format!("found {rate}: write a number above 0"))),
+        (None, Some(_), _) => Err(Wrong::at(at("load_basis"), "has a meaning with load only")),
+        (None, None, None) => Err(Wrong::at(key.clone(), "the rate is missing: write load with load_basis, or flows_per_second")),
+        (Some(_), _, Some(_)) => Err(Wrong::at(at("flows_per_second"), "load is given too: write one of them")),
+        (Some(load), None, None) => {
+            let what = "studies differ in what a load is a share of";
+            Err(Wrong::at(at("load"), format!("load = {load} needs load_basis, because {what}: write {}", crate::spelling::list(names))))
+        }
+        (Some(load), Some(basis), None) => {
+            if !(load > 0.0 && load <= 100.0) {
+                return Err(Wrong::at(at("load"), format!("found {load}: write a number above 0, as in 0.5 for one half")));
+            }
+            let basis = of(basis);
+            let capacity = capacity(basis, pattern, transport, around).map_err(|message| Wrong::at(at("load_basis"), format!("\"{}\" {message}", basis.name())))?;
+            let rate = basis.flows_per_second(load, &capacity, &pattern.sizes).map_err(|error| super::common::wrong(error, key))?;
+            let offered = rate * 8.0 * pattern.sizes.mean_drawn() / capacity.host_rate.0 as f64;
+            let note = format!("load {load} of \"{}\" is {:.2} % of a source's link in payload", basis.name(), 100.0 * offered);
+            Ok((rate, Some(note)))
+        }
+    }
+}
+
+fn of(basis: document::LoadBasis) -> LoadBasis {
+    match basis {
+        document::LoadBasis::HostPayload => LoadBasis::HostPayload,
+        document::LoadBasis::HostWire => LoadBasis::HostWire,
+        document::LoadBasis::FabricOversub => LoadBasis::FabricOversub,
+        document::LoadBasis::Bisection => LoadBasis::Bisection,
+        document::LoadBasis::MaxLink => LoadBasis::MaxLink,
+    }
+}
+
+fn capacity(basis: LoadBasis, pattern: &afflux_traffic::Random, transport: u16, around: &Around) -> Result<Capacity, String> {
+    let facts = around.facts;
+    let mut capacity = Capacity::new(pattern.sources.len() as u32, facts.host_rate(&pattern.sources)?);
+    match basis {
+        LoadBasis::HostPayload => {}
+        LoadBasis::HostWire => {
+            let payload = match &around.transports.configs[transport as usize] {
+                TransportConfig::Tcp(tcp) => tcp.mss,
+                TransportConfig::Datagram(datagram) => datagram.payload,
+                // Other transports fill frames as the profile allows.
+                #[allow(unreachable_patterns)]
+                _ => around.wire.payload,
+            };
+            let wire = &around.wire.wire;
+            capacity.framing =
+                Some(Framing { payload: payload.into(), header: wire.data_header.into(), min_frame: wire.min_frame.into(), gap: wire.gap.into() });
+        }
+        LoadBasis::FabricOversub => capacity.oversubscription = facts.oversubscription()?,
+        LoadBasis::Bisection => {
+            let unknown = "is known for stars, dumbbells, leaf-spine fabrics and fat-trees, not for this fabric: write another basis";
+            capacity.bisection = Some(facts.bisection().ok_or(unknown)?);
+        }
+        LoadBasis::MaxLink => capacity.busiest = busiest(pattern, around)?,
+    }
+    Ok(capacity)
+}
+
+/// The most loaded link, from the share of all traffic that each source sends to each destination.
+fn busiest(pattern: &afflux_traffic::Random, around: &Around) -> Result<Option<Channel>, String> {
+    let facts = around.facts;
+    let (sources, destinations) = (&pattern.sources, &pattern.destinations);
+    let hosts = facts.hosts() as usize;
+    let mut candidate = vec![false; hosts];
+    destinations.iter().for_each(|host| candidate[*host as usize] = true);
+    let part = |count: usize| if count == 0 { 0.0 } else { 1.0 / count as f64 };
+    let all = 1.0 / sources.len() as f64;
+    let others = |source: u32| destinations.len() - usize::from(candidate[source as usize]);
+    Ok(match &pattern.choice {
+        Destinations::Uniform => facts.busiest(sources, destinations, |source, _| all * part(others(source))),
+        Destinations::OtherRacks(racks) => {
+            let counts = per_rack(racks, destinations);
+            facts.busiest(sources, destinations, |source, to| {
+                let own = racks.rack(source);
+                if racks.rack(to) == own { 0.0 } else { all * part(destinations.len() - counts[own as usize]) }
+            })
+        }
+        Destinations::RackLocal { racks, share } => {
+            let counts = per_rack(racks, destinations);
+            facts.busiest(sources, destinations, |source, to| {
+                let own = racks.rack(source);
+                let inside = counts[own as usize] - usize::from(candidate[source as usize]);
+                let outside = destinations.len() - counts[own as usize];
+                let stays = if inside == 0 { 0.0 } else if outside == 0 { 1.0 } else { *share };
+                all * if racks.rack(to) == own { stays * part(inside) } else { (1.0 - stays) * part(outside) }
+            })
+        }
+        Destinations::Hotspot { hosts: hot, share } => {
+            let mut is_hot = vec![false; hosts];
+            hot.iter().for_each(|host| is_hot[*host as usize] = true);
+            // Hot hosts need not be among the destinations.
+            let mut ends: Vec<u32> = destinations.iter().chain(hot).copied().collect();
+            ends.sort_unstable();
+            ends.dedup();
+            facts.busiest(sources, &ends, |source, to| {
+                let hot_others = hot.len() - usize::from(is_hot[source as usize]);
+                let to_hot = if hot_others == 0 { 0.0 } else { *share };
+                let hot_part = if is_hot[to as usize] { to_hot * part(hot_others) } else { 0.0 };
+                let any_part = if candidate[to as usize] { (1.0 - to_hot) * part(others(source)) } else { 0.0 };
+                all * (hot_part + any_part)
+            })
+        }
+        Destinations::Matrix { matrix, racks } => {
+            let (from, to) = (per_rack(racks, sources), per_rack(racks, destinations));
+            let shares: Vec<Vec<f64>> = (0..racks.len()).map(|a| (0..racks.len()).map(|b| matrix.share(racks, a, b)).collect()).collect();
+            facts.busiest(sources, destinations, |source, end| {
+                let (a, b) = (racks.rack(source) as usize, racks.rack(end) as usize);
+                let receivers = to[b] - usize::from(a == b && candidate[source as usize]);
+                shares[a][b] * part(from[a]) * part(receivers)
+            })
+        }
+        Destinations::Pairs(_) => return Err("is not known for pairs: write another basis".into()),
+    })
+}
+
+fn per_rack(racks: &afflux_traffic::Racks, hosts: &[u32]) -> Vec<usize> {
+    let mut counts = vec![0; racks.len() as usize];
+    hosts.iter().for_each(|host| counts[racks.rack(*host) as usize] += 1);
+    counts
+}

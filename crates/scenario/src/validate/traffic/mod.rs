@@ -1,0 +1,89 @@
+//! `[[traffic]]`: blocks to flows.
+
+mod common;
+mod files;
+mod load;
+mod patterns;
+mod random;
+mod select;
+mod sizes;
+
+use crate::document::Traffic;
+use crate::inputs::Inputs;
+use crate::topology::Facts;
+use crate::tree::{Key, Wrong};
+use crate::validate::hosts::Frames;
+use crate::validate::transport::Transports;
+use crate::{Job, Reader};
+use afflux_net::spec::{Flow, TransportConfig};
+use afflux_traffic::{Classes, Generated};
+use std::collections::BTreeMap;
+
+/// What traffic is made in.
+pub struct Around<'a> {
+    pub inputs: &'a Inputs,
+    pub reader: &'a dyn Reader,
+    pub facts: &'a Facts<'a>,
+    pub wire: &'a Frames,
+    pub seed: u64,
+    pub transports: Transports,
+}
+
+pub struct Sent {
+    pub flows: Vec<Flow>,
+    pub jobs: Vec<Job>,
+    pub classes: Vec<String>,
+    pub transports: Vec<TransportConfig>,
+    pub notes: Vec<String>,
+}
+
+pub fn generate(blocks: &mut [Traffic], mut around: Around) -> Result<Sent, Wrong> {
+    if blocks.is_empty() {
+        return Err(Wrong::at(Key::default(), "there is no traffic: write at least one [[traffic]] block"));
+    }
+    let mut classes = Classes::default();
+    let mut parts = Vec::new();
+    let mut names: BTreeMap<String, usize> = BTreeMap::new();
+    for (index, block) in blocks.iter_mut().enumerate() {
+        let key = Key::from("traffic").index(index);
+        let mut part = self::block(block, index, &key, &mut classes, &mut around)?;
+        let name = common::name(block, index);
+        if let Some(other) = names.insert(name.clone(), index) {
+            return Err(Wrong::at(key.name("name"), format!("\"{name}\" is the name of traffic[{other}] too: blocks of one name would draw the same numbers")));
+        }
+        for note in &mut part.notes {
+            *note = format!("traffic[{index}]: {}", note.replace('`', "\""));
+        }
+        parts.push(part);
+    }
+    let last = Key::from("traffic").index(blocks.len() - 1);
+    let mut all = Generated::merge(parts).map_err(|error| common::wrong(error, &last))?;
+    if all.flows.len() >= u32::MAX as usize {
+        return Err(Wrong::at(Key::from("traffic"), format!("this makes {} flows: at most {} are possible", all.flows.len(), u32::MAX - 1)));
+    }
+    if !all.local.is_empty() {
+        all.notes.push(format!("{} flows from a host to itself finish at their start; they never see the network and are not among the flows of the results", all.local.len()));
+    }
+    if all.flows.is_empty() {
+        all.notes.push("the traffic has no flows: a longer duration or a higher load would give some".into());
+    }
+    Ok(Sent {
+        flows: all.flows,
+        jobs: all.jobs.into_iter().map(|job| Job { name: job.name, arrival: job.arrival }).collect(),
+        classes: classes.into_names(),
+        transports: around.transports.configs,
+        notes: all.notes,
+    })
+}
+
+fn block(block: &mut Traffic, index: usize, key: &Key, classes: &mut Classes, around: &mut Around) -> Result<Generated, Wrong> {
+    match block {
+        Traffic::Flows(flows) => files::generate(flows, index, key, classes, around),
+        Traffic::Random(random) => random::generate(random, index, key, classes, around),
+        Traffic::Incast(incast) => patterns::incast(incast, index, key, classes, around),
+        Traffic::Permutation(permutation) => patterns::permutation(permutation, index, key, classes, around),
+        Traffic::Pairs(pairs) => patterns::pairs(pairs, index, key, classes, around),
+        Traffic::AllToAll(all) => patterns::all_to_all(all, index, key, classes, around),
+        Traffic::DatagramSource(source) => patterns::datagram(source, index, key, classes, around),
+    }
+}

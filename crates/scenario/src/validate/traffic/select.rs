@@ -1,0 +1,80 @@
+//! Which hosts a block means.
+
+use crate::document::{HostItem, Hosts};
+use crate::topology::{Facts, Names};
+use crate::tree::{Key, Wrong};
+use afflux_net::spec::NodeKind;
+use std::collections::BTreeSet;
+
+/// A single host.
+pub fn host(item: &HostItem, key: &Key, facts: &Facts) -> Result<u32, Wrong> {
+    match items(item, key, facts)?.as_slice() {
+        [one] => Ok(*one),
+        many => Err(Wrong::at(key.clone(), format!("this means {} hosts: write one", many.len()))),
+    }
+}
+
+/// Hosts in order, each once.
+pub fn hosts(hosts: &Hosts, key: &Key, facts: &Facts) -> Result<Vec<u32>, Wrong> {
+    let mut found = BTreeSet::new();
+    for (index, item) in hosts.0.iter().enumerate() {
+        let key = if hosts.0.len() == 1 { key.clone() } else { key.clone().index(index) };
+        found.extend(items(item, &key, facts)?);
+    }
+    if found.is_empty() {
+        return Err(Wrong::at(key.clone(), "no hosts: write \"all\", numbers, or text as in \"0-15\""));
+    }
+    Ok(found.into_iter().collect())
+}
+
+/// Pairs of two different hosts.
+pub fn pairs(pairs: &[[u32; 2]], key: &Key, facts: &Facts) -> Result<Vec<(u32, u32)>, Wrong> {
+    if pairs.is_empty() {
+        return Err(Wrong::at(key.clone(), "no pairs: write [[source, destination], …]"));
+    }
+    let mut found = Vec::new();
+    for (index, [src, dst]) in pairs.iter().enumerate() {
+        let key = key.clone().index(index);
+        in_range(*src, &key.clone().index(0), facts)?;
+        in_range(*dst, &key.clone().index(1), facts)?;
+        if src == dst {
+            return Err(Wrong::at(key, format!("host {src} to itself: write two different hosts")));
+        }
+        found.push((*src, *dst));
+    }
+    Ok(found)
+}
+
+fn in_range(host: u32, key: &Key, facts: &Facts) -> Result<u32, Wrong> {
+    if host < facts.hosts() {
+        return Ok(host);
+    }
+    Err(Wrong::at(key.clone(), format!("host {host} is out of range: the fabric has the hosts 0 to {}", facts.hosts() - 1)))
+}
+
+fn items(item: &HostItem, key: &Key, facts: &Facts) -> Result<Vec<u32>, Wrong> {
+    let text = match item {
+        HostItem::Number(host) => return Ok(vec![in_range(*host, key, facts)?]),
+        HostItem::Text(text) => text.trim(),
+    };
+    if text == "all" {
+        return Ok((0..facts.hosts()).collect());
+    }
+    if let Ok(host) = text.parse() {
+        return Ok(vec![in_range(host, key, facts)?]);
+    }
+    if let Some((from, to)) = text.split_once('-')
+        && let (Ok(from), Ok(to)) = (from.trim().parse::<u32>(), to.trim().parse::<u32>())
+    {
+        if from > to {
+            return Err(Wrong::at(key.clone(), format!("\"{text}\": the first number is above the second")));
+        }
+        in_range(to, key, facts)?;
+        return Ok((from..=to).collect());
+    }
+    let names = Names::of(facts.topology);
+    names.matching(text, Some(NodeKind::Host)).map_err(|message| match names.find(text) {
+        Ok(_) => Wrong::at(key.clone(), format!("\"{text}\" is a switch: write hosts")),
+        Err(_) => Wrong::at(key.clone(), format!("{message}; or write \"all\", or a range as in \"0-15\"")),
+    })
+}

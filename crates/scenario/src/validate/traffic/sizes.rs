@@ -1,0 +1,59 @@
+//! Sizes of flows.
+
+use super::common;
+use crate::document::{Size, SizeTable, Sizes};
+use crate::inputs::Inputs;
+use crate::tree::{Key, Wrong};
+use crate::validate::{fill, meaningless};
+use afflux_traffic::{FileOptions, SizeDistribution};
+use afflux_units::Bytes;
+
+pub fn distribution(sizes: &mut Sizes, key: &Key, inputs: &Inputs) -> Result<SizeDistribution, Wrong> {
+    if let Sizes::Text(text) = sizes {
+        if let Ok(bytes) = text.parse::<Bytes>() {
+            return SizeDistribution::fixed(bytes.0).map_err(|_| Wrong::at(key.clone(), "\"0B\": a flow has at least one byte"));
+        }
+        if !text.contains(['/', '.', '\\']) {
+            let known = SizeDistribution::named(text);
+            return known.map_err(|error| rename(common::wrong(error, key), key));
+        }
+        *sizes = Sizes::Table(SizeTable { file: Some(std::mem::take(text)), ..SizeTable::default() });
+    }
+    match sizes {
+        Sizes::Table(table) => from_table(table, key, inputs),
+        Sizes::Text(_) => unreachable!("texts are names, sizes or files"),
+    }
+}
+
+fn from_table(table: &mut SizeTable, key: &Key, inputs: &Inputs) -> Result<SizeDistribution, Wrong> {
+    let at = |name: &str| key.clone().name(name);
+    let forms = [table.file.is_some(), table.fixed.is_some(), table.min.is_some() || table.max.is_some(), table.mean.is_some()];
+    if forms.iter().filter(|given| **given).count() != 1 {
+        return Err(Wrong::at(key.clone(), "write one of file, fixed, min with max, or mean"));
+    }
+    if table.file.is_none() {
+        for (name, given) in [("sha256", table.sha256.is_some()), ("unit", table.unit.is_some()), ("whole_units", table.whole_units.is_some())] {
+            if given {
+                return Err(meaningless(at(name), "sizes that are not from a file"));
+            }
+        }
+    }
+    if let Some(file) = &mut table.file {
+        let path = inputs.identify(file, &mut table.sha256, &at("file"))?;
+        let options = FileOptions { unit_bytes: fill(&mut table.unit, Size(Bytes(1))).0.0, whole_units: fill(&mut table.whole_units, false) };
+        return SizeDistribution::read(&path, &options).map_err(|error| common::wrong(error, key));
+    }
+    let made = match (table.fixed, table.min, table.max, table.mean) {
+        (Some(Size(bytes)), ..) => SizeDistribution::fixed(bytes.0),
+        (_, Some(Size(min)), Some(Size(max)), _) => SizeDistribution::uniform(min.0, max.0),
+        (_, _, _, Some(Size(mean))) => SizeDistribution::exponential(mean.0 as f64),
+        _ => return Err(Wrong::at(key.clone(), "min needs max: write both")),
+    };
+    made.map_err(|error| rename(common::wrong(error, key), key))
+}
+
+/// The traffic crate knows the parameter, not the key.
+fn rename(mut wrong: Wrong, key: &Key) -> Wrong {
+    wrong.key = key.clone();
+    wrong
+}

@@ -1,0 +1,81 @@
+"""What the tests share: small scenarios, and the command as users run it."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+REPO = Path(__file__).resolve().parents[1]
+SHARED = REPO.parent / "shared"
+
+#: A few senders overflow a small buffer: drops, retransmissions, time-outs, all within milliseconds.
+INCAST = """\
+format = 1
+name = "small"
+
+[topology]
+kind = "star"
+hosts = 9
+rate = "10Gbps"
+delay = "1us"
+
+[switch]
+sharing = "static"
+buffer = "30packets"
+
+[host.transport]
+min_rto = "1ms"
+
+[[traffic]]
+kind = "incast"
+name = "query"
+to = 0
+senders = 8
+bytes = "200kB"
+rounds = 3
+period = "5ms"
+jitter = "1us"
+
+[record]
+ports = { interval = "100us" }
+paths = true
+"""
+
+Command = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> Command:
+    """Runs `afflux` in an empty directory."""
+
+    def run(*args: object, cwd: Path = tmp_path) -> subprocess.CompletedProcess[str]:
+        environment = os.environ | {"COLUMNS": "100", "NO_COLOR": "1"}
+        return subprocess.run([sys.executable, "-m", "afflux", *map(str, args)], cwd=cwd, env=environment, capture_output=True, text=True, timeout=300)
+
+    return run
+
+
+@pytest.fixture
+def scenario(tmp_path: Path) -> Callable[..., Path]:
+    """Writes a scenario file: `INCAST`, with pieces of its text replaced."""
+
+    def write(*replacements: tuple[str, str], text: str = INCAST, name: str = "small.toml") -> Path:
+        for old, new in replacements:
+            assert old in text, f"{old!r} is not in the scenario"
+            text = text.replace(old, new)
+        path = tmp_path / name
+        path.write_text(text)
+        return path
+
+    return write
+
+
+@pytest.fixture
+def shared() -> Path:
+    """Reference data beside the checkout."""
+    if not SHARED.is_dir():
+        pytest.skip(f"needs the reference data in {SHARED}")
+    return SHARED

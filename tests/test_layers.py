@@ -1,0 +1,51 @@
+"""The doors between the rooms open one way."""
+
+import re
+import tomllib
+
+import pytest
+from conftest import REPO
+
+#: Each crate and those of ours that it may use.
+ORDER = ["units", "engine", "net", "traffic", "scenario"]
+ALLOWED = {name: set(ORDER[:place]) for place, name in enumerate(ORDER)}
+ALLOWED["results"] = ALLOWED["live"] = set(ORDER)
+ALLOWED["python"] = {*ORDER, "results", "live"}
+#: Crates that see Arrow, and those that see Python.
+ARROW = {"results", "python"}
+PYTHON = {"python"}
+
+CRATES = sorted(path.parent.name for path in (REPO / "crates").glob("*/Cargo.toml"))
+
+
+def dependencies(crate: str) -> set[str]:
+    manifest = tomllib.loads((REPO / "crates" / crate / "Cargo.toml").read_text())
+    tables = [manifest, *manifest.get("target", {}).values()]
+    return {name for table in tables for kind in ("dependencies", "build-dependencies") for name in table.get(kind, {})}
+
+
+def test_every_crate_has_its_place():
+    assert set(CRATES) <= set(ALLOWED)
+
+
+@pytest.mark.parametrize("crate", CRATES)
+def test_dependencies_point_one_way(crate):
+    ours = {name.removeprefix("afflux-") for name in dependencies(crate) if name.startswith("afflux-")}
+    assert ours <= ALLOWED[crate]
+
+
+@pytest.mark.parametrize("crate", CRATES)
+def test_arrow_and_python_stay_in_their_rooms(crate):
+    names = dependencies(crate)
+    if crate not in ARROW:
+        assert not {name for name in names if re.match(r"arrow|parquet", name)}
+    if crate not in PYTHON:
+        assert not {name for name in names if name.startswith("pyo3")}
+
+
+@pytest.mark.parametrize("crate", ["units", "engine", "net"])
+def test_the_simulator_itself_sees_no_formats(crate):
+    forbidden = re.compile(r"\b(arrow\w*|parquet|serde_json|tracing|pyo3\w*)::|\buse (arrow\w*|parquet|serde_json|tracing|pyo3\w*)\b")
+    for source in (REPO / "crates" / crate / "src").rglob("*.rs"):
+        assert not forbidden.search(source.read_text()), source
+    assert not dependencies(crate) & {"serde_json", "tracing", "tracing-core", "log"}
