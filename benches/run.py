@@ -18,9 +18,10 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from rich.console import Console
+
 import afflux
 from afflux import render, text
-from rich.console import Console
 
 BENCHES = Path(__file__).resolve().parent
 OUT = BENCHES.parent / "out" / "bench.json"

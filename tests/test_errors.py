@@ -17,8 +17,8 @@ MISTAKES = {
     "no unit": (('rate = "10Gbps"', "rate = 10"), "rate = 10", ["rate", "10", "Gbps"]),
     "negative size": (('bytes = "200kB"', 'bytes = "-200kB"'), "-200kB", ["bytes", "-200kB"]),
     "host out of range": (("to = 0", "to = 9"), "to = 9", ["to", "9", "8"]),
-    "zero-rate link": (('rate = "10Gbps"', 'rate = "0Gbps"'), "0Gbps", ["rate", "0Gbps"]),
-    "zero delay": (('delay = "1us"', 'delay = "0us"'), "0us", ["delay", "0us"]),
+    "zero-rate link": (('rate = "10Gbps"', 'rate = "0Gbps"'), "0Gbps", ["rate", "0"]),
+    "zero delay": (('delay = "1us"', 'delay = "0us"'), "0us", ["delay", "0"]),
     "unknown kind": (('kind = "star"', 'kind = "ring"'), "ring", ["kind", "ring", "star"]),
     "not TOML": (('name = "small"', "name = "), "name = ", []),
 }
@@ -137,9 +137,9 @@ def test_scenario_error_in_python(scenario):
         afflux.load(file)
     assert isinstance(caught.value, afflux.Error)
     assert Path(caught.value.file).name == "small.toml"
-    assert caught.value.line == 11
+    assert caught.value.line == 12
     assert caught.value.key == "switch.bufer"
-    assert f"{file}:11" in str(caught.value)
+    assert f"{file}:12" in str(caught.value)
 
 
 def test_changed_scenario_does_not_name_the_lines_of_its_file(scenario):

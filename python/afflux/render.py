@@ -32,9 +32,11 @@ COLOURS = {
 
 def table(title: str, *columns: str, left: int = 1) -> Table:
     """A plain table: the first `left` columns to the left, numbers to the right."""
-    made = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, header_style="dim", pad_edge=False)
+    made = Table(title=f"\n{title}" if title else None, title_justify="left", title_style="bold")
+    made.box, made.header_style, made.show_edge, made.pad_edge, made.padding = box.SIMPLE_HEAD, "dim", False, False, (0, 1, 0, 0)
+    made.caption_justify = "left"
     for place, column in enumerate(columns):
-        made.add_column(column, justify="left" if place < left else "right", no_wrap=place > 0)
+        made.add_column(column, justify="left" if place < left else "right", no_wrap=True)
     return made
 
 
@@ -108,15 +110,14 @@ def _distributions(title: str, groups: dict[str, Any], suffix: str, show: Any) -
         made.add_row(name, count, *(show(group[key]) for key in keys), style=style)
 
     add("all", groups["all"])
-    sizes = [(name, group) for name, group in groups["by_size"].items() if name != "all" and (group["count"] or group["unfinished"])]
-    for name, group in sizes:
+    sizes = [(name, group) for name, group in groups["by_size"].items() if group["count"] or group["unfinished"]]
+    for name, group in sizes if len(sizes) > 1 else []:
         add(text.size_class(name), group)
     if list(groups["by_class"]) != ["default"]:
         for name, group in groups["by_class"].items():
             add(f"class {name}", group)
     if censored:
         made.caption = "* censored: some flows of this row did not finish, so the true values are higher"
-        made.caption_justify = "left"
     return made
 
 
@@ -128,7 +129,6 @@ def _jobs(all_jobs: list[coflows.Job]) -> Iterator[RenderableType]:
         made.add_row(row.name, text.count(row.jobs), text.count(row.finished), *map(text.time, times))
     if len(rows) > 2:
         made.caption = f"short: longest flow below {text.size(coflows.SHORT_BYTES)}; narrow: at most {coflows.NARROW_FLOWS} flows"
-        made.caption_justify = "left"
     yield made
     if len(all_jobs) > 1:
         made = table("Slowest jobs", "job", "flows", "bytes", "longest flow", "completion")
@@ -150,7 +150,7 @@ def flow(one: Flow, width: int) -> Iterator[RenderableType]:
     yield Text.assemble((f"Flow {one.id}", "bold"), f"  host {one.src} → host {one.dst}, {text.size(one.bytes)}, class {one.flow_class}")
     yield Text(f"completed in {text.time(one.fct_ns)}, slowdown {text.ratio(one.slowdown)}")
     made = table("", "", "ns", "share", "")
-    made.columns[3].justify = "left"
+    made.columns[-1].justify = "left"
     for label, ns in one.parts_ns.items():
         share = one.share(label)
         made.add_row(label, text.count(ns), text.share(share), bar(share, max(width - 44, 10), COLOURS[label]), style="" if ns else "dim")
@@ -161,15 +161,17 @@ def flow(one: Flow, width: int) -> Iterator[RenderableType]:
 
 def slowest(flows: Sequence[Flow], width: int) -> Iterator[RenderableType]:
     """A line per flow, with what cost it most."""
-    made = table("Slowest flows, by slowdown", "flow", "hosts", "bytes", "completion", "slowdown", "where the time went", left=1)
-    made.columns[5].justify = "left"
-    room = max(min(width - 62, 40), 10)
+    made = table("Slowest flows, by slowdown", "flow", "hosts", "bytes", "completion", "slowdown", "where the time went")
+    made.columns[-1].justify = "left"
+    # What the other columns leave; the bar is followed by the label that weighs most.
+    room = max(min(width - 78, 40), 10)
     for one in flows:
         shares = {label: one.share(label) for label in LABELS}
         most = max(shares, key=lambda label: shares[label])
         where = stacked(shares, room).append(f" {most} {100 * shares[most]:.0f} %")
         made.add_row(str(one.id), f"{one.src}→{one.dst}", text.size(one.bytes), text.time(one.fct_ns), text.ratio(one.slowdown), where)
     yield made
+    yield Text()
     used = [label for label in LABELS if any(one.parts_ns[label] for one in flows)]
     yield legend(used)
 
@@ -177,8 +179,8 @@ def slowest(flows: Sequence[Flow], width: int) -> Iterator[RenderableType]:
 def shares(groups: Sequence[Group], width: int) -> Iterator[RenderableType]:
     """Mean share of each label by size class."""
     columns = ["all" if group.name == "all" else text.size_class(group.name) for group in groups]
-    made = table("Where the time went: mean share of each flow's completion time", "", *columns, "all")
-    made.columns[-1].justify, made.columns[-1].header = "left", ""
+    made = table("Where the time went: mean share of each flow's completion time", "", *columns, "")
+    made.columns[-1].justify = "left"
     for label in LABELS:
         values = [group.shares[label] for group in groups]
         bars = bar(values[0], max(min(width - 16 - 15 * len(groups), 40), 8), COLOURS[label])

@@ -51,15 +51,15 @@ class Scenario(MutableMapping[str, Any]):
         return scenario
 
     def get(self, key: str, default: Any = None) -> Any:
-        """What is written at a path like `"switch.ecn.kmin"` or `"traffic.0.load"`."""
+        """What is written at a path like `"switch.ecn.kmin"` or `"traffic.0.load"` (or `"traffic[0].load"`)."""
         try:
-            return self._find(key.split("."))
+            return self._find(_path(key))
         except (KeyError, IndexError, TypeError, ValueError):
             return default
 
     def set(self, key: str, value: Any) -> Self:
-        """Writes a value at a path like `"switch.ecn.kmin"` or `"traffic.0.load"`, making tables on the way."""
-        *tables, last = key.split(".")
+        """Writes a value at a path as for `get`, making tables on the way."""
+        *tables, last = _path(key)
         table = self._find(tables, make=True)
         if isinstance(table, list):
             table[int(last)] = value
@@ -129,3 +129,7 @@ class Scenario(MutableMapping[str, Any]):
 
     def __repr__(self) -> str:
         return f"<Scenario {str(self.path)!r}>"
+
+
+def _path(key: str) -> list[str]:
+    return key.replace("[", ".").replace("]", "").split(".")

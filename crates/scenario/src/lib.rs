@@ -132,8 +132,10 @@ fn change(tree: &mut Tree, overrides: &Overrides, path: &Path) -> Result<(), Sce
     for (option, key, value) in [("--seed", "run.seed", overrides.seed), ("--threads", "run.threads", overrides.threads.map(u64::from))] {
         let Some(value) = value else { continue };
         let origin = Origin::Option(format!("{option} {value}"));
-        let number = i64::try_from(value).map_err(|_| ScenarioError::option(path, &format!("{option} {value}"), key, &format!("write a whole number up to {}", i64::MAX)))?;
-        tree.put(&Key::from(key), Value::Integer(number), &origin).map_err(|message| ScenarioError::option(path, &format!("{option} {value}"), key, &message))?;
+        let number = i64::try_from(value)
+            .map_err(|_| ScenarioError::option(path, &format!("{option} {value}"), key, &format!("write a whole number up to {}", i64::MAX)))?;
+        tree.put(&Key::from(key), Value::Integer(number), &origin)
+            .map_err(|message| ScenarioError::option(path, &format!("{option} {value}"), key, &message))?;
     }
     Ok(())
 }

@@ -5,7 +5,8 @@ pub fn nearest<'a>(found: &str, candidates: impl IntoIterator<Item = &'a str>) -
     let wanted = fold(found);
     let best = candidates.into_iter().map(|c| (distance(&wanted, &fold(c)), c)).min_by_key(|(d, _)| *d)?;
     let allowed = 1 + best.1.chars().count() / 4;
-    (best.0 <= allowed && best.0 < best.1.chars().count()).then_some(best.1)
+    let near = best.0 <= allowed && best.0 < best.1.chars().count();
+    near.then_some(best.1)
 }
 
 /// ` (did you mean "x"?)`, or nothing.

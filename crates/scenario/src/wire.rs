@@ -36,6 +36,18 @@ pub const PROFILES: &[Profile] = &[
                 frames.",
     },
     Profile {
+        name: "ethernet_timestamps",
+        data_header: 70,
+        mtu_header: 52,
+        ack: 70,
+        sack_base: 4,
+        sack_block: 8,
+        min_frame: 64,
+        gap: 20,
+        mtu: 1500,
+        about: "As \"ethernet\" with TCP timestamps (RFC 7323), 12 B more in every frame. MTU 1500, MSS 1448: 1518 B frames.",
+    },
+    Profile {
         name: "linux",
         data_header: 66,
         mtu_header: 52,

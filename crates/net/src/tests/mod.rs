@@ -1,4 +1,6 @@
 //! The engine against itself and against closed forms.
 
+mod closed_forms;
 mod determinism;
+mod extremes;
 mod lone_flow;

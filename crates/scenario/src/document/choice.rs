@@ -34,9 +34,6 @@ impl<W, T> Or<W, T> {
     pub fn some(value: T) -> Self {
         Or(Some(value), PhantomData)
     }
-    pub fn get(&self) -> Option<&T> {
-        self.0.as_ref()
-    }
 }
 
 struct OrVisitor<W, T>(PhantomData<(W, T)>);

@@ -234,4 +234,3 @@ pub struct Down {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detect: Option<Duration>,
 }
-

@@ -18,7 +18,7 @@ pub fn apply(topology: &mut Topology, overrides: &mut [LinkOverride], faults: &m
             return Err(Wrong::at(key, "nothing is changed: write rate or delay"));
         }
         if change.rate.is_some_and(|rate| rate.0.0 == 0) {
-            return Err(Wrong::at(key.name("rate"), "\"0bps\": a link has a rate above 0; one that is down is a [[topology.fault]]".into()));
+            return Err(Wrong::at(key.name("rate"), "\"0bps\": a link has a rate above 0; one that is down is a [[topology.fault]]"));
         }
         if change.delay.is_some() {
             delay(&mut change.delay, Span::ZERO, key.name("delay"))?;

@@ -5,6 +5,9 @@ use afflux_net::routing::Ports;
 use afflux_net::spec::{NodeId, NodeKind, Topology};
 use std::collections::VecDeque;
 
+/// Routing tables hold at most so many equal-cost next hops.
+const MOST_NEXT_HOPS: usize = 1_023;
+
 /// Refuses hosts without a link, hosts that cannot reach each other, and switches with too many ports.
 pub fn check(topology: &Topology, key: &Key) -> Result<(), Wrong> {
     let wrong = |message: String| Err(Wrong::at(key.clone(), message));
@@ -18,6 +21,12 @@ pub fn check(topology: &Topology, key: &Key) -> Result<(), Wrong> {
     for node in 0..topology.nodes.len() as NodeId {
         if ports.of(node).len() > usize::from(u16::MAX) {
             return wrong(format!("\"{}\" has {} ports: at most {} are possible", name(node), ports.of(node).len(), u16::MAX));
+        }
+    }
+    for node in (0..topology.nodes.len() as NodeId).filter(|node| ports.of(*node).len() > MOST_NEXT_HOPS) {
+        let switches = ports.of(node).iter().filter(|port| topology.nodes[port.peer as usize].kind == NodeKind::Switch).count();
+        if switches > MOST_NEXT_HOPS {
+            return wrong(format!("\"{}\" has {switches} links to switches: at most {MOST_NEXT_HOPS} are possible", name(node)));
         }
     }
     let reached = reach(topology, &ports, 0);

@@ -54,7 +54,10 @@ fn switch_names(switches: &Switches, key: &Key) -> Result<Vec<String>, Wrong> {
             for (index, name) in names.iter().enumerate() {
                 let wrong = |message: String| Wrong::at(key.clone().index(index), message);
                 if name.is_empty() || name.chars().any(|c| c.is_whitespace() || c.is_control() || "*?>#".contains(c)) {
-                    return Err(wrong(format!("\"{name}\": a node's name is not empty and has no blanks and none of {}", spelling::list(["*", "?", ">", "#"]))));
+                    return Err(wrong(format!(
+                        "\"{name}\": a node's name is not empty and has no blanks and none of {}",
+                        spelling::list(["*", "?", ">", "#"])
+                    )));
                 }
                 if name.strip_prefix("host").is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit())) {
                     return Err(wrong(format!("\"{name}\": names of this form belong to the hosts")));

@@ -195,7 +195,10 @@ impl<'a> Facts<'a> {
                 }
             }
         }
-        for &node in order.iter().skip(1).rev().filter(|node| demand[**node as usize] > 0.0).collect::<Vec<_>>() {
+        for &node in order.iter().skip(1).rev() {
+            if demand[node as usize] == 0.0 {
+                continue;
+            }
             let nearer = |peer: NodeId| {
                 let switch = peer == anchor || self.topology.nodes[peer as usize].kind == NodeKind::Switch;
                 switch && distance[peer as usize].checked_add(1) == Some(distance[node as usize])

@@ -24,7 +24,8 @@ fn read(text: &str) -> Result<Topology, At> {
     let mut lines = text.lines().enumerate().map(|(at, line)| (at + 1, line)).filter(|(_, line)| !line.trim().is_empty());
     let (at, first) = lines.next().ok_or((None, "the file is empty: the first line is \"nodes switches links\"".to_string()))?;
     let mut words = Words { line: at, words: first.split_whitespace() };
-    let (nodes, switches, links): (u64, u64, u64) = (words.next("the number of nodes")?, words.next("the number of switches")?, words.next("the number of links")?);
+    let (nodes, switches, links): (u64, u64, u64) =
+        (words.next("the number of nodes")?, words.next("the number of switches")?, words.next("the number of links")?);
     if switches > nodes {
         return Err((Some(at), format!("{switches} switches among {nodes} nodes: the first line is \"nodes switches links\"")));
     }

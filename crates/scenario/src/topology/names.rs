@@ -57,7 +57,8 @@ impl<'a> Names<'a> {
                 _ => parts.push((stem(&node.name), &node.name, &node.name)),
             }
         }
-        let shown: Vec<String> = parts.iter().take(12).map(|(_, first, last)| if first == last { first.to_string() } else { format!("{first} to {last}") }).collect();
+        let shown: Vec<String> =
+            parts.iter().take(12).map(|(_, first, last)| if first == last { first.to_string() } else { format!("{first} to {last}") }).collect();
         format!("the nodes are {}{}", shown.join(", "), if parts.len() > 12 { ", …" } else { "" })
     }
 
@@ -135,9 +136,14 @@ mod tests {
 
     #[test]
     fn patterns() {
-        for (pattern, name, expected) in
-            [("leaf*", "leaf12", true), ("leaf?", "leaf12", false), ("*f1*", "leaf12", true), ("leaf1", "leaf12", false), ("*", "", true), ("a*b*c", "axxbyyc", true)]
-        {
+        for (pattern, name, expected) in [
+            ("leaf*", "leaf12", true),
+            ("leaf?", "leaf12", false),
+            ("*f1*", "leaf12", true),
+            ("leaf1", "leaf12", false),
+            ("*", "", true),
+            ("a*b*c", "axxbyyc", true),
+        ] {
             assert_eq!(matches(pattern, name), expected, "{pattern} {name}");
         }
     }

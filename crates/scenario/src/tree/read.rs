@@ -25,14 +25,19 @@ impl Tree {
 }
 
 /// Where lines begin.
-struct Lines(Vec<usize>);
+struct Lines {
+    starts: Vec<usize>,
+    /// Text may end with a line's end; what is missing is missing in the line before.
+    last: usize,
+}
 
 impl Lines {
     fn new(text: &str) -> Self {
-        Lines(std::iter::once(0).chain(text.bytes().enumerate().filter(|(_, b)| *b == b'\n').map(|(at, _)| at + 1)).collect())
+        let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
+        Lines { starts: std::iter::once(0).chain(ends.map(|(at, _)| at + 1)).collect(), last: text.lines().count().max(1) }
     }
     fn of(&self, offset: usize) -> usize {
-        self.0.partition_point(|start| *start <= offset)
+        self.starts.partition_point(|start| *start <= offset).min(self.last)
     }
     fn tree(&self, value: Spanned<DeValue<'_>>) -> Tree {
         let origin = Origin::Line(self.of(value.span().start));

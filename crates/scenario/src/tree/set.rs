@@ -37,7 +37,13 @@ impl Tree {
                     let count = items.len();
                     match items.get_mut(*index) {
                         Some(item) => item,
-                        None => return Err(format!("{} has {count} element{}, counted from 0: there is no element {index}", around(), if count == 1 { "" } else { "s" })),
+                        None => {
+                            return Err(format!(
+                                "{} has {count} element{}, counted from 0: there is no element {index}",
+                                around(),
+                                if count == 1 { "" } else { "s" }
+                            ));
+                        }
                     }
                 }
             };

@@ -45,7 +45,10 @@ pub fn wire(host: &mut Host) -> Result<Frames, Wrong> {
 fn named(name: &str, key: Key) -> Result<&'static Profile, Wrong> {
     Profile::named(name).ok_or_else(|| {
         let names = Profile::names();
-        Wrong::at(key, format!("\"{name}\" is not a profile{}: write {}, or a table with numbers of your own", spelling::hint(name, names.clone()), spelling::list(names)))
+        Wrong::at(
+            key,
+            format!("\"{name}\" is not a profile{}: write {}, or a table with numbers of your own", spelling::hint(name, names.clone()), spelling::list(names)),
+        )
     })
 }
 

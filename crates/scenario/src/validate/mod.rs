@@ -42,16 +42,8 @@ pub fn check(document: &mut Document, inputs: &mut Inputs, reader: &dyn Reader) 
     let facts = Facts::of(&topology);
     let transports = transport::check(&mut document.host, &wire, &facts)?;
     let traffic = traffic::generate(&mut document.traffic, traffic::Around { inputs, reader, facts: &facts, wire: &wire, seed: run.config.seed, transports })?;
-    let plan = Plan {
-        hosts,
-        switches,
-        transports: traffic.transports,
-        wire: wire.wire,
-        flows: traffic.flows,
-        run: run.config,
-        record,
-        topology: topology.clone(),
-    };
+    let plan =
+        Plan { hosts, switches, transports: traffic.transports, wire: wire.wire, flows: traffic.flows, run: run.config, record, topology: topology.clone() };
     Ok(Checked {
         plan,
         classes: traffic.classes,

@@ -1,7 +1,9 @@
 //! `[switch]`.
 
 use super::{fill, meaningless};
-use crate::document::{self, Chance, Compare, Duration, Ecn, Forwarding, Incapable, MarkAt, Or, QueueLength, QueueSize, Scheduling, Sharing, Size, Switch, SwitchOverride};
+use crate::document::{
+    self, Chance, Compare, Duration, Ecn, Forwarding, Incapable, MarkAt, Or, QueueLength, QueueSize, Scheduling, Sharing, Size, Switch, SwitchOverride,
+};
 use crate::topology::Names;
 use crate::tree::{Key, Wrong};
 use afflux_net::spec::{self, Buffer, Limit, Marking, NodeId, NodeKind, RouteHash, SwitchConfig, Topology};
@@ -134,7 +136,10 @@ fn buffer(keys: &mut Switch, key: &Key) -> Result<Buffer, Wrong> {
         Sharing::Unlimited => Ok(Buffer::Unlimited),
         Sharing::Static => {
             let Some(QueueSize(per_queue)) = keys.buffer else {
-                return Err(Wrong::at(key.clone(), "sharing = \"static\" needs buffer, the limit of each queue: write a size as in \"225kB\", or \"100packets\""));
+                return Err(Wrong::at(
+                    key.clone(),
+                    "sharing = \"static\" needs buffer, the limit of each queue: write a size as in \"225kB\", or \"100packets\"",
+                ));
             };
             if matches!(per_queue, Limit::Bytes(0) | Limit::Packets(0)) {
                 return Err(Wrong::at(at("buffer"), "a queue of size 0 holds nothing: write a size above 0"));

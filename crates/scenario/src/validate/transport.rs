@@ -192,7 +192,8 @@ fn congestion(tcp: &mut Tcp, key: &Key) -> Result<(CongestionControl, EcnMode), 
             let parameters = tcp.dctcp.get_or_insert_with(Dctcp::default);
             let gain = fill(&mut parameters.gain, 0.0625);
             let gain_shift = (0..=10u32).find(|shift| gain == 1.0 / f64::from(1u32 << shift));
-            let gain_shift = gain_shift.ok_or_else(|| Wrong::at(key.clone().name("gain"), format!("found {gain}: write a power of two from 1 down to 1/1024, as in 0.0625 (1/16)")))?;
+            let gain_shift = gain_shift
+                .ok_or_else(|| Wrong::at(key.clone().name("gain"), format!("found {gain}: write a power of two from 1 down to 1/1024, as in 0.0625 (1/16)")))?;
             let alpha = fill(&mut parameters.initial_alpha, 1.0);
             if !(0.0..=1.0).contains(&alpha) {
                 return Err(Wrong::at(key.name("initial_alpha"), format!("found {alpha}: write a number from 0 to 1")));

@@ -17,7 +17,14 @@ pub struct Shared {
 /// Starts beyond this are taken for a mistake.
 const LATEST: Span = Span::from_s(100 * 86_400);
 
-pub fn shared(common: Common, transport: Option<&mut Option<String>>, index: usize, key: &Key, classes: &mut Classes, around: &Around) -> Result<Shared, Wrong> {
+pub fn shared(
+    common: Common,
+    transport: Option<&mut Option<String>>,
+    index: usize,
+    key: &Key,
+    classes: &mut Classes,
+    around: &Around,
+) -> Result<Shared, Wrong> {
     let at = |name: &str| key.clone().name(name);
     let name = fill(common.name, format!("traffic{index}"));
     let class = fill(common.class, "default".into());

@@ -64,7 +64,8 @@ fn by_extension(file: &str, key: &Key) -> Result<FileFormat, Wrong> {
         Some("parquet") => Ok(FileFormat::Parquet),
         Some("cm") => Ok(FileFormat::Htsim),
         _ => {
-            let message = format!("the extension of \"{file}\" does not tell its format: write format = \"csv\", \"parquet\", \"hpcc\", \"htsim\" or \"coflow\"");
+            let message =
+                format!("the extension of \"{file}\" does not tell its format: write format = \"csv\", \"parquet\", \"hpcc\", \"htsim\" or \"coflow\"");
             Err(Wrong::at(key.clone().name("file"), message))
         }
     }
@@ -115,11 +116,15 @@ fn coflow_options(flows: &mut Flows, path: &Path, key: &Key, around: &Around) ->
             coflow::Placement::Rack(racks)
         }
     };
+    let megabyte = fill(&mut flows.megabyte, Size(Bytes(1_000_000))).0;
+    if megabyte.0 == 0 {
+        return Err(Wrong::at(key.clone().name("megabyte"), "\"0B\": write \"1MB\" or \"1MiB\""));
+    }
     Ok(CoflowOptions {
         placement,
         size_scale: fill(&mut flows.size_scale, 1.0),
         time_scale: fill(&mut flows.time_scale, 1.0),
-        megabyte_bytes: fill(&mut flows.megabyte, Size(Bytes(1_000_000))).0.0,
+        megabyte_bytes: megabyte.0,
         most_coflows: flows.coflows,
     })
 }

@@ -25,7 +25,8 @@ pub fn flows_per_second(random: &Random, pattern: &afflux_traffic::Random, trans
                 return Err(Wrong::at(at("load"), format!("found {load}: write a number above 0, as in 0.5 for one half")));
             }
             let basis = of(basis);
-            let capacity = capacity(basis, pattern, transport, around).map_err(|message| Wrong::at(at("load_basis"), format!("\"{}\" {message}", basis.name())))?;
+            let capacity =
+                capacity(basis, pattern, transport, around).map_err(|message| Wrong::at(at("load_basis"), format!("\"{}\" {message}", basis.name())))?;
             let rate = basis.flows_per_second(load, &capacity, &pattern.sizes).map_err(|error| super::common::wrong(error, key))?;
             let offered = rate * 8.0 * pattern.sizes.mean_drawn() / capacity.host_rate.0 as f64;
             let note = format!("load {load} of \"{}\" is {:.2} % of a source's link in payload", basis.name(), 100.0 * offered);
@@ -96,7 +97,13 @@ fn busiest(pattern: &afflux_traffic::Random, around: &Around) -> Result<Option<C
                 let own = racks.rack(source);
                 let inside = counts[own as usize] - usize::from(candidate[source as usize]);
                 let outside = destinations.len() - counts[own as usize];
-                let stays = if inside == 0 { 0.0 } else if outside == 0 { 1.0 } else { *share };
+                let stays = if inside == 0 {
+                    0.0
+                } else if outside == 0 {
+                    1.0
+                } else {
+                    *share
+                };
                 all * if racks.rack(to) == own { stays * part(inside) } else { (1.0 - stays) * part(outside) }
             })
         }

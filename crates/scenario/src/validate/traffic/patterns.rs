@@ -19,7 +19,10 @@ fn request_delay(slot: &mut Option<Duration>, key: &Key, around: &Around) -> Res
     let delay = fill(slot, Duration(around.facts.longest(0))).0;
     let least = around.facts.shortest_link();
     if delay < least {
-        return Err(Wrong::at(key.clone().name("request_delay"), format!("\"{delay}\": nothing crosses this fabric in less than its shortest link delay, \"{least}\"")));
+        return Err(Wrong::at(
+            key.clone().name("request_delay"),
+            format!("\"{delay}\": nothing crosses this fabric in less than its shortest link delay, \"{least}\""),
+        ));
     }
     Ok(delay)
 }

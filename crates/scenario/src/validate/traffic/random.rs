@@ -54,7 +54,8 @@ pub fn generate(random: &mut Random, index: usize, key: &Key, classes: &mut Clas
 fn choice(random: &mut Random, key: &Key, around: &Around) -> Result<Destinations, Wrong> {
     let at = |name: &str| key.clone().name(name);
     let inter_rack = fill(&mut random.inter_rack, false);
-    let rules = [("inter_rack", inter_rack), ("rack_local", random.rack_local.is_some()), ("hotspot", random.hotspot.is_some()), ("matrix", random.matrix.is_some())];
+    let rules =
+        [("inter_rack", inter_rack), ("rack_local", random.rack_local.is_some()), ("hotspot", random.hotspot.is_some()), ("matrix", random.matrix.is_some())];
     let mut given = rules.iter().filter(|(_, given)| *given).map(|(name, _)| *name);
     if let (Some(first), Some(second)) = (given.next(), given.next()) {
         return Err(meaningless(at(second), first));

@@ -1,0 +1,183 @@
+//! Queues, thresholds, hashing and DCTCP against their formulas (spec numbers in the comments are those of the literature).
+
+use crate::spec::*;
+use crate::testing::*;
+use crate::{Progress, run};
+use afflux_engine::random::Stream;
+use afflux_units::{Probability, Rate, Span, Time};
+use std::collections::HashSet;
+
+fn datagram(payload: u16, rate: Option<Rate>) -> TransportConfig {
+    TransportConfig::Datagram(Datagram { rate, payload, ecn_capable: false })
+}
+
+/// M/D/1: Poisson arrivals of equal frames at one transmitter wait rho * S / (2 * (1 - rho)) on average.
+#[test]
+fn md1_waiting_time() {
+    for (rho, tolerance) in [(0.3, 0.03), (0.5, 0.03), (0.8, 0.06)] {
+        let service = 120_000.0;
+        let mut stream = Stream::new(11, 1, 0);
+        let mut at = 0.0;
+        let flows: Vec<Flow> = (0..300_000)
+            .map(|id| {
+                at += -libm::log(1.0 - stream.next_f64()) * service / rho;
+                flow(id, 0, 1, 1460, Time(at as u64))
+            })
+            .collect();
+        let mut plan = plan(star(2), flows);
+        plan.transports = vec![datagram(1460, None)];
+        plan.switches[0].buffer = Buffer::Unlimited;
+        let output = run(&plan, &Progress::default()).unwrap();
+        let waits = output.flows.iter().map(|f| f.split.queueing as f64);
+        let mean = waits.sum::<f64>() / output.flows.len() as f64;
+        let expected = rho * service / (2.0 * (1.0 - rho));
+        assert!((mean / expected - 1.0).abs() < tolerance, "rho {rho}: {mean} ps, expected {expected}");
+    }
+}
+
+/// Choudhury and Hahne: n saturated queues settle at alpha * B / (1 + n * alpha).
+#[test]
+fn dynamic_threshold_steady_state() {
+    for (n, alpha) in [(1u32, 0.5), (1, 1.0), (2, 1.0), (4, 2.0), (4, 0.25), (6, 8.0)] {
+        let total = 1_000_000u64;
+        // Two hosts at line rate for each receiver.
+        let topology = star(3 * n);
+        let switch = 3 * n;
+        let flows = (0..2 * n).map(|s| flow(s as i64, n + s, s % n, 100_000_000, Time::from_ns(s as u64 * 7))).collect();
+        let mut plan = plan(topology, flows);
+        plan.transports = vec![datagram(1460, None)];
+        plan.switches[0].buffer = Buffer::Shared { total, alpha, reserved_per_queue: 0 };
+        plan.run.until = Some(Time::from_ns(2_000_000));
+        plan.record.ports = Some(PortSeries { interval: Span::from_us(10), nodes: vec![switch] });
+        let output = run(&plan, &Progress::default()).unwrap();
+        let expected = alpha * total as f64 / (1.0 + n as f64 * alpha);
+        let settled: Vec<_> = output.ports.iter().filter(|r| r.time >= Time::from_ns(1_000_000) && r.port < n).collect();
+        assert_eq!(settled.len(), 101 * n as usize);
+        for row in settled {
+            // One frame either way, plus alpha of one for each other queue that is between two frames.
+            let frames = 1500.0 * (2.0 + alpha);
+            assert!((row.queue_bytes as f64 - expected).abs() <= frames, "n {n} alpha {alpha}: {} B, expected {expected}", row.queue_bytes);
+        }
+        assert!(output.counters.drops_buffer > 0);
+    }
+}
+
+/// Balls into bins: n flows between two racks use m * (1 - (1 - 1/m)^n) of m spines on average.
+#[test]
+fn ecmp_collisions() {
+    let (spines, flows) = (8u32, 8u32);
+    let mut used = 0usize;
+    let seeds = 400;
+    for seed in 0..seeds {
+        let list = (0..flows).map(|id| flow(id as i64, id % 4, 4 + id / 4, 1460, Time::from_ns(id as u64 * 10))).collect();
+        let mut plan = plan(leaf_spine(2, spines, 4), list);
+        plan.run.seed = seed;
+        plan.record.paths = true;
+        let output = run(&plan, &Progress::default()).unwrap();
+        assert_eq!(output.paths.len(), flows as usize);
+        assert!(output.paths.iter().all(|p| p.nodes.len() == 5 && p.frames == 1));
+        used += output.paths.iter().map(|p| p.nodes[2]).collect::<HashSet<_>>().len();
+    }
+    let mean = used as f64 / seeds as f64;
+    let m = spines as f64;
+    let expected = m * (1.0 - libm::pow(1.0 - 1.0 / m, flows as f64));
+    // The standard deviation of one draw is about 0.9: 400 of them give 0.045.
+    assert!((mean - expected).abs() < 0.15, "{mean} spines used on average, expected {expected}");
+}
+
+/// In a fat-tree choices at successive switches are independent with seeds of their own; with one seed the second choice repeats the
+/// first and most cores stay idle.
+#[test]
+fn polarisation_with_one_seed() {
+    let cores = |balance: Balance| {
+        let k = 8;
+        let flows = (0..600).map(|id| flow(id as i64, (id % 16) as u32, 16 + (id % 112) as u32, 1460, Time::from_ns(id as u64 * 100))).collect();
+        let mut plan = plan(fat_tree(k, 1), flows);
+        plan.switches[0].balance = balance;
+        plan.record.paths = true;
+        let output = run(&plan, &Progress::default()).unwrap();
+        output.paths.iter().filter(|p| p.nodes.len() == 7).map(|p| p.nodes[3]).collect::<HashSet<_>>().len()
+    };
+    assert_eq!(cores(Balance::Ecmp(RouteHash::OwnSeed)), 16);
+    assert_eq!(cores(Balance::Ecmp(RouteHash::SameSeed)), 4);
+    assert_eq!(cores(Balance::Spray), 16);
+}
+
+/// Alizadeh et al.: N synchronised flows swing between K + N and K + N - A with A = 1/2 * sqrt(2 N (C * RTT + K)); the link stays
+/// busy as long as that is above zero.
+#[test]
+fn dctcp_sawtooth() {
+    for (gbps, k, n, rtt_us) in [(10u64, 65u64, 2u32, 100u64), (10, 65, 4, 100), (1, 20, 2, 100)] {
+        let rate = Rate::from_gbps(gbps);
+        let mut topology = star(n + 1);
+        for link in &mut topology.links {
+            link.rate = rate;
+            link.delay = Span::from_ns(rtt_us * 250);
+        }
+        let flows = (0..n).map(|s| flow(s as i64, 1 + s, 0, 2_000_000_000, Time::ZERO)).collect();
+        let mut plan = plan(topology, flows);
+        plan.transports = vec![TransportConfig::Tcp(TcpConfig { min_rto: Span::from_ms(10), initial_rto: Span::from_ms(10), ..dctcp() })];
+        plan.switches[0].buffer = Buffer::Unlimited;
+        let threshold = Limit::Packets(k as u32);
+        plan.switches[0].marking = Some(Marking {
+            kmin: threshold,
+            kmax: threshold,
+            pmax: Probability::ONE,
+            at: MarkAt::Enqueue,
+            compare: Compare::Above,
+            average_weight: None,
+            drop_incapable: true,
+        });
+        plan.run.until = Some(Time::from_ns(300_000_000));
+        plan.record.ports = Some(PortSeries { interval: Span::from_us(20), nodes: vec![n + 1] });
+        let output = run(&plan, &Progress::default()).unwrap();
+        let queue: Vec<f64> = output.ports.iter().filter(|r| r.port == 0 && r.time > Time::from_ns(100_000_000)).map(|r| r.queue_bytes as f64 / 1500.0).collect();
+        let (low, high) = queue.iter().fold((f64::MAX, 0.0f64), |(l, h), &q| (l.min(q), h.max(q)));
+        let bdp = rate.0 as f64 * rtt_us as f64 * 1e-6 / 8.0 / 1500.0;
+        let amplitude = 0.5 * libm::sqrt(2.0 * n as f64 * (bdp + k as f64));
+        let (top, bottom) = (k as f64 + n as f64, k as f64 + n as f64 - amplitude);
+        eprintln!("{gbps}G K={k} N={n}: queue {low:.1}..{high:.1} packets, formula {bottom:.1}..{top:.1}");
+        // The marks take a round trip to act, in which each flow may add one more segment.
+        assert!((high - top).abs() <= n as f64 + 2.0, "{gbps}G N={n}: highest queue {high}, formula {top}");
+        // The formula is an estimate from fluid equations: whole segments (one packet), flows that are not synchronised, alpha's own swing.
+        assert!((low - bottom).abs() <= 0.5 * amplitude + 1.0, "{gbps}G N={n}: lowest queue {low}, formula {bottom}");
+        let port = output.ports.iter().filter(|r| r.port == 0 && r.time > Time::from_ns(100_000_000));
+        let sent: u64 = port.map(|r| r.tx_bytes).sum();
+        let share = sent as f64 * 8.0 / (rate.0 as f64 * queue.len() as f64 * 20e-6);
+        assert!(share > 0.999, "the link is idle for {:.2} %", 100.0 * (1.0 - share));
+    }
+}
+
+/// A window of W segments on an idle path of round-trip time R carries W segments per R.
+#[test]
+fn window_limited_throughput() {
+    for (window_bytes, rtt_ms) in [(65_536u64, 300u64), (700_000, 300), (450_000, 100)] {
+        let mut topology = star(2);
+        for link in &mut topology.links {
+            link.rate = Rate::from_gbps(1);
+            link.delay = Span::from_us(rtt_ms * 250);
+        }
+        let bytes = 60_000_000;
+        let mut plan = plan(topology, vec![flow(0, 0, 1, bytes, Time::ZERO)]);
+        let window = Some(afflux_units::Bytes(window_bytes));
+        plan.transports = vec![TransportConfig::Tcp(TcpConfig { receive_window: window, min_rto: Span::from_s(1), initial_rto: Span::from_s(1), ..tcp() })];
+        plan.switches[0].buffer = Buffer::Unlimited;
+        let output = run(&plan, &Progress::default()).unwrap();
+        let record = &output.flows[0];
+        let seconds = (record.finish.unwrap() - record.start.unwrap()).as_seconds();
+        let segments = window_bytes / 1460;
+        // Slow start: 10, 20, 40 … until the window.
+        let mut rounds = 0.0;
+        let (mut sent, mut w) = (0, 10);
+        while sent < bytes / 1460 {
+            sent += w;
+            w = (2 * w).min(segments);
+            rounds += 1.0;
+        }
+        let expected = rounds * rtt_ms as f64 * 1e-3;
+        assert!((seconds / expected - 1.0).abs() < 0.02, "{window_bytes} B over {rtt_ms} ms: {seconds} s, expected {expected}");
+        // All beyond the ideal is the window's.
+        let beyond = (record.finish.unwrap() - record.start.unwrap()).0 - record.ideal.0;
+        assert_eq!(record.split.window, beyond);
+    }
+}

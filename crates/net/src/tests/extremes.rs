@@ -1,0 +1,46 @@
+//! Fabrics at the edge of what the engine is made for.
+
+use crate::routing::Routes;
+use crate::spec::*;
+use crate::testing::*;
+use crate::{Progress, run};
+use afflux_units::{Rate, Span, Time};
+use std::time::Instant;
+
+/// A rack on 5 m cables beside a path of 300 ms: the window log's windows are as short as the cable, and almost all are empty.
+#[test]
+fn short_cables_beside_a_long_path() {
+    let mut topology = star(4);
+    for link in &mut topology.links {
+        link.delay = Span::from_ns(25);
+    }
+    topology.links[3].delay = Span::from_ms(150);
+    topology.links[3].rate = Rate::from_gbps(1);
+    let flows = vec![flow(0, 0, 1, 1_000_000, Time::ZERO), flow(1, 0, 3, 50_000_000, Time::ZERO), flow(2, 2, 1, 1_000_000, Time::from_ns(5_000_000_000))];
+    let mut plan = plan(topology, flows);
+    plan.transports = vec![TransportConfig::Tcp(TcpConfig { min_rto: Span::from_s(1), initial_rto: Span::from_s(1), ..tcp() })];
+    plan.switches[0].buffer = Buffer::Unlimited;
+    let clock = Instant::now();
+    let output = run(&plan, &Progress::default()).unwrap();
+    assert!(output.flows.iter().all(|f| f.finish.is_some()));
+    assert!(output.end > Time::from_ns(3_000_000_000), "{}", output.end);
+    // Some 200,000 hops over five seconds of windows of 28 ns: a walk through all of them would take minutes.
+    assert!(clock.elapsed().as_secs_f64() < 5.0, "{:?}", clock.elapsed());
+}
+
+/// k = 36: 11,664 hosts.
+#[test]
+fn eleven_thousand_hosts() {
+    let clock = Instant::now();
+    let topology = fat_tree(36, 1);
+    assert_eq!(topology.hosts, 11_664);
+    let routes = Routes::build(&topology);
+    assert_eq!(routes.racks(), 648);
+    let hosts = topology.hosts;
+    let flows = (0..hosts).map(|h| flow(h as i64, h, (h + 5_000) % hosts, 14_600, Time::ZERO)).collect();
+    let output = run(&plan(topology, flows), &Progress::default()).unwrap();
+    assert!(output.flows.iter().all(|f| f.finish.is_some()));
+    if !cfg!(debug_assertions) {
+        assert!(clock.elapsed().as_secs_f64() < 10.0, "{:?}", clock.elapsed());
+    }
+}

@@ -1,0 +1,76 @@
+//! Lists of flows from files.
+
+use crate::document::switch::words;
+use crate::document::{Duration, Size};
+
+block! {
+    /// A list of flows from a file.
+    pub struct Flows {
+        /// Name of a transport in `[host.transports]`, or `"default"`: `[host.transport]`. Default `"default"`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub transport: Option<String>,
+        /// The file (`.gz` is read too); a relative path is relative to the scenario file.
+        pub file: String,
+        /// SHA-256 of the file, hexadecimal: another content is refused. Written into resolved scenarios.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub sha256: Option<String>,
+        /// Default: by the file's extension.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub format: Option<FileFormat>,
+        /// Flows from a host to itself. Default `"refuse"`; formats `"coflow"`: `"drop"`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub local: Option<Local>,
+        /// Format `"hpcc"`: the time in the file that is 0 here. Default `"2s"`, where both generators begin.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub origin: Option<Duration>,
+        /// Format `"coflow"`: what a location of the trace is. Default `"host"` if there are enough hosts, else `"modulo"`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub placement: Option<Placement>,
+        /// Format `"coflow"`: factor on all sizes. Default 1.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub size_scale: Option<f64>,
+        /// Format `"coflow"`: factor on all arrival times. Default 1.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub time_scale: Option<f64>,
+        /// Format `"coflow"`: what the trace means by a megabyte. Default `"1MB"`; CoflowSim takes `"1MiB"`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub megabyte: Option<Size>,
+        /// Format `"coflow"`: only so many coflows from the top of the file. Default: all.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub coflows: Option<u64>,
+    }
+}
+
+words! {
+    /// Formats of flow lists.
+    pub enum FileFormat {
+        /// A header with `start_ns,src,dst,bytes` and optionally `id,class,deadline_ns` (`.csv`).
+        Csv,
+        /// The same columns as Parquet (`.parquet`).
+        Parquet,
+        /// Flow files of HPCC and ConWeave: the number of flows, then `src dst pg size start_s` or `src dst pg dport size start_s`.
+        Hpcc,
+        /// Connection matrices of htsim (`.cm`).
+        Htsim,
+        /// Coflow traces of coflow-benchmark, such as `FB2010-1Hr-150-0.txt`.
+        Coflow,
+    }
+    /// Flows from a host to itself:
+    pub enum Local {
+        /// are an error.
+        Refuse,
+        /// finish at their start; they never see the network.
+        Instant,
+        /// are left out; a note says how many.
+        Drop,
+    }
+    /// What a location of a coflow trace is.
+    pub enum Placement {
+        /// The host of that number.
+        Host,
+        /// That number modulo the number of hosts.
+        Modulo,
+        /// That rack (modulo their number); each task runs on a host of it that is drawn once.
+        Rack,
+    }
+}

@@ -1,0 +1,85 @@
+//! `[[traffic]]`: what is sent.
+
+/// Adds the keys that all kinds of traffic have.
+macro_rules! block {
+    ($(#[$meta:meta])* pub struct $name:ident { $($fields:tt)* }) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+        #[serde(deny_unknown_fields)]
+        pub struct $name {
+            /// Name of the block: its random draws depend on it and the seed, on nothing else. Default: `"traffic"` and the block's position
+            /// from 0.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub name: Option<String>,
+            /// Class of its flows in results. Default `"default"`; a flow list's column `class` goes before.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub class: Option<String>,
+            /// Priority of its flows for switches and NICs with strict priority, 0 (lowest) to 7. Default 0.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub priority: Option<u8>,
+            /// When the block begins; starts in files count from then. Default `"0s"`.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub start: Option<$crate::document::Duration>,
+            /// Deadline of each flow, from its start, or `"off"`. Default `"off"`; a flow list's column `deadline_ns` goes before.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub deadline: Option<$crate::document::Or<$crate::document::Off, $crate::document::Duration>>,
+            /// Added to `[run] seed` for this block's draws. Default 0.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub seed: Option<u64>,
+            $($fields)*
+        }
+        impl $name {
+            pub fn common(&mut self) -> $crate::document::Common<'_> {
+                $crate::document::Common {
+                    name: &mut self.name,
+                    class: &mut self.class,
+                    priority: &mut self.priority,
+                    start: &mut self.start,
+                    deadline: &mut self.deadline,
+                    seed: &mut self.seed,
+                }
+            }
+        }
+    };
+}
+
+mod files;
+mod patterns;
+mod random;
+
+pub use files::{FileFormat, Flows, Local, Placement};
+pub use patterns::{AllToAll, DatagramSource, Incast, Pairs, Permutation};
+pub use random::{Arrivals, LoadBasis, Random};
+
+use super::choice::tagged;
+use super::{Duration, Off, Or};
+
+tagged! {
+    /// A block of traffic, chosen by `kind`.
+    pub enum Traffic, default "" {
+        /// A list of flows from a file.
+        "flows" => Flows,
+        /// Independent sources that start flows by their own clocks (open loop).
+        "random" => Random,
+        /// Many senders to one receiver at once.
+        "incast" => Incast,
+        /// Every host sends to one other and receives from one.
+        "permutation" => Permutation,
+        /// Fixed pairs of hosts.
+        "pairs" => Pairs,
+        /// Every host sends to every other: a shuffle.
+        "all_to_all" => AllToAll,
+        /// Sources of constant rate that nothing slows down.
+        "datagram" => DatagramSource,
+    }
+}
+
+/// The keys that all kinds of traffic have.
+pub struct Common<'a> {
+    pub name: &'a mut Option<String>,
+    pub class: &'a mut Option<String>,
+    pub priority: &'a mut Option<u8>,
+    pub start: &'a mut Option<Duration>,
+    pub deadline: &'a mut Option<Or<Off, Duration>>,
+    pub seed: &'a mut Option<u64>,
+}

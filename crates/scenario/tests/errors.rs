@@ -1,0 +1,212 @@
+//! What is wrong with a scenario is said with file, line, key, what was found, what is allowed and the nearest spelling.
+
+mod common;
+
+use afflux_scenario::Overrides;
+use common::{VALID, error, folder, parse, parse_with};
+
+/// Replacement in the valid scenario, and the whole message.
+macro_rules! says {
+    ($($name:ident: $from:literal => $to:literal, $message:literal;)+) => {$(
+        #[test]
+        fn $name() {
+            assert_eq!(error($from, $to), $message);
+        }
+    )+};
+}
+
+says! {
+    unknown_key: "alpha = 1.0" => "aplha = 1.0",
+        "fabric.toml:13: key switch.aplha: unknown key (did you mean \"alpha\"?); the keys here are override, buffer, sharing, alpha, reserved, queue_length, \
+         drop_when, ecn, scheduling, priorities, forwarding, cut_through_header, latency, balance";
+    unknown_top_level_key: "[run]" => "[runs]",
+        "fabric.toml:44: key runs: unknown key (did you mean \"run\"?); the keys here are format, name, description, topology, switch, host, traffic, run, record";
+    unknown_key_in_a_traffic_block: "senders = 3" => "sender = 3",
+        "fabric.toml:40: key traffic[1].sender: unknown key (did you mean \"senders\"?); the keys here are name, class, priority, start, deadline, seed, transport, \
+         to, senders, random_senders, hosts, bytes, total, rounds, period, closed_loop, request_delay, jitter";
+    wrong_unit: "\"9MB\"" => "\"9Mb\"",
+        "fabric.toml:12: key switch.buffer: \"9Mb\" has the wrong unit for a size: write a number with B, kB, MB, GB, TB (powers of ten) or KiB, MiB, GiB, TiB \
+         (powers of two), as in \"9MB\", or packets, as in \"100packets\"";
+    no_unit: "\"9MB\"" => "9000000",
+        "fabric.toml:12: key switch.buffer: found 9000000: write a size in quotes with its unit, as in \"9MB\", or packets, as in \"100packets\"";
+    negative_size: "\"64kB\"" => "\"-64kB\"",
+        "fabric.toml:41: key traffic[1].bytes: \"-64kB\" is negative: a size is not";
+    wrong_type: "hosts_per_leaf = 4" => "hosts_per_leaf = \"four\"",
+        "fabric.toml:7: key topology.hosts_per_leaf: found \"four\": write a whole number from 0 to 4294967295";
+    zero_rate: "host_rate = \"100Gbps\"" => "host_rate = \"0Gbps\"",
+        "fabric.toml:8: key topology.host_rate: \"0bps\": a link has a rate above 0";
+    zero_delay: "delay = \"1us\"" => "delay = \"0us\"",
+        "fabric.toml:9: key topology.delay: \"0ps\": a link has a delay above 0, as in \"1us\" (or \"5ns\" for a metre of cable)";
+    unknown_topology: "\"leaf_spine\"" => "\"leafspine\"",
+        "fabric.toml:4: key topology.kind: \"leafspine\" is not known (did you mean \"leaf_spine\"?): write \"star\", \"dumbbell\", \"leaf_spine\", \"fat_tree\", \
+         \"hpcc\" or \"custom\"";
+    topology_without_kind: "kind = \"leaf_spine\"\n" => "",
+        "fabric.toml:3: key topology: the key \"kind\" is missing: write kind = \"star\", \"dumbbell\", \"leaf_spine\", \"fat_tree\", \"hpcc\" or \"custom\"";
+    missing_key: "spines = 2\n" => "",
+        "fabric.toml:3: key topology: the key \"spines\" is missing";
+    host_out_of_range: "to = 0" => "to = 8",
+        "fabric.toml:39: key traffic[1].to: host 8 is out of range: the fabric has the hosts 0 to 7";
+    named_host_out_of_range: "to = 0" => "to = \"host8\"",
+        "fabric.toml:39: key traffic[1].to: there is no node \"host8\": hosts are host0 to host7; or write \"all\", or a range as in \"0-15\"";
+    a_switch_as_host: "to = 0" => "to = \"leaf0\"",
+        "fabric.toml:39: key traffic[1].to: \"leaf0\" is a switch: write hosts";
+    too_many_senders: "senders = 3" => "senders = 8",
+        "fabric.toml:40: key traffic[1].senders: found 8: allowed is 1 to 7 (the receiver does not send to itself)";
+    load_without_basis: "load_basis = \"host_payload\"\n" => "",
+        "fabric.toml:33: key traffic[0].load: load = 0.5 needs load_basis, because studies differ in what a load is a share of: write \"host_payload\", \"host_wire\", \
+         \"fabric_oversub\", \"bisection\" or \"max_link\"";
+    unknown_basis: "\"host_payload\"" => "\"host-payload\"",
+        "fabric.toml:34: key traffic[0].load_basis: \"host-payload\" is not known (did you mean \"host_payload\"?): write \"host_payload\", \"host_wire\", \
+         \"fabric_oversub\", \"bisection\" or \"max_link\"";
+    negative_load: "load = 0.5" => "load = -0.5",
+        "fabric.toml:33: key traffic[0].load: found -0.5: write a number above 0, as in 0.5 for one half";
+    no_end: "duration = \"1ms\"\n" => "",
+        "fabric.toml:30: key traffic[0]: the end is missing: write duration (flows start for so long) or flows (so many in all)";
+    unknown_transport: "transport = \"bulk\"" => "transport = \"bluk\"",
+        "fabric.toml:42: key traffic[1].transport: there is no transport \"bluk\" (did you mean \"bulk\"?): write \"default\" or \"bulk\"";
+    unknown_wire_profile: "\"ethernet\"" => "\"ethrnet\"",
+        "fabric.toml:21: key host.wire: \"ethrnet\" is not a profile (did you mean \"ethernet\"?): write \"ethernet\", \"ethernet_timestamps\", \"linux\", \"ns3p2p\", \"ns3rdma\", \"pfabric\" or \
+         \"htsim\", or a table with numbers of your own";
+    unknown_congestion_control: "\"newreno\"" => "\"reno\"",
+        "fabric.toml:28: key host.transports.bulk.congestion: \"reno\" is not known: write \"newreno\" or \"dctcp\"";
+    format_missing: "format = 1\n" => "",
+        "fabric.toml: the key \"format\" is missing: write format = 1 at the top of the file";
+    format_wrong: "format = 1" => "format = 2",
+        "fabric.toml:1: key format: found 2: this version of afflux reads format = 1";
+    not_toml: "spines = 2" => "spines = = 2",
+        "fabric.toml:6: not TOML: extra `=`, expected nothing";
+    traffic_as_one_table: "\n[[traffic]]\nkind = \"incast\"" => "\n[traffic]\nkind = \"incast\"",
+        "fabric.toml:37: not TOML: duplicate key";
+    two_blocks_of_one_name: "senders = 3" => "name = \"traffic0\"\nsenders = 3",
+        "fabric.toml:40: key traffic[1].name: \"traffic0\" is the name of traffic[0] too: blocks of one name would draw the same numbers";
+    alpha_of_a_static_buffer: "buffer = \"9MB\"" => "buffer = \"9MB\"\nsharing = \"static\"",
+        "fabric.toml:14: key switch.alpha: has no meaning with sharing = \"static\": leave it out";
+    packets_in_a_shared_buffer: "buffer = \"9MB\"" => "buffer = \"90packets\"\nsharing = \"dynamic\"",
+        "fabric.toml:12: key switch.buffer: packets are for sharing = \"static\": write a size as in \"32MB\"";
+    kmin_above_kmax: "kmin = \"100kB\"" => "kmin = \"500kB\"",
+        "fabric.toml:16: key switch.ecn.kmin: \"500kB\" is above kmax = \"400kB\"";
+    a_step_and_a_ramp: "kmin = \"100kB\"" => "k = \"100kB\"",
+        "fabric.toml:17: key switch.ecn.kmax: has no meaning with k (a step): leave it out";
+    a_probability_above_one: "pmax = 0.2" => "pmax = 20",
+        "fabric.toml:18: key switch.ecn.pmax: found 20: write a number from 0 to 1, or a percentage as in \"1%\"";
+    an_unknown_distribution: "\"websearch\"" => "\"websaerch\"",
+        "fabric.toml:32: key traffic[0].sizes: found \"websaerch\": allowed is alistorage, solar, websearch, datamining, fbhdp-20, pfabric-websearch, \
+         pfabric-datamining, imc10 or the path of a distribution file (did you mean \"websearch\"?)";
+    a_capture_of_no_link: "host0>leaf0" => "host0>leaf1",
+        "fabric.toml:49: key record.capture: no link joins the ends of \"host0>leaf1\"";
+    a_series_of_no_node: "[\"leaf*\"]" => "[\"laef0\"]",
+        "fabric.toml:48: key record.ports.nodes: there is no node \"laef0\" (did you mean \"leaf0\"?): the nodes are host0 to host7, leaf0 to leaf1, spine0 to spine1; \
+         or write \"switches\", \"hosts\" or \"all\"";
+    an_override_of_no_switch: "[switch.ecn]" => "[[switch.override]]\nmatch = \"tor*\"\n[switch.ecn]",
+        "fabric.toml:16: key switch.override[0].match: no node matches \"tor*\": the nodes are host0 to host7, leaf0 to leaf1, spine0 to spine1";
+    a_fault_of_no_link: "[switch]" => "[[topology.fault]]\nlink = \"leaf0-spine7\"\nloss = \"1%\"\n[switch]",
+        "fabric.toml:12: key topology.fault[0].link: there is no node \"spine7\" (did you mean \"spine0\"?): the nodes are host0 to host7, leaf0 to leaf1, spine0 to spine1";
+    overlapping_faults: "[switch]" => "[[topology.fault]]\nlink = \"leaf0-spine1\"\ndown = [{ from = \"1ms\" }, { from = \"2ms\", to = \"3ms\" }]\n[switch]",
+        "fabric.toml:13: key topology.fault[0].down: the times at which \"leaf0-spine1\" is down overlap";
+    a_dctcp_gain: "congestion = \"dctcp\"" => "congestion = \"dctcp\"\ndctcp = { gain = 0.1 }",
+        "fabric.toml:26: key host.transport.dctcp.gain: found 0.1: write a power of two from 1 down to 1/1024, as in 0.0625 (1/16)";
+    a_large_segment: "congestion = \"dctcp\"" => "congestion = \"dctcp\"\nmss = \"9000B\"",
+        "fabric.toml:26: key host.transport.mss: \"9kB\": write a size from 1B to 1460B (mtu = \"1500B\" less 40 B of headers)";
+    warmup_too_long: "seed = 7" => "until = \"1ms\"\nwarmup = \"1ms\"",
+        "fabric.toml:46: key run.warmup: \"1ms\" is not before until = \"1ms\": no flow would count";
+    an_early_request: "senders = 3" => "senders = 3\nrounds = 2\nclosed_loop = true\nrequest_delay = \"1ns\"",
+        "fabric.toml:43: key traffic[1].request_delay: \"1ns\": nothing crosses this fabric in less than its shortest link delay, \"1us\"";
+}
+
+#[test]
+fn no_traffic() {
+    let text = &VALID[..VALID.find("[[traffic]]").unwrap()];
+    assert_eq!(parse(text).unwrap_err().to_string(), "fabric.toml: there is no traffic: write at least one [[traffic]] block");
+}
+
+#[test]
+fn the_parts_of_an_error() {
+    let error = parse(&VALID.replace("\"9MB\"", "\"9Mb\"")).unwrap_err();
+    assert_eq!((error.line, error.key.as_deref()), (Some(12), Some("switch.buffer")));
+    assert_eq!(error.file.unwrap().to_str(), Some("fabric.toml"));
+}
+
+#[test]
+fn an_option_of_the_command_line_is_named_instead_of_a_line() {
+    let set = |key: &str, value: &str| Overrides { set: vec![(key.into(), value.into())], ..Overrides::default() };
+    let message = |overrides: &Overrides| parse_with(VALID, overrides).unwrap_err().to_string();
+    assert!(message(&set("switch.buffer", "9Mb")).starts_with("fabric.toml: --set switch.buffer=9Mb: key switch.buffer: \"9Mb\" has the wrong unit"));
+    assert!(message(&set("switch.bufer", "9MB")).starts_with("fabric.toml: --set switch.bufer=9MB: key switch.bufer: unknown key (did you mean \"buffer\"?)"));
+    assert!(message(&set("traffic[1].to", "99")).starts_with("fabric.toml: --set traffic[1].to=99: key traffic[1].to: host 99 is out of range"));
+    assert!(message(&set("traffic[5].to", "1")).ends_with("--set traffic[5].to=1: traffic has 2 elements, counted from 0: there is no element 5"));
+    assert!(message(&set("a..b", "1")).contains("is not a key path"));
+    let threads = Overrides { threads: Some(0), ..Overrides::default() };
+    assert_eq!(message(&threads), "fabric.toml: --threads 0: key run.threads: found 0: write a number from 1 to 1024");
+}
+
+#[test]
+fn fabrics_that_do_not_hang_together() {
+    let custom = |links: &str| {
+        format!(
+            "format = 1\n[topology]\nkind = \"custom\"\nhosts = 2\nswitches = [\"a\", \"b\"]\n{links}\n[[traffic]]\nkind = \"permutation\"\nsizes = \"1MB\"\n"
+        )
+    };
+    let link = |a: &str, b: &str| format!("[[topology.link]]\na = \"{a}\"\nb = \"{b}\"\n");
+    let message = |links: &[(&str, &str)]| parse(&custom(&links.iter().map(|(a, b)| link(a, b)).collect::<String>())).unwrap_err().to_string();
+    assert_eq!(
+        message(&[("host0", "a"), ("host1", "b")]),
+        "fabric.toml:2: key topology: \"host1\" cannot reach \"host0\": no path through switches joins them"
+    );
+    assert_eq!(message(&[("host0", "a")]), "fabric.toml:2: key topology: \"host1\" has no link");
+    assert_eq!(message(&[("host0", "a"), ("a", "a")]), "fabric.toml:11: key topology.link[1].b: a link from \"a\" to itself");
+    assert_eq!(message(&[("host0", "c")]), "fabric.toml:8: key topology.link[0].b: there is no node \"c\": the nodes are host0 to host1, a, b");
+    assert!(parse(&custom(&(link("host0", "a") + &link("host1", "a")))).is_ok());
+}
+
+#[test]
+fn an_odd_fat_tree() {
+    let text = "format = 1\n[topology]\nkind = \"fat_tree\"\nk = 5\n[[traffic]]\nkind = \"permutation\"\nsizes = \"1MB\"\n";
+    assert_eq!(parse(text).unwrap_err().to_string(), "fabric.toml:4: key topology.k: found 5: a fat-tree's k is an even number from 2: 4 or 6");
+    let large = text.replace("k = 5", "k = 4000000000");
+    assert!(parse(&large).unwrap_err().to_string().contains("at most 4000000 links are possible"));
+}
+
+#[test]
+fn flow_lists() {
+    let folder = folder("flow_lists");
+    let message = |content: &str| {
+        let (list, scenario) = (folder.join("flows.csv"), folder.join("lists.toml"));
+        std::fs::write(&list, content).unwrap();
+        let text = "format = 1\n[topology]\nkind = \"star\"\nhosts = 4\n[[traffic]]\nkind = \"flows\"\nfile = \"flows.csv\"\n";
+        match afflux_scenario::parse(text, &scenario, &Overrides::default(), &common::NoParquet) {
+            Ok(scenario) => format!("{} flows", scenario.plan.flows.len()),
+            Err(error) => error.to_string().replace(&format!("{}/", folder.display()), ""),
+        }
+    };
+    assert_eq!(message("start_ns,src,dst,bytes\n0,0,1,1000\n5,2,1,1000\n"), "2 flows");
+    assert_eq!(
+        message("start_ns,src,bytes\n0,0,1000\n"),
+        "flows.csv:1: found no column \"dst\", expected a header with \"start_ns,src,dst,bytes\" and optionally \"id,class,deadline_ns\" (key traffic[0].file, lists.toml:7)"
+    );
+    assert_eq!(
+        message("start_ns,src,dst,bytes\n0,0,1,1000\n1,0,4,1000\n"),
+        "flows.csv:3: column \"dst\": found host 4, expected a host from 0 to 3 (key traffic[0].file, lists.toml:7)"
+    );
+    assert_eq!(
+        message("start_ns,src,dst,bytes\n0,0,1,1000\n1,0,2\n"),
+        "flows.csv:3: found 3 fields in \"1,0,2\", expected 4 as in the header: start_ns,src,dst,bytes (key traffic[0].file, lists.toml:7)"
+    );
+    assert!(message("start_ns,src,dst,bytes\n0,1,1,1000\n").contains("local = \"instant\""));
+}
+
+#[test]
+fn inputs_that_are_missing_or_changed() {
+    let folder = folder("inputs");
+    let scenario = folder.join("inputs.toml");
+    let text = "format = 1\n[topology]\nkind = \"star\"\nhosts = 4\n[[traffic]]\nkind = \"flows\"\nfile = \"flows.csv\"\n";
+    let parse = |text: &str| afflux_scenario::parse(text, &scenario, &Overrides::default(), &common::NoParquet);
+    let missing = parse(text).unwrap_err();
+    assert!(missing.to_string().contains("flows.csv: cannot be read: No such file"), "{missing}");
+    std::fs::write(folder.join("flows.csv"), "start_ns,src,dst,bytes\n0,0,1,1000\n").unwrap();
+    let resolved = parse(text).unwrap().resolved;
+    std::fs::write(folder.join("flows.csv"), "start_ns,src,dst,bytes\n0,0,1,1001\n").unwrap();
+    let changed = parse(&resolved).unwrap_err().to_string();
+    assert!(changed.contains("the file is not the one of this scenario: its SHA-256 is ") && changed.contains(", the scenario says "), "{changed}");
+    let unknown = parse(&text.replace("flows.csv", "flows.txt")).unwrap_err().to_string();
+    assert!(unknown.ends_with("inputs.toml:7: key traffic[0].file: the extension of \"flows.txt\" does not tell its format: write format = \"csv\", \"parquet\", \"hpcc\", \"htsim\" or \"coflow\""), "{unknown}");
+}

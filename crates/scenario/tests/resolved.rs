@@ -1,0 +1,167 @@
+//! The resolved scenario is the same scenario.
+
+mod common;
+
+use afflux_scenario::{Overrides, Scenario};
+use common::{VALID, folder, parse, parse_with};
+
+fn same(first: &Scenario) -> Scenario {
+    let again = parse(&first.resolved).unwrap_or_else(|error| panic!("{error}\n{}", first.resolved));
+    assert_eq!(again.resolved, first.resolved);
+    assert_eq!(format!("{:?}", again.plan), format!("{:?}", first.plan));
+    assert_eq!((&again.hash, &again.name, &again.classes), (&first.hash, &first.name, &first.classes));
+    again
+}
+
+#[test]
+fn running_it_again_is_the_same() {
+    same(&parse(VALID).unwrap());
+}
+
+#[test]
+fn every_kind_of_thing_survives() {
+    let folder = folder("resolved");
+    std::fs::write(folder.join("flows.csv"), "start_ns,src,dst,bytes,class\n0,0,1,1000,a\n5,2,1,1000,b\n").unwrap();
+    std::fs::write(folder.join("sizes.csv"), "size_bytes,cdf\n1000,0\n2000,1\n").unwrap();
+    std::fs::write(folder.join("trace.txt"), "4 1\n1 0 1 0 1 3:1.0\n").unwrap();
+    std::fs::write(folder.join("hpcc.txt"), "1\n0 1 3 1000 2.000001000\n").unwrap();
+    std::fs::write(folder.join("perm.cm"), "Nodes 4\nConnections 1\n0->1 id 1 start 0 size 1000\n").unwrap();
+    std::fs::write(folder.join("fabric.txt"), "6 2 5\n4 5\n0 4 10Gbps 1us 0\n1 4 10Gbps 1us 0\n2 5 10Gbps 1us 0\n3 5 10Gbps 1us 0\n4 5 10Gbps 1us 0\n")
+        .unwrap();
+    let traffic = format!(
+        r#"
+[[traffic]]
+kind = "flows"
+file = "{0}/flows.csv"
+start = "1ms"
+[[traffic]]
+kind = "flows"
+file = "{0}/trace.txt"
+format = "coflow"
+[[traffic]]
+kind = "flows"
+file = "{0}/hpcc.txt"
+format = "hpcc"
+[[traffic]]
+kind = "flows"
+file = "{0}/perm.cm"
+[[traffic]]
+kind = "random"
+sizes = "{0}/sizes.csv"
+load = 0.1
+load_basis = "max_link"
+flows = 20
+rack_local = 0.5
+arrivals = "lognormal"
+deadline = "1ms"
+[[traffic]]
+kind = "random"
+sizes = {{ mean = "10kB" }}
+flows_per_second = 1e5
+duration = "100us"
+hotspot = {{ hosts = [1], share = 0.5 }}
+[[traffic]]
+kind = "incast"
+to = "random"
+senders = 2
+random_senders = true
+total = "100kB"
+rounds = 3
+closed_loop = true
+[[traffic]]
+kind = "permutation"
+sizes = "1MB"
+hosts = ["0-1", 2, "host3"]
+[[traffic]]
+kind = "pairs"
+pairs = [[0, 1], [1, 2]]
+sizes = {{ min = "1kB", max = "2kB" }}
+rounds = 2
+period = "1ms"
+[[traffic]]
+kind = "all_to_all"
+sizes = "10kB"
+parallel = 2
+[[traffic]]
+kind = "datagram"
+pairs = [[0, 3]]
+rate = "1Gbps"
+duration = "1ms"
+priority = 3
+"#,
+        folder.display()
+    );
+    let rest = r#"
+[switch]
+buffer = "100packets"
+drop_when = "at_or_above"
+queue_length = "before_transmission"
+scheduling = "strict_priority"
+balance = "spray"
+forwarding = "cut_through"
+ecn = { k = "15packets", at = "dequeue", average_weight = 0.002, incapable = "pass" }
+[[switch.override]]
+match = "switch1"
+sharing = "dynamic"
+buffer = "1MB"
+ecn = "off"
+[host]
+delay = "2.5us"
+queue = "100packets"
+wire = { base = "pfabric", ack = "64B" }
+[host.transport]
+dupack_threshold = "off"
+max_window = 12
+delayed_ack = { segments = 2 }
+receive_window = "64kB"
+[[host.override]]
+match = "host1"
+delay = "1us"
+[run]
+until = "1s"
+[record]
+imbalance = "100us"
+paths = true
+capture = ["host0>switch0", "switch0>switch1"]
+"#;
+    let fabrics = [
+        format!("kind = \"hpcc\"\nfile = \"{}/fabric.txt\"\n", folder.display()),
+        "kind = \"custom\"\nhosts = 4\nswitches = 2\nlink = [{ a = \"host0\", b = \"switch0\" }, { a = \"host1\", b = \"switch0\" }, \
+         { a = \"host2\", b = \"switch1\" }, { a = \"host3\", b = \"switch1\" }, { a = \"switch0\", b = \"switch1\", count = 2, rate = \"10Gbps\" }]\n"
+            .to_string(),
+    ];
+    for fabric in fabrics {
+        let fault = "[[topology.override]]\nlink = \"host1-switch0\"\nrate = \"40Gbps\"\n[[topology.override]]\nlink = \"host*-switch?\"\nrate = \"40Gbps\"\n[[topology.fault]]\n\
+                     link = \"switch0-switch1#0\"\nloss = \"1%\"\ndown = [{ from = \"1ms\", to = \"2ms\", detect = \"10us\" }]\n";
+        let text = format!("format = 1\nname = \"all\"\n[topology]\n{fabric}{fault}{traffic}{rest}");
+        let scenario = parse(&text).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(scenario.plan.switches.len(), 2);
+        assert_eq!(scenario.plan.hosts.len(), 2);
+        assert_eq!(scenario.classes, ["default", "a", "b"]);
+        assert_eq!(scenario.plan.record.captures.len(), if fabric.contains("hpcc") { 2 } else { 3 });
+        assert!(scenario.jobs.len() >= 5, "{:?}", scenario.jobs);
+        same(&scenario);
+    }
+}
+
+#[test]
+fn the_hash_ignores_what_does_not_change_results() {
+    let first = parse(VALID).unwrap();
+    let same_results = [("threads", Overrides { threads: Some(4), ..Overrides::default() })];
+    for (what, overrides) in same_results {
+        assert_eq!(parse_with(VALID, &overrides).unwrap().hash, first.hash, "{what}");
+    }
+    assert_eq!(parse(&VALID.replace("10us", "20us")).unwrap().hash, first.hash);
+    assert_eq!(parse(&VALID.replacen("format = 1", "format = 1\nname = \"other\"", 1)).unwrap().hash, first.hash);
+    assert_ne!(parse_with(VALID, &Overrides { seed: Some(8), ..Overrides::default() }).unwrap().hash, first.hash);
+    assert_ne!(parse(&VALID.replace("9MB", "8MB")).unwrap().hash, first.hash);
+    assert_eq!(first.hash.len(), 64);
+}
+
+#[test]
+fn options_of_the_command_line_win() {
+    let overrides = Overrides { set: vec![("run.seed".into(), "3".into()), ("switch.ecn".into(), "off".into())], seed: Some(9), threads: Some(2) };
+    let scenario = parse_with(VALID, &overrides).unwrap();
+    assert_eq!((scenario.plan.run.seed, scenario.plan.run.threads), (9, 2));
+    assert_eq!(scenario.plan.switches[0].marking, None);
+}

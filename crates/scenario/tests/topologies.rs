@@ -1,0 +1,123 @@
+//! Fabrics: sizes, names, order of ports, racks.
+
+mod common;
+
+use afflux_net::routing::Ports;
+use afflux_net::spec::{NodeKind, Topology};
+use common::{folder, parse};
+use std::time::Instant;
+
+fn topology(fabric: &str) -> Topology {
+    let text = format!("format = 1\n[topology]\n{fabric}\n[[traffic]]\nkind = \"pairs\"\npairs = [[0, 1]]\nsizes = \"1MB\"\n");
+    parse(&text).unwrap_or_else(|error| panic!("{error}")).plan.topology
+}
+
+fn switches(topology: &Topology) -> usize {
+    topology.nodes.iter().filter(|node| node.kind == NodeKind::Switch).count()
+}
+
+fn peers(topology: &Topology, node: &str) -> Vec<String> {
+    let id = topology.nodes.iter().position(|n| n.name == node).unwrap();
+    Ports::new(topology).of(id as u32).iter().map(|port| topology.nodes[port.peer as usize].name.clone()).collect()
+}
+
+#[test]
+fn star() {
+    let star = topology("kind = \"star\"\nhosts = 3\nrate = \"10Gbps\"\ndelay = \"5us\"");
+    assert_eq!((star.hosts, star.nodes.len(), star.links.len()), (3, 4, 3));
+    assert_eq!(peers(&star, "switch0"), ["host0", "host1", "host2"]);
+}
+
+#[test]
+fn dumbbell() {
+    let dumbbell = topology("kind = \"dumbbell\"\npairs = 2");
+    assert_eq!(peers(&dumbbell, "left"), ["host0", "host1", "right"]);
+    assert_eq!(peers(&dumbbell, "right"), ["host2", "host3", "left"]);
+    assert_eq!(dumbbell.links[4].rate.as_gbps(), 10.0);
+}
+
+#[test]
+fn leaf_spine() {
+    let fabric = topology("kind = \"leaf_spine\"\nleaves = 2\nspines = 2\nhosts_per_leaf = 2\nparallel = 2\nuplink_rate = \"40Gbps\"\nuplink_delay = \"2us\"");
+    assert_eq!(peers(&fabric, "leaf1"), ["host2", "host3", "spine0", "spine0", "spine1", "spine1"]);
+    assert_eq!(peers(&fabric, "spine0"), ["leaf0", "leaf0", "leaf1", "leaf1"]);
+    let groups: Vec<_> = fabric.nodes.iter().map(|node| node.group).collect();
+    assert_eq!(groups, [Some(0), Some(0), Some(1), Some(1), Some(0), Some(1), None, None]);
+}
+
+#[test]
+fn fat_tree() {
+    let fabric = topology("kind = \"fat_tree\"\nk = 4\noversubscription = 2");
+    assert_eq!((fabric.hosts, switches(&fabric)), (32, 20));
+    assert_eq!(peers(&fabric, "edge0"), ["host0", "host1", "host2", "host3", "agg0", "agg1"]);
+    assert_eq!(peers(&fabric, "agg1"), ["edge0", "edge1", "core2", "core3"]);
+    assert_eq!(peers(&fabric, "core3"), ["agg1", "agg3", "agg5", "agg7"]);
+    assert_eq!(fabric.nodes.iter().find(|node| node.name == "agg7").unwrap().group, Some(3));
+}
+
+#[test]
+fn a_large_fat_tree_is_quick() {
+    let start = Instant::now();
+    let fabric = topology("kind = \"fat_tree\"\nk = 36");
+    assert_eq!((fabric.hosts, fabric.links.len()), (11_664, 34_992));
+    assert!(start.elapsed().as_secs() < 10, "{:?} even without optimisation", start.elapsed());
+}
+
+/// The same fabric from ConWeave's file and by kind.
+#[test]
+fn a_file_of_the_rdma_simulators() {
+    let folder = folder("hpcc");
+    let (hosts, leaves, spines) = (8, 4, 2);
+    let mut lines = vec![format!("{} {} {}", hosts + leaves + spines, leaves + spines, hosts + leaves * spines)];
+    lines.push((hosts..hosts + leaves + spines).map(|id| id.to_string()).collect::<Vec<_>>().join(" "));
+    lines.extend((0..hosts).map(|host| format!("{host} {} 100Gbps 1000ns 0", hosts + host / 2)));
+    for leaf in 0..leaves {
+        lines.extend((0..spines).map(|spine| format!("{} {} 100Gbps 1000ns 0", hosts + leaf, hosts + leaves + spine)));
+    }
+    std::fs::write(folder.join("fabric.txt"), lines.join("\n")).unwrap();
+    let read = topology(&format!("kind = \"hpcc\"\nfile = \"{}/fabric.txt\"", folder.display()));
+    let built = topology("kind = \"leaf_spine\"\nleaves = 4\nspines = 2\nhosts_per_leaf = 2");
+    assert_eq!(format!("{:?}", read.links), format!("{:?}", built.links));
+    for (a, b) in read.nodes.iter().zip(&built.nodes) {
+        assert_eq!((a.kind, a.group, a.tier), (b.kind, b.group, b.tier), "{} {}", a.name, b.name);
+    }
+}
+
+#[test]
+fn overrides_and_faults() {
+    let fabric = topology(
+        "kind = \"leaf_spine\"\nleaves = 2\nspines = 2\nhosts_per_leaf = 1\nparallel = 2\n[[topology.override]]\nlink = \"leaf0-spine*\"\nrate = \"40Gbps\"\n\
+         [[topology.fault]]\nlink = [\"spine1-leaf0#1\", \"host0-leaf0\"]\nloss = 0.1\ndown = [{ from = \"2ms\", to = \"3ms\" }, { from = \"1ms\", to = \"2ms\" }]",
+    );
+    let rates: Vec<f64> = fabric.links.iter().map(|link| link.rate.as_gbps()).collect();
+    assert_eq!(rates, [100.0, 100.0, 40.0, 40.0, 40.0, 40.0, 100.0, 100.0, 100.0, 100.0]);
+    let lossy: Vec<usize> = (0..10).filter(|link| fabric.links[*link].loss.get() > 0.0).collect();
+    assert_eq!(lossy, [0, 5]);
+    assert_eq!(fabric.links[0].down.iter().map(|down| down.from.round_ns()).collect::<Vec<_>>(), [1_000_000, 2_000_000]);
+}
+
+/// A load of a half under each definition, on 2 leaves × 2 spines × 4 hosts at 100G with uplinks of 100G: 2:1.
+#[test]
+fn loads() {
+    let share = |basis: &str, extra: &str| {
+        let text = format!(
+            "format = 1\n[topology]\nkind = \"leaf_spine\"\nleaves = 2\nspines = 2\nhosts_per_leaf = 4\n[host]\nwire = \"pfabric\"\n[[traffic]]\nkind = \"random\"\n\
+             sizes = \"1460kB\"\nload = 0.5\nload_basis = \"{basis}\"\nduration = \"1ms\"\n{extra}\n"
+        );
+        let notes = parse(&text).unwrap_or_else(|error| panic!("{error}")).notes;
+        let note = notes.iter().find(|note| note.contains("of a source's link")).unwrap().clone();
+        note.split(" is ").nth(1).unwrap().split(' ').next().unwrap().parse::<f64>().unwrap()
+    };
+    assert_eq!(share("host_payload", ""), 50.0);
+    assert_eq!(share("host_wire", ""), 48.67);
+    assert_eq!(share("fabric_oversub", ""), 25.0);
+    assert_eq!(share("bisection", ""), 25.0);
+    // All traffic leaves its rack: the uplinks, of half the capacity, are the busiest.
+    assert_eq!(share("max_link", "inter_rack = true"), 25.0);
+    // 4 of 7 destinations are in the other rack: the uplinks carry 4·4/7 of a host's traffic on 2 links.
+    assert_eq!(share("max_link", ""), 43.75);
+    assert_eq!(share("max_link", "rack_local = 0.75"), 50.0);
+    // One host receives half of what the other seven send, and a seventh of the rest from each of them.
+    let hot = share("max_link", "hotspot = { hosts = [0], share = 1.0 }\ndestinations = [0]\nsources = \"1-7\"");
+    assert_eq!(hot, 7.14);
+}

@@ -1,0 +1,94 @@
+"""The command line: what it prints, where, and with which exit code."""
+
+import json
+
+import pytest
+
+COMMANDS = ["run", "explain", "schema", "models"]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_has_an_example(command, name):
+    done = command(name, "--help")
+    assert done.returncode == 0
+    assert "Example" in done.stdout
+    assert f"afflux {name}" in done.stdout
+
+
+def test_help_lists_the_commands_there_are(command):
+    done = command("--help")
+    listed = [line.split()[1] for line in done.stdout.splitlines() if line.startswith("│ ") and line[2].isalpha()]
+    assert listed == COMMANDS
+
+
+def test_version(command):
+    done = command("--version")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("afflux 0.")
+
+
+def test_run_prints_the_summary(command, scenario, tmp_path):
+    done = command("run", scenario())
+    assert done.returncode == 0, done.stderr
+    for words in ("small  seed 1", "9 hosts, 1 switch", "24 started, 24 finished", "time-outs", "Slowdown", "Job completion time", "out/small-1"):
+        assert words in done.stdout, words
+    assert max(map(len, done.stdout.splitlines())) <= 100
+    assert (tmp_path / "out/small-1/summary.json").is_file()
+
+
+def test_run_json_is_the_summary(command, scenario, tmp_path):
+    done = command("run", scenario(), "--json", "-o", "here")
+    assert json.loads(done.stdout) == json.loads((tmp_path / "here/summary.json").read_text())
+
+
+def test_options_reach_the_run(command, scenario, tmp_path):
+    options = ["--set", "switch.buffer=9packets", "--set", "traffic.0.rounds=2", "--seed", "7", "--threads", "2"]
+    done = command("run", scenario(), *options, "--json")
+    summary = json.loads(done.stdout)
+    assert (summary["seed"], summary["threads"], summary["flows"]["started"]) == (7, 2, 16)
+    assert 'buffer = "9packets"' in (tmp_path / "out/small-7/scenario.toml").read_text()
+
+
+def test_explain(command, scenario):
+    assert command("run", scenario()).returncode == 0
+    done = command("explain", "out/small-1")
+    assert done.returncode == 0
+    assert "queueing" in done.stdout
+    slowest = json.loads(command("explain", "out/small-1", "--slowest", "3", "--json").stdout)
+    assert len(slowest) == 3
+    assert slowest[0]["slowdown"] >= slowest[1]["slowdown"] >= slowest[2]["slowdown"] > 1
+    one = json.loads(command("explain", "out/small-1", "--flow", slowest[0]["id"], "--json").stdout)
+    assert one == slowest[0]
+    text = command("explain", "out/small-1", "--flow", slowest[0]["id"]).stdout
+    assert f"{one['recovery_ns']:,}" in text
+    assert f"{one['fct_ns']:,}" in text
+    groups = json.loads(command("explain", "out/small-1", "--json").stdout)
+    assert groups[0]["size"] == "all"
+    assert groups[0]["flows"] == 24
+    assert sum(groups[0]["shares"].values()) == pytest.approx(1)
+
+
+def test_explain_without_a_split(command, scenario):
+    assert command("run", scenario(("paths = true", "explain = false"))).returncode == 0
+    done = command("explain", "out/small-1")
+    assert done.returncode == 2
+    assert "explain = true" in done.stderr
+
+
+def test_schema(command):
+    schema = json.loads(command("schema").stdout)
+    assert schema["$schema"].startswith("https://json-schema.org/")
+    assert {"format", "topology", "switch", "host", "traffic", "run", "record"} <= set(schema["properties"])
+
+
+def test_models(command):
+    models = json.loads(command("models", "--json").stdout)
+    assert {"newreno", "dctcp"} <= {model["name"] for model in models if model["kind"] == "congestion control"}
+    assert all(model["source"] and model["faithful"] for model in models if model["kind"] != "arrivals")
+    assert "RFC 8257" in command("models").stdout
+
+
+def test_plain_progress_goes_to_stderr(command, scenario):
+    done = command("run", scenario(), "--json")
+    json.loads(done.stdout)
+    assert done.stderr == ""

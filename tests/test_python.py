@@ -1,0 +1,197 @@
+"""`import afflux`."""
+
+import threading
+import time
+import tomllib
+
+import pyarrow as pa
+import pytest
+from conftest import INCAST
+
+import afflux
+from afflux import coflows, statistics, text, toml
+from afflux.explain import LABELS
+
+
+@pytest.fixture
+def small(scenario) -> afflux.Scenario:
+    return afflux.load(scenario())
+
+
+def test_run_in_memory(small, tmp_path):
+    result = small.run(seed=3)
+    assert result.summary["seed"] == 3
+    assert result.dir is None
+    assert not (tmp_path / "out").exists()
+    assert result.recorded == ["flows", "ports", "links", "jobs", "paths"]
+    assert len(result.flows) == 24
+    assert set(result.flows.column("dst")) == {0}
+    assert result.flows["src"][:3] == result.flows.column("src")[:3]
+
+
+def test_tables_go_into_arrow(small):
+    result = small.run()
+    flows = pa.table(result.flows)
+    assert flows.num_rows == 24
+    assert flows.schema.field("slowdown").type == pa.float64()
+    assert flows.column_names == result.flows.column_names
+    for name in flows.column_names:
+        assert flows[name].to_pylist() == result.flows.column(name)
+    assert pa.schema(result.flows) == flows.schema
+
+
+def test_open_what_was_written(small, tmp_path):
+    run = small.run(out=tmp_path / "result")
+    opened = afflux.Result.open(tmp_path / "result")
+    assert opened.summary == run.summary
+    assert opened.recorded == run.recorded
+    assert run.dir == opened.dir == tmp_path / "result"
+    for name in run.recorded:
+        assert pa.table(opened.table(name)) == pa.table(run.table(name))
+    with pytest.raises(afflux.ResultExists) as caught:
+        small.run(out=tmp_path / "result")
+    assert str(caught.value.path) == str(tmp_path / "result")
+    small.run(out=tmp_path / "result", force=True)
+
+
+def test_what_was_not_recorded(scenario, tmp_path):
+    result = afflux.load(scenario(("paths = true", ""))).run()
+    with pytest.raises(LookupError, match="record"):
+        _ = result.paths
+    with pytest.raises(FileNotFoundError, match=r"summary\.json"):
+        afflux.Result.open(tmp_path)
+
+
+def test_editing(small):
+    assert small["switch"]["buffer"] == "30packets"
+    assert small.get("traffic.0.senders") == small.get("traffic[0].senders") == 8
+    assert small.get("switch.nothing") is None
+    untouched = small.copy()
+    small["switch"]["buffer"] = "9MB"
+    small.set("switch.ecn.k", "100kB").set("traffic[0].rounds", 1)
+    assert small.check().flows == 8
+    assert small.run().summary["drops"] == 0
+    assert untouched["switch"]["buffer"] == "30packets"
+    assert untouched.to_toml() == INCAST
+
+
+def test_loaded_scenarios_tell_what_they_are(small):
+    checked = small.check(seed=9)
+    assert (checked.name, checked.seed, checked.hosts, checked.switches, checked.links, checked.flows) == ("small", 9, 9, 1, 9, 24)
+    assert checked.until_ns is None
+    assert tomllib.loads(checked.resolved)["switch"]["buffer"] == "30packets"
+
+
+def test_name_of_a_changed_scenario_stays(scenario):
+    changed = afflux.load(scenario(('name = "small"\n', ""), name="other.toml"))
+    changed["switch"]["buffer"] = "9MB"
+    assert changed.check().name == "other"
+
+
+def test_from_a_dict():
+    data = {
+        "format": 1,
+        "topology": {"kind": "star", "hosts": 2},
+        "traffic": [{"kind": "pairs", "pairs": [[0, 1]], "sizes": "10kB"}],
+    }
+    result = afflux.Scenario(data).run()
+    assert result.summary["flows"]["finished"] == 1
+    assert result.flows["slowdown"] == [1.0]
+
+
+def test_explanation(small):
+    explanation = small.run().explain()
+    assert len(explanation) == 24
+    for flow in explanation:
+        assert sum(flow.parts_ns.values()) == flow.fct_ns
+    slowest = explanation.slowest(2)
+    assert explanation.flow(slowest[0].id) == slowest[0]
+    everything, only = explanation.by_size()
+    assert (everything.name, only.name, only.flows) == ("all", "100KB_10MB", 24)
+    assert tuple(everything.shares) == LABELS
+    assert sum(everything.shares.values()) == pytest.approx(1)
+    with pytest.raises(LookupError, match="no flow 77"):
+        explanation.flow(77)
+
+
+def test_progress_and_cancelling(scenario, tmp_path):
+    long = INCAST[: INCAST.index("[[traffic]]")] + '[[traffic]]\nkind = "datagram"\npairs = [[1, 0]]\nrate = "9Gbps"\nduration = "60s"\n'
+    loaded = afflux.load(scenario(text=long))
+    seen: list[tuple[int, int]] = []
+
+    def watch(progress: afflux.Progress) -> None:
+        seen.append((progress.now_ns, progress.packet_hops))
+        if len(seen) == 5:
+            raise RuntimeError("enough")
+
+    with pytest.raises(RuntimeError, match="enough"):
+        loaded.run(out=tmp_path / "x", on_progress=watch, interval=0.05)
+    assert seen == sorted(seen)
+    assert seen[-1][1] > 0
+    assert not (tmp_path / "x").exists()
+
+    with pytest.raises(afflux.RunError, match="cancelled"):
+        loaded.run(on_progress=lambda progress: progress.cancel())
+
+
+def test_other_threads_go_on(scenario):
+    long = INCAST[: INCAST.index("[[traffic]]")] + '[[traffic]]\nkind = "datagram"\npairs = [[1, 0]]\nrate = "9Gbps"\nduration = "60s"\n'
+    ticks = 0
+    done = threading.Event()
+
+    def count() -> None:
+        nonlocal ticks
+        while not done.wait(0.001):
+            ticks += 1
+
+    began = time.monotonic()
+    thread = threading.Thread(target=count)
+    thread.start()
+    with pytest.raises(afflux.RunError):
+        afflux.load(scenario(text=long)).run(interval=0.05, on_progress=lambda progress: progress.cancel() if time.monotonic() - began > 0.5 else None)
+    done.set()
+    thread.join()
+    assert ticks > 50
+
+
+def test_coflows(small):
+    jobs = coflows.jobs(small.run())
+    assert [job.name for job in jobs] == ["incast0", "incast1", "incast2"]
+    assert {job.kind for job in jobs} == {"short, narrow"}
+    assert {(job.flows, job.bytes, job.longest_bytes) for job in jobs} == {(8, 1_600_000, 200_000)}
+    times = coflows.by_kind(jobs)[0]
+    assert times.p50_ns <= times.p95_ns <= times.p99_ns <= times.max_ns == coflows.slowest(jobs, 1)[0].completion_ns
+
+
+def test_models_and_schema():
+    assert any(model.name == "dctcp" and "8257" in model.source for model in afflux.models())
+    assert '"format"' in afflux.schema()
+
+
+def test_writing_toml():
+    data = {
+        "text": 'quo"te \\ \n\x7f ü',
+        "numbers": [1, -2, 3.5, 1e-9],
+        "on": True,
+        "a key": {"b.c": 1, "deep": {"x": []}},
+        "tables": [{"kind": "a", "inner": [{"x": 1}, {"x": 2}]}, {"kind": "b", "one": {"y": {}}}],
+        "mixed": [{"x": 1}, 2],
+    }
+    assert tomllib.loads(toml.dumps(data)) == data
+    assert tomllib.loads(toml.dumps(tomllib.loads(INCAST))) == tomllib.loads(INCAST)
+    with pytest.raises(TypeError):
+        toml.dumps({"x": None})
+
+
+def test_quantiles_are_numpys():
+    values = [1.0, 2.0, 4.0, 8.0]
+    assert [statistics.quantile(values, q) for q in (0, 0.5, 0.9, 1)] == [1, 3, pytest.approx(6.8), 8]
+    assert statistics.quantile([5.0], 0.99) == 5
+
+
+def test_numbers_as_text():
+    assert [text.time(ns) for ns in (0, 999, 1_234, 12_345_678, 9.9e9, None)] == ["0 ns", "999 ns", "1.234 µs", "12.35 ms", "9.900 s", "–"]
+    assert [text.size(n) for n in (0, 1_500, 9_000_000)] == ["0 B", "1.50 kB", "9.00 MB"]
+    assert [text.size_class(name) for name in ("le_100KB", "100KB_10MB", "gt_10MB", "le_1500B")] == ["≤ 100 kB", "100 kB – 10 MB", "> 10 MB", "≤ 1500 B"]
+    assert [text.share(x) for x in (0, 0.0001, 0.5)] == ["0.0 %", "< 0.1 %", "50.0 %"]
+    assert [text.duration(s) for s in (9.6, 187, 3_720)] == ["10 s", "3:07 min", "1:02 h"]
