@@ -68,8 +68,8 @@ def test_editing(small):
     assert small.get("switch.nothing") is None
     untouched = small.copy()
     small["switch"]["buffer"] = "9MB"
-    small.set("switch.ecn.k", "100kB").set("traffic[0].rounds", 1)
-    assert small.check().flows == 8
+    small.set("switch.ecn.k", "100kB").set("traffic[0].rounds", 2)
+    assert small.check().flows == 16
     assert small.run().summary["drops"] == 0
     assert untouched["switch"]["buffer"] == "30packets"
     assert untouched.to_toml() == INCAST

@@ -1,7 +1,8 @@
 //! What worker threads pass each other between windows: mailboxes, the choice of the next window, the end.
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex};
+use std::time::Duration;
 
 /// What the workers agree on after each window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,6 +21,10 @@ struct Report {
     pending: AtomicI64,
 }
 
+/// Some ten microseconds: a neighbour that is a little late is met without the kernel's help, and waiting for one that is much later costs
+/// no processor time.
+const SPINS: u32 = 500;
+
 /// The meeting point of `workers` threads. Boxes and reports exist twice and are used in turns, so that one barrier
 /// per window is enough: nobody writes what somebody may still be reading.
 #[derive(Debug)]
@@ -30,6 +35,9 @@ pub struct Exchange<M> {
     arrived: AtomicUsize,
     generation: AtomicUsize,
     spins: u32,
+    /// For those who have spun in vain.
+    sleepers: Mutex<()>,
+    wake: Condvar,
     aborted: AtomicBool,
 }
 
@@ -56,7 +64,9 @@ impl<M: Default> Exchange<M> {
             reports: [reports(), reports()],
             arrived: AtomicUsize::new(0),
             generation: AtomicUsize::new(0),
-            spins: if workers > cores { 0 } else { 20_000 },
+            spins: if workers > cores { 0 } else { SPINS },
+            sleepers: Mutex::new(()),
+            wake: Condvar::new(),
             aborted: AtomicBool::new(false),
         }
     }
@@ -90,7 +100,7 @@ impl<M: Default> Exchange<M> {
         AbortOnPanic(&self.aborted)
     }
 
-    /// Spins, then yields: windows are short.
+    /// Spins a little, then sleeps.
     fn barrier(&self) {
         if self.workers == 1 {
             return;
@@ -98,18 +108,22 @@ impl<M: Default> Exchange<M> {
         let generation = self.generation.load(Ordering::Acquire);
         if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.workers {
             self.arrived.store(0, Ordering::Relaxed);
+            let guard = self.sleepers.lock().expect("no worker panicked");
             self.generation.store(generation.wrapping_add(1), Ordering::Release);
+            drop(guard);
+            self.wake.notify_all();
             return;
         }
-        let mut spins = 0;
-        while self.generation.load(Ordering::Acquire) == generation {
-            if spins < self.spins {
-                spins += 1;
-                std::hint::spin_loop();
-            } else {
-                assert!(!self.aborted.load(Ordering::Acquire), "another worker failed");
-                std::thread::yield_now();
+        for _ in 0..self.spins {
+            if self.generation.load(Ordering::Acquire) != generation {
+                return;
             }
+            std::hint::spin_loop();
+        }
+        let mut guard = self.sleepers.lock().expect("no worker panicked");
+        while self.generation.load(Ordering::Acquire) == generation {
+            assert!(!self.aborted.load(Ordering::Acquire), "another worker failed");
+            guard = self.wake.wait_timeout(guard, Duration::from_millis(100)).expect("no worker panicked").0;
         }
     }
 }

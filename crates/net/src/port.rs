@@ -9,6 +9,8 @@ use crate::frame::Frame;
 use afflux_engine::random::Stream;
 use std::collections::VecDeque;
 
+/// Laid out by hand: what a plain port needs for a frame comes first, within two cache lines.
+#[repr(C)]
 pub struct Port {
     /// End of everything admitted (plain) or of the transmission under way (automaton).
     pub free_at: u64,
@@ -30,12 +32,12 @@ pub struct Port {
     pub plain: bool,
     /// The link towards this port loses frames or goes down.
     pub faulty: bool,
-    pub node: u32,
-    pub rate: u64,
     /// Plain: admitted. Automaton: transmission ended.
     pub frames: u64,
     pub bytes: u64,
-    /// Time of those, kept only where it does not follow from them.
+    pub node: u32,
+    pub rate: u64,
+    /// Time of those frames, kept only where it does not follow from them.
     busy: u64,
     /// Averaged queue length, and draws for marking.
     pub average: f64,
