@@ -3,15 +3,12 @@
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from rich.console import Console
 
 from . import text
 from ._core import Progress, Scenario
-
-if TYPE_CHECKING:
-    from rich.progress import Task
 
 #: Seconds between two plain lines.
 LINES_EVERY = 5.0
@@ -42,14 +39,15 @@ class Pace:
         by_time = progress.now_ns / self._until_ns if self._until_ns else 0.0
         by_flows = progress.flows_finished / self._flows if self._flows else 0.0
         self.done = min(max(by_time, by_flows), 1.0)
-        self.now = text.time(progress.now_ns) + (f" of {text.time(self._until_ns)}" if self._until_ns else "")
-        self.flows = f"{text.count(progress.flows_finished)}/{text.count(self._flows)} flows"
+        now_text = text.time(progress.now_ns)
+        flows = f"{text.count(progress.flows_finished)} of {text.count(self._flows)} flows"
+        self.where = f"{now_text} of {text.time(self._until_ns)}" if self._until_ns else f"{now_text}, {flows}"
         elapsed = now - self._began
         self.left = text.duration(elapsed * (1 - self.done) / self.done) if self.done > 0.01 and elapsed > 0.5 else "?"
 
     @property
-    def speed(self) -> str:
-        return f"{text.digits(self.rate / 1e6, 3)} Mhop/s"
+    def line(self) -> str:
+        return f"{self.where}  {text.digits(self.rate / 1e6, 3)} Mhop/s  {self.left} left"
 
 
 @contextmanager
@@ -67,21 +65,13 @@ def shown(scenario: Scenario, console: Console) -> Iterator[Show]:
 def _bar(console: Console, pace: Pace) -> Iterator[Show]:
     from rich import progress as bars
 
-    class Text(bars.ProgressColumn):
-        def __init__(self, key: str) -> None:
-            super().__init__()
-            self._key = key
-
-        def render(self, task: "Task") -> str:  # type: ignore[override]
-            return task.fields[self._key]
-
-    columns = [bars.BarColumn(None), bars.TaskProgressColumn(), Text("now"), Text("flows"), Text("speed"), Text("left")]
-    with bars.Progress(*columns, console=console, transient=True, expand=True) as bar:
-        task = bar.add_task("run", total=1.0, now="", flows="", speed="", left="")
+    columns = [bars.BarColumn(max(min(console.width - 65, 40), 8)), bars.TaskProgressColumn(), bars.TextColumn("{task.description}")]
+    with bars.Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("", total=1.0)
 
         def show(progress: Progress) -> None:
             pace.update(progress)
-            bar.update(task, completed=pace.done, now=pace.now, flows=pace.flows, speed=pace.speed, left=f"{pace.left} left")
+            bar.update(task, completed=pace.done, description=pace.line)
 
         yield show
 
@@ -94,7 +84,6 @@ def _lines(console: Console, pace: Pace) -> Show:
         pace.update(progress)
         if time.monotonic() - last >= LINES_EVERY:
             last = time.monotonic()
-            line = f"{100 * pace.done:3.0f} %  {pace.now}  {pace.flows}  {pace.speed}  {pace.left} left"
-            console.print(line, highlight=False, soft_wrap=True)
+            console.print(f"{100 * pace.done:3.0f} %  {pace.line}", highlight=False, soft_wrap=True)
 
     return show

@@ -34,7 +34,6 @@ def table(title: str, *columns: str, left: int = 1) -> Table:
     """A plain table: the first `left` columns to the left, numbers to the right."""
     made = Table(title=f"\n{title}" if title else None, title_justify="left", title_style="bold")
     made.box, made.header_style, made.show_edge, made.pad_edge, made.padding = box.SIMPLE_HEAD, "dim", False, False, (0, 1, 0, 0)
-    made.caption_justify = "left"
     for place, column in enumerate(columns):
         made.add_column(column, justify="left" if place < left else "right", no_wrap=True)
     return made
@@ -67,6 +66,8 @@ def summary(result: Result, *, hosts: int, switches: int) -> Iterator[Renderable
     yield _counts(s)
     yield _distributions("Completion time", s["fct"], "_ns", text.time)
     yield _distributions("Slowdown", s["slowdown"], "", text.ratio)
+    if s["fct"]["all"]["censored"]:
+        yield Text("* some flows of this row did not finish, so the true values are higher", style="dim")
     if s["flows"]["in_warmup"]:
         yield Text(f"without the {_plural(s['flows']['in_warmup'], 'flow')} that started in the warm-up", style="dim")
     if s.get("jobs"):
@@ -101,13 +102,9 @@ def _counts(s: dict[str, Any]) -> RenderableType:
 def _distributions(title: str, groups: dict[str, Any], suffix: str, show: Any) -> RenderableType:
     keys = [f"{name}{suffix}" for name in ("mean", "p50", "p95", "p99", "p999")]
     made = table(title, "", "flows", "mean", "p50", "p95", "p99", "p99.9")
-    censored = False
 
-    def add(name: str, group: dict[str, Any], style: str = "") -> None:
-        nonlocal censored
-        censored |= group["censored"]
-        count = text.count(group["count"]) + ("*" if group["censored"] else "")
-        made.add_row(name, count, *(show(group[key]) for key in keys), style=style)
+    def add(name: str, group: dict[str, Any]) -> None:
+        made.add_row(name, text.count(group["count"]) + ("*" if group["censored"] else ""), *(show(group[key]) for key in keys))
 
     add("all", groups["all"])
     sizes = [(name, group) for name, group in groups["by_size"].items() if group["count"] or group["unfinished"]]
@@ -116,8 +113,6 @@ def _distributions(title: str, groups: dict[str, Any], suffix: str, show: Any) -
     if list(groups["by_class"]) != ["default"]:
         for name, group in groups["by_class"].items():
             add(f"class {name}", group)
-    if censored:
-        made.caption = "* censored: some flows of this row did not finish, so the true values are higher"
     return made
 
 
@@ -127,9 +122,9 @@ def _jobs(all_jobs: list[coflows.Job]) -> Iterator[RenderableType]:
     for row in rows if len(rows) > 2 else rows[:1]:
         times = (row.mean_ns, row.p50_ns, row.p95_ns, row.p99_ns, row.max_ns)
         made.add_row(row.name, text.count(row.jobs), text.count(row.finished), *map(text.time, times))
-    if len(rows) > 2:
-        made.caption = f"short: longest flow below {text.size(coflows.SHORT_BYTES)}; narrow: at most {coflows.NARROW_FLOWS} flows"
     yield made
+    if len(rows) > 2:
+        yield Text(f"short: longest flow below {text.size(coflows.SHORT_BYTES)}; narrow: at most {coflows.NARROW_FLOWS} flows", style="dim")
     if len(all_jobs) > 1:
         made = table("Slowest jobs", "job", "flows", "bytes", "longest flow", "completion")
         for job in coflows.slowest(all_jobs, 10):

@@ -35,7 +35,19 @@ fn main() {
     for r in 0..flows_per_host {
         let shift = 1 + s.below(hosts as u64 - 1) as u32;
         for h in 0..hosts {
-            flows.push(Flow { id: (r * hosts + h) as i64, src: h, dst: (h + shift + (s.below(3) as u32) * half) % hosts, bytes, start: Start::At(Time(0)), deadline: None, class: 0, job: u32::MAX, transport: 0, group: None, priority: 0 });
+            flows.push(Flow {
+                id: (r * hosts + h) as i64,
+                src: h,
+                dst: (h + shift + (s.below(3) as u32) * half) % hosts,
+                bytes,
+                start: Start::At(Time(0)),
+                deadline: None,
+                class: 0,
+                job: u32::MAX,
+                transport: 0,
+                group: None,
+                priority: 0,
+            });
         }
     }
     flows.retain(|f| f.src != f.dst);
@@ -44,10 +56,36 @@ fn main() {
         hosts: vec![HostConfig { delay: Span::ZERO, queue: None, scheduling: Scheduling::Fifo }],
         switches: vec![SwitchConfig {
             buffer: Buffer::Shared { total: 200_000 * k as u64, alpha: 1.0, reserved_per_queue: 0 },
-            marking: Some(Marking { kmin: Limit::Bytes(100_000), kmax: Limit::Bytes(100_000), pmax: Probability::ONE, at: MarkAt::Enqueue, compare: Compare::Above, average_weight: None, drop_incapable: true }),
-            scheduling: Scheduling::Fifo, forwarding: Forwarding::StoreAndForward, latency: Span::ZERO, balance: Balance::Ecmp(RouteHash::OwnSeed), queue_length: QueueLength::ThroughTransmission,
+            marking: Some(Marking {
+                kmin: Limit::Bytes(100_000),
+                kmax: Limit::Bytes(100_000),
+                pmax: Probability::ONE,
+                at: MarkAt::Enqueue,
+                compare: Compare::Above,
+                average_weight: None,
+                drop_incapable: true,
+            }),
+            scheduling: Scheduling::Fifo,
+            forwarding: Forwarding::StoreAndForward,
+            latency: Span::ZERO,
+            balance: Balance::Ecmp(RouteHash::OwnSeed),
+            queue_length: QueueLength::ThroughTransmission,
         }],
-        transports: vec![TransportConfig::Tcp(TcpConfig { congestion: CongestionControl::Dctcp(DctcpConfig { gain_shift: 4, initial_alpha: 1024 }), mss: 1460, initial_window: 10, max_window: None, receive_window: None, recovery: Recovery::Sack, dupack_threshold: Some(3), delayed_ack: None, min_rto: Span::from_ms(1), min_rto_on_variance: false, initial_rto: Span::from_ms(1), max_rto: Span::from_s(1), ecn: EcnMode::Dctcp })],
+        transports: vec![TransportConfig::Tcp(TcpConfig {
+            congestion: CongestionControl::Dctcp(DctcpConfig { gain_shift: 4, initial_alpha: 1024 }),
+            mss: 1460,
+            initial_window: 10,
+            max_window: None,
+            receive_window: None,
+            recovery: Recovery::Sack,
+            dupack_threshold: Some(3),
+            delayed_ack: None,
+            min_rto: Span::from_ms(1),
+            min_rto_on_variance: false,
+            initial_rto: Span::from_ms(1),
+            max_rto: Span::from_s(1),
+            ecn: EcnMode::Dctcp,
+        })],
         wire: Wire { name: "".into(), data_header: 58, ack: 64, sack_base: 2, sack_block: 8, min_frame: 64, gap: 20 },
         flows,
         run: RunConfig { seed: 1, until: None, fct_end: FctEnd::LastAck, engine, threads },
@@ -58,7 +96,19 @@ fn main() {
     let c = out.counters;
     let cpu: f64 = out.engine.thread_cpu_s.iter().sum();
     let last = out.flows.iter().filter_map(|f| f.finish).max();
-    println!("hops {} drops {} marks {} timeouts {} end {} lastflow {:?} wall {:.2} cpu {:?} Mhop/s {:.2} ns/hop {:.1}", c.packet_hops, c.dropped_packets, c.ecn_marks, c.timeouts, out.end, last.map(|t| t.to_string()), t.elapsed().as_secs_f64(), out.engine.thread_cpu_s, c.packet_hops as f64 / cpu / 1e6, cpu * 1e9 / c.packet_hops as f64);
+    println!(
+        "hops {} drops {} marks {} timeouts {} end {} lastflow {:?} wall {:.2} cpu {:?} Mhop/s {:.2} ns/hop {:.1}",
+        c.packet_hops,
+        c.dropped_packets,
+        c.ecn_marks,
+        c.timeouts,
+        out.end,
+        last.map(|t| t.to_string()),
+        t.elapsed().as_secs_f64(),
+        out.engine.thread_cpu_s,
+        c.packet_hops as f64 / cpu / 1e6,
+        cpu * 1e9 / c.packet_hops as f64
+    );
     let rss = std::fs::read_to_string("/proc/self/status").unwrap();
     println!("{}", rss.lines().find(|l| l.starts_with("VmHWM")).unwrap());
 }

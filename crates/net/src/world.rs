@@ -1,9 +1,9 @@
 //! What never changes during a run, shared by all workers: routes, places, sizes, and the arithmetic of idle paths.
 
-use crate::routing::{NextHops, PortInfo, Ports, Routes};
-use crate::spec::*;
 use crate::RunError;
 use crate::balance::ecmp;
+use crate::routing::{NextHops, PortInfo, Ports, Routes};
+use crate::spec::*;
 use afflux_engine::random::mix;
 
 /// No run goes on for longer (6.6 days): times stay clear of the limit of the window log.
@@ -74,8 +74,17 @@ impl<'a> World<'a> {
                 _ => mix(plan.run.seed ^ mix(id as u64 + 1)) as u32,
             })
             .collect();
-        let mut world =
-            World { plan, ports, epochs, place, shards, shard_ports, hash_seed, lookahead: u64::MAX, until: plan.run.until.map_or(FOREVER, |t| t.0.min(FOREVER)) };
+        let mut world = World {
+            plan,
+            ports,
+            epochs,
+            place,
+            shards,
+            shard_ports,
+            hash_seed,
+            lookahead: u64::MAX,
+            until: plan.run.until.map_or(FOREVER, |t| t.0.min(FOREVER)),
+        };
         for node in 0..topology.nodes.len() as NodeId {
             for port in 0..world.ports.of(node).len() as u16 {
                 let info = world.ports.of(node)[port as usize];

@@ -3,6 +3,7 @@
 mod document;
 mod error;
 mod inputs;
+mod models;
 mod resolve;
 mod schema;
 mod spelling;
@@ -10,6 +11,8 @@ mod topology;
 mod tree;
 mod validate;
 mod wire;
+
+pub use models::models;
 
 use afflux_net::spec::Plan;
 use afflux_units::{Span, Time};

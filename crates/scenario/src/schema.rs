@@ -5,6 +5,7 @@ use serde_json::Value;
 
 pub fn schema() -> String {
     let mut schema = schemars::schema_for!(Document).to_value();
+    without_null(&mut schema);
     // A transport without `kind` is TCP.
     if let Some(forms) = schema.pointer_mut("/$defs/Transport/oneOf").and_then(Value::as_array_mut)
         && let Some(required) = forms.first_mut().and_then(|tcp| tcp.get_mut("required")).and_then(Value::as_array_mut)
@@ -12,4 +13,33 @@ pub fn schema() -> String {
         required.retain(|key| key != "kind");
     }
     serde_json::to_string_pretty(&schema).unwrap_or_default()
+}
+
+/// TOML has no null: a key that may be left out is not there.
+fn without_null(schema: &mut Value) {
+    let is_null = |form: &Value| form.get("type").is_some_and(|kind| kind == "null");
+    if let Value::Object(entries) = schema {
+        if let Some(Value::Array(types)) = entries.get_mut("type") {
+            types.retain(|kind| kind != "null");
+            if let [one] = types.as_slice() {
+                let one = one.clone();
+                entries.insert("type".into(), one);
+            }
+        }
+        if let Some(Value::Array(forms)) = entries.get_mut("anyOf") {
+            forms.retain(|form| !is_null(form));
+            if let [Value::Object(only)] = forms.as_mut_slice() {
+                let only = std::mem::take(only);
+                entries.remove("anyOf");
+                for (key, value) in only {
+                    entries.entry(key).or_insert(value);
+                }
+            }
+        }
+    }
+    match schema {
+        Value::Object(entries) => entries.values_mut().for_each(without_null),
+        Value::Array(items) => items.iter_mut().for_each(without_null),
+        _ => {}
+    }
 }

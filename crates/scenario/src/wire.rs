@@ -16,6 +16,8 @@ pub struct Profile {
     pub gap: u16,
     /// Default MTU.
     pub mtu: u16,
+    /// What it is taken from.
+    pub source: &'static str,
     /// For the schema and the reference.
     pub about: &'static str,
 }
@@ -31,8 +33,9 @@ pub const PROFILES: &[Profile] = &[
         min_frame: 64,
         gap: 20,
         mtu: 1500,
+        source: "IEEE 802.3, RFC 791, RFC 9293, RFC 2018",
         about: "TCP over IPv4 over Ethernet as it is on a cable: 14 Ethernet + 20 IP + 20 TCP + 4 FCS, frames of at least 64 B, 20 B of preamble \
-                (8) and inter-frame gap (12) on the link; SACK adds 4 + 8 per block (IEEE 802.3, RFC 791, 9293, 2018). MTU 1500, MSS 1460: 1518 B \
+                (8) and inter-frame gap (12) on the link; SACK adds 4 + 8 per block. MTU 1500, MSS 1460: 1518 B \
                 frames.",
     },
     Profile {
@@ -45,7 +48,8 @@ pub const PROFILES: &[Profile] = &[
         min_frame: 64,
         gap: 20,
         mtu: 1500,
-        about: "As \"ethernet\" with TCP timestamps (RFC 7323), 12 B more in every frame. MTU 1500, MSS 1448: 1518 B frames.",
+        source: "as ethernet, RFC 7323",
+        about: "As \"ethernet\" with TCP timestamps, 12 B more in every frame. MTU 1500, MSS 1448: 1518 B frames.",
     },
     Profile {
         name: "linux",
@@ -57,6 +61,7 @@ pub const PROFILES: &[Profile] = &[
         min_frame: 0,
         gap: 0,
         mtu: 1500,
+        source: "Linux 6.12, packets as a queueing discipline sees them",
         about: "What a Linux queueing discipline counts: 14 Ethernet + 20 IP + 32 TCP (timestamps), no FCS, no gap. MTU 1500, MSS 1448: 1514 B frames.",
     },
     Profile {
@@ -69,6 +74,7 @@ pub const PROFILES: &[Profile] = &[
         min_frame: 0,
         gap: 0,
         mtu: 1500,
+        source: "ns-3 PointToPointNetDevice",
         about: "ns-3's point-to-point links: 2 PPP + 20 IP + 20 TCP, no gap. MTU 1500, MSS 1460: 1502 B frames.",
     },
     Profile {
@@ -81,6 +87,7 @@ pub const PROFILES: &[Profile] = &[
         min_frame: 0,
         gap: 0,
         mtu: 1000,
+        source: "HPCC and ConWeave ns-3",
         about: "The RDMA simulators HPCC and ConWeave: 14 + 20 IP + 8 UDP + 6 sequence; acknowledgements of 60 B; no gap. `mtu` is payload: 1000 B, \
                 1048 B frames.",
     },
@@ -94,6 +101,7 @@ pub const PROFILES: &[Profile] = &[
         min_frame: 0,
         gap: 0,
         mtu: 1500,
+        source: "the pFabric authors' ns-2; yaps",
         about: "The pFabric authors' ns-2 and yaps: 40 B of headers, acknowledgements of 40 B, no gap. MTU 1500, MSS 1460: 1500 B frames.",
     },
     Profile {
@@ -106,6 +114,7 @@ pub const PROFILES: &[Profile] = &[
         min_frame: 0,
         gap: 0,
         mtu: 1500,
+        source: "Broadcom csg-htsim",
         about: "htsim: a frame of 1500 B counts as 1500 B of payload; acknowledgements of 40 B, no gap.",
     },
 ];

@@ -76,7 +76,7 @@ says! {
     not_toml: "spines = 2" => "spines = = 2",
         "fabric.toml:6: not TOML: extra `=`, expected nothing";
     traffic_as_one_table: "\n[[traffic]]\nkind = \"incast\"" => "\n[traffic]\nkind = \"incast\"",
-        "fabric.toml:37: not TOML: duplicate key";
+        "fabric.toml:37: not TOML: the key \"traffic\" is there twice";
     two_blocks_of_one_name: "senders = 3" => "name = \"traffic0\"\nsenders = 3",
         "fabric.toml:40: key traffic[1].name: \"traffic0\" is the name of traffic[0] too: blocks of one name would draw the same numbers";
     alpha_of_a_static_buffer: "buffer = \"9MB\"" => "buffer = \"9MB\"\nsharing = \"static\"",

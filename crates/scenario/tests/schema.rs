@@ -35,3 +35,15 @@ fn transports_may_leave_their_kind_out() {
     let forms = schema.pointer("/$defs/Transport/oneOf").and_then(Value::as_array).unwrap();
     assert!(forms[0].get("required").and_then(Value::as_array).is_none_or(|required| required.is_empty()), "{}", forms[0]);
 }
+
+#[test]
+fn there_is_no_null() {
+    assert!(!afflux_scenario::schema().contains("null"));
+}
+
+#[test]
+fn every_model_says_where_it_comes_from() {
+    let models = afflux_scenario::models();
+    assert!(models.iter().any(|model| model.kind == "wire" && model.name == "ethernet"));
+    assert!(models.iter().all(|model| !model.source.is_empty() && !model.faithful.is_empty() && !model.simplified.is_empty()));
+}

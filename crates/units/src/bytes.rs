@@ -26,7 +26,8 @@ pub struct Bytes(pub u64);
 impl FromStr for Bytes {
     type Err = ParseError;
     fn from_str(text: &str) -> Result<Self, ParseError> {
-        parse::quantity(text, "size", "a number with B, kB, MB, GB, TB (powers of ten) or KiB, MiB, GiB, TiB (powers of two), as in \"9MB\"", READ_UNITS).map(Bytes)
+        parse::quantity(text, "size", "a number with B, kB, MB, GB, TB (powers of ten) or KiB, MiB, GiB, TiB (powers of two), as in \"9MB\"", READ_UNITS)
+            .map(Bytes)
     }
 }
 impl fmt::Display for Bytes {

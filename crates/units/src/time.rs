@@ -7,8 +7,16 @@ use std::ops::{Add, AddAssign, Sub};
 use std::str::FromStr;
 
 const UNITS: &[Unit] = &[("ps", 1), ("ns", 1_000), ("us", 1_000_000), ("ms", 1_000_000_000), ("s", 1_000_000_000_000)];
-const READ_UNITS: &[Unit] =
-    &[("ps", 1), ("ns", 1_000), ("us", 1_000_000), ("µs", 1_000_000), ("ms", 1_000_000_000), ("s", 1_000_000_000_000), ("min", 60_000_000_000_000), ("h", 3_600_000_000_000_000)];
+const READ_UNITS: &[Unit] = &[
+    ("ps", 1),
+    ("ns", 1_000),
+    ("us", 1_000_000),
+    ("µs", 1_000_000),
+    ("ms", 1_000_000_000),
+    ("s", 1_000_000_000_000),
+    ("min", 60_000_000_000_000),
+    ("h", 3_600_000_000_000_000),
+];
 
 /// A length of time in picoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -115,7 +123,9 @@ mod tests {
 
     #[test]
     fn refuses_what_is_not_a_time() {
-        for (text, says) in [("1", "wrong unit"), ("5Gbps", "wrong unit"), ("-1us", "negative"), ("us", "not a time"), ("1.2.3us", "not a time"), ("99999999999s", "too large")] {
+        for (text, says) in
+            [("1", "wrong unit"), ("5Gbps", "wrong unit"), ("-1us", "negative"), ("us", "not a time"), ("1.2.3us", "not a time"), ("99999999999s", "too large")]
+        {
             let error = text.parse::<Span>().unwrap_err().to_string();
             assert!(error.contains(says), "{text}: {error}");
         }

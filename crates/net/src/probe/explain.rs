@@ -78,7 +78,11 @@ impl Attribution {
     #[cold]
     fn make_room(&mut self) {
         // Grows up to a bound that no flow's outstanding waits exceed in practice; beyond it the oldest are final.
-        if self.recent.capacity() < KEPT { self.recent.reserve_exact((2 * self.recent.capacity()).max(8)) } else { self.recent.drain(..KEPT / 2).for_each(drop) }
+        if self.recent.capacity() < KEPT {
+            self.recent.reserve_exact((2 * self.recent.capacity()).max(8))
+        } else {
+            self.recent.drain(..KEPT / 2).for_each(drop)
+        }
     }
 
     fn entry(&mut self, label: Label) -> &mut u64 {

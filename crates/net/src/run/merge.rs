@@ -60,8 +60,10 @@ pub fn merge(world: &World, shards: Vec<Shard>, done: &[Done], end: u64, classic
         capture.sort_by_key(|r| r.time);
     }
     paths.sort_unstable();
-    output.paths = paths.into_iter().map(|(flow, number, frames, bytes)| PathRecord { flow, subflow: 0, nodes: path_nodes(world, flow, number), frames, bytes }).collect();
-    output.flows = plan.flows.iter().enumerate().map(|(id, flow)| flow_record(world, flow, sent[id].take(), received[id].take(), &mut output.counters, end)).collect();
+    output.paths =
+        paths.into_iter().map(|(flow, number, frames, bytes)| PathRecord { flow, subflow: 0, nodes: path_nodes(world, flow, number), frames, bytes }).collect();
+    output.flows =
+        plan.flows.iter().enumerate().map(|(id, flow)| flow_record(world, flow, sent[id].take(), received[id].take(), &mut output.counters, end)).collect();
     output
 }
 

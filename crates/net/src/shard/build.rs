@@ -87,7 +87,8 @@ impl<'a> Shard<'a> {
         let (buffer, marking, scheduling, queue_length, header, spray) = match spec.kind {
             NodeKind::Host => {
                 let host = &plan.hosts[spec.config as usize];
-                let buffer = host.queue.map_or(Buffer::Unlimited, |limit| Buffer::new(&crate::spec::Buffer::Static { per_queue: limit, drop_when: Compare::Above }));
+                let buffer =
+                    host.queue.map_or(Buffer::Unlimited, |limit| Buffer::new(&crate::spec::Buffer::Static { per_queue: limit, drop_when: Compare::Above }));
                 (buffer, None, host.scheduling, QueueLength::ThroughTransmission, None, false)
             }
             NodeKind::Switch => {

@@ -332,9 +332,7 @@ impl<'a> Shard<'a> {
     pub(super) fn on_send<O: Outlet>(&mut self, out: &mut O, now: u64, flow: FlowId) {
         let slot = self.sending[flow as usize];
         let plan = self.world.plan;
-        let TransportConfig::Datagram(config) = &plan.transports[plan.flows[flow as usize].transport as usize] else {
-            unreachable!("a datagram source")
-        };
+        let TransportConfig::Datagram(config) = &plan.transports[plan.flows[flow as usize].transport as usize] else { unreachable!("a datagram source") };
         let shape = self.world.shape(&plan.flows[flow as usize]);
         self.last = self.last.max(now);
         let s = &mut self.sources[slot];
@@ -395,14 +393,7 @@ impl<'a> Shard<'a> {
         s.highest = s.highest.max(frame.seq);
         s.has_last |= frame.seq + 1 == s.expected;
         if s.frames == s.expected {
-            let record = ReceivedRecord {
-                flow: s.flow,
-                finish: Some(now),
-                frames: s.frames as u64,
-                has_last: true,
-                marked: s.marked,
-                reordered: s.reordered,
-            };
+            let record = ReceivedRecord { flow: s.flow, finish: Some(now), frames: s.frames as u64, has_last: true, marked: s.marked, reordered: s.reordered };
             self.harvest.received.push(record);
             self.sinks.remove(slot);
             self.receiving[frame.flow as usize] = OVER;

@@ -20,7 +20,8 @@ impl<'a> Shard<'a> {
             for (row, interval) in series.rows.iter_mut().enumerate() {
                 let queue_bytes = if row == 0 { total } else { a.queues[row - 1].bytes };
                 // The next interval starts with what is in the queue now.
-                let Interval { bytes_max, tx_bytes, drops, marks, latency_max } = std::mem::replace(interval, Interval { bytes_max: queue_bytes, ..Interval::default() });
+                let Interval { bytes_max, tx_bytes, drops, marks, latency_max } =
+                    std::mem::replace(interval, Interval { bytes_max: queue_bytes, ..Interval::default() });
                 self.harvest.ports.push(PortRecord {
                     time: Time(now),
                     node: id,

@@ -12,7 +12,10 @@ pub enum Start {
     At(Time),
     /// `delay` after the last byte of the last flow of `group` has arrived at its destination: the time a request
     /// takes from there to this flow's source. Never shorter than the shortest link delay.
-    After { group: GroupId, delay: Span },
+    After {
+        group: GroupId,
+        delay: Span,
+    },
 }
 
 #[derive(Debug, Clone)]

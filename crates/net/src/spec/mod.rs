@@ -9,11 +9,9 @@ mod switch;
 
 pub use fabric::{Down, Link, LinkId, Node, NodeId, NodeKind, Topology};
 pub use flow::{Flow, FlowId, GroupId, Start};
-pub use host::{CongestionControl, Datagram, DelayedAck, DctcpConfig, EcnMode, HostConfig, Recovery, TcpConfig, TransportConfig, Wire};
+pub use host::{CongestionControl, Datagram, DctcpConfig, DelayedAck, EcnMode, HostConfig, Recovery, TcpConfig, TransportConfig, Wire};
 pub use run::{Capture, EngineKind, FctEnd, PortSeries, Record, RunConfig};
-pub use switch::{
-    Balance, Buffer, Compare, Forwarding, Limit, MarkAt, Marking, QueueLength, RouteHash, Scheduling, SwitchConfig,
-};
+pub use switch::{Balance, Buffer, Compare, Forwarding, Limit, MarkAt, Marking, QueueLength, RouteHash, Scheduling, SwitchConfig};
 
 /// A complete, validated simulation.
 #[derive(Debug, Clone)]

@@ -35,10 +35,17 @@ pub enum Buffer {
     Unlimited,
     /// Every queue has its own limit. A frame is dropped iff the queue would exceed it (`Compare::Above`) or
     /// reach it (`Compare::AtOrAbove`: ns-2's convention).
-    Static { per_queue: Limit, drop_when: Compare },
+    Static {
+        per_queue: Limit,
+        drop_when: Compare,
+    },
     /// Memory shared by all queues of the switch, dynamic threshold of Choudhury and Hahne: a frame is admitted iff the queue with it
     /// does not exceed `reserved + alpha * (total - used)` and the memory holds it.
-    Shared { total: u64, alpha: f64, reserved_per_queue: u64 },
+    Shared {
+        total: u64,
+        alpha: f64,
+        reserved_per_queue: u64,
+    },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -77,7 +84,9 @@ pub enum MarkAt {
 pub enum Scheduling {
     Fifo,
     /// Highest `priority` first, FIFO within; `queues` from 2 to 8; priority p goes to queue `min(p, queues - 1)`.
-    StrictPriority { queues: u8 },
+    StrictPriority {
+        queues: u8,
+    },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,7 +94,9 @@ pub enum Forwarding {
     StoreAndForward,
     /// A frame may leave once `header` bytes of it have arrived, if its output is idle and not faster than its input;
     /// otherwise it is stored first.
-    CutThrough { header: u16 },
+    CutThrough {
+        header: u16,
+    },
 }
 
 /// Choice among equal-cost next hops.

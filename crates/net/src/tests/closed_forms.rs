@@ -131,7 +131,8 @@ fn dctcp_sawtooth() {
         plan.run.until = Some(Time::from_ns(300_000_000));
         plan.record.ports = Some(PortSeries { interval: Span::from_us(20), nodes: vec![n + 1] });
         let output = run(&plan, &Progress::default()).unwrap();
-        let queue: Vec<f64> = output.ports.iter().filter(|r| r.port == 0 && r.time > Time::from_ns(100_000_000)).map(|r| r.queue_bytes as f64 / 1500.0).collect();
+        let queue: Vec<f64> =
+            output.ports.iter().filter(|r| r.port == 0 && r.time > Time::from_ns(100_000_000)).map(|r| r.queue_bytes as f64 / 1500.0).collect();
         let (low, high) = queue.iter().fold((f64::MAX, 0.0f64), |(l, h), &q| (l.min(q), h.max(q)));
         let bdp = rate.0 as f64 * rtt_us as f64 * 1e-6 / 8.0 / 1500.0;
         let amplitude = 0.5 * libm::sqrt(2.0 * n as f64 * (bdp + k as f64));

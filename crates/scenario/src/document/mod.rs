@@ -30,6 +30,7 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub struct Document {
     /// Version of this file format: 1.
+    #[schemars(range(min = 1, max = 1))]
     pub format: u32,
     /// Name in results and of the default output directory. Default: the file's name without `.toml`.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -29,6 +29,9 @@ fn read(text: &str) -> Result<Topology, At> {
     if switches > nodes {
         return Err((Some(at), format!("{switches} switches among {nodes} nodes: the first line is \"nodes switches links\"")));
     }
+    if switches == nodes {
+        return Err((Some(at), "no hosts: all nodes are switches".into()));
+    }
     check_size(nodes, links, 0, &Key::default()).map_err(|wrong| (Some(at), wrong.message))?;
 
     let mut is_switch = vec![false; nodes as usize];
@@ -110,6 +113,7 @@ mod tests {
         for (text, line, says) in [
             ("", None, "the file is empty"),
             ("2 x 1\n", Some(1), "found \"x\" where the number of switches is expected"),
+            ("2 2 1\n0 1\n", Some(1), "no hosts: all nodes are switches"),
             ("2 1 1\n7\n", Some(2), "node 7 is out of range: nodes are 0 to 1"),
             ("2 1 1\n1\n0 1 100 1us 0\n", Some(3), "where a rate, as in 100Gbps is expected"),
             ("2 1 1\n1\n0 1 0Gbps 1us 0\n", Some(3), "a link has a rate above 0"),
@@ -119,6 +123,16 @@ mod tests {
             let (at, message) = read(text).unwrap_err();
             assert_eq!(at, line, "{message}");
             assert!(message.contains(says), "{message}");
+        }
+    }
+
+    proptest::proptest! {
+        #![proptest_config(proptest::prelude::ProptestConfig { failure_persistence: None, ..Default::default() })]
+        #[test]
+        fn never_panics(pieces in proptest::collection::vec("[0-9]{1,2}|[0-9]Gbps|1us|0|-1|x|\n", 0..40)) {
+            if let Ok(topology) = read(&pieces.join(" ")) {
+                let _ = connected::check(&topology, &Key::default());
+            }
         }
     }
 }

@@ -18,7 +18,11 @@ impl Tree {
             Ok(table) => Ok(Tree { value: lines.table(table.into_inner()), origin: Origin::Line(1) }),
             Err(error) => {
                 let line = error.span().map(|span| lines.of(span.start));
-                Err(NotToml { line, message: error.message().replace('\n', ", ") })
+                let mut message = error.message().replace('\n', ", ");
+                if let Some(key) = error.span().filter(|_| message == "duplicate key").and_then(|span| text.get(span)) {
+                    message = format!("the key \"{key}\" is there twice");
+                }
+                Err(NotToml { line, message })
             }
         }
     }

@@ -23,7 +23,9 @@ enum State {
 pub enum Cause {
     Start,
     /// An acknowledgement whose round trip was this much longer than the idle one (picoseconds).
-    Ack { excess: u64 },
+    Ack {
+        excess: u64,
+    },
     Timeout,
 }
 
