@@ -24,16 +24,16 @@ demo: setup
 
 # The Rust tests share target/release with the build above.
 test: setup
-	cargo fmt --check
-	$(BIN)/ruff check --quiet .
-	$(BIN)/ruff format --check --quiet .
 	cargo test --release --workspace --quiet
 	$(BIN)/python -m pytest
 
 bench: setup
 	$(BIN)/python benches/run.py $(CASE)
 
-lint:
+lint: setup
+	cargo fmt --check
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
 	cargo clippy --workspace --all-targets -- -D warnings
 
 clean:

@@ -130,7 +130,8 @@ def show(rows: list[dict[str, Any]]) -> None:
             "–" if instructions is None else f"{instructions:.0f}",
             text.size(row["peak_rss_bytes"]),
         )
-    Console().print(table)
+    # Never cut numbers off: too long lines wrap.
+    Console(width=max(Console().width, 110)).print(table, soft_wrap=True)
 
 
 if __name__ == "__main__":

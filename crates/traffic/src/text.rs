@@ -3,22 +3,32 @@
 use crate::{Place, TrafficError};
 use flate2::read::MultiGzDecoder;
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Cursor, Read};
 use std::path::Path;
 
 /// Longer lines are refused, so that a file that is something else altogether does not fill the memory.
 const LONGEST_LINE_BYTES: u64 = 64 << 20;
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
+const XZ_MAGIC: [u8; 6] = [0xfd, b'7', b'z', b'X', b'Z', 0];
 
 pub(crate) fn unreadable(file: &Path, error: &std::io::Error) -> TrafficError {
     TrafficError::Unreadable { file: file.to_path_buf(), reason: error.to_string() }
 }
 
-/// Opens a file; gzip is recognised by its content.
+/// Opens a file; gzip and xz are recognised by their content.
 pub(crate) fn open(file: &Path) -> Result<Box<dyn BufRead>, TrafficError> {
     let mut reader = BufReader::with_capacity(1 << 16, File::open(file).map_err(|error| unreadable(file, &error))?);
     let start = reader.fill_buf().map_err(|error| unreadable(file, &error))?;
-    if start.starts_with(&GZIP_MAGIC) { Ok(Box::new(BufReader::with_capacity(1 << 16, MultiGzDecoder::new(reader)))) } else { Ok(Box::new(reader)) }
+    if start.starts_with(&GZIP_MAGIC) {
+        Ok(Box::new(BufReader::with_capacity(1 << 16, MultiGzDecoder::new(reader))))
+    } else if start.starts_with(&XZ_MAGIC) {
+        let mut text = Vec::new();
+        let broken = |error: lzma_rs::error::Error| TrafficError::Unreadable { file: file.to_path_buf(), reason: format!("{error:?}") };
+        lzma_rs::xz_decompress(&mut reader, &mut text).map_err(broken)?;
+        Ok(Box::new(Cursor::new(text)))
+    } else {
+        Ok(Box::new(reader))
+    }
 }
 
 /// Lines without their ends, numbered from 1; blanks at either end are cut off, a byte order mark is skipped.

@@ -1,4 +1,7 @@
-//! Flow lists as CSV, plain or gzip.
+//! Flow lists as CSV, plain or compressed.
+//!
+//! Columns that are not a flow list's are left out with a note (results of other tools carry their own beside the flows), unless their
+//! name looks like one of ours misspelt.
 
 use super::FlowListOptions;
 use super::row::{Collector, Refused, Row};
@@ -25,7 +28,7 @@ pub fn read_csv_from(reader: impl BufRead, file: &Path, options: &FlowListOption
         None => return Err(TrafficError::input(Place::whole(file), "an empty file", HEADER)),
         Some(header) => header.map_err(|wrong| wrong.at(header_place))?,
     };
-    let has_ids = order.contains(&4);
+    let has_ids = order.contains(&Column::Known(4));
     let mut collector = Collector::new(options, classes, has_ids);
     let mut rows = 0u64;
     // Where each identifier stands, for those that occur twice.
@@ -46,6 +49,10 @@ pub fn read_csv_from(reader: impl BufRead, file: &Path, options: &FlowListOption
     }
     if rows == 0 {
         return Err(TrafficError::input(Place::whole(file), "a header without rows", "at least one flow"));
+    }
+    let others: Vec<&str> = order.iter().filter_map(|column| column.as_other()).collect();
+    if !others.is_empty() {
+        collector.note(format!("{}: columns {} are not part of a flow list: left out", file.display(), others.join(", ")));
     }
     collector.finish(file, |id| Place::line(file, at.iter().rev().find(|(other, _)| *other == id).map_or(0, |(_, line)| *line)))
 }
@@ -75,23 +82,52 @@ impl Wrong {
     }
 }
 
-/// For each field of a row, its index in [`COLUMNS`].
-fn header(line: &[u8]) -> Result<Vec<usize>, Wrong> {
+/// What a field of a row is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Column {
+    /// Its index in [`COLUMNS`].
+    Known(usize),
+    /// Somebody else's.
+    Other(String),
+}
+
+impl Column {
+    fn as_other(&self) -> Option<&str> {
+        match self {
+            Column::Known(_) => None,
+            Column::Other(name) => Some(name),
+        }
+    }
+    fn name(&self) -> &str {
+        match self {
+            Column::Known(column) => COLUMNS[*column],
+            Column::Other(name) => name,
+        }
+    }
+}
+
+fn header(line: &[u8]) -> Result<Vec<Column>, Wrong> {
     let wrong = |found: String, expected: String, word: &str| Err(Wrong::Header { found, expected, word: word.to_string() });
     let mut order = Vec::new();
     for field in line.split(|byte| *byte == b',').map(unquote) {
         let name = String::from_utf8_lossy(field);
         let Some(column) = COLUMNS.iter().position(|known| *known == name) else {
-            let found =
-                if text::number(field).is_some() { "a row of numbers in the first line".to_string() } else { format!("unknown column {}", shown(field)) };
-            return wrong(found, HEADER.to_string(), &name);
+            if text::number(field).is_some() {
+                return wrong("a row of numbers in the first line".to_string(), HEADER.to_string(), &name);
+            }
+            if text::nearest(&name, &COLUMNS).is_some() {
+                return wrong(format!("unknown column {}", shown(field)), HEADER.to_string(), &name);
+            }
+            order.push(Column::Other(name.into_owned()));
+            continue;
         };
+        let column = Column::Known(column);
         if order.contains(&column) {
             return wrong(format!("column `{name}` twice"), "each column once".to_string(), "");
         }
         order.push(column);
     }
-    if let Some(missing) = (0..REQUIRED).find(|column| !order.contains(column)) {
+    if let Some(missing) = (0..REQUIRED).find(|column| !order.contains(&Column::Known(*column))) {
         return wrong(format!("no column `{}`", COLUMNS[missing]), HEADER.to_string(), "");
     }
     Ok(order)
@@ -102,17 +138,19 @@ fn unquote(field: &[u8]) -> &[u8] {
     field.strip_prefix(b"\"").and_then(|inner| inner.strip_suffix(b"\"")).unwrap_or(field)
 }
 
-fn parse<'l>(line: &'l [u8], order: &[usize]) -> Result<Row<'l>, Wrong> {
+fn parse<'l>(line: &'l [u8], order: &[Column]) -> Result<Row<'l>, Wrong> {
     let mut row = Row::default();
     let mut fields = line.split(|byte| *byte == b',');
     let mut count = 0;
     for (column, field) in order.iter().zip(&mut fields) {
         count += 1;
-        value(&mut row, *column, unquote(field)).map_err(Wrong::Value)?;
+        if let Column::Known(column) = column {
+            value(&mut row, *column, unquote(field)).map_err(Wrong::Value)?;
+        }
     }
     let more = fields.count();
     if count + more != order.len() {
-        let names: Vec<&str> = order.iter().map(|column| COLUMNS[*column]).collect();
+        let names: Vec<&str> = order.iter().map(Column::name).collect();
         return Err(Wrong::Line {
             found: format!("{} fields in {}", count + more, shown(line)),
             expected: format!("{} as in the header: {}", order.len(), names.join(",")),

@@ -32,6 +32,14 @@ fn equal_starts_keep_their_order_and_get_running_numbers() {
 }
 
 #[test]
+fn columns_of_other_tools_are_left_out_with_a_note() {
+    let text = "start_ns,src,dst,bytes,fct_ns,normalized\n5,0,1,100,17,1.5\n";
+    let given = read(text).unwrap();
+    assert_eq!(given.flows[0].bytes, 100);
+    assert!(given.notes[0].contains("columns fct_ns, normalized are not part of a flow list"), "{:?}", given.notes);
+}
+
+#[test]
 fn errors_name_place_found_and_allowed() {
     let head = "start_ns,src,dst,bytes\n";
     for (text, line, says) in [
@@ -43,7 +51,7 @@ fn errors_name_place_found_and_allowed() {
             Some(1),
             "unknown column `byte`, expected a header with `start_ns,src,dst,bytes` and optionally `id,class,deadline_ns` (did you mean `bytes`?)",
         ),
-        ("start_ns,src,dst,bytes,colour\n".to_string(), Some(1), "unknown column `colour`"),
+        ("start_ns,src,dst,bytes,deadline\n".to_string(), Some(1), "unknown column `deadline`"),
         ("start_ns,src,dst,bytes,src\n".to_string(), Some(1), "column `src` twice"),
         ("0,0,1,5\n".to_string(), Some(1), "row of numbers"),
         (format!("{head}1,0,1,5\n2,0,1\n"), Some(3), "3 fields in `2,0,1`"),

@@ -88,6 +88,10 @@ impl<'a> Collector<'a> {
         Ok(())
     }
 
+    pub fn note(&mut self, note: String) {
+        self.given.notes.push(note);
+    }
+
     /// All flows, sorted by start. `place_of` tells where row `index` (from 0) stands, for identifiers that occur twice.
     pub fn finish(mut self, file: &Path, place_of: impl Fn(i64) -> Place) -> Result<Generated, TrafficError> {
         if self.given.own_ids {

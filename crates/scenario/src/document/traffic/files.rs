@@ -9,7 +9,7 @@ block! {
         /// Name of a transport in `[host.transports]`, or `"default"`: `[host.transport]`. Default `"default"`.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub transport: Option<String>,
-        /// The file (`.gz` is read too); a relative path is relative to the scenario file.
+        /// The file (`.gz` and `.xz` are read too); a relative path is relative to the scenario file.
         pub file: String,
         /// SHA-256 of the file, hexadecimal: another content is refused. Written into resolved scenarios.
         #[serde(skip_serializing_if = "Option::is_none")]

@@ -58,7 +58,7 @@ pub fn generate(flows: &mut Flows, index: usize, key: &Key, classes: &mut Classe
 
 fn by_extension(file: &str, key: &Key) -> Result<FileFormat, Wrong> {
     let lower = file.to_ascii_lowercase();
-    let plain = lower.strip_suffix(".gz").unwrap_or(&lower);
+    let plain = lower.strip_suffix(".gz").or(lower.strip_suffix(".xz")).unwrap_or(&lower);
     match Path::new(plain).extension().and_then(|extension| extension.to_str()) {
         Some("csv") => Ok(FileFormat::Csv),
         Some("parquet") => Ok(FileFormat::Parquet),
