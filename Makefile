@@ -12,11 +12,11 @@ setup: $(VENV)/built
 $(VENV)/tools: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "afflux needs Python 3.11 or later; choose one with PYTHON=…" >&2; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check "maturin>=1.9.4,<2" "pyarrow>=14" "pytest>=8" "ruff>=0.9"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check "maturin>=1.9.4,<2"
 	@touch $@
 
 $(VENV)/built: $(VENV)/tools $(SOURCES)
-	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet --extras test
 	@touch $@
 
 demo: setup

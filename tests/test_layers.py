@@ -1,10 +1,13 @@
 """The doors between the rooms open one way."""
 
+import ast
 import re
 import tomllib
 
 import pytest
 from conftest import REPO
+
+from afflux import _core
 
 #: Each crate and those of ours that it may use.
 ORDER = ["units", "engine", "net", "traffic", "scenario"]
@@ -49,3 +52,18 @@ def test_the_simulator_itself_sees_no_formats(crate):
     for source in (REPO / "crates" / crate / "src").rglob("*.rs"):
         assert not forbidden.search(source.read_text()), source
     assert not dependencies(crate) & {"serde_json", "tracing", "tracing-core", "log"}
+
+
+def public(names) -> set[str]:
+    return {name for name in names if not name.startswith("_")}
+
+
+def test_stubs_say_what_the_extension_module_has():
+    stub = ast.parse((REPO / "python/afflux/_core.pyi").read_text())
+    definitions = [node for node in stub.body if isinstance(node, ast.ClassDef | ast.FunctionDef)]
+    assert {node.name for node in definitions} == public(vars(_core))
+    for node in definitions:
+        thing = getattr(_core, node.name)
+        if isinstance(node, ast.ClassDef) and not issubclass(thing, Exception):
+            members = {member.name for member in node.body if isinstance(member, ast.FunctionDef)}
+            assert public(members) == public(vars(thing)), node.name

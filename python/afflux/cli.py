@@ -47,7 +47,7 @@ def failures() -> Iterator[None]:
         complain(error)
         raise typer.Exit(FAILED) from None
     except KeyboardInterrupt:
-        print("interrupted; nothing was written", file=sys.stderr)
+        print("interrupted", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None
 
 

@@ -26,7 +26,7 @@ COLOURS = {
     "queueing": "yellow",
     "pacing": "cyan",
     "window": "green",
-    "application": "white",
+    "application": "bright_blue",
 }
 
 

@@ -7,9 +7,11 @@
 
 mod exchange;
 mod log;
+mod prefetch;
 pub mod random;
 mod windows;
 
 pub use exchange::{Exchange, Turn};
 pub use log::{Timed, WindowLog};
+pub use prefetch::prefetch;
 pub use windows::Windows;

@@ -200,6 +200,16 @@ impl Routes {
         }
     }
 
+    /// The next hop by hash, if there is one: a guess where a switch sprays or routes have changed.
+    #[inline(always)]
+    pub(crate) fn likely_next_hop(&self, node: NodeId, host: u32, hash: u32, seed: u32) -> Option<u16> {
+        match self.next_hops(node, host) {
+            NextHops::None => None,
+            NextHops::One(port) => Some(port),
+            NextHops::Many(set) => Some(set[crate::balance::ecmp(hash, seed, set.len())]),
+        }
+    }
+
     /// Number of racks, and the rack of a host.
     pub fn racks(&self) -> usize {
         self.racks

@@ -2,6 +2,7 @@
 
 mod classical;
 mod merge;
+mod sorter;
 mod window;
 
 use crate::record::{Engine, Output};

@@ -1,5 +1,6 @@
 //! The fast engine: every worker takes its shard through the windows.
 
+use super::sorter::Sorter;
 use crate::Progress;
 use crate::frame::{AckExtra, Frame, Rank};
 use crate::shard::{Outlet, Shard, Slab};
@@ -178,10 +179,15 @@ pub fn work(shard: &mut Shard, exchange: &Exchange<Mail>, workers: usize, progre
         sorter.collect(&mut later.log);
         done.events += sorter.taken as u64;
         later.pending -= sorter.taken as i64;
-        for i in 0..sorter.active.len() {
-            let node = sorter.active[i];
-            sorter.sort(node, shard);
-            run_node(shard, &mut later, &sorter, node, start, &mut done);
+        // One node ahead: while a node's events are dealt with, what the next one's need is being loaded.
+        for i in 0..=sorter.active.len() {
+            if let Some(&node) = sorter.active.get(i) {
+                sorter.sort(node, i % 2, shard);
+            }
+            if i > 0 {
+                let node = sorter.active[i - 1];
+                run_node(shard, &mut later, &sorter, (i - 1) % 2, node, start, &mut done);
+            }
         }
         if round % 256 == 255 {
             progress.advance(start, shard.counters.packet_hops - reported_hops, shard.flows_done - reported_flows);
@@ -201,16 +207,8 @@ pub fn work(shard: &mut Shard, exchange: &Exchange<Mail>, workers: usize, progre
 
 /// The events of one node in one window, in order.
 #[inline(always)]
-fn run_node(shard: &mut Shard, later: &mut Later, sorter: &Sorter, node: u32, start: u64, done: &mut Done) {
-    match &sorter.wide {
-        None => {
-            let entries = &sorter.entries[sorter.at..];
-            for &key in &sorter.keys {
-                run_entry(shard, later, &entries[(key & 0xffff) as usize], node, start, done);
-            }
-        }
-        Some(order) => order.iter().for_each(|&i| run_entry(shard, later, &sorter.entries[sorter.at + i as usize], node, start, done)),
-    }
+fn run_node(shard: &mut Shard, later: &mut Later, sorter: &Sorter, turn: usize, node: u32, start: u64, done: &mut Done) {
+    sorter.for_each(node, turn, |frame| run_entry(shard, later, frame, node, start, done));
     while let Some(Reverse(soon)) = later.soon.pop() {
         run_soon(shard, later, soon, node, done);
     }
@@ -244,125 +242,5 @@ fn run_soon(shard: &mut Shard, later: &mut Later, soon: Soon, node: u32, done: &
     done.events += 1;
     if soon.at <= later.until {
         shard.handle(later, soon.at, node, soon.event);
-    }
-}
-
-/// Brings a window's entries into the order in which their nodes deal with them: a counting sort by node, then small keys per node.
-struct Sorter {
-    /// Node of each port, then of each node's pseudo port.
-    node_of_port: Vec<u32>,
-    /// Entries by node, and the nodes that have any.
-    entries: Vec<Frame>,
-    first: Vec<u32>,
-    count: Vec<u32>,
-    active: Vec<u32>,
-    taken: usize,
-    /// The node at hand: its entries, and their order.
-    at: usize,
-    keys: Vec<u64>,
-    /// Order by index where a node has more entries than a key can number.
-    wide: Option<Vec<u32>>,
-}
-
-impl Sorter {
-    fn new(shard: &Shard) -> Self {
-        let nodes = shard.nodes.len();
-        let mut node_of_port: Vec<u32> = shard.ports.iter().map(|p| p.node).collect();
-        node_of_port.extend(0..nodes as u32);
-        Sorter {
-            node_of_port,
-            entries: Vec::new(),
-            first: vec![0; nodes],
-            count: vec![0; nodes],
-            active: Vec::new(),
-            taken: 0,
-            at: 0,
-            keys: Vec::new(),
-            wide: None,
-        }
-    }
-
-    /// Takes the log of the current window.
-    fn collect(&mut self, log: &mut WindowLog<Frame>) {
-        for &node in &self.active {
-            self.count[node as usize] = 0;
-        }
-        self.active.clear();
-        let mut total = 0;
-        for piece in log.pieces() {
-            total += piece.len();
-            for frame in piece {
-                let node = self.node_of_port[frame.port as usize];
-                let count = &mut self.count[node as usize];
-                if *count == 0 {
-                    self.active.push(node);
-                }
-                *count += 1;
-            }
-        }
-        // Nodes in ascending order: what is next to each other in memory is used one after the other.
-        if self.active.len() * 8 > self.count.len() {
-            self.active.clear();
-            self.active.extend((0..self.count.len() as u32).filter(|&n| self.count[n as usize] > 0));
-        } else {
-            self.active.sort_unstable();
-        }
-        self.taken = total;
-        let mut next = 0;
-        for &node in &self.active {
-            self.first[node as usize] = next;
-            next += self.count[node as usize];
-        }
-        if self.entries.len() < total {
-            self.entries.resize(total.next_power_of_two(), Frame::default());
-        }
-        for piece in log.pieces() {
-            for frame in piece {
-                let at = &mut self.first[self.node_of_port[frame.port as usize] as usize];
-                self.entries[*at as usize] = *frame;
-                *at += 1;
-            }
-        }
-        for &node in &self.active {
-            self.first[node as usize] -= self.count[node as usize];
-        }
-        log.clear();
-    }
-
-    /// Orders the entries of one node: by time, class, port; events at one moment by rank.
-    fn sort(&mut self, node: u32, shard: &Shard) {
-        let count = self.count[node as usize] as usize;
-        self.at = self.first[node as usize] as usize;
-        let entries = &self.entries[self.at..self.at + count];
-        self.keys.clear();
-        if count > u16::MAX as usize {
-            let mut order: Vec<u32> = (0..count as u32).collect();
-            order.sort_unstable_by_key(|&i| (entries[i as usize].offset, Rank::of(&entries[i as usize])));
-            self.wide = Some(order);
-            return;
-        }
-        self.wide = None;
-        let first_port = shard.nodes[node as usize].first_port;
-        let mut events = 0;
-        self.keys.extend(entries.iter().enumerate().map(|(i, frame)| {
-            let event = frame.kind() == Frame::EVENT;
-            events += event as u32;
-            let port = if event { 0 } else { frame.port - first_port };
-            (frame.offset as u64) << 32 | (Rank::class(frame) as u64) << 29 | (port as u64) << 16 | i as u64
-        }));
-        self.keys.sort_unstable();
-        if events > 1 {
-            let mut i = 0;
-            while i + 1 < count {
-                let mut end = i + 1;
-                while end < count && self.keys[end] >> 16 == self.keys[i] >> 16 {
-                    end += 1;
-                }
-                if end - i > 1 {
-                    self.keys[i..end].sort_unstable_by_key(|&key| Rank::of(&entries[(key & 0xffff) as usize]));
-                }
-                i = end;
-            }
-        }
     }
 }

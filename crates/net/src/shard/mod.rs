@@ -17,6 +17,7 @@ use crate::spec::{FlowId, NodeId};
 use crate::transport::datagram::{Sink, Source};
 use crate::transport::tcp::{Receiver, Sender};
 use crate::world::World;
+use afflux_engine::prefetch;
 use afflux_engine::random::Stream;
 use rustc_hash::FxHashMap;
 
@@ -59,6 +60,10 @@ impl<T> Slab<T> {
                 self.items.len() as u32 - 1
             }
         }
+    }
+    /// All slots, for prefetching.
+    pub fn slots(&self) -> &[T] {
+        &self.items
     }
     /// Frees a slot; its content stays until it is used again.
     #[inline]
@@ -221,6 +226,23 @@ impl<'a> Shard<'a> {
 
     fn event(&self, node: u32, flow: u32, event: Event) -> Frame {
         Frame { port: self.ports.len() as u32 + node, flow, seq: event as u32, flags: Frame::EVENT, ..Frame::default() }
+    }
+
+    /// Starts loading what [`Self::handle`] will need for a frame that a node deals with soon.
+    #[inline(always)]
+    pub fn prefetch(&self, node: u32, frame: &Frame) {
+        let state = &self.nodes[node as usize];
+        if !state.host {
+            if let Some(port) = self.world.routes(0).likely_next_hop(state.id, frame.dst, frame.hash, state.hash_seed) {
+                prefetch::<2, _>(&self.ports, state.first_port as usize + port as usize);
+            }
+            return;
+        }
+        match frame.kind() {
+            Frame::DATA => prefetch::<2, _>(self.receivers.slots(), self.receiving[frame.flow as usize] as usize),
+            Frame::ACK => prefetch::<6, _>(self.senders.slots(), self.sending[frame.flow as usize] as usize),
+            _ => {}
+        }
     }
 
     /// The node that an entry of the log belongs to.
