@@ -7,6 +7,7 @@
 
 use crate::frame::Frame;
 use afflux_engine::random::Stream;
+use afflux_units::{Pace, Rate};
 use std::collections::VecDeque;
 
 /// Laid out by hand: what a plain port needs for a frame comes first, within two cache lines.
@@ -22,8 +23,7 @@ pub struct Port {
     sizes: Sizes,
     /// From the last bit leaving to the peer dealing with the frame.
     pub delay: u64,
-    /// Picoseconds per byte; 0 where that is not a whole number.
-    ps_per_byte: u32,
+    pace: Pace,
     gap: u16,
     /// Bytes after which a peer that cuts through deals with a frame; `u16::MAX` for whole frames.
     pub header: u16,
@@ -35,10 +35,9 @@ pub struct Port {
     /// Plain: admitted. Automaton: transmission ended.
     pub frames: u64,
     pub bytes: u64,
+    busy: u64,
     pub node: u32,
     pub rate: u64,
-    /// Time of those frames, kept only where it does not follow from them.
-    busy: u64,
     /// Averaged queue length, and draws for marking.
     pub average: f64,
     pub stream: Stream,
@@ -108,14 +107,13 @@ pub struct PortSetup {
 
 impl Port {
     pub fn new(setup: PortSetup) -> Self {
-        let ps_per_byte = afflux_units::Rate(setup.rate).whole_ps_per_byte().and_then(|ps| u32::try_from(ps).ok()).unwrap_or(0);
         Port {
             free_at: 0,
             head_end: u64::MAX,
             queued: 0,
             sizes: Sizes::default(),
             delay: setup.delay,
-            ps_per_byte,
+            pace: Rate(setup.rate).pace(),
             gap: setup.gap,
             header: setup.header.unwrap_or(u16::MAX),
             peer_port: setup.peer_port,
@@ -136,8 +134,7 @@ impl Port {
     /// Time of `size` bytes and a gap on the link.
     #[inline(always)]
     pub fn serialize(&self, size: u16) -> u64 {
-        let bytes = size as u64 + self.gap as u64;
-        if self.ps_per_byte != 0 { bytes * self.ps_per_byte as u64 } else { (bytes * 8_000_000_000_000 + self.rate / 2) / self.rate }
+        self.pace.of(size as u64 + self.gap as u64)
     }
 
     /// Time from the start of transmission to the peer dealing with the frame, without the delay.
@@ -186,9 +183,7 @@ impl Port {
     pub fn count_sent(&mut self, size: u16, time: u64) {
         self.frames += 1;
         self.bytes += size as u64;
-        if self.ps_per_byte == 0 {
-            self.busy += time;
-        }
+        self.busy += time;
     }
 
     /// Frames in a plain port.
@@ -217,12 +212,8 @@ impl Port {
     /// Frames, bytes and time of transmissions that have ended. The port must have been released or advanced to the end.
     pub fn ended(&self) -> (u64, u64, u64) {
         let left: u64 = self.sizes.iter().map(|s| s as u64).sum();
-        let (frames, bytes) = (self.frames - self.sizes.len() as u64, self.bytes - left);
-        let busy = match self.ps_per_byte {
-            0 => self.busy - self.sizes.iter().map(|s| self.serialize(s)).sum::<u64>(),
-            ps => (bytes + frames * self.gap as u64) * ps as u64,
-        };
-        (frames, bytes, busy)
+        let left_time: u64 = self.sizes.iter().map(|s| self.serialize(s)).sum();
+        (self.frames - self.sizes.len() as u64, self.bytes - left, self.busy - left_time)
     }
 }
 

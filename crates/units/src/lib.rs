@@ -13,5 +13,5 @@ mod time;
 pub use bytes::Bytes;
 pub use parse::ParseError;
 pub use probability::Probability;
-pub use rate::Rate;
+pub use rate::{Pace, Rate};
 pub use time::{Span, Time};

@@ -28,17 +28,41 @@ impl Rate {
     pub const fn from_mbps(mbps: u64) -> Self {
         Rate(mbps * 1_000_000)
     }
-    /// Time to serialise `bytes` at this rate, rounded to the nearest picosecond (halves up). Exact for rates
-    /// that divide 8 Tbps, which all Ethernet rates from 10 Gbps to 1.6 Tbps do.
+    /// Time to serialise `bytes` (below 2^17) at this rate: see [`Pace`].
     pub const fn serialize(self, bytes: u64) -> Span {
-        Span(((bytes as u128 * 8_000_000_000_000 + self.0 as u128 / 2) / self.0 as u128) as u64)
+        Span(self.pace().of(bytes))
     }
-    /// Picoseconds per byte where that is a whole number.
-    pub const fn whole_ps_per_byte(self) -> Option<u64> {
-        if self.0 != 0 && 8_000_000_000_000 % self.0 == 0 { Some(8_000_000_000_000 / self.0) } else { None }
+    /// This rate as a multiplication.
+    pub const fn pace(self) -> Pace {
+        assert!(self.0 > 0, "validated: no link without rate");
+        // As many fractional bits as keep the product of 2^17 bytes within 64 bits.
+        let mut shift = 0;
+        let whole = 8_000_000_000_000 % self.0 as u128 == 0;
+        while !whole && shift < 40 && (8_000_000_000_000u128 << (shift + 1)) / (self.0 as u128) < (1 << 46) {
+            shift += 1;
+        }
+        let multiplier = ((8_000_000_000_000u128 << shift) + self.0 as u128 / 2) / self.0 as u128;
+        Pace { multiplier: multiplier as u64, half: if shift == 0 { 0 } else { 1 << (shift - 1) }, shift }
     }
     pub fn as_gbps(self) -> f64 {
         self.0 as f64 / 1e9
+    }
+}
+
+/// Picoseconds per byte in fixed point. Exact for rates that divide 8 Tbps, which all Ethernet rates from 10 Gbps to 1.6 Tbps do; for
+/// others each frame's time is rounded to the nearest picosecond, from a product that is right to 2^-9 ps at 1 Mbps and better above.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pace {
+    multiplier: u64,
+    half: u64,
+    shift: u32,
+}
+
+impl Pace {
+    /// Time of `bytes`, below 2^17.
+    #[inline(always)]
+    pub const fn of(self, bytes: u64) -> u64 {
+        (bytes * self.multiplier + self.half) >> self.shift
     }
 }
 
@@ -62,8 +86,15 @@ mod tests {
     fn serialization() {
         assert_eq!(Rate::from_gbps(100).serialize(1_500), Span(120_000));
         assert_eq!(Rate::from_gbps(400).serialize(1_500), Span::from_ns(30));
-        assert_eq!(Rate::from_gbps(100).whole_ps_per_byte(), Some(80));
-        assert_eq!(Rate::from_mbps(300).whole_ps_per_byte(), None);
+        // Against exact division.
+        for rate in [1_000_000, 3_000_000, 33_333_333_333, 7, 999_999_937, 2_666_666_667, 1_600_000_000_000] {
+            for bytes in [1u64, 64, 1_500, 9_216, 65_535, 131_071] {
+                let exact = (bytes as u128 * 8_000_000_000_000 + rate as u128 / 2) / rate as u128;
+                let ours = Rate(rate).serialize(bytes).0 as u128;
+                // One picosecond, or half a unit in the last of the multiplier's 45 bits or more.
+                assert!(ours.abs_diff(exact) <= 1 + (exact >> 46), "{rate} bps, {bytes} B: {ours}, exactly {exact}");
+            }
+        }
         assert_eq!(Rate::from_mbps(300).serialize(1), Span(26_667));
         assert_eq!("2.5Gbps".parse(), Ok(Rate(2_500_000_000)));
         assert!("100GB".parse::<Rate>().is_err());

@@ -4,3 +4,5 @@ mod closed_forms;
 mod determinism;
 mod extremes;
 mod lone_flow;
+mod properties;
+mod traces;

@@ -1,0 +1,119 @@
+"""Where the instructions of a packet-hop go: `python benches/instructions.py CASE` (needs valgrind and binutils).
+
+Counts every instruction of one run under callgrind and charges it, through the debug information's inlining, to the
+outermost function of ours that it was inlined into or called from within the same symbol. Set-up is left out.
+"""
+
+import collections
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# Part of the engine by source file of the innermost function of ours.
+PARTS = [
+    ("window log: filing", ("engine/src/log.rs", "engine/src/windows.rs")),
+    ("window: counting and key sort", ("run/sorter.rs", "core/src/slice/sort")),
+    ("window: loop and dispatch", ("run/window.rs", "shard/mod.rs", "net/src/frame.rs", "engine/src/exchange.rs")),
+    ("routing", ("net/src/routing.rs", "net/src/balance/", "net/src/world.rs")),
+    ("port, admission, marking", ("shard/forward.rs", "net/src/port.rs", "net/src/buffer/", "net/src/marking/")),
+    ("hosts and TCP", ("shard/host.rs", "transport/", "congestion/")),
+    ("explain", ("probe/explain.rs",)),
+]
+
+
+def main() -> int:
+    case = ROOT / "benches" / f"{sys.argv[1]}.toml"
+    subprocess.run(["cargo", "build", "--release", "--quiet", "-p", "afflux-scenario", "--example", "hops"], cwd=ROOT, check=True)
+    binary = ROOT / "target" / "release" / "examples" / "hops"
+    with tempfile.TemporaryDirectory() as scratch:
+        out = Path(scratch) / "callgrind.out"
+        command = ["valgrind", "--tool=callgrind", "--dump-instr=yes", f"--callgrind-out-file={out}", str(binary), str(case), *sys.argv[2:]]
+        run = subprocess.run(command, capture_output=True, text=True, check=True)
+        costs, anchor = read(out)
+    hops = int(re.search(r"packet_hops (\d+)", run.stdout)[1])
+    bias = anchor - symbol(binary, "main")
+    chains = inlined(binary, [address - bias for address in costs])
+    parts: collections.Counter[str] = collections.Counter()
+    for address, cost in costs.items():
+        parts[part_of(chains.get(address - bias, []))] += cost
+    total = sum(parts.values())
+    print(f"{sys.argv[1]}: {hops:,} packet-hops, {total / hops:.0f} instructions per hop")
+    for name, cost in parts.most_common():
+        print(f"{cost / hops:8.1f}  {name}")
+    return 0
+
+
+def part_of(chain: list[str]) -> str:
+    for source in chain:
+        for name, files in PARTS:
+            if any(file in source for file in files):
+                return name
+    ours = [source for source in chain if "/crates/" in source]
+    return "set-up and the rest" if ours or chain else "libraries"
+
+
+def read(path: Path) -> tuple[dict[int, int], int]:
+    """Instructions by address in the main program, and the address of `main`."""
+    costs: dict[int, int] = collections.defaultdict(int)
+    names: dict[str, str] = {}
+    address, anchor, in_program, after_call, function = 0, 0, False, False, ""
+
+    def name(text: str) -> str:
+        match = re.match(r"(\(\d+\))(?: (.*))?", text)
+        if match and match[2]:
+            names[match[1]] = match[2]
+        return names.get(match[1], "") if match else text
+
+    for line in path.read_text().splitlines():
+        if line.startswith("ob="):
+            in_program = name(line[3:]).endswith("/hops")
+        elif line.startswith("fn="):
+            function = name(line[3:])
+        elif line.startswith(("cob=", "cfn=", "cfi=", "cfl=", "fi=", "fe=", "fl=")):
+            name(line.split("=", 1)[1])
+        elif line.startswith("calls="):
+            after_call = True
+        elif line[:2] == "0x" or line[:1] in "+-*" and line.strip():
+            first, _, cost = line.split()[:3]
+            if first.startswith("0x"):
+                address = int(first, 16)
+            elif first != "*":
+                address += int(first, 16)
+            if function == "main" and in_program and not anchor:
+                anchor = address
+            if after_call:
+                after_call = False
+            elif in_program:
+                costs[address] += int(cost)
+    return costs, anchor
+
+
+def symbol(binary: Path, wanted: str) -> int:
+    for line in subprocess.run(["nm", str(binary)], capture_output=True, text=True, check=True).stdout.splitlines():
+        fields = line.split()
+        if fields[-1] == wanted:
+            return int(fields[0], 16)
+    raise SystemExit(f"{binary}: no symbol {wanted}")
+
+
+def inlined(binary: Path, addresses: list[int]) -> dict[int, list[str]]:
+    """Per address the source files from the innermost inlined function outwards."""
+    text = "\n".join(hex(address) for address in addresses)
+    done = subprocess.run(["addr2line", "-a", "-i", "-e", str(binary)], input=text, capture_output=True, text=True, check=True)
+    chains: dict[int, list[str]] = {}
+    current = 0
+    for line in done.stdout.splitlines():
+        if line.startswith("0x"):
+            current = int(line, 16)
+            chains[current] = []
+        else:
+            chains[current].append(line)
+    return chains
+
+
+if __name__ == "__main__":
+    sys.exit(main())

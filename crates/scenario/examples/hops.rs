@@ -1,0 +1,28 @@
+//! Runs a scenario without Python or files around it, for profilers: `hops SCENARIO.toml [key=value]…`.
+
+use afflux_scenario::{FlowColumns, Overrides, Reader, load};
+use std::path::Path;
+
+struct NoParquet;
+
+impl Reader for NoParquet {
+    fn parquet(&self, _: &Path) -> Result<FlowColumns, String> {
+        Err("this example reads no Parquet".into())
+    }
+}
+
+fn main() {
+    let mut args = std::env::args().skip(1);
+    let path = args.next().expect("usage: hops SCENARIO.toml [key=value]…");
+    let set = args.map(|pair| pair.split_once('=').map(|(k, v)| (k.to_string(), v.to_string())).expect("key=value")).collect();
+    let scenario = load(Path::new(&path), &Overrides { set, ..Overrides::default() }, &NoParquet).unwrap_or_else(|error| panic!("{error}"));
+    let output = afflux_net::run(&scenario.plan, &afflux_net::Progress::default()).unwrap_or_else(|error| panic!("{error}"));
+    let (hops, cpu) = (output.counters.packet_hops, output.engine.thread_cpu_s.iter().sum::<f64>());
+    println!(
+        "packet_hops {hops} drops {} ecn_marks {} ns_per_hop {:.1} threads {:?}",
+        output.counters.dropped_packets,
+        output.counters.ecn_marks,
+        cpu * 1e9 / hops as f64,
+        output.engine.thread_cpu_s
+    );
+}
