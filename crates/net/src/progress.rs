@@ -25,7 +25,7 @@ impl Progress {
     pub fn cancel(&self) {
         self.cancel.store(true, Ordering::Relaxed);
     }
-    pub(crate) fn cancelled(&self) -> bool {
+    pub fn cancelled(&self) -> bool {
         self.cancel.load(Ordering::Relaxed)
     }
     pub(crate) fn advance(&self, now_ps: u64, hops: u64, finished: u64) {

@@ -28,6 +28,6 @@ impl Model {
 /// Every model with its source and its limits.
 #[pyfunction]
 pub fn models() -> Vec<Model> {
-    let all = afflux_net::models().into_iter().chain(afflux_traffic::models());
+    let all = afflux_net::models().into_iter().chain(afflux_traffic::models()).chain(afflux_scenario::models());
     all.map(|afflux_net::Model { kind, name, source, faithful, simplified }| Model { kind, name, source, faithful, simplified }).collect()
 }

@@ -172,7 +172,7 @@ fn simulate(
         return Err(Failure::Results(afflux_results::ResultsError::Cancelled));
     }
     let summary = match claim {
-        Some(claim) => afflux_results::write(claim, &scenario, &output, started).map_err(Failure::Results)?,
+        Some(claim) => afflux_results::write(claim, &scenario, &output, started, progress).map_err(Failure::Results)?,
         None => afflux_results::summary(&scenario, &output, &started),
     };
     Ok(result::Result { scenario, output, dir, summary: summary.to_json() })

@@ -3,7 +3,7 @@
 //! ```text
 //! let claim = afflux_results::claim(dir, force)?;         // before the simulation: refuses what cannot work
 //! let output = afflux_net::run(&scenario.plan, &progress)?;
-//! let summary = afflux_results::write(claim, &scenario, &output, started)?;
+//! let summary = afflux_results::write(claim, &scenario, &output, started, progress)?;
 //! ```
 //!
 //! A directory has its name only when it is complete; [`is_complete`] tells. Times are picoseconds in [`Output`] and
@@ -32,6 +32,7 @@ pub use process::ProcessStart;
 pub use summary::{Summary, summary};
 pub use tables::{Kind, Table, Tables};
 
+use afflux_net::Progress;
 use afflux_net::record::Output;
 use afflux_scenario::Scenario;
 
@@ -39,22 +40,23 @@ use afflux_scenario::Scenario;
 /// written last: its processor time covers everything else.
 ///
 /// # Errors
-/// [`ResultsError::Cancelled`] if the run was cancelled (nothing is left behind); input and output errors;
+/// [`ResultsError::Cancelled`] if the run was cancelled, or is while its files are being written (nothing is left behind); input and output errors;
 /// [`ResultsError::Inconsistent`] if the output contradicts itself.
-pub fn write(claim: Claim, scenario: &Scenario, output: &Output, started: ProcessStart) -> Result<Summary, ResultsError> {
-    if output.cancelled {
-        return Err(ResultsError::Cancelled);
-    }
+pub fn write(claim: Claim, scenario: &Scenario, output: &Output, started: ProcessStart, progress: &Progress) -> Result<Summary, ResultsError> {
+    let unless_cancelled = || if output.cancelled || progress.cancelled() { Err(ResultsError::Cancelled) } else { Ok(()) };
+    unless_cancelled()?;
     claim.text("scenario.toml", &scenario.resolved)?;
     let tables = Tables::new(scenario, output);
     for kind in tables.recorded() {
         tables.write_parquet(kind, &claim.path(&format!("{}.parquet", kind.name())))?;
+        unless_cancelled()?;
     }
     for (name, capture) in pcapng::files(scenario, output) {
         capture.write(&claim.path(&name))?;
     }
     let summary = summary(scenario, output, &started);
     claim.text("summary.json", &summary.to_json())?;
+    unless_cancelled()?;
     claim.complete()?;
     Ok(summary)
 }
@@ -78,7 +80,7 @@ mod tests {
         let (mut scenario, mut output) = run();
         scenario.plan.record.captures = vec![afflux_net::spec::Capture { link: 4, reverse: true }];
         output.captures = vec![Vec::new()];
-        let summary = write(claim(&dir, false).unwrap(), &scenario, &output, ProcessStart::now()).unwrap();
+        let summary = write(claim(&dir, false).unwrap(), &scenario, &output, ProcessStart::now(), &Progress::default()).unwrap();
         let files = ["flows.parquet", "jobs.parquet", "links.parquet", "ports.parquet", "scenario.toml", "spine0-leaf0.pcapng", "summary.json"];
         assert_eq!(names(&dir), files);
         assert_eq!(std::fs::read_to_string(dir.join("scenario.toml")).unwrap(), scenario.resolved);
@@ -95,10 +97,10 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let (scenario, mut output) = run();
         output.flows[0].split.pacing += 1;
-        let error = write(claim(&root.path().join("x"), false).unwrap(), &scenario, &output, ProcessStart::now()).unwrap_err();
+        let error = write(claim(&root.path().join("x"), false).unwrap(), &scenario, &output, ProcessStart::now(), &Progress::default()).unwrap_err();
         assert!(matches!(error, ResultsError::Inconsistent(_)), "{error}");
         output.cancelled = true;
-        let error = write(claim(&root.path().join("x"), false).unwrap(), &scenario, &output, ProcessStart::now()).unwrap_err();
+        let error = write(claim(&root.path().join("x"), false).unwrap(), &scenario, &output, ProcessStart::now(), &Progress::default()).unwrap_err();
         assert!(matches!(error, ResultsError::Cancelled), "{error}");
         assert!(names(root.path()).is_empty());
     }

@@ -68,6 +68,13 @@ fn order(flow: &Flow) -> (bool, u64) {
 }
 
 impl Generated {
+    /// Puts the flows from a host to itself among the others, in order.
+    pub fn with_local(mut self) -> Generated {
+        self.flows.append(&mut self.local);
+        self.flows.sort_by_key(order);
+        self
+    }
+
     /// Sorts, and numbers the flows unless they have identifiers of their own.
     pub(crate) fn finish(mut self) -> Self {
         self.flows.sort_by_key(order);

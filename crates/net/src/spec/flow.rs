@@ -23,6 +23,7 @@ pub struct Flow {
     /// The identifier in results: the flow list's, or a running number.
     pub id: i64,
     pub src: u32,
+    /// May be `src`: such a flow finishes at its start and never sees the network.
     pub dst: u32,
     /// Payload bytes; for a datagram source the total it sends. Never zero.
     pub bytes: u64,

@@ -22,6 +22,10 @@ pub struct Summary {
     pub seed: u64,
     pub threads: u32,
     pub simulated_ns: u64,
+    /// Flows and jobs that start before this are left out of the statistics.
+    pub warmup_ns: u64,
+    /// Upper bounds of the size classes, bytes.
+    pub size_bounds: Vec<u64>,
     pub wall_s: f64,
     /// User and system time of the whole process, until every file but this one is closed.
     pub cpu_s: f64,
@@ -120,6 +124,8 @@ pub fn summary(scenario: &Scenario, output: &Output, started: &ProcessStart) -> 
         seed: plan.run.seed,
         threads: plan.run.threads,
         simulated_ns: output.end.round_ns(),
+        warmup_ns: scenario.warmup.round_ns(),
+        size_bounds: scenario.size_bounds.clone(),
         wall_s: started.wall().as_secs_f64(),
         cpu_s: started.cpu().as_secs_f64(),
         engine_cpu_s: output.engine.thread_cpu_s.iter().sum(),

@@ -53,7 +53,12 @@ pub fn job_times(scenario: &Scenario, output: &Output) -> Vec<JobTimes> {
     }
     let whole = |(job, sum): (&afflux_scenario::Job, &Sum)| JobTimes {
         start_ns: job.arrival.map(|time| int(time.round_ns())).or(sum.first),
-        finish_ns: if sum.unfinished { None } else { sum.last },
+        finish_ns: match sum.last {
+            _ if sum.unfinished => None,
+            // Nothing of it crosses the network: done when submitted.
+            None => job.arrival.map(|time| int(time.round_ns())),
+            last => last,
+        },
         bytes_in: int(sum.bytes_in),
         bytes_out: int(sum.bytes_out),
     };

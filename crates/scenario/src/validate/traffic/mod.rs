@@ -62,10 +62,8 @@ pub fn generate(blocks: &mut [Traffic], mut around: Around) -> Result<Sent, Wron
         return Err(Wrong::at(Key::from("traffic"), format!("this makes {} flows: at most {} are possible", all.flows.len(), u32::MAX - 1)));
     }
     if !all.local.is_empty() {
-        all.notes.push(format!(
-            "{} flows from a host to itself finish at their start; they never see the network and are not among the flows of the results",
-            all.local.len()
-        ));
+        all.notes.push(format!("{} flows from a host to itself finish at their start: they never see the network", all.local.len()));
+        all = all.with_local();
     }
     if all.flows.is_empty() {
         all.notes.push("the traffic has no flows: a longer duration or a higher load would give some".into());
