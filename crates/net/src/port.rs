@@ -200,6 +200,12 @@ impl Port {
         }
     }
 
+    /// Bytes of the frame in transmission that the buffer no longer counts, and its queue.
+    pub fn in_transmission(&self, until_start: bool) -> (u64, usize) {
+        let sending = self.automaton.as_ref().and_then(|a| a.sending).filter(|_| until_start);
+        sending.map_or((0, 0), |(size, queue)| (size as u64, queue as usize))
+    }
+
     /// Bytes in the queue a frame of this priority would join.
     #[inline(always)]
     pub fn queue_bytes(&self, queue: usize) -> u64 {

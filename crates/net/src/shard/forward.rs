@@ -190,14 +190,15 @@ impl<'a> Shard<'a> {
         let p = &mut self.ports[port as usize];
         self.nodes[node as usize].used += size;
         p.queued += size;
-        let total = p.queued;
+        let sending = p.in_transmission(self.nodes[node as usize].until_start);
+        let total = p.queued + sending.0;
         let a = p.automaton.as_mut().expect("not plain");
         let q = &mut a.queues[queue];
         q.bytes += size;
         q.count += 1;
         q.frames.push_back(Waiting { frame, ready });
         a.waiting += 1;
-        let of_queue = q.bytes;
+        let of_queue = q.bytes + if sending.1 == queue { sending.0 } else { 0 };
         if let Some(series) = &mut a.series {
             series.rows[0].bytes_max = series.rows[0].bytes_max.max(total);
             if series.rows.len() > 1 {

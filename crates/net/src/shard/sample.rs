@@ -13,12 +13,16 @@ impl<'a> Shard<'a> {
             let port = first + number;
             self.settle(out, now, node, port);
             let p = &mut self.ports[port as usize];
-            let total = p.queued;
+            let until_start = self.nodes[node as usize].until_start;
+            // A series counts the frame in transmission, whatever the buffer does.
+            let sending = p.in_transmission(until_start);
+            let total = p.queued + sending.0;
             let a = p.automaton.as_mut().expect("sampled ports are automata");
             let series = a.series.as_mut().expect("sampled");
             let rx_bytes = std::mem::take(&mut series.rx_bytes);
             for (row, interval) in series.rows.iter_mut().enumerate() {
-                let queue_bytes = if row == 0 { total } else { a.queues[row - 1].bytes };
+                let of_queue = |queue: usize| a.queues[queue].bytes + if sending.1 == queue { sending.0 } else { 0 };
+                let queue_bytes = if row == 0 { total } else { of_queue(row - 1) };
                 // The next interval starts with what is in the queue now.
                 let Interval { bytes_max, tx_bytes, drops, marks, latency_max } =
                     std::mem::replace(interval, Interval { bytes_max: queue_bytes, ..Interval::default() });
