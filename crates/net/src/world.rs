@@ -95,7 +95,7 @@ impl<'a> World<'a> {
             if let Start::After { delay, .. } = flow.start {
                 world.lookahead = world.lookahead.min(delay.0);
             }
-            if flow.src != flow.dst && matches!(world.routes(0).next_hops(flow.src, flow.dst), NextHops::None) {
+            if flow.src != flow.dst && world.path(0, 0, flow.src, flow.dst).is_empty() {
                 return Err(RunError::Unreachable { from: flow.src, to: flow.dst });
             }
         }
@@ -190,10 +190,14 @@ impl<'a> World<'a> {
         mix(mix(mix(a as u64 ^ mix(self.plan.run.seed)) ^ b as u64) ^ flow.id as u64) as u32
     }
 
-    /// The ports a frame of this hash leaves through, from `src` to `dst`, by the routes at `now`. Where switches spray, one
-    /// of the paths.
+    /// The ports a frame of this hash leaves through, from `src` to `dst`, by the routes at `now`; if they lead nowhere, because links
+    /// are down, by the first routes that do. Where switches spray, one of the paths.
     pub fn path(&self, now: u64, hash: u32, src: u32, dst: u32) -> Vec<(NodeId, u16)> {
-        let routes = self.routes(now);
+        let all = std::iter::once(self.routes(now)).chain(self.epochs.iter().map(|(_, routes)| routes));
+        all.map(|routes| self.path_by(routes, hash, src, dst)).find(|path| !path.is_empty()).unwrap_or_default()
+    }
+
+    fn path_by(&self, routes: &Routes, hash: u32, src: u32, dst: u32) -> Vec<(NodeId, u16)> {
         let mut hops = Vec::with_capacity(6);
         let mut node = src;
         while node != dst {
