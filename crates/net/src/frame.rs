@@ -107,23 +107,16 @@ pub struct Rank(u64);
 impl Rank {
     #[inline(always)]
     pub fn of(frame: &Frame) -> Rank {
+        let class = (Self::class(frame) as u64) << 40;
         Rank(match frame.kind() {
-            Frame::EVENT => {
-                let class = match frame.seq {
-                    0 => 0u64,
-                    1..=4 => 1,
-                    _ => 4,
-                };
-                class << 40 | (frame.flow as u64) << 3 | frame.seq as u64
-            }
-            // Class 2 is kept for PAUSE frames.
-            _ => 3 << 40 | frame.port as u64,
+            Frame::EVENT => class | (frame.flow as u64) << 3 | frame.seq as u64,
+            _ => class | frame.port as u64,
         })
     }
     pub fn number(self) -> u64 {
         self.0
     }
-    /// The class alone, 3 bits.
+    /// What kind of thing it is, 3 bits. Class 2 is kept for PAUSE frames.
     #[inline(always)]
     pub fn class(frame: &Frame) -> u32 {
         match frame.kind() {

@@ -58,6 +58,6 @@ pub(crate) fn quantity(text: &str, what: &'static str, expected: &'static str, u
 
 /// Prints `value` in the largest of `units` (sorted from small to large) that divides it without a remainder.
 pub(crate) fn print(value: u64, units: &[Unit]) -> String {
-    let (name, scale) = units.iter().rev().find(|(_, scale)| value as u128 >= *scale && value as u128 % scale == 0).unwrap_or(&units[0]);
+    let (name, scale) = units.iter().rev().find(|(_, scale)| value as u128 >= *scale && (value as u128).is_multiple_of(*scale)).unwrap_or(&units[0]);
     format!("{}{}", value as u128 / scale, name)
 }

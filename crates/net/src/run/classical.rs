@@ -97,7 +97,7 @@ pub fn work(shard: &mut Shard, progress: &Progress) -> super::window::Done {
             let node = shard.node_of(&frame);
             shard.handle(&mut later, entry.at, node, frame);
         }
-        if done.events % 65_536 == 0 {
+        if done.events.is_multiple_of(65_536) {
             progress.advance(entry.at, shard.counters.packet_hops - reported_hops, shard.flows_done - reported_flows);
             (reported_hops, reported_flows) = (shard.counters.packet_hops, shard.flows_done);
             if progress.cancelled() {

@@ -62,12 +62,11 @@ pub fn merge(world: &World, shards: Vec<Shard>, done: &[Done], end: u64, classic
     paths.sort_unstable();
     output.paths =
         paths.into_iter().map(|(flow, number, frames, bytes)| PathRecord { flow, subflow: 0, nodes: path_nodes(world, flow, number), frames, bytes }).collect();
-    output.flows =
-        plan.flows.iter().enumerate().map(|(id, flow)| flow_record(world, flow, sent[id].take(), received[id].take(), &mut output.counters, end)).collect();
+    output.flows = plan.flows.iter().enumerate().map(|(id, flow)| flow_record(world, flow, sent[id].take(), received[id].take())).collect();
     output
 }
 
-fn flow_record(world: &World, flow: &Flow, sent: Option<SentRecord>, received: Option<ReceivedRecord>, _counters: &mut Counters, _end: u64) -> FlowRecord {
+fn flow_record(world: &World, flow: &Flow, sent: Option<SentRecord>, received: Option<ReceivedRecord>) -> FlowRecord {
     let plan = world.plan;
     let shape = world.shape(flow);
     let received_bytes = received.map_or(0, |r| match (r.frames, r.has_last) {

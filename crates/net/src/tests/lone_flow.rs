@@ -5,7 +5,10 @@ use crate::testing::*;
 use crate::{Progress, run};
 use afflux_units::{Rate, Span, Time};
 
-fn topologies() -> Vec<(&'static str, Topology, Vec<(u32, u32)>)> {
+/// A name, a fabric, and pairs of hosts.
+type Case = (&'static str, Topology, Vec<(u32, u32)>);
+
+fn topologies() -> Vec<Case> {
     let mut mixed = leaf_spine(2, 2, 2);
     // Slower and faster links, rates that do not divide, different delays.
     for (i, link) in mixed.links.iter_mut().enumerate() {
