@@ -77,7 +77,7 @@ def read(path: Path) -> tuple[dict[int, int], int]:
             name(line.split("=", 1)[1])
         elif line.startswith("calls="):
             after_call = True
-        elif line[:2] == "0x" or line[:1] in "+-*" and line.strip():
+        elif line[:2] == "0x" or (line[:1] in "+-*" and line.strip()):
             first, _, cost = line.split()[:3]
             if first.startswith("0x"):
                 address = int(first, 16)
