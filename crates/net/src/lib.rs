@@ -3,6 +3,7 @@
 mod balance;
 mod buffer;
 mod congestion;
+mod estimate;
 mod fault;
 mod frame;
 mod idle;
@@ -24,6 +25,7 @@ mod testing;
 #[cfg(test)]
 mod tests;
 
+pub use estimate::estimate_memory;
 pub use progress::Progress;
 pub use run::run;
 

@@ -210,3 +210,10 @@ fn inputs_that_are_missing_or_changed() {
     let unknown = parse(&text.replace("flows.csv", "flows.txt")).unwrap_err().to_string();
     assert!(unknown.ends_with("inputs.toml:7: key traffic[0].file: the extension of \"flows.txt\" does not tell its format: write format = \"csv\", \"parquet\", \"hpcc\", \"htsim\" or \"coflow\""), "{unknown}");
 }
+
+#[test]
+fn more_memory_than_allowed() {
+    let message = error("[run]", "[run]\nmax_memory = \"1MB\"");
+    assert!(message.starts_with("fabric.toml:45: key run.max_memory: this scenario needs about "), "{message}");
+    assert!(message.contains("more than 1 MB"), "{message}");
+}

@@ -49,10 +49,18 @@ impl Buffer {
             Buffer::Static(limit) => return limit.admit(queue, size),
             Buffer::Shared(shared) => shared.admit(queue, size, used),
         };
-        match (admitted, exact) {
-            (true, _) => Verdict::Admit,
-            (false, false) => Verdict::Unsure,
-            (false, true) => Verdict::Drop,
+        if !admitted && !exact {
+            return self.refuse(queue, size);
+        }
+        if admitted { Verdict::Admit } else { Verdict::Drop }
+    }
+
+    /// Not admitted under an upper bound of the memory in use. Nor with no more in use than this queue's own: then the bound does not matter.
+    #[cold]
+    fn refuse(&self, queue: QueueView, size: u64) -> Verdict {
+        match self {
+            Buffer::Shared(shared) if shared.admit(queue, size, queue.bytes) => Verdict::Unsure,
+            _ => Verdict::Drop,
         }
     }
 }

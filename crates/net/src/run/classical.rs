@@ -36,8 +36,8 @@ const SENT: u32 = u32::MAX;
 
 struct Later {
     heap: BinaryHeap<Reverse<Entry>>,
+    /// Entries but samples.
     pending: i64,
-    until: u64,
 }
 
 impl Later {
@@ -54,10 +54,8 @@ impl Outlet for Later {
         self.push(at, frame);
     }
     fn event(&mut self, at: u64, event: Frame) {
-        if at <= self.until {
-            self.pending += (event.seq < Event::Sample as u32) as i64;
-            self.push(at, event);
-        }
+        self.pending += (event.seq < Event::Sample as u32) as i64;
+        self.push(at, event);
     }
     fn start(&mut self, at: u64, _shard: u16, event: Frame) {
         self.event(at, event);
@@ -72,7 +70,7 @@ impl Outlet for Later {
 pub fn work(shard: &mut Shard, progress: &Progress) -> super::window::Done {
     let cpu = super::thread_cpu_s();
     let until = shard.world.until;
-    let mut later = Later { heap: BinaryHeap::new(), pending: 0, until };
+    let mut later = Later { heap: BinaryHeap::new(), pending: 0 };
     let mut done = super::window::Done { events: 0, cpu_s: 0.0, in_flight: (0, 0), reached_until: false, cancelled: false };
     let (mut reported_hops, mut reported_flows) = (0, 0);
     shard.begin(&mut later);

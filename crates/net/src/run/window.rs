@@ -66,19 +66,22 @@ impl Outlet for Later {
     }
 
     fn event(&mut self, at: u64, event: Frame) {
-        if at < self.window_end {
+        if at > self.until {
+            // Never dealt with, but the run does not end before `until` while it is to come.
+            self.pending += 1;
+        } else if at < self.window_end {
             self.soon.push(Reverse(Soon { at, rank: Rank::of(&event), event }));
-        } else if at <= self.until {
+        } else {
             self.pending += 1;
             self.log.push(at, event);
         }
     }
 
     fn start(&mut self, at: u64, shard: u16, event: Frame) {
+        self.pending += 1;
         if at > self.until {
             return;
         }
-        self.pending += 1;
         if shard == self.me {
             debug_assert!(at >= self.window_end);
             self.log.push(at, event);
@@ -168,7 +171,12 @@ pub fn work(shard: &mut Shard, exchange: &Exchange<Mail>, workers: usize, progre
             done.cancelled = true;
             break;
         }
-        let Some(window) = turn.next.filter(|_| turn.live != 0 && turn.pending != 0) else { break };
+        let to_come = turn.live != 0 && turn.pending != 0;
+        let Some(window) = turn.next.filter(|_| to_come) else {
+            // What is still to come lies beyond the end, in the window in which it falls.
+            done.reached_until = to_come;
+            break;
+        };
         let start = windows.start(window);
         if start > until {
             done.reached_until = true;
@@ -229,6 +237,7 @@ fn run_entry(shard: &mut Shard, later: &mut Later, frame: &Frame, node: u32, sta
     }
     if now > later.until {
         // Only in the window in which the run ends.
+        later.pending += 1;
         if frame.kind() != Frame::EVENT {
             done.in_flight.0 += 1;
             done.in_flight.1 += frame.size as u64;
@@ -240,7 +249,5 @@ fn run_entry(shard: &mut Shard, later: &mut Later, frame: &Frame, node: u32, sta
 
 fn run_soon(shard: &mut Shard, later: &mut Later, soon: Soon, node: u32, done: &mut Done) {
     done.events += 1;
-    if soon.at <= later.until {
-        shard.handle(later, soon.at, node, soon.event);
-    }
+    shard.handle(later, soon.at, node, soon.event);
 }

@@ -5,4 +5,3 @@ mod determinism;
 mod extremes;
 mod lone_flow;
 mod properties;
-mod traces;

@@ -1,1 +1,341 @@
-//! placeholder
+//! What a TCP sender does in small named scenarios, line by line.
+//!
+//! One sender and one receiver, a bottleneck of one segment per microsecond with a short queue, 5 us each way. A line is printed at the first
+//! acknowledgement of each round trip and whenever the sender changes its state, repeats a segment, announces a reduction or times out.
+
+use crate::frame::AckExtra;
+use crate::idle::Idle;
+use crate::spec::*;
+use crate::testing::{dctcp, tcp};
+use crate::transport::tcp::{AckIn, AckNow, Cause, Receiver, Sender, SenderSetup};
+use afflux_units::Span;
+use std::collections::BTreeMap;
+
+const US: u64 = 1_000_000;
+
+struct Scenario {
+    config: TcpConfig,
+    segments: u32,
+    /// Segments that the bottleneck holds, the one in transmission included.
+    room: u64,
+    /// An arriving segment is marked if more than this many are before it.
+    mark_above: Option<u64>,
+    /// Transmissions that are lost, counted from 0 in the order of sending.
+    lost: &'static [u32],
+}
+
+enum Happening {
+    Data { seq: u32, marked: bool, cwr: bool, retransmission: bool },
+    Ack { ack: AckNow, blocks: [(u32, u32); AckExtra::BLOCKS], count: u8 },
+}
+
+struct Path {
+    happenings: BTreeMap<(u64, u64), Happening>,
+    filed: u64,
+    /// When the bottleneck is free.
+    free_at: u64,
+    sent: u32,
+}
+
+impl Path {
+    fn file(&mut self, at: u64, what: Happening) {
+        self.filed += 1;
+        self.happenings.insert((at, self.filed), what);
+    }
+}
+
+/// Sends what the window allows; returns what of that is worth a word.
+fn pump(sender: &mut Sender, path: &mut Path, scenario: &Scenario, now: u64, cause: Cause) -> String {
+    let mut notes = String::new();
+    while let Some(transmit) = sender.transmit(now, cause, &scenario.config, u32::MAX) {
+        if transmit.retransmission {
+            notes += &format!(" again {}", transmit.seq);
+        }
+        if transmit.cwr {
+            notes += &format!(" CWR on {}", transmit.seq);
+        }
+        let number = path.sent;
+        path.sent += 1;
+        let waiting = path.free_at.saturating_sub(now).div_ceil(US);
+        if waiting >= scenario.room {
+            notes += &format!(" (no room for {})", transmit.seq);
+            continue;
+        }
+        path.free_at = path.free_at.max(now) + US;
+        if scenario.lost.contains(&number) {
+            notes += &format!(" ({} lost)", transmit.seq);
+            continue;
+        }
+        let capable = match scenario.config.ecn {
+            EcnMode::Off => false,
+            EcnMode::Classic => !transmit.retransmission,
+            EcnMode::Dctcp => true,
+        };
+        let marked = capable && scenario.mark_above.is_some_and(|k| waiting > k);
+        let arrival = path.free_at + 5 * US;
+        path.file(arrival, Happening::Data { seq: transmit.seq, marked, cwr: transmit.cwr, retransmission: transmit.retransmission });
+    }
+    notes
+}
+
+fn trace(scenario: &Scenario) -> String {
+    let config = &scenario.config;
+    let setup = SenderSetup {
+        flow: 0,
+        transport: 0,
+        node: 0,
+        dst: 1,
+        hash: 0,
+        priority: 0,
+        segments: scenario.segments,
+        idle: Idle { round_trip: 11 * US, ..Idle::default() },
+        explain: false,
+    };
+    let mut sender = Sender::new(setup, 0, config);
+    let mut receiver = Receiver::new(0, 0, 1, 0, 0, 0, scenario.segments);
+    let mut path = Path { happenings: BTreeMap::new(), filed: 0, free_at: 0, sent: 0 };
+    let mut lines = String::from("\n  us  una next cwnd ssth state\n");
+    let (mut round_ends, mut state) = (0, String::new());
+    let print = |lines: &mut String, now: u64, sender: &Sender, notes: &str| {
+        *lines += &format!("{:>4} {}{}{}\n", now / US, sender.snapshot(), if notes.is_empty() { "" } else { ":" }, notes);
+    };
+    let notes = pump(&mut sender, &mut path, scenario, 0, Cause::Start);
+    print(&mut lines, 0, &sender, &notes);
+    while !sender.finished() {
+        let next = path.happenings.first_key_value().map_or(u64::MAX, |(&(at, _), _)| at);
+        // The timer goes before what arrives at the same moment.
+        if sender.deadline != 0 && sender.deadline <= next {
+            let now = sender.deadline;
+            let cause = sender.on_timeout(now, config);
+            let notes = pump(&mut sender, &mut path, scenario, now, cause);
+            print(&mut lines, now, &sender, &format!(" time-out{notes}"));
+            continue;
+        }
+        let ((now, _), happening) = path.happenings.pop_first().expect("a timer or something under way");
+        match happening {
+            Happening::Data { seq, marked, cwr, retransmission } => {
+                let answers = if receiver.finished() {
+                    [Some(receiver.repeat(seq, marked)), None]
+                } else {
+                    let reaction = receiver.on_data(seq, marked, cwr, retransmission, config);
+                    [reaction.first, reaction.second]
+                };
+                for ack in answers.into_iter().flatten() {
+                    let (blocks, count) = receiver.blocks();
+                    path.file(now + 5 * US, Happening::Ack { ack, blocks, count });
+                }
+            }
+            Happening::Ack { ack, blocks, count } => {
+                let blocks = if config.recovery == Recovery::Sack { &blocks[..count as usize] } else { &[] };
+                let cause = sender.on_ack(now, &AckIn { cumulative: ack.cumulative, trigger: ack.trigger, ece: ack.ece, blocks }, config);
+                let notes = pump(&mut sender, &mut path, scenario, now, cause);
+                let new_state = sender.snapshot().split_whitespace().last().expect("a state").to_string();
+                if ack.cumulative > round_ends || new_state != state || !notes.is_empty() || sender.finished() {
+                    if ack.cumulative > round_ends {
+                        round_ends = sender.snapshot().split_whitespace().nth(1).expect("next").parse().expect("a number");
+                    }
+                    print(&mut lines, now, &sender, &notes);
+                    state = new_state;
+                }
+            }
+        }
+    }
+    lines
+}
+
+#[track_caller]
+fn expect(scenario: Scenario, expected: &str) {
+    let got = trace(&scenario);
+    assert!(got == expected, "expected:{expected}got:{got}");
+}
+
+fn config(recovery: Recovery) -> TcpConfig {
+    TcpConfig { recovery, initial_window: 4, min_rto: Span::from_us(50), initial_rto: Span::from_us(100), ..tcp() }
+}
+
+fn drop_tail(recovery: Recovery) -> Scenario {
+    Scenario { config: config(recovery), segments: 80, room: 8, mark_above: None, lost: &[] }
+}
+
+/// The queue overflows in the third round; the holes are filled within one round trip.
+#[test]
+fn slow_start_into_drop_tail_sack() {
+    expect(
+        drop_tail(Recovery::Sack),
+        "
+  us  una next cwnd ssth state
+   0    0    4    4   - Open
+  11    1    6    5   - Open
+  24    7   18   11   - Open
+  29   12   28   16   - Open: (no room for 27)
+  36   16   36   20   - Open: (no room for 35)
+  37   17   38   21   - Open: (no room for 37)
+  38   18   40   22   - Open: (no room for 39)
+  39   19   42   23   - Open: (no room for 41)
+  40   20   44   24   - Open: (no room for 43)
+  41   21   46   25   - Open: (no room for 45)
+  42   22   48   26   - Open: (no room for 47)
+  43   23   50   27   - Open: (no room for 49)
+  44   24   52   28   - Open: (no room for 51)
+  45   25   54   29   - Open: (no room for 53)
+  46   26   56   30   - Open: (no room for 55)
+  47   27   58   31   - Open: (no room for 57)
+  50   27   60   15  15 Recovery: again 27
+  61   27   60   15  15 Recovery: again 35
+  62   27   60   15  15 Recovery: again 37 again 39
+  63   27   60   15  15 Recovery: again 41 again 43
+  64   27   60   15  15 Recovery: again 45 again 47
+  65   27   60   15  15 Recovery: again 49 again 51
+  66   27   61   15  15 Recovery: again 53
+  67   27   62   15  15 Recovery: again 55
+  75   43   67   15  15 Recovery
+  82   55   74   15  15 Recovery: again 57
+  96   73   80   16  15 Open
+ 103   80   80   16  15 Open
+",
+    );
+}
+
+/// The same without SACK: one hole per round trip.
+#[test]
+fn slow_start_into_drop_tail_newreno() {
+    expect(
+        drop_tail(Recovery::NewReno),
+        "
+  us  una next cwnd ssth state
+   0    0    4    4   - Open
+  11    1    6    5   - Open
+  24    7   18   11   - Open
+  29   12   28   16   - Open: (no room for 27)
+  36   16   36   20   - Open: (no room for 35)
+  37   17   38   21   - Open: (no room for 37)
+  38   18   40   22   - Open: (no room for 39)
+  39   19   42   23   - Open: (no room for 41)
+  40   20   44   24   - Open: (no room for 43)
+  41   21   46   25   - Open: (no room for 45)
+  42   22   48   26   - Open: (no room for 47)
+  43   23   50   27   - Open: (no room for 49)
+  44   24   52   28   - Open: (no room for 51)
+  45   25   54   29   - Open: (no room for 53)
+  46   26   56   30   - Open: (no room for 55)
+  47   27   58   31   - Open: (no room for 57)
+  50   27   60   15  15 Recovery: again 27
+  68   35   63   15  15 Recovery: again 35
+  79   37   66   15  15 Recovery: again 37
+  90   39   70   15  15 Recovery: again 39
+ 101   41   75   15  15 Recovery: again 41
+ 112   43   80   15  15 Recovery: again 43
+ 123   45   80   15  15 Recovery: again 45
+ 134   47   80   15  15 Recovery: again 47
+ 145   49   80   15  15 Recovery: again 49
+ 156   51   80   15  15 Recovery: again 51
+ 167   53   80   15  15 Recovery: again 53
+ 178   55   80   15  15 Recovery: again 55
+ 189   57   80   15  15 Recovery: again 57
+ 200   80   80   16  15 Open
+",
+    );
+}
+
+/// Marks from the fifth segment in the queue on: one cut per window, by half of the marked fraction.
+#[test]
+fn dctcp_at_a_step() {
+    let config = TcpConfig { initial_window: 4, ..dctcp() };
+    expect(
+        Scenario { config, segments: 160, room: 100, mark_above: Some(4), lost: &[] },
+        "
+  us  una next cwnd ssth state
+   0    0    4    4   - Open
+  11    1    6    5   - Open
+  24    7   18   11   - Open
+  39   19   42   23   - Open
+  42   22   46   16  16 Reduced
+  51   31   47   16  16 Reduced: CWR on 46
+  63   43   59   16  16 Reduced
+  73   53   63   10  10 Reduced: CWR on 62
+  80   60   70   10  10 Reduced
+  84   63   73   10  10 Open
+  92   71   81   10  10 Open
+ 104   82   93   11  10 Open
+ 116   94  106   12  10 Open
+ 129  107  120   13  10 Open
+ 143  121  135   14  10 Open
+ 158  136  151   15  10 Open
+ 174  152  160   16  10 Open
+ 175  153  160   12  12 Reduced
+ 182  160  160   12  12 Reduced
+",
+    );
+}
+
+/// The same with the echo of RFC 3168: halved once, until the receiver has seen the CWR.
+#[test]
+fn classic_ecn_at_a_step() {
+    let config = TcpConfig { ecn: EcnMode::Classic, ..config(Recovery::Sack) };
+    expect(
+        Scenario { config, segments: 160, room: 100, mark_above: Some(4), lost: &[] },
+        "
+  us  una next cwnd ssth state
+   0    0    4    4   - Open
+  11    1    6    5   - Open
+  24    7   18   11   - Open
+  39   19   42   23   - Open
+  42   22   46   12  12 Reduced
+  55   35   47   12  12 Reduced: CWR on 46
+  63   43   55   12  12 Reduced
+  67   47   59   12  12 Open
+  76   56   68   12  12 Open
+  89   69   82   13  12 Open
+ 103   83   97   14  12 Open
+ 118   98  113   15  12 Open
+ 134  114  130   16  12 Open
+ 136  116  131    8   8 Reduced
+ 144  124  132    8   8 Reduced: CWR on 131
+ 151  131  139    8   8 Reduced
+ 155  132  140    8   8 Open
+ 166  140  149    9   8 Open
+ 178  150  160   10   8 Open
+ 189  160  160   11   8 Open
+",
+    );
+}
+
+/// Nothing follows the last segments that could tell of their loss; the first repetition is lost too.
+#[test]
+fn lost_tail() {
+    expect(
+        Scenario { config: config(Recovery::Sack), segments: 10, room: 100, mark_above: None, lost: &[8, 9, 10] },
+        "
+  us  una next cwnd ssth state
+   0    0    4    4   - Open
+  11    1    6    5   - Open
+  13    3   10    7   - Open: (8 lost) (9 lost)
+  24    7   10   11   - Open
+  75    8   10    1   6 Loss: time-out again 8 (8 lost)
+ 175    8   10    1   6 Loss: time-out again 8
+ 186    9   10    2   6 Loss: again 9
+ 197   10   10    3   6 Open
+",
+    );
+}
+
+/// A time-out that was not needed: what it repeats has arrived, and the duplicates must not look like another loss.
+#[test]
+fn needless_time_out_newreno() {
+    let config = TcpConfig { initial_window: 8, initial_rto: Span::from_us(10), min_rto: Span::from_us(10), ..config(Recovery::NewReno) };
+    expect(
+        Scenario { config, segments: 30, room: 100, mark_above: None, lost: &[] },
+        "
+  us  una next cwnd ssth state
+   0    0    8    8   - Open
+  10    0    8    1   4 Loss: time-out again 0
+  11    1    8    2   4 Loss: again 1 again 2
+  12    2    8    3   4 Loss: again 3 again 4
+  13    3    8    4   4 Loss: again 5 again 6
+  14    4    8    4   4 Loss: again 7
+  29    9   21    5   4 Open
+  47   22   29    7   4 Open
+  59   30   30    8   4 Open
+",
+    );
+}

@@ -44,6 +44,14 @@ pub fn check(document: &mut Document, inputs: &mut Inputs, reader: &dyn Reader) 
     let traffic = traffic::generate(&mut document.traffic, traffic::Around { inputs, reader, facts: &facts, wire: &wire, seed: run.config.seed, transports })?;
     let plan =
         Plan { hosts, switches, transports: traffic.transports, wire: wire.wire, flows: traffic.flows, run: run.config, record, topology: topology.clone() };
+    if let Some(limit) = run.max_memory {
+        let needed = afflux_net::estimate_memory(&plan);
+        if needed > limit {
+            let found =
+                format!("this scenario needs about {} MB, more than {} MB; shorten it, record less, or allow more", needed / 1_000_000, limit / 1_000_000);
+            return Err(Wrong::at(Key::from("run").name("max_memory"), found));
+        }
+    }
     Ok(Checked {
         plan,
         classes: traffic.classes,
