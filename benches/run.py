@@ -15,6 +15,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,9 @@ def main() -> int:
         return 2
     rows = []
     for name in wanted or cases:
+        if missing := [file for file in inputs(cases[name]) if not file.exists()]:
+            print(f"{name}: left out, its input is not there: {', '.join(map(str, missing))}", file=sys.stderr)
+            continue
         print(f"{name} …", file=sys.stderr)
         rows.append(measure(name, cases[name]))
         OUT.parent.mkdir(exist_ok=True)
@@ -44,6 +48,11 @@ def main() -> int:
     show(rows)
     print(f"written to {OUT.relative_to(Path.cwd()) if OUT.is_relative_to(Path.cwd()) else OUT}")
     return 0
+
+
+def inputs(case: Path) -> list[Path]:
+    blocks = tomllib.loads(case.read_text()).get("traffic", [])
+    return [case.parent / block["file"] for block in blocks if "file" in block]
 
 
 def measure(name: str, case: Path) -> dict[str, Any]:
