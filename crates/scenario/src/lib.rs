@@ -15,7 +15,8 @@ mod wire;
 pub use models::models;
 
 use afflux_net::spec::Plan;
-use afflux_units::{Span, Time};
+pub use afflux_traffic::{FlowColumns, Job};
+use afflux_units::Span;
 use document::Document;
 use inputs::Inputs;
 use serde::Deserialize;
@@ -46,14 +47,6 @@ pub struct Scenario {
     pub max_memory: Option<u64>,
 }
 
-/// A set of flows that together are one piece of work (a coflow, an incast query).
-#[derive(Debug, Clone)]
-pub struct Job {
-    pub name: String,
-    /// When the job was submitted; `None` if it starts when another ends.
-    pub arrival: Option<Time>,
-}
-
 /// What the command line changes before validation.
 #[derive(Debug, Clone, Default)]
 pub struct Overrides {
@@ -61,18 +54,6 @@ pub struct Overrides {
     pub set: Vec<(String, String)>,
     pub seed: Option<u64>,
     pub threads: Option<u32>,
-}
-
-/// Columns of a flow list that was read by somebody else (Parquet): see [`Reader`].
-#[derive(Debug, Clone, Default)]
-pub struct FlowColumns {
-    pub start_ns: Vec<u64>,
-    pub src: Vec<u32>,
-    pub dst: Vec<u32>,
-    pub bytes: Vec<u64>,
-    pub id: Option<Vec<i64>>,
-    pub class: Option<Vec<String>>,
-    pub deadline_ns: Option<Vec<Option<u64>>>,
 }
 
 /// Reads flow lists in formats this crate does not know.

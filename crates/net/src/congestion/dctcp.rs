@@ -54,7 +54,7 @@ impl Dctcp {
 
     /// RFC 8257 §3.5: losses are treated as by standard TCP.
     pub fn on_loss(&mut self, window: &Window) -> u32 {
-        (window.cwnd / 2).max(2)
+        window.half()
     }
 }
 

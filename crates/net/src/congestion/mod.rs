@@ -39,6 +39,11 @@ impl Window {
         self.cwnd < self.ssthresh
     }
 
+    /// Half of it, at least two segments (RFC 5681 §3.1, equation 4, with the window for the flight as Linux has it).
+    pub fn half(&self) -> u32 {
+        (self.cwnd / 2).max(2)
+    }
+
     /// RFC 5681 with byte counting as Linux does it: slow start adds every segment acknowledged up to `ssthresh`; what remains
     /// counts towards congestion avoidance, one segment per window.
     pub fn reno_increase(&mut self, acked: u32) {

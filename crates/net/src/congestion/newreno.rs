@@ -13,9 +13,8 @@ impl NewReno {
             window.reno_increase(ack.acked);
         }
     }
-    /// Half the window, at least two segments (RFC 5681 §3.1, equation 4, with the window for the flight as Linux has it).
     pub fn on_loss(&mut self, window: &Window) -> u32 {
-        (window.cwnd / 2).max(2)
+        window.half()
     }
 }
 

@@ -31,15 +31,6 @@ pub fn generate(flows: &mut Flows, index: usize, key: &Key, classes: &mut Classe
         FileFormat::Csv => read_csv(&path, &FlowListOptions { hosts, local: local(flows), template }, classes).map_err(wrong)?,
         FileFormat::Parquet => {
             let columns = around.reader.parquet(&path).map_err(|message| Wrong::input(key.clone().name("file"), &path, None, message))?;
-            let columns = afflux_traffic::FlowColumns {
-                start_ns: columns.start_ns,
-                src: columns.src,
-                dst: columns.dst,
-                bytes: columns.bytes,
-                id: columns.id,
-                class: columns.class,
-                deadline_ns: columns.deadline_ns,
-            };
             from_columns(&columns, &path, &FlowListOptions { hosts, local: local(flows), template }, classes).map_err(wrong)?
         }
         FileFormat::Hpcc => {

@@ -68,13 +68,7 @@ pub fn generate(blocks: &mut [Traffic], mut around: Around) -> Result<Sent, Wron
     if all.flows.is_empty() {
         all.notes.push("the traffic has no flows: a longer duration or a higher load would give some".into());
     }
-    Ok(Sent {
-        flows: all.flows,
-        jobs: all.jobs.into_iter().map(|job| Job { name: job.name, arrival: job.arrival }).collect(),
-        classes: classes.into_names(),
-        transports: around.transports.configs,
-        notes: all.notes,
-    })
+    Ok(Sent { flows: all.flows, jobs: all.jobs, classes: classes.into_names(), transports: around.transports.configs, notes: all.notes })
 }
 
 fn block(block: &mut Traffic, index: usize, key: &Key, classes: &mut Classes, around: &mut Around) -> Result<Generated, Wrong> {
