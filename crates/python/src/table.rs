@@ -4,17 +4,21 @@ use crate::errors::RunError;
 use afflux_results::{RecordBatch, SchemaRef};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int32Type, Int64Type};
-use arrow_array::{Array, ArrayRef, StructArray};
-use arrow_schema::{DataType, Field};
+use arrow_array::ffi::FFI_ArrowSchema;
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::{Array, RecordBatchIterator};
+use arrow_schema::DataType;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use pyo3::exceptions::{PyFileNotFoundError, PyKeyError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyList};
-use pyo3_arrow::error::PyArrowResult;
-use pyo3_arrow::ffi::{ArrayIterator, to_schema_pycapsule, to_stream_pycapsule};
+use std::ffi::CStr;
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+
+/// Names that the Arrow PyCapsule interface prescribes.
+const SCHEMA_CAPSULE: &CStr = c"arrow_schema";
+const STREAM_CAPSULE: &CStr = c"arrow_array_stream";
 
 /// An Arrow table: `pyarrow.table(t)`, `polars.DataFrame(t)`, DuckDB and pandas take it without a copy.
 #[pyclass(frozen, module = "afflux._core")]
@@ -62,15 +66,17 @@ impl Table {
         format!("<Table {} rows: {}>", self.__len__(), self.column_names().into_iter().map(String::as_str).collect::<Vec<_>>().join(", "))
     }
 
-    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyArrowResult<Bound<'py, PyCapsule>> {
-        to_schema_pycapsule(py, self.schema.as_ref())
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        let schema = FFI_ArrowSchema::try_from(self.schema.as_ref()).map_err(|error| PyTypeError::new_err(error.to_string()))?;
+        PyCapsule::new_with_value(py, schema, SCHEMA_CAPSULE)
     }
 
     #[pyo3(signature = (requested_schema=None))]
-    fn __arrow_c_stream__<'py>(&self, py: Python<'py>, requested_schema: Option<Bound<'py, PyCapsule>>) -> PyArrowResult<Bound<'py, PyCapsule>> {
-        let batches = self.batches.clone().into_iter().map(|batch| Ok(Arc::new(StructArray::from(batch)) as ArrayRef));
-        let field = Field::new_struct("", self.schema.fields().clone(), false);
-        to_stream_pycapsule(py, Box::new(ArrayIterator::new(batches, field.into())), requested_schema)
+    fn __arrow_c_stream__<'py>(&self, py: Python<'py>, requested_schema: Option<Bound<'py, PyCapsule>>) -> PyResult<Bound<'py, PyCapsule>> {
+        // The interface lets a producer answer a wish for other types with its own.
+        let _ = requested_schema;
+        let batches = RecordBatchIterator::new(self.batches.clone().into_iter().map(Ok), self.schema.clone());
+        PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(batches)), STREAM_CAPSULE)
     }
 }
 
