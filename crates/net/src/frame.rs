@@ -42,6 +42,8 @@ impl Frame {
     pub const CWR: u16 = 1 << 6;
     pub const RETRANSMISSION: u16 = 1 << 7;
     pub const EXTRA: u16 = 1 << 8;
+    /// Acknowledgement sent by the delayed-acknowledgement timer: the segment waited at the receiver, not in queues.
+    pub const DELAYED: u16 = 1 << 12;
     const KIND_SHIFT: u16 = 9;
     const KIND: u16 = 0b111 << Self::KIND_SHIFT;
 

@@ -34,6 +34,11 @@ struct Hop {
 }
 
 impl Hop {
+    /// Time of a full frame alone, from one node dealing with it to the next.
+    fn alone(&self) -> u64 {
+        self.first_full + self.delay + if self.cuts { 0 } else { self.rest_full }
+    }
+
     /// A frame that is dealt with at `at` goes through; returns when it is dealt with at the peer.
     fn pass(&mut self, at: u64, is_last: bool) -> u64 {
         let (time, first, rest) = if is_last { (self.last, self.first_last, self.rest_last) } else { (self.full, self.first_full, self.rest_full) };
@@ -75,7 +80,7 @@ pub fn idle(world: &World, now: u64, flow: &Flow, train: Shape, with_return: boo
         slowest_last: forward.iter().map(|h| h.last).max().unwrap_or(0),
         ..Idle::default()
     };
-    let one_way: u64 = forward.iter().map(|h| h.first_full + h.delay).sum();
+    let one_way: u64 = forward.iter().map(Hop::alone).sum();
     // When the last-but-one frame arrives.
     let mut before = 0;
     if train.count > 1 {
@@ -105,7 +110,7 @@ pub fn idle(world: &World, now: u64, flow: &Flow, train: Shape, with_return: boo
     idle.total = forward.iter_mut().fold(0, |at, hop| hop.pass(at, true));
     if let Some(ack) = train.ack {
         let mut back = hops(world, now, world.flow_hash(flow, true), flow.dst, flow.src, ack, ack);
-        idle.round_trip = one_way + back.iter().map(|h| h.first_full + h.delay).sum::<u64>();
+        idle.round_trip = one_way + back.iter().map(Hop::alone).sum::<u64>();
         if with_return {
             idle.propagation += back.iter().map(|h| h.delay).sum::<u64>();
             // The last acknowledgement may have to wait for the one before it.

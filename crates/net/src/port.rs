@@ -50,6 +50,8 @@ pub struct Automaton {
     /// Size and queue of the frame in transmission.
     pub sending: Option<(u16, u8)>,
     pub waiting: u32,
+    /// Size of the frame whose transmission ended last.
+    pub latest: u16,
     /// In the node's list of ports with waiting frames.
     pub listed: bool,
     pub series: Option<Box<Series>>,
@@ -215,11 +217,16 @@ impl Port {
         }
     }
 
-    /// Frames, bytes and time of transmissions that have ended. The port must have been released or advanced to the end.
-    pub fn ended(&self) -> (u64, u64, u64) {
+    /// Frames, bytes and time of transmissions that have ended. The port must have been released or advanced to `end`.
+    pub fn ended(&self, end: u64) -> (u64, u64, u64) {
         let left: u64 = self.sizes.iter().map(|s| s as u64).sum();
         let left_time: u64 = self.sizes.iter().map(|s| self.serialize(s)).sum();
-        (self.frames - self.sizes.len() as u64, self.bytes - left, self.busy - left_time)
+        let (frames, bytes, busy) = (self.frames - self.sizes.len() as u64, self.bytes - left, self.busy - left_time);
+        // Where the peer cut through and dropped the frame, its transmission may have ended after everything else.
+        match &self.automaton {
+            Some(a) if a.sending.is_none() && self.free_at > end => (frames - 1, bytes - a.latest as u64, busy - self.serialize(a.latest)),
+            _ => (frames, bytes, busy),
+        }
     }
 }
 
@@ -284,6 +291,7 @@ impl Automaton {
             queues: (0..queues).map(|_| Queue::default()).collect(),
             sending: None,
             waiting: 0,
+            latest: 0,
             listed: false,
             series: series.then(|| Box::new(Series { rows: vec![Interval::default(); rows], rx_bytes: 0 })),
             capture,

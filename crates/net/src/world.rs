@@ -116,10 +116,6 @@ impl<'a> World<'a> {
     pub fn epoch_starts(&self) -> impl Iterator<Item = u64> + '_ {
         self.epochs.iter().map(|(from, _)| *from)
     }
-    #[inline(always)]
-    pub fn epoch(&self, now: u64) -> u32 {
-        if self.epochs.len() == 1 { 0 } else { self.epochs.partition_point(|(from, _)| *from <= now) as u32 - 1 }
-    }
 
     pub fn link(&self, port: &PortInfo) -> &Link {
         &self.plan.topology.links[port.link as usize]

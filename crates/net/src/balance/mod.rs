@@ -13,6 +13,14 @@ pub fn ecmp(hash: u32, seed: u32, count: usize) -> usize {
     ((x as u64 * count as u64) >> 32) as usize
 }
 
+/// A path's number: a hash of the switches' decisions in order, the same whenever the path is the same.
+#[inline]
+pub fn path_step(number: u32, node: u32, port: u16) -> u32 {
+    let mut x = number.rotate_left(7) ^ node.wrapping_mul(0x9e37_79b1) ^ (port as u32 + 1).wrapping_mul(0x85eb_ca6b);
+    x = (x ^ (x >> 16)).wrapping_mul(0x7feb_352d);
+    x ^ (x >> 15)
+}
+
 pub const MODELS: &[Model] = &[
     Model {
         kind: "balance",

@@ -2,6 +2,7 @@
 
 use super::window::Done;
 use crate::RunError;
+use crate::balance::path_step;
 use crate::record::*;
 use crate::routing::NextHops;
 use crate::shard::{ReceivedRecord, SentRecord, Shard};
@@ -62,11 +63,12 @@ pub fn merge(world: &World, shards: Vec<Shard>, done: &[Done], end: u64, classic
     paths.sort_unstable();
     output.paths =
         paths.into_iter().map(|(flow, number, frames, bytes)| PathRecord { flow, subflow: 0, nodes: path_nodes(world, flow, number), frames, bytes }).collect();
-    output.flows = plan.flows.iter().enumerate().map(|(id, flow)| flow_record(world, flow, sent[id].take(), received[id].take())).collect();
+    let complete = !done.iter().any(|d| d.reached_until);
+    output.flows = plan.flows.iter().enumerate().map(|(id, flow)| flow_record(world, flow, sent[id].take(), received[id].take(), complete)).collect();
     output
 }
 
-fn flow_record(world: &World, flow: &Flow, sent: Option<SentRecord>, received: Option<ReceivedRecord>) -> FlowRecord {
+fn flow_record(world: &World, flow: &Flow, sent: Option<SentRecord>, received: Option<ReceivedRecord>, complete: bool) -> FlowRecord {
     let plan = world.plan;
     let shape = world.shape(flow);
     let received_bytes = received.map_or(0, |r| match (r.frames, r.has_last) {
@@ -101,8 +103,8 @@ fn flow_record(world: &World, flow: &Flow, sent: Option<SentRecord>, received: O
             split = why.close(finish - sent.start - ideal);
         }
     }
-    // A datagram source that has sent everything and lost some of it will never finish.
-    let hopeless = shape.ack.is_none() && finish.is_none() && sent.packets == shape.count;
+    // Nothing is left to happen: a datagram source that has sent everything and lost some of it will never finish.
+    let hopeless = complete && shape.ack.is_none() && finish.is_none() && sent.packets == shape.count;
     FlowRecord {
         start: Some(Time(sent.start)),
         finish: finish.map(Time),
@@ -123,42 +125,51 @@ fn flow_record(world: &World, flow: &Flow, sent: Option<SentRecord>, received: O
     }
 }
 
-/// The nodes of a path from its number: the choices at each set of next hops as digits, behind the number of the routes.
+/// The nodes of a path from its number (see `balance::path_step`). Routes of different times may meet in one path.
 fn path_nodes(world: &World, flow: FlowId, number: u32) -> Vec<NodeId> {
-    fn search(world: &World, now: u64, node: NodeId, dst: u32, so_far: u32, number: u32, path: &mut Vec<NodeId>) -> bool {
+    fn search(world: &World, times: &[u64], node: NodeId, dst: u32, so_far: u32, number: u32, path: &mut Vec<NodeId>) -> bool {
+        if path.contains(&node) {
+            return false;
+        }
         path.push(node);
         if node == dst {
             if so_far == number {
                 return true;
             }
         } else {
-            let step = |port: u16| world.ports.of(node)[port as usize].peer;
-            let found = match world.routes(now).next_hops(node, dst) {
-                NextHops::None => false,
-                NextHops::One(port) => search(world, now, step(port), dst, so_far, number, path),
-                // A host's own choice is not a digit.
-                NextHops::Many(set) if node == path[0] => set.iter().any(|&port| search(world, now, step(port), dst, so_far, number, path)),
-                NextHops::Many(set) => {
-                    let digit = |choice: usize| so_far.wrapping_mul(set.len() as u32).wrapping_add(choice as u32);
-                    set.iter().enumerate().any(|(choice, &port)| search(world, now, step(port), dst, digit(choice), number, path))
+            for &now in times {
+                let one;
+                let ports: &[u16] = match world.routes(now).next_hops(node, dst) {
+                    NextHops::None => &[],
+                    NextHops::One(port) => {
+                        one = [port];
+                        &one
+                    }
+                    NextHops::Many(set) => set,
+                };
+                for &port in ports {
+                    // A host's own choice does not count.
+                    let number_here = if node == path[0] { so_far } else { path_step(so_far, node, port) };
+                    if search(world, times, world.ports.of(node)[port as usize].peer, dst, number_here, number, path) {
+                        return true;
+                    }
                 }
-            };
-            if found {
-                return true;
             }
         }
         path.pop();
         false
     }
     let spec = &world.plan.flows[flow as usize];
-    for (epoch, from) in world.epoch_starts().enumerate() {
-        let mut path = Vec::with_capacity(8);
-        if search(world, from, spec.src, spec.dst, epoch as u32, number, &mut path) {
+    let times: Vec<u64> = world.epoch_starts().collect();
+    let mut path = Vec::with_capacity(8);
+    for &from in &times {
+        if search(world, &[from], spec.src, spec.dst, 0, number, &mut path) {
             return path;
         }
     }
     // The routes changed while the frame was under way.
-    vec![spec.src, spec.dst]
+    search(world, &times, spec.src, spec.dst, 0, number, &mut path);
+    path
 }
 
 /// Frames and bytes sent = delivered + dropped + in flight; drops by reason add up.

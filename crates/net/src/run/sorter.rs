@@ -112,7 +112,8 @@ impl Sorter {
         }
         order.keys.clear();
         order.wide = None;
-        if entries.len() > u16::MAX as usize {
+        // A key has room for 2^16 entries and 2^13 ports.
+        if entries.len() > u16::MAX as usize || shard.nodes[node as usize].ports > 1 << 13 {
             let mut wide: Vec<u32> = (0..entries.len() as u32).collect();
             wide.sort_unstable_by_key(|&i| (entries[i as usize].offset, Rank::of(&entries[i as usize])));
             order.wide = Some(wide);

@@ -27,7 +27,7 @@ impl<'a> Shard<'a> {
                 let port = first + number;
                 self.settle(&mut Nothing::<CLASSICAL>, end, node, port);
                 let p = &self.ports[port as usize];
-                let (frames, bytes, busy) = p.ended();
+                let (frames, bytes, busy) = p.ended(end);
                 let info = self.world.ports.of(id)[number as usize];
                 links.push((2 * info.link as usize + info.reverse as usize, LinkRecord { frames, bytes, busy }));
                 if let Some(a) = &p.automaton {

@@ -1,7 +1,7 @@
 //! From arrival to departure: choice of port, admission, marking, transmission.
 
 use super::{Outlet, Shard};
-use crate::balance::ecmp;
+use crate::balance::{ecmp, path_step};
 use crate::buffer::{QueueView, Verdict};
 use crate::fault::Fate;
 use crate::frame::{Event, Frame};
@@ -42,14 +42,13 @@ impl<'a> Shard<'a> {
             NextHops::One(port) => port,
             NextHops::Many(set) => {
                 let choice = if state.spray { state.stream.below(set.len() as u64) as usize } else { ecmp(frame.hash, state.hash_seed, set.len()) };
-                if self.record_paths && frame.kind() != Frame::ACK {
-                    // The path's number: the choices as digits.
-                    frame.aux = frame.aux * set.len() as u32 + choice as u32;
-                }
                 set[choice]
             }
             NextHops::None => return self.drop_frame(frame, Drop::Down),
         };
+        if self.record_paths && frame.kind() != Frame::ACK {
+            frame.aux = path_step(frame.aux, state.id, port);
+        }
         self.offer(out, now, node, first_port + port as u32, frame);
     }
 
@@ -237,6 +236,7 @@ impl<'a> Shard<'a> {
         let p = &mut self.ports[port as usize];
         let a = p.automaton.as_mut().expect("not plain");
         let (size, queue) = a.sending.take().expect("a transmission under way");
+        a.latest = size;
         let bytes = size as u64;
         a.note(queue as usize, |i| i.tx_bytes += bytes);
         if let Some(uplink) = &mut a.uplink {

@@ -151,7 +151,6 @@ impl<'a> Shard<'a> {
             let frame = Frame {
                 flow: s.flow,
                 seq: transmit.seq,
-                aux: self.world.epoch(now),
                 dst: s.dst,
                 hash: s.hash,
                 size: (payload + wire.data_header).max(wire.min_frame),
@@ -208,7 +207,7 @@ impl<'a> Shard<'a> {
             return;
         }
         let config = self.tcp(self.senders[slot].transport);
-        let ack = AckIn { cumulative: frame.seq, trigger, ece: frame.has(Frame::ECE), blocks };
+        let ack = AckIn { cumulative: frame.seq, trigger, ece: frame.has(Frame::ECE), delayed: frame.has(Frame::DELAYED), blocks };
         let s = &mut self.senders[slot];
         let cause = s.on_ack(now, &ack, config);
         if s.finished() {
@@ -301,7 +300,8 @@ impl<'a> Shard<'a> {
         }
         let config = self.tcp(self.receivers[slot].transport);
         if let Some(ack) = self.receivers[slot].on_timer() {
-            let answer = self.make_ack(slot, ack, config);
+            let mut answer = self.make_ack(slot, ack, config);
+            answer.flags |= Frame::DELAYED;
             let node = self.receivers[slot].node;
             self.send(out, now, node, answer);
         }
@@ -367,8 +367,7 @@ impl<'a> Shard<'a> {
         let (node, dst, hash) = (s.node, s.dst, s.hash);
         let nic = self.ports[self.nodes[node as usize].first_port as usize].serialize(shape.full);
         let due = self.sources[slot].due(seq + 1, config, nic);
-        let aux = self.world.epoch(now);
-        let frame = Frame { flow, seq, aux, dst, hash, size: if last { shape.last } else { shape.full }, flags, ..Frame::default() };
+        let frame = Frame { flow, seq, dst, hash, size: if last { shape.last } else { shape.full }, flags, ..Frame::default() };
         self.send(out, now, node, frame);
         if last {
             let s = self.sources.remove(slot);

@@ -5,3 +5,4 @@ mod determinism;
 mod extremes;
 mod lone_flow;
 mod properties;
+mod traces;

@@ -127,7 +127,7 @@ fn trace(scenario: &Scenario) -> String {
             }
             Happening::Ack { ack, blocks, count } => {
                 let blocks = if config.recovery == Recovery::Sack { &blocks[..count as usize] } else { &[] };
-                let cause = sender.on_ack(now, &AckIn { cumulative: ack.cumulative, trigger: ack.trigger, ece: ack.ece, blocks }, config);
+                let cause = sender.on_ack(now, &AckIn { cumulative: ack.cumulative, trigger: ack.trigger, ece: ack.ece, delayed: false, blocks }, config);
                 let notes = pump(&mut sender, &mut path, scenario, now, cause);
                 let new_state = sender.snapshot().split_whitespace().last().expect("a state").to_string();
                 if ack.cumulative > round_ends || new_state != state || !notes.is_empty() || sender.finished() {

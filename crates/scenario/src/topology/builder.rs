@@ -48,9 +48,18 @@ impl Builder {
 /// The rate of links, from the document or its default.
 pub fn rate(slot: &mut Option<Speed>, default: Rate, key: Key) -> Result<Rate, Wrong> {
     let rate = fill(slot, Speed(default)).0;
+    match wrong_rate(rate) {
+        Some(message) => Err(Wrong::at(key, message)),
+        None => Ok(rate),
+    }
+}
+
+/// What is wrong with a link's rate. The limit keeps the times of long queues within the engine's range.
+pub fn wrong_rate(rate: Rate) -> Option<String> {
     match rate.0 {
-        0 => Err(Wrong::at(key, format!("\"{rate}\": a link has a rate above 0"))),
-        _ => Ok(rate),
+        0 => Some(format!("\"{rate}\": a link has a rate above 0")),
+        1..1_000 => Some(format!("\"{rate}\": a link has at least 1kbps")),
+        _ => None,
     }
 }
 

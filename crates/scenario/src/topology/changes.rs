@@ -1,6 +1,6 @@
 //! `[[topology.override]]` and `[[topology.fault]]`.
 
-use super::builder::{check_delay, delay};
+use super::builder::{check_delay, delay, wrong_rate};
 use super::names::Names;
 use crate::document::{Duration, Fault, LinkOverride};
 use crate::tree::{Key, Wrong};
@@ -17,8 +17,8 @@ pub fn apply(topology: &mut Topology, overrides: &mut [LinkOverride], faults: &m
         if change.rate.is_none() && change.delay.is_none() {
             return Err(Wrong::at(key, "nothing is changed: write rate or delay"));
         }
-        if change.rate.is_some_and(|rate| rate.0.0 == 0) {
-            return Err(Wrong::at(key.name("rate"), "\"0bps\": a link has a rate above 0; one that is down is a [[topology.fault]]"));
+        if let Some(message) = change.rate.as_ref().and_then(|rate| wrong_rate(rate.0)) {
+            return Err(Wrong::at(key.name("rate"), format!("{message}; one that is down is a [[topology.fault]]")));
         }
         if change.delay.is_some() {
             delay(&mut change.delay, Span::ZERO, key.name("delay"))?;

@@ -1,6 +1,6 @@
 //! Topology files of HPCC and ConWeave: `nodes switches links`; the switches' numbers; then `a b rate delay error` per link.
 
-use super::builder::{Builder, check_delay, check_size};
+use super::builder::{Builder, check_delay, check_size, wrong_rate};
 use super::connected;
 use crate::document::Hpcc;
 use crate::inputs::Inputs;
@@ -64,8 +64,8 @@ fn read(text: &str) -> Result<Topology, At> {
         if a == b {
             return Err((Some(at), format!("a link from node {a} to itself")));
         }
-        if rate.0 == 0 {
-            return Err((Some(at), format!("\"{rate}\": a link has a rate above 0")));
+        if let Some(message) = wrong_rate(rate) {
+            return Err((Some(at), message));
         }
         check_delay(delay, Key::default()).map_err(|wrong| (Some(at), wrong.message))?;
         builder.lossy_link(node_of[a], node_of[b], rate, delay, loss);

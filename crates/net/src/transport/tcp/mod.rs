@@ -18,5 +18,5 @@ pub const MODEL: Model = Model {
     name: "tcp",
     source: "RFC 5681, 6582, 6675, 6298, 3168, 8257; details as Linux where the RFCs leave them open",
     faithful: "slow start, congestion avoidance, limited transmit, fast recovery with SACK scoreboard or NewReno, retransmission time-out with back-off and Karn's rule, window validation, delayed acknowledgements, ECN",
-    simplified: "connections are already open (no handshake, no close); one direction; segments are whole (a flow's last may be short); no RACK-TLP, no PRR, no HyStart, no pacing, no receive buffer that fills: the receive window is constant",
+    simplified: "connections are already open (no handshake, no close); one direction; segments are whole (a flow's last may be short); no RACK-TLP, no PRR, no HyStart, no pacing, no receive buffer that fills: the receive window is constant; a sender never gives up",
 };

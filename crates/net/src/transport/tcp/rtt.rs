@@ -30,6 +30,8 @@ impl Rtt {
         let spread = 4 * self.variance;
         self.timeout = if config.min_rto_on_variance { self.smoothed + spread.max(config.min_rto.0) } else { (self.smoothed + spread).max(config.min_rto.0) };
         self.timeout = self.timeout.min(config.max_rto.0);
+        // Karn: backed off until a segment that was sent once has been measured (RFC 6298 §5).
+        self.backoff = 0;
     }
 
     pub fn timeout(&self, config: &TcpConfig) -> u64 {
@@ -37,10 +39,6 @@ impl Rtt {
     }
     pub fn back_off(&mut self) {
         self.backoff += 1;
-    }
-    /// New data was acknowledged.
-    pub fn progress(&mut self) {
-        self.backoff = 0;
     }
 }
 
@@ -60,7 +58,6 @@ mod tests {
         rtt.back_off();
         rtt.back_off();
         assert_eq!(rtt.timeout(&config), Span::from_us(1200).0);
-        rtt.progress();
         let linux = TcpConfig { min_rto: Span::from_ms(200), min_rto_on_variance: true, ..config };
         rtt.sample(Span::from_us(100).0, &linux);
         assert_eq!(rtt.timeout(&linux), Span::from_us(200_100).0);

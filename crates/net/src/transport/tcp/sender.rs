@@ -37,6 +37,8 @@ pub struct AckIn<'a> {
     /// The segment whose arrival caused it.
     pub trigger: u32,
     pub ece: bool,
+    /// It waited for the receiver's timer: what its round trip exceeds the idle one by is not queueing.
+    pub delayed: bool,
     pub blocks: &'a [(u32, u32)],
 }
 
@@ -81,6 +83,8 @@ pub struct Sender {
     /// SACK blocks seen last: what they cover need not be looked at again.
     known_blocks: [(u32, u32); 4],
     send_cwr: bool,
+    /// The first lost segment is to be repeated whatever the window says.
+    at_once: bool,
     was_recovering: bool,
     // Window validation, as Linux: was the window what limited us in the last round?
     limited: bool,
@@ -126,6 +130,7 @@ impl Sender {
             duplicates: 0,
             known_blocks: [(0, 0); 4],
             send_cwr: false,
+            at_once: false,
             was_recovering: false,
             limited: false,
             limited_until: 0,
@@ -153,6 +158,12 @@ impl Sender {
     pub fn finished(&self) -> bool {
         self.una == self.segments
     }
+    /// `una next cwnd ssthresh state`, for traces.
+    #[cfg(test)]
+    pub fn snapshot(&self) -> String {
+        let ssthresh = if self.window.ssthresh == u32::MAX { "-".to_string() } else { self.window.ssthresh.to_string() };
+        format!("{:>4}{:>5}{:>5}{:>4} {:?}", self.una, self.next, self.window.cwnd, ssthresh, self.state)
+    }
     /// Segments outstanding, less those known or thought to have left the network (RFC 6675's pipe).
     fn pipe(&self) -> u32 {
         self.next - self.una - self.sacked - self.lost + self.resent
@@ -168,7 +179,7 @@ impl Sender {
         let mut excess = 0;
         if ack.trigger >= self.una && ack.trigger < self.next {
             let segment = &self.board[ack.trigger];
-            excess = now.saturating_sub(segment.paced + self.idle.round_trip);
+            excess = if ack.delayed { 0 } else { now.saturating_sub(segment.paced + self.idle.round_trip) };
             if let Some(why) = &mut self.why
                 && cumulative == self.segments
             {
@@ -176,11 +187,12 @@ impl Sender {
             }
         }
         self.was_recovering = matches!(self.state, State::Recovery | State::Loss);
-        let outstanding = self.next - self.una;
+        let (before, outstanding) = (self.una, self.next - self.una);
         let acked = cumulative.saturating_sub(self.una);
         let mut delivered = 0;
         // Sample the segment sent last of those that were sent once.
         let mut sampled: Option<u64> = None;
+        let mut ambiguous = false;
         if acked > 0 {
             for seq in self.una..cumulative {
                 let segment = &self.board[seq];
@@ -191,14 +203,19 @@ impl Sender {
                 delivered += 1;
                 self.lost -= segment.has(Segment::LOST) as u32;
                 self.resent -= segment.has(Segment::RESENT) as u32;
-                if !segment.has(Segment::AMBIGUOUS) {
+                if segment.has(Segment::AMBIGUOUS) {
+                    ambiguous = true;
+                } else {
                     sampled = Some(segment.sent());
                 }
+            }
+            // What lay behind a repeated segment has waited for it at the receiver (as Linux: no sample from such an acknowledgement).
+            if ambiguous {
+                sampled = None;
             }
             self.una = cumulative;
             self.resend_from = self.resend_from.max(cumulative);
             self.lost_below = self.lost_below.max(cumulative);
-            self.rtt.progress();
         }
         match config.recovery {
             Recovery::Sack => {
@@ -207,31 +224,33 @@ impl Sender {
                 }
                 self.mark_lost(config);
             }
+            // An acknowledgement older than `una` was overtaken: no duplicate (RFC 5681 §2).
+            Recovery::NewReno if ack.cumulative < before => {}
             Recovery::NewReno => self.count_duplicates(acked, outstanding, config),
         }
         if let Some(sent) = sampled {
             self.rtt.sample(now - sent, config);
         }
         // Leaving a state comes before entering another.
-        if self.state != State::Open && self.una >= self.high {
-            if self.state == State::Recovery {
-                self.window.cwnd = self.window.cwnd.max(2).min(self.window.ssthresh);
-            }
+        if self.state != State::Open && self.is_over(config) {
             self.state = State::Open;
         }
         let growing = matches!(self.state, State::Open | State::Loss);
         let may_grow = growing && self.is_limited() && !ack.ece;
-        self.control.on_ack(&mut self.window, &Ack { acked, delivered, ece: ack.ece, una: self.una, next: self.next, may_grow });
+        // After a time-out the window grows by what has newly arrived, not by what had arrived before and waited behind a hole.
+        let grown = if self.state == State::Loss { acked.min(delivered) } else { acked };
+        self.control.on_ack(&mut self.window, &Ack { acked: grown, delivered, ece: ack.ece, una: self.una, next: self.next, may_grow });
         if ack.ece && config.ecn != EcnMode::Off && self.state == State::Open && self.una < self.segments {
             let ssthresh = self.control.on_ecn(&self.window);
             self.reduce(ssthresh, State::Reduced);
-            self.send_cwr = true;
         }
         if self.lost > 0 && matches!(self.state, State::Open | State::Reduced) {
             // A reduction under way for an ECN echo is not made twice for the same window.
             let ssthresh = if self.state == State::Open { self.control.on_loss(&self.window) } else { self.window.cwnd };
             self.reduce(ssthresh, State::Recovery);
             self.resend_from = self.una;
+            // RFC 6675 §5 (4.3), RFC 6582 §3.2 step 3: the first retransmission does not wait for the pipe to drain.
+            self.at_once = true;
         }
         if acked > 0 {
             self.deadline = if self.una == self.next { 0 } else { now + self.rtt.timeout(config) };
@@ -239,9 +258,20 @@ impl Sender {
         Cause::Ack { excess }
     }
 
+    /// The state under way ends. An ECN reduction lasts until something sent after it is acknowledged: only then has the receiver seen the
+    /// CWR, and only from then on do echoes tell of the reduced window. Without SACK the same holds for losses, lest duplicates of what a
+    /// time-out repeated in vain be taken for another loss (RFC 6582 §4.1; Linux tcp_try_undo_recovery).
+    fn is_over(&self, config: &TcpConfig) -> bool {
+        let beyond = self.state == State::Reduced || config.recovery == Recovery::NewReno;
+        self.una > self.high || (self.una == self.high && !beyond)
+    }
+
+    /// Never opens the window: a threshold of two segments may be above it.
     fn reduce(&mut self, ssthresh: u32, state: State) {
         self.window.ssthresh = ssthresh;
-        self.window.cwnd = ssthresh;
+        self.window.cwnd = self.window.cwnd.min(ssthresh);
+        // RFC 3168 §6.1.2: every reduction is announced, so that the receiver's echo ends.
+        self.send_cwr = true;
         self.window.credit = 0;
         self.state = state;
         self.high = self.next;
@@ -318,8 +348,9 @@ impl Sender {
             if self.una >= self.high || self.state == State::Open {
                 self.sacked = 0;
             } else if self.state == State::Recovery {
-                // Partial acknowledgement: the next hole (RFC 6582 §3.2 step 5).
+                // Partial acknowledgement: the next hole, at once (RFC 6582 §3.2 step 5).
                 self.mark_first_lost();
+                self.at_once = true;
             }
         } else if outstanding > 0 {
             self.duplicates += 1;
@@ -345,10 +376,12 @@ impl Sender {
     /// The retransmission timer expired.
     pub fn on_timeout(&mut self, now: u64, config: &TcpConfig) -> Cause {
         self.timeouts += 1;
-        // ssthresh falls once per window of losses (RFC 5681 §3.1), not at every back-off.
-        if self.state != State::Loss || self.una >= self.high {
+        // ssthresh falls once per window (RFC 5681 §3.1; Linux tcp_enter_loss): not at every back-off, nor again where fast recovery
+        // or an echo has already lowered it for this window.
+        if self.state == State::Open || self.una >= self.high {
             self.window.ssthresh = self.control.on_loss(&self.window);
         }
+        self.send_cwr = true;
         self.window.cwnd = 1;
         self.window.credit = 0;
         if config.recovery == Recovery::NewReno {
@@ -378,7 +411,8 @@ impl Sender {
     #[inline]
     pub fn transmit(&mut self, now: u64, cause: Cause, config: &TcpConfig, window_segments: u32) -> Option<Transmit> {
         let pipe = self.pipe();
-        if pipe >= self.window.cwnd {
+        let at_once = std::mem::take(&mut self.at_once) && self.lost > self.resent;
+        if pipe >= self.window.cwnd && !at_once {
             self.validate(true);
             return None;
         }
@@ -419,7 +453,7 @@ impl Sender {
         if self.deadline == 0 {
             self.deadline = now + self.rtt.timeout(config);
         }
-        let cwr = !retransmission && std::mem::take(&mut self.send_cwr);
+        let cwr = !retransmission && std::mem::take(&mut self.send_cwr) && config.ecn != EcnMode::Off;
         Some(Transmit { seq, retransmission, cwr })
     }
 
