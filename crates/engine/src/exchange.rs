@@ -15,15 +15,16 @@ pub struct Turn {
 }
 
 #[derive(Debug, Default)]
+#[repr(align(128))]
 struct Report {
     next: AtomicU64,
     live: AtomicI64,
     pending: AtomicI64,
 }
 
-/// Some ten microseconds: a neighbour that is a little late is met without the kernel's help, and waiting for one that is much later costs
-/// no processor time.
-const SPINS: u32 = 500;
+/// Some hundred microseconds: a neighbour that is a little late is met without the kernel's help, and waiting for one that is much later
+/// costs no processor time.
+const SPINS: u32 = 5_000;
 
 /// The meeting point of `workers` threads. Boxes and reports exist twice and are used in turns, so that one barrier
 /// per window is enough: nobody writes what somebody may still be reading.

@@ -152,6 +152,8 @@ pub struct Harvest {
     pub paths: Vec<(FlowId, u32, u64, u64)>,
 }
 
+/// Aligned so that two workers' counters never share a cache line (or a pair of lines that the processor fetches together).
+#[repr(align(128))]
 pub struct Shard<'a> {
     pub world: &'a World<'a>,
     pub index: u16,
