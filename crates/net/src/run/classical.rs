@@ -6,17 +6,25 @@ use crate::shard::{Outlet, Shard, Slab};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+/// What the heap orders: small, since it moves a lot; frames lie still in a slab.
 #[derive(Clone, Copy)]
 struct Entry {
     at: u64,
-    /// Class and what tells events of one moment apart; ends of transmission have the lowest.
+    /// Class and what tells events of one moment apart; ends of transmission have 0, the lowest.
     rank: u64,
-    frame: Frame,
+    /// Where the frame lies, or the port whose transmission ends.
+    slot: u32,
 }
 
+impl Entry {
+    #[inline(always)]
+    fn key(&self) -> u128 {
+        (self.at as u128) << 64 | self.rank as u128
+    }
+}
 impl PartialEq for Entry {
     fn eq(&self, other: &Self) -> bool {
-        (self.at, self.rank) == (other.at, other.rank)
+        self.key() == other.key()
     }
 }
 impl Eq for Entry {}
@@ -26,23 +34,23 @@ impl PartialOrd for Entry {
     }
 }
 impl Ord for Entry {
+    #[inline(always)]
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        (self.at, self.rank).cmp(&(other.at, other.rank))
+        self.key().cmp(&other.key())
     }
 }
 
-/// Ends of transmission carry this flag instead of a kind of their own.
-const SENT: u32 = u32::MAX;
-
 struct Later {
     heap: BinaryHeap<Reverse<Entry>>,
+    frames: Slab<Frame>,
     /// Entries but samples.
     pending: i64,
 }
 
 impl Later {
     fn push(&mut self, at: u64, frame: Frame) {
-        self.heap.push(Reverse(Entry { at, rank: Rank::of(&frame).number() + 1, frame }));
+        let slot = self.frames.insert(frame);
+        self.heap.push(Reverse(Entry { at, rank: Rank::of(&frame).number() + 1, slot }));
     }
 }
 
@@ -62,15 +70,14 @@ impl Outlet for Later {
     }
     fn sent(&mut self, at: u64, port: u32) {
         self.pending += 1;
-        let frame = Frame { port, seq: SENT, flags: Frame::EVENT, ..Frame::default() };
-        self.heap.push(Reverse(Entry { at, rank: 0, frame }));
+        self.heap.push(Reverse(Entry { at, rank: 0, slot: port }));
     }
 }
 
 pub fn work(shard: &mut Shard, progress: &Progress) -> super::window::Done {
     let cpu = super::thread_cpu_s();
     let until = shard.world.until;
-    let mut later = Later { heap: BinaryHeap::new(), pending: 0 };
+    let mut later = Later { heap: BinaryHeap::new(), frames: Slab::default(), pending: 0 };
     let mut done = super::window::Done { events: 0, cpu_s: 0.0, in_flight: (0, 0), reached_until: false, cancelled: false };
     let (mut reported_hops, mut reported_flows) = (0, 0);
     shard.begin(&mut later);
@@ -85,12 +92,12 @@ pub fn work(shard: &mut Shard, progress: &Progress) -> super::window::Done {
         }
         later.heap.pop();
         done.events += 1;
-        let frame = entry.frame;
-        if frame.kind() == Frame::EVENT && frame.seq == SENT {
+        if entry.rank == 0 {
             later.pending -= 1;
-            let node = shard.ports[frame.port as usize].node;
-            shard.transmission_ended(&mut later, entry.at, node, frame.port);
+            let node = shard.ports[entry.slot as usize].node;
+            shard.transmission_ended(&mut later, entry.at, node, entry.slot);
         } else {
+            let frame = *later.frames.remove(entry.slot);
             later.pending -= (frame.kind() != Frame::EVENT || frame.seq < Event::Sample as u32) as i64;
             let node = shard.node_of(&frame);
             shard.handle(&mut later, entry.at, node, frame);
@@ -105,10 +112,11 @@ pub fn work(shard: &mut Shard, progress: &Progress) -> super::window::Done {
         }
     }
     progress.advance(0, shard.counters.packet_hops - reported_hops, shard.flows_done - reported_flows);
-    for Reverse(entry) in &later.heap {
-        if entry.frame.kind() != Frame::EVENT {
+    for Reverse(entry) in later.heap.iter().filter(|Reverse(entry)| entry.rank != 0) {
+        let frame = &later.frames[entry.slot];
+        if frame.kind() != Frame::EVENT {
             done.in_flight.0 += 1;
-            done.in_flight.1 += entry.frame.size as u64;
+            done.in_flight.1 += frame.size as u64;
         }
     }
     done.cpu_s = super::thread_cpu_s() - cpu;
