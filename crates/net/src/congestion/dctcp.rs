@@ -81,7 +81,7 @@ mod tests {
         let mut w = window(10);
         let mut expected = 1.0;
         for n in 1..=40u32 {
-            dctcp.on_ack(&mut w, &Ack { acked: 10, delivered: 10, ece: true, una: n * 10, next: n * 10 + 10, may_grow: false });
+            dctcp.on_ack(&mut w, &Ack { acked: 10, delivered: 10, ece: true, una: n * 10, next: n * 10 + 10, ..Ack::default() });
             expected *= 15.0 / 16.0;
             let alpha = dctcp.alpha as f64 / 1024.0;
             // Integer steps of 1/1024 that round the decay down: up to 15/1024 above.
@@ -94,7 +94,7 @@ mod tests {
         let mut dctcp = Dctcp::new(&DctcpConfig { gain_shift: 4, initial_alpha: 1024 });
         let mut w = window(10);
         for n in 1..=200u32 {
-            dctcp.on_ack(&mut w, &Ack { acked: 10, delivered: 10, ece: false, una: n * 10, next: n * 10 + 10, may_grow: false });
+            dctcp.on_ack(&mut w, &Ack { acked: 10, delivered: 10, ece: false, una: n * 10, next: n * 10 + 10, ..Ack::default() });
         }
         assert_eq!(dctcp.alpha, 0);
         assert_eq!(dctcp.on_ecn(&window(100)), 100);

@@ -8,9 +8,26 @@ pub use newreno::NewReno;
 
 use crate::spec::CongestionControl;
 
-/// What an acknowledgement says, in segments.
-#[derive(Debug, Clone, Copy)]
+/// Where a sender stands (Linux calls them Open, CWR, Recovery and Loss).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum State {
+    #[default]
+    Open,
+    /// Reduced after an ECN echo, until what was outstanding then is acknowledged.
+    Reduced,
+    /// Fast recovery, likewise.
+    Recovery,
+    /// After a time-out, likewise.
+    Loss,
+}
+
+/// What an acknowledgement says, in segments and picoseconds.
+#[derive(Debug, Clone, Copy, Default)]
 pub struct Ack {
+    pub now: u64,
+    /// Round trip of the newest of the segments delivered that were sent once; 0 without such.
+    pub rtt: u64,
+    pub state: State,
     /// Newly acknowledged cumulatively.
     pub acked: u32,
     /// Newly known to have arrived: cumulatively or selectively.
@@ -87,17 +104,30 @@ impl Control {
         }
     }
     /// The slow start threshold after an ECN echo.
-    pub fn on_ecn(&mut self, window: &Window) -> u32 {
+    pub fn on_ecn(&mut self, window: &Window, _now: u64) -> u32 {
         match self {
             Control::NewReno(c) => c.on_loss(window),
             Control::Dctcp(c) => c.on_ecn(window),
         }
     }
     /// The slow start threshold after a loss or a time-out.
-    pub fn on_loss(&mut self, window: &Window) -> u32 {
+    pub fn on_loss(&mut self, window: &Window, _now: u64) -> u32 {
         match self {
             Control::NewReno(c) => c.on_loss(window),
             Control::Dctcp(c) => c.on_loss(window),
+        }
+    }
+    /// The sender has entered `state`.
+    #[inline(always)]
+    pub fn on_state(&mut self, _state: State, _window: &mut Window, _now: u64) {
+        match self {
+            Control::NewReno(_) | Control::Dctcp(_) => {}
+        }
+    }
+    /// The sender starts again after nothing was outstanding for `idle` picoseconds.
+    pub fn on_restart(&mut self, _now: u64, _idle: u64) {
+        match self {
+            Control::NewReno(_) | Control::Dctcp(_) => {}
         }
     }
 }

@@ -2,21 +2,10 @@
 
 use super::rtt::Rtt;
 use super::scoreboard::{Scoreboard, Segment};
-use crate::congestion::{Ack, Control, Window};
+use crate::congestion::{Ack, Control, State, Window};
 use crate::idle::Idle;
 use crate::probe::explain::{Attribution, Label};
 use crate::spec::{EcnMode, Recovery, TcpConfig};
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
-    Open,
-    /// Reduced after an ECN echo, until what was outstanding then is acknowledged.
-    Reduced,
-    /// Fast recovery, likewise.
-    Recovery,
-    /// After a time-out, likewise.
-    Loss,
-}
 
 /// Why the sender looks for something to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -234,20 +223,23 @@ impl Sender {
         // Leaving a state comes before entering another.
         if self.state != State::Open && self.is_over(config) {
             self.state = State::Open;
+            self.control.on_state(State::Open, &mut self.window, now);
         }
         let growing = matches!(self.state, State::Open | State::Loss);
         let may_grow = growing && self.is_limited() && !ack.ece;
         // After a time-out the window grows by what has newly arrived, not by what had arrived before and waited behind a hole.
         let grown = if self.state == State::Loss { acked.min(delivered) } else { acked };
-        self.control.on_ack(&mut self.window, &Ack { acked: grown, delivered, ece: ack.ece, una: self.una, next: self.next, may_grow });
+        let rtt = sampled.map_or(0, |sent| now - sent);
+        let seen = Ack { now, rtt, state: self.state, acked: grown, delivered, ece: ack.ece, una: self.una, next: self.next, may_grow };
+        self.control.on_ack(&mut self.window, &seen);
         if ack.ece && config.ecn != EcnMode::Off && self.state == State::Open && self.una < self.segments {
-            let ssthresh = self.control.on_ecn(&self.window);
-            self.reduce(ssthresh, State::Reduced);
+            let ssthresh = self.control.on_ecn(&self.window, now);
+            self.reduce(ssthresh, State::Reduced, now);
         }
         if self.lost > 0 && matches!(self.state, State::Open | State::Reduced) {
             // A reduction under way for an ECN echo is not made twice for the same window.
-            let ssthresh = if self.state == State::Open { self.control.on_loss(&self.window) } else { self.window.cwnd };
-            self.reduce(ssthresh, State::Recovery);
+            let ssthresh = if self.state == State::Open { self.control.on_loss(&self.window, now) } else { self.window.cwnd };
+            self.reduce(ssthresh, State::Recovery, now);
             self.resend_from = self.una;
             // RFC 6675 §5 (4.3), RFC 6582 §3.2 step 3: the first retransmission does not wait for the pipe to drain.
             self.at_once = true;
@@ -267,7 +259,7 @@ impl Sender {
     }
 
     /// Never opens the window: a threshold of two segments may be above it.
-    fn reduce(&mut self, ssthresh: u32, state: State) {
+    fn reduce(&mut self, ssthresh: u32, state: State, now: u64) {
         self.window.ssthresh = ssthresh;
         self.window.cwnd = self.window.cwnd.min(ssthresh);
         // RFC 3168 §6.1.2: every reduction is announced, so that the receiver's echo ends.
@@ -275,6 +267,7 @@ impl Sender {
         self.window.credit = 0;
         self.state = state;
         self.high = self.next;
+        self.control.on_state(state, &mut self.window, now);
     }
 
     /// Marks what a SACK block covers; returns how much of it is new.
@@ -379,7 +372,7 @@ impl Sender {
         // ssthresh falls once per window (RFC 5681 §3.1; Linux tcp_enter_loss): not at every back-off, nor again where fast recovery
         // or an echo has already lowered it for this window.
         if self.state == State::Open || self.una >= self.high {
-            self.window.ssthresh = self.control.on_loss(&self.window);
+            self.window.ssthresh = self.control.on_loss(&self.window, now);
         }
         self.send_cwr = true;
         self.window.cwnd = 1;
@@ -402,6 +395,7 @@ impl Sender {
         self.duplicates = 0;
         self.state = State::Loss;
         self.high = self.next;
+        self.control.on_state(State::Loss, &mut self.window, now);
         self.rtt.back_off();
         self.deadline = now + self.rtt.timeout(config);
         Cause::Timeout
