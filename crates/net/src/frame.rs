@@ -44,6 +44,8 @@ impl Frame {
     pub const EXTRA: u16 = 1 << 8;
     /// Acknowledgement sent by the delayed-acknowledgement timer: the segment waited at the receiver, not in queues.
     pub const DELAYED: u16 = 1 << 12;
+    /// Acknowledgement of something that had arrived before (RFC 2883). With `RETRANSMISSION`: what arrived was a repetition (timestamps).
+    pub const DUPLICATE: u16 = 1 << 13;
     const KIND_SHIFT: u16 = 9;
     const KIND: u16 = 0b111 << Self::KIND_SHIFT;
 
@@ -51,6 +53,8 @@ impl Frame {
     pub const ACK: u16 = 1 << Self::KIND_SHIFT;
     pub const DATAGRAM: u16 = 2 << Self::KIND_SHIFT;
     pub const EVENT: u16 = 3 << Self::KIND_SHIFT;
+    /// A connection's own: see [`Control`]. `ECE` asks for, or agrees to, explicit congestion notification.
+    pub const CONTROL: u16 = 4 << Self::KIND_SHIFT;
 
     #[inline(always)]
     pub fn kind(&self) -> u16 {
@@ -66,6 +70,30 @@ impl Frame {
     }
 }
 
+/// Segments without data that open and close a connection; carried in `Frame::seq` of frames of kind `CONTROL`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Control {
+    Syn = 0,
+    SynAck = 1,
+    /// The last of the three of a handshake, and the answer to a FIN.
+    Ack = 2,
+    /// Asks for the receive window.
+    AskWindow = 3,
+}
+
+impl Control {
+    pub fn of(frame: &Frame) -> Control {
+        match frame.seq {
+            0 => Control::Syn,
+            1 => Control::SynAck,
+            2 => Control::Ack,
+            3 => Control::AskWindow,
+            other => unreachable!("control {other}"),
+        }
+    }
+}
+
 /// Events a node makes for itself; carried in `Frame::seq` of frames of kind `EVENT`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
@@ -74,10 +102,10 @@ pub enum Event {
     Wake = 0,
     /// A flow starts.
     Start = 1,
-    /// Retransmission timer.
-    Retransmit = 2,
-    /// Delayed acknowledgement.
-    DelayedAck = 3,
+    /// A sender's timers.
+    Sender = 2,
+    /// A receiver's timers.
+    Receiver = 3,
     /// Next frame of a datagram source.
     Send = 4,
     /// Port series; uplink windows. Last of all at their moment.
@@ -90,8 +118,8 @@ impl Event {
         match frame.seq {
             0 => Event::Wake,
             1 => Event::Start,
-            2 => Event::Retransmit,
-            3 => Event::DelayedAck,
+            2 => Event::Sender,
+            3 => Event::Receiver,
             4 => Event::Send,
             5 => Event::Sample,
             6 => Event::Uplinks,
@@ -136,6 +164,8 @@ impl Rank {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct AckExtra {
     pub trigger: u32,
+    /// The first segment that the receive window does not allow; `u32::MAX` where that is not announced.
+    pub edge: u32,
     pub blocks: [(u32, u32); AckExtra::BLOCKS],
     pub count: u8,
 }

@@ -1,5 +1,6 @@
 //! What a run leaves behind. Times are picoseconds; rounding to nanoseconds happens where files are written.
 
+pub use crate::frame::Control;
 use crate::spec::{FlowId, LinkId, NodeId};
 use afflux_units::{Span, Time};
 
@@ -147,6 +148,8 @@ pub struct CaptureRecord {
 pub enum CaptureKind {
     TcpData,
     TcpAck,
+    /// A segment without data that opens or closes a connection.
+    TcpControl(Control),
     Datagram,
 }
 

@@ -58,11 +58,11 @@ pub fn fat_tree(k: u32, oversubscription: u32) -> Topology {
 
 /// 1460-byte segments in 1500-byte frames, 40-byte acknowledgements.
 pub fn wire() -> Wire {
-    Wire { name: "test".into(), data_header: 40, ack: 40, sack_base: 4, sack_block: 8, min_frame: 40, gap: 0 }
+    Wire { name: "test".into(), data_header: 40, ack: 40, syn: 52, sack_base: 4, sack_block: 8, min_frame: 40, gap: 0 }
 }
 
 pub fn host() -> HostConfig {
-    HostConfig { delay: Span::ZERO, queue: None, scheduling: Scheduling::Fifo }
+    HostConfig { delay: Span::ZERO, queue: None, scheduling: Scheduling::Fifo, ecn: true }
 }
 
 pub fn switch() -> SwitchConfig {
@@ -83,15 +83,45 @@ pub fn tcp() -> TcpConfig {
         mss: 1460,
         initial_window: 10,
         max_window: None,
-        receive_window: None,
+        receive: Receive::Unlimited,
+        reader: None,
         recovery: Recovery::Sack,
         dupack_threshold: Some(3),
+        proportional_reduction: false,
+        tail_probe: false,
+        undo: false,
+        idle_restart: false,
         delayed_ack: None,
+        sack_compression: None,
+        handshake: false,
+        metrics: Metrics::Off,
+        pacing: None,
+        burst: 1,
+        tick: Span::ZERO,
+        estimator: Estimator::Rfc6298,
         min_rto: Span::from_us(200),
         min_rto_on_variance: false,
         initial_rto: Span::from_ms(1),
         max_rto: Span::from_s(60),
         ecn: EcnMode::Off,
+    }
+}
+
+/// As Linux sets it up, with the floor of the time-out at 10 ms.
+pub fn linux() -> TcpConfig {
+    TcpConfig {
+        recovery: Recovery::Rack,
+        proportional_reduction: true,
+        tail_probe: true,
+        undo: true,
+        idle_restart: true,
+        delayed_ack: Some(DelayedAck { segments: 2, timeout: Span::from_ms(40), quick: 16 }),
+        sack_compression: Some(SackCompression { part: 20, most: Span::from_ms(1), segments: 44 }),
+        handshake: true,
+        min_rto: Span::from_ms(10),
+        min_rto_on_variance: true,
+        estimator: Estimator::Linux,
+        ..tcp()
     }
 }
 

@@ -6,7 +6,7 @@ mod newreno;
 pub use dctcp::Dctcp;
 pub use newreno::NewReno;
 
-use crate::spec::CongestionControl;
+use crate::spec::{CongestionControl, EcnMode};
 
 /// Where a sender stands (Linux calls them Open, CWR, Recovery and Loss).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -93,6 +93,13 @@ impl Control {
         match config {
             CongestionControl::NewReno => Control::NewReno(NewReno),
             CongestionControl::Dctcp(config) => Control::Dctcp(Dctcp::new(config)),
+        }
+    }
+    /// For a connection that has agreed on `ecn`: without the echo that it needs DCTCP is Reno, as in Linux.
+    pub fn agreed(config: &CongestionControl, ecn: EcnMode) -> Self {
+        match config {
+            CongestionControl::Dctcp(_) if ecn == EcnMode::Off => Control::NewReno(NewReno),
+            config => Control::new(config),
         }
     }
     /// Takes every acknowledgement; grows the window where that is allowed.

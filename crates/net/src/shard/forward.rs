@@ -4,7 +4,7 @@ use super::{Outlet, Shard};
 use crate::balance::{ecmp, path_step};
 use crate::buffer::{QueueView, Verdict};
 use crate::fault::Fate;
-use crate::frame::{Event, Frame};
+use crate::frame::{Control, Event, Frame};
 use crate::marking::Red;
 use crate::port::Waiting;
 use crate::record::{CaptureKind, CaptureRecord};
@@ -46,7 +46,7 @@ impl<'a> Shard<'a> {
             }
             NextHops::None => return self.drop_frame(frame, Drop::Down),
         };
-        if self.record_paths && frame.kind() != Frame::ACK {
+        if self.record_paths && matches!(frame.kind(), Frame::DATA | Frame::DATAGRAM) {
             frame.aux = path_step(frame.aux, state.id, port);
         }
         self.offer(out, now, node, first_port + port as u32, frame);
@@ -370,13 +370,14 @@ impl<'a> Shard<'a> {
         let shape = self.world.shape(flow);
         let (kind, sequence, payload) = match frame.kind() {
             Frame::ACK => (CaptureKind::TcpAck, (frame.seq as u64 * shape.payload as u64).min(flow.bytes), 0),
+            Frame::CONTROL => (CaptureKind::TcpControl(Control::of(frame)), 0, 0),
             kind => {
                 let payload = if frame.seq as u64 + 1 == shape.count { shape.last_payload } else { shape.payload };
                 (if kind == Frame::DATA { CaptureKind::TcpData } else { CaptureKind::Datagram }, frame.seq as u64 * shape.payload as u64, payload)
             }
         };
         let ecn = if frame.has(Frame::CE) { 3 } else { 2 * frame.has(Frame::ECT) as u8 };
-        let (src, dst) = if kind == CaptureKind::TcpAck { (flow.dst, flow.src) } else { (flow.src, flow.dst) };
+        let (src, dst) = if flow.dst != frame.dst { (flow.dst, flow.src) } else { (flow.src, flow.dst) };
         CaptureRecord {
             time: Time(start),
             flow: frame.flow,

@@ -2,13 +2,13 @@
 
 use super::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard};
 use crate::balance::ecmp;
-use crate::frame::{AckExtra, Event, Frame};
+use crate::frame::{AckExtra, Control, Event, Frame};
 use crate::idle::idle;
 use crate::probe::explain::{Attribution, Label};
 use crate::routing::NextHops;
 use crate::spec::{EcnMode, FctEnd, FlowId, TcpConfig, TransportConfig};
 use crate::transport::datagram::{Sink, Source};
-use crate::transport::tcp::{AckIn, AckNow, Cause, Receiver, Sender, SenderSetup};
+use crate::transport::tcp::{AckIn, AckNow, Arrival, Cause, Expired, Receiver, ReceiverSetup, Sender, SenderSetup};
 
 impl<'a> Shard<'a> {
     fn tcp(&self, transport: u16) -> &'a TcpConfig {
@@ -46,6 +46,7 @@ impl<'a> Shard<'a> {
         match frame.kind() {
             Frame::ACK => self.on_ack(out, now, frame),
             Frame::DATA => self.on_data(out, now, frame),
+            Frame::CONTROL => self.on_control(out, now, frame),
             _ => self.on_datagram(out, now, frame),
         }
     }
@@ -89,11 +90,16 @@ impl<'a> Shard<'a> {
                     priority: flow.priority,
                     segments: shape.count as u32,
                     idle,
+                    ecn: if config.handshake { config.ecn } else { self.agreed_ecn(flow.dst, config) },
                     explain: plan.record.explain,
                 };
                 let slot = self.senders.insert(Sender::new(setup, now, config));
                 self.sending[id as usize] = slot;
-                self.pump(out, now, slot, Cause::Start, config);
+                if config.handshake {
+                    self.send_syn(out, now, slot, config);
+                } else {
+                    self.pump(out, now, slot, Cause::Start, config);
+                }
             }
             TransportConfig::Datagram(_) => {
                 let source = Source {
@@ -129,16 +135,102 @@ impl<'a> Shard<'a> {
         self.flow_received(out, now, id);
     }
 
-    /// Sends what the window allows, and sees to the retransmission timer.
-    fn pump<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, cause: Cause, config: &TcpConfig) {
-        let window = config.receive_window.map_or(u32::MAX, |w| ((w.0 / config.mss as u64).max(1)) as u32);
+    /// What a sender that asks for `config.ecn` gets from `dst`.
+    fn agreed_ecn(&self, dst: u32, config: &TcpConfig) -> EcnMode {
+        let node = &self.world.plan.topology.nodes[dst as usize];
+        if self.world.plan.hosts[node.config as usize].ecn { config.ecn } else { EcnMode::Off }
+    }
+
+    /// A frame of the connection's own from a sender or a receiver.
+    fn control(&self, flow: FlowId, what: Control, to: (u32, u32, u8), ecn: EcnMode) -> Frame {
         let wire = &self.world.plan.wire;
-        while let Some(transmit) = self.senders[slot].transmit(now, cause, config, window) {
+        let (dst, hash, priority) = to;
+        let size = if matches!(what, Control::Syn | Control::SynAck) { wire.syn } else { wire.ack };
+        let mut flags = Frame::CONTROL | priority as u16;
+        if matches!(what, Control::Syn | Control::SynAck) && ecn != EcnMode::Off {
+            flags |= Frame::ECE;
+        }
+        // RFC 3168 §6.1.1: not ECN-capable; DCTCP's are (Linux).
+        if ecn == EcnMode::Dctcp {
+            flags |= Frame::ECT;
+        }
+        Frame { flow, seq: what as u32, dst, hash, size: size.max(wire.min_frame), flags, ..Frame::default() }
+    }
+
+    fn send_from_sender<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, what: Control) {
+        let s = &self.senders[slot];
+        let (node, frame) = (s.node, self.control(s.flow, what, (s.dst, s.hash, s.priority), s.ecn));
+        self.send(out, now, node, frame);
+    }
+
+    fn send_syn<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, config: &TcpConfig) {
+        self.senders[slot].syn_sent(now, config);
+        self.send_from_sender(out, now, slot, Control::Syn);
+        self.arm_sender(out, slot);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn on_control<O: Outlet>(&mut self, out: &mut O, now: u64, frame: Frame) {
+        match Control::of(&frame) {
+            Control::Syn => {
+                let asked = frame.has(Frame::ECE);
+                let mut slot = self.receiving[frame.flow as usize];
+                if slot == OVER {
+                    return;
+                }
+                if slot == NOT_YET {
+                    slot = self.open_receiver(now, frame.flow);
+                }
+                let r = &mut self.receivers[slot];
+                r.answered = now;
+                if !asked {
+                    r.ecn = EcnMode::Off;
+                }
+                self.send_from_receiver(out, now, slot, Control::SynAck);
+            }
+            Control::SynAck => {
+                let slot = self.sending[frame.flow as usize];
+                if slot == OVER {
+                    return;
+                }
+                let config = self.tcp(self.senders[slot].transport);
+                let Some(cause) = self.senders[slot].on_connected(now, frame.has(Frame::ECE), config) else { return };
+                self.send_from_sender(out, now, slot, Control::Ack);
+                self.pump(out, now, slot, cause, config);
+            }
+            Control::Ack => {
+                let slot = self.receiving[frame.flow as usize];
+                if slot != OVER && slot != NOT_YET {
+                    self.receivers[slot].on_established(now);
+                }
+            }
+            Control::AskWindow => {
+                let slot = self.receiving[frame.flow as usize];
+                if slot != OVER && slot != NOT_YET {
+                    let config = self.tcp(self.receivers[slot].transport);
+                    let ack = self.receivers[slot].say_again();
+                    self.answer(out, now, slot, ack, config);
+                }
+            }
+        }
+    }
+
+    fn send_from_receiver<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, what: Control) {
+        let r = &self.receivers[slot];
+        let (node, frame) = (r.node, self.control(r.flow, what, (r.src, r.hash, r.priority), r.ecn));
+        self.send(out, now, node, frame);
+    }
+
+    /// Sends what the window allows, and sees to the timer.
+    fn pump<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, cause: Cause, config: &TcpConfig) {
+        let wire = &self.world.plan.wire;
+        while let Some(transmit) = self.senders[slot].transmit(now, cause, config) {
             let s = &self.senders[slot];
             let payload = if s.is_last(transmit.seq) { self.world.last_payload(s.flow, config.mss) } else { config.mss };
             let mut flags = Frame::DATA | s.priority as u16;
             // RFC 3168 §6.1.5: retransmissions are not ECN-capable; DCTCP marks everything capable.
-            if config.ecn == EcnMode::Dctcp || (config.ecn == EcnMode::Classic && !transmit.retransmission) {
+            if s.ecn == EcnMode::Dctcp || (s.ecn == EcnMode::Classic && !transmit.retransmission) {
                 flags |= Frame::ECT;
             }
             if transmit.retransmission {
@@ -160,58 +252,97 @@ impl<'a> Shard<'a> {
             let node = s.node;
             self.send(out, now, node, frame);
         }
+        self.arm_sender(out, slot);
+    }
+
+    /// One lazy timer per sender: it is armed anew when it goes off early; only an earlier moment needs a new one.
+    #[inline(always)]
+    fn arm_sender<O: Outlet>(&mut self, out: &mut O, slot: u32) {
         let s = &mut self.senders[slot];
-        // One lazy timer per flow: it re-arms itself when it expires early; only an earlier deadline needs a new one.
-        if s.deadline != 0 && (s.armed == 0 || s.deadline < s.armed) {
-            s.armed = s.deadline;
-            let (at, node, flow) = (s.armed, s.node, s.flow);
-            let event = self.event(node, flow, Event::Retransmit);
-            out.event(at, event);
+        let wake = s.wake();
+        if wake != 0 && (s.armed == 0 || wake < s.armed) {
+            s.armed = wake;
+            let (node, flow) = (s.node, s.flow);
+            let event = self.event(node, flow, Event::Sender);
+            out.event(wake, event);
         }
     }
 
-    pub(super) fn on_retransmit<O: Outlet>(&mut self, out: &mut O, now: u64, flow: FlowId) {
+    /// The same for a receiver.
+    #[inline(always)]
+    fn arm_receiver<O: Outlet>(&mut self, out: &mut O, slot: u32) {
+        let r = &mut self.receivers[slot];
+        let wake = r.wake();
+        if wake != 0 && (r.armed == 0 || wake < r.armed) {
+            r.armed = wake;
+            let (node, flow) = (r.node, r.flow);
+            let event = self.event(node, flow, Event::Receiver);
+            out.event(wake, event);
+        }
+    }
+
+    pub(super) fn on_sender_wake<O: Outlet>(&mut self, out: &mut O, now: u64, flow: FlowId) {
         let slot = self.sending[flow as usize];
         if slot == OVER || self.senders[slot].armed != now {
             return;
         }
         let s = &mut self.senders[slot];
         s.armed = 0;
-        if s.deadline == 0 {
-            return;
-        }
-        if s.deadline > now {
-            s.armed = s.deadline;
-            let (at, node) = (s.armed, s.node);
-            let event = self.event(node, flow, Event::Retransmit);
-            out.event(at, event);
-            return;
+        let wake = s.wake();
+        if wake == 0 || wake > now {
+            return self.arm_sender(out, slot);
         }
         let config = self.tcp(self.senders[slot].transport);
-        self.counters.timeouts += 1;
-        let cause = self.senders[slot].on_timeout(now, config);
-        self.pump(out, now, slot, cause, config);
+        match self.senders[slot].on_wake(now, config) {
+            Expired::Pump(cause) => self.pump(out, now, slot, cause, config),
+            Expired::TimedOut(cause) => {
+                self.counters.timeouts += 1;
+                self.pump(out, now, slot, cause, config);
+            }
+            Expired::Syn => {
+                self.counters.timeouts += 1;
+                self.counters.retransmits += 1;
+                self.send_syn(out, now, slot, config);
+            }
+            Expired::AskWindow => {
+                self.send_from_sender(out, now, slot, Control::AskWindow);
+                self.arm_sender(out, slot);
+            }
+        }
     }
 
     #[inline(always)]
     fn on_ack<O: Outlet>(&mut self, out: &mut O, now: u64, frame: Frame) {
         let extra;
-        let (trigger, blocks): (u32, &[(u32, u32)]) = if frame.has(Frame::EXTRA) {
+        let (trigger, edge, blocks): (u32, Option<u32>, &[(u32, u32)]) = if frame.has(Frame::EXTRA) {
             extra = *self.extras.remove(frame.aux);
-            (extra.trigger, &extra.blocks[..extra.count as usize])
+            (extra.trigger, (extra.edge != u32::MAX).then_some(extra.edge), &extra.blocks[..extra.count as usize])
         } else {
-            (frame.aux, &[])
+            (frame.aux, None, &[])
         };
         let slot = self.sending[frame.flow as usize];
         if slot == OVER {
             return;
         }
         let config = self.tcp(self.senders[slot].transport);
-        let ack = AckIn { cumulative: frame.seq, trigger, ece: frame.has(Frame::ECE), delayed: frame.has(Frame::DELAYED), blocks };
+        let ack = AckIn {
+            cumulative: frame.seq,
+            trigger,
+            ece: frame.has(Frame::ECE),
+            delayed: frame.has(Frame::DELAYED),
+            repeated: frame.has(Frame::RETRANSMISSION),
+            duplicate: frame.has(Frame::DUPLICATE),
+            edge,
+            blocks,
+        };
         let s = &mut self.senders[slot];
         let cause = s.on_ack(now, &ack, config);
         if s.finished() {
             let record = sent_record(s, Some(now));
+            if config.handshake {
+                // The last acknowledgement carried the other side's FIN.
+                self.send_from_sender(out, now, slot, Control::Ack);
+            }
             self.harvest.sent.push(record);
             self.senders.remove(slot);
             self.sending[frame.flow as usize] = OVER;
@@ -229,32 +360,28 @@ impl<'a> Shard<'a> {
             self.count_path(&frame);
         }
         if slot == NOT_YET {
-            slot = self.open_receiver(frame.flow);
+            slot = self.open_receiver(now, frame.flow);
         } else if slot == OVER {
             // Everything is here already: say so again.
-            let again = self.make_receiver(frame.flow);
-            let config = self.tcp(again.transport);
-            let ack = again.repeat(frame.seq, frame.has(Frame::CE) && config.ecn != EcnMode::Off);
-            let answer = self.plain_ack(&again, ack, config);
+            let again = self.make_receiver(now, frame.flow);
+            let ack = again.repeat(frame.seq, frame.has(Frame::CE) && again.ecn != EcnMode::Off);
+            let answer = self.plain_ack(&again, ack);
             return self.send(out, now, again.node, answer);
         }
         let config = self.tcp(self.receivers[slot].transport);
         let r = &mut self.receivers[slot];
-        let reaction = r.on_data(frame.seq, frame.has(Frame::CE), frame.has(Frame::CWR), frame.has(Frame::RETRANSMISSION), config);
+        let arrival = Arrival {
+            now,
+            seq: frame.seq,
+            marked: frame.has(Frame::CE),
+            cwr: frame.has(Frame::CWR),
+            retransmission: frame.has(Frame::RETRANSMISSION),
+        };
+        let reaction = r.on_data(arrival, config);
         let ends = r.finished();
-        if reaction.delay && r.deadline == 0 {
-            r.deadline = now + config.delayed_ack.expect("delayed").timeout.0;
-            if r.armed == 0 {
-                r.armed = r.deadline;
-                let (at, node) = (r.armed, r.node);
-                let event = self.event(node, frame.flow, Event::DelayedAck);
-                out.event(at, event);
-            }
-        }
+        self.arm_receiver(out, slot);
         for ack in [reaction.first, reaction.second].into_iter().flatten() {
-            let answer = self.make_ack(slot, ack, config);
-            let node = self.receivers[slot].node;
-            self.send(out, now, node, answer);
+            self.answer(out, now, slot, ack, config);
         }
         if ends {
             self.flow_received(out, now, frame.flow);
@@ -267,82 +394,85 @@ impl<'a> Shard<'a> {
 
     #[cold]
     #[inline(never)]
-    fn open_receiver(&mut self, id: FlowId) -> u32 {
-        let receiver = self.make_receiver(id);
+    fn open_receiver(&mut self, now: u64, id: FlowId) -> u32 {
+        let receiver = self.make_receiver(now, id);
         let slot = self.receivers.insert(receiver);
         self.receiving[id as usize] = slot;
         slot
     }
 
-    fn make_receiver(&self, id: FlowId) -> Receiver {
+    fn make_receiver(&self, now: u64, id: FlowId) -> Receiver {
         let flow = &self.world.plan.flows[id as usize];
-        let node = self.world.place[flow.dst as usize].local;
-        let segments = self.world.shape(flow).count as u32;
-        Receiver::new(id, flow.transport, node, flow.src, self.world.flow_hash(flow, true), flow.priority, segments)
+        let config = self.tcp(flow.transport);
+        let setup = ReceiverSetup {
+            flow: id,
+            transport: flow.transport,
+            node: self.world.place[flow.dst as usize].local,
+            src: flow.src,
+            hash: self.world.flow_hash(flow, true),
+            priority: flow.priority,
+            segments: self.world.shape(flow).count as u32,
+            ecn: self.agreed_ecn(flow.dst, config),
+            now,
+        };
+        Receiver::new(setup, config)
     }
 
-    pub(super) fn on_delayed_ack<O: Outlet>(&mut self, out: &mut O, now: u64, flow: FlowId) {
+    pub(super) fn on_receiver_wake<O: Outlet>(&mut self, out: &mut O, now: u64, flow: FlowId) {
         let slot = self.receiving[flow as usize];
-        if slot == OVER {
+        if slot == OVER || self.receivers[slot].armed != now {
             return;
         }
         let r = &mut self.receivers[slot];
         r.armed = 0;
-        if r.deadline == 0 {
-            return;
+        let wake = r.wake();
+        if wake != 0 && wake <= now
+            && let Some(ack) = r.on_wake(now)
+        {
+            let config = self.tcp(self.receivers[slot].transport);
+            self.answer(out, now, slot, ack, config);
         }
-        if r.deadline > now {
-            r.armed = r.deadline;
-            let (at, node) = (r.armed, r.node);
-            let event = self.event(node, flow, Event::DelayedAck);
-            out.event(at, event);
-            return;
-        }
-        let config = self.tcp(self.receivers[slot].transport);
-        if let Some(ack) = self.receivers[slot].on_timer() {
-            let mut answer = self.make_ack(slot, ack, config);
-            answer.flags |= Frame::DELAYED;
-            let node = self.receivers[slot].node;
-            self.send(out, now, node, answer);
-        }
+        self.arm_receiver(out, slot);
     }
 
     /// An acknowledgement without options.
     #[inline(always)]
-    fn plain_ack(&self, r: &Receiver, ack: AckNow, config: &TcpConfig) -> Frame {
+    fn plain_ack(&self, r: &Receiver, ack: AckNow) -> Frame {
         let wire = &self.world.plan.wire;
-        let mut frame = Frame {
-            flow: r.flow,
-            seq: ack.cumulative,
-            aux: ack.trigger,
-            dst: r.src,
-            hash: r.hash,
-            size: wire.ack.max(wire.min_frame),
-            flags: Frame::ACK | r.priority as u16,
-            ..Frame::default()
-        };
-        if ack.ece {
-            frame.flags |= Frame::ECE;
+        let mut flags = Frame::ACK | r.priority as u16;
+        for (is, flag) in [
+            (ack.ece, Frame::ECE),
+            (ack.delayed, Frame::DELAYED),
+            (ack.repeated, Frame::RETRANSMISSION),
+            (ack.duplicate, Frame::DUPLICATE),
+            (r.ecn == EcnMode::Dctcp, Frame::ECT),
+        ] {
+            flags |= if is { flag } else { 0 };
         }
-        if config.ecn == EcnMode::Dctcp {
-            frame.flags |= Frame::ECT;
-        }
-        frame
+        Frame { flow: r.flow, seq: ack.cumulative, aux: ack.trigger, dst: r.src, hash: r.hash, size: wire.ack.max(wire.min_frame), flags, ..Frame::default() }
     }
 
-    /// An acknowledgement with the SACK blocks that are due.
+    /// An acknowledgement with the options that are due.
     #[inline(always)]
-    fn make_ack(&mut self, slot: u32, ack: AckNow, config: &TcpConfig) -> Frame {
-        let wire = &self.world.plan.wire;
+    fn answer<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, ack: AckNow, config: &TcpConfig) {
+        let r = &mut self.receivers[slot];
+        let edge = r.announce();
+        let selective = config.recovery != crate::spec::Recovery::NewReno && (r.holds() || ack.duplicate);
+        let (blocks, count) = if selective { r.blocks() } else { Default::default() };
         let r = &self.receivers[slot];
-        let mut frame = self.plain_ack(r, ack, config);
-        if r.holds() && config.recovery == crate::spec::Recovery::Sack {
-            let (blocks, count) = r.blocks();
-            frame.aux = self.extras.insert(AckExtra { trigger: ack.trigger, blocks, count });
+        let node = r.node;
+        let mut frame = self.plain_ack(r, ack);
+        if selective || edge.is_some() {
+            frame.aux = self.extras.insert(AckExtra { trigger: ack.trigger, edge: edge.unwrap_or(u32::MAX), blocks, count });
             frame.flags |= Frame::EXTRA;
-            frame.size = (wire.ack + wire.sack_base + wire.sack_block * count as u16).max(wire.min_frame);
         }
-        frame
+        if selective {
+            let wire = &self.world.plan.wire;
+            // A block for what had arrived before comes first (RFC 2883).
+            let count = (count as u16 + ack.duplicate as u16).min(AckExtra::BLOCKS as u16);
+            frame.size = (wire.ack + wire.sack_base + wire.sack_block * count).max(wire.min_frame);
+        }
+        self.send(out, now, node, frame);
     }
 
     /// A datagram source's next frame is due.

@@ -212,8 +212,8 @@ impl<'a> Shard<'a> {
                     self.arm_next_start(out, node);
                 }
             }
-            Event::Retransmit => self.on_retransmit(out, now, event.flow),
-            Event::DelayedAck => self.on_delayed_ack(out, now, event.flow),
+            Event::Sender => self.on_sender_wake(out, now, event.flow),
+            Event::Receiver => self.on_receiver_wake(out, now, event.flow),
             Event::Send => self.on_send(out, now, event.flow),
             Event::Sample => self.sample(out, now, node),
             Event::Uplinks => self.sample_uplinks(out, now, node),

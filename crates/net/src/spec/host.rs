@@ -11,6 +11,8 @@ pub struct Wire {
     pub data_header: u16,
     /// Size of an acknowledgement without options.
     pub ack: u16,
+    /// Size of a SYN or SYN-ACK.
+    pub syn: u16,
     /// Option bytes that come on top when an acknowledgement carries `n` SACK blocks, `n > 0`: `sack_base + n * sack_block`.
     pub sack_base: u16,
     pub sack_block: u16,
@@ -28,6 +30,8 @@ pub struct HostConfig {
     pub queue: Option<super::Limit>,
     /// FIFO, or strict priority as on switches.
     pub scheduling: super::Scheduling,
+    /// Agrees to explicit congestion notification when a peer asks for it.
+    pub ecn: bool,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -56,12 +60,34 @@ pub struct TcpConfig {
     pub initial_window: u32,
     /// Window in segments above which the congestion window never grows; `None` is unlimited.
     pub max_window: Option<u32>,
-    /// Receive window, bytes; `None` never limits.
-    pub receive_window: Option<Bytes>,
+    pub receive: Receive,
+    /// How the receiver's application reads.
+    pub reader: Option<Reader>,
     pub recovery: Recovery,
     /// Duplicate acknowledgements (or SACKed segments above a hole) that mean a loss; `None` switches fast retransmit off.
     pub dupack_threshold: Option<u32>,
+    /// The window falls to the threshold over a round trip (RFC 6937), not at once.
+    pub proportional_reduction: bool,
+    /// Tail loss probes (RFC 8985 §7). With SACK or RACK.
+    pub tail_probe: bool,
+    /// Is a time-out checked with new data before everything is repeated (RFC 5682), and are needless reductions undone (RFC 3522)?
+    pub undo: bool,
+    /// A sender that was idle for longer than the time-out starts again from a smaller window: halved per time-out, as Linux does.
+    pub idle_restart: bool,
     pub delayed_ack: Option<DelayedAck>,
+    /// Duplicate acknowledgements after the third are sent at most so often.
+    pub sack_compression: Option<SackCompression>,
+    /// SYN and SYN-ACK come first.
+    pub handshake: bool,
+    /// What a finished connection leaves to the next one to the same host.
+    pub metrics: Metrics,
+    /// Data are spread over the round trip.
+    pub pacing: Option<Pacing>,
+    /// Segments that leave together, as with segmentation offload: a sender waits until the window has room for as many.
+    pub burst: u32,
+    /// Timers expire on multiples of this; zero is exact.
+    pub tick: Span,
+    pub estimator: Estimator,
     /// Floor of the retransmission time-out.
     pub min_rto: Span,
     /// `true`: the floor is on the variance term (Linux); `false`: on the whole time-out (RFC 6298).
@@ -93,6 +119,69 @@ pub enum Recovery {
     NewReno,
     /// RFC 6675 scoreboard.
     Sack,
+    /// RFC 8985: by the time of sending.
+    Rack,
+}
+
+/// Who limits the window at the receiver.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Receive {
+    Unlimited,
+    /// Always this much beyond what has been acknowledged.
+    Window(Bytes),
+    /// A buffer: what has been received and not read takes room.
+    Buffer(ReceiveBuffer),
+}
+
+/// A receive buffer as Linux counts it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ReceiveBuffer {
+    pub initial: Bytes,
+    /// It grows up to this with what the application reads per round trip; equal to `initial` if it is fixed.
+    pub most: Bytes,
+    /// Share of the buffer that payload can take, the rest is bookkeeping; in 1/256.
+    pub share: u32,
+}
+
+/// The application reads for a while, then does not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reader {
+    pub read: Span,
+    pub sleep: Span,
+}
+
+/// Linux's compression of SACKs: one per `1 / part` of the round trip, at most `most` apart, at the latest after `segments`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SackCompression {
+    pub part: u32,
+    pub most: Span,
+    pub segments: u32,
+}
+
+/// Linux's tcp_metrics: what is kept per destination.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Metrics {
+    #[default]
+    Off,
+    /// The round trip only.
+    Rtt,
+    /// And the slow start threshold.
+    Full,
+}
+
+/// Rate: `mss * max(cwnd, in flight) / srtt`, times a percentage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pacing {
+    pub slow_start_percent: u32,
+    pub avoidance_percent: u32,
+}
+
+/// Variance of the round trip.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Estimator {
+    Rfc6298,
+    /// The largest deviation of a round trip counts, and shorter round trips count less.
+    Linux,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,6 +189,8 @@ pub struct DelayedAck {
     /// Acknowledge at the latest every so many full segments.
     pub segments: u32,
     pub timeout: Span,
+    /// Acknowledgements that are not delayed at the start of a connection and after disorder (Linux: 16).
+    pub quick: u32,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

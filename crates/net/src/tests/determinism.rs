@@ -152,12 +152,12 @@ fn scenarios() {
         p.record.paths = true;
     });
     add("delayed acknowledgements", &|p| {
-        let delayed_ack = Some(DelayedAck { segments: 2, timeout: Span::from_us(50) });
+        let delayed_ack = Some(DelayedAck { segments: 2, timeout: Span::from_us(50), quick: 0 });
         p.transports = vec![TransportConfig::Tcp(TcpConfig { delayed_ack, ..tcp() })];
     });
     add("delayed acknowledgements, dctcp", &|p| {
         p.switches[0].marking = step(20_000, MarkAt::Enqueue);
-        p.transports = vec![TransportConfig::Tcp(TcpConfig { delayed_ack: Some(DelayedAck { segments: 2, timeout: Span::from_us(50) }), ..dctcp() })];
+        p.transports = vec![TransportConfig::Tcp(TcpConfig { delayed_ack: Some(DelayedAck { segments: 2, timeout: Span::from_us(50), quick: 0 }), ..dctcp() })];
     });
     add("loss and link down", &|p| {
         for (i, link) in p.topology.links.iter_mut().enumerate() {

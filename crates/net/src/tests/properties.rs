@@ -127,24 +127,52 @@ fn tcp_config() -> impl Strategy<Value = TcpConfig> {
         1 => Just((100_000, None)),
         1 => (1..40u32).prop_map(|w| (w, None)),
     ];
-    let recovery = prop_oneof![Just(Recovery::Sack), Just(Recovery::NewReno)];
+    let recovery = prop_oneof![1 => Just(Recovery::Sack), 1 => Just(Recovery::NewReno), 2 => Just(Recovery::Rack)];
     let threshold = prop_oneof![3 => Just(Some(3)), 1 => Just(None), 1 => (1..40u32).prop_map(Some)];
-    let delayed = prop::option::of((1..11u32, 0..300u64).prop_map(|(segments, us)| DelayedAck { segments, timeout: Span::from_us(us) }));
+    let delayed = prop::option::of((1..11u32, 0..300u64).prop_map(|(segments, us)| DelayedAck { segments, timeout: Span::from_us(us), quick: segments % 4 * 5 }));
     // Tiny, as in data centres, as in the RFC.
     let timeouts =
         prop_oneof![Just((Span::from_ns(900), Span::from_us(2))), Just((Span::from_us(200), Span::from_ms(1))), Just((Span::from_ms(5), Span::from_ms(5)))];
-    let receive_window = prop_oneof![3 => Just(None), 1 => (1..100_000u64).prop_map(|bytes| Some(Bytes(bytes)))];
-    (control, mss, windows, receive_window, recovery, threshold, delayed, timeouts, any::<bool>()).prop_map(
-        |((congestion, ecn), mss, (initial_window, max_window), receive_window, recovery, dupack_threshold, delayed_ack, (min_rto, initial_rto), linux)| {
+    let receive = prop_oneof![
+        3 => Just(Receive::Unlimited),
+        1 => (1..100_000u64).prop_map(|bytes| Receive::Window(Bytes(bytes))),
+        1 => (2_000..100_000u64, 1..5u64, 64..=256u32)
+            .prop_map(|(initial, times, share)| Receive::Buffer(ReceiveBuffer { initial: Bytes(initial), most: Bytes(times * initial), share })),
+    ];
+    // Every switch of the machine on or off.
+    let switches = any::<[bool; 10]>();
+    (control, mss, windows, receive, recovery, threshold, delayed, timeouts, switches).prop_map(
+        |((congestion, ecn), mss, (initial_window, max_window), receive, recovery, dupack_threshold, delayed_ack, (min_rto, initial_rto), switches)| {
+            // Validated: the buffer holds two segments.
+            let receive = match receive {
+                Receive::Buffer(buffer) => {
+                    let initial = Bytes(buffer.initial.0.max(512 * mss as u64 / buffer.share as u64 + 1));
+                    Receive::Buffer(ReceiveBuffer { initial, most: Bytes(buffer.most.0.max(initial.0)), ..buffer })
+                }
+                other => other,
+            };
+            let [linux, proportional_reduction, tail_probe, undo, handshake, pacing, compression, reader, tick, estimator] = switches;
             TcpConfig {
                 congestion,
                 mss,
                 initial_window,
                 max_window,
-                receive_window,
+                receive,
+                reader: (reader && matches!(receive, Receive::Buffer(_))).then_some(Reader { read: Span::from_us(40), sleep: Span::from_us(150) }),
                 recovery,
                 dupack_threshold,
+                proportional_reduction,
+                tail_probe,
+                undo,
+                idle_restart: linux,
                 delayed_ack,
+                sack_compression: compression.then_some(SackCompression { part: 20, most: Span::from_us(30), segments: 5 }),
+                handshake,
+                metrics: Metrics::Off,
+                pacing: pacing.then_some(Pacing { slow_start_percent: 200, avoidance_percent: 120 }),
+                burst: 1,
+                tick: if tick { Span::from_us(10) } else { Span::ZERO },
+                estimator: if estimator { Estimator::Linux } else { Estimator::Rfc6298 },
                 min_rto,
                 min_rto_on_variance: linux,
                 initial_rto,
@@ -238,7 +266,7 @@ fn case() -> impl Strategy<Value = Case> {
                 let mut plan = plan(topology, flows);
                 let in_order = switch.balance != Balance::Spray && plan.topology.links.iter().all(|l| l.down.is_empty());
                 plan.switches = vec![switch];
-                plan.hosts = vec![HostConfig { delay, queue: queue.map(Limit::Bytes), scheduling }];
+                plan.hosts = vec![HostConfig { delay, queue: queue.map(Limit::Bytes), scheduling, ecn: true }];
                 plan.transports = vec![TransportConfig::Tcp(first), TransportConfig::Tcp(second), datagrams];
                 plan.wire.gap = gap;
                 plan.run.seed = seed;

@@ -7,7 +7,7 @@ use crate::frame::AckExtra;
 use crate::idle::Idle;
 use crate::spec::*;
 use crate::testing::{dctcp, tcp};
-use crate::transport::tcp::{AckIn, AckNow, Cause, Receiver, Sender, SenderSetup};
+use crate::transport::tcp::{AckIn, AckNow, Arrival, Cause, Expired, Receiver, ReceiverSetup, Sender, SenderSetup};
 use afflux_units::Span;
 use std::collections::BTreeMap;
 
@@ -47,7 +47,7 @@ impl Path {
 /// Sends what the window allows; returns what of that is worth a word.
 fn pump(sender: &mut Sender, path: &mut Path, scenario: &Scenario, now: u64, cause: Cause) -> String {
     let mut notes = String::new();
-    while let Some(transmit) = sender.transmit(now, cause, &scenario.config, u32::MAX) {
+    while let Some(transmit) = sender.transmit(now, cause, &scenario.config) {
         if transmit.retransmission {
             notes += &format!(" again {}", transmit.seq);
         }
@@ -89,10 +89,14 @@ fn trace(scenario: &Scenario) -> String {
         priority: 0,
         segments: scenario.segments,
         idle: Idle { round_trip: 11 * US, ..Idle::default() },
+        ecn: config.ecn,
         explain: false,
     };
     let mut sender = Sender::new(setup, 0, config);
-    let mut receiver = Receiver::new(0, 0, 1, 0, 0, 0, scenario.segments);
+    let mut receiver = {
+        let setup = ReceiverSetup { flow: 0, transport: 0, node: 1, src: 0, hash: 0, priority: 0, segments: scenario.segments, ecn: config.ecn, now: 0 };
+        Receiver::new(setup, config)
+    };
     let mut path = Path { happenings: BTreeMap::new(), filed: 0, free_at: 0, sent: 0 };
     let mut lines = String::from("\n  us  una next cwnd ssth state\n");
     let (mut round_ends, mut state) = (0, String::new());
@@ -104,11 +108,19 @@ fn trace(scenario: &Scenario) -> String {
     while !sender.finished() {
         let next = path.happenings.first_key_value().map_or(u64::MAX, |(&(at, _), _)| at);
         // The timer goes before what arrives at the same moment.
-        if sender.deadline != 0 && sender.deadline <= next {
-            let now = sender.deadline;
-            let cause = sender.on_timeout(now, config);
+        if sender.wake() != 0 && sender.wake() <= next {
+            let now = sender.wake();
+            let (word, cause) = match sender.on_wake(now, config) {
+                Expired::TimedOut(cause) => (" time-out", cause),
+                Expired::Pump(Cause::Pace) => ("", Cause::Pace),
+                Expired::Pump(cause) => (" timer", cause),
+                other => unreachable!("{other:?}: connected, and no buffer"),
+            };
             let notes = pump(&mut sender, &mut path, scenario, now, cause);
-            print(&mut lines, now, &sender, &format!(" time-out{notes}"));
+            let notes = format!("{word}{notes}");
+            if !notes.is_empty() {
+                print(&mut lines, now, &sender, &notes);
+            }
             continue;
         }
         let ((now, _), happening) = path.happenings.pop_first().expect("a timer or something under way");
@@ -117,7 +129,7 @@ fn trace(scenario: &Scenario) -> String {
                 let answers = if receiver.finished() {
                     [Some(receiver.repeat(seq, marked)), None]
                 } else {
-                    let reaction = receiver.on_data(seq, marked, cwr, retransmission, config);
+                    let reaction = receiver.on_data(Arrival { now, seq, marked, cwr, retransmission }, config);
                     [reaction.first, reaction.second]
                 };
                 for ack in answers.into_iter().flatten() {
@@ -126,8 +138,9 @@ fn trace(scenario: &Scenario) -> String {
                 }
             }
             Happening::Ack { ack, blocks, count } => {
-                let blocks = if config.recovery == Recovery::Sack { &blocks[..count as usize] } else { &[] };
-                let cause = sender.on_ack(now, &AckIn { cumulative: ack.cumulative, trigger: ack.trigger, ece: ack.ece, delayed: false, blocks }, config);
+                let blocks = if config.recovery != Recovery::NewReno { &blocks[..count as usize] } else { &[] };
+                let AckNow { cumulative, trigger, ece, repeated, duplicate, delayed } = ack;
+                let cause = sender.on_ack(now, &AckIn { cumulative, trigger, ece, delayed, repeated, duplicate, edge: None, blocks }, config);
                 let notes = pump(&mut sender, &mut path, scenario, now, cause);
                 let new_state = sender.snapshot().split_whitespace().last().expect("a state").to_string();
                 if ack.cumulative > round_ends || new_state != state || !notes.is_empty() || sender.finished() {

@@ -5,13 +5,14 @@
 //! other way round. Sequence numbers start from 0 and are taken mod 2³²; there is no SYN. The priority is the class selector
 //! of the DSCP. Payload is zeros, so that all checksums are right. Options of TCP are not shown.
 
-use afflux_net::record::{CaptureKind, CaptureRecord};
+use afflux_net::record::{CaptureKind, CaptureRecord, Control};
 
 const ETHERNET: usize = 14;
 const IPV4: usize = 20;
 const PROTOCOL_TCP: u8 = 6;
 const PROTOCOL_UDP: u8 = 17;
 
+const SYN: u8 = 0x02;
 const ACK: u8 = 0x10;
 const ECE: u8 = 0x40;
 const CWR: u8 = 0x80;
@@ -20,7 +21,7 @@ const CWR: u8 = 0x80;
 pub fn frame(out: &mut Vec<u8>, record: &CaptureRecord, snaplen: usize) {
     let start = out.len();
     let (protocol, header) = match record.kind {
-        CaptureKind::TcpData | CaptureKind::TcpAck => (PROTOCOL_TCP, 20),
+        CaptureKind::TcpData | CaptureKind::TcpAck | CaptureKind::TcpControl(_) => (PROTOCOL_TCP, 20),
         CaptureKind::Datagram => (PROTOCOL_UDP, 8),
     };
     let segment = header + record.payload;
@@ -32,6 +33,9 @@ pub fn frame(out: &mut Vec<u8>, record: &CaptureRecord, snaplen: usize) {
     match record.kind {
         CaptureKind::TcpData => tcp(out, record, record.sequence as u32, 0),
         CaptureKind::TcpAck => tcp(out, record, 0, record.sequence as u32),
+        // The byte before the first.
+        CaptureKind::TcpControl(Control::Syn | Control::SynAck) => tcp(out, record, u32::MAX, 0),
+        CaptureKind::TcpControl(Control::Ack | Control::AskWindow) => tcp(out, record, 0, 0),
         CaptureKind::Datagram => udp(out, record, segment),
     }
     let sum = checksum(&out[transport..], pseudo_header(record, protocol, segment));
@@ -72,7 +76,7 @@ fn ipv4(out: &mut Vec<u8>, record: &CaptureRecord, protocol: u8, segment: u16) {
 fn ports(record: &CaptureRecord) -> [u16; 2] {
     let (low, high) = ((record.flow & 0x7FFF) as u16, ((record.flow >> 15) & 0x7FFF) as u16);
     let [sender, receiver] = [0x8000 | low, 1_024 + high];
-    if record.kind == CaptureKind::TcpAck { [receiver, sender] } else { [sender, receiver] }
+    if matches!(record.kind, CaptureKind::TcpAck | CaptureKind::TcpControl(Control::SynAck)) { [receiver, sender] } else { [sender, receiver] }
 }
 
 /// RFC 9293, RFC 3168.
@@ -80,7 +84,12 @@ fn tcp(out: &mut Vec<u8>, record: &CaptureRecord, sequence: u32, acknowledged: u
     ports(record).into_iter().for_each(|port| out.extend(port.to_be_bytes()));
     out.extend(sequence.to_be_bytes());
     out.extend(acknowledged.to_be_bytes());
-    let flags = ACK | if record.ece { ECE } else { 0 } | if record.cwr { CWR } else { 0 };
+    let kind = match record.kind {
+        CaptureKind::TcpControl(Control::Syn) => SYN,
+        CaptureKind::TcpControl(Control::SynAck) => SYN | ACK,
+        _ => ACK,
+    };
+    let flags = kind | if record.ece { ECE } else { 0 } | if record.cwr { CWR } else { 0 };
     // Five words of header, the largest window, checksum to come, nothing urgent.
     out.extend([0x50, flags, 0xFF, 0xFF, 0, 0, 0, 0]);
 }

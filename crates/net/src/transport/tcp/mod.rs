@@ -3,13 +3,16 @@
 //! `Sender` and `Receiver` are pure state machines: they know no network. The shard hands them what arrives and the time,
 //! and asks for what to transmit.
 
+mod loss;
 mod receiver;
 mod rtt;
 mod scoreboard;
 mod sender;
+mod timer;
 
-pub use receiver::{AckNow, Receiver};
+pub use receiver::{AckNow, Arrival, Receiver, ReceiverSetup};
 pub use sender::{AckIn, Cause, Sender, SenderSetup};
+pub use timer::Expired;
 
 use crate::Model;
 

@@ -1,7 +1,7 @@
 //! The receiving half.
 
 use crate::frame::AckExtra;
-use crate::spec::{EcnMode, TcpConfig};
+use crate::spec::{EcnMode, Reader, Receive, ReceiveBuffer, TcpConfig};
 
 /// An acknowledgement to be sent now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -9,6 +9,11 @@ pub struct AckNow {
     pub cumulative: u32,
     pub trigger: u32,
     pub ece: bool,
+    /// The segment that caused it was a repetition; it had arrived before.
+    pub repeated: bool,
+    pub duplicate: bool,
+    /// It waited for a timer.
+    pub delayed: bool,
 }
 
 /// What the arrival of a segment leads to: up to two acknowledgements (a DCTCP receiver first closes the old state).
@@ -16,13 +21,21 @@ pub struct AckNow {
 pub struct Reaction {
     pub first: Option<AckNow>,
     pub second: Option<AckNow>,
-    /// The delayed-acknowledgement timer is to run.
-    pub delay: bool,
+}
+
+/// A segment that arrives.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Arrival {
+    pub now: u64,
+    pub seq: u32,
+    pub marked: bool,
+    pub cwr: bool,
+    pub retransmission: bool,
 }
 
 pub struct Receiver {
     next: u32,
-    segments: u32,
+    pub segments: u32,
     /// Segments held above the first hole: disjoint ranges in ascending order.
     ranges: Vec<(u32, u32)>,
     /// Newest arrivals above the hole, newest first: RFC 2018 reports their blocks first.
@@ -31,9 +44,24 @@ pub struct Receiver {
     /// Segments not yet acknowledged, and the last to arrive.
     waiting: u32,
     trigger: u32,
+    repeated: bool,
+    duplicate: bool,
     /// DCTCP: the state of the last segment. Classic: echo until the sender says it has reduced.
     congested: bool,
-    pub deadline: u64,
+    /// Acknowledgements that are still to be sent without delay.
+    quick: u32,
+    /// SACK compression: duplicates sent and held back at this edge.
+    sent_at_edge: u32,
+    edge: u32,
+    held_back: u32,
+    /// When a delayed or held back acknowledgement is due; 0 for none.
+    deadline: u64,
+    room: Option<Box<Room>>,
+    /// What the two ends have agreed on.
+    pub ecn: EcnMode,
+    /// When the SYN was answered, then the round trip of the handshake.
+    pub answered: u64,
+    pub round_trip: u64,
     pub armed: u64,
     pub flow: u32,
     pub transport: u16,
@@ -43,31 +71,130 @@ pub struct Receiver {
     pub priority: u8,
     pub marked: u64,
     pub reordered: u64,
-    pub held: u64,
+}
+
+/// A receive buffer, and an application that may not read for a while. In bytes of payload.
+#[derive(Debug, Clone)]
+struct Room {
+    config: ReceiveBuffer,
+    /// The buffer now.
+    size: u64,
+    /// Segments that the application has read.
+    read: u32,
+    /// The first segment that the window does not allow; it never shrinks.
+    allowed: u32,
+    mss: u64,
+    reader: Option<Reader>,
+    /// While asleep: until when; while awake: when it falls asleep. 0 without a reader.
+    turns_at: u64,
+    asleep: bool,
+    /// Growth: bytes read per round trip last time, where and when this round trip began.
+    space: u64,
+    from: u32,
+    since: u64,
+}
+
+impl Room {
+    /// Room for payload.
+    fn payload(&self, bytes: u64) -> u64 {
+        bytes * self.config.share as u64 / 256
+    }
+
+    /// The edge to announce when everything below `next` has arrived, of which some has not been read (Linux __tcp_select_window).
+    fn announce(&mut self, next: u32) -> u32 {
+        let full = self.payload(self.size);
+        let unread = (next - self.read) as u64 * self.mss;
+        let mut free = full.saturating_sub(unread);
+        if free < full / 16 || free < self.mss {
+            free = 0;
+        }
+        self.allowed = self.allowed.max(next.saturating_add((free / self.mss) as u32));
+        self.allowed
+    }
+
+    /// Linux tcp_rcv_space_adjust: once per round trip, room for twice what the application has read, and more while that grows.
+    fn grow(&mut self, now: u64, round_trip: u64) {
+        if self.size >= self.config.most.0 || now < self.since + round_trip {
+            return;
+        }
+        let copied = (self.read - self.from) as u64 * self.mss;
+        if copied > self.space {
+            let mut window = 2 * copied + 16 * self.mss;
+            window += 2 * (window as u128 * (copied - self.space) as u128 / self.space.max(1) as u128) as u64;
+            let wanted = (window as u128 * 256 / self.config.share as u128).min(self.config.most.0 as u128) as u64;
+            self.size = self.size.max(wanted);
+            self.space = copied;
+        }
+        self.since = now;
+        self.from = self.read;
+    }
+}
+
+/// Who a receiver is.
+pub struct ReceiverSetup {
+    pub flow: u32,
+    pub transport: u16,
+    pub node: u32,
+    pub src: u32,
+    pub hash: u32,
+    pub priority: u8,
+    pub segments: u32,
+    pub ecn: EcnMode,
+    /// When it comes into being.
+    pub now: u64,
 }
 
 impl Receiver {
-    pub fn new(flow: u32, transport: u16, node: u32, src: u32, hash: u32, priority: u8, segments: u32) -> Self {
+    pub fn new(setup: ReceiverSetup, config: &TcpConfig) -> Self {
+        let room = match config.receive {
+            Receive::Buffer(buffer) => {
+                let mut room = Room {
+                    config: buffer,
+                    size: buffer.initial.0,
+                    read: 0,
+                    allowed: 0,
+                    mss: config.mss as u64,
+                    reader: config.reader,
+                    turns_at: config.reader.map_or(0, |r| setup.now + r.read.0),
+                    asleep: false,
+                    space: 0,
+                    from: 0,
+                    since: setup.now,
+                };
+                room.space = room.payload(room.size);
+                Some(Box::new(room))
+            }
+            _ => None,
+        };
         Receiver {
             next: 0,
-            segments,
+            segments: setup.segments,
             ranges: Vec::new(),
             recent: [u32::MAX; AckExtra::BLOCKS],
             highest: 0,
             waiting: 0,
             trigger: 0,
+            repeated: false,
+            duplicate: false,
             congested: false,
+            quick: config.delayed_ack.map_or(0, |d| d.quick),
+            sent_at_edge: 0,
+            edge: u32::MAX,
+            held_back: 0,
             deadline: 0,
+            room,
+            ecn: setup.ecn,
+            answered: 0,
+            round_trip: 0,
             armed: 0,
-            flow,
-            transport,
-            node,
-            src,
-            hash,
-            priority,
+            flow: setup.flow,
+            transport: setup.transport,
+            node: setup.node,
+            src: setup.src,
+            hash: setup.hash,
+            priority: setup.priority,
             marked: 0,
             reordered: 0,
-            held: 0,
         }
     }
 
@@ -82,79 +209,200 @@ impl Receiver {
     pub fn has_last(&self) -> bool {
         self.finished() || self.ranges.last().is_some_and(|&(_, end)| end == self.segments)
     }
+    /// The first segment that the sender may not send, where that is announced.
+    pub fn announce(&mut self) -> Option<u32> {
+        let next = self.next;
+        self.room.as_mut().map(|room| room.announce(next))
+    }
+    /// When the receiver is to be woken; 0 for not at all.
+    #[inline(always)]
+    pub fn wake(&self) -> u64 {
+        match &self.room {
+            None => self.deadline,
+            Some(room) if self.deadline == 0 => room.turns_at,
+            Some(room) if room.turns_at == 0 => self.deadline,
+            Some(room) => self.deadline.min(room.turns_at),
+        }
+    }
 
-    /// Takes segment `seq`.
+    /// The handshake is complete.
+    pub fn on_established(&mut self, now: u64) {
+        if self.answered != 0 && self.round_trip == 0 {
+            self.round_trip = now - self.answered;
+        }
+    }
+    /// The acknowledgement again, on request.
+    pub fn say_again(&mut self) -> AckNow {
+        self.acknowledge(true)
+    }
+
+    /// Takes a segment.
     #[inline]
-    pub fn on_data(&mut self, seq: u32, marked: bool, cwr: bool, retransmission: bool, config: &TcpConfig) -> Reaction {
+    pub fn on_data(&mut self, arrival: Arrival, config: &TcpConfig) -> Reaction {
+        let Arrival { now, seq, marked, cwr, retransmission } = arrival;
         let mut reaction = Reaction::default();
         self.marked += marked as u64;
         self.reordered += (seq < self.highest && !retransmission) as u64;
         self.highest = self.highest.max(seq);
-        match config.ecn {
+        self.on_established(now);
+        let mut at_once = false;
+        match self.ecn {
             EcnMode::Off => {}
             EcnMode::Classic => {
-                // RFC 3168 §6.1.3: the sender's CWR ends the echo, a mark on the same segment starts it anew.
-                self.congested = (self.congested && !cwr) || marked;
+                // RFC 3168 §6.1.3: the sender's CWR ends the echo, a mark on the same segment starts it anew. Linux answers both at once: a
+                // sender that has just reduced may have a very small window.
+                if cwr {
+                    self.congested = false;
+                    at_once |= self.quick_mode(config);
+                }
+                if marked && !self.congested {
+                    self.congested = true;
+                    self.enter_quick(2, config);
+                }
             }
             EcnMode::Dctcp => {
                 // RFC 8257 §3.2: acknowledge what came under the old state before taking on the new one.
                 if marked != self.congested {
                     if self.waiting > 0 {
-                        reaction.first = Some(self.acknowledge());
+                        reaction.first = Some(self.acknowledge(false));
                     }
                     self.congested = marked;
+                    // Linux dctcp_ece_ack_update: and the new one without delay.
+                    at_once |= self.quick_mode(config);
                 }
             }
         }
         self.trigger = seq;
-        let at_once = if seq == self.next {
+        self.repeated = retransmission;
+        self.duplicate = false;
+        let mut out_of_order = false;
+        if seq == self.next {
             self.next += 1;
             if let Some(&(start, end)) = self.ranges.first()
                 && start == self.next
             {
                 self.next = end;
                 self.ranges.remove(0);
-                true
-            } else {
-                // A hole is open above, or this was the last segment.
-                !self.ranges.is_empty() || self.finished()
+                // A gap is filled (RFC 5681 §4.2).
+                at_once = true;
             }
+            // A hole is still open above, or this was the last segment.
+            at_once |= !self.ranges.is_empty() || self.finished();
+            self.read(now);
         } else {
-            if seq > self.next {
-                self.hold(seq);
+            at_once = true;
+            if seq < self.next || !self.hold(seq) {
+                self.duplicate = true;
+                self.enter_quick(16, config);
+            } else {
+                out_of_order = true;
             }
-            true
-        };
+        }
         self.waiting += 1;
+        if out_of_order
+            && let Some(compression) = &config.sack_compression
+            && self.quick == 0
+            && self.hold_back(now, compression, config)
+        {
+            return reaction;
+        }
         match config.delayed_ack {
-            Some(delayed) if !at_once && self.waiting < delayed.segments => reaction.delay = true,
-            _ => reaction.second = Some(self.acknowledge()),
+            Some(delayed) if !at_once && self.quick == 0 && self.waiting < delayed.segments => {
+                if self.deadline == 0 {
+                    self.deadline = super::timer::expiry(now, delayed.timeout.0, config);
+                }
+            }
+            _ => reaction.second = Some(self.acknowledge(false)),
         }
         reaction
     }
 
+    /// Linux's extra promptness comes with its quick acknowledgements.
+    fn quick_mode(&self, config: &TcpConfig) -> bool {
+        config.delayed_ack.is_some_and(|d| d.quick > 0)
+    }
+    fn enter_quick(&mut self, count: u32, config: &TcpConfig) {
+        if self.quick_mode(config) {
+            self.quick = self.quick.max(count);
+        }
+    }
+
+    /// Linux __tcp_ack_snd_check: after three duplicates at an edge further ones wait for a part of the round trip.
+    fn hold_back(&mut self, now: u64, compression: &crate::spec::SackCompression, config: &TcpConfig) -> bool {
+        if self.edge != self.next {
+            (self.edge, self.sent_at_edge) = (self.next, 0);
+        }
+        if self.held_back >= compression.segments {
+            return false;
+        }
+        if self.sent_at_edge < config.dupack_threshold.unwrap_or(3) {
+            self.sent_at_edge += 1;
+            return false;
+        }
+        self.held_back += 1;
+        if self.held_back == 1 || self.deadline == 0 {
+            let part = if self.round_trip == 0 { compression.most.0 } else { self.round_trip / compression.part as u64 };
+            self.deadline = now + part.min(compression.most.0).max(1);
+        }
+        true
+    }
+
+    /// The application takes what is in order, if it is awake.
+    fn read(&mut self, now: u64) {
+        if let Some(room) = &mut self.room
+            && !room.asleep
+        {
+            room.read = self.next;
+            room.grow(now, self.round_trip);
+        }
+    }
+
     /// The answer to a segment that came again after everything had arrived.
     pub fn repeat(&self, seq: u32, marked: bool) -> AckNow {
-        AckNow { cumulative: self.segments, trigger: seq, ece: marked }
+        AckNow { cumulative: self.segments, trigger: seq, ece: marked, repeated: true, duplicate: true, delayed: false }
     }
 
-    /// The delayed-acknowledgement timer expired.
-    pub fn on_timer(&mut self) -> Option<AckNow> {
-        (self.waiting > 0).then(|| self.acknowledge())
+    /// Woken: a delayed acknowledgement is due, or the application falls asleep or wakes up.
+    pub fn on_wake(&mut self, now: u64) -> Option<AckNow> {
+        let mut window_opens = false;
+        if let Some(room) = &mut self.room
+            && let Some(reader) = room.reader
+            && room.turns_at <= now
+        {
+            room.asleep = !room.asleep;
+            room.turns_at = now + if room.asleep { reader.sleep.0 } else { reader.read.0 };
+            if !room.asleep {
+                let (open, full) = ((room.allowed - self.next) as u64 * room.mss, room.payload(room.size));
+                room.read = self.next;
+                // Linux tcp_cleanup_rbuf: an update where the window at least doubles.
+                window_opens = 2 * open <= full;
+                // A finished or idle connection needs no further turns.
+                if self.next == self.segments {
+                    room.turns_at = 0;
+                }
+            }
+        }
+        if self.deadline != 0 && self.deadline <= now && (self.waiting > 0 || self.held_back > 0) {
+            return Some(self.acknowledge(true));
+        }
+        window_opens.then(|| self.acknowledge(true))
     }
 
-    fn acknowledge(&mut self) -> AckNow {
+    fn acknowledge(&mut self, delayed: bool) -> AckNow {
         self.waiting = 0;
+        self.held_back = 0;
         self.deadline = 0;
-        AckNow { cumulative: self.next, trigger: self.trigger, ece: self.congested }
+        self.quick = self.quick.saturating_sub(1);
+        AckNow { cumulative: self.next, trigger: self.trigger, ece: self.congested, repeated: self.repeated, duplicate: self.duplicate, delayed }
     }
 
+    /// Keeps a segment above a hole; false if it is here already.
     #[cold]
-    fn hold(&mut self, seq: u32) {
+    fn hold(&mut self, seq: u32) -> bool {
         let at = self.ranges.partition_point(|&(_, end)| end < seq);
         match self.ranges.get(at).copied() {
-            Some((start, end)) if start <= seq && seq < end => return,
-            Some((start, end)) if end == seq => {
+            Some((start, end)) if start <= seq && seq < end => return false,
+            Some((_, end)) if end == seq => {
                 self.ranges[at].1 = seq + 1;
                 if let Some(&(next_start, next_end)) = self.ranges.get(at + 1)
                     && next_start == seq + 1
@@ -162,14 +410,13 @@ impl Receiver {
                     self.ranges[at].1 = next_end;
                     self.ranges.remove(at + 1);
                 }
-                let _ = start;
             }
             Some((start, _)) if start == seq + 1 => self.ranges[at].0 = seq,
             _ => self.ranges.insert(at, (seq, seq + 1)),
         }
-        self.held += 1;
         self.recent.rotate_right(1);
         self.recent[0] = seq;
+        true
     }
 
     /// SACK blocks, newest first; none when nothing is held.

@@ -1,11 +1,16 @@
-//! The sending half.
+//! The sending half: what an acknowledgement, a timer or the application leads to. Which segments are lost is found in
+//! [`super::loss`], timers are in [`super::timer`].
 
+use super::loss::Rack;
 use super::rtt::Rtt;
 use super::scoreboard::{Scoreboard, Segment};
+use super::timer::Timer;
 use crate::congestion::{Ack, Control, State, Window};
 use crate::idle::Idle;
 use crate::probe::explain::{Attribution, Label};
-use crate::spec::{EcnMode, Recovery, TcpConfig};
+use crate::spec::{EcnMode, Estimator, Receive, Recovery, TcpConfig};
+
+const MILLISECOND: u64 = 1_000_000_000;
 
 /// Why the sender looks for something to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,10 +21,12 @@ pub enum Cause {
         excess: u64,
     },
     Timeout,
+    /// The pace allows the next one.
+    Pace,
 }
 
 /// What an acknowledgement brings.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct AckIn<'a> {
     /// Next segment expected.
     pub cumulative: u32,
@@ -28,6 +35,12 @@ pub struct AckIn<'a> {
     pub ece: bool,
     /// It waited for the receiver's timer: what its round trip exceeds the idle one by is not queueing.
     pub delayed: bool,
+    /// What arrived was a repetition (timestamps tell a sender).
+    pub repeated: bool,
+    /// What arrived had arrived before (RFC 2883).
+    pub duplicate: bool,
+    /// The first segment beyond the receive window, if the receiver has a buffer.
+    pub edge: Option<u32>,
     pub blocks: &'a [(u32, u32)],
 }
 
@@ -49,40 +62,73 @@ pub struct SenderSetup {
     pub priority: u8,
     pub segments: u32,
     pub idle: Idle,
+    /// What the two ends have agreed on.
+    pub ecn: EcnMode,
     pub explain: bool,
 }
 
 pub struct Sender {
-    una: u32,
-    next: u32,
-    segments: u32,
-    window: Window,
-    sacked: u32,
-    lost: u32,
-    resent: u32,
-    state: State,
+    pub(super) una: u32,
+    pub(super) next: u32,
+    pub(super) segments: u32,
+    pub(super) window: Window,
+    pub(super) sacked: u32,
+    pub(super) lost: u32,
+    pub(super) resent: u32,
+    /// Taken for lost, and no repetition under way.
+    pub(super) unrepeated: u32,
+    /// This acknowledgement or timer told of losses.
+    pub(super) newly_lost: bool,
+    pub(super) state: State,
     /// The state ends when this segment is acknowledged.
-    high: u32,
+    pub(super) high: u32,
     /// Where the search for the next segment to repeat starts.
-    resend_from: u32,
-    /// Segments below are marked lost if they are to be.
-    lost_below: u32,
-    highest_sacked: u32,
-    duplicates: u32,
+    pub(super) resend_from: u32,
+    /// Segments below have been judged: they are marked lost if they are to be.
+    pub(super) lost_below: u32,
+    pub(super) highest_sacked: u32,
+    pub(super) duplicates: u32,
     /// SACK blocks seen last: what they cover need not be looked at again.
-    known_blocks: [(u32, u32); 4],
+    pub(super) known_blocks: [(u32, u32); 4],
     send_cwr: bool,
     /// The first lost segment is to be repeated whatever the window says.
-    at_once: bool,
+    pub(super) at_once: bool,
+    /// A tail loss probe is to be sent, whatever the window says.
+    pub(super) probe: bool,
+    probing: bool,
     was_recovering: bool,
     // Window validation, as Linux: was the window what limited us in the last round?
     limited: bool,
     limited_until: u32,
     most_out: u32,
-    board: Scoreboard,
-    control: Control,
-    rtt: Rtt,
-    /// When the retransmission timer is to expire; 0 when there is nothing outstanding.
+    /// Proportional rate reduction: the window before it, what has been delivered since and what sent.
+    prior_cwnd: u32,
+    delivered_since: u32,
+    pub(super) sent_since: u32,
+    /// The first segment beyond the receive window.
+    edge: u32,
+    /// Connected (or no handshake is wanted).
+    connected: bool,
+    /// Only new data are to be sent: a time-out is being checked (RFC 5682).
+    pub(super) new_only: bool,
+    pub(super) checking: bool,
+    /// What a reduction took away, while it may turn out to have been needless.
+    undo: Option<(u32, u32)>,
+    /// Segments below were sent before the first repetition of this episode, which has repeated so many.
+    episode: u32,
+    repeated_since: u32,
+    /// When the last segment was sent.
+    last_sent: u64,
+    /// Pacing: when the next segment may leave; and when to look again, 0 for not at all.
+    pace_at: u64,
+    pub(super) pace_wait: u64,
+    pub(super) board: Scoreboard,
+    pub(super) control: Control,
+    pub(super) rtt: Rtt,
+    pub(super) rack: Option<Box<Rack>>,
+    pub ecn: EcnMode,
+    pub(super) timer: Timer,
+    /// When the timer is to expire; 0 when none is set.
     pub deadline: u64,
     /// The timer event under way, 0 for none; any other is stale.
     pub armed: u64,
@@ -103,6 +149,7 @@ pub struct Sender {
 impl Sender {
     pub fn new(setup: SenderSetup, now: u64, config: &TcpConfig) -> Self {
         let limit = config.max_window.unwrap_or(u32::MAX);
+        let ecn = setup.ecn;
         Sender {
             una: 0,
             next: 0,
@@ -111,6 +158,8 @@ impl Sender {
             sacked: 0,
             lost: 0,
             resent: 0,
+            unrepeated: 0,
+            newly_lost: false,
             state: State::Open,
             high: 0,
             resend_from: 0,
@@ -120,13 +169,31 @@ impl Sender {
             known_blocks: [(0, 0); 4],
             send_cwr: false,
             at_once: false,
+            probe: false,
+            probing: false,
             was_recovering: false,
             limited: false,
             limited_until: 0,
             most_out: 0,
+            prior_cwnd: 0,
+            delivered_since: 0,
+            sent_since: 0,
+            edge: first_edge(config),
+            connected: !config.handshake,
+            new_only: false,
+            checking: false,
+            undo: None,
+            episode: 0,
+            repeated_since: 0,
+            last_sent: now,
+            pace_at: 0,
+            pace_wait: 0,
             board: Scoreboard::default(),
-            control: Control::new(&config.congestion),
+            control: Control::agreed(&config.congestion, ecn),
             rtt: Rtt::new(config),
+            rack: (config.recovery == Recovery::Rack || config.tail_probe).then(Box::default),
+            ecn,
+            timer: Timer::None,
             deadline: 0,
             armed: 0,
             flow: setup.flow,
@@ -154,16 +221,61 @@ impl Sender {
         format!("{:>4}{:>5}{:>5}{:>4} {:?}", self.una, self.next, self.window.cwnd, ssthresh, self.state)
     }
     /// Segments outstanding, less those known or thought to have left the network (RFC 6675's pipe).
-    fn pipe(&self) -> u32 {
+    pub(super) fn pipe(&self) -> u32 {
         self.next - self.una - self.sacked - self.lost + self.resent
     }
     pub fn is_last(&self, seq: u32) -> bool {
         seq + 1 == self.segments
     }
+    pub fn connected(&self) -> bool {
+        self.connected
+    }
+    fn reducing(&self) -> bool {
+        matches!(self.state, State::Reduced | State::Recovery)
+    }
+    /// The first segment that the receive window does not allow.
+    fn window_end(&self, config: &TcpConfig) -> u32 {
+        match config.receive {
+            Receive::Unlimited => u32::MAX,
+            Receive::Window(_) => self.una.saturating_add(self.edge),
+            Receive::Buffer(_) => self.edge,
+        }
+    }
+
+    /// The answer to a SYN is here; `ecn` if it agrees to what was asked for.
+    pub fn on_connected(&mut self, now: u64, ecn: bool, config: &TcpConfig) -> Option<Cause> {
+        if self.connected {
+            return None;
+        }
+        self.connected = true;
+        self.deadline = 0;
+        self.timer = Timer::None;
+        if !ecn {
+            self.ecn = EcnMode::Off;
+        }
+        self.control = Control::agreed(&config.congestion, self.ecn);
+        let round_trip = now - self.last_sent;
+        self.rtt.sample(round_trip, 0, 0, config);
+        if let Some(rack) = &mut self.rack {
+            rack.measure(round_trip);
+        }
+        Some(Cause::Ack { excess: round_trip.saturating_sub(self.idle.round_trip) })
+    }
+
+    /// The SYN was not answered in time. It may have been dropped for asking: the next one does not (Linux tcp_ecn_fallback).
+    pub(super) fn syn_lost(&mut self) {
+        self.ecn = EcnMode::Off;
+        self.retransmitted += 1;
+        self.timeouts += 1;
+        self.rtt.back_off();
+    }
 
     /// Takes an acknowledgement. Afterwards [`Self::transmit`] is to be called until it returns `None`, with the cause returned here.
     pub fn on_ack(&mut self, now: u64, ack: &AckIn, config: &TcpConfig) -> Cause {
         let cumulative = ack.cumulative.min(self.next);
+        if let Some(edge) = ack.edge {
+            self.edge = self.edge.max(edge);
+        }
         // How much longer than on the idle network this round trip was: the waits it ends are charged to that first.
         let mut excess = 0;
         if ack.trigger >= self.una && ack.trigger < self.next {
@@ -178,76 +290,97 @@ impl Sender {
         self.was_recovering = matches!(self.state, State::Recovery | State::Loss);
         let (before, outstanding) = (self.una, self.next - self.una);
         let acked = cumulative.saturating_sub(self.una);
-        let mut delivered = 0;
-        // Sample the segment sent last of those that were sent once.
-        let mut sampled: Option<u64> = None;
-        let mut ambiguous = false;
+        let sent_then = if ack.trigger >= self.una && ack.trigger < self.next { self.board[ack.trigger].sent() } else { 0 };
+        self.newly_lost = false;
+        let mut news = News::default();
         if acked > 0 {
-            for seq in self.una..cumulative {
-                let segment = &self.board[seq];
-                if segment.has(Segment::SACKED) {
-                    self.sacked -= 1;
-                    continue;
-                }
-                delivered += 1;
-                self.lost -= segment.has(Segment::LOST) as u32;
-                self.resent -= segment.has(Segment::RESENT) as u32;
-                if segment.has(Segment::AMBIGUOUS) {
-                    ambiguous = true;
-                } else {
-                    sampled = Some(segment.sent());
-                }
-            }
-            // What lay behind a repeated segment has waited for it at the receiver (as Linux: no sample from such an acknowledgement).
-            if ambiguous {
-                sampled = None;
-            }
-            self.una = cumulative;
-            self.resend_from = self.resend_from.max(cumulative);
-            self.lost_below = self.lost_below.max(cumulative);
+            self.take_cumulative(now, cumulative, &mut news);
         }
         match config.recovery {
-            Recovery::Sack => {
+            Recovery::Sack | Recovery::Rack => {
                 for &(from, to) in ack.blocks {
-                    delivered += self.on_block(from, to, &mut sampled);
+                    self.take_block(now, from, to, &mut news);
                 }
-                self.mark_lost(config);
+                if news.lowest_late < news.highest_before {
+                    self.saw_reordering(news.highest_before - news.lowest_late);
+                }
             }
             // An acknowledgement older than `una` was overtaken: no duplicate (RFC 5681 §2).
             Recovery::NewReno if ack.cumulative < before => {}
             Recovery::NewReno => self.count_duplicates(acked, outstanding, config),
         }
-        if let Some(sent) = sampled {
-            self.rtt.sample(now - sent, config);
+        let delivered = news.delivered;
+        if let Some(sent) = news.oldest {
+            self.rtt.sample(now - sent, self.una, self.next, config);
+        } else if acked > 0 && sent_then > 0 && config.estimator == Estimator::Linux {
+            // Timestamps measure repetitions too, in milliseconds.
+            self.rtt.sample((now - sent_then).div_ceil(MILLISECOND).max(1) * MILLISECOND, self.una, self.next, config);
+        }
+        if self.rack.is_some() {
+            self.after_probe(now, ack, acked > 0 || delivered > 0);
         }
         // Leaving a state comes before entering another.
-        if self.state != State::Open && self.is_over(config) {
-            self.state = State::Open;
-            self.control.on_state(State::Open, &mut self.window, now);
+        if self.undo.is_some() && self.was_recovering && acked > 0 && self.was_needless(ack) {
+            self.undo_reduction(now);
         }
-        let growing = matches!(self.state, State::Open | State::Loss);
+        if self.state != State::Open && self.is_over(config) {
+            self.leave(now, config);
+        }
+        self.new_only = false;
+        if self.state == State::Loss && self.checking {
+            self.check_timeout(now, acked, &news, config);
+        }
+        match config.recovery {
+            Recovery::Sack => self.mark_lost(config),
+            Recovery::Rack => self.mark_late(now, config),
+            Recovery::NewReno => {}
+        }
+        let growing = matches!(self.state, State::Open | State::Loss) && !(self.lost > 0 && self.state == State::Open);
         let may_grow = growing && self.is_limited() && !ack.ece;
         // After a time-out the window grows by what has newly arrived, not by what had arrived before and waited behind a hole.
-        let grown = if self.state == State::Loss { acked.min(delivered) } else { acked };
-        let rtt = sampled.map_or(0, |sent| now - sent);
+        let grown = if config.proportional_reduction {
+            delivered
+        } else if self.state == State::Loss {
+            acked.min(delivered)
+        } else {
+            acked
+        };
+        let rtt = news.newest.map_or(0, |sent| now - sent);
         let seen = Ack { now, rtt, state: self.state, acked: grown, delivered, ece: ack.ece, una: self.una, next: self.next, may_grow };
         self.control.on_ack(&mut self.window, &seen);
-        if ack.ece && config.ecn != EcnMode::Off && self.state == State::Open && self.una < self.segments {
+        if ack.ece && self.ecn != EcnMode::Off && self.state == State::Open && self.una < self.segments {
             let ssthresh = self.control.on_ecn(&self.window, now);
-            self.reduce(ssthresh, State::Reduced, now);
+            self.undo = None;
+            self.reduce(ssthresh, State::Reduced, now, config);
         }
         if self.lost > 0 && matches!(self.state, State::Open | State::Reduced) {
-            // A reduction under way for an ECN echo is not made twice for the same window.
-            let ssthresh = if self.state == State::Open { self.control.on_loss(&self.window, now) } else { self.window.cwnd };
-            self.reduce(ssthresh, State::Recovery, now);
-            self.resend_from = self.una;
-            // RFC 6675 §5 (4.3), RFC 6582 §3.2 step 3: the first retransmission does not wait for the pipe to drain.
-            self.at_once = true;
+            self.enter_recovery(now, ack.ece, config);
         }
-        if acked > 0 {
-            self.deadline = if self.una == self.next { 0 } else { now + self.rtt.timeout(config) };
+        if config.proportional_reduction && self.reducing() {
+            self.pace_reduction(delivered, acked > 0);
         }
+        self.set_timer(now, acked > 0 || (delivered > 0 && config.tail_probe), config);
         Cause::Ack { excess }
+    }
+
+    fn enter_recovery(&mut self, now: u64, ece: bool, config: &TcpConfig) {
+        // A reduction under way for an ECN echo is not made twice for the same window.
+        let reducing = self.state == State::Reduced;
+        if config.undo {
+            self.undo = (!reducing && !ece).then_some((self.window.cwnd, self.window.ssthresh));
+            self.episode = self.next;
+            self.repeated_since = 0;
+        }
+        if reducing && config.proportional_reduction {
+            self.state = State::Recovery;
+            self.control.on_state(State::Recovery, &mut self.window, now);
+        } else {
+            let ssthresh = if reducing { self.window.cwnd } else { self.control.on_loss(&self.window, now) };
+            self.reduce(ssthresh, State::Recovery, now, config);
+        }
+        self.resend_from = self.una;
+        // RFC 6675 §5 (4.3), RFC 6582 §3.2 step 3: the first retransmission does not wait for the pipe to drain.
+        self.at_once = !config.proportional_reduction;
     }
 
     /// The state under way ends. An ECN reduction lasts until something sent after it is acknowledged: only then has the receiver seen the
@@ -258,168 +391,156 @@ impl Sender {
         self.una > self.high || (self.una == self.high && !beyond)
     }
 
-    /// Never opens the window: a threshold of two segments may be above it.
-    fn reduce(&mut self, ssthresh: u32, state: State, now: u64) {
+    fn leave(&mut self, now: u64, config: &TcpConfig) {
+        if config.proportional_reduction && self.reducing() && self.window.ssthresh < u32::MAX {
+            self.window.cwnd = self.window.ssthresh.min(self.window.limit);
+        }
+        self.undo = None;
+        self.checking = false;
+        self.state = State::Open;
+        self.control.on_state(State::Open, &mut self.window, now);
+    }
+
+    /// The threshold falls; so does the window, at once or step by step. It never rises: a threshold of two segments may be above it.
+    fn reduce(&mut self, ssthresh: u32, state: State, now: u64, config: &TcpConfig) {
         self.window.ssthresh = ssthresh;
-        self.window.cwnd = self.window.cwnd.min(ssthresh);
+        if config.proportional_reduction {
+            self.prior_cwnd = self.window.cwnd;
+            self.delivered_since = 0;
+            self.sent_since = 0;
+        } else {
+            self.window.cwnd = self.window.cwnd.min(ssthresh);
+        }
         // RFC 3168 §6.1.2: every reduction is announced, so that the receiver's echo ends.
         self.send_cwr = true;
         self.window.credit = 0;
         self.state = state;
         self.high = self.next;
+        self.forget_probe();
         self.control.on_state(state, &mut self.window, now);
     }
 
-    /// Marks what a SACK block covers; returns how much of it is new.
-    fn on_block(&mut self, from: u32, to: u32, sampled: &mut Option<u64>) -> u32 {
-        let (from, to) = (from.max(self.una), to.min(self.next));
-        if from >= to {
-            return 0;
-        }
-        let mut delivered = 0;
-        // Blocks grow: skip the part that an earlier block covered.
-        let known = self.known_blocks.iter().copied().filter(|&(a, b)| a >= from && b <= to && b > a).max_by_key(|&(a, b)| b - a);
-        let (skip_from, skip_to) = known.unwrap_or((to, to));
-        let mut seq = from;
-        while seq < to {
-            if seq == skip_from {
-                seq = skip_to;
-                continue;
+    /// RFC 6937, with the slow start of Linux: the window is what is in flight and what may be sent now.
+    fn pace_reduction(&mut self, delivered: u32, advanced: bool) {
+        if delivered == 0 || self.prior_cwnd == 0 {
+            // Nothing has left the network; but the first repetition of a recovery goes out.
+            if self.sent_since == 0 && self.state == State::Recovery && self.unrepeated > 0 {
+                self.window.cwnd = self.window.cwnd.max(self.pipe() + 1);
             }
-            let segment = &mut self.board[seq];
-            if !segment.has(Segment::SACKED) {
-                self.lost -= segment.has(Segment::LOST) as u32;
-                self.resent -= segment.has(Segment::RESENT) as u32;
-                if !segment.has(Segment::AMBIGUOUS) {
-                    *sampled = Some(sampled.map_or(segment.sent(), |s| s.max(segment.sent())));
-                }
-                segment.unset(Segment::LOST | Segment::RESENT);
-                segment.set(Segment::SACKED);
-                self.sacked += 1;
-                delivered += 1;
-            }
-            seq += 1;
-        }
-        self.highest_sacked = self.highest_sacked.max(to - 1);
-        // Replace the block this one grew from, or the one furthest back.
-        let slot = self.known_blocks.iter().position(|&(a, b)| (a >= from && b <= to) || b <= self.una).unwrap_or(3);
-        self.known_blocks[slot] = (from, to);
-        self.known_blocks[..=slot].rotate_right(1);
-        delivered
-    }
-
-    /// RFC 6675: a segment is lost when `dupack_threshold` segments above it have been SACKed.
-    fn mark_lost(&mut self, config: &TcpConfig) {
-        let Some(threshold) = config.dupack_threshold else { return };
-        if self.sacked < threshold || self.highest_sacked < self.una {
             return;
         }
-        let (mut seen, mut seq) = (0, self.highest_sacked + 1);
-        while seen < threshold && seq > self.una {
-            seq -= 1;
-            seen += self.board[seq].has(Segment::SACKED) as u32;
-        }
-        if seen < threshold {
-            return;
-        }
-        for lost in self.lost_below..seq {
-            let segment = &mut self.board[lost];
-            if !segment.has(Segment::SACKED | Segment::LOST | Segment::AMBIGUOUS) {
-                segment.set(Segment::LOST);
-                self.lost += 1;
+        let pipe = self.pipe();
+        self.delivered_since += delivered;
+        let ssthresh = self.window.ssthresh;
+        let mut send = if pipe > ssthresh {
+            let due = (ssthresh as u64 * self.delivered_since as u64).div_ceil(self.prior_cwnd as u64);
+            due as i64 - self.sent_since as i64
+        } else {
+            let mut send = (self.delivered_since as i64 - self.sent_since as i64).max(delivered as i64);
+            if advanced && !self.newly_lost {
+                send += 1;
             }
-        }
-        self.lost_below = self.lost_below.max(seq);
+            send.min((ssthresh - pipe) as i64)
+        };
+        send = send.max((self.sent_since == 0) as i64);
+        self.window.cwnd = (pipe as i64 + send).max(1) as u32;
     }
 
-    /// Without SACK each duplicate stands for one segment that has left the network (as Linux emulates it).
-    fn count_duplicates(&mut self, acked: u32, outstanding: u32, config: &TcpConfig) {
-        if acked > 0 {
-            // The acknowledgement covers the hole and what had piled up behind it.
-            self.sacked = self.sacked.saturating_sub(acked - 1).min((self.next - self.una).saturating_sub(self.lost));
-            self.duplicates = 0;
-            if self.una >= self.high || self.state == State::Open {
-                self.sacked = 0;
-            } else if self.state == State::Recovery {
-                // Partial acknowledgement: the next hole, at once (RFC 6582 §3.2 step 5).
-                self.mark_first_lost();
-                self.at_once = true;
+    /// A time-out was followed by the acknowledgement of the first repetition: RFC 5682 with SACK.
+    fn check_timeout(&mut self, now: u64, acked: u32, news: &News, config: &TcpConfig) {
+        if news.original_before(self.high) {
+            // Not everything was lost.
+            return self.undo_reduction(now);
+        }
+        if self.next > self.high {
+            if news.sacked > 0 || acked == 0 {
+                self.checking = false;
             }
-        } else if outstanding > 0 {
-            self.duplicates += 1;
-            if self.sacked + self.lost + 1 < outstanding {
-                self.sacked += 1;
-            }
-            if config.dupack_threshold.is_some_and(|t| self.duplicates >= t) && matches!(self.state, State::Open | State::Reduced) {
-                self.mark_first_lost();
+        } else if acked > 0 {
+            self.high = self.next;
+            if self.next < self.segments && self.next < self.window_end(config) {
+                self.new_only = true;
+            } else {
+                self.checking = false;
             }
         }
     }
 
-    fn mark_first_lost(&mut self) {
-        let segment = &mut self.board[self.una];
-        if !segment.has(Segment::LOST) {
-            segment.set(Segment::LOST);
-            self.lost += 1;
-            self.sacked = self.sacked.min(self.next - self.una - self.lost);
-        }
-        self.resend_from = self.una;
+    /// The acknowledgement advances over something repeated, and yet an original caused it (RFC 3522).
+    fn was_needless(&self, ack: &AckIn) -> bool {
+        !ack.repeated && ack.trigger < self.episode && self.repeated_since > 0
     }
 
-    /// The retransmission timer expired.
-    pub fn on_timeout(&mut self, now: u64, config: &TcpConfig) -> Cause {
+    /// The reduction was needless: everything as it was before.
+    fn undo_reduction(&mut self, now: u64) {
+        let Some((cwnd, ssthresh)) = self.undo.take() else { return };
+        for seq in self.una..self.next {
+            self.board[seq].unset(Segment::LOST);
+        }
+        (self.lost, self.unrepeated) = (0, 0);
+        self.window.cwnd = self.window.cwnd.max(cwnd);
+        self.window.ssthresh = self.window.ssthresh.max(ssthresh);
+        self.checking = false;
+        self.new_only = false;
+        self.state = State::Open;
+        self.control.on_state(State::Open, &mut self.window, now);
+    }
+
+    /// The reordering timer expired and segments were found lost.
+    pub(super) fn after_reordering(&mut self, now: u64, config: &TcpConfig) {
+        if matches!(self.state, State::Open | State::Reduced) {
+            self.enter_recovery(now, false, config);
+        }
+        if config.proportional_reduction && self.reducing() {
+            self.pace_reduction(1, false);
+        }
+    }
+
+    pub(super) fn last_sent_at(&mut self, now: u64) {
+        self.last_sent = now;
+    }
+
+    /// The retransmission timer expired: everything that has not arrived is taken for lost.
+    pub(super) fn time_out(&mut self, now: u64, config: &TcpConfig) -> Cause {
         self.timeouts += 1;
         // ssthresh falls once per window (RFC 5681 §3.1; Linux tcp_enter_loss): not at every back-off, nor again where fast recovery
         // or an echo has already lowered it for this window.
+        let fresh = matches!(self.state, State::Open | State::Reduced) || self.rtt.backed_off();
         if self.state == State::Open || self.una >= self.high {
+            if config.undo {
+                self.undo = Some((self.window.cwnd, self.window.ssthresh));
+            }
             self.window.ssthresh = self.control.on_loss(&self.window, now);
         }
+        self.episode = self.next;
+        self.repeated_since = 0;
+        self.checking = config.undo && fresh && config.recovery != Recovery::NewReno;
         self.send_cwr = true;
-        self.window.cwnd = 1;
         self.window.credit = 0;
         if config.recovery == Recovery::NewReno {
             self.sacked = 0;
         }
-        self.lost = 0;
-        self.resent = 0;
-        for seq in self.una..self.next {
-            let segment = &mut self.board[seq];
-            segment.unset(Segment::RESENT);
-            if !segment.has(Segment::SACKED) {
-                segment.set(Segment::LOST);
-                self.lost += 1;
-            }
-        }
-        self.resend_from = self.una;
-        self.lost_below = self.next;
+        self.mark_all_lost(now, config);
+        // One segment, beside what RACK does not take for lost yet.
+        self.window.cwnd = self.pipe() + 1;
         self.duplicates = 0;
         self.state = State::Loss;
         self.high = self.next;
+        self.forget_probe();
         self.control.on_state(State::Loss, &mut self.window, now);
         self.rtt.back_off();
-        self.deadline = now + self.rtt.timeout(config);
         Cause::Timeout
     }
 
     /// The next segment to send now, if the window allows one.
     #[inline]
-    pub fn transmit(&mut self, now: u64, cause: Cause, config: &TcpConfig, window_segments: u32) -> Option<Transmit> {
-        let pipe = self.pipe();
-        let at_once = std::mem::take(&mut self.at_once) && self.lost > self.resent;
-        if pipe >= self.window.cwnd && !at_once {
-            self.validate(true);
+    pub fn transmit(&mut self, now: u64, cause: Cause, config: &TcpConfig) -> Option<Transmit> {
+        if self.pace_at > now {
+            self.pace_wait = if self.has_work(config) { self.pace_at } else { 0 };
             return None;
         }
-        let (seq, retransmission) = if self.lost > self.resent
-            && let Some(seq) = self.next_lost()
-        {
-            (seq, true)
-        } else if self.next < self.segments && self.next - self.una < window_segments {
-            (self.next, false)
-        } else {
-            self.validate(false);
-            return None;
-        };
+        let (seq, retransmission) = self.choose(now, config)?;
+        self.pace(now, config);
         let time = if self.is_last(seq) { self.idle.slowest_last } else { self.idle.slowest_full };
         let mut paced = now;
         if let Some(why) = &mut self.why {
@@ -429,26 +550,101 @@ impl Sender {
                 Cause::Ack { .. } => Label::Window,
                 Cause::Start => Label::Application,
                 Cause::Timeout => Label::Recovery,
+                Cause::Pace => Label::Pacing,
             };
             let excess = if let (Cause::Ack { excess }, false) = (cause, recovering) { excess } else { 0 };
             paced = why.on_sent(now, label, excess, time, retransmission);
         }
+        let first = self.next == self.una;
+        let probe = std::mem::take(&mut self.probing);
         if retransmission {
+            self.unrepeated -= self.board[seq].has(Segment::LOST) as u32;
             self.board[seq].resend(now, paced);
             self.resent += 1;
             self.retransmitted += 1;
-            self.resend_from = seq + 1;
+            self.repeated_since += 1;
+            if !probe {
+                self.resend_from = seq + 1;
+            }
+            if let Some(rack) = &mut self.rack {
+                rack.repeated.push_back((seq, now));
+            }
         } else {
             self.board.reserve(self.una, self.next);
             self.board[seq] = Segment::new(now, paced);
             self.next += 1;
         }
+        self.sent_since += 1;
         self.sent += 1;
-        if self.deadline == 0 {
-            self.deadline = now + self.rtt.timeout(config);
+        self.last_sent = now;
+        if probe {
+            self.probe_sent(now, retransmission, config);
+        } else {
+            self.sent_one(now, first, retransmission, seq == self.una, config);
         }
-        let cwr = !retransmission && std::mem::take(&mut self.send_cwr) && config.ecn != EcnMode::Off;
+        let cwr = !retransmission && std::mem::take(&mut self.send_cwr) && self.ecn != EcnMode::Off;
         Some(Transmit { seq, retransmission, cwr })
+    }
+
+    /// Would the window let something go if the pace did?
+    fn has_work(&self, config: &TcpConfig) -> bool {
+        self.probe || (self.pipe() < self.window.cwnd && (self.unrepeated > 0 || (self.next < self.segments && self.next < self.window_end(config))))
+    }
+
+    /// A segment goes: the next may follow after its time at the pacing rate.
+    #[inline(always)]
+    fn pace(&mut self, now: u64, config: &TcpConfig) {
+        if let Some(rate) = self.pacing_rate(config) {
+            let spacing = (config.mss as u128 * 8_000_000_000_000 / rate.max(1) as u128) as u64;
+            // A pace that could not be kept is made up for by half a segment at most (Linux tcp_update_skb_after_send).
+            let credit = now.saturating_sub(self.pace_at).min(spacing / 2);
+            self.pace_at = now + spacing - if self.pace_at == 0 { 0 } else { credit };
+        }
+    }
+
+    /// Bits of payload per second.
+    #[inline(always)]
+    fn pacing_rate(&self, config: &TcpConfig) -> Option<u64> {
+        let pacing = config.pacing.as_ref()?;
+        let smoothed = self.rtt.smoothed();
+        if smoothed == 0 {
+            return None;
+        }
+        // Linux tcp_update_pacing_rate.
+        let percent = if self.window.cwnd < self.window.ssthresh / 2 { pacing.slow_start_percent } else { pacing.avoidance_percent };
+        let segments = self.window.cwnd.max(self.next - self.una) as u128;
+        Some((segments * config.mss as u128 * 8 * percent as u128 * 10_000_000_000 / smoothed as u128) as u64)
+    }
+
+    /// The segment that may go now, and whether it is a repetition.
+    #[inline]
+    fn choose(&mut self, now: u64, config: &TcpConfig) -> Option<(u32, bool)> {
+        let pipe = self.pipe();
+        if std::mem::take(&mut self.probe) {
+            // A tail loss probe goes whatever the window says: new data if there is any, else the last segment again.
+            self.probing = true;
+            let new = self.next < self.segments && self.next < self.window_end(config);
+            return Some(if new { (self.next, false) } else { (self.next - 1, true) });
+        }
+        let at_once = std::mem::take(&mut self.at_once) && self.unrepeated > 0;
+        if pipe >= self.window.cwnd && !at_once {
+            self.validate(true);
+            return None;
+        }
+        if self.unrepeated > 0
+            && !self.new_only
+            && let Some(seq) = self.next_lost()
+        {
+            return Some((seq, true));
+        }
+        if self.next < self.segments && self.next < self.window_end(config) && self.connected {
+            return Some((self.next, false));
+        }
+        self.validate(false);
+        if self.next == self.una && self.next < self.segments && self.connected {
+            self.persist(now, config);
+        }
+        None
     }
 
     fn next_lost(&mut self) -> Option<u32> {
@@ -478,5 +674,63 @@ impl Sender {
     /// Linux tcp_is_cwnd_limited.
     fn is_limited(&self) -> bool {
         self.limited || (self.window.slow_start() && self.window.cwnd < 2 * self.most_out)
+    }
+
+    /// Linux tcp_cwnd_restart: nothing was sent for longer than the time-out. The window is halved once per time-out down to the initial one,
+    /// and the threshold remembers three quarters of it.
+    pub(super) fn restart(&mut self, now: u64, config: &TcpConfig) {
+        let idle = now - self.last_sent;
+        let timeout = self.rtt.timeout(config);
+        if !config.idle_restart || self.next != self.una || idle <= timeout {
+            return;
+        }
+        self.window.ssthresh = self.window.ssthresh.max(self.window.cwnd / 2 + self.window.cwnd / 4);
+        let floor = config.initial_window.min(self.window.cwnd);
+        let mut left = idle - timeout;
+        while left > 0 && self.window.cwnd > floor {
+            self.window.cwnd = (self.window.cwnd / 2).max(floor);
+            left = left.saturating_sub(timeout);
+        }
+        self.most_out = 0;
+        self.limited_until = self.next;
+        self.control.on_restart(now, idle);
+    }
+}
+
+/// With a fixed window its size in segments, with a buffer the first edge.
+fn first_edge(config: &TcpConfig) -> u32 {
+    match config.receive {
+        Receive::Unlimited => u32::MAX,
+        Receive::Window(bytes) => ((bytes.0 / config.mss as u64).max(1)) as u32,
+        Receive::Buffer(buffer) => ((buffer.initial.0 * buffer.share as u64 / 256 / config.mss as u64).max(1)) as u32,
+    }
+}
+
+/// What one acknowledgement says of segments.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct News {
+    /// Newly known to have arrived.
+    pub delivered: u32,
+    /// Of those selectively.
+    pub sacked: u32,
+    /// When the oldest and the newest of those that were sent once were sent.
+    pub oldest: Option<u64>,
+    pub newest: Option<u64>,
+    /// The lowest of those that were sent once, and the highest SACKed before: if the former is below the latter, the network reordered.
+    pub lowest_late: u32,
+    pub highest_before: u32,
+    /// The lowest that was never repeated.
+    pub lowest_original: u32,
+}
+
+impl Default for News {
+    fn default() -> Self {
+        News { delivered: 0, sacked: 0, oldest: None, newest: None, lowest_late: u32::MAX, highest_before: 0, lowest_original: u32::MAX }
+    }
+}
+
+impl News {
+    fn original_before(&self, high: u32) -> bool {
+        self.lowest_original < high
     }
 }

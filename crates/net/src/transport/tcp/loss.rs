@@ -1,0 +1,317 @@
+//! Which segments have arrived and which are lost: the scoreboard, duplicates without SACK (RFC 6582), SACKed segments above a hole
+//! (RFC 6675), and the time of sending (RACK, RFC 8985).
+
+use super::scoreboard::Segment;
+use super::sender::{News, Sender};
+use crate::congestion::State;
+use crate::spec::{Recovery, TcpConfig};
+use std::collections::VecDeque;
+
+/// RFC 8985's state.
+#[derive(Debug, Default)]
+pub(super) struct Rack {
+    /// The segment sent last of those that have arrived: when it was sent, which it is, and its round trip.
+    sent: u64,
+    end: u32,
+    rtt: u64,
+    /// The shortest round trip of all; 0 without one.
+    pub(super) min_rtt: u64,
+    /// The network has been seen to reorder, and by how many segments at most.
+    reordered: bool,
+    pub(super) reordering: u32,
+    /// Repetitions in the order of sending, with their times; stale where the segment has been sent again or has arrived.
+    pub(super) repeated: VecDeque<(u32, u64)>,
+    /// Tail loss probe: the segment after which nothing had been sent, and whether it was a repetition.
+    pub(super) probe_high: u32,
+    pub(super) probe_repeats: bool,
+}
+
+impl Rack {
+    pub(super) fn measure(&mut self, rtt: u64) {
+        self.min_rtt = if self.min_rtt == 0 { rtt } else { self.min_rtt.min(rtt) };
+    }
+
+    /// A segment has arrived.
+    #[inline]
+    fn advance(&mut self, now: u64, segment: &Segment, end: u32) {
+        let rtt = now - segment.sent();
+        // The acknowledgement of a repetition that comes too soon is that of the original.
+        if segment.has(Segment::AMBIGUOUS) && rtt < self.min_rtt {
+            return;
+        }
+        self.rtt = rtt;
+        if (segment.sent(), end) > (self.sent, self.end) {
+            (self.sent, self.end) = (segment.sent(), end);
+        }
+    }
+}
+
+impl Sender {
+    pub(super) fn take_cumulative(&mut self, now: u64, cumulative: u32, news: &mut News) {
+        let mut ambiguous = false;
+        news.highest_before = if self.sacked > 0 { self.highest_sacked } else { 0 };
+        for seq in self.una..cumulative {
+            let segment = self.board[seq];
+            if segment.has(Segment::SACKED) {
+                self.sacked -= 1;
+                continue;
+            }
+            news.delivered += 1;
+            self.strike(&segment);
+            if segment.has(Segment::AMBIGUOUS) {
+                ambiguous = true;
+            } else {
+                news.oldest = news.oldest.or(Some(segment.sent()));
+                news.newest = Some(segment.sent());
+                news.lowest_late = news.lowest_late.min(seq);
+                news.lowest_original = news.lowest_original.min(seq);
+            }
+            if let Some(rack) = &mut self.rack {
+                rack.advance(now, &segment, seq + 1);
+            }
+        }
+        // What lay behind a repeated segment has waited for it at the receiver (as Linux: no sample from such an acknowledgement).
+        if ambiguous {
+            news.oldest = None;
+            news.newest = None;
+        } else if let (Some(rack), Some(sent)) = (&mut self.rack, news.newest) {
+            rack.measure(now - sent);
+        }
+        self.una = cumulative;
+        self.resend_from = self.resend_from.max(cumulative);
+        self.lost_below = self.lost_below.max(cumulative);
+    }
+
+    /// A segment has arrived: it is no longer lost, nor under way again.
+    #[inline(always)]
+    fn strike(&mut self, segment: &Segment) {
+        let (lost, resent) = (segment.has(Segment::LOST), segment.has(Segment::RESENT));
+        self.lost -= lost as u32;
+        self.resent -= resent as u32;
+        self.unrepeated -= (lost && !resent) as u32;
+    }
+
+    /// Marks what a SACK block covers.
+    pub(super) fn take_block(&mut self, now: u64, from: u32, to: u32, news: &mut News) {
+        let (from, to) = (from.max(self.una), to.min(self.next));
+        if from >= to {
+            return;
+        }
+        if self.sacked > 0 {
+            news.highest_before = news.highest_before.max(self.highest_sacked);
+        }
+        // Blocks grow: skip the part that an earlier block covered.
+        let known = self.known_blocks.iter().copied().filter(|&(a, b)| a >= from && b <= to && b > a).max_by_key(|&(a, b)| b - a);
+        let (skip_from, skip_to) = known.unwrap_or((to, to));
+        let mut seq = from;
+        while seq < to {
+            if seq == skip_from {
+                seq = skip_to;
+                continue;
+            }
+            let segment = self.board[seq];
+            if !segment.has(Segment::SACKED) {
+                self.strike(&segment);
+                if let Some(rack) = &mut self.rack {
+                    rack.advance(now, &segment, seq + 1);
+                }
+                if !segment.has(Segment::AMBIGUOUS) {
+                    let sent = segment.sent();
+                    news.oldest = Some(news.oldest.map_or(sent, |s| s.min(sent)));
+                    news.newest = Some(news.newest.map_or(sent, |s| s.max(sent)));
+                    news.lowest_late = news.lowest_late.min(seq);
+                    news.lowest_original = news.lowest_original.min(seq);
+                }
+                let segment = &mut self.board[seq];
+                segment.unset(Segment::LOST | Segment::RESENT);
+                segment.set(Segment::SACKED);
+                self.sacked += 1;
+                news.sacked += 1;
+                news.delivered += 1;
+            }
+            seq += 1;
+        }
+        self.highest_sacked = self.highest_sacked.max(to - 1);
+        // Replace the block this one grew from, or the one furthest back.
+        let slot = self.known_blocks.iter().position(|&(a, b)| (a >= from && b <= to) || b <= self.una).unwrap_or(3);
+        self.known_blocks[slot] = (from, to);
+        self.known_blocks[..=slot].rotate_right(1);
+    }
+
+    pub(super) fn saw_reordering(&mut self, distance: u32) {
+        if let Some(rack) = &mut self.rack {
+            rack.reordered = true;
+            rack.reordering = rack.reordering.max(distance.min(300));
+        }
+    }
+
+    /// RFC 6675: a segment is lost when `dupack_threshold` segments above it have been SACKed.
+    pub(super) fn mark_lost(&mut self, config: &TcpConfig) {
+        let Some(threshold) = config.dupack_threshold else { return };
+        if self.sacked < threshold || self.highest_sacked < self.una {
+            return;
+        }
+        let (mut seen, mut seq) = (0, self.highest_sacked + 1);
+        while seen < threshold && seq > self.una {
+            seq -= 1;
+            seen += self.board[seq].has(Segment::SACKED) as u32;
+        }
+        if seen < threshold {
+            return;
+        }
+        self.newly_lost |= self.lost_below < seq;
+        for lost in self.lost_below..seq {
+            let segment = &mut self.board[lost];
+            if !segment.has(Segment::SACKED | Segment::LOST | Segment::AMBIGUOUS) {
+                segment.set(Segment::LOST);
+                self.lost += 1;
+                self.unrepeated += 1;
+            }
+        }
+        self.lost_below = self.lost_below.max(seq);
+    }
+
+    /// RFC 8985 §6.2 step 5: what was sent before the segment that was sent last of those that have arrived, and has not arrived within the
+    /// reordering window, is lost. Originals lie in the order of sending, repetitions have a queue of their own: nothing is looked at twice.
+    pub(super) fn mark_late(&mut self, now: u64, config: &TcpConfig) {
+        let window = self.reordering_window(config);
+        let Some(rack) = &mut self.rack else { return };
+        if rack.sent == 0 && rack.end == 0 {
+            return;
+        }
+        let (newest, patience) = ((rack.sent, rack.end), rack.rtt + window);
+        let mut wait = false;
+        let mut seq = self.lost_below.max(self.una);
+        while seq < self.next {
+            let segment = &mut self.board[seq];
+            if !segment.has(Segment::SACKED | Segment::LOST | Segment::AMBIGUOUS) {
+                if (segment.sent(), seq + 1) >= newest {
+                    break;
+                }
+                if segment.sent() + patience > now {
+                    wait = true;
+                    break;
+                }
+                segment.set(Segment::LOST);
+                self.lost += 1;
+                self.unrepeated += 1;
+                self.newly_lost = true;
+            }
+            seq += 1;
+        }
+        self.lost_below = seq;
+        while let Some(&(seq, sent)) = rack.repeated.front() {
+            let stale = seq < self.una || seq >= self.next || {
+                let segment = &self.board[seq];
+                segment.sent() != sent || segment.has(Segment::SACKED) || !segment.has(Segment::RESENT)
+            };
+            if !stale {
+                if (sent, seq + 1) >= newest {
+                    break;
+                }
+                if sent + patience > now {
+                    wait = true;
+                    break;
+                }
+                // The repetition is lost too.
+                let segment = &mut self.board[seq];
+                segment.unset(Segment::RESENT);
+                self.resent -= 1;
+                if !segment.has(Segment::LOST) {
+                    segment.set(Segment::LOST);
+                    self.lost += 1;
+                }
+                self.unrepeated += 1;
+                self.newly_lost = true;
+                self.resend_from = self.resend_from.min(seq);
+            }
+            rack.repeated.pop_front();
+        }
+        if wait {
+            // The last of them is due when this has passed.
+            let (sent, rtt) = (rack.sent, rack.rtt);
+            self.wait_for_reordering(now, (sent + rtt + window).saturating_sub(now), config);
+        }
+    }
+
+    /// RFC 8985 §6.2 step 4; Linux tcp_rack_reo_wnd.
+    fn reordering_window(&self, config: &TcpConfig) -> u64 {
+        let Some(rack) = &self.rack else { return 0 };
+        if !rack.reordered {
+            if matches!(self.state, State::Recovery | State::Loss) {
+                return 0;
+            }
+            if config.dupack_threshold.is_some_and(|t| self.sacked >= t.max(rack.reordering)) {
+                return 0;
+            }
+        }
+        (rack.min_rtt / 4).min(self.rtt.smoothed())
+    }
+
+    /// Without SACK each duplicate stands for one segment that has left the network (as Linux emulates it).
+    pub(super) fn count_duplicates(&mut self, acked: u32, outstanding: u32, config: &TcpConfig) {
+        if acked > 0 {
+            // The acknowledgement covers the hole and what had piled up behind it.
+            self.sacked = self.sacked.saturating_sub(acked - 1).min((self.next - self.una).saturating_sub(self.lost));
+            self.duplicates = 0;
+            if self.una >= self.high || self.state == State::Open {
+                self.sacked = 0;
+            } else if self.state == State::Recovery {
+                // Partial acknowledgement: the next hole, at once (RFC 6582 §3.2 step 5).
+                self.mark_first_lost();
+                self.at_once = true;
+            }
+        } else if outstanding > 0 {
+            self.duplicates += 1;
+            if self.sacked + self.lost + 1 < outstanding {
+                self.sacked += 1;
+            }
+            if config.dupack_threshold.is_some_and(|t| self.duplicates >= t) && matches!(self.state, State::Open | State::Reduced) {
+                self.mark_first_lost();
+            }
+        }
+    }
+
+    fn mark_first_lost(&mut self) {
+        let segment = &mut self.board[self.una];
+        if !segment.has(Segment::LOST) {
+            segment.set(Segment::LOST);
+            self.lost += 1;
+            self.unrepeated += 1;
+            self.sacked = self.sacked.min(self.next - self.una - self.lost);
+        }
+        self.resend_from = self.una;
+    }
+
+    /// A time-out: everything that has not arrived is lost; with RACK but for what was sent within the last round trip (Linux
+    /// tcp_timeout_mark_lost).
+    pub(super) fn mark_all_lost(&mut self, now: u64, config: &TcpConfig) {
+        let recent = match (&self.rack, config.recovery) {
+            (Some(rack), Recovery::Rack) => now.saturating_sub(rack.rtt),
+            _ => u64::MAX,
+        };
+        (self.lost, self.resent, self.unrepeated) = (0, 0, 0);
+        let mut all = true;
+        for seq in self.una..self.next {
+            let segment = &mut self.board[seq];
+            if segment.has(Segment::SACKED) {
+                continue;
+            }
+            if segment.sent() > recent && seq != self.una {
+                // Still under way as far as anyone can tell.
+                all = false;
+                let (lost, resent) = (segment.has(Segment::LOST), segment.has(Segment::RESENT));
+                self.lost += lost as u32;
+                self.resent += resent as u32;
+                self.unrepeated += (lost && !resent) as u32;
+                continue;
+            }
+            segment.unset(Segment::RESENT);
+            segment.set(Segment::LOST);
+            self.lost += 1;
+            self.unrepeated += 1;
+        }
+        self.resend_from = self.una;
+        self.lost_below = if all { self.next } else { self.una };
+    }
+}
