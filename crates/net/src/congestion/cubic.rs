@@ -94,6 +94,8 @@ impl Cubic {
         }
     }
 
+    // Out of line, so that NewReno's and DCTCP's path stays small.
+    #[inline(never)]
     pub fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
         let delay = self.sample(ack);
         if delay > 0 && (self.least_delay == 0 || delay < self.least_delay) {
