@@ -68,7 +68,7 @@ says! {
         "fabric.toml:21: key host.wire: \"ethrnet\" is not a profile (did you mean \"ethernet\"?): write \"ethernet\", \"ethernet_timestamps\", \"linux\", \"ns3p2p\", \"ns3rdma\", \"pfabric\" or \
          \"htsim\", or a table with numbers of your own";
     unknown_congestion_control: "\"newreno\"" => "\"reno\"",
-        "fabric.toml:28: key host.transports.bulk.congestion: \"reno\" is not known: write \"newreno\" or \"dctcp\"";
+        "fabric.toml:28: key host.transports.bulk.congestion: \"reno\" is not known: write \"newreno\", \"dctcp\", \"cubic\" or \"htcp\"";
     format_missing: "format = 1\n" => "",
         "fabric.toml: the key \"format\" is missing: write format = 1 at the top of the file";
     format_wrong: "format = 1" => "format = 2",
@@ -105,6 +105,16 @@ says! {
         "fabric.toml:13: key topology.fault[0].down: the times at which \"leaf0-spine1\" is down overlap";
     a_dctcp_gain: "congestion = \"dctcp\"" => "congestion = \"dctcp\"\ndctcp = { gain = 0.1 }",
         "fabric.toml:26: key host.transport.dctcp.gain: found 0.1: write a power of two from 1 down to 1/1024, as in 0.0625 (1/16)";
+    dctcp_of_another: "congestion = \"dctcp\"" => "congestion = \"cubic\"\ndctcp = { gain = 0.5 }",
+        "fabric.toml:26: key host.transport.dctcp: has no meaning with congestion = \"cubic\": leave it out";
+    a_cubic_beta: "congestion = \"dctcp\"" => "congestion = \"cubic\"\ncubic = { beta = 1.0 }",
+        "fabric.toml:26: key host.transport.cubic.beta: found 1: write a number from 0.1 to 0.99";
+    a_tick: "congestion = \"dctcp\"" => "congestion = \"htcp\"\nhtcp = { tick = \"3ms\" }",
+        "fabric.toml:26: key host.transport.htcp.tick: \"3ms\": write a time from 100us to 10ms of which a second is a multiple, as in \"4ms\"";
+    a_tick_of_ns3: "congestion = \"dctcp\"" => "congestion = \"cubic\"\ncubic = { flavour = \"ns3\", tick = \"1ms\" }",
+        "fabric.toml:26: key host.transport.cubic.tick: has no meaning with flavour = \"ns3\": leave it out";
+    hystart_plusplus_of_cubic: "congestion = \"dctcp\"" => "congestion = \"cubic\"\nhystart_plusplus = true",
+        "fabric.toml:26: key host.transport.hystart_plusplus: with congestion = \"cubic\" write cubic.hystart = \"plusplus\"";
     a_large_segment: "congestion = \"dctcp\"" => "congestion = \"dctcp\"\nmss = \"9000B\"",
         "fabric.toml:26: key host.transport.mss: \"9kB\": write a size from 1B to 1460B (mtu = \"1500B\" less 40 B of headers)";
     warmup_too_long: "seed = 7" => "until = \"1ms\"\nwarmup = \"1ms\"",

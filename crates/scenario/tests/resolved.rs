@@ -19,6 +19,19 @@ fn running_it_again_is_the_same() {
 }
 
 #[test]
+fn every_congestion_control_survives() {
+    for keys in [
+        "congestion = \"cubic\"",
+        "congestion = \"cubic\"\ncubic = { flavour = \"ns3\", hystart = \"plusplus\", c = 0.5, beta = 0.8, fast_convergence = false, tcp_friendly = false }",
+        "congestion = \"htcp\"\nhystart_plusplus = true\necn = \"classic\"",
+        "congestion = \"htcp\"\nhtcp = { rtt_scaling = false, bandwidth_switch = false, tick = \"1ms\" }",
+        "congestion = \"dctcp\"\nhystart_plusplus = true",
+    ] {
+        same(&parse(&VALID.replace("congestion = \"dctcp\"", keys)).unwrap());
+    }
+}
+
+#[test]
 fn every_kind_of_thing_survives() {
     let folder = folder("resolved");
     std::fs::write(folder.join("flows.csv"), "start_ns,src,dst,bytes,class\n0,0,1,1000,a\n5,2,1,1000,b\n").unwrap();

@@ -1,12 +1,18 @@
 //! How a sender's window reacts. One file per algorithm; each supplies the same few hooks.
 
+mod cubic;
 mod dctcp;
+mod htcp;
+mod hystart;
 mod newreno;
 
+pub use cubic::Cubic;
 pub use dctcp::Dctcp;
+pub use htcp::Htcp;
+pub use hystart::PlusPlus;
 pub use newreno::NewReno;
 
-use crate::spec::{CongestionControl, EcnMode};
+use crate::spec::{CongestionControl, EcnMode, HyStart};
 
 /// Where a sender stands (Linux calls them Open, CWR, Recovery and Loss).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -79,6 +85,25 @@ impl Window {
         }
         self.cwnd = self.cwnd.min(self.limit);
     }
+
+    /// Slow start by segments acknowledged up to `ssthresh`; returns those that remain (Linux tcp_slow_start).
+    pub fn slow_start_increase(&mut self, acked: u32) -> u32 {
+        let step = acked.min(self.ssthresh.saturating_sub(self.cwnd));
+        self.cwnd = (self.cwnd + step).min(self.limit);
+        acked - step
+    }
+
+    /// One segment for every `count` acknowledged (Linux tcp_cong_avoid_ai).
+    pub fn increase_per(&mut self, count: u32, acked: u32) {
+        // What was saved up for a larger count brings one at most.
+        if self.credit >= count {
+            self.credit = 0;
+            self.cwnd += 1;
+        }
+        self.credit += acked;
+        self.cwnd = (self.cwnd + self.credit / count).min(self.limit);
+        self.credit %= count;
+    }
 }
 
 /// Any congestion control, dispatched statically.
@@ -86,6 +111,10 @@ impl Window {
 pub enum Control {
     NewReno(NewReno),
     Dctcp(Dctcp),
+    Cubic(Box<Cubic>),
+    Htcp(Box<Htcp>),
+    /// Any of them after HyStart++.
+    PlusPlus(Box<PlusPlus>),
 }
 
 impl Control {
@@ -93,6 +122,12 @@ impl Control {
         match config {
             CongestionControl::NewReno => Control::NewReno(NewReno),
             CongestionControl::Dctcp(config) => Control::Dctcp(Dctcp::new(config)),
+            CongestionControl::Cubic(config) => {
+                let cubic = Control::Cubic(Box::new(Cubic::new(config)));
+                if config.hystart == HyStart::PlusPlus { Control::PlusPlus(Box::new(PlusPlus::new(cubic))) } else { cubic }
+            }
+            CongestionControl::Htcp(config) => Control::Htcp(Box::new(Htcp::new(config))),
+            CongestionControl::PlusPlus(config) => Control::PlusPlus(Box::new(PlusPlus::new(Control::new(config)))),
         }
     }
     /// For a connection that has agreed on `ecn`: without the echo that it needs DCTCP is Reno, as in Linux.
@@ -108,35 +143,55 @@ impl Control {
         match self {
             Control::NewReno(c) => c.on_ack(window, ack),
             Control::Dctcp(c) => c.on_ack(window, ack),
+            Control::Cubic(c) => c.on_ack(window, ack),
+            Control::Htcp(c) => c.on_ack(window, ack),
+            Control::PlusPlus(c) => c.on_ack(window, ack),
         }
     }
     /// The slow start threshold after an ECN echo.
-    pub fn on_ecn(&mut self, window: &Window, _now: u64) -> u32 {
+    pub fn on_ecn(&mut self, window: &Window, now: u64) -> u32 {
         match self {
             Control::NewReno(c) => c.on_loss(window),
             Control::Dctcp(c) => c.on_ecn(window),
+            Control::Cubic(c) => c.on_loss(window),
+            Control::Htcp(c) => c.on_loss(window, now),
+            Control::PlusPlus(c) => {
+                c.stop();
+                c.control.on_ecn(window, now)
+            }
         }
     }
     /// The slow start threshold after a loss or a time-out.
-    pub fn on_loss(&mut self, window: &Window, _now: u64) -> u32 {
+    pub fn on_loss(&mut self, window: &Window, now: u64) -> u32 {
         match self {
             Control::NewReno(c) => c.on_loss(window),
             Control::Dctcp(c) => c.on_loss(window),
+            Control::Cubic(c) => c.on_loss(window),
+            Control::Htcp(c) => c.on_loss(window, now),
+            Control::PlusPlus(c) => {
+                c.stop();
+                c.control.on_loss(window, now)
+            }
         }
     }
     /// The sender has entered `state`.
     #[inline(always)]
-    pub fn on_state(&mut self, _state: State, _window: &mut Window, _now: u64) {
+    pub fn on_state(&mut self, state: State, window: &mut Window, now: u64) {
         match self {
             Control::NewReno(_) | Control::Dctcp(_) => {}
+            Control::Cubic(c) => c.on_state(state, now),
+            Control::Htcp(c) => c.on_state(state, now),
+            Control::PlusPlus(c) => c.on_state(state, window, now),
         }
     }
     /// The sender starts again after nothing was outstanding for `idle` picoseconds.
-    pub fn on_restart(&mut self, _now: u64, _idle: u64) {
+    pub fn on_restart(&mut self, now: u64, idle: u64) {
         match self {
-            Control::NewReno(_) | Control::Dctcp(_) => {}
+            Control::NewReno(_) | Control::Dctcp(_) | Control::Htcp(_) => {}
+            Control::Cubic(c) => c.on_restart(now, idle),
+            Control::PlusPlus(c) => c.control.on_restart(now, idle),
         }
     }
 }
 
-pub const MODELS: &[crate::Model] = &[newreno::MODEL, dctcp::MODEL];
+pub const MODELS: &[crate::Model] = &[newreno::MODEL, dctcp::MODEL, cubic::MODEL, htcp::MODEL, hystart::MODEL];

@@ -103,6 +103,12 @@ pub enum CongestionControl {
     NewReno,
     /// RFC 8257.
     Dctcp(DctcpConfig),
+    /// RFC 9438.
+    Cubic(CubicConfig),
+    /// Leith and Shorten.
+    Htcp(HtcpConfig),
+    /// RFC 9406 in the first slow start of another one.
+    PlusPlus(Box<CongestionControl>),
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -111,6 +117,53 @@ pub struct DctcpConfig {
     pub gain_shift: u32,
     /// Initial alpha in 1/1024; 1024 in Linux, 0 in the authors' ns-2.
     pub initial_alpha: u32,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct CubicConfig {
+    /// The curve's steepness, segments per second cubed.
+    pub c: f64,
+    /// What remains of the window after a loss.
+    pub beta: f64,
+    pub fast_convergence: bool,
+    /// Never slower than standard TCP would be.
+    pub tcp_friendly: bool,
+    pub hystart: HyStart,
+    pub flavour: CubicFlavour,
+    /// Tick of the kernel's clock; divides a second.
+    pub tick: Span,
+    /// Payload of a full segment, and whether the sender paces: Linux's HyStart allows for bursts.
+    pub mss: u16,
+    pub paced: bool,
+}
+
+/// How CUBIC leaves slow start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HyStart {
+    Off,
+    /// Linux tcp_cubic.c.
+    Linux,
+    /// RFC 9406.
+    PlusPlus,
+    /// ns-3 tcp-cubic.cc.
+    Ns3,
+}
+
+/// Whose arithmetic.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CubicFlavour {
+    Linux,
+    Ns3,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct HtcpConfig {
+    /// The increase is proportional to the round trip.
+    pub rtt_scaling: bool,
+    /// The back-off adapts under steady bandwidth only.
+    pub bandwidth_switch: bool,
+    /// Tick of the kernel's clock; divides a second.
+    pub tick: Span,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

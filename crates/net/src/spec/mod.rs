@@ -9,10 +9,9 @@ mod switch;
 
 pub use fabric::{Down, Link, LinkId, Node, NodeId, NodeKind, Topology};
 pub use flow::{Flow, FlowId, GroupId, Start};
-pub use host::{
-    CongestionControl, Datagram, DctcpConfig, DelayedAck, EcnMode, Estimator, HostConfig, Metrics, Pacing, Reader, Receive, ReceiveBuffer, Recovery, SackCompression,
-    TcpConfig, TransportConfig, Wire,
-};
+pub use host::{CongestionControl, CubicConfig, CubicFlavour, DctcpConfig, EcnMode, HtcpConfig, HyStart};
+pub use host::{Datagram, DelayedAck, Estimator, HostConfig, Metrics, Pacing, Reader, Receive, ReceiveBuffer, Recovery, SackCompression};
+pub use host::{TcpConfig, TransportConfig, Wire};
 pub use run::{Capture, EngineKind, FctEnd, PortSeries, Record, RunConfig};
 pub use switch::{Balance, Buffer, Compare, Forwarding, Limit, MarkAt, Marking, QueueLength, RouteHash, Scheduling, SwitchConfig};
 

@@ -182,3 +182,83 @@ fn window_limited_throughput() {
         assert_eq!(record.split.window, beyond);
     }
 }
+
+/// One flow over 100 Mbps and 300 ms with a buffer of one bandwidth-delay product, in frames of 1514 B. Returns the window (what is
+/// in the pipe and in the queue) at the given times in tenths of a second, and the segments repeated.
+fn long_path(congestion: CongestionControl, tenths: &[usize]) -> (Vec<f64>, u64) {
+    let mut topology = star(2);
+    topology.links[0].rate = Rate::from_gbps(10);
+    topology.links[0].delay = Span::from_us(1);
+    topology.links[1].rate = Rate::from_mbps(100);
+    topology.links[1].delay = Span::from_us(149_999);
+    let mut plan = plan(topology, vec![flow(0, 0, 1, 2_000_000_000, Time::ZERO)]);
+    plan.wire.data_header = 66;
+    plan.wire.ack = 66;
+    let delayed_ack = Some(DelayedAck { segments: 2, timeout: Span::from_ms(40) });
+    let times = TcpConfig { min_rto: Span::from_ms(200), min_rto_on_variance: true, initial_rto: Span::from_s(1), ..tcp() };
+    plan.transports = vec![TransportConfig::Tcp(TcpConfig { congestion, mss: 1448, delayed_ack, ..times })];
+    plan.switches[0].buffer = Buffer::Static { per_queue: Limit::Bytes(3_750_000), drop_when: Compare::Above };
+    plan.run.until = Some(Time::ZERO + Span::from_s(30));
+    plan.record.explain = false;
+    plan.record.ports = Some(PortSeries { interval: Span::from_ms(100), nodes: vec![2] });
+    let output = run(&plan, &Progress::default()).unwrap();
+    let queue: Vec<f64> = output.ports.iter().filter(|r| r.port == 1).map(|r| r.queue_bytes as f64 / 1514.0).collect();
+    let pipe = 100e6 * 0.3 / 8.0 / 1514.0;
+    (tenths.iter().map(|&at| queue[at - 1] + pipe).collect(), output.flows[0].packets_retransmitted)
+}
+
+/// The windows that Linux 6.12 had on this path (connection set up at 0.3 s, HZ = 250), with CUBIC and with H-TCP.
+#[test]
+fn linux_on_a_long_path() {
+    let cubic = CubicConfig {
+        c: 0.4,
+        beta: 0.7,
+        fast_convergence: true,
+        tcp_friendly: true,
+        hystart: HyStart::Linux,
+        flavour: CubicFlavour::Linux,
+        tick: Span::from_ms(4),
+        mss: 1448,
+        paced: false,
+    };
+    // HyStart ends slow start at 2,524 segments; 5 % per round trip until the first loss; two times the curve.
+    let measured = [
+        (35, 2732),
+        (45, 3144),
+        (55, 3557),
+        (65, 3970),
+        (75, 4383),
+        (85, 4796),
+        (125, 4115),
+        (145, 4509),
+        (165, 4795),
+        (215, 3765),
+        (235, 3987),
+        (255, 4129),
+        (275, 4209),
+        (295, 4244),
+    ];
+    let times: Vec<usize> = measured.iter().map(|m| m.0 - 3).collect();
+    let (windows, repeated) = long_path(CongestionControl::Cubic(cubic.clone()), &times);
+    for (window, (at, expected)) in windows.iter().zip(measured) {
+        assert!((window - f64::from(expected)).abs() <= 10.0, "CUBIC at {:.1} s: {window:.0}, Linux {expected}", at as f64 / 10.0);
+    }
+    assert!((290..=305).contains(&repeated), "{repeated} repeated, Linux 297");
+    // Without HyStart the window overshoots by as much again.
+    let (_, overshoot) = long_path(CongestionControl::Cubic(CubicConfig { hystart: HyStart::Off, ..cubic.clone() }), &times);
+    assert!(overshoot > 4_000, "{overshoot}");
+    // Five rounds of conservative slow start may also be too many, but not by so much.
+    let (_, plus) = long_path(CongestionControl::Cubic(CubicConfig { hystart: HyStart::PlusPlus, ..cubic }), &times);
+    assert!(plus < overshoot / 2, "{plus}");
+
+    // H-TCP has no HyStart. Its time counts from the end of recovery: a few tenths of a second, according to how the window comes down.
+    let htcp = CongestionControl::Htcp(HtcpConfig { rtt_scaling: true, bandwidth_switch: true, tick: Span::from_ms(4) });
+    let measured =
+        [(85, 2550), (105, 2789), (125, 3225), (145, 3797), (165, 4459), (205, 2596), (225, 2739), (245, 3102), (265, 3624), (285, 4253), (295, 4597)];
+    let times: Vec<usize> = measured.iter().map(|m| m.0 - 3).collect();
+    let (windows, repeated) = long_path(htcp, &times);
+    for (window, (at, expected)) in windows.iter().zip(measured) {
+        assert!((window / f64::from(expected) - 1.0).abs() <= 0.03, "H-TCP at {:.1} s: {window:.0}, Linux {expected}", at as f64 / 10.0);
+    }
+    assert!((4_800..=5_500).contains(&repeated), "{repeated} repeated, Linux 5,192");
+}

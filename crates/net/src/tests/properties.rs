@@ -111,12 +111,22 @@ fn switch_config() -> impl Strategy<Value = SwitchConfig> {
     )
 }
 
+fn cubic(flavour: CubicFlavour, hystart: HyStart) -> Just<(CongestionControl, EcnMode)> {
+    let (tick, mss) = (Span::from_ms(4), 1460);
+    let config = CubicConfig { c: 0.4, beta: 0.7, fast_convergence: true, tcp_friendly: true, hystart, flavour, tick, mss, paced: false };
+    Just((CongestionControl::Cubic(config), EcnMode::Classic))
+}
+
 fn tcp_config() -> impl Strategy<Value = TcpConfig> {
     let control = prop_oneof![
         Just((CongestionControl::NewReno, EcnMode::Off)),
         Just((CongestionControl::NewReno, EcnMode::Classic)),
         Just((CongestionControl::Dctcp(DctcpConfig { gain_shift: 4, initial_alpha: 1024 }), EcnMode::Dctcp)),
         Just((CongestionControl::Dctcp(DctcpConfig { gain_shift: 1, initial_alpha: 0 }), EcnMode::Dctcp)),
+        cubic(CubicFlavour::Linux, HyStart::Linux),
+        cubic(CubicFlavour::Ns3, HyStart::Ns3),
+        cubic(CubicFlavour::Linux, HyStart::PlusPlus),
+        Just((CongestionControl::Htcp(HtcpConfig { rtt_scaling: true, bandwidth_switch: true, tick: Span::from_ms(4) }), EcnMode::Classic)),
     ];
     let mss = prop_oneof![4 => Just(1460u16), 1 => Just(1u16), 1 => Just(8_960u16), 1 => 100..2_000u16];
     // (initial, largest)

@@ -154,6 +154,8 @@ macro_rules! tagged {
         $(#[$meta])*
         #[derive(Debug, Clone, PartialEq, serde::Serialize, schemars::JsonSchema)]
         #[serde(tag = "kind")]
+        // A scenario has a handful of them.
+        #[allow(clippy::large_enum_variant)]
         pub enum $name {
             $($(#[$note])* #[serde(rename = $tag)] $variant($variant),)+
         }

@@ -20,7 +20,7 @@ pub use run::{Engine, FctEnd, Run};
 pub use switch::{Balance, Compare, Ecn, Forwarding, Incapable, MarkAt, QueueLength, Scheduling, Sharing, Switch, SwitchOverride};
 pub use topology::{Custom, Dumbbell, FatTree, Fault, Hpcc, LeafSpine, LinkOverride, Star, Switches, Topology};
 pub use traffic::*;
-pub use transport::{Congestion, Datagram, Dctcp, DelayedAck, Echo, Recovery, Tcp, Transport};
+pub use transport::{Congestion, Cubic, Datagram, Dctcp, DelayedAck, Echo, Flavour, Htcp, HyStart, Recovery, Tcp, Transport};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

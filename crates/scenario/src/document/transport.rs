@@ -62,9 +62,18 @@ pub struct Tcp {
     /// Explicit congestion notification. Default `"dctcp"` with `congestion = "dctcp"`, otherwise `"off"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ecn: Option<Echo>,
+    /// HyStart++ (RFC 9406) in the first slow start. Default `false`; `congestion = "cubic"` has `cubic.hystart` for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hystart_plusplus: Option<bool>,
     /// Parameters of DCTCP.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dctcp: Option<Dctcp>,
+    /// Parameters of CUBIC.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cubic: Option<Cubic>,
+    /// Parameters of H-TCP.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub htcp: Option<Htcp>,
 }
 
 words! {
@@ -74,6 +83,28 @@ words! {
         Newreno,
         /// RFC 8257.
         Dctcp,
+        /// RFC 9438.
+        Cubic,
+        /// H-TCP (Leith and Shorten).
+        Htcp,
+    }
+    /// How CUBIC leaves slow start.
+    pub enum HyStart {
+        /// At the first loss.
+        Off,
+        /// As Linux: trains of acknowledgements and longer delays.
+        Linux,
+        /// HyStart++ (RFC 9406).
+        Plusplus,
+        /// As ns-3.
+        Ns3,
+    }
+    /// Whose arithmetic.
+    pub enum Flavour {
+        /// Linux 6.12.
+        Linux,
+        /// ns-3 3.48.
+        Ns3,
     }
     /// Which losses a sender knows of.
     pub enum Recovery {
@@ -103,6 +134,48 @@ pub struct Dctcp {
     /// Alpha at the start, 0 to 1. Default 1 (RFC 8257 and Linux); the authors' ns-2 has 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub initial_alpha: Option<f64>,
+}
+
+/// Parameters of CUBIC (RFC 9438).
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Cubic {
+    /// Whose arithmetic. Default `"linux"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flavour: Option<Flavour>,
+    /// Steepness of the curve, segments per second cubed. Default 0.4 (RFC 9438; Linux).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub c: Option<f64>,
+    /// What a loss or an echo leaves of the window. Default 0.7 (RFC 9438; Linux).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub beta: Option<f64>,
+    /// A flow that is losing window makes room for others. Default `true`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fast_convergence: Option<bool>,
+    /// Never slower than standard TCP would be. Default `true`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tcp_friendly: Option<bool>,
+    /// How it leaves slow start. Default: as the flavour, `"linux"` or `"ns3"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hystart: Option<HyStart>,
+    /// Tick of the kernel's clock, unless the flavour is `"ns3"`. Default `"4ms"` (Linux with HZ = 250).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tick: Option<Duration>,
+}
+
+/// Parameters of H-TCP.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Htcp {
+    /// The increase is proportional to the round trip, from 10 to 200 ms. Default `true` (Linux).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rtt_scaling: Option<bool>,
+    /// The back-off adapts under steady bandwidth only. Default `true` (Linux).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bandwidth_switch: Option<bool>,
+    /// Tick of the kernel's clock. Default `"4ms"` (Linux with HZ = 250).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tick: Option<Duration>,
 }
 
 /// Delayed acknowledgements.

@@ -2,11 +2,11 @@
 
 use super::hosts::Frames;
 use super::{fill, meaningless};
-use crate::document::{Congestion, Datagram, Dctcp, DelayedAck, Duration, Echo, Host, Or, Recovery, Size, Tcp, Transport};
+use crate::document::{Congestion, Cubic, Datagram, Dctcp, DelayedAck, Duration, Echo, Flavour, Host, Htcp, HyStart, Or, Recovery, Size, Tcp, Transport};
 use crate::spelling;
 use crate::topology::Facts;
 use crate::tree::{Key, Wrong};
-use afflux_net::spec::{self, CongestionControl, DctcpConfig, EcnMode, TcpConfig, TransportConfig};
+use afflux_net::spec::{self, CongestionControl, CubicConfig, CubicFlavour, DctcpConfig, EcnMode, HtcpConfig, TcpConfig, TransportConfig};
 use afflux_units::{Bytes, Span};
 
 /// Transports by name; `"default"` is the first.
@@ -77,8 +77,8 @@ impl Around<'_> {
 
     fn tcp(&self, tcp: &mut Tcp, key: &Key) -> Result<TcpConfig, Wrong> {
         let at = |name: &str| key.clone().name(name);
-        let (congestion, ecn) = congestion(tcp, key)?;
         let mss = self.frames.payload(&mut tcp.mss, at("mss"))?;
+        let (congestion, ecn) = congestion(tcp, mss, key)?;
         let initial_window = fill(&mut tcp.initial_window, 10);
         if initial_window == 0 {
             return Err(Wrong::at(at("initial_window"), "found 0: write at least 1 segment"));
@@ -172,38 +172,106 @@ impl Frames {
     }
 }
 
-fn congestion(tcp: &mut Tcp, key: &Key) -> Result<(CongestionControl, EcnMode), Wrong> {
+fn congestion(tcp: &mut Tcp, mss: u16, key: &Key) -> Result<(CongestionControl, EcnMode), Wrong> {
     let kind = fill(&mut tcp.congestion, Congestion::Newreno);
     let key_of = |name: &str| key.clone().name(name);
-    match kind {
-        Congestion::Newreno => {
-            if tcp.dctcp.is_some() {
-                return Err(meaningless(key_of("dctcp"), "congestion = \"newreno\""));
-            }
-            let ecn = match fill(&mut tcp.ecn, Echo::Off) {
-                Echo::Off => EcnMode::Off,
-                Echo::Classic => EcnMode::Classic,
-                Echo::Dctcp => return Err(Wrong::at(key_of("ecn"), "\"dctcp\" is for congestion = \"dctcp\": write \"off\" or \"classic\"")),
-            };
-            Ok((CongestionControl::NewReno, ecn))
-        }
-        Congestion::Dctcp => {
-            let key = key_of("dctcp");
-            let parameters = tcp.dctcp.get_or_insert_with(Dctcp::default);
-            let gain = fill(&mut parameters.gain, 0.0625);
-            let gain_shift = (0..=10u32).find(|shift| gain == 1.0 / f64::from(1u32 << shift));
-            let gain_shift = gain_shift
-                .ok_or_else(|| Wrong::at(key.clone().name("gain"), format!("found {gain}: write a power of two from 1 down to 1/1024, as in 0.0625 (1/16)")))?;
-            let alpha = fill(&mut parameters.initial_alpha, 1.0);
-            if !(0.0..=1.0).contains(&alpha) {
-                return Err(Wrong::at(key.name("initial_alpha"), format!("found {alpha}: write a number from 0 to 1")));
-            }
-            if fill(&mut tcp.ecn, Echo::Dctcp) != Echo::Dctcp {
-                return Err(Wrong::at(key_of("ecn"), "congestion = \"dctcp\" needs ecn = \"dctcp\": leave it out"));
-            }
-            Ok((CongestionControl::Dctcp(DctcpConfig { gain_shift, initial_alpha: (alpha * 1024.0 + 0.5) as u32 }), EcnMode::Dctcp))
-        }
+    let word = match kind {
+        Congestion::Newreno => "newreno",
+        Congestion::Dctcp => "dctcp",
+        Congestion::Cubic => "cubic",
+        Congestion::Htcp => "htcp",
+    };
+    let others = [
+        ("dctcp", tcp.dctcp.is_some() && kind != Congestion::Dctcp),
+        ("cubic", tcp.cubic.is_some() && kind != Congestion::Cubic),
+        ("htcp", tcp.htcp.is_some() && kind != Congestion::Htcp),
+    ];
+    if let Some((name, _)) = others.into_iter().find(|(_, given)| *given) {
+        return Err(meaningless(key_of(name), &format!("congestion = \"{word}\"")));
     }
+    let ecn = match kind {
+        Congestion::Dctcp => match fill(&mut tcp.ecn, Echo::Dctcp) {
+            Echo::Dctcp => EcnMode::Dctcp,
+            _ => return Err(Wrong::at(key_of("ecn"), "congestion = \"dctcp\" needs ecn = \"dctcp\": leave it out")),
+        },
+        _ => match fill(&mut tcp.ecn, Echo::Off) {
+            Echo::Off => EcnMode::Off,
+            Echo::Classic => EcnMode::Classic,
+            Echo::Dctcp => return Err(Wrong::at(key_of("ecn"), "\"dctcp\" is for congestion = \"dctcp\": write \"off\" or \"classic\"")),
+        },
+    };
+    let control = match kind {
+        Congestion::Newreno => CongestionControl::NewReno,
+        Congestion::Dctcp => CongestionControl::Dctcp(dctcp(tcp.dctcp.get_or_insert_with(Dctcp::default), &key_of("dctcp"))?),
+        Congestion::Cubic => {
+            if tcp.hystart_plusplus.is_some() {
+                return Err(Wrong::at(key_of("hystart_plusplus"), "with congestion = \"cubic\" write cubic.hystart = \"plusplus\""));
+            }
+            let config = cubic(tcp.cubic.get_or_insert_with(Cubic::default), mss, &key_of("cubic"))?;
+            return Ok((CongestionControl::Cubic(config), ecn));
+        }
+        Congestion::Htcp => {
+            let parameters = tcp.htcp.get_or_insert_with(Htcp::default);
+            let rtt_scaling = fill(&mut parameters.rtt_scaling, true);
+            let bandwidth_switch = fill(&mut parameters.bandwidth_switch, true);
+            CongestionControl::Htcp(HtcpConfig { rtt_scaling, bandwidth_switch, tick: tick(&mut parameters.tick, &key_of("htcp"))? })
+        }
+    };
+    let plusplus = fill(&mut tcp.hystart_plusplus, false);
+    Ok((if plusplus { CongestionControl::PlusPlus(Box::new(control)) } else { control }, ecn))
+}
+
+fn dctcp(parameters: &mut Dctcp, key: &Key) -> Result<DctcpConfig, Wrong> {
+    let gain = fill(&mut parameters.gain, 0.0625);
+    let gain_shift = (0..=10u32).find(|shift| gain == 1.0 / f64::from(1u32 << shift));
+    let gain_shift = gain_shift
+        .ok_or_else(|| Wrong::at(key.clone().name("gain"), format!("found {gain}: write a power of two from 1 down to 1/1024, as in 0.0625 (1/16)")))?;
+    let alpha = fill(&mut parameters.initial_alpha, 1.0);
+    if !(0.0..=1.0).contains(&alpha) {
+        return Err(Wrong::at(key.clone().name("initial_alpha"), format!("found {alpha}: write a number from 0 to 1")));
+    }
+    Ok(DctcpConfig { gain_shift, initial_alpha: (alpha * 1024.0 + 0.5) as u32 })
+}
+
+fn cubic(parameters: &mut Cubic, mss: u16, key: &Key) -> Result<CubicConfig, Wrong> {
+    let c = fill(&mut parameters.c, 0.4);
+    if !(0.01..=100.0).contains(&c) {
+        return Err(Wrong::at(key.clone().name("c"), format!("found {c}: write a number from 0.01 to 100")));
+    }
+    let beta = fill(&mut parameters.beta, 0.7);
+    if !(0.1..=0.99).contains(&beta) {
+        return Err(Wrong::at(key.clone().name("beta"), format!("found {beta}: write a number from 0.1 to 0.99")));
+    }
+    let (flavour, hystart) = match fill(&mut parameters.flavour, Flavour::Linux) {
+        Flavour::Linux => (CubicFlavour::Linux, HyStart::Linux),
+        Flavour::Ns3 => (CubicFlavour::Ns3, HyStart::Ns3),
+    };
+    let hystart = match fill(&mut parameters.hystart, hystart) {
+        HyStart::Off => spec::HyStart::Off,
+        HyStart::Linux => spec::HyStart::Linux,
+        HyStart::Plusplus => spec::HyStart::PlusPlus,
+        HyStart::Ns3 => spec::HyStart::Ns3,
+    };
+    let fast_convergence = fill(&mut parameters.fast_convergence, true);
+    let tcp_friendly = fill(&mut parameters.tcp_friendly, true);
+    if flavour == CubicFlavour::Ns3 && parameters.tick.is_some() {
+        return Err(meaningless(key.clone().name("tick"), "flavour = \"ns3\""));
+    }
+    let tick = if flavour == CubicFlavour::Linux { tick(&mut parameters.tick, key)? } else { LINUX_TICK };
+    Ok(CubicConfig { c, beta, fast_convergence, tcp_friendly, hystart, flavour, tick, mss, paced: false })
+}
+
+/// With HZ = 250.
+const LINUX_TICK: Span = Span::from_ms(4);
+
+/// Linux's HZ is 100, 250 or 1000; any whole number of ticks per second will do.
+fn tick(slot: &mut Option<Duration>, key: &Key) -> Result<Span, Wrong> {
+    let tick = fill(slot, Duration(LINUX_TICK)).0;
+    let second = Span::from_s(1).0;
+    if tick < Span::from_us(100) || tick > Span::from_ms(10) || !second.is_multiple_of(tick.0) {
+        return Err(Wrong::at(key.clone().name("tick"), format!("\"{tick}\": write a time from 100us to 10ms of which a second is a multiple, as in \"4ms\"")));
+    }
+    Ok(tick)
 }
 
 fn delayed_ack(delayed: &mut DelayedAck, key: &Key) -> Result<spec::DelayedAck, Wrong> {

@@ -1,0 +1,496 @@
+//! CUBIC: RFC 9438, in the integer arithmetic of Linux 6.12 tcp_cubic.c or in that of ns-3's tcp-cubic.cc.
+
+use super::hystart::{self, Rules};
+use super::{Ack, State, Window};
+use crate::Model;
+use crate::spec::{CubicConfig, CubicFlavour, HyStart};
+
+const US: u64 = 1_000_000;
+const SECOND: u64 = 1_000_000 * US;
+/// Fixed point of C and beta in Linux.
+const SCALE: u64 = 1024;
+/// Time on the cubic curve is kept in 2^-10 s.
+const TIME_SHIFT: u32 = 10;
+/// Segments acknowledged per increase before the first loss, at most.
+const INITIAL_COUNT: u32 = 20;
+
+#[derive(Debug, Clone)]
+pub struct Cubic {
+    arithmetic: Arithmetic,
+    hystart: Option<hystart::HyStart>,
+    fast_convergence: bool,
+    friendly: bool,
+    /// Segments acknowledged per increase of one, and those counted by ns-3 towards the next.
+    count: u32,
+    counted: u32,
+    last_max: u32,
+    origin: u32,
+    /// Picoseconds, in Linux's case whole microseconds; 0 without any.
+    least_delay: u64,
+    /// Smoothed round trip: ns-3's samples.
+    smoothed: u64,
+    acked: u32,
+    /// What standard TCP would have.
+    estimate: u32,
+}
+
+#[derive(Debug, Clone)]
+enum Arithmetic {
+    Linux(Linux),
+    Ns3(Ns3),
+}
+
+#[derive(Debug, Clone)]
+struct Linux {
+    /// Picoseconds in a tick of the kernel's clock, ticks in a second.
+    tick: u64,
+    hz: u64,
+    /// C in 1/1024 per 100 ms, beta in 1/1024, and 8 * (1 + beta) / (3 * (1 - beta)).
+    c: u64,
+    beta: u64,
+    friendly_scale: u32,
+    last_cwnd: u32,
+    last_time: u64,
+    /// Ticks.
+    epoch: Option<u64>,
+    /// 2^-10 s.
+    k: u64,
+}
+
+#[derive(Debug, Clone)]
+struct Ns3 {
+    c: f64,
+    beta: f64,
+    friendly_scale: u32,
+    epoch: Option<u64>,
+    /// Seconds.
+    k: f64,
+}
+
+impl Cubic {
+    pub fn new(config: &CubicConfig) -> Self {
+        let arithmetic = match config.flavour {
+            CubicFlavour::Linux => Arithmetic::Linux(Linux::new(config)),
+            CubicFlavour::Ns3 => Arithmetic::Ns3(Ns3::new(config)),
+        };
+        let rules = match config.hystart {
+            HyStart::Off | HyStart::PlusPlus => None,
+            HyStart::Linux => Some(Rules::Linux { mss: config.mss, paced: config.paced }),
+            HyStart::Ns3 => Some(Rules::Ns3),
+        };
+        Cubic {
+            arithmetic,
+            hystart: rules.map(hystart::HyStart::new),
+            fast_convergence: config.fast_convergence,
+            friendly: config.tcp_friendly,
+            count: 0,
+            counted: 0,
+            last_max: 0,
+            origin: 0,
+            least_delay: 0,
+            smoothed: 0,
+            acked: 0,
+            estimate: 0,
+        }
+    }
+
+    // Out of line, so that NewReno's and DCTCP's path stays small.
+    #[inline(never)]
+    pub fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+        let delay = self.sample(ack);
+        if delay > 0 && (self.least_delay == 0 || delay < self.least_delay) {
+            self.least_delay = delay;
+        }
+        if let Some(hystart) = &mut self.hystart {
+            hystart.on_ack(window, ack, delay, self.least_delay);
+        }
+        if !ack.may_grow || ack.acked == 0 {
+            return;
+        }
+        let slow_start = window.slow_start();
+        if let (true, Some(hystart)) = (slow_start, &mut self.hystart) {
+            hystart.before_growth(ack);
+        }
+        match self.arithmetic {
+            Arithmetic::Linux(_) => {
+                let left = if slow_start { window.slow_start_increase(ack.acked) } else { ack.acked };
+                if left > 0 {
+                    self.update_linux(window.cwnd, left, ack.now);
+                    window.increase_per(self.count, left);
+                }
+            }
+            // Slow start does not stop at the threshold, and an acknowledgement brings at most one segment after it.
+            Arithmetic::Ns3(_) if slow_start => window.cwnd = window.cwnd.saturating_add(ack.acked).min(window.limit),
+            Arithmetic::Ns3(_) => {
+                self.counted = self.counted.saturating_add(ack.acked);
+                let count = self.update_ns3(window.cwnd, ack.acked, ack.now);
+                if self.counted >= count {
+                    self.counted -= count;
+                    window.cwnd = (window.cwnd + 1).min(window.limit);
+                }
+            }
+        }
+    }
+
+    /// The delay to be taken from an acknowledgement, 0 for none.
+    fn sample(&mut self, ack: &Ack) -> u64 {
+        match &self.arithmetic {
+            Arithmetic::Linux(linux) => {
+                // None within a second after the start of an epoch: queues may not have drained.
+                let soon = linux.epoch.is_some_and(|epoch| (ack.now / linux.tick).saturating_sub(epoch) < linux.hz);
+                if ack.rtt == 0 || soon { 0 } else { (ack.rtt / US).max(1) * US }
+            }
+            Arithmetic::Ns3(ns3) => {
+                if ack.rtt > 0 {
+                    self.smoothed = if self.smoothed == 0 { ack.rtt } else { (7 * self.smoothed + ack.rtt) / 8 };
+                }
+                let soon = ns3.epoch.is_some_and(|epoch| ack.now - epoch < 10_000 * US);
+                if soon { 0 } else { self.smoothed }
+            }
+        }
+    }
+
+    fn update_linux(&mut self, cwnd: u32, acked: u32, now: u64) {
+        let Arithmetic::Linux(linux) = &mut self.arithmetic else { return };
+        self.acked = self.acked.wrapping_add(acked);
+        let ticks = now / linux.tick;
+        if linux.last_cwnd == cwnd && ticks - linux.last_time <= linux.hz / 32 {
+            return;
+        }
+        // The curve is evaluated once per tick at most.
+        if linux.epoch.is_none() || ticks != linux.last_time {
+            linux.last_cwnd = cwnd;
+            linux.last_time = ticks;
+            let epoch = *linux.epoch.get_or_insert_with(|| {
+                self.acked = acked;
+                self.estimate = cwnd;
+                (linux.k, self.origin) = match self.last_max.checked_sub(cwnd) {
+                    None | Some(0) => (0, cwnd),
+                    Some(below) => (cube_root((1 << 40) / linux.c * u64::from(below)), self.last_max),
+                };
+                ticks
+            });
+            // The curve a round trip ahead.
+            let time = ((ticks - epoch + self.least_delay.div_ceil(linux.tick)) << TIME_SHIFT) / linux.hz;
+            let offset = time.abs_diff(linux.k);
+            // Wraps as Linux does (345 s from the plateau).
+            let delta = (linux.c.wrapping_mul(offset).wrapping_mul(offset).wrapping_mul(offset) >> 40) as u32;
+            let target = if time < linux.k { self.origin.wrapping_sub(delta) } else { self.origin.wrapping_add(delta) };
+            self.count = count(target, cwnd, self.last_max);
+        }
+        if self.friendly {
+            self.count = self.count.min(friendly_count(&mut self.acked, &mut self.estimate, cwnd, linux.friendly_scale));
+        }
+        self.count = self.count.max(2);
+    }
+
+    fn update_ns3(&mut self, cwnd: u32, acked: u32, now: u64) -> u32 {
+        let Arithmetic::Ns3(ns3) = &mut self.arithmetic else { return 2 };
+        self.acked = self.acked.wrapping_add(acked);
+        let epoch = *ns3.epoch.get_or_insert_with(|| {
+            self.acked = acked;
+            self.estimate = cwnd;
+            (ns3.k, self.origin) = match self.last_max.checked_sub(cwnd) {
+                None | Some(0) => (0.0, cwnd),
+                Some(below) => (libm::pow(f64::from(below) / ns3.c, 1.0 / 3.0), self.last_max),
+            };
+            now
+        });
+        let time = (now + self.least_delay - epoch) as f64 / SECOND as f64;
+        // Whole segments, towards zero.
+        let delta = (ns3.c * libm::pow((time - ns3.k).abs(), 3.0)) as u32;
+        let target = if time < ns3.k { self.origin.wrapping_sub(delta) } else { self.origin.wrapping_add(delta) };
+        let mut count = count(target, cwnd, self.last_max);
+        if self.friendly {
+            count = count.min(friendly_count(&mut self.acked, &mut self.estimate, cwnd, ns3.friendly_scale));
+        }
+        count.max(2)
+    }
+
+    /// Losses and echoes alike: beta times the window.
+    pub fn on_loss(&mut self, window: &Window) -> u32 {
+        let cwnd = u64::from(window.cwnd);
+        let lower = window.cwnd < self.last_max && self.fast_convergence;
+        let (less, reduced) = match &mut self.arithmetic {
+            Arithmetic::Linux(linux) => {
+                linux.epoch = None;
+                (cwnd * (SCALE + linux.beta) / (2 * SCALE), cwnd * linux.beta / SCALE)
+            }
+            Arithmetic::Ns3(ns3) => {
+                ns3.epoch = None;
+                ((cwnd as f64 * (1.0 + ns3.beta) / 2.0) as u64, (cwnd as f64 * ns3.beta) as u64)
+            }
+        };
+        self.last_max = if lower { less as u32 } else { window.cwnd };
+        (reduced as u32).max(2)
+    }
+
+    pub fn on_state(&mut self, state: State, now: u64) {
+        if state != State::Loss {
+            return;
+        }
+        self.origin = 0;
+        self.acked = 0;
+        self.estimate = 0;
+        self.least_delay = 0;
+        match &mut self.arithmetic {
+            Arithmetic::Linux(linux) => {
+                self.count = 0;
+                self.last_max = 0;
+                *linux = Linux { last_cwnd: 0, last_time: 0, epoch: None, k: 0, ..linux.clone() };
+            }
+            // ns-3 remembers the window before.
+            Arithmetic::Ns3(ns3) => ns3.k = 0.0,
+        }
+        if let Some(hystart) = &mut self.hystart {
+            hystart.restart(now);
+        }
+    }
+
+    /// Time in which nothing was sent is not time on the curve (Linux only).
+    pub fn on_restart(&mut self, now: u64, idle: u64) {
+        if let Arithmetic::Linux(linux) = &mut self.arithmetic
+            && let Some(epoch) = &mut linux.epoch
+        {
+            let ticks = now / linux.tick;
+            *epoch = (*epoch + ticks - now.saturating_sub(idle) / linux.tick).min(ticks);
+        }
+    }
+}
+
+impl Linux {
+    fn new(config: &CubicConfig) -> Self {
+        // 41 and 717 for 0.4 and 0.7.
+        let c = 10 * ((config.c * 102.4 + 0.5) as u64).max(1);
+        let beta = (config.beta * 1024.0 + 0.5) as u64;
+        let friendly_scale = (8 * (SCALE + beta) / 3 / (SCALE - beta)) as u32;
+        let tick = config.tick.0;
+        Linux { tick, hz: SECOND / tick, c, beta, friendly_scale, last_cwnd: 0, last_time: 0, epoch: None, k: 0 }
+    }
+}
+
+impl Ns3 {
+    fn new(config: &CubicConfig) -> Self {
+        let beta = config.beta * 1024.0;
+        let friendly_scale = (8.0 * (1024.0 + beta) / 3.0 / (1024.0 - beta)) as u32;
+        Ns3 { c: config.c, beta: config.beta, friendly_scale, epoch: None, k: 0.0 }
+    }
+}
+
+/// Segments per increase that lead to `target` within a window.
+fn count(target: u32, cwnd: u32, last_max: u32) -> u32 {
+    let count = if target > cwnd { cwnd / (target - cwnd) } else { cwnd.saturating_mul(100) };
+    if last_max == 0 { count.min(INITIAL_COUNT) } else { count }
+}
+
+/// Segments per increase that follow the estimate of standard TCP's window.
+fn friendly_count(acked: &mut u32, estimate: &mut u32, cwnd: u32, scale: u32) -> u32 {
+    let step = ((u64::from(cwnd) * u64::from(scale)) >> 3).clamp(1, u64::from(u32::MAX)) as u32;
+    while *acked > step {
+        *acked -= step;
+        *estimate += 1;
+    }
+    if *estimate > cwnd { cwnd / (*estimate - cwnd) } else { u32::MAX }
+}
+
+/// Whole part of the cube root. (Linux's has a table and one Newton step: within 0.16 % of this.)
+fn cube_root(a: u64) -> u64 {
+    let mut root = 0u64;
+    for bit in (0..=21).rev() {
+        let tried = root | 1 << bit;
+        if u128::from(tried).pow(3) <= u128::from(a) {
+            root = tried;
+        }
+    }
+    root
+}
+
+pub const MODEL: Model = Model {
+    kind: "congestion control",
+    name: "cubic",
+    source: "RFC 9438; Linux 6.12 tcp_cubic.c (C = 41/102.4, beta = 717/1024); by choice ns-3 3.48 tcp-cubic.cc",
+    faithful: "Linux's integers: the curve a round trip ahead in 2^-10 s, evaluated once per tick of the kernel's clock, segments per increase (2 at least, 20 at most before the first loss), Reno-friendly estimate, fast convergence, no delay samples in an epoch's first second, reset on a time-out, the curve halts while nothing is sent; HyStart. ns-3: floating point with the curve's rise cut to whole segments, smoothed delay samples from 10 ms, slow start beyond the threshold",
+    simplified: "the cube root is exact (Linux: within 0.16 %); reductions are not taken back when they were spurious",
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use afflux_units::Span;
+
+    fn config() -> CubicConfig {
+        CubicConfig {
+            c: 0.4,
+            beta: 0.7,
+            fast_convergence: true,
+            tcp_friendly: true,
+            hystart: HyStart::Off,
+            flavour: CubicFlavour::Linux,
+            tick: Span::from_ms(4),
+            mss: 1448,
+            paced: false,
+        }
+    }
+
+    /// A window in congestion avoidance with an acknowledgement per segment, evenly spaced over a fixed round trip.
+    struct Clock {
+        cubic: Cubic,
+        window: Window,
+        now: u64,
+        rtt: u64,
+    }
+
+    impl Clock {
+        fn new(config: &CubicConfig, cwnd: u32, rtt: Span) -> Self {
+            let window = Window { cwnd, credit: 0, ssthresh: 2, limit: u32::MAX };
+            Clock { cubic: Cubic::new(config), window, now: 5 * SECOND, rtt: rtt.0 }
+        }
+        fn ack(&mut self) {
+            self.now += self.rtt / u64::from(self.window.cwnd);
+            let ack = Ack { now: self.now, rtt: self.rtt, acked: 1, delivered: 1, may_grow: true, ..Ack::default() };
+            self.cubic.on_ack(&mut self.window, &ack);
+        }
+        fn lose(&mut self) {
+            self.window.ssthresh = self.cubic.on_loss(&self.window);
+            self.window.cwnd = self.window.ssthresh;
+            self.window.credit = 0;
+        }
+        fn until(&mut self, time: u64) {
+            while self.now < time {
+                self.ack();
+            }
+        }
+    }
+
+    #[test]
+    fn cube_roots() {
+        for n in [1u64, 2, 3, 7, 100, 12_345, 1 << 20, 2_642_245] {
+            assert_eq!((cube_root(n.pow(3) - 1), cube_root(n.pow(3))), (n - 1, n));
+        }
+        assert_eq!(cube_root(u64::MAX), 2_642_245);
+    }
+
+    /// spec/transports.md §9 item 5: K = cbrt(W_max * 0.3 / 0.4), the curve through K / 2, K and 2 K, symmetrical about the plateau.
+    #[test]
+    fn the_curve_is_cubic() {
+        for flavour in [CubicFlavour::Linux, CubicFlavour::Ns3] {
+            for (w_max, expected) in [(100u32, 4.2), (1_000, 9.1), (10_000, 19.6)] {
+                let mut clock = Clock::new(&CubicConfig { flavour, ..config() }, w_max, Span::from_ms(100));
+                clock.ack();
+                clock.window.cwnd = w_max;
+                clock.lose();
+                clock.ack();
+                let k = match &clock.cubic.arithmetic {
+                    Arithmetic::Linux(linux) => linux.k as f64 / 1024.0,
+                    Arithmetic::Ns3(ns3) => ns3.k,
+                };
+                assert!((k - expected).abs() < 0.05, "{flavour:?} {w_max}: K = {k}");
+                let start = clock.now;
+                let low = f64::from(clock.window.cwnd);
+                for at in [0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 2.5] {
+                    clock.until(start + (at * k * SECOND as f64) as u64);
+                    // The target lies a round trip ahead, and the window follows it within one.
+                    let curve = |t: f64| f64::from(w_max) + (f64::from(w_max) - low) * libm::pow(t / k - 1.0, 3.0);
+                    let (least, most) = (curve(at * k - 0.1) - 2.0, curve(at * k + 0.1) + 2.0);
+                    let cwnd = f64::from(clock.window.cwnd);
+                    assert!(cwnd >= least.min(f64::from(w_max) - 2.0) && cwnd <= most, "{flavour:?} {w_max} at {at} K: {cwnd}, curve {least}..{most}");
+                }
+            }
+        }
+    }
+
+    /// In the Reno-friendly region the average window is that of standard TCP: sqrt(1.5 / p).
+    #[test]
+    fn as_reno_on_short_paths() {
+        for (flavour, rtt) in [(CubicFlavour::Linux, 40), (CubicFlavour::Ns3, 1), (CubicFlavour::Ns3, 40)] {
+            let mut clock = Clock::new(&CubicConfig { flavour, ..config() }, 60, Span::from_ms(rtt));
+            let period = 3_000;
+            let (mut sum, mut time) = (0.0, 0u64);
+            for cycle in 0..60 {
+                for _ in 0..period {
+                    let before = clock.now;
+                    let cwnd = clock.window.cwnd;
+                    clock.ack();
+                    if cycle >= 10 {
+                        sum += f64::from(cwnd) * (clock.now - before) as f64;
+                        time += clock.now - before;
+                    }
+                }
+                clock.lose();
+            }
+            let (mean, expected) = (sum / time as f64, libm::sqrt(1.5 * f64::from(period)));
+            assert!((mean / expected - 1.0).abs() < 0.05, "{flavour:?} {rtt} ms: {mean}, expected {expected}");
+        }
+    }
+
+    #[test]
+    fn reductions_and_fast_convergence() {
+        let mut cubic = Cubic::new(&config());
+        let window = |cwnd| Window { cwnd, credit: 0, ssthresh: 2, limit: u32::MAX };
+        assert_eq!((cubic.on_loss(&window(1000)), cubic.last_max), (700, 1000));
+        // Below the last maximum: 800 * 1741 / 2048.
+        assert_eq!((cubic.on_loss(&window(800)), cubic.last_max), (560, 680));
+        assert_eq!((cubic.on_loss(&window(2)), cubic.last_max), (2, 1));
+        cubic.on_state(State::Loss, 0);
+        assert_eq!(cubic.last_max, 0);
+        let mut slow = Cubic::new(&CubicConfig { fast_convergence: false, ..config() });
+        slow.on_loss(&window(1000));
+        assert_eq!((slow.on_loss(&window(800)), slow.last_max), (560, 800));
+        let mut ns3 = Cubic::new(&CubicConfig { flavour: CubicFlavour::Ns3, ..config() });
+        ns3.on_loss(&window(1000));
+        assert_eq!((ns3.on_loss(&window(801)), ns3.last_max), (560, 680));
+        ns3.on_state(State::Loss, 0);
+        assert_eq!(ns3.last_max, 680);
+    }
+
+    /// Before the first loss a window grows by 5 % per round trip at least; never by more than half.
+    #[test]
+    fn limits_of_growth() {
+        let mut clock = Clock::new(&config(), 200, Span::from_ms(10));
+        let start = clock.now;
+        clock.until(start + 10 * clock.rtt);
+        let grown = f64::from(clock.window.cwnd) / 200.0;
+        assert!((1.5..1.7).contains(&grown), "{grown}");
+        // Far behind the curve.
+        let mut clock = Clock::new(&config(), 10_000, Span::from_ms(100));
+        clock.cubic.last_max = 10_000;
+        clock.window.cwnd = 10;
+        clock.ack();
+        let start = clock.now;
+        clock.until(start + 3 * clock.rtt);
+        // One for two acknowledged: e^(1/2) per round trip.
+        assert!((43..=46).contains(&clock.window.cwnd), "{}", clock.window.cwnd);
+    }
+
+    #[test]
+    fn idle_time_is_not_on_the_curve() {
+        let run = |idle: u64| {
+            let mut clock = Clock::new(&config(), 1_000, Span::from_ms(100));
+            clock.lose();
+            clock.until(7 * SECOND);
+            clock.now += idle;
+            clock.cubic.on_restart(clock.now, idle);
+            clock.until(10 * SECOND + idle);
+            clock.window.cwnd
+        };
+        assert_eq!(run(0), run(100 * SECOND));
+    }
+
+    /// The second after an epoch's start (ns-3: 10 ms) says nothing about the delay.
+    #[test]
+    fn samples_right_after_a_reduction_are_discarded() {
+        for (flavour, wait) in [(CubicFlavour::Linux, SECOND), (CubicFlavour::Ns3, 10_000 * US)] {
+            let mut clock = Clock::new(&CubicConfig { flavour, ..config() }, 100, Span::from_ms(2));
+            clock.ack();
+            let before = clock.cubic.least_delay;
+            clock.lose();
+            clock.ack();
+            clock.rtt /= 2;
+            let start = clock.now;
+            clock.until(start + wait - 5_000 * US);
+            assert_eq!(clock.cubic.least_delay, before);
+            clock.until(start + wait + 5_000 * US);
+            assert!(clock.cubic.least_delay < before);
+        }
+    }
+}

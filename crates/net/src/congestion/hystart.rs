@@ -1,0 +1,406 @@
+//! Leaving slow start before it overshoots: HyStart as in Linux's and ns-3's CUBIC, and HyStart++ (RFC 9406) around any control.
+
+use super::{Ack, Control, State, Window};
+use crate::Model;
+
+/// Below this window nothing is looked for (Linux and ns-3).
+const LOW_WINDOW: u32 = 16;
+const SAMPLES: u32 = 8;
+const US: u64 = 1_000_000;
+const MS: u64 = 1_000 * US;
+/// Acknowledgements at most this far apart form a train.
+const ACK_DELTA: u64 = 2 * MS;
+/// Bytes of the largest burst of Linux's segmentation offload (65,536 less room for headers).
+const LARGEST_BURST: u64 = 65_215;
+
+/// Whose rules.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rules {
+    /// Linux with the rounds of 6.12.14 and later. Paced senders have the train compared with the whole round trip.
+    Linux {
+        mss: u16,
+        paced: bool,
+    },
+    Ns3,
+}
+
+/// HyStart (Ha and Rhee): both detectors.
+#[derive(Debug, Clone, Copy)]
+pub struct HyStart {
+    rules: Rules,
+    found: bool,
+    /// A round begins without its end being known yet.
+    fresh: bool,
+    round_start: u64,
+    last_ack: u64,
+    end: u32,
+    lowest: u64,
+    samples: u32,
+    /// Eight times the smoothed round trip in microseconds, as Linux keeps it.
+    smoothed: u64,
+}
+
+impl HyStart {
+    pub fn new(rules: Rules) -> Self {
+        HyStart { rules, found: false, fresh: false, round_start: 0, last_ack: 0, end: 0, lowest: u64::MAX, samples: 0, smoothed: 0 }
+    }
+
+    /// After a time-out everything is looked for anew.
+    pub fn restart(&mut self, now: u64) {
+        *self = HyStart { fresh: true, round_start: now, last_ack: now, smoothed: self.smoothed, ..HyStart::new(self.rules) };
+    }
+
+    fn begin_round(&mut self, ack: &Ack) {
+        self.round_start = ack.now;
+        self.last_ack = ack.now;
+        self.end = ack.next;
+        self.lowest = u64::MAX;
+        self.samples = 0;
+    }
+
+    /// An acknowledgement, before the window grows. `delay` and the least delay so far are in picoseconds; `delay` 0: there is no sample.
+    #[inline]
+    pub fn on_ack(&mut self, window: &mut Window, ack: &Ack, delay: u64, least: u64) {
+        if std::mem::take(&mut self.fresh) {
+            // Nothing new has been sent since the time-out.
+            self.end = ack.next;
+        }
+        if delay > 0 && !self.found {
+            match self.rules {
+                Rules::Linux { mss, paced } if window.slow_start() => self.linux(window, ack, delay, least, mss, paced),
+                Rules::Ns3 if window.cwnd <= window.ssthresh => self.ns3(window, ack.now, delay, least),
+                _ => {}
+            }
+        }
+        if let (Rules::Linux { .. }, 1..) = (self.rules, ack.rtt) {
+            let sample = ack.rtt / US;
+            self.smoothed = if self.smoothed == 0 { sample << 3 } else { self.smoothed + sample - (self.smoothed >> 3) };
+        }
+    }
+
+    /// ns-3 looks for the round's end when the window is about to grow in slow start, after looking for its own end.
+    pub fn before_growth(&mut self, ack: &Ack) {
+        if self.rules == Rules::Ns3 && ack.una > self.end {
+            self.begin_round(ack);
+        }
+    }
+
+    fn linux(&mut self, window: &mut Window, ack: &Ack, delay: u64, least: u64, mss: u16, paced: bool) {
+        if ack.una > self.end {
+            self.begin_round(ack);
+        }
+        if window.cwnd < LOW_WINDOW {
+            return;
+        }
+        // Linux counts in microseconds.
+        let (now, delay, least) = (ack.now / US, delay / US, least / US);
+        if now - self.last_ack / US <= ACK_DELTA / US {
+            self.last_ack = ack.now;
+            let threshold = least + self.cushion(window, mss);
+            // Pacing spreads a round's segments over up to half of the round trip.
+            let threshold = if paced { threshold } else { threshold / 2 };
+            self.found |= now - self.round_start / US > threshold;
+        }
+        self.lowest = self.lowest.min(delay);
+        if self.samples < SAMPLES {
+            self.samples += 1;
+        } else {
+            self.found |= self.lowest > least + (least >> 3).clamp(4_000, 16_000);
+        }
+        if self.found {
+            window.ssthresh = window.cwnd;
+        }
+    }
+
+    /// The time that four of the largest bursts take at the pacing rate (which Linux also computes where it does not pace), at most 1 ms.
+    fn cushion(&self, window: &Window, mss: u16) -> u64 {
+        let percent = if window.cwnd < window.ssthresh / 2 { 200 } else { 120 };
+        let rate = u64::from(mss) * 80_000 * percent * u64::from(window.cwnd) / self.smoothed.max(1);
+        (LARGEST_BURST * 4 * 1_000_000).checked_div(rate).map_or(0, |delay| delay.min(1_000))
+    }
+
+    fn ns3(&mut self, window: &mut Window, now: u64, delay: u64, least: u64) {
+        if window.cwnd < LOW_WINDOW {
+            return;
+        }
+        if now - self.last_ack <= ACK_DELTA {
+            self.last_ack = now;
+            self.found |= now - self.round_start > least;
+        }
+        if self.samples < SAMPLES {
+            self.lowest = self.lowest.min(delay);
+            self.samples += 1;
+        } else {
+            self.found |= self.lowest > least + least.clamp(4 * MS, 1_000 * MS);
+        }
+        if self.found {
+            window.ssthresh = window.cwnd;
+        }
+    }
+}
+
+const MIN_THRESHOLD: u64 = 4 * MS;
+const MAX_THRESHOLD: u64 = 16 * MS;
+const DIVISOR: u64 = 8;
+const CSS_GROWTH_DIVISOR: u32 = 4;
+const CSS_ROUNDS: u32 = 5;
+/// Segments by which an acknowledgement may let the window of an unpaced sender grow (L).
+const LARGEST_STEP: u32 = 8;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    SlowStart,
+    /// Conservative slow start: rounds so far, and the delay below which it was spurious.
+    Conservative {
+        rounds: u32,
+        baseline: u64,
+    },
+    Done,
+}
+
+/// HyStart++ (RFC 9406) for the first slow start of any control.
+#[derive(Debug, Clone)]
+pub struct PlusPlus {
+    pub control: Control,
+    phase: Phase,
+    end: u32,
+    started: bool,
+    last_round: u64,
+    this_round: u64,
+    samples: u32,
+    /// Segments that count towards the next increase in conservative slow start.
+    credit: u32,
+}
+
+impl PlusPlus {
+    pub fn new(control: Control) -> Self {
+        PlusPlus { control, phase: Phase::SlowStart, end: 0, started: false, last_round: u64::MAX, this_round: u64::MAX, samples: 0, credit: 0 }
+    }
+
+    /// Loss or an echo ends it for the rest of the connection.
+    pub fn stop(&mut self) {
+        self.phase = Phase::Done;
+    }
+
+    pub fn on_state(&mut self, state: State, window: &mut Window, now: u64) {
+        if state != State::Open {
+            self.stop();
+        }
+        self.control.on_state(state, window, now);
+    }
+
+    #[inline(never)]
+    pub fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+        if self.phase == Phase::Done || !window.slow_start() {
+            self.stop();
+            return self.control.on_ack(window, ack);
+        }
+        // The control sees everything; the window is grown here.
+        self.control.on_ack(window, &Ack { may_grow: false, ..*ack });
+        if ack.may_grow {
+            let mut step = ack.acked.min(LARGEST_STEP);
+            if matches!(self.phase, Phase::Conservative { .. }) {
+                self.credit += step;
+                step = self.credit / CSS_GROWTH_DIVISOR;
+                self.credit %= CSS_GROWTH_DIVISOR;
+            }
+            window.cwnd = window.cwnd.saturating_add(step).min(window.ssthresh).min(window.limit);
+        }
+        if ack.rtt > 0 {
+            self.this_round = self.this_round.min(ack.rtt);
+            self.samples += 1;
+            self.judge();
+        }
+        if !self.started {
+            self.started = true;
+            self.end = ack.next;
+        }
+        if ack.una >= self.end {
+            self.end = ack.next;
+            self.last_round = self.this_round;
+            self.this_round = u64::MAX;
+            self.samples = 0;
+            if let Phase::Conservative { rounds, .. } = &mut self.phase {
+                // The round in which it began counts.
+                *rounds += 1;
+                if *rounds == CSS_ROUNDS {
+                    window.ssthresh = window.cwnd;
+                    self.stop();
+                }
+            }
+        }
+    }
+
+    fn judge(&mut self) {
+        if self.samples < SAMPLES {
+            return;
+        }
+        match self.phase {
+            Phase::SlowStart if self.last_round != u64::MAX => {
+                let threshold = (self.last_round / DIVISOR).clamp(MIN_THRESHOLD, MAX_THRESHOLD);
+                if self.this_round >= self.last_round + threshold {
+                    self.credit = 0;
+                    self.phase = Phase::Conservative { rounds: 0, baseline: self.this_round };
+                }
+            }
+            Phase::Conservative { baseline, .. } if self.this_round < baseline => self.phase = Phase::SlowStart,
+            _ => {}
+        }
+    }
+}
+
+pub const MODEL: Model = Model {
+    kind: "slow start",
+    name: "hystart",
+    source: "Ha and Rhee, HyStart, as in Linux 6.12 tcp_cubic.c and in ns-3 tcp-cubic.cc (3.48); HyStart++: RFC 9406",
+    faithful: "Linux: rounds by sequence, both detectors in whole microseconds, window of 16, 8 samples, trains of 2 ms against half of the least delay plus the cushion for offload bursts, delay against an eighth within 4 to 16 ms; ns-3: smoothed samples, no division of either threshold, ceiling 1 s; HyStart++: thresholds, conservative slow start for 5 rounds at a quarter, return when spurious, first slow start only",
+    simplified: "the cushion's smoothed round trip takes the newest segment's sample; HyStart++ takes every sender for unpaced (8 segments per acknowledgement)",
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::congestion::NewReno;
+
+    /// Rounds of `cwnd` acknowledgements `gap` apart; round trips are `base`, longer by `gap` for every segment above `pipe`. Returns the
+    /// windows at which rounds began and the window at the exit.
+    fn drive(mut on_ack: impl FnMut(&mut Window, &Ack), base: u64, gap: u64, pipe: u32, rounds: u32) -> (Window, Vec<u32>) {
+        let mut window = Window { cwnd: 10, credit: 0, ssthresh: u32::MAX, limit: u32::MAX };
+        let (mut una, mut next, mut now) = (0u32, 10u32, base);
+        let mut starts = Vec::new();
+        for _ in 0..rounds {
+            starts.push(window.cwnd);
+            let flight = next - una;
+            // A queue delays the round's acknowledgements.
+            let start = now;
+            for index in 0..flight {
+                let queue = (flight.saturating_sub(pipe)).min(index) as u64 * gap;
+                let at = start + index as u64 * gap;
+                una += 1;
+                on_ack(&mut window, &Ack { now: at, rtt: base + queue, acked: 1, delivered: 1, una, next, may_grow: true, ..Ack::default() });
+                next = (una + window.cwnd).max(next);
+            }
+            now = (start + base).max(start + flight as u64 * gap);
+        }
+        (window, starts)
+    }
+
+    fn linux(hystart: &mut HyStart, least: &mut u64, window: &mut Window, ack: &Ack) {
+        *least = (*least).min(ack.rtt);
+        hystart.on_ack(window, ack, ack.rtt, *least);
+        window.reno_increase(ack.acked);
+    }
+
+    const RULES: Rules = Rules::Linux { mss: 1448, paced: false };
+
+    #[test]
+    fn a_train_of_half_a_round_trip_ends_slow_start() {
+        // 100 ms, a segment each 0.5 ms: 200 fill the pipe. The train is longer than 50 ms (plus half a cushion) with the 102nd
+        // acknowledgement of the first round that has so many: the one of 160, which grows it by one each.
+        let (mut hystart, mut least) = (HyStart::new(RULES), u64::MAX);
+        let (window, starts) = drive(|w, a| linux(&mut hystart, &mut least, w, a), 100 * MS, MS / 2, 200, 6);
+        assert_eq!(starts, [10, 20, 40, 80, 160, window.ssthresh]);
+        assert_eq!(window.ssthresh, 160 + 102);
+        // Paced, the whole round trip counts: 100.5 ms or more are reached after 203 acknowledgements.
+        let (mut hystart, mut least) = (HyStart::new(Rules::Linux { mss: 1448, paced: true }), u64::MAX);
+        let (window, _) = drive(|w, a| linux(&mut hystart, &mut least, w, a), 100 * MS, MS / 2, 10_000, 6);
+        assert_eq!(window.ssthresh, 320 + 203);
+    }
+
+    #[test]
+    fn longer_delays_end_slow_start() {
+        // Acknowledgements 3 ms apart are no train. 40 ms: the threshold is 5 ms above; the round's least delay of nine or more counts.
+        let mut hystart = HyStart::new(RULES);
+        let mut window = Window { cwnd: 20, credit: 0, ssthresh: u32::MAX, limit: u32::MAX };
+        let mut ack = Ack { acked: 1, delivered: 1, una: 0, next: 20, ..Ack::default() };
+        for (round, excess) in [(0u32, 0), (1, 5_000), (2, 5_001)] {
+            for index in 0..20 {
+                ack = Ack { now: ack.now + 3 * MS, rtt: 40 * MS + excess * US, una: ack.una + 1, next: (round + 1) * 20, ..ack };
+                hystart.on_ack(&mut window, &ack, ack.rtt, 40 * MS);
+                // The first of a round ends the one before: it and the seven that follow are the samples, the ninth decides.
+                assert_eq!(window.ssthresh == 20, round == 2 && index >= 8, "round {round}, acknowledgement {index}");
+            }
+            ack.next += 20;
+        }
+    }
+
+    /// spec/transports.md §1.5: the floor of 4 ms is above every delay of a data centre. Trains are another matter: what keeps Linux
+    /// from stopping at half of the pipe is the cushion.
+    #[test]
+    fn with_a_data_centre_round_trip() {
+        // 100 us at 10 Gbps: 1.2 us each, a pipe of 83 segments, and a queue of up to 1.4 ms.
+        let (base, gap, pipe) = (100 * US, 12 * US / 10, 83);
+        let mut plus = PlusPlus::new(Control::NewReno(NewReno));
+        let (window, starts) = drive(|w, a| plus.on_ack(w, a), base, gap, pipe, 8);
+        assert_eq!(starts, [10, 20, 40, 80, 160, 320, 640, 1280]);
+        assert_eq!(window.ssthresh, u32::MAX);
+        // The 68th of a round of 80 comes 80.4 us after the first; the cushion for 147 segments is 260,860 B / (2 * 147 * 1448 B) of 100 us.
+        let (mut hystart, mut least) = (HyStart::new(RULES), u64::MAX);
+        let (window, starts) = drive(|w, a| linux(&mut hystart, &mut least, w, a), base, gap, pipe, 5);
+        assert_eq!(starts, [10, 20, 40, 80, 148]);
+        assert_eq!(window.ssthresh, 80 + 68);
+    }
+
+    #[test]
+    fn ns3_wants_a_whole_round_trip() {
+        let (mut hystart, mut least) = (HyStart::new(Rules::Ns3), u64::MAX);
+        let step = |window: &mut Window, ack: &Ack| {
+            least = least.min(ack.rtt);
+            hystart.on_ack(window, ack, ack.rtt, least);
+            if window.slow_start() {
+                hystart.before_growth(ack);
+            }
+            window.reno_increase(ack.acked);
+        };
+        let (window, _) = drive(step, 100 * MS, MS / 2, 10_000, 6);
+        // Longer than 100 ms at the 202nd of a round of 320.
+        assert_eq!(window.ssthresh, 320 + 201);
+    }
+
+    /// Rounds of the given round trips in milliseconds, as HyStart++ sees them; `seen` is called after each with the window at its start.
+    fn rounds(rtts: &[u64], mut seen: impl FnMut(u32, &PlusPlus)) -> Window {
+        let mut plus = PlusPlus::new(Control::NewReno(NewReno));
+        let mut window = Window { cwnd: 16, credit: 0, ssthresh: u32::MAX, limit: u32::MAX };
+        let (mut una, mut next, mut end) = (0, 16, 16);
+        for rtt in rtts {
+            let start = window.cwnd;
+            while window.slow_start() && (una == 0 || plus.end == end) {
+                una += 1;
+                plus.on_ack(&mut window, &Ack { now: 1, rtt: rtt * MS, acked: 1, delivered: 1, una, next, may_grow: true, ..Ack::default() });
+                next = next.max(una + window.cwnd);
+            }
+            end = plus.end;
+            seen(start, &plus);
+        }
+        window
+    }
+
+    /// A round with a delay of an eighth more: growth by a quarter for five rounds, then the end.
+    #[test]
+    fn hystart_plus_plus_is_conservative_for_five_rounds() {
+        let mut starts = Vec::new();
+        let window = rounds(&[80, 80, 90, 90, 90, 90, 90, 90], |start, _| starts.push(start));
+        // A round is as long as what was outstanding when it began. The third grows by one each until the eighth sample, then by a quarter.
+        assert_eq!(starts[..3], [16, 32, 62]);
+        assert!((62 + 8 + 50 / 4..=62 + 8 + 56 / 4).contains(&starts[3]), "{starts:?}");
+        for pair in starts[3..7].windows(2) {
+            let grown = f64::from(pair[1]) / f64::from(pair[0]);
+            assert!((1.2..1.26).contains(&grown), "{starts:?}");
+        }
+        assert_eq!((window.ssthresh, window.cwnd), (starts[7], starts[7]), "{starts:?}");
+    }
+
+    #[test]
+    fn hystart_plus_plus_returns_when_it_was_spurious() {
+        let mut phases = Vec::new();
+        let window = rounds(&[80, 80, 90, 80, 80], |_, plus| phases.push(matches!(plus.phase, Phase::Conservative { .. })));
+        assert_eq!(phases, [false, false, true, false, false]);
+        assert_eq!(window.ssthresh, u32::MAX);
+        // Below the threshold of an eighth; and below the floor of 4 ms.
+        rounds(&[80, 80, 89, 89], |_, plus| assert_eq!(plus.phase, Phase::SlowStart));
+        rounds(&[1, 1, 4, 4], |_, plus| assert_eq!(plus.phase, Phase::SlowStart));
+        let mut plus = PlusPlus::new(Control::NewReno(NewReno));
+        plus.on_state(State::Recovery, &mut Window { cwnd: 16, credit: 0, ssthresh: 8, limit: u32::MAX }, 1);
+        assert_eq!(plus.phase, Phase::Done);
+    }
+}
