@@ -1,12 +1,22 @@
 //! How a sender's window reacts. One file per algorithm; each supplies the same few hooks.
 
+#[cfg_attr(not(test), expect(dead_code, reason = "the sender does not take samples yet"))]
+mod bbr;
+#[cfg_attr(not(test), expect(dead_code, reason = "the sender does not take samples yet"))]
+mod bbr3;
+#[cfg(test)]
+mod bottleneck;
 mod dctcp;
 mod newreno;
 
+pub use bbr::Bbr;
+pub use bbr3::Bbr3;
 pub use dctcp::Dctcp;
 pub use newreno::NewReno;
 
 use crate::spec::CongestionControl;
+use crate::transport::tcp::{Lost, Sample, Sampler};
+use afflux_engine::random::Stream;
 
 /// Where a sender stands (Linux calls them Open, CWR, Recovery and Loss).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -86,13 +96,21 @@ impl Window {
 pub enum Control {
     NewReno(NewReno),
     Dctcp(Dctcp),
+    Bbr(Box<Bbr>),
+    Bbr3(Box<Bbr3>),
 }
 
 impl Control {
     pub fn new(config: &CongestionControl) -> Self {
+        Self::seeded(config, 1460, 10, Stream::new(0, 0, 0))
+    }
+    /// With the payload of a full segment, the initial window in segments and the flow's own random stream.
+    pub fn seeded(config: &CongestionControl, mss: u32, initial_window: u32, random: Stream) -> Self {
         match config {
             CongestionControl::NewReno => Control::NewReno(NewReno),
             CongestionControl::Dctcp(config) => Control::Dctcp(Dctcp::new(config)),
+            CongestionControl::Bbr(config) => Control::Bbr(Box::new(Bbr::new(config, mss, initial_window, random))),
+            CongestionControl::Bbr3(config) => Control::Bbr3(Box::new(Bbr3::new(config, mss, initial_window, random))),
         }
     }
     /// Takes every acknowledgement; grows the window where that is allowed.
@@ -101,6 +119,7 @@ impl Control {
         match self {
             Control::NewReno(c) => c.on_ack(window, ack),
             Control::Dctcp(c) => c.on_ack(window, ack),
+            Control::Bbr(_) | Control::Bbr3(_) => {}
         }
     }
     /// The slow start threshold after an ECN echo.
@@ -108,6 +127,8 @@ impl Control {
         match self {
             Control::NewReno(c) => c.on_loss(window),
             Control::Dctcp(c) => c.on_ecn(window),
+            Control::Bbr(c) => c.on_loss(window),
+            Control::Bbr3(c) => c.on_loss(window),
         }
     }
     /// The slow start threshold after a loss or a time-out.
@@ -115,21 +136,80 @@ impl Control {
         match self {
             Control::NewReno(c) => c.on_loss(window),
             Control::Dctcp(c) => c.on_loss(window),
+            Control::Bbr(c) => c.on_loss(window),
+            Control::Bbr3(c) => c.on_loss(window),
         }
     }
     /// The sender has entered `state`.
     #[inline(always)]
-    pub fn on_state(&mut self, _state: State, _window: &mut Window, _now: u64) {
+    pub fn on_state(&mut self, state: State, window: &mut Window, _now: u64) {
         match self {
             Control::NewReno(_) | Control::Dctcp(_) => {}
+            Control::Bbr(c) => c.on_state(state),
+            Control::Bbr3(c) => c.on_state(state, window),
         }
     }
     /// The sender starts again after nothing was outstanding for `idle` picoseconds.
-    pub fn on_restart(&mut self, _now: u64, _idle: u64) {
+    pub fn on_restart(&mut self, now: u64, _idle: u64) {
         match self {
             Control::NewReno(_) | Control::Dctcp(_) => {}
+            Control::Bbr(c) => c.on_restart(now),
+            Control::Bbr3(c) => c.on_restart(now),
         }
     }
 }
 
-pub const MODELS: &[crate::Model] = &[newreno::MODEL, dctcp::MODEL];
+/// What a model of the path adds.
+#[cfg_attr(not(test), expect(dead_code, reason = "the sender does not take samples yet"))]
+impl Control {
+    /// The connection is open; its handshake took `rtt` (0: not known).
+    pub fn on_established(&mut self, window: &Window, now: u64, rtt: u64) {
+        match self {
+            Control::NewReno(_) | Control::Dctcp(_) => {}
+            Control::Bbr(c) => c.on_established(window, now, rtt),
+            Control::Bbr3(c) => c.on_established(window, now, rtt),
+        }
+    }
+
+    /// Needs [`Sampler`], and [`Self::on_sample`] with what it says.
+    pub fn wants_samples(&self) -> bool {
+        self.owns_window()
+    }
+    /// Sets the window itself in every state: nobody reduces it to the threshold or keeps it from growing.
+    pub fn owns_window(&self) -> bool {
+        matches!(self, Control::Bbr(_) | Control::Bbr3(_))
+    }
+    /// Takes every acknowledgement, after losses were marked and the state changed: `ack.state` is the new one.
+    pub fn on_sample(&mut self, window: &mut Window, ack: &Ack, sample: &Sample, sampler: &mut Sampler) {
+        match self {
+            Control::NewReno(_) | Control::Dctcp(_) => {}
+            Control::Bbr(c) => c.on_sample(window, ack, sample, sampler),
+            Control::Bbr3(c) => c.on_sample(window, ack, sample, sampler),
+        }
+    }
+    /// [`Sampler::on_lost`] has been told of a segment.
+    pub fn on_segment_lost(&mut self, window: &Window, now: u64, lost: &Lost, sampler: &Sampler) {
+        match self {
+            Control::NewReno(_) | Control::Dctcp(_) | Control::Bbr(_) => {}
+            Control::Bbr3(c) => c.on_segment_lost(window, now, lost, sampler.delivered()),
+        }
+    }
+    /// A loss or a time-out turns out to have been none: the window to go on with, if the algorithm has a say.
+    pub fn on_undo(&mut self, window: &Window, sampler: &Sampler) -> Option<u32> {
+        match self {
+            Control::NewReno(_) | Control::Dctcp(_) => None,
+            Control::Bbr(c) => Some(c.on_undo(window, sampler)),
+            Control::Bbr3(c) => Some(c.on_undo()),
+        }
+    }
+    /// Bits of payload per second at which segments are to leave.
+    pub fn pacing_rate(&self) -> Option<u64> {
+        match self {
+            Control::NewReno(_) | Control::Dctcp(_) => None,
+            Control::Bbr(c) => Some(c.pacing_rate()),
+            Control::Bbr3(c) => Some(c.pacing_rate()),
+        }
+    }
+}
+
+pub const MODELS: &[crate::Model] = &[newreno::MODEL, dctcp::MODEL, bbr::MODEL, bbr3::MODEL];

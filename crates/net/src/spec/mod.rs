@@ -9,7 +9,7 @@ mod switch;
 
 pub use fabric::{Down, Link, LinkId, Node, NodeId, NodeKind, Topology};
 pub use flow::{Flow, FlowId, GroupId, Start};
-pub use host::{CongestionControl, Datagram, DctcpConfig, DelayedAck, EcnMode, HostConfig, Recovery, TcpConfig, TransportConfig, Wire};
+pub use host::{Bbr3Config, BbrConfig, CongestionControl, Datagram, DctcpConfig, DelayedAck, EcnMode, HostConfig, Recovery, TcpConfig, TransportConfig, Wire};
 pub use run::{Capture, EngineKind, FctEnd, PortSeries, Record, RunConfig};
 pub use switch::{Balance, Buffer, Compare, Forwarding, Limit, MarkAt, Marking, QueueLength, RouteHash, Scheduling, SwitchConfig};
 
