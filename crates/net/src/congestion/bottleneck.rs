@@ -81,6 +81,14 @@ pub struct Flow {
     pub timeouts: u64,
 }
 
+impl Flow {
+    fn enter(&mut self, state: State, now: u64) {
+        self.state = state;
+        self.high = self.segments.len() as u32;
+        self.control.on_state(state, &mut self.window, now);
+    }
+}
+
 /// What was seen at an acknowledgement.
 pub struct Seen {
     pub now: u64,
@@ -187,9 +195,7 @@ impl Network {
                 }
             }
             flow.in_flight = 0;
-            flow.state = State::Loss;
-            flow.high = flow.segments.len() as u32;
-            flow.control.on_state(State::Loss, &mut flow.window, now);
+            flow.enter(State::Loss, now);
             flow.last_ack = now;
         }
         let next = self.flows[index].last_ack + 1000 * MS;
@@ -235,15 +241,17 @@ impl Network {
                 flow.control.on_segment_lost(&flow.window, now, &lost, &flow.sampler);
             }
         }
-        if flow.state != State::Open && flow.una >= flow.high {
+        if flow.state != State::Open && (flow.una > flow.high || flow.una == flow.high && flow.state != State::Reduced) {
             flow.state = State::Open;
             flow.control.on_state(State::Open, &mut flow.window, now);
         }
-        if flow.state == State::Open && !flow.resend.is_empty() {
+        if flow.state == State::Open && marked {
+            flow.window.ssthresh = flow.control.on_ecn(&flow.window, now);
+            flow.enter(State::Reduced, now);
+        }
+        if matches!(flow.state, State::Open | State::Reduced) && !flow.resend.is_empty() {
             flow.window.ssthresh = flow.control.on_loss(&flow.window, now);
-            flow.state = State::Recovery;
-            flow.high = flow.segments.len() as u32;
-            flow.control.on_state(State::Recovery, &mut flow.window, now);
+            flow.enter(State::Recovery, now);
         }
         ack.state = flow.state;
         ack.una = flow.una;
