@@ -2,7 +2,7 @@
 
 use super::choice::tagged;
 use super::switch::words;
-use super::{Duration, Off, Or, Size, Speed, Unlimited};
+use super::{Auto, Duration, Off, Or, Size, Speed, Unlimited};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -59,12 +59,18 @@ pub struct Tcp {
     /// Ceiling of the time-out with back-off. Default `"120s"` (Linux's TCP_RTO_MAX), or `min_rto` or `initial_rto` if longer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_rto: Option<Duration>,
-    /// Explicit congestion notification. Default `"dctcp"` with `congestion = "dctcp"`, otherwise `"off"`.
+    /// Explicit congestion notification. Default `"dctcp"` with `congestion = "dctcp"`, otherwise `"off"`. BBR version 1 does not react to it; version 3 does with `"dctcp"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ecn: Option<Echo>,
     /// Parameters of DCTCP.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dctcp: Option<Dctcp>,
+    /// Parameters of BBR version 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bbr: Option<Bbr>,
+    /// Parameters of BBR version 3.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bbr3: Option<Bbr>,
 }
 
 words! {
@@ -74,6 +80,10 @@ words! {
         Newreno,
         /// RFC 8257.
         Dctcp,
+        /// BBR version 1, as in Linux: rate and round trip are measured, losses and marks change little.
+        Bbr,
+        /// BBR version 3, as in google/bbr: with bounds learnt from losses and, with `ecn = "dctcp"`, from marks.
+        Bbr3,
     }
     /// Which losses a sender knows of.
     pub enum Recovery {
@@ -103,6 +113,22 @@ pub struct Dctcp {
     /// Alpha at the start, 0 to 1. Default 1 (RFC 8257 and Linux); the authors' ns-2 has 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub initial_alpha: Option<f64>,
+}
+
+/// Parameters of BBR.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Bbr {
+    /// Time without a smaller round trip after which the pipe is emptied to measure it. Default `"10s"` for version 1 (Linux), `"5s"` for version 3.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub probe_rtt_interval: Option<Duration>,
+    /// How long that lasts, at least. Default `"200ms"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub probe_rtt_time: Option<Duration>,
+    /// Segments that sender and receiver hand over at once: the window has room for three times as many beyond the path's own. `"auto"`: what
+    /// Linux's segmentation offload takes, a millisecond's worth. ns-3 has 1. Default `"auto"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub send_quantum: Option<Or<Auto, u32>>,
 }
 
 /// Delayed acknowledgements.

@@ -2,11 +2,11 @@
 
 use super::hosts::Frames;
 use super::{fill, meaningless};
-use crate::document::{Congestion, Datagram, Dctcp, DelayedAck, Duration, Echo, Host, Or, Recovery, Size, Tcp, Transport};
+use crate::document::{Bbr, Congestion, Datagram, Dctcp, DelayedAck, Duration, Echo, Host, Or, Recovery, Size, Tcp, Transport};
 use crate::spelling;
 use crate::topology::Facts;
 use crate::tree::{Key, Wrong};
-use afflux_net::spec::{self, CongestionControl, DctcpConfig, EcnMode, TcpConfig, TransportConfig};
+use afflux_net::spec::{self, Bbr3Config, BbrConfig, CongestionControl, DctcpConfig, EcnMode, TcpConfig, TransportConfig};
 use afflux_units::{Bytes, Span};
 
 /// Transports by name; `"default"` is the first.
@@ -175,11 +175,19 @@ impl Frames {
 fn congestion(tcp: &mut Tcp, key: &Key) -> Result<(CongestionControl, EcnMode), Wrong> {
     let kind = fill(&mut tcp.congestion, Congestion::Newreno);
     let key_of = |name: &str| key.clone().name(name);
+    let word = match kind {
+        Congestion::Newreno => "newreno",
+        Congestion::Dctcp => "dctcp",
+        Congestion::Bbr => "bbr",
+        Congestion::Bbr3 => "bbr3",
+    };
+    for (table, there) in [("dctcp", tcp.dctcp.is_some()), ("bbr", tcp.bbr.is_some()), ("bbr3", tcp.bbr3.is_some())] {
+        if there && table != word {
+            return Err(meaningless(key_of(table), &format!("congestion = \"{word}\"")));
+        }
+    }
     match kind {
         Congestion::Newreno => {
-            if tcp.dctcp.is_some() {
-                return Err(meaningless(key_of("dctcp"), "congestion = \"newreno\""));
-            }
             let ecn = match fill(&mut tcp.ecn, Echo::Off) {
                 Echo::Off => EcnMode::Off,
                 Echo::Classic => EcnMode::Classic,
@@ -203,7 +211,43 @@ fn congestion(tcp: &mut Tcp, key: &Key) -> Result<(CongestionControl, EcnMode), 
             }
             Ok((CongestionControl::Dctcp(DctcpConfig { gain_shift, initial_alpha: (alpha * 1024.0 + 0.5) as u32 }), EcnMode::Dctcp))
         }
+        Congestion::Bbr => {
+            let config = bbr(tcp.bbr.get_or_insert_default(), Span::from_s(10), &key_of("bbr"))?;
+            let ecn = match fill(&mut tcp.ecn, Echo::Off) {
+                Echo::Off => EcnMode::Off,
+                Echo::Classic => EcnMode::Classic,
+                Echo::Dctcp => return Err(Wrong::at(key_of("ecn"), "congestion = \"bbr\" does not react to marks: write \"off\" or \"classic\"")),
+            };
+            Ok((CongestionControl::Bbr(config), ecn))
+        }
+        Congestion::Bbr3 => {
+            let config = bbr(tcp.bbr3.get_or_insert_default(), Span::from_s(5), &key_of("bbr3"))?;
+            let BbrConfig { probe_rtt_interval, probe_rtt_time, send_quantum } = config;
+            let ecn = match fill(&mut tcp.ecn, Echo::Off) {
+                Echo::Off => EcnMode::Off,
+                Echo::Classic => EcnMode::Classic,
+                Echo::Dctcp => EcnMode::Dctcp,
+            };
+            let config = Bbr3Config { probe_rtt_interval, probe_rtt_time, send_quantum, ecn: ecn == EcnMode::Dctcp };
+            Ok((CongestionControl::Bbr3(config), ecn))
+        }
     }
+}
+
+fn bbr(parameters: &mut Bbr, interval: Span, key: &Key) -> Result<BbrConfig, Wrong> {
+    let interval = fill(&mut parameters.probe_rtt_interval, Duration(interval)).0;
+    let time = fill(&mut parameters.probe_rtt_time, Duration(Span::from_ms(200))).0;
+    if interval == Span::ZERO || interval > Span::from_s(86_400) {
+        return Err(Wrong::at(key.clone().name("probe_rtt_interval"), format!("\"{interval}\": write a time above 0, at most a day")));
+    }
+    if time > interval {
+        return Err(Wrong::at(key.clone().name("probe_rtt_time"), format!("\"{time}\" is longer than probe_rtt_interval = \"{interval}\"")));
+    }
+    let send_quantum = fill(&mut parameters.send_quantum, Or::NONE).0;
+    if send_quantum.is_some_and(|segments| segments == 0 || segments > 127) {
+        return Err(Wrong::at(key.clone().name("send_quantum"), "write 1 to 127 segments, or \"auto\""));
+    }
+    Ok(BbrConfig { probe_rtt_interval: interval, probe_rtt_time: time, send_quantum })
 }
 
 fn delayed_ack(delayed: &mut DelayedAck, key: &Key) -> Result<spec::DelayedAck, Wrong> {
