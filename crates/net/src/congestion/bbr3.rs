@@ -3,7 +3,7 @@
 //! As version 1 it owns the window and needs pacing. Beside the greatest rate it keeps bounds on what may be in flight: an upper one, learnt
 //! while it probes, and lower ones, learnt from losses and marks while it does not.
 
-use super::bbr::{Aggregation, FULL_GROWTH, FULL_ROUNDS, MILLISECOND, MIN_WINDOW, SECOND, UNIT, in_network, offload, paced, product, rate, recovering};
+use super::bbr::{Aggregation, FULL_GROWTH, FULL_ROUNDS, MILLISECOND, MIN_WINDOW, SECOND, UNIT, in_network, near, offload, paced, product, rate, recovering};
 use super::{Ack, State, Window};
 use crate::Model;
 use crate::spec::Bbr3Config;
@@ -229,11 +229,12 @@ impl Bbr3 {
 
     /// Segments handed to the network at once: more on short round trips.
     fn quantum(&self) -> u32 {
-        self.config.send_quantum.unwrap_or_else(|| {
-            let halvings = (self.min_rtt / MICROSECOND) >> 9;
-            let more = if halvings < 32 { 65_536 >> halvings } else { 0 };
-            offload(self.pacing_rate, more, self.mss).max(2)
-        })
+        self.config.send_quantum.unwrap_or_else(|| offload(self.pacing_rate, near(self.min_rtt), self.mss).max(2))
+    }
+
+    /// Segments that leave back to back, as one buffer for segmentation offload.
+    pub fn burst(&self) -> u32 {
+        self.quantum()
     }
 
     fn target(&self, rate: u64, gain: u32) -> u32 {
@@ -339,7 +340,7 @@ impl Bbr3 {
             return;
         }
         let share = (((self.marked - self.marked_at_alpha) as u64 * UNIT as u64) / acked as u64) as u32;
-        self.alpha = (((UNIT - ECN_GAIN) * self.alpha >> 8) + (ECN_GAIN * share >> 8)).min(UNIT);
+        self.alpha = (scaled(self.alpha, UNIT - ECN_GAIN) + scaled(share, ECN_GAIN)).min(UNIT);
         self.delivered_at_alpha = delivered;
         self.marked_at_alpha = self.marked;
         if !self.full {
@@ -377,7 +378,7 @@ impl Bbr3 {
             if self.in_flight_low == UNBOUNDED {
                 self.in_flight_low = window.cwnd;
             }
-            by_ecn = scaled(self.in_flight_low, UNIT - (self.alpha * ECN_FACTOR >> 8));
+            by_ecn = scaled(self.in_flight_low, UNIT - scaled(self.alpha, ECN_FACTOR));
         }
         if self.loss_in_round {
             if self.bandwidth_low == u64::MAX {
@@ -386,7 +387,7 @@ impl Bbr3 {
             if self.in_flight_low == UNBOUNDED {
                 self.in_flight_low = window.cwnd;
             }
-            self.bandwidth_low = self.bandwidth_latest.max(self.bandwidth_low * (UNIT - BETA) as u64 >> 8);
+            self.bandwidth_low = self.bandwidth_latest.max((self.bandwidth_low * (UNIT - BETA) as u64) >> 8);
             self.in_flight_low = self.in_flight_latest.max(scaled(self.in_flight_low, UNIT - BETA));
         }
         self.in_flight_low = self.in_flight_low.min(by_ecn);
@@ -855,7 +856,8 @@ mod tests {
         for pair in phases.windows(2) {
             let next: &[u8] = match pair[0].1 {
                 STARTUP => &[DRAIN],
-                DRAIN => &[DOWN],
+                // DOWN may be over at once.
+                DRAIN => &[DOWN, CRUISE],
                 DOWN => &[CRUISE, PROBE_RTT],
                 CRUISE => &[REFILL, PROBE_RTT],
                 REFILL => &[UP, PROBE_RTT],
@@ -927,6 +929,33 @@ mod tests {
         };
         let (none, some, many) = (share(0), share(1_000), share(50_000));
         assert!(none > 0.95 && some > 0.7 && many < 0.5 * some, "{none} {some} {many}");
+    }
+
+    /// Nothing arrives for two seconds.
+    #[test]
+    fn an_outage() {
+        let mut network = network(Path::new(100_000_000, 40 * MS, 2000), 1, 15);
+        network.run(4_000 * MS, label);
+        network.path.loss = 1_000_000;
+        network.run(6_000 * MS, label);
+        network.path.loss = 0;
+        network.run(15_000 * MS, label);
+        assert!(network.flows[0].timeouts > 0);
+        let share = network.share(0, 10_000 * MS, 15_000 * MS);
+        assert!(share > 0.9, "{share}");
+    }
+
+    #[test]
+    fn bounds_come_back_after_a_loss_that_was_none() {
+        let window = Window { cwnd: 50, credit: 0, ssthresh: u32::MAX, limit: u32::MAX };
+        let mut bbr = Bbr3::new(&config(), 1460, 10, Stream::new(1, 1, 1));
+        bbr.on_established(&window, 0, 20 * MS);
+        assert_eq!(bbr.target(rate(100, MS), UNIT), 2000);
+        bbr.in_flight_high = 80;
+        bbr.on_loss(&window);
+        bbr.in_flight_high = 40;
+        bbr.on_restart(100 * MS);
+        assert_eq!((bbr.on_undo(), bbr.in_flight_high), (50, 80));
     }
 
     #[test]

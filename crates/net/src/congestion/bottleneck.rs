@@ -8,8 +8,8 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 pub const MS: u64 = 1_000_000_000;
-pub const MSS: u32 = 1460;
-const FRAME_BITS: u64 = 1500 * 8;
+pub const MSS: u32 = 1448;
+const FRAME_BITS: u64 = 1514 * 8;
 
 pub struct Path {
     /// Bits per second on the wire.
@@ -24,13 +24,15 @@ pub struct Path {
     pub loss: u64,
     /// Marked when so many frames are there.
     pub mark: Option<u64>,
+    /// A policer: frames per second, and how many may come at once.
+    pub police: Option<(u64, f64)>,
     /// Acknowledgements arrive at multiples of this only.
     pub hold: u64,
 }
 
 impl Path {
     pub fn new(rate: u64, rtt: u64, buffer: u64) -> Self {
-        Path { rate, rtt, drift: 0, buffer, loss: 0, mark: None, hold: 1 }
+        Path { rate, rtt, drift: 0, buffer, loss: 0, mark: None, police: None, hold: 1 }
     }
     pub fn frame(&self) -> u64 {
         FRAME_BITS * 1_000_000_000_000 / self.rate
@@ -71,6 +73,7 @@ pub struct Flow {
     high: u32,
     min_rtt: u64,
     next_send: u64,
+    burst: u32,
     pacing: bool,
     limited: bool,
     limited_until: u32,
@@ -106,6 +109,7 @@ pub struct Network {
     pub flows: Vec<Flow>,
     pub seen: Vec<Seen>,
     free_at: u64,
+    tokens: (u64, f64),
     events: BinaryHeap<Reverse<(u64, u64, usize, Event)>>,
     count: u64,
     random: Stream,
@@ -114,8 +118,17 @@ pub struct Network {
 
 impl Network {
     pub fn new(path: Path, config: &CongestionControl, flows: usize, seed: u64) -> Self {
-        let mut network =
-            Network { path, flows: Vec::new(), seen: Vec::new(), free_at: 0, events: BinaryHeap::new(), count: 0, random: Stream::new(seed, 1, 0), now: 0 };
+        let mut network = Network {
+            path,
+            flows: Vec::new(),
+            seen: Vec::new(),
+            free_at: 0,
+            tokens: (0, 0.0),
+            events: BinaryHeap::new(),
+            count: 0,
+            random: Stream::new(seed, 1, 0),
+            now: 0,
+        };
         for flow in 0..flows {
             network.flows.push(Flow {
                 control: Control::seeded(config, MSS, 10, Stream::new(seed, 2, flow as u64)),
@@ -131,6 +144,7 @@ impl Network {
                 high: 0,
                 min_rtt: 0,
                 next_send: 0,
+                burst: 0,
                 pacing: false,
                 limited: false,
                 limited_until: 0,
@@ -276,7 +290,9 @@ impl Network {
             if limited {
                 return;
             }
-            if now < flow.next_send {
+            if now >= flow.next_send {
+                flow.burst = flow.control.burst();
+            } else if flow.burst == 0 {
                 if !flow.pacing {
                     flow.pacing = true;
                     let at = flow.next_send;
@@ -296,14 +312,23 @@ impl Network {
             flow.order.push_back((flow.sent, seq));
             flow.sent += 1;
             flow.in_flight += 1;
+            flow.burst -= 1;
             // As Linux: ten segments are free, and up to half of a gap may be caught up.
             let mut gap = 0;
             if flow.sent > 10 {
                 gap = MSS as u64 * 8 * 1_000_000_000_000 / flow.control.pacing_rate().unwrap();
-                gap -= (gap / 2).min(now - flow.next_send);
+                gap -= (gap / 2).min(now.saturating_sub(flow.next_send));
             }
             flow.next_send = now.max(flow.next_send) + gap;
             let queue = self.free_at.saturating_sub(now).div_ceil(frame);
+            if let Some((rate, burst)) = self.path.police {
+                let grown = self.tokens.1 + rate as f64 * (now - self.tokens.0) as f64 / 1e12;
+                self.tokens = (now, grown.min(burst));
+                if self.tokens.1 < 1.0 {
+                    continue;
+                }
+                self.tokens.1 -= 1.0;
+            }
             if queue >= self.path.buffer || self.random.below(1_000_000) < self.path.loss {
                 continue;
             }

@@ -160,7 +160,7 @@ impl Control {
 }
 
 /// What a model of the path adds.
-#[cfg_attr(not(test), expect(dead_code, reason = "the sender does not take samples yet"))]
+#[expect(dead_code, reason = "the sender does not take samples yet")]
 impl Control {
     /// The connection is open; its handshake took `rtt` (0: not known).
     pub fn on_established(&mut self, window: &Window, now: u64, rtt: u64) {
@@ -200,6 +200,14 @@ impl Control {
             Control::NewReno(_) | Control::Dctcp(_) => None,
             Control::Bbr(c) => Some(c.on_undo(window, sampler)),
             Control::Bbr3(c) => Some(c.on_undo()),
+        }
+    }
+    /// Segments that may leave back to back before pacing makes the next one wait, as Linux's buffers for segmentation offload do.
+    pub fn burst(&self) -> u32 {
+        match self {
+            Control::NewReno(_) | Control::Dctcp(_) => 1,
+            Control::Bbr(c) => c.burst(),
+            Control::Bbr3(c) => c.burst(),
         }
     }
     /// Bits of payload per second at which segments are to leave.

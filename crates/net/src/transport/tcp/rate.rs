@@ -258,10 +258,8 @@ mod tests {
     #[test]
     fn compressed_acknowledgements_do_not_raise_the_rate() {
         let mut sampler = Sampler::default();
-        let mut next = 0;
         for seq in 0..20 {
-            sampler.on_send(seq, 10 * seq as u64, 0, next, seq);
-            next += 1;
+            sampler.on_send(seq, 10 * seq as u64, 0, seq, seq);
         }
         sampler.begin(20);
         sampler.on_delivered(0, 0);
