@@ -517,7 +517,8 @@ impl Bbr {
 
     fn update_min_rtt(&mut self, window: &mut Window, ack: &Ack, sample: &Sample, sampler: &mut Sampler) {
         let expired = ack.now > self.min_rtt_since + self.config.probe_rtt_interval.0;
-        if ack.rtt > 0 && (ack.rtt <= self.min_rtt || expired) {
+        // Linux has "less or equal"; but its microseconds are never quite equal, these picoseconds are, whenever the queue is empty.
+        if ack.rtt > 0 && (ack.rtt < self.min_rtt || expired) {
             self.min_rtt = ack.rtt;
             self.min_rtt_since = ack.now;
         }
@@ -635,7 +636,7 @@ pub const MODEL: Model = Model {
     name: "bbr",
     source: "Linux 6.12 tcp_bbr.c, tcp_rate.c and lib/win_minmax.c; Cardwell et al., ACM Queue 14(5), 2016",
     faithful: "every state with Linux's gains, filters and window rules: start-up, drain, eight-phase cycle from a random phase, PROBE_RTT, aggregation of acknowledgements, long-term rate under policers, conservation in the first round of recovery; no reaction to ECN",
-    simplified: "times in picoseconds instead of Linux's microseconds and jiffies; segments are sent one by one, the window's budget for segmentation offload is Linux's (send_quantum sets it)",
+    simplified: "times in picoseconds instead of Linux's microseconds and jiffies, so only a smaller round trip, not an equal one, puts PROBE_RTT off; segments are sent one by one, the window's budget for segmentation offload is Linux's (send_quantum sets it)",
 };
 
 #[cfg(test)]
@@ -676,8 +677,7 @@ mod tests {
     /// spec/transports.md §9 item 7.
     #[test]
     fn one_flow_with_a_deep_buffer() {
-        // The round trip grows by 10 us per second: the least is never seen again.
-        let path = Path { drift: 10 * MS / 1000, ..Path::new(100_000_000, 40 * MS, 2000) };
+        let path = Path::new(100_000_000, 40 * MS, 2000);
         let (product, frame) = (path.product(), path.frame());
         let mut network = network(path, 1, 3);
         network.run(32_000 * MS, label);
@@ -716,15 +716,6 @@ mod tests {
         let estimate = bbr(&network.flows[0].control).bandwidth.get() as f64 / rate(1, frame) as f64;
         assert!((estimate - 1.0).abs() < 0.01, "{estimate}");
         assert_eq!(network.flows[0].lost, 0);
-    }
-
-    /// Where the queue empties after every probe the least round trip is seen again and again.
-    #[test]
-    fn nothing_to_probe_for_on_a_quiet_path() {
-        let mut network = network(Path::new(100_000_000, 40 * MS, 2000), 1, 3);
-        network.run(25_000 * MS, label);
-        assert!(network.stays(PROBE_RTT).is_empty());
-        assert!(network.share(0, 2000 * MS, 25_000 * MS) > 0.98);
     }
 
     #[test]
@@ -801,7 +792,7 @@ mod tests {
         network.run(15_000 * MS, label);
         assert!(network.flows[0].timeouts > 0);
         let share = network.share(0, 10_000 * MS, 15_000 * MS);
-        assert!(share > 0.95, "{share}");
+        assert!(share > 0.9, "{share}");
     }
 
     #[test]
@@ -826,17 +817,22 @@ mod tests {
         assert_eq!(bbr.on_undo(&window, &Sampler::default()), 40);
     }
 
-    /// Linux 6.12.117 lost 4536 segments of one flow in 60 s with a queue of 3,750,000 B, and 16859 with one of 375,000 B (100 Mb/s, 300 ms).
+    /// One flow for 60 s at 100 Mb/s and 300 ms, with queues of 3,750,000 B and 375,000 B, against Linux 6.12.117 (its first 0.3 s are the
+    /// handshake): goodput, goodput of the second half, and segments lost.
     #[test]
-    fn losses_are_those_of_linux() {
-        for (buffer, lost) in [(2477, 4536.0), (248, 16859.0)] {
+    fn as_linux() {
+        for (buffer, goodput, half, lost) in [(2477, 85.801, 89.293, 4536.0), (248, 84.67, 88.253, 16859.0)] {
             let config = BbrConfig { send_quantum: None, ..config() };
-            let mut network = Network::new(Path::new(100_000_000, 300 * MS, buffer), &CongestionControl::Bbr(config), 1, 3);
+            let path = Path { delayed: Some(40 * MS), ..Path::new(100_000_000, 300 * MS, buffer) };
+            let mut network = Network::new(path, &CongestionControl::Bbr(config), 1, 3);
             let window = network.flows[0].window;
             network.flows[0].control.on_established(&window, 0, 300 * MS);
-            network.run(60_000 * MS, label);
+            network.run(59_700 * MS, label);
             let flow = &network.flows[0];
-            assert!((flow.lost as f64 / lost - 1.0).abs() < 0.02, "{} of {lost}", flow.lost);
+            let least = 100.0 * 1448.0 / 1514.0;
+            let ours = [network.share(0, 0, 59_700 * MS) * least * 59.7 / 60.0, network.share(0, 29_700 * MS, 59_700 * MS) * least];
+            assert!((ours[0] / goodput - 1.0).abs() < 0.005 && (ours[1] / half - 1.0).abs() < 0.005, "{ours:?} {goodput} {half}");
+            assert!((flow.lost as f64 / lost - 1.0).abs() < 0.04, "{} of {lost}", flow.lost);
             assert_eq!(flow.timeouts, 0);
         }
     }

@@ -16,14 +16,14 @@ pub struct Path {
     pub rate: u64,
     /// Round trip without queue and transmission.
     pub rtt: u64,
-    /// How much longer it gets in a second.
-    pub drift: u64,
     /// Frames that the link holds, the one in transmission included.
     pub buffer: u64,
     /// Frames lost at random, of a million.
     pub loss: u64,
     /// Marked when so many frames are there.
     pub mark: Option<u64>,
+    /// Every second segment is acknowledged, or after this time.
+    pub delayed: Option<u64>,
     /// A policer: frames per second, and how many may come at once.
     pub police: Option<(u64, f64)>,
     /// Acknowledgements arrive at multiples of this only.
@@ -32,7 +32,7 @@ pub struct Path {
 
 impl Path {
     pub fn new(rate: u64, rtt: u64, buffer: u64) -> Self {
-        Path { rate, rtt, drift: 0, buffer, loss: 0, mark: None, police: None, hold: 1 }
+        Path { rate, rtt, buffer, loss: 0, mark: None, delayed: None, police: None, hold: 1 }
     }
     pub fn frame(&self) -> u64 {
         FRAME_BITS * 1_000_000_000_000 / self.rate
@@ -55,6 +55,7 @@ struct Segment {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     Ack { seq: u32, marked: bool },
+    Held { seq: u32 },
     Pace,
     Timer,
 }
@@ -74,6 +75,8 @@ pub struct Flow {
     min_rtt: u64,
     next_send: u64,
     burst: u32,
+    expected: u32,
+    held: Option<u32>,
     pacing: bool,
     limited: bool,
     limited_until: u32,
@@ -145,6 +148,8 @@ impl Network {
                 min_rtt: 0,
                 next_send: 0,
                 burst: 0,
+                expected: 0,
+                held: None,
                 pacing: false,
                 limited: false,
                 limited_until: 0,
@@ -174,11 +179,31 @@ impl Network {
             self.now = now;
             match event {
                 Event::Ack { seq, marked } => {
-                    self.on_ack(flow, seq, marked);
+                    let next = &mut self.flows[flow];
+                    let in_order = seq == next.expected && next.una + next.held.is_some() as u32 == seq;
+                    next.expected = next.expected.max(seq + 1);
+                    if let Some(timeout) = self.path.delayed
+                        && in_order
+                        && next.held.is_none()
+                    {
+                        next.held = Some(seq);
+                        self.at(now + timeout, flow, Event::Held { seq });
+                        continue;
+                    }
+                    match next.held.take() {
+                        Some(held) => self.on_ack(flow, &[held, seq], marked),
+                        None => self.on_ack(flow, &[seq], marked),
+                    }
                     let seen = &self.flows[flow];
                     let queue = self.free_at.saturating_sub(now) as f64 / self.path.frame() as f64;
                     let seen = Seen { now, flow, label: label(&seen.control), queue, in_flight: seen.in_flight, delivered: seen.delivered };
                     self.seen.push(seen);
+                }
+                Event::Held { seq } => {
+                    if self.flows[flow].held == Some(seq) {
+                        self.flows[flow].held = None;
+                        self.on_ack(flow, &[seq], false);
+                    }
                 }
                 Event::Pace => self.flows[flow].pacing = false,
                 Event::Timer => self.on_timer(flow),
@@ -216,26 +241,29 @@ impl Network {
         self.at(next, index, Event::Timer);
     }
 
-    fn on_ack(&mut self, index: usize, seq: u32, marked: bool) {
+    fn on_ack(&mut self, index: usize, seqs: &[u32], marked: bool) {
         let now = self.now;
         let flow = &mut self.flows[index];
         flow.last_ack = now;
         flow.sampler.begin(flow.in_flight);
         let before = flow.una;
-        let segment = &mut flow.segments[seq as usize];
         let mut ack = Ack { now, ece: marked, ..Ack::default() };
-        if !segment.delivered {
-            segment.delivered = true;
-            flow.in_flight -= !segment.lost as u32;
-            ack.delivered = 1;
-            flow.delivered += 1;
-            flow.sampler.on_delivered(seq, segment.sent);
-            if !segment.again {
-                ack.rtt = now - segment.sent;
-                flow.min_rtt = if flow.min_rtt == 0 { ack.rtt } else { flow.min_rtt.min(ack.rtt) };
+        let mut newest = 0;
+        for &seq in seqs {
+            let segment = &mut flow.segments[seq as usize];
+            newest = newest.max(segment.order);
+            if !segment.delivered {
+                segment.delivered = true;
+                flow.in_flight -= !segment.lost as u32;
+                ack.delivered += 1;
+                flow.delivered += 1;
+                flow.sampler.on_delivered(seq, segment.sent);
+                if !segment.again {
+                    ack.rtt = now - segment.sent;
+                    flow.min_rtt = if flow.min_rtt == 0 { ack.rtt } else { flow.min_rtt.min(ack.rtt) };
+                }
             }
         }
-        let newest = segment.order;
         while flow.segments.get(flow.una as usize).is_some_and(|segment| segment.delivered) {
             flow.una += 1;
         }
@@ -333,8 +361,7 @@ impl Network {
                 continue;
             }
             self.free_at = self.free_at.max(now) + frame;
-            let rtt = self.path.rtt + self.path.drift * (now / MS) / 1000;
-            let at = (self.free_at + rtt).next_multiple_of(self.path.hold);
+            let at = (self.free_at + self.path.rtt).next_multiple_of(self.path.hold);
             let marked = self.path.mark.is_some_and(|mark| queue >= mark);
             self.at(at, index, Event::Ack { seq, marked });
         }
