@@ -68,7 +68,13 @@ says! {
         "fabric.toml:21: key host.wire: \"ethrnet\" is not a profile (did you mean \"ethernet\"?): write \"ethernet\", \"ethernet_timestamps\", \"linux\", \"ns3p2p\", \"ns3rdma\", \"pfabric\" or \
          \"htsim\", or a table with numbers of your own";
     unknown_congestion_control: "\"newreno\"" => "\"reno\"",
-        "fabric.toml:28: key host.transports.bulk.congestion: \"reno\" is not known: write \"newreno\", \"dctcp\", \"cubic\" or \"htcp\"";
+        "fabric.toml:28: key host.transports.bulk.congestion: \"reno\" is not known: write \"newreno\", \"dctcp\", \"cubic\", \"htcp\", \"bbr\" or \"bbr3\"";
+    bbr_without_quantum: "\"newreno\"" => "\"bbr\"\nbbr = { send_quantum = 0 }",
+        "fabric.toml:29: key host.transports.bulk.bbr.send_quantum: write 1 to 127 segments, or \"auto\"";
+    long_probe_rtt: "\"newreno\"" => "\"bbr\"\nbbr = { probe_rtt_time = \"11s\" }",
+        "fabric.toml:29: key host.transports.bulk.bbr.probe_rtt_time: \"11s\" is longer than probe_rtt_interval = \"10s\"";
+    marks_for_bbr: "\"newreno\"" => "\"bbr\"\necn = \"dctcp\"",
+        "fabric.toml:29: key host.transports.bulk.ecn: \"dctcp\" is for congestion = \"dctcp\" or \"bbr3\": write \"off\" or \"classic\"";
     format_missing: "format = 1\n" => "",
         "fabric.toml: the key \"format\" is missing: write format = 1 at the top of the file";
     format_wrong: "format = 1" => "format = 2",

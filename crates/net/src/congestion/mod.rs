@@ -1,18 +1,26 @@
 //! How a sender's window reacts. One file per algorithm; each supplies the same few hooks.
 
+mod bbr;
+mod bbr3;
+#[cfg(test)]
+mod bottleneck;
 mod cubic;
 mod dctcp;
 mod htcp;
 mod hystart;
 mod newreno;
 
+pub use bbr::Bbr;
+pub use bbr3::Bbr3;
 pub use cubic::Cubic;
 pub use dctcp::Dctcp;
 pub use htcp::Htcp;
 pub use hystart::PlusPlus;
 pub use newreno::NewReno;
 
-use crate::spec::{CongestionControl, EcnMode, HyStart};
+use crate::spec::{CongestionControl, EcnMode, HyStart, TcpConfig};
+use crate::transport::tcp::{Lost, Sample, Sampler};
+use afflux_engine::random::Stream;
 
 /// Where a sender stands (Linux calls them Open, CWR, Recovery and Loss).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -115,10 +123,13 @@ pub enum Control {
     Htcp(Box<Htcp>),
     /// Any of them after HyStart++.
     PlusPlus(Box<PlusPlus>),
+    Bbr(Box<Bbr>),
+    Bbr3(Box<Bbr3>),
 }
 
 impl Control {
-    pub fn new(config: &CongestionControl) -> Self {
+    /// With the payload of a full segment, the initial window in segments and the flow's own random stream.
+    pub fn new(config: &CongestionControl, mss: u32, initial_window: u32, random: Stream) -> Self {
         match config {
             CongestionControl::NewReno => Control::NewReno(NewReno),
             CongestionControl::Dctcp(config) => Control::Dctcp(Dctcp::new(config)),
@@ -127,14 +138,16 @@ impl Control {
                 if config.hystart == HyStart::PlusPlus { Control::PlusPlus(Box::new(PlusPlus::new(cubic))) } else { cubic }
             }
             CongestionControl::Htcp(config) => Control::Htcp(Box::new(Htcp::new(config))),
-            CongestionControl::PlusPlus(config) => Control::PlusPlus(Box::new(PlusPlus::new(Control::new(config)))),
+            CongestionControl::PlusPlus(config) => Control::PlusPlus(Box::new(PlusPlus::new(Control::new(config, mss, initial_window, random)))),
+            CongestionControl::Bbr(config) => Control::Bbr(Box::new(Bbr::new(config, mss, initial_window, random))),
+            CongestionControl::Bbr3(config) => Control::Bbr3(Box::new(Bbr3::new(config, mss, initial_window, random))),
         }
     }
     /// For a connection that has agreed on `ecn`: without the echo that it needs DCTCP is Reno, as in Linux.
-    pub fn agreed(config: &CongestionControl, ecn: EcnMode) -> Self {
-        match config {
+    pub fn agreed(tcp: &TcpConfig, ecn: EcnMode, random: &Stream) -> Self {
+        match &tcp.congestion {
             CongestionControl::Dctcp(_) if ecn == EcnMode::Off => Control::NewReno(NewReno),
-            config => Control::new(config),
+            config => Control::new(config, tcp.mss as u32, tcp.initial_window, random.clone()),
         }
     }
     /// Takes every acknowledgement; grows the window where that is allowed.
@@ -146,6 +159,7 @@ impl Control {
             Control::Cubic(c) => c.on_ack(window, ack),
             Control::Htcp(c) => c.on_ack(window, ack),
             Control::PlusPlus(c) => c.on_ack(window, ack),
+            Control::Bbr(_) | Control::Bbr3(_) => {}
         }
     }
     /// The slow start threshold after an ECN echo.
@@ -159,6 +173,8 @@ impl Control {
                 c.stop();
                 c.control.on_ecn(window, now)
             }
+            Control::Bbr(c) => c.on_loss(window),
+            Control::Bbr3(c) => c.on_loss(window),
         }
     }
     /// The slow start threshold after a loss or a time-out.
@@ -172,6 +188,8 @@ impl Control {
                 c.stop();
                 c.control.on_loss(window, now)
             }
+            Control::Bbr(c) => c.on_loss(window),
+            Control::Bbr3(c) => c.on_loss(window),
         }
     }
     /// The sender has entered `state`.
@@ -182,16 +200,80 @@ impl Control {
             Control::Cubic(c) => c.on_state(state, now),
             Control::Htcp(c) => c.on_state(state, now),
             Control::PlusPlus(c) => c.on_state(state, window, now),
+            Control::Bbr(c) => c.on_state(state),
+            Control::Bbr3(c) => c.on_state(state, window),
         }
     }
-    /// The sender starts again after nothing was outstanding for `idle` picoseconds.
+    /// The sender starts again, `idle` picoseconds after it sent last, with nothing outstanding.
     pub fn on_restart(&mut self, now: u64, idle: u64) {
         match self {
             Control::NewReno(_) | Control::Dctcp(_) | Control::Htcp(_) => {}
             Control::Cubic(c) => c.on_restart(now, idle),
             Control::PlusPlus(c) => c.control.on_restart(now, idle),
+            Control::Bbr(c) => c.on_restart(now),
+            Control::Bbr3(c) => c.on_restart(now),
         }
     }
 }
 
-pub const MODELS: &[crate::Model] = &[newreno::MODEL, dctcp::MODEL, cubic::MODEL, htcp::MODEL, hystart::MODEL];
+/// What a model of the path adds.
+impl Control {
+    /// The connection is open; its handshake took `rtt` (0: not known).
+    pub fn on_established(&mut self, window: &Window, now: u64, rtt: u64) {
+        match self {
+            Control::Bbr(c) => c.on_established(window, now, rtt),
+            Control::Bbr3(c) => c.on_established(window, now, rtt),
+            _ => {}
+        }
+    }
+
+    /// Needs [`Sampler`], and [`Self::on_sample`] with what it says.
+    pub fn wants_samples(&self) -> bool {
+        self.owns_window()
+    }
+    /// Sets the window itself in every state: nobody reduces it to the threshold or keeps it from growing.
+    pub fn owns_window(&self) -> bool {
+        matches!(self, Control::Bbr(_) | Control::Bbr3(_))
+    }
+    /// Takes every acknowledgement, after losses were marked and the state changed: `ack.state` is the new one.
+    pub fn on_sample(&mut self, window: &mut Window, ack: &Ack, sample: &Sample, sampler: &mut Sampler) {
+        match self {
+            Control::Bbr(c) => c.on_sample(window, ack, sample, sampler),
+            Control::Bbr3(c) => c.on_sample(window, ack, sample, sampler),
+            _ => {}
+        }
+    }
+    /// [`Sampler::on_lost`] has been told of a segment.
+    pub fn on_segment_lost(&mut self, window: &Window, now: u64, lost: &Lost, sampler: &Sampler) {
+        match self {
+            Control::Bbr3(c) => c.on_segment_lost(window, now, lost, sampler.delivered()),
+            _ => {}
+        }
+    }
+    /// A loss or a time-out turns out to have been none: the window to go on with, if the algorithm has a say.
+    pub fn on_undo(&mut self, window: &Window, sampler: &Sampler) -> Option<u32> {
+        match self {
+            Control::Bbr(c) => Some(c.on_undo(window, sampler)),
+            Control::Bbr3(c) => Some(c.on_undo()),
+            _ => None,
+        }
+    }
+    /// Segments that may leave back to back before pacing makes the next one wait, as Linux's buffers for segmentation offload do.
+    pub fn burst(&self) -> u32 {
+        match self {
+            Control::Bbr(c) => c.burst(),
+            Control::Bbr3(c) => c.burst(),
+            _ => 1,
+        }
+    }
+    /// Bits of payload per second at which segments are to leave.
+    pub fn pacing_rate(&self) -> Option<u64> {
+        match self {
+            Control::Bbr(c) => Some(c.pacing_rate()),
+            Control::Bbr3(c) => Some(c.pacing_rate()),
+            _ => None,
+        }
+    }
+}
+
+pub const MODELS: &[crate::Model] = &[newreno::MODEL, dctcp::MODEL, cubic::MODEL, htcp::MODEL, hystart::MODEL, bbr::MODEL, bbr3::MODEL];

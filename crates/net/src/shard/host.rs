@@ -9,6 +9,10 @@ use crate::routing::NextHops;
 use crate::spec::{EcnMode, FctEnd, FlowId, TcpConfig, TransportConfig};
 use crate::transport::datagram::{Sink, Source};
 use crate::transport::tcp::{AckIn, AckNow, Arrival, Cause, Expired, Receiver, ReceiverSetup, Sender, SenderSetup};
+use afflux_engine::random::Stream;
+
+/// Purpose of the random streams of congestion controls (see `afflux_engine::random`).
+const CONTROL: u64 = 0x636f_6e74;
 
 impl<'a> Shard<'a> {
     fn tcp(&self, transport: u16) -> &'a TcpConfig {
@@ -92,12 +96,15 @@ impl<'a> Shard<'a> {
                     idle,
                     ecn: if config.handshake { config.ecn } else { self.agreed_ecn(flow.dst, config) },
                     explain: plan.record.explain,
+                    random: Stream::new(plan.run.seed, CONTROL, id as u64),
                 };
                 let slot = self.senders.insert(Sender::new(setup, now, config));
                 self.sending[id as usize] = slot;
                 if config.handshake {
                     self.send_syn(out, now, slot, config);
                 } else {
+                    let round_trip = self.senders[slot].idle.round_trip;
+                    self.senders[slot].established(now, round_trip);
                     self.pump(out, now, slot, Cause::Start, config);
                 }
             }
@@ -370,13 +377,8 @@ impl<'a> Shard<'a> {
         }
         let config = self.tcp(self.receivers[slot].transport);
         let r = &mut self.receivers[slot];
-        let arrival = Arrival {
-            now,
-            seq: frame.seq,
-            marked: frame.has(Frame::CE),
-            cwr: frame.has(Frame::CWR),
-            retransmission: frame.has(Frame::RETRANSMISSION),
-        };
+        let arrival =
+            Arrival { now, seq: frame.seq, marked: frame.has(Frame::CE), cwr: frame.has(Frame::CWR), retransmission: frame.has(Frame::RETRANSMISSION) };
         let reaction = r.on_data(arrival, config);
         let ends = r.finished();
         self.arm_receiver(out, slot);
@@ -426,7 +428,8 @@ impl<'a> Shard<'a> {
         let r = &mut self.receivers[slot];
         r.armed = 0;
         let wake = r.wake();
-        if wake != 0 && wake <= now
+        if wake != 0
+            && wake <= now
             && let Some(ack) = r.on_wake(now)
         {
             let config = self.tcp(self.receivers[slot].transport);

@@ -109,6 +109,30 @@ pub enum CongestionControl {
     Htcp(HtcpConfig),
     /// RFC 9406 in the first slow start of another one.
     PlusPlus(Box<CongestionControl>),
+    Bbr(BbrConfig),
+    Bbr3(Bbr3Config),
+}
+
+/// BBR version 1, as in Linux.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BbrConfig {
+    /// Time without a smaller round trip after which the sender empties the pipe; 10 s in Linux.
+    pub probe_rtt_interval: Span,
+    /// How long it does so, at least; 200 ms in Linux.
+    pub probe_rtt_time: Span,
+    /// Segments handed to the network at once, for which the window has room thrice; `None`: Linux's segmentation offload.
+    pub send_quantum: Option<u32>,
+}
+
+/// BBR version 3, as in google/bbr.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bbr3Config {
+    /// As in [`BbrConfig`]; 5 s.
+    pub probe_rtt_interval: Span,
+    pub probe_rtt_time: Span,
+    pub send_quantum: Option<u32>,
+    /// Reacts to marks: the network marks early, and every mark is echoed exactly.
+    pub ecn: bool,
 }
 
 #[derive(Debug, Clone, PartialEq)]

@@ -161,7 +161,12 @@ fn window_limited_throughput() {
         let bytes = 60_000_000;
         let mut plan = plan(topology, vec![flow(0, 0, 1, bytes, Time::ZERO)]);
         let window = Some(afflux_units::Bytes(window_bytes));
-        plan.transports = vec![TransportConfig::Tcp(TcpConfig { receive: window.map_or(Receive::Unlimited, Receive::Window), min_rto: Span::from_s(1), initial_rto: Span::from_s(1), ..tcp() })];
+        plan.transports = vec![TransportConfig::Tcp(TcpConfig {
+            receive: window.map_or(Receive::Unlimited, Receive::Window),
+            min_rto: Span::from_s(1),
+            initial_rto: Span::from_s(1),
+            ..tcp()
+        })];
         plan.switches[0].buffer = Buffer::Unlimited;
         let output = run(&plan, &Progress::default()).unwrap();
         let record = &output.flows[0];

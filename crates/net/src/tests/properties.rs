@@ -139,7 +139,8 @@ fn tcp_config() -> impl Strategy<Value = TcpConfig> {
     ];
     let recovery = prop_oneof![1 => Just(Recovery::Sack), 1 => Just(Recovery::NewReno), 2 => Just(Recovery::Rack)];
     let threshold = prop_oneof![3 => Just(Some(3)), 1 => Just(None), 1 => (1..40u32).prop_map(Some)];
-    let delayed = prop::option::of((1..11u32, 0..300u64).prop_map(|(segments, us)| DelayedAck { segments, timeout: Span::from_us(us), quick: segments % 4 * 5 }));
+    let delayed =
+        prop::option::of((1..11u32, 0..300u64).prop_map(|(segments, us)| DelayedAck { segments, timeout: Span::from_us(us), quick: segments % 4 * 5 }));
     // Tiny, as in data centres, as in the RFC.
     let timeouts =
         prop_oneof![Just((Span::from_ns(900), Span::from_us(2))), Just((Span::from_us(200), Span::from_ms(1))), Just((Span::from_ms(5), Span::from_ms(5)))];

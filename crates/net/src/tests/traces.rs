@@ -91,6 +91,7 @@ fn trace(scenario: &Scenario) -> String {
         idle: Idle { round_trip: 11 * US, ..Idle::default() },
         ecn: config.ecn,
         explain: false,
+        random: afflux_engine::random::Stream::new(1, 1, 1),
     };
     let mut sender = Sender::new(setup, 0, config);
     let mut receiver = {

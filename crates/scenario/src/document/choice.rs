@@ -20,6 +20,12 @@ impl Word for Off {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Auto;
+impl Word for Auto {
+    const WORD: &'static str = "auto";
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Unlimited;
 impl Word for Unlimited {
     const WORD: &'static str = "unlimited";

@@ -25,6 +25,10 @@ pub struct Host {
     /// With `scheduling = "strict_priority"`: number of queues, 2 to 8. Default 8.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priorities: Option<u8>,
+    /// Agrees to explicit congestion notification when a peer asks for it; where it does not, the connection goes without (DCTCP then is
+    /// Reno, as in Linux). Default `true`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ecn: Option<bool>,
     /// Frame sizes: the name of a profile or a table. Default `"ethernet"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wire: Option<Wire>,
@@ -62,6 +66,9 @@ pub struct HostOverride {
     /// As in `[host]`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priorities: Option<u8>,
+    /// As in `[host]`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ecn: Option<bool>,
 }
 
 /// Frame sizes: a profile's name or a table.
@@ -88,6 +95,9 @@ pub struct WireTable {
     /// Size of an acknowledgement without options.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ack: Option<Size>,
+    /// Size of a SYN or SYN-ACK.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub syn: Option<Size>,
     /// Bytes on top when an acknowledgement carries SACK blocks: `sack_base` plus `sack_block` for each.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sack_base: Option<Size>,

@@ -11,7 +11,7 @@ mod topology;
 mod traffic;
 mod transport;
 
-pub use choice::{Names, Off, Or, Unlimited};
+pub use choice::{Auto, Names, Off, Or, Unlimited};
 pub use host::{Host, Wire, WireTable};
 pub use hosts::{HostItem, Hosts, Receiver, Senders, SizeTable, Sizes};
 pub use quantity::{Chance, Duration, QueueSize, Size, Speed};
@@ -20,7 +20,7 @@ pub use run::{Engine, FctEnd, Run};
 pub use switch::{Balance, Compare, Ecn, Forwarding, Incapable, MarkAt, QueueLength, Scheduling, Sharing, Switch, SwitchOverride};
 pub use topology::{Custom, Dumbbell, FatTree, Fault, Hpcc, LeafSpine, LinkOverride, Star, Switches, Topology};
 pub use traffic::*;
-pub use transport::{Congestion, Cubic, Datagram, Dctcp, DelayedAck, Echo, Flavour, Htcp, HyStart, Recovery, Tcp, Transport};
+pub use transport::{Bbr, Congestion, Cubic, Datagram, Dctcp, DelayedAck, Echo, Estimator, Flavour, Htcp, HyStart, Reader, Recovery, Stack, Tcp, Transport};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

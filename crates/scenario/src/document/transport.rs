@@ -2,7 +2,7 @@
 
 use super::choice::tagged;
 use super::switch::words;
-use super::{Duration, Off, Or, Size, Speed, Unlimited};
+use super::{Auto, Duration, Off, Or, Size, Speed, Unlimited};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -16,10 +16,13 @@ tagged! {
     }
 }
 
-/// TCP: byte streams with acknowledgements; connections are open from the start (no handshake).
+/// TCP: byte streams with acknowledgements. `stack` chooses the defaults of the other keys.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Tcp {
+    /// Whose machine: the defaults of the keys below. Default `"basic"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stack: Option<Stack>,
     /// Congestion control. Default `"newreno"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub congestion: Option<Congestion>,
@@ -35,31 +38,84 @@ pub struct Tcp {
     /// The receiver's window. Default `"unlimited"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receive_window: Option<Or<Unlimited, Size>>,
-    /// Which losses a sender knows of. Default `"sack"` (RFC 6675; Linux).
+    /// A receive buffer, instead of a fixed `receive_window`: what has arrived and not been read takes room (Linux's `SO_RCVBUF`, doubled).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub receive_buffer: Option<Size>,
+    /// The buffer grows up to this with what the application reads per round trip (Linux's `tcp_rmem[2]`). Default: it does not grow.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub receive_buffer_max: Option<Size>,
+    /// Share of the buffer that payload can take; the rest is the kernel's bookkeeping. Default 0.5.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub receive_buffer_share: Option<f64>,
+    /// The receiving application reads for a while, then does not, in turn from the connection's start; needs `receive_buffer`. Default: it
+    /// reads at once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reader: Option<Reader>,
+    /// Connections are opened by SYN and SYN-ACK, and closed. Default `false`: they are open already; `true` with `stack = "linux"` or `"ns3"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub handshake: Option<bool>,
+    /// A connection starts with the slow start threshold that the last one to the same host left (Linux's `tcp_no_metrics_save` and
+    /// `tcp_no_ssthresh_metrics_save` both 0). Default `false`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ssthresh_cache: Option<bool>,
+    /// Which losses a sender knows of. Default `"sack"` (RFC 6675), with `stack = "linux"` `"rack"` (RFC 8985).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recovery: Option<Recovery>,
+    /// The window falls to the threshold over a round trip: proportional rate reduction (RFC 6937). Default `false`, `true` with
+    /// `stack = "linux"` or `"ns3"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prr: Option<bool>,
+    /// Tail loss probes (RFC 8985). Default `false`, `true` with `stack = "linux"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tail_probe: Option<bool>,
+    /// A time-out is checked with new data (F-RTO, RFC 5682), and reductions that turn out needless are taken back (RFC 3522). Default `false`,
+    /// `true` with `stack = "linux"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub undo: Option<bool>,
+    /// After an idle spell longer than the time-out a connection starts from a smaller window (Linux's `tcp_slow_start_after_idle`). Default
+    /// `false`, `true` with `stack = "linux"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idle_restart: Option<bool>,
     /// Duplicate acknowledgements (or SACKed segments above a hole) that mean a loss; `"off"`: no fast retransmit. Default 3 (RFC 5681).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dupack_threshold: Option<Or<Off, u32>>,
-    /// Delayed acknowledgements, or `"off"`: every segment is acknowledged. Default `"off"`.
+    /// Delayed acknowledgements, or `"off"`: every segment is acknowledged. Default `"off"`; with `stack = "linux"` on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delayed_ack: Option<Or<Off, DelayedAck>>,
+    /// Of duplicate acknowledgements the fourth and later ones at an edge are sent at most once per twentieth of a round trip, at most 1 ms
+    /// apart (Linux's `tcp_comp_sack_delay_ns`). Default `false`, `true` with `stack = "linux"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sack_compression: Option<bool>,
+    /// Data are spread over the round trip: twice the window per round trip in slow start, 1.2 times later (Linux with `fq`). Default `false`.
+    /// BBR always paces.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pacing: Option<bool>,
+    /// Segments that leave together, as with segmentation offload: a sender with something outstanding waits until the window has room for as
+    /// many, or for a third of itself. Default 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub burst: Option<u32>,
+    /// Timers expire on multiples of this (a kernel's clock tick: 4 ms with HZ = 250). Default `"0ns"`: exact.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tick: Option<Duration>,
+    /// How the variance of the round trip is estimated. Default `"rfc6298"`, with `stack = "linux"` `"linux"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rtt_estimator: Option<Estimator>,
     /// Floor of the retransmission time-out. Default `"200ms"` (Linux's TCP_RTO_MIN; RFC 6298 says 1 s). Data centres usually set less
     /// (1 to 10 ms; 200 us in the pFabric study): with this default one lost tail costs 200 ms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_rto: Option<Duration>,
     /// `true`: the floor is on the variance term, so the time-out is at least the round trip plus `min_rto` (Linux); `false`: on the whole
-    /// time-out (RFC 6298). Default `true`.
+    /// time-out (RFC 6298). Default `true`, `false` with `stack = "ns3"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_rto_on_variance: Option<bool>,
-    /// Time-out before the first round-trip sample. Default: what one sample of the longest path without queues gives, because connections
+    /// Time-out before the first round-trip sample. Default with a handshake `"1s"` (RFC 6298), else: what one sample of the longest path without queues gives, because connections
     /// are open from the start (RFC 6298 §2.2); a connection without any sample has 1 s (§2.1).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub initial_rto: Option<Duration>,
     /// Ceiling of the time-out with back-off. Default `"120s"` (Linux's TCP_RTO_MAX), or `min_rto` or `initial_rto` if longer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_rto: Option<Duration>,
-    /// Explicit congestion notification. Default `"dctcp"` with `congestion = "dctcp"`, otherwise `"off"`.
+    /// Explicit congestion notification. Default `"dctcp"` with `congestion = "dctcp"`, otherwise `"off"`. BBR version 1 does not react to it; version 3 does with `"dctcp"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ecn: Option<Echo>,
     /// HyStart++ (RFC 9406) in the first slow start. Default `false`; `congestion = "cubic"` has `cubic.hystart` for it.
@@ -74,9 +130,31 @@ pub struct Tcp {
     /// Parameters of H-TCP.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub htcp: Option<Htcp>,
+    /// Parameters of BBR version 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bbr: Option<Bbr>,
+    /// Parameters of BBR version 3.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bbr3: Option<Bbr>,
 }
 
 words! {
+    /// Whose TCP.
+    pub enum Stack {
+        /// The RFCs' machine with the fewest parts: connections are open, every segment is acknowledged, RFC 6675.
+        Basic,
+        /// Linux 6.12.
+        Linux,
+        /// ns-3's, where it differs: SACK by RFC 6675 with proportional rate reduction, every segment acknowledged, ns-3's CUBIC.
+        Ns3,
+    }
+    /// Variance of the round trip.
+    pub enum Estimator {
+        /// RFC 6298.
+        Rfc6298,
+        /// The largest deviation of a round trip counts, and shorter round trips count less.
+        Linux,
+    }
     /// Congestion control.
     pub enum Congestion {
         /// RFC 5681 and RFC 6582.
@@ -87,6 +165,10 @@ words! {
         Cubic,
         /// H-TCP (Leith and Shorten).
         Htcp,
+        /// BBR version 1, as in Linux: rate and round trip are measured, losses and marks change little.
+        Bbr,
+        /// BBR version 3, as in google/bbr: with bounds learnt from losses and, with `ecn = "dctcp"`, from marks.
+        Bbr3,
     }
     /// How CUBIC leaves slow start.
     pub enum HyStart {
@@ -110,6 +192,8 @@ words! {
     pub enum Recovery {
         /// RFC 6675: a scoreboard of selective acknowledgements.
         Sack,
+        /// RFC 8985: what was sent before something that has arrived.
+        Rack,
         /// RFC 6582: one hole per round trip.
         Newreno,
     }
@@ -178,6 +262,32 @@ pub struct Htcp {
     pub tick: Option<Duration>,
 }
 
+/// Parameters of BBR.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Bbr {
+    /// Time without a smaller round trip after which the pipe is emptied to measure it. Default `"10s"` for version 1 (Linux), `"5s"` for version 3.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub probe_rtt_interval: Option<Duration>,
+    /// How long that lasts, at least. Default `"200ms"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub probe_rtt_time: Option<Duration>,
+    /// Segments that sender and receiver hand over at once: the window has room for three times as many beyond the path's own. `"auto"`: what
+    /// Linux's segmentation offload takes, a millisecond's worth. ns-3 has 1. Default `"auto"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub send_quantum: Option<Or<Auto, u32>>,
+}
+
+/// When the receiving application reads.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Reader {
+    /// It reads everything for so long.
+    pub read: Duration,
+    /// Then nothing for so long.
+    pub sleep: Duration,
+}
+
 /// Delayed acknowledgements.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -188,6 +298,9 @@ pub struct DelayedAck {
     /// Acknowledge at the latest after this time. Default `"40ms"` (Linux's TCP_DELACK_MIN).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout: Option<Duration>,
+    /// Acknowledgements that are not delayed at the start of a connection and after disorder. Default 0, with `stack = "linux"` 16.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quick: Option<u32>,
 }
 
 /// Datagrams at a constant rate. A flow is finished when every byte has arrived.

@@ -63,6 +63,7 @@ fn custom(table: &mut WireTable, key: &Key) -> Result<(spec::Wire, u16, u16), Wr
         name: fill(&mut table.name, "custom".into()),
         data_header: size(&mut table.data_header, base.data_header, "data_header")?,
         ack: size(&mut table.ack, base.ack, "ack")?,
+        syn: size(&mut table.syn, base.syn, "syn")?,
         sack_base: size(&mut table.sack_base, base.sack_base, "sack_base")?,
         sack_block: size(&mut table.sack_block, base.sack_block, "sack_block")?,
         min_frame: size(&mut table.min_frame, base.min_frame, "min_frame")?,
@@ -81,7 +82,7 @@ fn custom(table: &mut WireTable, key: &Key) -> Result<(spec::Wire, u16, u16), Wr
 /// The settings that occur, and for every host which it has.
 pub fn assign(host: &mut Host, topology: &mut Topology) -> Result<Vec<HostConfig>, Wrong> {
     let key = Key::from("host");
-    let base = build(&mut host.delay, &mut host.queue, &mut host.scheduling, &mut host.priorities, &key)?;
+    let base = build(&mut host.delay, &mut host.queue, &mut host.scheduling, &mut host.priorities, &mut host.ecn, &key)?;
     let mut meant: Vec<Vec<usize>> = vec![Vec::new(); topology.hosts as usize];
     for (index, change) in host.overrides.iter().enumerate() {
         for node in matching(topology, &change.matching.0, NodeKind::Host, key.clone().name("override").index(index))? {
@@ -96,16 +97,18 @@ pub fn assign(host: &mut Host, topology: &mut Topology) -> Result<Vec<HostConfig
             continue;
         }
         let (mut delay, mut queue, mut order, mut priorities) = (host.delay, host.queue.clone(), host.scheduling, host.priorities);
+        let mut ecn = host.ecn;
         for change in changes.iter().map(|index| &host.overrides[*index]) {
             if change.scheduling.is_some_and(|scheduling| order != Some(scheduling)) {
                 priorities = None;
             }
             (delay, queue) = (change.delay.or(delay), change.queue.clone().or(queue));
             (order, priorities) = (change.scheduling.or(order), change.priorities.or(priorities));
+            ecn = change.ecn.or(ecn);
         }
         let key = key.clone().name("override").index(changes.last().copied().unwrap_or(0));
         node.config = configs.len() as u32;
-        configs.push(build(&mut delay, &mut queue, &mut order, &mut priorities, &key)?);
+        configs.push(build(&mut delay, &mut queue, &mut order, &mut priorities, &mut ecn, &key)?);
         known.push((changes, node.config));
     }
     Ok(configs)
@@ -116,6 +119,7 @@ fn build(
     queue: &mut Option<Or<crate::document::Unlimited, QueueSize>>,
     order: &mut Option<crate::document::Scheduling>,
     priorities: &mut Option<u8>,
+    ecn: &mut Option<bool>,
     key: &Key,
 ) -> Result<HostConfig, Wrong> {
     let delay = fill(delay, Duration(Span::ZERO)).0;
@@ -126,5 +130,5 @@ fn build(
     if matches!(queue, Some(spec::Limit::Bytes(0) | spec::Limit::Packets(0))) {
         return Err(Wrong::at(key.clone().name("queue"), "a queue of size 0 holds nothing: write a size above 0, or \"unlimited\""));
     }
-    Ok(HostConfig { delay, queue, scheduling: scheduling(order, priorities, key)? })
+    Ok(HostConfig { delay, queue, scheduling: scheduling(order, priorities, key)?, ecn: fill(ecn, true) })
 }

@@ -2,11 +2,15 @@
 
 use super::hosts::Frames;
 use super::{fill, meaningless};
-use crate::document::{Congestion, Cubic, Datagram, Dctcp, DelayedAck, Duration, Echo, Flavour, Host, Htcp, HyStart, Or, Recovery, Size, Tcp, Transport};
+use crate::document::{
+    Bbr, Congestion, Cubic, Datagram, Dctcp, DelayedAck, Duration, Echo, Estimator, Flavour, Host, Htcp, HyStart, Or, Recovery, Size, Stack, Tcp, Transport,
+};
 use crate::spelling;
 use crate::topology::Facts;
 use crate::tree::{Key, Wrong};
-use afflux_net::spec::{self, CongestionControl, CubicConfig, CubicFlavour, DctcpConfig, EcnMode, HtcpConfig, TcpConfig, TransportConfig};
+use afflux_net::spec::{
+    self, Bbr3Config, BbrConfig, CongestionControl, CubicConfig, CubicFlavour, DctcpConfig, EcnMode, HtcpConfig, TcpConfig, TransportConfig,
+};
 use afflux_units::{Bytes, Span};
 
 /// Transports by name; `"default"` is the first.
@@ -87,33 +91,79 @@ impl Around<'_> {
         if let Some(most) = max_window.filter(|most| *most < initial_window) {
             return Err(Wrong::at(at("max_window"), format!("{most} is less than initial_window = {initial_window}")));
         }
-        let receive_window = fill(&mut tcp.receive_window, Or::NONE).0.map(|Size(bytes)| bytes);
-        if let Some(window) = receive_window.filter(|window| window.0 < u64::from(mss)) {
-            return Err(Wrong::at(at("receive_window"), format!("\"{window}\" does not hold a segment of {mss} B")));
-        }
+        let stack = fill(&mut tcp.stack, Stack::Basic);
+        let linux = stack == Stack::Linux;
+        let receive = receive(tcp, mss, key)?;
+        let reader = match &tcp.reader {
+            Some(_) if tcp.receive_buffer.is_none() => return Err(Wrong::at(at("reader"), "needs receive_buffer = \"SIZE\": without it nothing fills up")),
+            Some(reader) => {
+                for (name, Duration(span)) in [("read", reader.read), ("sleep", reader.sleep)] {
+                    if span < Span::from_us(1) {
+                        return Err(Wrong::at(at("reader").name(name), format!("\"{span}\": write at least \"1us\"")));
+                    }
+                }
+                Some(spec::Reader { read: reader.read.0, sleep: reader.sleep.0 })
+            }
+            None => None,
+        };
         let dupack_threshold = fill(&mut tcp.dupack_threshold, Or::some(3)).0;
         if dupack_threshold == Some(0) {
             return Err(Wrong::at(at("dupack_threshold"), "found 0: write at least 1, or \"off\""));
         }
-        let mut delayed = fill(&mut tcp.delayed_ack, Or::NONE);
+        let mut delayed = fill(&mut tcp.delayed_ack, if linux { Or::some(DelayedAck { segments: None, timeout: None, quick: None }) } else { Or::NONE });
         let delayed_ack = match &mut delayed.0 {
-            Some(delayed) => Some(delayed_ack(delayed, &at("delayed_ack"))?),
+            Some(delayed) => Some(delayed_ack(delayed, if linux { 16 } else { 0 }, &at("delayed_ack"))?),
             None => None,
         };
         tcp.delayed_ack = Some(delayed);
-        let timeouts = self.timeouts(tcp, key)?;
+        let recovery = match fill(&mut tcp.recovery, if linux { Recovery::Rack } else { Recovery::Sack }) {
+            Recovery::Sack => spec::Recovery::Sack,
+            Recovery::Rack => spec::Recovery::Rack,
+            Recovery::Newreno => spec::Recovery::NewReno,
+        };
+        let handshake = fill(&mut tcp.handshake, stack != Stack::Basic);
+        let tail_probe = fill(&mut tcp.tail_probe, linux && recovery != spec::Recovery::NewReno);
+        if tail_probe && recovery == spec::Recovery::NewReno {
+            return Err(Wrong::at(at("tail_probe"), "needs selective acknowledgements: recovery = \"rack\" or \"sack\""));
+        }
+        let burst = fill(&mut tcp.burst, 1);
+        if !(1..=64).contains(&burst) {
+            return Err(Wrong::at(at("burst"), format!("found {burst}: write 1 to 64 segments")));
+        }
+        let tick = fill(&mut tcp.tick, Duration(Span::ZERO)).0;
+        if tick > Span::from_ms(100) {
+            return Err(Wrong::at(at("tick"), format!("\"{tick}\": write at most \"100ms\"")));
+        }
+        let timeouts = self.timeouts(tcp, stack, handshake, key)?;
+        let pacing = fill(&mut tcp.pacing, false).then_some(spec::Pacing { slow_start_percent: 200, avoidance_percent: 120 });
+        let mut congestion = congestion;
+        if let CongestionControl::Cubic(cubic) = &mut congestion {
+            cubic.paced = pacing.is_some();
+        }
         Ok(TcpConfig {
             congestion,
             mss,
             initial_window,
             max_window,
-            receive_window,
-            recovery: match fill(&mut tcp.recovery, Recovery::Sack) {
-                Recovery::Sack => spec::Recovery::Sack,
-                Recovery::Newreno => spec::Recovery::NewReno,
-            },
+            receive,
+            reader,
+            recovery,
             dupack_threshold,
+            proportional_reduction: fill(&mut tcp.prr, stack != Stack::Basic),
+            tail_probe,
+            undo: fill(&mut tcp.undo, linux),
+            idle_restart: fill(&mut tcp.idle_restart, linux),
             delayed_ack,
+            sack_compression: fill(&mut tcp.sack_compression, linux).then_some(spec::SackCompression { part: 20, most: Span::from_ms(1), segments: 44 }),
+            handshake,
+            metrics: if fill(&mut tcp.ssthresh_cache, false) { spec::Metrics::Full } else { spec::Metrics::Off },
+            pacing,
+            burst,
+            tick,
+            estimator: match fill(&mut tcp.rtt_estimator, if linux { Estimator::Linux } else { Estimator::Rfc6298 }) {
+                Estimator::Rfc6298 => spec::Estimator::Rfc6298,
+                Estimator::Linux => spec::Estimator::Linux,
+            },
             min_rto: timeouts.min,
             min_rto_on_variance: timeouts.on_variance,
             initial_rto: timeouts.initial,
@@ -122,7 +172,7 @@ impl Around<'_> {
         })
     }
 
-    fn timeouts(&self, tcp: &mut Tcp, key: &Key) -> Result<Timeouts, Wrong> {
+    fn timeouts(&self, tcp: &mut Tcp, stack: Stack, handshake: bool, key: &Key) -> Result<Timeouts, Wrong> {
         let at = |name: &str| key.clone().name(name);
         let positive = |span: Span, name: &str| match span {
             Span::ZERO => Err(Wrong::at(at(name), "\"0s\": write a time above 0")),
@@ -130,11 +180,11 @@ impl Around<'_> {
             _ => Ok(span),
         };
         let min = positive(fill(&mut tcp.min_rto, Duration(Span::from_ms(200))).0, "min_rto")?;
-        let on_variance = fill(&mut tcp.min_rto_on_variance, true);
+        let on_variance = fill(&mut tcp.min_rto_on_variance, stack != Stack::Ns3);
         // What one sample of an idle path gives: SRTT = R, RTTVAR = R/2 (RFC 6298 §2.2).
         let rtt = self.idle_rtt.0;
         let sampled = if on_variance { rtt.saturating_add(min.0.max(rtt.saturating_mul(2))) } else { min.0.max(rtt.saturating_mul(3)) };
-        let sampled = Span(sampled.min(Span::from_s(86_400).0));
+        let sampled = if handshake { Span::from_s(1) } else { Span(sampled.min(Span::from_s(86_400).0)) };
         let initial = positive(fill(&mut tcp.initial_rto, Duration(sampled)).0, "initial_rto")?;
         let floor = Span(min.0.max(initial.0));
         let max = positive(fill(&mut tcp.max_rto, Duration(Span(floor.0.max(Span::from_s(120).0)))).0, "max_rto")?;
@@ -143,6 +193,42 @@ impl Around<'_> {
         }
         Ok(Timeouts { min, on_variance, initial, max })
     }
+}
+
+/// What limits the window at the receiver.
+fn receive(tcp: &mut Tcp, mss: u16, key: &Key) -> Result<spec::Receive, Wrong> {
+    let at = |name: &str| key.clone().name(name);
+    let Some(Size(initial)) = tcp.receive_buffer else {
+        for (name, given) in [("receive_buffer_max", tcp.receive_buffer_max.is_some()), ("receive_buffer_share", tcp.receive_buffer_share.is_some())] {
+            if given {
+                return Err(Wrong::at(at(name), "has no meaning without receive_buffer = \"SIZE\""));
+            }
+        }
+        let window = fill(&mut tcp.receive_window, Or::NONE).0.map(|Size(bytes)| bytes);
+        if let Some(window) = window.filter(|window| window.0 < u64::from(mss)) {
+            return Err(Wrong::at(at("receive_window"), format!("\"{window}\" does not hold a segment of {mss} B")));
+        }
+        return Ok(window.map_or(spec::Receive::Unlimited, spec::Receive::Window));
+    };
+    if tcp.receive_window.is_some() {
+        return Err(meaningless(at("receive_window"), "receive_buffer"));
+    }
+    let share = fill(&mut tcp.receive_buffer_share, 0.5);
+    if !(1.0 / 256.0..=1.0).contains(&share) {
+        return Err(Wrong::at(at("receive_buffer_share"), format!("found {share}: write a number from 1/256 to 1")));
+    }
+    let share = (share * 256.0 + 0.5) as u32;
+    if initial.0 > 1 << 40 || initial.0 * u64::from(share) / 256 < 2 * u64::from(mss) {
+        return Err(Wrong::at(
+            at("receive_buffer"),
+            format!("\"{initial}\": its share for payload must hold two segments of {mss} B, and it is at most 1 TiB"),
+        ));
+    }
+    let Size(most) = fill(&mut tcp.receive_buffer_max, Size(initial));
+    if most < initial || most.0 > 1 << 40 {
+        return Err(Wrong::at(at("receive_buffer_max"), format!("\"{most}\": write at least receive_buffer = \"{initial}\", at most 1 TiB")));
+    }
+    Ok(spec::Receive::Buffer(spec::ReceiveBuffer { initial, most, share }))
 }
 
 struct Timeouts {
@@ -180,11 +266,15 @@ fn congestion(tcp: &mut Tcp, mss: u16, key: &Key) -> Result<(CongestionControl, 
         Congestion::Dctcp => "dctcp",
         Congestion::Cubic => "cubic",
         Congestion::Htcp => "htcp",
+        Congestion::Bbr => "bbr",
+        Congestion::Bbr3 => "bbr3",
     };
     let others = [
         ("dctcp", tcp.dctcp.is_some() && kind != Congestion::Dctcp),
         ("cubic", tcp.cubic.is_some() && kind != Congestion::Cubic),
         ("htcp", tcp.htcp.is_some() && kind != Congestion::Htcp),
+        ("bbr", tcp.bbr.is_some() && kind != Congestion::Bbr),
+        ("bbr3", tcp.bbr3.is_some() && kind != Congestion::Bbr3),
     ];
     if let Some((name, _)) = others.into_iter().find(|(_, given)| *given) {
         return Err(meaningless(key_of(name), &format!("congestion = \"{word}\"")));
@@ -197,9 +287,15 @@ fn congestion(tcp: &mut Tcp, mss: u16, key: &Key) -> Result<(CongestionControl, 
         _ => match fill(&mut tcp.ecn, Echo::Off) {
             Echo::Off => EcnMode::Off,
             Echo::Classic => EcnMode::Classic,
-            Echo::Dctcp => return Err(Wrong::at(key_of("ecn"), "\"dctcp\" is for congestion = \"dctcp\": write \"off\" or \"classic\"")),
+            Echo::Dctcp if kind == Congestion::Bbr3 => EcnMode::Dctcp,
+            Echo::Dctcp => {
+                return Err(Wrong::at(key_of("ecn"), "\"dctcp\" is for congestion = \"dctcp\" or \"bbr3\": write \"off\" or \"classic\""));
+            }
         },
     };
+    if matches!(kind, Congestion::Bbr | Congestion::Bbr3) && tcp.hystart_plusplus.is_some() {
+        return Err(meaningless(key_of("hystart_plusplus"), &format!("congestion = \"{word}\"")));
+    }
     let control = match kind {
         Congestion::Newreno => CongestionControl::NewReno,
         Congestion::Dctcp => CongestionControl::Dctcp(dctcp(tcp.dctcp.get_or_insert_with(Dctcp::default), &key_of("dctcp"))?),
@@ -207,7 +303,8 @@ fn congestion(tcp: &mut Tcp, mss: u16, key: &Key) -> Result<(CongestionControl, 
             if tcp.hystart_plusplus.is_some() {
                 return Err(Wrong::at(key_of("hystart_plusplus"), "with congestion = \"cubic\" write cubic.hystart = \"plusplus\""));
             }
-            let config = cubic(tcp.cubic.get_or_insert_with(Cubic::default), mss, &key_of("cubic"))?;
+            let flavour = if tcp.stack == Some(Stack::Ns3) { Flavour::Ns3 } else { Flavour::Linux };
+            let config = cubic(tcp.cubic.get_or_insert_with(Cubic::default), flavour, mss, &key_of("cubic"))?;
             return Ok((CongestionControl::Cubic(config), ecn));
         }
         Congestion::Htcp => {
@@ -215,6 +312,15 @@ fn congestion(tcp: &mut Tcp, mss: u16, key: &Key) -> Result<(CongestionControl, 
             let rtt_scaling = fill(&mut parameters.rtt_scaling, true);
             let bandwidth_switch = fill(&mut parameters.bandwidth_switch, true);
             CongestionControl::Htcp(HtcpConfig { rtt_scaling, bandwidth_switch, tick: tick(&mut parameters.tick, &key_of("htcp"))? })
+        }
+        Congestion::Bbr => {
+            let config = bbr(tcp.bbr.get_or_insert_default(), Span::from_s(10), &key_of("bbr"))?;
+            return Ok((CongestionControl::Bbr(config), ecn));
+        }
+        Congestion::Bbr3 => {
+            let BbrConfig { probe_rtt_interval, probe_rtt_time, send_quantum } = bbr(tcp.bbr3.get_or_insert_default(), Span::from_s(5), &key_of("bbr3"))?;
+            let config = Bbr3Config { probe_rtt_interval, probe_rtt_time, send_quantum, ecn: ecn == EcnMode::Dctcp };
+            return Ok((CongestionControl::Bbr3(config), ecn));
         }
     };
     let plusplus = fill(&mut tcp.hystart_plusplus, false);
@@ -233,7 +339,7 @@ fn dctcp(parameters: &mut Dctcp, key: &Key) -> Result<DctcpConfig, Wrong> {
     Ok(DctcpConfig { gain_shift, initial_alpha: (alpha * 1024.0 + 0.5) as u32 })
 }
 
-fn cubic(parameters: &mut Cubic, mss: u16, key: &Key) -> Result<CubicConfig, Wrong> {
+fn cubic(parameters: &mut Cubic, default: Flavour, mss: u16, key: &Key) -> Result<CubicConfig, Wrong> {
     let c = fill(&mut parameters.c, 0.4);
     if !(0.01..=100.0).contains(&c) {
         return Err(Wrong::at(key.clone().name("c"), format!("found {c}: write a number from 0.01 to 100")));
@@ -242,7 +348,7 @@ fn cubic(parameters: &mut Cubic, mss: u16, key: &Key) -> Result<CubicConfig, Wro
     if !(0.1..=0.99).contains(&beta) {
         return Err(Wrong::at(key.clone().name("beta"), format!("found {beta}: write a number from 0.1 to 0.99")));
     }
-    let (flavour, hystart) = match fill(&mut parameters.flavour, Flavour::Linux) {
+    let (flavour, hystart) = match fill(&mut parameters.flavour, default) {
         Flavour::Linux => (CubicFlavour::Linux, HyStart::Linux),
         Flavour::Ns3 => (CubicFlavour::Ns3, HyStart::Ns3),
     };
@@ -274,7 +380,23 @@ fn tick(slot: &mut Option<Duration>, key: &Key) -> Result<Span, Wrong> {
     Ok(tick)
 }
 
-fn delayed_ack(delayed: &mut DelayedAck, key: &Key) -> Result<spec::DelayedAck, Wrong> {
+fn bbr(parameters: &mut Bbr, interval: Span, key: &Key) -> Result<BbrConfig, Wrong> {
+    let interval = fill(&mut parameters.probe_rtt_interval, Duration(interval)).0;
+    let time = fill(&mut parameters.probe_rtt_time, Duration(Span::from_ms(200))).0;
+    if interval == Span::ZERO || interval > Span::from_s(86_400) {
+        return Err(Wrong::at(key.clone().name("probe_rtt_interval"), format!("\"{interval}\": write a time above 0, at most a day")));
+    }
+    if time > interval {
+        return Err(Wrong::at(key.clone().name("probe_rtt_time"), format!("\"{time}\" is longer than probe_rtt_interval = \"{interval}\"")));
+    }
+    let send_quantum = fill(&mut parameters.send_quantum, Or::NONE).0;
+    if send_quantum.is_some_and(|segments| segments == 0 || segments > 127) {
+        return Err(Wrong::at(key.clone().name("send_quantum"), "write 1 to 127 segments, or \"auto\""));
+    }
+    Ok(BbrConfig { probe_rtt_interval: interval, probe_rtt_time: time, send_quantum })
+}
+
+fn delayed_ack(delayed: &mut DelayedAck, quick: u32, key: &Key) -> Result<spec::DelayedAck, Wrong> {
     let segments = fill(&mut delayed.segments, 2);
     if segments == 0 {
         return Err(Wrong::at(key.clone().name("segments"), "found 0: write at least 1 segment"));
@@ -283,5 +405,5 @@ fn delayed_ack(delayed: &mut DelayedAck, key: &Key) -> Result<spec::DelayedAck, 
     if timeout == Span::ZERO {
         return Err(Wrong::at(key.clone().name("timeout"), "\"0s\": write a time above 0"));
     }
-    Ok(spec::DelayedAck { segments, timeout })
+    Ok(spec::DelayedAck { segments, timeout, quick: fill(&mut delayed.quick, quick) })
 }

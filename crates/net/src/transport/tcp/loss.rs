@@ -58,6 +58,9 @@ impl Sender {
             }
             news.delivered += 1;
             self.strike(&segment);
+            if let Some(sampler) = &mut self.sampler {
+                sampler.on_delivered(seq, segment.sent());
+            }
             if segment.has(Segment::AMBIGUOUS) {
                 ambiguous = true;
             } else {
@@ -112,6 +115,9 @@ impl Sender {
             let segment = self.board[seq];
             if !segment.has(Segment::SACKED) {
                 self.strike(&segment);
+                if let Some(sampler) = &mut self.sampler {
+                    sampler.on_delivered(seq, segment.sent());
+                }
                 if let Some(rack) = &mut self.rack {
                     rack.advance(now, &segment, seq + 1);
                 }
@@ -145,8 +151,19 @@ impl Sender {
         }
     }
 
+    /// For those who keep count: segments are newly taken for lost.
+    #[cold]
+    fn tell_lost(&mut self, now: u64, lost: &[u32]) {
+        if let Some(sampler) = &mut self.sampler {
+            for &seq in lost {
+                let lost = sampler.on_lost(seq);
+                self.control.on_segment_lost(&self.window, now, &lost, sampler);
+            }
+        }
+    }
+
     /// RFC 6675: a segment is lost when `dupack_threshold` segments above it have been SACKed.
-    pub(super) fn mark_lost(&mut self, config: &TcpConfig) {
+    pub(super) fn mark_lost(&mut self, now: u64, config: &TcpConfig) {
         let Some(threshold) = config.dupack_threshold else { return };
         if self.sacked < threshold || self.highest_sacked < self.una {
             return;
@@ -159,13 +176,16 @@ impl Sender {
         if seen < threshold {
             return;
         }
-        self.newly_lost |= self.lost_below < seq;
         for lost in self.lost_below..seq {
             let segment = &mut self.board[lost];
             if !segment.has(Segment::SACKED | Segment::LOST | Segment::AMBIGUOUS) {
                 segment.set(Segment::LOST);
                 self.lost += 1;
                 self.unrepeated += 1;
+                self.newly_lost = true;
+                if self.sampler.is_some() {
+                    self.tell_lost(now, &[lost]);
+                }
             }
         }
         self.lost_below = self.lost_below.max(seq);
@@ -180,6 +200,8 @@ impl Sender {
             return;
         }
         let (newest, patience) = ((rack.sent, rack.end), rack.rtt + window);
+        let mut told: Vec<u32> = Vec::new();
+        let telling = self.sampler.is_some();
         let mut wait = false;
         let mut seq = self.lost_below.max(self.una);
         while seq < self.next {
@@ -196,6 +218,9 @@ impl Sender {
                 self.lost += 1;
                 self.unrepeated += 1;
                 self.newly_lost = true;
+                if telling {
+                    told.push(seq);
+                }
             }
             seq += 1;
         }
@@ -223,6 +248,9 @@ impl Sender {
                 }
                 self.unrepeated += 1;
                 self.newly_lost = true;
+                if telling {
+                    told.push(seq);
+                }
                 self.resend_from = self.resend_from.min(seq);
             }
             rack.repeated.pop_front();
@@ -231,6 +259,9 @@ impl Sender {
             // The last of them is due when this has passed.
             let (sent, rtt) = (rack.sent, rack.rtt);
             self.wait_for_reordering(now, (sent + rtt + window).saturating_sub(now), config);
+        }
+        if telling {
+            self.tell_lost(now, &told);
         }
     }
 
@@ -249,7 +280,7 @@ impl Sender {
     }
 
     /// Without SACK each duplicate stands for one segment that has left the network (as Linux emulates it).
-    pub(super) fn count_duplicates(&mut self, acked: u32, outstanding: u32, config: &TcpConfig) {
+    pub(super) fn count_duplicates(&mut self, now: u64, acked: u32, outstanding: u32, config: &TcpConfig) {
         if acked > 0 {
             // The acknowledgement covers the hole and what had piled up behind it.
             self.sacked = self.sacked.saturating_sub(acked - 1).min((self.next - self.una).saturating_sub(self.lost));
@@ -258,7 +289,7 @@ impl Sender {
                 self.sacked = 0;
             } else if self.state == State::Recovery {
                 // Partial acknowledgement: the next hole, at once (RFC 6582 §3.2 step 5).
-                self.mark_first_lost();
+                self.mark_first_lost(now);
                 self.at_once = true;
             }
         } else if outstanding > 0 {
@@ -267,18 +298,21 @@ impl Sender {
                 self.sacked += 1;
             }
             if config.dupack_threshold.is_some_and(|t| self.duplicates >= t) && matches!(self.state, State::Open | State::Reduced) {
-                self.mark_first_lost();
+                self.mark_first_lost(now);
             }
         }
     }
 
-    fn mark_first_lost(&mut self) {
+    fn mark_first_lost(&mut self, now: u64) {
         let segment = &mut self.board[self.una];
         if !segment.has(Segment::LOST) {
             segment.set(Segment::LOST);
             self.lost += 1;
             self.unrepeated += 1;
             self.sacked = self.sacked.min(self.next - self.una - self.lost);
+            if self.sampler.is_some() {
+                self.tell_lost(now, &[self.una]);
+            }
         }
         self.resend_from = self.una;
     }
@@ -292,6 +326,7 @@ impl Sender {
         };
         (self.lost, self.resent, self.unrepeated) = (0, 0, 0);
         let mut all = true;
+        let mut told: Vec<u32> = Vec::new();
         for seq in self.una..self.next {
             let segment = &mut self.board[seq];
             if segment.has(Segment::SACKED) {
@@ -306,11 +341,15 @@ impl Sender {
                 self.unrepeated += (lost && !resent) as u32;
                 continue;
             }
+            if self.sampler.is_some() && (!segment.has(Segment::LOST) || segment.has(Segment::RESENT)) {
+                told.push(seq);
+            }
             segment.unset(Segment::RESENT);
             segment.set(Segment::LOST);
             self.lost += 1;
             self.unrepeated += 1;
         }
+        self.tell_lost(now, &told);
         self.resend_from = self.una;
         self.lost_below = if all { self.next } else { self.una };
     }

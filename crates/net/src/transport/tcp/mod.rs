@@ -4,12 +4,14 @@
 //! and asks for what to transmit.
 
 mod loss;
+mod rate;
 mod receiver;
 mod rtt;
 mod scoreboard;
 mod sender;
 mod timer;
 
+pub use rate::{Lost, Sample, Sampler};
 pub use receiver::{AckNow, Arrival, Receiver, ReceiverSetup};
 pub use sender::{AckIn, Cause, Sender, SenderSetup};
 pub use timer::Expired;

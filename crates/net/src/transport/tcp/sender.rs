@@ -2,6 +2,7 @@
 //! [`super::loss`], timers are in [`super::timer`].
 
 use super::loss::Rack;
+use super::rate::{Around, Sampler};
 use super::rtt::Rtt;
 use super::scoreboard::{Scoreboard, Segment};
 use super::timer::Timer;
@@ -10,7 +11,12 @@ use crate::idle::Idle;
 use crate::probe::explain::{Attribution, Label};
 use crate::spec::{EcnMode, Estimator, Receive, Recovery, TcpConfig};
 
+use afflux_engine::random::Stream;
+
 const MILLISECOND: u64 = 1_000_000_000;
+
+/// The first segments of a connection are not paced (Linux tcp_update_skb_after_send).
+const UNPACED: u64 = 10;
 
 /// Why the sender looks for something to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,6 +71,8 @@ pub struct SenderSetup {
     /// What the two ends have agreed on.
     pub ecn: EcnMode,
     pub explain: bool,
+    /// For congestion controls that draw.
+    pub random: Stream,
 }
 
 pub struct Sender {
@@ -126,6 +134,12 @@ pub struct Sender {
     pub(super) control: Control,
     pub(super) rtt: Rtt,
     pub(super) rack: Option<Box<Rack>>,
+    pub(super) sampler: Option<Box<Sampler>>,
+    /// Segments that may still leave together.
+    burst: u32,
+    /// Segments left of a burst that has been begun (segmentation offload).
+    in_burst: u32,
+    random: Stream,
     pub ecn: EcnMode,
     pub(super) timer: Timer,
     /// When the timer is to expire; 0 when none is set.
@@ -189,9 +203,13 @@ impl Sender {
             pace_at: 0,
             pace_wait: 0,
             board: Scoreboard::default(),
-            control: Control::agreed(&config.congestion, ecn),
+            control: Control::agreed(config, ecn, &setup.random),
+            sampler: None,
+            burst: 0,
+            in_burst: 0,
+            random: setup.random,
             rtt: Rtt::new(config),
-            rack: (config.recovery == Recovery::Rack || config.tail_probe).then(Box::default),
+            rack: (config.recovery == Recovery::Rack || config.tail_probe || config.pacing.is_some()).then(Box::default),
             ecn,
             timer: Timer::None,
             deadline: 0,
@@ -253,13 +271,26 @@ impl Sender {
         if !ecn {
             self.ecn = EcnMode::Off;
         }
-        self.control = Control::agreed(&config.congestion, self.ecn);
+        self.control = Control::agreed(config, self.ecn, &self.random);
         let round_trip = now - self.last_sent;
         self.rtt.sample(round_trip, 0, 0, config);
         if let Some(rack) = &mut self.rack {
             rack.measure(round_trip);
         }
+        self.established(now, round_trip);
         Some(Cause::Ack { excess: round_trip.saturating_sub(self.idle.round_trip) })
+    }
+
+    /// The connection is open; a round trip of 0 is unknown.
+    pub fn established(&mut self, now: u64, round_trip: u64) {
+        if self.control.wants_samples() {
+            self.sampler = Some(Box::default());
+            let rack = self.rack.get_or_insert_default();
+            if round_trip > 0 {
+                rack.measure(round_trip);
+            }
+        }
+        self.control.on_established(&self.window, now, round_trip);
     }
 
     /// The SYN was not answered in time. It may have been dropped for asking: the next one does not (Linux tcp_ecn_fallback).
@@ -292,6 +323,10 @@ impl Sender {
         let acked = cumulative.saturating_sub(self.una);
         let sent_then = if ack.trigger >= self.una && ack.trigger < self.next { self.board[ack.trigger].sent() } else { 0 };
         self.newly_lost = false;
+        let pipe = self.pipe();
+        if let Some(sampler) = &mut self.sampler {
+            sampler.begin(pipe);
+        }
         let mut news = News::default();
         if acked > 0 {
             self.take_cumulative(now, cumulative, &mut news);
@@ -307,7 +342,7 @@ impl Sender {
             }
             // An acknowledgement older than `una` was overtaken: no duplicate (RFC 5681 §2).
             Recovery::NewReno if ack.cumulative < before => {}
-            Recovery::NewReno => self.count_duplicates(acked, outstanding, config),
+            Recovery::NewReno => self.count_duplicates(now, acked, outstanding, config),
         }
         let delivered = news.delivered;
         if let Some(sent) = news.oldest {
@@ -331,7 +366,7 @@ impl Sender {
             self.check_timeout(now, acked, &news, config);
         }
         match config.recovery {
-            Recovery::Sack => self.mark_lost(config),
+            Recovery::Sack => self.mark_lost(now, config),
             Recovery::Rack => self.mark_late(now, config),
             Recovery::NewReno => {}
         }
@@ -356,11 +391,24 @@ impl Sender {
         if self.lost > 0 && matches!(self.state, State::Open | State::Reduced) {
             self.enter_recovery(now, ack.ece, config);
         }
-        if config.proportional_reduction && self.reducing() {
+        if self.sampler.is_some() {
+            self.take_sample(&Ack { state: self.state, ..seen });
+        } else if config.proportional_reduction && self.reducing() {
             self.pace_reduction(delivered, acked > 0);
         }
         self.set_timer(now, acked > 0 || (delivered > 0 && config.tail_probe), config);
         Cause::Ack { excess }
+    }
+
+    /// For a control that models the path: it sets the window.
+    fn take_sample(&mut self, ack: &Ack) {
+        let in_flight = self.pipe();
+        let min_rtt = self.rack.as_ref().map_or(0, |r| r.min_rtt);
+        let around = Around { now: ack.now, in_flight, min_rtt, ece: ack.ece, next_send: self.pace_at, window_limited: self.limited };
+        if let Some(sampler) = &mut self.sampler {
+            let sample = sampler.end(&around);
+            self.control.on_sample(&mut self.window, ack, &sample, sampler);
+        }
     }
 
     fn enter_recovery(&mut self, now: u64, ece: bool, config: &TcpConfig) {
@@ -392,7 +440,7 @@ impl Sender {
     }
 
     fn leave(&mut self, now: u64, config: &TcpConfig) {
-        if config.proportional_reduction && self.reducing() && self.window.ssthresh < u32::MAX {
+        if config.proportional_reduction && self.sampler.is_none() && self.reducing() && self.window.ssthresh < u32::MAX {
             self.window.cwnd = self.window.ssthresh.min(self.window.limit);
         }
         self.undo = None;
@@ -408,7 +456,7 @@ impl Sender {
             self.prior_cwnd = self.window.cwnd;
             self.delivered_since = 0;
             self.sent_since = 0;
-        } else {
+        } else if self.sampler.is_none() {
             self.window.cwnd = self.window.cwnd.min(ssthresh);
         }
         // RFC 3168 §6.1.2: every reduction is announced, so that the receiver's echo ends.
@@ -478,7 +526,8 @@ impl Sender {
             self.board[seq].unset(Segment::LOST);
         }
         (self.lost, self.unrepeated) = (0, 0);
-        self.window.cwnd = self.window.cwnd.max(cwnd);
+        let kept = self.sampler.as_ref().and_then(|sampler| self.control.on_undo(&self.window, sampler));
+        self.window.cwnd = self.window.cwnd.max(kept.unwrap_or(cwnd));
         self.window.ssthresh = self.window.ssthresh.max(ssthresh);
         self.checking = false;
         self.new_only = false;
@@ -491,7 +540,7 @@ impl Sender {
         if matches!(self.state, State::Open | State::Reduced) {
             self.enter_recovery(now, false, config);
         }
-        if config.proportional_reduction && self.reducing() {
+        if config.proportional_reduction && self.reducing() && self.sampler.is_none() {
             self.pace_reduction(1, false);
         }
     }
@@ -535,7 +584,7 @@ impl Sender {
     /// The next segment to send now, if the window allows one.
     #[inline]
     pub fn transmit(&mut self, now: u64, cause: Cause, config: &TcpConfig) -> Option<Transmit> {
-        if self.pace_at > now {
+        if self.pace_at > now && self.burst == 0 {
             self.pace_wait = if self.has_work(config) { self.pace_at } else { 0 };
             return None;
         }
@@ -557,6 +606,10 @@ impl Sender {
         }
         let first = self.next == self.una;
         let probe = std::mem::take(&mut self.probing);
+        let pipe = self.pipe();
+        if let Some(sampler) = &mut self.sampler {
+            sampler.on_send(seq, now, self.una, self.next, pipe);
+        }
         if retransmission {
             self.unrepeated -= self.board[seq].has(Segment::LOST) as u32;
             self.board[seq].resend(now, paced);
@@ -591,20 +644,29 @@ impl Sender {
         self.probe || (self.pipe() < self.window.cwnd && (self.unrepeated > 0 || (self.next < self.segments && self.next < self.window_end(config))))
     }
 
-    /// A segment goes: the next may follow after its time at the pacing rate.
+    /// A segment goes: the next may follow after its time at the pacing rate, or with it as far as a burst reaches.
     #[inline(always)]
     fn pace(&mut self, now: u64, config: &TcpConfig) {
-        if let Some(rate) = self.pacing_rate(config) {
-            let spacing = (config.mss as u128 * 8_000_000_000_000 / rate.max(1) as u128) as u64;
-            // A pace that could not be kept is made up for by half a segment at most (Linux tcp_update_skb_after_send).
-            let credit = now.saturating_sub(self.pace_at).min(spacing / 2);
-            self.pace_at = now + spacing - if self.pace_at == 0 { 0 } else { credit };
+        if (config.pacing.is_none() && self.sampler.is_none()) || self.sent < UNPACED {
+            return;
         }
+        let Some(rate) = self.pacing_rate(config) else { return };
+        let spacing = (config.mss as u128 * 8_000_000_000_000 / rate.max(1) as u128) as u64;
+        if self.pace_at <= now {
+            // A pace that could not be kept is made up for by half a segment at most (Linux tcp_update_skb_after_send).
+            let credit = if self.pace_at == 0 { 0 } else { (now - self.pace_at).min(spacing / 2) };
+            self.pace_at = now - credit;
+            self.burst = self.control.burst();
+        }
+        self.pace_at += spacing;
+        self.burst = self.burst.saturating_sub(1);
     }
 
     /// Bits of payload per second.
-    #[inline(always)]
     fn pacing_rate(&self, config: &TcpConfig) -> Option<u64> {
+        if self.sampler.is_some() {
+            return self.control.pacing_rate();
+        }
         let pacing = config.pacing.as_ref()?;
         let smoothed = self.rtt.smoothed();
         if smoothed == 0 {
@@ -637,7 +699,11 @@ impl Sender {
         {
             return Some((seq, true));
         }
-        if self.next < self.segments && self.next < self.window_end(config) && self.connected {
+        let end = self.segments.min(self.window_end(config));
+        if self.next < end && self.connected {
+            if config.burst > 1 && self.defers(pipe, end, config) {
+                return None;
+            }
             return Some((self.next, false));
         }
         self.validate(false);
@@ -645,6 +711,21 @@ impl Sender {
             self.persist(now, config);
         }
         None
+    }
+
+    /// A burst is not begun before it fits (Linux tcp_tso_should_defer, without its guess of when the next acknowledgement comes).
+    fn defers(&mut self, pipe: u32, end: u32, config: &TcpConfig) -> bool {
+        if self.in_burst > 0 {
+            self.in_burst -= 1;
+            return false;
+        }
+        let wanted = config.burst.min((self.window.cwnd / 3).max(1)).min(self.segments - self.next);
+        let room = (end - self.next).min(self.window.cwnd.saturating_sub(pipe));
+        if pipe > 0 && room < wanted {
+            return true;
+        }
+        self.in_burst = wanted.min(room) - 1;
+        false
     }
 
     fn next_lost(&mut self) -> Option<u32> {

@@ -1,0 +1,323 @@
+//! How fast the network delivers: the samples of Linux tcp_rate.c (draft-cheng-iccrg-delivery-rate-estimation).
+//!
+//! Per acknowledgement, in this order: [`Sampler::begin`], [`Sampler::on_delivered`] for every segment that is newly known to have arrived,
+//! [`Sampler::on_lost`] for every one newly taken for lost, [`Sampler::end`]. [`Sampler::on_send`] at every transmission, before the sender
+//! counts it. Losses found by a timer are reported outside of `begin` and `end`.
+
+/// What was known when a segment was last sent.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sent {
+    delivered_time: u64,
+    first_sent: u64,
+    delivered: u32,
+    marked: u32,
+    lost: u32,
+    /// With this segment; the top bit says that the application limited the sender.
+    in_flight: u32,
+}
+
+const APP_LIMITED: u32 = 1 << 31;
+
+/// What the sender knows at the end of an acknowledgement, losses marked and state changed, before it transmits anything.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Around {
+    pub now: u64,
+    /// Segments in the network (RFC 6675's pipe).
+    pub in_flight: u32,
+    /// The least round trip seen on this connection; 0 before any.
+    pub min_rtt: u64,
+    /// The echo bit.
+    pub ece: bool,
+    /// When pacing lets the next segment go; 0 or the past: now.
+    pub next_send: u64,
+    /// The congestion window limited the sender in the last round (Linux `is_cwnd_limited`).
+    pub window_limited: bool,
+}
+
+/// What one acknowledgement says about the path.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Sample {
+    /// Segments delivered during `interval`, picoseconds. An interval of 0: no valid sample, the other fields hold all the same.
+    pub delivered: u32,
+    pub interval: u64,
+    /// Of `delivered`, those acknowledged with the echo bit.
+    pub marked: u32,
+    /// Segments lost since the sampled one was sent.
+    pub lost: u32,
+    /// Segments delivered in all when the sampled one was sent.
+    pub prior_delivered: u32,
+    /// In flight when it was sent, itself included.
+    pub tx_in_flight: u32,
+    /// The application limited the sender when it was sent.
+    pub app_limited: bool,
+    /// Newly delivered and newly taken for lost by this acknowledgement.
+    pub acked_sacked: u32,
+    pub losses: u32,
+    /// In flight before and after it.
+    pub prior_in_flight: u32,
+    pub in_flight: u32,
+    pub next_send: u64,
+    pub window_limited: bool,
+}
+
+/// A segment taken for lost: what [`Sample`] would say of it.
+#[derive(Debug, Clone, Copy)]
+pub struct Lost {
+    pub tx_in_flight: u32,
+    /// Segments lost since it was sent, itself included.
+    pub lost: u32,
+    pub app_limited: bool,
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct Sampler {
+    /// A ring addressed by sequence number.
+    ring: Vec<Sent>,
+    /// Totals: segments delivered, delivered with the echo bit, and taken for lost.
+    delivered: u32,
+    marked: u32,
+    lost: u32,
+    /// When `delivered` last grew, and when the segment sent last of those delivered was sent.
+    delivered_time: u64,
+    first_sent: u64,
+    /// The sender is application-limited until more than this has been delivered; 0: it is not.
+    app_limited: u32,
+    // The acknowledgement under way.
+    delivered_before: u32,
+    lost_before: u32,
+    prior_in_flight: u32,
+    newest: Option<(u64, u32)>,
+    sampled: Sent,
+}
+
+impl Sampler {
+    /// Segments delivered, and taken for lost, in all.
+    pub fn delivered(&self) -> u32 {
+        self.delivered
+    }
+    pub fn lost(&self) -> u32 {
+        self.lost
+    }
+    /// When a segment was last delivered.
+    pub fn delivered_time(&self) -> u64 {
+        self.delivered_time
+    }
+
+    /// Segment `seq` is sent, again or for the first time, while `una..next` are outstanding (`seq == next`: for the first time) and
+    /// `in_flight` segments are in the network, this one not counted.
+    #[inline]
+    pub fn on_send(&mut self, seq: u32, now: u64, una: u32, next: u32, in_flight: u32) {
+        if (next - una) as usize >= self.ring.len() {
+            self.grow(una, next);
+        }
+        if una == next {
+            // What arrives from now on has been delivered from now on.
+            self.first_sent = now;
+            self.delivered_time = now;
+        }
+        let limited = if self.app_limited > 0 { APP_LIMITED } else { 0 };
+        let mask = self.ring.len() - 1;
+        self.ring[seq as usize & mask] = Sent {
+            delivered_time: self.delivered_time,
+            first_sent: self.first_sent,
+            delivered: self.delivered,
+            marked: self.marked,
+            lost: self.lost,
+            in_flight: (in_flight + 1) | limited,
+        };
+    }
+
+    #[cold]
+    fn grow(&mut self, una: u32, next: u32) {
+        let mut larger = vec![Sent::default(); ((next - una + 1) as usize).next_power_of_two().max(16).max(2 * self.ring.len())];
+        let mask = larger.len() - 1;
+        if !self.ring.is_empty() {
+            for seq in una..next {
+                larger[seq as usize & mask] = *self.sent(seq);
+            }
+        }
+        self.ring = larger;
+    }
+
+    fn sent(&self, seq: u32) -> &Sent {
+        &self.ring[seq as usize & (self.ring.len() - 1)]
+    }
+
+    /// An acknowledgement comes while `in_flight` segments are in the network.
+    pub fn begin(&mut self, in_flight: u32) {
+        self.delivered_before = self.delivered;
+        self.lost_before = self.lost;
+        self.prior_in_flight = in_flight;
+        self.newest = None;
+    }
+
+    /// Segment `seq`, last sent at `sent_at`, is newly known to have arrived: call it once for each.
+    #[inline]
+    pub fn on_delivered(&mut self, seq: u32, sent_at: u64) {
+        self.delivered += 1;
+        // The one sent last counts.
+        if self.newest.is_none_or(|newest| (sent_at, seq) > newest) {
+            self.newest = Some((sent_at, seq));
+            self.sampled = *self.sent(seq);
+        }
+    }
+
+    /// Segment `seq`, last sent as recorded, is newly taken for lost.
+    pub fn on_lost(&mut self, seq: u32) -> Lost {
+        self.lost += 1;
+        let sent = self.sent(seq);
+        Lost { tx_in_flight: sent.in_flight & !APP_LIMITED, lost: self.lost - sent.lost, app_limited: sent.in_flight & APP_LIMITED != 0 }
+    }
+
+    /// The sender has nothing more to send although its window is not full (`in_flight` segments are in the network): rates measured until
+    /// these have been delivered are the application's, not the network's.
+    pub fn mark_app_limited(&mut self, in_flight: u32) {
+        self.app_limited = (self.delivered + in_flight).max(1);
+    }
+
+    /// All of the acknowledgement has been reported.
+    pub fn end(&mut self, around: &Around) -> Sample {
+        let acked_sacked = self.delivered - self.delivered_before;
+        if self.app_limited > 0 && self.delivered > self.app_limited {
+            self.app_limited = 0;
+        }
+        if acked_sacked > 0 {
+            self.delivered_time = around.now;
+            if around.ece {
+                self.marked += acked_sacked;
+            }
+        }
+        let mut sample = Sample {
+            acked_sacked,
+            losses: self.lost - self.lost_before,
+            prior_in_flight: self.prior_in_flight,
+            in_flight: around.in_flight,
+            next_send: around.next_send,
+            window_limited: around.window_limited,
+            ..Sample::default()
+        };
+        if let Some((sent_at, _)) = self.newest {
+            let sent = &self.sampled;
+            sample.delivered = self.delivered - sent.delivered;
+            sample.marked = self.marked - sent.marked;
+            sample.lost = self.lost - sent.lost;
+            sample.prior_delivered = sent.delivered;
+            sample.tx_in_flight = sent.in_flight & !APP_LIMITED;
+            sample.app_limited = sent.in_flight & APP_LIMITED != 0;
+            // Nothing arrives faster than it was sent: acknowledgements that come in a bunch do not raise the rate.
+            let interval = (sent_at - sent.first_sent).max(around.now - sent.delivered_time);
+            // A rate measured over less than a round trip is that of a segment repeated in vain.
+            if interval >= around.min_rtt {
+                sample.interval = interval;
+            }
+            self.first_sent = sent_at;
+        }
+        sample
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn end(sampler: &mut Sampler, now: u64) -> Sample {
+        sampler.end(&Around { now, ..Around::default() })
+    }
+
+    /// Ten segments at 0, then one for each that arrives, 10 apart, 100 after it was sent: the rate is one in 10 from the third flight on.
+    #[test]
+    fn the_rate_is_that_of_the_bottleneck() {
+        let mut sampler = Sampler::default();
+        let mut sent = [0u64; 64];
+        for seq in 0..10 {
+            sampler.on_send(seq, 0, 0, seq, seq);
+        }
+        for seq in 0..40 {
+            let now = 100 + 10 * seq as u64;
+            sampler.begin(10);
+            sampler.on_delivered(seq, sent[seq as usize]);
+            let sample = end(&mut sampler, now);
+            assert_eq!(sample.acked_sacked, 1);
+            if seq < 10 {
+                // The first flight: everything since 0.
+                assert_eq!((sample.delivered, sample.interval, sample.prior_delivered), (seq + 1, now, 0));
+            } else if seq < 20 {
+                // The interval since the acknowledgement that released it is 100, but the first flight was sent at once.
+                assert_eq!((sample.delivered, sample.interval, sample.prior_delivered), (10, 100 + 10 * (seq as u64 - 10), seq - 9));
+            } else {
+                assert_eq!((sample.delivered, sample.interval, sample.prior_delivered), (10, 100, seq - 9));
+            }
+            let next = seq + 10;
+            sent[next as usize] = now;
+            sampler.on_send(next, now, seq + 1, next, 9);
+        }
+        assert_eq!(sampler.delivered(), 40);
+    }
+
+    /// Acknowledgements that were held back and come at once: the send rate bounds the sample.
+    #[test]
+    fn compressed_acknowledgements_do_not_raise_the_rate() {
+        let mut sampler = Sampler::default();
+        for seq in 0..20 {
+            sampler.on_send(seq, 10 * seq as u64, 0, seq, seq);
+        }
+        sampler.begin(20);
+        sampler.on_delivered(0, 0);
+        end(&mut sampler, 200);
+        let mut best = 0.0f64;
+        for seq in 1..20 {
+            sampler.begin(20 - seq);
+            sampler.on_delivered(seq, 10 * seq as u64);
+            let sample = end(&mut sampler, 201);
+            best = best.max(sample.delivered as f64 / sample.interval as f64);
+        }
+        assert!(best <= 20.0 / 190.0 + 1e-9, "{best}");
+    }
+
+    #[test]
+    fn the_segment_sent_last_counts_and_short_intervals_do_not() {
+        let mut sampler = Sampler::default();
+        for seq in 0..4 {
+            sampler.on_send(seq, seq as u64, 0, seq, seq);
+        }
+        sampler.begin(4);
+        sampler.on_delivered(1, 1);
+        end(&mut sampler, 101);
+        // Segment 0 is repeated, though its first copy arrives at once.
+        assert_eq!(sampler.on_lost(0).lost, 1);
+        sampler.on_send(0, 102, 0, 4, 2);
+        sampler.begin(3);
+        sampler.on_delivered(0, 102);
+        sampler.on_delivered(2, 2);
+        let sample = sampler.end(&Around { now: 103, min_rtt: 102, ..Around::default() });
+        assert_eq!((sample.interval, sample.prior_delivered, sample.acked_sacked, sample.losses), (0, 1, 2, 0));
+    }
+
+    #[test]
+    fn application_limits_last_until_they_are_delivered() {
+        let mut sampler = Sampler::default();
+        sampler.on_send(0, 0, 0, 0, 0);
+        sampler.mark_app_limited(1);
+        sampler.on_send(1, 50, 0, 1, 1);
+        for (seq, sent, limited) in [(0, 0, false), (1, 50, true)] {
+            sampler.begin(2 - seq);
+            sampler.on_delivered(seq, sent);
+            assert_eq!(end(&mut sampler, 100 + sent).app_limited, limited);
+        }
+        sampler.on_send(2, 200, 2, 2, 0);
+        sampler.begin(1);
+        sampler.on_delivered(2, 200);
+        assert!(!end(&mut sampler, 300).app_limited);
+    }
+
+    #[test]
+    fn the_ring_grows_with_what_is_outstanding() {
+        let mut sampler = Sampler::default();
+        for seq in 0..1000 {
+            sampler.on_send(seq, 1 + seq as u64, 0, seq, seq);
+        }
+        for seq in 0..1000 {
+            assert_eq!(sampler.sent(seq).in_flight, seq + 1);
+        }
+    }
+}
