@@ -280,7 +280,8 @@ def rounds(row: dict[str, str], rows: list[dict[str, str]], repetition: int) -> 
     senders, block, count = int(number(row, "N")), int(number(row, "block")), int(number(row, "rounds"))
     rate = rate_of(row)
     rtt_ns = number(row, "RTT") * 1e3 if (row.get("RTT") or "").strip() else round_trip_ns(rows)
-    tcp = transport(row["cc"], ecn=False) | {"min_rto": row["rto_min"]}
+    # Its connections are open before the first round.
+    tcp = transport(row["cc"], ecn=False) | {"min_rto": row["rto_min"], "handshake": False}
     scenario = dumbbell(senders, rate, rtt_ns, row["queue"], tcp, sinks=1)
     scenario["traffic"] = [
         {
