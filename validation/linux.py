@@ -30,6 +30,11 @@ PAYLOAD, FRAME, ACK = 1448, 1514, 66
 #: Of 2416 B of memory for a full frame, in 256ths as the kernel keeps it.
 RECEIVE_BUFFER_SHARE = 153 / 256
 TICK = "10ms"
+#: Said where they can be said.
+OPTIONAL = (
+    *(f"host.transport.{key}" for key in ("tick", "cubic.tick", "htcp.tick")),
+    *(f"switch.override.0.ecn.{key}" for key in ("idle_frame", "spacing")),
+)
 #: "Infinitely fast".
 ACCESS_BPS = 1_000_000_000_000
 #: Of the token bucket.
@@ -110,7 +115,7 @@ def transfer(row: dict[str, str], repetition: int) -> Setup:
     scenario["traffic"] = [{"kind": "flows", "file": "flows.csv"}]
     scenario["record"] = {"explain": False, "ports": {"interval": interval(duration), "nodes": ["r1"]}}
     parameters = {"from_s": duration / 2, "to_s": duration, "lag_s": rtt_ns / 2e9, "node": "r1", "peer": "r2", "aside_bytes": FRAME}
-    return Setup(scenario, half2, parameters, flows, seed=repetition + 1)
+    return Setup(scenario, half2, parameters, flows, seed=repetition + 1, optional=OPTIONAL)
 
 
 def half2(runner: Runner, p: dict[str, Any]) -> dict[str, float]:
@@ -134,6 +139,8 @@ def transport(congestion: str, *, ecn: bool) -> dict[str, Any]:
     if congestion not in CONGESTION:
         raise Unreadable(f"congestion control {congestion!r} is none of {', '.join(CONGESTION)}")
     tcp: dict[str, Any] = {"kind": "tcp", "stack": "linux", "congestion": CONGESTION[congestion], "tick": TICK}
+    if congestion in ("cubic", "htcp"):
+        tcp[congestion] = {"tick": TICK}
     if congestion != "dctcp":
         tcp["ecn"] = "classic" if ecn else "off"
     return tcp
@@ -183,6 +190,9 @@ def discipline(text: str) -> dict[str, Any]:
                 "kmax": f"{int(options['max'])}B",
                 "pmax": float(options["probability"]),
                 "average_weight": red_weight(int(options["min"]), int(options["burst"]), int(options["avpkt"])),
+                "idle_frame": f"{round(int(options['avpkt']) * 8e9 / bits(options.get('bandwidth', '10mbit')))}ns",
+                "compare": "at_or_above",
+                "spacing": "linux",
                 "incapable": "drop",
             }
             if "ecn" not in words:
@@ -192,6 +202,14 @@ def discipline(text: str) -> dict[str, Any]:
     except (KeyError, ValueError, IndexError):
         raise Unreadable(f"queue {text!r} cannot be understood") from None
     return keys
+
+
+def bits(text: str) -> float:
+    """A rate as `tc` writes it."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([kmg]?)bit", text.lower())
+    if not found:
+        raise Unreadable(f"rate {text!r} cannot be understood")
+    return float(found[1]) * {"": 1, "k": 1e3, "m": 1e6, "g": 1e9}[found[2]]
 
 
 def red_weight(low: int, burst: int, packet: int) -> float:
@@ -243,7 +261,7 @@ def remembered(group: list[dict[str, str]], place: int, repetition: int) -> Setu
     scenario["traffic"] = [{"kind": "flows", "file": "flows.csv"}]
     begin = starts[-1] / 1e9
     scenario["record"] = {"explain": False}
-    return Setup(scenario, connection, {"begin_s": begin, "T": duration, "lag_s": number(row, "RTT") / 2e6}, flows, seed=repetition + 1)
+    return Setup(scenario, connection, {"begin_s": begin, "T": duration, "lag_s": number(row, "RTT") / 2e6}, flows, seed=repetition + 1, optional=OPTIONAL)
 
 
 def connection(runner: Runner, p: dict[str, Any]) -> dict[str, float]:
@@ -316,10 +334,10 @@ def rounds_done(runner: Runner, p: dict[str, Any]) -> dict[str, float]:
 
 def rate_of(row: dict[str, str]) -> float:
     """From the column RATE, from what RED was told, or 1 Gbps."""
-    told = re.search(r"bandwidth (\d+)([kmg])bit", row.get("queue") or "")
+    told = re.search(r"bandwidth (\S+)", row.get("queue") or "")
     if (row.get("RATE") or "").strip():
         return number(row, "RATE") * 1e6
-    return int(told[1]) * {"k": 1e3, "m": 1e6, "g": 1e9}[told[2]] if told else 1e9
+    return bits(told[1]) if told else 1e9
 
 
 def round_trip_ns(rows: list[dict[str, str]]) -> float:
@@ -435,7 +453,7 @@ def paths(row: dict[str, str], repetition: int) -> Setup:
     flows = ((start, 0, 1, int(duration * sum(rate for rate, _ in given) * 1e6 / 4)),)
     lag = min(ms for _, ms in given) / 2e3
     parameters = {"from_s": duration / 2, "to_s": duration, "lag_s": lag, "node": "a0", "peer": "b0", "aside_bytes": FRAME}
-    return Setup(scenario, half2, parameters, flows, seed=repetition + 1)
+    return Setup(scenario, half2, parameters, flows, seed=repetition + 1, optional=OPTIONAL)
 
 
 class Reader:

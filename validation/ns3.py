@@ -46,9 +46,14 @@ CODEL = {"dc": ("50us", "1ms")}
 CODEL_DEFAULT = ("5ms", "100ms")
 #: Thresholds of RED in packets, its weight, and its largest probability (1/LInterm).
 RED = (400, 1200, 0.002, 0.02)
+#: Time of a frame while idle, unless told: 500 B at 1.5 Mbps.
+RED_IDLE = "2667us"
 SAMPLES = 20_000
 #: Said where they can be said.
-OPTIONAL = ("host.transport.granularity", "host.transport.handshake", "switch.override.0.ecn.gentle")
+OPTIONAL = (
+    *(f"host.transport.{key}" for key in ("granularity", "handshake", "cubic.flavour", "bbr.send_quantum")),
+    *(f"switch.override.0.ecn.{key}" for key in ("gentle", "spacing", "idle_frame")),
+)
 DUMBBELL = "run algo q rate rtt_s buf_pkts K n stagger_s delack rcvbuf ecn dur_s warm_s goodput_mbps"
 INCAST = "algo q n size_B buf_B K_pkts minRto_ms all_done_us"
 
@@ -113,7 +118,7 @@ def transfer(stem: str, row: dict[str, str], repetition: int) -> Setup:
         elif variant == "classicrec":
             tcp["prr"] = False
         elif variant == "nohystart":
-            tcp["cubic"] = {"hystart": False}
+            tcp.setdefault("cubic", {})["hystart"] = "off"
         elif variant == "ts":
             # The options do not fit the MTU, so ns-3's IP sends two fragments: 1460 + 32 + 2·20 + 2·2 B together. Here one frame.
             wire = {"base": "ns3p2p", "data_header": "76B", "mtu_header": "40B", "ack": "54B"}
@@ -166,19 +171,23 @@ def queue(stem: str, row: dict[str, str]) -> dict[str, Any]:
         return behind | {"ecn": {"k": f"{int(number(row, 'K'))}packets", "compare": "at_or_above", "at": "enqueue"}}
     if row["q"] == "red":
         low, high, weight, most = RED
-        red = {"kmin": f"{low}packets", "kmax": f"{high}packets", "pmax": most, "average_weight": weight, "gentle": True, "compare": "at_or_above"}
-        return behind | {"ecn": red}
+        red = {"kmin": f"{low}packets", "kmax": f"{high}packets", "pmax": most, "average_weight": weight, "compare": "at_or_above"}
+        return behind | {"ecn": red | {"gentle": True, "spacing": "uniform", "idle_frame": RED_IDLE}}
     if row["q"] == "codel":
         target, interval = CODEL.get(stem, CODEL_DEFAULT)
-        limit = behind.pop("buffer")
-        return behind | {"buffer": limit, "aqm": {"kind": "codel", "target": target, "interval": interval, "ecn": bool(number(row, "ecn", 0))}}
+        return behind | {"aqm": {"kind": "codel", "target": target, "interval": interval, "ecn": bool(number(row, "ecn", 0))}}
     raise Unreadable(f"queue {row['q']!r} is none of droptail, dctcp, red, codel")
 
 
 def transport(algorithm: str) -> dict[str, Any]:
     if algorithm not in CONGESTION:
         raise Unreadable(f"algo {algorithm!r} is none of {', '.join(CONGESTION)}")
-    return {"kind": "tcp", "stack": "ns3", "congestion": CONGESTION[algorithm]}
+    tcp: dict[str, Any] = {"kind": "tcp", "stack": "ns3", "congestion": CONGESTION[algorithm]}
+    if algorithm == "TcpCubic":
+        tcp["cubic"] = {"flavour": "ns3"}
+    if algorithm == "TcpBbr":
+        tcp["bbr"] = {"send_quantum": 1}
+    return tcp
 
 
 def bits_per_second(text: str) -> float:

@@ -101,7 +101,7 @@ def page(rows: list[Row], notes: list[Note], seconds: float) -> str:
 
 
 def is_miss(row: Row) -> bool:
-    return not row["within"] and row["ours"] is not None
+    return not row["within"] and row["ours"] is not None and row["bar"] is not None
 
 
 def summary(rows: Iterable[Row]) -> list[tuple[Any, ...]]:

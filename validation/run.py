@@ -247,7 +247,7 @@ def show(rows: list[page.Row]) -> None:
     print()
     aligned(("file", "compat", "with a bar", "within", "outside", "not run", "informational"), page.summary(rows), left={0, 1})
     outside = sum(map(page.is_miss, rows))
-    failed = sum(not row["within"] for row in rows) - outside
+    failed = sum(not row["within"] and row["ours"] is None for row in rows)
     print(f"\n{sum(row['bar'] is not None and row['within'] for row in rows)} within, {outside} outside, {failed} not run")
 
 
