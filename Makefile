@@ -1,11 +1,11 @@
-# make setup | demo | test | bench [CASE=name] | lint | clean
+# make setup | demo | test | bench [CASE=name] | validate [REF=folder] [ONLY=set.file] | lint | clean
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 # What the extension module is built from; its Python half is used where it stands.
 SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -type f)
 
-.PHONY: setup demo test bench lint clean
+.PHONY: setup demo test bench validate lint clean
 
 setup: $(VENV)/built
 
@@ -29,6 +29,10 @@ test: setup
 
 bench: setup
 	$(BIN)/python benches/run.py $(CASE)
+
+# Against other simulators and real Linux; REF is the folder with their numbers, JOBS the processes, LIMIT seconds per simulation.
+validate: setup
+	$(BIN)/python -m validation.run $(if $(REF),--ref "$(REF)") $(if $(ONLY),--only "$(ONLY)") $(if $(JOBS),--jobs $(JOBS)) $(if $(LIMIT),--limit $(LIMIT))
 
 lint: setup
 	cargo fmt --check

@@ -1,0 +1,336 @@
+"""`make validate`: every input yields rows, bars mean what they say, and the product knows nothing of references."""
+
+import ast
+import json
+import math
+import re
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from conftest import REPO
+
+from validation import linux, ns3, page, run
+from validation.bars import Bar, Bars, BarsError
+from validation.case import Case, Setup, Unmeasured, Unreadable, fraction, greedy
+from validation.mrg32k3a import uniform
+
+KEYS = {"reference", "run", "metric", "theirs", "ours", "ours_low", "ours_high", "ratio", "bar", "within", "compat"}
+BARS = """\
+[linux]
+repetitions = 2
+[linux.a1_window]
+half2_mbps = { rel = 0.02 }
+[linux.c_incast]
+goodput_mbps = { rel = 0.15 }
+[ns3]
+repetitions = 1
+[ns3.dc]
+goodput_mbps = { rel = 0.02 }
+drops = { rel = 0.25, or_abs = 20 }
+[ns3.incast]
+all_done_us = { rel = 0.15 }
+[pfabric]
+mean = { rel = 0.10 }
+"""
+WINDOW = "name,RATE,RTT,Q,CC,LOSS,W,CONNS,GAP,T,STALL,half2_mbps,avg_mbps\n"
+DUMBBELL = "run,algo,q,rate,rtt_s,buf_pkts,K,n,stagger_s,delack,rcvbuf,ecn,dur_s,warm_s,goodput_mbps,q_mean,drops,marks\n"
+INCAST = "algo,q,n,size_B,buf_B,K_pkts,minRto_ms,seed,all_done_us,first_done_us,fct_p50_us,drops,marks,rto_events\n"
+
+
+@pytest.fixture
+def ref(tmp_path: Path) -> Path:
+    """A folder of the layout of the reference data, with rows that no real one has."""
+    files = {
+        "bars.toml": BARS,
+        "linux/README.md": "Real Linux.\n",
+        "linux/raw/x.q.csv": "t_s\n0\n",
+        "linux/a1_window.csv": WINDOW + "small,20,40000,bfifo limit 50000,reno,,16384,1,,2,,4.1,4.0\nodd,20,40000,sfq,reno,,,1,,2,,4.1,4.0\n",
+        "linux/a2_parallel.csv": "name,RATE\nx,1\n",
+        "linux/c_incast.csv": "\x00\x01",
+        "linux/z_new.csv": "name\nx\n",
+        "ns3/dc.csv": DUMBBELL + "TcpNewReno_dt20,TcpNewReno,droptail,1Gbps,0.0004,20,65,2,0.001,1,67108864,0,0.05,0.01,900,10,5,0\n",
+        "ns3/incast.csv": INCAST + "TcpNewReno,droptail,3,20000,100000,0,200,1,70,60,65,0,0,0\n",
+        "ns3/lfn1g.csv": "",
+        "pfabric/scheme_0.6.csv.gz": "not read",
+        "later/one_run/fct.txt": "1 2 3\n",
+    }
+    for name, text in files.items():
+        path = tmp_path / "reference" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return tmp_path / "reference"
+
+
+def validate(ref: Path, *options: str) -> tuple[int, list[dict]]:
+    out = ref.parent / "out"
+    code = run.main(["--ref", str(ref), "--out", str(out), "--jobs", "1", *options])
+    found = out / "validate.json"
+    return code, json.loads(found.read_text()) if found.is_file() else []
+
+
+def test_every_input_yields_rows(ref: Path):
+    code, rows = validate(ref)
+    assert code == 1
+    assert all(row.keys() >= KEYS and isinstance(row["within"], bool) for row in rows)
+    assert all(row["reason"] for row in rows if not row["within"])
+
+    def of(reference: str, run: str = "") -> list[dict]:
+        found = [row for row in rows if row["reference"] == reference and row["run"].startswith(run)]
+        assert found, f"{reference}/{run}"
+        return found
+
+    for reference, name, reason in [
+        ("linux.a1_window", "odd", "sfq"),
+        ("linux.a2_parallel", "a2_parallel.csv", "no column"),
+        ("linux.c_incast", "c_incast.csv", ""),
+        ("linux.z_new", "z_new.csv", "no reader"),
+        ("ns3.lfn1g", "lfn1g.csv", "no column"),
+        ("pfabric", "scheme_0.6.csv.gz", "no reader"),
+        ("later", "one_run", "no reader"),
+    ]:
+        assert all(not row["within"] and row["ours"] is None and reason in row["reason"] for row in of(reference, name))
+    # What this afflux can run, it runs; otherwise it says which key it lacks.
+    for row in of("linux.a1_window", "small") + of("ns3.dc") + of("ns3.incast"):
+        assert row["ours"] is not None or "key " in row["reason"], row
+    assert {row["compat"] for row in of("ns3.dc")} == {"ns3"}
+    barred = [row["metric"] for row in of("ns3.dc") if row["bar"]]
+    assert sorted(barred) == ["drops", "goodput_mbps"]
+    assert not {"README.md", "raw", "bars.toml"} & {row["run"] for row in rows}
+    page_ = (ref.parent / "out" / "validation.md").read_text()
+    assert "linux.a1_window" in page_
+    assert "pfabric" in page_
+
+
+def test_a_filter(ref: Path):
+    code, rows = validate(ref, "--only", "pfabric")
+    assert (code, {row["reference"] for row in rows}) == (1, {"pfabric"})
+    assert validate(ref, "--only", "nothing like it")[0] == 2
+
+
+@pytest.mark.parametrize("given", [[], ["bars.toml"], ["README.md"], ["linux/README.md"]])
+def test_nothing_to_compare_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str], given: list[str]):
+    folder = tmp_path / "reference"
+    folder.mkdir()
+    for name in given:
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(BARS if name == "bars.toml" else "")
+    code, rows = validate(folder)
+    assert (code, rows) == (2, [])
+    assert "validate: " in capsys.readouterr().err
+    assert validate(tmp_path / "not there")[0] == 2
+
+
+def test_bars_are_needed(ref: Path, capsys: pytest.CaptureFixture[str]):
+    (ref / "bars.toml").unlink()
+    assert validate(ref)[0] == 2
+    assert "bars.toml" in capsys.readouterr().err
+    (ref / "bars.toml").write_text("[linux]\nhalf2_mbps = { rel = 0.1, off = 1 }\n")
+    assert validate(ref)[0] == 2
+    assert "off" in capsys.readouterr().err
+
+
+# ------------------------------------------------------------------------------------------------------- a reference of our own
+
+
+def constant(runner, parameters):
+    """What arrives over a bottleneck in steady state: its rate, less the headers."""
+    return greedy(runner, parameters)
+
+
+def toy(theirs: float, *, size: int = 10**9, limit: str = "40packets"):
+    """A reader whose scenario needs no key that is still to come."""
+    scenario = {
+        "format": 1,
+        "topology": {"kind": "dumbbell", "pairs": 1, "access_rate": "10Gbps", "rate": "1Gbps", "delay": "10us"},
+        "switch": {"sharing": "unlimited", "override": [{"match": "left", "sharing": "static", "buffer": limit}]},
+        "host": {"wire": "ns3p2p"},
+        "traffic": [{"kind": "flows", "file": "flows.csv"}],
+        "record": {"ports": {"interval": "10us", "nodes": ["left"]}},
+    }
+    parameters = {"from_s": 0.005, "to_s": 0.01, "node": "left", "peer": "right", "aside_bytes": 1502, "unit_bytes": 1502}
+
+    def cases(folder: Path, bars: Bars):
+        setups = [Setup(scenario, constant, parameters, ((round(1000 * fraction(k, 0)), 0, 1, size),), seed=k + 1) for k in range(3)]
+        yield Case("toy.bulk", "one", {"mbps": theirs, "drops": 7.0}, bars.of("toy"), setups)
+
+    return SimpleNamespace(cases=cases)
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "reference" / "toy").mkdir(parents=True)
+    (tmp_path / "reference" / "toy" / "bulk.csv").write_text("x\n1\n")
+    (tmp_path / "reference" / "bars.toml").write_text("[toy]\nmbps = { rel = 0.01 }\n")
+
+    def with_reader(module) -> tuple[int, list[dict]]:
+        monkeypatch.setattr(run, "reader", lambda name: module)
+        return validate(tmp_path / "reference")
+
+    return with_reader
+
+
+def test_ends_with_0_only_if_all_is_within(own):
+    code, rows = own(toy(1000 * 1460 / 1502))
+    mbps, drops = rows
+    assert code == 0
+    assert mbps["within"]
+    assert math.isclose(mbps["ratio"], 1, rel_tol=0.01)
+    assert mbps["ours_low"] <= mbps["ours"] <= mbps["ours_high"]
+    assert mbps["bar"] == {"rel": 0.01}
+    # Without a bar: informational, whatever it says.
+    assert (drops["bar"], drops["within"], drops["theirs"]) == (None, True, 7.0)
+    code, rows = own(toy(800.0))
+    assert code == 1
+    assert not rows[0]["within"]
+    assert "outside 792 to 808" in rows[0]["reason"]
+
+
+def test_what_fails_is_a_row(own):
+    code, rows = own(toy(900.0, limit="0packets"))
+    assert (code, [(row["metric"], row["within"], row["theirs"]) for row in rows]) == (1, [("mbps", False, 900.0)])
+    assert "switch.override" in rows[0]["reason"]
+
+    def broken(folder: Path, bars: Bars):
+        raise ZeroDivisionError("a defect")
+
+    code, rows = own(SimpleNamespace(cases=broken))
+    assert code == 1
+    assert "a defect" in rows[0]["reason"]
+
+
+def test_lenient_rows_are_never_within(ref: Path):
+    code, rows = validate(ref, "--only", "ns3.dc", "--lenient")
+    assert code in (0, 1)
+    assert all(row["ours"] is not None for row in rows)
+
+
+# ------------------------------------------------------------------------------------------------------------------------ pieces
+
+
+def test_bars():
+    assert Bar(rel=0.1).holds(100, 110)
+    assert not Bar(rel=0.1).holds(100, 110.1)
+    assert Bar(rel=0.1, or_abs=20).holds(10, 30)
+    assert Bar(factor=1.5).holds(30, 20)
+    assert not Bar(factor=1.5).holds(30, 46)
+    widened = Bar(inside_range_widened_by=0.15, cell=(10.0, 20.0))
+    assert widened.holds(12, 8.5)
+    assert widened.holds(12, 23)
+    assert not widened.holds(12, 8.4)
+    assert Bar(rel=0.1).holds(0, 0)
+    bars = Bars({"s": {"repetitions": 11, "a3_loss": {"x": {"rel": 0.1}}, "a3": {"y": {"rel": 0.2}}}, "flat": {"x": {"factor": 2}}})
+    assert list(bars.of("s", "a3_loss_extra")) == ["x"]
+    assert list(bars.of("s", "a3_other")) == ["y"]
+    assert bars.of("s", "b") == {}
+    assert bars.repetitions("s", "a3_loss") == 11
+    assert list(bars.of("flat", "anything")) == ["x"]
+    with pytest.raises(BarsError):
+        Bars({"s": {"x": {"rel": 0.1, "unknown": 1}}}).of("s")
+
+
+def test_linux_queues_and_paths():
+    red = linux.discipline("red limit 2000000 min 30000 max 31500 avpkt 1500 burst 21 probability 1 bandwidth 1000mbit ecn")
+    assert (red["buffer"], red["ecn"]["kmin"], red["ecn"]["kmax"], red["ecn"]["average_weight"]) == ("2000000B", "30000B", "31500B", 0.25)
+    assert linux.discipline("bfifo limit 32000") == {"sharing": "static", "buffer": "32000B"}
+    for wrong in ("pfifo limit 10", "bfifo", "", "red limit 1"):
+        with pytest.raises(Unreadable):
+            linux.discipline(wrong)
+    assert linux.parse_paths("2x100+50@30ms") == [(100, 5), (100, 5), (50, 30)]
+    with pytest.raises(Unreadable):
+        linux.parse_paths("100+")
+
+
+def test_linux_round_trip_is_what_was_asked_for():
+    scenario = linux.dumbbell(2, 1e9, 500_000, "bfifo limit 32000", {})
+    delays = [int(link["delay"].removesuffix("ns")) for link in scenario["topology"]["link"]]
+    round_trip = 2 * (delays[0] + delays[2] + delays[3]) + (1514 + 66) * 8 + 2 * (1514 + 66) * 8 / 1000
+    assert math.isclose(round_trip, 500_000, abs_tol=4)
+    with pytest.raises(Unreadable):
+        linux.dumbbell(1, 1e6, 1000, "bfifo limit 32000", {})
+
+
+def test_linux_incast_round_trip_follows_from_a_round_without_drops():
+    block, rtt_ms = 65536, 0.3
+    wire = [n * (block + 46 * 66) for n in (1, 2)]
+    rows = [{"N": str(n), "block": str(block), "drops": "0", "mean_ms": str(rtt_ms + (w - 1600) * 8e-6)} for n, w in zip((1, 2), wire, strict=True)]
+    assert linux.round_trip_ns(rows) == 300_000
+    with pytest.raises(Unreadable):
+        linux.round_trip_ns([row | {"drops": "5"} for row in rows])
+
+
+def test_linux_collapse_is_compared_by_series():
+    bars = Bars({"linux": {"c_incast": {"goodput_mbps": {"rel": 0.15}}}})
+
+    def series(ours: dict[int, float]) -> list[tuple[Case, dict[str, float]]]:
+        theirs = {8: 900, 16: 850, 24: 200}
+        found = [(Case("linux.c_incast", f"n{n}", {"goodput_mbps": theirs[n]}, labels={"series": "s", "N": n}), {"goodput_mbps": ours[n]}) for n in theirs]
+        return list(linux.derived(found, bars))
+
+    (((case, values)),) = series({8: 900, 16: 100, 24: 100})
+    assert (case.theirs, values, case.problem) == ({"collapse_N": 24.0}, {"collapse_N": 16.0}, None)
+    assert case.bars["collapse_N"].holds(24, 16)
+    assert "24" in series({8: 900, 16: 900, 24: 900})[0][0].problem
+
+
+def test_ns3_draws():
+    # The first three seeds' lone senders start 16.946, 13.892 and 10.838 us after t0.
+    first = [20 * next(uniform(seed, ns3.STREAM, 1)) for seed in (1, 2, 3)]
+    assert [round(value, 3) for value in first] == [16.946, 13.892, 10.838]
+
+
+def test_a_run_that_takes_too_long_is_a_row(own, monkeypatch: pytest.MonkeyPatch):
+    def never(runner, parameters):
+        raise Unmeasured("took longer than 1 s")
+
+    module = toy(900.0)
+    cases = [Case(c.reference, c.run, c.theirs, c.bars, [Setup({}, never, {})]) for c in module.cases(Path(), Bars({"toy": {"mbps": {"rel": 0.1}}}))]
+    code, rows = own(SimpleNamespace(cases=lambda folder, bars: cases))
+    assert (code, rows[0]["reason"]) == (1, "took longer than 1 s")
+
+
+NOTE = """\
+[[note]]
+reference = "s.*"
+run = "r"
+metric = "m"
+hypotheses = ["one: no", "two: no", "three: perhaps"]
+numbers = "theirs 1, ours 2"
+command = "make validate ONLY=s.f/r"
+"""
+
+
+def test_notes_stand_beside_the_misses(tmp_path: Path):
+    path = tmp_path / "notes.toml"
+    assert page.read_notes(path) == []
+    path.write_text(NOTE)
+    case = Case("s.f", "r", {"m": 1.0}, {"m": Bar(rel=0.1)})
+    text = page.page([run.row(case, "m", [2.0])], page.read_notes(path), 60)
+    for part in ("## Outside the bar: 1", "two: no", "theirs 1, ours 2", "    make validate ONLY=s.f/r", "| `r` | m | 1 | 2 | 2 | ±10 % |"):
+        assert part in text
+    text = page.page([run.row(case, "m", [1.0])], page.read_notes(path), 60)
+    assert "within the bar by now" in text
+    path.write_text(NOTE.replace(', "three: perhaps"', ""))
+    with pytest.raises(page.NotesError, match="three"):
+        page.read_notes(path)
+    page.read_notes(run.NOTES)
+
+
+def test_the_product_knows_no_reference():
+    files = [path for folder in ("crates", "python/afflux") for path in (REPO / folder).rglob("*") if path.suffix in {".rs", ".py", ".toml"}]
+    assert len(files) > 100
+    names = {name for name in ns3.SETS if name not in {"dc", "window"}}
+    names |= {"a1_window", "a2_parallel", "a3_cc_loss", "a5_ssthresh", "b_datacentre", "c_incast", "d_mptcp", "e_stall", "half2_mbps", "q_mean_B"}
+    names |= {"shared/reference", "bars.toml", "validate.json", "afflux-validation"}
+    forbidden = re.compile("|".join(map(re.escape, sorted(names))))
+    for path in files:
+        if "tests" in path.parts or path.stem.endswith("tests"):
+            continue
+        # What stands behind this in a file is a test, too, and may read reference data.
+        text = path.read_text(encoding="utf-8").split("#[cfg(test)]")[0]
+        assert not forbidden.search(text), path
+        if path.suffix == ".py":
+            nodes = list(ast.walk(ast.parse(text)))
+            modules = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+            modules += [node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)]
+            assert not [name for name in modules if name.split(".")[0] == "validation"], path

@@ -1,0 +1,239 @@
+"""A run of a reference, the scenarios that stand for it, and what is measured."""
+
+import csv
+import gzip
+import io
+import json
+import re
+import tempfile
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import afflux
+
+from .bars import Bar
+
+
+class Unreadable(Exception):
+    """An input that cannot be understood; the message says why."""
+
+
+class Unmeasured(Exception):
+    """A run that has no such number, as when a flow never ended."""
+
+
+@dataclass(frozen=True)
+class Setup:
+    """One simulation: a scenario, its flows, and the function that makes numbers of it."""
+
+    scenario: dict[str, Any]
+    measure: Callable[["Runner", dict[str, Any]], dict[str, float]]
+    #: For `measure`.
+    parameters: dict[str, Any]
+    #: `(start_ns, source, destination, bytes)`; written to `flows.csv` beside the scenario.
+    flows: tuple[tuple[int, int, int, int], ...] = ()
+    seed: int = 1
+    #: Keys that an afflux may not know; a row made without them says so.
+    optional: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> str:
+        """Equal for equal work."""
+        return json.dumps([self.scenario, self.measure.__qualname__, self.parameters, self.flows, self.seed], sort_keys=True, default=str)
+
+
+@dataclass
+class Case:
+    """A run of a reference: its numbers, and the simulations whose medians are to be near them."""
+
+    reference: str
+    run: str
+    #: A metric without a bar is informational.
+    theirs: dict[str, float | None] = field(default_factory=dict)
+    bars: dict[str, Bar] = field(default_factory=dict)
+    setups: list[Setup] = field(default_factory=list)
+    compat: str | None = None
+    #: Why it cannot be run.
+    problem: str | None = None
+    #: What should be known when reading its rows.
+    remark: str | None = None
+    #: For a reader that compares several runs afterwards.
+    labels: dict[str, Any] = field(default_factory=dict)
+
+
+class Runner:
+    """Runs one setup in a directory of its own, to several ends if asked."""
+
+    def __init__(self, setup: Setup, limit_s: float, lenient: bool) -> None:
+        self.setup, self.limit_s, self.lenient = setup, limit_s, lenient
+        #: Keys left out because this afflux does not know them: optional ones, and, if lenient, all others.
+        self.without: list[str] = []
+        self.crippled = False
+
+    def run(self, until_s: float | None = None, ports: bool = True) -> afflux.Result:
+        with tempfile.TemporaryDirectory(prefix="afflux-validation-") as scratch:
+            scenario = afflux.Scenario(self.setup.scenario, Path(scratch) / "scenario.toml")
+            if self.setup.flows:
+                lines = "".join(f"{start},{src},{dst},{size}\n" for start, src, dst, size in self.setup.flows)
+                (Path(scratch) / "flows.csv").write_text("start_ns,src,dst,bytes\n" + lines)
+            if until_s is not None:
+                scenario.set("run.until", f"{round(until_s * 1e9)}ns")
+            if not ports and "record" in scenario:
+                scenario["record"].pop("ports", None)
+            for key in self.without:
+                _remove(scenario.data, key)
+            while True:
+                try:
+                    return self._run(scenario)
+                except afflux.ScenarioError as error:
+                    key = ".".join(_path(error.key or ""))
+                    optional = key in self.setup.optional
+                    if not ((optional or self.lenient) and _remove(scenario.data, key)):
+                        raise
+                    self.without.append(key)
+                    self.crippled |= not optional
+
+    def _run(self, scenario: afflux.Scenario) -> afflux.Result:
+        end = time.monotonic() + self.limit_s
+        late = False
+
+        def watch(progress: afflux.Progress) -> None:
+            nonlocal late
+            if time.monotonic() > end:
+                late = True
+                progress.cancel()
+
+        try:
+            return scenario.run(seed=self.setup.seed, on_progress=watch, interval=0.5)
+        except (afflux.Error, KeyboardInterrupt):
+            if late:
+                raise Unmeasured(f"took longer than {self.limit_s:g} s") from None
+            raise
+
+
+def _path(key: str) -> list[str]:
+    """The parts of `traffic.0.bytes` or `traffic[0].bytes`."""
+    return re.findall(r"[^.\[\]]+", key) or [""]
+
+
+def _remove(data: Any, key: str) -> bool:
+    """Takes the last part of a key like `host.transport.stack` out."""
+    *tables, last = _path(key)
+    for table in tables:
+        if isinstance(data, list):
+            data = data[int(table)] if table.isdigit() and int(table) < len(data) else None
+        elif isinstance(data, dict):
+            data = data.get(table)
+    if isinstance(data, dict) and last in data:
+        del data[last]
+        return True
+    return False
+
+
+@dataclass
+class Measured:
+    values: dict[str, float] = field(default_factory=dict)
+    error: str | None = None
+    without: list[str] = field(default_factory=list)
+    #: What was left out was not optional.
+    crippled: bool = False
+    seconds: float = 0.0
+
+
+def measure(work: tuple[Setup, float, bool]) -> Measured:
+    """One setup, in whichever process."""
+    setup, limit_s, lenient = work
+    runner, start = Runner(setup, limit_s, lenient), time.monotonic()
+    done = Measured(without=runner.without)
+    try:
+        done.values = setup.measure(runner, setup.parameters)
+    except (afflux.Error, Unmeasured, LookupError, ValueError, ArithmeticError) as error:
+        done.error = one_line(error)
+    except BaseException as error:
+        # A defect of afflux (a Rust panic comes as a BaseException) is a row, not the end of the comparison.
+        if isinstance(error, (KeyboardInterrupt, SystemExit)):
+            raise
+        done.error = f"{type(error).__name__}: {one_line(error)}"
+    done.crippled = runner.crippled
+    done.seconds = time.monotonic() - start
+    return done
+
+
+def one_line(error: BaseException) -> str:
+    text = " ".join(str(error).split()) or type(error).__name__
+    # Where in a scenario that nobody sees does not matter; which key does.
+    return re.sub(r"\S*afflux-validation-\w+/|\bscenario\.toml(:\d+)?: ", "", text)
+
+
+def received_bytes(result: afflux.Result) -> float:
+    """Payload received by all flows until the end of the run."""
+    return result.summary["goodput_bps"] * result.summary["simulated_ns"] / 8e9
+
+
+def greedy(runner: Runner, p: dict[str, Any]) -> dict[str, float]:
+    """Flows without end over one bottleneck: what arrives between two moments, and the queue meanwhile.
+
+    `from_s`, `to_s`; `lag_s`: what is counted elsewhere this much later than at the receiver; `node`, `peer`: the bottleneck's
+    port; `aside_bytes`: frames that the port holds but the reference does not count; `unit_bytes`: of the queue's length.
+    """
+    start, end, lag = p["from_s"], p["to_s"], p.get("lag_s", 0.0)
+    whole = runner.run(end - lag)
+    before = received_bytes(runner.run(start - lag, ports=False)) if start > lag else 0.0
+    after = received_bytes(whole)
+    values = {"mbps": (after - before) * 8e-6 / (end - start), "avg_mbps": after * 8e-6 / end}
+    ports = whole.ports
+    here = [node == p["node"] and peer == p["peer"] for node, peer in zip(ports.column("node"), ports.column("peer"), strict=True)]
+    rows = [(t, queue) for t, queue, wanted in zip(ports.column("time_ns"), ports.column("queue_bytes"), here, strict=True) if wanted and t > start * 1e9]
+    if not rows:
+        raise Unmeasured("no sample of the bottleneck's queue")
+    values["queue"] = sum(max(0, queue - p["aside_bytes"]) for _, queue in rows) / len(rows) / p.get("unit_bytes", 1)
+    for name in ("drops", "ecn_marks"):
+        values[name] = sum(count for count, wanted in zip(ports.column(name), here, strict=True) if wanted)
+    values["retransmits"], values["timeouts"] = whole.summary["retransmits"], whole.summary["timeouts"]
+    return values
+
+
+def read_csv(path: Path, needed: Iterable[str]) -> list[dict[str, str]]:
+    """Rows with at least these columns. Raises `Unreadable`."""
+    try:
+        raw = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+        text = raw.decode("utf-8")
+    except (OSError, EOFError, UnicodeDecodeError) as error:
+        raise Unreadable(f"cannot be read: {one_line(error)}") from None
+    try:
+        reader = csv.DictReader(io.StringIO(text), strict=True)
+        rows = list(reader)
+    except csv.Error as error:
+        raise Unreadable(f"is no CSV: {error}") from None
+    if missing := [name for name in needed if name not in (reader.fieldnames or [])]:
+        raise Unreadable(f"has no column {', '.join(missing)}; there are {', '.join(reader.fieldnames or []) or 'none'}")
+    if not rows:
+        raise Unreadable("has no rows")
+    return rows
+
+
+def number(row: dict[str, str], column: str, default: float | None = None) -> float:
+    """A number of a row. Raises `Unreadable`."""
+    text = (row.get(column) or "").strip()
+    if not text and default is not None:
+        return default
+    try:
+        return float(text)
+    except ValueError:
+        raise Unreadable(f"column {column}: {text!r} is no number") from None
+
+
+def maybe(row: dict[str, str], column: str) -> float | None:
+    """A number of theirs, or nothing."""
+    try:
+        return float(row.get(column) or "")
+    except ValueError:
+        return None
+
+
+def fraction(repetition: int, flow: int) -> float:
+    """Start jitter as a share of a packet time: 0 in the first repetition, then spread evenly (multiples of irrational numbers)."""
+    return repetition * (0.6180339887498949 + flow * 0.7548776662466927) % 1.0

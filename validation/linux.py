@@ -1,0 +1,472 @@
+"""Real Linux TCP over a token bucket: `linux/*.csv`.
+
+    host_i — r1 — r2 — host_j        bottleneck r1→r2 at RATE with the queue Q, delay RTT/2 each way
+
+What the columns and the README of the reference become:
+
+- Frames as a queueing discipline counts them: 1448 B of payload in 1514 B, acknowledgements of 66 B, no gap.
+- A token bucket hands a frame on at the *start* of its slot. Here a frame needs its slot to be transmitted, so its time (and that of an
+  acknowledgement, which the reverse direction of our link takes too) is taken off the propagation delay; the backlog does not hold
+  the frame being sent (`queue_length = "before_transmission"`).
+- W is SO_RCVBUF: the kernel doubles it, and of the memory the share `len/truesize` of a full frame is window
+  (tcp_measure_rcv_mss, tcp_win_from_space; in 256ths). 1448 B in a frame of 2416 B of memory are 153/256: the window is
+  2·W·153/256 = 1.195 W. That explains every `snd_wnd` in raw/: from 64 KB to 32 MB it is this, less the memory of the
+  partial segment that filled the window (600 to 1,000 B).
+- A RED queue: `max` and `min` as given; the weight of the average as `tc` derives it from `burst` (tc_red_eval_ewma).
+- User-Mode Linux ticks 100 times a second.
+- half2_mbps counts bytes acknowledged from T/2 to T: received half a round trip before.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from .bars import Bar, Bars
+from .case import Case, Runner, Setup, Unmeasured, Unreadable, fraction, greedy, maybe, number, read_csv, received_bytes
+
+SET = "linux"
+PAYLOAD, FRAME, ACK = 1448, 1514, 66
+#: Of 2416 B of memory for a full frame, in 256ths as the kernel keeps it.
+RECEIVE_BUFFER_SHARE = 153 / 256
+TICK = "10ms"
+#: Said where they can be said.
+OPTIONAL = (
+    *(f"host.transport.{key}" for key in ("tick", "cubic.tick", "htcp.tick")),
+    *(f"switch.override.0.ecn.{key}" for key in ("idle_frame", "spacing")),
+)
+#: "Infinitely fast".
+ACCESS_BPS = 1_000_000_000_000
+#: Of the token bucket.
+BURST = 1600
+#: A distribution over random losses is that of at least so many seeds.
+LOSS_SEEDS = 21
+CONGESTION = {"reno": "newreno", "cubic": "cubic", "htcp": "htcp", "bbr": "bbr", "dctcp": "dctcp"}
+#: Above this N the noise of single runs is too large for a bar.
+MOST_INCAST_SENDERS = 16
+
+
+def cases(folder: Path, bars: Bars) -> Iterator[Case]:
+    files = sorted(path for path in folder.iterdir() if path.is_file() and re.search(r"\.csv(\.gz)?$", path.name))
+    readable: dict[Path, list[dict[str, str]]] = {}
+    for path in files:
+        reference = f"{SET}.{path.name.split('.')[0]}"
+        reader = next((reader for start, reader in READERS if path.name.startswith(start)), None)
+        if reader is None:
+            yield Case(reference, path.name, problem="no reader for this file yet", bars=bars.of(SET, path.name))
+            continue
+        try:
+            readable[path] = read_csv(path, reader.columns)
+        except Unreadable as error:
+            yield Case(reference, path.name, problem=str(error))
+    for path, rows in readable.items():
+        reader = next(reader for start, reader in READERS if path.name.startswith(start))
+        stem = path.name.split(".")[0]
+        # Files of one kind tell of the same cells.
+        related = [row for other in readable if bars.section(SET, other.name) == bars.section(SET, path.name) for row in readable[other]]
+        yield from reader.read(f"{SET}.{stem}", stem, rows, related, bars)
+
+
+# ---------------------------------------------------------------------------------------------------------------- bulk transfers
+
+
+def bulk(reference: str, stem: str, rows: list[dict[str, str]], related: list[dict[str, str]], bars: Bars) -> Iterator[Case]:
+    """One row, one run: greedy flows, the second half of T."""
+    for row in rows:
+        named = {name: bar for name, bar in bars.of(SET, stem).items() if name in row}
+        theirs = {name: maybe(row, name) for name in (*named, "avg_mbps", "half2_mbps", "q_mean_B", "bneck_drops", "marked", "retrans")}
+        case = Case(reference, row.get("name") or "?", theirs=theirs, bars=named)
+        try:
+            cell = [value for other in related if same_cell(row, other) and (value := maybe(other, "half2_mbps")) is not None]
+            if any(bar.inside_range_widened_by is not None for bar in named.values()):
+                case.bars = {name: Bar(**(vars(bar) | {"cell": tuple(cell)})) for name, bar in named.items()}
+                case.remark = f"range of {len(cell)} real runs: {min(cell):g} to {max(cell):g}" if len(cell) > 1 else "one real run"
+            repetitions = bars.repetitions(SET, stem, least=LOSS_SEEDS if number(row, "LOSS", 0) > 0 else 1)
+            case.setups = [transfer(row, repetition) for repetition in range(repetitions)]
+        except Unreadable as error:
+            case.problem = str(error)
+        yield case
+
+
+#: What makes two rows runs of the same cell.
+INPUTS = ("HOSTS", "RATE", "RTT", "Q", "CC", "ECN", "LOSS", "W", "CONNS", "GAP", "T", "STALL")
+
+
+def same_cell(row: dict[str, str], other: dict[str, str]) -> bool:
+    return all((row.get(name) or "") == (other.get(name) or "") for name in INPUTS)
+
+
+def transfer(row: dict[str, str], repetition: int) -> Setup:
+    rate, duration = number(row, "RATE") * 1e6, number(row, "T")
+    rtt_ns = number(row, "RTT") * 1e3
+    pairs, parallel = int(number(row, "HOSTS", 1)), int(number(row, "CONNS", 1))
+    gap_ns = number(row, "GAP", 0) * 1e9
+    slot_ns = FRAME * 8e9 / rate
+    size = int(rate * duration / 4) + 1_000_000
+    flows = tuple(
+        (round(index * gap_ns + fraction(repetition, index) * slot_ns), index % pairs, pairs + index % pairs, size) for index in range(pairs * parallel)
+    )
+    tcp = transport(row.get("CC") or "", ecn=number(row, "ECN", 0) > 0)
+    if (row.get("W") or "").strip():
+        tcp |= {"receive_buffer": f"{2 * int(number(row, 'W'))}B", "receive_buffer_share": RECEIVE_BUFFER_SHARE}
+    if (row.get("STALL") or "").strip():
+        tcp["reader"] = stall(row["STALL"])
+    scenario = dumbbell(pairs, rate, rtt_ns, row.get("Q") or "", tcp, loss=number(row, "LOSS", 0) / 100)
+    scenario["traffic"] = [{"kind": "flows", "file": "flows.csv"}]
+    scenario["record"] = {"explain": False, "ports": {"interval": interval(duration), "nodes": ["r1"]}}
+    parameters = {"from_s": duration / 2, "to_s": duration, "lag_s": rtt_ns / 2e9, "node": "r1", "peer": "r2", "aside_bytes": FRAME}
+    return Setup(scenario, half2, parameters, flows, seed=repetition + 1, optional=OPTIONAL)
+
+
+def half2(runner: Runner, p: dict[str, Any]) -> dict[str, float]:
+    got = greedy(runner, p)
+    return {
+        "half2_mbps": got["mbps"],
+        "avg_mbps": got["avg_mbps"],
+        "q_mean_B": got["queue"],
+        "bneck_drops": got["drops"],
+        "marked": got["ecn_marks"],
+        "retrans": got["retransmits"],
+    }
+
+
+def interval(duration: float) -> str:
+    """2,000 samples in the half that counts, but not nearer than 100 us."""
+    return f"{max(100_000, round(duration * 1e9 / 4000))}ns"
+
+
+def transport(congestion: str, *, ecn: bool) -> dict[str, Any]:
+    if congestion not in CONGESTION:
+        raise Unreadable(f"congestion control {congestion!r} is none of {', '.join(CONGESTION)}")
+    tcp: dict[str, Any] = {"kind": "tcp", "stack": "linux", "congestion": CONGESTION[congestion], "tick": TICK}
+    if congestion in ("cubic", "htcp"):
+        tcp[congestion] = {"tick": TICK}
+    if congestion != "dctcp":
+        tcp["ecn"] = "classic" if ecn else "off"
+    return tcp
+
+
+def stall(text: str) -> dict[str, str]:
+    found = re.fullmatch(r"\s*(\d+)\s*,\s*(\d+)\s*", text)
+    if not found:
+        raise Unreadable(f"STALL {text!r} is not 'read ms, sleep ms'")
+    return {"read": f"{found[1]}ms", "sleep": f"{found[2]}ms"}
+
+
+def dumbbell(sources: int, rate: float, rtt_ns: float, queue: str, tcp: dict[str, Any], *, loss: float = 0.0, sinks: int | None = None) -> dict[str, Any]:
+    """Hosts 0 … sources−1 send to sources …; `sinks` of them, as many as sources unless said."""
+    sinks = sources if sinks is None else sinks
+    taken = (FRAME + ACK) * 8e9 / rate + 2 * (FRAME + ACK) * 8e9 / ACCESS_BPS
+    one_way = (rtt_ns - taken) / 2
+    # The same share on each of the three links; what matters is the sum.
+    access = round(one_way / 3)
+    middle = round(one_way) - 2 * access
+    if access < 1:
+        raise Unreadable(f"a round trip of {rtt_ns / 1e3:g} us is shorter than the transmission of a frame at {rate / 1e6:g} Mbps")
+    links = [{"a": f"host{host}", "b": "r1", "rate": f"{ACCESS_BPS}bps", "delay": f"{access}ns"} for host in range(sources)]
+    links.append({"a": "r1", "b": "r2", "rate": f"{round(rate)}bps", "delay": f"{middle}ns"})
+    links += [{"a": "r2", "b": f"host{sources + host}", "rate": f"{ACCESS_BPS}bps", "delay": f"{access}ns"} for host in range(sinks)]
+    topology: dict[str, Any] = {"kind": "custom", "hosts": sources + sinks, "switches": ["r1", "r2"], "link": links}
+    if loss > 0:
+        # In both directions (a loss in one is not to be had): one acknowledgement in so many does not matter.
+        topology["fault"] = [{"link": [f"r2-host{sources + host}" for host in range(sinks)], "loss": loss}]
+    return {
+        "format": 1,
+        "topology": topology,
+        "switch": {"sharing": "unlimited", "queue_length": "before_transmission", "override": [{"match": "r1", **discipline(queue)}]},
+        "host": {"wire": "linux", "transport": tcp},
+    }
+
+
+def discipline(text: str) -> dict[str, Any]:
+    """`bfifo limit BYTES`, or `red limit … min … max … avpkt … burst … probability … [ecn]`."""
+    words = text.split()
+    options = dict(zip(words[1::2], words[2::2], strict=False))
+    try:
+        keys: dict[str, Any] = {"sharing": "static", "buffer": f"{int(options['limit'])}B"}
+        if words[0] == "red":
+            keys["ecn"] = {
+                "kmin": f"{int(options['min'])}B",
+                "kmax": f"{int(options['max'])}B",
+                "pmax": float(options["probability"]),
+                "average_weight": red_weight(int(options["min"]), int(options["burst"]), int(options["avpkt"])),
+                "idle_frame": f"{round(int(options['avpkt']) * 8e9 / bits(options.get('bandwidth', '10mbit')))}ns",
+                "compare": "at_or_above",
+                "spacing": "linux",
+                "incapable": "drop",
+            }
+            if "ecn" not in words:
+                raise Unreadable(f"queue {text!r}: RED without ecn")
+        elif words[0] != "bfifo":
+            raise Unreadable(f"queue {text!r} is neither bfifo nor red")
+    except (KeyError, ValueError, IndexError):
+        raise Unreadable(f"queue {text!r} cannot be understood") from None
+    return keys
+
+
+def bits(text: str) -> float:
+    """A rate as `tc` writes it."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([kmg]?)bit", text.lower())
+    if not found:
+        raise Unreadable(f"rate {text!r} cannot be understood")
+    return float(found[1]) * {"": 1, "k": 1e3, "m": 1e6, "g": 1e9}[found[2]]
+
+
+def red_weight(low: int, burst: int, packet: int) -> float:
+    """As `tc` chooses it: iproute2 tc/tc_red.c, tc_red_eval_ewma."""
+    a = burst + 1 - low / packet
+    for log in range(1, 32):
+        weight = 0.5**log
+        if 1 <= a <= (1 - (1 - weight) ** burst) / weight:
+            return weight
+    raise Unreadable(f"RED with burst {burst} below min {low}")
+
+
+# ---------------------------------------------------------------------------------------------------------- remembered thresholds
+
+
+#: Not in the columns: those of the runs in raw/ of this name.
+CACHE_RUN = {"RATE": "100", "RTT": "300000", "Q": "bfifo limit 375000", "T": "12"}
+
+
+def ssthresh_cache(reference: str, stem: str, rows: list[dict[str, str]], related: list[dict[str, str]], bars: Bars) -> Iterator[Case]:
+    """Connections one after the other, T seconds each. They cannot be told to end here, so each has what theirs carried in T and a
+    tenth more, and the next begins three T later: what it inherits is the threshold of a connection that has ended."""
+    groups: dict[str, list[dict[str, str]]] = {}
+    for row in rows:
+        groups.setdefault(row["name"], []).append(CACHE_RUN | row)
+    for name, group in groups.items():
+        for row in group:
+            run = f"{name}.conn{row['conn']}"
+            case = Case(reference, run, theirs={metric: maybe(row, metric) for metric in ("half2_mbps", "avg_mbps")}, bars=bars.of(SET, stem))
+            try:
+                place = [other["conn"] for other in group].index(row["conn"])
+                case.setups = [remembered(group, place, repetition) for repetition in range(bars.repetitions(SET, stem))]
+            except Unreadable as error:
+                case.problem = str(error)
+            yield case
+
+
+def remembered(group: list[dict[str, str]], place: int, repetition: int) -> Setup:
+    row = group[place]
+    rate, duration = number(row, "RATE") * 1e6, number(row, "T")
+    caches = number(row, "tcp_no_metrics_save") == 0 and number(row, "tcp_no_ssthresh_metrics_save") == 0
+    tcp = transport(row["cc"], ecn=False)
+    if caches:
+        tcp["ssthresh_cache"] = True
+    jitter = fraction(repetition, 0) * FRAME * 8e9 / rate
+    starts = [round(3 * duration * 1e9 * index + jitter) for index in range(place + 1)]
+    flows = tuple((start, 0, 1, round(1.1 * number(other, "avg_mbps") * 1e6 / 8 * duration)) for start, other in zip(starts, group, strict=False))
+    scenario = dumbbell(1, rate, number(row, "RTT") * 1e3, row["Q"], tcp)
+    scenario["traffic"] = [{"kind": "flows", "file": "flows.csv"}]
+    begin = starts[-1] / 1e9
+    scenario["record"] = {"explain": False}
+    return Setup(scenario, connection, {"begin_s": begin, "T": duration, "lag_s": number(row, "RTT") / 2e6}, flows, seed=repetition + 1, optional=OPTIONAL)
+
+
+def connection(runner: Runner, p: dict[str, Any]) -> dict[str, float]:
+    """The connection that begins at `begin_s`, of those that have ended before only their bytes are here."""
+    begin, duration = p["begin_s"], p["T"]
+    at = [received_bytes(runner.run(begin + t - p["lag_s"])) if begin + t > p["lag_s"] else 0.0 for t in (0, duration / 2, duration)]
+    return {"half2_mbps": (at[2] - at[1]) * 8e-6 / (duration / 2), "avg_mbps": (at[2] - at[0]) * 8e-6 / duration}
+
+
+# ------------------------------------------------------------------------------------------------------------------------ incast
+
+
+#: What the client waits between rounds (t_start_s and dur_s in raw/*.rounds).
+THINK_NS = 10_050_000
+
+
+def incast(reference: str, stem: str, rows: list[dict[str, str]], related: list[dict[str, str]], bars: Bars) -> Iterator[Case]:
+    """N servers answer one client, 20 rounds, closed loop; goodput is N·block over the mean duration of a round, request included."""
+    named = bars.of(SET, stem)
+    for row in rows:
+        case = Case(reference, row["name"], theirs={metric: maybe(row, metric) for metric in ("goodput_mbps", "mean_ms", "drops")})
+        try:
+            senders = int(number(row, "N"))
+            case.labels = {"series": row["config"], "N": senders}
+            if senders <= MOST_INCAST_SENDERS:
+                case.bars = named
+            case.setups = [rounds(row, rows, repetition) for repetition in range(bars.repetitions(SET, stem))]
+        except Unreadable as error:
+            case.problem = str(error)
+        yield case
+
+
+def rounds(row: dict[str, str], rows: list[dict[str, str]], repetition: int) -> Setup:
+    senders, block, count = int(number(row, "N")), int(number(row, "block")), int(number(row, "rounds"))
+    rate = rate_of(row)
+    rtt_ns = number(row, "RTT") * 1e3 if (row.get("RTT") or "").strip() else round_trip_ns(rows)
+    # Its connections are open before the first round.
+    tcp = transport(row["cc"], ecn=False) | {"min_rto": row["rto_min"], "handshake": False}
+    scenario = dumbbell(senders, rate, rtt_ns, row["queue"], tcp, sinks=1)
+    scenario["traffic"] = [
+        {
+            "kind": "incast",
+            "to": senders,
+            "bytes": f"{block}B",
+            "rounds": count,
+            "closed_loop": True,
+            "request_delay": f"{round(THINK_NS + rtt_ns / 2)}ns",
+            "start": f"{round(rtt_ns / 2 + fraction(repetition, 0) * FRAME * 8e9 / rate)}ns",
+            "persistent": True,
+        }
+    ]
+    if repetition:
+        # Only the first repetition has all servers answer at the same instant.
+        scenario["traffic"][0]["jitter"] = f"{round(FRAME * 8e9 / rate)}ns"
+    scenario["run"] = {"fct_end": "last_byte"}
+    scenario["record"] = {"explain": False}
+    return Setup(
+        scenario, rounds_done, {"request_ns": rtt_ns / 2, "bytes": senders * block, "rounds": count}, seed=repetition + 1, optional=("traffic.0.persistent",)
+    )
+
+
+def rounds_done(runner: Runner, p: dict[str, Any]) -> dict[str, float]:
+    result = runner.run()
+    spans = [(start, end) for start, end in zip(result.jobs.column("start_ns"), result.jobs.column("finish_ns"), strict=True)]
+    if len(spans) != p["rounds"] or any(end is None for _, end in spans):
+        raise Unmeasured(f"{sum(end is not None for _, end in spans)} of {p['rounds']} rounds ended")
+    mean = sum(end - start + p["request_ns"] for start, end in spans) / len(spans)
+    return {"goodput_mbps": p["bytes"] * 8e3 / mean, "mean_ms": mean / 1e6, "drops": result.summary["drops"]}
+
+
+def rate_of(row: dict[str, str]) -> float:
+    """From the column RATE, from what RED was told, or 1 Gbps."""
+    told = re.search(r"bandwidth (\S+)", row.get("queue") or "")
+    if (row.get("RATE") or "").strip():
+        return number(row, "RATE") * 1e6
+    return bits(told[1]) if told else 1e9
+
+
+def round_trip_ns(rows: list[dict[str, str]]) -> float:
+    """There is no column for it: a round without drops takes a round trip and, at the bottleneck, the frames' slots less the burst.
+    To the nearest 10 us."""
+    left = []
+    for row in rows:
+        segments = -(-int(number(row, "block")) // PAYLOAD)
+        wire = number(row, "N") * (number(row, "block") + segments * (FRAME - PAYLOAD))
+        if maybe(row, "drops") == 0:
+            left.append(number(row, "mean_ms") * 1e6 - (wire - BURST) * 8e9 / rate_of(row))
+    if not left or min(left) < 5_000:
+        raise Unreadable("no column RTT, and no row without drops from which it follows")
+    return max(1, round(min(left) / 10_000)) * 10_000.0
+
+
+def derived(done: Sequence[tuple[Case, dict[str, float]]], bars: Bars) -> Iterator[tuple[Case, dict[str, float]]]:
+    """The N at which the goodput of a series falls below a third of its best: within a factor 1.5 (bars.toml, linux.c_incast)."""
+    series: dict[tuple[str, str], list[tuple[Case, dict[str, float]]]] = {}
+    for case, ours in done:
+        if "series" in case.labels and bars.of(SET, case.reference.split(".")[1]):
+            series.setdefault((case.reference, case.labels["series"]), []).append((case, ours))
+    for (reference, name), runs in series.items():
+        runs = sorted(runs, key=lambda run: run[0].labels["N"])
+        metric = "goodput_mbps"
+        theirs = collapse([(case.labels["N"], case.theirs.get(metric)) for case, _ in runs])
+        ours = collapse([(case.labels["N"], values.get(metric)) for case, values in runs])
+        most = runs[-1][0].labels["N"]
+        case = Case(reference, name, theirs={"collapse_N": theirs}, bars={"collapse_N": Bar(factor=1.5)})
+        if len(runs) < 2 or (theirs is None and ours is None and all(values for _, values in runs)):
+            # Nothing falls: nothing to compare.
+            continue
+        if not all(values for _, values in runs):
+            case.problem = "not every N of the series could be run"
+        elif theirs is None or ours is None:
+            falls, stays = ("ours", "theirs") if theirs is None else ("theirs", "ours")
+            case.problem = f"{falls} falls below a third at {ours or theirs:g}, {stays} not up to {most}"
+        yield case, {} if ours is None else {"collapse_N": ours}
+
+
+def collapse(series: list[tuple[int, float | None]]) -> float | None:
+    best = max((goodput for _, goodput in series if goodput is not None), default=0.0)
+    return next((float(n) for n, goodput in series if goodput is not None and goodput < best / 3), None)
+
+
+# ------------------------------------------------------------------------------------------------------------------------- MPTCP
+
+
+#: Not in the columns: TCP over `100@5ms` carried to the byte what it did over `1x100`, so 5 ms is what a path has. T follows from the bytes.
+BULK_RTT_MS = 5.0
+
+
+def mptcp_bulk(reference: str, stem: str, rows: list[dict[str, str]], related: list[dict[str, str]], bars: Bars) -> Iterator[Case]:
+    """Disjoint paths `100`, `100+50`, `3x100`, `100@5ms+100@50ms`; TCP has the first alone."""
+    for row in rows:
+        case = Case(reference, row["name"], theirs={metric: maybe(row, metric) for metric in ("half2_mbps", "avg_mbps")}, bars=bars.of(SET, stem))
+        try:
+            case.setups = [paths(row, repetition) for repetition in range(bars.repetitions(SET, stem))]
+        except Unreadable as error:
+            case.problem = str(error)
+        yield case
+
+
+def parse_paths(text: str) -> list[tuple[float, float]]:
+    """Rate in Mbps and round trip in ms of each path."""
+    found = []
+    for part in text.split("+"):
+        match = re.fullmatch(r"(?:(\d+)x)?(\d+(?:\.\d+)?)(?:@(\d+(?:\.\d+)?)ms)?", part)
+        if not match:
+            raise Unreadable(f"paths {text!r} cannot be understood")
+        found += [(float(match[2]), float(match[3]) if match[3] else BULK_RTT_MS)] * int(match[1] or 1)
+    return found
+
+
+def paths(row: dict[str, str], repetition: int) -> Setup:
+    given = parse_paths(row["paths"])
+    payload = PAYLOAD if row["proto"] == "tcp" else PAYLOAD - 24
+    carried = sum(float(part) for part in row["path_bytes"].split(";"))
+    duration = carried * payload / FRAME * 8e-6 / number(row, "avg_mbps")
+    if row["proto"] not in ("tcp", "mptcp"):
+        raise Unreadable(f"proto {row['proto']!r} is neither tcp nor mptcp")
+    if row["proto"] == "tcp":
+        given = given[:1]
+    tcp = transport(row["cc"], ecn=False)
+    # Two links and a switch for each path; the deep buffer of the other bulk runs: 3,750,000 B.
+    links, switches, rate = [], [], max(rate for rate, _ in given) * 1e6
+    for number_, (mbps, ms) in enumerate(given):
+        near, far = f"a{number_}", f"b{number_}"
+        one_way = (ms * 1e6 - (FRAME + ACK) * 8e3 / mbps) / 2
+        if one_way < 3:
+            raise Unreadable(f"paths {row['paths']!r}: a round trip shorter than a frame")
+        switches += [near, far]
+        links += [
+            {"a": "host0", "b": near, "rate": f"{ACCESS_BPS}bps", "delay": f"{round(one_way / 3)}ns"},
+            {"a": near, "b": far, "rate": f"{round(mbps * 1e6)}bps", "delay": f"{round(one_way / 3)}ns"},
+            {"a": far, "b": "host1", "rate": f"{ACCESS_BPS}bps", "delay": f"{round(one_way / 3)}ns"},
+        ]
+    if row["proto"] == "mptcp":
+        tcp |= {"kind": "mptcp", "subflows": len(given), "coupling": "off", "mss": f"{payload}B"}
+    scenario: dict[str, Any] = {
+        "format": 1,
+        "topology": {"kind": "custom", "hosts": 2, "switches": switches, "link": links},
+        "switch": {
+            "sharing": "unlimited",
+            "queue_length": "before_transmission",
+            "override": [{"match": "a*", "sharing": "static", "buffer": "3750000B"}],
+        },
+        "host": {"wire": "linux", "transport": tcp},
+        "traffic": [{"kind": "flows", "file": "flows.csv"}],
+        "record": {"explain": False, "ports": {"interval": interval(duration), "nodes": ["a*"]}},
+    }
+    start = round(fraction(repetition, 0) * FRAME * 8e9 / rate)
+    flows = ((start, 0, 1, int(duration * sum(rate for rate, _ in given) * 1e6 / 4)),)
+    lag = min(ms for _, ms in given) / 2e3
+    parameters = {"from_s": duration / 2, "to_s": duration, "lag_s": lag, "node": "a0", "peer": "b0", "aside_bytes": FRAME}
+    return Setup(scenario, half2, parameters, flows, seed=repetition + 1, optional=OPTIONAL)
+
+
+class Reader:
+    def __init__(self, read: Any, columns: str) -> None:
+        self.read, self.columns = read, columns.split()
+
+
+#: By the beginning of a file's name: what it is about, as the README of the reference lists it.
+READERS = [
+    ("a5_", Reader(ssthresh_cache, "name cc tcp_no_metrics_save tcp_no_ssthresh_metrics_save conn avg_mbps half2_mbps")),
+    ("a", Reader(bulk, "name RATE RTT Q CC T half2_mbps")),
+    ("b_", Reader(bulk, "name RATE RTT Q CC T half2_mbps q_mean_B")),
+    ("c_", Reader(incast, "name config N cc queue rto_min block rounds goodput_mbps mean_ms")),
+    ("d_mptcp_bulk", Reader(mptcp_bulk, "name proto cc paths avg_mbps half2_mbps path_bytes")),
+    ("e_", Reader(bulk, "name RATE RTT Q CC T half2_mbps")),
+]

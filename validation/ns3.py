@@ -1,0 +1,269 @@
+"""ns-3 mainline: dumbbells, window-limited transfers, incast: `ns3/*.csv`.
+
+    S_i — left ══ right — D_i        bottleneck left→right
+
+What the columns and the README of the reference become:
+
+- Frames of 1460 + 42 B, acknowledgements of 42 B, SACK 2 + 8 per block padded to 4 (the wire profile `ns3p2p`).
+- ns-3's TCP is the compat set `stack = "ns3"`; what the README says besides is written out.
+- A device takes a frame out of its queue when its transmission starts (`queue_length = "before_transmission"`). Behind a queue disc stands
+  a device queue of one frame (`device_queue = 1`): a disc's length is what the port holds less two frames.
+- Rate and delay of the access links go by the set (README), not by a column.
+- q_mean: mean over some 20,000 samples after the warm-up, in packets of 1,502 B.
+- Runs whose name ends in _nosack, _classicrec, _ts or _nohystart differ in what the README lists, without a column for it.
+- Incast: senders start at U(0, 20 us) after t0: ns-3's own draws, from the stream that gives the lone sender's `all_done_us`.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from .bars import Bars
+from .case import Case, Runner, Setup, Unmeasured, Unreadable, greedy, maybe, number, read_csv
+from .mrg32k3a import uniform
+
+SET = "ns3"
+COMPAT = "ns3"
+PAYLOAD, FRAME = 1460, 1502
+#: Rate and delay of the access links, floor and granularity of the time-out, first estimate of the round trip.
+SETS = {
+    "dc": ("100Gbps", 10_000, "1ms", "1us", "1ms"),
+    "lfn100": ("1Gbps", 1_000_000, "200ms", "1ms", "1s"),
+    "lfn1g": ("10Gbps", 1_000_000, "200ms", "1ms", "1s"),
+    "window": ("10Gbps", 1_000_000, "200ms", "1ms", "1s"),
+}
+CONGESTION = {
+    "TcpNewReno": "newreno",
+    "TcpLinuxReno": "newreno",
+    "TcpCubic": "cubic",
+    "TcpHtcp": "htcp",
+    "TcpBbr": "bbr",
+    "TcpDctcp": "dctcp",
+}
+#: Target and interval of CoDel by set; the others have ns-3's defaults.
+CODEL = {"dc": ("50us", "1ms")}
+CODEL_DEFAULT = ("5ms", "100ms")
+#: Thresholds of RED in packets, its weight, and its largest probability (1/LInterm).
+RED = (400, 1200, 0.002, 0.02)
+#: Time of a frame while idle, unless told: 500 B at 1.5 Mbps.
+RED_IDLE = "2667us"
+SAMPLES = 20_000
+#: Said where they can be said.
+OPTIONAL = (
+    *(f"host.transport.{key}" for key in ("granularity", "handshake", "cubic.flavour", "bbr.send_quantum")),
+    *(f"switch.override.0.ecn.{key}" for key in ("gentle", "spacing", "idle_frame")),
+)
+DUMBBELL = "run algo q rate rtt_s buf_pkts K n stagger_s delack rcvbuf ecn dur_s warm_s goodput_mbps"
+INCAST = "algo q n size_B buf_B K_pkts minRto_ms all_done_us"
+
+
+def cases(folder: Path, bars: Bars) -> Iterator[Case]:
+    for path in sorted(path for path in folder.iterdir() if path.is_file() and re.search(r"\.csv(\.gz)?$", path.name)):
+        stem = path.name.split(".")[0]
+        reference = f"{SET}.{stem}"
+        if stem not in SETS and stem != "incast":
+            yield Case(reference, path.name, problem="no reader for this file yet", bars=bars.of(SET, stem), compat=COMPAT)
+            continue
+        try:
+            rows = read_csv(path, (INCAST if stem == "incast" else DUMBBELL).split())
+        except Unreadable as error:
+            yield Case(reference, path.name, problem=str(error), compat=COMPAT)
+            continue
+        for row in rows:
+            yield incast(reference, stem, row, bars) if stem == "incast" else dumbbell(reference, stem, row, bars)
+
+
+# --------------------------------------------------------------------------------------------------------------------- dumbbells
+
+
+def dumbbell(reference: str, stem: str, row: dict[str, str], bars: Bars) -> Case:
+    named = bars.of(SET, stem)
+    metrics = dict.fromkeys((*named, "goodput_mbps", "q_mean", "drops", "marks", "retx", "rto"))
+    case = Case(reference, row["run"], theirs={metric: maybe(row, metric) for metric in metrics}, bars=named, compat=COMPAT)
+    try:
+        if row["algo"] == "TcpHtcp" or (row["algo"] == "TcpDctcp" and not number(row, "ecn", 0)):
+            # ns-3's H-TCP is not the published one, and its DCTCP does not halve on loss.
+            case.bars, case.remark = {}, "informational: ns-3 is wrong here"
+        case.setups = [transfer(stem, row, repetition) for repetition in range(bars.repetitions(SET, stem))]
+    except Unreadable as error:
+        case.problem = str(error)
+    return case
+
+
+def transfer(stem: str, row: dict[str, str], repetition: int) -> Setup:
+    access_rate, access_delay, min_rto, granularity, first_estimate = SETS[stem]
+    flows_count, duration, warm = int(number(row, "n")), number(row, "dur_s"), number(row, "warm_s")
+    rate = bits_per_second(row["rate"])
+    delay = number(row, "rtt_s") / 2 * 1e9 - 2 * access_delay
+    if delay < 1:
+        raise Unreadable(f"rtt_s {row['rtt_s']} is not above four access delays of {access_delay} ns")
+    tcp = transport(row["algo"]) | {
+        "min_rto": min_rto,
+        "min_rto_on_variance": False,
+        "granularity": granularity,
+        "initial_rto": first_estimate,
+        "receive_window": f"{int(number(row, 'rcvbuf'))}B",
+        "initial_window": 10,
+    }
+    if row["algo"] != "TcpDctcp":
+        tcp["ecn"] = "classic" if number(row, "ecn", 0) else "off"
+    if number(row, "delack", 1) > 1:
+        tcp["delayed_ack"] = {"segments": int(number(row, "delack")), "timeout": "40ms"}
+    wire: str | dict[str, Any] = "ns3p2p"
+    aside = FRAME if row["q"] == "droptail" else 2 * FRAME
+    for variant in row["run"].split("_"):
+        if variant == "nosack":
+            tcp["recovery"] = "newreno"
+        elif variant == "classicrec":
+            tcp["prr"] = False
+        elif variant == "nohystart":
+            tcp.setdefault("cubic", {})["hystart"] = "off"
+        elif variant == "ts":
+            # The options do not fit the MTU, so ns-3's IP sends two fragments: 1460 + 32 + 2·20 + 2·2 B together. Here one frame.
+            wire = {"base": "ns3p2p", "data_header": "76B", "mtu_header": "40B", "ack": "54B"}
+            aside = aside // FRAME * (PAYLOAD + 76)
+    # A divisor of the warm-up is not needed: what counts are samples after it.
+    interval = max(1, round((duration - warm) * 1e9 / SAMPLES))
+    scenario = {
+        "format": 1,
+        "topology": {
+            "kind": "dumbbell",
+            "pairs": flows_count,
+            "access_rate": access_rate,
+            "access_delay": f"{access_delay}ns",
+            "rate": row["rate"],
+            "delay": f"{round(delay)}ns",
+        },
+        "switch": {
+            "sharing": "unlimited",
+            "queue_length": "before_transmission",
+            "override": [{"match": "left", **queue(stem, row)}],
+        },
+        "host": {"wire": wire, "transport": tcp},
+        "traffic": [{"kind": "flows", "file": "flows.csv"}],
+        "record": {"explain": False, "ports": {"interval": f"{interval}ns", "nodes": ["left"]}},
+    }
+    stagger, size = number(row, "stagger_s", 0) * 1e9, int(rate * duration / 4) + 1_000_000
+    flows = tuple((round(index * stagger), index, flows_count + index, size) for index in range(flows_count))
+    parameters = {"from_s": warm, "to_s": duration, "node": "left", "peer": "right", "aside_bytes": aside, "unit_bytes": FRAME}
+    return Setup(scenario, goodput, parameters, flows, seed=repetition + 1, optional=OPTIONAL)
+
+
+def goodput(runner: Runner, p: dict[str, Any]) -> dict[str, float]:
+    got = greedy(runner, p)
+    return {
+        "goodput_mbps": got["mbps"],
+        "q_mean": got["queue"],
+        "drops": got["drops"],
+        "marks": got["ecn_marks"],
+        "retx": got["retransmits"],
+        "rto": got["timeouts"],
+    }
+
+
+def queue(stem: str, row: dict[str, str]) -> dict[str, Any]:
+    buffer = f"{int(number(row, 'buf_pkts'))}packets"
+    if row["q"] == "droptail":
+        return {"sharing": "static", "buffer": buffer}
+    behind = {"sharing": "static", "buffer": buffer, "device_queue": 1}
+    if row["q"] == "dctcp":
+        return behind | {"ecn": {"k": f"{int(number(row, 'K'))}packets", "compare": "at_or_above", "at": "enqueue"}}
+    if row["q"] == "red":
+        low, high, weight, most = RED
+        red = {"kmin": f"{low}packets", "kmax": f"{high}packets", "pmax": most, "average_weight": weight, "compare": "at_or_above"}
+        return behind | {"ecn": red | {"gentle": True, "spacing": "uniform", "idle_frame": RED_IDLE}}
+    if row["q"] == "codel":
+        target, interval = CODEL.get(stem, CODEL_DEFAULT)
+        return behind | {"aqm": {"kind": "codel", "target": target, "interval": interval, "ecn": bool(number(row, "ecn", 0))}}
+    raise Unreadable(f"queue {row['q']!r} is none of droptail, dctcp, red, codel")
+
+
+def transport(algorithm: str) -> dict[str, Any]:
+    if algorithm not in CONGESTION:
+        raise Unreadable(f"algo {algorithm!r} is none of {', '.join(CONGESTION)}")
+    tcp: dict[str, Any] = {"kind": "tcp", "stack": "ns3", "congestion": CONGESTION[algorithm]}
+    if algorithm == "TcpCubic":
+        tcp["cubic"] = {"flavour": "ns3"}
+    if algorithm == "TcpBbr":
+        tcp["bbr"] = {"send_quantum": 1}
+    return tcp
+
+
+def bits_per_second(text: str) -> float:
+    found = re.fullmatch(r"([\d.]+)([kMGT]?)bps", text.strip())
+    if not found:
+        raise Unreadable(f"rate {text!r} cannot be understood")
+    return float(found[1]) * {"": 1, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}[found[2]]
+
+
+# ------------------------------------------------------------------------------------------------------------------------ incast
+
+
+RATE, DELAY_NS, SPREAD_NS = "10Gbps", 5_000, 20_000
+#: Of the starts, among those that ns-3 numbers by itself (from 2^63): the eighth made in the program.
+STREAM = (1 << 63) + 7
+
+
+def incast(reference: str, stem: str, row: dict[str, str], bars: Bars) -> Case:
+    columns = ("algo", "q", "n", "size_B", "buf_B", "minRto_ms", "seed")
+    run = "_".join(f"{'' if name in ('algo', 'q') else name}{row[name]}" for name in columns if row.get(name))
+    theirs = {metric: maybe(row, metric) for metric in ("all_done_us", "first_done_us", "fct_p50_us", "drops", "marks", "rto_events")}
+    case = Case(reference, run, theirs=theirs, bars=bars.of(SET, stem), compat=COMPAT)
+    try:
+        if maybe(row, "rto_events"):
+            case.bars, case.remark = {}, "informational: time-outs in the reference"
+        case.setups = [burst(row, repetition) for repetition in range(bars.repetitions(SET, stem))]
+    except Unreadable as error:
+        case.problem = str(error)
+    return case
+
+
+def burst(row: dict[str, str], repetition: int) -> Setup:
+    senders, size = int(number(row, "n")), int(number(row, "size_B"))
+    tcp = transport(row["algo"]) | {
+        "min_rto": f"{number(row, 'minRto_ms'):g}ms",
+        "min_rto_on_variance": False,
+        "granularity": "1us",
+        "initial_window": 10,
+        # Opened long before.
+        "handshake": False,
+    }
+    if row["q"] == "droptail":
+        switch = {"sharing": "static", "buffer": f"{int(number(row, 'buf_B'))}B"}
+    elif row["q"] == "dctcp":
+        switch = {
+            "sharing": "static",
+            "buffer": f"{int(number(row, 'buf_B'))}B",
+            "device_queue": 1,
+            "ecn": {"k": f"{int(number(row, 'K_pkts')) * 1500}B", "compare": "at_or_above", "at": "enqueue"},
+        }
+    else:
+        raise Unreadable(f"queue {row['q']!r} is neither droptail nor dctcp")
+    scenario = {
+        "format": 1,
+        "topology": {"kind": "star", "hosts": senders + 1, "rate": RATE, "delay": f"{DELAY_NS}ns"},
+        "switch": {"queue_length": "before_transmission", **switch},
+        "host": {"wire": "ns3p2p", "transport": tcp},
+        "traffic": [{"kind": "flows", "file": "flows.csv"}],
+        "run": {"fct_end": "last_byte"},
+        "record": {"explain": False},
+    }
+    draws = uniform(int(number(row, "seed", 1)), STREAM, run=1 + repetition)
+    flows = tuple((round(next(draws) * SPREAD_NS), sender, 0, size) for sender in range(1, senders + 1))
+    return Setup(scenario, all_done, {}, tuple(sorted(flows)), optional=OPTIONAL)
+
+
+def all_done(runner: Runner, p: dict[str, Any]) -> dict[str, float]:
+    result = runner.run()
+    ends, times = result.flows.column("finish_ns"), result.flows.column("fct_ns")
+    if any(end is None for end in ends):
+        raise Unmeasured(f"{sum(end is None for end in ends)} of {len(ends)} flows did not finish")
+    return {
+        "all_done_us": max(ends) / 1e3,
+        "first_done_us": min(ends) / 1e3,
+        "fct_p50_us": sorted(times)[len(times) // 2] / 1e3,
+        "drops": result.summary["drops"],
+        "marks": result.summary["ecn_marks"],
+        "rto_events": result.summary["timeouts"],
+    }

@@ -1,0 +1,170 @@
+"""`docs/validation.md`: what `make validate` found, with the notes that somebody wrote about the misses."""
+
+import fnmatch
+import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from .bars import Bar
+
+Row = dict[str, Any]
+
+HEAD = """\
+# Validation
+
+Made by `make validate`; do not edit. Notes about cells outside the bar are in [validation-notes.toml](validation-notes.toml).
+
+afflux runs the cases of other simulators and of real systems (`../shared/reference`) and each number is held against the bar in
+`bars.toml` there. *Ours* is the median over the repetitions (fixed start jitters within one packet time, or seeds); their least and
+greatest stand behind it. Metrics without a bar are informational: they are in `out/validate.json`, not here.
+
+    make validate                                the whole, {seconds}
+    make validate ONLY=linux.b_datacentre        one file; a part of "set.file/run" is enough
+    make validate REF=folder                     another folder of the same layout
+"""
+
+
+class NotesError(Exception):
+    """`validation-notes.toml` says something wrong."""
+
+
+@dataclass(frozen=True)
+class Note:
+    """What was tried about a miss; `reference`, `run` and `metric` may have `*`."""
+
+    reference: str
+    run: str
+    metric: str
+    hypotheses: tuple[str, ...]
+    numbers: str
+    command: str
+
+    def about(self, row: Row) -> bool:
+        return all(fnmatch.fnmatchcase(row[name], getattr(self, name)) for name in ("reference", "run", "metric"))
+
+
+def read_notes(path: Path) -> list[Note]:
+    if not path.is_file():
+        return []
+    try:
+        given = tomllib.loads(path.read_text(encoding="utf-8")).get("note", [])
+    except tomllib.TOMLDecodeError as error:
+        raise NotesError(f"{path}: {error}") from None
+    notes = []
+    for index, note in enumerate(given):
+        where = f"{path}: note {index}"
+        names = ("reference", "run", "metric", "hypotheses", "numbers", "command")
+        if set(note) != set(names):
+            raise NotesError(f"{where}: the keys are {', '.join(names)}")
+        if not isinstance(note["hypotheses"], list) or len(note["hypotheses"]) < 3:
+            raise NotesError(f"{where}: at least three hypotheses are to be tested before a miss is left")
+        notes.append(Note(**(note | {"hypotheses": tuple(note["hypotheses"])})))
+    return notes
+
+
+def page(rows: list[Row], notes: list[Note], seconds: float) -> str:
+    parts = [HEAD.format(seconds=f"{max(1, round(seconds / 60))} min on two cores")]
+    parts.append("## Summary\n\n" + table(("file", "compat", "with a bar", "within", "outside", "not run", "informational"), summary(rows)))
+    missed = [row for row in rows if is_miss(row)]
+    parts.append(f"## Outside the bar: {len(missed)}\n")
+    for reference, group in grouped(missed, lambda row: row["reference"]):
+        lines = [(f"`{row['run']}`", row["metric"], show(row["theirs"]), ours(row), show(row["ratio"]), bar(row)) for row in group]
+        parts.append(f"### {reference}\n\n" + table(("run", "metric", "theirs", "ours (least – greatest)", "ratio", "bar"), lines))
+        for note in notes:
+            if about := [row for row in group if note.about(row)]:
+                parts.append(told(note, about))
+    if not missed:
+        parts.append("None.\n")
+    failed = [row for row in rows if not row["within"] and row["ours"] is None]
+    parts.append(f"## Not run: {len(failed)}\n")
+    if failed:
+        lines = [(reference, len(group), reason) for (reference, reason), group in grouped(failed, lambda row: (row["reference"], short(row["reason"])))]
+        parts.append(table(("file", "rows", "why"), lines))
+    else:
+        parts.append("None.\n")
+    parts.append("## Within the bar\n")
+    held = [row for row in rows if row["bar"] is not None and row["within"]]
+    lines = []
+    for (reference, metric), group in grouped(held, lambda row: (row["reference"], row["metric"])):
+        ratios = [row["ratio"] for row in group if row["ratio"] is not None]
+        spreads = [(row["ours_high"] - row["ours_low"]) / row["ours"] for row in group if row["ours"] and row["ours_low"] is not None]
+        far = max(ratios, key=lambda ratio: abs(ratio - 1), default=None)
+        lines.append((reference, metric, len(group), show(median(ratios)) if ratios else "–", show(far), percent(max(spreads, default=0.0))))
+    parts.append(table(("file", "metric", "rows", "median ratio", "furthest ratio", "widest spread"), lines) if lines else "None.\n")
+    if stale := [note for note in notes if not any(note.about(row) for row in rows if not row["within"])]:
+        lines = [f"- {note.reference} / {note.run} / {note.metric}\n" for note in stale]
+        parts.append("## Notes about cells that are within the bar by now\n\n" + "".join(lines))
+    return "\n".join(parts)
+
+
+def is_miss(row: Row) -> bool:
+    return not row["within"] and row["ours"] is not None and row["bar"] is not None
+
+
+def summary(rows: Iterable[Row]) -> list[tuple[Any, ...]]:
+    lines = []
+    for reference, group in grouped(rows, lambda row: row["reference"]):
+        barred = [row for row in group if row["bar"] is not None]
+        compat = ", ".join(sorted({row["compat"] for row in group if row["compat"]})) or "–"
+        failed = sum(1 for row in group if not row["within"] and row["ours"] is None)
+        informational = sum(1 for row in group if row["bar"] is None and row["ours"] is not None)
+        lines.append((reference, compat, len(barred), sum(row["within"] for row in barred), sum(map(is_miss, group)), failed, informational))
+    return lines
+
+
+def told(note: Note, rows: list[Row]) -> str:
+    cells = ", ".join(f"`{row['run']}` {row['metric']}" for row in rows)
+    tested = "".join(f"- {text}\n" for text in note.hypotheses)
+    return f"About {cells}. Hypotheses tested:\n\n{tested}\n{note.numbers}\n\n    {note.command}\n"
+
+
+def table(header: Iterable[str], lines: Iterable[Iterable[Any]]) -> str:
+    header = list(header)
+    text = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
+    text += ["| " + " | ".join(str(cell).replace("|", "\\|") for cell in line) + " |" for line in lines]
+    return "\n".join(text) + "\n"
+
+
+def grouped(rows: Iterable[Row], key: Any) -> list[tuple[Any, list[Row]]]:
+    groups: dict[Any, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(key(row), []).append(row)
+    return list(groups.items())
+
+
+def ours(row: Row) -> str:
+    if row["ours"] is None:
+        return "–"
+    if row["ours_low"] is None or row["ours_low"] == row["ours_high"]:
+        return show(row["ours"])
+    return f"{show(row['ours'])} ({show(row['ours_low'])} – {show(row['ours_high'])})"
+
+
+def bar(row: Row) -> str:
+    given = row["bar"]
+    if given is None:
+        return "–"
+    if "range" in given:
+        low, high = given["range"]
+        return f"{show(low)} – {show(high)} ±{100 * given['inside_range_widened_by']:g} %"
+    return str(Bar(**given))
+
+
+def show(value: float | None) -> str:
+    if value is None:
+        return "–"
+    if value == int(value) and abs(value) < 1e15:
+        return f"{int(value):,}"
+    return f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.4g}"
+
+
+def percent(value: float) -> str:
+    return f"{100 * value:.2g} %"
+
+
+def short(reason: str | None, most: int = 200) -> str:
+    reason = reason or "unknown"
+    return reason if len(reason) <= most else reason[: most - 1] + "…"

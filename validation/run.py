@@ -1,0 +1,265 @@
+"""Runs afflux on every reference in a folder and compares; writes `out/validate.json` and `out/validation.md`.
+
+    make validate                              everything in ../shared/reference; also renews docs/validation.md
+    make validate REF=folder                   another folder of the same layout
+    make validate ONLY=linux.b_datacentre      what has this in its "set.file/run"
+    make validate JOBS=1 LIMIT=60              one process; seconds for each simulation
+
+Ends with 0 if everything is within its bar, with 1 if not, with 2 if there is nothing to compare or bars.toml is missing.
+"""
+
+import argparse
+import importlib
+import importlib.util
+import json
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from . import page
+from .bars import Bars, BarsError, median
+from .case import Case, Measured, Setup, measure, one_line
+
+REPO = Path(__file__).resolve().parent.parent
+REF = REPO.parent / "shared" / "reference"
+NOTES = REPO / "docs" / "validation-notes.toml"
+PAGE = REPO / "docs" / "validation.md"
+#: What stands in a reference's folder beside its runs.
+NOT_RUNS = {"README.md", "MODEL.md", "raw", "traces", "inputs"}
+
+
+def main(arguments: list[str] | None = None) -> int:
+    options = parse(arguments)
+    start = time.monotonic()
+    try:
+        bars, cases = collect(options.ref, options.repetitions)
+        notes = page.read_notes(NOTES)
+    except (BarsError, page.NotesError, FileNotFoundError) as error:
+        print(f"validate: {error}", file=sys.stderr)
+        return 2
+    if options.only:
+        cases = [case for case in cases if options.only in f"{case.reference}/{case.run}"]
+        if not cases:
+            print(f"validate: nothing in {options.ref} has {options.only!r} in its set.file/run", file=sys.stderr)
+            return 2
+    done = simulate(cases, options)
+    rows = [row for case in cases for row in rows_of(case, done)]
+    rows += derived(cases, done, bars)
+    seconds = time.monotonic() - start
+
+    options.out.mkdir(parents=True, exist_ok=True)
+    (options.out / "validate.json").write_text(json.dumps(rows, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    text = page.page(rows, notes, seconds)
+    (options.out / "validation.md").write_text(text, encoding="utf-8")
+    if not (options.only or options.lenient or options.repetitions) and options.ref.resolve() == REF.resolve():
+        PAGE.write_text(text, encoding="utf-8")
+    show(rows)
+    print(f"{seconds:.0f} s; written to {options.out / 'validate.json'} and {options.out / 'validation.md'}")
+    return 0 if all(row["within"] for row in rows) else 1
+
+
+def parse(arguments: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="make validate", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--ref", type=Path, default=REF, help="folder with the references and bars.toml")
+    parser.add_argument("--only", default="", help='only what has this in its "set.file/run"')
+    parser.add_argument("--jobs", type=int, default=2, help="processes")
+    parser.add_argument("--limit", type=float, default=600.0, help="seconds for each simulation")
+    parser.add_argument("--repetitions", type=int, help="at most so many of each run, for a first look")
+    parser.add_argument("--out", type=Path, default=REPO / "out", help="where validate.json goes")
+    parser.add_argument("--lenient", action="store_true", help="leave out keys that this afflux does not know; such rows are never within")
+    return parser.parse_args(arguments)
+
+
+# ------------------------------------------------------------------------------------------------------------------------- inputs
+
+
+def collect(ref: Path, repetitions: int | None = None) -> tuple[Bars, list[Case]]:
+    """Everything under the folder becomes cases. Raises `FileNotFoundError` if there is nothing, `BarsError`."""
+    if not ref.is_dir():
+        raise FileNotFoundError(f"{ref} is no folder: REF=… says where the references are")
+    inputs = sorted(path for path in ref.iterdir() if path.name not in {"bars.toml", "README.md"} and not path.name.startswith("."))
+    if not inputs:
+        raise FileNotFoundError(f"{ref} is empty: there is nothing to compare with")
+    bars = Bars.read(ref / "bars.toml", repetitions)
+    cases = [case for path in inputs for case in cases_of(path, bars)]
+    if not cases:
+        raise FileNotFoundError(f"{ref} has no runs: there is nothing to compare with")
+    return bars, cases
+
+
+def cases_of(path: Path, bars: Bars) -> Iterator[Case]:
+    if not path.is_dir():
+        yield Case(path.name, path.name, problem="is no folder of references")
+        return
+    module = reader(path.name)
+    seen: set[str] = set()
+    if module is not None:
+        try:
+            for case in module.cases(path, bars):
+                seen.add(case.reference.partition(".")[2])
+                yield case
+        except Exception as error:
+            yield Case(path.name, path.name, problem=f"the reader fails: {type(error).__name__}: {one_line(error)}")
+    for entry in sorted(path.iterdir()):
+        # What no reader has spoken for.
+        if entry.name in NOT_RUNS or entry.name.startswith(".") or entry.name.split(".")[0] in seen:
+            continue
+        yield Case(
+            path.name, entry.name, problem="no reader for this reference yet" if module is None else "no reader for this file yet", bars=bars.of(path.name)
+        )
+
+
+def reader(name: str) -> Any:
+    """The file of this package that reads the folder `name`, if there is one."""
+    if not name.isidentifier() or importlib.util.find_spec(f"{__package__}.{name}") is None:
+        return None
+    module = importlib.import_module(f"{__package__}.{name}")
+    return module if hasattr(module, "cases") else None
+
+
+# --------------------------------------------------------------------------------------------------------------------------- runs
+
+
+def simulate(cases: list[Case], options: argparse.Namespace) -> dict[str, Measured]:
+    """All simulations, equal ones once."""
+    setups: dict[str, Setup] = {}
+    for case in cases:
+        if case.problem is None:
+            setups |= {setup.key: setup for setup in case.setups}
+    work = [(setup, options.limit, options.lenient) for setup in setups.values()]
+    tell = progress(len(work))
+    done: dict[str, Measured] = {}
+    if options.jobs <= 1 or len(work) < 2:
+        for key, item in zip(setups, work, strict=True):
+            done[key] = measure(item)
+            tell(len(done))
+        return done
+    with ProcessPoolExecutor(options.jobs) as pool:
+        try:
+            for key, measured in zip(setups, pool.map(measure, work), strict=True):
+                done[key] = measured
+                tell(len(done))
+        except KeyboardInterrupt:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    return done
+
+
+def progress(total: int) -> Callable[[int], None]:
+    start = latest = time.monotonic()
+
+    def tell(count: int) -> None:
+        nonlocal latest
+        now = time.monotonic()
+        if count == total or now - latest > (1 if sys.stderr.isatty() else 15):
+            latest = now
+            end = "\r" if sys.stderr.isatty() and count < total else "\n"
+            print(f"{count} of {total} simulations, {now - start:.0f} s", end=end, file=sys.stderr, flush=True)
+
+    return tell
+
+
+# --------------------------------------------------------------------------------------------------------------------------- rows
+
+
+def rows_of(case: Case, done: dict[str, Measured]) -> list[page.Row]:
+    reason, measured = case.problem, []
+    if reason is None:
+        measured = [done[setup.key] for setup in case.setups]
+        reason = next((one.error for one in measured if one.error), None if measured else "nothing to run")
+    if reason is not None:
+        # One row for each number that has a bar, or one for the run.
+        return [row(case, metric, reason=reason) for metric in case.bars if case.theirs.get(metric) is not None] or [row(case, "run", reason=reason)]
+    without = sorted({key for one in measured for key in one.without})
+    remark = f"without {', '.join(without)}" if without else None
+    crippled = remark if any(one.crippled for one in measured) else None
+    rows = []
+    for metric in case.theirs:
+        values = [one.values[metric] for one in measured if metric in one.values]
+        if values or metric in case.bars:
+            rows.append(row(case, metric, values, reason=crippled, remark=remark))
+    return rows or [row(case, "run", reason="nothing to compare")]
+
+
+def row(case: Case, metric: str, values: list[float] | None = None, reason: str | None = None, remark: str | None = None) -> page.Row:
+    theirs, bar = case.theirs.get(metric), case.bars.get(metric)
+    ours = median(values) if values else None
+    if reason is None and ours is None:
+        reason = "not measured"
+    if reason is None and bar is not None and theirs is None:
+        reason = "the reference has no such number"
+    within = reason is None and (bar is None or bar.holds(theirs, ours))
+    remarks = "; ".join(text for text in (case.remark, remark) if text)
+    if reason is None and not within:
+        low, high = bar.bounds(theirs)
+        reason = f"outside {low:.6g} to {high:.6g}" + (f" ({remarks})" if remarks else "")
+    return {
+        "reference": case.reference,
+        "run": case.run,
+        "metric": metric,
+        "theirs": theirs,
+        "ours": ours,
+        "ours_low": min(values) if values else None,
+        "ours_high": max(values) if values else None,
+        "ratio": ours / theirs if ours is not None and theirs else None,
+        "bar": bar.json() if bar else None,
+        "within": within,
+        "compat": case.compat,
+        "reason": reason or remarks or None,
+    }
+
+
+def derived(cases: list[Case], done: dict[str, Measured], bars: Bars) -> list[page.Row]:
+    """What readers make of several runs together."""
+    rows = []
+    for name in sorted({case.reference.split(".")[0] for case in cases}):
+        module = reader(name)
+        if not hasattr(module, "derived"):
+            continue
+        of_set = []
+        for case in cases:
+            if case.reference.startswith(f"{name}.") and case.problem is None:
+                measured = [done[setup.key] for setup in case.setups]
+                failed = any(one.error or one.crippled for one in measured)
+                of_set.append((case, {} if failed else {metric: median([one.values[metric] for one in measured]) for metric in measured[0].values}))
+        for case, values in module.derived(of_set, bars):
+            rows += [row(case, metric, [values[metric]] if metric in values else None, reason=case.problem) for metric in case.bars]
+    return rows
+
+
+# -------------------------------------------------------------------------------------------------------------------------- output
+
+
+def show(rows: list[page.Row]) -> None:
+    """Every row with a bar and every one that could not be run; misses as plainly as hits. Then the summary."""
+    lines = []
+    for row in rows:
+        if row["bar"] is None and (row["within"] or row["ours"] is not None):
+            continue
+        verdict = "within" if row["within"] else "OUTSIDE" if page.is_miss(row) else "NOT RUN"
+        why = "" if row["within"] or row["reason"].startswith("outside") else page.short(row["reason"], 90)
+        numbers = (page.show(row["theirs"]), page.ours(row), page.show(row["ratio"]), page.bar(row))
+        lines.append((f"{row['reference']}/{row['run']}", row["metric"], *numbers, verdict, why))
+    aligned(("run", "metric", "theirs", "ours (least – greatest)", "ratio", "bar", "", "why"), lines, left={0, 1, 6, 7})
+    print()
+    aligned(("file", "compat", "with a bar", "within", "outside", "not run", "informational"), page.summary(rows), left={0, 1})
+    outside = sum(map(page.is_miss, rows))
+    failed = sum(not row["within"] and row["ours"] is None for row in rows)
+    print(f"\n{sum(row['bar'] is not None and row['within'] for row in rows)} within, {outside} outside, {failed} not run")
+
+
+def aligned(header: Sequence[str], lines: Iterable[Sequence[Any]], left: set[int]) -> None:
+    """Never cuts a number off, however wide the terminal is."""
+    table = [[str(cell) for cell in line] for line in (header, *lines)]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    for line in table:
+        print(
+            "  ".join(cell.ljust(width) if place in left else cell.rjust(width) for place, (cell, width) in enumerate(zip(line, widths, strict=True))).rstrip()
+        )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
