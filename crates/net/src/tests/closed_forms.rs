@@ -199,7 +199,7 @@ fn long_path(congestion: CongestionControl, tenths: &[usize]) -> (Vec<f64>, u64)
     let mut plan = plan(topology, vec![flow(0, 0, 1, 2_000_000_000, Time::ZERO)]);
     plan.wire.data_header = 66;
     plan.wire.ack = 66;
-    let delayed_ack = Some(DelayedAck { segments: 2, timeout: Span::from_ms(40) });
+    let delayed_ack = Some(DelayedAck { segments: 2, timeout: Span::from_ms(40), quick: 0 });
     let times = TcpConfig { min_rto: Span::from_ms(200), min_rto_on_variance: true, initial_rto: Span::from_s(1), ..tcp() };
     plan.transports = vec![TransportConfig::Tcp(TcpConfig { congestion, mss: 1448, delayed_ack, ..times })];
     plan.switches[0].buffer = Buffer::Static { per_queue: Limit::Bytes(3_750_000), drop_when: Compare::Above };

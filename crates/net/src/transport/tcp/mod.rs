@@ -11,6 +11,8 @@ mod scoreboard;
 mod sender;
 mod timer;
 
+#[cfg(test)]
+pub use rate::Around;
 pub use rate::{Lost, Sample, Sampler};
 pub use receiver::{AckNow, Arrival, Receiver, ReceiverSetup};
 pub use sender::{AckIn, Cause, Sender, SenderSetup};
