@@ -291,6 +291,14 @@ impl Receiver {
             self.read(now);
         } else {
             at_once = true;
+            if self.held_back > 0 && seq > self.next && self.crowds(seq) {
+                // What has been held back would no longer fit into the report.
+                let ready = Some(self.acknowledge(true));
+                if reaction.first.is_none() {
+                    reaction.first = ready;
+                }
+                (self.trigger, self.repeated) = (seq, retransmission);
+            }
             if seq < self.next || !self.hold(seq) {
                 self.duplicate = true;
                 self.enter_quick(16, config);
@@ -396,6 +404,12 @@ impl Receiver {
         AckNow { cumulative: self.next, trigger: self.trigger, ece: self.congested, repeated: self.repeated, duplicate: self.duplicate, delayed }
     }
 
+    /// Linux tcp_sack_new_ofo_skb: a segment that extends neither of the two newest blocks does not wait together with what they tell.
+    fn crowds(&self, seq: u32) -> bool {
+        let (blocks, _) = self.recent_blocks();
+        !blocks[..2].iter().any(|&(from, to)| from != to && from <= seq + 1 && seq <= to) && blocks[1] != (0, 0)
+    }
+
     /// Keeps a segment above a hole; false if it is here already.
     #[cold]
     fn hold(&mut self, seq: u32) -> bool {
@@ -419,13 +433,10 @@ impl Receiver {
         true
     }
 
-    /// SACK blocks, newest first; none when nothing is held.
-    pub fn blocks(&self) -> ([(u32, u32); AckExtra::BLOCKS], u8) {
+    /// The blocks of the newest arrivals, newest first.
+    fn recent_blocks(&self) -> ([(u32, u32); AckExtra::BLOCKS], usize) {
         let mut blocks = [(0, 0); AckExtra::BLOCKS];
         let mut count = 0;
-        if self.ranges.is_empty() {
-            return (blocks, 0);
-        }
         for &seq in &self.recent {
             let at = self.ranges.partition_point(|&(_, end)| end <= seq);
             if let Some(&block) = self.ranges.get(at)
@@ -436,6 +447,15 @@ impl Receiver {
                 count += 1;
             }
         }
+        (blocks, count)
+    }
+
+    /// SACK blocks, newest first; none when nothing is held.
+    pub fn blocks(&self) -> ([(u32, u32); AckExtra::BLOCKS], u8) {
+        if self.ranges.is_empty() {
+            return Default::default();
+        }
+        let (mut blocks, mut count) = self.recent_blocks();
         // The recent arrivals may all lie in one block: report others too, from the top.
         for &block in self.ranges.iter().rev() {
             if count == AckExtra::BLOCKS {
