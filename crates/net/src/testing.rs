@@ -130,7 +130,7 @@ pub fn dctcp() -> TcpConfig {
 }
 
 pub fn flow(id: i64, src: u32, dst: u32, bytes: u64, start: Time) -> Flow {
-    Flow { id, src, dst, bytes, start: Start::At(start), deadline: None, class: 0, job: Flow::NO_JOB, transport: 0, group: None, priority: 0 }
+    Flow { id, src, dst, bytes, start: Start::At(start), deadline: None, class: 0, job: Flow::NO_JOB, transport: 0, group: None, connection: None, priority: 0 }
 }
 
 pub fn plan(topology: Topology, flows: Vec<Flow>) -> Plan {

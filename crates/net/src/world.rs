@@ -5,6 +5,7 @@ use crate::balance::ecmp;
 use crate::routing::{NextHops, PortInfo, Ports, Routes};
 use crate::spec::*;
 use afflux_engine::random::mix;
+use rustc_hash::FxHashMap;
 
 /// No run goes on for longer (6.6 days): times stay clear of the limit of the window log.
 const FOREVER: u64 = afflux_engine::Windows::TIME_LIMIT / 2;
@@ -32,6 +33,18 @@ pub struct Shape {
     pub ack: Option<u16>,
 }
 
+/// Where a flow lies in its connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Message {
+    /// The connection's first flow, whose number its frames carry.
+    pub head: FlowId,
+    /// Its first segment, and the one behind its last.
+    pub from: u32,
+    pub to: u32,
+    /// The flow after it.
+    pub next: Option<FlowId>,
+}
+
 pub struct World<'a> {
     pub plan: &'a Plan,
     pub ports: Ports,
@@ -47,6 +60,8 @@ pub struct World<'a> {
     /// Shortest time in which anything done at one node can be felt at another.
     pub lookahead: u64,
     pub until: u64,
+    /// By flow, if any two share a connection.
+    messages: Vec<Message>,
 }
 
 impl<'a> World<'a> {
@@ -84,7 +99,9 @@ impl<'a> World<'a> {
             hash_seed,
             lookahead: u64::MAX,
             until: plan.run.until.map_or(FOREVER, |t| t.0.min(FOREVER)),
+            messages: Vec::new(),
         };
+        world.messages = world.lay_out_connections();
         for node in 0..topology.nodes.len() as NodeId {
             for port in 0..world.ports.of(node).len() as u16 {
                 let info = world.ports.of(node)[port as usize];
@@ -172,6 +189,59 @@ impl<'a> World<'a> {
         Shape { count, payload, last_payload, full: size(payload), last: size(last_payload), ack }
     }
 
+    fn lay_out_connections(&self) -> Vec<Message> {
+        let flows = &self.plan.flows;
+        if flows.iter().all(|f| f.connection.is_none()) {
+            return Vec::new();
+        }
+        let mut last: FxHashMap<u32, FlowId> = FxHashMap::default();
+        let mut messages: Vec<Message> = Vec::with_capacity(flows.len());
+        for (id, flow) in flows.iter().enumerate() {
+            let before = flow.connection.and_then(|connection| last.insert(connection, id as FlowId));
+            let (head, from) = before.map_or((id as FlowId, 0), |b| (messages[b as usize].head, messages[b as usize].to));
+            let segments = self.shape(flow).count;
+            assert!(from as u64 + segments < u32::MAX as u64 - 1, "validated: a connection has fewer than 2^32 segments");
+            messages.push(Message { head, from, to: from + segments as u32, next: None });
+            if let Some(before) = before {
+                messages[before as usize].next = Some(id as FlowId);
+            }
+        }
+        messages
+    }
+
+    /// Where a flow lies in its connection.
+    #[inline]
+    pub fn message(&self, flow: FlowId) -> Message {
+        match self.messages.get(flow as usize) {
+            Some(message) => *message,
+            None => Message { head: flow, from: 0, to: self.shape(&self.plan.flows[flow as usize]).count as u32, next: None },
+        }
+    }
+
+    /// Behind the last segment of the connection that `head` is the first flow of.
+    pub fn connection_end(&self, head: FlowId) -> u32 {
+        let mut message = self.message(head);
+        while let Some(next) = message.next {
+            message = self.message(next);
+        }
+        message.to
+    }
+
+    /// Payload of a connection's segment `seq`, which is one of `flow`, or of a flow before or after it.
+    #[inline]
+    pub fn payload(&self, flow: FlowId, seq: u32, full: u16) -> u16 {
+        if self.messages.is_empty() {
+            let bytes = self.plan.flows[flow as usize].bytes;
+            return if (seq as u64 + 1) * full as u64 > bytes { (bytes - seq as u64 * full as u64) as u16 } else { full };
+        }
+        let (mut at, mut message) = (flow, self.message(flow));
+        while seq >= message.to {
+            at = message.next.expect("a segment of the connection");
+            message = self.message(at);
+        }
+        if seq + 1 == message.to { self.last_payload(at, full) } else { full }
+    }
+
     /// Payload of a flow's last segment.
     pub fn last_payload(&self, flow: FlowId, payload: u16) -> u16 {
         match self.plan.flows[flow as usize].bytes % payload as u64 {
@@ -183,7 +253,9 @@ impl<'a> World<'a> {
     /// Hash of a flow's forward or return direction.
     pub fn flow_hash(&self, flow: &Flow, reverse: bool) -> u32 {
         let (a, b) = if reverse { (flow.dst, flow.src) } else { (flow.src, flow.dst) };
-        mix(mix(mix(a as u64 ^ mix(self.plan.run.seed)) ^ b as u64) ^ flow.id as u64) as u32
+        // All of a connection takes one path.
+        let own = flow.connection.map_or(flow.id as u64, |connection| (connection as u64) << 32 | 1);
+        mix(mix(mix(a as u64 ^ mix(self.plan.run.seed)) ^ b as u64) ^ own) as u32
     }
 
     /// The ports a frame of this hash leaves through, from `src` to `dst`, by the routes at `now`; if they lead nowhere, because links

@@ -34,7 +34,7 @@ fn flows(scenario: &Scenario, output: &Output) -> String {
     let mut out = Canonical::new("afflux flows 1");
     out.count(output.flows.len());
     for (flow, record) in plan.flows.iter().zip(&output.flows) {
-        let Flow { id, src, dst, bytes, start: _, deadline, class, job, transport: _, group: _, priority: _ } = flow;
+        let Flow { id, src, dst, bytes, start: _, deadline, class, job, transport: _, group: _, connection: _, priority: _ } = flow;
         out.u64(*id as u64);
         out.string(&scenario.classes[*class as usize]);
         out.option((*job != Flow::NO_JOB).then(|| &scenario.jobs[*job as usize].name), |out, name| out.string(name));

@@ -55,6 +55,7 @@ impl Template {
             job: Flow::NO_JOB,
             transport: self.transport,
             group: None,
+            connection: None,
             priority: self.priority,
         }
     }

@@ -46,6 +46,13 @@ impl Attribution {
         Attribution { paced: start, split: Split::default(), recent: VecDeque::new(), last: Label::Window }
     }
 
+    /// For a flow that started at `start` on a connection which was busy with others until `now`.
+    pub fn behind_others(start: u64, now: u64) -> Self {
+        let mut why = Attribution::new(start);
+        why.on_sent(now, Label::Application, 0, 0, false);
+        why
+    }
+
     /// A frame that takes `time` on the slowest link is sent at `now`; a wait before it was ended by `label`, by a round trip
     /// that was `excess` longer than idle. Returns the flow's clock at the frame.
     #[inline]

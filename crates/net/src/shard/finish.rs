@@ -42,7 +42,14 @@ impl<'a> Shard<'a> {
             let slot = self.sending[flow];
             if slot != NOT_YET && slot != OVER && self.world.place[self.world.plan.flows[flow].src as usize].shard == self.index {
                 let record = match self.world.shape(&self.world.plan.flows[flow]).ack {
-                    Some(_) => sent_record(&self.senders[slot], None),
+                    Some(_) => {
+                        let s = &self.senders[slot];
+                        match std::iter::once(&s.current).chain(&s.waiting).find(|m| m.flow == flow as u32) {
+                            Some(message) => sent_record(s, message, None, s.why_of(message)),
+                            // A connection's first flow, acknowledged long ago.
+                            None => continue,
+                        }
+                    }
                     None => {
                         let s = &self.sources[slot];
                         SentRecord {
@@ -63,7 +70,10 @@ impl<'a> Shard<'a> {
             let slot = self.receiving[flow];
             if slot != NOT_YET && slot != OVER {
                 let record = match self.world.shape(&self.world.plan.flows[flow]).ack {
-                    Some(_) => received_record(&self.receivers[slot], None),
+                    Some(_) => {
+                        let r = &self.receivers[slot];
+                        received_record(r, self.world.message(r.current), r.current, None)
+                    }
                     None => {
                         let s = &self.sinks[slot];
                         ReceivedRecord { flow: s.flow, finish: None, frames: s.frames as u64, has_last: s.has_last, marked: s.marked, reordered: s.reordered }

@@ -8,7 +8,7 @@ use crate::probe::explain::{Attribution, Label};
 use crate::routing::NextHops;
 use crate::spec::{EcnMode, FctEnd, FlowId, TcpConfig, TransportConfig};
 use crate::transport::datagram::{Sink, Source};
-use crate::transport::tcp::{AckIn, AckNow, Arrival, Cause, Expired, Receiver, ReceiverSetup, Sender, SenderSetup};
+use crate::transport::tcp::{AckIn, AckNow, Arrival, Cause, Expired, Message, Receiver, ReceiverSetup, Sender, SenderSetup};
 use afflux_engine::random::Stream;
 
 /// Purpose of the random streams of congestion controls (see `afflux_engine::random`).
@@ -85,6 +85,14 @@ impl<'a> Shard<'a> {
         let hash = self.world.flow_hash(flow, false);
         match &plan.transports[flow.transport as usize] {
             TransportConfig::Tcp(config) => {
+                let message = self.world.message(id);
+                if message.head != id {
+                    // Another flow on a connection that is open.
+                    let slot = self.sending[message.head as usize];
+                    self.sending[id as usize] = slot;
+                    self.senders[slot].append(now, id, message.to, idle, config);
+                    return self.pump(out, now, slot, Cause::Start, config);
+                }
                 let setup = SenderSetup {
                     flow: id,
                     transport: flow.transport,
@@ -234,7 +242,7 @@ impl<'a> Shard<'a> {
         let wire = &self.world.plan.wire;
         while let Some(transmit) = self.senders[slot].transmit(now, cause, config) {
             let s = &self.senders[slot];
-            let payload = if s.is_last(transmit.seq) { self.world.last_payload(s.flow, config.mss) } else { config.mss };
+            let payload = self.world.payload(s.current.flow, transmit.seq, config.mss);
             let mut flags = Frame::DATA | s.priority as u16;
             // RFC 3168 §6.1.5: retransmissions are not ECN-capable; DCTCP marks everything capable.
             if s.ecn == EcnMode::Dctcp || (s.ecn == EcnMode::Classic && !transmit.retransmission) {
@@ -344,20 +352,38 @@ impl<'a> Shard<'a> {
         };
         let s = &mut self.senders[slot];
         let cause = s.on_ack(now, &ack, config);
-        if s.finished() {
-            let record = sent_record(s, Some(now));
+        if s.una_passed_current() {
+            self.complete_sent(out, now, slot, config);
+            if self.sending[frame.flow as usize] == OVER {
+                return;
+            }
+        }
+        self.pump(out, now, slot, cause, config);
+    }
+
+    /// Flows have been acknowledged whole; with the last of them the connection ends.
+    fn complete_sent<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, config: &TcpConfig) {
+        let head = self.senders[slot].flow;
+        let mut ended = false;
+        while let Some(completed) = self.senders[slot].take_completed(now) {
+            let s = &self.senders[slot];
+            let flow = completed.message.flow;
+            self.harvest.sent.push(sent_record(s, &completed.message, Some(now), completed.why));
+            ended = self.world.message(flow).next.is_none();
+            if flow != head {
+                self.sending[flow as usize] = OVER;
+            }
+            self.live -= 1;
+            self.flows_done += 1;
+        }
+        if ended {
             if config.handshake {
                 // The last acknowledgement carried the other side's FIN.
                 self.send_from_sender(out, now, slot, Control::Ack);
             }
-            self.harvest.sent.push(record);
             self.senders.remove(slot);
-            self.sending[frame.flow as usize] = OVER;
-            self.live -= 1;
-            self.flows_done += 1;
-            return;
+            self.sending[head as usize] = OVER;
         }
-        self.pump(out, now, slot, cause, config);
     }
 
     #[inline(always)]
@@ -380,17 +406,32 @@ impl<'a> Shard<'a> {
         let arrival =
             Arrival { now, seq: frame.seq, marked: frame.has(Frame::CE), cwr: frame.has(Frame::CWR), retransmission: frame.has(Frame::RETRANSMISSION) };
         let reaction = r.on_data(arrival, config);
-        let ends = r.finished();
+        let ends = r.has_current();
         self.arm_receiver(out, slot);
         for ack in [reaction.first, reaction.second].into_iter().flatten() {
             self.answer(out, now, slot, ack, config);
         }
         if ends {
-            self.flow_received(out, now, frame.flow);
-            let record = received_record(&self.receivers[slot], Some(now));
-            self.harvest.received.push(record);
-            self.receivers.remove(slot);
-            self.receiving[frame.flow as usize] = OVER;
+            self.complete_received(out, now, slot);
+        }
+    }
+
+    /// Flows are here whole; with the last of them the connection's receiving half ends.
+    fn complete_received<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32) {
+        while self.receivers[slot].has_current() {
+            let r = &mut self.receivers[slot];
+            let (flow, head) = (r.current, r.flow);
+            let message = self.world.message(flow);
+            self.harvest.received.push(received_record(r, message, flow, Some(now)));
+            (r.marked, r.reordered) = (0, 0);
+            let Some(next) = message.next else {
+                self.receivers.remove(slot);
+                self.receiving[head as usize] = OVER;
+                return self.flow_received(out, now, flow);
+            };
+            r.current = next;
+            r.to = self.world.message(next).to;
+            self.flow_received(out, now, flow);
         }
     }
 
@@ -413,7 +454,8 @@ impl<'a> Shard<'a> {
             src: flow.src,
             hash: self.world.flow_hash(flow, true),
             priority: flow.priority,
-            segments: self.world.shape(flow).count as u32,
+            segments: self.world.connection_end(id),
+            to: self.world.message(id).to,
             ecn: self.agreed_ecn(flow.dst, config),
             now,
         };
@@ -581,20 +623,21 @@ impl<'a> Shard<'a> {
     }
 }
 
-pub(super) fn sent_record(s: &Sender, finish: Option<u64>) -> SentRecord {
+pub(super) fn sent_record(s: &Sender, message: &Message, finish: Option<u64>, why: Option<Attribution>) -> SentRecord {
     SentRecord {
-        flow: s.flow,
-        start: s.start,
+        flow: message.flow,
+        start: message.start,
         finish,
-        ideal: s.idle.total,
-        propagation: s.idle.propagation,
-        packets: s.sent,
-        retransmitted: s.retransmitted,
-        timeouts: s.timeouts,
-        why: s.why.clone(),
+        ideal: message.idle.total,
+        propagation: message.idle.propagation,
+        packets: s.sent - message.sent,
+        retransmitted: s.retransmitted - message.retransmitted,
+        timeouts: s.timeouts - message.timeouts,
+        why,
     }
 }
 
-pub(super) fn received_record(r: &Receiver, finish: Option<u64>) -> ReceivedRecord {
-    ReceivedRecord { flow: r.flow, finish, frames: r.received() as u64, has_last: r.has_last(), marked: r.marked, reordered: r.reordered }
+pub(super) fn received_record(r: &Receiver, message: crate::world::Message, flow: FlowId, finish: Option<u64>) -> ReceivedRecord {
+    let (frames, has_last) = r.received(message.from, message.to);
+    ReceivedRecord { flow, finish, frames: frames as u64, has_last, marked: r.marked, reordered: r.reordered }
 }

@@ -38,6 +38,9 @@ pub struct Flow {
     pub transport: u16,
     /// The group this flow belongs to, if its end starts others.
     pub group: Option<GroupId>,
+    /// Flows with the same number are sent one after the other over one TCP connection: same hosts, transport and priority, in the order of
+    /// their `FlowId`s, in which they also start. `None`: a connection of its own.
+    pub connection: Option<u32>,
     /// 0 lowest … 7 highest; for switches and NICs with strict priority.
     pub priority: u8,
 }

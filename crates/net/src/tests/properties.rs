@@ -266,6 +266,14 @@ fn case() -> impl Strategy<Value = Case> {
                     let start = Start::After { group: 0, delay: topology.links.iter().map(|l| l.delay).min().expect("links") };
                     flows.push(Flow { start, ..flow(id, dst, (dst + 1) % topology.hosts, 5_000, Time::ZERO) });
                 }
+                if seed % 4 == 1 {
+                    // Flows between the same two hosts share a connection.
+                    let hosts = topology.hosts;
+                    for flow in flows.iter_mut().filter(|f| f.transport != 2 && f.src != f.dst && f.group.is_none() && matches!(f.start, Start::At(_))) {
+                        flow.connection = Some((flow.src * hosts + flow.dst) * 2 + flow.transport as u32);
+                        flow.priority = 0;
+                    }
+                }
                 let datagrams = TransportConfig::Datagram(Datagram { rate: Some(Rate::from_gbps(20)), payload: 1460, ecn_capable: seed % 2 == 0 });
                 let most = match (first.mss.min(second.mss), heavy) {
                     (1, _) => 150,

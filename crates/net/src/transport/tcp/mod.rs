@@ -15,7 +15,7 @@ mod timer;
 pub use rate::Around;
 pub use rate::{Lost, Sample, Sampler};
 pub use receiver::{AckNow, Arrival, Receiver, ReceiverSetup};
-pub use sender::{AckIn, Cause, Sender, SenderSetup};
+pub use sender::{AckIn, Cause, Message, Sender, SenderSetup};
 pub use timer::Expired;
 
 use crate::Model;

@@ -36,6 +36,9 @@ pub struct Arrival {
 pub struct Receiver {
     next: u32,
     pub segments: u32,
+    /// The flow that is arriving, and the segment behind its last.
+    pub current: u32,
+    pub to: u32,
     /// Segments held above the first hole: disjoint ranges in ascending order.
     ranges: Vec<(u32, u32)>,
     /// Newest arrivals above the hole, newest first: RFC 2018 reports their blocks first.
@@ -138,7 +141,9 @@ pub struct ReceiverSetup {
     pub src: u32,
     pub hash: u32,
     pub priority: u8,
+    /// Of the whole connection, and of its first flow.
     pub segments: u32,
+    pub to: u32,
     pub ecn: EcnMode,
     /// When it comes into being.
     pub now: u64,
@@ -169,6 +174,8 @@ impl Receiver {
         Receiver {
             next: 0,
             segments: setup.segments,
+            current: setup.flow,
+            to: setup.to,
             ranges: Vec::new(),
             recent: [u32::MAX; AckExtra::BLOCKS],
             highest: 0,
@@ -198,16 +205,20 @@ impl Receiver {
         }
     }
 
+    #[cfg(test)]
     pub fn finished(&self) -> bool {
         self.next == self.segments
     }
-    /// Segments that have arrived, without duplicates.
-    pub fn received(&self) -> u32 {
-        self.next + self.ranges.iter().map(|(a, b)| b - a).sum::<u32>()
+    /// All of the current flow is here.
+    #[inline(always)]
+    pub fn has_current(&self) -> bool {
+        self.next >= self.to
     }
-    /// The last segment of the flow is among them.
-    pub fn has_last(&self) -> bool {
-        self.finished() || self.ranges.last().is_some_and(|&(_, end)| end == self.segments)
+    /// Segments `from..to` that have arrived, without duplicates, and whether the last is among them.
+    pub fn received(&self, from: u32, to: u32) -> (u32, bool) {
+        let within = |a: u32, b: u32| b.min(to).saturating_sub(a.max(from));
+        let count = within(0, self.next) + self.ranges.iter().map(|&(a, b)| within(a, b)).sum::<u32>();
+        (count, self.next >= to || self.ranges.iter().any(|&(a, b)| a < to && b >= to))
     }
     /// The first segment that the sender may not send, where that is announced.
     pub fn announce(&mut self) -> Option<u32> {
@@ -286,8 +297,8 @@ impl Receiver {
                 // A gap is filled (RFC 5681 §4.2).
                 at_once = true;
             }
-            // A hole is still open above, or this was the last segment.
-            at_once |= !self.ranges.is_empty() || self.finished();
+            // A hole is still open above, or this was a flow's last segment.
+            at_once |= !self.ranges.is_empty() || self.has_current();
             self.read(now);
         } else {
             at_once = true;

@@ -12,11 +12,15 @@ use crate::probe::explain::{Attribution, Label};
 use crate::spec::{EcnMode, Estimator, Receive, Recovery, TcpConfig};
 
 use afflux_engine::random::Stream;
+use std::collections::VecDeque;
 
 const MILLISECOND: u64 = 1_000_000_000;
 
 /// The first segments of a connection are not paced (Linux tcp_update_skb_after_send).
 const UNPACED: u64 = 10;
+
+/// Instead of a flow's number: it has been taken.
+const TAKEN: u32 = u32::MAX;
 
 /// Why the sender looks for something to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -146,17 +150,40 @@ pub struct Sender {
     pub deadline: u64,
     /// The timer event under way, 0 for none; any other is stale.
     pub armed: u64,
+    /// The connection's first flow.
     pub flow: u32,
     pub transport: u16,
     pub node: u32,
     pub dst: u32,
     pub hash: u32,
     pub priority: u8,
-    pub start: u64,
     pub idle: Idle,
     pub sent: u64,
     pub retransmitted: u64,
     pub timeouts: u64,
+    /// The oldest flow that is not acknowledged whole, and those behind it that have started.
+    pub current: Message,
+    pub waiting: VecDeque<Message>,
+    pub(super) why: Option<Attribution>,
+}
+
+/// A flow on a connection.
+#[derive(Debug, Clone)]
+pub struct Message {
+    pub flow: u32,
+    /// Behind its last segment.
+    pub to: u32,
+    pub start: u64,
+    pub idle: Idle,
+    /// Figures of the connection when it became the current one.
+    pub sent: u64,
+    pub retransmitted: u64,
+    pub timeouts: u64,
+}
+
+/// A flow that has been acknowledged whole.
+pub struct Completed {
+    pub message: Message,
     pub why: Option<Attribution>,
 }
 
@@ -220,18 +247,68 @@ impl Sender {
             dst: setup.dst,
             hash: setup.hash,
             priority: setup.priority,
-            start: now,
             idle: setup.idle,
             sent: 0,
             retransmitted: 0,
             timeouts: 0,
+            current: Message { flow: setup.flow, to: setup.segments, start: now, idle: setup.idle, sent: 0, retransmitted: 0, timeouts: 0 },
+            waiting: VecDeque::new(),
             why: setup.explain.then(|| Attribution::new(now)),
         }
     }
 
+    /// Everything handed over so far has been acknowledged.
+    #[cfg(test)]
     pub fn finished(&self) -> bool {
         self.una == self.segments
     }
+
+    /// Another flow on this connection starts; it ends before segment `to`.
+    pub fn append(&mut self, now: u64, flow: u32, to: u32, idle: Idle, config: &TcpConfig) {
+        self.restart(now, config);
+        self.segments = to;
+        let message = Message { flow, to, start: now, idle, sent: self.sent, retransmitted: self.retransmitted, timeouts: self.timeouts };
+        if self.una >= self.current.to {
+            self.become_current(now, message);
+        } else {
+            self.waiting.push_back(message);
+        }
+    }
+
+    fn become_current(&mut self, now: u64, message: Message) {
+        self.idle = message.idle;
+        if self.why.is_some() {
+            self.why = Some(Attribution::behind_others(message.start, now));
+        }
+        self.current = Message { sent: self.sent, retransmitted: self.retransmitted, timeouts: self.timeouts, ..message };
+    }
+
+    /// The oldest flow, if it has been acknowledged whole and has not been taken yet.
+    pub fn take_completed(&mut self, now: u64) -> Option<Completed> {
+        if self.una < self.current.to || self.current.flow == TAKEN {
+            return None;
+        }
+        let why = self.why.clone();
+        let none = Message { flow: TAKEN, ..self.current.clone() };
+        let message = std::mem::replace(&mut self.current, none);
+        if let Some(next) = self.waiting.pop_front() {
+            self.become_current(now, next);
+        }
+        Some(Completed { message, why })
+    }
+
+    /// Where the time of a flow that is not acknowledged whole has gone so far.
+    pub fn why_of(&self, message: &Message) -> Option<Attribution> {
+        let current = message.flow == self.current.flow;
+        self.why.as_ref().map(|why| if current { why.clone() } else { Attribution::new(message.start) })
+    }
+
+    /// The current flow has been acknowledged whole.
+    #[inline(always)]
+    pub fn una_passed_current(&self) -> bool {
+        self.una >= self.current.to
+    }
+
     /// `una next cwnd ssthresh state`, for traces.
     #[cfg(test)]
     pub fn snapshot(&self) -> String {
@@ -242,7 +319,8 @@ impl Sender {
     pub(super) fn pipe(&self) -> u32 {
         self.next - self.una - self.sacked - self.lost + self.resent
     }
-    pub fn is_last(&self, seq: u32) -> bool {
+    /// The last of what has been handed over.
+    fn is_last(&self, seq: u32) -> bool {
         seq + 1 == self.segments
     }
     pub fn connected(&self) -> bool {
@@ -313,7 +391,7 @@ impl Sender {
             let segment = &self.board[ack.trigger];
             excess = if ack.delayed { 0 } else { now.saturating_sub(segment.paced + self.idle.round_trip) };
             if let Some(why) = &mut self.why
-                && cumulative == self.segments
+                && cumulative >= self.current.to
             {
                 why.end_at(segment.sent());
             }

@@ -26,6 +26,10 @@ macro_rules! block {
             /// Added to `[run] seed` for this block's draws. Default 0.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub seed: Option<u64>,
+            /// Flows between the same two hosts share one TCP connection, one after the other, instead of having one each: its window and its
+            /// round trip are known. Default `false`.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub persistent: Option<bool>,
             $($fields)*
         }
         impl $name {
@@ -37,6 +41,7 @@ macro_rules! block {
                     start: &mut self.start,
                     deadline: &mut self.deadline,
                     seed: &mut self.seed,
+                    persistent: &mut self.persistent,
                 }
             }
         }
@@ -82,4 +87,5 @@ pub struct Common<'a> {
     pub start: &'a mut Option<Duration>,
     pub deadline: &'a mut Option<Or<Off, Duration>>,
     pub seed: &'a mut Option<u64>,
+    pub persistent: &'a mut Option<bool>,
 }

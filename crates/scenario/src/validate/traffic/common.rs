@@ -56,7 +56,16 @@ pub fn shared(
 
 /// The block's name, once its common keys have been read.
 pub fn name(block: &mut Traffic, index: usize) -> String {
-    let common = match block {
+    fill(keys(block).name, format!("traffic{index}"))
+}
+
+/// Do the block's flows between two hosts share a connection?
+pub fn persistent(block: &mut Traffic) -> bool {
+    fill(keys(block).persistent, false)
+}
+
+fn keys(block: &mut Traffic) -> Common<'_> {
+    match block {
         Traffic::Flows(block) => block.common(),
         Traffic::Random(block) => block.common(),
         Traffic::Incast(block) => block.common(),
@@ -64,8 +73,7 @@ pub fn name(block: &mut Traffic, index: usize) -> String {
         Traffic::Pairs(block) => block.common(),
         Traffic::AllToAll(block) => block.common(),
         Traffic::DatagramSource(block) => block.common(),
-    };
-    fill(common.name, format!("traffic{index}"))
+    }
 }
 
 /// An error of the traffic crate: about a file that the block names, or about one of the block's keys.

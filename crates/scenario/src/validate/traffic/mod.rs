@@ -51,6 +51,14 @@ pub fn generate(blocks: &mut [Traffic], mut around: Around) -> Result<Sent, Wron
         if let Some(other) = names.insert(name.clone(), index) {
             return Err(Wrong::at(key.name("name"), format!("\"{name}\" is the name of traffic[{other}] too: blocks of one name would draw the same numbers")));
         }
+        if common::persistent(block) {
+            let datagrams = part.flows.iter().any(|f| matches!(around.transports.configs[f.transport as usize], TransportConfig::Datagram(_)));
+            if datagrams {
+                return Err(Wrong::at(key.name("persistent"), "datagrams have no connections: leave it out"));
+            }
+            // The block's number for now; see below.
+            part.flows.iter_mut().for_each(|flow| flow.connection = Some(index as u32));
+        }
         for note in &mut part.notes {
             *note = format!("traffic[{index}]: {}", note.replace('`', "\""));
         }
@@ -60,6 +68,13 @@ pub fn generate(blocks: &mut [Traffic], mut around: Around) -> Result<Sent, Wron
     let mut all = Generated::merge(parts).map_err(|error| common::wrong(error, &last))?;
     if all.flows.len() >= u32::MAX as usize {
         return Err(Wrong::at(Key::from("traffic"), format!("this makes {} flows: at most {} are possible", all.flows.len(), u32::MAX - 1)));
+    }
+    let mut connections = BTreeMap::new();
+    for flow in &mut all.flows {
+        if let Some(block) = flow.connection {
+            let next = connections.len() as u32;
+            flow.connection = Some(*connections.entry((block, flow.src, flow.dst, flow.transport, flow.priority)).or_insert(next));
+        }
     }
     if !all.local.is_empty() {
         all.notes.push(format!("{} flows from a host to itself finish at their start: they never see the network", all.local.len()));
