@@ -5,7 +5,9 @@
 //! an *automaton*: it holds its frames and is advanced to the time at which it is looked at. The classical engine runs
 //! all ports as automata, driven by an event at the end of each transmission.
 
+use crate::aqm::Aqm;
 use crate::frame::Frame;
+use crate::marking::Memory;
 use afflux_engine::random::Stream;
 use afflux_units::{Pace, Rate};
 use std::collections::VecDeque;
@@ -38,8 +40,8 @@ pub struct Port {
     busy: u64,
     pub node: u32,
     pub rate: u64,
-    /// Averaged queue length, and draws for marking.
-    pub average: f64,
+    /// Averaged queue length and spacing of marks, and draws for them.
+    pub memory: Memory,
     pub stream: Stream,
     pub automaton: Option<Box<Automaton>>,
 }
@@ -54,11 +56,24 @@ pub struct Automaton {
     pub latest: u16,
     /// In the node's list of ports with waiting frames.
     pub listed: bool,
+    /// More than queues.
+    pub discipline: Option<Box<Discipline>>,
     pub series: Option<Box<Series>>,
     /// Index into the run's captures.
     pub capture: Option<u32>,
     /// Bytes sent in the current uplink window, if recorded.
     pub uplink: Option<u64>,
+}
+
+/// What stands between a port's queues and its transmitter.
+#[derive(Default)]
+pub struct Discipline {
+    /// One per queue, or none.
+    pub aqm: Vec<Aqm>,
+    /// Frames that have left their queue (given beside them) but wait for the transmitter; they count in `Automaton::waiting`.
+    pub device: VecDeque<(Waiting, u8)>,
+    /// How many may.
+    pub room: usize,
 }
 
 #[derive(Default)]
@@ -127,7 +142,7 @@ impl Port {
             frames: 0,
             bytes: 0,
             busy: 0,
-            average: 0.0,
+            memory: Memory::default(),
             stream: setup.stream,
             automaton: setup.automaton.map(Box::new),
         }
@@ -202,10 +217,12 @@ impl Port {
         }
     }
 
-    /// Bytes of the frame in transmission that the buffer no longer counts, and its queue.
-    pub fn in_transmission(&self, until_start: bool) -> (u64, usize) {
-        let sending = self.automaton.as_ref().and_then(|a| a.sending).filter(|_| until_start);
-        sending.map_or((0, 0), |(size, queue)| (size as u64, queue as usize))
+    /// Bytes at this port that the buffer no longer counts, of one queue or of all: the frame in transmission and the device queue.
+    pub fn beyond(&self, until_start: bool, queue: Option<usize>) -> u64 {
+        let Some(a) = self.automaton.as_ref().filter(|_| until_start) else { return 0 };
+        let of = |bytes: u16, of: u8| if queue.is_none_or(|q| q == of as usize) { bytes as u64 } else { 0 };
+        let device: u64 = a.discipline.iter().flat_map(|d| &d.device).map(|(w, queue)| of(w.frame.size, *queue)).sum();
+        device + a.sending.map_or(0, |(size, queue)| of(size, queue))
     }
 
     /// Bytes in the queue a frame of this priority would join.
@@ -285,7 +302,7 @@ impl Sizes {
 }
 
 impl Automaton {
-    pub fn new(queues: u8, series: bool, capture: Option<u32>, uplink: bool) -> Self {
+    pub fn new(queues: u8, discipline: Option<Discipline>, series: bool, capture: Option<u32>, uplink: bool) -> Self {
         let rows = if queues > 1 { queues as usize + 1 } else { 1 };
         Automaton {
             queues: (0..queues).map(|_| Queue::default()).collect(),
@@ -293,10 +310,18 @@ impl Automaton {
             waiting: 0,
             latest: 0,
             listed: false,
+            discipline: discipline.map(Box::new),
             series: series.then(|| Box::new(Series { rows: vec![Interval::default(); rows], rx_bytes: 0 })),
             capture,
             uplink: uplink.then_some(0),
         }
+    }
+
+    /// All frames that wait here.
+    pub fn frames(&self) -> impl Iterator<Item = &Frame> {
+        let d = self.discipline.iter();
+        let beside = d.flat_map(|d| d.device.iter().map(|(w, _)| w).chain(d.aqm.iter().flat_map(|aqm| aqm.held())));
+        self.queues.iter().flat_map(|q| &q.frames).chain(beside).map(|w| &w.frame)
     }
 
     #[inline(always)]

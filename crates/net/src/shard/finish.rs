@@ -31,9 +31,9 @@ impl<'a> Shard<'a> {
                 let info = self.world.ports.of(id)[number as usize];
                 links.push((2 * info.link as usize + info.reverse as usize, LinkRecord { frames, bytes, busy }));
                 if let Some(a) = &p.automaton {
-                    for waiting in a.queues.iter().flat_map(|q| &q.frames) {
+                    for frame in a.frames() {
                         self.counters.in_flight_packets += 1;
-                        self.counters.in_flight_bytes += waiting.frame.size as u64;
+                        self.counters.in_flight_bytes += frame.size as u64;
                     }
                 }
             }

@@ -1,12 +1,13 @@
 //! From arrival to departure: choice of port, admission, marking, transmission.
 
 use super::{Outlet, Shard};
+use crate::aqm::Verdict as Early;
 use crate::balance::{ecmp, path_step};
 use crate::buffer::{QueueView, Verdict};
 use crate::fault::Fate;
 use crate::frame::{Event, Frame};
 use crate::marking::Red;
-use crate::port::Waiting;
+use crate::port::{Queue, Waiting};
 use crate::record::{CaptureKind, CaptureRecord};
 use crate::routing::NextHops;
 use crate::scheduling;
@@ -93,12 +94,14 @@ impl<'a> Shard<'a> {
         }
         if let Some(red) = &state.marking {
             let length = if red.in_packets { p.plain_count() as u64 } else { p.queued };
-            if !red.is_quiet(length) && red_hit(red, now, length, p) {
-                if frame.has(Frame::ECT) {
-                    frame.flags |= Frame::CE;
-                    self.counters.ecn_marks += 1;
-                } else if red.drop_incapable {
-                    return self.drop_frame(frame, Drop::Red);
+            if !red.is_quiet(length) {
+                match red_verdict(red, now, length, p, frame.has(Frame::ECT)) {
+                    Early::Send => {}
+                    Early::Mark => {
+                        frame.flags |= Frame::CE;
+                        self.counters.ecn_marks += 1;
+                    }
+                    Early::Drop => return self.drop_frame(frame, Drop::Red),
                 }
             }
         }
@@ -167,45 +170,49 @@ impl<'a> Shard<'a> {
             self.note(port, queue, |i| i.drops += 1);
             return self.drop_frame(frame, Drop::Buffer);
         }
-        let state = &mut self.nodes[node as usize];
-        let p = &mut self.ports[port as usize];
-        if let Some(red) = &state.marking {
-            let length = if red.in_packets { p.count(queue) as u64 } else { p.queue_bytes(queue) };
-            if red.at == MarkAt::Enqueue {
-                if red_hit(red, now, length, p) {
-                    if frame.has(Frame::ECT) {
-                        frame.flags |= Frame::CE;
-                        self.counters.ecn_marks += 1;
-                        self.note(port, queue, |i| i.marks += 1);
-                    } else if red.drop_incapable {
-                        self.note(port, queue, |i| i.drops += 1);
-                        return self.drop_frame(frame, Drop::Red);
-                    }
-                }
-            } else if let Some(weight) = red.weight {
-                p.average = red.average(weight, p.average, length as f64, idle_arrivals(p, now));
+        match self.early(now, node, port, queue, frame.has(Frame::ECT)) {
+            Early::Send => {}
+            Early::Mark => {
+                frame.flags |= Frame::CE;
+                self.counters.ecn_marks += 1;
+                self.note(port, queue, |i| i.marks += 1);
+            }
+            Early::Drop => {
+                self.note(port, queue, |i| i.drops += 1);
+                return self.drop_frame(frame, Drop::Red);
             }
         }
         let p = &mut self.ports[port as usize];
         self.nodes[node as usize].used += size;
         p.queued += size;
-        let sending = p.in_transmission(self.nodes[node as usize].until_start);
-        let total = p.queued + sending.0;
         let a = p.automaton.as_mut().expect("not plain");
         let q = &mut a.queues[queue];
         q.bytes += size;
         q.count += 1;
-        q.frames.push_back(Waiting { frame, ready });
         a.waiting += 1;
-        let of_queue = q.bytes + if sending.1 == queue { sending.0 } else { 0 };
-        if let Some(series) = &mut a.series {
-            series.rows[0].bytes_max = series.rows[0].bytes_max.max(total);
-            if series.rows.len() > 1 {
-                series.rows[queue + 1].bytes_max = series.rows[queue + 1].bytes_max.max(of_queue);
+        match &mut a.discipline {
+            None => q.frames.push_back(Waiting { frame, ready }),
+            Some(d) => {
+                let surplus = d.push(queue, &mut q.frames, Waiting { frame, ready });
+                self.drop_surplus(node, port, queue, surplus);
             }
         }
+        let p = &mut self.ports[port as usize];
+        if p.automaton.as_ref().is_some_and(|a| a.series.is_some()) {
+            let until_start = self.nodes[node as usize].until_start;
+            let total = p.queued + p.beyond(until_start, None);
+            let of_queue = p.queue_bytes(queue) + p.beyond(until_start, Some(queue));
+            let rows = &mut p.automaton.as_mut().and_then(|a| a.series.as_mut()).expect("just seen").rows;
+            rows[0].bytes_max = rows[0].bytes_max.max(total);
+            if rows.len() > 1 {
+                rows[queue + 1].bytes_max = rows[queue + 1].bytes_max.max(of_queue);
+            }
+        }
+        let a = p.automaton.as_mut().expect("not plain");
         if a.sending.is_none() {
             self.start_next(out, now, node, port);
+        } else if a.discipline.is_some() {
+            self.fill_device(now, node, port);
         }
         if !O::CLASSICAL {
             self.list(node, port);
@@ -257,6 +264,9 @@ impl<'a> Shard<'a> {
         loop {
             let p = &mut self.ports[port as usize];
             let a = p.automaton.as_mut().expect("not plain");
+            if a.discipline.is_some() {
+                return self.start_disciplined(out, at, node, port);
+            }
             let Some(queue) = scheduling::next_queue(a) else { return };
             let q = &mut a.queues[queue];
             let Waiting { mut frame, ready } = q.frames.pop_front().expect("not empty");
@@ -267,18 +277,15 @@ impl<'a> Shard<'a> {
             if let Some(red) = &state.marking
                 && red.at == MarkAt::Dequeue
             {
-                // What is left behind the departing frame: it still counts in `bytes` and `count` here.
-                let length = match (red.weight, red.in_packets) {
-                    (Some(_), _) => p.average,
-                    (None, true) => (q.count - 1) as f64,
-                    (None, false) => (q.bytes - bytes) as f64,
-                };
-                if red.hit(length, &mut p.stream) {
-                    if frame.has(Frame::ECT) {
+                let length = left_behind(red, q, bytes, p.memory.average);
+                match red.verdict(length, frame.has(Frame::ECT), &mut p.memory, &mut p.stream) {
+                    Early::Send => {}
+                    Early::Mark => {
                         frame.flags |= Frame::CE;
                         self.counters.ecn_marks += 1;
                         a.note(queue, |i| i.marks += 1);
-                    } else if red.drop_incapable {
+                    }
+                    Early::Drop => {
                         dropped = true;
                         a.note(queue, |i| i.drops += 1);
                     }
@@ -295,22 +302,28 @@ impl<'a> Shard<'a> {
                 self.drop_frame(frame, Drop::Red);
                 continue;
             }
-            let start = at.max(ready);
-            a.sending = Some((frame.size, queue as u8));
-            a.note(queue, |i| i.latency_max = i.latency_max.max(start.saturating_sub(ready)));
-            if let Some(capture) = a.capture {
-                let record = self.capture(start, &frame);
-                self.harvest.captures.push((capture, record));
-            }
-            let p = &mut self.ports[port as usize];
-            p.free_at = start + p.serialize(frame.size);
-            let (free_at, arrives, shard) = (p.free_at, start + p.first_bits(frame.size) + p.delay, p.peer_shard);
-            frame.port = p.peer_port;
-            out.frame(arrives, shard, frame, &mut self.extras);
-            if O::CLASSICAL {
-                out.sent(free_at, port);
-            }
-            return;
+            return self.transmit(out, at, port, frame, ready, queue);
+        }
+    }
+
+    /// The frame is on its way at `at`, or as soon as its tail is here.
+    #[inline(always)]
+    pub(super) fn transmit<O: Outlet>(&mut self, out: &mut O, at: u64, port: u32, mut frame: Frame, ready: u64, queue: usize) {
+        let a = self.ports[port as usize].automaton.as_mut().expect("not plain");
+        let start = at.max(ready);
+        a.sending = Some((frame.size, queue as u8));
+        a.note(queue, |i| i.latency_max = i.latency_max.max(start.saturating_sub(ready)));
+        if let Some(capture) = a.capture {
+            let record = self.capture(start, &frame);
+            self.harvest.captures.push((capture, record));
+        }
+        let p = &mut self.ports[port as usize];
+        p.free_at = start + p.serialize(frame.size);
+        let (free_at, arrives, shard) = (p.free_at, start + p.first_bits(frame.size) + p.delay, p.peer_shard);
+        frame.port = p.peer_port;
+        out.frame(arrives, shard, frame, &mut self.extras);
+        if O::CLASSICAL {
+            out.sent(free_at, port);
         }
     }
 
@@ -341,7 +354,7 @@ impl<'a> Shard<'a> {
         }
     }
 
-    fn note(&mut self, port: u32, queue: usize, change: impl Fn(&mut crate::port::Interval)) {
+    pub(super) fn note(&mut self, port: u32, queue: usize, change: impl Fn(&mut crate::port::Interval)) {
         if let Some(a) = &mut self.ports[port as usize].automaton {
             a.note(queue, change);
         }
@@ -399,14 +412,24 @@ fn idle_arrivals(p: &crate::port::Port, now: u64) -> f64 {
     now.saturating_sub(p.free_at) as f64 / p.serialize(1500) as f64
 }
 
-/// Averages if so configured, then draws.
-fn red_hit(red: &Red, now: u64, length: u64, p: &mut crate::port::Port) -> bool {
-    let seen = match red.weight {
-        None => length as f64,
-        Some(weight) => {
-            p.average = red.average(weight, p.average, length as f64, idle_arrivals(p, now));
-            p.average
-        }
-    };
-    red.hit(seen, &mut p.stream)
+/// Averages if so configured, then decides.
+pub(super) fn red_verdict(red: &Red, now: u64, length: u64, p: &mut crate::port::Port, capable: bool) -> Early {
+    let seen = red_average(red, now, length, p);
+    red.verdict(seen, capable, &mut p.memory, &mut p.stream)
+}
+
+/// What a decision at the arrival of a frame that finds `length` sees.
+pub(super) fn red_average(red: &Red, now: u64, length: u64, p: &mut crate::port::Port) -> f64 {
+    let Some(weight) = red.weight else { return length as f64 };
+    p.memory.average = red.average(weight, p.memory.average, length as f64, idle_arrivals(p, now));
+    p.memory.average
+}
+
+/// What a decision at the departure of a frame of `bytes` sees: what is left behind. The frame still counts in the queue here.
+pub(super) fn left_behind(red: &Red, q: &Queue, bytes: u64, average: f64) -> f64 {
+    match (red.weight, red.in_packets) {
+        (Some(_), _) => average,
+        (None, true) => (q.count - 1) as f64,
+        (None, false) => (q.bytes - bytes) as f64,
+    }
 }

@@ -11,7 +11,9 @@ pub use fabric::{Down, Link, LinkId, Node, NodeId, NodeKind, Topology};
 pub use flow::{Flow, FlowId, GroupId, Start};
 pub use host::{CongestionControl, Datagram, DctcpConfig, DelayedAck, EcnMode, HostConfig, Recovery, TcpConfig, TransportConfig, Wire};
 pub use run::{Capture, EngineKind, FctEnd, PortSeries, Record, RunConfig};
-pub use switch::{Balance, Buffer, Compare, Forwarding, Limit, MarkAt, Marking, QueueLength, RouteHash, Scheduling, SwitchConfig};
+pub use switch::{
+    Aqm, Balance, Buffer, Codel, Compare, Forwarding, FqCodel, Limit, MarkAt, Marking, Pie, QueueLength, RouteHash, Scheduling, Spacing, SwitchConfig,
+};
 
 /// A complete, validated simulation.
 #[derive(Debug, Clone)]
