@@ -153,7 +153,7 @@ fn queue_disciplines_survive() {
         "aqm = { kind = \"fq_codel\", quantum = \"300B\", flows = 16, limit = 600, drop_batch = 8, ecn = false }",
         "aqm = { kind = \"pie\" }",
         "aqm = { kind = \"pie\", ecn = true, ecn_threshold = \"5%\", target = \"1ms\", t_update = \"2ms\", alpha = 1, beta = 10, burst_allowance = \"0s\", derandomize = true }",
-        "ecn = { kmin = \"10packets\", kmax = \"40packets\", pmax = 0.02, gentle = true, spacing = \"uniform\", hard_drop = true, average_weight = 0.002 }",
+        "ecn = { kmin = \"10packets\", kmax = \"40packets\", pmax = 0.02, gentle = true, spacing = \"ns3\", hard_drop = true, average_weight = 0.002, idle_frame = \"2.667ms\" }",
     ];
     let ecn = &VALID[VALID.find("[switch.ecn]").unwrap()..VALID.find("[host]").unwrap()];
     for first in disciplines {

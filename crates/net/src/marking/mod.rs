@@ -18,6 +18,7 @@ pub struct Red {
     or_equal: bool,
     pub at: MarkAt,
     pub weight: Option<f64>,
+    pub idle_frame: Option<u64>,
     drop_incapable: bool,
     gentle: bool,
     spacing: Spacing,
@@ -57,6 +58,7 @@ impl Red {
             or_equal,
             at: config.at,
             weight: config.average_weight,
+            idle_frame: config.idle_frame.map(|span| span.0),
             drop_incapable: config.drop_incapable,
             gentle: config.gentle,
             spacing: config.spacing,
@@ -71,9 +73,12 @@ impl Red {
     }
 
     /// What becomes of a frame that sees this length. Draws only between the thresholds.
-    pub fn verdict(&self, length: f64, capable: bool, memory: &mut Memory, stream: &mut Stream) -> Verdict {
+    ///
+    /// `length` is what the curve sees, the average if there is one, and `present` the length of the moment.
+    pub fn verdict(&self, length: f64, present: u64, capable: bool, memory: &mut Memory, stream: &mut Stream) -> Verdict {
         let above = |k: u64| if self.or_equal { length >= k as f64 } else { length > k as f64 };
-        if !above(self.kmin) {
+        let short = self.spacing == Spacing::Ns3 && present <= if self.in_packets { 1 } else { 1_500 };
+        if !above(self.kmin) || short {
             memory.count = -1;
             return Verdict::Send;
         }
@@ -102,6 +107,10 @@ impl Red {
         if self.spacing == Spacing::Independent {
             return stream.next_f64() < p;
         }
+        if self.spacing == Spacing::Ns3 && memory.count < 0 {
+            memory.count = 1;
+            return false;
+        }
         memory.count = memory.count.saturating_add(1);
         let expected = memory.count as f64 * p;
         let hit = match self.spacing {
@@ -110,6 +119,7 @@ impl Red {
                 false
             }
             Spacing::Linux => expected >= memory.drawn,
+            Spacing::Ns3 => expected >= 2.0 || (expected >= 1.0 && stream.next_f64() < p / (2.0 - expected)),
             _ => expected >= 1.0 || stream.next_f64() < p / (1.0 - expected),
         };
         if hit {
@@ -124,7 +134,11 @@ impl Red {
     /// The average after an arrival that finds `length`; an idle spell counts as that many arrivals that found nothing
     /// (Floyd and Jacobson 1993).
     pub fn average(&self, weight: f64, average: f64, length: f64, idle_arrivals: f64) -> f64 {
-        if length == 0.0 { libm::pow(1.0 - weight, idle_arrivals) * average } else { average + weight * (length - average) }
+        if length == 0.0 {
+            libm::pow(1.0 - weight, idle_arrivals + (self.spacing == Spacing::Ns3) as u8 as f64) * average
+        } else {
+            average + weight * (length - average)
+        }
     }
 }
 
@@ -141,9 +155,9 @@ pub const MODELS: &[Model] = &[
         name: "red",
         source: "Floyd and Jacobson 1993; WRED of switches: linear from kmin to pmax at kmax, always above",
         faithful: "instantaneous or averaged (idle time decays the average by (1-w)^m); at enqueue or dequeue; marks independent, uniformly spaced by \
-                   p/(1-count*p), or by one draw per mark as in Linux; gentle region up to 2*kmax; above, mark or drop",
-        simplified: "one average and count per port, also with several queues; idle time is in frames of 1500 B from the end of the last transmission (ns-3 \
-                     adds one more decay, Linux a table of shifts); probabilities do not depend on a frame's size; no self-adapting pmax",
+                   p/(1-count*p), by ns-3's rules (wait of 1/p), or by one draw per mark as in Linux; gentle region up to 2*kmax; above, mark or drop",
+        simplified: "one average and count per port, also with several queues; idle time runs from the end of the last transmission; Linux has a table of \
+                     shifts for it; probabilities do not depend on a frame's size; no self-adapting pmax",
     },
 ];
 
@@ -160,6 +174,7 @@ mod tests {
             at: MarkAt::Enqueue,
             compare: Compare::Above,
             average_weight: None,
+            idle_frame: None,
             drop_incapable: true,
             gentle: false,
             spacing: Spacing::Independent,
@@ -173,7 +188,7 @@ mod tests {
         let (mut list, mut since) = (Vec::new(), 0);
         for _ in 0..100_000 {
             since += 1;
-            if red.verdict(length, true, &mut memory, &mut stream) == Verdict::Mark {
+            if red.verdict(length, 10_000, true, &mut memory, &mut stream) == Verdict::Mark {
                 list.push(since);
                 since = 0;
             }
@@ -185,15 +200,15 @@ mod tests {
     fn step_at_the_threshold() {
         let (mut stream, mut memory) = (Stream::new(1, 1, 1), Memory::default());
         let above = Red::new(&config(100, 100, 1.0));
-        assert_eq!(above.verdict(100.0, true, &mut memory, &mut stream), Verdict::Send);
-        assert_eq!(above.verdict(101.0, true, &mut memory, &mut stream), Verdict::Mark);
-        assert_eq!(above.verdict(101.0, false, &mut memory, &mut stream), Verdict::Drop);
+        assert_eq!(above.verdict(100.0, 10_000, true, &mut memory, &mut stream), Verdict::Send);
+        assert_eq!(above.verdict(101.0, 10_000, true, &mut memory, &mut stream), Verdict::Mark);
+        assert_eq!(above.verdict(101.0, 10_000, false, &mut memory, &mut stream), Verdict::Drop);
         let from = Red::new(&spec::Marking { compare: Compare::AtOrAbove, ..config(100, 100, 1.0) });
-        assert_eq!(from.verdict(100.0, true, &mut memory, &mut stream), Verdict::Mark);
+        assert_eq!(from.verdict(100.0, 10_000, true, &mut memory, &mut stream), Verdict::Mark);
         let hard = Red::new(&spec::Marking { hard_drop: true, ..config(100, 100, 1.0) });
-        assert_eq!(hard.verdict(101.0, true, &mut memory, &mut stream), Verdict::Drop);
+        assert_eq!(hard.verdict(101.0, 10_000, true, &mut memory, &mut stream), Verdict::Drop);
         let lenient = Red::new(&spec::Marking { drop_incapable: false, ..config(100, 100, 1.0) });
-        assert_eq!(lenient.verdict(101.0, false, &mut memory, &mut stream), Verdict::Send);
+        assert_eq!(lenient.verdict(101.0, 10_000, false, &mut memory, &mut stream), Verdict::Send);
     }
 
     fn share(config: &spec::Marking, length: f64) -> f64 {
@@ -238,6 +253,9 @@ mod tests {
         // The count is one at the first frame after a mark: uniform over 1..=49, as in the paper's pseudo-code and ns-3.
         let (mean, deviation, longest) = with(Spacing::Uniform);
         assert!((mean - 25.0).abs() < 0.5 && (deviation / (48.0f64 / 12.0f64.sqrt()) - 1.0).abs() < 0.05 && longest <= 50, "{mean} {deviation} {longest}");
+        // Never before 1/p, always by 2/p.
+        let (mean, _, longest) = with(Spacing::Ns3);
+        assert!((mean - 75.0).abs() < 1.5 && longest <= 100, "{mean} {longest}");
         // Uniform over 1..=50.
         let (mean, deviation, longest) = with(Spacing::Linux);
         assert!((mean - 25.5).abs() < 0.5 && (deviation / (49.0f64 / 12.0f64.sqrt()) - 1.0).abs() < 0.05 && longest <= 50, "{mean} {deviation} {longest}");

@@ -100,8 +100,9 @@ impl<'a> Shard<'a> {
             let (bytes, capable) = (waiting.frame.size as u64, waiting.frame.has(Frame::ECT));
             let state = &self.nodes[node as usize];
             if let Some(red) = state.marking.as_ref().filter(|red| red.at == MarkAt::Dequeue) {
-                let length = left_behind(red, &a.queues[queue], bytes, p.memory.average);
-                verdict = red.verdict(length, capable, &mut p.memory, &mut p.stream);
+                let present = left_behind(red, &a.queues[queue], bytes);
+                let seen = if red.weight.is_some() { p.memory.average } else { present as f64 };
+                verdict = red.verdict(seen, present, capable, &mut p.memory, &mut p.stream);
             }
             if state.until_start || verdict == Early::Drop {
                 self.leave(node, port, queue, bytes);

@@ -277,8 +277,9 @@ impl<'a> Shard<'a> {
             if let Some(red) = &state.marking
                 && red.at == MarkAt::Dequeue
             {
-                let length = left_behind(red, q, bytes, p.memory.average);
-                match red.verdict(length, frame.has(Frame::ECT), &mut p.memory, &mut p.stream) {
+                let present = left_behind(red, q, bytes);
+                let seen = if red.weight.is_some() { p.memory.average } else { present as f64 };
+                match red.verdict(seen, present, frame.has(Frame::ECT), &mut p.memory, &mut p.stream) {
                     Early::Send => {}
                     Early::Mark => {
                         frame.flags |= Frame::CE;
@@ -407,29 +408,25 @@ impl<'a> Shard<'a> {
     }
 }
 
-/// Arrivals of full frames that an idle spell would have had room for.
-fn idle_arrivals(p: &crate::port::Port, now: u64) -> f64 {
-    now.saturating_sub(p.free_at) as f64 / p.serialize(1500) as f64
+/// Arrivals that an idle spell would have had room for.
+fn idle_arrivals(red: &Red, p: &crate::port::Port, now: u64) -> f64 {
+    now.saturating_sub(p.free_at) as f64 / red.idle_frame.unwrap_or(p.serialize(1500)) as f64
 }
 
 /// Averages if so configured, then decides.
 pub(super) fn red_verdict(red: &Red, now: u64, length: u64, p: &mut crate::port::Port, capable: bool) -> Early {
     let seen = red_average(red, now, length, p);
-    red.verdict(seen, capable, &mut p.memory, &mut p.stream)
+    red.verdict(seen, length, capable, &mut p.memory, &mut p.stream)
 }
 
 /// What a decision at the arrival of a frame that finds `length` sees.
 pub(super) fn red_average(red: &Red, now: u64, length: u64, p: &mut crate::port::Port) -> f64 {
     let Some(weight) = red.weight else { return length as f64 };
-    p.memory.average = red.average(weight, p.memory.average, length as f64, idle_arrivals(p, now));
+    p.memory.average = red.average(weight, p.memory.average, length as f64, idle_arrivals(red, p, now));
     p.memory.average
 }
 
-/// What a decision at the departure of a frame of `bytes` sees: what is left behind. The frame still counts in the queue here.
-pub(super) fn left_behind(red: &Red, q: &Queue, bytes: u64, average: f64) -> f64 {
-    match (red.weight, red.in_packets) {
-        (Some(_), _) => average,
-        (None, true) => (q.count - 1) as f64,
-        (None, false) => (q.bytes - bytes) as f64,
-    }
+/// What is left behind a frame of `bytes` that leaves; it still counts in the queue here.
+pub(super) fn left_behind(red: &Red, q: &Queue, bytes: u64) -> u64 {
+    if red.in_packets { q.count as u64 - 1 } else { q.bytes - bytes }
 }

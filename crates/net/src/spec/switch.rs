@@ -72,6 +72,8 @@ pub struct Marking {
     pub compare: Compare,
     /// Weight of the newest sample in the average; `None` is the instantaneous length.
     pub average_weight: Option<f64>,
+    /// An idle link counts as one arrival that found nothing in every such time; `None` is that of 1500 B at the port's rate.
+    pub idle_frame: Option<Span>,
     /// Drop ECN-incapable frames by the same curve (RED, real switches' WRED); `false` lets them pass.
     pub drop_incapable: bool,
     /// From `kmax` to twice `kmax` the probability rises from `pmax` to one, instead of being one at once.
@@ -87,8 +89,11 @@ pub enum Spacing {
     /// Each frame by itself, with the probability p of the curve.
     #[default]
     Independent,
-    /// With p / (1 - count * p), `count` being the frames since the last mark: spacings are uniform (Floyd and Jacobson 1993; ns-3).
+    /// With p / (1 - count * p), `count` being the frames since the last mark: spacings are uniform, up to 1/p (Floyd and Jacobson 1993).
     Uniform,
+    /// ns-3 by default (`Wait`): none before 1/p, then with p / (2 - count * p), which is uniform from 1/p to 2/p; none while no more than one
+    /// frame is queued, nor for the first frame after that; a frame that ends an idle spell counts in the average too.
+    Ns3,
     /// Linux: a number R uniform in 0..1 is drawn per mark, and the first frame with count * p >= R is marked.
     Linux,
 }

@@ -126,6 +126,7 @@ fn dctcp_sawtooth() {
             at: MarkAt::Enqueue,
             compare: Compare::Above,
             average_weight: None,
+            idle_frame: None,
             drop_incapable: true,
             gentle: false,
             spacing: Spacing::Independent,

@@ -75,7 +75,7 @@ fn marking() -> impl Strategy<Value = Option<Marking>> {
     let at = prop_oneof![Just(MarkAt::Enqueue), Just(MarkAt::Dequeue)];
     let compare = prop_oneof![Just(Compare::Above), Just(Compare::AtOrAbove)];
     let average = prop::option::of(0.01..1.0f64);
-    let spacing = prop_oneof![2 => Just(Spacing::Independent), 1 => Just(Spacing::Uniform), 1 => Just(Spacing::Linux)];
+    let spacing = prop_oneof![2 => Just(Spacing::Independent), 1 => Just(Spacing::Uniform), 1 => Just(Spacing::Ns3), 1 => Just(Spacing::Linux)];
     let rules = (any::<bool>(), prop::bool::weighted(0.3), prop::bool::weighted(0.2), spacing);
     let marking = (1..30_000u64, 0..30_000u64, 0.0..1.0f64, at, compare, average, rules).prop_map(
         |(kmin, width, pmax, at, compare, average_weight, (drop_incapable, gentle, hard_drop, spacing))| Marking {
@@ -85,6 +85,7 @@ fn marking() -> impl Strategy<Value = Option<Marking>> {
             at,
             compare,
             average_weight,
+            idle_frame: gentle.then_some(Span::from_us(3)),
             drop_incapable,
             gentle,
             spacing,

@@ -156,9 +156,12 @@ words! {
     pub enum Spacing {
         /// Each frame by itself, with the probability p of the curve.
         Independent,
-        /// With p / (1 − count · p), `count` being the frames since the last mark, so that spacings are uniform (Floyd and Jacobson 1993;
-        /// ns-3).
+        /// With p / (1 − count · p), `count` being the frames since the last mark, so that spacings are uniform, up to 1/p (Floyd and
+        /// Jacobson 1993).
         Uniform,
+        /// As in ns-3 by default (`Wait`): none before 1/p, then with p / (2 − count · p), which is uniform from 1/p to 2/p; none while no more
+        /// than one frame is queued, nor for the first frame after that; a frame that ends an idle spell counts in the average too.
+        Ns3,
         /// As in Linux: one number R, uniform in 0 to 1, is drawn per mark, and the first frame with count · p ≥ R is marked.
         Linux,
     }
@@ -204,6 +207,11 @@ pub struct Ecn {
     /// RED's classical value is 0.002.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub average_weight: Option<Or<Off, f64>>,
+    /// With `average_weight`: the average decays on an idle link as if a frame that finds nothing came in every such time. Default: the time
+    /// of 1500 B at the port's rate. Whatever the link, ns-3 has `"2.667ms"` unless told (500 B at 1.5 Mbps), `tc` `"1.2ms"` (`avpkt 1500` at
+    /// its default of 10 Mbps).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idle_frame: Option<Duration>,
     /// Is a length of exactly `kmin` marked? Default `"above"` (no: DCTCP's "greater than K"); ns-3 has `"at_or_above"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compare: Option<Compare>,
@@ -214,7 +222,7 @@ pub struct Ecn {
     /// ns-3's default is true.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gentle: Option<bool>,
-    /// How marks between the thresholds are drawn. Default `"independent"`, as in switches; ns-3 has `"uniform"`, Linux `"linux"`.
+    /// How marks between the thresholds are drawn. Default `"independent"`, as in switches; for ns-3 and Linux `"ns3"` and `"linux"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spacing: Option<Spacing>,
     /// Are ECN-capable frames dropped where everything is marked (above `kmax`, with `gentle` twice `kmax`)? Default false; ns-3's
