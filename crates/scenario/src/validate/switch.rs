@@ -329,7 +329,7 @@ fn aqm(keys: &mut document::Aqm, key: &Key) -> Result<spec::Aqm, Wrong> {
     let ecn = fill(&mut keys.ecn, fq);
     if pie {
         let gain = |slot: &mut Option<f64>, default: f64, name: &str| match fill(slot, default) {
-            found if found >= 0.0 && found <= 1e9 => Ok(found),
+            found if (0.0..=1e9).contains(&found) => Ok(found),
             found => Err(Wrong::at(at(name), format!("found {found}: write a number from 0 to 1e9"))),
         };
         return Ok(spec::Aqm::Pie(spec::Pie {
