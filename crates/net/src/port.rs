@@ -47,8 +47,8 @@ pub struct Port {
 /// Queues of a port that decides at the start of transmission.
 pub struct Automaton {
     pub queues: Vec<Queue>,
-    /// Size and queue of the frame in transmission.
-    pub sending: Option<(u16, u8)>,
+    /// Where nothing is in transmission, nothing waits.
+    pub sending: Option<Sending>,
     pub waiting: u32,
     /// Size of the frame whose transmission ended last.
     pub latest: u16,
@@ -59,6 +59,15 @@ pub struct Automaton {
     pub capture: Option<u32>,
     /// Bytes sent in the current uplink window, if recorded.
     pub uplink: Option<u64>,
+}
+
+/// The frame in transmission.
+#[derive(Clone, Copy)]
+pub struct Sending {
+    pub size: u16,
+    pub queue: u8,
+    /// Length of the transmission.
+    pub time: u64,
 }
 
 #[derive(Default)]
@@ -205,7 +214,29 @@ impl Port {
     /// Bytes of the frame in transmission that the buffer no longer counts, and its queue.
     pub fn in_transmission(&self, until_start: bool) -> (u64, usize) {
         let sending = self.automaton.as_ref().and_then(|a| a.sending).filter(|_| until_start);
-        sending.map_or((0, 0), |(size, queue)| (size as u64, queue as usize))
+        sending.map_or((0, 0), |s| (s.size as u64, s.queue as usize))
+    }
+
+    /// Changes the interval rows of the whole port and of one queue, if it is sampled.
+    pub fn note(&mut self, queue: usize, change: impl Fn(&mut Interval)) {
+        if let Some(a) = &mut self.automaton {
+            a.note(queue, change);
+        }
+    }
+
+    /// A frame has joined `queue`.
+    #[cold]
+    pub fn note_length(&mut self, until_start: bool, queue: usize) {
+        let sending = self.in_transmission(until_start);
+        let total = self.queued + sending.0;
+        let Some(a) = &mut self.automaton else { return };
+        let of_queue = a.queues[queue].bytes + if sending.1 == queue { sending.0 } else { 0 };
+        if let Some(series) = &mut a.series {
+            series.rows[0].bytes_max = series.rows[0].bytes_max.max(total);
+            if series.rows.len() > 1 {
+                series.rows[queue + 1].bytes_max = series.rows[queue + 1].bytes_max.max(of_queue);
+            }
+        }
     }
 
     /// Bytes in the queue a frame of this priority would join.

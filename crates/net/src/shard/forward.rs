@@ -6,7 +6,7 @@ use crate::buffer::{QueueView, Verdict};
 use crate::fault::Fate;
 use crate::frame::{Event, Frame};
 use crate::marking::Red;
-use crate::port::Waiting;
+use crate::port::{Sending, Waiting};
 use crate::record::{CaptureKind, CaptureRecord};
 use crate::routing::NextHops;
 use crate::scheduling;
@@ -82,8 +82,11 @@ impl<'a> Shard<'a> {
     pub(super) fn offer<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, mut frame: Frame) {
         let state = &mut self.nodes[node as usize];
         let p = &mut self.ports[port as usize];
-        if !p.plain {
+        if O::CLASSICAL {
             return self.offer_automaton(out, now, node, port, frame);
+        }
+        if !p.plain {
+            return self.offer_aside(out, now, node, port, frame);
         }
         let size = frame.size as u64;
         state.used -= p.release(now);
@@ -143,17 +146,25 @@ impl<'a> Shard<'a> {
         }
     }
 
+    /// The same out of line: the window engine's automata are not to cost its plain ports anything.
     #[inline(never)]
+    fn offer_aside<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: Frame) {
+        self.offer_automaton(out, now, node, port, frame);
+    }
+
+    #[inline(always)]
     fn offer_automaton<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, mut frame: Frame) {
         if !O::CLASSICAL {
             self.advance(out, now, node, port);
         }
         let size = frame.size as u64;
-        let p = &self.ports[port as usize];
+        let (state, p) = (&self.nodes[node as usize], &self.ports[port as usize]);
         let a = p.automaton.as_ref().expect("not plain");
         let queue = a.queue_of(&frame);
-        let idle = a.sending.is_none() && a.waiting == 0;
-        let state = &self.nodes[node as usize];
+        let q = &a.queues[queue];
+        let length = QueueView { bytes: q.bytes, frames: q.count };
+        // Then nothing waits either.
+        let idle = a.sending.is_none();
         // Where frames are dealt with before their tail is here, they may leave at once if the output is idle and not faster than the
         // input; otherwise they are stored first.
         let ready = if state.header < frame.size {
@@ -162,21 +173,20 @@ impl<'a> Shard<'a> {
         } else {
             now
         };
-        let verdict = state.buffer.admit(QueueView { bytes: p.queue_bytes(queue), frames: p.count(queue) }, size, state.used, O::CLASSICAL);
-        if verdict != Verdict::Admit && (verdict == Verdict::Drop || !self.admit_exactly(out, now, node, port, queue, size)) {
+        let verdict = state.buffer.admit(length, size, state.used, O::CLASSICAL);
+        if verdict != Verdict::Admit && (O::CLASSICAL || verdict == Verdict::Drop || !self.admit_exactly(out, now, node, port, queue, size)) {
             self.note(port, queue, |i| i.drops += 1);
             return self.drop_frame(frame, Drop::Buffer);
         }
-        let state = &mut self.nodes[node as usize];
-        let p = &mut self.ports[port as usize];
+        let (state, p) = (&mut self.nodes[node as usize], &mut self.ports[port as usize]);
         if let Some(red) = &state.marking {
-            let length = if red.in_packets { p.count(queue) as u64 } else { p.queue_bytes(queue) };
+            let length = if red.in_packets { length.frames as u64 } else { length.bytes };
             if red.at == MarkAt::Enqueue {
-                if red_hit(red, now, length, p) {
+                if !red.is_quiet(length) && red_hit(red, now, length, p) {
                     if frame.has(Frame::ECT) {
                         frame.flags |= Frame::CE;
                         self.counters.ecn_marks += 1;
-                        self.note(port, queue, |i| i.marks += 1);
+                        p.note(queue, |i| i.marks += 1);
                     } else if red.drop_incapable {
                         self.note(port, queue, |i| i.drops += 1);
                         return self.drop_frame(frame, Drop::Red);
@@ -186,29 +196,25 @@ impl<'a> Shard<'a> {
                 p.average = red.average(weight, p.average, length as f64, idle_arrivals(p, now));
             }
         }
-        let p = &mut self.ports[port as usize];
-        self.nodes[node as usize].used += size;
+        state.used += size;
         p.queued += size;
-        let sending = p.in_transmission(self.nodes[node as usize].until_start);
-        let total = p.queued + sending.0;
         let a = p.automaton.as_mut().expect("not plain");
         let q = &mut a.queues[queue];
         q.bytes += size;
         q.count += 1;
-        q.frames.push_back(Waiting { frame, ready });
-        a.waiting += 1;
-        let of_queue = q.bytes + if sending.1 == queue { sending.0 } else { 0 };
-        if let Some(series) = &mut a.series {
-            series.rows[0].bytes_max = series.rows[0].bytes_max.max(total);
-            if series.rows.len() > 1 {
-                series.rows[queue + 1].bytes_max = series.rows[queue + 1].bytes_max.max(of_queue);
+        if a.series.is_some() {
+            p.note_length(state.until_start, queue);
+        }
+        let waiting = Waiting { frame, ready };
+        if idle {
+            self.transmit(out, now, node, port, queue, waiting);
+        } else {
+            let a = p.automaton.as_mut().expect("not plain");
+            a.queues[queue].frames.push_back(waiting);
+            a.waiting += 1;
+            if !O::CLASSICAL {
+                self.list(node, port);
             }
-        }
-        if a.sending.is_none() {
-            self.start_next(out, now, node, port);
-        }
-        if !O::CLASSICAL {
-            self.list(node, port);
         }
     }
 
@@ -232,86 +238,100 @@ impl<'a> Shard<'a> {
     }
 
     /// The frame in transmission has left.
+    #[inline(always)]
     pub(super) fn complete(&mut self, node: u32, port: u32) {
-        let p = &mut self.ports[port as usize];
+        let (state, p) = (&mut self.nodes[node as usize], &mut self.ports[port as usize]);
         let a = p.automaton.as_mut().expect("not plain");
-        let (size, queue) = a.sending.take().expect("a transmission under way");
+        let Sending { size, queue, time } = a.sending.take().expect("a transmission under way");
         a.latest = size;
         let bytes = size as u64;
         a.note(queue as usize, |i| i.tx_bytes += bytes);
         if let Some(uplink) = &mut a.uplink {
             *uplink += bytes;
         }
-        if !self.nodes[node as usize].until_start {
-            a.queues[queue as usize].bytes -= bytes;
-            a.queues[queue as usize].count -= 1;
+        if !state.until_start {
+            let q = &mut a.queues[queue as usize];
+            q.bytes -= bytes;
+            q.count -= 1;
             p.queued -= bytes;
-            self.nodes[node as usize].used -= bytes;
+            state.used -= bytes;
         }
-        let time = p.serialize(size);
         p.count_sent(size, time);
     }
 
     /// The transmitter is free at `at`: the next frame, if there is one.
+    #[inline(always)]
     pub(super) fn start_next<O: Outlet>(&mut self, out: &mut O, at: u64, node: u32, port: u32) {
         loop {
-            let p = &mut self.ports[port as usize];
-            let a = p.automaton.as_mut().expect("not plain");
+            let a = self.ports[port as usize].automaton.as_mut().expect("not plain");
             let Some(queue) = scheduling::next_queue(a) else { return };
-            let q = &mut a.queues[queue];
-            let Waiting { mut frame, ready } = q.frames.pop_front().expect("not empty");
+            let waiting = a.queues[queue].frames.pop_front().expect("not empty");
             a.waiting -= 1;
-            let bytes = frame.size as u64;
-            let state = &mut self.nodes[node as usize];
-            let mut dropped = false;
-            if let Some(red) = &state.marking
-                && red.at == MarkAt::Dequeue
-            {
-                // What is left behind the departing frame: it still counts in `bytes` and `count` here.
-                let length = match (red.weight, red.in_packets) {
-                    (Some(_), _) => p.average,
-                    (None, true) => (q.count - 1) as f64,
-                    (None, false) => (q.bytes - bytes) as f64,
-                };
-                if red.hit(length, &mut p.stream) {
-                    if frame.has(Frame::ECT) {
-                        frame.flags |= Frame::CE;
-                        self.counters.ecn_marks += 1;
-                        a.note(queue, |i| i.marks += 1);
-                    } else if red.drop_incapable {
-                        dropped = true;
-                        a.note(queue, |i| i.drops += 1);
-                    }
+            if self.transmit(out, at, node, port, queue, waiting) {
+                return;
+            }
+        }
+    }
+
+    /// The transmitter is free at `at`: a frame of `queue` leaves, or is dropped now (false).
+    #[inline(always)]
+    fn transmit<O: Outlet>(&mut self, out: &mut O, at: u64, node: u32, port: u32, queue: usize, waiting: Waiting) -> bool {
+        let Waiting { mut frame, ready } = waiting;
+        let (state, p) = (&mut self.nodes[node as usize], &mut self.ports[port as usize]);
+        let a = p.automaton.as_mut().expect("not plain");
+        let bytes = frame.size as u64;
+        let mut dropped = false;
+        if let Some(red) = &state.marking
+            && red.at == MarkAt::Dequeue
+        {
+            let q = &a.queues[queue];
+            // What is left behind the departing frame: it still counts in `bytes` and `count` here.
+            let length = match (red.weight, red.in_packets) {
+                (Some(_), _) => p.average,
+                (None, true) => (q.count - 1) as f64,
+                (None, false) => (q.bytes - bytes) as f64,
+            };
+            if red.hit(length, &mut p.stream) {
+                if frame.has(Frame::ECT) {
+                    frame.flags |= Frame::CE;
+                    self.counters.ecn_marks += 1;
+                    a.note(queue, |i| i.marks += 1);
+                } else if red.drop_incapable {
+                    dropped = true;
+                    a.note(queue, |i| i.drops += 1);
                 }
             }
-            if state.until_start || dropped {
-                let q = &mut a.queues[queue];
-                q.bytes -= bytes;
-                q.count -= 1;
-                p.queued -= bytes;
-                state.used -= bytes;
-            }
-            if dropped {
-                self.drop_frame(frame, Drop::Red);
-                continue;
-            }
-            let start = at.max(ready);
-            a.sending = Some((frame.size, queue as u8));
-            a.note(queue, |i| i.latency_max = i.latency_max.max(start.saturating_sub(ready)));
-            if let Some(capture) = a.capture {
-                let record = self.capture(start, &frame);
-                self.harvest.captures.push((capture, record));
-            }
-            let p = &mut self.ports[port as usize];
-            p.free_at = start + p.serialize(frame.size);
-            let (free_at, arrives, shard) = (p.free_at, start + p.first_bits(frame.size) + p.delay, p.peer_shard);
-            frame.port = p.peer_port;
-            out.frame(arrives, shard, frame, &mut self.extras);
-            if O::CLASSICAL {
-                out.sent(free_at, port);
-            }
-            return;
         }
+        if state.until_start || dropped {
+            let q = &mut a.queues[queue];
+            q.bytes -= bytes;
+            q.count -= 1;
+            p.queued -= bytes;
+            state.used -= bytes;
+        }
+        if dropped {
+            self.drop_frame(frame, Drop::Red);
+            return false;
+        }
+        let start = at.max(ready);
+        a.note(queue, |i| i.latency_max = i.latency_max.max(start.saturating_sub(ready)));
+        let capture = a.capture;
+        let time = p.serialize(frame.size);
+        p.free_at = start + time;
+        p.automaton.as_mut().expect("not plain").sending = Some(Sending { size: frame.size, queue: queue as u8, time });
+        let first_bits = if frame.size <= p.header { time } else { p.first_bits(frame.size) };
+        let (free_at, arrives, shard, peer_port) = (p.free_at, start + first_bits + p.delay, p.peer_shard, p.peer_port);
+        if let Some(capture) = capture {
+            let record = self.capture(start, &frame);
+            self.harvest.captures.push((capture, record));
+        }
+        frame.port = peer_port;
+        if O::CLASSICAL {
+            // The sooner of the two first: it has less far to sink.
+            out.sent(free_at, port);
+        }
+        out.frame(arrives, shard, frame, &mut self.extras);
+        true
     }
 
     /// Window engine, after a node's events of a window that ends at `end`: transmissions that start before `end` start now, since what
@@ -342,9 +362,7 @@ impl<'a> Shard<'a> {
     }
 
     fn note(&mut self, port: u32, queue: usize, change: impl Fn(&mut crate::port::Interval)) {
-        if let Some(a) = &mut self.ports[port as usize].automaton {
-            a.note(queue, change);
-        }
+        self.ports[port as usize].note(queue, change);
     }
 
     #[cold]
