@@ -49,8 +49,8 @@ pub struct Port {
 /// Queues of a port that decides at the start of transmission.
 pub struct Automaton {
     pub queues: Vec<Queue>,
-    /// Size and queue of the frame in transmission.
-    pub sending: Option<(u16, u8)>,
+    /// Where nothing is in transmission, nothing waits.
+    pub sending: Option<Sending>,
     pub waiting: u32,
     /// Size of the frame whose transmission ended last.
     pub latest: u16,
@@ -74,6 +74,26 @@ pub struct Discipline {
     pub device: VecDeque<(Waiting, u8)>,
     /// How many may.
     pub room: usize,
+}
+
+/// The frame in transmission.
+#[derive(Clone, Copy)]
+pub struct Sending {
+    pub size: u16,
+    pub queue: u8,
+    /// Length of the transmission.
+    pub time: u64,
+}
+
+/// A frame's transmission, from where it is known to whoever carries it out.
+pub struct Departure {
+    pub start: u64,
+    pub ends: u64,
+    /// When the peer deals with the frame.
+    pub arrives: u64,
+    pub peer_port: u32,
+    pub peer_shard: u16,
+    pub capture: Option<u32>,
 }
 
 #[derive(Default)]
@@ -203,6 +223,34 @@ impl Port {
         self.busy += time;
     }
 
+    /// Automaton: a frame of `queue` no longer occupies the buffer.
+    #[inline(always)]
+    pub fn leave(&mut self, queue: usize, bytes: u64) {
+        let q = &mut self.automaton.as_mut().expect("not plain").queues[queue];
+        q.bytes -= bytes;
+        q.count -= 1;
+        self.queued -= bytes;
+    }
+
+    /// Automaton: a frame of `queue` is in transmission from `at`, or from when its tail is here.
+    #[inline(always)]
+    pub fn depart(&mut self, at: u64, queue: usize, waiting: Waiting) -> Departure {
+        let (size, start, time) = (waiting.frame.size, at.max(waiting.ready), self.serialize(waiting.frame.size));
+        let first_bits = if size <= self.header { time } else { self.first_bits(size) };
+        self.free_at = start + time;
+        let a = self.automaton.as_mut().expect("not plain");
+        a.note(queue, |i| i.latency_max = i.latency_max.max(start.saturating_sub(waiting.ready)));
+        a.sending = Some(Sending { size, queue: queue as u8, time });
+        Departure {
+            start,
+            ends: start + time,
+            arrives: start + first_bits + self.delay,
+            peer_port: self.peer_port,
+            peer_shard: self.peer_shard,
+            capture: a.capture,
+        }
+    }
+
     /// Frames in a plain port.
     #[inline(always)]
     pub fn plain_count(&self) -> u32 {
@@ -222,7 +270,27 @@ impl Port {
         let Some(a) = self.automaton.as_ref().filter(|_| until_start) else { return 0 };
         let of = |bytes: u16, of: u8| if queue.is_none_or(|q| q == of as usize) { bytes as u64 } else { 0 };
         let device: u64 = a.discipline.iter().flat_map(|d| &d.device).map(|(w, queue)| of(w.frame.size, *queue)).sum();
-        device + a.sending.map_or(0, |(size, queue)| of(size, queue))
+        device + a.sending.map_or(0, |s| of(s.size, s.queue))
+    }
+
+    /// Changes the interval rows of the whole port and of one queue, if it is sampled.
+    pub fn note(&mut self, queue: usize, change: impl Fn(&mut Interval)) {
+        if let Some(a) = &mut self.automaton {
+            a.note(queue, change);
+        }
+    }
+
+    /// A frame has joined `queue`.
+    #[cold]
+    pub fn note_length(&mut self, until_start: bool, queue: usize) {
+        let total = self.queued + self.beyond(until_start, None);
+        let of_queue = self.queue_bytes(queue) + self.beyond(until_start, Some(queue));
+        if let Some(series) = self.automaton.as_mut().and_then(|a| a.series.as_mut()) {
+            series.rows[0].bytes_max = series.rows[0].bytes_max.max(total);
+            if series.rows.len() > 1 {
+                series.rows[queue + 1].bytes_max = series.rows[queue + 1].bytes_max.max(of_queue);
+            }
+        }
     }
 
     /// Bytes in the queue a frame of this priority would join.

@@ -1,6 +1,6 @@
 //! Ports with a queue discipline or a device queue: what happens besides queueing.
 
-use super::forward::{Drop, left_behind, red_average, red_verdict};
+use super::forward::{Drop, red_at_start};
 use super::{Outlet, Shard};
 use crate::aqm::Verdict as Early;
 use crate::frame::Frame;
@@ -22,22 +22,46 @@ impl Discipline {
 }
 
 impl<'a> Shard<'a> {
-    /// Automaton: what marking and disciplines say when a frame arrives that the buffer has room for.
-    #[inline(always)]
-    pub(super) fn early(&mut self, now: u64, node: u32, port: u32, queue: usize, capable: bool) -> Early {
+    /// Automaton: a frame that the buffer has room for, and that marking let pass, wants to join `queue`.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn offer_disciplined<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, queue: usize, mut waiting: Waiting) {
         let p = &mut self.ports[port as usize];
-        if let Some(red) = &self.nodes[node as usize].marking {
-            let length = if red.in_packets { p.count(queue) as u64 } else { p.queue_bytes(queue) };
-            if red.at == MarkAt::Enqueue {
-                return red_verdict(red, now, length, p, capable);
+        let a = p.automaton.as_mut().expect("not plain");
+        let d = a.discipline.as_mut().expect("only ports with one come here");
+        let q = &mut a.queues[queue];
+        let verdict = d.aqm.get_mut(queue).map_or(Early::Send, |aqm| aqm.on_enqueue(now, q.bytes, waiting.frame.has(Frame::ECT), &mut p.stream));
+        match verdict {
+            Early::Send => {}
+            Early::Mark => {
+                waiting.frame.flags |= Frame::CE;
+                self.counters.ecn_marks += 1;
+                a.note(queue, |i| i.marks += 1);
             }
-            red_average(red, now, length, p);
+            Early::Drop => {
+                a.note(queue, |i| i.drops += 1);
+                return self.drop_frame(waiting.frame, Drop::Red);
+            }
         }
-        let bytes = p.queue_bytes(queue);
-        let discipline = p.automaton.as_mut().and_then(|a| a.discipline.as_mut());
-        match discipline.and_then(|d| d.aqm.get_mut(queue)) {
-            Some(aqm) => aqm.on_enqueue(now, bytes, capable, &mut p.stream),
-            None => Early::Send,
+        let size = waiting.frame.size as u64;
+        self.nodes[node as usize].used += size;
+        p.queued += size;
+        let a = p.automaton.as_mut().expect("not plain");
+        let q = &mut a.queues[queue];
+        q.bytes += size;
+        q.count += 1;
+        a.waiting += 1;
+        let surplus = a.discipline.as_mut().expect("just seen").push(queue, &mut q.frames, waiting);
+        self.drop_surplus(node, port, queue, surplus);
+        let p = &mut self.ports[port as usize];
+        p.note_length(self.nodes[node as usize].until_start, queue);
+        if p.automaton.as_ref().is_some_and(|a| a.sending.is_none()) {
+            self.start_disciplined(out, now, node, port);
+        } else {
+            self.fill_device(now, node, port);
+        }
+        if !O::CLASSICAL {
+            self.list(node, port);
         }
     }
 
@@ -53,23 +77,22 @@ impl<'a> Shard<'a> {
     }
 
     /// Bytes no longer occupy the buffer.
-    fn leave(&mut self, node: u32, port: u32, queue: usize, bytes: u64) {
-        let p = &mut self.ports[port as usize];
-        let q = &mut p.automaton.as_mut().expect("not plain").queues[queue];
-        q.bytes -= bytes;
-        q.count -= 1;
-        p.queued -= bytes;
+    pub(super) fn leave(&mut self, node: u32, port: u32, queue: usize, bytes: u64) {
+        self.ports[port as usize].leave(queue, bytes);
         self.nodes[node as usize].used -= bytes;
     }
 
     /// The transmitter is free at `at`: the head of the device queue goes, or of the discipline, which then fills the device queue again.
+    #[cold]
     #[inline(never)]
     pub(super) fn start_disciplined<O: Outlet>(&mut self, out: &mut O, at: u64, node: u32, port: u32) {
         let a = self.ports[port as usize].automaton.as_mut().expect("not plain");
         let waits = a.discipline.as_mut().and_then(|d| d.device.pop_front());
-        let Some((Waiting { frame, ready }, queue)) = waits.or_else(|| self.pull(at, node, port)) else { return };
-        self.ports[port as usize].automaton.as_mut().expect("not plain").waiting -= 1;
-        self.transmit(out, at, port, frame, ready, queue as usize);
+        let Some((waiting, queue)) = waits.or_else(|| self.pull(at, node, port)) else { return };
+        let p = &mut self.ports[port as usize];
+        p.automaton.as_mut().expect("not plain").waiting -= 1;
+        let departure = p.depart(at, queue as usize, waiting);
+        self.carry_out(out, port, waiting.frame, departure);
         self.fill_device(at, node, port);
     }
 
@@ -100,9 +123,7 @@ impl<'a> Shard<'a> {
             let (bytes, capable) = (waiting.frame.size as u64, waiting.frame.has(Frame::ECT));
             let state = &self.nodes[node as usize];
             if let Some(red) = state.marking.as_ref().filter(|red| red.at == MarkAt::Dequeue) {
-                let present = left_behind(red, &a.queues[queue], bytes);
-                let seen = if red.weight.is_some() { p.memory.average } else { present as f64 };
-                verdict = red.verdict(seen, present, capable, &mut p.memory, &mut p.stream);
+                verdict = red_at_start(red, p, queue, bytes, capable);
             }
             if state.until_start || verdict == Early::Drop {
                 self.leave(node, port, queue, bytes);
