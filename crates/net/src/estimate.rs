@@ -4,7 +4,7 @@ use crate::port::Port;
 use crate::record::{FlowRecord, PortRecord, UplinkRecord};
 use crate::routing::Routes;
 use crate::shard::{Node, ReceivedRecord, SentRecord};
-use crate::spec::{Buffer, Flow, NodeKind, Plan, Start};
+use crate::spec::{Aqm, Buffer, Flow, NodeId, NodeKind, Plan, Start};
 use crate::transport::tcp::{Receiver, Sender};
 
 /// Bytes of memory that `plan` needs, roughly: tables, ports and records are counted; flows under way at once, and frames in flight, are
@@ -15,7 +15,8 @@ pub fn estimate_memory(plan: &Plan) -> u64 {
     let (nodes, links, flows, hosts) = (topology.nodes.len() as u64, topology.links.len() as u64, plan.flows.len() as u64, topology.hosts as u64);
     let changes: u64 = topology.links.iter().map(|l| 2 * l.down.len() as u64).sum();
     let routes = Routes::build(topology).racks() as u64 * nodes * 4 * (1 + changes);
-    let fabric = nodes * size_of::<Node>() as u64 + 2 * links * (size_of::<Port>() as u64 + 512);
+    let buckets: u64 = topology.links.iter().flat_map(|l| [l.a, l.b]).map(|node| buckets(plan, node)).sum();
+    let fabric = nodes * size_of::<Node>() as u64 + 2 * links * (size_of::<Port>() as u64 + 512) + buckets;
     let per_flow = size_of::<Flow>() + size_of::<SentRecord>() + size_of::<ReceivedRecord>() + size_of::<FlowRecord>() + 64;
     // Columns of the results, and their compression.
     let results = 400;
@@ -30,6 +31,15 @@ pub fn estimate_memory(plan: &Plan) -> u64 {
     });
     let uplinks = plan.record.imbalance.map_or(0, |w| duration / w.0.max(1) * links * size_of::<UplinkRecord>() as u64);
     (30 << 20) + routes + fabric + flows * (per_flow as u64 + results + 8 * threads) + at_once + in_flight.min(4 << 30) + sampled + uplinks
+}
+
+/// Of the queue discipline of a port of this node.
+fn buckets(plan: &Plan, node: NodeId) -> u64 {
+    let node = &plan.topology.nodes[node as usize];
+    match (node.kind, plan.switches.get(node.config as usize).and_then(|s| s.aqm.as_ref())) {
+        (NodeKind::Switch, Some(Aqm::FqCodel(fq))) => fq.flows as u64 * 4,
+        _ => 0,
+    }
 }
 
 fn buffer(config: &Buffer) -> u64 {

@@ -135,14 +135,25 @@ impl Event {
 pub struct Rank(u64);
 
 impl Rank {
+    /// Bits of a rank's number: the class, a flow and an event.
+    pub const BITS: u32 = 3 + Self::CLASS_SHIFT;
+    const CLASS_SHIFT: u32 = 35;
+    /// Samples, and nothing else, are not below this.
+    pub const SAMPLES: Rank = Rank(4 << Self::CLASS_SHIFT);
+
     #[inline(always)]
     pub fn of(frame: &Frame) -> Rank {
-        let class = (Self::class(frame) as u64) << 40;
-        Rank(match frame.kind() {
-            Frame::EVENT => class | (frame.flow as u64) << 3 | frame.seq as u64,
-            _ => class | frame.port as u64,
-        })
+        match frame.kind() {
+            Frame::EVENT => Rank((Self::class(frame) as u64) << Self::CLASS_SHIFT | (frame.flow as u64) << 3 | frame.seq as u64),
+            _ => Self::of_arrival(frame.port),
+        }
     }
+    /// Of a frame that arrives at `port`.
+    #[inline(always)]
+    pub fn of_arrival(port: u32) -> Rank {
+        Rank(3 << Self::CLASS_SHIFT | port as u64)
+    }
+    #[inline(always)]
     pub fn number(self) -> u64 {
         self.0
     }

@@ -1,5 +1,6 @@
 //! Packets, links, switches, hosts and transports: what a [`spec::Plan`] means, and its execution.
 
+mod aqm;
 mod balance;
 mod buffer;
 mod congestion;
@@ -53,5 +54,5 @@ pub struct Model {
 
 /// Every model of this crate.
 pub fn models() -> Vec<Model> {
-    [transport::MODELS, congestion::MODELS, buffer::MODELS, marking::MODELS, scheduling::MODELS, balance::MODELS, fault::MODELS].concat()
+    [transport::MODELS, congestion::MODELS, buffer::MODELS, marking::MODELS, aqm::MODELS, scheduling::MODELS, balance::MODELS, fault::MODELS].concat()
 }

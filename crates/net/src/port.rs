@@ -5,7 +5,9 @@
 //! an *automaton*: it holds its frames and is advanced to the time at which it is looked at. The classical engine runs
 //! all ports as automata, driven by an event at the end of each transmission.
 
+use crate::aqm::Aqm;
 use crate::frame::Frame;
+use crate::marking::Memory;
 use afflux_engine::random::Stream;
 use afflux_units::{Pace, Rate};
 use std::collections::VecDeque;
@@ -38,8 +40,8 @@ pub struct Port {
     busy: u64,
     pub node: u32,
     pub rate: u64,
-    /// Averaged queue length, and draws for marking.
-    pub average: f64,
+    /// Averaged queue length and spacing of marks, and draws for them.
+    pub memory: Memory,
     pub stream: Stream,
     pub automaton: Option<Box<Automaton>>,
 }
@@ -47,18 +49,51 @@ pub struct Port {
 /// Queues of a port that decides at the start of transmission.
 pub struct Automaton {
     pub queues: Vec<Queue>,
-    /// Size and queue of the frame in transmission.
-    pub sending: Option<(u16, u8)>,
+    /// Where nothing is in transmission, nothing waits.
+    pub sending: Option<Sending>,
     pub waiting: u32,
     /// Size of the frame whose transmission ended last.
     pub latest: u16,
     /// In the node's list of ports with waiting frames.
     pub listed: bool,
+    /// More than queues.
+    pub discipline: Option<Box<Discipline>>,
     pub series: Option<Box<Series>>,
     /// Index into the run's captures.
     pub capture: Option<u32>,
     /// Bytes sent in the current uplink window, if recorded.
     pub uplink: Option<u64>,
+}
+
+/// What stands between a port's queues and its transmitter.
+#[derive(Default)]
+pub struct Discipline {
+    /// One per queue, or none.
+    pub aqm: Vec<Aqm>,
+    /// Frames that have left their queue (given beside them) but wait for the transmitter; they count in `Automaton::waiting`.
+    pub device: VecDeque<(Waiting, u8)>,
+    /// How many may.
+    pub room: usize,
+}
+
+/// The frame in transmission.
+#[derive(Clone, Copy)]
+pub struct Sending {
+    pub size: u16,
+    pub queue: u8,
+    /// Length of the transmission.
+    pub time: u64,
+}
+
+/// A frame's transmission, from where it is known to whoever carries it out.
+pub struct Departure {
+    pub start: u64,
+    pub ends: u64,
+    /// When the peer deals with the frame.
+    pub arrives: u64,
+    pub peer_port: u32,
+    pub peer_shard: u16,
+    pub capture: Option<u32>,
 }
 
 #[derive(Default)]
@@ -127,7 +162,7 @@ impl Port {
             frames: 0,
             bytes: 0,
             busy: 0,
-            average: 0.0,
+            memory: Memory::default(),
             stream: setup.stream,
             automaton: setup.automaton.map(Box::new),
         }
@@ -188,6 +223,34 @@ impl Port {
         self.busy += time;
     }
 
+    /// Automaton: a frame of `queue` no longer occupies the buffer.
+    #[inline(always)]
+    pub fn leave(&mut self, queue: usize, bytes: u64) {
+        let q = &mut self.automaton.as_mut().expect("not plain").queues[queue];
+        q.bytes -= bytes;
+        q.count -= 1;
+        self.queued -= bytes;
+    }
+
+    /// Automaton: a frame of `queue` is in transmission from `at`, or from when its tail is here.
+    #[inline(always)]
+    pub fn depart(&mut self, at: u64, queue: usize, waiting: Waiting) -> Departure {
+        let (size, start, time) = (waiting.frame.size, at.max(waiting.ready), self.serialize(waiting.frame.size));
+        let first_bits = if size <= self.header { time } else { self.first_bits(size) };
+        self.free_at = start + time;
+        let a = self.automaton.as_mut().expect("not plain");
+        a.note(queue, |i| i.latency_max = i.latency_max.max(start.saturating_sub(waiting.ready)));
+        a.sending = Some(Sending { size, queue: queue as u8, time });
+        Departure {
+            start,
+            ends: start + time,
+            arrives: start + first_bits + self.delay,
+            peer_port: self.peer_port,
+            peer_shard: self.peer_shard,
+            capture: a.capture,
+        }
+    }
+
     /// Frames in a plain port.
     #[inline(always)]
     pub fn plain_count(&self) -> u32 {
@@ -202,10 +265,32 @@ impl Port {
         }
     }
 
-    /// Bytes of the frame in transmission that the buffer no longer counts, and its queue.
-    pub fn in_transmission(&self, until_start: bool) -> (u64, usize) {
-        let sending = self.automaton.as_ref().and_then(|a| a.sending).filter(|_| until_start);
-        sending.map_or((0, 0), |(size, queue)| (size as u64, queue as usize))
+    /// Bytes at this port that the buffer no longer counts, of one queue or of all: the frame in transmission and the device queue.
+    pub fn beyond(&self, until_start: bool, queue: Option<usize>) -> u64 {
+        let Some(a) = self.automaton.as_ref().filter(|_| until_start) else { return 0 };
+        let of = |bytes: u16, of: u8| if queue.is_none_or(|q| q == of as usize) { bytes as u64 } else { 0 };
+        let device: u64 = a.discipline.iter().flat_map(|d| &d.device).map(|(w, queue)| of(w.frame.size, *queue)).sum();
+        device + a.sending.map_or(0, |s| of(s.size, s.queue))
+    }
+
+    /// Changes the interval rows of the whole port and of one queue, if it is sampled.
+    pub fn note(&mut self, queue: usize, change: impl Fn(&mut Interval)) {
+        if let Some(a) = &mut self.automaton {
+            a.note(queue, change);
+        }
+    }
+
+    /// A frame has joined `queue`.
+    #[cold]
+    pub fn note_length(&mut self, until_start: bool, queue: usize) {
+        let total = self.queued + self.beyond(until_start, None);
+        let of_queue = self.queue_bytes(queue) + self.beyond(until_start, Some(queue));
+        if let Some(series) = self.automaton.as_mut().and_then(|a| a.series.as_mut()) {
+            series.rows[0].bytes_max = series.rows[0].bytes_max.max(total);
+            if series.rows.len() > 1 {
+                series.rows[queue + 1].bytes_max = series.rows[queue + 1].bytes_max.max(of_queue);
+            }
+        }
     }
 
     /// Bytes in the queue a frame of this priority would join.
@@ -285,7 +370,7 @@ impl Sizes {
 }
 
 impl Automaton {
-    pub fn new(queues: u8, series: bool, capture: Option<u32>, uplink: bool) -> Self {
+    pub fn new(queues: u8, discipline: Option<Discipline>, series: bool, capture: Option<u32>, uplink: bool) -> Self {
         let rows = if queues > 1 { queues as usize + 1 } else { 1 };
         Automaton {
             queues: (0..queues).map(|_| Queue::default()).collect(),
@@ -293,10 +378,18 @@ impl Automaton {
             waiting: 0,
             latest: 0,
             listed: false,
+            discipline: discipline.map(Box::new),
             series: series.then(|| Box::new(Series { rows: vec![Interval::default(); rows], rx_bytes: 0 })),
             capture,
             uplink: uplink.then_some(0),
         }
+    }
+
+    /// All frames that wait here.
+    pub fn frames(&self) -> impl Iterator<Item = &Frame> {
+        let d = self.discipline.iter();
+        let beside = d.flat_map(|d| d.device.iter().map(|(w, _)| w).chain(d.aqm.iter().flat_map(|aqm| aqm.held())));
+        self.queues.iter().flat_map(|q| &q.frames).chain(beside).map(|w| &w.frame)
     }
 
     #[inline(always)]

@@ -169,7 +169,7 @@ pub struct Counters {
     pub dropped_bytes: u64,
     /// Of those: the buffer had no room.
     pub drops_buffer: u64,
-    /// RED dropped a frame that is not ECN-capable.
+    /// RED or another queue discipline dropped it early.
     pub drops_red: u64,
     /// Lost on the wire.
     pub drops_loss: u64,

@@ -69,11 +69,13 @@ pub fn switch() -> SwitchConfig {
     SwitchConfig {
         buffer: Buffer::Static { per_queue: Limit::Bytes(225_000), drop_when: Compare::Above },
         marking: None,
+        aqm: None,
         scheduling: Scheduling::Fifo,
         forwarding: Forwarding::StoreAndForward,
         latency: Span::ZERO,
         balance: Balance::Ecmp(RouteHash::OwnSeed),
         queue_length: QueueLength::ThroughTransmission,
+        device_queue: 0,
     }
 }
 

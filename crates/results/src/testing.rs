@@ -7,7 +7,20 @@ use afflux_units::{Probability, Rate, Span, Time};
 
 /// A flow that starts at `start` ps.
 pub fn flow(src: u32, dst: u32, bytes: u64, start: u64) -> Flow {
-    Flow { id: 100, src, dst, bytes, start: Start::At(Time(start)), deadline: None, class: 0, job: Flow::NO_JOB, transport: 0, group: None, connection: None, priority: 0 }
+    Flow {
+        id: 100,
+        src,
+        dst,
+        bytes,
+        start: Start::At(Time(start)),
+        deadline: None,
+        class: 0,
+        job: Flow::NO_JOB,
+        transport: 0,
+        group: None,
+        connection: None,
+        priority: 0,
+    }
 }
 
 /// One that took `fct` ps, a third of it in queues, and of the rest a third propagation.

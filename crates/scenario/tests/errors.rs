@@ -18,7 +18,7 @@ macro_rules! says {
 says! {
     unknown_key: "alpha = 1.0" => "aplha = 1.0",
         "fabric.toml:13: key switch.aplha: unknown key (did you mean \"alpha\"?); the keys here are override, buffer, sharing, alpha, reserved, queue_length, \
-         drop_when, ecn, scheduling, priorities, forwarding, cut_through_header, latency, balance";
+         device_queue, drop_when, ecn, aqm, scheduling, priorities, forwarding, cut_through_header, latency, balance";
     unknown_top_level_key: "[run]" => "[runs]",
         "fabric.toml:44: key runs: unknown key (did you mean \"run\"?); the keys here are format, name, description, topology, switch, host, traffic, run, record";
     unknown_key_in_a_traffic_block: "senders = 3" => "sender = 3",
@@ -95,6 +95,25 @@ says! {
         "fabric.toml:17: key switch.ecn.kmax: has no meaning with k (a step): leave it out";
     a_probability_above_one: "pmax = 0.2" => "pmax = 20",
         "fabric.toml:18: key switch.ecn.pmax: found 20: write a number from 0 to 1, or a percentage as in \"1%\"";
+    marking_and_a_discipline: "alpha = 1.0" => "alpha = 1.0\naqm = { kind = \"codel\" }",
+        "fabric.toml:14: key switch.aqm: ecn decides on marks and drops already: write one of ecn and aqm, and \"off\" for the other (a discipline that marks \
+         has ecn = true in aqm)";
+    an_unknown_discipline: "[switch.ecn]\nkmin = \"100kB\"\nkmax = \"400kB\"\npmax = 0.2" => "[switch.aqm]\nkind = \"fqcodel\"",
+        "fabric.toml:16: key switch.aqm.kind: \"fqcodel\" is not known (did you mean \"fq_codel\"?): write \"codel\", \"fq_codel\" or \"pie\"";
+    a_discipline_without_kind: "[switch.ecn]\nkmin = \"100kB\"\nkmax = \"400kB\"\npmax = 0.2" => "[switch.aqm]\ntarget = \"5ms\"",
+        "fabric.toml:15: key switch.aqm: the key \"kind\" is missing";
+    a_quantum_of_codel: "[switch.ecn]\nkmin = \"100kB\"\nkmax = \"400kB\"\npmax = 0.2" => "[switch.aqm]\nkind = \"codel\"\nquantum = \"1514B\"",
+        "fabric.toml:17: key switch.aqm.quantum: has no meaning with kind = \"codel\": leave it out";
+    a_limit_of_pie: "[switch.ecn]\nkmin = \"100kB\"\nkmax = \"400kB\"\npmax = 0.2" => "[switch.aqm]\nkind = \"pie\"\nlimit = 1000",
+        "fabric.toml:17: key switch.aqm.limit: has no meaning with kind = \"pie\": the limit of its queue is the switch's buffer, as in sharing = \"static\" and \
+         buffer = \"1000packets\"";
+    a_target_above_the_interval: "[switch.ecn]\nkmin = \"100kB\"\nkmax = \"400kB\"\npmax = 0.2" => "[switch.aqm]\nkind = \"codel\"\ninterval = \"1ms\"",
+        "fabric.toml:15: key switch.aqm.target: \"5ms\" is above interval = \"1ms\": the target is 5 to 10 % of the interval (RFC 8289)";
+    a_fair_discipline_among_priorities: "[switch.ecn]\nkmin = \"100kB\"\nkmax = \"400kB\"\npmax = 0.2" => "scheduling = \"strict_priority\"\naqm = { kind = \"fq_codel\" }",
+        "fabric.toml:16: key switch.aqm.kind: \"fq_codel\" schedules by itself: write scheduling = \"fifo\", or kind = \"codel\" or \"pie\"";
+    a_device_queue_that_counts: "alpha = 1.0" => "device_queue = 1\nqueue_length = \"through_transmission\"",
+        "fabric.toml:14: key switch.queue_length: \"through_transmission\" with device_queue = 1: what is in a device queue has left the queue; write \
+         \"before_transmission\"";
     an_unknown_distribution: "\"websearch\"" => "\"websaerch\"",
         "fabric.toml:32: key traffic[0].sizes: found \"websaerch\": allowed is alistorage, solar, websearch, datamining, fbhdp-20, pfabric-websearch, \
          pfabric-datamining, imc10 or the path of a distribution file (did you mean \"websearch\"?)";

@@ -157,6 +157,32 @@ capture = ["host0>switch0", "switch0>switch1"]
     }
 }
 
+/// Disciplines, their defaults, and overrides that swap marking for one or the other way round.
+#[test]
+fn queue_disciplines_survive() {
+    let disciplines = [
+        "aqm = { kind = \"codel\" }",
+        "aqm = { kind = \"codel\", target = \"50us\", interval = \"1ms\", ecn = true }\ndevice_queue = 1",
+        "aqm = { kind = \"fq_codel\", quantum = \"300B\", flows = 16, limit = 600, drop_batch = 8, ecn = false }",
+        "aqm = { kind = \"pie\" }",
+        "aqm = { kind = \"pie\", ecn = true, ecn_threshold = \"5%\", target = \"1ms\", t_update = \"2ms\", alpha = 1, beta = 10, burst_allowance = \"0s\", derandomize = true }",
+        "ecn = { kmin = \"10packets\", kmax = \"40packets\", pmax = 0.02, gentle = true, spacing = \"ns3\", hard_drop = true, average_weight = 0.002, idle_frame = \"2.667ms\" }",
+    ];
+    let ecn = &VALID[VALID.find("[switch.ecn]").unwrap()..VALID.find("[host]").unwrap()];
+    for first in disciplines {
+        for second in disciplines.iter().copied().chain(["aqm = \"off\"", "device_queue = 3", "scheduling = \"fifo\""]) {
+            let text = VALID.replace(ecn, &format!("{first}\n[[switch.override]]\nmatch = \"spine*\"\n{second}\n"));
+            let scenario = same(&parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}")));
+            let switches = &scenario.plan.switches;
+            assert!(switches.iter().all(|s| s.aqm.is_none() || s.marking.is_none()));
+            assert_eq!((switches.len(), switches[0].aqm.is_some()), (2, first.starts_with("aqm")));
+            if second.contains("kind") || second.contains("kmin") {
+                assert_eq!(switches[1].aqm.is_some(), second.starts_with("aqm"));
+            }
+        }
+    }
+}
+
 #[test]
 fn the_hash_ignores_what_does_not_change_results() {
     let first = parse(VALID).unwrap();

@@ -1,7 +1,8 @@
 //! Which frames a queue marks or, where they are not ECN-capable, drops early.
 
 use crate::Model;
-use crate::spec::{self, Compare, Limit, MarkAt};
+use crate::aqm::Verdict;
+use crate::spec::{self, Compare, Limit, MarkAt, Spacing};
 use afflux_engine::random::Stream;
 
 /// RED on the instantaneous or averaged queue; a step is its special case.
@@ -17,7 +18,27 @@ pub struct Red {
     or_equal: bool,
     pub at: MarkAt,
     pub weight: Option<f64>,
-    pub drop_incapable: bool,
+    pub idle_frame: Option<u64>,
+    drop_incapable: bool,
+    gentle: bool,
+    spacing: Spacing,
+    hard_drop: bool,
+}
+
+/// What one queue remembers of its marks.
+#[derive(Debug, Clone)]
+pub struct Memory {
+    pub average: f64,
+    /// Frames since the last mark, -1 below the thresholds.
+    count: i32,
+    /// Linux: drawn at the last mark.
+    drawn: f64,
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        Memory { average: 0.0, count: -1, drawn: 0.0 }
+    }
 }
 
 impl Red {
@@ -28,7 +49,8 @@ impl Red {
         };
         let or_equal = config.compare == Compare::AtOrAbove;
         Red {
-            quiet: value(config.kmin) + !or_equal as u64,
+            // Where spacings are remembered, short queues matter too.
+            quiet: if config.spacing == Spacing::Independent { value(config.kmin) + !or_equal as u64 } else { 0 },
             kmin: value(config.kmin),
             kmax: value(config.kmax),
             in_packets: matches!(config.kmin, Limit::Packets(_)),
@@ -36,7 +58,11 @@ impl Red {
             or_equal,
             at: config.at,
             weight: config.average_weight,
+            idle_frame: config.idle_frame.map(|span| span.0),
             drop_incapable: config.drop_incapable,
+            gentle: config.gentle,
+            spacing: config.spacing,
+            hard_drop: config.hard_drop,
         }
     }
 
@@ -46,23 +72,73 @@ impl Red {
         self.weight.is_none() && length < self.quiet
     }
 
-    /// Is a frame that sees this length to be marked? Draws only between the thresholds.
-    pub fn hit(&self, length: f64, stream: &mut Stream) -> bool {
+    /// What becomes of a frame that sees this length. Draws only between the thresholds.
+    ///
+    /// `length` is what the curve sees, the average if there is one, and `present` the length of the moment.
+    pub fn verdict(&self, length: f64, present: u64, capable: bool, memory: &mut Memory, stream: &mut Stream) -> Verdict {
         let above = |k: u64| if self.or_equal { length >= k as f64 } else { length > k as f64 };
-        if !above(self.kmin) {
+        let short = self.spacing == Spacing::Ns3 && present <= if self.in_packets { 1 } else { 1_500 };
+        if !above(self.kmin) || short {
+            memory.count = -1;
+            return Verdict::Send;
+        }
+        let certain = above(if self.gentle { 2 * self.kmax } else { self.kmax });
+        if certain {
+            memory.count = if self.spacing == Spacing::Linux { -1 } else { 0 };
+        } else {
+            let p = if above(self.kmax) {
+                self.pmax + (1.0 - self.pmax) * (length - self.kmax as f64) / self.kmax as f64
+            } else {
+                self.pmax * (length - self.kmin as f64) / (self.kmax - self.kmin) as f64
+            };
+            if !self.hit(p, memory, stream) {
+                return Verdict::Send;
+            }
+        }
+        match capable {
+            true if certain && self.hard_drop => Verdict::Drop,
+            true => Verdict::Mark,
+            false if self.drop_incapable => Verdict::Drop,
+            false => Verdict::Send,
+        }
+    }
+
+    fn hit(&self, p: f64, memory: &mut Memory, stream: &mut Stream) -> bool {
+        if self.spacing == Spacing::Independent {
+            return stream.next_f64() < p;
+        }
+        if self.spacing == Spacing::Ns3 && memory.count < 0 {
+            memory.count = 1;
             return false;
         }
-        if above(self.kmax) {
-            return true;
+        memory.count = memory.count.saturating_add(1);
+        let expected = memory.count as f64 * p;
+        let hit = match self.spacing {
+            Spacing::Linux if memory.count == 0 => {
+                memory.drawn = stream.next_f64();
+                false
+            }
+            Spacing::Linux => expected >= memory.drawn,
+            Spacing::Ns3 => expected >= 2.0 || (expected >= 1.0 && stream.next_f64() < p / (2.0 - expected)),
+            _ => expected >= 1.0 || stream.next_f64() < p / (1.0 - expected),
+        };
+        if hit {
+            memory.count = 0;
+            if self.spacing == Spacing::Linux {
+                memory.drawn = stream.next_f64();
+            }
         }
-        let p = self.pmax * (length - self.kmin as f64) / (self.kmax - self.kmin) as f64;
-        stream.next_f64() < p
+        hit
     }
 
     /// The average after an arrival that finds `length`; an idle spell counts as that many arrivals that found nothing
     /// (Floyd and Jacobson 1993).
     pub fn average(&self, weight: f64, average: f64, length: f64, idle_arrivals: f64) -> f64 {
-        if length == 0.0 { libm::pow(1.0 - weight, idle_arrivals) * average } else { average + weight * (length - average) }
+        if length == 0.0 {
+            libm::pow(1.0 - weight, idle_arrivals + (self.spacing == Spacing::Ns3) as u8 as f64) * average
+        } else {
+            average + weight * (length - average)
+        }
     }
 }
 
@@ -78,8 +154,10 @@ pub const MODELS: &[Model] = &[
         kind: "marking",
         name: "red",
         source: "Floyd and Jacobson 1993; WRED of switches: linear from kmin to pmax at kmax, always above",
-        faithful: "instantaneous or averaged (idle time decays the average by (1-w)^m); at enqueue or dequeue",
-        simplified: "marks are drawn independently: no count correction p/(1-count*p), no gentle region above kmax",
+        faithful: "instantaneous or averaged (idle time decays the average by (1-w)^m); at enqueue or dequeue; marks independent, uniformly spaced by \
+                   p/(1-count*p), by ns-3's rules (wait of 1/p), or by one draw per mark as in Linux; gentle region up to 2*kmax; above, mark or drop",
+        simplified: "one average and count per port, also with several queues; idle time runs from the end of the last transmission; Linux has a table of \
+                     shifts for it; probabilities do not depend on a frame's size; no self-adapting pmax",
     },
 ];
 
@@ -88,32 +166,98 @@ mod tests {
     use super::*;
     use afflux_units::Probability;
 
-    fn red(kmin: u64, kmax: u64, pmax: f64, compare: Compare) -> Red {
-        Red::new(&spec::Marking {
+    fn config(kmin: u64, kmax: u64, pmax: f64) -> spec::Marking {
+        spec::Marking {
             kmin: Limit::Bytes(kmin),
             kmax: Limit::Bytes(kmax),
             pmax: Probability::new(pmax).unwrap(),
             at: MarkAt::Enqueue,
-            compare,
+            compare: Compare::Above,
             average_weight: None,
+            idle_frame: None,
             drop_incapable: true,
-        })
+            gentle: false,
+            spacing: Spacing::Independent,
+            hard_drop: false,
+        }
+    }
+
+    /// Distances between the marks of 100,000 capable frames that see the same length.
+    fn spacings(config: &spec::Marking, length: f64) -> Vec<u32> {
+        let (red, mut memory, mut stream) = (Red::new(config), Memory::default(), Stream::new(1, 1, 1));
+        let (mut list, mut since) = (Vec::new(), 0);
+        for _ in 0..100_000 {
+            since += 1;
+            if red.verdict(length, 10_000, true, &mut memory, &mut stream) == Verdict::Mark {
+                list.push(since);
+                since = 0;
+            }
+        }
+        list
     }
 
     #[test]
     fn step_at_the_threshold() {
-        let mut stream = Stream::new(1, 1, 1);
-        assert!(!red(100, 100, 1.0, Compare::Above).hit(100.0, &mut stream));
-        assert!(red(100, 100, 1.0, Compare::Above).hit(101.0, &mut stream));
-        assert!(red(100, 100, 1.0, Compare::AtOrAbove).hit(100.0, &mut stream));
+        let (mut stream, mut memory) = (Stream::new(1, 1, 1), Memory::default());
+        let above = Red::new(&config(100, 100, 1.0));
+        assert_eq!(above.verdict(100.0, 10_000, true, &mut memory, &mut stream), Verdict::Send);
+        assert_eq!(above.verdict(101.0, 10_000, true, &mut memory, &mut stream), Verdict::Mark);
+        assert_eq!(above.verdict(101.0, 10_000, false, &mut memory, &mut stream), Verdict::Drop);
+        let from = Red::new(&spec::Marking { compare: Compare::AtOrAbove, ..config(100, 100, 1.0) });
+        assert_eq!(from.verdict(100.0, 10_000, true, &mut memory, &mut stream), Verdict::Mark);
+        let hard = Red::new(&spec::Marking { hard_drop: true, ..config(100, 100, 1.0) });
+        assert_eq!(hard.verdict(101.0, 10_000, true, &mut memory, &mut stream), Verdict::Drop);
+        let lenient = Red::new(&spec::Marking { drop_incapable: false, ..config(100, 100, 1.0) });
+        assert_eq!(lenient.verdict(101.0, 10_000, false, &mut memory, &mut stream), Verdict::Send);
+    }
+
+    fn share(config: &spec::Marking, length: f64) -> f64 {
+        spacings(config, length).len() as f64 / 1e5
     }
 
     #[test]
     fn slope_between_the_thresholds() {
-        let (mut stream, red) = (Stream::new(1, 1, 1), red(100, 300, 0.2, Compare::Above));
-        let share = |length: f64, stream: &mut Stream| (0..100_000).filter(|_| red.hit(length, stream)).count() as f64 / 1e5;
-        assert!((share(200.0, &mut stream) - 0.1).abs() < 0.005);
-        assert!((share(300.0, &mut stream) - 0.2).abs() < 0.005);
-        assert_eq!(share(301.0, &mut stream), 1.0);
+        let red = config(100, 300, 0.2);
+        assert_eq!(share(&red, 100.0), 0.0);
+        assert!((share(&red, 200.0) - 0.1).abs() < 0.005);
+        assert!((share(&red, 300.0) - 0.2).abs() < 0.005);
+        assert_eq!(share(&red, 301.0), 1.0);
+    }
+
+    /// From pmax at kmax to one at twice kmax; only then are capable frames dropped.
+    #[test]
+    fn gentle_region() {
+        let gentle = spec::Marking { gentle: true, hard_drop: true, ..config(100, 300, 0.2) };
+        assert!((share(&gentle, 200.0) - 0.1).abs() < 0.005);
+        assert!((share(&gentle, 301.0) - 0.2).abs() < 0.01);
+        assert!((share(&gentle, 450.0) - 0.6).abs() < 0.005);
+        assert!((share(&gentle, 599.0) - 0.9973).abs() < 0.005);
+        assert_eq!(share(&gentle, 601.0), 0.0);
+        let soft = spec::Marking { hard_drop: false, ..gentle };
+        assert_eq!(share(&soft, 601.0), 1.0);
+    }
+
+    /// Floyd and Jacobson: independent marks are geometrically spaced, with mean 1/p and deviation sqrt(1-p)/p; with the count they are
+    /// uniform, with half the mean and never further apart than 1/p.
+    #[test]
+    fn spacing_of_marks() {
+        let moments = |list: &[u32]| {
+            let mean = list.iter().map(|&x| x as f64).sum::<f64>() / list.len() as f64;
+            let variance = list.iter().map(|&x| (x as f64 - mean) * (x as f64 - mean)).sum::<f64>() / list.len() as f64;
+            (mean, variance.sqrt(), *list.iter().max().unwrap())
+        };
+        // p = 0.02.
+        let with = |spacing| moments(&spacings(&spec::Marking { spacing, ..config(100, 300, 0.04) }, 200.0)[1..]);
+        let (mean, deviation, _) = with(Spacing::Independent);
+        assert!((mean / 50.0 - 1.0).abs() < 0.05 && (deviation / 49.5 - 1.0).abs() < 0.1, "{mean} {deviation}");
+        // The count is one at the first frame after a mark: uniform over 1..=49, as in the paper's pseudo-code and ns-3.
+        let (mean, deviation, longest) = with(Spacing::Uniform);
+        assert!((mean - 25.0).abs() < 0.5 && (deviation / (48.0f64 / 12.0f64.sqrt()) - 1.0).abs() < 0.05 && longest <= 50, "{mean} {deviation} {longest}");
+        // Never before 1/p, always by 2/p.
+        let (mean, _, longest) = with(Spacing::Ns3);
+        assert!((mean - 75.0).abs() < 1.5 && longest <= 100, "{mean} {longest}");
+        // Uniform over 1..=50.
+        let (mean, deviation, longest) = with(Spacing::Linux);
+        assert!((mean - 25.5).abs() < 0.5 && (deviation / (49.0f64 / 12.0f64.sqrt()) - 1.0).abs() < 0.05 && longest <= 50, "{mean} {deviation} {longest}");
     }
 }

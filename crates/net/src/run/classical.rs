@@ -1,109 +1,102 @@
-//! The textbook engine: a binary heap, two events per hop (arrival, end of transmission). The oracle and the baseline.
+//! The textbook engine: one heap of events, two per hop (arrival, end of transmission). The oracle and the baseline.
 
+use super::heap::Heap;
 use crate::Progress;
-use crate::frame::{AckExtra, Event, Frame, Rank};
+use crate::frame::{AckExtra, Frame, Rank};
 use crate::shard::{Outlet, Shard, Slab};
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 
-/// What the heap orders: small, since it moves a lot; frames lie still in a slab.
+/// What the heap orders, packed so that comparing is comparing numbers: the time, the rank, and below it where the frame lies in the slab.
+/// An end of transmission has rank 0, the lowest, which no frame has, and its port for a slot.
 #[derive(Clone, Copy)]
-struct Entry {
-    at: u64,
-    /// Class and what tells events of one moment apart; ends of transmission have 0, the lowest.
-    rank: u64,
-    /// Where the frame lies, or the port whose transmission ends.
-    slot: u32,
-}
+struct Key(u128);
 
-impl Entry {
+impl Key {
+    const SLOT_BITS: u32 = 64 - Rank::BITS;
+
     #[inline(always)]
-    fn key(&self) -> u128 {
-        (self.at as u128) << 64 | self.rank as u128
+    fn new(at: u64, rank: u64, slot: u32) -> Key {
+        assert!(slot >> Self::SLOT_BITS == 0, "more than 2^26 events or ports");
+        Key((at as u128) << 64 | (rank << Self::SLOT_BITS | slot as u64) as u128)
     }
-}
-impl PartialEq for Entry {
-    fn eq(&self, other: &Self) -> bool {
-        self.key() == other.key()
+    fn at(self) -> u64 {
+        (self.0 >> 64) as u64
     }
-}
-impl Eq for Entry {}
-impl PartialOrd for Entry {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
+    fn rank(self) -> u64 {
+        self.0 as u64 >> Self::SLOT_BITS
     }
-}
-impl Ord for Entry {
-    #[inline(always)]
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.key().cmp(&other.key())
+    fn slot(self) -> u32 {
+        self.0 as u32 & ((1 << Self::SLOT_BITS) - 1)
     }
 }
 
 struct Later {
-    heap: BinaryHeap<Reverse<Entry>>,
+    heap: Heap,
+    /// Frames lie still here while their keys move.
     frames: Slab<Frame>,
-    /// Entries but samples.
+    /// Keys but those of samples.
     pending: i64,
 }
 
 impl Later {
-    fn push(&mut self, at: u64, frame: Frame) {
+    #[inline(always)]
+    fn push(&mut self, at: u64, rank: Rank, frame: Frame) {
         let slot = self.frames.insert(frame);
-        self.heap.push(Reverse(Entry { at, rank: Rank::of(&frame).number() + 1, slot }));
+        self.pending += (rank < Rank::SAMPLES) as i64;
+        self.heap.push(Key::new(at, rank.number(), slot).0);
     }
 }
 
 impl Outlet for Later {
     const CLASSICAL: bool = true;
 
+    #[inline(always)]
     fn frame(&mut self, at: u64, _shard: u16, frame: Frame, _extras: &mut Slab<AckExtra>) {
-        self.pending += 1;
-        self.push(at, frame);
+        self.push(at, Rank::of_arrival(frame.port), frame);
     }
     fn event(&mut self, at: u64, event: Frame) {
-        self.pending += (event.seq < Event::Sample as u32) as i64;
-        self.push(at, event);
+        self.push(at, Rank::of(&event), event);
     }
     fn start(&mut self, at: u64, _shard: u16, event: Frame) {
         self.event(at, event);
     }
+    #[inline(always)]
     fn sent(&mut self, at: u64, port: u32) {
         self.pending += 1;
-        self.heap.push(Reverse(Entry { at, rank: 0, slot: port }));
+        self.heap.push(Key::new(at, 0, port).0);
     }
 }
 
 pub fn work(shard: &mut Shard, progress: &Progress) -> super::window::Done {
     let cpu = super::thread_cpu_s();
     let until = shard.world.until;
-    let mut later = Later { heap: BinaryHeap::new(), frames: Slab::default(), pending: 0 };
+    let mut later = Later { heap: Heap::new(), frames: Slab::default(), pending: 0 };
     let mut done = super::window::Done { events: 0, cpu_s: 0.0, in_flight: (0, 0), reached_until: false, cancelled: false };
     let (mut reported_hops, mut reported_flows) = (0, 0);
     shard.begin(&mut later);
-    while let Some(&Reverse(entry)) = later.heap.peek() {
+    while let Some(key) = later.heap.peek().map(Key) {
+        let at = key.at();
         // What happens at the moment at which the last frame is absorbed still happens.
-        if (shard.live == 0 || later.pending == 0) && entry.at > shard.last {
+        if (shard.live == 0 || later.pending == 0) && at > shard.last {
             break;
         }
-        if entry.at > until {
+        if at > until {
             done.reached_until = true;
             break;
         }
         later.heap.pop();
         done.events += 1;
-        if entry.rank == 0 {
+        if key.rank() == 0 {
             later.pending -= 1;
-            let node = shard.ports[entry.slot as usize].node;
-            shard.transmission_ended(&mut later, entry.at, node, entry.slot);
+            let port = key.slot();
+            shard.transmission_ended(&mut later, at, shard.ports[port as usize].node, port);
         } else {
-            let frame = *later.frames.remove(entry.slot);
-            later.pending -= (frame.kind() != Frame::EVENT || frame.seq < Event::Sample as u32) as i64;
+            let frame = *later.frames.remove(key.slot());
+            later.pending -= (key.rank() < Rank::SAMPLES.number()) as i64;
             let node = shard.node_of(&frame);
-            shard.handle(&mut later, entry.at, node, frame);
+            shard.handle(&mut later, at, node, frame);
         }
         if done.events.is_multiple_of(65_536) {
-            progress.advance(entry.at, shard.counters.packet_hops - reported_hops, shard.flows_done - reported_flows);
+            progress.advance(at, shard.counters.packet_hops - reported_hops, shard.flows_done - reported_flows);
             (reported_hops, reported_flows) = (shard.counters.packet_hops, shard.flows_done);
             if progress.cancelled() {
                 done.cancelled = true;
@@ -112,8 +105,8 @@ pub fn work(shard: &mut Shard, progress: &Progress) -> super::window::Done {
         }
     }
     progress.advance(0, shard.counters.packet_hops - reported_hops, shard.flows_done - reported_flows);
-    for Reverse(entry) in later.heap.iter().filter(|Reverse(entry)| entry.rank != 0) {
-        let frame = &later.frames[entry.slot];
+    for key in later.heap.iter().map(Key).filter(|key| key.rank() != 0) {
+        let frame = &later.frames[key.slot()];
         if frame.kind() != Frame::EVENT {
             done.in_flight.0 += 1;
             done.in_flight.1 += frame.size as u64;

@@ -1,6 +1,7 @@
 //! Carrying out a plan.
 
 mod classical;
+mod heap;
 mod merge;
 mod sorter;
 mod window;

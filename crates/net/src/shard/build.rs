@@ -1,17 +1,19 @@
 //! A shard from the plan.
 
 use super::{Group, Harvest, NOT_YET, Node, Shard, Slab};
+use crate::aqm::Aqm;
 use crate::buffer::Buffer;
 use crate::fault::Fault;
 use crate::frame::Event;
 use crate::marking::Red;
-use crate::port::{Automaton, Port, PortSetup};
+use crate::port::{Automaton, Discipline, Port, PortSetup};
 use crate::record::Counters;
 use crate::shard::Outlet;
 use crate::spec::*;
 use crate::world::World;
 use afflux_engine::random::Stream;
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::VecDeque;
 
 /// Purposes of the engine's random streams (see `afflux_engine::random`).
 mod purpose {
@@ -84,12 +86,12 @@ impl<'a> Shard<'a> {
         let plan = world.plan;
         let spec = &plan.topology.nodes[id as usize];
         let first_port = self.ports.len() as u32;
-        let (buffer, marking, scheduling, queue_length, header, spray) = match spec.kind {
+        let (buffer, marking, scheduling, until_start, header, spray) = match spec.kind {
             NodeKind::Host => {
                 let host = &plan.hosts[spec.config as usize];
                 let buffer =
                     host.queue.map_or(Buffer::Unlimited, |limit| Buffer::new(&crate::spec::Buffer::Static { per_queue: limit, drop_when: Compare::Above }));
-                (buffer, None, host.scheduling, QueueLength::ThroughTransmission, None, false)
+                (buffer, None, host.scheduling, false, None, false)
             }
             NodeKind::Switch => {
                 let switch = &plan.switches[spec.config as usize];
@@ -98,23 +100,36 @@ impl<'a> Shard<'a> {
                     Forwarding::CutThrough { header } => Some(header),
                 };
                 let marking = switch.marking.as_ref().map(Red::new);
-                (Buffer::new(&switch.buffer), marking, switch.scheduling, switch.queue_length, header, switch.balance == Balance::Spray)
+                let until_start = switch.queue_length == QueueLength::BeforeTransmission || switch.device_queue > 0;
+                (Buffer::new(&switch.buffer), marking, switch.scheduling, until_start, header, switch.balance == Balance::Spray)
             }
         };
         let queues = match scheduling {
             Scheduling::Fifo => 1,
             Scheduling::StrictPriority { queues } => queues,
         };
-        let until_start = queue_length == QueueLength::BeforeTransmission;
+        let (aqm, room) = match spec.kind {
+            NodeKind::Host => (None, 0),
+            NodeKind::Switch => (plan.switches[spec.config as usize].aqm.as_ref(), plan.switches[spec.config as usize].device_queue),
+        };
         let dequeue_marking = marking.as_ref().is_some_and(|m| m.at == MarkAt::Dequeue);
         for (number, info) in world.ports.of(id).iter().enumerate() {
             let link = world.link(info);
             let capture = plan.record.captures.iter().position(|c| c.link == info.link && c.reverse == info.reverse);
             let uplink = plan.record.imbalance.is_some() && spec.kind == NodeKind::Switch && spec.tier < plan.topology.nodes[info.peer as usize].tier;
-            let plain = !classical && queues == 1 && !until_start && !dequeue_marking && header.is_none() && !sampled && capture.is_none() && !uplink;
-            let automaton = (!plain).then(|| Automaton::new(queues, sampled, capture.map(|c| c as u32), uplink));
+            let plain =
+                !classical && queues == 1 && !until_start && aqm.is_none() && !dequeue_marking && header.is_none() && !sampled && capture.is_none() && !uplink;
             let peer = world.place[info.peer as usize];
             let global = 2 * info.link as u64 + info.reverse as u64;
+            let mut stream = Stream::new(seed, purpose::MARKING, global);
+            let automaton = (!plain).then(|| {
+                let discipline = (aqm.is_some() || room > 0).then(|| Discipline {
+                    aqm: aqm.iter().flat_map(|config| (0..queues).map(|_| Aqm::new(config, &mut stream)).collect::<Vec<_>>()).collect(),
+                    device: VecDeque::new(),
+                    room: room as usize,
+                });
+                Automaton::new(queues, discipline, sampled, capture.map(|c| c as u32), uplink)
+            });
             let faulty = link.loss.get() > 0.0 || !link.down.is_empty();
             if faulty {
                 // Kept where the frames arrive: the direction towards this port.
@@ -132,7 +147,7 @@ impl<'a> Shard<'a> {
                 peer_port: peer.first_port + info.peer_port as u32,
                 peer_shard: peer.shard,
                 faulty,
-                stream: Stream::new(seed, purpose::MARKING, global),
+                stream,
                 automaton,
             }));
         }

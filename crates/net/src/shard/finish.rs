@@ -31,9 +31,9 @@ impl<'a> Shard<'a> {
                 let info = self.world.ports.of(id)[number as usize];
                 links.push((2 * info.link as usize + info.reverse as usize, LinkRecord { frames, bytes, busy }));
                 if let Some(a) = &p.automaton {
-                    for waiting in a.queues.iter().flat_map(|q| &q.frames) {
+                    for frame in a.frames() {
                         self.counters.in_flight_packets += 1;
-                        self.counters.in_flight_bytes += waiting.frame.size as u64;
+                        self.counters.in_flight_bytes += frame.size as u64;
                     }
                 }
             }
@@ -41,18 +41,16 @@ impl<'a> Shard<'a> {
         for flow in 0..self.sending.len() {
             let slot = self.sending[flow];
             if slot != NOT_YET && slot != OVER && self.world.place[self.world.plan.flows[flow].src as usize].shard == self.index {
-                let record = match self.world.shape(&self.world.plan.flows[flow]).ack {
+                let record: Option<SentRecord> = match self.world.shape(&self.world.plan.flows[flow]).ack {
                     Some(_) => {
                         let s = &self.senders[slot];
-                        match std::iter::once(&s.current).chain(&s.waiting).find(|m| m.flow == flow as u32) {
-                            Some(message) => sent_record(s, message, None, s.why_of(message)),
-                            // A connection's first flow, acknowledged long ago.
-                            None => continue,
-                        }
+                        // None for a connection's first flow that was acknowledged long ago.
+                        let message = std::iter::once(&s.current).chain(&s.waiting).find(|m| m.flow == flow as u32);
+                        message.map(|message| sent_record(s, message, None, s.why_of(message)))
                     }
                     None => {
                         let s = &self.sources[slot];
-                        SentRecord {
+                        Some(SentRecord {
                             flow: s.flow,
                             start: s.start,
                             finish: None,
@@ -62,10 +60,10 @@ impl<'a> Shard<'a> {
                             retransmitted: 0,
                             timeouts: 0,
                             why: None,
-                        }
+                        })
                     }
                 };
-                self.harvest.sent.push(record);
+                self.harvest.sent.extend(record);
             }
             let slot = self.receiving[flow];
             if slot != NOT_YET && slot != OVER {

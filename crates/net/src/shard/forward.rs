@@ -1,12 +1,13 @@
 //! From arrival to departure: choice of port, admission, marking, transmission.
 
 use super::{Outlet, Shard};
+use crate::aqm::Verdict as Early;
 use crate::balance::{ecmp, path_step};
 use crate::buffer::{QueueView, Verdict};
 use crate::fault::Fate;
 use crate::frame::{Control, Event, Frame};
 use crate::marking::Red;
-use crate::port::Waiting;
+use crate::port::{Departure, Sending, Waiting};
 use crate::record::{CaptureKind, CaptureRecord};
 use crate::routing::NextHops;
 use crate::scheduling;
@@ -82,8 +83,11 @@ impl<'a> Shard<'a> {
     pub(super) fn offer<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, mut frame: Frame) {
         let state = &mut self.nodes[node as usize];
         let p = &mut self.ports[port as usize];
-        if !p.plain {
+        if O::CLASSICAL {
             return self.offer_automaton(out, now, node, port, frame);
+        }
+        if !p.plain {
+            return self.offer_aside(out, now, node, port, frame);
         }
         let size = frame.size as u64;
         state.used -= p.release(now);
@@ -93,12 +97,14 @@ impl<'a> Shard<'a> {
         }
         if let Some(red) = &state.marking {
             let length = if red.in_packets { p.plain_count() as u64 } else { p.queued };
-            if !red.is_quiet(length) && red_hit(red, now, length, p) {
-                if frame.has(Frame::ECT) {
-                    frame.flags |= Frame::CE;
-                    self.counters.ecn_marks += 1;
-                } else if red.drop_incapable {
-                    return self.drop_frame(frame, Drop::Red);
+            if !red.is_quiet(length) {
+                match red_verdict(red, now, length, p, frame.has(Frame::ECT)) {
+                    Early::Send => {}
+                    Early::Mark => {
+                        frame.flags |= Frame::CE;
+                        self.counters.ecn_marks += 1;
+                    }
+                    Early::Drop => return self.drop_frame(frame, Drop::Red),
                 }
             }
         }
@@ -143,17 +149,25 @@ impl<'a> Shard<'a> {
         }
     }
 
+    /// The same out of line: the window engine's automata are not to cost its plain ports anything.
     #[inline(never)]
+    fn offer_aside<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: Frame) {
+        self.offer_automaton(out, now, node, port, frame);
+    }
+
+    #[inline(always)]
     fn offer_automaton<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, mut frame: Frame) {
         if !O::CLASSICAL {
             self.advance(out, now, node, port);
         }
         let size = frame.size as u64;
-        let p = &self.ports[port as usize];
+        let (state, p) = (&self.nodes[node as usize], &self.ports[port as usize]);
         let a = p.automaton.as_ref().expect("not plain");
         let queue = a.queue_of(&frame);
-        let idle = a.sending.is_none() && a.waiting == 0;
-        let state = &self.nodes[node as usize];
+        let q = &a.queues[queue];
+        let length = QueueView { bytes: q.bytes, frames: q.count };
+        // Then nothing waits either.
+        let idle = a.sending.is_none();
         // Where frames are dealt with before their tail is here, they may leave at once if the output is idle and not faster than the
         // input; otherwise they are stored first.
         let ready = if state.header < frame.size {
@@ -162,58 +176,58 @@ impl<'a> Shard<'a> {
         } else {
             now
         };
-        let verdict = state.buffer.admit(QueueView { bytes: p.queue_bytes(queue), frames: p.count(queue) }, size, state.used, O::CLASSICAL);
-        if verdict != Verdict::Admit && (verdict == Verdict::Drop || !self.admit_exactly(out, now, node, port, queue, size)) {
+        let verdict = state.buffer.admit(length, size, state.used, O::CLASSICAL);
+        if verdict != Verdict::Admit && (O::CLASSICAL || verdict == Verdict::Drop || !self.admit_exactly(out, now, node, port, queue, size)) {
             self.note(port, queue, |i| i.drops += 1);
             return self.drop_frame(frame, Drop::Buffer);
         }
-        let state = &mut self.nodes[node as usize];
-        let p = &mut self.ports[port as usize];
+        let (state, p) = (&mut self.nodes[node as usize], &mut self.ports[port as usize]);
         if let Some(red) = &state.marking {
-            let length = if red.in_packets { p.count(queue) as u64 } else { p.queue_bytes(queue) };
-            if red.at == MarkAt::Enqueue {
-                if red_hit(red, now, length, p) {
-                    if frame.has(Frame::ECT) {
+            let length = if red.in_packets { length.frames as u64 } else { length.bytes };
+            if red.at == MarkAt::Dequeue {
+                red_average(red, now, length, p);
+            } else if !red.is_quiet(length) {
+                match red_verdict(red, now, length, p, frame.has(Frame::ECT)) {
+                    Early::Send => {}
+                    Early::Mark => {
                         frame.flags |= Frame::CE;
                         self.counters.ecn_marks += 1;
-                        self.note(port, queue, |i| i.marks += 1);
-                    } else if red.drop_incapable {
+                        p.note(queue, |i| i.marks += 1);
+                    }
+                    Early::Drop => {
                         self.note(port, queue, |i| i.drops += 1);
                         return self.drop_frame(frame, Drop::Red);
                     }
                 }
-            } else if let Some(weight) = red.weight {
-                p.average = red.average(weight, p.average, length as f64, idle_arrivals(p, now));
             }
         }
-        let p = &mut self.ports[port as usize];
-        self.nodes[node as usize].used += size;
-        p.queued += size;
-        let sending = p.in_transmission(self.nodes[node as usize].until_start);
-        let total = p.queued + sending.0;
         let a = p.automaton.as_mut().expect("not plain");
+        if a.discipline.is_some() {
+            return self.offer_disciplined(out, now, node, port, queue, Waiting { frame, ready });
+        }
+        state.used += size;
+        p.queued += size;
         let q = &mut a.queues[queue];
         q.bytes += size;
         q.count += 1;
-        q.frames.push_back(Waiting { frame, ready });
-        a.waiting += 1;
-        let of_queue = q.bytes + if sending.1 == queue { sending.0 } else { 0 };
-        if let Some(series) = &mut a.series {
-            series.rows[0].bytes_max = series.rows[0].bytes_max.max(total);
-            if series.rows.len() > 1 {
-                series.rows[queue + 1].bytes_max = series.rows[queue + 1].bytes_max.max(of_queue);
+        if a.series.is_some() {
+            p.note_length(state.until_start, queue);
+        }
+        let waiting = Waiting { frame, ready };
+        if idle {
+            self.transmit(out, now, node, port, queue, waiting);
+        } else {
+            let a = p.automaton.as_mut().expect("not plain");
+            a.queues[queue].frames.push_back(waiting);
+            a.waiting += 1;
+            if !O::CLASSICAL {
+                self.list(node, port);
             }
-        }
-        if a.sending.is_none() {
-            self.start_next(out, now, node, port);
-        }
-        if !O::CLASSICAL {
-            self.list(node, port);
         }
     }
 
     /// Keeps the port in its node's list while it has waiting frames.
-    fn list(&mut self, node: u32, port: u32) {
+    pub(super) fn list(&mut self, node: u32, port: u32) {
         let a = self.ports[port as usize].automaton.as_mut().expect("not plain");
         if a.waiting > 0 && !a.listed {
             a.listed = true;
@@ -232,86 +246,89 @@ impl<'a> Shard<'a> {
     }
 
     /// The frame in transmission has left.
+    #[inline(always)]
     pub(super) fn complete(&mut self, node: u32, port: u32) {
-        let p = &mut self.ports[port as usize];
+        let (state, p) = (&mut self.nodes[node as usize], &mut self.ports[port as usize]);
         let a = p.automaton.as_mut().expect("not plain");
-        let (size, queue) = a.sending.take().expect("a transmission under way");
+        let Sending { size, queue, time } = a.sending.take().expect("a transmission under way");
         a.latest = size;
         let bytes = size as u64;
         a.note(queue as usize, |i| i.tx_bytes += bytes);
         if let Some(uplink) = &mut a.uplink {
             *uplink += bytes;
         }
-        if !self.nodes[node as usize].until_start {
-            a.queues[queue as usize].bytes -= bytes;
-            a.queues[queue as usize].count -= 1;
+        if !state.until_start {
+            let q = &mut a.queues[queue as usize];
+            q.bytes -= bytes;
+            q.count -= 1;
             p.queued -= bytes;
-            self.nodes[node as usize].used -= bytes;
+            state.used -= bytes;
         }
-        let time = p.serialize(size);
         p.count_sent(size, time);
     }
 
     /// The transmitter is free at `at`: the next frame, if there is one.
+    #[inline(always)]
     pub(super) fn start_next<O: Outlet>(&mut self, out: &mut O, at: u64, node: u32, port: u32) {
         loop {
-            let p = &mut self.ports[port as usize];
-            let a = p.automaton.as_mut().expect("not plain");
+            let a = self.ports[port as usize].automaton.as_mut().expect("not plain");
+            if a.discipline.is_some() {
+                return self.start_disciplined(out, at, node, port);
+            }
             let Some(queue) = scheduling::next_queue(a) else { return };
-            let q = &mut a.queues[queue];
-            let Waiting { mut frame, ready } = q.frames.pop_front().expect("not empty");
+            let waiting = a.queues[queue].frames.pop_front().expect("not empty");
             a.waiting -= 1;
-            let bytes = frame.size as u64;
-            let state = &mut self.nodes[node as usize];
-            let mut dropped = false;
-            if let Some(red) = &state.marking
-                && red.at == MarkAt::Dequeue
-            {
-                // What is left behind the departing frame: it still counts in `bytes` and `count` here.
-                let length = match (red.weight, red.in_packets) {
-                    (Some(_), _) => p.average,
-                    (None, true) => (q.count - 1) as f64,
-                    (None, false) => (q.bytes - bytes) as f64,
-                };
-                if red.hit(length, &mut p.stream) {
-                    if frame.has(Frame::ECT) {
-                        frame.flags |= Frame::CE;
-                        self.counters.ecn_marks += 1;
-                        a.note(queue, |i| i.marks += 1);
-                    } else if red.drop_incapable {
-                        dropped = true;
-                        a.note(queue, |i| i.drops += 1);
-                    }
+            if self.transmit(out, at, node, port, queue, waiting) {
+                return;
+            }
+        }
+    }
+
+    /// The transmitter is free at `at`: a frame of `queue` leaves, or is dropped now (false).
+    #[inline(always)]
+    fn transmit<O: Outlet>(&mut self, out: &mut O, at: u64, node: u32, port: u32, queue: usize, waiting: Waiting) -> bool {
+        let Waiting { mut frame, ready } = waiting;
+        let (state, p) = (&mut self.nodes[node as usize], &mut self.ports[port as usize]);
+        let bytes = frame.size as u64;
+        if let Some(red) = &state.marking
+            && red.at == MarkAt::Dequeue
+        {
+            match red_at_start(red, p, queue, bytes, frame.has(Frame::ECT)) {
+                Early::Send => {}
+                Early::Mark => {
+                    frame.flags |= Frame::CE;
+                    self.counters.ecn_marks += 1;
+                    p.note(queue, |i| i.marks += 1);
+                }
+                Early::Drop => {
+                    self.leave(node, port, queue, bytes);
+                    self.note(port, queue, |i| i.drops += 1);
+                    self.drop_frame(frame, Drop::Red);
+                    return false;
                 }
             }
-            if state.until_start || dropped {
-                let q = &mut a.queues[queue];
-                q.bytes -= bytes;
-                q.count -= 1;
-                p.queued -= bytes;
-                state.used -= bytes;
-            }
-            if dropped {
-                self.drop_frame(frame, Drop::Red);
-                continue;
-            }
-            let start = at.max(ready);
-            a.sending = Some((frame.size, queue as u8));
-            a.note(queue, |i| i.latency_max = i.latency_max.max(start.saturating_sub(ready)));
-            if let Some(capture) = a.capture {
-                let record = self.capture(start, &frame);
-                self.harvest.captures.push((capture, record));
-            }
-            let p = &mut self.ports[port as usize];
-            p.free_at = start + p.serialize(frame.size);
-            let (free_at, arrives, shard) = (p.free_at, start + p.first_bits(frame.size) + p.delay, p.peer_shard);
-            frame.port = p.peer_port;
-            out.frame(arrives, shard, frame, &mut self.extras);
-            if O::CLASSICAL {
-                out.sent(free_at, port);
-            }
-            return;
         }
+        if state.until_start {
+            p.leave(queue, bytes);
+            state.used -= bytes;
+        }
+        let departure = p.depart(at, queue, Waiting { frame, ready });
+        self.carry_out(out, port, frame, departure);
+        true
+    }
+
+    /// The frame is on its way.
+    #[inline(always)]
+    pub(super) fn carry_out<O: Outlet>(&mut self, out: &mut O, port: u32, mut frame: Frame, departure: Departure) {
+        if let Some(capture) = departure.capture {
+            self.capture(capture, departure.start, frame);
+        }
+        frame.port = departure.peer_port;
+        if O::CLASSICAL {
+            // The sooner of the two first: it has less far to sink.
+            out.sent(departure.ends, port);
+        }
+        out.frame(departure.arrives, departure.peer_shard, frame, &mut self.extras);
     }
 
     /// Window engine, after a node's events of a window that ends at `end`: transmissions that start before `end` start now, since what
@@ -341,10 +358,8 @@ impl<'a> Shard<'a> {
         }
     }
 
-    fn note(&mut self, port: u32, queue: usize, change: impl Fn(&mut crate::port::Interval)) {
-        if let Some(a) = &mut self.ports[port as usize].automaton {
-            a.note(queue, change);
-        }
+    pub(super) fn note(&mut self, port: u32, queue: usize, change: impl Fn(&mut crate::port::Interval)) {
+        self.ports[port as usize].note(queue, change);
     }
 
     #[cold]
@@ -365,12 +380,14 @@ impl<'a> Shard<'a> {
         }
     }
 
-    fn capture(&self, start: u64, frame: &Frame) -> CaptureRecord {
+    #[cold]
+    #[inline(never)]
+    fn capture(&mut self, capture: u32, start: u64, frame: Frame) {
         let flow = &self.world.plan.flows[frame.flow as usize];
         let shape = self.world.shape(flow);
         let (kind, sequence, payload) = match frame.kind() {
             Frame::ACK => (CaptureKind::TcpAck, (frame.seq as u64 * shape.payload as u64).min(flow.bytes), 0),
-            Frame::CONTROL => (CaptureKind::TcpControl(Control::of(frame)), 0, 0),
+            Frame::CONTROL => (CaptureKind::TcpControl(Control::of(&frame)), 0, 0),
             kind => {
                 let payload = if frame.seq as u64 + 1 == shape.count { shape.last_payload } else { shape.payload };
                 (if kind == Frame::DATA { CaptureKind::TcpData } else { CaptureKind::Datagram }, frame.seq as u64 * shape.payload as u64, payload)
@@ -378,7 +395,7 @@ impl<'a> Shard<'a> {
         };
         let ecn = if frame.has(Frame::CE) { 3 } else { 2 * frame.has(Frame::ECT) as u8 };
         let (src, dst) = if flow.dst != frame.dst { (flow.dst, flow.src) } else { (flow.src, flow.dst) };
-        CaptureRecord {
+        let record = CaptureRecord {
             time: Time(start),
             flow: frame.flow,
             src,
@@ -391,23 +408,34 @@ impl<'a> Shard<'a> {
             ece: frame.has(Frame::ECE),
             cwr: frame.has(Frame::CWR),
             priority: frame.priority(),
-        }
+        };
+        self.harvest.captures.push((capture, record));
     }
 }
 
-/// Arrivals of full frames that an idle spell would have had room for.
-fn idle_arrivals(p: &crate::port::Port, now: u64) -> f64 {
-    now.saturating_sub(p.free_at) as f64 / p.serialize(1500) as f64
+/// Arrivals that an idle spell would have had room for.
+fn idle_arrivals(red: &Red, p: &crate::port::Port, now: u64) -> f64 {
+    now.saturating_sub(p.free_at) as f64 / red.idle_frame.unwrap_or(p.serialize(1500)) as f64
 }
 
-/// Averages if so configured, then draws.
-fn red_hit(red: &Red, now: u64, length: u64, p: &mut crate::port::Port) -> bool {
-    let seen = match red.weight {
-        None => length as f64,
-        Some(weight) => {
-            p.average = red.average(weight, p.average, length as f64, idle_arrivals(p, now));
-            p.average
-        }
-    };
-    red.hit(seen, &mut p.stream)
+/// Averages if so configured, then decides.
+pub(super) fn red_verdict(red: &Red, now: u64, length: u64, p: &mut crate::port::Port, capable: bool) -> Early {
+    let seen = red_average(red, now, length, p);
+    red.verdict(seen, length, capable, &mut p.memory, &mut p.stream)
+}
+
+/// What a decision at the arrival of a frame that finds `length` sees.
+pub(super) fn red_average(red: &Red, now: u64, length: u64, p: &mut crate::port::Port) -> f64 {
+    let Some(weight) = red.weight else { return length as f64 };
+    p.memory.average = red.average(weight, p.memory.average, length as f64, idle_arrivals(red, p, now));
+    p.memory.average
+}
+
+/// Decides on a frame of `bytes` that is about to leave `queue`, in which it still counts.
+#[inline(never)]
+pub(super) fn red_at_start(red: &Red, p: &mut crate::port::Port, queue: usize, bytes: u64, capable: bool) -> Early {
+    let q = &p.automaton.as_ref().expect("not plain").queues[queue];
+    let behind = if red.in_packets { q.count as u64 - 1 } else { q.bytes - bytes };
+    let seen = if red.weight.is_some() { p.memory.average } else { behind as f64 };
+    red.verdict(seen, behind, capable, &mut p.memory, &mut p.stream)
 }

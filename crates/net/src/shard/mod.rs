@@ -2,6 +2,7 @@
 //! differ only in the [`Outlet`] that carries what happens later.
 
 mod build;
+mod discipline;
 mod finish;
 mod forward;
 mod host;

@@ -14,15 +14,15 @@ impl<'a> Shard<'a> {
             self.settle(out, now, node, port);
             let p = &mut self.ports[port as usize];
             let until_start = self.nodes[node as usize].until_start;
-            // A series counts the frame in transmission, whatever the buffer does.
-            let sending = p.in_transmission(until_start);
-            let total = p.queued + sending.0;
+            // A series counts the frame in transmission and the device queue, whatever the buffer does.
+            let queues = p.automaton.as_ref().map_or(0, |a| a.queues.len());
+            let total = p.queued + p.beyond(until_start, None);
+            let of_queues: Vec<u64> = (0..queues).map(|q| p.queue_bytes(q) + p.beyond(until_start, Some(q))).collect();
             let a = p.automaton.as_mut().expect("sampled ports are automata");
             let series = a.series.as_mut().expect("sampled");
             let rx_bytes = std::mem::take(&mut series.rx_bytes);
             for (row, interval) in series.rows.iter_mut().enumerate() {
-                let of_queue = |queue: usize| a.queues[queue].bytes + if sending.1 == queue { sending.0 } else { 0 };
-                let queue_bytes = if row == 0 { total } else { of_queue(row - 1) };
+                let queue_bytes = if row == 0 { total } else { of_queues[row - 1] };
                 // The next interval starts with what is in the queue now.
                 let Interval { bytes_max, tx_bytes, drops, marks, latency_max } =
                     std::mem::replace(interval, Interval { bytes_max: queue_bytes, ..Interval::default() });

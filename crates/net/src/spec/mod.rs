@@ -13,7 +13,9 @@ pub use host::{Bbr3Config, BbrConfig, CongestionControl, CubicConfig, CubicFlavo
 pub use host::{Datagram, DelayedAck, Estimator, HostConfig, Metrics, Pacing, Reader, Receive, ReceiveBuffer, Recovery, SackCompression};
 pub use host::{TcpConfig, TransportConfig, Wire};
 pub use run::{Capture, EngineKind, FctEnd, PortSeries, Record, RunConfig};
-pub use switch::{Balance, Buffer, Compare, Forwarding, Limit, MarkAt, Marking, QueueLength, RouteHash, Scheduling, SwitchConfig};
+pub use switch::{
+    Aqm, Balance, Buffer, Codel, Compare, Forwarding, FqCodel, Limit, MarkAt, Marking, Pie, QueueLength, RouteHash, Scheduling, Spacing, SwitchConfig,
+};
 
 /// A complete, validated simulation.
 #[derive(Debug, Clone)]

@@ -6,12 +6,17 @@ use afflux_units::{Probability, Span};
 pub struct SwitchConfig {
     pub buffer: Buffer,
     pub marking: Option<Marking>,
+    /// A discipline that controls delay on each queue; not beside marking.
+    pub aqm: Option<Aqm>,
     pub scheduling: Scheduling,
     pub forwarding: Forwarding,
     /// Pipeline latency added to every frame between its arrival and its joining the output queue.
     pub latency: Span,
     pub balance: Balance,
     pub queue_length: QueueLength,
+    /// Frames that wait, first in, first out, between the discipline and the transmitter. They have left the queue: above 0,
+    /// `QueueLength::BeforeTransmission` holds with "leaves the queue" for "starts".
+    pub device_queue: u32,
 }
 
 /// What occupies a buffer, and for how long.
@@ -67,8 +72,30 @@ pub struct Marking {
     pub compare: Compare,
     /// Weight of the newest sample in the average; `None` is the instantaneous length.
     pub average_weight: Option<f64>,
+    /// An idle link counts as one arrival that found nothing in every such time; `None` is that of 1500 B at the port's rate.
+    pub idle_frame: Option<Span>,
     /// Drop ECN-incapable frames by the same curve (RED, real switches' WRED); `false` lets them pass.
     pub drop_incapable: bool,
+    /// From `kmax` to twice `kmax` the probability rises from `pmax` to one, instead of being one at once.
+    pub gentle: bool,
+    pub spacing: Spacing,
+    /// Where everything is marked, drop ECN-capable frames too.
+    pub hard_drop: bool,
+}
+
+/// How the marks between the thresholds are drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Spacing {
+    /// Each frame by itself, with the probability p of the curve.
+    #[default]
+    Independent,
+    /// With p / (1 - count * p), `count` being the frames since the last mark: spacings are uniform, up to 1/p (Floyd and Jacobson 1993).
+    Uniform,
+    /// ns-3 by default (`Wait`): none before 1/p, then with p / (2 - count * p), which is uniform from 1/p to 2/p; none while no more than one
+    /// frame is queued, nor for the first frame after that; a frame that ends an idle spell counts in the average too.
+    Ns3,
+    /// Linux: a number R uniform in 0..1 is drawn per mark, and the first frame with count * p >= R is marked.
+    Linux,
 }
 
 /// Which length a marking decision sees.
@@ -78,6 +105,48 @@ pub enum MarkAt {
     Enqueue,
     /// At the start of transmission: what is left behind the departing frame.
     Dequeue,
+}
+
+/// A queue discipline that drops or marks by delay.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Aqm {
+    Codel(Codel),
+    FqCodel(FqCodel),
+    Pie(Pie),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Codel {
+    pub target: Span,
+    pub interval: Span,
+    /// Mark ECN-capable frames instead of dropping them.
+    pub ecn: bool,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct FqCodel {
+    pub codel: Codel,
+    /// Bytes per turn.
+    pub quantum: u32,
+    /// Number of buckets flows are hashed into.
+    pub flows: u32,
+    /// Frames in all flows together; above it the flow with the most bytes loses frames.
+    pub limit: u32,
+    /// At most so many at once.
+    pub drop_batch: u32,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Pie {
+    pub target: Span,
+    pub t_update: Span,
+    pub alpha: f64,
+    pub beta: f64,
+    pub burst_allowance: Span,
+    pub ecn: bool,
+    /// Probability above which ECN-capable frames are dropped too.
+    pub ecn_threshold: f64,
+    pub derandomize: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -126,7 +126,11 @@ fn dctcp_sawtooth() {
             at: MarkAt::Enqueue,
             compare: Compare::Above,
             average_weight: None,
+            idle_frame: None,
             drop_incapable: true,
+            gentle: false,
+            spacing: Spacing::Independent,
+            hard_drop: false,
         });
         plan.run.until = Some(Time::from_ns(300_000_000));
         plan.record.ports = Some(PortSeries { interval: Span::from_us(20), nodes: vec![n + 1] });

@@ -34,7 +34,11 @@ fn step(bytes: u64, at: MarkAt) -> Option<Marking> {
         at,
         compare: Compare::Above,
         average_weight: None,
+        idle_frame: None,
         drop_incapable: true,
+        gentle: false,
+        spacing: Spacing::Independent,
+        hard_drop: false,
     })
 }
 
@@ -46,8 +50,16 @@ fn red(at: MarkAt, weight: Option<f64>) -> Option<Marking> {
         at,
         compare: Compare::AtOrAbove,
         average_weight: weight,
+        idle_frame: None,
         drop_incapable: true,
+        gentle: false,
+        spacing: Spacing::Independent,
+        hard_drop: false,
     })
+}
+
+fn codel(ecn: bool) -> Codel {
+    Codel { target: Span::from_us(2), interval: Span::from_us(20), ecn }
 }
 
 fn shared(total: u64, alpha: f64) -> Buffer {
@@ -117,6 +129,57 @@ fn scenarios() {
         p.transports = vec![TransportConfig::Tcp(TcpConfig { ecn: EcnMode::Classic, ..tcp() })];
     });
     add("averaged red drops at enqueue", &|p| p.switches[0].marking = red(MarkAt::Enqueue, Some(0.02)));
+    add("gentle red with uniform spacing", &|p| {
+        let marking = red(MarkAt::Enqueue, Some(0.02)).unwrap();
+        p.switches[0].marking = Some(Marking { gentle: true, spacing: Spacing::Uniform, ..marking });
+        p.switches[0].device_queue = 1;
+    });
+    add("red as in linux, at dequeue", &|p| {
+        let marking = red(MarkAt::Dequeue, Some(0.5)).unwrap();
+        p.switches[0].marking = Some(Marking { spacing: Spacing::Linux, hard_drop: true, ..marking });
+        p.transports = vec![TransportConfig::Tcp(TcpConfig { ecn: EcnMode::Classic, ..tcp() })];
+        p.switches[0].device_queue = 2;
+    });
+    add("codel", &|p| p.switches[0].aqm = Some(Aqm::Codel(codel(false))));
+    add("codel, marks, device queue, priorities", &|p| {
+        p.switches[0].aqm = Some(Aqm::Codel(codel(true)));
+        p.switches[0].device_queue = 1;
+        p.switches[0].scheduling = Scheduling::StrictPriority { queues: 3 };
+        p.switches[0].buffer = shared(300_000, 1.0);
+        p.transports = vec![TransportConfig::Tcp(TcpConfig { ecn: EcnMode::Classic, ..tcp() })];
+    });
+    add("fq-codel", &|p| {
+        p.switches[0].aqm = Some(Aqm::FqCodel(FqCodel { codel: codel(false), quantum: 1_514, flows: 1_024, limit: 24, drop_batch: 64 }));
+        p.switches[0].buffer = shared(300_000, 1.0);
+    });
+    add("fq-codel, few buckets, marks, cut-through", &|p| {
+        p.switches[0].aqm = Some(Aqm::FqCodel(FqCodel { codel: codel(true), quantum: 300, flows: 3, limit: 1_000, drop_batch: 64 }));
+        p.switches[0].forwarding = Forwarding::CutThrough { header: 64 };
+        p.transports = vec![TransportConfig::Tcp(TcpConfig { ecn: EcnMode::Classic, ..tcp() })];
+    });
+    for (name, ecn, derandomize) in [("pie", false, false), ("pie, marks, derandomised, device queue", true, true)] {
+        add(name, &|p| {
+            p.switches[0].aqm = Some(Aqm::Pie(Pie {
+                target: Span::from_us(2),
+                t_update: Span::from_us(2),
+                alpha: 1_000.0,
+                beta: 10_000.0,
+                burst_allowance: Span::from_us(5),
+                ecn,
+                ecn_threshold: 0.1,
+                derandomize,
+            }));
+            p.transports = vec![TransportConfig::Tcp(TcpConfig { ecn: if ecn { EcnMode::Classic } else { EcnMode::Off }, ..tcp() })];
+            p.switches[0].device_queue = derandomize as u32;
+        });
+    }
+    add("drop-tail before a device queue, short run, all records", &|p| {
+        p.run.until = Some(Time::from_ns(77_777));
+        p.switches[0].device_queue = 3;
+        p.record.ports = Some(PortSeries { interval: Span::from_us(7), nodes: (0..p.topology.nodes.len() as u32).collect() });
+        p.record.imbalance = Some(Span::from_us(20));
+        p.record.captures = vec![Capture { link: 0, reverse: true }];
+    });
     add("red drops at dequeue", &|p| p.switches[0].marking = red(MarkAt::Dequeue, None));
     add("shared buffer", &|p| p.switches[0].buffer = shared(150_000, 0.5));
     add("shared buffer, dctcp", &|p| {

@@ -1,5 +1,6 @@
 //! The engine against itself and against closed forms.
 
+mod aqm;
 mod closed_forms;
 mod determinism;
 mod extremes;

@@ -75,18 +75,50 @@ fn marking() -> impl Strategy<Value = Option<Marking>> {
     let at = prop_oneof![Just(MarkAt::Enqueue), Just(MarkAt::Dequeue)];
     let compare = prop_oneof![Just(Compare::Above), Just(Compare::AtOrAbove)];
     let average = prop::option::of(0.01..1.0f64);
-    let marking = (1..30_000u64, 0..30_000u64, 0.0..1.0f64, at, compare, average, any::<bool>()).prop_map(
-        |(kmin, width, pmax, at, compare, average_weight, drop_incapable)| Marking {
+    let spacing = prop_oneof![2 => Just(Spacing::Independent), 1 => Just(Spacing::Uniform), 1 => Just(Spacing::Ns3), 1 => Just(Spacing::Linux)];
+    let rules = (any::<bool>(), prop::bool::weighted(0.3), prop::bool::weighted(0.2), spacing);
+    let marking = (1..30_000u64, 0..30_000u64, 0.0..1.0f64, at, compare, average, rules).prop_map(
+        |(kmin, width, pmax, at, compare, average_weight, (drop_incapable, gentle, hard_drop, spacing))| Marking {
             kmin: Limit::Bytes(kmin),
             kmax: Limit::Bytes(kmin + width),
             pmax: Probability::new(pmax).expect("within 0..1"),
             at,
             compare,
             average_weight,
+            idle_frame: gentle.then_some(Span::from_us(3)),
             drop_incapable,
+            gentle,
+            spacing,
+            hard_drop,
         },
     );
     prop::option::of(marking)
+}
+
+/// Targets as in fast fabrics: queues are short and delays small here.
+fn aqm() -> impl Strategy<Value = Option<Aqm>> {
+    let codel = (1..40u64, 5..400u64, any::<bool>()).prop_map(|(target, interval, ecn)| Codel {
+        target: Span::from_us(target),
+        interval: Span::from_us(interval),
+        ecn,
+    });
+    let fq = (codel.clone(), 64..20_000u32, prop_oneof![Just(1u32), Just(2), Just(1_024)], 5..200u32, 1..65u32)
+        .prop_map(|(codel, quantum, flows, limit, drop_batch)| Aqm::FqCodel(FqCodel { codel, quantum, flows, limit, drop_batch }));
+    let pie = ((1..40u64, 1..50u64, 0..100u64), 0.1..500.0f64, 1.0..5_000.0f64, any::<bool>(), any::<bool>()).prop_map(
+        |((target, t_update, burst), alpha, beta, ecn, derandomize)| {
+            Aqm::Pie(Pie {
+                target: Span::from_us(target),
+                t_update: Span::from_us(t_update),
+                alpha,
+                beta,
+                burst_allowance: Span::from_us(burst),
+                ecn,
+                ecn_threshold: 0.1,
+                derandomize,
+            })
+        },
+    );
+    prop_oneof![3 => Just(None), 1 => codel.prop_map(|c| Some(Aqm::Codel(c))), 1 => fq.prop_map(Some), 1 => pie.prop_map(Some)]
 }
 
 fn scheduling() -> impl Strategy<Value = Scheduling> {
@@ -98,10 +130,14 @@ fn switch_config() -> impl Strategy<Value = SwitchConfig> {
     let balance = prop_oneof![Just(Balance::Ecmp(RouteHash::OwnSeed)), Just(Balance::Ecmp(RouteHash::SameSeed)), Just(Balance::Spray)];
     let length = prop_oneof![2 => Just(QueueLength::ThroughTransmission), 1 => Just(QueueLength::BeforeTransmission)];
     let latency = prop_oneof![Just(Span::ZERO), Just(Span::from_ns(450))];
-    (buffer(), marking(), scheduling(), forwarding, balance, length, latency).prop_map(
-        |(buffer, marking, scheduling, forwarding, balance, queue_length, latency)| SwitchConfig {
+    let device_queue = prop_oneof![4 => Just(0u32), 1 => Just(1), 1 => 2..8u32];
+    (buffer(), marking(), aqm(), scheduling(), forwarding, balance, length, (latency, device_queue)).prop_map(
+        |(buffer, marking, aqm, scheduling, forwarding, balance, queue_length, (latency, device_queue))| SwitchConfig {
             buffer,
-            marking,
+            // One or the other.
+            marking: marking.filter(|_| aqm.is_none()),
+            aqm,
+            device_queue,
             scheduling,
             forwarding,
             latency,
@@ -372,8 +408,9 @@ fn everything_arrives(case: &Case, output: &Output) -> Result<(), TestCaseError>
 fn buffers_hold(case: &Case, output: &Output) -> Result<(), TestCaseError> {
     let switch = &case.plan.switches[0];
     let several = matches!(switch.scheduling, Scheduling::StrictPriority { .. });
-    // Series count the frame in transmission, even where the buffer does not.
-    let sending = if switch.queue_length == QueueLength::BeforeTransmission { 9_100 } else { 0 };
+    // Series count the frame in transmission and the device queue, even where the buffer does not.
+    let beyond = if switch.queue_length == QueueLength::BeforeTransmission || switch.device_queue > 0 { 1 + switch.device_queue as u64 } else { 0 };
+    let sending = beyond * 9_100;
     let of_switches = output.ports.iter().filter(|r| r.node >= case.plan.topology.hosts);
     if let Buffer::Static { per_queue: Limit::Bytes(limit), .. } = switch.buffer {
         for r in of_switches.clone().filter(|r| !several || r.queue >= 0) {

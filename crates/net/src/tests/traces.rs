@@ -95,7 +95,18 @@ fn trace(scenario: &Scenario) -> String {
     };
     let mut sender = Sender::new(setup, 0, config);
     let mut receiver = {
-        let setup = ReceiverSetup { flow: 0, transport: 0, node: 1, src: 0, hash: 0, priority: 0, segments: scenario.segments, to: scenario.segments, ecn: config.ecn, now: 0 };
+        let setup = ReceiverSetup {
+            flow: 0,
+            transport: 0,
+            node: 1,
+            src: 0,
+            hash: 0,
+            priority: 0,
+            segments: scenario.segments,
+            to: scenario.segments,
+            ecn: config.ecn,
+            now: 0,
+        };
         Receiver::new(setup, config)
     };
     let mut path = Path { happenings: BTreeMap::new(), filed: 0, free_at: 0, sent: 0 };

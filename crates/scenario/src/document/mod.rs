@@ -17,7 +17,7 @@ pub use hosts::{HostItem, Hosts, Receiver, Senders, SizeTable, Sizes};
 pub use quantity::{Chance, Duration, QueueSize, Size, Speed};
 pub use record::Record;
 pub use run::{Engine, FctEnd, Run};
-pub use switch::{Balance, Compare, Ecn, Forwarding, Incapable, MarkAt, QueueLength, Scheduling, Sharing, Switch, SwitchOverride};
+pub use switch::{Aqm, AqmKind, Balance, Compare, Ecn, Forwarding, Incapable, MarkAt, QueueLength, Scheduling, Sharing, Spacing, Switch, SwitchOverride};
 pub use topology::{Custom, Dumbbell, FatTree, Fault, Hpcc, LeafSpine, LinkOverride, Star, Switches, Topology};
 pub use traffic::*;
 pub use transport::{Bbr, Congestion, Cubic, Datagram, Dctcp, DelayedAck, Echo, Estimator, Flavour, Htcp, HyStart, Recovery, Stack, Tcp, Transport};

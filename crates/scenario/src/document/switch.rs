@@ -23,9 +23,13 @@ macro_rules! switch {
             /// With `sharing = "dynamic"`: bytes that each queue may hold whatever the others do. Default `"0B"`; SONiC has 1792 B on Trident 3.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub reserved: Option<Size>,
-            /// What a queue's length counts. Default `"through_transmission"`.
+            /// What a queue's length counts. Default `"through_transmission"`, or `"before_transmission"` with a device queue.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub queue_length: Option<QueueLength>,
+            /// Frames that wait, first in, first out, between each port's queues and its transmitter: they have left the queue for buffer,
+            /// marking and discipline. Default 0; ns-3's queue discs have a device queue of 1 packet behind them.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub device_queue: Option<u32>,
             /// With `sharing = "static"`: is a frame dropped when the queue with it would be above the limit, or already when it would reach it
             /// (ns-2's convention)? Default `"above"`.
             #[serde(skip_serializing_if = "Option::is_none")]
@@ -33,6 +37,9 @@ macro_rules! switch {
             /// ECN marking of each queue, or `"off"`. Default `"off"`.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub ecn: Option<Or<Off, Ecn>>,
+            /// A queue discipline that controls delay, or `"off"`; instead of `ecn`. Default `"off"`.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub aqm: Option<Or<Off, Aqm>>,
             /// Default `"fifo"`.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub scheduling: Option<Scheduling>,
@@ -145,6 +152,28 @@ words! {
         /// At the start of transmission: what is left behind the departing frame.
         Dequeue,
     }
+    /// How marks between `kmin` and `kmax` are drawn.
+    pub enum Spacing {
+        /// Each frame by itself, with the probability p of the curve.
+        Independent,
+        /// With p / (1 − count · p), `count` being the frames since the last mark, so that spacings are uniform, up to 1/p (Floyd and
+        /// Jacobson 1993).
+        Uniform,
+        /// As in ns-3 by default (`Wait`): none before 1/p, then with p / (2 − count · p), which is uniform from 1/p to 2/p; none while no more
+        /// than one frame is queued, nor for the first frame after that; a frame that ends an idle spell counts in the average too.
+        Ns3,
+        /// As in Linux: one number R, uniform in 0 to 1, is drawn per mark, and the first frame with count · p ≥ R is marked.
+        Linux,
+    }
+    /// A queue discipline.
+    pub enum AqmKind {
+        /// RFC 8289.
+        Codel,
+        /// RFC 8290: flows by hash, deficit round robin, CoDel on each; needs `scheduling = "fifo"`.
+        FqCodel,
+        /// RFC 8033.
+        Pie,
+    }
     /// Frames that are not ECN-capable:
     pub enum Incapable {
         /// are dropped where others would be marked (RED; WRED of real switches).
@@ -178,10 +207,75 @@ pub struct Ecn {
     /// RED's classical value is 0.002.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub average_weight: Option<Or<Off, f64>>,
+    /// With `average_weight`: the average decays on an idle link as if a frame that finds nothing came in every such time. Default: the time
+    /// of 1500 B at the port's rate. Whatever the link, ns-3 has `"2.667ms"` unless told (500 B at 1.5 Mbps), `tc` `"1.2ms"` (`avpkt 1500` at
+    /// its default of 10 Mbps).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idle_frame: Option<Duration>,
     /// Is a length of exactly `kmin` marked? Default `"above"` (no: DCTCP's "greater than K"); ns-3 has `"at_or_above"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compare: Option<Compare>,
     /// What happens to frames that are not ECN-capable. Default `"drop"` (RFC 3168 §7; SONiC's `wred_green_enable`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub incapable: Option<Incapable>,
+    /// RED's gentle variant: from `kmax` to twice `kmax` the probability rises from `pmax` to 1, instead of being 1 at once. Default false;
+    /// ns-3's default is true.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gentle: Option<bool>,
+    /// How marks between the thresholds are drawn. Default `"independent"`, as in switches; for ns-3 and Linux `"ns3"` and `"linux"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spacing: Option<Spacing>,
+    /// Are ECN-capable frames dropped where everything is marked (above `kmax`, with `gentle` twice `kmax`)? Default false; ns-3's
+    /// `UseHardDrop` is true by default, Linux's `harddrop` false.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hard_drop: Option<bool>,
+}
+
+/// A queue discipline that drops, or marks, by delay.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Aqm {
+    /// Which.
+    pub kind: AqmKind,
+    /// The delay it aims at. Default `"5ms"` for CoDel and FQ-CoDel, `"15ms"` for PIE (RFCs 8289, 8290, 8033); in data centres 5 to 10 % of
+    /// `interval` for CoDel.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<Duration>,
+    /// With CoDel and FQ-CoDel: how long the delay must have been above target; the worst usual round-trip time. Default `"100ms"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interval: Option<Duration>,
+    /// Mark ECN-capable frames instead of dropping them? Default true for FQ-CoDel (RFC 8290), false for the others (ns-3, Linux).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ecn: Option<bool>,
+    /// With FQ-CoDel: bytes a flow sends per turn. Default `"1514B"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quantum: Option<Size>,
+    /// With FQ-CoDel: number of buckets that flows are hashed into. Default 1024.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flows: Option<u32>,
+    /// With FQ-CoDel: frames of all flows together; above it the flow with the most bytes loses frames. The buffer, where arrivals are lost,
+    /// should be larger. Default 10240.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
+    /// With FQ-CoDel: frames that a flow loses at once, at most (and at most half of its bytes). Default 64.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub drop_batch: Option<u32>,
+    /// With PIE: time between changes of the probability. Default `"15ms"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub t_update: Option<Duration>,
+    /// With PIE: gain for the distance from the target, per second of delay. Default 0.125.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub alpha: Option<f64>,
+    /// With PIE: gain for the change of the delay, per second of it. Default 1.25.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub beta: Option<f64>,
+    /// With PIE: how long a burst may last before drops begin. Default `"150ms"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub burst_allowance: Option<Duration>,
+    /// With PIE and `ecn = true`: probability above which ECN-capable frames are dropped too. Default 0.1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ecn_threshold: Option<Chance>,
+    /// With PIE: no two drops too close together, none too far apart (RFC 8033 §5.4). Default false.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub derandomize: Option<bool>,
 }

@@ -2,7 +2,8 @@
 
 use super::{fill, meaningless};
 use crate::document::{
-    self, Chance, Compare, Duration, Ecn, Forwarding, Incapable, MarkAt, Or, QueueLength, QueueSize, Scheduling, Sharing, Size, Switch, SwitchOverride,
+    self, AqmKind, Chance, Compare, Duration, Ecn, Forwarding, Incapable, MarkAt, Or, QueueLength, QueueSize, Scheduling, Sharing, Size, Spacing, Switch,
+    SwitchOverride,
 };
 use crate::topology::Names;
 use crate::tree::{Key, Wrong};
@@ -63,10 +64,20 @@ fn overlay(base: &Switch, change: &SwitchOverride) -> Switch {
     if change.forwarding.is_some_and(|forwarding| base.forwarding != Some(forwarding)) {
         keys.cut_through_header = None;
     }
+    // Marking and a discipline exclude each other.
+    if change.aqm.as_ref().is_some_and(|aqm| aqm.0.is_some()) {
+        keys.ecn = None;
+    }
+    if change.ecn.as_ref().is_some_and(|ecn| ecn.0.is_some()) {
+        keys.aqm = None;
+    }
+    if change.device_queue.is_some_and(|packets| packets > 0) {
+        keys.queue_length = None;
+    }
     macro_rules! take {
         ($($name:ident)*) => { $(if change.$name.is_some() { keys.$name = change.$name.clone(); })* };
     }
-    take!(buffer sharing alpha reserved queue_length drop_when ecn scheduling priorities forwarding cut_through_header latency balance);
+    take!(buffer sharing alpha reserved queue_length device_queue drop_when ecn aqm scheduling priorities forwarding cut_through_header latency balance);
     keys
 }
 
@@ -75,6 +86,22 @@ fn build(keys: &mut Switch, key: &Key) -> Result<SwitchConfig, Wrong> {
     let latency = fill(&mut keys.latency, Duration(Span::ZERO)).0;
     if latency > Span::from_s(1) {
         return Err(Wrong::at(at("latency"), format!("\"{latency}\": the latency of a switch is at most 1s")));
+    }
+    let device_queue = fill(&mut keys.device_queue, 0);
+    if device_queue > 10_000 {
+        return Err(Wrong::at(at("device_queue"), format!("found {device_queue}: write a number of packets from 0 to 10000")));
+    }
+    if device_queue > 0 && keys.queue_length == Some(QueueLength::ThroughTransmission) {
+        return Err(Wrong::at(
+            at("queue_length"),
+            format!("\"through_transmission\" with device_queue = {device_queue}: what is in a device queue has left the queue; write \"before_transmission\""),
+        ));
+    }
+    if keys.aqm.as_ref().is_some_and(|aqm| aqm.0.is_some()) && keys.ecn.as_ref().is_some_and(|ecn| ecn.0.is_some()) {
+        return Err(Wrong::at(
+            at("aqm"),
+            "ecn decides on marks and drops already: write one of ecn and aqm, and \"off\" for the other (a discipline that marks has ecn = true in aqm)",
+        ));
     }
     Ok(SwitchConfig {
         buffer: buffer(keys, key)?,
@@ -86,6 +113,21 @@ fn build(keys: &mut Switch, key: &Key) -> Result<SwitchConfig, Wrong> {
                 Some(marking)
             }
         },
+        aqm: match fill(&mut keys.aqm, Or::NONE).0 {
+            None => None,
+            Some(mut keys_of_aqm) => {
+                if keys_of_aqm.kind == AqmKind::FqCodel && keys.scheduling == Some(Scheduling::StrictPriority) {
+                    return Err(Wrong::at(
+                        at("aqm").name("kind"),
+                        "\"fq_codel\" schedules by itself: write scheduling = \"fifo\", or kind = \"codel\" or \"pie\"",
+                    ));
+                }
+                let aqm = aqm(&mut keys_of_aqm, &at("aqm"))?;
+                keys.aqm = Some(Or::some(keys_of_aqm));
+                Some(aqm)
+            }
+        },
+        device_queue,
         scheduling: scheduling(&mut keys.scheduling, &mut keys.priorities, key)?,
         forwarding: match fill(&mut keys.forwarding, Forwarding::StoreAndForward) {
             Forwarding::StoreAndForward if keys.cut_through_header.is_some() => {
@@ -106,7 +148,7 @@ fn build(keys: &mut Switch, key: &Key) -> Result<SwitchConfig, Wrong> {
             document::Balance::EcmpSameSeed => spec::Balance::Ecmp(RouteHash::SameSeed),
             document::Balance::Spray => spec::Balance::Spray,
         },
-        queue_length: match fill(&mut keys.queue_length, QueueLength::ThroughTransmission) {
+        queue_length: match fill(&mut keys.queue_length, if device_queue > 0 { QueueLength::BeforeTransmission } else { QueueLength::ThroughTransmission }) {
             QueueLength::ThroughTransmission => spec::QueueLength::ThroughTransmission,
             QueueLength::BeforeTransmission => spec::QueueLength::BeforeTransmission,
         },
@@ -213,6 +255,11 @@ fn marking(ecn: &mut Ecn, key: &Key) -> Result<Marking, Wrong> {
     if let Some(weight) = average_weight.filter(|weight| !(*weight > 0.0 && *weight <= 1.0)) {
         return Err(Wrong::at(at("average_weight"), format!("found {weight}: write a number above 0, up to 1, or \"off\"")));
     }
+    let idle_frame = match ecn.idle_frame {
+        Some(_) if average_weight.is_none() => return Err(meaningless(at("idle_frame"), "average_weight = \"off\"")),
+        Some(Duration(Span(0))) => return Err(Wrong::at(at("idle_frame"), "\"0ps\": write a time above 0")),
+        given => given.map(|Duration(span)| span),
+    };
     Ok(Marking {
         kmin,
         kmax,
@@ -223,8 +270,99 @@ fn marking(ecn: &mut Ecn, key: &Key) -> Result<Marking, Wrong> {
         },
         compare: compare(fill(&mut ecn.compare, Compare::Above)),
         average_weight,
+        idle_frame,
         drop_incapable: fill(&mut ecn.incapable, Incapable::Drop) == Incapable::Drop,
+        gentle: fill(&mut ecn.gentle, false),
+        spacing: match fill(&mut ecn.spacing, Spacing::Independent) {
+            Spacing::Independent => spec::Spacing::Independent,
+            Spacing::Uniform => spec::Spacing::Uniform,
+            Spacing::Ns3 => spec::Spacing::Ns3,
+            Spacing::Linux => spec::Spacing::Linux,
+        },
+        hard_drop: fill(&mut ecn.hard_drop, false),
     })
+}
+
+fn aqm(keys: &mut document::Aqm, key: &Key) -> Result<spec::Aqm, Wrong> {
+    let at = |name: &str| key.clone().name(name);
+    let (codel, fq, pie) = (keys.kind == AqmKind::Codel, keys.kind == AqmKind::FqCodel, keys.kind == AqmKind::Pie);
+    let word = match keys.kind {
+        AqmKind::Codel => "kind = \"codel\"",
+        AqmKind::FqCodel => "kind = \"fq_codel\"",
+        AqmKind::Pie => "kind = \"pie\"",
+    };
+    if !fq && keys.limit.is_some() {
+        return Err(Wrong::at(
+            at("limit"),
+            format!("has no meaning with {word}: the limit of its queue is the switch's buffer, as in sharing = \"static\" and buffer = \"1000packets\""),
+        ));
+    }
+    for (name, given, needs) in [
+        ("interval", keys.interval.is_some(), codel || fq),
+        ("quantum", keys.quantum.is_some(), fq),
+        ("flows", keys.flows.is_some(), fq),
+        ("drop_batch", keys.drop_batch.is_some(), fq),
+        ("t_update", keys.t_update.is_some(), pie),
+        ("alpha", keys.alpha.is_some(), pie),
+        ("beta", keys.beta.is_some(), pie),
+        ("burst_allowance", keys.burst_allowance.is_some(), pie),
+        ("ecn_threshold", keys.ecn_threshold.is_some(), pie),
+        ("derandomize", keys.derandomize.is_some(), pie),
+    ] {
+        if given && !needs {
+            return Err(meaningless(at(name), word));
+        }
+    }
+    if keys.ecn == Some(false) && keys.ecn_threshold.is_some() {
+        return Err(meaningless(at("ecn_threshold"), "ecn = false"));
+    }
+    let time = |slot: &mut Option<Duration>, default: Span, name: &str| match fill(slot, Duration(default)).0 {
+        Span(0) => Err(Wrong::at(at(name), "\"0ps\": write a time above 0")),
+        long if long > Span::from_s(1000) => Err(Wrong::at(at(name), format!("\"{long}\": write a time up to 1000s"))),
+        span => Ok(span),
+    };
+    let number = |slot: &mut Option<u32>, default: u32, most: u32, name: &str| match fill(slot, default) {
+        found if found == 0 || found > most => Err(Wrong::at(at(name), format!("found {found}: write a whole number from 1 to {most}"))),
+        found => Ok(found),
+    };
+    let target = time(&mut keys.target, Span::from_ms(if pie { 15 } else { 5 }), "target")?;
+    let ecn = fill(&mut keys.ecn, fq);
+    if pie {
+        let gain = |slot: &mut Option<f64>, default: f64, name: &str| match fill(slot, default) {
+            found if (0.0..=1e9).contains(&found) => Ok(found),
+            found => Err(Wrong::at(at(name), format!("found {found}: write a number from 0 to 1e9"))),
+        };
+        return Ok(spec::Aqm::Pie(spec::Pie {
+            target,
+            t_update: time(&mut keys.t_update, Span::from_ms(15), "t_update")?,
+            alpha: gain(&mut keys.alpha, 0.125, "alpha")?,
+            beta: gain(&mut keys.beta, 1.25, "beta")?,
+            burst_allowance: fill(&mut keys.burst_allowance, Duration(Span::from_ms(150))).0,
+            ecn,
+            // Without marks there is no threshold to write down.
+            ecn_threshold: if ecn { fill(&mut keys.ecn_threshold, Chance(Probability::new(0.1).expect("within 0..1"))).0.get() } else { 0.0 },
+            derandomize: fill(&mut keys.derandomize, false),
+        }));
+    }
+    let interval = time(&mut keys.interval, Span::from_ms(100), "interval")?;
+    if target > interval {
+        return Err(Wrong::at(at("target"), format!("\"{target}\" is above interval = \"{interval}\": the target is 5 to 10 % of the interval (RFC 8289)")));
+    }
+    let codel = spec::Codel { target, interval, ecn };
+    if !fq {
+        return Ok(spec::Aqm::Codel(codel));
+    }
+    let quantum = fill(&mut keys.quantum, Size(Bytes(1_514))).0;
+    Ok(spec::Aqm::FqCodel(spec::FqCodel {
+        codel,
+        quantum: match quantum.0 {
+            found @ 64..=1_000_000 => found as u32,
+            _ => return Err(Wrong::at(at("quantum"), format!("\"{quantum}\": write a size from 64B to 1MB"))),
+        },
+        flows: number(&mut keys.flows, 1_024, 65_536, "flows")?,
+        limit: number(&mut keys.limit, 10_240, 1_000_000_000, "limit")?,
+        drop_batch: number(&mut keys.drop_batch, 64, 1_000_000, "drop_batch")?,
+    }))
 }
 
 fn above(kmin: Limit, kmax: Limit, key: Key) -> Wrong {

@@ -1,0 +1,92 @@
+//! Queue disciplines that control delay: pure state machines, which are told of arrivals and departures and answer with verdicts. The
+//! port acts: it holds the frames (but for FQ-CoDel, which has queues of its own), counts, and drops.
+
+mod codel;
+mod fq_codel;
+mod pie;
+
+pub use codel::{Codel, Control};
+pub use fq_codel::FqCodel;
+pub use pie::Pie;
+
+use crate::Model;
+use crate::frame::Frame;
+use crate::port::Waiting;
+use crate::spec;
+use afflux_engine::random::Stream;
+use std::collections::VecDeque;
+
+/// What becomes of a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    Send,
+    /// Congestion experienced; only of ECN-capable frames.
+    Mark,
+    Drop,
+}
+
+/// The discipline of one queue.
+pub enum Aqm {
+    Codel(Codel),
+    FqCodel(Box<FqCodel>),
+    Pie(Pie),
+}
+
+impl Aqm {
+    pub fn new(config: &spec::Aqm, stream: &mut Stream) -> Self {
+        match config {
+            spec::Aqm::Codel(control) => Aqm::Codel(Codel::new(Control::new(control))),
+            spec::Aqm::FqCodel(config) => Aqm::FqCodel(Box::new(FqCodel::new(config, stream.next_u64()))),
+            spec::Aqm::Pie(config) => Aqm::Pie(Pie::new(config)),
+        }
+    }
+
+    /// A frame wants to join a queue of `bytes`.
+    pub fn on_enqueue(&mut self, now: u64, bytes: u64, capable: bool, stream: &mut Stream) -> Verdict {
+        match self {
+            Aqm::Pie(pie) => pie.on_enqueue(now, bytes, capable, stream),
+            _ => Verdict::Send,
+        }
+    }
+
+    /// Takes the frame in; gives back those that have to go because there are too many.
+    pub fn push(&mut self, frames: &mut VecDeque<Waiting>, waiting: Waiting) -> Vec<Frame> {
+        match self {
+            Aqm::FqCodel(fq) => fq.push(waiting),
+            _ => {
+                frames.push_back(waiting);
+                Vec::new()
+            }
+        }
+    }
+
+    /// The next frame to leave at `now`, and what becomes of it; if it is dropped, ask again. `bytes` is what is in the queue with it.
+    pub fn pull(&mut self, frames: &mut VecDeque<Waiting>, now: u64, bytes: u64) -> Option<(Waiting, Verdict)> {
+        if let Aqm::FqCodel(fq) = self {
+            return fq.pull(now);
+        }
+        let next = frames.pop_front();
+        match self {
+            Aqm::Codel(codel) => match next {
+                Some(w) => {
+                    let verdict = codel.on_dequeue(now, now.saturating_sub(w.ready), bytes - w.frame.size as u64, w.frame.has(Frame::ECT));
+                    Some((w, verdict))
+                }
+                None => {
+                    codel.on_empty();
+                    None
+                }
+            },
+            Aqm::Pie(pie) => next.inspect(|w| pie.on_dequeue(now, now.saturating_sub(w.ready), frames.is_empty())).map(|w| (w, Verdict::Send)),
+            Aqm::FqCodel(_) => unreachable!("above"),
+        }
+    }
+
+    /// Frames that this discipline holds itself.
+    pub fn held(&self) -> impl Iterator<Item = &Waiting> {
+        let fq = if let Aqm::FqCodel(fq) = self { Some(fq) } else { None };
+        fq.into_iter().flat_map(|fq| fq.held())
+    }
+}
+
+pub const MODELS: &[Model] = &[codel::MODEL, fq_codel::MODEL, pie::MODEL];

@@ -1,0 +1,209 @@
+//! PIE (RFC 8033): drops or marks arrivals with a probability that a proportional-integral controller moves until the delay is at its target.
+
+use super::Verdict;
+use crate::Model;
+use crate::spec;
+use afflux_engine::random::Stream;
+
+/// Times in picoseconds.
+#[derive(Debug, Clone)]
+pub struct Pie {
+    target: u64,
+    update: u64,
+    /// Per second of delay.
+    alpha: f64,
+    beta: f64,
+    burst: u64,
+    ecn: bool,
+    /// Frames are marked up to this probability, dropped above.
+    ecn_threshold: f64,
+    derandomize: bool,
+    /// The delay of the frame that left last, zero once none is left.
+    delay: u64,
+    delay_old: u64,
+    probability: f64,
+    accumulated: f64,
+    burst_left: u64,
+    next_update: u64,
+}
+
+/// No frame is dropped while no more than two of these are queued.
+const MEAN_FRAME: u64 = 1_500;
+
+impl Pie {
+    pub fn new(config: &spec::Pie) -> Self {
+        Pie {
+            target: config.target.0,
+            update: config.t_update.0,
+            alpha: config.alpha,
+            beta: config.beta,
+            burst: config.burst_allowance.0,
+            ecn: config.ecn,
+            ecn_threshold: config.ecn_threshold,
+            derandomize: config.derandomize,
+            delay: 0,
+            delay_old: 0,
+            probability: 0.0,
+            accumulated: 0.0,
+            burst_left: config.burst_allowance.0,
+            next_update: config.t_update.0,
+        }
+    }
+
+    /// The timer fires at every multiple of the period. What it reads changes at arrivals and departures only, so that it is enough to
+    /// catch up before each of them: the result is that of a timer that fires before anything else at its moment.
+    fn catch_up(&mut self, now: u64) {
+        while self.next_update <= now {
+            if self.probability == 0.0 && self.delay == 0 && self.delay_old == 0 && self.burst_left == 0 {
+                // Nothing changes until a frame leaves late.
+                self.next_update += (now - self.next_update) / self.update * self.update;
+            } else {
+                self.recompute();
+            }
+            self.next_update += self.update;
+        }
+    }
+
+    fn recompute(&mut self) {
+        let seconds = |ps: u64| ps as f64 * 1e-12;
+        let (delay, old) = (seconds(self.delay), seconds(self.delay_old));
+        let p = self.alpha * (delay - seconds(self.target)) + self.beta * (delay - old);
+        let scale = match self.probability {
+            p if p < 0.000_001 => 1.0 / 2048.0,
+            p if p < 0.000_01 => 1.0 / 512.0,
+            p if p < 0.000_1 => 1.0 / 128.0,
+            p if p < 0.001 => 1.0 / 32.0,
+            p if p < 0.01 => 1.0 / 8.0,
+            p if p < 0.1 => 1.0 / 2.0,
+            _ => 1.0,
+        };
+        let mut step = p * scale;
+        if self.probability >= 0.1 && step > 0.02 {
+            step = 0.02;
+        }
+        self.probability += step;
+        if self.delay == 0 && self.delay_old == 0 {
+            self.probability *= 0.98;
+        }
+        self.probability = self.probability.clamp(0.0, 1.0);
+        self.delay_old = self.delay;
+        self.burst_left = self.burst_left.saturating_sub(self.update);
+    }
+
+    /// A frame wants to join a queue of `bytes`.
+    pub fn on_enqueue(&mut self, now: u64, bytes: u64, capable: bool, stream: &mut Stream) -> Verdict {
+        self.catch_up(now);
+        let half = self.target / 2;
+        if self.probability == 0.0 && self.delay < half && self.delay_old < half {
+            self.burst_left = self.burst;
+        }
+        if self.burst_left > 0 || !self.hit(bytes, stream) {
+            return Verdict::Send;
+        }
+        if self.ecn && capable && self.probability <= self.ecn_threshold {
+            return Verdict::Mark;
+        }
+        self.accumulated = 0.0;
+        Verdict::Drop
+    }
+
+    fn hit(&mut self, bytes: u64, stream: &mut Stream) -> bool {
+        if (self.delay_old < self.target / 2 && self.probability < 0.2) || bytes <= 2 * MEAN_FRAME {
+            return false;
+        }
+        if self.derandomize {
+            if self.probability == 0.0 {
+                self.accumulated = 0.0;
+            }
+            self.accumulated += self.probability;
+            if self.accumulated < 0.85 {
+                return false;
+            }
+            if self.accumulated >= 8.5 {
+                return true;
+            }
+        }
+        self.probability > 0.0 && stream.next_f64() < self.probability
+    }
+
+    pub fn on_dequeue(&mut self, now: u64, sojourn: u64, last: bool) {
+        self.catch_up(now);
+        self.delay = if last { 0 } else { sojourn };
+    }
+}
+
+pub const MODEL: Model = Model {
+    kind: "queue discipline",
+    name: "pie",
+    source: "RFC 8033, section 4 and the cap of section 5.5; delay from timestamps as in Linux since 5.6 and ns-3",
+    faithful: "the controller with its scaling for small probabilities and its decay; burst allowance; no drop at half the target or with two frames \
+               queued; marks up to 10 %; derandomisation (section 5.4) if told to; updates at exact multiples of the period",
+    simplified: "no estimate of the departure rate; always on (no start at a third of the buffer); all ports update at the same moments",
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use afflux_units::Span;
+
+    const MS: u64 = 1_000_000_000;
+
+    fn pie() -> Pie {
+        Pie::new(&spec::Pie {
+            target: Span::from_ms(15),
+            t_update: Span::from_ms(15),
+            alpha: 0.125,
+            beta: 1.25,
+            burst_allowance: Span::from_ms(150),
+            ecn: false,
+            ecn_threshold: 0.1,
+            derandomize: false,
+        })
+    }
+
+    /// The same states whether it is asked often or seldom.
+    #[test]
+    fn catching_up_is_a_timer() {
+        let (mut lazy, mut busy) = (pie(), pie());
+        let mut stream = Stream::new(1, 2, 3);
+        let mut at = 0;
+        for i in 0..20_000u64 {
+            at += stream.below(if i % 1_000 == 0 { 3_000 * MS } else { 8 * MS });
+            let sojourn = if i % 2_000 < 1_500 { stream.below(60 * MS) } else { 0 };
+            while busy.next_update < at {
+                let tick = busy.next_update;
+                busy.catch_up(tick);
+            }
+            for p in [&mut lazy, &mut busy] {
+                p.on_dequeue(at, sojourn, sojourn == 0);
+            }
+            assert_eq!((lazy.probability.to_bits(), lazy.burst_left, lazy.next_update), (busy.probability.to_bits(), busy.burst_left, busy.next_update));
+        }
+        assert!(lazy.next_update % (15 * MS) == 0);
+    }
+
+    /// One step by hand: delay 25 ms twice, from p = 0.05: (0.125 * 0.01 + 1.25 * 0) / 2.
+    #[test]
+    fn one_step() {
+        let mut pie = pie();
+        (pie.probability, pie.delay, pie.delay_old) = (0.05, 25 * MS, 25 * MS);
+        pie.recompute();
+        assert!((pie.probability - (0.05 + 0.125 * 0.010 / 2.0)).abs() < 1e-15);
+        (pie.probability, pie.delay, pie.delay_old) = (0.5, 200 * MS, 25 * MS);
+        pie.recompute();
+        assert!((pie.probability - 0.52).abs() < 1e-15);
+    }
+
+    #[test]
+    fn bursts_pass_and_shares_match() {
+        let mut stream = Stream::new(5, 6, 7);
+        let mut pie = pie();
+        pie.on_dequeue(0, 100 * MS, false);
+        assert!((0..1_000).all(|i| pie.on_enqueue(i * MS / 10, 1 << 20, false, &mut stream) == Verdict::Send));
+        (pie.probability, pie.burst_left, pie.delay_old) = (0.3, 0, 20 * MS);
+        let now = pie.next_update - 1;
+        let drops = (0..100_000).filter(|_| pie.on_enqueue(now, 1 << 20, false, &mut stream) == Verdict::Drop).count();
+        assert!((drops as f64 / 1e5 - 0.3).abs() < 0.01, "{drops}");
+        assert!((0..1_000).all(|_| pie.on_enqueue(now, 2 * MEAN_FRAME, false, &mut stream) == Verdict::Send));
+    }
+}

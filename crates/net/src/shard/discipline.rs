@@ -1,0 +1,148 @@
+//! Ports with a queue discipline or a device queue: what happens besides queueing.
+
+use super::forward::{Drop, red_at_start};
+use super::{Outlet, Shard};
+use crate::aqm::Verdict as Early;
+use crate::frame::Frame;
+use crate::port::{Discipline, Waiting};
+use crate::spec::MarkAt;
+use std::collections::VecDeque;
+
+impl Discipline {
+    /// Takes a frame in; gives back those that have to go because there are too many.
+    pub fn push(&mut self, queue: usize, frames: &mut VecDeque<Waiting>, waiting: Waiting) -> Vec<Frame> {
+        match self.aqm.get_mut(queue) {
+            Some(aqm) => aqm.push(frames, waiting),
+            None => {
+                frames.push_back(waiting);
+                Vec::new()
+            }
+        }
+    }
+}
+
+impl<'a> Shard<'a> {
+    /// Automaton: a frame that the buffer has room for, and that marking let pass, wants to join `queue`.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn offer_disciplined<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, queue: usize, mut waiting: Waiting) {
+        let p = &mut self.ports[port as usize];
+        let a = p.automaton.as_mut().expect("not plain");
+        let d = a.discipline.as_mut().expect("only ports with one come here");
+        let q = &mut a.queues[queue];
+        let verdict = d.aqm.get_mut(queue).map_or(Early::Send, |aqm| aqm.on_enqueue(now, q.bytes, waiting.frame.has(Frame::ECT), &mut p.stream));
+        match verdict {
+            Early::Send => {}
+            Early::Mark => {
+                waiting.frame.flags |= Frame::CE;
+                self.counters.ecn_marks += 1;
+                a.note(queue, |i| i.marks += 1);
+            }
+            Early::Drop => {
+                a.note(queue, |i| i.drops += 1);
+                return self.drop_frame(waiting.frame, Drop::Red);
+            }
+        }
+        let size = waiting.frame.size as u64;
+        self.nodes[node as usize].used += size;
+        p.queued += size;
+        let a = p.automaton.as_mut().expect("not plain");
+        let q = &mut a.queues[queue];
+        q.bytes += size;
+        q.count += 1;
+        a.waiting += 1;
+        let surplus = a.discipline.as_mut().expect("just seen").push(queue, &mut q.frames, waiting);
+        self.drop_surplus(node, port, queue, surplus);
+        let p = &mut self.ports[port as usize];
+        p.note_length(self.nodes[node as usize].until_start, queue);
+        if p.automaton.as_ref().is_some_and(|a| a.sending.is_none()) {
+            self.start_disciplined(out, now, node, port);
+        } else {
+            self.fill_device(now, node, port);
+        }
+        if !O::CLASSICAL {
+            self.list(node, port);
+        }
+    }
+
+    /// Frames of a queue that the discipline no longer has room for.
+    pub(super) fn drop_surplus(&mut self, node: u32, port: u32, queue: usize, surplus: Vec<Frame>) {
+        for frame in surplus {
+            self.leave(node, port, queue, frame.size as u64);
+            let a = self.ports[port as usize].automaton.as_mut().expect("not plain");
+            a.waiting -= 1;
+            a.note(queue, |i| i.drops += 1);
+            self.drop_frame(frame, Drop::Buffer);
+        }
+    }
+
+    /// Bytes no longer occupy the buffer.
+    pub(super) fn leave(&mut self, node: u32, port: u32, queue: usize, bytes: u64) {
+        self.ports[port as usize].leave(queue, bytes);
+        self.nodes[node as usize].used -= bytes;
+    }
+
+    /// The transmitter is free at `at`: the head of the device queue goes, or of the discipline, which then fills the device queue again.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn start_disciplined<O: Outlet>(&mut self, out: &mut O, at: u64, node: u32, port: u32) {
+        let a = self.ports[port as usize].automaton.as_mut().expect("not plain");
+        let waits = a.discipline.as_mut().and_then(|d| d.device.pop_front());
+        let Some((waiting, queue)) = waits.or_else(|| self.pull(at, node, port)) else { return };
+        let p = &mut self.ports[port as usize];
+        p.automaton.as_mut().expect("not plain").waiting -= 1;
+        let departure = p.depart(at, queue as usize, waiting);
+        self.carry_out(out, port, waiting.frame, departure);
+        self.fill_device(at, node, port);
+    }
+
+    /// What the discipline has goes to the device queue while there is room.
+    pub(super) fn fill_device(&mut self, now: u64, node: u32, port: u32) {
+        loop {
+            let a = self.ports[port as usize].automaton.as_ref().expect("not plain");
+            if a.discipline.as_ref().is_none_or(|d| d.device.len() >= d.room) {
+                return;
+            }
+            let Some(next) = self.pull(now, node, port) else { return };
+            let a = self.ports[port as usize].automaton.as_mut().expect("not plain");
+            a.discipline.as_mut().expect("just seen").device.push_back(next);
+        }
+    }
+
+    /// The next frame that the discipline lets go at `at`, and its queue; it still counts as waiting.
+    fn pull(&mut self, at: u64, node: u32, port: u32) -> Option<(Waiting, u8)> {
+        loop {
+            let p = &mut self.ports[port as usize];
+            let a = p.automaton.as_mut().expect("not plain");
+            let d = a.discipline.as_mut().expect("only ports with one come here");
+            // The highest priority first; a queue that is asked in vain learns that it was.
+            let (queue, mut waiting, mut verdict) = a.queues.iter_mut().enumerate().rev().find_map(|(queue, q)| match d.aqm.get_mut(queue) {
+                Some(aqm) => aqm.pull(&mut q.frames, at, q.bytes).map(|(waiting, verdict)| (queue, waiting, verdict)),
+                None => q.frames.pop_front().map(|waiting| (queue, waiting, Early::Send)),
+            })?;
+            let (bytes, capable) = (waiting.frame.size as u64, waiting.frame.has(Frame::ECT));
+            let state = &self.nodes[node as usize];
+            if let Some(red) = state.marking.as_ref().filter(|red| red.at == MarkAt::Dequeue) {
+                verdict = red_at_start(red, p, queue, bytes, capable);
+            }
+            if state.until_start || verdict == Early::Drop {
+                self.leave(node, port, queue, bytes);
+            }
+            match verdict {
+                Early::Send => {}
+                Early::Mark => {
+                    waiting.frame.flags |= Frame::CE;
+                    self.counters.ecn_marks += 1;
+                    self.note(port, queue, |i| i.marks += 1);
+                }
+                Early::Drop => {
+                    self.ports[port as usize].automaton.as_mut().expect("not plain").waiting -= 1;
+                    self.note(port, queue, |i| i.drops += 1);
+                    self.drop_frame(waiting.frame, Drop::Red);
+                    continue;
+                }
+            }
+            return Some((waiting, queue as u8));
+        }
+    }
+}

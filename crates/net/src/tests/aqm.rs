@@ -1,0 +1,208 @@
+//! Queue disciplines in a network: what their papers and RFCs promise.
+
+use crate::record::Output;
+use crate::spec::*;
+use crate::testing::*;
+use crate::{Progress, run};
+use afflux_units::{Probability, Rate, Span, Time};
+
+fn datagrams(rate: Rate) -> TransportConfig {
+    TransportConfig::Datagram(Datagram { rate: Some(rate), payload: 1460, ecn_capable: false })
+}
+
+fn codel(target: Span, interval: Span) -> Codel {
+    Codel { target, interval, ecn: false }
+}
+
+fn pie() -> Pie {
+    Pie {
+        target: Span::from_ms(15),
+        t_update: Span::from_ms(15),
+        alpha: 0.125,
+        beta: 1.25,
+        burst_allowance: Span::from_ms(150),
+        ecn: false,
+        ecn_threshold: 0.1,
+        derandomize: false,
+    }
+}
+
+/// Hosts 1.. send to host 0 over `rate`; the other links are ten times as fast.
+fn bottleneck(senders: u32, rate: Rate, delay: Span) -> Topology {
+    let mut topology = star(senders + 1);
+    for (i, link) in topology.links.iter_mut().enumerate() {
+        link.rate = if i == 0 { rate } else { Rate(10 * rate.0) };
+        link.delay = delay;
+    }
+    topology
+}
+
+fn slow_tcp() -> TcpConfig {
+    TcpConfig { min_rto: Span::from_ms(200), initial_rto: Span::from_s(1), ..tcp() }
+}
+
+/// The longest waits per interval of `ms` at the bottleneck after `warm`.
+fn waits(output: &Output, warm: Span) -> Vec<f64> {
+    output.ports.iter().filter(|r| r.port == 0 && r.time > Time::ZERO + warm).map(|r| r.latency_max as f64 * 1e-9).collect()
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// RFC 8289: under an overload that does not respond, the k-th drop is followed by the next after 100 ms / sqrt(k).
+#[test]
+fn codel_drops_ever_faster_under_constant_overload() {
+    let topology = bottleneck(1, Rate::from_mbps(100), Span::from_us(10));
+    let mut plan = plan(topology, vec![flow(0, 1, 0, 1_000_000_000, Time::ZERO)]);
+    // A tenth more than fits: after four seconds CoDel drops 40 frames a second, too few to matter.
+    plan.transports = vec![datagrams(Rate::from_mbps(110))];
+    plan.switches[0].buffer = Buffer::Unlimited;
+    plan.switches[0].aqm = Some(Aqm::Codel(codel(Span::from_ms(5), Span::from_ms(100))));
+    plan.run.until = Some(Time::from_ns(4_000_000_000));
+    plan.record.captures = vec![Capture { link: 0, reverse: true }];
+    let output = run(&plan, &Progress::default()).unwrap();
+    // A missing frame was dropped just before the one that follows it left.
+    let sent = &output.captures[0];
+    let drops: Vec<f64> = sent.windows(2).filter(|w| w[1].sequence != w[0].sequence + w[0].payload as u64).map(|w| w[1].time.0 as f64 * 1e-9).collect();
+    assert_eq!(output.counters.drops_red as usize, drops.len());
+    assert!(drops.len() > 100, "{}", drops.len());
+    for (k, pair) in drops.windows(2).enumerate() {
+        let expected = 100.0 / libm::sqrt((k + 1) as f64);
+        // Departures are 0.12 ms apart.
+        assert!((pair[1] - pair[0] - expected).abs() < 0.25, "k {}: {} ms, expected {expected}", k + 1, pair[1] - pair[0]);
+    }
+}
+
+/// A responsive source: the wait goes down to about the target although the buffer is endless, and the link stays busy.
+#[test]
+fn codel_and_pie_hold_their_target() {
+    let rate = Rate::from_mbps(100);
+    for (name, aqm, target, from, to) in [
+        ("codel", Aqm::Codel(codel(Span::from_ms(5), Span::from_ms(100))), 5.0, 0.3, 1.7),
+        ("pie", Aqm::Pie(pie()), 15.0, 0.6, 1.4),
+        ("pie, derandomised", Aqm::Pie(Pie { derandomize: true, ..pie() }), 15.0, 0.6, 1.4),
+    ] {
+        let flows = (0..4).map(|i| flow(i, 1 + i as u32, 0, 2_000_000_000, Time::from_ns(i as u64 * 1_000_000))).collect();
+        // 20 ms round trip.
+        let mut plan = plan(bottleneck(4, rate, Span::from_ms(5)), flows);
+        plan.transports = vec![TransportConfig::Tcp(slow_tcp())];
+        plan.switches[0].buffer = Buffer::Unlimited;
+        plan.switches[0].aqm = Some(aqm);
+        plan.run.until = Some(Time::from_ns(30_000_000_000));
+        plan.record.ports = Some(PortSeries { interval: Span::from_ms(10), nodes: vec![5] });
+        let output = run(&plan, &Progress::default()).unwrap();
+        let waits = waits(&output, Span::from_s(5));
+        let average = mean(&waits);
+        let bytes: u64 = output.ports.iter().filter(|r| r.port == 0 && r.time > Time::from_ns(5_000_000_000)).map(|r| r.tx_bytes).sum();
+        let share = bytes as f64 * 8.0 / (rate.0 as f64 * 25.0);
+        eprintln!("{name}: mean wait {average:.2} ms, link {:.1} % busy, {} drops", 100.0 * share, output.counters.drops_red);
+        assert!(average > from * target && average < to * target, "{name}: {average} ms");
+        assert!(share > 0.93, "{name}: {share}");
+    }
+}
+
+/// Elephants behind FQ-CoDel share equally, one that does not respond included, and a mouse hardly waits.
+#[test]
+fn fq_codel_isolates() {
+    let rate = Rate::from_mbps(100);
+    let (ms, end) = (1_000_000u64, 10_000u64);
+    let mut flows = vec![flow(0, 1, 0, 2_000_000_000, Time::ZERO), flow(1, 2, 0, 2_000_000_000, Time::ZERO)];
+    flows.push(Flow { transport: 1, ..flow(2, 3, 0, 2_000_000_000, Time::ZERO) });
+    // The mouse: a frame every 50 ms.
+    flows.extend((0..180u64).map(|i| Flow { transport: 1, ..flow(3 + i as i64, 4, 0, 200, Time::from_ns((1_000 + 50 * i) * ms)) }));
+    let mouse = |aqm: Option<Aqm>| {
+        let mut plan = plan(bottleneck(4, rate, Span::from_ms(1)), flows.clone());
+        plan.transports = vec![TransportConfig::Tcp(slow_tcp()), datagrams(Rate::from_mbps(90))];
+        // FQ-CoDel has a limit of its own, which costs the right flow.
+        let tail = Buffer::Static { per_queue: Limit::Bytes(2_000_000), drop_when: Compare::Above };
+        plan.switches[0].buffer = if aqm.is_some() { Buffer::Unlimited } else { tail };
+        plan.switches[0].aqm = aqm;
+        plan.run.fct_end = FctEnd::LastByte;
+        plan.run.until = Some(Time::from_ns(end * ms));
+        let output = run(&plan, &Progress::default()).unwrap();
+        let waits: Vec<f64> = output.flows[3..].iter().filter_map(|f| Some((f.finish?.since(f.start?).0 - f.ideal.0) as f64 * 1e-9)).collect();
+        let shares: Vec<f64> = output.flows[..3].iter().map(|f| f.bytes_received as f64 * 8.0 / (rate.0 as f64 * end as f64 * 1e-3)).collect();
+        (waits, shares)
+    };
+    let fq = FqCodel { codel: codel(Span::from_ms(5), Span::from_ms(100)), quantum: 1_514, flows: 1_024, limit: 1_024, drop_batch: 64 };
+    let (waits, shares) = mouse(Some(Aqm::FqCodel(fq)));
+    eprintln!("fq_codel: mouse waits {:.3} ms, shares {shares:.3?}", mean(&waits));
+    assert_eq!(waits.len(), 180);
+    // The frame in transmission (0.12 ms), and now and then another flow that is new at the moment. It shares no bucket here.
+    assert!(mean(&waits) < 0.121 && waits.iter().all(|&wait| wait <= 0.361), "{waits:?}");
+    assert!(shares.iter().all(|&share| (share - 0.973 / 3.0).abs() < 0.02), "{shares:?}");
+    let (waits, shares) = mouse(None);
+    eprintln!("drop-tail: mouse waits {:.3} ms, shares {shares:.3?}", mean(&waits));
+    assert!(mean(&waits) > 50.0 && shares[2] > 0.6);
+}
+
+/// ns-3's queue: a frame is marked when it finds K in the discipline; the device queue and the transmitter hold two more.
+#[test]
+fn a_step_before_a_device_queue() {
+    let largest = |device_queue: u32| {
+        let flows = (0..2).map(|s| Flow { transport: 0, ..flow(s, 1 + s as u32, 0, 200_000, Time::ZERO) }).collect();
+        let mut plan = plan(star(3), flows);
+        plan.transports = vec![datagrams(Rate::from_gbps(100))];
+        plan.switches[0].buffer = Buffer::Static { per_queue: Limit::Packets(10), drop_when: Compare::Above };
+        plan.switches[0].queue_length = QueueLength::BeforeTransmission;
+        plan.switches[0].device_queue = device_queue;
+        plan.record.ports = Some(PortSeries { interval: Span::from_us(5), nodes: vec![3] });
+        let output = run(&plan, &Progress::default()).unwrap();
+        (output.ports.iter().filter(|r| r.port == 0).map(|r| r.queue_bytes_max).max().unwrap(), output.counters.drops_buffer)
+    };
+    assert_eq!(largest(0).0, 11 * 1_500);
+    assert_eq!(largest(1).0, 12 * 1_500);
+    assert_eq!(largest(5).0, 16 * 1_500);
+    assert_eq!(largest(0).1, largest(5).1 + 5);
+}
+
+/// A drop-tail queue of n packets before a device queue of m is one of n + m.
+#[test]
+fn a_device_queue_is_part_of_a_fifo() {
+    let flows = || (0..6).map(|s| flow(s, 1 + s as u32, 0, 300_000, Time::ZERO)).collect::<Vec<_>>();
+    let result = |packets: u32, device_queue: u32| {
+        let mut plan = plan(star(7), flows());
+        plan.switches[0].buffer = Buffer::Static { per_queue: Limit::Packets(packets), drop_when: Compare::Above };
+        plan.switches[0].queue_length = QueueLength::BeforeTransmission;
+        plan.switches[0].device_queue = device_queue;
+        let output = run(&plan, &Progress::default()).unwrap();
+        assert!(output.counters.drops_buffer > 0);
+        format!("{:?} {:?}", output.flows, output.counters)
+    };
+    assert_eq!(result(20, 0), result(19, 1));
+    assert_eq!(result(20, 0), result(13, 7));
+}
+
+/// RED on a responsive source: the average settles between its thresholds, where the curve gives the loss that TCP needs.
+#[test]
+fn red_settles_between_its_thresholds() {
+    let rate = Rate::from_mbps(100);
+    for spacing in [Spacing::Independent, Spacing::Uniform, Spacing::Ns3, Spacing::Linux] {
+        let flows = (0..8).map(|i| flow(i, 1 + i as u32, 0, 2_000_000_000, Time::from_ns(i as u64 * 1_000_000))).collect();
+        let mut plan = plan(bottleneck(8, rate, Span::from_ms(5)), flows);
+        plan.transports = vec![TransportConfig::Tcp(slow_tcp())];
+        plan.switches[0].buffer = Buffer::Static { per_queue: Limit::Packets(1_000), drop_when: Compare::Above };
+        plan.switches[0].device_queue = 1;
+        plan.switches[0].marking = Some(Marking {
+            kmin: Limit::Packets(30),
+            kmax: Limit::Packets(90),
+            pmax: Probability::new(0.02).unwrap(),
+            at: MarkAt::Enqueue,
+            compare: Compare::AtOrAbove,
+            average_weight: Some(0.002),
+            idle_frame: None,
+            drop_incapable: true,
+            gentle: true,
+            spacing,
+            hard_drop: false,
+        });
+        plan.run.until = Some(Time::from_ns(30_000_000_000));
+        plan.record.ports = Some(PortSeries { interval: Span::from_ms(10), nodes: vec![9] });
+        let output = run(&plan, &Progress::default()).unwrap();
+        let queue: Vec<f64> =
+            output.ports.iter().filter(|r| r.port == 0 && r.time > Time::from_ns(5_000_000_000)).map(|r| r.queue_bytes as f64 / 1500.0).collect();
+        eprintln!("{spacing:?}: mean queue {:.1}, {} early drops, {} others", mean(&queue), output.counters.drops_red, output.counters.drops_buffer);
+        assert!(mean(&queue) > 30.0 && mean(&queue) < 92.0, "{spacing:?}: {}", mean(&queue));
+    }
+}
