@@ -29,14 +29,14 @@ SET = "linux"
 PAYLOAD, FRAME, ACK = 1448, 1514, 66
 #: Of 2416 B of memory for a full frame, in 256ths as the kernel keeps it.
 RECEIVE_BUFFER_SHARE = 153 / 256
-TICK = "10ms"
+TICK = "1ms"
 #: Said where they can be said.
 OPTIONAL = (
     *(f"host.transport.{key}" for key in ("tick", "cubic.tick", "htcp.tick")),
     *(f"switch.override.0.ecn.{key}" for key in ("idle_frame", "spacing")),
 )
 #: "Infinitely fast".
-ACCESS_BPS = 1_000_000_000_000
+ACCESS_BPS = 11828125000
 #: Of the token bucket.
 BURST = 1600
 #: A distribution over random losses is that of at least so many seeds.

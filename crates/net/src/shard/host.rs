@@ -111,8 +111,7 @@ impl<'a> Shard<'a> {
                 if config.handshake {
                     self.send_syn(out, now, slot, config);
                 } else {
-                    let round_trip = self.senders[slot].idle.round_trip;
-                    self.senders[slot].established(now, round_trip);
+                    self.senders[slot].established(now, idle.least);
                     self.pump(out, now, slot, Cause::Start, config);
                 }
             }

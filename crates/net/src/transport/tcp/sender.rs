@@ -352,21 +352,20 @@ impl Sender {
         self.control = Control::agreed(config, self.ecn, &self.random);
         let round_trip = now - self.last_sent;
         self.rtt.sample(round_trip, 0, 0, config);
-        if let Some(rack) = &mut self.rack {
-            rack.measure(round_trip);
-        }
         self.established(now, round_trip);
         Some(Cause::Ack { excess: round_trip.saturating_sub(self.idle.round_trip) })
     }
 
-    /// The connection is open; a round trip of 0 is unknown.
+    /// The connection is open; its handshake took `round_trip`.
     pub fn established(&mut self, now: u64, round_trip: u64) {
         if self.control.wants_samples() {
             self.sampler = Some(Box::default());
-            let rack = self.rack.get_or_insert_default();
-            if round_trip > 0 {
-                rack.measure(round_trip);
-            }
+            self.rack.get_or_insert_default();
+        }
+        if let Some(rack) = &mut self.rack
+            && round_trip > 0
+        {
+            rack.measure(round_trip);
         }
         self.control.on_established(&self.window, now, round_trip);
     }
