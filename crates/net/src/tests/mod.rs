@@ -5,4 +5,5 @@ mod determinism;
 mod extremes;
 mod lone_flow;
 mod properties;
+mod tcp_cases;
 mod traces;

@@ -586,6 +586,14 @@ impl Sender {
     pub fn transmit(&mut self, now: u64, cause: Cause, config: &TcpConfig) -> Option<Transmit> {
         if self.pace_at > now && self.burst == 0 {
             self.pace_wait = if self.has_work(config) { self.pace_at } else { 0 };
+            // Held back by the pace, a window may be full all the same, or the receiver's closed.
+            let full = self.pipe() >= self.window.cwnd;
+            if full || self.last_sent == now {
+                self.validate(full);
+            }
+            if self.pace_wait == 0 {
+                self.persist(now, config);
+            }
             return None;
         }
         let (seq, retransmission) = self.choose(now, config)?;
@@ -641,7 +649,9 @@ impl Sender {
 
     /// Would the window let something go if the pace did?
     fn has_work(&self, config: &TcpConfig) -> bool {
-        self.probe || (self.pipe() < self.window.cwnd && (self.unrepeated > 0 || (self.next < self.segments && self.next < self.window_end(config))))
+        self.probe
+            || (self.at_once && self.unrepeated > 0)
+            || (self.pipe() < self.window.cwnd && (self.unrepeated > 0 || (self.next < self.segments && self.next < self.window_end(config))))
     }
 
     /// A segment goes: the next may follow after its time at the pacing rate, or with it as far as a burst reaches.
@@ -656,7 +666,8 @@ impl Sender {
             // A pace that could not be kept is made up for by half a segment at most (Linux tcp_update_skb_after_send).
             let credit = if self.pace_at == 0 { 0 } else { (now - self.pace_at).min(spacing / 2) };
             self.pace_at = now - credit;
-            self.burst = self.control.burst();
+            // What is handed to the network together is not spread.
+            self.burst = self.control.burst().max(self.in_burst + 1);
         }
         self.pace_at += spacing;
         self.burst = self.burst.saturating_sub(1);
@@ -707,14 +718,17 @@ impl Sender {
             return Some((self.next, false));
         }
         self.validate(false);
-        if self.next == self.una && self.next < self.segments && self.connected {
-            self.persist(now, config);
-        }
+        self.persist(now, config);
         None
     }
 
-    /// A burst is not begun before it fits (Linux tcp_tso_should_defer, without its guess of when the next acknowledgement comes).
+    /// A burst is not begun before it fits (Linux tcp_tso_should_defer, without its guess of when the next acknowledgement comes). Losses
+    /// are no time to wait.
     fn defers(&mut self, pipe: u32, end: u32, config: &TcpConfig) -> bool {
+        if matches!(self.state, State::Recovery | State::Loss) {
+            self.in_burst = 0;
+            return false;
+        }
         if self.in_burst > 0 {
             self.in_burst -= 1;
             return false;
@@ -722,6 +736,8 @@ impl Sender {
         let wanted = config.burst.min((self.window.cwnd / 3).max(1)).min(self.segments - self.next);
         let room = (end - self.next).min(self.window.cwnd.saturating_sub(pipe));
         if pipe > 0 && room < wanted {
+            // The window is what limits as much as if it were full.
+            self.validate(self.window.cwnd - pipe <= end - self.next);
             return true;
         }
         self.in_burst = wanted.min(room) - 1;

@@ -133,10 +133,10 @@ impl Sender {
         }
     }
 
-    /// Where a probe or a reordering timer was set, the time-out counts from when the oldest segment was sent (Linux tcp_rearm_rto).
-    /// Nothing is outstanding and the receive window is closed: should its opening get lost, it is asked for (RFC 9293 §3.8.6.1).
+    /// Nothing is outstanding although there are data: the receive window is closed. Should its opening get lost, it is asked for
+    /// (RFC 9293 §3.8.6.1).
     pub(super) fn persist(&mut self, now: u64, config: &TcpConfig) {
-        if self.deadline == 0 {
+        if self.deadline == 0 && self.next == self.una && self.next < self.segments && self.connected() {
             self.timer = Timer::Persist;
             self.deadline = expiry(now, self.rtt.timeout(config), config);
         }

@@ -1,0 +1,138 @@
+//! The TCP machine's corners, one by one: a sender or a receiver alone, fed by hand.
+
+use crate::idle::Idle;
+use crate::spec::*;
+use crate::testing::{linux, tcp};
+use crate::transport::tcp::{AckIn, Cause, Expired, Sender, SenderSetup};
+use afflux_units::{Bytes, Span};
+
+const MS: u64 = 1_000_000_000;
+const US: u64 = 1_000_000;
+
+struct Bench {
+    sender: Sender,
+    config: TcpConfig,
+}
+
+impl Bench {
+    fn new(segments: u32, config: TcpConfig) -> Bench {
+        let setup = SenderSetup {
+            flow: 0,
+            transport: 0,
+            node: 0,
+            dst: 1,
+            hash: 0,
+            priority: 0,
+            segments,
+            idle: Idle { round_trip: 10 * MS, ..Idle::default() },
+            ecn: config.ecn,
+            explain: false,
+            random: afflux_engine::random::Stream::new(1, 1, 1),
+        };
+        Bench { sender: Sender::new(setup, 0, &config), config }
+    }
+    /// What is sent now: negative where it is repeated.
+    fn pump(&mut self, now: u64, cause: Cause) -> Vec<i64> {
+        std::iter::from_fn(|| self.sender.transmit(now, cause, &self.config)).map(|t| if t.retransmission { -(t.seq as i64) } else { t.seq as i64 }).collect()
+    }
+    fn ack(&mut self, now: u64, ack: AckIn) -> Vec<i64> {
+        let cause = self.sender.on_ack(now, &ack, &self.config);
+        self.pump(now, cause)
+    }
+    fn cumulative(&mut self, now: u64, next: u32) -> Vec<i64> {
+        self.ack(now, AckIn { cumulative: next, trigger: next - 1, ..AckIn::default() })
+    }
+    /// The next time it wakes, and what it sends then.
+    fn wake(&mut self) -> (u64, Vec<i64>) {
+        let now = self.sender.wake();
+        assert_ne!(now, 0, "nothing is armed");
+        match self.sender.on_wake(now, &self.config) {
+            Expired::Pump(cause) | Expired::TimedOut(cause) => (now, self.pump(now, cause)),
+            Expired::Syn | Expired::AskWindow => (now, Vec::new()),
+        }
+    }
+    fn cwnd(&self) -> u32 {
+        self.column(2)
+    }
+    fn ssthresh(&self) -> u32 {
+        self.column(3)
+    }
+    fn column(&self, at: usize) -> u32 {
+        self.sender.snapshot().split_whitespace().nth(at).expect("a column").parse().expect("a number")
+    }
+    fn state(&self) -> String {
+        self.sender.snapshot().split_whitespace().nth(4).expect("a state").into()
+    }
+}
+
+/// Linux's machine on an open connection, no ticks.
+fn open() -> TcpConfig {
+    TcpConfig { handshake: false, initial_rto: Span::from_ms(100), ..linux() }
+}
+
+/// A window that pacing fills is as full as any other: it grows again after the receiver was what limited it.
+#[test]
+fn a_paced_window_is_seen_to_be_full() {
+    let pacing = Some(Pacing { slow_start_percent: 200, avoidance_percent: 120 });
+    let receive = Receive::Buffer(ReceiveBuffer { initial: Bytes(20 * 1460), most: Bytes(20 * 1460), share: 256 });
+    let mut bench = Bench::new(100_000, TcpConfig { pacing, receive, ecn: EcnMode::Classic, min_rto: Span::from_s(1), initial_rto: Span::from_s(1), ..tcp() });
+    // One acknowledgement per 500 us, round trips of 10 ms; sent when the pace allows.
+    let mut arrivals: std::collections::VecDeque<(u64, u32)> = Default::default();
+    for seq in bench.pump(0, Cause::Start) {
+        arrivals.push_back((10 * MS + 500 * US * seq as u64, seq as u32));
+    }
+    let (mut edge, mut stuck) = (20, 0);
+    for acks in 0..2_000u32 {
+        let (at, seq) = arrivals.pop_front().expect("something is under way");
+        let mut sent = Vec::new();
+        while bench.sender.wake() != 0 && bench.sender.wake() <= at {
+            let (now, list) = bench.wake();
+            sent.extend(list.into_iter().map(|s| (now, s)));
+        }
+        // An echo ends slow start; then the receiver's window is the limit, then there is room for everything.
+        edge = edge.max(if acks < 200 { seq + 9 } else { 1_000_000 });
+        if acks == 200 {
+            stuck = bench.cwnd();
+        }
+        let list = bench.ack(at, AckIn { cumulative: seq + 1, trigger: seq, edge: Some(edge), ece: acks == 20, ..AckIn::default() });
+        sent.extend(list.into_iter().map(|s| (at, s)));
+        for (now, seq) in sent {
+            let behind = arrivals.back().map_or(0, |&(at, _)| at + 500 * US);
+            arrivals.push_back(((now + 10 * MS).max(behind), seq as u32));
+        }
+    }
+    assert!(bench.cwnd() > stuck + 10, "{stuck} then, {} now", bench.cwnd());
+}
+
+/// Nothing under way, the receive window closed, the pace not allowing anything yet: the window is asked for all the same.
+#[test]
+fn a_closed_window_is_asked_for_though_the_pace_waits() {
+    let pacing = Some(Pacing { slow_start_percent: 10, avoidance_percent: 10 });
+    let receive = Receive::Buffer(ReceiveBuffer { initial: Bytes(11 * 1460), most: Bytes(11 * 1460), share: 256 });
+    let mut bench = Bench::new(100, TcpConfig { pacing, receive, ..tcp() });
+    assert_eq!(bench.pump(0, Cause::Start).len(), 10);
+    assert_eq!(bench.ack(10 * MS, AckIn { cumulative: 10, trigger: 9, edge: Some(11), ..AckIn::default() }), [10]);
+    assert_eq!(bench.ack(11 * MS, AckIn { cumulative: 11, trigger: 10, edge: Some(11), ..AckIn::default() }), []);
+    let (at, sent) = bench.wake();
+    assert!(at > 11 * MS && sent.is_empty());
+}
+
+/// In bursts of four a window of ten is never full, and yet it is the limit; a recovery does not wait for bursts.
+#[test]
+fn bursts_and_the_window() {
+    let mut bench = Bench::new(10_000, TcpConfig { burst: 4, ecn: EcnMode::Classic, min_rto: Span::from_s(1), ..tcp() });
+    let mut under_way: std::collections::VecDeque<u32> = bench.pump(0, Cause::Start).iter().map(|&s| s as u32).collect();
+    let mut now = 10 * MS;
+    let mut after_echo = 0;
+    for i in 0..600 {
+        let seq = under_way.pop_front().expect("something is under way");
+        now += MS;
+        let sent = bench.ack(now, AckIn { cumulative: seq + 1, trigger: seq, ece: i == 8, ..AckIn::default() });
+        assert!(i < 100 || sent.len() <= 4, "{sent:?}");
+        under_way.extend(sent.iter().map(|&s| s as u32));
+        if i == 30 {
+            after_echo = bench.cwnd();
+        }
+    }
+    assert!(bench.cwnd() > after_echo + 10, "{after_echo} after the echo, {} later", bench.cwnd());
+}
