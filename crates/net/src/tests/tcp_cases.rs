@@ -136,3 +136,37 @@ fn bursts_and_the_window() {
     }
     assert!(bench.cwnd() > after_echo + 10, "{after_echo} after the echo, {} later", bench.cwnd());
 }
+
+/// The reordering timer was for segments that have arrived since: the probe for the tail is armed again.
+#[test]
+fn a_probe_after_mild_reordering() {
+    let mut bench = Bench::new(10, open());
+    bench.pump(0, Cause::Start);
+    bench.cumulative(10 * MS, 4);
+    bench.ack(10 * MS + US, AckIn { cumulative: 4, trigger: 5, blocks: &[(5, 6)], ..AckIn::default() });
+    let reordering = bench.sender.wake();
+    assert!(reordering < 13 * MS, "{reordering}");
+    bench.cumulative(10 * MS + 2 * US, 6);
+    // Two round trips and 2 ms.
+    assert!((31 * MS..33 * MS).contains(&bench.sender.wake()), "{}", bench.sender.wake());
+    assert_eq!(bench.wake().1, [-9]);
+    // From here on a time-out counts anew: three times half a round trip are below the floor of 10 ms on the variance.
+    assert!((52 * MS..65 * MS).contains(&bench.sender.wake()), "{}", bench.sender.wake());
+}
+
+/// Segments sent after a repetition arrive one by one: they do not put off the time-out for it.
+#[test]
+fn later_segments_do_not_put_the_time_out_off() {
+    let mut bench = Bench::new(1_000, TcpConfig { recovery: Recovery::Sack, ..open() });
+    bench.pump(0, Cause::Start);
+    let mut sent = bench.ack(10 * MS, AckIn { cumulative: 0, trigger: 9, blocks: &[(1, 10)], ..AckIn::default() });
+    assert_eq!(sent[0], 0, "the first again");
+    let deadline = bench.sender.wake();
+    let mut highest = 10;
+    for i in 1..100u64 {
+        highest += sent.iter().filter(|&&s| s >= 10).count() as u32;
+        let now = 20 * MS + i * US;
+        sent = bench.ack(now, AckIn { cumulative: 0, trigger: highest - 1, blocks: &[(1, highest)], ..AckIn::default() });
+    }
+    assert_eq!(bench.sender.wake(), deadline);
+}

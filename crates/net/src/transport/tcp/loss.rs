@@ -21,6 +21,8 @@ pub(super) struct Rack {
     pub(super) reordering: u32,
     /// Repetitions in the order of sending, with their times; stale where the segment has been sent again or has arrived.
     pub(super) repeated: VecDeque<(u32, u64)>,
+    /// Some segments are late, and may yet come.
+    pub(super) waiting: bool,
     /// Tail loss probe: the segment after which nothing had been sent, and whether it was a repetition.
     pub(super) probe_high: u32,
     pub(super) probe_repeats: bool,
@@ -196,6 +198,7 @@ impl Sender {
     pub(super) fn mark_late(&mut self, now: u64, config: &TcpConfig) {
         let window = self.reordering_window(config);
         let Some(rack) = &mut self.rack else { return };
+        rack.waiting = false;
         if rack.sent == 0 && rack.end == 0 {
             return;
         }
@@ -255,6 +258,7 @@ impl Sender {
             }
             rack.repeated.pop_front();
         }
+        rack.waiting = wait;
         if wait {
             // The last of them is due when this has passed.
             let (sent, rtt) = (rack.sent, rack.rtt);

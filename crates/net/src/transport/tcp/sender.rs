@@ -396,7 +396,10 @@ impl Sender {
         } else if config.proportional_reduction && self.reducing() {
             self.pace_reduction(delivered, acked > 0);
         }
-        self.set_timer(now, acked > 0 || (delivered > 0 && config.tail_probe), config);
+        // What was sent after the oldest segment and has arrived does not put its time-out off (Linux tcp_clean_rtx_queue).
+        let overtaken = || news.oldest.is_some_and(|sent| sent < self.board[self.una].sent());
+        let news = acked > 0 || (delivered > 0 && config.tail_probe && (self.timer != Timer::Retransmit || overtaken()));
+        self.set_timer(now, news, config);
         Cause::Ack { excess }
     }
 
@@ -539,10 +542,14 @@ impl Sender {
     pub(super) fn after_reordering(&mut self, now: u64, config: &TcpConfig) {
         if matches!(self.state, State::Open | State::Reduced) {
             self.enter_recovery(now, false, config);
+            if config.proportional_reduction && self.sampler.is_none() {
+                self.pace_reduction(1, false);
+            }
         }
-        if config.proportional_reduction && self.reducing() && self.sampler.is_none() {
-            self.pace_reduction(1, false);
-        }
+    }
+
+    pub(super) fn announce_reduction(&mut self) {
+        self.send_cwr = true;
     }
 
     pub(super) fn last_sent_at(&mut self, now: u64) {
