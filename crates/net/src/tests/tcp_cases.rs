@@ -137,6 +137,17 @@ fn bursts_and_the_window() {
     assert!(bench.cwnd() > after_echo + 10, "{after_echo} after the echo, {} later", bench.cwnd());
 }
 
+/// One acknowledgement reports two new blocks, the newer first: no reordering.
+#[test]
+fn blocks_of_one_acknowledgement_are_not_out_of_order() {
+    let mut bench = Bench::new(100, open());
+    bench.pump(0, Cause::Start);
+    bench.ack(10 * MS, AckIn { cumulative: 1, trigger: 0, ..AckIn::default() });
+    // With reordering seen a quarter of the round trip would have to pass first.
+    let sent = bench.ack(10 * MS + 1, AckIn { cumulative: 1, trigger: 8, blocks: &[(8, 9), (6, 7), (4, 5)], ..AckIn::default() });
+    assert_eq!(sent, [-1, -2]);
+}
+
 /// The reordering timer was for segments that have arrived since: the probe for the tail is armed again.
 #[test]
 fn a_probe_after_mild_reordering() {

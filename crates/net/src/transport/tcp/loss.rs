@@ -51,7 +51,6 @@ impl Rack {
 impl Sender {
     pub(super) fn take_cumulative(&mut self, now: u64, cumulative: u32, news: &mut News) {
         let mut ambiguous = false;
-        news.highest_before = if self.sacked > 0 { self.highest_sacked } else { 0 };
         for seq in self.una..cumulative {
             let segment = self.board[seq];
             if segment.has(Segment::SACKED) {
@@ -101,9 +100,6 @@ impl Sender {
         let (from, to) = (from.max(self.una), to.min(self.next));
         if from >= to {
             return;
-        }
-        if self.sacked > 0 {
-            news.highest_before = news.highest_before.max(self.highest_sacked);
         }
         // Blocks grow: skip the part that an earlier block covered.
         let known = self.known_blocks.iter().copied().filter(|&(a, b)| a >= from && b <= to && b > a).max_by_key(|&(a, b)| b - a);

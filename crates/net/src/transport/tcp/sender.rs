@@ -327,7 +327,8 @@ impl Sender {
         if let Some(sampler) = &mut self.sampler {
             sampler.begin(pipe);
         }
-        let mut news = News::default();
+        // What one acknowledgement reports, in whatever order, says nothing of reordering.
+        let mut news = News { highest_before: if self.sacked > 0 { self.highest_sacked } else { 0 }, ..News::default() };
         if acked > 0 {
             self.take_cumulative(now, cumulative, &mut news);
         }
@@ -529,6 +530,10 @@ impl Sender {
             self.board[seq].unset(Segment::LOST);
         }
         (self.lost, self.unrepeated) = (0, 0);
+        if self.state == State::Loss {
+            // A time-out judges nobody: what has not arrived is watched as before.
+            self.lost_below = self.una;
+        }
         let kept = self.sampler.as_ref().and_then(|sampler| self.control.on_undo(&self.window, sampler));
         self.window.cwnd = self.window.cwnd.max(kept.unwrap_or(cwnd));
         self.window.ssthresh = self.window.ssthresh.max(ssthresh);
@@ -626,15 +631,19 @@ impl Sender {
             sampler.on_send(seq, now, self.una, self.next, pipe);
         }
         if retransmission {
-            self.unrepeated -= self.board[seq].has(Segment::LOST) as u32;
-            self.board[seq].resend(now, paced);
-            self.resent += 1;
+            let segment = &mut self.board[seq];
+            self.unrepeated -= (segment.has(Segment::LOST) && !segment.has(Segment::RESENT)) as u32;
+            // A probe may repeat what is under way again already.
+            self.resent += !segment.has(Segment::RESENT) as u32;
+            segment.resend(now, paced);
             self.retransmitted += 1;
             self.repeated_since += 1;
             if !probe {
                 self.resend_from = seq + 1;
             }
-            if let Some(rack) = &mut self.rack {
+            if config.recovery == Recovery::Rack
+                && let Some(rack) = &mut self.rack
+            {
                 rack.repeated.push_back((seq, now));
             }
         } else {
