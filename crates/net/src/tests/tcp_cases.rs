@@ -181,3 +181,55 @@ fn later_segments_do_not_put_the_time_out_off() {
     }
     assert_eq!(bench.sender.wake(), deadline);
 }
+
+/// Slow start does not grow with what arrives behind a hole.
+#[test]
+fn no_growth_in_disorder() {
+    let mut bench = Bench::new(1_000, open());
+    bench.pump(0, Cause::Start);
+    bench.cumulative(10 * MS, 4);
+    assert_eq!(bench.cwnd(), 14);
+    bench.ack(10 * MS + US, AckIn { cumulative: 4, trigger: 5, blocks: &[(5, 6)], ..AckIn::default() });
+    assert_eq!(bench.cwnd(), 14);
+    bench.cumulative(10 * MS + 2 * US, 6);
+    assert_eq!(bench.cwnd(), 15);
+}
+
+/// A segment repeated after a time-out is lost again: the threshold falls once more. At mere back-offs it does not.
+#[test]
+fn the_threshold_falls_with_every_loss_after_a_time_out() {
+    let mut bench = Bench::new(1_000, TcpConfig { tail_probe: false, undo: false, estimator: Estimator::Rfc6298, ..open() });
+    bench.pump(0, Cause::Start);
+    bench.cumulative(10 * MS, 5);
+    assert_eq!(bench.wake().1, [-5]);
+    assert_eq!(bench.ssthresh(), 7);
+    assert_eq!(bench.wake().1, [-5]);
+    assert_eq!(bench.ssthresh(), 7);
+    let now = bench.sender.wake() - US;
+    // The repetition and something new that was sent once.
+    bench.ack(now, AckIn { cumulative: 6, trigger: 5, repeated: true, blocks: &[(7, 8)], ..AckIn::default() });
+    assert_eq!(bench.state(), "Loss");
+    bench.wake();
+    assert_eq!(bench.ssthresh(), 2);
+}
+
+/// After a pause the window is halved per time-out down to the initial one.
+#[test]
+fn a_pause_shrinks_the_window() {
+    // The time-out is about 30 ms: 10 ms, and four times a deviation that began with 5 ms.
+    for (pause, window) in [(10, 64), (40, 32), (80, 16), (1_000, 10)] {
+        let mut bench = Bench::new(1_000, TcpConfig { max_window: Some(64), ecn: EcnMode::Classic, ..open() });
+        let (mut now, mut una) = (0, 0);
+        let mut out = bench.pump(0, Cause::Start).len() as u32;
+        for _ in 0..4 {
+            now += 10 * MS;
+            una += out;
+            out = bench.cumulative(now, una).len() as u32;
+        }
+        assert_eq!(bench.cwnd(), 64);
+        // Everything arrives, and nothing more is written for a while.
+        bench.sender.on_ack(now + 10 * MS, &AckIn { cumulative: una + out, trigger: una, ..AckIn::default() }, &bench.config);
+        bench.sender.restart(now + pause * MS, &bench.config);
+        assert_eq!(bench.cwnd(), window, "after {pause} ms");
+    }
+}

@@ -348,8 +348,9 @@ impl Sender {
         let delivered = news.delivered;
         if let Some(sent) = news.oldest {
             self.rtt.sample(now - sent, self.una, self.next, config);
-        } else if acked > 0 && sent_then > 0 && config.estimator == Estimator::Linux {
-            // Timestamps measure repetitions too, in milliseconds.
+        } else if acked > 0 && config.estimator == Estimator::Linux && ack.repeated && now - sent_then >= self.rack.as_ref().map_or(0, |r| r.min_rtt) {
+            // Timestamps measure repetitions too, in milliseconds. (The time of an original that was repeated since is not known here, nor
+            // which of several repetitions it was if the last cannot have been back yet.)
             self.rtt.sample((now - sent_then).div_ceil(MILLISECOND).max(1) * MILLISECOND, self.una, self.next, config);
         }
         if self.rack.is_some() {
@@ -375,7 +376,8 @@ impl Sender {
         let may_grow = growing && self.is_limited() && !ack.ece;
         // After a time-out the window grows by what has newly arrived, not by what had arrived before and waited behind a hole.
         let grown = if config.proportional_reduction {
-            delivered
+            // Linux tcp_may_raise_cwnd: where nothing advances, there is disorder.
+            if acked > 0 || self.disorder_is_usual() { delivered } else { 0 }
         } else if self.state == State::Loss {
             acked.min(delivered)
         } else {
@@ -539,6 +541,7 @@ impl Sender {
         self.window.ssthresh = self.window.ssthresh.max(ssthresh);
         self.checking = false;
         self.new_only = false;
+        self.send_cwr = false;
         self.state = State::Open;
         self.control.on_state(State::Open, &mut self.window, now);
     }
@@ -789,23 +792,34 @@ impl Sender {
         self.limited || (self.window.slow_start() && self.window.cwnd < 2 * self.most_out)
     }
 
+    /// The network is known to reorder by more than the threshold for losses.
+    fn disorder_is_usual(&self) -> bool {
+        self.rack.as_ref().is_some_and(|rack| rack.reordering > 3)
+    }
+
     /// Linux tcp_cwnd_restart: nothing was sent for longer than the time-out. The window is halved once per time-out down to the initial one,
     /// and the threshold remembers three quarters of it.
-    pub(super) fn restart(&mut self, now: u64, config: &TcpConfig) {
+    pub fn restart(&mut self, now: u64, config: &TcpConfig) {
         let idle = now - self.last_sent;
         let timeout = self.rtt.timeout(config);
-        if !config.idle_restart || self.next != self.una || idle <= timeout {
+        if self.next != self.una {
             return;
         }
-        self.window.ssthresh = self.window.ssthresh.max(self.window.cwnd / 2 + self.window.cwnd / 4);
-        let floor = config.initial_window.min(self.window.cwnd);
-        let mut left = idle - timeout;
-        while left > 0 && self.window.cwnd > floor {
-            self.window.cwnd = (self.window.cwnd / 2).max(floor);
-            left = left.saturating_sub(timeout);
+        // One that models the path goes by its model (Linux tcp_slow_start_after_idle_check).
+        if config.idle_restart && idle > timeout && self.sampler.is_none() {
+            if !self.reducing() {
+                self.window.ssthresh = self.window.ssthresh.max(self.window.cwnd / 2 + self.window.cwnd / 4);
+            }
+            let floor = config.initial_window.min(self.window.cwnd);
+            let mut left = idle - timeout;
+            while left > 0 && self.window.cwnd > floor {
+                self.window.cwnd = (self.window.cwnd / 2).max(floor);
+                left = left.saturating_sub(timeout);
+            }
+            self.most_out = 0;
+            self.limited_until = self.next;
         }
-        self.most_out = 0;
-        self.limited_until = self.next;
+        // Any pause, for those whose clock is not to run meanwhile (Linux CA_EVENT_TX_START).
         self.control.on_restart(now, idle);
     }
 }
