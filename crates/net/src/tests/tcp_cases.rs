@@ -213,6 +213,57 @@ fn the_threshold_falls_with_every_loss_after_a_time_out() {
     assert_eq!(bench.ssthresh(), 2);
 }
 
+/// The original of a segment that a time-out repeated comes back: its round trip is not that of the repetition.
+#[test]
+fn originals_are_not_measured_as_repetitions() {
+    let mut bench = Bench::new(11, TcpConfig { tail_probe: false, ..open() });
+    bench.pump(0, Cause::Start);
+    bench.cumulative(10 * MS, 1);
+    let (at, sent) = bench.wake();
+    assert_eq!(sent, [-1]);
+    bench.cumulative(at + US, 2);
+    assert_eq!((bench.state().as_str(), bench.cwnd()), ("Open", 12));
+    // The time-out is still that of round trips of 10 ms, backed off: no millisecond was taken for one.
+    assert!(bench.sender.wake() > at + 20 * MS, "{} after {at}", bench.sender.wake());
+}
+
+/// Two SYNs were lost: one segment to begin with (RFC 5681 §3.1). After one all is as usual, but without ECN.
+#[test]
+fn lost_syns_shrink_the_first_window() {
+    for (lost, window) in [(0, 10), (1, 10), (2, 1)] {
+        let mut bench = Bench::new(100, TcpConfig { handshake: true, ecn: EcnMode::Classic, ..open() });
+        bench.sender.syn_sent(0, &bench.config);
+        for _ in 0..lost {
+            let (now, _) = bench.wake();
+            bench.sender.syn_sent(now, &bench.config);
+        }
+        assert_eq!(bench.sender.ecn == EcnMode::Off, lost > 0);
+        let now = bench.sender.wake() - MS;
+        bench.sender.on_connected(now, true, &bench.config).expect("a cause");
+        assert_eq!(bench.pump(now, Cause::Start).len(), window);
+    }
+}
+
+/// The receive window was closed for long: what is sent when it opens has a time-out that has not been backed off.
+#[test]
+fn asking_for_the_window_is_no_back_off() {
+    let receive = Receive::Buffer(ReceiveBuffer { initial: Bytes(10 * 1460), most: Bytes(10 * 1460), share: 256 });
+    let mut bench = Bench::new(100, TcpConfig { receive, tail_probe: false, ..open() });
+    bench.pump(0, Cause::Start);
+    bench.ack(10 * MS, AckIn { cumulative: 10, trigger: 9, edge: Some(10), ..AckIn::default() });
+    let mut last = 0;
+    for _ in 0..5 {
+        let (now, sent) = bench.wake();
+        assert!(sent.is_empty());
+        // The answer says that it is still closed.
+        bench.ack(now + 10 * MS, AckIn { cumulative: 10, trigger: 9, edge: Some(10), ..AckIn::default() });
+        last = now + 10 * MS;
+    }
+    assert!(bench.sender.wake() > last + 300 * MS, "backed off");
+    assert_eq!(bench.ack(last, AckIn { cumulative: 10, trigger: 9, edge: Some(20), ..AckIn::default() }).len(), 10);
+    assert!(bench.sender.wake() < last + 50 * MS, "{}", bench.sender.wake() - last);
+}
+
 /// After a pause the window is halved per time-out down to the initial one.
 #[test]
 fn a_pause_shrinks_the_window() {

@@ -272,6 +272,10 @@ impl Sender {
             self.ecn = EcnMode::Off;
         }
         self.control = Control::agreed(config, self.ecn, &self.random);
+        if self.retransmitted > 1 {
+            // RFC 5681 §3.1; as Linux not after one lost SYN (RFC 6298 made its time-out short).
+            self.window.cwnd = 1;
+        }
         let round_trip = now - self.last_sent;
         self.rtt.sample(round_trip, 0, 0, config);
         if let Some(rack) = &mut self.rack {
@@ -305,6 +309,10 @@ impl Sender {
     pub fn on_ack(&mut self, now: u64, ack: &AckIn, config: &TcpConfig) -> Cause {
         let cumulative = ack.cumulative.min(self.next);
         if let Some(edge) = ack.edge {
+            if edge > self.edge && self.timer == Timer::Persist {
+                // Nothing was lost: the window has opened (Linux tcp_ack_probe).
+                self.rtt.forgive();
+            }
             self.edge = self.edge.max(edge);
         }
         // How much longer than on the idle network this round trip was: the waits it ends are charged to that first.
@@ -321,7 +329,7 @@ impl Sender {
         self.was_recovering = matches!(self.state, State::Recovery | State::Loss);
         let (before, outstanding) = (self.una, self.next - self.una);
         let acked = cumulative.saturating_sub(self.una);
-        let sent_then = if ack.trigger >= self.una && ack.trigger < self.next { self.board[ack.trigger].sent() } else { 0 };
+        let sent_then = if ack.trigger >= self.una && ack.trigger < self.next { self.board[ack.trigger].sent() } else { now };
         self.newly_lost = false;
         let pipe = self.pipe();
         if let Some(sampler) = &mut self.sampler {
@@ -568,9 +576,9 @@ impl Sender {
     pub(super) fn time_out(&mut self, now: u64, config: &TcpConfig) -> Cause {
         self.timeouts += 1;
         // ssthresh falls once per window (RFC 5681 §3.1; Linux tcp_enter_loss): not at every back-off, nor again where fast recovery
-        // or an echo has already lowered it for this window.
+        // or an echo has already lowered it for this window. But after a time-out a segment that was repeated may have been lost again.
         let fresh = matches!(self.state, State::Open | State::Reduced) || self.rtt.backed_off();
-        if self.state == State::Open || self.una >= self.high {
+        if self.state == State::Open || self.una >= self.high || (self.state == State::Loss && !self.rtt.backed_off()) {
             if config.undo {
                 self.undo = Some((self.window.cwnd, self.window.ssthresh));
             }
