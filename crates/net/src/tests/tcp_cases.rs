@@ -3,7 +3,7 @@
 use crate::idle::Idle;
 use crate::spec::*;
 use crate::testing::{linux, tcp};
-use crate::transport::tcp::{AckIn, Cause, Expired, Sender, SenderSetup};
+use crate::transport::tcp::{AckIn, Arrival, Cause, Expired, Receiver, ReceiverSetup, Sender, SenderSetup};
 use afflux_units::{Bytes, Span};
 
 const MS: u64 = 1_000_000_000;
@@ -282,5 +282,51 @@ fn a_pause_shrinks_the_window() {
         bench.sender.on_ack(now + 10 * MS, &AckIn { cumulative: una + out, trigger: una, ..AckIn::default() }, &bench.config);
         bench.sender.restart(now + pause * MS, &bench.config);
         assert_eq!(bench.cwnd(), window, "after {pause} ms");
+    }
+}
+
+fn receiver(config: &TcpConfig, segments: u32) -> Receiver {
+    let setup = ReceiverSetup { flow: 0, transport: 0, node: 1, src: 0, hash: 0, priority: 0, segments, ecn: config.ecn, now: 0 };
+    Receiver::new(setup, config)
+}
+
+/// The application falls asleep and wakes up before the first acknowledgement has left.
+#[test]
+fn an_application_that_sleeps_before_the_first_acknowledgement() {
+    let buffer = ReceiveBuffer { initial: Bytes(100_000), most: Bytes(100_000), share: 256 };
+    let reader = Some(Reader { read: Span::from_ms(1), sleep: Span::from_ms(1) });
+    let delayed_ack = Some(DelayedAck { segments: 2, timeout: Span::from_ms(40), quick: 0 });
+    let config = TcpConfig { receive: Receive::Buffer(buffer), reader, delayed_ack, ..open() };
+    let mut receiver = receiver(&config, 100);
+    assert!(receiver.on_data(Arrival { now: US, seq: 0, ..Arrival::default() }, &config).second.is_none());
+    for ms in 1..10 {
+        assert!(receiver.on_wake(ms * MS).is_none(), "{ms} ms");
+    }
+}
+
+/// Auto-tuning stays ahead of slow start, with the round trip of a handshake and without (Linux tcp_rcv_space_adjust).
+#[test]
+fn the_buffer_grows_ahead_of_slow_start() {
+    for handshake in [true, false] {
+        let buffer = ReceiveBuffer { initial: Bytes(131_072), most: Bytes(6 << 20), share: 128 };
+        let config = TcpConfig { receive: Receive::Buffer(buffer), handshake, ..tcp() };
+        let mut receiver = receiver(&config, 1_000_000);
+        if handshake {
+            receiver.answered = MS;
+            receiver.on_established(11 * MS);
+        }
+        let (mut next, mut window, mut now) = (0u32, 10u32, 20 * MS);
+        for _ in 0..9 {
+            now += 10 * MS;
+            let mut edge = 0;
+            for i in 0..window as u64 {
+                receiver.on_data(Arrival { now: now + i * US, seq: next, ..Arrival::default() }, &config);
+                next += 1;
+                edge = receiver.announce().expect("a buffer");
+            }
+            window = (2 * window).min(edge - next);
+        }
+        let most = (6 << 20) / 2 / 1460;
+        assert!((most - 1..=most).contains(&window), "{window} segments of {most}, handshake {handshake}");
     }
 }

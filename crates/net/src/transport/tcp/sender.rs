@@ -832,8 +832,8 @@ impl Sender {
     }
 }
 
-/// With a fixed window its size in segments, with a buffer the first edge.
-fn first_edge(config: &TcpConfig) -> u32 {
+/// The first edge: with a fixed window its size in segments, with a buffer what it has room for.
+pub(super) fn first_edge(config: &TcpConfig) -> u32 {
     match config.receive {
         Receive::Unlimited => u32::MAX,
         Receive::Window(bytes) => ((bytes.0 / config.mss as u64).max(1)) as u32,
