@@ -6,4 +6,5 @@ mod determinism;
 mod extremes;
 mod lone_flow;
 mod properties;
+mod tcp_cases;
 mod traces;

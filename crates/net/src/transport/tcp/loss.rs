@@ -21,6 +21,8 @@ pub(super) struct Rack {
     pub(super) reordering: u32,
     /// Repetitions in the order of sending, with their times; stale where the segment has been sent again or has arrived.
     pub(super) repeated: VecDeque<(u32, u64)>,
+    /// Some segments are late, and may yet come.
+    pub(super) waiting: bool,
     /// Tail loss probe: the segment after which nothing had been sent, and whether it was a repetition.
     pub(super) probe_high: u32,
     pub(super) probe_repeats: bool,
@@ -49,7 +51,6 @@ impl Rack {
 impl Sender {
     pub(super) fn take_cumulative(&mut self, now: u64, cumulative: u32, news: &mut News) {
         let mut ambiguous = false;
-        news.highest_before = if self.sacked > 0 { self.highest_sacked } else { 0 };
         for seq in self.una..cumulative {
             let segment = self.board[seq];
             if segment.has(Segment::SACKED) {
@@ -99,9 +100,6 @@ impl Sender {
         let (from, to) = (from.max(self.una), to.min(self.next));
         if from >= to {
             return;
-        }
-        if self.sacked > 0 {
-            news.highest_before = news.highest_before.max(self.highest_sacked);
         }
         // Blocks grow: skip the part that an earlier block covered.
         let known = self.known_blocks.iter().copied().filter(|&(a, b)| a >= from && b <= to && b > a).max_by_key(|&(a, b)| b - a);
@@ -196,6 +194,7 @@ impl Sender {
     pub(super) fn mark_late(&mut self, now: u64, config: &TcpConfig) {
         let window = self.reordering_window(config);
         let Some(rack) = &mut self.rack else { return };
+        rack.waiting = false;
         if rack.sent == 0 && rack.end == 0 {
             return;
         }
@@ -255,6 +254,7 @@ impl Sender {
             }
             rack.repeated.pop_front();
         }
+        rack.waiting = wait;
         if wait {
             // The last of them is due when this has passed.
             let (sent, rtt) = (rack.sent, rack.rtt);

@@ -95,6 +95,10 @@ struct Room {
     space: u64,
     from: u32,
     since: u64,
+    /// Without a handshake to time: the least time that a window's worth has taken, and the edge and the time it is counted from.
+    window_time: u64,
+    until: u32,
+    counted_from: u64,
 }
 
 impl Room {
@@ -116,8 +120,16 @@ impl Room {
     }
 
     /// Linux tcp_rcv_space_adjust: once per round trip, room for twice what the application has read, and more while that grows.
-    fn grow(&mut self, now: u64, round_trip: u64) {
-        if self.size >= self.config.most.0 || now < self.since + round_trip {
+    fn grow(&mut self, now: u64, handshake: u64) {
+        // Linux tcp_rcv_rtt_measure.
+        if handshake == 0 && self.read >= self.until {
+            if self.until > 0 {
+                self.window_time = self.window_time.min(now - self.counted_from);
+            }
+            (self.until, self.counted_from) = (self.allowed, now);
+        }
+        let round_trip = if handshake > 0 { handshake } else { self.window_time };
+        if self.size >= self.config.most.0 || now - self.since < round_trip {
             return;
         }
         let copied = (self.read - self.from) as u64 * self.mss;
@@ -157,7 +169,7 @@ impl Receiver {
                     config: buffer,
                     size: buffer.initial.0,
                     read: 0,
-                    allowed: 0,
+                    allowed: super::sender::first_edge(config),
                     mss: config.mss as u64,
                     reader: config.reader,
                     turns_at: config.reader.map_or(0, |r| setup.now + r.read.0),
@@ -165,8 +177,12 @@ impl Receiver {
                     space: 0,
                     from: 0,
                     since: setup.now,
+                    window_time: u64::MAX,
+                    until: 0,
+                    counted_from: 0,
                 };
-                room.space = room.payload(room.size);
+                // Linux tcp_init_buffer_space.
+                room.space = room.payload(room.size).min(10 * room.mss);
                 Some(Box::new(room))
             }
             _ => None,

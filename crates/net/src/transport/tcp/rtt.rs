@@ -87,6 +87,10 @@ impl Rtt {
     pub fn timeout(&self, config: &TcpConfig) -> u64 {
         self.timeout.saturating_mul(1 << self.backoff.min(40)).min(config.max_rto.0)
     }
+    /// What was backed off from turns out to have been no loss.
+    pub fn forgive(&mut self) {
+        self.backoff = 0;
+    }
     pub fn back_off(&mut self) {
         self.backoff += 1;
     }

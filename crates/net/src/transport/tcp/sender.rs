@@ -350,6 +350,10 @@ impl Sender {
             self.ecn = EcnMode::Off;
         }
         self.control = Control::agreed(config, self.ecn, &self.random);
+        if self.retransmitted > 1 {
+            // RFC 5681 §3.1; as Linux not after one lost SYN (RFC 6298 made its time-out short).
+            self.window.cwnd = 1;
+        }
         let round_trip = now - self.last_sent;
         self.rtt.sample(round_trip, 0, 0, config);
         self.established(now, round_trip);
@@ -382,6 +386,10 @@ impl Sender {
     pub fn on_ack(&mut self, now: u64, ack: &AckIn, config: &TcpConfig) -> Cause {
         let cumulative = ack.cumulative.min(self.next);
         if let Some(edge) = ack.edge {
+            if edge > self.edge && self.timer == Timer::Persist {
+                // Nothing was lost: the window has opened (Linux tcp_ack_probe).
+                self.rtt.forgive();
+            }
             self.edge = self.edge.max(edge);
         }
         // How much longer than on the idle network this round trip was: the waits it ends are charged to that first.
@@ -398,13 +406,14 @@ impl Sender {
         self.was_recovering = matches!(self.state, State::Recovery | State::Loss);
         let (before, outstanding) = (self.una, self.next - self.una);
         let acked = cumulative.saturating_sub(self.una);
-        let sent_then = if ack.trigger >= self.una && ack.trigger < self.next { self.board[ack.trigger].sent() } else { 0 };
+        let sent_then = if ack.trigger >= self.una && ack.trigger < self.next { self.board[ack.trigger].sent() } else { now };
         self.newly_lost = false;
         let pipe = self.pipe();
         if let Some(sampler) = &mut self.sampler {
             sampler.begin(pipe);
         }
-        let mut news = News::default();
+        // What one acknowledgement reports, in whatever order, says nothing of reordering.
+        let mut news = News { highest_before: if self.sacked > 0 { self.highest_sacked } else { 0 }, ..News::default() };
         if acked > 0 {
             self.take_cumulative(now, cumulative, &mut news);
         }
@@ -424,8 +433,9 @@ impl Sender {
         let delivered = news.delivered;
         if let Some(sent) = news.oldest {
             self.rtt.sample(now - sent, self.una, self.next, config);
-        } else if acked > 0 && sent_then > 0 && config.estimator == Estimator::Linux {
-            // Timestamps measure repetitions too, in milliseconds.
+        } else if acked > 0 && config.estimator == Estimator::Linux && ack.repeated && now - sent_then >= self.rack.as_ref().map_or(0, |r| r.min_rtt) {
+            // Timestamps measure repetitions too, in milliseconds. (The time of an original that was repeated since is not known here, nor
+            // which of several repetitions it was if the last cannot have been back yet.)
             self.rtt.sample((now - sent_then).div_ceil(MILLISECOND).max(1) * MILLISECOND, self.una, self.next, config);
         }
         if self.rack.is_some() {
@@ -451,7 +461,8 @@ impl Sender {
         let may_grow = growing && self.is_limited() && !ack.ece;
         // After a time-out the window grows by what has newly arrived, not by what had arrived before and waited behind a hole.
         let grown = if config.proportional_reduction {
-            delivered
+            // Linux tcp_may_raise_cwnd: where nothing advances, there is disorder.
+            if acked > 0 || self.disorder_is_usual() { delivered } else { 0 }
         } else if self.state == State::Loss {
             acked.min(delivered)
         } else {
@@ -473,7 +484,10 @@ impl Sender {
         } else if config.proportional_reduction && self.reducing() {
             self.pace_reduction(delivered, acked > 0);
         }
-        self.set_timer(now, acked > 0 || (delivered > 0 && config.tail_probe), config);
+        // What was sent after the oldest segment and has arrived does not put its time-out off (Linux tcp_clean_rtx_queue).
+        let overtaken = || news.oldest.is_some_and(|sent| sent < self.board[self.una].sent());
+        let news = acked > 0 || (delivered > 0 && config.tail_probe && (self.timer != Timer::Retransmit || overtaken()));
+        self.set_timer(now, news, config);
         Cause::Ack { excess }
     }
 
@@ -603,11 +617,16 @@ impl Sender {
             self.board[seq].unset(Segment::LOST);
         }
         (self.lost, self.unrepeated) = (0, 0);
+        if self.state == State::Loss {
+            // A time-out judges nobody: what has not arrived is watched as before.
+            self.lost_below = self.una;
+        }
         let kept = self.sampler.as_ref().and_then(|sampler| self.control.on_undo(&self.window, sampler));
         self.window.cwnd = self.window.cwnd.max(kept.unwrap_or(cwnd));
         self.window.ssthresh = self.window.ssthresh.max(ssthresh);
         self.checking = false;
         self.new_only = false;
+        self.send_cwr = false;
         self.state = State::Open;
         self.control.on_state(State::Open, &mut self.window, now);
     }
@@ -616,10 +635,14 @@ impl Sender {
     pub(super) fn after_reordering(&mut self, now: u64, config: &TcpConfig) {
         if matches!(self.state, State::Open | State::Reduced) {
             self.enter_recovery(now, false, config);
+            if config.proportional_reduction && self.sampler.is_none() {
+                self.pace_reduction(1, false);
+            }
         }
-        if config.proportional_reduction && self.reducing() && self.sampler.is_none() {
-            self.pace_reduction(1, false);
-        }
+    }
+
+    pub(super) fn announce_reduction(&mut self) {
+        self.send_cwr = true;
     }
 
     pub(super) fn last_sent_at(&mut self, now: u64) {
@@ -630,9 +653,9 @@ impl Sender {
     pub(super) fn time_out(&mut self, now: u64, config: &TcpConfig) -> Cause {
         self.timeouts += 1;
         // ssthresh falls once per window (RFC 5681 §3.1; Linux tcp_enter_loss): not at every back-off, nor again where fast recovery
-        // or an echo has already lowered it for this window.
+        // or an echo has already lowered it for this window. But after a time-out a segment that was repeated may have been lost again.
         let fresh = matches!(self.state, State::Open | State::Reduced) || self.rtt.backed_off();
-        if self.state == State::Open || self.una >= self.high {
+        if self.state == State::Open || self.una >= self.high || (self.state == State::Loss && !self.rtt.backed_off()) {
             if config.undo {
                 self.undo = Some((self.window.cwnd, self.window.ssthresh));
             }
@@ -663,6 +686,14 @@ impl Sender {
     pub fn transmit(&mut self, now: u64, cause: Cause, config: &TcpConfig) -> Option<Transmit> {
         if self.pace_at > now && self.burst == 0 {
             self.pace_wait = if self.has_work(config) { self.pace_at } else { 0 };
+            // Held back by the pace, a window may be full all the same, or the receiver's closed.
+            let full = self.pipe() >= self.window.cwnd;
+            if full || self.last_sent == now {
+                self.validate(full);
+            }
+            if self.pace_wait == 0 {
+                self.persist(now, config);
+            }
             return None;
         }
         let (seq, retransmission) = self.choose(now, config)?;
@@ -688,15 +719,19 @@ impl Sender {
             sampler.on_send(seq, now, self.una, self.next, pipe);
         }
         if retransmission {
-            self.unrepeated -= self.board[seq].has(Segment::LOST) as u32;
-            self.board[seq].resend(now, paced);
-            self.resent += 1;
+            let segment = &mut self.board[seq];
+            self.unrepeated -= (segment.has(Segment::LOST) && !segment.has(Segment::RESENT)) as u32;
+            // A probe may repeat what is under way again already.
+            self.resent += !segment.has(Segment::RESENT) as u32;
+            segment.resend(now, paced);
             self.retransmitted += 1;
             self.repeated_since += 1;
             if !probe {
                 self.resend_from = seq + 1;
             }
-            if let Some(rack) = &mut self.rack {
+            if config.recovery == Recovery::Rack
+                && let Some(rack) = &mut self.rack
+            {
                 rack.repeated.push_back((seq, now));
             }
         } else {
@@ -718,7 +753,9 @@ impl Sender {
 
     /// Would the window let something go if the pace did?
     fn has_work(&self, config: &TcpConfig) -> bool {
-        self.probe || (self.pipe() < self.window.cwnd && (self.unrepeated > 0 || (self.next < self.segments && self.next < self.window_end(config))))
+        self.probe
+            || (self.at_once && self.unrepeated > 0)
+            || (self.pipe() < self.window.cwnd && (self.unrepeated > 0 || (self.next < self.segments && self.next < self.window_end(config))))
     }
 
     /// A segment goes: the next may follow after its time at the pacing rate, or with it as far as a burst reaches.
@@ -733,7 +770,8 @@ impl Sender {
             // A pace that could not be kept is made up for by half a segment at most (Linux tcp_update_skb_after_send).
             let credit = if self.pace_at == 0 { 0 } else { (now - self.pace_at).min(spacing / 2) };
             self.pace_at = now - credit;
-            self.burst = self.control.burst();
+            // What is handed to the network together is not spread.
+            self.burst = self.control.burst().max(self.in_burst + 1);
         }
         self.pace_at += spacing;
         self.burst = self.burst.saturating_sub(1);
@@ -784,14 +822,17 @@ impl Sender {
             return Some((self.next, false));
         }
         self.validate(false);
-        if self.next == self.una && self.next < self.segments && self.connected {
-            self.persist(now, config);
-        }
+        self.persist(now, config);
         None
     }
 
-    /// A burst is not begun before it fits (Linux tcp_tso_should_defer, without its guess of when the next acknowledgement comes).
+    /// A burst is not begun before it fits (Linux tcp_tso_should_defer, without its guess of when the next acknowledgement comes). Losses
+    /// are no time to wait.
     fn defers(&mut self, pipe: u32, end: u32, config: &TcpConfig) -> bool {
+        if matches!(self.state, State::Recovery | State::Loss) {
+            self.in_burst = 0;
+            return false;
+        }
         if self.in_burst > 0 {
             self.in_burst -= 1;
             return false;
@@ -799,6 +840,8 @@ impl Sender {
         let wanted = config.burst.min((self.window.cwnd / 3).max(1)).min(self.segments - self.next);
         let room = (end - self.next).min(self.window.cwnd.saturating_sub(pipe));
         if pipe > 0 && room < wanted {
+            // The window is what limits as much as if it were full.
+            self.validate(self.window.cwnd - pipe <= end - self.next);
             return true;
         }
         self.in_burst = wanted.min(room) - 1;
@@ -834,29 +877,40 @@ impl Sender {
         self.limited || (self.window.slow_start() && self.window.cwnd < 2 * self.most_out)
     }
 
+    /// The network is known to reorder by more than the threshold for losses.
+    fn disorder_is_usual(&self) -> bool {
+        self.rack.as_ref().is_some_and(|rack| rack.reordering > 3)
+    }
+
     /// Linux tcp_cwnd_restart: nothing was sent for longer than the time-out. The window is halved once per time-out down to the initial one,
     /// and the threshold remembers three quarters of it.
-    pub(super) fn restart(&mut self, now: u64, config: &TcpConfig) {
+    pub fn restart(&mut self, now: u64, config: &TcpConfig) {
         let idle = now - self.last_sent;
         let timeout = self.rtt.timeout(config);
-        if !config.idle_restart || self.next != self.una || idle <= timeout {
+        if self.next != self.una {
             return;
         }
-        self.window.ssthresh = self.window.ssthresh.max(self.window.cwnd / 2 + self.window.cwnd / 4);
-        let floor = config.initial_window.min(self.window.cwnd);
-        let mut left = idle - timeout;
-        while left > 0 && self.window.cwnd > floor {
-            self.window.cwnd = (self.window.cwnd / 2).max(floor);
-            left = left.saturating_sub(timeout);
+        // One that models the path goes by its model (Linux tcp_slow_start_after_idle_check).
+        if config.idle_restart && idle > timeout && self.sampler.is_none() {
+            if !self.reducing() {
+                self.window.ssthresh = self.window.ssthresh.max(self.window.cwnd / 2 + self.window.cwnd / 4);
+            }
+            let floor = config.initial_window.min(self.window.cwnd);
+            let mut left = idle - timeout;
+            while left > 0 && self.window.cwnd > floor {
+                self.window.cwnd = (self.window.cwnd / 2).max(floor);
+                left = left.saturating_sub(timeout);
+            }
+            self.most_out = 0;
+            self.limited_until = self.next;
         }
-        self.most_out = 0;
-        self.limited_until = self.next;
+        // Any pause, for those whose clock is not to run meanwhile (Linux CA_EVENT_TX_START).
         self.control.on_restart(now, idle);
     }
 }
 
-/// With a fixed window its size in segments, with a buffer the first edge.
-fn first_edge(config: &TcpConfig) -> u32 {
+/// The first edge: with a fixed window its size in segments, with a buffer what it has room for.
+pub(super) fn first_edge(config: &TcpConfig) -> u32 {
     match config.receive {
         Receive::Unlimited => u32::MAX,
         Receive::Window(bytes) => ((bytes.0 / config.mss as u64).max(1)) as u32,

@@ -111,7 +111,7 @@ impl Sender {
         if self.una == self.next {
             self.deadline = 0;
             self.timer = Timer::None;
-        } else if news && self.timer != Timer::Reordering && !(config.tail_probe && self.set_probe(now, true, config)) {
+        } else if news && !(self.timer == Timer::Reordering && self.waiting()) && !(config.tail_probe && self.set_probe(now, true, config)) {
             self.set_retransmit(now, config);
         }
     }
@@ -128,20 +128,26 @@ impl Sender {
                 self.timer = Timer::None;
                 self.set_retransmit(now, config);
             }
-        } else if self.timer != Timer::Reordering && !self.set_probe(now, false, config) && (first || matches!(self.timer, Timer::None | Timer::Persist)) {
+        } else if !(self.timer == Timer::Reordering && self.waiting()) && !self.set_probe(now, false, config) && (first || matches!(self.timer, Timer::None | Timer::Persist)) {
             self.set_retransmit(now, config);
         }
     }
 
-    /// Where a probe or a reordering timer was set, the time-out counts from when the oldest segment was sent (Linux tcp_rearm_rto).
-    /// Nothing is outstanding and the receive window is closed: should its opening get lost, it is asked for (RFC 9293 §3.8.6.1).
+    /// Nothing is outstanding although there are data: the receive window is closed. Should its opening get lost, it is asked for
+    /// (RFC 9293 §3.8.6.1).
     pub(super) fn persist(&mut self, now: u64, config: &TcpConfig) {
-        if self.deadline == 0 {
+        if self.deadline == 0 && self.next == self.una && self.next < self.segments && self.connected() {
             self.timer = Timer::Persist;
             self.deadline = expiry(now, self.rtt.timeout(config), config);
         }
     }
 
+    /// For segments that may yet come.
+    fn waiting(&self) -> bool {
+        self.rack.as_ref().is_some_and(|rack| rack.waiting)
+    }
+
+    /// Where a probe or a reordering timer was set, the time-out counts from when the oldest segment was sent (Linux tcp_rearm_rto).
     fn set_retransmit(&mut self, now: u64, config: &TcpConfig) {
         let mut wait = self.rtt.timeout(config);
         if matches!(self.timer, Timer::Probe | Timer::Reordering) {
@@ -190,6 +196,8 @@ impl Sender {
             rack.probe_high = self.next;
             rack.probe_repeats = repeats;
         }
+        // RFC 8985 §7.3: the time-out counts from now.
+        self.timer = Timer::None;
         self.set_retransmit(now, config);
     }
 
@@ -217,6 +225,10 @@ impl Sender {
                 self.window.ssthresh = self.control.on_loss(&self.window, now);
                 self.window.cwnd = self.window.cwnd.min(self.window.ssthresh);
                 self.window.credit = 0;
+                // A reduction like any other, though over at once (Linux tcp_process_tlp_ack).
+                self.announce_reduction();
+                self.control.on_state(State::Reduced, &mut self.window, now);
+                self.control.on_state(State::Open, &mut self.window, now);
             }
         } else if !news {
             // Both the original and the probe have arrived.

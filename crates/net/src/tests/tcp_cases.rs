@@ -1,0 +1,332 @@
+//! The TCP machine's corners, one by one: a sender or a receiver alone, fed by hand.
+
+use crate::idle::Idle;
+use crate::spec::*;
+use crate::testing::{linux, tcp};
+use crate::transport::tcp::{AckIn, Arrival, Cause, Expired, Receiver, ReceiverSetup, Sender, SenderSetup};
+use afflux_units::{Bytes, Span};
+
+const MS: u64 = 1_000_000_000;
+const US: u64 = 1_000_000;
+
+struct Bench {
+    sender: Sender,
+    config: TcpConfig,
+}
+
+impl Bench {
+    fn new(segments: u32, config: TcpConfig) -> Bench {
+        let setup = SenderSetup {
+            flow: 0,
+            transport: 0,
+            node: 0,
+            dst: 1,
+            hash: 0,
+            priority: 0,
+            segments,
+            idle: Idle { round_trip: 10 * MS, ..Idle::default() },
+            ecn: config.ecn,
+            explain: false,
+            random: afflux_engine::random::Stream::new(1, 1, 1),
+        };
+        Bench { sender: Sender::new(setup, 0, &config), config }
+    }
+    /// What is sent now: negative where it is repeated.
+    fn pump(&mut self, now: u64, cause: Cause) -> Vec<i64> {
+        std::iter::from_fn(|| self.sender.transmit(now, cause, &self.config)).map(|t| if t.retransmission { -(t.seq as i64) } else { t.seq as i64 }).collect()
+    }
+    fn ack(&mut self, now: u64, ack: AckIn) -> Vec<i64> {
+        let cause = self.sender.on_ack(now, &ack, &self.config);
+        self.pump(now, cause)
+    }
+    fn cumulative(&mut self, now: u64, next: u32) -> Vec<i64> {
+        self.ack(now, AckIn { cumulative: next, trigger: next - 1, ..AckIn::default() })
+    }
+    /// The next time it wakes, and what it sends then.
+    fn wake(&mut self) -> (u64, Vec<i64>) {
+        let now = self.sender.wake();
+        assert_ne!(now, 0, "nothing is armed");
+        match self.sender.on_wake(now, &self.config) {
+            Expired::Pump(cause) | Expired::TimedOut(cause) => (now, self.pump(now, cause)),
+            Expired::Syn | Expired::AskWindow => (now, Vec::new()),
+        }
+    }
+    fn cwnd(&self) -> u32 {
+        self.column(2)
+    }
+    fn ssthresh(&self) -> u32 {
+        self.column(3)
+    }
+    fn column(&self, at: usize) -> u32 {
+        self.sender.snapshot().split_whitespace().nth(at).expect("a column").parse().expect("a number")
+    }
+    fn state(&self) -> String {
+        self.sender.snapshot().split_whitespace().nth(4).expect("a state").into()
+    }
+}
+
+/// Linux's machine on an open connection, no ticks.
+fn open() -> TcpConfig {
+    TcpConfig { handshake: false, initial_rto: Span::from_ms(100), ..linux() }
+}
+
+/// A window that pacing fills is as full as any other: it grows again after the receiver was what limited it.
+#[test]
+fn a_paced_window_is_seen_to_be_full() {
+    let pacing = Some(Pacing { slow_start_percent: 200, avoidance_percent: 120 });
+    let receive = Receive::Buffer(ReceiveBuffer { initial: Bytes(20 * 1460), most: Bytes(20 * 1460), share: 256 });
+    let mut bench = Bench::new(100_000, TcpConfig { pacing, receive, ecn: EcnMode::Classic, min_rto: Span::from_s(1), initial_rto: Span::from_s(1), ..tcp() });
+    // One acknowledgement per 500 us, round trips of 10 ms; sent when the pace allows.
+    let mut arrivals: std::collections::VecDeque<(u64, u32)> = Default::default();
+    for seq in bench.pump(0, Cause::Start) {
+        arrivals.push_back((10 * MS + 500 * US * seq as u64, seq as u32));
+    }
+    let (mut edge, mut stuck) = (20, 0);
+    for acks in 0..2_000u32 {
+        let (at, seq) = arrivals.pop_front().expect("something is under way");
+        let mut sent = Vec::new();
+        while bench.sender.wake() != 0 && bench.sender.wake() <= at {
+            let (now, list) = bench.wake();
+            sent.extend(list.into_iter().map(|s| (now, s)));
+        }
+        // An echo ends slow start; then the receiver's window is the limit, then there is room for everything.
+        edge = edge.max(if acks < 200 { seq + 9 } else { 1_000_000 });
+        if acks == 200 {
+            stuck = bench.cwnd();
+        }
+        let list = bench.ack(at, AckIn { cumulative: seq + 1, trigger: seq, edge: Some(edge), ece: acks == 20, ..AckIn::default() });
+        sent.extend(list.into_iter().map(|s| (at, s)));
+        for (now, seq) in sent {
+            let behind = arrivals.back().map_or(0, |&(at, _)| at + 500 * US);
+            arrivals.push_back(((now + 10 * MS).max(behind), seq as u32));
+        }
+    }
+    assert!(bench.cwnd() > stuck + 10, "{stuck} then, {} now", bench.cwnd());
+}
+
+/// Nothing under way, the receive window closed, the pace not allowing anything yet: the window is asked for all the same.
+#[test]
+fn a_closed_window_is_asked_for_though_the_pace_waits() {
+    let pacing = Some(Pacing { slow_start_percent: 10, avoidance_percent: 10 });
+    let receive = Receive::Buffer(ReceiveBuffer { initial: Bytes(11 * 1460), most: Bytes(11 * 1460), share: 256 });
+    let mut bench = Bench::new(100, TcpConfig { pacing, receive, ..tcp() });
+    assert_eq!(bench.pump(0, Cause::Start).len(), 10);
+    assert_eq!(bench.ack(10 * MS, AckIn { cumulative: 10, trigger: 9, edge: Some(11), ..AckIn::default() }), [10]);
+    assert_eq!(bench.ack(11 * MS, AckIn { cumulative: 11, trigger: 10, edge: Some(11), ..AckIn::default() }), []);
+    let (at, sent) = bench.wake();
+    assert!(at > 11 * MS && sent.is_empty());
+}
+
+/// In bursts of four a window of ten is never full, and yet it is the limit; a recovery does not wait for bursts.
+#[test]
+fn bursts_and_the_window() {
+    let mut bench = Bench::new(10_000, TcpConfig { burst: 4, ecn: EcnMode::Classic, min_rto: Span::from_s(1), ..tcp() });
+    let mut under_way: std::collections::VecDeque<u32> = bench.pump(0, Cause::Start).iter().map(|&s| s as u32).collect();
+    let mut now = 10 * MS;
+    let mut after_echo = 0;
+    for i in 0..600 {
+        let seq = under_way.pop_front().expect("something is under way");
+        now += MS;
+        let sent = bench.ack(now, AckIn { cumulative: seq + 1, trigger: seq, ece: i == 8, ..AckIn::default() });
+        assert!(i < 100 || sent.len() <= 4, "{sent:?}");
+        under_way.extend(sent.iter().map(|&s| s as u32));
+        if i == 30 {
+            after_echo = bench.cwnd();
+        }
+    }
+    assert!(bench.cwnd() > after_echo + 10, "{after_echo} after the echo, {} later", bench.cwnd());
+}
+
+/// One acknowledgement reports two new blocks, the newer first: no reordering.
+#[test]
+fn blocks_of_one_acknowledgement_are_not_out_of_order() {
+    let mut bench = Bench::new(100, open());
+    bench.pump(0, Cause::Start);
+    bench.ack(10 * MS, AckIn { cumulative: 1, trigger: 0, ..AckIn::default() });
+    // With reordering seen a quarter of the round trip would have to pass first.
+    let sent = bench.ack(10 * MS + 1, AckIn { cumulative: 1, trigger: 8, blocks: &[(8, 9), (6, 7), (4, 5)], ..AckIn::default() });
+    assert_eq!(sent, [-1, -2]);
+}
+
+/// The reordering timer was for segments that have arrived since: the probe for the tail is armed again.
+#[test]
+fn a_probe_after_mild_reordering() {
+    let mut bench = Bench::new(10, open());
+    bench.pump(0, Cause::Start);
+    bench.cumulative(10 * MS, 4);
+    bench.ack(10 * MS + US, AckIn { cumulative: 4, trigger: 5, blocks: &[(5, 6)], ..AckIn::default() });
+    let reordering = bench.sender.wake();
+    assert!(reordering < 13 * MS, "{reordering}");
+    bench.cumulative(10 * MS + 2 * US, 6);
+    // Two round trips and 2 ms.
+    assert!((31 * MS..33 * MS).contains(&bench.sender.wake()), "{}", bench.sender.wake());
+    assert_eq!(bench.wake().1, [-9]);
+    // From here on a time-out counts anew: three times half a round trip are below the floor of 10 ms on the variance.
+    assert!((52 * MS..65 * MS).contains(&bench.sender.wake()), "{}", bench.sender.wake());
+}
+
+/// Segments sent after a repetition arrive one by one: they do not put off the time-out for it.
+#[test]
+fn later_segments_do_not_put_the_time_out_off() {
+    let mut bench = Bench::new(1_000, TcpConfig { recovery: Recovery::Sack, ..open() });
+    bench.pump(0, Cause::Start);
+    let mut sent = bench.ack(10 * MS, AckIn { cumulative: 0, trigger: 9, blocks: &[(1, 10)], ..AckIn::default() });
+    assert_eq!(sent[0], 0, "the first again");
+    let deadline = bench.sender.wake();
+    let mut highest = 10;
+    for i in 1..100u64 {
+        highest += sent.iter().filter(|&&s| s >= 10).count() as u32;
+        let now = 20 * MS + i * US;
+        sent = bench.ack(now, AckIn { cumulative: 0, trigger: highest - 1, blocks: &[(1, highest)], ..AckIn::default() });
+    }
+    assert_eq!(bench.sender.wake(), deadline);
+}
+
+/// Slow start does not grow with what arrives behind a hole.
+#[test]
+fn no_growth_in_disorder() {
+    let mut bench = Bench::new(1_000, open());
+    bench.pump(0, Cause::Start);
+    bench.cumulative(10 * MS, 4);
+    assert_eq!(bench.cwnd(), 14);
+    bench.ack(10 * MS + US, AckIn { cumulative: 4, trigger: 5, blocks: &[(5, 6)], ..AckIn::default() });
+    assert_eq!(bench.cwnd(), 14);
+    bench.cumulative(10 * MS + 2 * US, 6);
+    assert_eq!(bench.cwnd(), 15);
+}
+
+/// A segment repeated after a time-out is lost again: the threshold falls once more. At mere back-offs it does not.
+#[test]
+fn the_threshold_falls_with_every_loss_after_a_time_out() {
+    let mut bench = Bench::new(1_000, TcpConfig { tail_probe: false, undo: false, estimator: Estimator::Rfc6298, ..open() });
+    bench.pump(0, Cause::Start);
+    bench.cumulative(10 * MS, 5);
+    assert_eq!(bench.wake().1, [-5]);
+    assert_eq!(bench.ssthresh(), 7);
+    assert_eq!(bench.wake().1, [-5]);
+    assert_eq!(bench.ssthresh(), 7);
+    let now = bench.sender.wake() - US;
+    // The repetition and something new that was sent once.
+    bench.ack(now, AckIn { cumulative: 6, trigger: 5, repeated: true, blocks: &[(7, 8)], ..AckIn::default() });
+    assert_eq!(bench.state(), "Loss");
+    bench.wake();
+    assert_eq!(bench.ssthresh(), 2);
+}
+
+/// The original of a segment that a time-out repeated comes back: its round trip is not that of the repetition.
+#[test]
+fn originals_are_not_measured_as_repetitions() {
+    let mut bench = Bench::new(11, TcpConfig { tail_probe: false, ..open() });
+    bench.pump(0, Cause::Start);
+    bench.cumulative(10 * MS, 1);
+    let (at, sent) = bench.wake();
+    assert_eq!(sent, [-1]);
+    bench.cumulative(at + US, 2);
+    assert_eq!((bench.state().as_str(), bench.cwnd()), ("Open", 12));
+    // The time-out is still that of round trips of 10 ms, backed off: no millisecond was taken for one.
+    assert!(bench.sender.wake() > at + 20 * MS, "{} after {at}", bench.sender.wake());
+}
+
+/// Two SYNs were lost: one segment to begin with (RFC 5681 §3.1). After one all is as usual, but without ECN.
+#[test]
+fn lost_syns_shrink_the_first_window() {
+    for (lost, window) in [(0, 10), (1, 10), (2, 1)] {
+        let mut bench = Bench::new(100, TcpConfig { handshake: true, ecn: EcnMode::Classic, ..open() });
+        bench.sender.syn_sent(0, &bench.config);
+        for _ in 0..lost {
+            let (now, _) = bench.wake();
+            bench.sender.syn_sent(now, &bench.config);
+        }
+        assert_eq!(bench.sender.ecn == EcnMode::Off, lost > 0);
+        let now = bench.sender.wake() - MS;
+        bench.sender.on_connected(now, true, &bench.config).expect("a cause");
+        assert_eq!(bench.pump(now, Cause::Start).len(), window);
+    }
+}
+
+/// The receive window was closed for long: what is sent when it opens has a time-out that has not been backed off.
+#[test]
+fn asking_for_the_window_is_no_back_off() {
+    let receive = Receive::Buffer(ReceiveBuffer { initial: Bytes(10 * 1460), most: Bytes(10 * 1460), share: 256 });
+    let mut bench = Bench::new(100, TcpConfig { receive, tail_probe: false, ..open() });
+    bench.pump(0, Cause::Start);
+    bench.ack(10 * MS, AckIn { cumulative: 10, trigger: 9, edge: Some(10), ..AckIn::default() });
+    let mut last = 0;
+    for _ in 0..5 {
+        let (now, sent) = bench.wake();
+        assert!(sent.is_empty());
+        // The answer says that it is still closed.
+        bench.ack(now + 10 * MS, AckIn { cumulative: 10, trigger: 9, edge: Some(10), ..AckIn::default() });
+        last = now + 10 * MS;
+    }
+    assert!(bench.sender.wake() > last + 300 * MS, "backed off");
+    assert_eq!(bench.ack(last, AckIn { cumulative: 10, trigger: 9, edge: Some(20), ..AckIn::default() }).len(), 10);
+    assert!(bench.sender.wake() < last + 50 * MS, "{}", bench.sender.wake() - last);
+}
+
+/// After a pause the window is halved per time-out down to the initial one.
+#[test]
+fn a_pause_shrinks_the_window() {
+    // The time-out is about 30 ms: 10 ms, and four times a deviation that began with 5 ms.
+    for (pause, window) in [(10, 64), (40, 32), (80, 16), (1_000, 10)] {
+        let mut bench = Bench::new(1_000, TcpConfig { max_window: Some(64), ecn: EcnMode::Classic, ..open() });
+        let (mut now, mut una) = (0, 0);
+        let mut out = bench.pump(0, Cause::Start).len() as u32;
+        for _ in 0..4 {
+            now += 10 * MS;
+            una += out;
+            out = bench.cumulative(now, una).len() as u32;
+        }
+        assert_eq!(bench.cwnd(), 64);
+        // Everything arrives, and nothing more is written for a while.
+        bench.sender.on_ack(now + 10 * MS, &AckIn { cumulative: una + out, trigger: una, ..AckIn::default() }, &bench.config);
+        bench.sender.restart(now + pause * MS, &bench.config);
+        assert_eq!(bench.cwnd(), window, "after {pause} ms");
+    }
+}
+
+fn receiver(config: &TcpConfig, segments: u32) -> Receiver {
+    let setup = ReceiverSetup { flow: 0, transport: 0, node: 1, src: 0, hash: 0, priority: 0, segments, ecn: config.ecn, now: 0 };
+    Receiver::new(setup, config)
+}
+
+/// The application falls asleep and wakes up before the first acknowledgement has left.
+#[test]
+fn an_application_that_sleeps_before_the_first_acknowledgement() {
+    let buffer = ReceiveBuffer { initial: Bytes(100_000), most: Bytes(100_000), share: 256 };
+    let reader = Some(Reader { read: Span::from_ms(1), sleep: Span::from_ms(1) });
+    let delayed_ack = Some(DelayedAck { segments: 2, timeout: Span::from_ms(40), quick: 0 });
+    let config = TcpConfig { receive: Receive::Buffer(buffer), reader, delayed_ack, ..open() };
+    let mut receiver = receiver(&config, 100);
+    assert!(receiver.on_data(Arrival { now: US, seq: 0, ..Arrival::default() }, &config).second.is_none());
+    for ms in 1..10 {
+        assert!(receiver.on_wake(ms * MS).is_none(), "{ms} ms");
+    }
+}
+
+/// Auto-tuning stays ahead of slow start, with the round trip of a handshake and without (Linux tcp_rcv_space_adjust).
+#[test]
+fn the_buffer_grows_ahead_of_slow_start() {
+    for handshake in [true, false] {
+        let buffer = ReceiveBuffer { initial: Bytes(131_072), most: Bytes(6 << 20), share: 128 };
+        let config = TcpConfig { receive: Receive::Buffer(buffer), handshake, ..tcp() };
+        let mut receiver = receiver(&config, 1_000_000);
+        if handshake {
+            receiver.answered = MS;
+            receiver.on_established(11 * MS);
+        }
+        let (mut next, mut window, mut now) = (0u32, 10u32, 20 * MS);
+        for _ in 0..9 {
+            now += 10 * MS;
+            let mut edge = 0;
+            for i in 0..window as u64 {
+                receiver.on_data(Arrival { now: now + i * US, seq: next, ..Arrival::default() }, &config);
+                next += 1;
+                edge = receiver.announce().expect("a buffer");
+            }
+            window = (2 * window).min(edge - next);
+        }
+        let most = (6 << 20) / 2 / 1460;
+        assert!((most - 1..=most).contains(&window), "{window} segments of {most}, handshake {handshake}");
+    }
+}
