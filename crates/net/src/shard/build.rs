@@ -43,6 +43,7 @@ impl<'a> Shard<'a> {
             receiving: vec![NOT_YET; plan.flows.len()],
             starts: vec![Vec::new(); world.shards[index as usize].len()],
             groups: FxHashMap::default(),
+            thresholds: FxHashMap::default(),
             counters: Counters::default(),
             live: 0,
             flows_done: 0,

@@ -6,7 +6,7 @@ use crate::frame::{AckExtra, Control, Event, Frame};
 use crate::idle::idle;
 use crate::probe::explain::{Attribution, Label};
 use crate::routing::NextHops;
-use crate::spec::{EcnMode, FctEnd, FlowId, TcpConfig, TransportConfig};
+use crate::spec::{EcnMode, FctEnd, FlowId, Metrics, TcpConfig, TransportConfig};
 use crate::transport::datagram::{Sink, Source};
 use crate::transport::tcp::{AckIn, AckNow, Arrival, Cause, Expired, Message, Receiver, ReceiverSetup, Sender, SenderSetup};
 use afflux_engine::random::Stream;
@@ -106,7 +106,13 @@ impl<'a> Shard<'a> {
                     explain: plan.record.explain,
                     random: Stream::new(plan.run.seed, CONTROL, id as u64),
                 };
-                let slot = self.senders.insert(Sender::new(setup, now, config));
+                let mut sender = Sender::new(setup, now, config);
+                if config.metrics == Metrics::Full
+                    && let Some(ssthresh) = self.thresholds.get(&(node, flow.dst))
+                {
+                    sender.begin_with(*ssthresh);
+                }
+                let slot = self.senders.insert(sender);
                 self.sending[id as usize] = slot;
                 if config.handshake {
                     self.send_syn(out, now, slot, config);
@@ -241,7 +247,8 @@ impl<'a> Shard<'a> {
         let wire = &self.world.plan.wire;
         while let Some(transmit) = self.senders[slot].transmit(now, cause, config) {
             let s = &self.senders[slot];
-            let payload = self.world.payload(s.current.flow, transmit.seq, config.mss);
+            let within = transmit.seq + 1 < s.current.to;
+            let payload = if within { config.mss } else { self.world.payload(s.current.flow, transmit.seq, config.mss) };
             let mut flags = Frame::DATA | s.priority as u16;
             // RFC 3168 §6.1.5: retransmissions are not ECN-capable; DCTCP marks everything capable.
             if s.ecn == EcnMode::Dctcp || (s.ecn == EcnMode::Classic && !transmit.retransmission) {
@@ -376,6 +383,13 @@ impl<'a> Shard<'a> {
             self.flows_done += 1;
         }
         if ended {
+            let s = &self.senders[slot];
+            let key = (s.node, s.dst);
+            if config.metrics == Metrics::Full
+                && let Some(ssthresh) = s.leaves(self.thresholds.get(&key).copied())
+            {
+                self.thresholds.insert(key, ssthresh);
+            }
             if config.handshake {
                 // The last acknowledgement carried the other side's FIN.
                 self.send_from_sender(out, now, slot, Control::Ack);

@@ -173,6 +173,8 @@ pub struct Shard<'a> {
     starts: Vec<Vec<FlowId>>,
     /// Flows still to arrive per closed-loop group whose destination is here, and the flows it starts.
     groups: FxHashMap<u32, Group>,
+    /// Slow start thresholds that connections have left, by source (here) and destination.
+    thresholds: FxHashMap<(u32, u32), u32>,
     pub counters: Counters,
     /// Flows of this shard's hosts that have not ended at their source, plus frames sent from here less frames absorbed here.
     pub live: i64,

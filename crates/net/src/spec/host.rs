@@ -240,9 +240,7 @@ pub struct SackCompression {
 pub enum Metrics {
     #[default]
     Off,
-    /// The round trip only.
-    Rtt,
-    /// And the slow start threshold.
+    /// The slow start threshold.
     Full,
 }
 

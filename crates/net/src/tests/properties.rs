@@ -215,7 +215,7 @@ fn tcp_config() -> impl Strategy<Value = TcpConfig> {
                 delayed_ack,
                 sack_compression: compression.then_some(SackCompression { part: 20, most: Span::from_us(30), segments: 5 }),
                 handshake,
-                metrics: Metrics::Off,
+                metrics: if undo { Metrics::Full } else { Metrics::Off },
                 pacing: pacing.then_some(Pacing { slow_start_percent: 200, avoidance_percent: 120 }),
                 burst: 1,
                 tick: if tick { Span::from_us(10) } else { Span::ZERO },

@@ -49,7 +49,30 @@ impl Rack {
 }
 
 impl Sender {
+    #[inline(always)]
     pub(super) fn take_cumulative(&mut self, now: u64, cumulative: u32, news: &mut News) {
+        if self.sacked == 0 && self.lost == 0 && self.resent == 0 && self.sampler.is_none() {
+            // Nothing out of the ordinary is outstanding: the ends tell everything.
+            let (first, last) = (self.una, cumulative - 1);
+            news.delivered = cumulative - first;
+            news.oldest = Some(self.board[first].sent());
+            let segment = self.board[last];
+            news.newest = Some(segment.sent());
+            news.lowest_late = first;
+            news.lowest_original = first;
+            if let Some(rack) = &mut self.rack {
+                rack.advance(now, &segment, cumulative);
+                rack.measure(now - segment.sent());
+            }
+        } else {
+            self.take_marked(now, cumulative, news);
+        }
+        self.una = cumulative;
+        self.resend_from = self.resend_from.max(cumulative);
+        self.lost_below = self.lost_below.max(cumulative);
+    }
+
+    fn take_marked(&mut self, now: u64, cumulative: u32, news: &mut News) {
         let mut ambiguous = false;
         for seq in self.una..cumulative {
             let segment = self.board[seq];
@@ -81,9 +104,6 @@ impl Sender {
         } else if let (Some(rack), Some(sent)) = (&mut self.rack, news.newest) {
             rack.measure(now - sent);
         }
-        self.una = cumulative;
-        self.resend_from = self.resend_from.max(cumulative);
-        self.lost_below = self.lost_below.max(cumulative);
     }
 
     /// A segment has arrived: it is no longer lost, nor under way again.

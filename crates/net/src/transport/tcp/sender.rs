@@ -297,6 +297,24 @@ impl Sender {
         Some(Completed { message, why })
     }
 
+    /// Begins with the slow start threshold that an earlier connection left.
+    pub fn begin_with(&mut self, ssthresh: u32) {
+        self.window.ssthresh = ssthresh.min(self.window.limit);
+    }
+
+    /// What this connection, which ends, leaves to the next: Linux tcp_update_metrics. `known` is what is kept so far.
+    pub fn leaves(&self, known: Option<u32>) -> Option<u32> {
+        let Window { cwnd, ssthresh, .. } = self.window;
+        if ssthresh == u32::MAX {
+            // Still in its first slow start.
+            known.map(|k| k.max(cwnd / 2))
+        } else if cwnd >= ssthresh && self.state == State::Open {
+            Some(ssthresh.max(cwnd / 2))
+        } else {
+            known.map(|k| k.max(ssthresh))
+        }
+    }
+
     /// Where the time of a flow that is not acknowledged whole has gone so far.
     pub fn why_of(&self, message: &Message) -> Option<Attribution> {
         let current = message.flow == self.current.flow;
