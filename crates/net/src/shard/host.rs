@@ -117,7 +117,7 @@ impl<'a> Shard<'a> {
                 if config.handshake {
                     self.send_syn(out, now, slot, config);
                 } else {
-                    self.senders[slot].established(now, idle.least);
+                    self.senders[slot].open(now, idle.least, config);
                     self.pump(out, now, slot, Cause::Start, config);
                 }
             }

@@ -392,6 +392,15 @@ impl Sender {
         self.control.on_established(&self.window, now, round_trip);
     }
 
+    /// The connection has been open since before; its handshake would have taken `round_trip`.
+    pub fn open(&mut self, now: u64, round_trip: u64, config: &TcpConfig) {
+        // Where only the first time-out needs a round trip, `initial_rto` says it.
+        if config.tail_probe {
+            self.rtt.sample(round_trip, 0, 0, config);
+        }
+        self.established(now, round_trip);
+    }
+
     /// The SYN was not answered in time. It may have been dropped for asking: the next one does not (Linux tcp_ecn_fallback).
     pub(super) fn syn_lost(&mut self) {
         self.ecn = EcnMode::Off;
