@@ -58,6 +58,13 @@ impl Dctcp {
     }
 }
 
+#[cfg(test)]
+impl Dctcp {
+    pub fn details(&self) -> String {
+        format!(" alpha {}", self.alpha)
+    }
+}
+
 pub const MODEL: Model = Model {
     kind: "congestion control",
     name: "dctcp",

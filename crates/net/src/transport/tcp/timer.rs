@@ -128,7 +128,10 @@ impl Sender {
                 self.timer = Timer::None;
                 self.set_retransmit(now, config);
             }
-        } else if !(self.timer == Timer::Reordering && self.waiting()) && !self.set_probe(now, false, config) && (first || matches!(self.timer, Timer::None | Timer::Persist)) {
+        } else if !(self.timer == Timer::Reordering && self.waiting())
+            && !self.set_probe(now, false, config)
+            && (first || matches!(self.timer, Timer::None | Timer::Persist))
+        {
             self.set_retransmit(now, config);
         }
     }
