@@ -1,6 +1,7 @@
 //! The engine against itself and against closed forms.
 
 mod closed_forms;
+mod closed_forms_tcp;
 mod determinism;
 mod extremes;
 mod lone_flow;
