@@ -631,6 +631,14 @@ impl Bbr {
     }
 }
 
+#[cfg(test)]
+impl Bbr {
+    pub fn details(&self) -> String {
+        let phase = if self.mode == Mode::ProbeBandwidth { format!(" {}", self.phase) } else { String::new() };
+        format!(" {:?}{phase}", self.mode)
+    }
+}
+
 pub const MODEL: Model = Model {
     kind: "congestion control",
     name: "bbr",

@@ -784,6 +784,15 @@ fn bound_from_loss(lost: &Lost) -> u32 {
     before + prefix as u32
 }
 
+#[cfg(test)]
+impl Bbr3 {
+    pub fn details(&self) -> String {
+        let phase = if self.mode == Mode::ProbeBandwidth { format!(" {:?}", self.phase) } else { String::new() };
+        let bound = |bound: u32| if bound == u32::MAX { "-".to_string() } else { bound.to_string() };
+        format!(" {:?}{phase} {}/{}", self.mode, bound(self.in_flight_high), bound(self.in_flight_low))
+    }
+}
+
 pub const MODEL: Model = Model {
     kind: "congestion control",
     name: "bbr3",

@@ -305,6 +305,17 @@ fn cube_root(a: u64) -> u64 {
     root
 }
 
+#[cfg(test)]
+impl Cubic {
+    pub fn details(&self) -> String {
+        let k = match &self.arithmetic {
+            Arithmetic::Linux(linux) => linux.k as f64 / 1024.0,
+            Arithmetic::Ns3(ns3) => ns3.k,
+        };
+        format!(" origin {} K {k:.2}", self.origin)
+    }
+}
+
 pub const MODEL: Model = Model {
     kind: "congestion control",
     name: "cubic",

@@ -58,6 +58,13 @@ impl Dctcp {
     }
 }
 
+#[cfg(test)]
+impl Dctcp {
+    pub fn details(&self) -> String {
+        format!(" alpha {}", self.alpha)
+    }
+}
+
 pub const MODEL: Model = Model {
     kind: "congestion control",
     name: "dctcp",
@@ -86,6 +93,26 @@ mod tests {
             let alpha = dctcp.alpha as f64 / 1024.0;
             // Integer steps of 1/1024 that round the decay down: up to 15/1024 above.
             assert!((alpha - (1.0 - expected)).abs() < 0.016, "{n}: {alpha} {}", 1.0 - expected);
+        }
+    }
+
+    /// A constant fraction F: alpha = F * (1 - (15/16)^n), so it approaches F with a time constant of 16 windows.
+    #[test]
+    fn alpha_approaches_a_constant_fraction() {
+        for quarters in 1..=3 {
+            let mut dctcp = Dctcp::new(&DctcpConfig { gain_shift: 4, initial_alpha: 0 });
+            let (mut w, mut left) = (window(100), 1.0);
+            for n in 0..80u32 {
+                // 25 segments at a time, of which the first so many quarters are marked.
+                for quarter in 0..4 {
+                    let una = n * 100 + quarter * 25 + 25;
+                    dctcp.on_ack(&mut w, &Ack { acked: 25, delivered: 25, ece: quarter >= 4 - quarters, una, next: una + 100, ..Ack::default() });
+                }
+                let (alpha, expected) = (dctcp.alpha as f64 / 1024.0, quarters as f64 / 4.0 * (1.0 - left));
+                // Rounding as above.
+                assert!((alpha - expected).abs() < 0.016, "{quarters}/4 after {n} windows: {alpha}, expected {expected}");
+                left *= 15.0 / 16.0;
+            }
         }
     }
 

@@ -190,6 +190,13 @@ fn increase(since: u64, hz: u64) -> u64 {
     }
 }
 
+#[cfg(test)]
+impl Htcp {
+    pub fn details(&self) -> String {
+        format!(" alpha {:.2} beta {:.2}", self.alpha as f64 / 128.0, self.beta as f64 / 128.0)
+    }
+}
+
 pub const MODEL: Model = Model {
     kind: "congestion control",
     name: "htcp",

@@ -249,6 +249,17 @@ impl PlusPlus {
     }
 }
 
+#[cfg(test)]
+impl PlusPlus {
+    pub fn details(&self) -> String {
+        match self.phase {
+            Phase::SlowStart => " slow start".into(),
+            Phase::Conservative { rounds, .. } => format!(" conservative {rounds}"),
+            Phase::Done => String::new(),
+        }
+    }
+}
+
 pub const MODEL: Model = Model {
     kind: "slow start",
     name: "hystart",

@@ -276,4 +276,20 @@ impl Control {
     }
 }
 
+#[cfg(test)]
+impl Control {
+    /// For traces.
+    pub fn details(&self) -> String {
+        match self {
+            Control::NewReno(_) => String::new(),
+            Control::Dctcp(c) => c.details(),
+            Control::Cubic(c) => c.details(),
+            Control::Htcp(c) => c.details(),
+            Control::PlusPlus(c) => c.details() + &c.control.details(),
+            Control::Bbr(c) => c.details(),
+            Control::Bbr3(c) => c.details(),
+        }
+    }
+}
+
 pub const MODELS: &[crate::Model] = &[newreno::MODEL, dctcp::MODEL, cubic::MODEL, htcp::MODEL, hystart::MODEL, bbr::MODEL, bbr3::MODEL];

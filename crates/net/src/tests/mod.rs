@@ -2,9 +2,14 @@
 
 mod aqm;
 mod closed_forms;
+mod closed_forms_tcp;
 mod determinism;
 mod extremes;
 mod lone_flow;
+mod path;
 mod properties;
 mod tcp_cases;
 mod traces;
+mod traces_control;
+mod traces_ends;
+mod traces_linux;

@@ -3,183 +3,17 @@
 //! One sender and one receiver, a bottleneck of one segment per microsecond with a short queue, 5 us each way. A line is printed at the first
 //! acknowledgement of each round trip and whenever the sender changes its state, repeats a segment, announces a reduction or times out.
 
-use crate::frame::AckExtra;
-use crate::idle::Idle;
+use super::path::{Scenario, expect};
 use crate::spec::*;
 use crate::testing::{dctcp, tcp};
-use crate::transport::tcp::{AckIn, AckNow, Arrival, Cause, Expired, Receiver, ReceiverSetup, Sender, SenderSetup};
 use afflux_units::Span;
-use std::collections::BTreeMap;
-
-const US: u64 = 1_000_000;
-
-struct Scenario {
-    config: TcpConfig,
-    segments: u32,
-    /// Segments that the bottleneck holds, the one in transmission included.
-    room: u64,
-    /// An arriving segment is marked if more than this many are before it.
-    mark_above: Option<u64>,
-    /// Transmissions that are lost, counted from 0 in the order of sending.
-    lost: &'static [u32],
-}
-
-enum Happening {
-    Data { seq: u32, marked: bool, cwr: bool, retransmission: bool },
-    Ack { ack: AckNow, blocks: [(u32, u32); AckExtra::BLOCKS], count: u8 },
-}
-
-struct Path {
-    happenings: BTreeMap<(u64, u64), Happening>,
-    filed: u64,
-    /// When the bottleneck is free.
-    free_at: u64,
-    sent: u32,
-}
-
-impl Path {
-    fn file(&mut self, at: u64, what: Happening) {
-        self.filed += 1;
-        self.happenings.insert((at, self.filed), what);
-    }
-}
-
-/// Sends what the window allows; returns what of that is worth a word.
-fn pump(sender: &mut Sender, path: &mut Path, scenario: &Scenario, now: u64, cause: Cause) -> String {
-    let mut notes = String::new();
-    while let Some(transmit) = sender.transmit(now, cause, &scenario.config) {
-        if transmit.retransmission {
-            notes += &format!(" again {}", transmit.seq);
-        }
-        if transmit.cwr {
-            notes += &format!(" CWR on {}", transmit.seq);
-        }
-        let number = path.sent;
-        path.sent += 1;
-        let waiting = path.free_at.saturating_sub(now).div_ceil(US);
-        if waiting >= scenario.room {
-            notes += &format!(" (no room for {})", transmit.seq);
-            continue;
-        }
-        path.free_at = path.free_at.max(now) + US;
-        if scenario.lost.contains(&number) {
-            notes += &format!(" ({} lost)", transmit.seq);
-            continue;
-        }
-        let capable = match scenario.config.ecn {
-            EcnMode::Off => false,
-            EcnMode::Classic => !transmit.retransmission,
-            EcnMode::Dctcp => true,
-        };
-        let marked = capable && scenario.mark_above.is_some_and(|k| waiting > k);
-        let arrival = path.free_at + 5 * US;
-        path.file(arrival, Happening::Data { seq: transmit.seq, marked, cwr: transmit.cwr, retransmission: transmit.retransmission });
-    }
-    notes
-}
-
-fn trace(scenario: &Scenario) -> String {
-    let config = &scenario.config;
-    let setup = SenderSetup {
-        flow: 0,
-        transport: 0,
-        node: 0,
-        dst: 1,
-        hash: 0,
-        priority: 0,
-        segments: scenario.segments,
-        idle: Idle { round_trip: 11 * US, ..Idle::default() },
-        ecn: config.ecn,
-        explain: false,
-        random: afflux_engine::random::Stream::new(1, 1, 1),
-    };
-    let mut sender = Sender::new(setup, 0, config);
-    let mut receiver = {
-        let setup = ReceiverSetup {
-            flow: 0,
-            transport: 0,
-            node: 1,
-            src: 0,
-            hash: 0,
-            priority: 0,
-            segments: scenario.segments,
-            to: scenario.segments,
-            ecn: config.ecn,
-            now: 0,
-        };
-        Receiver::new(setup, config)
-    };
-    let mut path = Path { happenings: BTreeMap::new(), filed: 0, free_at: 0, sent: 0 };
-    let mut lines = String::from("\n  us  una next cwnd ssth state\n");
-    let (mut round_ends, mut state) = (0, String::new());
-    let print = |lines: &mut String, now: u64, sender: &Sender, notes: &str| {
-        *lines += &format!("{:>4} {}{}{}\n", now / US, sender.snapshot(), if notes.is_empty() { "" } else { ":" }, notes);
-    };
-    let notes = pump(&mut sender, &mut path, scenario, 0, Cause::Start);
-    print(&mut lines, 0, &sender, &notes);
-    while !sender.finished() {
-        let next = path.happenings.first_key_value().map_or(u64::MAX, |(&(at, _), _)| at);
-        // The timer goes before what arrives at the same moment.
-        if sender.wake() != 0 && sender.wake() <= next {
-            let now = sender.wake();
-            let (word, cause) = match sender.on_wake(now, config) {
-                Expired::TimedOut(cause) => (" time-out", cause),
-                Expired::Pump(Cause::Pace) => ("", Cause::Pace),
-                Expired::Pump(cause) => (" timer", cause),
-                other => unreachable!("{other:?}: connected, and no buffer"),
-            };
-            let notes = pump(&mut sender, &mut path, scenario, now, cause);
-            let notes = format!("{word}{notes}");
-            if !notes.is_empty() {
-                print(&mut lines, now, &sender, &notes);
-            }
-            continue;
-        }
-        let ((now, _), happening) = path.happenings.pop_first().expect("a timer or something under way");
-        match happening {
-            Happening::Data { seq, marked, cwr, retransmission } => {
-                let answers = if receiver.finished() {
-                    [Some(receiver.repeat(seq, marked)), None]
-                } else {
-                    let reaction = receiver.on_data(Arrival { now, seq, marked, cwr, retransmission }, config);
-                    [reaction.first, reaction.second]
-                };
-                for ack in answers.into_iter().flatten() {
-                    let (blocks, count) = receiver.blocks();
-                    path.file(now + 5 * US, Happening::Ack { ack, blocks, count });
-                }
-            }
-            Happening::Ack { ack, blocks, count } => {
-                let blocks = if config.recovery != Recovery::NewReno { &blocks[..count as usize] } else { &[] };
-                let AckNow { cumulative, trigger, ece, repeated, duplicate, delayed } = ack;
-                let cause = sender.on_ack(now, &AckIn { cumulative, trigger, ece, delayed, repeated, duplicate, edge: None, blocks }, config);
-                let notes = pump(&mut sender, &mut path, scenario, now, cause);
-                let new_state = sender.snapshot().split_whitespace().last().expect("a state").to_string();
-                if ack.cumulative > round_ends || new_state != state || !notes.is_empty() || sender.finished() {
-                    if ack.cumulative > round_ends {
-                        round_ends = sender.snapshot().split_whitespace().nth(1).expect("next").parse().expect("a number");
-                    }
-                    print(&mut lines, now, &sender, &notes);
-                    state = new_state;
-                }
-            }
-        }
-    }
-    lines
-}
-
-#[track_caller]
-fn expect(scenario: Scenario, expected: &str) {
-    let got = trace(&scenario);
-    assert!(got == expected, "expected:{expected}got:{got}");
-}
 
 fn config(recovery: Recovery) -> TcpConfig {
     TcpConfig { recovery, initial_window: 4, min_rto: Span::from_us(50), initial_rto: Span::from_us(100), ..tcp() }
 }
 
 fn drop_tail(recovery: Recovery) -> Scenario {
-    Scenario { config: config(recovery), segments: 80, room: 8, mark_above: None, lost: &[] }
+    Scenario { room: 8, ..Scenario::new(config(recovery), 80) }
 }
 
 /// The queue overflows in the third round; the holes are filled within one round trip.
@@ -267,7 +101,7 @@ fn slow_start_into_drop_tail_newreno() {
 fn dctcp_at_a_step() {
     let config = TcpConfig { initial_window: 4, ..dctcp() };
     expect(
-        Scenario { config, segments: 160, room: 100, mark_above: Some(4), lost: &[] },
+        Scenario { mark_above: Some(4), ..Scenario::new(config, 160) },
         "
   us  una next cwnd ssth state
    0    0    4    4   - Open
@@ -298,7 +132,7 @@ fn dctcp_at_a_step() {
 fn classic_ecn_at_a_step() {
     let config = TcpConfig { ecn: EcnMode::Classic, ..config(Recovery::Sack) };
     expect(
-        Scenario { config, segments: 160, room: 100, mark_above: Some(4), lost: &[] },
+        Scenario { mark_above: Some(4), ..Scenario::new(config, 160) },
         "
   us  una next cwnd ssth state
    0    0    4    4   - Open
@@ -329,7 +163,7 @@ fn classic_ecn_at_a_step() {
 #[test]
 fn lost_tail() {
     expect(
-        Scenario { config: config(Recovery::Sack), segments: 10, room: 100, mark_above: None, lost: &[8, 9, 10] },
+        Scenario { lost: &[8, 9, 10], ..Scenario::new(config(Recovery::Sack), 10) },
         "
   us  una next cwnd ssth state
    0    0    4    4   - Open
@@ -349,7 +183,7 @@ fn lost_tail() {
 fn needless_time_out_newreno() {
     let config = TcpConfig { initial_window: 8, initial_rto: Span::from_us(10), min_rto: Span::from_us(10), ..config(Recovery::NewReno) };
     expect(
-        Scenario { config, segments: 30, room: 100, mark_above: None, lost: &[] },
+        Scenario::new(config, 30),
         "
   us  una next cwnd ssth state
    0    0    8    8   - Open

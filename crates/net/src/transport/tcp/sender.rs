@@ -333,8 +333,14 @@ impl Sender {
         let ssthresh = if self.window.ssthresh == u32::MAX { "-".to_string() } else { self.window.ssthresh.to_string() };
         format!("{:>4}{:>5}{:>5}{:>4} {:?}", self.una, self.next, self.window.cwnd, ssthresh, self.state)
     }
+    /// Pacing rate and what the control says of itself, for traces.
+    #[cfg(test)]
+    pub fn details(&self, config: &TcpConfig) -> String {
+        let rate = self.pacing_rate(config).map_or(String::new(), |rate| format!(" {:.2}", rate as f64 / 1e6));
+        format!("{rate}{}", self.control.details())
+    }
     /// Segments outstanding, less those known or thought to have left the network (RFC 6675's pipe).
-    pub(super) fn pipe(&self) -> u32 {
+    pub fn pipe(&self) -> u32 {
         self.next - self.una - self.sacked - self.lost + self.resent
     }
     /// The last of what has been handed over.

@@ -111,7 +111,7 @@ impl Sender {
         if self.una == self.next {
             self.deadline = 0;
             self.timer = Timer::None;
-        } else if news && !(self.timer == Timer::Reordering && self.waiting()) && !(config.tail_probe && self.set_probe(now, true, config)) {
+        } else if news && !self.waiting() && !(config.tail_probe && self.set_probe(now, true, config)) {
             self.set_retransmit(now, config);
         }
     }
@@ -128,10 +128,7 @@ impl Sender {
                 self.timer = Timer::None;
                 self.set_retransmit(now, config);
             }
-        } else if !(self.timer == Timer::Reordering && self.waiting())
-            && !self.set_probe(now, false, config)
-            && (first || matches!(self.timer, Timer::None | Timer::Persist))
-        {
+        } else if !self.waiting() && !self.set_probe(now, false, config) && (first || matches!(self.timer, Timer::None | Timer::Persist)) {
             self.set_retransmit(now, config);
         }
     }
@@ -145,9 +142,9 @@ impl Sender {
         }
     }
 
-    /// For segments that may yet come.
+    /// The timer is set for segments that may yet come.
     fn waiting(&self) -> bool {
-        self.rack.as_ref().is_some_and(|rack| rack.waiting)
+        self.timer == Timer::Reordering && self.rack.as_ref().is_some_and(|rack| rack.waiting)
     }
 
     /// Where a probe or a reordering timer was set, the time-out counts from when the oldest segment was sent (Linux tcp_rearm_rto).

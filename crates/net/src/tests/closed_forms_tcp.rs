@@ -1,0 +1,205 @@
+//! TCP against its formulas: windows, losses and what is left of the path.
+
+use crate::spec::*;
+use crate::testing::*;
+use crate::{Progress, run};
+use afflux_units::{Bytes, Probability, Rate, Span, Time};
+
+/// One switch; the first host's link is `rate` and takes `delay`, the others ten times that and 1 us.
+fn bottleneck(hosts: u32, rate: Rate, delay: Span) -> Topology {
+    let mut topology = star(hosts);
+    for (i, link) in topology.links.iter_mut().enumerate() {
+        (link.rate, link.delay) = if i == 0 { (rate, delay) } else { (Rate(10 * rate.0), Span::from_us(1)) };
+    }
+    topology
+}
+
+/// Receive windows of W over a round trip of R carry W / R: KEK's 64 KB and 700 KB over 300 ms, and eight connections of 450 KB that fill
+/// Fast Ethernet.
+#[test]
+fn receive_windows_over_a_long_path() {
+    for (window, flows, expected) in [(65_536u64, 1u32, 1.75e6), (700_000, 1, 18.7e6), (450_000, 8, 96e6)] {
+        for buffer in [false, true] {
+            let mut plan = plan(bottleneck(2, Rate::from_gbps(1), Span::from_us(149_999)), Vec::new());
+            plan.flows = (0..flows).map(|f| flow(f as i64, 1, 0, 2_000_000_000, Time::ZERO)).collect();
+            let buffer_size = ReceiveBuffer { initial: Bytes(2 * window), most: Bytes(2 * window), share: 128 };
+            let receive = if buffer { Receive::Buffer(buffer_size) } else { Receive::Window(Bytes(window)) };
+            let times = TcpConfig { min_rto: Span::from_s(1), initial_rto: Span::from_s(1), ..linux() };
+            plan.transports = vec![TransportConfig::Tcp(TcpConfig { receive, handshake: false, ..times })];
+            plan.switches[0].buffer = Buffer::Unlimited;
+            plan.record.explain = false;
+            let measured = |seconds: u64| {
+                let mut plan = plan.clone();
+                plan.run.until = Some(Time::ZERO + Span::from_s(seconds));
+                run(&plan, &Progress::default()).unwrap().counters.delivered_bytes
+            };
+            // Slow start is over after ten round trips. Acknowledgements are counted too, and headers.
+            let bits = (measured(15) - measured(6)) as f64 * 8.0 / 9.0 * 1460.0 / (1500.0 + 20.0);
+            // A whole number of segments.
+            let (wanted, segment) = (window as f64 * 8.0 / 0.3 * flows as f64, 1460.0 * 8.0 / 0.3 * flows as f64);
+            assert!((bits - wanted).abs() <= 0.01 * wanted + segment, "{window} B, {flows} flows, buffer {buffer}: {bits} b/s, expected {wanted}");
+            assert!((wanted / expected - 1.0).abs() < 0.005 || flows == 8);
+        }
+    }
+}
+
+/// Two segments from each of n senders fit into the buffer: DCTCP loses nothing; and 1 MB takes 8 ms at least at 1 Gb/s, and not much more.
+#[test]
+fn incast_floor() {
+    for senders in [8u32, 16, 32] {
+        let mut topology = star(senders + 1);
+        for link in &mut topology.links {
+            (link.rate, link.delay) = (Rate::from_gbps(1), Span::from_us(10));
+        }
+        let bytes = 1_000_000 / senders as u64;
+        let flows = (0..senders).map(|s| flow(s as i64, 1 + s, 0, bytes, Time::ZERO)).collect();
+        let mut plan = plan(topology, flows);
+        let config = TcpConfig { initial_window: 2, min_rto: Span::from_ms(10), initial_rto: Span::from_ms(10), ..dctcp() };
+        plan.transports = vec![TransportConfig::Tcp(config)];
+        plan.switches[0].buffer = Buffer::Static { per_queue: Limit::Packets(100), drop_when: Compare::Above };
+        let threshold = Limit::Packets(20);
+        plan.switches[0].marking = Some(Marking {
+            kmin: threshold,
+            kmax: threshold,
+            pmax: Probability::ONE,
+            at: MarkAt::Enqueue,
+            compare: Compare::Above,
+            average_weight: None,
+            drop_incapable: true,
+        });
+        let output = run(&plan, &Progress::default()).unwrap();
+        assert_eq!(output.counters.drops_buffer, 0, "{senders} senders");
+        assert_eq!(output.counters.timeouts, 0);
+        let last = output.flows.iter().map(|f| f.finish.unwrap()).max().unwrap();
+        let ms = (last - Time::ZERO).as_seconds() * 1e3;
+        assert!((8.0..9.0).contains(&ms), "{senders} senders: {ms} ms");
+    }
+}
+
+/// What one flow keeps in the path and in the queue of its bottleneck: (window in segments every 10 ms, segments lost).
+fn windows(congestion: CongestionControl, queue: u32, seconds: u64, machine: TcpConfig) -> (Vec<f64>, u64) {
+    let mut plan = plan(bottleneck(2, Rate::from_mbps(120), Span::from_us(9_949)), vec![flow(0, 1, 0, 4_000_000_000, Time::ZERO)]);
+    let times = TcpConfig { min_rto: Span::from_ms(200), min_rto_on_variance: true, initial_rto: Span::from_s(1), ..machine };
+    plan.transports = vec![TransportConfig::Tcp(TcpConfig { congestion, ..times })];
+    plan.switches[0].buffer = Buffer::Static { per_queue: Limit::Packets(queue), drop_when: Compare::Above };
+    plan.record.explain = false;
+    plan.run.until = Some(Time::ZERO + Span::from_s(seconds));
+    plan.record.ports = Some(PortSeries { interval: Span::from_ms(10), nodes: vec![2] });
+    let output = run(&plan, &Progress::default()).unwrap();
+    let queue = output.ports.iter().filter(|r| r.port == 0).map(|r| r.queue_bytes as f64 / 1500.0 + 200.0);
+    (queue.collect(), output.counters.retransmits)
+}
+
+/// Standard TCP swings between half of the greatest window and all of it: three quarters on average.
+#[test]
+fn reno_has_three_quarters_of_the_greatest_window() {
+    for machine in [tcp(), TcpConfig { handshake: false, delayed_ack: None, ..linux() }] {
+        // 10,000 segments per second and 20 ms: 200 in the pipe. A queue of 200 never runs dry.
+        let (all, _) = windows(CongestionControl::NewReno, 200, 60, machine);
+        let settled = &all[2_000..];
+        let greatest = settled.iter().fold(0.0f64, |a, &b| a.max(b));
+        let mean = settled.iter().sum::<f64>() / settled.len() as f64;
+        // In time the upper half of the swing counts for more, as round trips are longer there: (1/2 + 3/4 + 1 ...) weighted by the window
+        // gives 7/9.
+        let ratio = mean / greatest;
+        assert!((greatest - 400.0).abs() < 4.0, "{greatest}");
+        assert!((0.74..0.80).contains(&ratio), "{ratio}");
+    }
+}
+
+/// CUBIC is back at the greatest window K = (0.3 W / 0.4)^(1/3) seconds after a loss, and rests there.
+#[test]
+fn cubic_plateau() {
+    for (w, seconds) in [(100.0, 4.2), (1_000.0, 9.1), (10_000.0, 19.6)] {
+        assert!((libm::cbrt(0.3 * w / 0.4) - seconds).abs() < 0.05);
+    }
+    let config = CubicConfig {
+        c: 0.4,
+        beta: 0.7,
+        fast_convergence: false,
+        tcp_friendly: false,
+        hystart: HyStart::Off,
+        flavour: CubicFlavour::Linux,
+        tick: Span::from_ms(4),
+        mss: 1460,
+        paced: false,
+    };
+    let (all, _) = windows(CongestionControl::Cubic(config), 200, 40, TcpConfig { handshake: false, delayed_ack: None, ..linux() });
+    // Drops: the window falls by a quarter or more within 100 ms.
+    let mut drops: Vec<usize> = Vec::new();
+    for at in 10..all.len() {
+        if all[at] < 0.75 * all[at - 10] && drops.last().is_none_or(|&d| at > d + 100) {
+            drops.push(at);
+        }
+    }
+    let greatest = 400.0;
+    let k = libm::cbrt(0.3 * greatest / 0.4);
+    // The greatest window is what overflows the queue, so the plateau is a loss as soon as the curve is within a segment of it.
+    let spans: Vec<f64> = drops.windows(2).map(|d| (d[1] - d[0]) as f64 / 100.0).collect();
+    let settled = &spans[1..];
+    assert!(settled.len() >= 3, "{spans:?}");
+    for span in settled {
+        assert!((span - (k - libm::cbrt(1.0 / 0.4))).abs() < 0.15, "{spans:?}, K {k}");
+    }
+    // On the curve half-way: W - 0.4 (K / 2)^3.
+    let from = drops[2];
+    let half = all[from + (k * 50.0) as usize];
+    let expected = greatest - 0.4 * (k / 2.0) * (k / 2.0) * (k / 2.0);
+    assert!((half - expected).abs() < 0.03 * expected, "{half} after K / 2, expected {expected}");
+}
+
+/// H-TCP's window after a loss: its growth per round trip is 1 for a second, then 1 + 10 x + x^2 / 4, times 2 (1 - beta).
+#[test]
+fn htcp_growth() {
+    let config = HtcpConfig { rtt_scaling: false, bandwidth_switch: false, tick: Span::from_ms(4) };
+    let (all, _) = windows(CongestionControl::Htcp(config), 2_000, 12, TcpConfig { handshake: false, delayed_ack: None, ..linux() });
+    let peak = (0..all.len()).max_by(|&a, &b| all[a].total_cmp(&all[b])).unwrap();
+    // From the end of the reduction on: where the window is least.
+    let least = (peak..all.len()).min_by(|&a, &b| all[a].total_cmp(&all[b])).unwrap();
+    let (mut window, mut time) = (all[least], 0.0f64);
+    let mut worst = 0.0f64;
+    for (i, &measured) in all[least..].iter().enumerate() {
+        while time < i as f64 / 100.0 {
+            let x = (time - 1.0).max(0.0);
+            let round = (window / 10_000.0).max(0.02);
+            window += 1.0 + 10.0 * x + x * x / 4.0;
+            time += round;
+        }
+        if i > 100 && window > 1.2 * all[least] {
+            worst = worst.max((measured / window - 1.0).abs());
+        }
+    }
+    assert!(worst < 0.15, "{worst}: {} to {}", all[least], all.last().unwrap());
+}
+
+/// BBR in a buffer of four times the path: the queue of start-up is 1.89 of it at most (without Linux's allowance for offload), then there is none but for the pulses; PROBE_RTT costs
+/// about 2 %.
+#[test]
+fn bbr_queue() {
+    let config = BbrConfig { probe_rtt_interval: Span::from_s(10), probe_rtt_time: Span::from_ms(200), send_quantum: Some(1) };
+    let machine = TcpConfig { handshake: false, delayed_ack: None, ..linux() };
+    let (all, lost) = windows(CongestionControl::Bbr(config), 800, 40, machine);
+    assert_eq!(lost, 0);
+    let queue: Vec<f64> = all.iter().map(|w| (w - 200.0) / 200.0).collect();
+    let start_up = queue[..200].iter().fold(0.0f64, |a, &b| a.max(b));
+    assert!((1.0..=1.95).contains(&start_up), "{start_up} of the path");
+    let settled = &queue[300..];
+    let highest = settled.iter().fold(0.0f64, |a, &b| a.max(b));
+    assert!((0.15..0.4).contains(&highest), "pulses of {highest}");
+    let mut sorted = settled.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    assert!(sorted[sorted.len() / 2] < 0.1, "the queue is {} at most times", sorted[sorted.len() / 2]);
+    // Once more for what arrives.
+    let mut plan = plan(bottleneck(2, Rate::from_mbps(120), Span::from_us(9_949)), vec![flow(0, 1, 0, 4_000_000_000, Time::ZERO)]);
+    let machine = TcpConfig { handshake: false, delayed_ack: None, initial_rto: Span::from_s(1), min_rto: Span::from_ms(200), ..linux() };
+    plan.transports = vec![TransportConfig::Tcp(TcpConfig { congestion: CongestionControl::Bbr(config), ..machine })];
+    plan.switches[0].buffer = Buffer::Static { per_queue: Limit::Packets(800), drop_when: Compare::Above };
+    plan.record.explain = false;
+    plan.record.ports = Some(PortSeries { interval: Span::from_ms(100), nodes: vec![2] });
+    plan.run.until = Some(Time::ZERO + Span::from_s(41));
+    let output = run(&plan, &Progress::default()).unwrap();
+    let sent: u64 = output.ports.iter().filter(|r| r.port == 0 && r.time > Time::ZERO + Span::from_s(1)).map(|r| r.tx_bytes).sum();
+    let share = sent as f64 * 8.0 / (120e6 * 40.0);
+    // 200 ms and a round trip out of 10 s; and it paces by one per cent less than it measures.
+    assert!((0.968..1.001).contains(&share), "{share} of the link is used");
+}

@@ -1,0 +1,344 @@
+//! Linux's TCP in small named scenarios, line by line: how losses, reordering and time-outs are told apart.
+//!
+//! One segment per millisecond, 5 ms each way: round trips of 11 ms. Times in milliseconds.
+
+use super::path::{MS, Scenario, Show, expect};
+use crate::spec::*;
+use crate::testing::linux;
+use afflux_units::{Bytes, Span};
+
+/// On an open connection, with Linux's times, every segment acknowledged at once.
+pub fn open() -> TcpConfig {
+    TcpConfig {
+        initial_window: 4,
+        handshake: false,
+        delayed_ack: None,
+        sack_compression: None,
+        min_rto: Span::from_ms(200),
+        initial_rto: Span::from_s(1),
+        ..linux()
+    }
+}
+
+pub fn scenario(config: TcpConfig, segments: u32) -> Scenario {
+    Scenario { unit: MS, ..Scenario::new(config, segments) }
+}
+
+/// The queue overflows: the window comes down over a round trip, one segment for every two that arrive, and the holes are filled meanwhile.
+#[test]
+fn slow_start_into_drop_tail() {
+    expect(
+        Scenario { room: 8, ..scenario(open(), 80) },
+        "
+  ms  una next cwnd ssth state
+   0    0    4    4   - Open
+  11    1    6    5   - Open
+  24    7   18   11   - Open
+  29   12   28   16   - Open: (no room for 27)
+  36   16   36   20   - Open: (no room for 35)
+  37   17   38   21   - Open: (no room for 37)
+  38   18   40   22   - Open: (no room for 39)
+  39   19   42   23   - Open: (no room for 41)
+  40   20   44   24   - Open: (no room for 43)
+  41   21   46   25   - Open: (no room for 45)
+  42   22   48   26   - Open: (no room for 47)
+  43   23   50   27   - Open: (no room for 49)
+  44   24   52   28   - Open: (no room for 51)
+  45   25   54   29   - Open: (no room for 53)
+  46   26   56   30   - Open: (no room for 55)
+  47   27   58   31   - Open: (no room for 57)
+  48   27   58   30  15 Recovery: again 27
+  56   27   61   24  15 Recovery: again 35
+  58   27   61   21  15 Recovery: again 37
+  60   27   61   18  15 Recovery: again 39
+  62   27   61   15  15 Recovery: again 41
+  63   27   61   15  15 Recovery: again 43 again 45
+  64   27   61   15  15 Recovery: again 47 again 49
+  65   27   61   15  15 Recovery: again 51 again 53
+  66   35   61   15  15 Recovery: again 55 again 57
+  73   43   68   15  15 Recovery
+  81   61   76   15  15 Open
+  89   69   80   15  15 Open
+ 100   80   80   16  15 Open
+",
+    );
+}
+
+/// Everything under way is lost. The probe is new data; what it brings back shows the losses.
+#[test]
+fn lost_tail_probed_with_new_data() {
+    expect(
+        Scenario { lost: &[4, 5, 6, 7, 8, 9, 10, 11], ..scenario(open(), 20) },
+        "
+  ms  una next cwnd ssth state
+   0    0    4    4   - Open
+  11    1    6    5   - Open: (4 lost) (5 lost)
+  12    2    8    6   - Open: (6 lost) (7 lost)
+  13    3   10    7   - Open: (8 lost) (9 lost)
+  14    4   12    8   - Open: (10 lost) (11 lost)
+  39    4   13    8   - Open: timer
+  50    4   13    1   4 Recovery: again 4
+  61    5   13    2   4 Recovery: again 5 again 6
+  72    6   13    3   4 Recovery: again 7 again 8
+  73    7   13    4   4 Recovery: again 9 again 10
+  83    8   13    4   4 Recovery: again 11
+  94   13   17    4   4 Open
+  95   14   18    4   4 Open
+ 107   19   20    5   4 Open
+ 108   20   20    5   4 Open
+",
+    );
+}
+
+/// The last three are lost. There are no more data: the probe is the last again.
+#[test]
+fn lost_tail_probed_with_a_repetition() {
+    expect(
+        Scenario { lost: &[7, 8, 9], ..scenario(open(), 10) },
+        "
+  ms  una next cwnd ssth state
+   0    0    4    4   - Open
+  11    1    6    5   - Open
+  12    2    8    6   - Open: (7 lost)
+  13    3   10    7   - Open: (8 lost) (9 lost)
+  24    7   10   11   - Open
+  49    7   10   11   - Open: timer again 9
+  60    7   10    1   5 Recovery: again 7
+  71    8   10    2   5 Recovery: again 8
+  82   10   10    5   5 Open
+",
+    );
+}
+
+/// The receive window is one segment: the probe waits longer for an acknowledgement that may be delayed, repairs the loss, and the window
+/// is halved when something sent later is acknowledged.
+#[test]
+fn probe_that_repairs() {
+    let receive = Receive::Window(Bytes(1460));
+    expect(
+        Scenario { lost: &[2], show: Show::All, ..scenario(TcpConfig { receive, ..open() }, 5) },
+        "
+  ms  una next cwnd ssth state
+   0    0    1    4   - Open: 0
+   6  < 1
+  11    1    2    4   - Open: 1
+  17  < 2
+  22    2    3    4   - Open: 2 (2 lost)
+ 233    2    3    4   - Open: timer again 2
+ 239  < 3
+ 244    3    4    4   - Open: 3
+ 250  < 4
+ 255    4    5    2   2 Open: 4
+ 261  < 5
+ 266    5    5    2   2 Open
+",
+    );
+}
+
+/// The network pauses. What the probe repeated had arrived: the receiver says so, and nothing is reduced.
+#[test]
+fn probe_that_was_needless() {
+    let receive = Receive::Window(Bytes(6 * 1460));
+    expect(
+        Scenario { outage: Some((12, 60)), ..scenario(TcpConfig { receive, ..open() }, 20) },
+        "
+  ms  una next cwnd ssth state
+   0    0    4    4   - Open
+  11    1    6    5   - Open
+  39    4   10    8   - Open: timer again 9
+  65    7   13   11   - Open
+  79   14   20   12   - Open
+  90   20   20   12   - Open
+",
+    );
+}
+
+/// A segment is lost, and its repetition too: a later one arrives first, which takes no time-out to see.
+#[test]
+fn lost_repetition() {
+    expect(
+        Scenario { lost: &[4, 20], ..scenario(TcpConfig { initial_window: 10, ..open() }, 40) },
+        "
+  ms  una next cwnd ssth state
+   0    0   10   10   - Open: (4 lost)
+  11    1   12   11   - Open
+  18    4   20   13   7 Recovery: again 4 (4 lost)
+  33    4   27    7   7 Recovery: again 4
+  44   26   33    7   7 Open
+  56   34   40    8   7 Open
+  65   40   40    9   7 Open
+",
+    );
+}
+
+/// No loss, and nothing repeated; but no growth with what arrived too early.
+#[test]
+fn two_segments_swapped() {
+    expect(
+        Scenario { late: &[(4, 2)], show: Show::All, ..scenario(TcpConfig { initial_window: 8, ..open() }, 8) },
+        "
+  ms  una next cwnd ssth state
+   0    0    8    8   - Open: 0 1 2 3 4 5 6 7
+   6  < 1
+   7  < 2
+   8  < 3
+   9  < 4
+  11  < 4 [(5, 6)]
+  11    1    8    9   - Open
+  12  < 6
+  12  < 7
+  12    2    8   10   - Open
+  13  < 8
+  13    3    8   11   - Open
+  14    4    8   12   - Open
+  16    4    8   12   - Open
+  17    6    8   13   - Open
+  17    7    8   14   - Open
+  18    8    8   15   - Open
+",
+    );
+}
+
+/// A segment is four places late, taken for lost, and the reduction is undone when the original arrives. From then on a quarter of a round
+/// trip is waited: another, two places late, is not repeated.
+#[test]
+fn reordering() {
+    expect(
+        Scenario { late: &[(4, 4), (30, 2)], ..scenario(TcpConfig { initial_window: 10, ..open() }, 60) },
+        "
+  ms  una next cwnd ssth state
+   0    0   10   10   - Open
+  11    1   12   11   - Open
+  18    4   20   13   7 Recovery: again 4
+  19    8   23   15   - Open
+  24   13   33   20   - Open
+  46   34   60   40   - Open
+  72   60   60   65   - Open
+",
+    );
+}
+
+/// The network pauses; what the time-out repeated had arrived, and the first acknowledgement shows it.
+#[test]
+fn needless_time_out() {
+    expect(
+        Scenario { outage: Some((20, 264)), ..scenario(open(), 40) },
+        "
+  ms  una next cwnd ssth state
+   0    0    4    4   - Open
+  11    1    6    5   - Open
+  24    7   18   11   - Open
+  49    7   19   11   - Open: timer
+ 261    7   19    1   5 Loss: time-out again 7
+ 269    8   20   12   - Open
+ 269   19   40   23   - Open
+ 300   40   40   44   - Open
+",
+    );
+}
+
+/// A longer pause: the acknowledgement comes when it might be that of the repetition, so what was sent before that seems late as well, and is
+/// repeated until the next acknowledgement tells of originals (as Linux, which does not look at timestamps there).
+#[test]
+fn needless_time_outs() {
+    expect(
+        Scenario { outage: Some((20, 700)), ..scenario(open(), 40) },
+        "
+  ms  una next cwnd ssth state
+   0    0    4    4   - Open
+  11    1    6    5   - Open
+  24    7   18   11   - Open
+  49    7   19   11   - Open: timer
+ 261    7   19    1   5 Loss: time-out again 7
+ 684    7   19    1   5 Loss: time-out again 7
+ 705    8   19    1   5 Recovery: again 8
+ 705    9   21   12   - Open
+ 705   19   40   22   - Open
+ 737   40   40   42   - Open
+",
+    );
+}
+
+/// Everything is lost, the probe too. New data are sent first after the time-out, and come back before what they overtook.
+#[test]
+fn time_out_in_earnest() {
+    expect(
+        Scenario { lost: &[4, 5, 6, 7, 8, 9, 10, 11, 12], ..scenario(open(), 30) },
+        "
+  ms  una next cwnd ssth state
+   0    0    4    4   - Open
+  11    1    6    5   - Open: (4 lost) (5 lost)
+  12    2    8    6   - Open: (6 lost) (7 lost)
+  13    3   10    7   - Open: (8 lost) (9 lost)
+  14    4   12    8   - Open: (10 lost) (11 lost)
+  39    4   13    8   - Open: timer (12 lost)
+ 251    4   13    1   4 Loss: time-out again 4
+ 273    5   15    2   4 Loss: again 5
+ 274    5   15    2   4 Loss: again 6
+ 284    6   15    3   4 Loss: again 7 again 8
+ 285    7   15    4   4 Loss: again 9 again 10
+ 295    8   15    4   4 Loss: again 11
+ 296    9   15    4   4 Loss: again 12
+ 307   15   20    5   4 Open
+ 308   16   21    5   4 Open
+ 320   22   28    6   4 Open
+ 332   29   30    7   4 Open
+ 333   30   30    7   4 Open
+",
+    );
+}
+
+/// One reduction per window, over a round trip; the CWR goes with the first new segment, while the queue is still long: its mark is another.
+#[test]
+fn classic_ecn() {
+    expect(
+        Scenario { mark_above: Some(4), ..scenario(TcpConfig { ecn: EcnMode::Classic, ..open() }, 120) },
+        "
+  ms  una next cwnd ssth state
+   0    0    4    4   - Open
+  11    1    6    5   - Open
+  24    7   18   11   - Open
+  39   19   42   23   - Open
+  42   22   47   25  12 Reduced: CWR on 46
+  63   43   57   14  12 Reduced
+  67   47   59   12   6 Reduced: CWR on 58
+  78   58   64    6   6 Reduced
+  79   59   65    6   6 Open
+  90   65   72    7   6 Open
+ 103   73   81    8   6 Open
+ 116   82   91    9   6 Open
+ 129   92  102   10   6 Open
+ 142  103  114   11   6 Open
+ 155  115  120   12   6 Open
+ 160  120  120   12   6 Open
+",
+    );
+}
+
+#[test]
+fn dctcp_under_proportional_reduction() {
+    let config = TcpConfig { congestion: crate::testing::dctcp().congestion, ecn: EcnMode::Dctcp, ..open() };
+    expect(
+        Scenario { mark_above: Some(4), show: Show::Rounds, ..scenario(config, 160) },
+        "
+  ms  una next cwnd ssth state
+   0    0    4    4   - Open alpha 1024
+  11    1    6    5   - Open alpha 960
+  24    7   18   11   - Open alpha 900
+  39   19   42   23   - Open alpha 844
+  42   22   47   25  16 Reduced alpha 797
+  63   43   61   18  16 Reduced alpha 797
+  82   62   72   10  10 Reduced alpha 826
+  94   73   79    6   6 Open alpha 794
+ 106   80   87    7   6 Open alpha 745
+ 119   88   96    8   6 Open alpha 656
+ 132   97  106    9   6 Open alpha 615
+ 145  107  117   10   6 Open alpha 577
+ 159  118  129   11   6 Open alpha 541
+ 171  130  142   12   6 Open alpha 508
+ 184  143  156   13   6 Open alpha 448
+ 198  157  160   14   6 Open alpha 420
+ 201  160  160   14   6 Open alpha 394
+",
+    );
+}
