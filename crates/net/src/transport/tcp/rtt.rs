@@ -87,6 +87,10 @@ impl Rtt {
     pub fn timeout(&self, config: &TcpConfig) -> u64 {
         self.timeout.saturating_mul(1 << self.backoff.min(40)).min(config.max_rto.0)
     }
+    /// Without back-off.
+    pub fn single_timeout(&self) -> u64 {
+        self.timeout
+    }
     pub fn back_off(&mut self) {
         self.backoff += 1;
     }

@@ -310,8 +310,14 @@ impl Sender {
     /// Takes an acknowledgement. Afterwards [`Self::transmit`] is to be called until it returns `None`, with the cause returned here.
     pub fn on_ack(&mut self, now: u64, ack: &AckIn, config: &TcpConfig) -> Cause {
         let cumulative = ack.cumulative.min(self.next);
-        if let Some(edge) = ack.edge {
-            self.edge = self.edge.max(edge);
+        if let Some(edge) = ack.edge
+            && edge > self.edge
+        {
+            self.edge = edge;
+            // Linux tcp_ack_update_window.
+            if self.next < self.segments {
+                self.restart(now, config);
+            }
         }
         // How much longer than on the idle network this round trip was: the waits it ends are charged to that first.
         let mut excess = 0;
@@ -819,8 +825,8 @@ impl Sender {
     /// and the threshold remembers three quarters of it.
     pub(super) fn restart(&mut self, now: u64, config: &TcpConfig) {
         let idle = now - self.last_sent;
-        let timeout = self.rtt.timeout(config);
-        if !config.idle_restart || self.next != self.una || idle <= timeout {
+        let timeout = self.rtt.single_timeout();
+        if !config.idle_restart || self.next != self.una || idle <= timeout || self.sampler.is_some() {
             return;
         }
         self.window.ssthresh = self.window.ssthresh.max(self.window.cwnd / 2 + self.window.cwnd / 4);
