@@ -480,14 +480,14 @@ impl<'a> Shard<'a> {
         if slot == OVER || self.receivers[slot].armed != now {
             return;
         }
+        let config = self.tcp(self.receivers[slot].transport);
         let r = &mut self.receivers[slot];
         r.armed = 0;
         let wake = r.wake();
         if wake != 0
             && wake <= now
-            && let Some(ack) = r.on_wake(now)
+            && let Some(ack) = r.on_wake(now, config)
         {
-            let config = self.tcp(self.receivers[slot].transport);
             self.answer(out, now, slot, ack, config);
         }
         self.arm_receiver(out, slot);

@@ -83,8 +83,7 @@ pub struct TcpConfig {
     pub metrics: Metrics,
     /// Data are spread over the round trip.
     pub pacing: Option<Pacing>,
-    /// Segments that leave together, as with segmentation offload: a sender waits until the window has room for as many.
-    pub burst: u32,
+    pub burst: Burst,
     /// Timers expire on multiples of this; zero is exact.
     pub tick: Span,
     pub estimator: Estimator,
@@ -95,6 +94,15 @@ pub struct TcpConfig {
     pub initial_rto: Span,
     pub max_rto: Span,
     pub ecn: EcnMode,
+}
+
+/// Segments that leave together, as with segmentation offload: a sender waits until the window has room for as many, or for a third of itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Burst {
+    /// This many; 1 for no waiting.
+    Segments(u32),
+    /// As many as Linux puts into one buffer, and it does not wait where the next acknowledgement is far off.
+    Linux,
 }
 
 #[derive(Debug, Clone, PartialEq)]

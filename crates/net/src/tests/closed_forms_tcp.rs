@@ -65,7 +65,11 @@ fn incast_floor() {
             at: MarkAt::Enqueue,
             compare: Compare::Above,
             average_weight: None,
+            idle_frame: None,
             drop_incapable: true,
+            gentle: false,
+            spacing: Spacing::Independent,
+            hard_drop: false,
         });
         let output = run(&plan, &Progress::default()).unwrap();
         assert_eq!(output.counters.drops_buffer, 0, "{senders} senders");

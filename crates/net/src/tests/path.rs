@@ -236,7 +236,18 @@ pub fn trace(scenario: &Scenario) -> String {
     };
     let mut sender = Sender::new(setup, 0, config);
     let mut receiver = {
-        let setup = ReceiverSetup { flow: 0, transport: 0, node: 1, src: 0, hash: 0, priority: 0, segments: scenario.segments, to: scenario.segments, ecn: config.ecn, now: 0 };
+        let setup = ReceiverSetup {
+            flow: 0,
+            transport: 0,
+            node: 1,
+            src: 0,
+            hash: 0,
+            priority: 0,
+            segments: scenario.segments,
+            to: scenario.segments,
+            ecn: config.ecn,
+            now: 0,
+        };
         Receiver::new(setup, config)
     };
     let unit = match (scenario.unit, config.pacing.is_some() && scenario.show == Show::All) {
@@ -268,7 +279,7 @@ pub fn trace(scenario: &Scenario) -> String {
             continue;
         }
         if receives <= now {
-            if let Some(ack) = receiver.on_wake(now) {
+            if let Some(ack) = receiver.on_wake(now, config) {
                 path.answer(now, ack, &mut receiver);
             }
             continue;

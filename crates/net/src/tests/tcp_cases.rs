@@ -120,7 +120,7 @@ fn a_closed_window_is_asked_for_though_the_pace_waits() {
 /// In bursts of four a window of ten is never full, and yet it is the limit; a recovery does not wait for bursts.
 #[test]
 fn bursts_and_the_window() {
-    let mut bench = Bench::new(10_000, TcpConfig { burst: 4, ecn: EcnMode::Classic, min_rto: Span::from_s(1), ..tcp() });
+    let mut bench = Bench::new(10_000, TcpConfig { burst: Burst::Segments(4), ecn: EcnMode::Classic, min_rto: Span::from_s(1), ..tcp() });
     let mut under_way: std::collections::VecDeque<u32> = bench.pump(0, Cause::Start).iter().map(|&s| s as u32).collect();
     let mut now = 10 * MS;
     let mut after_echo = 0;
@@ -301,7 +301,7 @@ fn a_pause_shrinks_the_window() {
 }
 
 fn receiver(config: &TcpConfig, segments: u32) -> Receiver {
-    let setup = ReceiverSetup { flow: 0, transport: 0, node: 1, src: 0, hash: 0, priority: 0, segments, ecn: config.ecn, now: 0 };
+    let setup = ReceiverSetup { flow: 0, transport: 0, node: 1, src: 0, hash: 0, priority: 0, segments, to: segments, ecn: config.ecn, now: 0 };
     Receiver::new(setup, config)
 }
 
@@ -315,7 +315,7 @@ fn an_application_that_sleeps_before_the_first_acknowledgement() {
     let mut receiver = receiver(&config, 100);
     assert!(receiver.on_data(Arrival { now: US, seq: 0, ..Arrival::default() }, &config).second.is_none());
     for ms in 1..10 {
-        assert!(receiver.on_wake(ms * MS).is_none(), "{ms} ms");
+        assert!(receiver.on_wake(ms * MS, &config).is_none(), "{ms} ms");
     }
 }
 

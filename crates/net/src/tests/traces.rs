@@ -3,9 +3,11 @@
 //! One sender and one receiver, a bottleneck of one segment per microsecond with a short queue, 5 us each way. A line is printed at the first
 //! acknowledgement of each round trip and whenever the sender changes its state, repeats a segment, announces a reduction or times out.
 
-use super::path::{Scenario, expect};
+use super::path::{Scenario, US, expect};
+use crate::idle::Idle;
 use crate::spec::*;
 use crate::testing::{dctcp, tcp};
+use crate::transport::tcp::{AckIn, Cause, Sender, SenderSetup};
 use afflux_units::Span;
 
 fn config(recovery: Recovery) -> TcpConfig {
@@ -157,6 +159,44 @@ fn classic_ecn_at_a_step() {
  189  160  160   11   8 Open
 ",
     );
+}
+
+/// As Linux with segmentation offload: new segments wait until there is room for a third of the window, or for what is left of the 44 that
+/// the application put into one buffer; but not where the next acknowledgement is far off.
+#[test]
+fn bursts_as_linux() {
+    let config = TcpConfig { initial_window: 9, max_window: Some(9), burst: Burst::Linux, ..config(Recovery::Sack) };
+    assert_eq!((65_536 - 257) / u32::from(config.mss), 44);
+    let setup = SenderSetup {
+        flow: 0,
+        transport: 0,
+        node: 0,
+        dst: 1,
+        hash: 0,
+        priority: 0,
+        segments: 1_000,
+        idle: Idle { round_trip: 11 * US, ..Idle::default() },
+        ecn: EcnMode::Off,
+        explain: false,
+        random: afflux_engine::random::Stream::new(1, 1, 1),
+    };
+    let mut sender = Sender::new(setup, 0, &config);
+    let sent = |sender: &mut Sender, now: u64, cause: Cause| std::iter::from_fn(|| sender.transmit(now, cause, &config)).count();
+    assert_eq!(sent(&mut sender, 0, Cause::Start), 9);
+    let mut after = |cumulative: u32, now: u64| {
+        let ack = AckIn { cumulative, trigger: cumulative - 1, ..AckIn::default() };
+        let cause = sender.on_ack(now, &ack, &config);
+        sent(&mut sender, now, cause)
+    };
+    // An acknowledgement each microsecond, as the bottleneck lets segments through.
+    let bursts: Vec<usize> = (1..=35).map(|n| after(n, (10 + n as u64 + 2 * (n as u64 / 9)) * US)).collect();
+    let threes = [0, 0, 3].repeat(11);
+    assert_eq!(bursts[..33], threes[..]);
+    // 42 have gone, two are left of the first buffer.
+    assert_eq!(bursts[33..], [0, 2]);
+    // The oldest outstanding has only just been sent: its acknowledgement is most of a round trip away.
+    assert_eq!(after(43, 53 * US), 8);
+    assert_eq!(after(44, 53 * US), 1);
 }
 
 /// Nothing follows the last segments that could tell of their loss; the first repetition is lost too.

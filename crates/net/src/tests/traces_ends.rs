@@ -225,7 +225,7 @@ fn paced() {
 #[test]
 fn in_bursts() {
     expect(
-        Scenario { show: Show::All, ..scenario(TcpConfig { burst: 4, initial_window: 8, ..open() }, 30) },
+        Scenario { show: Show::All, ..scenario(TcpConfig { burst: Burst::Segments(4), initial_window: 8, ..open() }, 30) },
         "
   ms  una next cwnd ssth state
    0    0    8    8   - Open: 0 1 2 3 4 5 6 7

@@ -91,9 +91,10 @@ pub struct Tcp {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pacing: Option<bool>,
     /// Segments that leave together, as with segmentation offload: a sender with something outstanding waits until the window has room for as
-    /// many, or for a third of itself. Default 1.
+    /// many, or for a third of itself. `"auto"`: what Linux does, a millisecond's worth and up to 64 KB on short paths, and it waits only where
+    /// the next acknowledgement is near. Default 1, `"auto"` with `stack = "linux"`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub burst: Option<u32>,
+    pub burst: Option<Or<Auto, u32>>,
     /// Timers expire on multiples of this (a kernel's clock tick: 4 ms with HZ = 250). Default `"0ns"`: exact.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tick: Option<Duration>,

@@ -126,10 +126,11 @@ impl Around<'_> {
         if tail_probe && recovery == spec::Recovery::NewReno {
             return Err(Wrong::at(at("tail_probe"), "needs selective acknowledgements: recovery = \"rack\" or \"sack\""));
         }
-        let burst = fill(&mut tcp.burst, 1);
-        if !(1..=64).contains(&burst) {
-            return Err(Wrong::at(at("burst"), format!("found {burst}: write 1 to 64 segments")));
-        }
+        let burst = match fill(&mut tcp.burst, if linux { Or::NONE } else { Or::some(1) }).0 {
+            None => spec::Burst::Linux,
+            Some(burst) if (1..=64).contains(&burst) => spec::Burst::Segments(burst),
+            Some(burst) => return Err(Wrong::at(at("burst"), format!("found {burst}: write 1 to 64 segments, or \"auto\""))),
+        };
         let tick = fill(&mut tcp.tick, Duration(Span::ZERO)).0;
         if tick > Span::from_ms(100) {
             return Err(Wrong::at(at("tick"), format!("\"{tick}\": write at most \"100ms\"")));

@@ -33,6 +33,9 @@ pub struct Arrival {
     pub retransmission: bool,
 }
 
+/// Frames whose data fit into one buffer (Linux MAX_SKB_FRAGS).
+const JOINED: u64 = 17;
+
 pub struct Receiver {
     next: u32,
     pub segments: u32,
@@ -86,6 +89,8 @@ struct Room {
     read: u32,
     /// The first segment that the window does not allow; it never shrinks.
     allowed: u32,
+    /// Segments that the window held when it was last announced.
+    announced: u32,
     mss: u64,
     reader: Option<Reader>,
     /// While asleep: until when; while awake: when it falls asleep. 0 without a reader.
@@ -107,16 +112,28 @@ impl Room {
         bytes * self.config.share as u64 / 256
     }
 
-    /// The edge to announce when everything below `next` has arrived, of which some has not been read (Linux __tcp_select_window).
-    fn announce(&mut self, next: u32) -> u32 {
+    /// Segments for which there is room when everything below `next` has arrived, of which some has not been read (Linux __tcp_select_window).
+    fn free(&self, next: u32) -> u32 {
         let full = self.payload(self.size);
-        let unread = (next - self.read) as u64 * self.mss;
-        let mut free = full.saturating_sub(unread);
-        if free < full / 16 || free < self.mss {
-            free = 0;
-        }
-        self.allowed = self.allowed.max(next.saturating_add((free / self.mss) as u32));
+        // What waits to be read is joined: one buffer's bookkeeping for many frames (Linux tcp_try_coalesce).
+        let unread = (next - self.read) as u64;
+        let frame = self.mss * 256 / self.config.share.max(1) as u64;
+        let taken = unread * self.mss + unread.div_ceil(JOINED) * frame.saturating_sub(self.mss);
+        let free = self.payload(self.size.saturating_sub(taken));
+        if free < full / 16 || free < self.mss { 0 } else { (free / self.mss) as u32 }
+    }
+
+    /// The edge to announce.
+    fn announce(&mut self, next: u32) -> u32 {
+        self.allowed = self.allowed.max(next.saturating_add(self.free(next)));
+        self.announced = self.allowed - next;
         self.allowed
+    }
+
+    /// The application does not keep up: it has something to read, and the window would be smaller than the one last announced. Then the
+    /// number of segments is no reason to acknowledge (Linux __tcp_ack_snd_check).
+    fn fills(&self, next: u32) -> bool {
+        self.read < next && self.free(next) < self.announced
     }
 
     /// Linux tcp_rcv_space_adjust: once per round trip, room for twice what the application has read, and more while that grows.
@@ -170,6 +187,7 @@ impl Receiver {
                     size: buffer.initial.0,
                     read: 0,
                     allowed: super::sender::first_edge(config),
+                    announced: 0,
                     mss: config.mss as u64,
                     reader: config.reader,
                     turns_at: config.reader.map_or(0, |r| setup.now + r.read.0),
@@ -342,14 +360,21 @@ impl Receiver {
             return reaction;
         }
         match config.delayed_ack {
-            Some(delayed) if !at_once && self.quick == 0 && self.waiting < delayed.segments => {
+            Some(delayed) if !at_once && self.quick == 0 && (self.waiting < delayed.segments || self.fills()) => {
                 if self.deadline == 0 {
                     self.deadline = super::timer::expiry(now, delayed.timeout.0, config);
+                } else if self.deadline <= super::timer::ticked(now, config) + delayed.timeout.0 / 4 {
+                    // The timer is about to expire anyway (Linux tcp_send_delayed_ack).
+                    reaction.second = Some(self.acknowledge(true));
                 }
             }
             _ => reaction.second = Some(self.acknowledge(false)),
         }
         reaction
+    }
+
+    fn fills(&self) -> bool {
+        self.room.as_ref().is_some_and(|room| room.fills(self.next))
     }
 
     /// Linux's extra promptness comes with its quick acknowledgements.
@@ -398,7 +423,7 @@ impl Receiver {
     }
 
     /// Woken: a delayed acknowledgement is due, or the application falls asleep or wakes up.
-    pub fn on_wake(&mut self, now: u64) -> Option<AckNow> {
+    pub fn on_wake(&mut self, now: u64, config: &TcpConfig) -> Option<AckNow> {
         let mut window_opens = false;
         if let Some(room) = &mut self.room
             && let Some(reader) = room.reader
@@ -409,8 +434,8 @@ impl Receiver {
             if !room.asleep {
                 let (open, full) = ((room.allowed - self.next) as u64 * room.mss, room.payload(room.size));
                 room.read = self.next;
-                // Linux tcp_cleanup_rbuf: an update where the window at least doubles.
-                window_opens = 2 * open <= full;
+                // Linux tcp_cleanup_rbuf: an update where the window at least doubles, or where an acknowledgement is due.
+                window_opens = 2 * open <= full || config.delayed_ack.is_some_and(|delayed| self.waiting >= delayed.segments);
                 // A finished or idle connection needs no further turns.
                 if self.next == self.segments {
                     room.turns_at = 0;
@@ -497,5 +522,63 @@ impl Receiver {
     }
     pub fn holds(&self) -> bool {
         !self.ranges.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::DelayedAck;
+    use afflux_units::{Bytes, Span};
+
+    const MS: u64 = 1_000_000_000;
+
+    /// A buffer of a hundred full frames, two fifths of each bookkeeping; the application sleeps from 3 ms to 500 ms.
+    fn asleep() -> (Receiver, TcpConfig) {
+        let receive = Receive::Buffer(ReceiveBuffer { initial: Bytes(250_000), most: Bytes(250_000), share: 153 });
+        let config = TcpConfig {
+            mss: 1494,
+            receive,
+            reader: Some(Reader { read: Span::from_ms(3), sleep: Span::from_ms(497) }),
+            delayed_ack: Some(DelayedAck { segments: 2, timeout: Span::from_ms(40), quick: 0 }),
+            tick: Span::from_ms(10),
+            ..crate::testing::tcp()
+        };
+        let setup = ReceiverSetup { flow: 0, transport: 0, node: 1, src: 0, hash: 0, priority: 0, segments: 1000, to: 1000, ecn: EcnMode::Off, now: 0 };
+        (Receiver::new(setup, &config), config)
+    }
+
+    fn arrive(receiver: &mut Receiver, now: u64, config: &TcpConfig) -> Option<u32> {
+        let reaction = receiver.on_data(Arrival { now, seq: receiver.next, ..Arrival::default() }, config);
+        reaction.second.map(|ack| {
+            receiver.announce();
+            ack.cumulative
+        })
+    }
+
+    /// While nothing is read only the timer acknowledges, every 30 ms where it is set to 40 and the clock ticks every 10.
+    #[test]
+    fn no_acknowledgement_of_two_segments_while_asleep() {
+        let (mut receiver, config) = asleep();
+        assert_eq!([MS, 2 * MS].map(|now| arrive(&mut receiver, now, &config)), [None, Some(2)]);
+        assert_eq!(receiver.on_wake(3 * MS, &config), None);
+        let acks: Vec<u64> = (4..100).filter(|ms| arrive(&mut receiver, ms * MS, &config).is_some()).collect();
+        assert_eq!(acks, [30, 60, 90]);
+        // Awake again: what is due is acknowledged.
+        assert_eq!(receiver.on_wake(500 * MS, &config).map(|ack| ack.cumulative), Some(98));
+    }
+
+    /// What waits is joined 17 by 17: it takes less of the buffer than the window reckons for it.
+    #[test]
+    fn what_is_not_read_takes_little_room() {
+        let (mut receiver, config) = asleep();
+        let all = receiver.announce();
+        assert_eq!(all, Some(100));
+        receiver.on_wake(3 * MS, &config);
+        for seq in 0..34 {
+            receiver.on_data(Arrival { now: (4 + seq as u64) * MS, seq, ..Arrival::default() }, &config);
+        }
+        // 34 segments of 1494 B, and twice the 1005 B of bookkeeping: 52,806 B of 250,000 B.
+        assert_eq!(receiver.announce(), Some(34 + (197_194 * 153 / 256 / 1494) as u32));
     }
 }

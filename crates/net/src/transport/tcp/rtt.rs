@@ -91,6 +91,10 @@ impl Rtt {
     pub fn forgive(&mut self) {
         self.backoff = 0;
     }
+    /// Without back-off.
+    pub fn single_timeout(&self) -> u64 {
+        self.timeout
+    }
     pub fn back_off(&mut self) {
         self.backoff += 1;
     }

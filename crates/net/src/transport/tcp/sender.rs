@@ -9,7 +9,7 @@ use super::timer::Timer;
 use crate::congestion::{Ack, Control, State, Window};
 use crate::idle::Idle;
 use crate::probe::explain::{Attribution, Label};
-use crate::spec::{EcnMode, Estimator, Receive, Recovery, TcpConfig};
+use crate::spec::{Burst, EcnMode, Estimator, Pacing, Receive, Recovery, TcpConfig};
 
 use afflux_engine::random::Stream;
 use std::collections::VecDeque;
@@ -21,6 +21,11 @@ const UNPACED: u64 = 10;
 
 /// Instead of a flow's number: it has been taken.
 const TAKEN: u32 = u32::MAX;
+const MICROSECOND: u64 = 1_000_000;
+/// Bytes of payload that Linux hands down at once at most: 64 KiB less room for headers.
+const GSO_MAX: u64 = 65_536 - 257;
+/// Linux reckons with this rate whether it paces or not.
+const LINUX_PACING: Pacing = Pacing { slow_start_percent: 200, avoidance_percent: 120 };
 
 /// Why the sender looks for something to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -423,7 +428,13 @@ impl Sender {
                 // Nothing was lost: the window has opened (Linux tcp_ack_probe).
                 self.rtt.forgive();
             }
-            self.edge = self.edge.max(edge);
+            if edge > self.edge {
+                self.edge = edge;
+                // Linux tcp_ack_update_window.
+                if self.next < self.segments {
+                    self.restart(now, config);
+                }
+            }
         }
         // How much longer than on the idle network this round trip was: the waits it ends are charged to that first.
         let mut excess = 0;
@@ -815,12 +826,15 @@ impl Sender {
         if self.sampler.is_some() {
             return self.control.pacing_rate();
         }
-        let pacing = config.pacing.as_ref()?;
+        self.rate_of_window(config.pacing.as_ref()?, config)
+    }
+
+    /// The window per round trip and some more (Linux tcp_update_pacing_rate).
+    fn rate_of_window(&self, pacing: &Pacing, config: &TcpConfig) -> Option<u64> {
         let smoothed = self.rtt.smoothed();
         if smoothed == 0 {
             return None;
         }
-        // Linux tcp_update_pacing_rate.
         let percent = if self.window.cwnd < self.window.ssthresh / 2 { pacing.slow_start_percent } else { pacing.avoidance_percent };
         let segments = self.window.cwnd.max(self.next - self.una) as u128;
         Some((segments * config.mss as u128 * 8 * percent as u128 * 10_000_000_000 / smoothed as u128) as u64)
@@ -849,7 +863,7 @@ impl Sender {
         }
         let end = self.segments.min(self.window_end(config));
         if self.next < end && self.connected {
-            if config.burst > 1 && self.defers(pipe, end, config) {
+            if config.burst != Burst::Segments(1) && self.defers(now, pipe, end, config) {
                 return None;
             }
             return Some((self.next, false));
@@ -859,9 +873,9 @@ impl Sender {
         None
     }
 
-    /// A burst is not begun before it fits (Linux tcp_tso_should_defer, without its guess of when the next acknowledgement comes). Losses
-    /// are no time to wait.
-    fn defers(&mut self, pipe: u32, end: u32, config: &TcpConfig) -> bool {
+    /// A burst is not begun before it fits. Losses are no time to wait.
+    #[inline]
+    fn defers(&mut self, now: u64, pipe: u32, end: u32, config: &TcpConfig) -> bool {
         if matches!(self.state, State::Recovery | State::Loss) {
             self.in_burst = 0;
             return false;
@@ -870,15 +884,63 @@ impl Sender {
             self.in_burst -= 1;
             return false;
         }
-        let wanted = config.burst.min((self.window.cwnd / 3).max(1)).min(self.segments - self.next);
-        let room = (end - self.next).min(self.window.cwnd.saturating_sub(pipe));
-        if pipe > 0 && room < wanted {
-            // The window is what limits as much as if it were full.
-            self.validate(self.window.cwnd - pipe <= end - self.next);
-            return true;
-        }
-        self.in_burst = wanted.min(room) - 1;
+        let (free, window) = (self.window.cwnd.saturating_sub(pipe).max(1), end - self.next);
+        let room = free.min(window);
+        let most = match config.burst {
+            Burst::Segments(burst) => {
+                let wanted = burst.min((self.window.cwnd / 3).max(1)).min(self.segments - self.next);
+                if pipe > 0 && room < wanted {
+                    // The window is what limits as much as if it were full.
+                    self.validate(self.window.cwnd - pipe <= window);
+                    return true;
+                }
+                wanted
+            }
+            Burst::Linux => {
+                let most = self.offload(config);
+                if most > 1 && room < most && self.waits(now, room, config) {
+                    self.validate(free < window);
+                    return true;
+                }
+                most
+            }
+        };
+        self.in_burst = most.min(room) - 1;
         false
+    }
+
+    /// Linux tcp_tso_autosize: a millisecond at the pacing rate, and more on short paths; two segments at least.
+    fn offload(&self, config: &TcpConfig) -> u32 {
+        let mss = config.mss as u64;
+        let rate = self.rate_of_window(&LINUX_PACING, config).map_or(u64::MAX, |bits| bits / 8);
+        let min_rtt = self.rack.as_ref().map_or(0, |rack| rack.min_rtt / MICROSECOND);
+        let near = if min_rtt > 0 { GSO_MAX.checked_shr((min_rtt >> 9).min(64) as u32).unwrap_or(0) } else { 0 };
+        ((rate >> 10).saturating_add(near).min(GSO_MAX) / mss).max(2) as u32
+    }
+
+    /// Linux tcp_tso_should_defer for a full burst that has not enough room.
+    fn waits(&self, now: u64, room: u32, config: &TcpConfig) -> bool {
+        if matches!(self.state, State::Recovery | State::Loss) || self.next == self.una || self.sampler.is_some() || config.pacing.is_some() {
+            return false;
+        }
+        // Not over a tick of the clock: what is to be sent now must not wait for long.
+        let tick = if config.tick.0 > 0 { config.tick.0 } else { MILLISECOND };
+        if now / tick > self.last_sent / tick {
+            return false;
+        }
+        // What is left of a buffer the application filled is made to fit.
+        let filled = (GSO_MAX / config.mss as u64).max(1) as u32;
+        let left = (filled - self.next % filled).min(self.segments - self.next);
+        if left <= room {
+            return false;
+        }
+        // A third of the window is enough.
+        let allowed = self.window.cwnd.min(self.window_end(config).saturating_sub(self.una));
+        if 3 * room as u64 >= allowed as u64 {
+            return false;
+        }
+        let smoothed = self.rtt.smoothed();
+        self.board[self.una].sent() + smoothed <= now + (smoothed / 2).min(MILLISECOND)
     }
 
     fn next_lost(&mut self) -> Option<u32> {
@@ -919,7 +981,7 @@ impl Sender {
     /// and the threshold remembers three quarters of it.
     pub fn restart(&mut self, now: u64, config: &TcpConfig) {
         let idle = now - self.last_sent;
-        let timeout = self.rtt.timeout(config);
+        let timeout = self.rtt.single_timeout();
         if self.next != self.una {
             return;
         }

@@ -40,6 +40,14 @@ pub(super) fn expiry(now: u64, span: u64, config: &TcpConfig) -> u64 {
     .max(now + 1)
 }
 
+/// The last tick.
+pub(super) fn ticked(now: u64, config: &TcpConfig) -> u64 {
+    match config.tick.0 {
+        0 => now,
+        tick => now / tick * tick,
+    }
+}
+
 impl Sender {
     /// A SYN has been sent.
     pub fn syn_sent(&mut self, now: u64, config: &TcpConfig) {
