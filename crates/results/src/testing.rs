@@ -67,7 +67,7 @@ pub fn run() -> (Scenario, Output) {
         hosts: Vec::new(),
         switches: Vec::new(),
         transports: Vec::new(),
-        wire: Wire { name: "ethernet".into(), data_header: 58, ack: 64, sack_base: 4, sack_block: 8, min_frame: 64, gap: 20 },
+        wire: Wire { name: "ethernet".into(), data_header: 58, ack: 64, syn: 64, sack_base: 4, sack_block: 8, min_frame: 64, gap: 20 },
         flows,
         run: RunConfig { seed: 3, until: None, fct_end: FctEnd::LastAck, engine: EngineKind::WindowLog, threads: 2 },
         record: Record { explain: true, ports: Some(PortSeries { interval: Span::from_us(10), nodes: vec![4] }), ..Record::default() },

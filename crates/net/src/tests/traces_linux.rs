@@ -210,10 +210,11 @@ fn reordering() {
    0    0   10   10   - Open
   11    1   12   11   - Open
   18    4   20   13   7 Recovery: again 4
-  19    8   23   15   - Open
+  19    8   22   15   - Open
   24   13   33   20   - Open
   46   34   60   40   - Open
   72   60   60   65   - Open
+
 ",
     );
 }
