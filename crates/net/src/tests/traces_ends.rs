@@ -144,7 +144,6 @@ fn buffer_closes_and_opens() {
  739   17   18    8   - Open
  742  < 18
  747   18   18    8   - Open
-
 ",
     );
 }
@@ -210,7 +209,6 @@ fn paced() {
   35.00   24   26   34   - Open
   36.00   25   26   35   - Open
   37.00   26   26   36   - Open
-
 ",
     );
 }

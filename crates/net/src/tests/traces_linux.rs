@@ -214,7 +214,6 @@ fn reordering() {
   24   13   33   20   - Open
   46   34   60   40   - Open
   72   60   60   65   - Open
-
 ",
     );
 }
