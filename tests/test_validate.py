@@ -244,7 +244,7 @@ def test_linux_queues_and_paths():
 def test_linux_round_trip_is_what_was_asked_for():
     scenario = linux.dumbbell(2, 1e9, 500_000, "bfifo limit 32000", {})
     delays = [int(link["delay"].removesuffix("ns")) for link in scenario["topology"]["link"]]
-    round_trip = 2 * (delays[0] + delays[2] + delays[3]) + (1514 + 66) * 8 + 2 * (1514 + 66) * 8 / 1000
+    round_trip = 2 * (delays[0] + delays[2] + delays[3]) + (1514 + 66) * 8 + 2 * (1514 + 66) * 8e9 / linux.ACCESS_BPS
     assert math.isclose(round_trip, 500_000, abs_tol=4)
     with pytest.raises(Unreadable):
         linux.dumbbell(1, 1e6, 1000, "bfifo limit 32000", {})
