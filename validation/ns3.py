@@ -26,12 +26,12 @@ from .mrg32k3a import uniform
 SET = "ns3"
 COMPAT = "ns3"
 PAYLOAD, FRAME = 1460, 1502
-#: Rate and delay of the access links, floor and granularity of the time-out, first estimate of the round trip.
+#: Rate and delay of the access links, floor and granularity of the time-out, time-out of a SYN (ConnTimeout; data always have a sample).
 SETS = {
-    "dc": ("100Gbps", 10_000, "1ms", "1us", "1ms"),
-    "lfn100": ("1Gbps", 1_000_000, "200ms", "1ms", "1s"),
-    "lfn1g": ("10Gbps", 1_000_000, "200ms", "1ms", "1s"),
-    "window": ("10Gbps", 1_000_000, "200ms", "1ms", "1s"),
+    "dc": ("100Gbps", 10_000, "1ms", "1us", "3s"),
+    "lfn100": ("1Gbps", 1_000_000, "200ms", "1ms", "3s"),
+    "lfn1g": ("10Gbps", 1_000_000, "200ms", "1ms", "3s"),
+    "window": ("10Gbps", 1_000_000, "200ms", "1ms", "3s"),
 }
 CONGESTION = {
     "TcpNewReno": "newreno",
@@ -92,7 +92,7 @@ def dumbbell(reference: str, stem: str, row: dict[str, str], bars: Bars) -> Case
 
 
 def transfer(stem: str, row: dict[str, str], repetition: int) -> Setup:
-    access_rate, access_delay, min_rto, granularity, first_estimate = SETS[stem]
+    access_rate, access_delay, min_rto, granularity, syn_timeout = SETS[stem]
     flows_count, duration, warm = int(number(row, "n")), number(row, "dur_s"), number(row, "warm_s")
     rate = bits_per_second(row["rate"])
     delay = number(row, "rtt_s") / 2 * 1e9 - 2 * access_delay
@@ -102,7 +102,7 @@ def transfer(stem: str, row: dict[str, str], repetition: int) -> Setup:
         "min_rto": min_rto,
         "min_rto_on_variance": False,
         "granularity": granularity,
-        "initial_rto": first_estimate,
+        "initial_rto": syn_timeout,
         "receive_window": f"{int(number(row, 'rcvbuf'))}B",
         "initial_window": 10,
     }
@@ -183,6 +183,8 @@ def transport(algorithm: str) -> dict[str, Any]:
     if algorithm not in CONGESTION:
         raise Unreadable(f"algo {algorithm!r} is none of {', '.join(CONGESTION)}")
     tcp: dict[str, Any] = {"kind": "tcp", "stack": "ns3", "congestion": CONGESTION[algorithm]}
+    if algorithm == "TcpNewReno":
+        tcp["newreno"] = {"flavour": "rfc5681"}
     if algorithm == "TcpCubic":
         tcp["cubic"] = {"flavour": "ns3"}
     if algorithm == "TcpBbr":
