@@ -6,7 +6,8 @@ What the columns and the README of the reference become:
 
 - Frames of 1460 + 42 B, acknowledgements of 42 B, SACK 2 + 8 per block padded to 4 (the wire profile `ns3p2p`).
 - ns-3's TCP is the compat set `stack = "ns3"`; what the README says besides is written out.
-- A device takes a frame out of its queue when its transmission starts (`queue_length = "before_transmission"`). Behind a queue disc stands
+- A device takes a frame out of its queue when its transmission starts (`queue_length = "through_start"`: what arrives at
+  that instant was planned before, since propagation takes longer than a transmission, and comes first). Behind a queue disc stands
   a device queue of one frame (`device_queue = 1`): a disc's length is what the port holds less two frames.
 - Rate and delay of the access links go by the set (README), not by a column.
 - q_mean: mean over some 20,000 samples after the warm-up, in packets of 1,502 B.
@@ -137,7 +138,7 @@ def transfer(stem: str, row: dict[str, str], repetition: int) -> Setup:
         },
         "switch": {
             "sharing": "unlimited",
-            "queue_length": "before_transmission",
+            "queue_length": "through_start",
             "override": [{"match": "left", **queue(stem, row)}],
         },
         "host": {"wire": wire, "transport": tcp},
@@ -245,7 +246,7 @@ def burst(row: dict[str, str], repetition: int) -> Setup:
     scenario = {
         "format": 1,
         "topology": {"kind": "star", "hosts": senders + 1, "rate": RATE, "delay": f"{DELAY_NS}ns"},
-        "switch": {"queue_length": "before_transmission", **switch},
+        "switch": {"queue_length": "through_start", **switch},
         "host": {"wire": "ns3p2p", "transport": tcp},
         "traffic": [{"kind": "flows", "file": "flows.csv"}],
         "run": {"fct_end": "last_byte"},

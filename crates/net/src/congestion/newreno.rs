@@ -9,7 +9,15 @@ pub struct NewReno;
 impl NewReno {
     #[inline(always)]
     pub fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
-        if (ack.may_grow || (ack.open && window.slow_start())) && ack.acked > 0 {
+        if ack.acked == 0 {
+        } else if ack.open {
+            // Slow start is not carried over into congestion avoidance, nor does it ask what limits the sender.
+            if window.slow_start() {
+                window.slow_start_increase(ack.acked);
+            } else if ack.may_grow {
+                window.increase_per(window.cwnd, ack.acked);
+            }
+        } else if ack.may_grow {
             window.reno_increase(ack.acked);
         }
     }

@@ -128,7 +128,7 @@ fn scheduling() -> impl Strategy<Value = Scheduling> {
 fn switch_config() -> impl Strategy<Value = SwitchConfig> {
     let forwarding = prop_oneof![2 => Just(Forwarding::StoreAndForward), 1 => (14..200u16).prop_map(|header| Forwarding::CutThrough { header })];
     let balance = prop_oneof![Just(Balance::Ecmp(RouteHash::OwnSeed)), Just(Balance::Ecmp(RouteHash::SameSeed)), Just(Balance::Spray)];
-    let length = prop_oneof![2 => Just(QueueLength::ThroughTransmission), 1 => Just(QueueLength::BeforeTransmission)];
+    let length = prop_oneof![2 => Just(QueueLength::ThroughTransmission), 1 => Just(QueueLength::BeforeTransmission), 1 => Just(QueueLength::ThroughStart)];
     let latency = prop_oneof![Just(Span::ZERO), Just(Span::from_ns(450))];
     let device_queue = prop_oneof![4 => Just(0u32), 1 => Just(1), 1 => 2..8u32];
     (buffer(), marking(), aqm(), scheduling(), forwarding, balance, length, (latency, device_queue)).prop_map(
@@ -409,7 +409,7 @@ fn buffers_hold(case: &Case, output: &Output) -> Result<(), TestCaseError> {
     let switch = &case.plan.switches[0];
     let several = matches!(switch.scheduling, Scheduling::StrictPriority { .. });
     // Series count the frame in transmission and the device queue, even where the buffer does not.
-    let beyond = if switch.queue_length == QueueLength::BeforeTransmission || switch.device_queue > 0 { 1 + switch.device_queue as u64 } else { 0 };
+    let beyond = if switch.queue_length != QueueLength::ThroughTransmission || switch.device_queue > 0 { 1 + switch.device_queue as u64 } else { 0 };
     let sending = beyond * 9_100;
     let of_switches = output.ports.iter().filter(|r| r.node >= case.plan.topology.hosts);
     if let Buffer::Static { per_queue: Limit::Bytes(limit), .. } = switch.buffer {

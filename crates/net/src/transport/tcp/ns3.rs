@@ -99,6 +99,9 @@ impl Sender {
         if self.sampler.is_some() {
             self.take_sample(&seen);
         }
+        if std::env::var("TCPDBG").is_ok() {
+            eprintln!("{} f{} ack {} blocks {:?} ece {} -> una {} next {} cwnd {} ssthresh {} {:?} dis {} high {} sacked {} lost {} resent {} unrep {} pipe {} dl {} rto {}", now as f64 / 1e6, self.flow, cumulative, ack.blocks, ack.ece, self.una, self.next, self.window.cwnd, self.window.ssthresh, self.state, self.ns3.disorder, self.high, self.sacked, self.lost, self.resent, self.unrepeated, self.pipe(), self.deadline as f64 / 1e6, self.timeouts);
+        }
         if self.una == self.next {
             self.set_timer(now, true, config);
         } else if restart {
