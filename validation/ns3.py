@@ -204,6 +204,9 @@ def bits_per_second(text: str) -> float:
 
 
 RATE, DELAY_NS, SPREAD_NS = "10Gbps", 5_000, 20_000
+#: Acknowledgements clock all senders by the transmissions at one port, so that their frames arrive together. In ns-3 then the one comes first that
+#: was sent at once, upon its acknowledgement: the arrival of one that waited for the one before it was planned later.
+SENDERS_RATE = "9999.9Mbps"
 #: Of the starts, among those that ns-3 numbers by itself (from 2^63): the eighth made in the program.
 STREAM = (1 << 63) + 7
 
@@ -245,7 +248,13 @@ def burst(row: dict[str, str], repetition: int) -> Setup:
         raise Unreadable(f"queue {row['q']!r} is neither droptail nor dctcp")
     scenario = {
         "format": 1,
-        "topology": {"kind": "star", "hosts": senders + 1, "rate": RATE, "delay": f"{DELAY_NS}ns"},
+        "topology": {
+            "kind": "star",
+            "hosts": senders + 1,
+            "rate": RATE,
+            "delay": f"{DELAY_NS}ns",
+            "override": [{"link": f"host{sender}-switch0", "rate": SENDERS_RATE} for sender in range(1, senders + 1)],
+        },
         "switch": {"queue_length": "through_start", **switch},
         "host": {"wire": "ns3p2p", "transport": tcp},
         "traffic": [{"kind": "flows", "file": "flows.csv"}],
