@@ -157,6 +157,7 @@ fn tcp_config() -> impl Strategy<Value = TcpConfig> {
     let control = prop_oneof![
         Just((CongestionControl::NewReno, EcnMode::Off)),
         Just((CongestionControl::NewReno, EcnMode::Classic)),
+        Just((CongestionControl::Rfc5681, EcnMode::Classic)),
         Just((CongestionControl::Dctcp(DctcpConfig { gain_shift: 4, initial_alpha: 1024 }), EcnMode::Dctcp)),
         Just((CongestionControl::Dctcp(DctcpConfig { gain_shift: 1, initial_alpha: 0 }), EcnMode::Dctcp)),
         cubic(CubicFlavour::Linux, HyStart::Linux),
@@ -206,6 +207,7 @@ fn tcp_config() -> impl Strategy<Value = TcpConfig> {
                 max_window,
                 receive,
                 reader: (reader && matches!(receive, Receive::Buffer(_))).then_some(Reader { read: Span::from_us(40), sleep: Span::from_us(150) }),
+                manner: if tick != linux { Manner::Ns3 } else { Manner::Linux },
                 recovery,
                 dupack_threshold,
                 proportional_reduction,
@@ -221,6 +223,7 @@ fn tcp_config() -> impl Strategy<Value = TcpConfig> {
                 tick: if tick { Span::from_us(10) } else { Span::ZERO },
                 estimator: if estimator { Estimator::Linux } else { Estimator::Rfc6298 },
                 min_rto,
+                granularity: if tick { Span::from_us(5) } else { Span::ZERO },
                 min_rto_on_variance: linux,
                 initial_rto,
                 max_rto: Span::from_ms(5),

@@ -92,20 +92,17 @@ impl Sender {
             ece: ack.ece,
             una: self.una,
             next: self.next,
-            may_grow: growth.grows && self.is_limited_as_ns3(),
+            may_grow: growth.grows && self.limited,
             open: growth.grows,
         };
         self.control.on_ack(&mut self.window, &seen);
         if self.sampler.is_some() {
             self.take_sample(&seen);
         }
-        if std::env::var("TCPDBG").is_ok() {
-            eprintln!("{} f{} ack {} blocks {:?} ece {} -> una {} next {} cwnd {} ssthresh {} {:?} dis {} high {} sacked {} lost {} resent {} unrep {} pipe {} dl {} rto {}", now as f64 / 1e6, self.flow, cumulative, ack.blocks, ack.ece, self.una, self.next, self.window.cwnd, self.window.ssthresh, self.state, self.ns3.disorder, self.high, self.sacked, self.lost, self.resent, self.unrepeated, self.pipe(), self.deadline as f64 / 1e6, self.timeouts);
-        }
-        if self.una == self.next {
-            self.set_timer(now, true, config);
-        } else if restart {
+        if restart {
             self.rtt.forget_back_off();
+        }
+        if restart || self.una == self.next {
             self.set_timer(now, true, config);
         }
     }
@@ -312,11 +309,6 @@ impl Sender {
         self.ns3.disorder = false;
         self.ns3.recovering = true;
         self.send_cwr = false;
-    }
-
-    /// Was the window what stopped the last segment's successor?
-    fn is_limited_as_ns3(&self) -> bool {
-        self.limited
     }
 
     /// The next segment: one found lost (while anything is SACKed, only below the highest of these), new data, or in a recovery a hole below
