@@ -6,7 +6,8 @@ What the columns and the README of the reference become:
 
 - Frames of 1460 + 42 B, acknowledgements of 42 B, SACK 2 + 8 per block padded to 4 (the wire profile `ns3p2p`).
 - ns-3's TCP is the compat set `stack = "ns3"`; what the README says besides is written out.
-- A device takes a frame out of its queue when its transmission starts (`queue_length = "before_transmission"`). Behind a queue disc stands
+- A device takes a frame out of its queue when its transmission starts (`queue_length = "through_start"`: what arrives at
+  that instant was planned before, since propagation takes longer than a transmission, and comes first). Behind a queue disc stands
   a device queue of one frame (`device_queue = 1`): a disc's length is what the port holds less two frames.
 - Rate and delay of the access links go by the set (README), not by a column.
 - q_mean: mean over some 20,000 samples after the warm-up, in packets of 1,502 B.
@@ -26,12 +27,12 @@ from .mrg32k3a import uniform
 SET = "ns3"
 COMPAT = "ns3"
 PAYLOAD, FRAME = 1460, 1502
-#: Rate and delay of the access links, floor and granularity of the time-out, first estimate of the round trip.
+#: Rate and delay of the access links, floor and granularity of the time-out, time-out of a SYN (ConnTimeout; data always have a sample).
 SETS = {
-    "dc": ("100Gbps", 10_000, "1ms", "1us", "1ms"),
-    "lfn100": ("1Gbps", 1_000_000, "200ms", "1ms", "1s"),
-    "lfn1g": ("10Gbps", 1_000_000, "200ms", "1ms", "1s"),
-    "window": ("10Gbps", 1_000_000, "200ms", "1ms", "1s"),
+    "dc": ("100Gbps", 10_000, "1ms", "1us", "3s"),
+    "lfn100": ("1Gbps", 1_000_000, "200ms", "1ms", "3s"),
+    "lfn1g": ("10Gbps", 1_000_000, "200ms", "1ms", "3s"),
+    "window": ("10Gbps", 1_000_000, "200ms", "1ms", "3s"),
 }
 CONGESTION = {
     "TcpNewReno": "newreno",
@@ -92,7 +93,7 @@ def dumbbell(reference: str, stem: str, row: dict[str, str], bars: Bars) -> Case
 
 
 def transfer(stem: str, row: dict[str, str], repetition: int) -> Setup:
-    access_rate, access_delay, min_rto, granularity, first_estimate = SETS[stem]
+    access_rate, access_delay, min_rto, granularity, syn_timeout = SETS[stem]
     flows_count, duration, warm = int(number(row, "n")), number(row, "dur_s"), number(row, "warm_s")
     rate = bits_per_second(row["rate"])
     delay = number(row, "rtt_s") / 2 * 1e9 - 2 * access_delay
@@ -102,7 +103,7 @@ def transfer(stem: str, row: dict[str, str], repetition: int) -> Setup:
         "min_rto": min_rto,
         "min_rto_on_variance": False,
         "granularity": granularity,
-        "initial_rto": first_estimate,
+        "initial_rto": syn_timeout,
         "receive_window": f"{int(number(row, 'rcvbuf'))}B",
         "initial_window": 10,
     }
@@ -137,7 +138,7 @@ def transfer(stem: str, row: dict[str, str], repetition: int) -> Setup:
         },
         "switch": {
             "sharing": "unlimited",
-            "queue_length": "before_transmission",
+            "queue_length": "through_start",
             "override": [{"match": "left", **queue(stem, row)}],
         },
         "host": {"wire": wire, "transport": tcp},
@@ -172,7 +173,7 @@ def queue(stem: str, row: dict[str, str]) -> dict[str, Any]:
     if row["q"] == "red":
         low, high, weight, most = RED
         red = {"kmin": f"{low}packets", "kmax": f"{high}packets", "pmax": most, "average_weight": weight, "compare": "at_or_above"}
-        return behind | {"ecn": red | {"gentle": True, "spacing": "uniform", "idle_frame": RED_IDLE}}
+        return behind | {"ecn": red | {"gentle": True, "spacing": "ns3", "idle_frame": RED_IDLE}}
     if row["q"] == "codel":
         target, interval = CODEL.get(stem, CODEL_DEFAULT)
         return behind | {"aqm": {"kind": "codel", "target": target, "interval": interval, "ecn": bool(number(row, "ecn", 0))}}
@@ -183,6 +184,8 @@ def transport(algorithm: str) -> dict[str, Any]:
     if algorithm not in CONGESTION:
         raise Unreadable(f"algo {algorithm!r} is none of {', '.join(CONGESTION)}")
     tcp: dict[str, Any] = {"kind": "tcp", "stack": "ns3", "congestion": CONGESTION[algorithm]}
+    if algorithm == "TcpNewReno":
+        tcp["newreno"] = {"flavour": "rfc5681"}
     if algorithm == "TcpCubic":
         tcp["cubic"] = {"flavour": "ns3"}
     if algorithm == "TcpBbr":
@@ -201,6 +204,9 @@ def bits_per_second(text: str) -> float:
 
 
 RATE, DELAY_NS, SPREAD_NS = "10Gbps", 5_000, 20_000
+#: Acknowledgements clock all senders by the transmissions at one port, so that their frames arrive together. In ns-3 then the one comes first that
+#: was sent at once, upon its acknowledgement: the arrival of one that waited for the one before it was planned later.
+SENDERS_RATE = "9999.9Mbps"
 #: Of the starts, among those that ns-3 numbers by itself (from 2^63): the eighth made in the program.
 STREAM = (1 << 63) + 7
 
@@ -242,8 +248,14 @@ def burst(row: dict[str, str], repetition: int) -> Setup:
         raise Unreadable(f"queue {row['q']!r} is neither droptail nor dctcp")
     scenario = {
         "format": 1,
-        "topology": {"kind": "star", "hosts": senders + 1, "rate": RATE, "delay": f"{DELAY_NS}ns"},
-        "switch": {"queue_length": "before_transmission", **switch},
+        "topology": {
+            "kind": "star",
+            "hosts": senders + 1,
+            "rate": RATE,
+            "delay": f"{DELAY_NS}ns",
+            "override": [{"link": f"host{sender}-switch0", "rate": SENDERS_RATE} for sender in range(1, senders + 1)],
+        },
+        "switch": {"queue_length": "through_start", **switch},
         "host": {"wire": "ns3p2p", "transport": tcp},
         "traffic": [{"kind": "flows", "file": "flows.csv"}],
         "run": {"fct_end": "last_byte"},

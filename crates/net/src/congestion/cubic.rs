@@ -141,7 +141,9 @@ impl Cubic {
                 if ack.rtt == 0 || soon { 0 } else { (ack.rtt / US).max(1) * US }
             }
             Arithmetic::Ns3(ns3) => {
-                if ack.rtt > 0 {
+                if ack.smoothed > 0 {
+                    self.smoothed = ack.smoothed;
+                } else if ack.rtt > 0 {
                     self.smoothed = if self.smoothed == 0 { ack.rtt } else { (7 * self.smoothed + ack.rtt) / 8 };
                 }
                 let soon = ns3.epoch.is_some_and(|epoch| ack.now - epoch < 10_000 * US);

@@ -1,6 +1,6 @@
 //! DCTCP: RFC 8257, in the integer arithmetic of Linux tcp_dctcp.c.
 
-use super::{Ack, Window};
+use super::{Ack, NewReno, Window};
 use crate::Model;
 use crate::spec::DctcpConfig;
 
@@ -41,9 +41,7 @@ impl Dctcp {
             self.delivered = 0;
             self.marked = 0;
         }
-        if ack.may_grow && ack.acked > 0 {
-            window.reno_increase(ack.acked);
-        }
+        NewReno.on_ack(window, ack);
     }
 
     /// cwnd * (1 - alpha / 2), at least two segments.

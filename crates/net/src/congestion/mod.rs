@@ -16,7 +16,7 @@ pub use cubic::Cubic;
 pub use dctcp::Dctcp;
 pub use htcp::Htcp;
 pub use hystart::PlusPlus;
-pub use newreno::NewReno;
+pub use newreno::{NewReno, Rfc5681};
 
 use crate::spec::{CongestionControl, EcnMode, HyStart, TcpConfig};
 use crate::transport::tcp::{Lost, Sample, Sampler};
@@ -41,6 +41,8 @@ pub struct Ack {
     pub now: u64,
     /// Round trip of the newest of the segments delivered that were sent once; 0 without such.
     pub rtt: u64,
+    /// The smoothed round trip, where the sender tells it; else 0.
+    pub smoothed: u64,
     pub state: State,
     /// Newly acknowledged cumulatively.
     pub acked: u32,
@@ -53,6 +55,8 @@ pub struct Ack {
     pub next: u32,
     /// The window may grow: not reducing, and the window was what limited the sender.
     pub may_grow: bool,
+    /// The same whatever limited the sender, where it tells.
+    pub open: bool,
 }
 
 /// The congestion window in whole segments.
@@ -118,6 +122,7 @@ impl Window {
 #[derive(Debug, Clone)]
 pub enum Control {
     NewReno(NewReno),
+    Rfc5681(Rfc5681),
     Dctcp(Dctcp),
     Cubic(Box<Cubic>),
     Htcp(Box<Htcp>),
@@ -132,6 +137,7 @@ impl Control {
     pub fn new(config: &CongestionControl, mss: u32, initial_window: u32, random: Stream) -> Self {
         match config {
             CongestionControl::NewReno => Control::NewReno(NewReno),
+            CongestionControl::Rfc5681 => Control::Rfc5681(Rfc5681::default()),
             CongestionControl::Dctcp(config) => Control::Dctcp(Dctcp::new(config)),
             CongestionControl::Cubic(config) => {
                 let cubic = Control::Cubic(Box::new(Cubic::new(config)));
@@ -155,6 +161,7 @@ impl Control {
     pub fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
         match self {
             Control::NewReno(c) => c.on_ack(window, ack),
+            Control::Rfc5681(c) => c.on_ack(window, ack),
             Control::Dctcp(c) => c.on_ack(window, ack),
             Control::Cubic(c) => c.on_ack(window, ack),
             Control::Htcp(c) => c.on_ack(window, ack),
@@ -166,6 +173,7 @@ impl Control {
     pub fn on_ecn(&mut self, window: &Window, now: u64) -> u32 {
         match self {
             Control::NewReno(c) => c.on_loss(window),
+            Control::Rfc5681(c) => c.on_loss(window),
             Control::Dctcp(c) => c.on_ecn(window),
             Control::Cubic(c) => c.on_loss(window),
             Control::Htcp(c) => c.on_loss(window, now),
@@ -181,6 +189,7 @@ impl Control {
     pub fn on_loss(&mut self, window: &Window, now: u64) -> u32 {
         match self {
             Control::NewReno(c) => c.on_loss(window),
+            Control::Rfc5681(c) => c.on_loss(window),
             Control::Dctcp(c) => c.on_loss(window),
             Control::Cubic(c) => c.on_loss(window),
             Control::Htcp(c) => c.on_loss(window, now),
@@ -192,11 +201,23 @@ impl Control {
             Control::Bbr3(c) => c.on_loss(window),
         }
     }
+    /// What is in flight, before a reduction, from senders that tell it.
+    pub fn on_flight(&mut self, flight: u32) {
+        if let Control::Rfc5681(c) = self {
+            c.flight = flight;
+        }
+    }
+    /// The window has been set to the threshold, by senders that tell it.
+    pub fn on_settled(&mut self) {
+        if let Control::Rfc5681(c) = self {
+            c.on_settled();
+        }
+    }
     /// The sender has entered `state`.
     #[inline(always)]
     pub fn on_state(&mut self, state: State, window: &mut Window, now: u64) {
         match self {
-            Control::NewReno(_) | Control::Dctcp(_) => {}
+            Control::NewReno(_) | Control::Rfc5681(_) | Control::Dctcp(_) => {}
             Control::Cubic(c) => c.on_state(state, now),
             Control::Htcp(c) => c.on_state(state, now),
             Control::PlusPlus(c) => c.on_state(state, window, now),
@@ -207,7 +228,7 @@ impl Control {
     /// The sender starts again, `idle` picoseconds after it sent last, with nothing outstanding.
     pub fn on_restart(&mut self, now: u64, idle: u64) {
         match self {
-            Control::NewReno(_) | Control::Dctcp(_) | Control::Htcp(_) => {}
+            Control::NewReno(_) | Control::Rfc5681(_) | Control::Dctcp(_) | Control::Htcp(_) => {}
             Control::Cubic(c) => c.on_restart(now, idle),
             Control::PlusPlus(c) => c.control.on_restart(now, idle),
             Control::Bbr(c) => c.on_restart(now),

@@ -9,12 +9,60 @@ pub struct NewReno;
 impl NewReno {
     #[inline(always)]
     pub fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
-        if ack.may_grow && ack.acked > 0 {
+        if ack.acked == 0 {
+        } else if ack.open {
+            // Slow start is not carried over into congestion avoidance, nor does it ask what limits the sender.
+            if window.slow_start() {
+                window.slow_start_increase(ack.acked);
+            } else if ack.may_grow {
+                window.increase_per(window.cwnd, ack.acked);
+            }
+        } else if ack.may_grow {
             window.reno_increase(ack.acked);
         }
     }
     pub fn on_loss(&mut self, window: &Window) -> u32 {
         window.half()
+    }
+}
+
+/// RFC 5681 to the letter, without byte counting: an acknowledgement brings one segment in slow start, 1/cwnd later, whatever limits the
+/// sender; and half of what is in flight remains after a loss.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Rfc5681 {
+    /// The window beyond whole segments.
+    part: f64,
+    /// What is in flight, and the threshold beyond whole segments.
+    pub flight: u32,
+    half: f64,
+}
+
+impl Rfc5681 {
+    pub fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+        if !(ack.may_grow || ack.open) || ack.acked == 0 {
+            return;
+        }
+        let mut left = ack.acked;
+        if window.slow_start() {
+            window.cwnd = (window.cwnd + 1).min(window.limit);
+            left -= 1;
+        }
+        if left > 0 && !window.slow_start() {
+            let size = window.cwnd as f64 + self.part;
+            self.part += 1.0 / size;
+            if self.part >= 1.0 {
+                self.part -= 1.0;
+                window.cwnd = (window.cwnd + 1).min(window.limit);
+            }
+        }
+    }
+    pub fn on_loss(&mut self, window: &Window) -> u32 {
+        let flight = if self.flight == 0 { window.cwnd } else { std::mem::take(&mut self.flight) };
+        self.half = if flight > 4 { (flight % 2) as f64 / 2.0 } else { 0.0 };
+        (flight / 2).max(2)
+    }
+    pub fn on_settled(&mut self) {
+        self.part = self.half;
     }
 }
 

@@ -101,10 +101,11 @@ impl<'a> Shard<'a> {
                     Forwarding::CutThrough { header } => Some(header),
                 };
                 let marking = switch.marking.as_ref().map(Red::new);
-                let until_start = switch.queue_length == QueueLength::BeforeTransmission || switch.device_queue > 0;
+                let until_start = switch.queue_length != QueueLength::ThroughTransmission || switch.device_queue > 0;
                 (Buffer::new(&switch.buffer), marking, switch.scheduling, until_start, header, switch.balance == Balance::Spray)
             }
         };
+        let arrivals_first = spec.kind == NodeKind::Switch && plan.switches[spec.config as usize].queue_length == QueueLength::ThroughStart;
         let queues = match scheduling {
             Scheduling::Fifo => 1,
             Scheduling::StrictPriority { queues } => queues,
@@ -161,6 +162,7 @@ impl<'a> Shard<'a> {
             watched: sampled || self.ports[first_port as usize..].iter().any(|p| p.faulty),
             header: header.unwrap_or(u16::MAX),
             until_start,
+            arrivals_first,
             hash_seed: world.hash_seed[id as usize],
             used: 0,
             buffer,

@@ -92,7 +92,8 @@ impl<'a> Shard<'a> {
         let p = &mut self.ports[port as usize];
         p.automaton.as_mut().expect("not plain").waiting -= 1;
         let departure = p.depart(at, queue as usize, waiting);
-        self.carry_out(out, port, waiting.frame, departure);
+        let late = self.nodes[node as usize].arrivals_first as u64;
+        self.carry_out(out, port, waiting.frame, departure, late);
         self.fill_device(at, node, port);
     }
 

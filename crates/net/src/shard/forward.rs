@@ -145,7 +145,8 @@ impl<'a> Shard<'a> {
             let freed = self.ports[port as usize].release(now);
             self.nodes[node as usize].used -= freed;
         } else if !O::CLASSICAL {
-            self.advance(out, now, node, port);
+            let late = self.nodes[node as usize].arrivals_first as u64;
+            self.advance(out, now.saturating_sub(late), node, port);
         }
     }
 
@@ -158,7 +159,8 @@ impl<'a> Shard<'a> {
     #[inline(always)]
     fn offer_automaton<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, mut frame: Frame) {
         if !O::CLASSICAL {
-            self.advance(out, now, node, port);
+            let late = self.nodes[node as usize].arrivals_first as u64;
+            self.advance(out, now.saturating_sub(late), node, port);
         }
         let size = frame.size as u64;
         let (state, p) = (&self.nodes[node as usize], &self.ports[port as usize]);
@@ -312,21 +314,22 @@ impl<'a> Shard<'a> {
             p.leave(queue, bytes);
             state.used -= bytes;
         }
-        let departure = p.depart(at, queue, Waiting { frame, ready });
-        self.carry_out(out, port, frame, departure);
+        let (departure, late) = (p.depart(at, queue, Waiting { frame, ready }), state.arrivals_first as u64);
+        self.carry_out(out, port, frame, departure, late);
         true
     }
 
     /// The frame is on its way.
     #[inline(always)]
-    pub(super) fn carry_out<O: Outlet>(&mut self, out: &mut O, port: u32, mut frame: Frame, departure: Departure) {
+    pub(super) fn carry_out<O: Outlet>(&mut self, out: &mut O, port: u32, mut frame: Frame, departure: Departure, late: u64) {
         if let Some(capture) = departure.capture {
             self.capture(capture, departure.start, frame);
         }
         frame.port = departure.peer_port;
         if O::CLASSICAL {
             // The sooner of the two first: it has less far to sink.
-            out.sent(departure.ends, port);
+            // Where arrivals come first, it is told an instant later.
+            out.sent(departure.ends + late, port);
         }
         out.frame(departure.arrives, departure.peer_shard, frame, &mut self.extras);
     }

@@ -104,6 +104,8 @@ pub struct Node {
     pub header: u16,
     /// Occupancy ends at the start of transmission.
     pub until_start: bool,
+    /// What arrives at the instant at which a transmission ends finds it under way.
+    pub arrivals_first: bool,
     pub hash_seed: u32,
     /// Memory in use; an upper bound between settlings.
     pub used: u64,
@@ -225,8 +227,9 @@ impl<'a> Shard<'a> {
 
     /// Classical engine: the transmission under way at `port` ends.
     pub fn transmission_ended<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
+        let late = self.nodes[node as usize].arrivals_first as u64;
         self.complete(node, port);
-        self.start_next(out, now, node, port);
+        self.start_next(out, now - late, node, port);
     }
 
     fn event(&self, node: u32, flow: u32, event: Event) -> Frame {

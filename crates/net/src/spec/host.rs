@@ -63,6 +63,8 @@ pub struct TcpConfig {
     pub receive: Receive,
     /// How the receiver's application reads.
     pub reader: Option<Reader>,
+    /// Whose way of taking acknowledgements.
+    pub manner: Manner,
     pub recovery: Recovery,
     /// Duplicate acknowledgements (or SACKed segments above a hole) that mean a loss; `None` switches fast retransmit off.
     pub dupack_threshold: Option<u32>,
@@ -89,6 +91,8 @@ pub struct TcpConfig {
     pub estimator: Estimator,
     /// Floor of the retransmission time-out.
     pub min_rto: Span,
+    /// The variance term is at least this (RFC 6298's clock granularity).
+    pub granularity: Span,
     /// `true`: the floor is on the variance term (Linux); `false`: on the whole time-out (RFC 6298).
     pub min_rto_on_variance: bool,
     pub initial_rto: Span,
@@ -107,8 +111,10 @@ pub enum Burst {
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum CongestionControl {
-    /// RFC 5681 / RFC 6582.
+    /// RFC 5681 / RFC 6582, counting segments as Linux does.
     NewReno,
+    /// RFC 5681 to the letter: by acknowledgements, whatever limits the sender, and half of what is in flight after a loss.
+    Rfc5681,
     /// RFC 8257.
     Dctcp(DctcpConfig),
     /// RFC 9438.
@@ -196,6 +202,14 @@ pub struct HtcpConfig {
     pub bandwidth_switch: bool,
     /// Tick of the kernel's clock; divides a second.
     pub tick: Span,
+}
+
+/// Whose way of taking acknowledgements, where the RFCs leave a choice or are departed from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Manner {
+    Linux,
+    /// With SACK; without, as Linux.
+    Ns3,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -27,6 +27,8 @@ pub enum QueueLength {
     ThroughTransmission,
     /// A frame counts until its transmission starts (ns-3's convention).
     BeforeTransmission,
+    /// The same, and at the very instant of its start still: what arrives just then finds it there.
+    ThroughStart,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

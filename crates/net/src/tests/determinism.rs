@@ -203,6 +203,7 @@ fn scenarios() {
         p.transports = vec![TransportConfig::Tcp(dctcp())];
     });
     add("occupancy until start of transmission", &|p| p.switches[0].queue_length = QueueLength::BeforeTransmission);
+    add("occupancy through start of transmission", &|p| p.switches[0].queue_length = QueueLength::ThroughStart);
     add("cut-through", &|p| p.switches[0].forwarding = Forwarding::CutThrough { header: 64 });
     add("cut-through, shared buffer, priorities", &|p| {
         p.switches[0].forwarding = Forwarding::CutThrough { header: 64 };

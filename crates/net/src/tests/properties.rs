@@ -128,7 +128,7 @@ fn scheduling() -> impl Strategy<Value = Scheduling> {
 fn switch_config() -> impl Strategy<Value = SwitchConfig> {
     let forwarding = prop_oneof![2 => Just(Forwarding::StoreAndForward), 1 => (14..200u16).prop_map(|header| Forwarding::CutThrough { header })];
     let balance = prop_oneof![Just(Balance::Ecmp(RouteHash::OwnSeed)), Just(Balance::Ecmp(RouteHash::SameSeed)), Just(Balance::Spray)];
-    let length = prop_oneof![2 => Just(QueueLength::ThroughTransmission), 1 => Just(QueueLength::BeforeTransmission)];
+    let length = prop_oneof![2 => Just(QueueLength::ThroughTransmission), 1 => Just(QueueLength::BeforeTransmission), 1 => Just(QueueLength::ThroughStart)];
     let latency = prop_oneof![Just(Span::ZERO), Just(Span::from_ns(450))];
     let device_queue = prop_oneof![4 => Just(0u32), 1 => Just(1), 1 => 2..8u32];
     (buffer(), marking(), aqm(), scheduling(), forwarding, balance, length, (latency, device_queue)).prop_map(
@@ -157,6 +157,7 @@ fn tcp_config() -> impl Strategy<Value = TcpConfig> {
     let control = prop_oneof![
         Just((CongestionControl::NewReno, EcnMode::Off)),
         Just((CongestionControl::NewReno, EcnMode::Classic)),
+        Just((CongestionControl::Rfc5681, EcnMode::Classic)),
         Just((CongestionControl::Dctcp(DctcpConfig { gain_shift: 4, initial_alpha: 1024 }), EcnMode::Dctcp)),
         Just((CongestionControl::Dctcp(DctcpConfig { gain_shift: 1, initial_alpha: 0 }), EcnMode::Dctcp)),
         cubic(CubicFlavour::Linux, HyStart::Linux),
@@ -206,6 +207,7 @@ fn tcp_config() -> impl Strategy<Value = TcpConfig> {
                 max_window,
                 receive,
                 reader: (reader && matches!(receive, Receive::Buffer(_))).then_some(Reader { read: Span::from_us(40), sleep: Span::from_us(150) }),
+                manner: if tick != linux { Manner::Ns3 } else { Manner::Linux },
                 recovery,
                 dupack_threshold,
                 proportional_reduction,
@@ -221,6 +223,7 @@ fn tcp_config() -> impl Strategy<Value = TcpConfig> {
                 tick: if tick { Span::from_us(10) } else { Span::ZERO },
                 estimator: if estimator { Estimator::Linux } else { Estimator::Rfc6298 },
                 min_rto,
+                granularity: if tick { Span::from_us(5) } else { Span::ZERO },
                 min_rto_on_variance: linux,
                 initial_rto,
                 max_rto: Span::from_ms(5),
@@ -409,7 +412,7 @@ fn buffers_hold(case: &Case, output: &Output) -> Result<(), TestCaseError> {
     let switch = &case.plan.switches[0];
     let several = matches!(switch.scheduling, Scheduling::StrictPriority { .. });
     // Series count the frame in transmission and the device queue, even where the buffer does not.
-    let beyond = if switch.queue_length == QueueLength::BeforeTransmission || switch.device_queue > 0 { 1 + switch.device_queue as u64 } else { 0 };
+    let beyond = if switch.queue_length != QueueLength::ThroughTransmission || switch.device_queue > 0 { 1 + switch.device_queue as u64 } else { 0 };
     let sending = beyond * 9_100;
     let of_switches = output.ports.iter().filter(|r| r.node >= case.plan.topology.hosts);
     if let Buffer::Static { per_queue: Limit::Bytes(limit), .. } = switch.buffer {

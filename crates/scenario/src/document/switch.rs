@@ -114,6 +114,8 @@ words! {
         ThroughTransmission,
         /// A frame until its transmission starts (ns-3's convention).
         BeforeTransmission,
+        /// The same, and what arrives at the instant of the start still finds it there (ns-3, where that arrival was planned first).
+        ThroughStart,
     }
     /// At a length of exactly the limit:
     pub enum Compare {

@@ -105,6 +105,9 @@ pub struct Tcp {
     /// (1 to 10 ms; 200 us in the pFabric study): with this default one lost tail costs 200 ms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_rto: Option<Duration>,
+    /// Least value of the time-out's variance term (RFC 6298's clock granularity G). Default `"0ns"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub granularity: Option<Duration>,
     /// `true`: the floor is on the variance term, so the time-out is at least the round trip plus `min_rto` (Linux); `false`: on the whole
     /// time-out (RFC 6298). Default `true`, `false` with `stack = "ns3"`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -122,6 +125,9 @@ pub struct Tcp {
     /// HyStart++ (RFC 9406) in the first slow start. Default `false`; `congestion = "cubic"` has `cubic.hystart` for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hystart_plusplus: Option<bool>,
+    /// Parameters of NewReno.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub newreno: Option<Newreno>,
     /// Parameters of DCTCP.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dctcp: Option<Dctcp>,
@@ -189,6 +195,13 @@ words! {
         /// ns-3 3.48.
         Ns3,
     }
+    /// How NewReno counts.
+    pub enum RenoFlavour {
+        /// As Linux: by segments acknowledged, as long as the window is the limit; half of the window remains after a loss.
+        Linux,
+        /// RFC 5681 to the letter, as ns-3's TcpNewReno: by acknowledgements, always; half of what is in flight remains after a loss.
+        Rfc5681,
+    }
     /// Which losses a sender knows of.
     pub enum Recovery {
         /// RFC 6675: a scoreboard of selective acknowledgements.
@@ -219,6 +232,15 @@ pub struct Dctcp {
     /// Alpha at the start, 0 to 1. Default 1 (RFC 8257 and Linux); the authors' ns-2 has 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub initial_alpha: Option<f64>,
+}
+
+/// Parameters of NewReno.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Newreno {
+    /// How it counts. Default `"linux"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flavour: Option<RenoFlavour>,
 }
 
 /// Parameters of CUBIC (RFC 9438).

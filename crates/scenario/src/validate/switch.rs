@@ -151,6 +151,7 @@ fn build(keys: &mut Switch, key: &Key) -> Result<SwitchConfig, Wrong> {
         queue_length: match fill(&mut keys.queue_length, if device_queue > 0 { QueueLength::BeforeTransmission } else { QueueLength::ThroughTransmission }) {
             QueueLength::ThroughTransmission => spec::QueueLength::ThroughTransmission,
             QueueLength::BeforeTransmission => spec::QueueLength::BeforeTransmission,
+            QueueLength::ThroughStart => spec::QueueLength::ThroughStart,
         },
     })
 }

@@ -3,7 +3,8 @@
 use super::hosts::Frames;
 use super::{fill, meaningless};
 use crate::document::{
-    Bbr, Congestion, Cubic, Datagram, Dctcp, DelayedAck, Duration, Echo, Estimator, Flavour, Host, Htcp, HyStart, Or, Recovery, Size, Stack, Tcp, Transport,
+    Bbr, Congestion, Cubic, Datagram, Dctcp, DelayedAck, Duration, Echo, Estimator, Flavour, Host, Htcp, HyStart, Or, Recovery, RenoFlavour, Size, Stack, Tcp,
+    Transport,
 };
 use crate::spelling;
 use crate::topology::Facts;
@@ -148,6 +149,7 @@ impl Around<'_> {
             max_window,
             receive,
             reader,
+            manner: if stack == Stack::Ns3 { spec::Manner::Ns3 } else { spec::Manner::Linux },
             recovery,
             dupack_threshold,
             proportional_reduction: fill(&mut tcp.prr, stack != Stack::Basic),
@@ -166,6 +168,7 @@ impl Around<'_> {
                 Estimator::Linux => spec::Estimator::Linux,
             },
             min_rto: timeouts.min,
+            granularity: timeouts.granularity,
             min_rto_on_variance: timeouts.on_variance,
             initial_rto: timeouts.initial,
             max_rto: timeouts.max,
@@ -192,7 +195,11 @@ impl Around<'_> {
         if max < floor {
             return Err(Wrong::at(at("max_rto"), format!("\"{max}\" is less than min_rto = \"{min}\" or initial_rto = \"{initial}\"")));
         }
-        Ok(Timeouts { min, on_variance, initial, max })
+        let granularity = fill(&mut tcp.granularity, Duration(Span::ZERO)).0;
+        if granularity > Span::from_s(1) {
+            return Err(Wrong::at(at("granularity"), format!("\"{granularity}\": write at most \"1s\"")));
+        }
+        Ok(Timeouts { min, granularity, on_variance, initial, max })
     }
 }
 
@@ -234,6 +241,7 @@ fn receive(tcp: &mut Tcp, mss: u16, key: &Key) -> Result<spec::Receive, Wrong> {
 
 struct Timeouts {
     min: Span,
+    granularity: Span,
     on_variance: bool,
     initial: Span,
     max: Span,
@@ -271,6 +279,7 @@ fn congestion(tcp: &mut Tcp, mss: u16, key: &Key) -> Result<(CongestionControl, 
         Congestion::Bbr3 => "bbr3",
     };
     let others = [
+        ("newreno", tcp.newreno.is_some() && kind != Congestion::Newreno),
         ("dctcp", tcp.dctcp.is_some() && kind != Congestion::Dctcp),
         ("cubic", tcp.cubic.is_some() && kind != Congestion::Cubic),
         ("htcp", tcp.htcp.is_some() && kind != Congestion::Htcp),
@@ -298,7 +307,10 @@ fn congestion(tcp: &mut Tcp, mss: u16, key: &Key) -> Result<(CongestionControl, 
         return Err(meaningless(key_of("hystart_plusplus"), &format!("congestion = \"{word}\"")));
     }
     let control = match kind {
-        Congestion::Newreno => CongestionControl::NewReno,
+        Congestion::Newreno => match fill(&mut tcp.newreno.get_or_insert_default().flavour, RenoFlavour::Linux) {
+            RenoFlavour::Linux => CongestionControl::NewReno,
+            RenoFlavour::Rfc5681 => CongestionControl::Rfc5681,
+        },
         Congestion::Dctcp => CongestionControl::Dctcp(dctcp(tcp.dctcp.get_or_insert_with(Dctcp::default), &key_of("dctcp"))?),
         Congestion::Cubic => {
             if tcp.hystart_plusplus.is_some() {

@@ -139,6 +139,7 @@ impl Sender {
                 if let Some(rack) = &mut self.rack {
                     rack.advance(now, &segment, seq + 1);
                 }
+                news.last_sent = news.last_sent.max(segment.sent());
                 if !segment.has(Segment::AMBIGUOUS) {
                     let sent = segment.sent();
                     news.oldest = Some(news.oldest.map_or(sent, |s| s.min(sent)));

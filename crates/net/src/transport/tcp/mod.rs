@@ -4,6 +4,7 @@
 //! and asks for what to transmit.
 
 mod loss;
+mod ns3;
 mod rate;
 mod receiver;
 mod rtt;

@@ -28,7 +28,7 @@ impl Rtt {
             Estimator::Rfc6298 => self.sample_rfc(rtt),
             Estimator::Linux => self.sample_linux(rtt, una, next, config),
         }
-        let spread = 4 * self.variance;
+        let spread = (4 * self.variance).max(config.granularity.0);
         self.timeout = if config.min_rto_on_variance { self.smoothed + spread.max(config.min_rto.0) } else { (self.smoothed + spread).max(config.min_rto.0) };
         self.timeout = self.timeout.min(config.max_rto.0);
         // Karn: backed off until a segment that was sent once has been measured (RFC 6298 §5).

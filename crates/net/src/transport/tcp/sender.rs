@@ -2,6 +2,7 @@
 //! [`super::loss`], timers are in [`super::timer`].
 
 use super::loss::Rack;
+use super::ns3::Ns3;
 use super::rate::{Around, Sampler};
 use super::rtt::Rtt;
 use super::scoreboard::{Scoreboard, Segment};
@@ -9,7 +10,7 @@ use super::timer::Timer;
 use crate::congestion::{Ack, Control, State, Window};
 use crate::idle::Idle;
 use crate::probe::explain::{Attribution, Label};
-use crate::spec::{Burst, EcnMode, Estimator, Pacing, Receive, Recovery, TcpConfig};
+use crate::spec::{Burst, EcnMode, Estimator, Manner, Pacing, Receive, Recovery, TcpConfig};
 
 use afflux_engine::random::Stream;
 use std::collections::VecDeque;
@@ -107,7 +108,7 @@ pub struct Sender {
     pub(super) duplicates: u32,
     /// SACK blocks seen last: what they cover need not be looked at again.
     pub(super) known_blocks: [(u32, u32); 4],
-    send_cwr: bool,
+    pub(super) send_cwr: bool,
     /// The first lost segment is to be repeated whatever the window says.
     pub(super) at_once: bool,
     /// A tail loss probe is to be sent, whatever the window says.
@@ -115,12 +116,12 @@ pub struct Sender {
     probing: bool,
     was_recovering: bool,
     // Window validation, as Linux: was the window what limited us in the last round?
-    limited: bool,
+    pub(super) limited: bool,
     limited_until: u32,
     most_out: u32,
     /// Proportional rate reduction: the window before it, what has been delivered since and what sent.
-    prior_cwnd: u32,
-    delivered_since: u32,
+    pub(super) prior_cwnd: u32,
+    pub(super) delivered_since: u32,
     pub(super) sent_since: u32,
     /// The first segment beyond the receive window.
     edge: u32,
@@ -150,6 +151,7 @@ pub struct Sender {
     in_burst: u32,
     random: Stream,
     pub ecn: EcnMode,
+    pub(super) ns3: Ns3,
     pub(super) timer: Timer,
     /// When the timer is to expire; 0 when none is set.
     pub deadline: u64,
@@ -243,6 +245,7 @@ impl Sender {
             rtt: Rtt::new(config),
             rack: (config.recovery == Recovery::Rack || config.tail_probe || config.pacing.is_some()).then(Box::default),
             ecn,
+            ns3: Ns3::default(),
             timer: Timer::None,
             deadline: 0,
             armed: 0,
@@ -359,7 +362,7 @@ impl Sender {
         matches!(self.state, State::Reduced | State::Recovery)
     }
     /// The first segment that the receive window does not allow.
-    fn window_end(&self, config: &TcpConfig) -> u32 {
+    pub(super) fn window_end(&self, config: &TcpConfig) -> u32 {
         match config.receive {
             Receive::Unlimited => u32::MAX,
             Receive::Window(_) => self.una.saturating_add(self.edge),
@@ -456,6 +459,10 @@ impl Sender {
         if let Some(sampler) = &mut self.sampler {
             sampler.begin(pipe);
         }
+        if config.manner == Manner::Ns3 && config.recovery == Recovery::Sack {
+            self.take_as_ns3(now, ack, config);
+            return Cause::Ack { excess };
+        }
         // What one acknowledgement reports, in whatever order, says nothing of reordering.
         let mut news = News { highest_before: if self.sacked > 0 { self.highest_sacked } else { 0 }, ..News::default() };
         if acked > 0 {
@@ -513,7 +520,7 @@ impl Sender {
             acked
         };
         let rtt = news.newest.map_or(0, |sent| now - sent);
-        let seen = Ack { now, rtt, state: self.state, acked: grown, delivered, ece: ack.ece, una: self.una, next: self.next, may_grow };
+        let seen = Ack { now, rtt, state: self.state, acked: grown, delivered, ece: ack.ece, una: self.una, next: self.next, may_grow, ..Ack::default() };
         self.control.on_ack(&mut self.window, &seen);
         if ack.ece && self.ecn != EcnMode::Off && self.state == State::Open && self.una < self.segments {
             let ssthresh = self.control.on_ecn(&self.window, now);
@@ -536,7 +543,7 @@ impl Sender {
     }
 
     /// For a control that models the path: it sets the window.
-    fn take_sample(&mut self, ack: &Ack) {
+    pub(super) fn take_sample(&mut self, ack: &Ack) {
         let in_flight = self.pipe();
         let min_rtt = self.rack.as_ref().map_or(0, |r| r.min_rtt);
         let around = Around { now: ack.now, in_flight, min_rtt, ece: ack.ece, next_send: self.pace_at, window_limited: self.limited };
@@ -699,7 +706,12 @@ impl Sender {
         // ssthresh falls once per window (RFC 5681 §3.1; Linux tcp_enter_loss): not at every back-off, nor again where fast recovery
         // or an echo has already lowered it for this window. But after a time-out a segment that was repeated may have been lost again.
         let fresh = matches!(self.state, State::Open | State::Reduced) || self.rtt.backed_off();
-        if self.state == State::Open || self.una >= self.high || (self.state == State::Loss && !self.rtt.backed_off()) {
+        let ns3 = config.manner == Manner::Ns3;
+        if ns3 {
+            self.control.on_flight(self.pipe());
+            self.time_out_as_ns3();
+        }
+        if self.state == State::Open || self.una >= self.high || ns3 || (self.state == State::Loss && !self.rtt.backed_off()) {
             if config.undo {
                 self.undo = Some((self.window.cwnd, self.window.ssthresh));
             }
@@ -708,8 +720,10 @@ impl Sender {
         self.episode = self.next;
         self.repeated_since = 0;
         self.checking = config.undo && fresh && config.recovery != Recovery::NewReno;
-        self.send_cwr = true;
-        self.window.credit = 0;
+        if !ns3 {
+            self.send_cwr = true;
+            self.window.credit = 0;
+        }
         if config.recovery == Recovery::NewReno {
             self.sacked = 0;
         }
@@ -792,6 +806,12 @@ impl Sender {
             self.sent_one(now, first, retransmission, seq == self.una, config);
         }
         let cwr = !retransmission && std::mem::take(&mut self.send_cwr) && self.ecn != EcnMode::Off;
+        if config.manner == Manner::Ns3 {
+            self.limited = self.window.cwnd <= self.pipe();
+            if cwr {
+                self.answer_echo(seq);
+            }
+        }
         Some(Transmit { seq, retransmission, cwr })
     }
 
@@ -849,6 +869,13 @@ impl Sender {
             self.probing = true;
             let new = self.next < self.segments && self.next < self.window_end(config);
             return Some(if new { (self.next, false) } else { (self.next - 1, true) });
+        }
+        if config.manner == Manner::Ns3 && config.recovery == Recovery::Sack {
+            let chosen = self.choose_as_ns3(config);
+            if chosen.is_none() && self.next == self.una && self.next < self.segments && self.connected {
+                self.persist(now, config);
+            }
+            return chosen;
         }
         let at_once = std::mem::take(&mut self.at_once) && self.unrepeated > 0;
         if pipe >= self.window.cwnd && !at_once {
@@ -943,7 +970,7 @@ impl Sender {
         self.board[self.una].sent() + smoothed <= now + (smoothed / 2).min(MILLISECOND)
     }
 
-    fn next_lost(&mut self) -> Option<u32> {
+    pub(super) fn next_lost(&mut self) -> Option<u32> {
         let mut seq = self.resend_from.max(self.una);
         while seq < self.next {
             let segment = &self.board[seq];
@@ -1023,6 +1050,8 @@ pub(super) struct News {
     /// When the oldest and the newest of those that were sent once were sent.
     pub oldest: Option<u64>,
     pub newest: Option<u64>,
+    /// When the SACKed one that was sent last was sent, first or again.
+    pub last_sent: u64,
     /// The lowest of those that were sent once, and the highest SACKed before: if the former is below the latter, the network reordered.
     pub lowest_late: u32,
     pub highest_before: u32,
@@ -1032,7 +1061,7 @@ pub(super) struct News {
 
 impl Default for News {
     fn default() -> Self {
-        News { delivered: 0, sacked: 0, oldest: None, newest: None, lowest_late: u32::MAX, highest_before: 0, lowest_original: u32::MAX }
+        News { delivered: 0, sacked: 0, oldest: None, newest: None, last_sent: 0, lowest_late: u32::MAX, highest_before: 0, lowest_original: u32::MAX }
     }
 }
 

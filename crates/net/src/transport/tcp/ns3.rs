@@ -1,0 +1,339 @@
+//! How ns-3's TcpSocketBase takes acknowledgements (3.48): where it departs from the RFCs and from Linux.
+//!
+//! - A duplicate is an acknowledgement with news in its SACK blocks. The third one, or a hole below three SACKed segments, starts a recovery;
+//!   until an acknowledgement without such news the window does not grow.
+//! - A repetition is lost when something sent after it has been SACKed.
+//! - In a recovery, an acknowledgement that advances and has SACK news counts for proportional rate reduction twice, each that advances to a
+//!   hole not repeated yet sends one segment whatever the window says, and without new data what lies below the highest SACKed segment is
+//!   repeated without being taken for lost (RFC 6675's third rule). The retransmission timer is restarted by the first one only.
+//! - The one that ends a recovery lets the window grow by all it advances over.
+//! - An echo reduces the window by the same proportional rate reduction, also within a recovery.
+//! - Only segments sent once and acknowledged in order give samples of the round trip, one per acknowledgement.
+
+use super::scoreboard::Segment;
+use super::sender::{AckIn, News, Sender};
+use crate::congestion::{Ack, State};
+use crate::spec::{EcnMode, TcpConfig};
+
+/// What it remembers besides.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Ns3 {
+    /// Duplicates since the last acknowledgement that advanced without SACK news.
+    duplicates: u32,
+    /// There have been some; no recovery yet.
+    disorder: bool,
+    /// The last recovery or time-out is not over: `high` stands for it.
+    recovering: bool,
+    /// An acknowledgement within this recovery has restarted the timer.
+    restarted: bool,
+    /// How far the last echo reached, and the segment that answered the last one.
+    echoed: u32,
+    answered: u32,
+}
+
+/// What an acknowledgement means for the window.
+#[derive(Debug, Clone, Copy)]
+struct Growth {
+    segments: u32,
+    grows: bool,
+}
+
+impl Sender {
+    pub(super) fn take_as_ns3(&mut self, now: u64, ack: &AckIn, config: &TcpConfig) {
+        let cumulative = ack.cumulative.min(self.next);
+        let before = self.una;
+        if cumulative > before && !self.board[before].has(Segment::AMBIGUOUS) {
+            let sent = self.board[before].sent();
+            self.rtt.sample(now - sent, cumulative, self.next, config);
+        }
+        let mut news = News::default();
+        for &(from, to) in ack.blocks {
+            self.take_block(now, from, to, &mut news);
+        }
+        let duplicate = news.sacked > 0;
+        if duplicate {
+            self.lose_repetitions(news.last_sent);
+            self.lose_below(config);
+        }
+        if cumulative < before {
+            return;
+        }
+        let safe = self.state == State::Recovery
+            && cumulative < self.high
+            && (before..cumulative).any(|seq| self.board[seq].has(Segment::RESENT) && !self.board[seq].has(Segment::SACKED));
+        let acked = cumulative - before;
+        let rtt = if acked > 0 { now - self.board[cumulative - 1].sent() } else { 0 };
+        if acked > 0 {
+            self.take_cumulative(now, cumulative, &mut news);
+        }
+        let delivered = news.delivered;
+        if self.state == State::Reduced && cumulative > self.high {
+            self.settle();
+            self.enter(State::Open, now);
+        }
+        if acked > 0 && self.ecn != EcnMode::Off {
+            self.take_echo(now, ack.ece, delivered, safe, config);
+        }
+        let mut restart = false;
+        let mut growth = Growth { segments: acked.min(1), grows: false };
+        if duplicate {
+            self.take_duplicate(now, delivered, safe, config);
+        }
+        if acked > 0 {
+            growth = self.take_advance(now, acked, delivered, duplicate, safe, &mut restart, config);
+        }
+        let seen = Ack {
+            now,
+            rtt,
+            smoothed: self.rtt.smoothed(),
+            state: self.state,
+            acked: growth.segments,
+            delivered: if acked > 0 { delivered } else { duplicate as u32 },
+            ece: ack.ece,
+            una: self.una,
+            next: self.next,
+            may_grow: growth.grows && self.limited,
+            open: growth.grows,
+        };
+        self.control.on_ack(&mut self.window, &seen);
+        if self.sampler.is_some() {
+            self.take_sample(&seen);
+        }
+        if restart {
+            self.rtt.forgive();
+        }
+        if restart || self.una == self.next {
+            self.set_timer(now, true, config);
+        }
+    }
+
+    /// Repetitions that something sent after them has overtaken.
+    fn lose_repetitions(&mut self, newest: u64) {
+        if self.resent == 0 {
+            return;
+        }
+        for seq in self.una..self.highest_sacked {
+            let segment = &mut self.board[seq];
+            if segment.has(Segment::RESENT) && !segment.has(Segment::SACKED) && segment.sent() < newest {
+                segment.unset(Segment::RESENT);
+                self.resent -= 1;
+                if !segment.has(Segment::LOST) {
+                    segment.set(Segment::LOST);
+                    self.lost += 1;
+                }
+                self.unrepeated += 1;
+                self.resend_from = self.resend_from.min(seq);
+            }
+        }
+    }
+
+    /// What lies below as many SACKed segments as count for a loss.
+    fn lose_below(&mut self, config: &TcpConfig) {
+        let Some(threshold) = config.dupack_threshold else { return };
+        let (mut seen, mut seq) = (0, self.highest_sacked + 1);
+        while seen < threshold && seq > self.una {
+            seq -= 1;
+            seen += self.board[seq].has(Segment::SACKED) as u32;
+        }
+        if seen < threshold {
+            return;
+        }
+        for lost in self.lost_below.max(self.una)..seq {
+            if !self.board[lost].has(Segment::SACKED | Segment::LOST) {
+                self.lose(lost);
+            }
+        }
+        self.lost_below = self.lost_below.max(seq);
+    }
+
+    fn lose(&mut self, seq: u32) {
+        let segment = &mut self.board[seq];
+        segment.set(Segment::LOST);
+        self.lost += 1;
+        if !segment.has(Segment::RESENT) {
+            self.unrepeated += 1;
+            self.resend_from = self.resend_from.min(seq);
+        }
+    }
+
+    fn enter(&mut self, state: State, now: u64) {
+        self.state = state;
+        self.control.on_state(state, &mut self.window, now);
+    }
+
+    /// A reduction is over.
+    fn settle(&mut self) {
+        if self.sampler.is_none() && self.window.ssthresh < u32::MAX {
+            self.window.cwnd = self.window.ssthresh.clamp(1, self.window.limit);
+            self.control.on_settled();
+        }
+    }
+
+    fn take_echo(&mut self, now: u64, ece: bool, delivered: u32, safe: bool, config: &TcpConfig) {
+        if !ece {
+            self.send_cwr = false;
+            return;
+        }
+        if self.ns3.echoed >= self.una {
+            return;
+        }
+        self.ns3.echoed = self.una;
+        self.send_cwr = self.una > self.ns3.answered;
+        if self.state != State::Reduced {
+            self.control.on_flight(self.pipe());
+            self.window.ssthresh = self.control.on_ecn(&self.window, now);
+            self.enter(State::Reduced, now);
+            self.high = self.next;
+            self.begin_reduction(delivered, safe, config);
+        }
+    }
+
+    /// The segment that was just chosen carries the answer to the last echo.
+    pub(super) fn answer_echo(&mut self, seq: u32) {
+        self.ns3.answered = seq;
+    }
+
+    fn take_duplicate(&mut self, now: u64, delivered: u32, safe: bool, config: &TcpConfig) {
+        match self.state {
+            State::Loss => return,
+            State::Recovery => return self.reduce_as_ns3(delivered, safe, config),
+            State::Reduced | State::Open => self.ns3.duplicates += 1,
+        }
+        if self.state != State::Open || self.una == self.next {
+            return;
+        }
+        self.ns3.disorder = true;
+        let third = config.dupack_threshold == Some(self.ns3.duplicates) && (self.una >= self.high || !self.ns3.recovering);
+        if !third && !self.board[self.una].has(Segment::LOST) {
+            return;
+        }
+        if !self.board[self.una].has(Segment::LOST) {
+            self.lose(self.una);
+        }
+        self.ns3.disorder = false;
+        self.high = self.next;
+        self.ns3.recovering = true;
+        self.enter(State::Recovery, now);
+        self.control.on_flight(self.pipe());
+        self.window.ssthresh = self.control.on_loss(&self.window, now);
+        self.begin_reduction(delivered, safe, config);
+        self.resend_from = self.una;
+        self.at_once = true;
+    }
+
+    fn begin_reduction(&mut self, delivered: u32, safe: bool, config: &TcpConfig) {
+        if self.sampler.is_some() {
+            return;
+        }
+        self.prior_cwnd = (self.next - self.una - self.sacked + delivered).max(1);
+        self.delivered_since = 0;
+        self.sent_since = 0;
+        if config.proportional_reduction {
+            self.reduce_as_ns3(delivered, safe, config);
+        } else {
+            self.window.cwnd = self.window.ssthresh.max(1);
+        }
+    }
+
+    /// RFC 6937 in bytes; what is left below a segment does not go.
+    fn reduce_as_ns3(&mut self, delivered: u32, safe: bool, config: &TcpConfig) {
+        if self.sampler.is_some() || !config.proportional_reduction || delivered == 0 {
+            return;
+        }
+        self.delivered_since += delivered;
+        let (pipe, ssthresh) = (self.pipe(), self.window.ssthresh);
+        let send = if pipe > ssthresh {
+            let due = self.delivered_since as u64 * ssthresh as u64 / self.prior_cwnd as u64;
+            due as i64 - self.sent_since as i64
+        } else {
+            let bound = (self.delivered_since as i64 - self.sent_since as i64).max(delivered as i64) + safe as i64;
+            bound.min((ssthresh - pipe) as i64)
+        };
+        let send = send.max((self.sent_since == 0) as i64);
+        self.window.cwnd = (pipe as i64 + send).max(1) as u32;
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn take_advance(&mut self, now: u64, acked: u32, delivered: u32, duplicate: bool, safe: bool, restart: &mut bool, config: &TcpConfig) -> Growth {
+        let before = self.ns3.duplicates;
+        if !duplicate {
+            self.ns3.duplicates = 0;
+        }
+        let mut segments = delivered;
+        if self.una < self.high && self.state == State::Recovery {
+            if delivered >= 1 {
+                self.reduce_as_ns3(delivered, safe, config);
+            }
+            self.at_once |= !self.board[self.una].has(Segment::RESENT);
+            *restart = !std::mem::replace(&mut self.ns3.restarted, true);
+            return Growth { segments: 1, grows: false };
+        }
+        if self.una < self.high && self.state == State::Loss {
+            *restart = true;
+            return Growth { segments, grows: true };
+        }
+        if self.state == State::Reduced {
+            if delivered >= 1 {
+                self.reduce_as_ns3(delivered, safe, config);
+            }
+            *restart = true;
+            return Growth { segments, grows: false };
+        }
+        match self.state {
+            State::Recovery => {
+                segments = acked;
+                self.ns3.duplicates = 0;
+                self.ns3.restarted = false;
+                self.enter(State::Open, now);
+                self.settle();
+            }
+            State::Loss => {
+                segments = self.una - self.high;
+                self.ns3.restarted = false;
+                self.enter(State::Open, now);
+            }
+            _ if self.ns3.disorder && duplicate => segments = segments.saturating_sub(before),
+            _ => self.ns3.disorder = false,
+        }
+        if self.una >= self.high {
+            self.ns3.recovering = false;
+        }
+        let grows = self.state == State::Open && !self.ns3.disorder;
+        *restart = grows;
+        Growth { segments, grows }
+    }
+
+    /// A time-out: what has been found out of duplicates does not count any more.
+    pub(super) fn time_out_as_ns3(&mut self) {
+        self.ns3.duplicates = 0;
+        self.ns3.disorder = false;
+        self.ns3.recovering = true;
+        self.send_cwr = false;
+    }
+
+    /// The next segment: one found lost (while anything is SACKed, only below the highest of these), new data, or in a recovery a hole below
+    /// the highest SACKed segment.
+    pub(super) fn choose_as_ns3(&mut self, config: &TcpConfig) -> Option<(u32, bool)> {
+        let at_once = std::mem::take(&mut self.at_once) && self.una < self.next;
+        if self.pipe() >= self.window.cwnd && !at_once {
+            return None;
+        }
+        if self.unrepeated > 0
+            && let Some(seq) = self.next_lost()
+            && (self.sacked == 0 || seq < self.highest_sacked)
+        {
+            return Some((seq, true));
+        }
+        let end = self.segments.min(self.window_end(config));
+        if self.next < end && self.connected() {
+            return Some((self.next, false));
+        }
+        if self.next == self.una && self.next < self.segments && self.connected() {
+            return None;
+        }
+        if self.state == State::Recovery && self.sacked > 0 && self.next == self.segments && !at_once {
+            return (self.una..self.highest_sacked).find(|&seq| !self.board[seq].has(Segment::SACKED | Segment::RESENT)).map(|seq| (seq, true));
+        }
+        (at_once && !self.board[self.una].has(Segment::RESENT)).then_some((self.una, true))
+    }
+}
