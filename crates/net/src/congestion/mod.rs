@@ -302,7 +302,7 @@ impl Control {
     /// For traces.
     pub fn details(&self) -> String {
         match self {
-            Control::NewReno(_) => String::new(),
+            Control::NewReno(_) | Control::Rfc5681(_) => String::new(),
             Control::Dctcp(c) => c.details(),
             Control::Cubic(c) => c.details(),
             Control::Htcp(c) => c.details(),
