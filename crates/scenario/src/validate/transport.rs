@@ -3,7 +3,8 @@
 use super::hosts::Frames;
 use super::{fill, meaningless};
 use crate::document::{
-    Bbr, Congestion, Cubic, Datagram, Dctcp, DelayedAck, Duration, Echo, Estimator, Flavour, Host, Htcp, HyStart, Or, Recovery, RenoFlavour, Size, Stack, Tcp, Transport,
+    Bbr, Congestion, Cubic, Datagram, Dctcp, DelayedAck, Duration, Echo, Estimator, Flavour, Host, Htcp, HyStart, Or, Recovery, RenoFlavour, Size, Stack, Tcp,
+    Transport,
 };
 use crate::spelling;
 use crate::topology::Facts;
