@@ -178,6 +178,8 @@ def greedy(runner: Runner, p: dict[str, Any]) -> dict[str, float]:
 
     `from_s`, `to_s`; `lag_s`: what is counted elsewhere this much later than at the receiver; `node`, `peer`: the bottleneck's
     port; `aside_bytes`: frames that the port holds but the reference does not count; `unit_bytes`: of the queue's length.
+    `episode_s`: drops there that lie closer together are one episode, as one reduction of a single flow's window answers;
+    `episodes`: so many of them give the period.
     """
     start, end, lag = p["from_s"], p["to_s"], p.get("lag_s", 0.0)
     whole = runner.run(end - lag)
@@ -192,6 +194,16 @@ def greedy(runner: Runner, p: dict[str, Any]) -> dict[str, float]:
     values["queue"] = sum(max(0, queue - p["aside_bytes"]) for _, queue in rows) / len(rows) / p.get("unit_bytes", 1)
     for name in ("drops", "ecn_marks"):
         values[name] = sum(count for count, wanted in zip(ports.column(name), here, strict=True) if wanted)
+    if gap := p.get("episode_s"):
+        columns = zip(ports.column("time_ns"), ports.column("drops"), here, strict=True)
+        starts, last = [], -gap
+        for time_s in (t * 1e-9 for t, count, wanted in columns if wanted and count):
+            if time_s - last > gap:
+                starts.append(time_s)
+            last = time_s
+        values["episodes"] = len(starts)
+        if 1 < p.get("episodes", 0) <= len(starts):
+            values["period_s"] = (starts[p["episodes"] - 1] - starts[0]) / (p["episodes"] - 1)
     values["retransmits"], values["timeouts"] = whole.summary["retransmits"], whole.summary["timeouts"]
     return values
 

@@ -17,6 +17,7 @@ What the columns and the README of the reference become:
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -72,27 +73,36 @@ def cases(folder: Path, bars: Bars) -> Iterator[Case]:
             yield Case(reference, path.name, problem=str(error), compat=COMPAT)
             continue
         for row in rows:
-            yield incast(reference, stem, row, bars) if stem == "incast" else dumbbell(reference, stem, row, bars)
+            if stem == "incast":
+                yield incast(reference, stem, row, bars)
+            else:
+                yield dumbbell(reference, stem, row, bars, folder / "traces" / f"{stem}_{row['run']}.cwnd.csv.gz")
 
 
 # --------------------------------------------------------------------------------------------------------------------- dumbbells
 
 
-def dumbbell(reference: str, stem: str, row: dict[str, str], bars: Bars) -> Case:
+def dumbbell(reference: str, stem: str, row: dict[str, str], bars: Bars, trace: Path) -> Case:
     named = bars.of(SET, stem)
     metrics = dict.fromkeys((*named, "goodput_mbps", "q_mean", "drops", "marks", "retx", "rto"))
     case = Case(reference, row["run"], theirs={metric: maybe(row, metric) for metric in metrics}, bars=named, compat=COMPAT)
+    cuts: list[float] = []
     try:
+        if is_sawtooth(row):
+            case.theirs["reductions"] = maybe(row, "recov")
+            cuts = reductions(trace) if trace.exists() else []
+            if len(cuts) > 1:
+                case.theirs["period_ms"] = 1e3 * (cuts[-1] - cuts[0]) / (len(cuts) - 1)
         if row["algo"] == "TcpHtcp" or (row["algo"] == "TcpDctcp" and not number(row, "ecn", 0)):
             # ns-3's H-TCP is not the published one, and its DCTCP does not halve on loss.
             case.bars, case.remark = {}, "informational: ns-3 is wrong here"
-        case.setups = [transfer(stem, row, repetition) for repetition in range(bars.repetitions(SET, stem))]
+        case.setups = [transfer(stem, row, len(cuts), repetition) for repetition in range(bars.repetitions(SET, stem))]
     except Unreadable as error:
         case.problem = str(error)
     return case
 
 
-def transfer(stem: str, row: dict[str, str], repetition: int) -> Setup:
+def transfer(stem: str, row: dict[str, str], cuts: int, repetition: int) -> Setup:
     access_rate, access_delay, min_rto, granularity, syn_timeout = SETS[stem]
     flows_count, duration, warm = int(number(row, "n")), number(row, "dur_s"), number(row, "warm_s")
     rate = bits_per_second(row["rate"])
@@ -148,12 +158,34 @@ def transfer(stem: str, row: dict[str, str], repetition: int) -> Setup:
     stagger, size = number(row, "stagger_s", 0) * 1e9, int(rate * duration / 4) + 1_000_000
     flows = tuple((round(index * stagger), index, flows_count + index, size) for index in range(flows_count))
     parameters = {"from_s": warm, "to_s": duration, "node": "left", "peer": "right", "aside_bytes": aside, "unit_bytes": FRAME}
+    if is_sawtooth(row):
+        # The product does not record windows: a burst of drops stands for the reduction that answers it.
+        parameters |= {"episode_s": 3 * number(row, "rtt_s"), "episodes": cuts}
     return Setup(scenario, goodput, parameters, flows, seed=repetition + 1, optional=OPTIONAL)
+
+
+def is_sawtooth(row: dict[str, str]) -> bool:
+    """One flow whose window falls after every burst of drops."""
+    return row["q"] == "droptail" and int(number(row, "n")) == 1 and row["algo"] != "TcpBbr"
+
+
+def reductions(trace: Path) -> list[float]:
+    """When the window falls, as far as the trace goes: the threshold falls below it (HyStart sets it to the window)."""
+    rows = read_csv(trace, ["t_s", "cwnd_bytes", "ssthresh_bytes"])
+    return [
+        number(after, "t_s")
+        for before, after in pairwise(rows)
+        if after["ssthresh_bytes"] != before["ssthresh_bytes"] and number(after, "ssthresh_bytes") < 0.95 * number(before, "cwnd_bytes")
+    ]
 
 
 def goodput(runner: Runner, p: dict[str, Any]) -> dict[str, float]:
     got = greedy(runner, p)
-    return {
+    if "episodes" in got:
+        got["reductions"] = got["episodes"]
+    if "period_s" in got:
+        got["period_ms"] = 1e3 * got["period_s"]
+    return {name: got[name] for name in ("reductions", "period_ms") if name in got} | {
         "goodput_mbps": got["mbps"],
         "q_mean": got["queue"],
         "drops": got["drops"],
