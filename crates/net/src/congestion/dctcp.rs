@@ -68,7 +68,7 @@ pub const MODEL: Model = Model {
     name: "dctcp",
     source: "RFC 8257; Linux tcp_dctcp.c (g = 1/16, initial alpha 1, alpha in 1/1024); Alizadeh et al., SIGCOMM 2010",
     faithful: "alpha once per window from segments delivered with the echo; one cut by alpha/2 per window; halving on loss; every frame ECN-capable; receiver's CE state machine",
-    simplified: "both ends speak it (no negotiation, so no fallback to Reno); the cut is made at once, not spread over a round trip as by Linux's PRR",
+    simplified: "alpha is updated with the acknowledgement that ends a window included, in Linux without it",
 };
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ use crate::Model;
 pub const MODEL: Model = Model {
     kind: "transport",
     name: "tcp",
-    source: "RFC 5681, 6582, 6675, 6298, 3168, 8257; details as Linux where the RFCs leave them open",
-    faithful: "slow start, congestion avoidance, limited transmit, fast recovery with SACK scoreboard or NewReno, retransmission time-out with back-off and Karn's rule, window validation, delayed acknowledgements, ECN",
-    simplified: "connections are already open (no handshake, no close); one direction; segments are whole (a flow's last may be short); no RACK-TLP, no PRR, no HyStart, no pacing, no receive buffer that fills: the receive window is constant; a sender never gives up",
+    source: "RFC 5681, 6582, 6675, 6298, 6937, 8985, 5682, 3522, 3168, 8257; details as Linux 6.12 where the RFCs leave them open; ns-3's manner by `stack = \"ns3\"`",
+    faithful: "slow start, congestion avoidance, limited transmit, SACK scoreboard, RACK and tail loss probes, proportional rate reduction, F-RTO and undo by timestamps, time-out with back-off on kernel ticks, window validation and idle restart, quick, delayed and compressed acknowledgements, ECN with its negotiation and fallback, handshake, persistent connections, receive buffers with auto-tuning and readers that stall, pacing, bursts of segmentation offload, cached thresholds",
+    simplified: "one direction of data; segments are whole (a flow's last may be short); a FIN rides on the last segment; no undo by duplicate SACKs and no growth of the reordering window by them; no option but timestamps takes room; a receiver measures the round trip at the handshake only; a sender never gives up",
 };
