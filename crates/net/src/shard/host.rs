@@ -332,7 +332,7 @@ impl<'a> Shard<'a> {
         }
     }
 
-    #[inline(always)]
+    #[inline(never)]
     fn on_ack<O: Outlet>(&mut self, out: &mut O, now: u64, frame: Frame) {
         let extra;
         let (trigger, edge, blocks): (u32, Option<u32>, &[(u32, u32)]) = if frame.has(Frame::EXTRA) {
@@ -399,7 +399,7 @@ impl<'a> Shard<'a> {
         }
     }
 
-    #[inline(always)]
+    #[inline(never)]
     fn on_data<O: Outlet>(&mut self, out: &mut O, now: u64, frame: Frame) {
         let mut slot = self.receiving[frame.flow as usize];
         if self.record_paths {
