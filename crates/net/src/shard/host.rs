@@ -472,7 +472,12 @@ impl<'a> Shard<'a> {
             ecn: self.agreed_ecn(flow.dst, config),
             now,
         };
-        Receiver::new(setup, config)
+        let mut receiver = Receiver::new(setup, config);
+        if !config.handshake && config.sack_compression.is_some() {
+            // As the sender: what the handshake would have taken.
+            receiver.round_trip = idle(self.world, now, flow, self.world.shape(flow), false).least;
+        }
+        receiver
     }
 
     pub(super) fn on_receiver_wake<O: Outlet>(&mut self, out: &mut O, now: u64, flow: FlowId) {

@@ -1008,17 +1008,21 @@ impl Sender {
     /// and the threshold remembers three quarters of it.
     pub fn restart(&mut self, now: u64, config: &TcpConfig) {
         let idle = now - self.last_sent;
-        let timeout = self.rtt.single_timeout();
         if self.next != self.una {
             return;
         }
+        // Where time is counted in ticks, a time-out is whole ticks, and so is the pause between two of them.
+        let (pause, timeout) = match config.tick.0 {
+            0 => (idle, self.rtt.single_timeout()),
+            tick => ((now / tick - self.last_sent / tick) * tick, self.rtt.single_timeout().next_multiple_of(tick)),
+        };
         // One that models the path goes by its model (Linux tcp_slow_start_after_idle_check).
-        if config.idle_restart && idle > timeout && self.sampler.is_none() {
+        if config.idle_restart && pause > timeout && self.sampler.is_none() {
             if !self.reducing() {
                 self.window.ssthresh = self.window.ssthresh.max(self.window.cwnd / 2 + self.window.cwnd / 4);
             }
             let floor = config.initial_window.min(self.window.cwnd);
-            let mut left = idle - timeout;
+            let mut left = pause - timeout;
             while left > 0 && self.window.cwnd > floor {
                 self.window.cwnd = (self.window.cwnd / 2).max(floor);
                 left = left.saturating_sub(timeout);
