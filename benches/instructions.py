@@ -59,22 +59,23 @@ def part_of(chain: list[str]) -> str:
 def read(path: Path) -> tuple[dict[int, int], int]:
     """Instructions by address in the main program, and the address of `main`."""
     costs: dict[int, int] = collections.defaultdict(int)
-    names: dict[str, str] = {}
+    # Callgrind numbers objects, functions and files apart.
+    names: dict[tuple[str, str], str] = {}
     address, anchor, in_program, after_call, function = 0, 0, False, False, ""
 
-    def name(text: str) -> str:
+    def name(kind: str, text: str) -> str:
         match = re.match(r"(\(\d+\))(?: (.*))?", text)
         if match and match[2]:
-            names[match[1]] = match[2]
-        return names.get(match[1], "") if match else text
+            names[kind, match[1]] = match[2]
+        return names.get((kind, match[1]), "") if match else text
 
     for line in path.read_text().splitlines():
         if line.startswith("ob="):
-            in_program = name(line[3:]).endswith("/hops")
+            in_program = name("object", line[3:]).endswith("/hops")
         elif line.startswith("fn="):
-            function = name(line[3:])
-        elif line.startswith(("cob=", "cfn=", "cfi=", "cfl=", "fi=", "fe=", "fl=")):
-            name(line.split("=", 1)[1])
+            function = name("function", line[3:])
+        elif line.startswith(("cob=", "cfn=")):
+            name("object" if line[1] == "o" else "function", line.split("=", 1)[1])
         elif line.startswith("calls="):
             after_call = True
         elif line[:2] == "0x" or (line[:1] in "+-*" and line.strip()):
