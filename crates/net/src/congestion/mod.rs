@@ -266,9 +266,8 @@ impl Control {
     }
     /// [`Sampler::on_lost`] has been told of a segment.
     pub fn on_segment_lost(&mut self, window: &Window, now: u64, lost: &Lost, sampler: &Sampler) {
-        match self {
-            Control::Bbr3(c) => c.on_segment_lost(window, now, lost, sampler.delivered()),
-            _ => {}
+        if let Control::Bbr3(c) = self {
+            c.on_segment_lost(window, now, lost, sampler.delivered());
         }
     }
     /// A loss or a time-out turns out to have been none: the window to go on with, if the algorithm has a say.

@@ -34,6 +34,8 @@ pub struct HostConfig {
     pub ecn: bool,
 }
 
+// A handful per run: what the smaller ones waste does not matter.
+#[allow(clippy::large_enum_variant)]
 #[derive(Debug, Clone, PartialEq)]
 pub enum TransportConfig {
     Tcp(TcpConfig),
