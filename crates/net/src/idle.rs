@@ -12,8 +12,6 @@ pub struct Idle {
     pub propagation: u64,
     /// From handing a full segment to the NIC to the arrival of its acknowledgement.
     pub round_trip: u64,
-    /// The same for a frame as small as an acknowledgement: what a handshake would have measured.
-    pub least: u64,
     /// Time of a full segment, and of the last one, on the slowest link.
     pub slowest_full: u64,
     pub slowest_last: u64,
@@ -112,10 +110,7 @@ pub fn idle(world: &World, now: u64, flow: &Flow, train: Shape, with_return: boo
     idle.total = forward.iter_mut().fold(0, |at, hop| hop.pass(at, true));
     if let Some(ack) = train.ack {
         let mut back = hops(world, now, world.flow_hash(flow, true), flow.dst, flow.src, ack, ack);
-        let way_back = back.iter().map(Hop::alone).sum::<u64>();
-        idle.round_trip = one_way + way_back;
-        let small = hops(world, now, world.flow_hash(flow, false), flow.src, flow.dst, ack, ack);
-        idle.least = small.iter().map(Hop::alone).sum::<u64>() + way_back;
+        idle.round_trip = one_way + back.iter().map(Hop::alone).sum::<u64>();
         if with_return {
             idle.propagation += back.iter().map(|h| h.delay).sum::<u64>();
             // The last acknowledgement may have to wait for the one before it.
@@ -126,4 +121,13 @@ pub fn idle(world: &World, now: u64, flow: &Flow, train: Shape, with_return: boo
         }
     }
     idle
+}
+
+/// From one end to the other and back for frames as small as an acknowledgement: what a handshake would have measured.
+pub fn least_round_trip(world: &World, now: u64, flow: &Flow, ack: u16) -> u64 {
+    let way = |reverse: bool| {
+        let (from, to) = if reverse { (flow.dst, flow.src) } else { (flow.src, flow.dst) };
+        hops(world, now, world.flow_hash(flow, reverse), from, to, ack, ack).iter().map(Hop::alone).sum::<u64>()
+    };
+    way(false) + way(true)
 }

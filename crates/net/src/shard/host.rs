@@ -3,10 +3,10 @@
 use super::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard};
 use crate::balance::ecmp;
 use crate::frame::{AckExtra, Control, Event, Frame};
-use crate::idle::idle;
+use crate::idle::{idle, least_round_trip};
 use crate::probe::explain::{Attribution, Label};
 use crate::routing::NextHops;
-use crate::spec::{EcnMode, FctEnd, FlowId, Metrics, TcpConfig, TransportConfig};
+use crate::spec::{EcnMode, FctEnd, Flow, FlowId, Metrics, TcpConfig, TransportConfig};
 use crate::transport::datagram::{Sink, Source};
 use crate::transport::tcp::{AckIn, AckNow, Arrival, Cause, Expired, Message, Receiver, ReceiverSetup, Sender, SenderSetup};
 use afflux_engine::random::Stream;
@@ -117,7 +117,8 @@ impl<'a> Shard<'a> {
                 if config.handshake {
                     self.send_syn(out, now, slot, config);
                 } else {
-                    self.senders[slot].open(now, idle.least, config);
+                    let round_trip = if self.senders[slot].measures() { self.least_round_trip(now, flow) } else { 0 };
+                    self.senders[slot].open(now, round_trip, config);
                     self.pump(out, now, slot, Cause::Start, config);
                 }
             }
@@ -451,7 +452,12 @@ impl<'a> Shard<'a> {
     #[cold]
     #[inline(never)]
     fn open_receiver(&mut self, now: u64, id: FlowId) -> u32 {
-        let receiver = self.make_receiver(now, id);
+        let mut receiver = self.make_receiver(now, id);
+        let flow = &self.world.plan.flows[id as usize];
+        let config = self.tcp(flow.transport);
+        if !config.handshake && config.sack_compression.is_some() {
+            receiver.round_trip = self.least_round_trip(now, flow);
+        }
         let slot = self.receivers.insert(receiver);
         self.receiving[id as usize] = slot;
         slot
@@ -472,12 +478,12 @@ impl<'a> Shard<'a> {
             ecn: self.agreed_ecn(flow.dst, config),
             now,
         };
-        let mut receiver = Receiver::new(setup, config);
-        if !config.handshake && config.sack_compression.is_some() {
-            // As the sender: what the handshake would have taken.
-            receiver.round_trip = idle(self.world, now, flow, self.world.shape(flow), false).least;
-        }
-        receiver
+        Receiver::new(setup, config)
+    }
+
+    /// What the handshake of a connection that is open already would have taken.
+    fn least_round_trip(&self, now: u64, flow: &Flow) -> u64 {
+        least_round_trip(self.world, now, flow, self.world.shape(flow).ack.expect("TCP acknowledges"))
     }
 
     pub(super) fn on_receiver_wake<O: Outlet>(&mut self, out: &mut O, now: u64, flow: FlowId) {

@@ -406,7 +406,12 @@ impl Sender {
         self.control.on_established(&self.window, now, round_trip);
     }
 
-    /// The connection has been open since before; its handshake would have taken `round_trip`.
+    /// Does anything here go by the least round trip?
+    pub fn measures(&self) -> bool {
+        self.rack.is_some() || self.control.wants_samples()
+    }
+
+    /// The connection has been open since before; its handshake would have taken `round_trip`, 0 where nothing goes by it.
     pub fn open(&mut self, now: u64, round_trip: u64, config: &TcpConfig) {
         // Where only the first time-out needs a round trip, `initial_rto` says it.
         if config.tail_probe {
