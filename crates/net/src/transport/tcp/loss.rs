@@ -58,7 +58,6 @@ impl Sender {
             news.oldest = Some(self.board[first].sent());
             let segment = self.board[last];
             news.newest = Some(segment.sent());
-            news.lowest_late = first;
             news.lowest_original = first;
             if let Some(rack) = &mut self.rack {
                 rack.advance(now, &segment, cumulative);
@@ -90,7 +89,6 @@ impl Sender {
             } else {
                 news.oldest = news.oldest.or(Some(segment.sent()));
                 news.newest = Some(segment.sent());
-                news.lowest_late = news.lowest_late.min(seq);
                 news.lowest_original = news.lowest_original.min(seq);
             }
             if let Some(rack) = &mut self.rack {
@@ -144,7 +142,6 @@ impl Sender {
                     let sent = segment.sent();
                     news.oldest = Some(news.oldest.map_or(sent, |s| s.min(sent)));
                     news.newest = Some(news.newest.map_or(sent, |s| s.max(sent)));
-                    news.lowest_late = news.lowest_late.min(seq);
                     news.lowest_original = news.lowest_original.min(seq);
                 }
                 let segment = &mut self.board[seq];

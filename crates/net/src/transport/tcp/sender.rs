@@ -136,7 +136,7 @@ pub struct Sender {
     episode: u32,
     repeated_since: u32,
     /// When the last segment was sent.
-    last_sent: u64,
+    pub(super) last_sent: u64,
     /// Pacing: when the next segment may leave; and when to look again, 0 for not at all.
     pace_at: u64,
     pub(super) pace_wait: u64,
@@ -431,34 +431,34 @@ impl Sender {
     /// Takes an acknowledgement. Afterwards [`Self::transmit`] is to be called until it returns `None`, with the cause returned here.
     pub fn on_ack(&mut self, now: u64, ack: &AckIn, config: &TcpConfig) -> Cause {
         let cumulative = ack.cumulative.min(self.next);
-        if let Some(edge) = ack.edge {
-            if edge > self.edge && self.timer == Timer::Persist {
+        if let Some(edge) = ack.edge
+            && edge > self.edge
+        {
+            self.edge = edge;
+            if self.timer == Timer::Persist {
                 // Nothing was lost: the window has opened (Linux tcp_ack_probe).
                 self.rtt.forgive();
             }
-            if edge > self.edge {
-                self.edge = edge;
-                // Linux tcp_ack_update_window.
-                if self.next < self.segments {
-                    self.restart(now, config);
-                }
+            // Linux tcp_ack_update_window.
+            if self.next < self.segments {
+                self.restart(now, config);
             }
         }
         // How much longer than on the idle network this round trip was: the waits it ends are charged to that first.
-        let mut excess = 0;
+        let (mut excess, mut sent_then) = (0, now);
         if ack.trigger >= self.una && ack.trigger < self.next {
             let segment = &self.board[ack.trigger];
+            sent_then = segment.sent();
             excess = if ack.delayed { 0 } else { now.saturating_sub(segment.paced + self.idle.round_trip) };
             if let Some(why) = &mut self.why
                 && cumulative >= self.current.to
             {
-                why.end_at(segment.sent());
+                why.end_at(sent_then);
             }
         }
         self.was_recovering = matches!(self.state, State::Recovery | State::Loss);
         let (before, outstanding) = (self.una, self.next - self.una);
         let acked = cumulative.saturating_sub(self.una);
-        let sent_then = if ack.trigger >= self.una && ack.trigger < self.next { self.board[ack.trigger].sent() } else { now };
         self.newly_lost = false;
         let pipe = self.pipe();
         if let Some(sampler) = &mut self.sampler {
@@ -478,8 +478,8 @@ impl Sender {
                 for &(from, to) in ack.blocks {
                     self.take_block(now, from, to, &mut news);
                 }
-                if news.lowest_late < news.highest_before {
-                    self.saw_reordering(news.highest_before - news.lowest_late);
+                if news.lowest_original < news.highest_before {
+                    self.saw_reordering(news.highest_before - news.lowest_original);
                 }
             }
             // An acknowledgement older than `una` was overtaken: no duplicate (RFC 5681 §2).
@@ -643,7 +643,7 @@ impl Sender {
 
     /// A time-out was followed by the acknowledgement of the first repetition: RFC 5682 with SACK.
     fn check_timeout(&mut self, now: u64, acked: u32, news: &News, config: &TcpConfig) {
-        if news.original_before(self.high) {
+        if news.lowest_original < self.high {
             // Not everything was lost.
             return self.undo_reduction(now);
         }
@@ -695,14 +695,6 @@ impl Sender {
                 self.pace_reduction(1, false);
             }
         }
-    }
-
-    pub(super) fn announce_reduction(&mut self) {
-        self.send_cwr = true;
-    }
-
-    pub(super) fn last_sent_at(&mut self, now: u64) {
-        self.last_sent = now;
     }
 
     /// The retransmission timer expired: everything that has not arrived is taken for lost.
@@ -877,7 +869,7 @@ impl Sender {
         }
         if config.manner == Manner::Ns3 && config.recovery == Recovery::Sack {
             let chosen = self.choose_as_ns3(config);
-            if chosen.is_none() && self.next == self.una && self.next < self.segments && self.connected {
+            if chosen.is_none() {
                 self.persist(now, config);
             }
             return chosen;
@@ -952,7 +944,7 @@ impl Sender {
 
     /// Linux tcp_tso_should_defer for a full burst that has not enough room.
     fn waits(&self, now: u64, room: u32, config: &TcpConfig) -> bool {
-        if matches!(self.state, State::Recovery | State::Loss) || self.next == self.una || self.sampler.is_some() || config.pacing.is_some() {
+        if self.next == self.una || self.sampler.is_some() || config.pacing.is_some() {
             return false;
         }
         // Not over a tick of the clock: what is to be sent now must not wait for long.
@@ -1062,20 +1054,12 @@ pub(super) struct News {
     /// When the SACKed one that was sent last was sent, first or again.
     pub last_sent: u64,
     /// The lowest of those that were sent once, and the highest SACKed before: if the former is below the latter, the network reordered.
-    pub lowest_late: u32,
-    pub highest_before: u32,
-    /// The lowest that was never repeated.
     pub lowest_original: u32,
+    pub highest_before: u32,
 }
 
 impl Default for News {
     fn default() -> Self {
-        News { delivered: 0, sacked: 0, oldest: None, newest: None, last_sent: 0, lowest_late: u32::MAX, highest_before: 0, lowest_original: u32::MAX }
-    }
-}
-
-impl News {
-    fn original_before(&self, high: u32) -> bool {
-        self.lowest_original < high
+        News { delivered: 0, sacked: 0, oldest: None, newest: None, last_sent: 0, lowest_original: u32::MAX, highest_before: 0 }
     }
 }

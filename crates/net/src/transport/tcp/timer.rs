@@ -51,7 +51,7 @@ pub(super) fn ticked(now: u64, config: &TcpConfig) -> u64 {
 impl Sender {
     /// A SYN has been sent.
     pub fn syn_sent(&mut self, now: u64, config: &TcpConfig) {
-        self.last_sent_at(now);
+        self.last_sent = now;
         self.timer = Timer::Retransmit;
         self.deadline = expiry(now, self.rtt.timeout(config), config);
     }
@@ -234,7 +234,7 @@ impl Sender {
                 self.window.cwnd = self.window.cwnd.min(self.window.ssthresh);
                 self.window.credit = 0;
                 // A reduction like any other, though over at once (Linux tcp_process_tlp_ack).
-                self.announce_reduction();
+                self.send_cwr = true;
                 self.control.on_state(State::Reduced, &mut self.window, now);
                 self.control.on_state(State::Open, &mut self.window, now);
             }
