@@ -79,6 +79,23 @@ pub fn switch() -> SwitchConfig {
     }
 }
 
+/// Marks at enqueue what finds more than `threshold`.
+pub fn step(threshold: Limit) -> Marking {
+    Marking {
+        kmin: threshold,
+        kmax: threshold,
+        pmax: Probability::ONE,
+        at: MarkAt::Enqueue,
+        compare: Compare::Above,
+        average_weight: None,
+        idle_frame: None,
+        drop_incapable: true,
+        gentle: false,
+        spacing: Spacing::Independent,
+        hard_drop: false,
+    }
+}
+
 pub fn tcp() -> TcpConfig {
     TcpConfig {
         congestion: CongestionControl::NewReno,

@@ -167,19 +167,7 @@ mod tests {
     use afflux_units::Probability;
 
     fn config(kmin: u64, kmax: u64, pmax: f64) -> spec::Marking {
-        spec::Marking {
-            kmin: Limit::Bytes(kmin),
-            kmax: Limit::Bytes(kmax),
-            pmax: Probability::new(pmax).unwrap(),
-            at: MarkAt::Enqueue,
-            compare: Compare::Above,
-            average_weight: None,
-            idle_frame: None,
-            drop_incapable: true,
-            gentle: false,
-            spacing: Spacing::Independent,
-            hard_drop: false,
-        }
+        spec::Marking { kmax: Limit::Bytes(kmax), pmax: Probability::new(pmax).unwrap(), ..crate::testing::step(Limit::Bytes(kmin)) }
     }
 
     /// Distances between the marks of 100,000 capable frames that see the same length.

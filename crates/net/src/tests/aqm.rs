@@ -185,17 +185,13 @@ fn red_settles_between_its_thresholds() {
         plan.switches[0].buffer = Buffer::Static { per_queue: Limit::Packets(1_000), drop_when: Compare::Above };
         plan.switches[0].device_queue = 1;
         plan.switches[0].marking = Some(Marking {
-            kmin: Limit::Packets(30),
             kmax: Limit::Packets(90),
             pmax: Probability::new(0.02).unwrap(),
-            at: MarkAt::Enqueue,
             compare: Compare::AtOrAbove,
             average_weight: Some(0.002),
-            idle_frame: None,
-            drop_incapable: true,
             gentle: true,
             spacing,
-            hard_drop: false,
+            ..step(Limit::Packets(30))
         });
         plan.run.until = Some(Time::from_ns(30_000_000_000));
         plan.record.ports = Some(PortSeries { interval: Span::from_ms(10), nodes: vec![9] });

@@ -4,7 +4,7 @@ use crate::spec::*;
 use crate::testing::*;
 use crate::{Progress, run};
 use afflux_engine::random::Stream;
-use afflux_units::{Probability, Rate, Span, Time};
+use afflux_units::{Rate, Span, Time};
 use std::collections::HashSet;
 
 fn datagram(payload: u16, rate: Option<Rate>) -> TransportConfig {
@@ -118,20 +118,7 @@ fn dctcp_sawtooth() {
         let mut plan = plan(topology, flows);
         plan.transports = vec![TransportConfig::Tcp(TcpConfig { min_rto: Span::from_ms(10), initial_rto: Span::from_ms(10), ..dctcp() })];
         plan.switches[0].buffer = Buffer::Unlimited;
-        let threshold = Limit::Packets(k as u32);
-        plan.switches[0].marking = Some(Marking {
-            kmin: threshold,
-            kmax: threshold,
-            pmax: Probability::ONE,
-            at: MarkAt::Enqueue,
-            compare: Compare::Above,
-            average_weight: None,
-            idle_frame: None,
-            drop_incapable: true,
-            gentle: false,
-            spacing: Spacing::Independent,
-            hard_drop: false,
-        });
+        plan.switches[0].marking = Some(step(Limit::Packets(k as u32)));
         plan.run.until = Some(Time::from_ns(300_000_000));
         plan.record.ports = Some(PortSeries { interval: Span::from_us(20), nodes: vec![n + 1] });
         let output = run(&plan, &Progress::default()).unwrap();

@@ -3,7 +3,7 @@
 use crate::spec::*;
 use crate::testing::*;
 use crate::{Progress, run};
-use afflux_units::{Bytes, Probability, Rate, Span, Time};
+use afflux_units::{Bytes, Rate, Span, Time};
 
 /// One switch; the first host's link is `rate` and takes `delay`, the others ten times that and 1 us.
 fn bottleneck(hosts: u32, rate: Rate, delay: Span) -> Topology {
@@ -57,20 +57,7 @@ fn incast_floor() {
         let config = TcpConfig { initial_window: 2, min_rto: Span::from_ms(10), initial_rto: Span::from_ms(10), ..dctcp() };
         plan.transports = vec![TransportConfig::Tcp(config)];
         plan.switches[0].buffer = Buffer::Static { per_queue: Limit::Packets(100), drop_when: Compare::Above };
-        let threshold = Limit::Packets(20);
-        plan.switches[0].marking = Some(Marking {
-            kmin: threshold,
-            kmax: threshold,
-            pmax: Probability::ONE,
-            at: MarkAt::Enqueue,
-            compare: Compare::Above,
-            average_weight: None,
-            idle_frame: None,
-            drop_incapable: true,
-            gentle: false,
-            spacing: Spacing::Independent,
-            hard_drop: false,
-        });
+        plan.switches[0].marking = Some(step(Limit::Packets(20)));
         let output = run(&plan, &Progress::default()).unwrap();
         assert_eq!(output.counters.drops_buffer, 0, "{senders} senders");
         assert_eq!(output.counters.timeouts, 0);

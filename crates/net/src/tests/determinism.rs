@@ -26,35 +26,18 @@ fn traffic(hosts: u32, count: u32, span_us: u64, largest: u64, seed: u64) -> Vec
     flows
 }
 
-fn step(bytes: u64, at: MarkAt) -> Option<Marking> {
-    Some(Marking {
-        kmin: Limit::Bytes(bytes),
-        kmax: Limit::Bytes(bytes),
-        pmax: Probability::ONE,
-        at,
-        compare: Compare::Above,
-        average_weight: None,
-        idle_frame: None,
-        drop_incapable: true,
-        gentle: false,
-        spacing: Spacing::Independent,
-        hard_drop: false,
-    })
+fn step_at(bytes: u64, at: MarkAt) -> Option<Marking> {
+    Some(Marking { at, ..step(Limit::Bytes(bytes)) })
 }
 
 fn red(at: MarkAt, weight: Option<f64>) -> Option<Marking> {
     Some(Marking {
-        kmin: Limit::Bytes(20_000),
         kmax: Limit::Bytes(80_000),
         pmax: Probability::new(0.3).unwrap(),
         at,
         compare: Compare::AtOrAbove,
         average_weight: weight,
-        idle_frame: None,
-        drop_incapable: true,
-        gentle: false,
-        spacing: Spacing::Independent,
-        hard_drop: false,
+        ..step(Limit::Bytes(20_000))
     })
 }
 
@@ -113,11 +96,11 @@ fn scenarios() {
     add("drop-tail, packets, at or above", &|p| p.switches[0].buffer = Buffer::Static { per_queue: Limit::Packets(24), drop_when: Compare::AtOrAbove });
     add("newreno recovery", &|p| p.transports = vec![TransportConfig::Tcp(TcpConfig { recovery: Recovery::NewReno, ..tcp() })]);
     add("dctcp, step at enqueue", &|p| {
-        p.switches[0].marking = step(30_000, MarkAt::Enqueue);
+        p.switches[0].marking = step_at(30_000, MarkAt::Enqueue);
         p.transports = vec![TransportConfig::Tcp(dctcp())];
     });
     add("dctcp, step at dequeue", &|p| {
-        p.switches[0].marking = step(30_000, MarkAt::Dequeue);
+        p.switches[0].marking = step_at(30_000, MarkAt::Dequeue);
         p.transports = vec![TransportConfig::Tcp(dctcp())];
     });
     add("classic ecn, red at enqueue", &|p| {
@@ -184,12 +167,12 @@ fn scenarios() {
     add("shared buffer", &|p| p.switches[0].buffer = shared(150_000, 0.5));
     add("shared buffer, dctcp", &|p| {
         p.switches[0].buffer = shared(200_000, 1.0);
-        p.switches[0].marking = step(30_000, MarkAt::Enqueue);
+        p.switches[0].marking = step_at(30_000, MarkAt::Enqueue);
         p.transports = vec![TransportConfig::Tcp(dctcp())];
     });
     add("shared buffer, marks at dequeue", &|p| {
         p.switches[0].buffer = shared(150_000, 2.0);
-        p.switches[0].marking = step(30_000, MarkAt::Dequeue);
+        p.switches[0].marking = step_at(30_000, MarkAt::Dequeue);
         p.transports = vec![TransportConfig::Tcp(dctcp())];
     });
     add("three priorities", &|p| {
@@ -199,7 +182,7 @@ fn scenarios() {
     add("three priorities, shared buffer, marks at dequeue", &|p| {
         p.switches[0].scheduling = Scheduling::StrictPriority { queues: 3 };
         p.switches[0].buffer = shared(150_000, 1.0);
-        p.switches[0].marking = step(20_000, MarkAt::Dequeue);
+        p.switches[0].marking = step_at(20_000, MarkAt::Dequeue);
         p.transports = vec![TransportConfig::Tcp(dctcp())];
     });
     add("occupancy until start of transmission", &|p| p.switches[0].queue_length = QueueLength::BeforeTransmission);
@@ -220,7 +203,7 @@ fn scenarios() {
         p.transports = vec![TransportConfig::Tcp(TcpConfig { delayed_ack, ..tcp() })];
     });
     add("delayed acknowledgements, dctcp", &|p| {
-        p.switches[0].marking = step(20_000, MarkAt::Enqueue);
+        p.switches[0].marking = step_at(20_000, MarkAt::Enqueue);
         p.transports = vec![TransportConfig::Tcp(TcpConfig { delayed_ack: Some(DelayedAck { segments: 2, timeout: Span::from_us(50), quick: 0 }), ..dctcp() })];
     });
     add("loss and link down", &|p| {
@@ -248,7 +231,7 @@ fn scenarios() {
         p.record.paths = true;
         p.record.imbalance = Some(Span::from_us(20));
         p.record.captures = vec![Capture { link: 0, reverse: false }, Capture { link: 40, reverse: true }];
-        p.switches[0].marking = step(30_000, MarkAt::Enqueue);
+        p.switches[0].marking = step_at(30_000, MarkAt::Enqueue);
         p.transports = vec![TransportConfig::Tcp(dctcp())];
         p.switches[0].buffer = shared(150_000, 0.5);
     });
