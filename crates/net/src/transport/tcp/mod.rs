@@ -4,19 +4,23 @@
 //! and asks for what to transmit.
 
 mod loss;
+mod message;
 mod ns3;
+mod pacing;
 mod rate;
 mod receiver;
+mod reduction;
 mod rtt;
 mod scoreboard;
 mod sender;
 mod timer;
 
+pub use message::Message;
 #[cfg(test)]
 pub use rate::Around;
 pub use rate::{Lost, Sample, Sampler};
 pub use receiver::{AckNow, Arrival, Receiver, ReceiverSetup};
-pub use sender::{AckIn, Cause, Message, Sender, SenderSetup};
+pub use sender::{AckIn, Cause, Sender, SenderSetup};
 pub use timer::Expired;
 
 use crate::Model;

@@ -1,7 +1,9 @@
-//! The sending half: what an acknowledgement, a timer or the application leads to. Which segments are lost is found in
-//! [`super::loss`], timers are in [`super::timer`].
+//! The sending half: what an acknowledgement leads to and what is sent next. Which segments are lost is found in [`super::loss`], what that does to
+//! the window stands in [`super::reduction`], when the next may go in [`super::pacing`], flows on a connection in [`super::message`], timers in
+//! [`super::timer`].
 
 use super::loss::Rack;
+use super::message::Message;
 use super::ns3::Ns3;
 use super::rate::{Around, Sampler};
 use super::rtt::Rtt;
@@ -10,23 +12,12 @@ use super::timer::Timer;
 use crate::congestion::{Ack, Control, State, Window};
 use crate::idle::Idle;
 use crate::probe::explain::{Attribution, Label};
-use crate::spec::{Burst, EcnMode, Estimator, Manner, Pacing, Receive, Recovery, TcpConfig};
+use crate::spec::{Burst, EcnMode, Estimator, Manner, Receive, Recovery, TcpConfig};
 
 use afflux_engine::random::Stream;
 use std::collections::VecDeque;
 
-const MILLISECOND: u64 = 1_000_000_000;
-
-/// The first segments of a connection are not paced (Linux tcp_update_skb_after_send).
-const UNPACED: u64 = 10;
-
-/// Instead of a flow's number: it has been taken.
-const TAKEN: u32 = u32::MAX;
-const MICROSECOND: u64 = 1_000_000;
-/// Bytes of payload that Linux hands down at once at most: 64 KiB less room for headers.
-const GSO_MAX: u64 = 65_536 - 257;
-/// Linux reckons with this rate whether it paces or not.
-const LINUX_PACING: Pacing = Pacing { slow_start_percent: 200, avoidance_percent: 120 };
+pub(super) const MILLISECOND: u64 = 1_000_000_000;
 
 /// Why the sender looks for something to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -113,32 +104,32 @@ pub struct Sender {
     pub(super) at_once: bool,
     /// A tail loss probe is to be sent, whatever the window says.
     pub(super) probe: bool,
-    probing: bool,
-    was_recovering: bool,
+    pub(super) probing: bool,
+    pub(super) was_recovering: bool,
     // Window validation, as Linux: was the window what limited us in the last round?
     pub(super) limited: bool,
-    limited_until: u32,
-    most_out: u32,
+    pub(super) limited_until: u32,
+    pub(super) most_out: u32,
     /// Proportional rate reduction: the window before it, what has been delivered since and what sent.
     pub(super) prior_cwnd: u32,
     pub(super) delivered_since: u32,
     pub(super) sent_since: u32,
     /// The first segment beyond the receive window.
-    edge: u32,
+    pub(super) edge: u32,
     /// Connected (or no handshake is wanted).
-    connected: bool,
+    pub(super) connected: bool,
     /// Only new data are to be sent: a time-out is being checked (RFC 5682).
     pub(super) new_only: bool,
     pub(super) checking: bool,
     /// What a reduction took away, while it may turn out to have been needless.
-    undo: Option<(u32, u32)>,
+    pub(super) undo: Option<(u32, u32)>,
     /// Segments below were sent before the first repetition of this episode, which has repeated so many.
-    episode: u32,
-    repeated_since: u32,
+    pub(super) episode: u32,
+    pub(super) repeated_since: u32,
     /// When the last segment was sent.
     pub(super) last_sent: u64,
     /// Pacing: when the next segment may leave; and when to look again, 0 for not at all.
-    pace_at: u64,
+    pub(super) pace_at: u64,
     pub(super) pace_wait: u64,
     pub(super) board: Scoreboard,
     pub(super) control: Control,
@@ -146,10 +137,10 @@ pub struct Sender {
     pub(super) rack: Option<Box<Rack>>,
     pub(super) sampler: Option<Box<Sampler>>,
     /// Segments that may still leave together.
-    burst: u32,
+    pub(super) burst: u32,
     /// Segments left of a burst that has been begun (segmentation offload).
-    in_burst: u32,
-    random: Stream,
+    pub(super) in_burst: u32,
+    pub(super) random: Stream,
     pub ecn: EcnMode,
     pub(super) ns3: Ns3,
     pub(super) timer: Timer,
@@ -172,26 +163,6 @@ pub struct Sender {
     pub current: Message,
     pub waiting: VecDeque<Message>,
     pub(super) why: Option<Attribution>,
-}
-
-/// A flow on a connection.
-#[derive(Debug, Clone)]
-pub struct Message {
-    pub flow: u32,
-    /// Behind its last segment.
-    pub to: u32,
-    pub start: u64,
-    pub idle: Idle,
-    /// Figures of the connection when it became the current one.
-    pub sent: u64,
-    pub retransmitted: u64,
-    pub timeouts: u64,
-}
-
-/// A flow that has been acknowledged whole.
-pub struct Completed {
-    pub message: Message,
-    pub why: Option<Attribution>,
 }
 
 impl Sender {
@@ -271,70 +242,6 @@ impl Sender {
         self.una == self.segments
     }
 
-    /// Another flow on this connection starts; it ends before segment `to`.
-    pub fn append(&mut self, now: u64, flow: u32, to: u32, idle: Idle, config: &TcpConfig) {
-        self.restart(now, config);
-        self.segments = to;
-        let message = Message { flow, to, start: now, idle, sent: self.sent, retransmitted: self.retransmitted, timeouts: self.timeouts };
-        if self.una >= self.current.to {
-            self.become_current(now, message);
-        } else {
-            self.waiting.push_back(message);
-        }
-    }
-
-    fn become_current(&mut self, now: u64, message: Message) {
-        self.idle = message.idle;
-        if self.why.is_some() {
-            self.why = Some(Attribution::behind_others(message.start, now));
-        }
-        self.current = Message { sent: self.sent, retransmitted: self.retransmitted, timeouts: self.timeouts, ..message };
-    }
-
-    /// The oldest flow, if it has been acknowledged whole and has not been taken yet.
-    pub fn take_completed(&mut self, now: u64) -> Option<Completed> {
-        if self.una < self.current.to || self.current.flow == TAKEN {
-            return None;
-        }
-        let why = self.why.clone();
-        let none = Message { flow: TAKEN, ..self.current.clone() };
-        let message = std::mem::replace(&mut self.current, none);
-        if let Some(next) = self.waiting.pop_front() {
-            self.become_current(now, next);
-        }
-        Some(Completed { message, why })
-    }
-
-    /// Begins with the slow start threshold that an earlier connection left.
-    pub fn begin_with(&mut self, ssthresh: u32) {
-        self.window.ssthresh = ssthresh.min(self.window.limit);
-    }
-
-    /// What this connection, which ends, leaves to the next: Linux tcp_update_metrics. `known` is what is kept so far.
-    pub fn leaves(&self, known: Option<u32>) -> Option<u32> {
-        let Window { cwnd, ssthresh, .. } = self.window;
-        if ssthresh == u32::MAX {
-            // Still in its first slow start.
-            known.map(|k| k.max(cwnd / 2))
-        } else if cwnd >= ssthresh && self.state == State::Open {
-            Some(ssthresh.max(cwnd / 2))
-        } else {
-            known.map(|k| k.max(ssthresh))
-        }
-    }
-
-    /// Where the time of a flow that is not acknowledged whole has gone so far.
-    pub fn why_of(&self, message: &Message) -> Option<Attribution> {
-        let current = message.flow == self.current.flow;
-        self.why.as_ref().map(|why| if current { why.clone() } else { Attribution::new(message.start) })
-    }
-
-    /// The current flow has been acknowledged whole.
-    #[inline(always)]
-    pub fn una_passed_current(&self) -> bool {
-        self.una >= self.current.to
-    }
-
     /// `una next cwnd ssthresh state`, for traces.
     #[cfg(test)]
     pub fn snapshot(&self) -> String {
@@ -352,13 +259,13 @@ impl Sender {
         self.next - self.una - self.sacked - self.lost + self.resent
     }
     /// The last of what has been handed over.
-    fn is_last(&self, seq: u32) -> bool {
+    pub(super) fn is_last(&self, seq: u32) -> bool {
         seq + 1 == self.segments
     }
     pub fn connected(&self) -> bool {
         self.connected
     }
-    fn reducing(&self) -> bool {
+    pub(super) fn reducing(&self) -> bool {
         matches!(self.state, State::Reduced | State::Recovery)
     }
     /// The first segment that the receive window does not allow.
@@ -558,184 +465,6 @@ impl Sender {
         }
     }
 
-    fn enter_recovery(&mut self, now: u64, ece: bool, config: &TcpConfig) {
-        // A reduction under way for an ECN echo is not made twice for the same window.
-        let reducing = self.state == State::Reduced;
-        if config.undo {
-            self.undo = (!reducing && !ece).then_some((self.window.cwnd, self.window.ssthresh));
-            self.episode = self.next;
-            self.repeated_since = 0;
-        }
-        if reducing && config.proportional_reduction {
-            self.state = State::Recovery;
-            self.control.on_state(State::Recovery, &mut self.window, now);
-        } else {
-            let ssthresh = if reducing { self.window.cwnd } else { self.control.on_loss(&self.window, now) };
-            self.reduce(ssthresh, State::Recovery, now, config);
-        }
-        self.resend_from = self.una;
-        // RFC 6675 §5 (4.3), RFC 6582 §3.2 step 3: the first retransmission does not wait for the pipe to drain.
-        self.at_once = !config.proportional_reduction;
-    }
-
-    /// The state under way ends. An ECN reduction lasts until something sent after it is acknowledged: only then has the receiver seen the
-    /// CWR, and only from then on do echoes tell of the reduced window. Without SACK the same holds for losses, lest duplicates of what a
-    /// time-out repeated in vain be taken for another loss (RFC 6582 §4.1; Linux tcp_try_undo_recovery).
-    fn is_over(&self, config: &TcpConfig) -> bool {
-        let beyond = self.state == State::Reduced || config.recovery == Recovery::NewReno;
-        self.una > self.high || (self.una == self.high && !beyond)
-    }
-
-    fn leave(&mut self, now: u64, config: &TcpConfig) {
-        if config.proportional_reduction && self.sampler.is_none() && self.reducing() && self.window.ssthresh < u32::MAX {
-            self.window.cwnd = self.window.ssthresh.min(self.window.limit);
-        }
-        self.undo = None;
-        self.checking = false;
-        self.state = State::Open;
-        self.control.on_state(State::Open, &mut self.window, now);
-    }
-
-    /// The threshold falls; so does the window, at once or step by step. It never rises: a threshold of two segments may be above it.
-    fn reduce(&mut self, ssthresh: u32, state: State, now: u64, config: &TcpConfig) {
-        self.window.ssthresh = ssthresh;
-        if config.proportional_reduction {
-            self.prior_cwnd = self.window.cwnd;
-            self.delivered_since = 0;
-            self.sent_since = 0;
-        } else if self.sampler.is_none() {
-            self.window.cwnd = self.window.cwnd.min(ssthresh);
-        }
-        // RFC 3168 §6.1.2: every reduction is announced, so that the receiver's echo ends.
-        self.send_cwr = true;
-        self.window.credit = 0;
-        self.state = state;
-        self.high = self.next;
-        self.forget_probe();
-        self.control.on_state(state, &mut self.window, now);
-    }
-
-    /// RFC 6937, with the slow start of Linux: the window is what is in flight and what may be sent now.
-    fn pace_reduction(&mut self, delivered: u32, advanced: bool) {
-        if delivered == 0 || self.prior_cwnd == 0 {
-            // Nothing has left the network; but the first repetition of a recovery goes out.
-            if self.sent_since == 0 && self.state == State::Recovery && self.unrepeated > 0 {
-                self.window.cwnd = self.window.cwnd.max(self.pipe() + 1);
-            }
-            return;
-        }
-        let pipe = self.pipe();
-        self.delivered_since += delivered;
-        let ssthresh = self.window.ssthresh;
-        let mut send = if pipe > ssthresh {
-            let due = (ssthresh as u64 * self.delivered_since as u64).div_ceil(self.prior_cwnd as u64);
-            due as i64 - self.sent_since as i64
-        } else {
-            let mut send = (self.delivered_since as i64 - self.sent_since as i64).max(delivered as i64);
-            if advanced && !self.newly_lost {
-                send += 1;
-            }
-            send.min((ssthresh - pipe) as i64)
-        };
-        send = send.max((self.sent_since == 0) as i64);
-        self.window.cwnd = (pipe as i64 + send).max(1) as u32;
-    }
-
-    /// A time-out was followed by the acknowledgement of the first repetition: RFC 5682 with SACK.
-    fn check_timeout(&mut self, now: u64, acked: u32, news: &News, config: &TcpConfig) {
-        if news.lowest_original < self.high {
-            // Not everything was lost.
-            return self.undo_reduction(now);
-        }
-        if self.next > self.high {
-            if news.sacked > 0 || acked == 0 {
-                self.checking = false;
-            }
-        } else if acked > 0 {
-            self.high = self.next;
-            if self.next < self.segments && self.next < self.window_end(config) {
-                self.new_only = true;
-            } else {
-                self.checking = false;
-            }
-        }
-    }
-
-    /// The acknowledgement advances over something repeated, and yet an original caused it (RFC 3522).
-    fn was_needless(&self, ack: &AckIn) -> bool {
-        !ack.repeated && ack.trigger < self.episode && self.repeated_since > 0
-    }
-
-    /// The reduction was needless: everything as it was before.
-    fn undo_reduction(&mut self, now: u64) {
-        let Some((cwnd, ssthresh)) = self.undo.take() else { return };
-        for seq in self.una..self.next {
-            self.board[seq].unset(Segment::LOST);
-        }
-        (self.lost, self.unrepeated) = (0, 0);
-        if self.state == State::Loss {
-            // A time-out judges nobody: what has not arrived is watched as before.
-            self.lost_below = self.una;
-        }
-        let kept = self.sampler.as_ref().and_then(|sampler| self.control.on_undo(&self.window, sampler));
-        self.window.cwnd = self.window.cwnd.max(kept.unwrap_or(cwnd));
-        self.window.ssthresh = self.window.ssthresh.max(ssthresh);
-        self.checking = false;
-        self.new_only = false;
-        self.send_cwr = false;
-        self.state = State::Open;
-        self.control.on_state(State::Open, &mut self.window, now);
-    }
-
-    /// The reordering timer expired and segments were found lost.
-    pub(super) fn after_reordering(&mut self, now: u64, config: &TcpConfig) {
-        if matches!(self.state, State::Open | State::Reduced) {
-            self.enter_recovery(now, false, config);
-            if config.proportional_reduction && self.sampler.is_none() {
-                self.pace_reduction(1, false);
-            }
-        }
-    }
-
-    /// The retransmission timer expired: everything that has not arrived is taken for lost.
-    pub(super) fn time_out(&mut self, now: u64, config: &TcpConfig) -> Cause {
-        self.timeouts += 1;
-        // ssthresh falls once per window (RFC 5681 §3.1; Linux tcp_enter_loss): not at every back-off, nor again where fast recovery
-        // or an echo has already lowered it for this window. But after a time-out a segment that was repeated may have been lost again.
-        let fresh = matches!(self.state, State::Open | State::Reduced) || self.rtt.backed_off();
-        let ns3 = config.manner == Manner::Ns3;
-        if ns3 {
-            self.control.on_flight(self.pipe());
-            self.time_out_as_ns3();
-        }
-        if self.state == State::Open || self.una >= self.high || ns3 || (self.state == State::Loss && !self.rtt.backed_off()) {
-            if config.undo {
-                self.undo = Some((self.window.cwnd, self.window.ssthresh));
-            }
-            self.window.ssthresh = self.control.on_loss(&self.window, now);
-        }
-        self.episode = self.next;
-        self.repeated_since = 0;
-        self.checking = config.undo && fresh && config.recovery != Recovery::NewReno;
-        if !ns3 {
-            self.send_cwr = true;
-            self.window.credit = 0;
-        }
-        if config.recovery == Recovery::NewReno {
-            self.sacked = 0;
-        }
-        self.mark_all_lost(now, config);
-        // One segment, beside what RACK does not take for lost yet.
-        self.window.cwnd = self.pipe() + 1;
-        self.duplicates = 0;
-        self.state = State::Loss;
-        self.high = self.next;
-        self.forget_probe();
-        self.control.on_state(State::Loss, &mut self.window, now);
-        self.rtt.back_off();
-        Cause::Timeout
-    }
-
     /// The next segment to send now, if the window allows one.
     #[inline]
     pub fn transmit(&mut self, now: u64, cause: Cause, config: &TcpConfig) -> Option<Transmit> {
@@ -812,54 +541,9 @@ impl Sender {
         Some(Transmit { seq, retransmission, cwr })
     }
 
-    /// Would the window let something go if the pace did?
-    fn has_work(&self, config: &TcpConfig) -> bool {
-        self.probe
-            || (self.at_once && self.unrepeated > 0)
-            || (self.pipe() < self.window.cwnd && (self.unrepeated > 0 || (self.next < self.segments && self.next < self.window_end(config))))
-    }
-
-    /// A segment goes: the next may follow after its time at the pacing rate, or with it as far as a burst reaches.
-    #[inline(always)]
-    fn pace(&mut self, now: u64, config: &TcpConfig) {
-        if (config.pacing.is_none() && self.sampler.is_none()) || self.sent < UNPACED {
-            return;
-        }
-        let Some(rate) = self.pacing_rate(config) else { return };
-        let spacing = (config.mss as u128 * 8_000_000_000_000 / rate.max(1) as u128) as u64;
-        if self.pace_at <= now {
-            // A pace that could not be kept is made up for by half a segment at most (Linux tcp_update_skb_after_send).
-            let credit = if self.pace_at == 0 { 0 } else { (now - self.pace_at).min(spacing / 2) };
-            self.pace_at = now - credit;
-            // What is handed to the network together is not spread.
-            self.burst = self.control.burst().max(self.in_burst + 1);
-        }
-        self.pace_at += spacing;
-        self.burst = self.burst.saturating_sub(1);
-    }
-
-    /// Bits of payload per second.
-    fn pacing_rate(&self, config: &TcpConfig) -> Option<u64> {
-        if self.sampler.is_some() {
-            return self.control.pacing_rate();
-        }
-        self.rate_of_window(config.pacing.as_ref()?, config)
-    }
-
-    /// The window per round trip and some more (Linux tcp_update_pacing_rate).
-    fn rate_of_window(&self, pacing: &Pacing, config: &TcpConfig) -> Option<u64> {
-        let smoothed = self.rtt.smoothed();
-        if smoothed == 0 {
-            return None;
-        }
-        let percent = if self.window.cwnd < self.window.ssthresh / 2 { pacing.slow_start_percent } else { pacing.avoidance_percent };
-        let segments = self.window.cwnd.max(self.next - self.una) as u128;
-        Some((segments * config.mss as u128 * 8 * percent as u128 * 10_000_000_000 / smoothed as u128) as u64)
-    }
-
     /// The segment that may go now, and whether it is a repetition.
     #[inline]
-    fn choose(&mut self, now: u64, config: &TcpConfig) -> Option<(u32, bool)> {
+    pub(super) fn choose(&mut self, now: u64, config: &TcpConfig) -> Option<(u32, bool)> {
         let pipe = self.pipe();
         if std::mem::take(&mut self.probe) {
             // A tail loss probe goes whatever the window says: new data if there is any, else the last segment again.
@@ -897,76 +581,6 @@ impl Sender {
         None
     }
 
-    /// A burst is not begun before it fits. Losses are no time to wait.
-    #[inline]
-    fn defers(&mut self, now: u64, pipe: u32, end: u32, config: &TcpConfig) -> bool {
-        if matches!(self.state, State::Recovery | State::Loss) {
-            self.in_burst = 0;
-            return false;
-        }
-        if self.in_burst > 0 {
-            self.in_burst -= 1;
-            return false;
-        }
-        let (free, window) = (self.window.cwnd.saturating_sub(pipe).max(1), end - self.next);
-        let room = free.min(window);
-        let most = match config.burst {
-            Burst::Segments(burst) => {
-                let wanted = burst.min((self.window.cwnd / 3).max(1)).min(self.segments - self.next);
-                if pipe > 0 && room < wanted {
-                    // The window is what limits as much as if it were full.
-                    self.validate(self.window.cwnd - pipe <= window);
-                    return true;
-                }
-                wanted
-            }
-            Burst::Linux => {
-                let most = self.offload(config);
-                if most > 1 && room < most && self.waits(now, room, config) {
-                    self.validate(free < window);
-                    return true;
-                }
-                most
-            }
-        };
-        self.in_burst = most.min(room) - 1;
-        false
-    }
-
-    /// Linux tcp_tso_autosize: a millisecond at the pacing rate, and more on short paths; two segments at least.
-    fn offload(&self, config: &TcpConfig) -> u32 {
-        let mss = config.mss as u64;
-        let rate = self.rate_of_window(&LINUX_PACING, config).map_or(u64::MAX, |bits| bits / 8);
-        let min_rtt = self.rack.as_ref().map_or(0, |rack| rack.min_rtt / MICROSECOND);
-        let near = if min_rtt > 0 { GSO_MAX.checked_shr((min_rtt >> 9).min(64) as u32).unwrap_or(0) } else { 0 };
-        ((rate >> 10).saturating_add(near).min(GSO_MAX) / mss).max(2) as u32
-    }
-
-    /// Linux tcp_tso_should_defer for a full burst that has not enough room.
-    fn waits(&self, now: u64, room: u32, config: &TcpConfig) -> bool {
-        if self.next == self.una || self.sampler.is_some() || config.pacing.is_some() {
-            return false;
-        }
-        // Not over a tick of the clock: what is to be sent now must not wait for long.
-        let tick = if config.tick.0 > 0 { config.tick.0 } else { MILLISECOND };
-        if now / tick > self.last_sent / tick {
-            return false;
-        }
-        // What is left of a buffer the application filled is made to fit.
-        let filled = (GSO_MAX / config.mss as u64).max(1) as u32;
-        let left = (filled - self.next % filled).min(self.segments - self.next);
-        if left <= room {
-            return false;
-        }
-        // A third of the window is enough.
-        let allowed = self.window.cwnd.min(self.window_end(config).saturating_sub(self.una));
-        if 3 * room as u64 >= allowed as u64 {
-            return false;
-        }
-        let smoothed = self.rtt.smoothed();
-        self.board[self.una].sent() + smoothed <= now + (smoothed / 2).min(MILLISECOND)
-    }
-
     pub(super) fn next_lost(&mut self) -> Option<u32> {
         let mut seq = self.resend_from.max(self.una);
         while seq < self.next {
@@ -982,7 +596,7 @@ impl Sender {
 
     /// Linux tcp_cwnd_validate: remembers over a round trip whether the window was the limit.
     #[inline]
-    fn validate(&mut self, limited: bool) {
+    pub(super) fn validate(&mut self, limited: bool) {
         let out = self.next - self.una;
         if self.una >= self.limited_until || limited || (!self.limited && out > self.most_out) {
             self.limited = limited;
@@ -992,12 +606,12 @@ impl Sender {
     }
 
     /// Linux tcp_is_cwnd_limited.
-    fn is_limited(&self) -> bool {
+    pub(super) fn is_limited(&self) -> bool {
         self.limited || (self.window.slow_start() && self.window.cwnd < 2 * self.most_out)
     }
 
     /// The network is known to reorder by more than the threshold for losses.
-    fn disorder_is_usual(&self) -> bool {
+    pub(super) fn disorder_is_usual(&self) -> bool {
         self.rack.as_ref().is_some_and(|rack| rack.reordering > 3)
     }
 

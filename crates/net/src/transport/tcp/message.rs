@@ -1,0 +1,96 @@
+//! Flows that follow each other on one connection, and what a connection leaves to the next.
+
+use super::sender::Sender;
+use crate::congestion::{State, Window};
+use crate::idle::Idle;
+use crate::probe::explain::Attribution;
+use crate::spec::TcpConfig;
+
+/// Instead of a flow's number: it has been taken.
+const TAKEN: u32 = u32::MAX;
+
+/// A flow on a connection.
+#[derive(Debug, Clone)]
+pub struct Message {
+    pub flow: u32,
+    /// Behind its last segment.
+    pub to: u32,
+    pub start: u64,
+    pub idle: Idle,
+    /// Figures of the connection when it became the current one.
+    pub sent: u64,
+    pub retransmitted: u64,
+    pub timeouts: u64,
+}
+
+/// A flow that has been acknowledged whole.
+pub struct Completed {
+    pub message: Message,
+    pub why: Option<Attribution>,
+}
+
+impl Sender {
+    /// Another flow on this connection starts; it ends before segment `to`.
+    pub fn append(&mut self, now: u64, flow: u32, to: u32, idle: Idle, config: &TcpConfig) {
+        self.restart(now, config);
+        self.segments = to;
+        let message = Message { flow, to, start: now, idle, sent: self.sent, retransmitted: self.retransmitted, timeouts: self.timeouts };
+        if self.una >= self.current.to {
+            self.become_current(now, message);
+        } else {
+            self.waiting.push_back(message);
+        }
+    }
+
+    pub(super) fn become_current(&mut self, now: u64, message: Message) {
+        self.idle = message.idle;
+        if self.why.is_some() {
+            self.why = Some(Attribution::behind_others(message.start, now));
+        }
+        self.current = Message { sent: self.sent, retransmitted: self.retransmitted, timeouts: self.timeouts, ..message };
+    }
+
+    /// The oldest flow, if it has been acknowledged whole and has not been taken yet.
+    pub fn take_completed(&mut self, now: u64) -> Option<Completed> {
+        if self.una < self.current.to || self.current.flow == TAKEN {
+            return None;
+        }
+        let why = self.why.clone();
+        let none = Message { flow: TAKEN, ..self.current.clone() };
+        let message = std::mem::replace(&mut self.current, none);
+        if let Some(next) = self.waiting.pop_front() {
+            self.become_current(now, next);
+        }
+        Some(Completed { message, why })
+    }
+
+    /// Begins with the slow start threshold that an earlier connection left.
+    pub fn begin_with(&mut self, ssthresh: u32) {
+        self.window.ssthresh = ssthresh.min(self.window.limit);
+    }
+
+    /// What this connection, which ends, leaves to the next: Linux tcp_update_metrics. `known` is what is kept so far.
+    pub fn leaves(&self, known: Option<u32>) -> Option<u32> {
+        let Window { cwnd, ssthresh, .. } = self.window;
+        if ssthresh == u32::MAX {
+            // Still in its first slow start.
+            known.map(|k| k.max(cwnd / 2))
+        } else if cwnd >= ssthresh && self.state == State::Open {
+            Some(ssthresh.max(cwnd / 2))
+        } else {
+            known.map(|k| k.max(ssthresh))
+        }
+    }
+
+    /// Where the time of a flow that is not acknowledged whole has gone so far.
+    pub fn why_of(&self, message: &Message) -> Option<Attribution> {
+        let current = message.flow == self.current.flow;
+        self.why.as_ref().map(|why| if current { why.clone() } else { Attribution::new(message.start) })
+    }
+
+    /// The current flow has been acknowledged whole.
+    #[inline(always)]
+    pub fn una_passed_current(&self) -> bool {
+        self.una >= self.current.to
+    }
+}

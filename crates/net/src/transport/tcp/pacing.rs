@@ -1,0 +1,131 @@
+//! When segments may leave that the window allows: one by one at a rate, or together as with segmentation offload.
+
+use super::sender::{MILLISECOND, Sender};
+use crate::congestion::State;
+use crate::spec::{Burst, Pacing, TcpConfig};
+
+/// The first segments of a connection are not paced (Linux tcp_update_skb_after_send).
+const UNPACED: u64 = 10;
+
+const MICROSECOND: u64 = 1_000_000;
+/// Bytes of payload that Linux hands down at once at most: 64 KiB less room for headers.
+const GSO_MAX: u64 = 65_536 - 257;
+/// Linux reckons with this rate whether it paces or not.
+const LINUX_PACING: Pacing = Pacing { slow_start_percent: 200, avoidance_percent: 120 };
+
+impl Sender {
+    /// Would the window let something go if the pace did?
+    pub(super) fn has_work(&self, config: &TcpConfig) -> bool {
+        self.probe
+            || (self.at_once && self.unrepeated > 0)
+            || (self.pipe() < self.window.cwnd && (self.unrepeated > 0 || (self.next < self.segments && self.next < self.window_end(config))))
+    }
+
+    /// A segment goes: the next may follow after its time at the pacing rate, or with it as far as a burst reaches.
+    #[inline(always)]
+    pub(super) fn pace(&mut self, now: u64, config: &TcpConfig) {
+        if (config.pacing.is_none() && self.sampler.is_none()) || self.sent < UNPACED {
+            return;
+        }
+        let Some(rate) = self.pacing_rate(config) else { return };
+        let spacing = (config.mss as u128 * 8_000_000_000_000 / rate.max(1) as u128) as u64;
+        if self.pace_at <= now {
+            // A pace that could not be kept is made up for by half a segment at most (Linux tcp_update_skb_after_send).
+            let credit = if self.pace_at == 0 { 0 } else { (now - self.pace_at).min(spacing / 2) };
+            self.pace_at = now - credit;
+            // What is handed to the network together is not spread.
+            self.burst = self.control.burst().max(self.in_burst + 1);
+        }
+        self.pace_at += spacing;
+        self.burst = self.burst.saturating_sub(1);
+    }
+
+    /// Bits of payload per second.
+    pub(super) fn pacing_rate(&self, config: &TcpConfig) -> Option<u64> {
+        if self.sampler.is_some() {
+            return self.control.pacing_rate();
+        }
+        self.rate_of_window(config.pacing.as_ref()?, config)
+    }
+
+    /// The window per round trip and some more (Linux tcp_update_pacing_rate).
+    pub(super) fn rate_of_window(&self, pacing: &Pacing, config: &TcpConfig) -> Option<u64> {
+        let smoothed = self.rtt.smoothed();
+        if smoothed == 0 {
+            return None;
+        }
+        let percent = if self.window.cwnd < self.window.ssthresh / 2 { pacing.slow_start_percent } else { pacing.avoidance_percent };
+        let segments = self.window.cwnd.max(self.next - self.una) as u128;
+        Some((segments * config.mss as u128 * 8 * percent as u128 * 10_000_000_000 / smoothed as u128) as u64)
+    }
+
+    /// A burst is not begun before it fits. Losses are no time to wait.
+    #[inline]
+    pub(super) fn defers(&mut self, now: u64, pipe: u32, end: u32, config: &TcpConfig) -> bool {
+        if matches!(self.state, State::Recovery | State::Loss) {
+            self.in_burst = 0;
+            return false;
+        }
+        if self.in_burst > 0 {
+            self.in_burst -= 1;
+            return false;
+        }
+        let (free, window) = (self.window.cwnd.saturating_sub(pipe).max(1), end - self.next);
+        let room = free.min(window);
+        let most = match config.burst {
+            Burst::Segments(burst) => {
+                let wanted = burst.min((self.window.cwnd / 3).max(1)).min(self.segments - self.next);
+                if pipe > 0 && room < wanted {
+                    // The window is what limits as much as if it were full.
+                    self.validate(self.window.cwnd - pipe <= window);
+                    return true;
+                }
+                wanted
+            }
+            Burst::Linux => {
+                let most = self.offload(config);
+                if most > 1 && room < most && self.waits(now, room, config) {
+                    self.validate(free < window);
+                    return true;
+                }
+                most
+            }
+        };
+        self.in_burst = most.min(room) - 1;
+        false
+    }
+
+    /// Linux tcp_tso_autosize: a millisecond at the pacing rate, and more on short paths; two segments at least.
+    pub(super) fn offload(&self, config: &TcpConfig) -> u32 {
+        let mss = config.mss as u64;
+        let rate = self.rate_of_window(&LINUX_PACING, config).map_or(u64::MAX, |bits| bits / 8);
+        let min_rtt = self.rack.as_ref().map_or(0, |rack| rack.min_rtt / MICROSECOND);
+        let near = if min_rtt > 0 { GSO_MAX.checked_shr((min_rtt >> 9).min(64) as u32).unwrap_or(0) } else { 0 };
+        ((rate >> 10).saturating_add(near).min(GSO_MAX) / mss).max(2) as u32
+    }
+
+    /// Linux tcp_tso_should_defer for a full burst that has not enough room.
+    pub(super) fn waits(&self, now: u64, room: u32, config: &TcpConfig) -> bool {
+        if self.next == self.una || self.sampler.is_some() || config.pacing.is_some() {
+            return false;
+        }
+        // Not over a tick of the clock: what is to be sent now must not wait for long.
+        let tick = if config.tick.0 > 0 { config.tick.0 } else { MILLISECOND };
+        if now / tick > self.last_sent / tick {
+            return false;
+        }
+        // What is left of a buffer the application filled is made to fit.
+        let filled = (GSO_MAX / config.mss as u64).max(1) as u32;
+        let left = (filled - self.next % filled).min(self.segments - self.next);
+        if left <= room {
+            return false;
+        }
+        // A third of the window is enough.
+        let allowed = self.window.cwnd.min(self.window_end(config).saturating_sub(self.una));
+        if 3 * room as u64 >= allowed as u64 {
+            return false;
+        }
+        let smoothed = self.rtt.smoothed();
+        self.board[self.una].sent() + smoothed <= now + (smoothed / 2).min(MILLISECOND)
+    }
+}

@@ -1,0 +1,187 @@
+//! What a loss, an echo or a time-out does to the window, and how a sender comes back from it: recovery with proportional rate reduction
+//! (RFC 6937), time-outs with their check (RFC 5682), and reductions undone (RFC 3522).
+
+use super::scoreboard::Segment;
+use super::sender::{AckIn, Cause, News, Sender};
+use crate::congestion::State;
+use crate::spec::{Manner, Recovery, TcpConfig};
+
+impl Sender {
+    pub(super) fn enter_recovery(&mut self, now: u64, ece: bool, config: &TcpConfig) {
+        // A reduction under way for an ECN echo is not made twice for the same window.
+        let reducing = self.state == State::Reduced;
+        if config.undo {
+            self.undo = (!reducing && !ece).then_some((self.window.cwnd, self.window.ssthresh));
+            self.episode = self.next;
+            self.repeated_since = 0;
+        }
+        if reducing && config.proportional_reduction {
+            self.state = State::Recovery;
+            self.control.on_state(State::Recovery, &mut self.window, now);
+        } else {
+            let ssthresh = if reducing { self.window.cwnd } else { self.control.on_loss(&self.window, now) };
+            self.reduce(ssthresh, State::Recovery, now, config);
+        }
+        self.resend_from = self.una;
+        // RFC 6675 §5 (4.3), RFC 6582 §3.2 step 3: the first retransmission does not wait for the pipe to drain.
+        self.at_once = !config.proportional_reduction;
+    }
+
+    /// The state under way ends. An ECN reduction lasts until something sent after it is acknowledged: only then has the receiver seen the
+    /// CWR, and only from then on do echoes tell of the reduced window. Without SACK the same holds for losses, lest duplicates of what a
+    /// time-out repeated in vain be taken for another loss (RFC 6582 §4.1; Linux tcp_try_undo_recovery).
+    pub(super) fn is_over(&self, config: &TcpConfig) -> bool {
+        let beyond = self.state == State::Reduced || config.recovery == Recovery::NewReno;
+        self.una > self.high || (self.una == self.high && !beyond)
+    }
+
+    pub(super) fn leave(&mut self, now: u64, config: &TcpConfig) {
+        if config.proportional_reduction && self.sampler.is_none() && self.reducing() && self.window.ssthresh < u32::MAX {
+            self.window.cwnd = self.window.ssthresh.min(self.window.limit);
+        }
+        self.undo = None;
+        self.checking = false;
+        self.state = State::Open;
+        self.control.on_state(State::Open, &mut self.window, now);
+    }
+
+    /// The threshold falls; so does the window, at once or step by step. It never rises: a threshold of two segments may be above it.
+    pub(super) fn reduce(&mut self, ssthresh: u32, state: State, now: u64, config: &TcpConfig) {
+        self.window.ssthresh = ssthresh;
+        if config.proportional_reduction {
+            self.prior_cwnd = self.window.cwnd;
+            self.delivered_since = 0;
+            self.sent_since = 0;
+        } else if self.sampler.is_none() {
+            self.window.cwnd = self.window.cwnd.min(ssthresh);
+        }
+        // RFC 3168 §6.1.2: every reduction is announced, so that the receiver's echo ends.
+        self.send_cwr = true;
+        self.window.credit = 0;
+        self.state = state;
+        self.high = self.next;
+        self.forget_probe();
+        self.control.on_state(state, &mut self.window, now);
+    }
+
+    /// RFC 6937, with the slow start of Linux: the window is what is in flight and what may be sent now.
+    pub(super) fn pace_reduction(&mut self, delivered: u32, advanced: bool) {
+        if delivered == 0 || self.prior_cwnd == 0 {
+            // Nothing has left the network; but the first repetition of a recovery goes out.
+            if self.sent_since == 0 && self.state == State::Recovery && self.unrepeated > 0 {
+                self.window.cwnd = self.window.cwnd.max(self.pipe() + 1);
+            }
+            return;
+        }
+        let pipe = self.pipe();
+        self.delivered_since += delivered;
+        let ssthresh = self.window.ssthresh;
+        let mut send = if pipe > ssthresh {
+            let due = (ssthresh as u64 * self.delivered_since as u64).div_ceil(self.prior_cwnd as u64);
+            due as i64 - self.sent_since as i64
+        } else {
+            let mut send = (self.delivered_since as i64 - self.sent_since as i64).max(delivered as i64);
+            if advanced && !self.newly_lost {
+                send += 1;
+            }
+            send.min((ssthresh - pipe) as i64)
+        };
+        send = send.max((self.sent_since == 0) as i64);
+        self.window.cwnd = (pipe as i64 + send).max(1) as u32;
+    }
+
+    /// A time-out was followed by the acknowledgement of the first repetition: RFC 5682 with SACK.
+    pub(super) fn check_timeout(&mut self, now: u64, acked: u32, news: &News, config: &TcpConfig) {
+        if news.lowest_original < self.high {
+            // Not everything was lost.
+            return self.undo_reduction(now);
+        }
+        if self.next > self.high {
+            if news.sacked > 0 || acked == 0 {
+                self.checking = false;
+            }
+        } else if acked > 0 {
+            self.high = self.next;
+            if self.next < self.segments && self.next < self.window_end(config) {
+                self.new_only = true;
+            } else {
+                self.checking = false;
+            }
+        }
+    }
+
+    /// The acknowledgement advances over something repeated, and yet an original caused it (RFC 3522).
+    pub(super) fn was_needless(&self, ack: &AckIn) -> bool {
+        !ack.repeated && ack.trigger < self.episode && self.repeated_since > 0
+    }
+
+    /// The reduction was needless: everything as it was before.
+    pub(super) fn undo_reduction(&mut self, now: u64) {
+        let Some((cwnd, ssthresh)) = self.undo.take() else { return };
+        for seq in self.una..self.next {
+            self.board[seq].unset(Segment::LOST);
+        }
+        (self.lost, self.unrepeated) = (0, 0);
+        if self.state == State::Loss {
+            // A time-out judges nobody: what has not arrived is watched as before.
+            self.lost_below = self.una;
+        }
+        let kept = self.sampler.as_ref().and_then(|sampler| self.control.on_undo(&self.window, sampler));
+        self.window.cwnd = self.window.cwnd.max(kept.unwrap_or(cwnd));
+        self.window.ssthresh = self.window.ssthresh.max(ssthresh);
+        self.checking = false;
+        self.new_only = false;
+        self.send_cwr = false;
+        self.state = State::Open;
+        self.control.on_state(State::Open, &mut self.window, now);
+    }
+
+    /// The reordering timer expired and segments were found lost.
+    pub(super) fn after_reordering(&mut self, now: u64, config: &TcpConfig) {
+        if matches!(self.state, State::Open | State::Reduced) {
+            self.enter_recovery(now, false, config);
+            if config.proportional_reduction && self.sampler.is_none() {
+                self.pace_reduction(1, false);
+            }
+        }
+    }
+
+    /// The retransmission timer expired: everything that has not arrived is taken for lost.
+    pub(super) fn time_out(&mut self, now: u64, config: &TcpConfig) -> Cause {
+        self.timeouts += 1;
+        // ssthresh falls once per window (RFC 5681 §3.1; Linux tcp_enter_loss): not at every back-off, nor again where fast recovery
+        // or an echo has already lowered it for this window. But after a time-out a segment that was repeated may have been lost again.
+        let fresh = matches!(self.state, State::Open | State::Reduced) || self.rtt.backed_off();
+        let ns3 = config.manner == Manner::Ns3;
+        if ns3 {
+            self.control.on_flight(self.pipe());
+            self.time_out_as_ns3();
+        }
+        if self.state == State::Open || self.una >= self.high || ns3 || (self.state == State::Loss && !self.rtt.backed_off()) {
+            if config.undo {
+                self.undo = Some((self.window.cwnd, self.window.ssthresh));
+            }
+            self.window.ssthresh = self.control.on_loss(&self.window, now);
+        }
+        self.episode = self.next;
+        self.repeated_since = 0;
+        self.checking = config.undo && fresh && config.recovery != Recovery::NewReno;
+        if !ns3 {
+            self.send_cwr = true;
+            self.window.credit = 0;
+        }
+        if config.recovery == Recovery::NewReno {
+            self.sacked = 0;
+        }
+        self.mark_all_lost(now, config);
+        // One segment, beside what RACK does not take for lost yet.
+        self.window.cwnd = self.pipe() + 1;
+        self.duplicates = 0;
+        self.state = State::Loss;
+        self.high = self.next;
+        self.forget_probe();
+        self.control.on_state(State::Loss, &mut self.window, now);
+        self.rtt.back_off();
+        Cause::Timeout
+    }
+}
