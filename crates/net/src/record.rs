@@ -175,6 +175,7 @@ pub struct Counters {
     pub drops_loss: u64,
     /// The link was down, or no path was left.
     pub drops_down: u64,
+    /// The switch's memory had no room at ingress (for lossless traffic: the headroom was full).
     pub in_discards: u64,
     pub ecn_marks: u64,
     pub pause_frames: u64,

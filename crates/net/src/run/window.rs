@@ -65,6 +65,16 @@ impl Outlet for Later {
         if shard == self.me { self.log.push(at, frame) } else { self.post(at, shard, frame, extras) }
     }
 
+    fn pause(&mut self, at: u64, shard: u16, frame: Frame) {
+        self.pending += 1;
+        if shard == self.me {
+            self.log.push(at, frame);
+        } else {
+            self.mail_next = self.mail_next.min(at);
+            self.mail[shard as usize].frames.push((at, frame));
+        }
+    }
+
     fn event(&mut self, at: u64, event: Frame) {
         if at > self.until {
             // Never dealt with, but the run does not end before `until` while it is to come.
@@ -204,7 +214,7 @@ pub fn work(shard: &mut Shard, exchange: &Exchange<Mail>, workers: usize, progre
     }
     progress.advance(0, shard.counters.packet_hops - reported_hops, shard.flows_done - reported_flows);
     later.log.for_each_left(|frame| {
-        if frame.kind() != Frame::EVENT {
+        if frame.is_traffic() {
             done.in_flight.0 += 1;
             done.in_flight.1 += frame.size as u64;
         }
@@ -238,7 +248,7 @@ fn run_entry(shard: &mut Shard, later: &mut Later, frame: &Frame, node: u32, sta
     if now > later.until {
         // Only in the window in which the run ends.
         later.pending += 1;
-        if frame.kind() != Frame::EVENT {
+        if frame.is_traffic() {
             done.in_flight.0 += 1;
             done.in_flight.1 += frame.size as u64;
         }

@@ -12,6 +12,9 @@ impl<const C: bool> Outlet for Nothing<C> {
     fn frame(&mut self, _: u64, _: u16, _: crate::frame::Frame, _: &mut super::Slab<crate::frame::AckExtra>) {
         unreachable!("everything up to the end has been started")
     }
+    fn pause(&mut self, _: u64, _: u16, _: crate::frame::Frame) {
+        unreachable!("everything up to the end has been started")
+    }
     fn event(&mut self, _: u64, _: crate::frame::Frame) {}
     fn start(&mut self, _: u64, _: u16, _: crate::frame::Frame) {}
 }

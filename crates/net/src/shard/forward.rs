@@ -7,7 +7,7 @@ use crate::buffer::{QueueView, Verdict};
 use crate::fault::Fate;
 use crate::frame::{Control, Event, Frame};
 use crate::marking::Red;
-use crate::port::{Departure, Sending, Waiting};
+use crate::port::{Departure, PAUSE_QUEUE, Sending, Waiting};
 use crate::record::{CaptureKind, CaptureRecord};
 use crate::routing::NextHops;
 use crate::scheduling;
@@ -20,6 +20,8 @@ pub enum Drop {
     Red,
     Loss,
     Down,
+    /// The memory management unit had no room at ingress.
+    Ingress,
 }
 
 impl<'a> Shard<'a> {
@@ -146,7 +148,7 @@ impl<'a> Shard<'a> {
             self.nodes[node as usize].used -= freed;
         } else if !O::CLASSICAL {
             let late = self.nodes[node as usize].arrivals_first as u64;
-            self.advance(out, now.saturating_sub(late), node, port);
+            self.bring_up(out, now.saturating_sub(late), node, port);
         }
     }
 
@@ -160,7 +162,7 @@ impl<'a> Shard<'a> {
     fn offer_automaton<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, mut frame: Frame) {
         if !O::CLASSICAL {
             let late = self.nodes[node as usize].arrivals_first as u64;
-            self.advance(out, now.saturating_sub(late), node, port);
+            self.bring_up(out, now.saturating_sub(late), node, port);
         }
         let size = frame.size as u64;
         let (state, p) = (&self.nodes[node as usize], &self.ports[port as usize]);
@@ -168,7 +170,7 @@ impl<'a> Shard<'a> {
         let queue = a.queue_of(&frame);
         let q = &a.queues[queue];
         let length = QueueView { bytes: q.bytes, frames: q.count };
-        // Then nothing waits either.
+        // Then nothing waits either, unless it is paused.
         let idle = a.sending.is_none();
         // Where frames are dealt with before their tail is here, they may leave at once if the output is idle and not faster than the
         // input; otherwise they are stored first.
@@ -182,6 +184,13 @@ impl<'a> Shard<'a> {
         if verdict != Verdict::Admit && (O::CLASSICAL || verdict == Verdict::Drop || !self.admit_exactly(out, now, node, port, queue, size)) {
             self.note(port, queue, |i| i.drops += 1);
             return self.drop_frame(frame, Drop::Buffer);
+        }
+        let mut taken = None;
+        if self.nodes[node as usize].managed.is_some() {
+            match self.admit_managed(out, now, node, port, queue, &frame) {
+                Ok(yes) => taken = Some(yes),
+                Err(why) => return self.refuse_managed(port, queue, frame, why),
+            }
         }
         let (state, p) = (&mut self.nodes[node as usize], &mut self.ports[port as usize]);
         if let Some(red) = &state.marking {
@@ -212,26 +221,47 @@ impl<'a> Shard<'a> {
         let q = &mut a.queues[queue];
         q.bytes += size;
         q.count += 1;
+        let paces = a.pause.is_some();
         if a.series.is_some() {
             p.note_length(state.until_start, queue);
         }
+        if let Some(taken) = taken {
+            self.charge_managed(out, now, node, taken);
+        }
         let waiting = Waiting { frame, ready };
-        if idle {
+        if idle && !paces {
             self.transmit(out, now, node, port, queue, waiting);
         } else {
-            let a = p.automaton.as_mut().expect("not plain");
+            let a = self.ports[port as usize].automaton.as_mut().expect("not plain");
             a.queues[queue].frames.push_back(waiting);
             a.waiting += 1;
+            if idle {
+                self.start_next(out, now, node, port);
+            }
             if !O::CLASSICAL {
                 self.list(node, port);
             }
         }
     }
 
+    #[cold]
+    #[inline(never)]
+    fn refuse_managed(&mut self, port: u32, queue: usize, frame: Frame, why: Drop) {
+        match why {
+            Drop::Ingress => self.note(frame.port, frame.priority() as usize, |i| i.in_discards += 1),
+            _ => self.note(port, queue, |i| i.drops += 1),
+        }
+        self.drop_frame(frame, why);
+    }
+
     /// Keeps the port in its node's list while it has waiting frames.
     pub(super) fn list(&mut self, node: u32, port: u32) {
+        if self.nodes[node as usize].managed.is_some() {
+            // Its ports' next actions are filed.
+            return;
+        }
         let a = self.ports[port as usize].automaton.as_mut().expect("not plain");
-        if a.waiting > 0 && !a.listed {
+        if a.has_work() && !a.listed {
             a.listed = true;
             self.nodes[node as usize].active.push(port);
         }
@@ -240,21 +270,37 @@ impl<'a> Shard<'a> {
     /// Automaton: everything that ends or starts by `now` has happened. A transmission that ends at `now` has ended, and the next one
     /// has started.
     pub(super) fn advance<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
-        while self.ports[port as usize].free_at <= now && self.ports[port as usize].automaton.as_ref().is_some_and(|a| a.sending.is_some()) {
-            let at = self.ports[port as usize].free_at;
-            self.complete(node, port);
-            self.start_next(out, at, node, port);
+        loop {
+            let at = self.ports[port as usize].next_action();
+            if at > now {
+                return;
+            }
+            self.step(out, at, node, port);
         }
+    }
+
+    /// Automaton: the transmission that ends at `at` ends, and the next one starts.
+    #[inline(always)]
+    pub(super) fn step<O: Outlet>(&mut self, out: &mut O, at: u64, node: u32, port: u32) {
+        if self.ports[port as usize].automaton.as_ref().is_some_and(|a| a.sending.is_some()) {
+            self.complete(out, at, node, port);
+        }
+        self.start_next(out, at, node, port);
     }
 
     /// The frame in transmission has left.
     #[inline(always)]
-    pub(super) fn complete(&mut self, node: u32, port: u32) {
+    pub(super) fn complete<O: Outlet>(&mut self, out: &mut O, at: u64, node: u32, port: u32) {
         let (state, p) = (&mut self.nodes[node as usize], &mut self.ports[port as usize]);
         let a = p.automaton.as_mut().expect("not plain");
-        let Sending { size, queue, time } = a.sending.take().expect("a transmission under way");
+        let sent = a.sending.take().expect("a transmission under way");
+        let Sending { size, queue, time, .. } = sent;
         a.latest = size;
         let bytes = size as u64;
+        if queue == PAUSE_QUEUE {
+            a.note_pause(bytes);
+            return p.count_sent(size, time);
+        }
         a.note(queue as usize, |i| i.tx_bytes += bytes);
         if let Some(uplink) = &mut a.uplink {
             *uplink += bytes;
@@ -267,6 +313,9 @@ impl<'a> Shard<'a> {
             state.used -= bytes;
         }
         p.count_sent(size, time);
+        if state.managed.is_some() && !state.until_start {
+            self.release_managed(out, at, node, port, sent);
+        }
     }
 
     /// The transmitter is free at `at`: the next frame, if there is one.
@@ -277,7 +326,22 @@ impl<'a> Shard<'a> {
             if a.discipline.is_some() {
                 return self.start_disciplined(out, at, node, port);
             }
-            let Some(queue) = scheduling::next_queue(a) else { return };
+            if let Some(pause) = &a.pause {
+                // A PAUSE frame overtakes all that waits; it may have been caused by the end of the transmission before.
+                if a.sending.is_some() {
+                    return;
+                }
+                if pause.pending != 0 {
+                    self.send_pause(out, at, port);
+                    return self.file_due(node, port);
+                }
+            }
+            let Some(queue) = scheduling::next_queue(a, at) else {
+                if a.waiting > 0 {
+                    self.await_expiry(out, port);
+                }
+                return self.file_due(node, port);
+            };
             let waiting = a.queues[queue].frames.pop_front().expect("not empty");
             a.waiting -= 1;
             if self.transmit(out, at, node, port, queue, waiting) {
@@ -305,6 +369,9 @@ impl<'a> Shard<'a> {
                 Early::Drop => {
                     self.leave(node, port, queue, bytes);
                     self.note(port, queue, |i| i.drops += 1);
+                    if self.nodes[node as usize].managed.is_some() {
+                        self.release_from(out, at, node, port, (frame.port, queue as u8, frame.priority(), frame.size));
+                    }
                     self.drop_frame(frame, Drop::Red);
                     return false;
                 }
@@ -314,8 +381,17 @@ impl<'a> Shard<'a> {
             p.leave(queue, bytes);
             state.used -= bytes;
         }
-        let (departure, late) = (p.depart(at, queue, Waiting { frame, ready }), state.arrivals_first as u64);
+        let (departure, late, input) = (p.depart(at, queue, Waiting { frame, ready }), state.arrivals_first as u64, frame.port);
+        let (managed, until_start) = (state.managed.is_some(), state.until_start);
         self.carry_out(out, port, frame, departure, late);
+        if managed {
+            if until_start {
+                self.release_from(out, at, node, port, (input, queue as u8, frame.priority(), frame.size));
+            }
+            if !O::CLASSICAL {
+                self.file_due(node, port);
+            }
+        }
         true
     }
 
@@ -337,6 +413,9 @@ impl<'a> Shard<'a> {
     /// Window engine, after a node's events of a window that ends at `end`: transmissions that start before `end` start now, since what
     /// they send may arrive in the next window.
     pub fn finish_window<O: Outlet>(&mut self, out: &mut O, end: u64, node: u32) {
+        if self.nodes[node as usize].managed.is_some() {
+            return self.finish_managed(out, end, node);
+        }
         if self.nodes[node as usize].active.is_empty() {
             return;
         }
@@ -346,11 +425,12 @@ impl<'a> Shard<'a> {
             self.advance(out, end - 1, node, port);
             let p = &mut self.ports[port as usize];
             let a = p.automaton.as_mut().expect("only automata are listed");
-            a.listed = a.waiting > 0;
-            if a.listed {
-                earliest = earliest.min(p.free_at);
+            a.listed = a.has_work();
+            let listed = a.listed;
+            if listed {
+                earliest = earliest.min(p.next_action());
             }
-            a.listed
+            listed
         });
         self.nodes[node as usize].active = active;
         let wake_at = self.nodes[node as usize].wake_at;
@@ -376,6 +456,7 @@ impl<'a> Shard<'a> {
             Drop::Red => c.drops_red += 1,
             Drop::Loss => c.drops_loss += 1,
             Drop::Down => c.drops_down += 1,
+            Drop::Ingress => c.in_discards += 1,
         }
         self.live -= 1;
         if frame.has(Frame::EXTRA) {

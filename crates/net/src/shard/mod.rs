@@ -6,6 +6,8 @@ mod discipline;
 mod finish;
 mod forward;
 mod host;
+mod managed;
+mod pause;
 mod sample;
 
 use crate::buffer::Buffer;
@@ -32,7 +34,9 @@ pub trait Outlet {
     fn event(&mut self, at: u64, event: Frame);
     /// A flow elsewhere starts.
     fn start(&mut self, at: u64, shard: u16, event: Frame);
-    /// Classical engine: the transmission under way at `port` ends.
+    /// A PAUSE frame takes effect at `at`.
+    fn pause(&mut self, at: u64, shard: u16, frame: Frame);
+    /// Classical engine: the transmission under way at `port` ends, or a pause there expires.
     fn sent(&mut self, _at: u64, _port: u32) {}
 }
 
@@ -110,6 +114,7 @@ pub struct Node {
     /// Memory in use; an upper bound between settlings.
     pub used: u64,
     pub buffer: Buffer,
+    pub managed: Option<Box<managed::Managed>>,
     pub marking: Option<Red>,
     pub stream: Stream,
     /// Ports with waiting frames.
@@ -198,15 +203,21 @@ impl<'a> Shard<'a> {
     /// A frame or an event is due.
     #[inline(always)]
     pub fn handle<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, frame: Frame) {
-        if frame.kind() == Frame::EVENT {
-            self.on_event(out, now, node, frame);
-        } else {
+        if frame.is_traffic() {
             self.arrive(out, now, node, frame);
+        } else {
+            self.on_event(out, now, node, frame);
         }
     }
 
     #[inline(never)]
     fn on_event<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, event: Frame) {
+        if event.kind() == Frame::PAUSE {
+            return self.on_pause(out, now, node, event);
+        }
+        if !O::CLASSICAL && self.nodes[node as usize].managed.as_ref().is_some_and(|managed| managed.mmu.paused > 0) {
+            self.drain(out, now, node);
+        }
         match Event::of(&event) {
             Event::Wake => self.nodes[node as usize].wake_at = 0,
             Event::Start => {
@@ -220,15 +231,21 @@ impl<'a> Shard<'a> {
             Event::Sender => self.on_sender_wake(out, now, event.flow),
             Event::Receiver => self.on_receiver_wake(out, now, event.flow),
             Event::Send => self.on_send(out, now, event.flow),
+            Event::Refresh => self.on_refresh(out, now, node, event.flow),
+            Event::Storm => self.on_storm(out, now, node),
+            Event::Watchdog | Event::Deadlock => unreachable!("not built yet"),
             Event::Sample => self.sample(out, now, node),
             Event::Uplinks => self.sample_uplinks(out, now, node),
         }
     }
 
-    /// Classical engine: the transmission under way at `port` ends.
+    /// Classical engine: the transmission under way at `port` ends, or a pause there expires.
     pub fn transmission_ended<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
         let late = self.nodes[node as usize].arrivals_first as u64;
-        self.complete(node, port);
+        if self.ports[port as usize].automaton.as_ref().is_some_and(|a| a.pause.is_some()) {
+            return self.paused_port_due(out, now, node, port);
+        }
+        self.complete(out, now - late, node, port);
         self.start_next(out, now - late, node, port);
     }
 

@@ -143,6 +143,8 @@ fn switch_config() -> impl Strategy<Value = SwitchConfig> {
             latency,
             balance,
             queue_length,
+            pfc: None,
+            honours_pause: false,
         },
     )
 }
@@ -324,7 +326,7 @@ fn case() -> impl Strategy<Value = Case> {
                 let mut plan = plan(topology, flows);
                 let in_order = switch.balance != Balance::Spray && plan.topology.links.iter().all(|l| l.down.is_empty());
                 plan.switches = vec![switch];
-                plan.hosts = vec![HostConfig { delay, queue: queue.map(Limit::Bytes), scheduling, ecn: true }];
+                plan.hosts = vec![HostConfig { delay, queue: queue.map(Limit::Bytes), scheduling, ..crate::testing::host() }];
                 plan.transports = vec![TransportConfig::Tcp(first), TransportConfig::Tcp(second), datagrams];
                 plan.wire.gap = gap;
                 plan.run.seed = seed;
