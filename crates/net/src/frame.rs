@@ -13,8 +13,8 @@ pub struct Frame {
     pub flow: u32,
     /// Data: segment number. Acknowledgement: next segment expected. Event: see [`Event`].
     pub seq: u32,
-    /// Acknowledgement: the segment whose arrival caused it, or a handle of [`AckExtra`] if `EXTRA` is set.
-    /// Data: the path's number, if paths are recorded.
+    /// Acknowledgement: the segment whose arrival caused it, or a handle of [`Extra`] if `EXTRA` is set.
+    /// Data: the path's number, if paths are recorded; or the same.
     pub aux: u32,
     /// Destination host.
     pub dst: u32,
@@ -200,17 +200,20 @@ impl Rank {
     }
 }
 
-/// What an acknowledgement with SACK blocks carries besides.
+/// What a frame carries besides: an acknowledgement with SACK blocks, or any frame that stood paused.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct AckExtra {
+pub struct Extra {
+    /// What would stand in `Frame::aux`.
     pub trigger: u32,
     /// The first segment that the receive window does not allow; `u32::MAX` where that is not announced.
     pub edge: u32,
-    pub blocks: [(u32, u32); AckExtra::BLOCKS],
+    pub blocks: [(u32, u32); Extra::BLOCKS],
     pub count: u8,
+    /// How long this frame, and the one that caused it, stood paused.
+    pub paused: u64,
 }
 
-impl AckExtra {
+impl Extra {
     /// RFC 2018 with timestamps leaves room for three.
     pub const BLOCKS: usize = 3;
 }

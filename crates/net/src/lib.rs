@@ -29,6 +29,8 @@ mod tests;
 
 pub use buffer::mmu::{SetAside, set_aside};
 pub use estimate::estimate_memory;
+pub use flowcontrol::headroom::{PortFacts, by_formula};
+pub use flowcontrol::response_time;
 pub use progress::Progress;
 pub use run::run;
 

@@ -121,6 +121,8 @@ pub struct Waiting {
     pub frame: Frame,
     /// When its tail has arrived.
     pub ready: u64,
+    /// What its class's clock of pauses showed when it came.
+    pub clock: u64,
 }
 
 /// What happened at a port since the last sample: index 0 is the whole port, then its queues if there are several.

@@ -1,6 +1,6 @@
 //! How much memory to set aside for what arrives after XOFF.
 
-use super::response_quanta;
+use super::response_bytes;
 use crate::spec::{Cable, Formula, Headroom, Link, Mmu, Plan};
 use afflux_units::Rate;
 
@@ -57,7 +57,7 @@ pub fn by_formula(formula: Formula, metres: f64, port: PortFacts) -> u64 {
             let occupancy = (100.0 - SMALL_PACKETS + SMALL_PACKETS * worst) / 100.0;
             // The script takes Mb/s times ns for 1024ths of a bit.
             let cable = 2.0 * metres * (gbps * 1e3) * (1e9 / SPEED_IN_CABLE) / (8.0 * 1024.0);
-            let peer = response_quanta(port.rate) as f64 * 64.0;
+            let peer = response_bytes(port.rate) as f64;
             let propagation = PORT_MTU + cable + MAC_PHY_KIB * 1024.0 + peer;
             ((port.mtu as f64 + propagation * occupancy) / 1024.0).ceil() as u64 * 1024
         }

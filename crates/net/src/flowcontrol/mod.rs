@@ -1,5 +1,6 @@
 //! Priority flow control (IEEE 802.1Qbb): which priorities of a port may send, and what it has to tell its peer.
 
+pub mod deadlock;
 pub mod headroom;
 
 use crate::Model;
@@ -19,8 +20,14 @@ pub struct Pause {
     honours: bool,
     /// Per class, and for any of them in the last place.
     clocks: [Clock; CLASSES + 1],
-    /// Classes whose pauses are ignored (a watchdog's doing).
+    /// Classes in a storm, by a watchdog's account; those whose pauses are ignored therefore; those whose frames are dropped.
+    pub storms: u8,
     pub ignored: u8,
+    pub dropping: u8,
+    /// Per class: when a PAUSE frame that holds it last came.
+    heard: [u64; CLASSES],
+    /// Per class: since when `asserted` holds it.
+    pub asserted_since: [u64; CLASSES],
     /// Classes that the peer is to hold back, and those of which it has to be told.
     pub asserted: u8,
     pub pending: u8,
@@ -95,7 +102,7 @@ impl Party {
     /// From the last bit of its PAUSE frames leaving over a link to their effect.
     pub fn pause_delay(&self, link: &Link) -> Option<u64> {
         let (_, _, response) = self.sends?;
-        Some(link.delay.0 + response.map_or_else(|| response_quanta(link.rate) * duration(1, link.rate.0), |time| time.0))
+        Some(link.delay.0 + response.unwrap_or_else(|| response_time(link.rate)).0)
     }
 
     /// Flow control of its port to `peer`, if either sends PAUSE frames.
@@ -132,7 +139,11 @@ impl Pause {
         Pause {
             honours: setup.honours,
             clocks: Default::default(),
+            storms: 0,
             ignored: 0,
+            dropping: 0,
+            heard: [0; CLASSES],
+            asserted_since: [0; CLASSES],
             asserted: 0,
             pending: 0,
             quanta: setup.quanta,
@@ -164,6 +175,16 @@ impl Pause {
         (clock.until > now).then(|| now - clock.since)
     }
 
+    /// Time that a class has spent paused.
+    pub fn clock(&self, class: u8, now: u64) -> u64 {
+        self.clocks[class as usize].total(now)
+    }
+
+    /// When a PAUSE frame that holds the class last came.
+    pub fn heard(&self, class: u8) -> u64 {
+        self.heard[class as usize]
+    }
+
     /// Time that each class, and any of them, has spent paused since this was last asked.
     pub fn take_totals(&mut self, now: u64) -> [u64; CLASSES + 1] {
         std::array::from_fn(|class| {
@@ -180,7 +201,11 @@ impl Pause {
         }
         let time = duration(quanta, self.rate);
         for class in (0..CLASSES).filter(|class| classes >> class & 1 != 0) {
-            self.clocks[class].set(now, if xoff >> class & 1 != 0 { now + time } else { now });
+            let held = xoff >> class & 1 != 0;
+            self.clocks[class].set(now, if held { now + time } else { now });
+            if held {
+                self.heard[class] = now;
+            }
         }
         let any = self.clocks[..CLASSES].iter().map(|clock| clock.until).max().expect("eight");
         self.clocks[CLASSES].set(now, any.max(now));
@@ -199,16 +224,37 @@ pub fn quanta(time: u64, rate: u64) -> u16 {
 }
 
 /// Within which a port of this rate has to stop (IEEE 802.3 annex 31B.3.7, in quanta); between the standard's rates the next higher's.
-pub fn response_quanta(rate: Rate) -> u64 {
+fn response_quanta(rate: Rate) -> u64 {
     const TABLE: [(u64, u64); 8] = [(10, 67), (25, 80), (40, 118), (50, 147), (100, 394), (200, 453), (400, 905), (800, 905)];
     TABLE.iter().find(|(gbps, _)| rate <= Rate::from_gbps(*gbps)).map_or(905, |(_, quanta)| *quanta)
 }
 
-pub const MODELS: &[Model] = &[Model {
+/// The same as a time.
+pub fn response_time(rate: Rate) -> Span {
+    Span(response_bytes(rate) * duration(1, rate.0) / QUANTUM_BYTES)
+}
+
+/// The same as bytes at the link's rate.
+pub fn response_bytes(rate: Rate) -> u64 {
+    response_quanta(rate) * QUANTUM_BYTES
+}
+
+pub const MODELS: &[Model] = &[PFC, WATCHDOG, deadlock::MODEL];
+
+const WATCHDOG: Model = Model {
+    kind: "flow control",
+    name: "watchdog",
+    source: "SONiC's pfcwd",
+    faithful: "detection, restoration and poll times; a queue that holds frames and has been paused all along is in a storm; actions drop (queue and arrivals), \
+               forward (pauses ignored) and alert",
+    simplified: "times are not multiplied by the number of ports; no BIG_RED_SWITCH",
+};
+
+const PFC: Model = Model {
     kind: "flow control",
     name: "pfc",
     source: "IEEE 802.1Qbb, 802.3 annex 31B",
     faithful: "PAUSE frames of 64 B with class vector and quanta overtake all queues but wait for the frame in transmission; they take effect after the \
                peer's response time and between frames; expiry, refresh, XON as time 0; classes that change while a PAUSE frame waits share it",
     simplified: "PAUSE frames are never lost, take no memory and no place in the receiver's queues; the response time is fixed",
-}];
+};

@@ -2,7 +2,7 @@
 
 use super::heap::Heap;
 use crate::Progress;
-use crate::frame::{AckExtra, Frame, Rank};
+use crate::frame::{Extra, Frame, Rank};
 use crate::shard::{Outlet, Shard, Slab};
 
 /// What the heap orders, packed so that comparing is comparing numbers: the time, the rank, and below it where the frame lies in the slab.
@@ -50,7 +50,7 @@ impl Outlet for Later {
     const CLASSICAL: bool = true;
 
     #[inline(always)]
-    fn frame(&mut self, at: u64, _shard: u16, frame: Frame, _extras: &mut Slab<AckExtra>) {
+    fn frame(&mut self, at: u64, _shard: u16, frame: Frame, _extras: &mut Slab<Extra>) {
         self.push(at, Rank::of_arrival(frame.port), frame);
     }
     fn pause(&mut self, at: u64, _shard: u16, frame: Frame) {

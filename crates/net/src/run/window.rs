@@ -2,7 +2,7 @@
 
 use super::sorter::Sorter;
 use crate::Progress;
-use crate::frame::{AckExtra, Frame, Rank};
+use crate::frame::{Extra, Frame, Rank};
 use crate::shard::{Outlet, Shard, Slab};
 use crate::world::World;
 use afflux_engine::{Exchange, WindowLog, Windows};
@@ -13,7 +13,7 @@ use std::collections::BinaryHeap;
 #[derive(Default)]
 pub struct Mail {
     frames: Vec<(u64, Frame)>,
-    extras: Vec<AckExtra>,
+    extras: Vec<Extra>,
 }
 
 /// An event that a node makes for itself inside the window under way.
@@ -60,7 +60,7 @@ impl Outlet for Later {
     const CLASSICAL: bool = false;
 
     #[inline(always)]
-    fn frame(&mut self, at: u64, shard: u16, frame: Frame, extras: &mut Slab<AckExtra>) {
+    fn frame(&mut self, at: u64, shard: u16, frame: Frame, extras: &mut Slab<Extra>) {
         self.pending += 1;
         if shard == self.me { self.log.push(at, frame) } else { self.post(at, shard, frame, extras) }
     }
@@ -104,7 +104,7 @@ impl Outlet for Later {
 
 impl Later {
     #[inline(never)]
-    fn post(&mut self, at: u64, shard: u16, mut frame: Frame, extras: &mut Slab<AckExtra>) {
+    fn post(&mut self, at: u64, shard: u16, mut frame: Frame, extras: &mut Slab<Extra>) {
         let mail = &mut self.mail[shard as usize];
         if frame.has(Frame::EXTRA) {
             mail.extras.push(*extras.remove(frame.aux));

@@ -201,6 +201,13 @@ impl<'a> Shard<'a> {
                 out.event(storm.from.0, event);
             }
         }
+        for node in 0..self.nodes.len() as u32 {
+            for (event, every) in self.looks(node) {
+                let event = self.event(node, 0, event);
+                out.event(every, event);
+                series_count += 1;
+            }
+        }
         if let Some(series) = &plan.record.ports {
             for &id in &series.nodes {
                 let place = self.world.place[id as usize];
@@ -221,6 +228,20 @@ impl<'a> Shard<'a> {
             }
         }
         series_count
+    }
+
+    /// What looks at a switch's flow control now and then, and how often.
+    fn looks(&self, node: u32) -> Vec<(Event, u64)> {
+        let Some(pfc) = self.pfc(node) else { return Vec::new() };
+        let watchdog = pfc.watchdog.map(|watchdog| (Event::Watchdog, watchdog.poll.0));
+        watchdog.into_iter().chain(pfc.deadlock_after.map(|after| (Event::Deadlock, after.0))).collect()
+    }
+
+    /// Flow control of a switch that has it.
+    pub(super) fn pfc(&self, node: u32) -> Option<&'a Pfc> {
+        let plan = self.world.plan;
+        let spec = &plan.topology.nodes[self.nodes[node as usize].id as usize];
+        if spec.kind == NodeKind::Host { None } else { plan.switches[spec.config as usize].pfc.as_ref() }
     }
 
     pub(super) fn has_uplinks(&self, node: u32) -> bool {

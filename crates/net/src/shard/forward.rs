@@ -1,11 +1,11 @@
 //! From arrival to departure: choice of port, admission, marking, transmission.
 
-use super::{Outlet, Shard};
+use super::{Outlet, Shard, Slab};
 use crate::aqm::Verdict as Early;
 use crate::balance::{ecmp, path_step};
 use crate::buffer::{QueueView, Verdict};
 use crate::fault::Fate;
-use crate::frame::{Control, Event, Frame};
+use crate::frame::{Control, Event, Extra, Frame};
 use crate::marking::Red;
 use crate::port::{Departure, PAUSE_QUEUE, Sending, Waiting};
 use crate::record::{CaptureKind, CaptureRecord};
@@ -20,6 +20,7 @@ pub enum Drop {
     Red,
     Loss,
     Down,
+    Watchdog,
     /// The memory management unit had no room at ingress.
     Ingress,
 }
@@ -50,7 +51,8 @@ impl<'a> Shard<'a> {
             NextHops::None => return self.drop_frame(frame, Drop::Down),
         };
         if self.record_paths && matches!(frame.kind(), Frame::DATA | Frame::DATAGRAM) {
-            frame.aux = path_step(frame.aux, state.id, port);
+            let number = if frame.has(Frame::EXTRA) { &mut self.extras[frame.aux].trigger } else { &mut frame.aux };
+            *number = path_step(*number, state.id, port);
         }
         self.offer(out, now, node, first_port + port as u32, frame);
     }
@@ -214,22 +216,22 @@ impl<'a> Shard<'a> {
         }
         let a = p.automaton.as_mut().expect("not plain");
         if a.discipline.is_some() {
-            return self.offer_disciplined(out, now, node, port, queue, Waiting { frame, ready });
+            return self.offer_disciplined(out, now, node, port, queue, Waiting { frame, ready, clock: 0 });
         }
         state.used += size;
         p.queued += size;
         let q = &mut a.queues[queue];
         q.bytes += size;
         q.count += 1;
-        let paces = a.pause.is_some();
+        let clock = a.pause.as_ref().map(|pause| pause.clock(frame.priority(), now));
         if a.series.is_some() {
             p.note_length(state.until_start, queue);
         }
         if let Some(taken) = taken {
             self.charge_managed(out, now, node, taken);
         }
-        let waiting = Waiting { frame, ready };
-        if idle && !paces {
+        let waiting = Waiting { frame, ready, clock: clock.unwrap_or(0) };
+        if idle && clock.is_none() {
             self.transmit(out, now, node, port, queue, waiting);
         } else {
             let a = self.ports[port as usize].automaton.as_mut().expect("not plain");
@@ -353,7 +355,8 @@ impl<'a> Shard<'a> {
     /// The transmitter is free at `at`: a frame of `queue` leaves, or is dropped now (false).
     #[inline(always)]
     fn transmit<O: Outlet>(&mut self, out: &mut O, at: u64, node: u32, port: u32, queue: usize, waiting: Waiting) -> bool {
-        let Waiting { mut frame, ready } = waiting;
+        let Waiting { mut frame, ready, clock } = waiting;
+        let explains = self.world.plan.record.explain;
         let (state, p) = (&mut self.nodes[node as usize], &mut self.ports[port as usize]);
         let bytes = frame.size as u64;
         if let Some(red) = &state.marking
@@ -381,7 +384,13 @@ impl<'a> Shard<'a> {
             p.leave(queue, bytes);
             state.used -= bytes;
         }
-        let (departure, late, input) = (p.depart(at, queue, Waiting { frame, ready }), state.arrivals_first as u64, frame.port);
+        if explains && let Some(pause) = p.automaton.as_ref().and_then(|a| a.pause.as_ref()) {
+            let paused = pause.clock(frame.priority(), at) - clock;
+            if paused > 0 {
+                carry_pause(&mut self.extras, &mut frame, paused);
+            }
+        }
+        let (departure, late, input) = (p.depart(at, queue, Waiting { frame, ready, clock }), state.arrivals_first as u64, frame.port);
         let (managed, until_start) = (state.managed.is_some(), state.until_start);
         self.carry_out(out, port, frame, departure, late);
         if managed {
@@ -456,6 +465,7 @@ impl<'a> Shard<'a> {
             Drop::Red => c.drops_red += 1,
             Drop::Loss => c.drops_loss += 1,
             Drop::Down => c.drops_down += 1,
+            Drop::Watchdog => c.drops_watchdog += 1,
             Drop::Ingress => c.in_discards += 1,
         }
         self.live -= 1;
@@ -494,6 +504,18 @@ impl<'a> Shard<'a> {
             priority: frame.priority(),
         };
         self.harvest.captures.push((capture, record));
+    }
+}
+
+/// A frame says how long it stood paused.
+#[cold]
+#[inline(never)]
+fn carry_pause(extras: &mut Slab<Extra>, frame: &mut Frame, paused: u64) {
+    if frame.has(Frame::EXTRA) {
+        extras[frame.aux].paused += paused;
+    } else if frame.kind() != Frame::CONTROL {
+        frame.aux = extras.insert(Extra { trigger: frame.aux, edge: u32::MAX, paused, ..Extra::default() });
+        frame.flags |= Frame::EXTRA;
     }
 }
 

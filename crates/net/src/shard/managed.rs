@@ -41,6 +41,9 @@ impl<'a> Shard<'a> {
         let state = &self.nodes[node as usize];
         let (first, mmu) = (state.first_port, &state.managed.as_ref().expect("managed").mmu);
         let class = frame.priority();
+        if self.ports[port as usize].automaton.as_ref().and_then(|a| a.pause.as_ref()).is_some_and(|pause| pause.dropping >> class & 1 != 0) {
+            return Err(Drop::Watchdog);
+        }
         let size = mmu.size_of(frame.size as u64, class);
         let charge = Charge { size, input: frame.port - first, output: port - first, class, queue: queue as u8 };
         let mut verdict = mmu.verdict(&charge);
@@ -110,6 +113,19 @@ impl<'a> Shard<'a> {
                 }
             }
         }
+    }
+
+    /// What the memory management unit counts is what the ports hold.
+    pub(super) fn check_memory(&self, node: u32) {
+        let state = &self.nodes[node as usize];
+        let Some(managed) = &state.managed else { return };
+        let ports = &self.ports[state.first_port as usize..(state.first_port + state.ports) as usize];
+        let held: u64 = ports.iter().map(|p| p.automaton.as_ref().expect("not plain")).map(|a| {
+            let waiting: u64 = a.frames().map(|frame| managed.mmu.size_of(frame.size as u64, frame.priority())).sum();
+            let sending = a.sending.filter(|sent| sent.queue != PAUSE_QUEUE && !state.until_start);
+            waiting + sending.map_or(0, |sent| managed.mmu.size_of(sent.size as u64, sent.class))
+        }).sum();
+        assert_eq!(managed.mmu.used(), held, "memory in use at node {}", state.id);
     }
 
     /// Window engine: everything that ports of the node do by themselves up to `now`, in the order of time and, at one moment, of ports.

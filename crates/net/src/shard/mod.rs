@@ -9,13 +9,15 @@ mod host;
 mod managed;
 mod pause;
 mod sample;
+mod watchdog;
 
 use crate::buffer::Buffer;
 use crate::fault::Fault;
-use crate::frame::{AckExtra, Event, Frame};
+use crate::frame::{Extra, Event, Frame};
 use crate::marking::Red;
 use crate::port::Port;
-use crate::record::{CaptureRecord, Counters, PortRecord, UplinkRecord};
+use crate::flowcontrol::deadlock::Wait;
+use crate::record::{CaptureRecord, Counters, PortRecord, StormRecord, UplinkRecord};
 use crate::spec::{FlowId, NodeId};
 use crate::transport::datagram::{Sink, Source};
 use crate::transport::tcp::{Receiver, Sender};
@@ -29,7 +31,7 @@ pub trait Outlet {
     /// Ports are driven by an event at the end of each transmission.
     const CLASSICAL: bool;
     /// `frame` is dealt with at `at` by the node of `frame.port` (already set) in `shard`.
-    fn frame(&mut self, at: u64, shard: u16, frame: Frame, extras: &mut Slab<AckExtra>);
+    fn frame(&mut self, at: u64, shard: u16, frame: Frame, extras: &mut Slab<Extra>);
     /// An event of a node of this shard.
     fn event(&mut self, at: u64, event: Frame);
     /// A flow elsewhere starts.
@@ -147,6 +149,8 @@ pub struct ReceivedRecord {
     pub has_last: bool,
     pub marked: u64,
     pub reordered: u64,
+    /// How long the last frame to arrive stood paused.
+    pub paused: u64,
 }
 
 /// What a shard hands over at the end.
@@ -157,6 +161,8 @@ pub struct Harvest {
     pub ports: Vec<PortRecord>,
     pub uplinks: Vec<UplinkRecord>,
     pub captures: Vec<(u32, CaptureRecord)>,
+    pub storms: Vec<StormRecord>,
+    pub waits: Vec<Wait>,
     pub paths: Vec<(FlowId, u32, u64, u64)>,
 }
 
@@ -172,7 +178,7 @@ pub struct Shard<'a> {
     receivers: Slab<Receiver>,
     sources: Slab<Source>,
     sinks: Slab<Sink>,
-    pub extras: Slab<AckExtra>,
+    pub extras: Slab<Extra>,
     /// By flow: slot of the sending and the receiving half.
     sending: Vec<u32>,
     receiving: Vec<u32>,
@@ -233,7 +239,8 @@ impl<'a> Shard<'a> {
             Event::Send => self.on_send(out, now, event.flow),
             Event::Refresh => self.on_refresh(out, now, node, event.flow),
             Event::Storm => self.on_storm(out, now, node),
-            Event::Watchdog | Event::Deadlock => unreachable!("not built yet"),
+            Event::Watchdog => self.on_watchdog(out, now, node),
+            Event::Deadlock => self.look_for_deadlock(out, now, node),
             Event::Sample => self.sample(out, now, node),
             Event::Uplinks => self.sample_uplinks(out, now, node),
         }

@@ -14,7 +14,9 @@ impl<'a> Shard<'a> {
             mmu.set_paused(input, class, true);
             // Something is left to happen as long as a group is paused.
             self.live += 1;
-            self.pause_of(port).asserted |= 1 << class;
+            let pause = self.pause_of(port);
+            pause.asserted |= 1 << class;
+            pause.asserted_since[class as usize] = now;
             self.arm_refresh(out, now, node, port, class);
         }
         self.announce(out, now, node, port, class);
@@ -29,7 +31,7 @@ impl<'a> Shard<'a> {
         self.live -= 1;
     }
 
-    fn pause_of(&mut self, port: u32) -> &mut crate::flowcontrol::Pause {
+    pub(super) fn pause_of(&mut self, port: u32) -> &mut crate::flowcontrol::Pause {
         self.ports[port as usize].automaton.as_mut().and_then(|a| a.pause.as_mut()).expect("a port with flow control")
     }
 

@@ -52,8 +52,8 @@ fn shared(total: u64, alpha: f64) -> Buffer {
 /// Everything but the engine's own figures, as text.
 fn digest(output: &Output) -> String {
     format!(
-        "{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}",
-        output.flows, output.links, output.ports, output.paths, output.uplinks, output.captures, output.counters, output.end
+        "{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}",
+        output.flows, output.links, output.ports, output.paths, output.uplinks, output.captures, output.counters, output.end, output.storms, output.deadlocks
     )
 }
 

@@ -84,7 +84,7 @@ fn tells(name: &str, output: &Output) {
 #[test]
 fn engines_agree() {
     let base = |topology: Topology| {
-        let flows = incast(&topology, 120_000);
+        let flows = incast(&topology, 400_000);
         let mut p = plan(topology, flows);
         p.switches[0].buffer = Buffer::Mmu(sonic(1_500_000));
         p.switches[0].pfc = Some(pfc(0b111));
@@ -116,7 +116,7 @@ fn engines_agree() {
     add("sonic, cells, mixed rates", fabric(), &|p| {
         mixed_rates(&mut p.topology);
         strict(p);
-        p.switches[0].buffer = Buffer::Mmu(Mmu { cell: Some(256), ..sonic(4_000_000) });
+        p.switches[0].buffer = Buffer::Mmu(Mmu { cell: Some(256), ..sonic(3_600_000) });
     });
     add("sonic, headroom too small", fabric(), &|p| {
         p.switches[0].pfc = Some(Pfc { headroom: Headroom::Bytes(6_000), ..pfc(0b111) });
@@ -126,7 +126,7 @@ fn engines_agree() {
         let Buffer::Mmu(mut mmu) = p.switches[0].buffer.clone() else { unreachable!() };
         let Rules::Sonic(rules) = &mut mmu.rules else { unreachable!() };
         rules.headroom_pool = Some(30_000);
-        p.switches[0].buffer = Buffer::Mmu(Mmu { total: 600_000, ..mmu });
+        p.switches[0].buffer = Buffer::Mmu(Mmu { total: 200_000, ..mmu });
         p.switches[0].marking = Some(step(Limit::Bytes(30_000)));
         p.transports = vec![TransportConfig::Tcp(dctcp())];
     });
@@ -156,7 +156,7 @@ fn engines_agree() {
     add("sonic, cut-through, spray, red", fabric(), &|p| {
         p.switches[0].forwarding = Forwarding::CutThrough { header: 64 };
         p.switches[0].balance = Balance::Spray;
-        p.switches[0].marking = Some(Marking { kmax: Limit::Bytes(120_000), pmax: Probability::new(0.2).unwrap(), at: MarkAt::Dequeue, ..step(Limit::Bytes(20_000)) });
+        p.switches[0].marking = Some(Marking { kmax: Limit::Bytes(500_000), pmax: Probability::new(0.01).unwrap(), at: MarkAt::Dequeue, ..step(Limit::Bytes(200_000)) });
     });
     add("sonic, loss and link down", fabric(), &|p| {
         for (i, link) in p.topology.links.iter_mut().enumerate() {
@@ -182,7 +182,7 @@ fn engines_agree() {
     });
     add("hpcc", fabric(), &|p| {
         mixed_rates(&mut p.topology);
-        p.switches[0].buffer = Buffer::Mmu(hpcc(1_500_000));
+        p.switches[0].buffer = Buffer::Mmu(hpcc(700_000));
         p.switches[0].pfc = Some(Pfc { headroom: Headroom::Formula { formula: Formula::Hpcc, cable: Cable::FromDelay }, ..pfc(0b111) });
         strict(p);
     });

@@ -15,7 +15,7 @@ mod transport;
 pub use choice::{Auto, Names, Off, Or, Unlimited};
 pub use host::{Host, Wire, WireTable};
 pub use hosts::{HostItem, Hosts, Receiver, Senders, SizeTable, Sizes};
-pub use pfc::{Headroom, Length, Mmu, Pfc, Refresh, Standard, Storm, StormAction, Watchdog};
+pub use pfc::{Headroom, Mmu, Pfc, Refresh, Storm, StormAction, Watchdog};
 pub use quantity::{Chance, Duration, QueueSize, Size, Speed};
 pub use record::Record;
 pub use run::{Engine, FctEnd, Run};
