@@ -83,6 +83,7 @@ pub fn run() -> (Scenario, Output) {
         hash: "abc".into(),
         notes: vec!["a note".into()],
         max_memory: None,
+        cost: None,
     };
     let port = PortRecord {
         time: Time::from_ns(10_000),

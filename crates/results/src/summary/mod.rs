@@ -11,7 +11,7 @@ pub use jobs::{Deadlines, JobSummary};
 use crate::hash::{Hashes, hashes};
 use crate::process::{ProcessStart, peak_rss_bytes};
 use afflux_net::record::{Counters, Output};
-use afflux_scenario::Scenario;
+use afflux_scenario::{FabricCost, Scenario};
 use serde::Serialize;
 
 /// Written as JSON with the fields in this order. Percentiles are linear as numpy's, of finished flows that did not start
@@ -61,10 +61,22 @@ pub struct Summary {
     /// Payload that arrived (duplicates not counted) per simulated second, all hosts together.
     pub goodput_bps: f64,
     pub conservation: Conservation,
+    /// Null if the scenario has no prices.
+    pub cost: Option<Cost>,
     pub result_hash: String,
     pub ports_hash: String,
     pub counters_hash: String,
     pub notes: Vec<String>,
+}
+
+/// What the fabric costs by the scenario's prices.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Cost {
+    pub currency: String,
+    pub total: f64,
+    pub switches: u64,
+    /// Ports of switches that a link is plugged into.
+    pub ports: u64,
 }
 
 /// `started == finished + unfinished`.
@@ -157,6 +169,7 @@ pub fn summary(scenario: &Scenario, output: &Output, started: &ProcessStart) -> 
         timeouts: counters.timeouts,
         goodput_bps: goodput_bps(output),
         conservation: conservation(counters),
+        cost: scenario.cost.clone().map(|FabricCost { currency, total, switches, ports }| Cost { currency, total, switches, ports }),
         result_hash: result,
         ports_hash: ports,
         counters_hash,
