@@ -59,7 +59,8 @@ fn every_memory_survives() {
     ] {
         same(&parse(&VALID.replace("alpha = 1.0", keys)).unwrap_or_else(|error| panic!("{error}\n{keys}")));
     }
-    let storm = "storm = { priority = 3, period = \"1us\", until = \"1ms\" }\nhonours_pause = false\n[[host.override]]\nmatch = \"host3\"\nhonours_pause = true";
+    let storm =
+        "storm = { priority = 3, period = \"1us\", until = \"1ms\" }\nhonours_pause = false\n[[host.override]]\nmatch = \"host3\"\nhonours_pause = true";
     same(&parse(&VALID.replace("wire = \"ethernet\"", storm)).unwrap());
 }
 

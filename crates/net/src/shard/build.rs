@@ -1,9 +1,9 @@
 //! A shard from the plan.
 
+use super::managed::Managed;
 use super::{Group, Harvest, NOT_YET, Node, Shard, Slab};
 use crate::aqm::Aqm;
 use crate::buffer::Buffer;
-use super::managed::Managed;
 use crate::buffer::mmu::Mmu;
 use crate::fault::Fault;
 use crate::flowcontrol::Party;
@@ -261,7 +261,8 @@ fn managed(world: &World, id: NodeId) -> Option<Box<Managed>> {
     assert!(switch.aqm.is_none() && switch.device_queue == 0 && switch.queue_length != QueueLength::ThroughStart, "validated");
     let ports = world.ports.of(id);
     let rates: Vec<u64> = ports.iter().map(|info| world.link(info).rate.0).collect();
-    let headroom = ports.iter().map(|info| switch.pfc.as_ref().map_or(0, |pfc| headroom(&pfc.headroom, PortFacts::of(plan, world.link(info), config)))).collect();
+    let headroom =
+        ports.iter().map(|info| switch.pfc.as_ref().map_or(0, |pfc| headroom(&pfc.headroom, PortFacts::of(plan, world.link(info), config)))).collect();
     let mmu = Mmu::new(config, switch.pfc.as_ref().map_or(0, |pfc| pfc.priorities), headroom, &rates);
     Some(Box::new(Managed::new(mmu, ports.len() as u32)))
 }

@@ -149,14 +149,21 @@ fn engines_agree() {
     add("sonic, storm", fabric(), &|p| {
         strict(p);
         p.run.until = Some(Time::from_ns(700_000));
-        let storm = Storm { priority: 1, from: Time::from_ns(20_000), until: Some(Time::from_ns(300_000)), period: Span::from_us(3), pause: PauseTime::Time(Span::from_us(10)) };
+        let storm = Storm {
+            priority: 1,
+            from: Time::from_ns(20_000),
+            until: Some(Time::from_ns(300_000)),
+            period: Span::from_us(3),
+            pause: PauseTime::Time(Span::from_us(10)),
+        };
         p.hosts.push(HostConfig { storm: Some(storm), ..p.hosts[0].clone() });
         p.topology.nodes[5].config = 1;
     });
     add("sonic, cut-through, spray, red", fabric(), &|p| {
         p.switches[0].forwarding = Forwarding::CutThrough { header: 64 };
         p.switches[0].balance = Balance::Spray;
-        p.switches[0].marking = Some(Marking { kmax: Limit::Bytes(500_000), pmax: Probability::new(0.01).unwrap(), at: MarkAt::Dequeue, ..step(Limit::Bytes(200_000)) });
+        p.switches[0].marking =
+            Some(Marking { kmax: Limit::Bytes(500_000), pmax: Probability::new(0.01).unwrap(), at: MarkAt::Dequeue, ..step(Limit::Bytes(200_000)) });
     });
     add("sonic, loss and link down", fabric(), &|p| {
         for (i, link) in p.topology.links.iter_mut().enumerate() {
@@ -266,14 +273,7 @@ fn storm_plan(action: StormAction) -> Plan {
 fn a_storm_spreads_until_a_watchdog_sees_it() {
     // Paused since 50 us and the way of the first PAUSE frame, longer than 100 us at the poll of 160 us. The last PAUSE frame is sent at 346 us and
     // takes effect within 6 us; 60 us after that a poll finds silence.
-    let expected = |action| StormRecord {
-        detected: Time::from_ns(160_000),
-        restored: Some(Time::from_ns(420_000)),
-        node: 4,
-        port: 0,
-        priority: 0,
-        action,
-    };
+    let expected = |action| StormRecord { detected: Time::from_ns(160_000), restored: Some(Time::from_ns(420_000)), node: 4, port: 0, priority: 0, action };
     for action in [StormAction::Drop, StormAction::Forward, StormAction::Alert] {
         let output = same_everywhere("storm", &storm_plan(action));
         tells(&format!("storm, {action:?}"), &output);
