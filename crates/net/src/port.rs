@@ -33,6 +33,8 @@ pub struct Port {
     pub peer_port: u32,
     pub peer_shard: u16,
     pub plain: bool,
+    /// Not plain, but nothing is recorded, nor decided at the start of transmission: see `shard::common`.
+    pub common: bool,
     /// The link towards this port loses frames or goes down.
     pub faulty: bool,
     /// Plain: admitted. Automaton: transmission ended.
@@ -153,6 +155,7 @@ pub struct PortSetup {
     pub peer_shard: u16,
     pub faulty: bool,
     pub stream: Stream,
+    pub common: bool,
     pub automaton: Option<Automaton>,
 }
 
@@ -170,6 +173,7 @@ impl Port {
             peer_port: setup.peer_port,
             peer_shard: setup.peer_shard,
             plain: setup.automaton.is_none(),
+            common: setup.common,
             faulty: setup.faulty,
             node: setup.node,
             rate: setup.rate,
@@ -433,7 +437,7 @@ impl Automaton {
 
     /// No queue may send: when the first pause expires.
     #[cold]
-    fn held_until(&self) -> u64 {
+    pub fn held_until(&self) -> u64 {
         let pause = self.pause.as_ref().expect("an idle transmitter has nothing to send, or is paused");
         let heads = self.queues.iter().filter_map(|q| q.frames.front());
         heads.map(|next| pause.until(next.frame.priority())).min().expect("something waits")

@@ -130,7 +130,9 @@ impl<'a> Shard<'a> {
             let uplink = plan.record.imbalance.is_some() && spec.kind == NodeKind::Switch && spec.tier < plan.topology.nodes[info.peer as usize].tier;
             let pause = party.port(&Party::of(plan, info.peer), link);
             let fifo = queues == 1 && !until_start && aqm.is_none() && !dequeue_marking && header.is_none();
-            let plain = !classical && fifo && managed.is_none() && pause.is_none() && !sampled && capture.is_none() && !uplink;
+            let unrecorded = !sampled && capture.is_none() && !uplink;
+            let plain = !classical && fifo && managed.is_none() && pause.is_none() && unrecorded;
+            let common = !plain && unrecorded && !until_start && aqm.is_none() && !dequeue_marking && header.is_none();
             let peer = world.place[info.peer as usize];
             let global = 2 * info.link as u64 + info.reverse as u64;
             let mut stream = Stream::new(seed, purpose::MARKING, global);
@@ -161,6 +163,7 @@ impl<'a> Shard<'a> {
                 peer_shard: peer.shard,
                 faulty,
                 stream,
+                common,
                 automaton,
             }));
         }

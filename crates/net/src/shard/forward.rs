@@ -158,6 +158,13 @@ impl<'a> Shard<'a> {
     /// The same out of line: the window engine's automata are not to cost its plain ports anything.
     #[inline(never)]
     fn offer_aside<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: Frame) {
+        if self.ports[port as usize].common { self.offer_common(out, now, node, port, frame) } else { self.offer_automaton(out, now, node, port, frame) }
+    }
+
+    /// A frame for a port of the common kind with which something is out of the ordinary.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn offer_long<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: Frame) {
         self.offer_automaton(out, now, node, port, frame);
     }
 
@@ -293,6 +300,9 @@ impl<'a> Shard<'a> {
     /// Automaton: everything that ends or starts by `now` has happened. A transmission that ends at `now` has ended, and the next one
     /// has started.
     pub(super) fn advance<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
+        if !O::CLASSICAL && self.ports[port as usize].common {
+            return self.advance_common(out, now, node, port);
+        }
         loop {
             let at = self.ports[port as usize].next_action();
             if at > now {
@@ -534,7 +544,7 @@ impl<'a> Shard<'a> {
 /// A frame says how long it stood paused.
 #[cold]
 #[inline(never)]
-fn carry_pause(extras: &mut Slab<Extra>, frame: &mut Frame, paused: u64) {
+pub(super) fn carry_pause(extras: &mut Slab<Extra>, frame: &mut Frame, paused: u64) {
     if frame.has(Frame::EXTRA) {
         extras[frame.aux].paused += paused;
     } else if frame.kind() != Frame::CONTROL {

@@ -19,6 +19,13 @@ impl Managed {
         Managed { mmu, due: vec![u64::MAX; ports as usize], next_due: u64::MAX }
     }
 
+    /// When a port acts next.
+    #[inline(always)]
+    pub(super) fn set_due(&mut self, port: u32, at: u64) {
+        self.due[port as usize] = at;
+        self.next_due = self.next_due.min(at);
+    }
+
     /// The port that acts next, and when; the lowest of several.
     fn first_due(&self) -> (usize, u64) {
         self.due.iter().copied().enumerate().min_by_key(|&(port, at)| (at, port)).expect("a switch has ports")
@@ -139,8 +146,7 @@ impl<'a> Shard<'a> {
         let state = &mut self.nodes[node as usize];
         let Some(managed) = &mut state.managed else { return };
         let at = self.ports[port as usize].next_action();
-        managed.due[(port - state.first_port) as usize] = at;
-        managed.next_due = managed.next_due.min(at);
+        managed.set_due(port - state.first_port, at);
     }
 
     /// Window engine, at the end of a window: as `finish_window`. While a group is paused, what ends must be seen to in its window too.

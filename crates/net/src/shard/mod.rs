@@ -2,6 +2,7 @@
 //! differ only in the [`Outlet`] that carries what happens later.
 
 mod build;
+mod common;
 mod discipline;
 mod finish;
 mod forward;
