@@ -35,6 +35,8 @@ pub struct Port {
     pub plain: bool,
     /// Not plain, but nothing is recorded, nor decided at the start of transmission: see `shard::common`.
     pub common: bool,
+    /// A PAUSE frame has been sent or received here.
+    pub eventful: bool,
     /// The link towards this port loses frames or goes down.
     pub faulty: bool,
     /// Plain: admitted. Automaton: transmission ended.
@@ -174,6 +176,7 @@ impl Port {
             peer_shard: setup.peer_shard,
             plain: setup.automaton.is_none(),
             common: setup.common,
+            eventful: false,
             faulty: setup.faulty,
             node: setup.node,
             rate: setup.rate,

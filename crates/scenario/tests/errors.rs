@@ -149,7 +149,7 @@ says! {
     a_discipline_on_managed_memory: "[switch.ecn]\nkmin = \"100kB\"\nkmax = \"400kB\"\npmax = 0.2" => "sharing = \"sonic\"\naqm = { kind = \"codel\" }",
         "fabric.toml:16: key switch.aqm: has no meaning with a memory management unit: leave it out";
     an_endless_storm: "wire = \"ethernet\"" => "storm = { priority = 3, period = \"1us\" }",
-        "fabric.toml:43: key run: a storm of priority 3 never ends (host.storm has no until): write until here, as in until = \"10ms\", or in storm";
+        "fabric.toml:44: key run: a storm of priority 3 never ends (host.storm has no until): write until here, as in until = \"10ms\", or in storm";
     a_storm_that_ends_before_it_begins: "wire = \"ethernet\"" => "storm = { priority = 3, period = \"1us\", from = \"2ms\", until = \"1ms\" }",
         "fabric.toml:21: key host.storm.until: \"1ms\" is not after from = \"2ms\"";
     an_override_of_no_switch: "[switch.ecn]" => "[[switch.override]]\nmatch = \"tor*\"\n[switch.ecn]",

@@ -9,6 +9,9 @@ pub fn next_queue(automaton: &Automaton, at: u64) -> Option<usize> {
     if automaton.waiting == 0 {
         return None;
     }
+    if automaton.queues.len() == 1 {
+        return automaton.may_send(0, at).then_some(0);
+    }
     (0..automaton.queues.len()).rev().find(|&queue| automaton.may_send(queue, at))
 }
 

@@ -67,6 +67,7 @@ impl<'a> Shard<'a> {
 
     /// The peer has to be told of a class: with the next frame that starts at this port, which has been brought to `now`.
     fn announce<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, class: u8) {
+        self.ports[port as usize].eventful = true;
         let pause = self.pause_of(port);
         if pause.pending == 0 {
             self.live += 1;
@@ -115,6 +116,7 @@ impl<'a> Shard<'a> {
             self.bring_up(out, now, node, port);
         }
         let (classes, xoff, quanta) = frame.pause_parts();
+        self.ports[port as usize].eventful = true;
         self.pause_of(port).receive(now, classes, xoff, quanta);
         if self.ports[port as usize].automaton.as_ref().is_some_and(|a| a.sending.is_none()) {
             self.start_next(out, now, node, port);

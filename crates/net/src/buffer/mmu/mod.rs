@@ -183,7 +183,7 @@ impl Mmu {
     }
 
     /// May the frame come in, and where?
-    #[inline(always)]
+    #[inline]
     pub fn verdict(&self, charge: &Charge) -> Verdict {
         if charge.size == 0 {
             return Verdict::PLAIN;
@@ -203,7 +203,7 @@ impl Mmu {
         }
     }
 
-    #[inline(always)]
+    #[inline]
     pub fn charge(&mut self, charge: &Charge, headroom: bool) {
         if charge.size == 0 {
             return;
@@ -224,7 +224,7 @@ impl Mmu {
     }
 
     /// The frame has gone.
-    #[inline(always)]
+    #[inline]
     pub fn release(&mut self, charge: &Charge) {
         if charge.size == 0 {
             return;
@@ -239,6 +239,42 @@ impl Mmu {
             Rules::Sonic(rules) => rules.release(&mut self.totals, group, charge.size, from_headroom, lossless),
             Rules::Conweave(_) => Conweave::release(&mut self.totals, group, charge, from_headroom),
             Rules::Hpcc(rules) => rules.release(&mut self.totals, group, charge.size, from_headroom),
+        }
+    }
+
+    /// Charges the frame if the verdict on it is safe; otherwise nothing happens.
+    #[inline(always)]
+    pub fn take_if_safe(&mut self, charge: &Charge) -> bool {
+        let group = &mut self.groups[charge.group as usize];
+        if let Rules::Sonic(rules) = &self.rules
+            && self.lossless >> charge.class() & 1 != 0
+            && group.headroom == 0
+        {
+            let safe = rules.take_if_safe(&mut self.totals, group, charge.size);
+            if safe {
+                self.queues[charge.queue as usize] += charge.size;
+            }
+            return safe;
+        }
+        let safe = self.verdict(charge).is_safe();
+        if safe {
+            self.charge(charge, false);
+        }
+        safe
+    }
+
+    /// As `release`, with the same short cut.
+    #[inline(always)]
+    pub fn give_back(&mut self, charge: &Charge) {
+        let group = &mut self.groups[charge.group as usize];
+        if let Rules::Sonic(rules) = &self.rules
+            && self.lossless >> charge.class() & 1 != 0
+            && group.headroom == 0
+        {
+            rules.give_back(&mut self.totals, group, charge.size);
+            self.queues[charge.queue as usize] -= charge.size;
+        } else {
+            self.release(charge);
         }
     }
 

@@ -104,6 +104,28 @@ impl Sonic {
         totals.ingress[0] += self.shared_of(group, lossless);
     }
 
+    /// Charges a lossless frame if that is safe; the group has nothing in its headroom.
+    #[inline(always)]
+    pub fn take_if_safe(&self, totals: &mut Totals, group: &mut Group, size: u64) -> bool {
+        let after = group.bytes + size;
+        let ingress = totals.ingress[0] + after.saturating_sub(self.reserved).min(size);
+        let safe = totals.used + size <= self.total && after <= times(self.alpha, self.shared.saturating_sub(ingress));
+        if safe {
+            totals.used += size;
+            totals.ingress[0] = ingress;
+            group.bytes = after;
+        }
+        safe
+    }
+
+    /// Undoes that.
+    #[inline(always)]
+    pub fn give_back(&self, totals: &mut Totals, group: &mut Group, size: u64) {
+        totals.used -= size;
+        totals.ingress[0] -= group.bytes.saturating_sub(self.reserved).min(size);
+        group.bytes -= size;
+    }
+
     pub fn may_resume(&self, totals: &Totals, group: &Group) -> bool {
         group.headroom == 0 && (group.bytes < self.xon || group.bytes + self.xon_offset <= self.threshold(totals, self.alpha))
     }
