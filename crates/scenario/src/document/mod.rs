@@ -3,6 +3,7 @@
 pub(crate) mod choice;
 mod host;
 mod hosts;
+mod preset;
 mod quantity;
 mod record;
 mod run;
@@ -14,10 +15,11 @@ mod transport;
 pub use choice::{Auto, Names, Off, Or, Unlimited};
 pub use host::{Host, Wire, WireTable};
 pub use hosts::{HostItem, Hosts, Receiver, Senders, SizeTable, Sizes};
+pub use preset::Preset;
 pub use quantity::{Chance, Duration, QueueSize, Size, Speed};
 pub use record::Record;
 pub use run::{Engine, FctEnd, Run};
-pub use switch::{Aqm, AqmKind, Balance, Compare, Ecn, Forwarding, Incapable, MarkAt, QueueLength, Scheduling, Sharing, Spacing, Switch, SwitchOverride};
+pub use switch::{Aqm, AqmKind, Balance, Compare, Ecn, Forwarding, Incapable, MarkAt, QueueLength, Scheduling, Sharing, Spacing, Switch};
 pub use topology::{Custom, Dumbbell, FatTree, Fault, Hpcc, LeafSpine, LinkOverride, Star, Switches, Topology};
 pub use traffic::*;
 pub use transport::{

@@ -1,6 +1,6 @@
 //! `[switch]`: buffers, marking, scheduling, forwarding, choice of path.
 
-use super::{Chance, Duration, Names, Off, Or, QueueSize, Size};
+use super::{Chance, Duration, Names, Off, Or, Preset, QueueSize, Size};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -9,6 +9,9 @@ macro_rules! switch {
         $(#[$meta])*
         pub struct $name {
             $($fields)*
+            /// A switch as it is bought: gives the keys that are not written here the values of that product.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub preset: Option<Preset>,
             /// Buffer memory: of the whole switch with `sharing = "dynamic"`, of each queue with `"static"` (there also in packets, as in
             /// `"100packets"`). Default `"32MB"`: Trident 3, the shallow switch of the Hadoop study.
             #[serde(skip_serializing_if = "Option::is_none")]
@@ -83,6 +86,41 @@ switch! {
         /// Names of switches: `"leaf*"`, `["spine0", "spine1"]`.
         #[serde(rename = "match")]
         pub matching: Names,
+    }
+}
+
+/// Calls a macro with the keys that `[switch]` and its overrides share.
+macro_rules! every_key {
+    ($with:ident) => {
+        $with!(preset buffer sharing alpha reserved queue_length device_queue drop_when ecn aqm scheduling priorities forwarding cut_through_header latency balance)
+    };
+}
+
+impl SwitchOverride {
+    /// Its keys, as those of a switch.
+    pub fn keys(&self) -> Switch {
+        macro_rules! copy {
+            ($($name:ident)*) => { Switch { $($name: self.$name.clone(),)* overrides: Vec::new() } };
+        }
+        every_key!(copy)
+    }
+
+    /// Takes its keys from `keys`.
+    pub fn set_keys(&mut self, keys: Switch) {
+        macro_rules! take {
+            ($($name:ident)*) => { $(self.$name = keys.$name;)* };
+        }
+        every_key!(take);
+    }
+}
+
+impl Switch {
+    /// Its own keys where it has them, else those of `other`.
+    pub fn or(self, other: Switch) -> Switch {
+        macro_rules! either {
+            ($($name:ident)*) => { Switch { $($name: self.$name.or(other.$name),)* overrides: self.overrides } };
+        }
+        every_key!(either)
     }
 }
 

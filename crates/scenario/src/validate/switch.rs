@@ -3,7 +3,6 @@
 use super::{fill, meaningless};
 use crate::document::{
     self, AqmKind, Chance, Compare, Duration, Ecn, Forwarding, Incapable, MarkAt, Or, QueueLength, QueueSize, Scheduling, Sharing, Size, Spacing, Switch,
-    SwitchOverride,
 };
 use crate::topology::Names;
 use crate::tree::{Key, Wrong};
@@ -13,7 +12,11 @@ use afflux_units::{Bytes, Probability, Span};
 /// The settings that occur, and for every switch which it has.
 pub fn assign(switch: &mut Switch, topology: &mut Topology) -> Result<Vec<SwitchConfig>, Wrong> {
     let key = Key::from("switch");
-    let overrides = std::mem::take(&mut switch.overrides);
+    let mut overrides = std::mem::take(&mut switch.overrides);
+    *switch = with_preset(std::mem::take(switch));
+    for change in &mut overrides {
+        change.set_keys(with_preset(change.keys()));
+    }
     let base = build(switch, &key)?;
     // What each switch is to have, by the overrides that mean it.
     let mut meant: Vec<Vec<usize>> = vec![Vec::new(); topology.nodes.len()];
@@ -31,7 +34,7 @@ pub fn assign(switch: &mut Switch, topology: &mut Topology) -> Result<Vec<Switch
         }
         let mut keys = switch.clone();
         for &index in &changes {
-            keys = overlay(&keys, &overrides[index]);
+            keys = overlay(&keys, overrides[index].keys());
         }
         let last = changes.last().copied().unwrap_or(0);
         node.config = configs.len() as u32;
@@ -52,8 +55,16 @@ pub fn matching(topology: &Topology, patterns: &[String], kind: NodeKind, key: K
     Ok(nodes)
 }
 
+/// The keys as written, and where they say nothing those of the preset they name.
+fn with_preset(written: Switch) -> Switch {
+    match written.preset {
+        None => written,
+        Some(preset) => overlay(&preset.keys(), written),
+    }
+}
+
 /// The keys of `base` but for those that `change` has. Where a change takes a key's meaning away, the key goes too.
-fn overlay(base: &Switch, change: &SwitchOverride) -> Switch {
+fn overlay(base: &Switch, change: Switch) -> Switch {
     let mut keys = base.clone();
     if change.sharing.is_some_and(|sharing| base.sharing != Some(sharing)) {
         (keys.buffer, keys.alpha, keys.reserved, keys.drop_when) = (None, None, None, None);
@@ -74,11 +85,7 @@ fn overlay(base: &Switch, change: &SwitchOverride) -> Switch {
     if change.device_queue.is_some_and(|packets| packets > 0) {
         keys.queue_length = None;
     }
-    macro_rules! take {
-        ($($name:ident)*) => { $(if change.$name.is_some() { keys.$name = change.$name.clone(); })* };
-    }
-    take!(buffer sharing alpha reserved queue_length device_queue drop_when ecn aqm scheduling priorities forwarding cut_through_header latency balance);
-    keys
+    change.or(keys)
 }
 
 fn build(keys: &mut Switch, key: &Key) -> Result<SwitchConfig, Wrong> {
