@@ -1,13 +1,20 @@
 //! Which queue of a port sends next.
 
+mod turns;
+
+pub use turns::Turns;
+
 use crate::Model;
 use crate::port::Automaton;
 
 /// Strict priority: the highest non-empty queue; with one queue it is FIFO.
 #[inline(always)]
-pub fn next_queue(automaton: &Automaton) -> Option<usize> {
+pub fn next_queue(automaton: &mut Automaton) -> Option<usize> {
     if automaton.waiting == 0 {
         return None;
+    }
+    if let Some(turns) = &mut automaton.turns {
+        return Some(turns.next(&automaton.queues));
     }
     automaton.queues.iter().rposition(|q| !q.frames.is_empty())
 }

@@ -7,6 +7,7 @@ mod finish;
 mod forward;
 mod host;
 mod sample;
+mod voq;
 
 use crate::buffer::Buffer;
 use crate::fault::Fault;

@@ -13,3 +13,4 @@ mod traces;
 mod traces_control;
 mod traces_ends;
 mod traces_linux;
+mod voq;

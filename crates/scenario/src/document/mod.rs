@@ -11,6 +11,7 @@ mod switch;
 mod topology;
 mod traffic;
 mod transport;
+mod voq;
 
 pub use choice::{Auto, Names, Off, Or, Unlimited};
 pub use host::{Host, Wire, WireTable};
@@ -25,6 +26,7 @@ pub use traffic::*;
 pub use transport::{
     Bbr, Congestion, Cubic, Datagram, Dctcp, DelayedAck, Echo, Estimator, Flavour, Htcp, HyStart, Recovery, RenoFlavour, Stack, Tcp, Transport,
 };
+pub use voq::{Ingress, Voq};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

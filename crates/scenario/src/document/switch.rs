@@ -1,6 +1,6 @@
 //! `[switch]`: buffers, marking, scheduling, forwarding, choice of path.
 
-use super::{Chance, Duration, Names, Off, Or, Preset, QueueSize, Size};
+use super::{Chance, Duration, Names, Off, Or, Preset, QueueSize, Size, Voq};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +16,8 @@ macro_rules! switch {
             /// `"100packets"`). Default `"32MB"`: Trident 3, the shallow switch of the Hadoop study.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub buffer: Option<QueueSize>,
-            /// Who may occupy the buffer. Default `"dynamic"`, or `"static"` if `buffer` is in packets.
+            /// Who may occupy the buffer. Default `"dynamic"`, `"static"` if `buffer` is in packets,
+            /// `"voq"` if there is `[switch.voq]`.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub sharing: Option<Sharing>,
             /// With `sharing = "dynamic"`: a queue may hold `alpha` times the free memory (Choudhury and Hahne 1998). Default 1, as in the
@@ -26,6 +27,9 @@ macro_rules! switch {
             /// With `sharing = "dynamic"`: bytes that each queue may hold whatever the others do. Default `"0B"`; SONiC has 1792 B on Trident 3.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub reserved: Option<Size>,
+            /// With `sharing = "voq"`: the queues of a deep-buffer switch.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub voq: Option<Voq>,
             /// What a queue's length counts. Default `"through_transmission"`, or `"before_transmission"` with a device queue.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub queue_length: Option<QueueLength>,
@@ -92,7 +96,7 @@ switch! {
 /// Calls a macro with the keys that `[switch]` and its overrides share.
 macro_rules! every_key {
     ($with:ident) => {
-        $with!(preset buffer sharing alpha reserved queue_length device_queue drop_when ecn aqm scheduling priorities forwarding cut_through_header latency balance)
+        $with!(preset buffer sharing alpha reserved voq queue_length device_queue drop_when ecn aqm scheduling priorities forwarding cut_through_header latency balance)
     };
 }
 
@@ -143,6 +147,8 @@ words! {
         Static,
         /// One memory with a dynamic threshold.
         Dynamic,
+        /// Virtual output queues in on-chip memory and DRAM: a deep-buffer switch, see `voq`.
+        Voq,
         /// Nothing is ever dropped for lack of memory.
         Unlimited,
     }

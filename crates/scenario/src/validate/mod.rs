@@ -6,6 +6,7 @@ mod run;
 mod switch;
 mod traffic;
 mod transport;
+mod voq;
 
 use crate::document::Document;
 use crate::inputs::Inputs;

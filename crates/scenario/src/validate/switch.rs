@@ -1,6 +1,6 @@
 //! `[switch]`.
 
-use super::{fill, meaningless};
+use super::{fill, meaningless, voq};
 use crate::document::{
     self, AqmKind, Chance, Compare, Duration, Ecn, Forwarding, Incapable, MarkAt, Or, QueueLength, QueueSize, Scheduling, Sharing, Size, Spacing, Switch,
 };
@@ -42,6 +42,7 @@ pub fn assign(switch: &mut Switch, topology: &mut Topology) -> Result<Vec<Switch
         known.push((changes, node.config));
     }
     switch.overrides = overrides;
+    voq::check_queues(topology, &configs)?;
     Ok(configs)
 }
 
@@ -64,10 +65,10 @@ fn with_preset(written: Switch) -> Switch {
 }
 
 /// The keys of `base` but for those that `change` has. Where a change takes a key's meaning away, the key goes too.
-fn overlay(base: &Switch, change: Switch) -> Switch {
+fn overlay(base: &Switch, mut change: Switch) -> Switch {
     let mut keys = base.clone();
     if change.sharing.is_some_and(|sharing| base.sharing != Some(sharing)) {
-        (keys.buffer, keys.alpha, keys.reserved, keys.drop_when) = (None, None, None, None);
+        (keys.buffer, keys.alpha, keys.reserved, keys.drop_when, keys.voq) = (None, None, None, None, None);
     }
     if change.scheduling.is_some_and(|scheduling| base.scheduling != Some(scheduling)) {
         keys.priorities = None;
@@ -85,6 +86,7 @@ fn overlay(base: &Switch, change: Switch) -> Switch {
     if change.device_queue.is_some_and(|packets| packets > 0) {
         keys.queue_length = None;
     }
+    change.voq = voq::overlay(keys.voq.take(), change.voq);
     change.or(keys)
 }
 
@@ -166,16 +168,22 @@ fn build(keys: &mut Switch, key: &Key) -> Result<SwitchConfig, Wrong> {
 fn buffer(keys: &mut Switch, key: &Key) -> Result<Buffer, Wrong> {
     let at = |name: &str| key.clone().name(name);
     let packets = keys.buffer.is_some_and(|QueueSize(limit)| matches!(limit, Limit::Packets(_)));
-    let sharing = fill(&mut keys.sharing, if packets { Sharing::Static } else { Sharing::Dynamic });
+    let sharing = fill(&mut keys.sharing, match (packets, &keys.voq) {
+        (true, _) => Sharing::Static,
+        (false, Some(_)) => Sharing::Voq,
+        (false, None) => Sharing::Dynamic,
+    });
     let word = match sharing {
         Sharing::Static => "sharing = \"static\"",
         Sharing::Dynamic => "sharing = \"dynamic\"",
+        Sharing::Voq => "sharing = \"voq\"",
         Sharing::Unlimited => "sharing = \"unlimited\"",
     };
     for (name, given, needs) in [
-        ("buffer", keys.buffer.is_some(), sharing != Sharing::Unlimited),
+        ("buffer", keys.buffer.is_some(), matches!(sharing, Sharing::Static | Sharing::Dynamic)),
         ("alpha", keys.alpha.is_some(), sharing == Sharing::Dynamic),
         ("reserved", keys.reserved.is_some(), sharing == Sharing::Dynamic),
+        ("voq", keys.voq.is_some(), sharing == Sharing::Voq),
         ("drop_when", keys.drop_when.is_some(), sharing == Sharing::Static),
     ] {
         if given && !needs {
@@ -184,6 +192,7 @@ fn buffer(keys: &mut Switch, key: &Key) -> Result<Buffer, Wrong> {
     }
     match sharing {
         Sharing::Unlimited => Ok(Buffer::Unlimited),
+        Sharing::Voq => voq::buffer(keys, key),
         Sharing::Static => {
             let Some(QueueSize(per_queue)) = keys.buffer else {
                 return Err(Wrong::at(
