@@ -58,5 +58,16 @@ pub struct Model {
 
 /// Every model of this crate.
 pub fn models() -> Vec<Model> {
-    [transport::MODELS, congestion::MODELS, &buffer::models(), marking::MODELS, aqm::MODELS, scheduling::MODELS, balance::MODELS, flowcontrol::MODELS, fault::MODELS].concat()
+    [
+        transport::MODELS,
+        congestion::MODELS,
+        &buffer::models(),
+        marking::MODELS,
+        aqm::MODELS,
+        scheduling::MODELS,
+        balance::MODELS,
+        flowcontrol::MODELS,
+        fault::MODELS,
+    ]
+    .concat()
 }

@@ -93,8 +93,11 @@ impl Case {
         let node = |name: &str, kind, config| Node { name: name.into(), kind, config, group: Some(0), tier: (kind == NodeKind::Switch) as u8 };
         let link = |host| Link { a: host, b: switch, rate: self.rate, delay: self.delay(), loss: Probability::ZERO, down: Vec::new() };
         // The blocker's link comes first: of two frames that arrive together, its own is dealt with first.
-        let topology =
-            Topology { nodes: vec![node("blocker", NodeKind::Host, 1), node("sender", NodeKind::Host, 0), node("switch", NodeKind::Switch, 0)], links: vec![link(blocker), link(sender)], hosts: 2 };
+        let topology = Topology {
+            nodes: vec![node("blocker", NodeKind::Host, 1), node("sender", NodeKind::Host, 0), node("switch", NodeKind::Switch, 0)],
+            links: vec![link(blocker), link(sender)],
+            hosts: 2,
+        };
         let host = HostConfig { delay: Span::ZERO, queue: None, scheduling: Scheduling::Fifo, ecn: false, honours_pause: true, storm: None };
         let storm = Storm { priority: 3, from: Time::ZERO, until: Some(Time(1)), period: Span::from_s(1), pause: PauseTime::Quanta(u16::MAX) };
         let charge = self.charge();

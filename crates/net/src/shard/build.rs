@@ -1,9 +1,9 @@
 //! A shard from the plan.
 
+use super::managed::Managed;
 use super::{Group, Harvest, NOT_YET, Node, Shard, Slab};
 use crate::aqm::Aqm;
 use crate::buffer::Buffer;
-use super::managed::Managed;
 use crate::buffer::mmu::Mmu;
 use crate::fault::Fault;
 use crate::flowcontrol::Party;
@@ -12,10 +12,12 @@ use crate::frame::Event;
 use crate::marking::Red;
 use crate::port::{Automaton, Discipline, Port, PortSetup};
 use crate::record::Counters;
+use crate::scheduling::Turns;
 use crate::shard::Outlet;
 use crate::spec::*;
 use crate::world::World;
 use afflux_engine::random::Stream;
+use afflux_units::Rate;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
 
@@ -94,8 +96,9 @@ impl<'a> Shard<'a> {
         let (buffer, marking, scheduling, until_start, header, spray) = match spec.kind {
             NodeKind::Host => {
                 let host = &plan.hosts[spec.config as usize];
-                let buffer =
-                    host.queue.map_or(Buffer::Unlimited, |limit| Buffer::new(&crate::spec::Buffer::Static { per_queue: limit, drop_when: Compare::Above }));
+                let buffer = host
+                    .queue
+                    .map_or(Buffer::Unlimited, |limit| Buffer::new(&crate::spec::Buffer::Static { per_queue: limit, drop_when: Compare::Above }, &[], 1));
                 (buffer, None, host.scheduling, false, None, false)
             }
             NodeKind::Switch => {
@@ -106,13 +109,19 @@ impl<'a> Shard<'a> {
                 };
                 let marking = switch.marking.as_ref().map(Red::new);
                 let until_start = switch.queue_length != QueueLength::ThroughTransmission || switch.device_queue > 0;
-                (Buffer::new(&switch.buffer), marking, switch.scheduling, until_start, header, switch.balance == Balance::Spray)
+                let rates: Vec<Rate> = world.ports.of(id).iter().map(|info| world.link(info).rate).collect();
+                let buffer = Buffer::new(&switch.buffer, &rates, switch.queues(rates.len()));
+                (buffer, marking, switch.scheduling, until_start, header, switch.balance == Balance::Spray)
             }
         };
         let arrivals_first = spec.kind == NodeKind::Switch && plan.switches[spec.config as usize].queue_length == QueueLength::ThroughStart;
         let queues = match scheduling {
             Scheduling::Fifo => 1,
             Scheduling::StrictPriority { queues } => queues,
+        };
+        let (queues, turns) = match spec.kind {
+            NodeKind::Switch => voq_queues(&plan.switches[spec.config as usize], world.ports.of(id).len(), queues),
+            NodeKind::Host => (queues, None),
         };
         let (aqm, room) = match spec.kind {
             NodeKind::Host => (None, 0),
@@ -141,7 +150,7 @@ impl<'a> Shard<'a> {
                     device: VecDeque::new(),
                     room: room as usize,
                 });
-                Automaton::new(queues, discipline, pause, sampled, capture.map(|c| c as u32), uplink)
+                Automaton { turns: turns.clone().map(Box::new), ..Automaton::new(queues, discipline, pause, sampled, capture.map(|c| c as u32), uplink) }
             });
             let faulty = link.loss.get() > 0.0 || !link.down.is_empty();
             if faulty {
@@ -261,7 +270,16 @@ fn managed(world: &World, id: NodeId) -> Option<Box<Managed>> {
     assert!(switch.aqm.is_none() && switch.device_queue == 0 && switch.queue_length != QueueLength::ThroughStart, "validated");
     let ports = world.ports.of(id);
     let rates: Vec<u64> = ports.iter().map(|info| world.link(info).rate.0).collect();
-    let headroom = ports.iter().map(|info| switch.pfc.as_ref().map_or(0, |pfc| headroom(&pfc.headroom, PortFacts::of(plan, world.link(info), config)))).collect();
+    let headroom =
+        ports.iter().map(|info| switch.pfc.as_ref().map_or(0, |pfc| headroom(&pfc.headroom, PortFacts::of(plan, world.link(info), config)))).collect();
     let mmu = Mmu::new(config, switch.pfc.as_ref().map_or(0, |pfc| pfc.priorities), headroom, &rates);
     Some(Box::new(Managed::new(mmu, ports.len() as u32)))
+}
+
+/// Queues of a port, and whose turn it is if several ingress cores have one each.
+fn voq_queues(switch: &SwitchConfig, ports: usize, priorities: u8) -> (u8, Option<Turns>) {
+    let crate::spec::Buffer::Voq(voq) = &switch.buffer else { return (priorities, None) };
+    let cores = voq.cores(ports);
+    let queues = u8::try_from(switch.queues(ports)).expect("validated");
+    (queues, (cores > 1).then(|| Turns::new(priorities as usize, cores, voq.ports_per_core.expect("several cores"), voq.credit)))
 }

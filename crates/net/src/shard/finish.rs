@@ -78,7 +78,15 @@ impl<'a> Shard<'a> {
                     }
                     None => {
                         let s = &self.sinks[slot];
-                        ReceivedRecord { flow: s.flow, finish: None, frames: s.frames as u64, has_last: s.has_last, marked: s.marked, reordered: s.reordered, paused: 0 }
+                        ReceivedRecord {
+                            flow: s.flow,
+                            finish: None,
+                            frames: s.frames as u64,
+                            has_last: s.has_last,
+                            marked: s.marked,
+                            reordered: s.reordered,
+                            paused: 0,
+                        }
                     }
                 };
                 self.harvest.received.push(record);

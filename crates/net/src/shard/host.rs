@@ -613,7 +613,8 @@ impl<'a> Shard<'a> {
         s.highest = s.highest.max(frame.seq);
         s.has_last |= frame.seq + 1 == s.expected;
         if s.frames == s.expected {
-            let record = ReceivedRecord { flow: s.flow, finish: Some(now), frames: s.frames as u64, has_last: true, marked: s.marked, reordered: s.reordered, paused };
+            let record =
+                ReceivedRecord { flow: s.flow, finish: Some(now), frames: s.frames as u64, has_last: true, marked: s.marked, reordered: s.reordered, paused };
             self.harvest.received.push(record);
             self.sinks.remove(slot);
             self.receiving[frame.flow as usize] = OVER;

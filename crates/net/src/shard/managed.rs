@@ -120,11 +120,15 @@ impl<'a> Shard<'a> {
         let state = &self.nodes[node as usize];
         let Some(managed) = &state.managed else { return };
         let ports = &self.ports[state.first_port as usize..(state.first_port + state.ports) as usize];
-        let held: u64 = ports.iter().map(|p| p.automaton.as_ref().expect("not plain")).map(|a| {
-            let waiting: u64 = a.frames().map(|frame| managed.mmu.size_of(frame.size as u64, frame.priority())).sum();
-            let sending = a.sending.filter(|sent| sent.queue != PAUSE_QUEUE && !state.until_start);
-            waiting + sending.map_or(0, |sent| managed.mmu.size_of(sent.size as u64, sent.class))
-        }).sum();
+        let held: u64 = ports
+            .iter()
+            .map(|p| p.automaton.as_ref().expect("not plain"))
+            .map(|a| {
+                let waiting: u64 = a.frames().map(|frame| managed.mmu.size_of(frame.size as u64, frame.priority())).sum();
+                let sending = a.sending.filter(|sent| sent.queue != PAUSE_QUEUE && !state.until_start);
+                waiting + sending.map_or(0, |sent| managed.mmu.size_of(sent.size as u64, sent.class))
+            })
+            .sum();
         assert_eq!(managed.mmu.used(), held, "memory in use at node {}", state.id);
     }
 

@@ -9,14 +9,15 @@ mod host;
 mod managed;
 mod pause;
 mod sample;
+mod voq;
 mod watchdog;
 
 use crate::buffer::Buffer;
 use crate::fault::Fault;
-use crate::frame::{Extra, Event, Frame};
+use crate::flowcontrol::deadlock::Wait;
+use crate::frame::{Event, Extra, Frame};
 use crate::marking::Red;
 use crate::port::Port;
-use crate::flowcontrol::deadlock::Wait;
 use crate::record::{CaptureRecord, Counters, PortRecord, StormRecord, UplinkRecord};
 use crate::spec::{FlowId, NodeId};
 use crate::transport::datagram::{Sink, Source};

@@ -38,7 +38,10 @@ pub enum Refresh {
 pub enum Headroom {
     Bytes(u64),
     /// By formula, from the port's rate, its cable and the largest frame.
-    Formula { formula: Formula, cable: Cable },
+    Formula {
+        formula: Formula,
+        cable: Cable,
+    },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

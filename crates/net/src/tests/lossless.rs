@@ -149,14 +149,21 @@ fn engines_agree() {
     add("sonic, storm", fabric(), &|p| {
         strict(p);
         p.run.until = Some(Time::from_ns(700_000));
-        let storm = Storm { priority: 1, from: Time::from_ns(20_000), until: Some(Time::from_ns(300_000)), period: Span::from_us(3), pause: PauseTime::Time(Span::from_us(10)) };
+        let storm = Storm {
+            priority: 1,
+            from: Time::from_ns(20_000),
+            until: Some(Time::from_ns(300_000)),
+            period: Span::from_us(3),
+            pause: PauseTime::Time(Span::from_us(10)),
+        };
         p.hosts.push(HostConfig { storm: Some(storm), ..p.hosts[0].clone() });
         p.topology.nodes[5].config = 1;
     });
     add("sonic, cut-through, spray, red", fabric(), &|p| {
         p.switches[0].forwarding = Forwarding::CutThrough { header: 64 };
         p.switches[0].balance = Balance::Spray;
-        p.switches[0].marking = Some(Marking { kmax: Limit::Bytes(500_000), pmax: Probability::new(0.01).unwrap(), at: MarkAt::Dequeue, ..step(Limit::Bytes(200_000)) });
+        p.switches[0].marking =
+            Some(Marking { kmax: Limit::Bytes(500_000), pmax: Probability::new(0.01).unwrap(), at: MarkAt::Dequeue, ..step(Limit::Bytes(200_000)) });
     });
     add("sonic, loss and link down", fabric(), &|p| {
         for (i, link) in p.topology.links.iter_mut().enumerate() {

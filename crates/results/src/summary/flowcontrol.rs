@@ -79,7 +79,10 @@ pub fn warnings(scenario: &Scenario, output: &Output) -> Vec<String> {
         format!("warning: deadlock, seen at {} ns: priority {} is paused in a circle, {}", d.time_ns, d.priority, ports.join(", "))
     };
     let storm = |s: &PauseStorm| {
-        format!("warning: pause storm, seen at {} ns: {} port {}, priority {}; the watchdog's action is \"{}\"", s.detected_ns, s.node, s.port, s.priority, s.action)
+        format!(
+            "warning: pause storm, seen at {} ns: {} port {}, priority {}; the watchdog's action is \"{}\"",
+            s.detected_ns, s.node, s.port, s.priority, s.action
+        )
     };
     deadlocks(scenario, output).iter().map(deadlock).chain(storms(scenario, output).iter().map(storm)).collect()
 }

@@ -66,7 +66,9 @@ pub fn mmu(keys: &mut Switch, sharing: Sharing, nic_rate: Rate, key: &Key) -> Re
     let cell = match fill(&mut table.cell, Or::NONE).0 {
         None => None,
         Some(Size(Bytes(bytes @ 65..=4096))) => Some(bytes as u16),
-        Some(Size(bytes)) => return Err(Wrong::at(at("cell"), format!("\"{bytes}\": write a size from 65B to 4096B (the first cell holds 64 B of metadata), or \"off\""))),
+        Some(Size(bytes)) => {
+            return Err(Wrong::at(at("cell"), format!("\"{bytes}\": write a size from 65B to 4096B (the first cell holds 64 B of metadata), or \"off\"")));
+        }
     };
     let bypass = mask(&fill(&mut table.bypass, Vec::new()), at("bypass"))?;
     let rules = match sharing {
@@ -124,7 +126,10 @@ pub fn pfc(table: &mut Pfc, sharing: Sharing, bypass: u8, key: &Key) -> Result<s
         return Err(Wrong::at(at("priorities"), "found none: write the lossless priorities, as in [3, 4], or pfc = \"off\""));
     }
     if priorities & bypass != 0 {
-        return Err(Wrong::at(at("priorities"), format!("priority {} is in mmu.bypass: what is not counted cannot be paused", (priorities & bypass).trailing_zeros())));
+        return Err(Wrong::at(
+            at("priorities"),
+            format!("priority {} is in mmu.bypass: what is not counted cannot be paused", (priorities & bypass).trailing_zeros()),
+        ));
     }
     let conweave = sharing == Sharing::Conweave;
     let own = match sharing {
@@ -162,7 +167,9 @@ pub fn pfc(table: &mut Pfc, sharing: Sharing, bypass: u8, key: &Key) -> Result<s
             Refresh::Arrival => spec::Refresh::OnArrival,
         },
         response: match fill(&mut table.response, Or::NONE).0 {
-            Some(Duration(time)) if time > Span::from_s(1) => return Err(Wrong::at(at("response"), format!("\"{time}\": write a time up to 1s, or \"standard\""))),
+            Some(Duration(time)) if time > Span::from_s(1) => {
+                return Err(Wrong::at(at("response"), format!("\"{time}\": write a time up to 1s, or \"standard\"")));
+            }
             given => given.map(|Duration(time)| time),
         },
         watchdog: match fill(&mut table.watchdog, Or::NONE).0 {

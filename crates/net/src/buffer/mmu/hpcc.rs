@@ -52,11 +52,7 @@ impl Hpcc {
         }
         let after = self.shared_of(group.bytes + size);
         let headroom = after > threshold;
-        let pause = if headroom {
-            true
-        } else {
-            group.headroom > 0 || after >= self.threshold(totals.ingress[0] + after - shared, port)
-        };
+        let pause = if headroom { true } else { group.headroom > 0 || after >= self.threshold(totals.ingress[0] + after - shared, port) };
         Verdict::Take { headroom, pause: pause && !group.paused }
     }
 
