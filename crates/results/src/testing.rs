@@ -125,6 +125,8 @@ pub fn run() -> (Scenario, Output) {
         ports: vec![port],
         paths: Vec::new(),
         uplinks: Vec::new(),
+        storms: Vec::new(),
+        deadlocks: Vec::new(),
         captures: Vec::new(),
         counters,
         end: Time::from_ns(100_000),

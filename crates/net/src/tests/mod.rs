@@ -4,6 +4,7 @@ mod aqm;
 mod closed_forms;
 mod closed_forms_tcp;
 mod determinism;
+mod lossless;
 mod extremes;
 mod lone_flow;
 mod path;

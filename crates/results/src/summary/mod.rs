@@ -1,8 +1,10 @@
 //! `summary.json`: what a run was, what it cost, and what came of it.
 
+mod flowcontrol;
 mod groups;
 mod jobs;
 
+pub use flowcontrol::{DeadlockReport, PauseStorm};
 pub use groups::{FctStatistics, Groups, Named, SlowdownStatistics};
 pub use jobs::{Deadlines, JobSummary};
 
@@ -50,6 +52,10 @@ pub struct Summary {
     pub in_discards: u64,
     pub ecn_marks: u64,
     pub pause_frames: u64,
+    /// Queues that watchdogs have found paused for too long.
+    pub pause_storms: Vec<PauseStorm>,
+    /// Cycles of links that have paused each other.
+    pub deadlocks: Vec<DeadlockReport>,
     pub retransmits: u64,
     pub timeouts: u64,
     /// Payload that arrived (duplicates not counted) per simulated second, all hosts together.
@@ -96,6 +102,8 @@ pub struct DropReasons {
     pub loss: u64,
     /// The link was down, or no path was left.
     pub down: u64,
+    /// The queue was in a storm of PAUSE frames.
+    pub watchdog: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -150,11 +158,13 @@ pub fn summary(scenario: &Scenario, output: &Output, started: &ProcessStart) -> 
         slowdown,
         deadlines,
         jobs,
-        drops: counters.drops_buffer + counters.drops_red + counters.drops_loss + counters.drops_down,
-        drops_by_reason: DropReasons { buffer: counters.drops_buffer, red: counters.drops_red, loss: counters.drops_loss, down: counters.drops_down },
+        drops: counters.drops_buffer + counters.drops_red + counters.drops_loss + counters.drops_down + counters.drops_watchdog,
+        drops_by_reason: DropReasons { buffer: counters.drops_buffer, red: counters.drops_red, loss: counters.drops_loss, down: counters.drops_down, watchdog: counters.drops_watchdog },
         in_discards: counters.in_discards,
         ecn_marks: counters.ecn_marks,
         pause_frames: counters.pause_frames,
+        pause_storms: flowcontrol::storms(scenario, output),
+        deadlocks: flowcontrol::deadlocks(scenario, output),
         retransmits: counters.retransmits,
         timeouts: counters.timeouts,
         goodput_bps: goodput_bps(output),
@@ -163,7 +173,7 @@ pub fn summary(scenario: &Scenario, output: &Output, started: &ProcessStart) -> 
         result_hash: result,
         ports_hash: ports,
         counters_hash,
-        notes: scenario.notes.clone(),
+        notes: scenario.notes.iter().cloned().chain(flowcontrol::warnings(scenario, output)).collect(),
     }
 }
 

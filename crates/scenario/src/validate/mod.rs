@@ -2,6 +2,7 @@
 
 mod cost;
 mod hosts;
+mod pfc;
 mod record;
 mod run;
 mod switch;
@@ -47,6 +48,7 @@ pub fn check(document: &mut Document, inputs: &mut Inputs, reader: &dyn Reader) 
     let traffic = traffic::generate(&mut document.traffic, traffic::Around { inputs, reader, facts: &facts, wire: &wire, seed: run.config.seed, transports })?;
     let plan =
         Plan { hosts, switches, transports: traffic.transports, wire: wire.wire, flows: traffic.flows, run: run.config, record, topology: topology.clone() };
+    pfc::fits(&plan)?;
     if let Some(limit) = run.max_memory {
         let needed = afflux_net::estimate_memory(&plan);
         if needed > limit {
