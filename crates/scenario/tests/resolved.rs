@@ -44,6 +44,27 @@ fn every_congestion_control_survives() {
 }
 
 #[test]
+fn every_memory_survives() {
+    for keys in [
+        "sharing = \"sonic\"",
+        "sharing = \"sonic\"\npfc = {}\nalpha = 8",
+        "sharing = \"sonic\"\nreserved = \"2kB\"\nmmu = { cell = \"256B\", bypass = [7], lossless_alpha = 0.5, lossless_reserved = \"1kB\", lossy_ingress_alpha = 2.0, \
+         lossy_pool = \"4MB\", headroom_pool = \"100kB\", xon = \"1kB\", xon_offset = \"2kB\" }\npfc = { priorities = [1], headroom = \"mellanox\", cable = \"40m\", \
+         quanta = 1000, refresh = \"arrival\", response = \"2us\", watchdog = { action = \"forward\" }, deadlock_after = \"off\" }",
+        "sharing = \"conweave\"\npfc = {}",
+        "sharing = \"conweave\"\nalpha = 2.0\nmmu = { ingress_alpha = 0.125, mtu = \"1500B\" }",
+        "sharing = \"hpcc\"\npfc = { headroom = \"30kB\", pause_time = \"10us\" }",
+        "sharing = \"hpcc\"\nmmu = { shift = 2, nic_rate = \"25Gbps\" }\n[[switch.override]]\nmatch = \"spine*\"\nsharing = \"dynamic\"",
+        "honours_pause = true",
+    ] {
+        same(&parse(&VALID.replace("alpha = 1.0", keys)).unwrap_or_else(|error| panic!("{error}\n{keys}")));
+    }
+    let storm =
+        "storm = { priority = 3, period = \"1us\", until = \"1ms\" }\nhonours_pause = false\n[[host.override]]\nmatch = \"host3\"\nhonours_pause = true";
+    same(&parse(&VALID.replace("wire = \"ethernet\"", storm)).unwrap());
+}
+
+#[test]
 fn every_kind_of_thing_survives() {
     let folder = folder("resolved");
     std::fs::write(folder.join("flows.csv"), "start_ns,src,dst,bytes,class\n0,0,1,1000,a\n5,2,1,1000,b\n").unwrap();

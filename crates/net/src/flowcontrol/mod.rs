@@ -164,6 +164,12 @@ impl Pause {
         self.clocks[class as usize].until <= at || self.ignored >> class & 1 != 0
     }
 
+    /// May a frame of this class that finds the transmitter idle start at once?
+    #[inline(always)]
+    pub fn is_free(&self, class: u8, at: u64) -> bool {
+        self.pending == 0 && self.may_send(class, at)
+    }
+
     /// When frames of a class that may not be sent may be, if nothing else comes.
     pub fn until(&self, class: u8) -> u64 {
         self.clocks[class as usize].until

@@ -3,6 +3,7 @@
 use super::{Outlet, Shard, Slab};
 use crate::aqm::Verdict as Early;
 use crate::balance::{ecmp, path_step};
+use crate::buffer::mmu::{Charge, Verdict as Taken};
 use crate::buffer::{QueueView, Verdict};
 use crate::fault::Fate;
 use crate::frame::{Control, Event, Extra, Frame};
@@ -194,11 +195,15 @@ impl<'a> Shard<'a> {
             self.note(port, queue, |i| i.drops += 1);
             return self.drop_frame(frame, Drop::Buffer);
         }
-        let mut taken = None;
-        if self.nodes[node as usize].managed.is_some() {
-            match self.admit_managed(out, now, node, port, queue, &frame) {
-                Ok(yes) => taken = Some(yes),
-                Err(why) => return self.refuse_managed(port, queue, frame, why),
+        let managed = self.nodes[node as usize].managed.is_some();
+        let (mut charge, mut pauses, mut to_headroom) = (Charge::default(), false, false);
+        if managed {
+            charge = self.charge_of(node, port, queue as u8, (frame.port, frame.priority(), frame.size));
+            match self.ask_managed(out, now, node, &charge) {
+                Taken::Drop => return self.refuse_managed(port, queue, frame, Drop::Buffer),
+                Taken::Discard => return self.refuse_managed(port, queue, frame, Drop::Ingress),
+                Taken::Take { .. } if self.is_dropping(port, &frame) => return self.refuse_managed(port, queue, frame, Drop::Watchdog),
+                Taken::Take { headroom, pause } => (to_headroom, pauses) = (headroom, pause),
             }
         }
         let (state, p) = (&mut self.nodes[node as usize], &mut self.ports[port as usize]);
@@ -230,15 +235,24 @@ impl<'a> Shard<'a> {
         let q = &mut a.queues[queue];
         q.bytes += size;
         q.count += 1;
-        let clock = a.pause.as_ref().map(|pause| pause.clock(frame.priority(), now));
+        let (mut clock, mut held) = (0, false);
+        if let Some(pause) = &a.pause {
+            clock = pause.clock(frame.priority(), now);
+            held = idle && !pause.is_free(frame.priority(), now) || a.waiting > 0;
+        }
         if a.series.is_some() {
             p.note_length(state.until_start, queue);
         }
-        if let Some(taken) = taken {
-            self.charge_managed(out, now, node, taken);
+        if managed {
+            self.mmu(node).charge(&charge, to_headroom);
+            if pauses {
+                self.pause_group(out, now, node, charge.input, charge.class());
+                // A PAUSE frame may have started at this very port.
+                held |= charge.input == port - self.nodes[node as usize].first_port;
+            }
         }
-        let waiting = Waiting { frame, ready, clock: clock.unwrap_or(0) };
-        if idle && clock.is_none() {
+        let waiting = Waiting { frame, ready, clock };
+        if idle && !held {
             self.transmit(out, now, node, port, queue, waiting);
         } else {
             let a = self.ports[port as usize].automaton.as_mut().expect("not plain");
@@ -251,6 +265,13 @@ impl<'a> Shard<'a> {
                 self.list(node, port);
             }
         }
+    }
+
+    /// A watchdog has the frames of this class dropped.
+    #[inline(always)]
+    fn is_dropping(&self, port: u32, frame: &Frame) -> bool {
+        let pause = self.ports[port as usize].automaton.as_ref().and_then(|a| a.pause.as_ref());
+        pause.is_some_and(|pause| pause.dropping >> frame.priority() & 1 != 0)
     }
 
     #[cold]
@@ -323,7 +344,8 @@ impl<'a> Shard<'a> {
         }
         p.count_sent(size, time);
         if state.managed.is_some() && !state.until_start {
-            self.release_managed(out, at, node, port, sent);
+            let charge = self.charge_of(node, port, queue, (sent.input, sent.class, size));
+            self.release(out, at, node, &charge);
         }
     }
 
@@ -380,7 +402,8 @@ impl<'a> Shard<'a> {
                     self.leave(node, port, queue, bytes);
                     self.note(port, queue, |i| i.drops += 1);
                     if self.nodes[node as usize].managed.is_some() {
-                        self.release_from(out, at, node, port, (frame.port, queue as u8, frame.priority(), frame.size));
+                        let charge = self.charge_of(node, port, queue as u8, (frame.port, frame.priority(), frame.size));
+                        self.release(out, at, node, &charge);
                     }
                     self.drop_frame(frame, Drop::Red);
                     return false;
@@ -402,7 +425,8 @@ impl<'a> Shard<'a> {
         self.carry_out(out, port, frame, departure, late);
         if managed {
             if until_start {
-                self.release_from(out, at, node, port, (input, queue as u8, frame.priority(), frame.size));
+                let charge = self.charge_of(node, port, queue as u8, (input, frame.priority(), frame.size));
+                self.release(out, at, node, &charge);
             }
             if !O::CLASSICAL {
                 self.file_due(node, port);

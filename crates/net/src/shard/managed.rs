@@ -1,10 +1,9 @@
 //! Switches with a memory management unit: admission, release, and keeping the order of time while a release may cause a RESUME.
 
-use super::forward::Drop;
 use super::{Outlet, Shard};
 use crate::buffer::mmu::{Charge, Mmu, Verdict};
-use crate::frame::{Event, Frame};
-use crate::port::{PAUSE_QUEUE, Sending};
+use crate::frame::Event;
+use crate::port::PAUSE_QUEUE;
 
 /// A switch's memory, and when its ports act next.
 pub struct Managed {
@@ -13,14 +12,6 @@ pub struct Managed {
     due: Vec<u64>,
     /// None of them is before this.
     next_due: u64,
-}
-
-/// A frame that has been let in.
-#[derive(Clone, Copy)]
-pub(super) struct Taken {
-    charge: Charge,
-    headroom: bool,
-    pause: bool,
 }
 
 impl Managed {
@@ -35,60 +26,44 @@ impl Managed {
 }
 
 impl<'a> Shard<'a> {
-    /// May the frame come in? Asked under upper bounds first; if that does not settle it, with exact counters.
-    #[inline]
-    pub(super) fn admit_managed<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, queue: usize, frame: &Frame) -> Result<Taken, Drop> {
+    /// What a frame that came by `input` for a queue of `port` costs.
+    #[inline(always)]
+    pub(super) fn charge_of(&self, node: u32, port: u32, queue: u8, (input, class, bytes): (u32, u8, u16)) -> Charge {
         let state = &self.nodes[node as usize];
-        let (first, mmu) = (state.first_port, &state.managed.as_ref().expect("managed").mmu);
-        let class = frame.priority();
-        if self.ports[port as usize].automaton.as_ref().and_then(|a| a.pause.as_ref()).is_some_and(|pause| pause.dropping >> class & 1 != 0) {
-            return Err(Drop::Watchdog);
-        }
-        let size = mmu.size_of(frame.size as u64, class);
-        let charge = Charge { size, input: frame.port - first, output: port - first, class, queue: queue as u8 };
-        let mut verdict = mmu.verdict(&charge);
-        if !O::CLASSICAL && !verdict.is_safe() && mmu.paused == 0 {
-            self.drain(out, now, node);
-            verdict = self.mmu(node).verdict(&charge);
-        }
-        match verdict {
-            Verdict::Take { headroom, pause } => Ok(Taken { charge, headroom, pause }),
-            Verdict::Drop => Err(Drop::Buffer),
-            Verdict::Discard => Err(Drop::Ingress),
-        }
+        let mmu = &state.managed.as_ref().expect("managed").mmu;
+        Charge::new(mmu.size_of(bytes as u64, class), input - state.first_port, port - state.first_port, class, queue)
     }
 
+    /// May the frame come in? Asked under upper bounds first; if that does not settle it, with exact counters.
+    #[inline(always)]
+    pub(super) fn ask_managed<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, charge: &Charge) -> Verdict {
+        let verdict = self.mmu(node).verdict(charge);
+        if O::CLASSICAL || verdict.is_safe() { verdict } else { self.ask_exactly(out, now, node, charge, verdict) }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn ask_exactly<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, charge: &Charge, verdict: Verdict) -> Verdict {
+        if self.mmu(node).paused > 0 {
+            // Everything is in order up to now.
+            return verdict;
+        }
+        self.drain(out, now, node);
+        self.mmu(node).verdict(charge)
+    }
+
+    #[inline(always)]
     pub(super) fn mmu(&mut self, node: u32) -> &mut Mmu {
         &mut self.nodes[node as usize].managed.as_mut().expect("managed").mmu
     }
 
-    /// The frame is in.
-    #[inline]
-    pub(super) fn charge_managed<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, taken: Taken) {
-        let Taken { charge, headroom, pause } = taken;
-        self.mmu(node).charge(&charge, headroom);
-        if pause {
-            self.pause_group(out, now, node, charge.input, charge.class);
-        }
-    }
-
-    /// What was in transmission no longer occupies the memory.
-    #[inline]
-    pub(super) fn release_managed<O: Outlet>(&mut self, out: &mut O, at: u64, node: u32, port: u32, sent: Sending) {
-        if sent.queue != PAUSE_QUEUE {
-            self.release_from(out, at, node, port, (sent.input, sent.queue, sent.class, sent.size));
-        }
-    }
-
-    /// A frame of `(input, queue, class, size)` has left `port`.
-    pub(super) fn release_from<O: Outlet>(&mut self, out: &mut O, at: u64, node: u32, port: u32, frame: (u32, u8, u8, u16)) {
-        let (input, queue, class, size) = frame;
-        let first = self.nodes[node as usize].first_port;
+    /// A frame has left.
+    #[inline(always)]
+    pub(super) fn release<O: Outlet>(&mut self, out: &mut O, at: u64, node: u32, charge: &Charge) {
         let mmu = self.mmu(node);
-        let charge = Charge { size: mmu.size_of(size as u64, class), input: input - first, output: port - first, class, queue };
-        mmu.release(&charge);
+        mmu.release(charge);
         if mmu.paused > 0 {
-            self.resume_groups(out, at, node, charge.input, class);
+            self.resume_groups(out, at, node, charge.input, charge.class());
         }
     }
 
@@ -159,7 +134,7 @@ impl<'a> Shard<'a> {
     }
 
     /// Window engine: writes down when the port acts next.
-    #[inline]
+    #[inline(always)]
     pub(super) fn file_due(&mut self, node: u32, port: u32) {
         let state = &mut self.nodes[node as usize];
         let Some(managed) = &mut state.managed else { return };

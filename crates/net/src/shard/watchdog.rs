@@ -76,7 +76,8 @@ impl<'a> Shard<'a> {
         for (queue, Waiting { frame, .. }) in dropped {
             self.leave(node, port, queue, frame.size as u64);
             self.note(port, queue, |i| i.drops += 1);
-            self.release_from(out, now, node, port, (frame.port, queue as u8, class, frame.size));
+            let charge = self.charge_of(node, port, queue as u8, (frame.port, class, frame.size));
+            self.release(out, now, node, &charge);
             self.drop_frame(frame, Drop::Watchdog);
         }
         // What stood behind them may go.

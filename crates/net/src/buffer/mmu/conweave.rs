@@ -1,6 +1,6 @@
 //! As in ConWeave's ns-3, which follows TLT-RDMA and Broadcom's description.
 
-use super::{Charge, Group, Totals, Verdict, fixed, times};
+use super::{CLASSES, Charge, Group, Totals, Verdict, fixed, times};
 use crate::Model;
 use crate::spec::ConweaveRules;
 
@@ -50,11 +50,11 @@ impl Conweave {
     #[inline(always)]
     pub fn verdict(&self, totals: &Totals, group: &Group, queue: u64, limit: u64, charge: &Charge) -> Verdict {
         let size = charge.size;
-        let of_pool = totals.egress[egress_pool(charge.queue)];
+        let of_pool = totals.egress[egress_pool((charge.queue % CLASSES as u32) as u8)];
         if of_pool + size > self.egress_limit || self.shared(queue) + size > times(self.egress_alpha, self.egress_limit - of_pool) {
             return Verdict::Drop;
         }
-        let pool = totals.ingress[ingress_pool(charge.class)];
+        let pool = totals.ingress[ingress_pool(charge.class())];
         // A port's minimum is an MTU as well: a group above it has a port above it.
         if totals.used + size > self.total || group.bytes + size > self.mtu && pool > self.ingress_limit && group.headroom + size > limit {
             return Verdict::Discard;
@@ -69,16 +69,16 @@ impl Conweave {
     #[inline(always)]
     pub fn charge(totals: &mut Totals, group: &mut Group, charge: &Charge) {
         group.bytes += charge.size;
-        totals.ingress[ingress_pool(charge.class)] += charge.size;
-        totals.egress[egress_pool(charge.queue)] += charge.size;
+        totals.ingress[ingress_pool(charge.class())] += charge.size;
+        totals.egress[egress_pool((charge.queue % CLASSES as u32) as u8)] += charge.size;
     }
 
     #[inline(always)]
     pub fn release(totals: &mut Totals, group: &mut Group, charge: &Charge, from_headroom: u64) {
         group.bytes -= charge.size;
         group.headroom -= from_headroom;
-        totals.ingress[ingress_pool(charge.class)] -= charge.size;
-        totals.egress[egress_pool(charge.queue)] -= charge.size;
+        totals.ingress[ingress_pool(charge.class())] -= charge.size;
+        totals.egress[egress_pool((charge.queue % CLASSES as u32) as u8)] -= charge.size;
     }
 
     /// group − 2 MTU < alpha · (limit − pool − 16), in reals.

@@ -57,15 +57,26 @@ pub struct Group {
 }
 
 /// A frame as the rules see it.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct Charge {
     /// Memory it takes.
     pub size: u64,
-    /// Ingress and egress port, from 0.
+    /// Ingress port, from 0.
     pub input: u32,
-    pub output: u32,
-    pub class: u8,
-    pub queue: u8,
+    /// Number of its priority group, and of its egress queue, among all of the switch.
+    pub group: u32,
+    pub queue: u32,
+}
+
+impl Charge {
+    #[inline(always)]
+    pub fn new(size: u64, input: u32, output: u32, class: u8, queue: u8) -> Self {
+        Charge { size, input, group: input * CLASSES as u32 + class as u32, queue: output * CLASSES as u32 + queue as u32 }
+    }
+    #[inline(always)]
+    pub fn class(&self) -> u8 {
+        (self.group % CLASSES as u32) as u8
+    }
 }
 
 /// Sums over the whole switch.
@@ -89,7 +100,7 @@ enum Rules {
 #[derive(Debug, Clone)]
 pub struct Mmu {
     rules: Rules,
-    cell: u64,
+    cells: Option<Cells>,
     bypass: u8,
     pub lossless: u8,
     totals: Totals,
@@ -101,6 +112,25 @@ pub struct Mmu {
     headroom: Vec<u64>,
     /// How many groups are paused.
     pub paused: u32,
+}
+
+/// Whole cells for a frame, without a division.
+#[derive(Debug, Clone, Copy)]
+struct Cells {
+    size: u64,
+    /// 2^32 / size, rounded up.
+    reciprocal: u64,
+}
+
+impl Cells {
+    fn new(size: u16) -> Self {
+        Cells { size: size as u64, reciprocal: (1u64 << 32).div_ceil(size as u64) }
+    }
+    /// Exact: with x the dividend, the error is below x · size / 2^32, which is below 1/size for x < 2^17 and a size up to 2^12.
+    #[inline(always)]
+    fn of(self, bytes: u64) -> u64 {
+        (((bytes + METADATA + self.size - 1) * self.reciprocal) >> 32) * self.size
+    }
 }
 
 /// Alpha in 1/65536.
@@ -127,7 +157,7 @@ impl Mmu {
         };
         Mmu {
             rules,
-            cell: config.cell.unwrap_or(0) as u64,
+            cells: config.cell.map(Cells::new),
             bypass: config.bypass,
             lossless,
             totals: Totals::default(),
@@ -142,12 +172,9 @@ impl Mmu {
     #[inline(always)]
     pub fn size_of(&self, bytes: u64, class: u8) -> u64 {
         if self.bypass >> class & 1 != 0 {
-            0
-        } else if self.cell == 0 {
-            bytes
-        } else {
-            (bytes + METADATA).div_ceil(self.cell) * self.cell
+            return 0;
         }
+        self.cells.map_or(bytes, |cells| cells.of(bytes))
     }
 
     #[inline(always)]
@@ -156,14 +183,14 @@ impl Mmu {
     }
 
     /// May the frame come in, and where?
-    #[inline]
+    #[inline(always)]
     pub fn verdict(&self, charge: &Charge) -> Verdict {
         if charge.size == 0 {
             return Verdict::PLAIN;
         }
-        let group = &self.groups[charge.input as usize * CLASSES + charge.class as usize];
-        let queue = self.queues[charge.output as usize * CLASSES + charge.queue as usize];
-        let lossless = self.is_lossless(charge.class);
+        let group = &self.groups[charge.group as usize];
+        let queue = self.queues[charge.queue as usize];
+        let lossless = self.is_lossless(charge.class());
         let limit = self.headroom[charge.input as usize];
         let verdict = match &self.rules {
             Rules::Sonic(rules) => rules.verdict(&self.totals, group, queue, limit, charge.size, lossless),
@@ -176,19 +203,19 @@ impl Mmu {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn charge(&mut self, charge: &Charge, headroom: bool) {
         if charge.size == 0 {
             return;
         }
-        let group = &mut self.groups[charge.input as usize * CLASSES + charge.class as usize];
+        let group = &mut self.groups[charge.group as usize];
         self.totals.used += charge.size;
         if headroom {
             group.headroom += charge.size;
             self.totals.headroom += charge.size;
         }
-        self.queues[charge.output as usize * CLASSES + charge.queue as usize] += charge.size;
-        let lossless = self.lossless >> charge.class & 1 != 0;
+        self.queues[charge.queue as usize] += charge.size;
+        let lossless = self.lossless >> charge.class() & 1 != 0;
         match &self.rules {
             Rules::Sonic(rules) => rules.charge(&mut self.totals, group, charge.size, headroom, lossless),
             Rules::Conweave(_) => Conweave::charge(&mut self.totals, group, charge),
@@ -197,17 +224,17 @@ impl Mmu {
     }
 
     /// The frame has gone.
-    #[inline]
+    #[inline(always)]
     pub fn release(&mut self, charge: &Charge) {
         if charge.size == 0 {
             return;
         }
-        let group = &mut self.groups[charge.input as usize * CLASSES + charge.class as usize];
+        let group = &mut self.groups[charge.group as usize];
         self.totals.used -= charge.size;
         let from_headroom = charge.size.min(group.headroom);
         self.totals.headroom -= from_headroom;
-        self.queues[charge.output as usize * CLASSES + charge.queue as usize] -= charge.size;
-        let lossless = self.lossless >> charge.class & 1 != 0;
+        self.queues[charge.queue as usize] -= charge.size;
+        let lossless = self.lossless >> charge.class() & 1 != 0;
         match &self.rules {
             Rules::Sonic(rules) => rules.release(&mut self.totals, group, charge.size, from_headroom, lossless),
             Rules::Conweave(_) => Conweave::release(&mut self.totals, group, charge, from_headroom),
