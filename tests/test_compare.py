@@ -115,7 +115,7 @@ def test_every_metric_is_in_the_summary(scenario):
 def results(command, scenario):
     """Two designs with two seeds each, in `out`."""
     for name, buffer in [("wide", "90packets"), ("narrow", "9packets")]:
-        path = scenario(('name = "small"', f'name = "{name}"'), ("30packets", buffer), ("rounds = 3", "rounds = 1"), name=f"{name}.toml")
+        path = scenario(('name = "small"', f'name = "{name}"'), ("30packets", buffer), ("rounds = 3", "rounds = 2"), name=f"{name}.toml")
         for seed in (1, 2):
             assert command("run", path, "--seed", seed).returncode == 0
     return ["out/wide-1", "out/wide-2", "out/narrow-1", "out/narrow-2"]

@@ -234,7 +234,7 @@ def test_choices_change_what_is_shown(opened):
     assert page.get_by_text("Zero all the time at this port").inner_text() != ""
     drops = page.locator("figure.chart", has_text="Queue Drops")
     busy = inked(page, "Queue Drops")
-    page.get_by_label("Port").select_option(index=5)
+    page.locator("#ports select").select_option(index=5)
     assert inked(page, "Queue Drops") != busy
     assert drops.is_visible()
     page.get_by_label("Dark").check(force=True)

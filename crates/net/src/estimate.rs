@@ -51,5 +51,6 @@ fn buffer(config: &Buffer) -> u64 {
         },
         Buffer::Shared { total, .. } => *total,
         Buffer::Mmu(mmu) => mmu.total,
+        Buffer::Voq(voq) => voq.on_chip + voq.dram,
     }
 }

@@ -9,6 +9,7 @@ use crate::aqm::Aqm;
 use crate::flowcontrol::Pause;
 use crate::frame::Frame;
 use crate::marking::Memory;
+use crate::scheduling::Turns;
 use afflux_engine::random::Stream;
 use afflux_units::{Pace, Rate};
 use std::collections::VecDeque;
@@ -61,6 +62,8 @@ pub struct Automaton {
     pub latest: u16,
     /// In the node's list of ports with waiting frames.
     pub listed: bool,
+    /// Several ingress cores share the port.
+    pub turns: Option<Box<Turns>>,
     /// More than queues.
     pub discipline: Option<Box<Discipline>>,
     /// Flow control.
@@ -420,6 +423,7 @@ impl Automaton {
             waiting: 0,
             latest: 0,
             listed: false,
+            turns: None,
             discipline: discipline.map(Box::new),
             pause: pause.map(Box::new),
             series: series.then(|| Box::new(Series { rows: vec![Interval::default(); rows], rx_bytes: 0 })),

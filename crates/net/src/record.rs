@@ -194,6 +194,8 @@ pub struct Counters {
     pub dropped_bytes: u64,
     /// Of those: the buffer had no room.
     pub drops_buffer: u64,
+    /// Of those: the DRAM of a deep buffer could not keep up.
+    pub drops_dram: u64,
     /// RED or another queue discipline dropped it early.
     pub drops_red: u64,
     /// Lost on the wire.
@@ -223,6 +225,7 @@ impl Counters {
             dropped_packets,
             dropped_bytes,
             drops_buffer,
+            drops_dram,
             drops_red,
             drops_loss,
             drops_down,
@@ -243,6 +246,7 @@ impl Counters {
         self.dropped_packets += dropped_packets;
         self.dropped_bytes += dropped_bytes;
         self.drops_buffer += drops_buffer;
+        self.drops_dram += drops_dram;
         self.drops_red += drops_red;
         self.drops_loss += drops_loss;
         self.drops_down += drops_down;

@@ -153,7 +153,7 @@ impl<'a> World<'a> {
             let n = &self.plan.topology.nodes[id as usize];
             match n.kind {
                 NodeKind::Host => self.plan.hosts[n.config as usize].delay.0,
-                NodeKind::Switch if incoming => self.plan.switches[n.config as usize].latency.0,
+                NodeKind::Switch if incoming => self.plan.switches[n.config as usize].least_latency().0,
                 NodeKind::Switch => 0,
             }
         };

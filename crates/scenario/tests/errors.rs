@@ -17,8 +17,8 @@ macro_rules! says {
 
 says! {
     unknown_key: "alpha = 1.0" => "aplha = 1.0",
-        "fabric.toml:13: key switch.aplha: unknown key (did you mean \"alpha\"?); the keys here are override, buffer, sharing, alpha, reserved, mmu, pfc, \
-         honours_pause, queue_length, device_queue, drop_when, ecn, aqm, scheduling, priorities, forwarding, cut_through_header, latency, balance";
+        "fabric.toml:13: key switch.aplha: unknown key (did you mean \"alpha\"?); the keys here are override, preset, buffer, sharing, alpha, reserved, mmu, pfc, \
+         honours_pause, voq, queue_length, device_queue, drop_when, ecn, aqm, scheduling, priorities, forwarding, cut_through_header, latency, balance";
     unknown_top_level_key: "[run]" => "[runs]",
         "fabric.toml:44: key runs: unknown key (did you mean \"run\"?); the keys here are format, name, description, topology, switch, host, traffic, run, record, cost";
     unknown_key_in_a_traffic_block: "senders = 3" => "sender = 3",

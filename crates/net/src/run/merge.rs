@@ -197,7 +197,7 @@ pub fn check_conservation(output: &Output) -> Result<(), RunError> {
             c.sent_packets, c.sent_bytes
         )));
     }
-    let by_reason = c.drops_buffer + c.drops_red + c.drops_loss + c.drops_down + c.drops_watchdog + c.in_discards;
+    let by_reason = c.drops_buffer + c.drops_dram + c.drops_red + c.drops_loss + c.drops_down + c.drops_watchdog + c.in_discards;
     if by_reason != c.dropped_packets {
         return Err(RunError::Conservation(format!("dropped {} packets, {by_reason} by reason", c.dropped_packets)));
     }

@@ -12,10 +12,12 @@ use crate::frame::Event;
 use crate::marking::Red;
 use crate::port::{Automaton, Discipline, Port, PortSetup};
 use crate::record::Counters;
+use crate::scheduling::Turns;
 use crate::shard::Outlet;
 use crate::spec::*;
 use crate::world::World;
 use afflux_engine::random::Stream;
+use afflux_units::Rate;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
 
@@ -94,8 +96,9 @@ impl<'a> Shard<'a> {
         let (buffer, marking, scheduling, until_start, header, spray) = match spec.kind {
             NodeKind::Host => {
                 let host = &plan.hosts[spec.config as usize];
-                let buffer =
-                    host.queue.map_or(Buffer::Unlimited, |limit| Buffer::new(&crate::spec::Buffer::Static { per_queue: limit, drop_when: Compare::Above }));
+                let buffer = host
+                    .queue
+                    .map_or(Buffer::Unlimited, |limit| Buffer::new(&crate::spec::Buffer::Static { per_queue: limit, drop_when: Compare::Above }, &[], 1));
                 (buffer, None, host.scheduling, false, None, false)
             }
             NodeKind::Switch => {
@@ -106,13 +109,19 @@ impl<'a> Shard<'a> {
                 };
                 let marking = switch.marking.as_ref().map(Red::new);
                 let until_start = switch.queue_length != QueueLength::ThroughTransmission || switch.device_queue > 0;
-                (Buffer::new(&switch.buffer), marking, switch.scheduling, until_start, header, switch.balance == Balance::Spray)
+                let rates: Vec<Rate> = world.ports.of(id).iter().map(|info| world.link(info).rate).collect();
+                let buffer = Buffer::new(&switch.buffer, &rates, switch.queues(rates.len()));
+                (buffer, marking, switch.scheduling, until_start, header, switch.balance == Balance::Spray)
             }
         };
         let arrivals_first = spec.kind == NodeKind::Switch && plan.switches[spec.config as usize].queue_length == QueueLength::ThroughStart;
         let queues = match scheduling {
             Scheduling::Fifo => 1,
             Scheduling::StrictPriority { queues } => queues,
+        };
+        let (queues, turns) = match spec.kind {
+            NodeKind::Switch => voq_queues(&plan.switches[spec.config as usize], world.ports.of(id).len(), queues),
+            NodeKind::Host => (queues, None),
         };
         let (aqm, room) = match spec.kind {
             NodeKind::Host => (None, 0),
@@ -132,18 +141,20 @@ impl<'a> Shard<'a> {
             let fifo = queues == 1 && !until_start && aqm.is_none() && !dequeue_marking && header.is_none();
             let unrecorded = !sampled && capture.is_none() && !uplink;
             let plain = !classical && fifo && managed.is_none() && pause.is_none() && unrecorded;
-            let common = !plain && unrecorded && !until_start && aqm.is_none() && !dequeue_marking && header.is_none();
+            let common = !plain && turns.is_none() && unrecorded && !until_start && aqm.is_none() && !dequeue_marking && header.is_none();
             let peer = world.place[info.peer as usize];
             let global = 2 * info.link as u64 + info.reverse as u64;
             let mut stream = Stream::new(seed, purpose::MARKING, global);
+            let deep = spec.kind == NodeKind::Switch && matches!(plan.switches[spec.config as usize].buffer, crate::spec::Buffer::Voq(_));
             assert!(pause.is_none() || aqm.is_none() && room == 0, "validated: no flow control with a queue discipline");
+            assert!(!deep || !party.honours, "validated: virtual output queues are not paused");
             let automaton = (!plain).then(|| {
                 let discipline = (aqm.is_some() || room > 0).then(|| Discipline {
                     aqm: aqm.iter().flat_map(|config| (0..queues).map(|_| Aqm::new(config, &mut stream)).collect::<Vec<_>>()).collect(),
                     device: VecDeque::new(),
                     room: room as usize,
                 });
-                Automaton::new(queues, discipline, pause, sampled, capture.map(|c| c as u32), uplink)
+                Automaton { turns: turns.clone().map(Box::new), ..Automaton::new(queues, discipline, pause, sampled, capture.map(|c| c as u32), uplink) }
             });
             let faulty = link.loss.get() > 0.0 || !link.down.is_empty();
             if faulty {
@@ -268,4 +279,12 @@ fn managed(world: &World, id: NodeId) -> Option<Box<Managed>> {
         ports.iter().map(|info| switch.pfc.as_ref().map_or(0, |pfc| headroom(&pfc.headroom, PortFacts::of(plan, world.link(info), config)))).collect();
     let mmu = Mmu::new(config, switch.pfc.as_ref().map_or(0, |pfc| pfc.priorities), headroom, &rates);
     Some(Box::new(Managed::new(mmu, ports.len() as u32)))
+}
+
+/// Queues of a port, and whose turn it is if several ingress cores have one each.
+fn voq_queues(switch: &SwitchConfig, ports: usize, priorities: u8) -> (u8, Option<Turns>) {
+    let crate::spec::Buffer::Voq(voq) = &switch.buffer else { return (priorities, None) };
+    let cores = voq.cores(ports);
+    let queues = u8::try_from(switch.queues(ports)).expect("validated");
+    (queues, (cores > 1).then(|| Turns::new(priorities as usize, cores, voq.ports_per_core.expect("several cores"), voq.credit)))
 }

@@ -82,7 +82,9 @@ impl<'a> Shard<'a> {
         let queue = a.queue_of(&frame);
         let q = &mut a.queues[queue];
         let (mut clock, mut held) = (0, a.waiting > 0);
-        if p.eventful && let Some(pause) = &a.pause {
+        if p.eventful
+            && let Some(pause) = &a.pause
+        {
             clock = pause.clock(frame.priority(), now);
             held |= !pause.is_free(frame.priority(), now);
             if pause.dropping != 0 {
@@ -131,18 +133,12 @@ impl<'a> Shard<'a> {
 /// The transmitter is free at `at`, and this frame leaves.
 #[inline(always)]
 #[allow(clippy::too_many_arguments)]
-fn start<O: Outlet>(
-    out: &mut O,
-    extras: &mut Slab<Extra>,
-    p: &mut Port,
-    a: &mut Automaton,
-    at: u64,
-    queue: usize,
-    waiting: Waiting,
-    explains: bool,
-) {
+fn start<O: Outlet>(out: &mut O, extras: &mut Slab<Extra>, p: &mut Port, a: &mut Automaton, at: u64, queue: usize, waiting: Waiting, explains: bool) {
     let Waiting { mut frame, clock, .. } = waiting;
-    if p.eventful && explains && let Some(pause) = &a.pause {
+    if p.eventful
+        && explains
+        && let Some(pause) = &a.pause
+    {
         let paused = pause.clock(frame.priority(), at) - clock;
         if paused > 0 {
             super::forward::carry_pause(extras, &mut frame, paused);

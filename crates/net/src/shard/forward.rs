@@ -18,6 +18,7 @@ use afflux_units::Time;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Drop {
     Buffer,
+    Dram,
     Red,
     Loss,
     Down,
@@ -128,6 +129,9 @@ impl<'a> Shard<'a> {
             // With every port released the bound is exact: the same question now has the answer yes.
             return self.offer(out, now, node, port, frame);
         }
+        if verdict == Verdict::Aside {
+            return self.offer_voq(out, now, node, port, frame);
+        }
         self.drop_frame(frame, Drop::Buffer);
     }
 
@@ -191,6 +195,9 @@ impl<'a> Shard<'a> {
             now
         };
         let verdict = state.buffer.admit(length, size, state.used, O::CLASSICAL);
+        if verdict == Verdict::Aside {
+            return self.queue_voq(out, now, node, port, frame);
+        }
         if verdict != Verdict::Admit && (O::CLASSICAL || verdict == Verdict::Drop || !self.admit_exactly(out, now, node, port, queue, size)) {
             self.note(port, queue, |i| i.drops += 1);
             return self.drop_frame(frame, Drop::Buffer);
@@ -386,7 +393,7 @@ impl<'a> Shard<'a> {
 
     /// The transmitter is free at `at`: a frame of `queue` leaves, or is dropped now (false).
     #[inline(always)]
-    fn transmit<O: Outlet>(&mut self, out: &mut O, at: u64, node: u32, port: u32, queue: usize, waiting: Waiting) -> bool {
+    pub(super) fn transmit<O: Outlet>(&mut self, out: &mut O, at: u64, node: u32, port: u32, queue: usize, waiting: Waiting) -> bool {
         let Waiting { mut frame, ready, clock } = waiting;
         let explains = self.world.plan.record.explain;
         let (state, p) = (&mut self.nodes[node as usize], &mut self.ports[port as usize]);
@@ -496,6 +503,7 @@ impl<'a> Shard<'a> {
         c.dropped_bytes += frame.size as u64;
         match why {
             Drop::Buffer => c.drops_buffer += 1,
+            Drop::Dram => c.drops_dram += 1,
             Drop::Red => c.drops_red += 1,
             Drop::Loss => c.drops_loss += 1,
             Drop::Down => c.drops_down += 1,

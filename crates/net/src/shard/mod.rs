@@ -10,6 +10,7 @@ mod host;
 mod managed;
 mod pause;
 mod sample;
+mod voq;
 mod watchdog;
 
 use crate::buffer::Buffer;

@@ -14,3 +14,4 @@ mod traces;
 mod traces_control;
 mod traces_ends;
 mod traces_linux;
+mod voq;

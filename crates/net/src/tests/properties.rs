@@ -70,7 +70,44 @@ fn buffer() -> impl Strategy<Value = Buffer> {
         (1..20u32).prop_map(|frames| Buffer::Static { per_queue: Limit::Packets(frames), drop_when: Compare::Above }),
         (2..20u32).prop_map(|frames| Buffer::Static { per_queue: Limit::Packets(frames), drop_when: Compare::AtOrAbove }),
         (20_000..200_000u64, 0.1..4.0f64).prop_map(|(total, alpha)| Buffer::Shared { total, alpha, reserved_per_queue: 9_100 }),
+        voq().prop_map(Buffer::Voq),
     ]
+}
+
+fn voq() -> impl Strategy<Value = Voq> {
+    let memory = (1..60_000u64, 0..40_000u64, 1..30u32, 30_000..300_000u64, 9_100..40_000u64);
+    let bandwidth = prop::option::of((10..400u64).prop_map(Rate::from_gbps));
+    let turns = (prop_oneof![2 => Just(None), 1 => Just(Some(1)), 1 => Just(Some(3))], 64..6_000u32);
+    (memory, bandwidth, turns, 9_100..90_000u64, prop::option::of(1..20u64)).prop_map(
+        |((on_chip, evict_bytes, evict_packets, dram, write_buffer), dram_bandwidth, (ports_per_core, credit), cap, time)| Voq {
+            ports_per_core,
+            credit,
+            grant_latency: Span::from_ns(cap % 3 * 700),
+            max_bytes: VoqCap::Bytes(cap),
+            // 10G takes a full frame of 9,100 bytes in 7.3 us.
+            max_time: time.map(|us| Span::from_us(us + 8)),
+            on_chip,
+            evict_bytes,
+            evict_packets,
+            dram,
+            dram_bandwidth,
+            write_buffer,
+            reserved: 0.3,
+            dynamic: 0.55,
+        },
+    )
+}
+
+/// What goes with virtual output queues.
+fn with_voq(switch: SwitchConfig) -> SwitchConfig {
+    SwitchConfig {
+        marking: switch.marking.map(|marking| Marking { at: MarkAt::Enqueue, ..marking }),
+        aqm: None,
+        device_queue: 0,
+        forwarding: Forwarding::StoreAndForward,
+        queue_length: QueueLength::ThroughTransmission,
+        ..switch
+    }
 }
 
 fn marking() -> impl Strategy<Value = Option<Marking>> {
@@ -134,19 +171,12 @@ fn switch_config() -> impl Strategy<Value = SwitchConfig> {
     let latency = prop_oneof![Just(Span::ZERO), Just(Span::from_ns(450))];
     let device_queue = prop_oneof![4 => Just(0u32), 1 => Just(1), 1 => 2..8u32];
     (buffer(), marking(), aqm(), scheduling(), forwarding, balance, length, (latency, device_queue)).prop_map(
-        |(buffer, marking, aqm, scheduling, forwarding, balance, queue_length, (latency, device_queue))| SwitchConfig {
-            buffer,
-            // One or the other.
-            marking: marking.filter(|_| aqm.is_none()),
-            aqm,
-            device_queue,
-            scheduling,
-            forwarding,
-            latency,
-            balance,
-            queue_length,
-            pfc: None,
-            honours_pause: false,
+        |(buffer, marking, aqm, scheduling, forwarding, balance, queue_length, (latency, device_queue))| {
+            // Marking or a discipline.
+            let marking = marking.filter(|_| aqm.is_none());
+            let switch =
+                SwitchConfig { buffer, marking, aqm, device_queue, scheduling, forwarding, latency, balance, queue_length, pfc: None, honours_pause: false };
+            if matches!(switch.buffer, Buffer::Voq(_)) { with_voq(switch) } else { switch }
         },
     )
 }
@@ -497,6 +527,17 @@ fn buffers_hold(case: &Case, output: &Output) -> Result<(), TestCaseError> {
         for r in of_switches.clone().filter(|r| !several || r.queue >= 0) {
             prop_assert!(r.queue_bytes <= r.queue_bytes_max && r.queue_bytes_max <= limit + sending, "{r:?}");
         }
+    }
+    if let Buffer::Voq(Voq { max_bytes: VoqCap::Bytes(limit), dram, on_chip, .. }) = switch.buffer {
+        // Without priorities and cores the port is the queue.
+        for r in of_switches.clone().filter(|r| r.queue >= 0 || switch.queues(8) == 1) {
+            prop_assert!(r.queue_bytes_max <= limit, "{r:?}");
+        }
+        let mut in_use = std::collections::BTreeMap::new();
+        for r in of_switches.clone().filter(|r| r.queue == -1) {
+            *in_use.entry((r.time, r.node)).or_insert(0) += r.queue_bytes;
+        }
+        prop_assert!(in_use.values().all(|bytes| *bytes <= on_chip + dram));
     }
     if let Buffer::Shared { total, .. } = switch.buffer {
         let mut in_use = std::collections::BTreeMap::new();

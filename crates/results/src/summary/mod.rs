@@ -96,6 +96,8 @@ pub struct FlowCounts {
 pub struct DropReasons {
     /// No room in a buffer.
     pub buffer: u64,
+    /// DRAM of a deep buffer could not keep up.
+    pub dram: u64,
     /// RED, of frames that cannot be marked.
     pub red: u64,
     /// Lost on the wire.
@@ -158,9 +160,10 @@ pub fn summary(scenario: &Scenario, output: &Output, started: &ProcessStart) -> 
         slowdown,
         deadlines,
         jobs,
-        drops: counters.drops_buffer + counters.drops_red + counters.drops_loss + counters.drops_down + counters.drops_watchdog,
+        drops: counters.dropped_packets - counters.in_discards,
         drops_by_reason: DropReasons {
             buffer: counters.drops_buffer,
+            dram: counters.drops_dram,
             red: counters.drops_red,
             loss: counters.drops_loss,
             down: counters.drops_down,

@@ -135,6 +135,19 @@ pub struct Storm {
     pub pause_time: Option<Duration>,
 }
 
+macro_rules! or {
+    ($name:ident: $($key:ident)*) => {
+        impl $name {
+            /// Its own keys where it has them, else those of `other`.
+            pub fn or(self, other: $name) -> $name {
+                $name { $($key: self.$key.or(other.$key),)* }
+            }
+        }
+    };
+}
+or!(Mmu: cell bypass lossless_alpha lossless_reserved lossy_ingress_alpha lossy_pool headroom_pool xon xon_offset ingress_alpha mtu shift nic_rate);
+or!(Pfc: priorities headroom cable quanta pause_time refresh response watchdog deadlock_after);
+
 words! {
     /// When a PAUSE frame is repeated.
     pub enum Refresh {

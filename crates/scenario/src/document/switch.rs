@@ -1,6 +1,6 @@
 //! `[switch]`: buffers, marking, scheduling, forwarding, choice of path.
 
-use super::{Chance, Duration, Mmu, Names, Off, Or, Pfc, QueueSize, Size};
+use super::{Chance, Duration, Mmu, Names, Off, Or, Pfc, Preset, QueueSize, Size, Voq};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -9,11 +9,15 @@ macro_rules! switch {
         $(#[$meta])*
         pub struct $name {
             $($fields)*
+            /// A switch as it is bought: gives the keys that are not written here the values of that product.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub preset: Option<Preset>,
             /// Buffer memory: of each queue with `sharing = "static"` (there also in packets, as in `"100packets"`), otherwise of the whole switch.
             /// Default `"32MB"`: Trident 3, the shallow switch of the Hadoop study; with `"conweave"` `"9MiB"`, with `"hpcc"` `"32MiB"`.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub buffer: Option<QueueSize>,
-            /// Who may occupy the buffer. Default `"dynamic"`, or `"static"` if `buffer` is in packets.
+            /// Who may occupy the buffer. Default `"dynamic"`, `"static"` if `buffer` is in packets,
+            /// `"voq"` if there is `[switch.voq]`.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub sharing: Option<Sharing>,
             /// With `sharing = "dynamic"`: a queue may hold `alpha` times the free memory (Choudhury and Hahne 1998). Default 1, as in the
@@ -34,6 +38,9 @@ macro_rules! switch {
             /// Does the switch stop sending to a peer that tells it to? Default: true with `pfc`, false without.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub honours_pause: Option<bool>,
+            /// With `sharing = "voq"`: the queues of a deep-buffer switch.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub voq: Option<Voq>,
             /// What a queue's length counts. Default `"through_transmission"`, or `"before_transmission"` with a device queue.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub queue_length: Option<QueueLength>,
@@ -97,6 +104,41 @@ switch! {
     }
 }
 
+/// Calls a macro with the keys that `[switch]` and its overrides share.
+macro_rules! every_key {
+    ($with:ident) => {
+        $with!(preset buffer sharing alpha reserved mmu pfc honours_pause voq queue_length device_queue drop_when ecn aqm scheduling priorities forwarding cut_through_header latency balance)
+    };
+}
+
+impl SwitchOverride {
+    /// Its keys, as those of a switch.
+    pub fn keys(&self) -> Switch {
+        macro_rules! copy {
+            ($($name:ident)*) => { Switch { $($name: self.$name.clone(),)* overrides: Vec::new() } };
+        }
+        every_key!(copy)
+    }
+
+    /// Takes its keys from `keys`.
+    pub fn set_keys(&mut self, keys: Switch) {
+        macro_rules! take {
+            ($($name:ident)*) => { $(self.$name = keys.$name;)* };
+        }
+        every_key!(take);
+    }
+}
+
+impl Switch {
+    /// Its own keys where it has them, else those of `other`.
+    pub fn or(self, other: Switch) -> Switch {
+        macro_rules! either {
+            ($($name:ident)*) => { Switch { $($name: self.$name.or(other.$name),)* overrides: self.overrides } };
+        }
+        every_key!(either)
+    }
+}
+
 macro_rules! words {
     ($($(#[$meta:meta])* pub enum $name:ident { $($(#[$note:meta])* $variant:ident,)+ })+) => {$(
         $(#[$meta])*
@@ -116,6 +158,8 @@ words! {
         Static,
         /// One memory with a dynamic threshold.
         Dynamic,
+        /// Virtual output queues in on-chip memory and DRAM: a deep-buffer switch, see `voq`.
+        Voq,
         /// Nothing is ever dropped for lack of memory.
         Unlimited,
         /// One memory with ingress and egress accounting, as real switches configured in SONiC's terms: see `mmu` and `pfc`.

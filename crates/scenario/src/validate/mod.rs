@@ -8,6 +8,7 @@ mod run;
 mod switch;
 mod traffic;
 mod transport;
+mod voq;
 
 use crate::document::Document;
 use crate::inputs::Inputs;

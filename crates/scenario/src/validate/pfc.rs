@@ -1,7 +1,7 @@
 //! `[switch.mmu]`, `[switch.pfc]`, and storms.
 
 use super::{fill, meaningless};
-use crate::document::{Duration, Headroom, Or, Pfc, Refresh, Sharing, Size, Speed, Storm, StormAction, Switch, Watchdog};
+use crate::document::{Duration, Headroom, Mmu, Off, Or, Pfc, Refresh, Sharing, Size, Speed, Storm, StormAction, Switch, Watchdog};
 use crate::tree::{Key, Wrong};
 use afflux_net::spec::{self, ConweaveRules, HpccRules, Limit, NodeKind, PauseTime, Plan, Rules, SonicRules, Topology};
 use afflux_units::{Bytes, Rate, Span, Time};
@@ -10,6 +10,32 @@ use afflux_units::{Bytes, Rate, Span, Time};
 pub fn nic_rate(topology: &Topology) -> Rate {
     let of_host = |link: &&spec::Link| topology.nodes[link.a as usize].kind == NodeKind::Host || topology.nodes[link.b as usize].kind == NodeKind::Host;
     topology.links.iter().filter(of_host).map(|link| link.rate).min().unwrap_or(Rate::from_gbps(100))
+}
+
+/// Keys of `base` but for those that `change` has; as in `[switch]`, a key whose meaning a change takes away goes too.
+pub fn overlay_mmu(base: Option<Mmu>, change: Option<Mmu>) -> Option<Mmu> {
+    match (base, change) {
+        (Some(base), Some(change)) => Some(change.or(base)),
+        (base, change) => change.or(base),
+    }
+}
+
+pub fn overlay_pfc(base: Option<Or<Off, Pfc>>, change: Option<Or<Off, Pfc>>) -> Option<Or<Off, Pfc>> {
+    match (base.and_then(|base| base.0), change) {
+        (Some(mut base), Some(change)) => Some(match change.0 {
+            None => Or::NONE,
+            Some(change) => {
+                if change.quanta.is_some() || change.pause_time.is_some() {
+                    (base.quanta, base.pause_time) = (None, None);
+                }
+                if matches!(change.headroom, Some(Headroom::Size(_))) {
+                    base.cable = None;
+                }
+                Or::some(change.or(base))
+            }
+        }),
+        (base, change) => change.or(base.map(Or::some)),
+    }
 }
 
 /// The memory of a switch with `sharing = "sonic"`, `"conweave"` or `"hpcc"`.

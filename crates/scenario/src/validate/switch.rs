@@ -1,9 +1,8 @@
 //! `[switch]`.
 
-use super::{fill, meaningless, pfc};
+use super::{fill, meaningless, pfc, voq};
 use crate::document::{
     self, AqmKind, Chance, Compare, Duration, Ecn, Forwarding, Incapable, MarkAt, Or, QueueLength, QueueSize, Scheduling, Sharing, Size, Spacing, Switch,
-    SwitchOverride,
 };
 use crate::topology::Names;
 use crate::tree::{Key, Wrong};
@@ -13,7 +12,11 @@ use afflux_units::{Bytes, Probability, Rate, Span};
 /// The settings that occur, and for every switch which it has.
 pub fn assign(switch: &mut Switch, topology: &mut Topology) -> Result<Vec<SwitchConfig>, Wrong> {
     let key = Key::from("switch");
-    let overrides = std::mem::take(&mut switch.overrides);
+    let mut overrides = std::mem::take(&mut switch.overrides);
+    *switch = with_preset(std::mem::take(switch));
+    for change in &mut overrides {
+        change.set_keys(with_preset(change.keys()));
+    }
     let nic_rate = pfc::nic_rate(topology);
     let base = build(switch, nic_rate, &key)?;
     // What each switch is to have, by the overrides that mean it.
@@ -32,7 +35,7 @@ pub fn assign(switch: &mut Switch, topology: &mut Topology) -> Result<Vec<Switch
         }
         let mut keys = switch.clone();
         for &index in &changes {
-            keys = overlay(&keys, &overrides[index]);
+            keys = overlay(&keys, overrides[index].keys());
         }
         let last = changes.last().copied().unwrap_or(0);
         node.config = configs.len() as u32;
@@ -40,6 +43,7 @@ pub fn assign(switch: &mut Switch, topology: &mut Topology) -> Result<Vec<Switch
         known.push((changes, node.config));
     }
     switch.overrides = overrides;
+    voq::check_queues(topology, &configs)?;
     Ok(configs)
 }
 
@@ -53,11 +57,19 @@ pub fn matching(topology: &Topology, patterns: &[String], kind: NodeKind, key: K
     Ok(nodes)
 }
 
+/// The keys as written, and where they say nothing those of the preset they name.
+fn with_preset(written: Switch) -> Switch {
+    match written.preset {
+        None => written,
+        Some(preset) => overlay(&preset.keys(), written),
+    }
+}
+
 /// The keys of `base` but for those that `change` has. Where a change takes a key's meaning away, the key goes too.
-fn overlay(base: &Switch, change: &SwitchOverride) -> Switch {
+fn overlay(base: &Switch, mut change: Switch) -> Switch {
     let mut keys = base.clone();
     if change.sharing.is_some_and(|sharing| base.sharing != Some(sharing)) {
-        (keys.buffer, keys.alpha, keys.reserved, keys.drop_when) = (None, None, None, None);
+        (keys.buffer, keys.alpha, keys.reserved, keys.drop_when, keys.voq) = (None, None, None, None, None);
         (keys.mmu, keys.pfc, keys.honours_pause) = (None, None, None);
     }
     if change.scheduling.is_some_and(|scheduling| base.scheduling != Some(scheduling)) {
@@ -76,11 +88,10 @@ fn overlay(base: &Switch, change: &SwitchOverride) -> Switch {
     if change.device_queue.is_some_and(|packets| packets > 0) {
         keys.queue_length = None;
     }
-    macro_rules! take {
-        ($($name:ident)*) => { $(if change.$name.is_some() { keys.$name = change.$name.clone(); })* };
-    }
-    take!(buffer sharing alpha reserved mmu pfc honours_pause queue_length device_queue drop_when ecn aqm scheduling priorities forwarding cut_through_header latency balance);
-    keys
+    change.voq = voq::overlay(keys.voq.take(), change.voq);
+    change.mmu = pfc::overlay_mmu(keys.mmu.take(), change.mmu);
+    change.pfc = pfc::overlay_pfc(keys.pfc.take(), change.pfc);
+    change.or(keys)
 }
 
 fn build(keys: &mut Switch, nic_rate: Rate, key: &Key) -> Result<SwitchConfig, Wrong> {
@@ -173,6 +184,12 @@ fn flow_control(keys: &mut Switch, buffer: &Buffer, device_queue: u32, key: &Key
     };
     let asked = keys.pfc.as_ref().is_some_and(|pfc| pfc.0.is_some());
     let honours = keys.honours_pause.unwrap_or(asked);
+    if honours && sharing == Sharing::Voq {
+        return Err(Wrong::at(at("honours_pause"), "true with sharing = \"voq\": virtual output queues that are paused are not built; leave it out"));
+    }
+    if honours && sharing == Sharing::Voq {
+        return Err(meaningless(at("honours_pause"), "sharing = \"voq\""));
+    }
     if managed.is_some() || honours {
         let why = if managed.is_some() { "a memory management unit" } else { "honours_pause = true" };
         if keys.aqm.as_ref().is_some_and(|aqm| aqm.0.is_some()) {
@@ -201,10 +218,18 @@ fn flow_control(keys: &mut Switch, buffer: &Buffer, device_queue: u32, key: &Key
 fn buffer(keys: &mut Switch, nic_rate: Rate, key: &Key) -> Result<Buffer, Wrong> {
     let at = |name: &str| key.clone().name(name);
     let packets = keys.buffer.is_some_and(|QueueSize(limit)| matches!(limit, Limit::Packets(_)));
-    let sharing = fill(&mut keys.sharing, if packets { Sharing::Static } else { Sharing::Dynamic });
+    let sharing = fill(
+        &mut keys.sharing,
+        match (packets, &keys.voq) {
+            (true, _) => Sharing::Static,
+            (false, Some(_)) => Sharing::Voq,
+            (false, None) => Sharing::Dynamic,
+        },
+    );
     let word = match sharing {
         Sharing::Static => "sharing = \"static\"",
         Sharing::Dynamic => "sharing = \"dynamic\"",
+        Sharing::Voq => "sharing = \"voq\"",
         Sharing::Unlimited => "sharing = \"unlimited\"",
         Sharing::Sonic | Sharing::Conweave | Sharing::Hpcc => {
             if keys.drop_when.is_some() {
@@ -214,9 +239,10 @@ fn buffer(keys: &mut Switch, nic_rate: Rate, key: &Key) -> Result<Buffer, Wrong>
         }
     };
     for (name, given, needs) in [
-        ("buffer", keys.buffer.is_some(), sharing != Sharing::Unlimited),
+        ("buffer", keys.buffer.is_some(), matches!(sharing, Sharing::Static | Sharing::Dynamic)),
         ("alpha", keys.alpha.is_some(), sharing == Sharing::Dynamic),
         ("reserved", keys.reserved.is_some(), sharing == Sharing::Dynamic),
+        ("voq", keys.voq.is_some(), sharing == Sharing::Voq),
         ("drop_when", keys.drop_when.is_some(), sharing == Sharing::Static),
         ("mmu", keys.mmu.is_some(), false),
     ] {
@@ -226,6 +252,7 @@ fn buffer(keys: &mut Switch, nic_rate: Rate, key: &Key) -> Result<Buffer, Wrong>
     }
     match sharing {
         Sharing::Unlimited | Sharing::Sonic | Sharing::Conweave | Sharing::Hpcc => Ok(Buffer::Unlimited),
+        Sharing::Voq => voq::buffer(keys, key),
         Sharing::Static => {
             let Some(QueueSize(per_queue)) = keys.buffer else {
                 return Err(Wrong::at(

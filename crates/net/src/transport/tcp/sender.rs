@@ -82,6 +82,8 @@ pub struct Sender {
     pub(super) una: u32,
     pub(super) next: u32,
     pub(super) segments: u32,
+    /// Where what the application handed over last begins.
+    pub(super) written: u32,
     pub(super) window: Window,
     pub(super) sacked: u32,
     pub(super) lost: u32,
@@ -175,6 +177,7 @@ impl Sender {
             una: 0,
             next: 0,
             segments: setup.segments,
+            written: 0,
             window: Window { cwnd: config.initial_window.min(limit), credit: 0, ssthresh: u32::MAX, limit },
             sacked: 0,
             lost: 0,
