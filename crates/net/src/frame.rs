@@ -111,6 +111,8 @@ pub enum Event {
     /// Port series; uplink windows. Last of all at their moment.
     Sample = 5,
     Uplinks = 6,
+    /// At the applications' home: a flow of theirs has ended, or their timers.
+    Application = 7,
 }
 
 impl Event {
@@ -123,6 +125,7 @@ impl Event {
             4 => Event::Send,
             5 => Event::Sample,
             6 => Event::Uplinks,
+            7 => Event::Application,
             other => unreachable!("event {other}"),
         }
     }
@@ -163,7 +166,7 @@ impl Rank {
         match frame.kind() {
             Frame::EVENT => match frame.seq {
                 0 => 0,
-                1..=4 => 1,
+                1..=4 | 7 => 1,
                 _ => 4,
             },
             _ => 3,

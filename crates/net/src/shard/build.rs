@@ -44,6 +44,7 @@ impl<'a> Shard<'a> {
             starts: vec![Vec::new(); world.shards[index as usize].len()],
             groups: FxHashMap::default(),
             thresholds: FxHashMap::default(),
+            applications: None,
             counters: Counters::default(),
             live: 0,
             flows_done: 0,
@@ -176,6 +177,7 @@ impl<'a> Shard<'a> {
     /// Files everything that is to happen by itself. Returns the number of series of samples.
     pub fn begin<O: Outlet>(&mut self, out: &mut O) -> i64 {
         self.arm_starts(out);
+        self.begin_applications(out);
         let mut series_count = 0;
         let plan = self.world.plan;
         if let Some(series) = &plan.record.ports {
