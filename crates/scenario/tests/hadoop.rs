@@ -168,7 +168,8 @@ fn every_byte_crosses_the_network_once() {
         let scenario = parse_with(&text, &Overrides { seed: Some(seed), ..Overrides::default() }).unwrap();
         let output = run(&scenario);
         assert!(output.all_flows(&scenario.plan).all(|(flow, record)| flow.bytes == record.bytes_received));
-        let sum = |class: &str, from: u32| exchanges(&scenario, &output, class).iter().filter(|(flow, _)| flow.src >= from).map(|(flow, _)| flow.bytes).sum::<u64>();
+        let sum =
+            |class: &str, from: u32| exchanges(&scenario, &output, class).iter().filter(|(flow, _)| flow.src >= from).map(|(flow, _)| flow.bytes).sum::<u64>();
         let of = |phase: &str| -> Vec<&TaskRecord> { output.tasks.iter().filter(|task| task.phase == phase && task.task.is_some()).collect() };
         let (maps, reducers) = (of("map"), of("shuffle"));
         assert_eq!((maps.len(), reducers.len(), of("reduce").len()), (21, 7, 7));
@@ -210,7 +211,8 @@ fn both_engines_and_any_threads_agree() {
     let texts = [SMALL.to_string(), format!("{SMALL}{background}{shallow}"), format!("{tez}{datagrams}{shallow}")];
     for text in texts {
         let mut scenario = load(&text);
-        let digest = |output: &Output| format!("{:?}{:?}{:?}{:?}{:?}{:?}", output.flows, output.started, output.tasks, output.links, output.counters, output.end);
+        let digest =
+            |output: &Output| format!("{:?}{:?}{:?}{:?}{:?}{:?}", output.flows, output.started, output.tasks, output.links, output.counters, output.end);
         let fast = digest(&run(&scenario));
         for threads in [2, 3, 7] {
             scenario.plan.run.threads = threads;
@@ -224,7 +226,8 @@ fn both_engines_and_any_threads_agree() {
 #[test]
 fn background_traffic_keeps_to_its_rate_and_ends_with_the_jobs() {
     for protocol in ["tcp", "datagram"] {
-        let text = format!("{SMALL}[run]\nuntil = \"jobs\"\n[[traffic]]\nkind = \"background\"\nprotocol = \"{protocol}\"\nrate = \"5Gbps\"\nhosts = \"0-4\"\n");
+        let text =
+            format!("{SMALL}[run]\nuntil = \"jobs\"\n[[traffic]]\nkind = \"background\"\nprotocol = \"{protocol}\"\nrate = \"5Gbps\"\nhosts = \"0-4\"\n");
         let scenario = load(&text);
         let output = run(&scenario);
         let job = task(&output, "job").finish.unwrap();
@@ -255,4 +258,44 @@ fn traces_become_jobs() {
     // Maps write where there are no reducers: the output of the first job, twice.
     let written: u64 = exchanges(&scenario, &output, "write").iter().filter(|(flow, _)| flow.job == 0 && (flow.src < 5)).map(|(flow, _)| flow.bytes).sum();
     assert!(written >= 1_000_000, "{written}");
+}
+
+#[test]
+fn what_is_wrong_is_said() {
+    let background = "\n[[traffic]]\nkind = \"background\"\nrate = \"20Gbps\"\n";
+    let cases = [
+        ("compute = \"0-4\"", "compute = \"0-14\"", "fabric.toml:16: key traffic[0].cluster.compute: host 14 is out of range: the fabric has the hosts 0 to 9"),
+        ("output_replication = 2", "output_replication = 5", "fabric.toml:22: key traffic[0].cluster.output_replication: found 5: there are 4 data nodes"),
+        ("map_slots = 2", "node_memory = \"8GiB\"", "fabric.toml:20: key traffic[0].cluster.node_memory: has no meaning with map_slots and reduce_slots: leave it out"),
+        ("map_slots = 2\n", "", "fabric.toml:15: key traffic[0].cluster: map_slots is missing: write both map_slots and reduce_slots, or neither"),
+        ("map_slots = 2\nreduce_slots = 2", "map_memory = \"9GiB\"", "fabric.toml:20: key traffic[0].cluster.map_memory: \"9GiB\" does not fit node_memory = \"8GiB\""),
+        (
+            "container_start = [\"10ms\", \"50ms\"]",
+            "container_start = [\"50ms\", \"10ms\"]",
+            "fabric.toml:23: key traffic[0].cluster.container_start: [\"50ms\", \"10ms\"]: the first is the least, the second the most",
+        ),
+        (
+            "container_start = [\"10ms\", \"50ms\"]",
+            "next_task = \"1s\"",
+            "fabric.toml:23: key traffic[0].cluster.next_task: has no meaning with framework = \"mapreduce\": leave it out",
+        ),
+        ("output_cached = 0.5", "output_cached = 1.5", "fabric.toml:33: key traffic[0].cluster.output_cached: found 1.5: write a number from 0 to 1"),
+        ("size = \"40MB\"", "size = \"0B\"", "fabric.toml:12: key traffic[0].size: \"0B\": write a size above 0"),
+        ("reducers = 7", "reducers = 0", "fabric.toml:14: key traffic[0].reducers: found 0: write a number from 1 to 100000"),
+        ("map_slots = 2", "map_slot = 2", "fabric.toml:20: key traffic[0].cluster.map_slot: unknown key (did you mean \"map_slots\"?)"),
+        ("stack = \"linux\"\nmin_rto = \"5ms\"", "kind = \"datagram\"", "fabric.toml:14: key traffic[0].cluster: Hadoop runs over TCP: the block's transport sends datagrams"),
+        (
+            "log_size = \"5kB\"\n",
+            background,
+            "fabric.toml:36: key traffic[1]: background traffic has no end of its own: write [run] until = \"jobs\" or a time",
+        ),
+    ];
+    for (from, to, message) in cases {
+        assert!(SMALL.contains(from), "{from}");
+        let error = common::parse(&SMALL.replacen(from, to, 1)).err().unwrap_or_else(|| panic!("no error with {to}"));
+        assert!(error.to_string().starts_with(message), "{error}\n{message}");
+    }
+    let alone = common::VALID.replacen("[run]", "[run]\nuntil = \"jobs\"", 1);
+    let error = common::parse(&alone).err().unwrap().to_string();
+    assert!(error.contains("there are no jobs whose end can be waited for"), "{error}");
 }

@@ -73,7 +73,18 @@ fn deep(ports_per_core: Option<u32>) -> Buffer {
 fn digest(output: &Output) -> String {
     format!(
         "{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}",
-        output.flows, output.started, output.tasks, output.links, output.ports, output.paths, output.uplinks, output.captures, output.counters, output.end, output.storms, output.deadlocks
+        output.flows,
+        output.started,
+        output.tasks,
+        output.links,
+        output.ports,
+        output.paths,
+        output.uplinks,
+        output.captures,
+        output.counters,
+        output.end,
+        output.storms,
+        output.deadlocks
     )
 }
 

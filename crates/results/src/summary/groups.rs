@@ -79,7 +79,7 @@ pub fn of(scenario: &Scenario, output: &Output) -> (Groups<FctStatistics>, Group
         fct.0.push((name.clone(), FctStatistics::of(&flows)));
         slowdown.0.push((name, SlowdownStatistics::of(flows)));
     }
-    for ((name, flows), _) in scenario.classes.iter().zip(by_class).zip(used_classes(scenario)).filter(|(_, used)| *used) {
+    for ((name, flows), _) in scenario.classes.iter().zip(by_class).zip(used_classes(scenario, output)).filter(|(_, used)| *used) {
         fct.1.push((name.clone(), FctStatistics::of(&flows)));
         slowdown.1.push((name.clone(), SlowdownStatistics::of(flows)));
     }
@@ -89,8 +89,8 @@ pub fn of(scenario: &Scenario, output: &Output) -> (Groups<FctStatistics>, Group
     )
 }
 
-/// Does any flow of the plan have it?
-fn used_classes(scenario: &Scenario) -> Vec<bool> {
+/// Does any flow have it?
+fn used_classes(scenario: &Scenario, output: &Output) -> Vec<bool> {
     let mut used = vec![false; scenario.classes.len()];
     output.all_flows(&scenario.plan).for_each(|(flow, _)| used[usize::from(flow.class)] = true);
     used

@@ -14,7 +14,7 @@ use arrow_array::RecordBatch;
 use std::ops::Range;
 
 /// The phase of a job as a whole, where an application runs it.
-const WHOLE: &str = "job";
+pub(crate) const WHOLE: &str = "job";
 
 /// A job as a whole; nanoseconds and bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -103,7 +103,8 @@ impl<'a> Jobs<'a> {
         let mut parts: Vec<Vec<Row>> = scenario.jobs.iter().map(|_| Vec::new()).collect();
         for task in output.tasks.iter().filter(|task| task.phase != WHOLE) {
             let ns = |time: Time| int(time.round_ns());
-            let times = JobTimes { start_ns: Some(ns(task.start)), finish_ns: task.finish.map(ns), bytes_in: int(task.bytes_in), bytes_out: int(task.bytes_out) };
+            let times =
+                JobTimes { start_ns: Some(ns(task.start)), finish_ns: task.finish.map(ns), bytes_in: int(task.bytes_in), bytes_out: int(task.bytes_out) };
             let node = task.node.map(|node| node as i32);
             parts[task.job as usize].push(Row { job: task.job, phase: task.phase, task: task.task, node, times });
         }

@@ -46,7 +46,10 @@ pub fn check(document: &mut Document, inputs: &mut Inputs, reader: &dyn Reader) 
     let cost = cost::check(&mut document.cost, &topology)?;
     let facts = Facts::of(&topology);
     let transports = transport::check(&mut document.host, &wire, &facts)?;
-    let traffic = traffic::generate(&mut document.traffic, traffic::Around { inputs, reader, facts: &facts, wire: &wire, seed: run.config.seed, transports, run: &run.config, clusters: Vec::new() })?;
+    let traffic = traffic::generate(
+        &mut document.traffic,
+        traffic::Around { inputs, reader, facts: &facts, wire: &wire, seed: run.config.seed, transports, run: &run.config, clusters: Vec::new() },
+    )?;
     let plan = Plan {
         hosts,
         switches,

@@ -17,15 +17,15 @@ impl Cluster {
         let mut disks = self.stream(job, draws::DISK, task);
         self.call(job, node, s.master, s.task_rpcs, &mut rpc).await;
         self.read_block(job, map, node, input).await;
+        let written = if work.reducers == 0 { share(work.output, work.maps.len() as u64, map.into()) } else { output };
         if work.reducers == 0 {
-            let bytes = share(work.output, work.maps.len() as u64, map.into());
-            self.clone().write_file(job, task, node, bytes, s.output_replication, 0).await;
+            self.clone().write_file(job, task, node, written, s.output_replication, 0).await;
         } else {
             self.spill(node, output, &mut disks).await;
         }
         self.call(job, node, progress.master, 1, &mut rpc).await;
         progress.span("map", begun, self.simulation.now());
-        self.ended(job, Part { phase: "map", task: Some(map), node: Some(node), start: begun, bytes_in: input, bytes_out: output });
+        self.ended(job, Part { phase: "map", task: Some(map), node: Some(node), start: begun, bytes_in: input, bytes_out: written });
     }
 
     /// Bytes that each map of a job puts out.

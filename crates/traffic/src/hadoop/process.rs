@@ -33,7 +33,9 @@ struct State {
 }
 
 enum Given {
-    NotYet { waiting: Option<u32> },
+    NotYet {
+        waiting: Option<u32>,
+    },
     /// Nobody waits any more.
     Unheard,
     At(Time),

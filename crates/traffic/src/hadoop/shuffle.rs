@@ -27,8 +27,9 @@ struct Fetching {
     reserved: u64,
     merging: u64,
     outputs: u32,
-    /// Files on disk.
+    /// Files on disk, and those that are being written.
     files: u32,
+    writing: u32,
     waiting: Vec<Giver>,
 }
 
@@ -51,6 +52,7 @@ impl Shuffle {
             merging: 0,
             outputs: 0,
             files: 0,
+            writing: 0,
             waiting: Vec::new(),
         };
         let segment = cluster.map_output(job).div_ceil(work.reducers.into());
@@ -97,7 +99,7 @@ impl Shuffle {
             thread.await;
         }
         // What is still in memory goes to disk (reduce.input.buffer.percent is 0).
-        while self.state().merging > 0 {
+        while self.state().writing > 0 {
             self.change(cluster).await;
         }
         let (left, files) = {
@@ -105,8 +107,11 @@ impl Shuffle {
             (state.memory, state.files)
         };
         if left > 0 {
-            let mut disks = cluster.stream(self.job, draws::DISK, Task::Reduce(self.node));
-            cluster.write_disk(self.node, left, &mut disks).await;
+            let disk = {
+                let mut state = self.state();
+                cluster.write_disk(self.node, left, &mut state.stream)
+            };
+            disk.await;
         }
         files + u32::from(left > 0)
     }
@@ -130,9 +135,10 @@ impl Shuffle {
         let s = &cluster.settings;
         let mut guard = self.state();
         let state = &mut *guard;
-        // Memory is full: a merge has to free some first.
-        let limit = s.shuffle_memory;
-        if self.in_memory(cluster) && state.memory + state.reserved + state.merging + self.segment > limit && state.memory + state.reserved + state.merging > 0 {
+        // Where memory is full, a merge has to free some first.
+        let taken = state.memory + state.reserved + state.merging;
+        let room = if self.in_memory(cluster) { s.shuffle_memory.saturating_sub(taken) / self.segment.max(1) } else { u64::MAX };
+        if room == 0 {
             return None;
         }
         let ready: Vec<u32> = state.hosts.iter().filter(|(_, (outputs, busy))| !busy && !outputs.is_empty()).map(|(host, _)| *host).collect();
@@ -141,7 +147,7 @@ impl Shuffle {
         }
         let host = ready[state.stream.below(ready.len() as u64) as usize];
         let (outputs, busy) = state.hosts.get_mut(&host).expect("listed");
-        let count = outputs.len().min(s.maps_per_fetch as usize);
+        let count = outputs.len().min(s.maps_per_fetch as usize).min(usize::try_from(room).unwrap_or(usize::MAX));
         outputs.drain(..count);
         *busy = true;
         state.unclaimed -= count as u32;
@@ -178,28 +184,42 @@ impl Shuffle {
     }
 
     fn arrived(self: &Arc<Self>, cluster: &Arc<Cluster>, host: u32, outputs: u32, bytes: u64) {
-        let s = &cluster.settings;
-        let merge = {
+        let in_memory = self.in_memory(cluster);
+        {
             let mut state = self.state();
             state.hosts.get_mut(&host).expect("fetched from").1 = false;
-            if self.in_memory(cluster) {
+            if in_memory {
                 state.reserved -= bytes;
                 state.memory += bytes;
                 state.outputs += outputs;
-                let full = state.memory as f64 >= s.merge_share * s.shuffle_memory as f64 || state.outputs >= s.merge_outputs;
-                (full && state.merging == 0).then(|| {
-                    state.outputs = 0;
-                    state.merging = std::mem::take(&mut state.memory);
-                    (state.merging, true)
-                })
             } else {
-                Some((bytes, false))
+                state.writing += 1;
             }
-        };
-        if let Some((bytes, from_memory)) = merge {
-            drop(cluster.simulation.spawn(self.clone().to_disk(cluster.clone(), bytes, from_memory)));
+        }
+        if in_memory {
+            self.merge_if_full(cluster);
+        } else {
+            drop(cluster.simulation.spawn(self.clone().to_disk(cluster.clone(), bytes, false)));
         }
         self.notify(cluster);
+    }
+
+    /// Starts a merge if there is none and memory is full enough, or cannot take another output.
+    fn merge_if_full(self: &Arc<Self>, cluster: &Arc<Cluster>) {
+        let s = &cluster.settings;
+        let merging = {
+            let mut state = self.state();
+            let no_room = state.memory + state.reserved + self.segment > s.shuffle_memory && state.reserved == 0;
+            let full = state.memory as f64 >= s.merge_share * s.shuffle_memory as f64 || state.outputs >= s.merge_outputs || no_room;
+            if !full || state.merging > 0 || state.memory == 0 {
+                return;
+            }
+            state.outputs = 0;
+            state.writing += 1;
+            state.merging = std::mem::take(&mut state.memory);
+            state.merging
+        };
+        drop(cluster.simulation.spawn(self.clone().to_disk(cluster.clone(), merging, true)));
     }
 
     /// Outputs from memory, or one too large for it, become a file.
@@ -212,10 +232,12 @@ impl Shuffle {
         {
             let mut state = self.state();
             state.files += 1;
+            state.writing -= 1;
             if from_memory {
                 state.merging = 0;
             }
         }
+        self.merge_if_full(&cluster);
         self.notify(&cluster);
     }
 }

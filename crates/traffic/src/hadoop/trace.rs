@@ -2,8 +2,8 @@
 //! and output.
 
 use super::settings::Work;
-use crate::text::{Lines, decimal, shown, whole, words};
 use crate::TrafficError;
+use crate::text::{Lines, decimal, shown, whole, words};
 use afflux_units::Time;
 use std::path::Path;
 

@@ -8,9 +8,6 @@ use afflux_net::app::NewFlow;
 use afflux_units::Span;
 use std::sync::Arc;
 
-/// HDFS sends a block on to the next data node as it comes, in packets of this size (`dfs.client-write-packet-size`).
-const PACKET: u64 = 65_536;
-
 impl Cluster {
     pub fn send(&self, job: usize, from: u32, to: u32, bytes: u64, transport: u16, class: u16, after: Span) -> Signal {
         let flow = NewFlow { src: from, dst: to, bytes, transport, class, priority: self.settings.ways.priority, job: self.settings.jobs[job].job };
@@ -60,18 +57,15 @@ impl Cluster {
         }
     }
 
-    /// A block from `node` along a chain of data nodes, each of which sends on what it has; over when all have it.
-    pub async fn pipeline(&self, job: usize, node: u32, chain: &[u32], bytes: u64, first: u16) {
+    /// A block from `node` along a chain of data nodes, each of which sends on what it gets; over when all have it.
+    pub async fn pipeline(&self, job: usize, node: u32, chain: &[u32], bytes: u64, transport: u16) {
         let ways = self.settings.ways;
         let wire = bytes + bytes * self.settings.checksum / 512;
-        let (mut from, mut transport, mut behind) = (node, first, Span::ZERO);
+        let mut from = node;
         let mut hops = Vec::new();
         for &to in chain {
             if to != from {
-                hops.push(self.send(job, from, to, wire, transport, ways.classes.write, behind));
-                // The next one starts when the first packet is here.
-                behind = behind + afflux_units::Rate::from_gbps(10).serialize(PACKET.min(wire));
-                transport = ways.connect;
+                hops.push(self.send(job, from, to, wire, transport, ways.classes.write, Span::ZERO));
             }
             from = to;
         }

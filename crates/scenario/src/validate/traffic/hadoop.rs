@@ -241,7 +241,8 @@ fn per_byte(slot: &mut Option<Duration>, key: &Key) -> Result<u64, Wrong> {
 fn room(c: &mut Cluster, key: &Key) -> Result<Room, Wrong> {
     let at = |name: &str| key.clone().name(name);
     if c.map_slots.is_some() || c.reduce_slots.is_some() {
-        let memories = [("node_memory", &c.node_memory), ("map_memory", &c.map_memory), ("reduce_memory", &c.reduce_memory), ("master_memory", &c.master_memory)];
+        let memories =
+            [("node_memory", &c.node_memory), ("map_memory", &c.map_memory), ("reduce_memory", &c.reduce_memory), ("master_memory", &c.master_memory)];
         if let Some((name, _)) = memories.iter().find(|(_, memory)| memory.is_some()) {
             return Err(meaningless(at(name), "map_slots and reduce_slots"));
         }
@@ -314,7 +315,8 @@ fn ways(
         None | Some("default") => String::new(),
         Some(class) => format!("{class}."),
     };
-    let mut index = |purpose: &str| classes.index(&format!("{prefix}{purpose}")).ok_or_else(|| Wrong::at(key.clone(), "at most 65,536 different classes are possible"));
+    let mut index =
+        |purpose: &str| classes.index(&format!("{prefix}{purpose}")).ok_or_else(|| Wrong::at(key.clone(), "at most 65,536 different classes are possible"));
     let classes = hadoop::Classes { read: index("read")?, fetch: index("fetch")?, write: index("write")?, rpc: index("rpc")?, log: index("log")? };
     Ok(Ways { connect, answer, read, write, priority: shared.template.priority, classes })
 }

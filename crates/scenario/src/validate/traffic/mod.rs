@@ -1,7 +1,7 @@
 //! `[[traffic]]`: blocks to flows.
 
-mod common;
 mod background;
+mod common;
 mod files;
 mod hadoop;
 mod load;
@@ -82,7 +82,10 @@ pub fn generate(blocks: &mut [Traffic], mut around: Around) -> Result<Sent, Wron
     }
     let applications = applications(std::mem::take(&mut around.clusters), &parts);
     if around.run.until_done && applications.is_none() {
-        return Err(Wrong::at(Key::from("run").name("until"), "\"jobs\": there are no jobs whose end can be waited for: write a [[traffic]] block of kind = \"hadoop\", or a time"));
+        return Err(Wrong::at(
+            Key::from("run").name("until"),
+            "\"jobs\": there are no jobs whose end can be waited for: write a [[traffic]] block of kind = \"hadoop\", or a time",
+        ));
     }
     let last = Key::from("traffic").index(blocks.len() - 1);
     let mut all = Generated::merge(parts).map_err(|error| common::wrong(error, &last))?;
