@@ -29,7 +29,9 @@ pub struct Sorter {
     ahead: bool,
 }
 
-/// So many that hardly two entries of a node share one, so few that they stay in the first cache.
+/// For each entry that a node has on average (going by the nodes of the window before): hardly any two of them share one.
+const CELLS_PER_ENTRY: usize = 64;
+/// All of them stay in the first cache.
 const CELLS: usize = 1 << 12;
 
 /// Ports beyond this are more than a core's caches hold with all that goes with them (measured: loading ahead gains 8 % at k = 32, and costs
@@ -59,13 +61,12 @@ impl Sorter {
 
     /// Takes the log of the current window.
     pub fn collect(&mut self, log: &mut WindowLog<Frame>) {
+        self.taken = log.pieces().map(|(_, piece)| piece.len()).sum();
+        let cells = (self.taken / self.active.len().max(1) * CELLS_PER_ENTRY).next_power_of_two().min(CELLS);
         for &node in &self.active {
             self.count[node as usize] = 0;
         }
         self.active.clear();
-        self.taken = log.pieces().map(|(_, piece)| piece.len()).sum();
-        // No more cells than entries ask for: they have to be cleared.
-        let cells = (2 * self.taken).next_power_of_two().min(CELLS);
         self.shift = self.time_bits.saturating_sub(cells.ilog2());
         self.cells[..cells].fill(0);
         for (_, piece) in log.pieces() {
