@@ -32,7 +32,7 @@ pub struct WindowLog<T> {
     windows: Windows,
     /// No window before this one is asked for again.
     current: u64,
-    slots: Vec<Slot>,
+    slots: Box<[Slot; RING as usize]>,
     occupied: [u64; (RING / 64) as usize],
     pool: Vec<T>,
     /// Per chunk: the one filled after it in the same slot.
@@ -47,7 +47,7 @@ impl<T: Timed> WindowLog<T> {
         WindowLog {
             windows,
             current: 0,
-            slots: vec![EMPTY; RING as usize],
+            slots: Box::new([EMPTY; RING as usize]),
             occupied: [0; (RING / 64) as usize],
             pool: Vec::new(),
             next: Vec::new(),
@@ -185,7 +185,7 @@ impl<T: Timed> WindowLog<T> {
 
     /// Every entry not yet taken, with its time offset cleared of meaning: for counting what is left at the end.
     pub fn for_each_left(&self, mut visit: impl FnMut(&T)) {
-        for &slot in &self.slots {
+        for &slot in self.slots.iter() {
             self.pieces_of(slot).for_each(|(_, piece)| piece.iter().for_each(&mut visit));
         }
         for (_, entries) in self.far.values() {

@@ -153,6 +153,7 @@ impl<'a> Shard<'a> {
                 automaton,
             }));
         }
+        let calm = marking.iter().fold(buffer.calm(), |calm, red| calm.and(red.calm()));
         self.nodes.push(Node {
             id,
             first_port,
@@ -167,6 +168,7 @@ impl<'a> Shard<'a> {
             used: 0,
             buffer,
             marking,
+            calm,
             stream: Stream::new(seed, purpose::SPRAY, id as u64),
             active: Vec::new(),
             wake_at: 0,

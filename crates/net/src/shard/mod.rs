@@ -8,7 +8,7 @@ mod forward;
 mod host;
 mod sample;
 
-use crate::buffer::Buffer;
+use crate::buffer::{Buffer, Calm};
 use crate::fault::Fault;
 use crate::frame::{AckExtra, Event, Frame};
 use crate::marking::Red;
@@ -111,6 +111,8 @@ pub struct Node {
     pub used: u64,
     pub buffer: Buffer,
     pub marking: Option<Red>,
+    /// What neither of them minds.
+    pub calm: Calm,
     pub stream: Stream,
     /// Ports with waiting frames.
     pub active: Vec<u32>,
