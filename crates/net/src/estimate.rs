@@ -50,5 +50,6 @@ fn buffer(config: &Buffer) -> u64 {
             crate::spec::Limit::Packets(packets) => *packets as u64 * 1_500,
         },
         Buffer::Shared { total, .. } => *total,
+        Buffer::Mmu(mmu) => mmu.total,
     }
 }

@@ -1,7 +1,7 @@
 //! What a run leaves behind. Times are picoseconds; rounding to nanoseconds happens where files are written.
 
 pub use crate::frame::Control;
-use crate::spec::{FlowId, LinkId, NodeId};
+use crate::spec::{FlowId, LinkId, NodeId, StormAction};
 use afflux_units::{Span, Time};
 
 /// Everything a run produced. Equal for equal plans, whatever the engine or the number of threads, but for `Engine`.
@@ -19,6 +19,10 @@ pub struct Output {
     pub uplinks: Vec<UplinkRecord>,
     /// One list per `Record::captures`, in order of time.
     pub captures: Vec<Vec<CaptureRecord>>,
+    /// Storms that watchdogs have seen, in order of time, node, port and priority.
+    pub storms: Vec<StormRecord>,
+    /// Each cycle once, in order of time.
+    pub deadlocks: Vec<Deadlock>,
     pub counters: Counters,
     /// The last moment simulated.
     pub end: Time,
@@ -113,6 +117,27 @@ pub struct PathRecord {
     pub bytes: u64,
 }
 
+/// A queue that was paused for too long, as a watchdog sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StormRecord {
+    pub detected: Time,
+    pub restored: Option<Time>,
+    pub node: NodeId,
+    pub port: u32,
+    pub priority: u8,
+    pub action: StormAction,
+}
+
+/// A cycle of links, each paused because the next one is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Deadlock {
+    /// When it was seen; each link had been paused since `Pfc::deadlock_after` before that, without interruption.
+    pub time: Time,
+    pub priority: u8,
+    /// `2 * link` is a→b, `2 * link + 1` is b→a; each ends where the next one begins.
+    pub links: Vec<u32>,
+}
+
 /// Bytes that a switch sent to a higher tier over one link in one window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UplinkRecord {
@@ -175,6 +200,9 @@ pub struct Counters {
     pub drops_loss: u64,
     /// The link was down, or no path was left.
     pub drops_down: u64,
+    /// A watchdog had found the queue in a storm.
+    pub drops_watchdog: u64,
+    /// The switch's memory had no room at ingress (for lossless traffic: the headroom was full).
     pub in_discards: u64,
     pub ecn_marks: u64,
     pub pause_frames: u64,
@@ -198,6 +226,7 @@ impl Counters {
             drops_red,
             drops_loss,
             drops_down,
+            drops_watchdog,
             in_discards,
             ecn_marks,
             pause_frames,
@@ -217,6 +246,7 @@ impl Counters {
         self.drops_red += drops_red;
         self.drops_loss += drops_loss;
         self.drops_down += drops_down;
+        self.drops_watchdog += drops_watchdog;
         self.in_discards += in_discards;
         self.ecn_marks += ecn_marks;
         self.pause_frames += pause_frames;

@@ -2,6 +2,7 @@
 
 use crate::RunError;
 use crate::balance::ecmp;
+use crate::flowcontrol::{PAUSE_FRAME, Party};
 use crate::routing::{NextHops, PortInfo, Ports, Routes};
 use crate::spec::*;
 use afflux_engine::random::mix;
@@ -106,6 +107,13 @@ impl<'a> World<'a> {
             for port in 0..world.ports.of(node).len() as u16 {
                 let info = world.ports.of(node)[port as usize];
                 world.lookahead = world.lookahead.min(world.delay(node, &info) + world.first_bits(node, port, plan.wire.min_frame.max(1)));
+            }
+        }
+        for link in &plan.topology.links {
+            for node in [link.a, link.b] {
+                if let Some(delay) = Party::of(plan, node).pause_delay(link) {
+                    world.lookahead = world.lookahead.min(delay + link.rate.serialize(PAUSE_FRAME as u64 + plan.wire.gap as u64).0);
+                }
             }
         }
         for flow in &plan.flows {

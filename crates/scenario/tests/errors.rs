@@ -20,7 +20,7 @@ says! {
         "fabric.toml:13: key switch.aplha: unknown key (did you mean \"alpha\"?); the keys here are override, buffer, sharing, alpha, reserved, queue_length, \
          device_queue, drop_when, ecn, aqm, scheduling, priorities, forwarding, cut_through_header, latency, balance";
     unknown_top_level_key: "[run]" => "[runs]",
-        "fabric.toml:44: key runs: unknown key (did you mean \"run\"?); the keys here are format, name, description, topology, switch, host, traffic, run, record";
+        "fabric.toml:44: key runs: unknown key (did you mean \"run\"?); the keys here are format, name, description, topology, switch, host, traffic, run, record, cost";
     unknown_key_in_a_traffic_block: "senders = 3" => "sender = 3",
         "fabric.toml:40: key traffic[1].sender: unknown key (did you mean \"senders\"?); the keys here are name, class, priority, start, deadline, seed, persistent, transport, \
          to, senders, random_senders, hosts, bytes, total, rounds, period, closed_loop, request_delay, jitter";
@@ -75,6 +75,12 @@ says! {
         "fabric.toml:29: key host.transports.bulk.bbr.probe_rtt_time: \"11s\" is longer than probe_rtt_interval = \"10s\"";
     marks_for_bbr: "\"newreno\"" => "\"bbr\"\necn = \"dctcp\"",
         "fabric.toml:29: key host.transports.bulk.ecn: \"dctcp\" is for congestion = \"dctcp\" or \"bbr3\": write \"off\" or \"classic\"";
+    negative_price: "[run]" => "[cost]\nport = -5\n\n[run]",
+        "fabric.toml:45: key cost.port: found -5: a price is a number, 0 or above";
+    prices_of_no_switch: "[run]" => "[[cost.override]]\nmatch = \"laef*\"\nport = 5\n\n[run]",
+        "fabric.toml:45: key cost.override[0].match: no node matches \"laef*\": the nodes are host0 to host7, leaf0 to leaf1, spine0 to spine1";
+    no_currency: "[run]" => "[cost]\ncurrency = \"\"\n\n[run]",
+        "fabric.toml:45: key cost.currency: \"\": write a currency as it is to be printed, as in \"USD\"";
     format_missing: "format = 1\n" => "",
         "fabric.toml: the key \"format\" is missing: write format = 1 at the top of the file";
     format_wrong: "format = 1" => "format = 2",

@@ -19,6 +19,18 @@ fn running_it_again_is_the_same() {
 }
 
 #[test]
+fn prices_are_added_up_and_change_nothing_else() {
+    let prices = "\n[cost]\ncurrency = \"EUR\"\nswitch = 9000\nport = 100\n\n[[cost.override]]\nmatch = \"spine*\"\nswitch = 20000.5\n";
+    let plain = parse(VALID).unwrap();
+    let priced = same(&parse(&format!("{VALID}{prices}")).unwrap());
+    let cost = priced.cost.unwrap();
+    // Two leaves of 4 + 2 ports, two spines of 2 ports.
+    assert_eq!((cost.currency.as_str(), cost.switches, cost.ports), ("EUR", 4, 16));
+    assert_eq!(cost.total, 2.0 * 9_000.0 + 2.0 * 20_000.5 + 16.0 * 100.0);
+    assert_eq!((plain.cost, plain.hash), (None, priced.hash));
+}
+
+#[test]
 fn every_congestion_control_survives() {
     for keys in [
         "congestion = \"cubic\"",

@@ -1,5 +1,6 @@
 //! Who may occupy memory. A policy answers; the port acts and counts.
 
+pub mod mmu;
 mod shared;
 mod static_limit;
 
@@ -60,7 +61,8 @@ impl Buffer {
 
     pub fn new(config: &spec::Buffer) -> Self {
         match config {
-            spec::Buffer::Unlimited => Buffer::Unlimited,
+            // An MMU is asked apart: it needs to know the frame's ingress.
+            spec::Buffer::Unlimited | spec::Buffer::Mmu(_) => Buffer::Unlimited,
             spec::Buffer::Static { per_queue, drop_when } => Buffer::Static(StaticLimit { limit: *per_queue, drop_when: *drop_when }),
             spec::Buffer::Shared { total, alpha, reserved_per_queue } => Buffer::Shared(Shared::new(*total, *alpha, *reserved_per_queue)),
         }
@@ -90,4 +92,6 @@ impl Buffer {
     }
 }
 
-pub const MODELS: &[crate::Model] = &[static_limit::MODEL, shared::MODEL];
+pub fn models() -> Vec<crate::Model> {
+    [&[static_limit::MODEL, shared::MODEL], mmu::MODELS].concat()
+}

@@ -8,8 +8,6 @@ use afflux_engine::{WindowLog, Windows};
 pub struct Sorter {
     /// Node of each port, then of each node's pseudo port.
     node_of_port: Vec<u32>,
-    /// Ports that are no pseudo ports.
-    ports: u32,
     /// Bits of a time within a window.
     time_bits: u32,
     /// Per cell of time: where its next entry goes.
@@ -45,7 +43,6 @@ impl Sorter {
         node_of_port.extend(0..nodes as u32);
         Sorter {
             node_of_port,
-            ports: shard.ports.len() as u32,
             time_bits: u64::BITS - (windows.length() - 1).leading_zeros(),
             cells: Box::new([0; CELLS]),
             by_time: Vec::new(),
@@ -133,8 +130,8 @@ impl Sorter {
         let (mut offset, mut port) = (0, 0);
         for i in 0..entries.len() {
             let frame = &entries[i];
-            // Of arrivals at one moment the port decides.
-            let later = frame.offset > offset || (frame.offset == offset && frame.port > port && frame.port < self.ports);
+            // At one moment the port decides. What has a lower one is no event; and PAUSE frames are before traffic anyway.
+            let later = frame.offset > offset || (frame.offset == offset && frame.port > port && frame.is_traffic());
             if !later {
                 order_cell(entries, i, self.shift);
             }

@@ -8,7 +8,7 @@ use afflux_engine::random::Stream;
 use afflux_units::{Probability, Rate, Span, Time};
 
 /// Random pairs, many starts at equal times.
-fn traffic(hosts: u32, count: u32, span_us: u64, largest: u64, seed: u64) -> Vec<Flow> {
+pub(super) fn traffic(hosts: u32, count: u32, span_us: u64, largest: u64, seed: u64) -> Vec<Flow> {
     let mut stream = Stream::new(seed, 99, 0);
     let mut flows: Vec<Flow> = (0..count)
         .map(|id| {
@@ -52,12 +52,12 @@ fn shared(total: u64, alpha: f64) -> Buffer {
 /// Everything but the engine's own figures, as text.
 fn digest(output: &Output) -> String {
     format!(
-        "{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}",
-        output.flows, output.links, output.ports, output.paths, output.uplinks, output.captures, output.counters, output.end
+        "{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}",
+        output.flows, output.links, output.ports, output.paths, output.uplinks, output.captures, output.counters, output.end, output.storms, output.deadlocks
     )
 }
 
-fn same_everywhere(name: &str, plan: &Plan) -> Output {
+pub(super) fn same_everywhere(name: &str, plan: &Plan) -> Output {
     let with = |engine, threads| {
         let mut plan = plan.clone();
         plan.run.engine = engine;

@@ -6,6 +6,7 @@ mod closed_forms_tcp;
 mod determinism;
 mod extremes;
 mod lone_flow;
+mod lossless;
 mod path;
 mod properties;
 mod tcp_cases;

@@ -1,8 +1,10 @@
 //! The scenario as it is written. Every key that may be left out is an `Option`; [`crate::resolve`] writes its default into it.
 
 pub(crate) mod choice;
+mod cost;
 mod host;
 mod hosts;
+mod pfc;
 mod quantity;
 mod record;
 mod run;
@@ -12,8 +14,10 @@ mod traffic;
 mod transport;
 
 pub use choice::{Auto, Names, Off, Or, Unlimited};
+pub use cost::Cost;
 pub use host::{Host, Wire, WireTable};
 pub use hosts::{HostItem, Hosts, Receiver, Senders, SizeTable, Sizes};
+pub use pfc::{Headroom, Mmu, Pfc, Refresh, Storm, StormAction, Watchdog};
 pub use quantity::{Chance, Duration, QueueSize, Size, Speed};
 pub use record::Record;
 pub use run::{Engine, FctEnd, Run};
@@ -57,4 +61,7 @@ pub struct Document {
     /// What to write down.
     #[serde(default)]
     pub record: Record,
+    /// Prices of switches and ports; the fabric's cost stands in `summary.json`. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost: Option<Cost>,
 }
