@@ -547,7 +547,6 @@ fn idle_arrivals(red: &Red, p: &crate::port::Port, now: u64) -> f64 {
 }
 
 /// Averages if so configured, then decides.
-#[inline(never)]
 pub(super) fn red_verdict(red: &Red, now: u64, length: u64, p: &mut crate::port::Port, capable: bool) -> Early {
     let seen = red_average(red, now, length, p);
     red.verdict(seen, length, capable, &mut p.memory, &mut p.stream)
