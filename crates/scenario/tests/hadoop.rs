@@ -266,9 +266,17 @@ fn what_is_wrong_is_said() {
     let cases = [
         ("compute = \"0-4\"", "compute = \"0-14\"", "fabric.toml:16: key traffic[0].cluster.compute: host 14 is out of range: the fabric has the hosts 0 to 9"),
         ("output_replication = 2", "output_replication = 5", "fabric.toml:22: key traffic[0].cluster.output_replication: found 5: there are 4 data nodes"),
-        ("map_slots = 2", "node_memory = \"8GiB\"", "fabric.toml:20: key traffic[0].cluster.node_memory: has no meaning with map_slots and reduce_slots: leave it out"),
+        (
+            "map_slots = 2",
+            "node_memory = \"8GiB\"",
+            "fabric.toml:20: key traffic[0].cluster.node_memory: has no meaning with map_slots and reduce_slots: leave it out",
+        ),
         ("map_slots = 2\n", "", "fabric.toml:15: key traffic[0].cluster: map_slots is missing: write both map_slots and reduce_slots, or neither"),
-        ("map_slots = 2\nreduce_slots = 2", "map_memory = \"9GiB\"", "fabric.toml:20: key traffic[0].cluster.map_memory: \"9GiB\" does not fit node_memory = \"8GiB\""),
+        (
+            "map_slots = 2\nreduce_slots = 2",
+            "map_memory = \"9GiB\"",
+            "fabric.toml:20: key traffic[0].cluster.map_memory: \"9GiB\" does not fit node_memory = \"8GiB\"",
+        ),
         (
             "container_start = [\"10ms\", \"50ms\"]",
             "container_start = [\"50ms\", \"10ms\"]",
@@ -283,7 +291,11 @@ fn what_is_wrong_is_said() {
         ("size = \"40MB\"", "size = \"0B\"", "fabric.toml:12: key traffic[0].size: \"0B\": write a size above 0"),
         ("reducers = 7", "reducers = 0", "fabric.toml:14: key traffic[0].reducers: found 0: write a number from 1 to 100000"),
         ("map_slots = 2", "map_slot = 2", "fabric.toml:20: key traffic[0].cluster.map_slot: unknown key (did you mean \"map_slots\"?)"),
-        ("stack = \"linux\"\nmin_rto = \"5ms\"", "kind = \"datagram\"", "fabric.toml:14: key traffic[0].cluster: Hadoop runs over TCP: the block's transport sends datagrams"),
+        (
+            "stack = \"linux\"\nmin_rto = \"5ms\"",
+            "kind = \"datagram\"",
+            "fabric.toml:14: key traffic[0].cluster: Hadoop runs over TCP: the block's transport sends datagrams",
+        ),
         (
             "log_size = \"5kB\"\n",
             background,

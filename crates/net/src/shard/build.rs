@@ -179,6 +179,7 @@ impl<'a> Shard<'a> {
                 automaton,
             }));
         }
+        let calm = marking.iter().fold(buffer.calm(), |calm, red| calm.and(red.calm()));
         self.nodes.push(Node {
             id,
             first_port,
@@ -194,6 +195,7 @@ impl<'a> Shard<'a> {
             buffer,
             managed,
             marking,
+            calm,
             stream: Stream::new(seed, purpose::SPRAY, id as u64),
             active: Vec::new(),
             wake_at: 0,

@@ -15,7 +15,7 @@ mod voq;
 mod watchdog;
 
 use crate::app::Runtime;
-use crate::buffer::Buffer;
+use crate::buffer::{Buffer, Calm};
 use crate::fault::Fault;
 use crate::flowcontrol::deadlock::Wait;
 use crate::frame::{Event, Extra, Frame};
@@ -130,6 +130,8 @@ pub struct Node {
     pub buffer: Buffer,
     pub managed: Option<Box<managed::Managed>>,
     pub marking: Option<Red>,
+    /// What neither of them minds.
+    pub calm: Calm,
     pub stream: Stream,
     /// Ports with waiting frames.
     pub active: Vec<u32>,
