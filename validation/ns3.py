@@ -53,7 +53,7 @@ RED_IDLE = "2667us"
 SAMPLES = 20_000
 #: Said where they can be said.
 OPTIONAL = (
-    *(f"host.transport.{key}" for key in ("granularity", "handshake", "cubic.flavour", "bbr.send_quantum")),
+    *(f"host.transport.{key}" for key in ("granularity", "handshake", "cubic.flavour", "bbr.flavour")),
     *(f"switch.override.0.ecn.{key}" for key in ("gentle", "spacing", "idle_frame")),
 )
 DUMBBELL = "run algo q rate rtt_s buf_pkts K n stagger_s delack rcvbuf ecn dur_s warm_s goodput_mbps"
@@ -221,7 +221,7 @@ def transport(algorithm: str) -> dict[str, Any]:
     if algorithm == "TcpCubic":
         tcp["cubic"] = {"flavour": "ns3"}
     if algorithm == "TcpBbr":
-        tcp["bbr"] = {"send_quantum": 1}
+        tcp["bbr"] = {"flavour": "ns3"}
     return tcp
 
 

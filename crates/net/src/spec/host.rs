@@ -126,6 +126,8 @@ pub enum CongestionControl {
     /// RFC 9406 in the first slow start of another one.
     PlusPlus(Box<CongestionControl>),
     Bbr(BbrConfig),
+    /// The same as in ns-3.
+    Ns3Bbr(BbrConfig),
     Bbr3(Bbr3Config),
 }
 

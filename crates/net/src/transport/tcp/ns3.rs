@@ -10,10 +10,11 @@
 //! - An echo reduces the window by the same proportional rate reduction, also within a recovery.
 //! - Only segments sent once and acknowledged in order give samples of the round trip, one per acknowledgement.
 
+use super::rate::{Around, Sample};
 use super::scoreboard::Segment;
 use super::sender::{AckIn, News, Sender};
 use crate::congestion::{Ack, State};
-use crate::spec::{EcnMode, TcpConfig};
+use crate::spec::{EcnMode, Manner, TcpConfig};
 
 /// What it remembers besides.
 #[derive(Debug, Clone, Copy, Default)]
@@ -26,9 +27,20 @@ pub(super) struct Ns3 {
     recovering: bool,
     /// An acknowledgement within this recovery has restarted the timer.
     restarted: bool,
+    /// The least smoothed round trip, and the last that was measured.
+    least: u64,
+    rtt: u64,
     /// How far the last echo reached, and the segment that answered the last one.
     echoed: u32,
     answered: u32,
+}
+
+impl Ns3 {
+    fn note_least(&mut self, smoothed: u64) {
+        if smoothed > 0 && (self.least == 0 || smoothed < self.least) {
+            self.least = smoothed;
+        }
+    }
 }
 
 /// What an acknowledgement means for the window.
@@ -41,10 +53,12 @@ struct Growth {
 impl Sender {
     pub(super) fn take_as_ns3(&mut self, now: u64, ack: &AckIn, config: &TcpConfig) {
         let cumulative = ack.cumulative.min(self.next);
-        let before = self.una;
+        let (before, lost_before) = (self.una, self.lost);
+        self.ns3.note_least(self.rtt.smoothed());
         if cumulative > before && !self.board[before].has(Segment::AMBIGUOUS) {
             let sent = self.board[before].sent();
             self.rtt.sample(now - sent, cumulative, self.next, config);
+            self.ns3.note_least(self.rtt.smoothed());
         }
         let mut news = News::default();
         for &(from, to) in ack.blocks {
@@ -63,6 +77,9 @@ impl Sender {
             && (before..cumulative).any(|seq| self.board[seq].has(Segment::RESENT) && !self.board[seq].has(Segment::SACKED));
         let acked = cumulative - before;
         let rtt = if acked > 0 { now - self.board[cumulative - 1].sent() } else { 0 };
+        if acked > 0 && !self.board[cumulative - 1].has(Segment::AMBIGUOUS) {
+            self.ns3.rtt = rtt;
+        }
         if acked > 0 {
             self.take_cumulative(now, cumulative, &mut news);
         }
@@ -97,13 +114,23 @@ impl Sender {
         };
         self.control.on_ack(&mut self.window, &seen);
         if self.sampler.is_some() {
-            self.take_sample(&seen);
+            self.take_sample_as_ns3(&seen, lost_before);
         }
         if restart {
             self.rtt.forgive();
         }
         if restart || self.una == self.next {
             self.set_timer(now, true, config);
+        }
+    }
+
+    /// The repetition that goes at once is in flight already, and losses are how much their number has changed.
+    fn take_sample_as_ns3(&mut self, ack: &Ack, lost_before: u32) {
+        let around = Around { now: ack.now, in_flight: self.pipe() + self.at_once as u32, min_rtt: self.ns3.least, ece: ack.ece, ..Around::default() };
+        let losses = self.lost.abs_diff(lost_before);
+        if let Some(sampler) = &mut self.sampler {
+            let sample = Sample { losses, ..sampler.end(&around) };
+            self.control.on_sample(&mut self.window, &Ack { rtt: self.ns3.rtt, ..*ack }, &sample, sampler);
         }
     }
 
@@ -309,6 +336,13 @@ impl Sender {
         self.ns3.disorder = false;
         self.ns3.recovering = true;
         self.send_cwr = false;
+        // Nothing waits for its pace any more.
+        self.pace_at = 0;
+    }
+
+    /// RFC 6675's third rule may find something to repeat.
+    pub(super) fn rescues(&self, config: &TcpConfig) -> bool {
+        config.manner == Manner::Ns3 && self.state == State::Recovery && self.sacked > 0 && self.next == self.segments
     }
 
     /// The next segment: one found lost (while anything is SACKed, only below the highest of these), new data, or in a recovery a hole below
