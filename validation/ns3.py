@@ -10,6 +10,8 @@ What the columns and the README of the reference become:
   that instant was planned before, since propagation takes longer than a transmission, and comes first). Behind a queue disc stands
   a device queue of one frame (`device_queue = 1`): a disc's length is what the port holds less two frames.
 - Rate and delay of the access links go by the set (README), not by a column.
+- Times there are whole nanoseconds (README), and a transmission takes what is nearest: links here have the rate at which a full frame
+  takes as long (`in_whole_nanoseconds`).
 - q_mean: mean over some 20,000 samples after the warm-up, in packets of 1,502 B.
 - Runs whose name ends in _nosack, _classicrec, _ts or _nohystart differ in what the README lists, without a column for it.
 - Incast: senders start at U(0, 20 us) after t0: ns-3's own draws, from the stream that gives the lone sender's `all_done_us`.
@@ -141,9 +143,9 @@ def transfer(stem: str, row: dict[str, str], cuts: int, repetition: int) -> Setu
         "topology": {
             "kind": "dumbbell",
             "pairs": flows_count,
-            "access_rate": access_rate,
+            "access_rate": in_whole_nanoseconds(bits_per_second(access_rate)),
             "access_delay": f"{access_delay}ns",
-            "rate": row["rate"],
+            "rate": in_whole_nanoseconds(rate),
             "delay": f"{round(delay)}ns",
         },
         "switch": {
@@ -232,13 +234,19 @@ def bits_per_second(text: str) -> float:
     return float(found[1]) * {"": 1, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}[found[2]]
 
 
+def in_whole_nanoseconds(rate: float, slower: float = 0.0) -> str:
+    """The rate next to this one at which a full frame takes whole nanoseconds."""
+    bits = 8 * FRAME
+    return f"{bits / round(1e9 * bits / rate) * 1e9 * (1 - slower):.0f}bps"
+
+
 # ------------------------------------------------------------------------------------------------------------------------ incast
 
 
-RATE, DELAY_NS, SPREAD_NS = "10Gbps", 5_000, 20_000
+RATE, DELAY_NS, SPREAD_NS = 10e9, 5_000, 20_000
 #: Acknowledgements clock all senders by the transmissions at one port, so that their frames arrive together. In ns-3 then the one comes first that
 #: was sent at once, upon its acknowledgement: the arrival of one that waited for the one before it was planned later.
-SENDERS_RATE = "9999.9Mbps"
+SENDERS_SLOWER = 1e-5
 #: Of the starts, among those that ns-3 numbers by itself (from 2^63): the eighth made in the program.
 STREAM = (1 << 63) + 7
 
@@ -283,9 +291,9 @@ def burst(row: dict[str, str], repetition: int) -> Setup:
         "topology": {
             "kind": "star",
             "hosts": senders + 1,
-            "rate": RATE,
+            "rate": in_whole_nanoseconds(RATE),
             "delay": f"{DELAY_NS}ns",
-            "override": [{"link": f"host{sender}-switch0", "rate": SENDERS_RATE} for sender in range(1, senders + 1)],
+            "override": [{"link": f"host{sender}-switch0", "rate": in_whole_nanoseconds(RATE, SENDERS_SLOWER)} for sender in range(1, senders + 1)],
         },
         "switch": {"queue_length": "through_start", **switch},
         "host": {"wire": "ns3p2p", "transport": tcp},
