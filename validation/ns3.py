@@ -124,7 +124,7 @@ def transfer(stem: str, row: dict[str, str], cuts: int, repetition: int) -> Setu
     if number(row, "delack", 1) > 1:
         tcp["delayed_ack"] = {"segments": int(number(row, "delack")), "timeout": "40ms"}
     wire: str | dict[str, Any] = "ns3p2p"
-    aside = FRAME if row["q"] == "droptail" else 2 * FRAME
+    aside, unit, fragments = float(FRAME if row["q"] == "droptail" else 2 * FRAME), float(FRAME), 1
     for variant in row["run"].split("_"):
         if variant == "nosack":
             tcp["recovery"] = "newreno"
@@ -133,9 +133,12 @@ def transfer(stem: str, row: dict[str, str], cuts: int, repetition: int) -> Setu
         elif variant == "nohystart":
             tcp.setdefault("cubic", {})["hystart"] = "off"
         elif variant == "ts":
-            # The options do not fit the MTU, so ns-3's IP sends two fragments: 1460 + 32 + 2·20 + 2·2 B together. Here one frame.
+            # The options do not fit the MTU, so ns-3's IP makes two fragments of a segment, 1460 + 32 + 2·20 + 2·2 B together. While the first is
+            # being sent the second waits, so an odd number fills the queue and both parts of another segment are dropped (drops there are
+            # twice the repetitions): one frame here stands for both, in a queue of half as many.
             wire = {"base": "ns3p2p", "data_header": "76B", "mtu_header": "40B", "ack": "54B"}
-            aside = aside // FRAME * (PAYLOAD + 76)
+            fragments, unit = 2, (PAYLOAD + 76) / 2
+            aside = aside // FRAME * unit
     # A divisor of the warm-up is not needed: what counts are samples after it.
     interval = max(1, round((duration - warm) * 1e9 / SAMPLES))
     scenario = {
@@ -151,7 +154,7 @@ def transfer(stem: str, row: dict[str, str], cuts: int, repetition: int) -> Setu
         "switch": {
             "sharing": "unlimited",
             "queue_length": "through_start",
-            "override": [{"match": "left", **queue(stem, row)}],
+            "override": [{"match": "left", **queue(stem, row, fragments)}],
         },
         "host": {"wire": wire, "transport": tcp},
         "traffic": [{"kind": "flows", "file": "flows.csv"}],
@@ -159,7 +162,7 @@ def transfer(stem: str, row: dict[str, str], cuts: int, repetition: int) -> Setu
     }
     stagger, size = number(row, "stagger_s", 0) * 1e9, int(rate * duration / 4) + 1_000_000
     flows = tuple((round(index * stagger), index, flows_count + index, size) for index in range(flows_count))
-    parameters = {"from_s": warm, "to_s": duration, "node": "left", "peer": "right", "aside_bytes": aside, "unit_bytes": FRAME}
+    parameters = {"from_s": warm, "to_s": duration, "node": "left", "peer": "right", "aside_bytes": aside, "unit_bytes": unit, "fragments": fragments}
     if is_sawtooth(row):
         # The product does not record windows: a burst of drops stands for the reduction that answers it.
         parameters |= {"episode_s": 3 * number(row, "rtt_s"), "episodes": cuts}
@@ -190,15 +193,15 @@ def goodput(runner: Runner, p: dict[str, Any]) -> dict[str, float]:
     return {name: got[name] for name in ("reductions", "period_ms") if name in got} | {
         "goodput_mbps": got["mbps"],
         "q_mean": got["queue"],
-        "drops": got["drops"],
+        "drops": got["drops"] * p["fragments"],
         "marks": got["ecn_marks"],
         "retx": got["retransmits"],
         "rto": got["timeouts"],
     }
 
 
-def queue(stem: str, row: dict[str, str]) -> dict[str, Any]:
-    buffer = f"{int(number(row, 'buf_pkts'))}packets"
+def queue(stem: str, row: dict[str, str], fragments: int = 1) -> dict[str, Any]:
+    buffer = f"{int(number(row, 'buf_pkts')) // fragments}packets"
     if row["q"] == "droptail":
         return {"sharing": "static", "buffer": buffer}
     behind = {"sharing": "static", "buffer": buffer, "device_queue": 1}

@@ -126,7 +126,7 @@ impl Ns3Bbr {
             initial_window,
             random,
             mode: Mode::Startup,
-            cwnd: initial_window * mss,
+            cwnd: initial_window.saturating_mul(mss),
             ssthresh: u32::MAX,
             next_round: 0,
             rounds: 0,
@@ -146,7 +146,7 @@ impl Ns3Bbr {
             full: false,
             full_bandwidth: 0,
             full_rounds: 0,
-            prior_window: initial_window * mss,
+            prior_window: initial_window.saturating_mul(mss),
             previous: State::Open,
             conserving: false,
             extra: [0; 2],
@@ -185,7 +185,7 @@ impl Ns3Bbr {
     /// Bytes in flight at `gain`.
     fn in_flight(&self, gain: f64) -> u32 {
         if self.min_rtt == u64::MAX {
-            return self.initial_window * self.mss;
+            return self.initial_window.saturating_mul(self.mss);
         }
         let product = self.bandwidth.get() as f64 * (self.min_rtt as f64 / SECOND as f64) / 8.0;
         let probing = self.mode == Mode::ProbeBandwidth && self.phase == 0;
@@ -434,3 +434,74 @@ pub const MODEL: Model = Model {
     faithful: "every state with ns-3's gains, filters and window rules, its samples of the delivery rate, and what it does at the ends of recoveries and after time-outs",
     simplified: "sizes are whole segments; times in picoseconds instead of nanoseconds; every flow draws its first phase from a stream of its own, where ns-3 lets all draw alike",
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use afflux_units::Span;
+
+    fn bbr() -> Ns3Bbr {
+        let config = BbrConfig { probe_rtt_interval: Span::from_s(10), probe_rtt_time: Span::from_ms(200), send_quantum: Some(1) };
+        Ns3Bbr::new(&config, 1460, 10, Stream::new(1, 1, 1))
+    }
+
+    /// Ten segments per whole millisecond, times the gain and without the margin; the filter has them too, and drops them for any sample.
+    #[test]
+    fn the_start() {
+        for (rtt, milliseconds) in [(100_000, 1), (MILLISECOND, 1), (2 * MILLISECOND - 1, 1), (300 * MILLISECOND + 5, 300)] {
+            let mut bbr = bbr();
+            bbr.on_established(0, rtt);
+            let rate = 10 * 1460 * 8000 / milliseconds;
+            assert_eq!(bbr.bandwidth.get(), rate);
+            assert_eq!(bbr.pacing_rate(), (2.89 * rate as f64) as u64);
+            bbr.bandwidth.update(0, 7);
+            assert_eq!(bbr.bandwidth.get(), 7);
+        }
+    }
+
+    #[test]
+    fn the_maximum_is_forgotten_after_the_window() {
+        let mut filter = Filter::new(1);
+        filter.update(0, 100);
+        for now in 1..=10 {
+            filter.update(now, 50 - now as u64);
+            assert_eq!(filter.get(), 100);
+        }
+        filter.update(11, 30);
+        // The second best is from the second quarter of the window.
+        assert_eq!(filter.get(), 50 - 3);
+        filter.update(12, 60);
+        assert_eq!(filter.get(), 60);
+    }
+
+    /// One acknowledged segment at a time: epochs end before 4,096 bytes, so the window has room for two segments more.
+    #[test]
+    fn extra_acknowledgements() {
+        let mut bbr = bbr();
+        bbr.on_established(0, MILLISECOND);
+        let sample = Sample { delivered: 10, interval: MILLISECOND, acked_sacked: 1, ..Sample::default() };
+        for now in 1..100 {
+            bbr.update_extra(&sample, 1460, now * MILLISECOND);
+        }
+        assert_eq!(bbr.extra, [2 * 1460, 0]);
+    }
+
+    /// A recovery before the pipe is full leaves a window without limit, and the first acknowledgement after it is overflows.
+    #[test]
+    fn the_window_overflows() {
+        let mut bbr = bbr();
+        bbr.on_established(0, MILLISECOND);
+        let mut sampler = Sampler::as_ns3();
+        let mut window = Window { cwnd: 10, credit: 0, ssthresh: u32::MAX, limit: u32::MAX };
+        let sample = Sample { acked_sacked: 1, in_flight: 20, ..Sample::default() };
+        let mut step = |bbr: &mut Ns3Bbr, state| {
+            bbr.on_sample(&mut window, &Ack { now: 1, rtt: MILLISECOND, state, ..Ack::default() }, &sample, &mut sampler);
+            window.cwnd
+        };
+        // What is in flight with the first repetition, and as much as has arrived.
+        assert_eq!(step(&mut bbr, State::Recovery), 21);
+        assert_eq!(step(&mut bbr, State::Open), u32::MAX / 1460);
+        bbr.full = true;
+        assert_eq!(step(&mut bbr, State::Open), 4);
+    }
+}

@@ -212,7 +212,7 @@ pub struct HtcpConfig {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Manner {
     Linux,
-    /// With SACK; without, as Linux.
+    /// But with RACK as Linux.
     Ns3,
 }
 

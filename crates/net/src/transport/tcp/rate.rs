@@ -390,4 +390,25 @@ mod tests {
             assert_eq!(sampler.sent(seq).in_flight, seq + 1);
         }
     }
+
+    /// Segments 1 and 2 leave together when segment 0 arrives: that 2 had not been sent earlier than 1 is not noticed.
+    #[test]
+    fn as_ns3_a_segment_too_many() {
+        for (mut sampler, extra) in [(Sampler::default(), 0), (Sampler::as_ns3(), 1)] {
+            sampler.on_send(0, 0, 0, 0, 0);
+            sampler.begin(1);
+            sampler.on_delivered(0, 0);
+            assert_eq!(end(&mut sampler, 100).delivered, 1);
+            sampler.on_send(1, 100, 1, 1, 1);
+            sampler.on_send(2, 100, 1, 2, 2);
+            sampler.begin(2);
+            sampler.on_delivered(1, 100);
+            let first = end(&mut sampler, 200);
+            assert_eq!((first.delivered, first.interval), (1, 100));
+            sampler.begin(1);
+            sampler.on_delivered(2, 100);
+            let second = end(&mut sampler, 210);
+            assert_eq!((second.delivered, second.interval), (2, 110 - 10 * extra));
+        }
+    }
 }

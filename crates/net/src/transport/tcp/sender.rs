@@ -371,7 +371,7 @@ impl Sender {
         if let Some(sampler) = &mut self.sampler {
             sampler.begin(pipe);
         }
-        if config.manner == Manner::Ns3 && config.recovery == Recovery::Sack {
+        if config.manner == Manner::Ns3 && config.recovery != Recovery::Rack {
             self.take_as_ns3(now, ack, config);
             return Cause::Ack { excess };
         }
@@ -551,7 +551,7 @@ impl Sender {
             let new = self.next < self.segments && self.next < self.window_end(config);
             return Some(if new { (self.next, false) } else { (self.next - 1, true) });
         }
-        if config.manner == Manner::Ns3 && config.recovery == Recovery::Sack {
+        if config.manner == Manner::Ns3 && config.recovery != Recovery::Rack {
             let chosen = self.choose_as_ns3(config);
             if chosen.is_none() {
                 self.persist(now, config);
