@@ -432,7 +432,7 @@ pub const MODEL: Model = Model {
     name: "bbr (ns-3)",
     source: "ns-3 3.48 TcpBbr, TcpRateLinux and WindowedFilter",
     faithful: "every state with ns-3's gains, filters and window rules, its samples of the delivery rate, and what it does at the ends of recoveries and after time-outs",
-    simplified: "sizes are whole segments; times in picoseconds instead of nanoseconds; every flow draws its first phase from a stream of its own, where ns-3 lets all draw alike",
+    simplified: "sizes are whole segments; times in picoseconds instead of nanoseconds; first phases, alike for all flows as in ns-3, come from another generator",
 };
 
 #[cfg(test)]
