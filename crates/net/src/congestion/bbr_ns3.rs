@@ -432,7 +432,7 @@ pub const MODEL: Model = Model {
     name: "bbr (ns-3)",
     source: "ns-3 3.48 TcpBbr, TcpRateLinux and WindowedFilter",
     faithful: "every state with ns-3's gains, filters and window rules, its samples of the delivery rate, and what it does at the ends of recoveries and after time-outs",
-    simplified: "sizes are whole segments; times in picoseconds instead of nanoseconds; first phases, alike for all flows as in ns-3, come from another generator",
+    simplified: "sizes are whole segments; times in picoseconds instead of nanoseconds; every flow draws its first phases from a stream of its own, where in ns-3 all draw alike",
 };
 
 #[cfg(test)]
@@ -492,6 +492,10 @@ mod tests {
         let mut bbr = bbr();
         bbr.on_established(0, MILLISECOND);
         let mut sampler = Sampler::as_ns3();
+        for seq in 0..10 {
+            sampler.on_send(seq, 0, 0, seq, seq);
+            sampler.on_delivered(seq, 0);
+        }
         let mut window = Window { cwnd: 10, credit: 0, ssthresh: u32::MAX, limit: u32::MAX };
         let sample = Sample { acked_sacked: 1, in_flight: 20, ..Sample::default() };
         let mut step = |bbr: &mut Ns3Bbr, state| {

@@ -215,10 +215,6 @@ impl Control {
             c.flight = flight;
         }
     }
-    /// The threshold is half a segment above what [`Window`] says.
-    pub fn half_beyond(&self) -> bool {
-        matches!(self, Control::Rfc5681(c) if c.half_beyond())
-    }
     /// The window has been set to the threshold, by senders that tell it.
     pub fn on_settled(&mut self) {
         if let Control::Rfc5681(c) = self {

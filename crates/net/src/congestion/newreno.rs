@@ -61,9 +61,6 @@ impl Rfc5681 {
         self.half = if flight > 4 { (flight % 2) as f64 / 2.0 } else { 0.0 };
         (flight / 2).max(2)
     }
-    pub fn half_beyond(&self) -> bool {
-        self.half > 0.0
-    }
     pub fn on_settled(&mut self) {
         self.part = self.half;
     }

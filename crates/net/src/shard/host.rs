@@ -104,7 +104,7 @@ impl<'a> Shard<'a> {
                     idle,
                     ecn: if config.handshake { config.ecn } else { self.agreed_ecn(flow.dst, config) },
                     explain: plan.record.explain,
-                    random: Stream::new(plan.run.seed, CONTROL, if config.congestion.draws_alike() { 0 } else { id as u64 }),
+                    random: Stream::new(plan.run.seed, CONTROL, id as u64),
                 };
                 let mut sender = Sender::new(setup, now, config);
                 if config.metrics == Metrics::Full

@@ -131,13 +131,6 @@ pub enum CongestionControl {
     Bbr3(Bbr3Config),
 }
 
-impl CongestionControl {
-    /// The generators of all flows have the same number.
-    pub fn draws_alike(&self) -> bool {
-        matches!(self, CongestionControl::Ns3Bbr(_))
-    }
-}
-
 /// BBR version 1, as in Linux.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BbrConfig {

@@ -301,9 +301,7 @@ impl Sender {
         self.delivered_since += delivered;
         let ssthresh = self.window.ssthresh;
         let send = if pipe > ssthresh {
-            // A half of an odd flight is not whole segments.
-            let halves = 2 * ssthresh as u64 + self.control.half_beyond() as u64;
-            let due = self.delivered_since as u64 * halves / (2 * self.prior_cwnd as u64);
+            let due = self.delivered_since as u64 * ssthresh as u64 / self.prior_cwnd as u64;
             due as i64 - self.sent_since as i64
         } else {
             let bound = (self.delivered_since as i64 - self.sent_since as i64).max(delivered as i64) + safe as i64;

@@ -100,8 +100,9 @@ pub struct Sampler {
 struct Held {
     prior_delivered: u32,
     app_limited: bool,
-    /// Zero once it has turned out to be shorter than the least round trip.
     prior_time: u64,
+    /// Until it turns out to be shorter than the least round trip.
+    valid: bool,
     sending: u64,
     arriving: u64,
     /// Found by this acknowledgement.
@@ -118,6 +119,7 @@ impl Held {
         self.prior_delivered = sent.delivered;
         self.app_limited = sent.in_flight & APP_LIMITED != 0;
         self.prior_time = sent.delivered_time;
+        self.valid = true;
         self.sending = sent_at - sent.first_sent;
         self.fresh = true;
         true
@@ -129,13 +131,13 @@ impl Held {
         }
         sample.prior_delivered = self.prior_delivered;
         sample.app_limited = self.app_limited;
-        if self.prior_time == 0 {
+        if !self.valid {
             return;
         }
         sample.delivered = delivered - self.prior_delivered;
         let interval = self.sending.max(self.arriving);
         if interval < around.min_rtt {
-            self.prior_time = 0;
+            self.valid = false;
             return;
         }
         let (count, time) = self.rate;
