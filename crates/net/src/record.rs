@@ -90,7 +90,7 @@ pub struct FlowRecord {
     pub ecn_marked: u64,
     /// Data frames that arrived after one with a higher sequence number.
     pub packets_reordered: u64,
-    /// Payload bytes that arrived, without duplicates.
+    /// Payload bytes that the application can have: what arrived, without duplicates, and with TCP without what waits behind a hole.
     pub bytes_received: u64,
 }
 

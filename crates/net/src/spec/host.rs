@@ -129,6 +129,8 @@ pub enum CongestionControl {
     /// RFC 9406 in the first slow start of another one.
     PlusPlus(Box<CongestionControl>),
     Bbr(BbrConfig),
+    /// The same as in ns-3.
+    Ns3Bbr(BbrConfig),
     Bbr3(Bbr3Config),
 }
 
@@ -213,7 +215,7 @@ pub struct HtcpConfig {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Manner {
     Linux,
-    /// With SACK; without, as Linux.
+    /// But with RACK as Linux.
     Ns3,
 }
 

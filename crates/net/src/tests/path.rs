@@ -260,7 +260,7 @@ pub fn trace(scenario: &Scenario) -> String {
     if config.handshake {
         path.syn(&mut sender, 0);
     } else {
-        sender.established(0, (2 * scenario.delay + 1) * scenario.unit);
+        sender.established(0, (2 * scenario.delay + 1) * scenario.unit, config);
         let notes = path.pump(&mut sender, 0, Cause::Start);
         path.print(0, &sender, if scenario.show == Show::Rounds { "" } else { &notes });
     }

@@ -197,6 +197,10 @@ fn tcp_config() -> impl Strategy<Value = TcpConfig> {
         cubic(CubicFlavour::Linux, HyStart::Linux),
         cubic(CubicFlavour::Ns3, HyStart::Ns3),
         cubic(CubicFlavour::Linux, HyStart::PlusPlus),
+        Just((
+            CongestionControl::Ns3Bbr(BbrConfig { probe_rtt_interval: Span::from_us(200), probe_rtt_time: Span::from_us(20), send_quantum: Some(1) }),
+            EcnMode::Off
+        )),
         Just((CongestionControl::Htcp(HtcpConfig { rtt_scaling: true, bandwidth_switch: true, tick: Span::from_ms(4) }), EcnMode::Classic)),
     ];
     let mss = prop_oneof![4 => Just(1460u16), 1 => Just(1u16), 1 => Just(8_960u16), 1 => 100..2_000u16];

@@ -2,7 +2,7 @@
 
 use super::sender::{MILLISECOND, Sender};
 use crate::congestion::State;
-use crate::spec::{Burst, Pacing, TcpConfig};
+use crate::spec::{Burst, Manner, Pacing, TcpConfig};
 
 /// The first segments of a connection are not paced (Linux tcp_update_skb_after_send).
 const UNPACED: u64 = 10;
@@ -13,22 +13,34 @@ const GSO_MAX: u64 = 65_536 - 257;
 /// Linux reckons with this rate whether it paces or not.
 const LINUX_PACING: Pacing = Pacing { most: None, slow_start_percent: 200, avoidance_percent: 120 };
 
+/// Time of a segment at a rate of bits per second.
+fn spacing(rate: u64, config: &TcpConfig) -> u64 {
+    (config.mss as u128 * 8_000_000_000_000 / rate.max(1) as u128) as u64
+}
+
 impl Sender {
     /// Would the window let something go if the pace did?
     pub(super) fn has_work(&self, config: &TcpConfig) -> bool {
         self.probe
             || (self.at_once && self.unrepeated > 0)
-            || (self.pipe() < self.window.cwnd && (self.unrepeated > 0 || (self.next < self.segments && self.next < self.window_end(config))))
+            || (self.pipe() < self.window.cwnd
+                && (self.unrepeated > 0 || self.rescues(config) || (self.next < self.segments && self.next < self.window_end(config))))
     }
 
     /// A segment goes: the next may follow after its time at the pacing rate, or with it as far as a burst reaches.
     #[inline(always)]
     pub(super) fn pace(&mut self, now: u64, config: &TcpConfig) {
-        if (config.pacing.is_none() && self.sampler.is_none()) || self.sent < UNPACED {
+        if config.pacing.is_none() && self.sampler.is_none() {
+            return;
+        }
+        if config.manner == Manner::Ns3 {
+            return self.pace_as_ns3(now, config);
+        }
+        if self.sent < UNPACED {
             return;
         }
         let Some(rate) = self.pacing_rate(config) else { return };
-        let spacing = (config.mss as u128 * 8_000_000_000_000 / rate.max(1) as u128) as u64;
+        let spacing = spacing(rate, config);
         if self.pace_at <= now {
             // A pace that could not be kept is made up for by half a segment at most (Linux tcp_update_skb_after_send).
             let credit = if self.pace_at == 0 { 0 } else { (now - self.pace_at).min(spacing / 2) };
@@ -38,6 +50,16 @@ impl Sender {
         }
         self.pace_at += spacing;
         self.burst = self.burst.saturating_sub(1);
+    }
+
+    /// From the end of the initial window on the next may follow after its time from now; what goes while one waits does not put it off.
+    fn pace_as_ns3(&mut self, now: u64, config: &TcpConfig) {
+        if self.next + 1 >= config.initial_window
+            && self.pace_at <= now
+            && let Some(rate) = self.pacing_rate(config)
+        {
+            self.pace_at = now + spacing(rate, config);
+        }
     }
 
     /// Bits of payload per second.

@@ -272,11 +272,9 @@ impl Receiver {
     pub fn has_current(&self) -> bool {
         self.next >= self.to
     }
-    /// Segments `from..to` that have arrived, without duplicates, and whether the last is among them.
+    /// Segments `from..to` that have arrived in order, so that the application can have them, and whether the last is among them.
     pub fn received(&self, from: u32, to: u32) -> (u32, bool) {
-        let within = |a: u32, b: u32| b.min(to).saturating_sub(a.max(from));
-        let count = within(0, self.next) + self.ranges.iter().map(|&(a, b)| within(a, b)).sum::<u32>();
-        (count, self.next >= to || self.ranges.iter().any(|&(a, b)| a < to && b >= to))
+        (self.next.min(to).saturating_sub(from), self.next >= to)
     }
     /// The first segment that the sender may not send, where that is announced.
     pub fn announce(&mut self) -> Option<u32> {
