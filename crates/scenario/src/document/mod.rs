@@ -6,6 +6,7 @@ mod hosts;
 mod quantity;
 mod record;
 mod run;
+mod sonic;
 mod switch;
 mod topology;
 mod traffic;
@@ -17,6 +18,7 @@ pub use hosts::{HostItem, Hosts, Receiver, Senders, SizeTable, Sizes};
 pub use quantity::{Chance, Duration, QueueSize, Size, Speed};
 pub use record::Record;
 pub use run::{Engine, FctEnd, Run};
+pub use sonic::Sonic;
 pub use switch::{Aqm, AqmKind, Balance, Compare, Ecn, Forwarding, Incapable, MarkAt, QueueLength, Scheduling, Sharing, Spacing, Switch, SwitchOverride};
 pub use topology::{Custom, Dumbbell, FatTree, Fault, Hpcc, LeafSpine, LinkOverride, Star, Switches, Topology};
 pub use traffic::*;
@@ -57,4 +59,7 @@ pub struct Document {
     /// What to write down.
     #[serde(default)]
     pub record: Record,
+    /// Tables of the SONiC configuration that the switches were imported from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sonic: Option<Sonic>,
 }
