@@ -62,7 +62,7 @@ pub fn wire() -> Wire {
 }
 
 pub fn host() -> HostConfig {
-    HostConfig { delay: Span::ZERO, queue: None, scheduling: Scheduling::Fifo, ecn: true }
+    HostConfig { delay: Span::ZERO, queue: None, scheduling: Scheduling::Fifo, ecn: true, honours_pause: true, storm: None }
 }
 
 pub fn switch() -> SwitchConfig {
@@ -76,6 +76,8 @@ pub fn switch() -> SwitchConfig {
         balance: Balance::Ecmp(RouteHash::OwnSeed),
         queue_length: QueueLength::ThroughTransmission,
         device_queue: 0,
+        pfc: None,
+        honours_pause: false,
     }
 }
 
