@@ -35,7 +35,11 @@ pub fn hash(document: &Document) -> Result<String, String> {
             Traffic::Permutation(block) => &mut block.sizes,
             Traffic::Pairs(block) => &mut block.sizes,
             Traffic::AllToAll(block) => &mut block.sizes,
-            Traffic::Incast(_) | Traffic::DatagramSource(_) => continue,
+            Traffic::HadoopTrace(trace) => {
+                trace.file.clear();
+                continue;
+            }
+            Traffic::Incast(_) | Traffic::DatagramSource(_) | Traffic::Hadoop(_) | Traffic::Background(_) => continue,
         };
         if let Sizes::Table(table) = sizes
             && let Some(file) = &mut table.file

@@ -138,7 +138,6 @@ pub fn work(shard: &mut Shard, exchange: &Exchange<Mail>, workers: usize, progre
     let world = shard.world;
     let me = shard.index as usize;
     let windows = windows(world);
-    let until = world.until;
     let mut later = Later {
         me: shard.index,
         log: WindowLog::new(windows),
@@ -147,7 +146,7 @@ pub fn work(shard: &mut Shard, exchange: &Exchange<Mail>, workers: usize, progre
         mail: (0..workers).map(|_| Mail::default()).collect(),
         mail_next: u64::MAX,
         pending: 0,
-        until,
+        until: world.until(),
     };
     let mut sorter = Sorter::new(shard);
     let mut done = Done { events: 0, cpu_s: 0.0, in_flight: (0, 0), reached_until: false, cancelled: false };
@@ -181,6 +180,7 @@ pub fn work(shard: &mut Shard, exchange: &Exchange<Mail>, workers: usize, progre
             done.cancelled = true;
             break;
         }
+        later.until = world.until();
         let to_come = turn.live != 0 && turn.pending != 0;
         let Some(window) = turn.next.filter(|_| to_come) else {
             // What is still to come lies beyond the end, in the window in which it falls.
@@ -188,7 +188,7 @@ pub fn work(shard: &mut Shard, exchange: &Exchange<Mail>, workers: usize, progre
             break;
         };
         let start = windows.start(window);
-        if start > until {
+        if start > later.until {
             done.reached_until = true;
             break;
         }

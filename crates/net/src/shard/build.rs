@@ -50,6 +50,7 @@ impl<'a> Shard<'a> {
             starts: vec![Vec::new(); world.shards[index as usize].len()],
             groups: FxHashMap::default(),
             thresholds: FxHashMap::default(),
+            applications: None,
             counters: Counters::default(),
             live: 0,
             flows_done: 0,
@@ -197,6 +198,7 @@ impl<'a> Shard<'a> {
     /// Files everything that is to happen by itself. Returns the number of series of samples.
     pub fn begin<O: Outlet>(&mut self, out: &mut O) -> i64 {
         self.arm_starts(out);
+        self.begin_applications(out);
         let mut series_count = 0;
         let plan = self.world.plan;
         for node in 0..self.nodes.len() as u32 {

@@ -509,7 +509,7 @@ impl<'a> Shard<'a> {
     #[cold]
     #[inline(never)]
     fn capture(&mut self, capture: u32, start: u64, frame: Frame) {
-        let flow = &self.world.plan.flows[frame.flow as usize];
+        let flow = self.world.flow(frame.flow);
         let shape = self.world.shape(flow);
         let (kind, sequence, payload) = match frame.kind() {
             Frame::ACK => (CaptureKind::TcpAck, (frame.seq as u64 * shape.payload as u64).min(flow.bytes), 0),

@@ -18,7 +18,7 @@ pub struct Deadlines {
 pub fn deadlines(scenario: &Scenario, output: &Output) -> Option<Deadlines> {
     let flows = &scenario.plan.flows;
     flows.iter().any(|flow| flow.deadline.is_some()).then(|| {
-        let started = flows.iter().zip(&output.flows).filter(|(_, record)| record.start.is_some_and(|start| start.0 >= scenario.warmup.0));
+        let started = output.all_flows(&scenario.plan).filter(|(_, record)| record.start.is_some_and(|start| start.0 >= scenario.warmup.0));
         let met: Vec<bool> = started.filter_map(|(flow, record)| crate::tables::deadline_met(flow, record)).collect();
         let (all, met) = (met.len() as u64, met.iter().filter(|met| **met).count() as u64);
         Deadlines { flows: all, met, met_share: (all > 0).then(|| met as f64 / all as f64) }

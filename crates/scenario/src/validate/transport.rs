@@ -103,7 +103,7 @@ impl Around<'_> {
                         return Err(Wrong::at(at("reader").name(name), format!("\"{span}\": write at least \"1us\"")));
                     }
                 }
-                Some(spec::Reader { read: reader.read.0, sleep: reader.sleep.0 })
+                Some(spec::Reader::Turns { read: reader.read.0, sleep: reader.sleep.0 })
             }
             None => None,
         };
@@ -137,7 +137,7 @@ impl Around<'_> {
             return Err(Wrong::at(at("tick"), format!("\"{tick}\": write at most \"100ms\"")));
         }
         let timeouts = self.timeouts(tcp, stack, handshake, key)?;
-        let pacing = fill(&mut tcp.pacing, false).then_some(spec::Pacing { slow_start_percent: 200, avoidance_percent: 120 });
+        let pacing = fill(&mut tcp.pacing, false).then_some(spec::Pacing { most: None, slow_start_percent: 200, avoidance_percent: 120 });
         let mut congestion = congestion;
         if let CongestionControl::Cubic(cubic) = &mut congestion {
             cubic.paced = pacing.is_some();

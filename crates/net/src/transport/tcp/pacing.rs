@@ -11,7 +11,7 @@ const MICROSECOND: u64 = 1_000_000;
 /// Bytes of payload that Linux hands down at once at most: 64 KiB less room for headers.
 const GSO_MAX: u64 = 65_536 - 257;
 /// Linux reckons with this rate whether it paces or not.
-const LINUX_PACING: Pacing = Pacing { slow_start_percent: 200, avoidance_percent: 120 };
+const LINUX_PACING: Pacing = Pacing { most: None, slow_start_percent: 200, avoidance_percent: 120 };
 
 impl Sender {
     /// Would the window let something go if the pace did?
@@ -42,10 +42,12 @@ impl Sender {
 
     /// Bits of payload per second.
     pub(super) fn pacing_rate(&self, config: &TcpConfig) -> Option<u64> {
-        if self.sampler.is_some() {
-            return self.control.pacing_rate();
-        }
-        self.rate_of_window(config.pacing.as_ref()?, config)
+        let most = config.pacing.and_then(|pacing| pacing.most).map(|most| most.0);
+        let rate = match self.sampler {
+            Some(_) => self.control.pacing_rate(),
+            None => self.rate_of_window(config.pacing.as_ref()?, config),
+        };
+        rate.map(|rate| most.map_or(rate, |most| rate.min(most))).or(most)
     }
 
     /// The window per round trip and some more (Linux tcp_update_pacing_rate).
