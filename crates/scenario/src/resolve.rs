@@ -14,6 +14,7 @@ pub fn hash(document: &Document) -> Result<String, String> {
     document.name = None;
     document.description = None;
     document.record = Default::default();
+    document.sonic = None;
     document.cost = None;
     document.run = Run { threads: None, engine: None, max_memory: None, ..document.run };
     if let Topology::Hpcc(hpcc) = &mut document.topology {

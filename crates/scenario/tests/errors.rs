@@ -20,7 +20,7 @@ says! {
         "fabric.toml:13: key switch.aplha: unknown key (did you mean \"alpha\"?); the keys here are override, preset, buffer, sharing, alpha, reserved, mmu, pfc, \
          honours_pause, voq, queue_length, device_queue, drop_when, ecn, aqm, scheduling, priorities, forwarding, cut_through_header, latency, balance";
     unknown_top_level_key: "[run]" => "[runs]",
-        "fabric.toml:44: key runs: unknown key (did you mean \"run\"?); the keys here are format, name, description, topology, switch, host, traffic, run, record, cost";
+        "fabric.toml:44: key runs: unknown key (did you mean \"run\"?); the keys here are format, name, description, topology, switch, host, traffic, run, record, cost, sonic";
     unknown_key_in_a_traffic_block: "senders = 3" => "sender = 3",
         "fabric.toml:40: key traffic[1].sender: unknown key (did you mean \"senders\"?); the keys here are name, class, priority, start, deadline, seed, persistent, transport, \
          to, senders, random_senders, hosts, bytes, total, rounds, period, closed_loop, request_delay, jitter";
