@@ -92,8 +92,9 @@ impl<'a> Shard<'a> {
         let (buffer, marking, scheduling, until_start, header, spray) = match spec.kind {
             NodeKind::Host => {
                 let host = &plan.hosts[spec.config as usize];
-                let buffer =
-                    host.queue.map_or(Buffer::Unlimited, |limit| Buffer::new(&crate::spec::Buffer::Static { per_queue: limit, drop_when: Compare::Above }, &[], 1));
+                let buffer = host
+                    .queue
+                    .map_or(Buffer::Unlimited, |limit| Buffer::new(&crate::spec::Buffer::Static { per_queue: limit, drop_when: Compare::Above }, &[], 1));
                 (buffer, None, host.scheduling, false, None, false)
             }
             NodeKind::Switch => {

@@ -168,11 +168,14 @@ fn build(keys: &mut Switch, key: &Key) -> Result<SwitchConfig, Wrong> {
 fn buffer(keys: &mut Switch, key: &Key) -> Result<Buffer, Wrong> {
     let at = |name: &str| key.clone().name(name);
     let packets = keys.buffer.is_some_and(|QueueSize(limit)| matches!(limit, Limit::Packets(_)));
-    let sharing = fill(&mut keys.sharing, match (packets, &keys.voq) {
-        (true, _) => Sharing::Static,
-        (false, Some(_)) => Sharing::Voq,
-        (false, None) => Sharing::Dynamic,
-    });
+    let sharing = fill(
+        &mut keys.sharing,
+        match (packets, &keys.voq) {
+            (true, _) => Sharing::Static,
+            (false, Some(_)) => Sharing::Voq,
+            (false, None) => Sharing::Dynamic,
+        },
+    );
     let word = match sharing {
         Sharing::Static => "sharing = \"static\"",
         Sharing::Dynamic => "sharing = \"dynamic\"",

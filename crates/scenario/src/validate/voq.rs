@@ -52,7 +52,9 @@ pub fn buffer(keys: &mut Switch, key: &Key) -> Result<Buffer, Wrong> {
         (Ingress::Core, ports) => ports,
     };
     let credit = match (ports_per_core, voq.credit) {
-        (None, Some(_)) => return Err(Wrong::at(at("credit"), "with one core there is one queue, which has every turn: leave it out, or write ports_per_core")),
+        (None, Some(_)) => {
+            return Err(Wrong::at(at("credit"), "with one core there is one queue, which has every turn: leave it out, or write ports_per_core"));
+        }
         (None, None) => 2_000,
         (Some(_), _) => match fill(&mut voq.credit, Size(Bytes(2_000))).0.0 {
             found @ 64..=1_000_000 => found as u32,
