@@ -6,6 +6,7 @@
 //! all ports as automata, driven by an event at the end of each transmission.
 
 use crate::aqm::Aqm;
+use crate::flowcontrol::Pause;
 use crate::frame::Frame;
 use crate::marking::Memory;
 use crate::scheduling::Turns;
@@ -33,6 +34,10 @@ pub struct Port {
     pub peer_port: u32,
     pub peer_shard: u16,
     pub plain: bool,
+    /// Not plain, but nothing is recorded, nor decided at the start of transmission: see `shard::common`.
+    pub common: bool,
+    /// A PAUSE frame has been sent or received here.
+    pub eventful: bool,
     /// The link towards this port loses frames or goes down.
     pub faulty: bool,
     /// Plain: admitted. Automaton: transmission ended.
@@ -61,6 +66,8 @@ pub struct Automaton {
     pub turns: Option<Box<Turns>>,
     /// More than queues.
     pub discipline: Option<Box<Discipline>>,
+    /// Flow control.
+    pub pause: Option<Box<Pause>>,
     pub series: Option<Box<Series>>,
     /// Index into the run's captures.
     pub capture: Option<u32>,
@@ -83,10 +90,17 @@ pub struct Discipline {
 #[derive(Clone, Copy)]
 pub struct Sending {
     pub size: u16,
+    /// Or `PAUSE_QUEUE`.
     pub queue: u8,
+    pub class: u8,
+    /// Port at which the frame came in.
+    pub input: u32,
     /// Length of the transmission.
     pub time: u64,
 }
+
+/// What a PAUSE frame is sent from.
+pub const PAUSE_QUEUE: u8 = u8::MAX;
 
 /// A frame's transmission, from where it is known to whoever carries it out.
 pub struct Departure {
@@ -114,6 +128,8 @@ pub struct Waiting {
     pub frame: Frame,
     /// When its tail has arrived.
     pub ready: u64,
+    /// What its class's clock of pauses showed when it came.
+    pub clock: u64,
 }
 
 /// What happened at a port since the last sample: index 0 is the whole port, then its queues if there are several.
@@ -128,6 +144,8 @@ pub struct Interval {
     pub tx_bytes: u64,
     pub drops: u64,
     pub marks: u64,
+    /// No room at this port's ingress.
+    pub in_discards: u64,
     pub latency_max: u64,
 }
 
@@ -142,6 +160,7 @@ pub struct PortSetup {
     pub peer_shard: u16,
     pub faulty: bool,
     pub stream: Stream,
+    pub common: bool,
     pub automaton: Option<Automaton>,
 }
 
@@ -159,6 +178,8 @@ impl Port {
             peer_port: setup.peer_port,
             peer_shard: setup.peer_shard,
             plain: setup.automaton.is_none(),
+            common: setup.common,
+            eventful: false,
             faulty: setup.faulty,
             node: setup.node,
             rate: setup.rate,
@@ -183,30 +204,38 @@ impl Port {
         self.serialize(size.min(self.header))
     }
 
+    /// Plain: lets go of everything if all has left by `now`; returns those bytes.
+    #[inline(always)]
+    pub fn release_idle(&mut self, now: u64) -> u64 {
+        if self.free_at > now {
+            return 0;
+        }
+        self.sizes.clear();
+        self.head_end = u64::MAX;
+        std::mem::take(&mut self.queued)
+    }
+
     /// Plain: lets go of what has left by `now`; returns those bytes.
     #[inline(always)]
     pub fn release(&mut self, now: u64) -> u64 {
         if self.head_end > now {
             return 0;
         }
-        let freed = if self.free_at <= now {
-            // Everything has left.
-            self.sizes.clear();
-            self.head_end = u64::MAX;
-            self.queued
-        } else {
-            let mut freed = 0;
-            while self.head_end <= now {
-                freed += self.sizes.pop() as u64;
-                self.head_end += self.serialize(self.sizes.head());
-            }
-            freed
-        };
+        if self.free_at <= now {
+            return self.release_idle(now);
+        }
+        // Since the port was idle last, one transmission has followed the other.
+        let mut freed = 0;
+        while self.head_end <= now {
+            freed += self.sizes.pop() as u64;
+            self.head_end += self.serialize(self.sizes.head());
+        }
         self.queued -= freed;
         freed
     }
 
-    /// Plain: takes a frame at `now`; returns the start and the length of its transmission. The port must have been released to `now`.
+    /// Plain: takes a frame at `now`; returns the start and the length of its transmission. If it is idle
+    /// it must have been released.
     #[inline(always)]
     pub fn append(&mut self, now: u64, size: u16) -> (u64, u64) {
         let start = self.free_at.max(now);
@@ -243,7 +272,7 @@ impl Port {
         self.free_at = start + time;
         let a = self.automaton.as_mut().expect("not plain");
         a.note(queue, |i| i.latency_max = i.latency_max.max(start.saturating_sub(waiting.ready)));
-        a.sending = Some(Sending { size, queue: queue as u8, time });
+        a.sending = Some(Sending { size, queue: queue as u8, class: waiting.frame.priority(), input: waiting.frame.port, time });
         Departure {
             start,
             ends: start + time,
@@ -254,7 +283,34 @@ impl Port {
         }
     }
 
-    /// Frames in a plain port.
+    /// Plain: one more frame can be noted at once.
+    #[inline(always)]
+    pub fn has_room(&self) -> bool {
+        (self.sizes.len() as usize) < self.sizes.ring.len()
+    }
+
+    /// Automaton: a PAUSE frame is in transmission from `at`.
+    pub fn depart_pause(&mut self, at: u64, frame: &Frame) {
+        let time = self.serialize(frame.size);
+        self.free_at = at + time;
+        let a = self.automaton.as_mut().expect("not plain");
+        a.sending = Some(Sending { size: frame.size, queue: PAUSE_QUEUE, class: 0, input: 0, time });
+    }
+
+    /// Automaton: when it will do something by itself: end a transmission, or start one that a pause holds back; `u64::MAX` for never.
+    #[inline(always)]
+    pub fn next_action(&self) -> u64 {
+        let a = self.automaton.as_ref().expect("not plain");
+        if a.sending.is_some() {
+            self.free_at
+        } else if a.waiting > 0 {
+            a.held_until()
+        } else {
+            u64::MAX
+        }
+    }
+
+    /// Frames in a plain port, and those that have left since it was released last.
     #[inline(always)]
     pub fn plain_count(&self) -> u32 {
         self.sizes.len()
@@ -271,7 +327,7 @@ impl Port {
     /// Bytes at this port that the buffer no longer counts, of one queue or of all: the frame in transmission and the device queue.
     pub fn beyond(&self, until_start: bool, queue: Option<usize>) -> u64 {
         let Some(a) = self.automaton.as_ref().filter(|_| until_start) else { return 0 };
-        let of = |bytes: u16, of: u8| if queue.is_none_or(|q| q == of as usize) { bytes as u64 } else { 0 };
+        let of = |bytes: u16, of: u8| if of != PAUSE_QUEUE && queue.is_none_or(|q| q == of as usize) { bytes as u64 } else { 0 };
         let device: u64 = a.discipline.iter().flat_map(|d| &d.device).map(|(w, queue)| of(w.frame.size, *queue)).sum();
         device + a.sending.map_or(0, |s| of(s.size, s.queue))
     }
@@ -364,7 +420,7 @@ impl Sizes {
         let mut larger: Vec<u16> = self.iter().collect();
         self.head = 0;
         self.tail = larger.len() as u32;
-        larger.resize((2 * larger.len()).max(8), 0);
+        larger.resize((2 * larger.len()).max(16), 0);
         self.ring = larger;
     }
     fn iter(&self) -> impl Iterator<Item = u16> + '_ {
@@ -373,7 +429,7 @@ impl Sizes {
 }
 
 impl Automaton {
-    pub fn new(queues: u8, discipline: Option<Discipline>, series: bool, capture: Option<u32>, uplink: bool) -> Self {
+    pub fn new(queues: u8, discipline: Option<Discipline>, pause: Option<Pause>, series: bool, capture: Option<u32>, uplink: bool) -> Self {
         let rows = if queues > 1 { queues as usize + 1 } else { 1 };
         Automaton {
             queues: (0..queues).map(|_| Queue::default()).collect(),
@@ -383,9 +439,45 @@ impl Automaton {
             listed: false,
             turns: None,
             discipline: discipline.map(Box::new),
+            pause: pause.map(Box::new),
             series: series.then(|| Box::new(Series { rows: vec![Interval::default(); rows], rx_bytes: 0 })),
             capture,
             uplink: uplink.then_some(0),
+        }
+    }
+
+    /// Has this queue a frame that may be sent at `at`? The one place that knows of pauses.
+    #[inline(always)]
+    pub fn may_send(&self, queue: usize, at: u64) -> bool {
+        match (self.queues[queue].frames.front(), &self.pause) {
+            (None, _) => false,
+            (Some(_), None) => true,
+            (Some(next), Some(pause)) => pause.may_send(next.frame.priority(), at),
+        }
+    }
+
+    /// No queue may send: when the first pause expires.
+    #[cold]
+    pub fn held_until(&self) -> u64 {
+        let pause = self.pause.as_ref().expect("an idle transmitter has nothing to send, or is paused");
+        let heads = self.queues.iter().filter_map(|q| q.frames.front());
+        heads.map(|next| pause.until(next.frame.priority())).min().expect("something waits")
+    }
+
+    /// Something waits for the transmitter.
+    #[inline(always)]
+    pub fn has_work(&self) -> bool {
+        self.waiting > 0 || self.pause.as_ref().is_some_and(|pause| pause.pending != 0)
+    }
+
+    /// A PAUSE frame has left.
+    #[cold]
+    pub fn note_pause(&mut self, bytes: u64) {
+        if let Some(series) = &mut self.series {
+            series.rows[0].tx_bytes += bytes;
+        }
+        if let Some(uplink) = &mut self.uplink {
+            *uplink += bytes;
         }
     }
 

@@ -1,14 +1,18 @@
 //! What a run leaves behind. Times are picoseconds; rounding to nanoseconds happens where files are written.
 
 pub use crate::frame::Control;
-use crate::spec::{FlowId, LinkId, NodeId};
+use crate::spec::{Flow, FlowId, LinkId, NodeId, Plan, StormAction};
 use afflux_units::{Span, Time};
 
 /// Everything a run produced. Equal for equal plans, whatever the engine or the number of threads, but for `Engine`.
 #[derive(Debug, Clone)]
 pub struct Output {
-    /// By `FlowId`.
+    /// By `FlowId`: those of the plan, then those in `started`.
     pub flows: Vec<FlowRecord>,
+    /// What applications started.
+    pub started: Vec<Flow>,
+    /// What applications wrote down, in that order.
+    pub tasks: Vec<TaskRecord>,
     /// Two per link: `2 * link` is a→b, `2 * link + 1` is b→a.
     pub links: Vec<LinkRecord>,
     /// Sorted by time, node, port, queue.
@@ -19,12 +23,42 @@ pub struct Output {
     pub uplinks: Vec<UplinkRecord>,
     /// One list per `Record::captures`, in order of time.
     pub captures: Vec<Vec<CaptureRecord>>,
+    /// Storms that watchdogs have seen, in order of time, node, port and priority.
+    pub storms: Vec<StormRecord>,
+    /// Each cycle once, in order of time.
+    pub deadlocks: Vec<Deadlock>,
     pub counters: Counters,
     /// The last moment simulated.
     pub end: Time,
     /// The run was cancelled: everything here is partial.
     pub cancelled: bool,
     pub engine: Engine,
+}
+
+impl Output {
+    /// Every flow of `plan`, then every one that an application started, with what has become of it.
+    pub fn all_flows<'a>(&'a self, plan: &'a Plan) -> impl Iterator<Item = (&'a Flow, &'a FlowRecord)> {
+        plan.flows.iter().chain(&self.started).zip(&self.flows)
+    }
+
+    pub fn flow<'a>(&'a self, plan: &'a Plan, flow: FlowId) -> &'a Flow {
+        plan.flows.get(flow as usize).unwrap_or_else(|| &self.started[flow as usize - plan.flows.len()])
+    }
+}
+
+/// A part of a job that an application has carried out (or was at when the run ended).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TaskRecord {
+    /// Index into the scenario's job names.
+    pub job: u32,
+    pub phase: &'static str,
+    /// `None`: the phase as a whole.
+    pub task: Option<u32>,
+    pub node: Option<NodeId>,
+    pub start: Time,
+    pub finish: Option<Time>,
+    pub bytes_in: u64,
+    pub bytes_out: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,7 +90,7 @@ pub struct FlowRecord {
     pub ecn_marked: u64,
     /// Data frames that arrived after one with a higher sequence number.
     pub packets_reordered: u64,
-    /// Payload bytes that arrived, without duplicates.
+    /// Payload bytes that the application can have: what arrived, without duplicates, and with TCP without what waits behind a hole.
     pub bytes_received: u64,
 }
 
@@ -111,6 +145,27 @@ pub struct PathRecord {
     pub nodes: Vec<NodeId>,
     pub frames: u64,
     pub bytes: u64,
+}
+
+/// A queue that was paused for too long, as a watchdog sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StormRecord {
+    pub detected: Time,
+    pub restored: Option<Time>,
+    pub node: NodeId,
+    pub port: u32,
+    pub priority: u8,
+    pub action: StormAction,
+}
+
+/// A cycle of links, each paused because the next one is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Deadlock {
+    /// When it was seen; each link had been paused since `Pfc::deadlock_after` before that, without interruption.
+    pub time: Time,
+    pub priority: u8,
+    /// `2 * link` is a→b, `2 * link + 1` is b→a; each ends where the next one begins.
+    pub links: Vec<u32>,
 }
 
 /// Bytes that a switch sent to a higher tier over one link in one window.
@@ -177,6 +232,9 @@ pub struct Counters {
     pub drops_loss: u64,
     /// The link was down, or no path was left.
     pub drops_down: u64,
+    /// A watchdog had found the queue in a storm.
+    pub drops_watchdog: u64,
+    /// The switch's memory had no room at ingress (for lossless traffic: the headroom was full).
     pub in_discards: u64,
     pub ecn_marks: u64,
     pub pause_frames: u64,
@@ -201,6 +259,7 @@ impl Counters {
             drops_red,
             drops_loss,
             drops_down,
+            drops_watchdog,
             in_discards,
             ecn_marks,
             pause_frames,
@@ -221,6 +280,7 @@ impl Counters {
         self.drops_red += drops_red;
         self.drops_loss += drops_loss;
         self.drops_down += drops_down;
+        self.drops_watchdog += drops_watchdog;
         self.in_discards += in_discards;
         self.ecn_marks += ecn_marks;
         self.pause_frames += pause_frames;

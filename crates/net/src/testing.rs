@@ -62,7 +62,7 @@ pub fn wire() -> Wire {
 }
 
 pub fn host() -> HostConfig {
-    HostConfig { delay: Span::ZERO, queue: None, scheduling: Scheduling::Fifo, ecn: true }
+    HostConfig { delay: Span::ZERO, queue: None, scheduling: Scheduling::Fifo, ecn: true, honours_pause: true, storm: None }
 }
 
 pub fn switch() -> SwitchConfig {
@@ -76,6 +76,8 @@ pub fn switch() -> SwitchConfig {
         balance: Balance::Ecmp(RouteHash::OwnSeed),
         queue_length: QueueLength::ThroughTransmission,
         device_queue: 0,
+        pfc: None,
+        honours_pause: false,
     }
 }
 
@@ -163,7 +165,8 @@ pub fn plan(topology: Topology, flows: Vec<Flow>) -> Plan {
         transports: vec![TransportConfig::Tcp(tcp())],
         wire: wire(),
         flows,
-        run: RunConfig { seed: 1, until: None, fct_end: FctEnd::LastAck, engine: EngineKind::WindowLog, threads: 1 },
+        applications: None,
+        run: RunConfig { seed: 1, until: None, until_done: false, fct_end: FctEnd::LastAck, engine: EngineKind::WindowLog, threads: 1 },
         record: Record { explain: true, ..Record::default() },
     }
 }

@@ -33,7 +33,7 @@ fn flows(scenario: &Scenario, output: &Output) -> String {
     let plan = &scenario.plan;
     let mut out = Canonical::new("afflux flows 1");
     out.count(output.flows.len());
-    for (flow, record) in plan.flows.iter().zip(&output.flows) {
+    for (flow, record) in output.all_flows(plan) {
         let Flow { id, src, dst, bytes, start: _, deadline, class, job, transport: _, group: _, connection: _, priority: _ } = flow;
         out.u64(*id as u64);
         out.string(&scenario.classes[*class as usize]);
@@ -124,6 +124,7 @@ fn counters(output: &Output) -> String {
         drops_red,
         drops_loss,
         drops_down,
+        drops_watchdog,
         in_discards,
         ecn_marks,
         pause_frames,
@@ -131,7 +132,7 @@ fn counters(output: &Output) -> String {
         timeouts,
     } = output.counters;
     out.u64s([packet_hops, sent_packets, sent_bytes, delivered_packets, delivered_bytes, in_flight_packets, in_flight_bytes]);
-    out.u64s([dropped_packets, dropped_bytes, drops_buffer, drops_dram, drops_red, drops_loss, drops_down, in_discards]);
+    out.u64s([dropped_packets, dropped_bytes, drops_buffer, drops_dram, drops_red, drops_loss, drops_down, drops_watchdog, in_discards]);
     out.u64s([ecn_marks, pause_frames, retransmits, timeouts]);
     out.count(output.links.len());
     for &LinkRecord { frames, bytes, busy } in &output.links {

@@ -8,12 +8,14 @@ pub fn text(document: &Document) -> Result<String, String> {
     toml::to_string(document).map_err(|error| error.to_string())
 }
 
-/// SHA-256 of what determines the results: without names, threads, the engine, what is recorded, and where inputs lie.
+/// SHA-256 of what determines the results: without names, threads, the engine, what is recorded, prices, and where inputs lie.
 pub fn hash(document: &Document) -> Result<String, String> {
     let mut document = document.clone();
     document.name = None;
     document.description = None;
     document.record = Default::default();
+    document.sonic = None;
+    document.cost = None;
     document.run = Run { threads: None, engine: None, max_memory: None, ..document.run };
     if let Topology::Hpcc(hpcc) = &mut document.topology {
         hpcc.file.clear();
@@ -33,7 +35,11 @@ pub fn hash(document: &Document) -> Result<String, String> {
             Traffic::Permutation(block) => &mut block.sizes,
             Traffic::Pairs(block) => &mut block.sizes,
             Traffic::AllToAll(block) => &mut block.sizes,
-            Traffic::Incast(_) | Traffic::DatagramSource(_) => continue,
+            Traffic::HadoopTrace(trace) => {
+                trace.file.clear();
+                continue;
+            }
+            Traffic::Incast(_) | Traffic::DatagramSource(_) | Traffic::Hadoop(_) | Traffic::Background(_) => continue,
         };
         if let Sizes::Table(table) = sizes
             && let Some(file) = &mut table.file

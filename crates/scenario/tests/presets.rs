@@ -2,7 +2,7 @@
 
 mod common;
 
-use afflux_net::spec::Buffer;
+use afflux_net::spec::{Buffer, Headroom, Rules};
 use afflux_scenario::Scenario;
 use common::{VALID, error, parse};
 
@@ -30,6 +30,17 @@ fn fills_what_is_not_written() {
     for key in ["preset = \"trident3\"", "alpha = 8.0", "reserved = \"1792B\"", "latency = \"800ns\""] {
         assert!(scenario.resolved.contains(key), "{key} in\n{}", scenario.resolved);
     }
+}
+
+#[test]
+fn a_lossless_one() {
+    let scenario = with_switch("preset = \"trident3_lossless\"\nmmu = { cell = \"off\" }\npfc = { priorities = [3] }\n");
+    let Buffer::Mmu(mmu) = buffer(&scenario, "leaf0") else { panic!("{:?}", buffer(&scenario, "leaf0")) };
+    assert_eq!((mmu.total, mmu.cell), (32_689_152, None));
+    let Rules::Sonic(rules) = mmu.rules else { panic!("{:?}", mmu.rules) };
+    assert_eq!((rules.headroom_pool, rules.xon, rules.queue_reserved), (Some(2_058_240), 4_608, 1_792));
+    let pfc = scenario.plan.switches[0].pfc.as_ref().unwrap();
+    assert_eq!((pfc.priorities, pfc.headroom), (0b1000, Headroom::Bytes(160_000)));
 }
 
 #[test]

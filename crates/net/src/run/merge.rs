@@ -3,6 +3,7 @@
 use super::window::Done;
 use crate::RunError;
 use crate::balance::path_step;
+use crate::flowcontrol::deadlock::{Wait, deadlocks};
 use crate::record::*;
 use crate::routing::NextHops;
 use crate::shard::{ReceivedRecord, SentRecord, Shard};
@@ -14,19 +15,24 @@ pub fn merge(world: &World, shards: Vec<Shard>, done: &[Done], end: u64, classic
     let plan = world.plan;
     let mut output = Output {
         flows: Vec::new(),
+        started: Vec::new(),
+        tasks: Vec::new(),
         links: vec![LinkRecord::default(); 2 * plan.topology.links.len()],
         ports: Vec::new(),
         paths: Vec::new(),
         uplinks: Vec::new(),
         captures: vec![Vec::new(); plan.record.captures.len()],
+        storms: Vec::new(),
+        deadlocks: Vec::new(),
         counters: Counters::default(),
         end: Time(end),
         cancelled: false,
         engine: Engine::default(),
     };
-    let mut sent: Vec<Option<SentRecord>> = vec![None; plan.flows.len()];
-    let mut received: Vec<Option<ReceivedRecord>> = vec![None; plan.flows.len()];
+    let mut sent: Vec<Option<SentRecord>> = vec![None; plan.flows.len() + world.started.len()];
+    let mut received: Vec<Option<ReceivedRecord>> = vec![None; sent.len()];
     let mut paths = Vec::new();
+    let mut waits = Vec::new();
     for (mut shard, done) in shards.into_iter().zip(done) {
         let (harvest, links) = if classical { shard.finish::<true>(end) } else { shard.finish::<false>(end) };
         output.counters.add(&shard.counters);
@@ -44,10 +50,13 @@ pub fn merge(world: &World, shards: Vec<Shard>, done: &[Done], end: u64, classic
         }
         output.ports.extend(harvest.ports);
         output.uplinks.extend(harvest.uplinks);
+        output.storms.extend(harvest.storms);
+        waits.extend(harvest.waits);
         for (capture, record) in harvest.captures {
             output.captures[capture as usize].push(record);
         }
         paths.extend(harvest.paths);
+        output.tasks.extend(harvest.tasks);
     }
     // Samples taken after the end: the fast engine notices the end at a window's border.
     output.ports.retain(|r| r.time.0 <= end);
@@ -56,6 +65,11 @@ pub fn merge(world: &World, shards: Vec<Shard>, done: &[Done], end: u64, classic
         output.uplinks.retain(|r| r.time.0 + window.0 <= end);
     }
     output.uplinks.sort_by_key(|r| (r.time, r.node, r.link));
+    output.storms.retain(|r| r.detected.0 <= end);
+    output.storms.iter_mut().for_each(|r| r.restored = r.restored.filter(|at| at.0 <= end));
+    output.storms.sort_by_key(|r| (r.detected, r.node, r.port, r.priority));
+    waits.retain(|wait: &Wait| wait.time <= end);
+    output.deadlocks = deadlocks(waits);
     for capture in &mut output.captures {
         capture.retain(|r| r.time.0 <= end);
         capture.sort_by_key(|r| r.time);
@@ -64,7 +78,7 @@ pub fn merge(world: &World, shards: Vec<Shard>, done: &[Done], end: u64, classic
     output.paths =
         paths.into_iter().map(|(flow, number, frames, bytes)| PathRecord { flow, subflow: 0, nodes: path_nodes(world, flow, number), frames, bytes }).collect();
     let complete = !done.iter().any(|d| d.reached_until);
-    output.flows = plan.flows.iter().enumerate().map(|(id, flow)| flow_record(world, flow, sent[id].take(), received[id].take(), complete)).collect();
+    output.flows = sent.into_iter().zip(received).enumerate().map(|(id, (s, r))| flow_record(world, world.flow(id as FlowId), s, r, complete)).collect();
     output
 }
 
@@ -99,7 +113,10 @@ fn flow_record(world: &World, flow: &Flow, sent: Option<SentRecord>, received: O
     if let Some(finish) = finish {
         // Where switches spray over unequal paths the frames may have found a shorter one than the ideal's.
         ideal = ideal.min(finish - sent.start);
-        if let Some(why) = sent.why {
+        if let Some(mut why) = sent.why {
+            if !by_last_ack {
+                why.stood(received.map_or(0, |r| r.paused));
+            }
             split = why.close(finish - sent.start - ideal);
         }
     }
@@ -159,7 +176,7 @@ fn path_nodes(world: &World, flow: FlowId, number: u32) -> Vec<NodeId> {
         path.pop();
         false
     }
-    let spec = &world.plan.flows[flow as usize];
+    let spec = world.flow(flow);
     let times: Vec<u64> = world.epoch_starts().collect();
     let mut path = Vec::with_capacity(8);
     for &from in &times {
@@ -183,7 +200,7 @@ pub fn check_conservation(output: &Output) -> Result<(), RunError> {
             c.sent_packets, c.sent_bytes
         )));
     }
-    let by_reason = c.drops_buffer + c.drops_dram + c.drops_red + c.drops_loss + c.drops_down;
+    let by_reason = c.drops_buffer + c.drops_dram + c.drops_red + c.drops_loss + c.drops_down + c.drops_watchdog + c.in_discards;
     if by_reason != c.dropped_packets {
         return Err(RunError::Conservation(format!("dropped {} packets, {by_reason} by reason", c.dropped_packets)));
     }

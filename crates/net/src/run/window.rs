@@ -2,7 +2,7 @@
 
 use super::sorter::Sorter;
 use crate::Progress;
-use crate::frame::{AckExtra, Frame, Rank};
+use crate::frame::{Extra, Frame, Rank};
 use crate::shard::{Outlet, Shard, Slab};
 use crate::world::World;
 use afflux_engine::{Exchange, WindowLog, Windows};
@@ -13,7 +13,7 @@ use std::collections::BinaryHeap;
 #[derive(Default)]
 pub struct Mail {
     frames: Vec<(u64, Frame)>,
-    extras: Vec<AckExtra>,
+    extras: Vec<Extra>,
 }
 
 /// An event that a node makes for itself inside the window under way.
@@ -60,9 +60,19 @@ impl Outlet for Later {
     const CLASSICAL: bool = false;
 
     #[inline(always)]
-    fn frame(&mut self, at: u64, shard: u16, frame: Frame, extras: &mut Slab<AckExtra>) {
+    fn frame(&mut self, at: u64, shard: u16, frame: Frame, extras: &mut Slab<Extra>) {
         self.pending += 1;
         if shard == self.me { self.log.push(at, frame) } else { self.post(at, shard, frame, extras) }
+    }
+
+    fn pause(&mut self, at: u64, shard: u16, frame: Frame) {
+        self.pending += 1;
+        if shard == self.me {
+            self.log.push(at, frame);
+        } else {
+            self.mail_next = self.mail_next.min(at);
+            self.mail[shard as usize].frames.push((at, frame));
+        }
     }
 
     fn event(&mut self, at: u64, event: Frame) {
@@ -94,7 +104,7 @@ impl Outlet for Later {
 
 impl Later {
     #[inline(never)]
-    fn post(&mut self, at: u64, shard: u16, mut frame: Frame, extras: &mut Slab<AckExtra>) {
+    fn post(&mut self, at: u64, shard: u16, mut frame: Frame, extras: &mut Slab<Extra>) {
         let mail = &mut self.mail[shard as usize];
         if frame.has(Frame::EXTRA) {
             mail.extras.push(*extras.remove(frame.aux));
@@ -128,7 +138,6 @@ pub fn work(shard: &mut Shard, exchange: &Exchange<Mail>, workers: usize, progre
     let world = shard.world;
     let me = shard.index as usize;
     let windows = windows(world);
-    let until = world.until;
     let mut later = Later {
         me: shard.index,
         log: WindowLog::new(windows),
@@ -137,9 +146,9 @@ pub fn work(shard: &mut Shard, exchange: &Exchange<Mail>, workers: usize, progre
         mail: (0..workers).map(|_| Mail::default()).collect(),
         mail_next: u64::MAX,
         pending: 0,
-        until,
+        until: world.until(),
     };
-    let mut sorter = Sorter::new(shard);
+    let mut sorter = Sorter::new(shard, windows);
     let mut done = Done { events: 0, cpu_s: 0.0, in_flight: (0, 0), reached_until: false, cancelled: false };
     let (mut reported_hops, mut reported_flows) = (0, 0);
     later.pending -= shard.begin(&mut later);
@@ -171,6 +180,7 @@ pub fn work(shard: &mut Shard, exchange: &Exchange<Mail>, workers: usize, progre
             done.cancelled = true;
             break;
         }
+        later.until = world.until();
         let to_come = turn.live != 0 && turn.pending != 0;
         let Some(window) = turn.next.filter(|_| to_come) else {
             // What is still to come lies beyond the end, in the window in which it falls.
@@ -178,7 +188,7 @@ pub fn work(shard: &mut Shard, exchange: &Exchange<Mail>, workers: usize, progre
             break;
         };
         let start = windows.start(window);
-        if start > until {
+        if start > later.until {
             done.reached_until = true;
             break;
         }
@@ -190,11 +200,11 @@ pub fn work(shard: &mut Shard, exchange: &Exchange<Mail>, workers: usize, progre
         // One node ahead: while a node's events are dealt with, what the next one's need is being loaded.
         for i in 0..=sorter.active.len() {
             if let Some(&node) = sorter.active.get(i) {
-                sorter.sort(node, i % 2, shard);
+                sorter.sort(node, shard);
             }
             if i > 0 {
                 let node = sorter.active[i - 1];
-                run_node(shard, &mut later, &sorter, (i - 1) % 2, node, start, &mut done);
+                run_node(shard, &mut later, sorter.entries(node), node, start, &mut done);
             }
         }
         if round % 256 == 255 {
@@ -204,7 +214,7 @@ pub fn work(shard: &mut Shard, exchange: &Exchange<Mail>, workers: usize, progre
     }
     progress.advance(0, shard.counters.packet_hops - reported_hops, shard.flows_done - reported_flows);
     later.log.for_each_left(|frame| {
-        if frame.kind() != Frame::EVENT {
+        if frame.is_traffic() {
             done.in_flight.0 += 1;
             done.in_flight.1 += frame.size as u64;
         }
@@ -215,8 +225,10 @@ pub fn work(shard: &mut Shard, exchange: &Exchange<Mail>, workers: usize, progre
 
 /// The events of one node in one window, in order.
 #[inline(always)]
-fn run_node(shard: &mut Shard, later: &mut Later, sorter: &Sorter, turn: usize, node: u32, start: u64, done: &mut Done) {
-    sorter.for_each(node, turn, |frame| run_entry(shard, later, frame, node, start, done));
+fn run_node(shard: &mut Shard, later: &mut Later, entries: &[Frame], node: u32, start: u64, done: &mut Done) {
+    for frame in entries {
+        run_entry(shard, later, frame, node, start, done);
+    }
     while let Some(Reverse(soon)) = later.soon.pop() {
         run_soon(shard, later, soon, node, done);
     }
@@ -238,7 +250,7 @@ fn run_entry(shard: &mut Shard, later: &mut Later, frame: &Frame, node: u32, sta
     if now > later.until {
         // Only in the window in which the run ends.
         later.pending += 1;
-        if frame.kind() != Frame::EVENT {
+        if frame.is_traffic() {
             done.in_flight.0 += 1;
             done.in_flight.1 += frame.size as u64;
         }

@@ -7,16 +7,19 @@ pub use turns::Turns;
 use crate::Model;
 use crate::port::Automaton;
 
-/// Strict priority: the highest non-empty queue; with one queue it is FIFO.
+/// Strict priority: the highest queue that may send at `at`; with one queue it is FIFO.
 #[inline(always)]
-pub fn next_queue(automaton: &mut Automaton) -> Option<usize> {
+pub fn next_queue(automaton: &mut Automaton, at: u64) -> Option<usize> {
     if automaton.waiting == 0 {
         return None;
+    }
+    if automaton.queues.len() == 1 {
+        return automaton.may_send(0, at).then_some(0);
     }
     if let Some(turns) = &mut automaton.turns {
         return Some(turns.next(&automaton.queues));
     }
-    automaton.queues.iter().rposition(|q| !q.frames.is_empty())
+    (0..automaton.queues.len()).rev().find(|&queue| automaton.may_send(queue, at))
 }
 
 pub const MODELS: &[Model] = &[

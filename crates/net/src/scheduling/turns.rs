@@ -70,7 +70,7 @@ mod tests {
 
     /// The queues that send, until all are empty.
     fn order(turns: &mut Turns, sizes: &[&[u16]]) -> Vec<usize> {
-        let waiting = |size: &u16| Waiting { frame: Frame { size: *size, ..Frame::default() }, ready: 0 };
+        let waiting = |size: &u16| Waiting { frame: Frame { size: *size, ..Frame::default() }, ready: 0, clock: 0 };
         let mut queues: Vec<Queue> = sizes.iter().map(|frames| Queue { frames: frames.iter().map(waiting).collect(), ..Queue::default() }).collect();
         let count = sizes.iter().map(|frames| frames.len()).sum();
         let mut pop = |turns: &mut Turns| {

@@ -1,9 +1,13 @@
 //! A shard from the plan.
 
+use super::managed::Managed;
 use super::{Group, Harvest, NOT_YET, Node, Shard, Slab};
 use crate::aqm::Aqm;
 use crate::buffer::Buffer;
+use crate::buffer::mmu::Mmu;
 use crate::fault::Fault;
+use crate::flowcontrol::Party;
+use crate::flowcontrol::headroom::{PortFacts, headroom};
 use crate::frame::Event;
 use crate::marking::Red;
 use crate::port::{Automaton, Discipline, Port, PortSetup};
@@ -46,6 +50,7 @@ impl<'a> Shard<'a> {
             starts: vec![Vec::new(); world.shards[index as usize].len()],
             groups: FxHashMap::default(),
             thresholds: FxHashMap::default(),
+            applications: None,
             counters: Counters::default(),
             live: 0,
             flows_done: 0,
@@ -124,22 +129,33 @@ impl<'a> Shard<'a> {
             NodeKind::Switch => (plan.switches[spec.config as usize].aqm.as_ref(), plan.switches[spec.config as usize].device_queue),
         };
         let dequeue_marking = marking.as_ref().is_some_and(|m| m.at == MarkAt::Dequeue);
+        let managed = match spec.kind {
+            NodeKind::Switch => managed(world, id),
+            NodeKind::Host => None,
+        };
+        let party = Party::of(plan, id);
         for (number, info) in world.ports.of(id).iter().enumerate() {
             let link = world.link(info);
             let capture = plan.record.captures.iter().position(|c| c.link == info.link && c.reverse == info.reverse);
             let uplink = plan.record.imbalance.is_some() && spec.kind == NodeKind::Switch && spec.tier < plan.topology.nodes[info.peer as usize].tier;
-            let plain =
-                !classical && queues == 1 && !until_start && aqm.is_none() && !dequeue_marking && header.is_none() && !sampled && capture.is_none() && !uplink;
+            let pause = party.port(&Party::of(plan, info.peer), link);
+            let fifo = queues == 1 && !until_start && aqm.is_none() && !dequeue_marking && header.is_none();
+            let unrecorded = !sampled && capture.is_none() && !uplink;
+            let plain = !classical && fifo && managed.is_none() && pause.is_none() && unrecorded;
+            let common = !plain && turns.is_none() && unrecorded && !until_start && aqm.is_none() && !dequeue_marking && header.is_none();
             let peer = world.place[info.peer as usize];
             let global = 2 * info.link as u64 + info.reverse as u64;
             let mut stream = Stream::new(seed, purpose::MARKING, global);
+            let deep = spec.kind == NodeKind::Switch && matches!(plan.switches[spec.config as usize].buffer, crate::spec::Buffer::Voq(_));
+            assert!(pause.is_none() || aqm.is_none() && room == 0, "validated: no flow control with a queue discipline");
+            assert!(!deep || !party.honours, "validated: virtual output queues are not paused");
             let automaton = (!plain).then(|| {
                 let discipline = (aqm.is_some() || room > 0).then(|| Discipline {
                     aqm: aqm.iter().flat_map(|config| (0..queues).map(|_| Aqm::new(config, &mut stream)).collect::<Vec<_>>()).collect(),
                     device: VecDeque::new(),
                     room: room as usize,
                 });
-                Automaton { turns: turns.clone().map(Box::new), ..Automaton::new(queues, discipline, sampled, capture.map(|c| c as u32), uplink) }
+                Automaton { turns: turns.clone().map(Box::new), ..Automaton::new(queues, discipline, pause, sampled, capture.map(|c| c as u32), uplink) }
             });
             let faulty = link.loss.get() > 0.0 || !link.down.is_empty();
             if faulty {
@@ -159,9 +175,11 @@ impl<'a> Shard<'a> {
                 peer_shard: peer.shard,
                 faulty,
                 stream,
+                common,
                 automaton,
             }));
         }
+        let calm = marking.iter().fold(buffer.calm(), |calm, red| calm.and(red.calm()));
         self.nodes.push(Node {
             id,
             first_port,
@@ -175,7 +193,9 @@ impl<'a> Shard<'a> {
             hash_seed: world.hash_seed[id as usize],
             used: 0,
             buffer,
+            managed,
             marking,
+            calm,
             stream: Stream::new(seed, purpose::SPRAY, id as u64),
             active: Vec::new(),
             wake_at: 0,
@@ -185,8 +205,27 @@ impl<'a> Shard<'a> {
     /// Files everything that is to happen by itself. Returns the number of series of samples.
     pub fn begin<O: Outlet>(&mut self, out: &mut O) -> i64 {
         self.arm_starts(out);
+        self.begin_applications(out);
         let mut series_count = 0;
         let plan = self.world.plan;
+        for node in 0..self.nodes.len() as u32 {
+            let id = self.nodes[node as usize].id;
+            if self.nodes[node as usize].host
+                && let Some(storm) = plan.hosts[plan.topology.nodes[id as usize].config as usize].storm
+            {
+                // A storm keeps the run going until it ends.
+                self.live += 1;
+                let event = self.event(node, 0, Event::Storm);
+                out.event(storm.from.0, event);
+            }
+        }
+        for node in 0..self.nodes.len() as u32 {
+            for (event, every) in self.looks(node) {
+                let event = self.event(node, 0, event);
+                out.event(every, event);
+                series_count += 1;
+            }
+        }
         if let Some(series) = &plan.record.ports {
             for &id in &series.nodes {
                 let place = self.world.place[id as usize];
@@ -209,10 +248,41 @@ impl<'a> Shard<'a> {
         series_count
     }
 
+    /// What looks at a switch's flow control now and then, and how often.
+    fn looks(&self, node: u32) -> Vec<(Event, u64)> {
+        let Some(pfc) = self.pfc(node) else { return Vec::new() };
+        let watchdog = pfc.watchdog.map(|watchdog| (Event::Watchdog, watchdog.poll.0));
+        watchdog.into_iter().chain(pfc.deadlock_after.map(|after| (Event::Deadlock, after.0))).collect()
+    }
+
+    /// Flow control of a switch that has it.
+    pub(super) fn pfc(&self, node: u32) -> Option<&'a Pfc> {
+        let plan = self.world.plan;
+        let spec = &plan.topology.nodes[self.nodes[node as usize].id as usize];
+        if spec.kind == NodeKind::Host { None } else { plan.switches[spec.config as usize].pfc.as_ref() }
+    }
+
     pub(super) fn has_uplinks(&self, node: u32) -> bool {
         let n = &self.nodes[node as usize];
         self.ports[n.first_port as usize..(n.first_port + n.ports) as usize].iter().any(|p| p.automaton.as_ref().is_some_and(|a| a.uplink.is_some()))
     }
+}
+
+/// The memory management unit of a switch that has one.
+fn managed(world: &World, id: NodeId) -> Option<Box<Managed>> {
+    let plan = world.plan;
+    let switch = &plan.switches[plan.topology.nodes[id as usize].config as usize];
+    let crate::spec::Buffer::Mmu(config) = &switch.buffer else {
+        assert!(switch.pfc.is_none(), "validated: flow control needs ingress accounting");
+        return None;
+    };
+    assert!(switch.aqm.is_none() && switch.device_queue == 0 && switch.queue_length != QueueLength::ThroughStart, "validated");
+    let ports = world.ports.of(id);
+    let rates: Vec<u64> = ports.iter().map(|info| world.link(info).rate.0).collect();
+    let headroom =
+        ports.iter().map(|info| switch.pfc.as_ref().map_or(0, |pfc| headroom(&pfc.headroom, PortFacts::of(plan, world.link(info), config)))).collect();
+    let mmu = Mmu::new(config, switch.pfc.as_ref().map_or(0, |pfc| pfc.priorities), headroom, &rates);
+    Some(Box::new(Managed::new(mmu, ports.len() as u32)))
 }
 
 /// Queues of a port, and whose turn it is if several ingress cores have one each.

@@ -3,13 +3,17 @@
 use super::host::{received_record, sent_record};
 use super::{Harvest, NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard};
 use crate::record::LinkRecord;
+use crate::spec::FlowId;
 
 /// The sink of a run that is over: whatever would happen later does not.
 pub struct Nothing<const CLASSICAL: bool>;
 
 impl<const C: bool> Outlet for Nothing<C> {
     const CLASSICAL: bool = C;
-    fn frame(&mut self, _: u64, _: u16, _: crate::frame::Frame, _: &mut super::Slab<crate::frame::AckExtra>) {
+    fn frame(&mut self, _: u64, _: u16, _: crate::frame::Frame, _: &mut super::Slab<crate::frame::Extra>) {
+        unreachable!("everything up to the end has been started")
+    }
+    fn pause(&mut self, _: u64, _: u16, _: crate::frame::Frame) {
         unreachable!("everything up to the end has been started")
     }
     fn event(&mut self, _: u64, _: crate::frame::Frame) {}
@@ -38,14 +42,16 @@ impl<'a> Shard<'a> {
                 }
             }
         }
-        for flow in 0..self.sending.len() {
-            let slot = self.sending[flow];
-            if slot != NOT_YET && slot != OVER && self.world.place[self.world.plan.flows[flow].src as usize].shard == self.index {
-                let record: Option<SentRecord> = match self.world.shape(&self.world.plan.flows[flow]).ack {
+        (0..self.nodes.len() as u32).for_each(|node| self.check_memory(node));
+        let flows = self.sending.len().max(self.receiving.len());
+        for flow in 0..flows as FlowId {
+            let slot = self.sending.get(flow as usize).copied().unwrap_or(NOT_YET);
+            if slot != NOT_YET && slot != OVER && self.world.place[self.world.flow(flow).src as usize].shard == self.index {
+                let record: Option<SentRecord> = match self.world.shape(self.world.flow(flow)).ack {
                     Some(_) => {
                         let s = &self.senders[slot];
                         // None for a connection's first flow that was acknowledged long ago.
-                        let message = std::iter::once(&s.current).chain(&s.waiting).find(|m| m.flow == flow as u32);
+                        let message = std::iter::once(&s.current).chain(&s.waiting).find(|m| m.flow == flow);
                         message.map(|message| sent_record(s, message, None, s.why_of(message)))
                     }
                     None => {
@@ -65,21 +71,30 @@ impl<'a> Shard<'a> {
                 };
                 self.harvest.sent.extend(record);
             }
-            let slot = self.receiving[flow];
+            let slot = self.receiving_slot(flow);
             if slot != NOT_YET && slot != OVER {
-                let record = match self.world.shape(&self.world.plan.flows[flow]).ack {
+                let record = match self.world.shape(self.world.flow(flow)).ack {
                     Some(_) => {
                         let r = &self.receivers[slot];
                         received_record(r, self.world.message(r.current), r.current, None)
                     }
                     None => {
                         let s = &self.sinks[slot];
-                        ReceivedRecord { flow: s.flow, finish: None, frames: s.frames as u64, has_last: s.has_last, marked: s.marked, reordered: s.reordered }
+                        ReceivedRecord {
+                            flow: s.flow,
+                            finish: None,
+                            frames: s.frames as u64,
+                            has_last: s.has_last,
+                            marked: s.marked,
+                            reordered: s.reordered,
+                            paused: 0,
+                        }
                     }
                 };
                 self.harvest.received.push(record);
             }
         }
+        self.harvest.tasks = self.applications.take().map(|runtime| runtime.tasks).unwrap_or_default();
         self.harvest.paths = self.path_counts.drain().map(|((flow, path), (frames, bytes))| (flow, path, frames, bytes)).collect();
         (std::mem::take(&mut self.harvest), links)
     }

@@ -1,20 +1,27 @@
 //! A partition: nodes with everything that belongs to them, owned by one worker. The same code runs under both engines; they
 //! differ only in the [`Outlet`] that carries what happens later.
 
+mod application;
 mod build;
+mod common;
 mod discipline;
 mod finish;
 mod forward;
 mod host;
+mod managed;
+mod pause;
 mod sample;
 mod voq;
+mod watchdog;
 
-use crate::buffer::Buffer;
+use crate::app::Runtime;
+use crate::buffer::{Buffer, Calm};
 use crate::fault::Fault;
-use crate::frame::{AckExtra, Event, Frame};
+use crate::flowcontrol::deadlock::Wait;
+use crate::frame::{Event, Extra, Frame};
 use crate::marking::Red;
 use crate::port::Port;
-use crate::record::{CaptureRecord, Counters, PortRecord, UplinkRecord};
+use crate::record::{CaptureRecord, Counters, PortRecord, StormRecord, UplinkRecord};
 use crate::spec::{FlowId, NodeId};
 use crate::transport::datagram::{Sink, Source};
 use crate::transport::tcp::{Receiver, Sender};
@@ -28,12 +35,14 @@ pub trait Outlet {
     /// Ports are driven by an event at the end of each transmission.
     const CLASSICAL: bool;
     /// `frame` is dealt with at `at` by the node of `frame.port` (already set) in `shard`.
-    fn frame(&mut self, at: u64, shard: u16, frame: Frame, extras: &mut Slab<AckExtra>);
+    fn frame(&mut self, at: u64, shard: u16, frame: Frame, extras: &mut Slab<Extra>);
     /// An event of a node of this shard.
     fn event(&mut self, at: u64, event: Frame);
     /// A flow elsewhere starts.
     fn start(&mut self, at: u64, shard: u16, event: Frame);
-    /// Classical engine: the transmission under way at `port` ends.
+    /// A PAUSE frame takes effect at `at`.
+    fn pause(&mut self, at: u64, shard: u16, frame: Frame);
+    /// Classical engine: the transmission under way at `port` ends, or a pause there expires.
     fn sent(&mut self, _at: u64, _port: u32) {}
 }
 
@@ -88,6 +97,14 @@ impl<T> std::ops::IndexMut<u32> for Slab<T> {
     }
 }
 
+/// Sets the slot of `flow`, for which there may be no room yet.
+fn set_slot(slots: &mut Vec<u32>, flow: FlowId, slot: u32) {
+    if slots.len() <= flow as usize {
+        slots.resize((flow as usize + 1).next_power_of_two(), NOT_YET);
+    }
+    slots[flow as usize] = slot;
+}
+
 /// Per flow and side: what has become of it here.
 const NOT_YET: u32 = u32::MAX;
 const OVER: u32 = u32::MAX - 1;
@@ -111,7 +128,10 @@ pub struct Node {
     /// Memory in use; an upper bound between settlings.
     pub used: u64,
     pub buffer: Buffer,
+    pub managed: Option<Box<managed::Managed>>,
     pub marking: Option<Red>,
+    /// What neither of them minds.
+    pub calm: Calm,
     pub stream: Stream,
     /// Ports with waiting frames.
     pub active: Vec<u32>,
@@ -143,6 +163,8 @@ pub struct ReceivedRecord {
     pub has_last: bool,
     pub marked: u64,
     pub reordered: u64,
+    /// How long the last frame to arrive stood paused.
+    pub paused: u64,
 }
 
 /// What a shard hands over at the end.
@@ -153,7 +175,10 @@ pub struct Harvest {
     pub ports: Vec<PortRecord>,
     pub uplinks: Vec<UplinkRecord>,
     pub captures: Vec<(u32, CaptureRecord)>,
+    pub storms: Vec<StormRecord>,
+    pub waits: Vec<Wait>,
     pub paths: Vec<(FlowId, u32, u64, u64)>,
+    pub tasks: Vec<crate::record::TaskRecord>,
 }
 
 /// Aligned so that two workers' counters never share a cache line (or a pair of lines that the processor fetches together).
@@ -168,8 +193,8 @@ pub struct Shard<'a> {
     receivers: Slab<Receiver>,
     sources: Slab<Source>,
     sinks: Slab<Sink>,
-    pub extras: Slab<AckExtra>,
-    /// By flow: slot of the sending and the receiving half.
+    pub extras: Slab<Extra>,
+    /// By flow: slot of the sending and the receiving half. They grow with the flows of applications.
     sending: Vec<u32>,
     receiving: Vec<u32>,
     /// Per local node: flows that start at a given time, next last.
@@ -178,8 +203,11 @@ pub struct Shard<'a> {
     groups: FxHashMap<u32, Group>,
     /// Slow start thresholds that connections have left, by source (here) and destination.
     thresholds: FxHashMap<(u32, u32), u32>,
+    /// At their home.
+    applications: Option<Runtime>,
     pub counters: Counters,
-    /// Flows of this shard's hosts that have not ended at their source, plus frames sent from here less frames absorbed here.
+    /// Flows of this shard's hosts that have not ended at their source (those of applications are counted where they are decided on), plus
+    /// frames sent from here less frames absorbed here, plus what applications wait for: timers, and messages sent less messages that came.
     pub live: i64,
     pub flows_done: u64,
     /// The last moment at which something that matters happened here.
@@ -199,15 +227,21 @@ impl<'a> Shard<'a> {
     /// A frame or an event is due.
     #[inline(always)]
     pub fn handle<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, frame: Frame) {
-        if frame.kind() == Frame::EVENT {
-            self.on_event(out, now, node, frame);
-        } else {
+        if frame.is_traffic() {
             self.arrive(out, now, node, frame);
+        } else {
+            self.on_event(out, now, node, frame);
         }
     }
 
     #[inline(never)]
     fn on_event<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, event: Frame) {
+        if event.kind() == Frame::PAUSE {
+            return self.on_pause(out, now, node, event);
+        }
+        if !O::CLASSICAL && self.nodes[node as usize].managed.as_ref().is_some_and(|managed| managed.mmu.paused > 0) {
+            self.drain(out, now, node);
+        }
         match Event::of(&event) {
             Event::Wake => self.nodes[node as usize].wake_at = 0,
             Event::Start => {
@@ -221,15 +255,23 @@ impl<'a> Shard<'a> {
             Event::Sender => self.on_sender_wake(out, now, event.flow),
             Event::Receiver => self.on_receiver_wake(out, now, event.flow),
             Event::Send => self.on_send(out, now, event.flow),
+            Event::Refresh => self.on_refresh(out, now, node, event.flow),
+            Event::Storm => self.on_storm(out, now, node),
+            Event::Watchdog => self.on_watchdog(out, now, node),
+            Event::Deadlock => self.look_for_deadlock(out, now, node),
             Event::Sample => self.sample(out, now, node),
             Event::Uplinks => self.sample_uplinks(out, now, node),
+            Event::Application => self.on_application(out, now, event),
         }
     }
 
-    /// Classical engine: the transmission under way at `port` ends.
+    /// Classical engine: the transmission under way at `port` ends, or a pause there expires.
     pub fn transmission_ended<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
         let late = self.nodes[node as usize].arrivals_first as u64;
-        self.complete(node, port);
+        if self.ports[port as usize].automaton.as_ref().is_some_and(|a| a.pause.is_some()) {
+            return self.paused_port_due(out, now, node, port);
+        }
+        self.complete(out, now - late, node, port);
         self.start_next(out, now - late, node, port);
     }
 
@@ -248,10 +290,16 @@ impl<'a> Shard<'a> {
             return;
         }
         match frame.kind() {
-            Frame::DATA => prefetch::<2, _>(self.receivers.slots(), self.receiving[frame.flow as usize] as usize),
+            Frame::DATA => prefetch::<2, _>(self.receivers.slots(), self.receiving_slot(frame.flow) as usize),
             Frame::ACK => prefetch::<6, _>(self.senders.slots(), self.sending[frame.flow as usize] as usize),
             _ => {}
         }
+    }
+
+    /// Where the receiving half of a flow is; one that an application has started may not have been heard of.
+    #[inline(always)]
+    fn receiving_slot(&self, flow: FlowId) -> u32 {
+        self.receiving.get(flow as usize).copied().unwrap_or(NOT_YET)
     }
 
     /// The node that an entry of the log belongs to.

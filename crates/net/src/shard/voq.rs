@@ -36,7 +36,7 @@ impl<'a> Shard<'a> {
         a.queues[queue].bytes += size;
         a.queues[queue].count += 1;
         let (idle, sampled) = (a.sending.is_none(), a.series.is_some());
-        let waiting = Waiting { frame, ready: now };
+        let waiting = Waiting { frame, ready: now, clock: 0 };
         if idle {
             if let Some(turns) = &mut a.turns {
                 turns.send_at_once(queue, frame.size);

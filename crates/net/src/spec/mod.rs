@@ -4,14 +4,19 @@
 mod fabric;
 mod flow;
 mod host;
+mod mmu;
+mod pfc;
 mod run;
 mod switch;
 
+pub use crate::app::Applications;
 pub use fabric::{Down, Link, LinkId, Node, NodeId, NodeKind, Topology};
 pub use flow::{Flow, FlowId, GroupId, Start};
 pub use host::{Bbr3Config, BbrConfig, Burst, CongestionControl, CubicConfig, CubicFlavour, DctcpConfig, EcnMode, HtcpConfig, HyStart};
 pub use host::{Datagram, DelayedAck, Estimator, HostConfig, Manner, Metrics, Pacing, Reader, Receive, ReceiveBuffer, Recovery, SackCompression};
 pub use host::{TcpConfig, TransportConfig, Wire};
+pub use mmu::{ConweaveRules, HpccRules, Mmu, Rules, SonicRules};
+pub use pfc::{Cable, Formula, Headroom, PauseTime, Pfc, Refresh, Storm, StormAction, Watchdog};
 pub use run::{Capture, EngineKind, FctEnd, PortSeries, Record, RunConfig};
 pub use switch::{
     Aqm, Balance, Buffer, Codel, Compare, Forwarding, FqCodel, Limit, MarkAt, Marking, Pie, QueueLength, RouteHash, Scheduling, Spacing, SwitchConfig, Voq,
@@ -32,6 +37,20 @@ pub struct Plan {
     pub wire: Wire,
     /// Flows in order of `FlowId`. Those with `Start::At` must be sorted by time.
     pub flows: Vec<Flow>,
+    /// What starts further flows while the run is under way.
+    pub applications: Option<Applications>,
     pub run: RunConfig,
     pub record: Record,
+}
+
+impl Plan {
+    /// Size of the largest frame of any transport.
+    pub fn largest_frame(&self) -> u64 {
+        let payload = |transport: &TransportConfig| match transport {
+            TransportConfig::Tcp(tcp) => tcp.mss,
+            TransportConfig::Datagram(datagram) => datagram.payload,
+        };
+        let largest = self.transports.iter().map(payload).max().unwrap_or(0) as u64;
+        (largest + self.wire.data_header as u64).max(self.wire.min_frame as u64)
+    }
 }

@@ -17,6 +17,10 @@ pub struct SwitchConfig {
     /// Frames that wait, first in, first out, between the discipline and the transmitter. They have left the queue: above 0,
     /// `QueueLength::BeforeTransmission` holds with "leaves the queue" for "starts".
     pub device_queue: u32,
+    /// Priority flow control of what arrives; only with `Buffer::Mmu`.
+    pub pfc: Option<super::Pfc>,
+    /// Stops sending when told to.
+    pub honours_pause: bool,
 }
 
 impl SwitchConfig {
@@ -82,6 +86,8 @@ pub enum Buffer {
         alpha: f64,
         reserved_per_queue: u64,
     },
+    /// Ingress and egress accounting. Without device queue and discipline, and not with `QueueLength::ThroughStart`.
+    Mmu(super::Mmu),
     /// A deep buffer with virtual output queues.
     Voq(Voq),
 }

@@ -1,11 +1,13 @@
 //! The engine against itself and against closed forms.
 
+mod applications;
 mod aqm;
 mod closed_forms;
 mod closed_forms_tcp;
 mod determinism;
 mod extremes;
 mod lone_flow;
+mod lossless;
 mod path;
 mod properties;
 mod tcp_cases;

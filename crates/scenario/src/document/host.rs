@@ -1,6 +1,6 @@
 //! `[host]`: NICs, frame sizes, transports.
 
-use super::{Duration, Names, Or, QueueSize, Scheduling, Size, Transport, Unlimited};
+use super::{Duration, Names, Or, QueueSize, Scheduling, Size, Storm, Transport, Unlimited};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, MapAccess, Visitor};
@@ -29,6 +29,12 @@ pub struct Host {
     /// Reno, as in Linux). Default `true`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ecn: Option<bool>,
+    /// Does the NIC stop sending priorities that its switch tells it to pause? Default `true`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub honours_pause: Option<bool>,
+    /// The NIC tells its switch to stop sending, again and again: a fault to test with. Default: it does not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub storm: Option<Storm>,
     /// Frame sizes: the name of a profile or a table. Default `"ethernet"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wire: Option<Wire>,
@@ -69,6 +75,12 @@ pub struct HostOverride {
     /// As in `[host]`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ecn: Option<bool>,
+    /// As in `[host]`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub honours_pause: Option<bool>,
+    /// As in `[host]`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub storm: Option<Storm>,
 }
 
 /// Frame sizes: a profile's name or a table.

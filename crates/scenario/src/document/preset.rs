@@ -1,6 +1,6 @@
 //! Switches as they are bought: names for sets of keys of `[switch]`.
 
-use super::{Duration, Or, QueueSize, Sharing, Size, Switch, Voq};
+use super::{Duration, Headroom, Mmu, Or, Pfc, QueueSize, Sharing, Size, Switch, Voq};
 use afflux_net::Model;
 use afflux_net::spec::Limit;
 use afflux_units::{Bytes, Span};
@@ -45,6 +45,32 @@ presets! {
             buffer: Some(QueueSize(Limit::Bytes(24_192_256))),
             alpha: Some(8.0),
             reserved: Some(Size(Bytes(1_792))),
+            latency: Some(Duration(Span::from_ns(800))),
+            ..Switch::default()
+        }
+    }
+    /// The same switch with both kinds of traffic as SONiC sets it up: ingress pool of 32,689,152 B of which 2,058,240 B are headroom for all, PFC on
+    /// priorities 3 and 4 with 160,000 B each, alpha 1; lossy traffic as in `"trident3"`, but of the same memory.
+    Trident3Lossless = "trident3_lossless" {
+        source: "SONiC, sonic-buildimage device/arista/x86_64-arista_7050cx3_32s, BALANCED profile (read there); cells of 256 B as quoted by Juniper for Trident 3",
+        faithful: "pools, reserves, alphas, xon and xon_offset of lossless and lossy traffic, in cells; shared headroom for 13 groups at once",
+        simplified: "that the pool's size includes the headroom is inferred (they add up to more than 32 MB otherwise); no watchdog and no marking until written",
+        keys: Switch {
+            sharing: Some(Sharing::Sonic),
+            buffer: Some(QueueSize(Limit::Bytes(32_689_152))),
+            alpha: Some(8.0),
+            reserved: Some(Size(Bytes(1_792))),
+            mmu: Some(Mmu {
+                cell: Some(Or::some(Size(Bytes(256)))),
+                lossless_alpha: Some(1.0),
+                lossless_reserved: Some(Size(Bytes(4_608))),
+                lossy_pool: Some(Size(Bytes(24_192_256))),
+                headroom_pool: Some(Size(Bytes(2_058_240))),
+                xon: Some(Size(Bytes(4_608))),
+                xon_offset: Some(Size(Bytes(4_608))),
+                ..Mmu::default()
+            }),
+            pfc: Some(Or::some(Pfc { priorities: Some(vec![3, 4]), headroom: Some(Headroom::Size(Bytes(160_000))), ..Pfc::default() })),
             latency: Some(Duration(Span::from_ns(800))),
             ..Switch::default()
         }

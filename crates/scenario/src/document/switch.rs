@@ -1,6 +1,6 @@
 //! `[switch]`: buffers, marking, scheduling, forwarding, choice of path.
 
-use super::{Chance, Duration, Names, Off, Or, Preset, QueueSize, Size, Voq};
+use super::{Chance, Duration, Mmu, Names, Off, Or, Pfc, Preset, QueueSize, Size, Voq};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -12,8 +12,8 @@ macro_rules! switch {
             /// A switch as it is bought: gives the keys that are not written here the values of that product.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub preset: Option<Preset>,
-            /// Buffer memory: of the whole switch with `sharing = "dynamic"`, of each queue with `"static"` (there also in packets, as in
-            /// `"100packets"`). Default `"32MB"`: Trident 3, the shallow switch of the Hadoop study.
+            /// Buffer memory: of each queue with `sharing = "static"` (there also in packets, as in `"100packets"`), otherwise of the whole switch.
+            /// Default `"32MB"`: Trident 3, the shallow switch of the Hadoop study; with `"conweave"` `"9MiB"`, with `"hpcc"` `"32MiB"`.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub buffer: Option<QueueSize>,
             /// Who may occupy the buffer. Default `"dynamic"`, `"static"` if `buffer` is in packets,
@@ -21,12 +21,23 @@ macro_rules! switch {
             #[serde(skip_serializing_if = "Option::is_none")]
             pub sharing: Option<Sharing>,
             /// With `sharing = "dynamic"`: a queue may hold `alpha` times the free memory (Choudhury and Hahne 1998). Default 1, as in the
-            /// ns-3 RDMA simulators; SONiC gives lossy queues of Trident 3 8 (`dynamic_th` 3).
+            /// ns-3 RDMA simulators; SONiC gives lossy queues of Trident 3 8 (`dynamic_th` 3). With `"sonic"`, of lossy queues at egress: default
+            /// 8; with `"conweave"`, of all queues at egress: default 1.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub alpha: Option<f64>,
             /// With `sharing = "dynamic"`: bytes that each queue may hold whatever the others do. Default `"0B"`; SONiC has 1792 B on Trident 3.
+            /// With `"sonic"`, of lossy queues: default `"1792B"`; with `"hpcc"`, of every port and priority: default `"4KiB"`.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub reserved: Option<Size>,
+            /// How the memory management unit counts and decides, with `sharing = "sonic"`, `"conweave"` or `"hpcc"`.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub mmu: Option<Mmu>,
+            /// Priority flow control, or `"off"`; with `sharing = "sonic"`, `"conweave"` or `"hpcc"`. Default `"off"`.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub pfc: Option<Or<Off, Pfc>>,
+            /// Does the switch stop sending to a peer that tells it to? Default: true with `pfc`, false without.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub honours_pause: Option<bool>,
             /// With `sharing = "voq"`: the queues of a deep-buffer switch.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub voq: Option<Voq>,
@@ -96,7 +107,7 @@ switch! {
 /// Calls a macro with the keys that `[switch]` and its overrides share.
 macro_rules! every_key {
     ($with:ident) => {
-        $with!(preset buffer sharing alpha reserved voq queue_length device_queue drop_when ecn aqm scheduling priorities forwarding cut_through_header latency balance)
+        $with!(preset buffer sharing alpha reserved mmu pfc honours_pause voq queue_length device_queue drop_when ecn aqm scheduling priorities forwarding cut_through_header latency balance)
     };
 }
 
@@ -151,6 +162,12 @@ words! {
         Voq,
         /// Nothing is ever dropped for lack of memory.
         Unlimited,
+        /// One memory with ingress and egress accounting, as real switches configured in SONiC's terms: see `mmu` and `pfc`.
+        Sonic,
+        /// The same as in ConWeave's ns-3.
+        Conweave,
+        /// The same as in HPCC's ns-3.
+        Hpcc,
     }
     /// What a queue's length counts.
     pub enum QueueLength {

@@ -2,7 +2,7 @@
 
 use super::fill;
 use super::switch::{matching, scheduling};
-use crate::document::{Duration, Host, Or, QueueSize, Size, Wire, WireTable};
+use crate::document::{Duration, Host, Or, QueueSize, Size, Storm, Wire, WireTable};
 use crate::spelling;
 use crate::tree::{Key, Wrong};
 use crate::wire::Profile;
@@ -82,7 +82,8 @@ fn custom(table: &mut WireTable, key: &Key) -> Result<(spec::Wire, u16, u16), Wr
 /// The settings that occur, and for every host which it has.
 pub fn assign(host: &mut Host, topology: &mut Topology) -> Result<Vec<HostConfig>, Wrong> {
     let key = Key::from("host");
-    let base = build(&mut host.delay, &mut host.queue, &mut host.scheduling, &mut host.priorities, &mut host.ecn, &key)?;
+    let mut base = build(&mut host.delay, &mut host.queue, &mut host.scheduling, &mut host.priorities, &mut host.ecn, &key)?;
+    flow_control(&mut base, &mut host.honours_pause, &mut host.storm, &key)?;
     let mut meant: Vec<Vec<usize>> = vec![Vec::new(); topology.hosts as usize];
     for (index, change) in host.overrides.iter().enumerate() {
         for node in matching(topology, &change.matching.0, NodeKind::Host, key.clone().name("override").index(index))? {
@@ -98,6 +99,7 @@ pub fn assign(host: &mut Host, topology: &mut Topology) -> Result<Vec<HostConfig
         }
         let (mut delay, mut queue, mut order, mut priorities) = (host.delay, host.queue.clone(), host.scheduling, host.priorities);
         let mut ecn = host.ecn;
+        let (mut honours_pause, mut storm) = (host.honours_pause, host.storm.clone());
         for change in changes.iter().map(|index| &host.overrides[*index]) {
             if change.scheduling.is_some_and(|scheduling| order != Some(scheduling)) {
                 priorities = None;
@@ -105,10 +107,13 @@ pub fn assign(host: &mut Host, topology: &mut Topology) -> Result<Vec<HostConfig
             (delay, queue) = (change.delay.or(delay), change.queue.clone().or(queue));
             (order, priorities) = (change.scheduling.or(order), change.priorities.or(priorities));
             ecn = change.ecn.or(ecn);
+            (honours_pause, storm) = (change.honours_pause.or(honours_pause), change.storm.clone().or(storm));
         }
         let key = key.clone().name("override").index(changes.last().copied().unwrap_or(0));
         node.config = configs.len() as u32;
-        configs.push(build(&mut delay, &mut queue, &mut order, &mut priorities, &mut ecn, &key)?);
+        let mut config = build(&mut delay, &mut queue, &mut order, &mut priorities, &mut ecn, &key)?;
+        flow_control(&mut config, &mut honours_pause, &mut storm, &key)?;
+        configs.push(config);
         known.push((changes, node.config));
     }
     Ok(configs)
@@ -130,5 +135,11 @@ fn build(
     if matches!(queue, Some(spec::Limit::Bytes(0) | spec::Limit::Packets(0))) {
         return Err(Wrong::at(key.clone().name("queue"), "a queue of size 0 holds nothing: write a size above 0, or \"unlimited\""));
     }
-    Ok(HostConfig { delay, queue, scheduling: scheduling(order, priorities, key)?, ecn: fill(ecn, true) })
+    Ok(HostConfig { delay, queue, scheduling: scheduling(order, priorities, key)?, ecn: fill(ecn, true), honours_pause: true, storm: None })
+}
+
+fn flow_control(config: &mut HostConfig, honours_pause: &mut Option<bool>, storm: &mut Option<Storm>, key: &Key) -> Result<(), Wrong> {
+    config.honours_pause = fill(honours_pause, true);
+    config.storm = storm.as_mut().map(|keys| super::pfc::storm(keys, &key.clone().name("storm"))).transpose()?;
+    Ok(())
 }

@@ -1,13 +1,13 @@
 //! `[switch]`.
 
-use super::{fill, meaningless, voq};
+use super::{fill, meaningless, pfc, voq};
 use crate::document::{
     self, AqmKind, Chance, Compare, Duration, Ecn, Forwarding, Incapable, MarkAt, Or, QueueLength, QueueSize, Scheduling, Sharing, Size, Spacing, Switch,
 };
 use crate::topology::Names;
 use crate::tree::{Key, Wrong};
 use afflux_net::spec::{self, Buffer, Limit, Marking, NodeId, NodeKind, RouteHash, SwitchConfig, Topology};
-use afflux_units::{Bytes, Probability, Span};
+use afflux_units::{Bytes, Probability, Rate, Span};
 
 /// The settings that occur, and for every switch which it has.
 pub fn assign(switch: &mut Switch, topology: &mut Topology) -> Result<Vec<SwitchConfig>, Wrong> {
@@ -17,7 +17,8 @@ pub fn assign(switch: &mut Switch, topology: &mut Topology) -> Result<Vec<Switch
     for change in &mut overrides {
         change.set_keys(with_preset(change.keys()));
     }
-    let base = build(switch, &key)?;
+    let nic_rate = pfc::nic_rate(topology);
+    let base = build(switch, nic_rate, &key)?;
     // What each switch is to have, by the overrides that mean it.
     let mut meant: Vec<Vec<usize>> = vec![Vec::new(); topology.nodes.len()];
     for (index, change) in overrides.iter().enumerate() {
@@ -38,7 +39,7 @@ pub fn assign(switch: &mut Switch, topology: &mut Topology) -> Result<Vec<Switch
         }
         let last = changes.last().copied().unwrap_or(0);
         node.config = configs.len() as u32;
-        configs.push(build(&mut keys, &key.clone().name("override").index(last))?);
+        configs.push(build(&mut keys, nic_rate, &key.clone().name("override").index(last))?);
         known.push((changes, node.config));
     }
     switch.overrides = overrides;
@@ -69,6 +70,7 @@ fn overlay(base: &Switch, mut change: Switch) -> Switch {
     let mut keys = base.clone();
     if change.sharing.is_some_and(|sharing| base.sharing != Some(sharing)) {
         (keys.buffer, keys.alpha, keys.reserved, keys.drop_when, keys.voq) = (None, None, None, None, None);
+        (keys.mmu, keys.pfc, keys.honours_pause) = (None, None, None);
     }
     if change.scheduling.is_some_and(|scheduling| base.scheduling != Some(scheduling)) {
         keys.priorities = None;
@@ -87,10 +89,12 @@ fn overlay(base: &Switch, mut change: Switch) -> Switch {
         keys.queue_length = None;
     }
     change.voq = voq::overlay(keys.voq.take(), change.voq);
+    change.mmu = pfc::overlay_mmu(keys.mmu.take(), change.mmu);
+    change.pfc = pfc::overlay_pfc(keys.pfc.take(), change.pfc);
     change.or(keys)
 }
 
-fn build(keys: &mut Switch, key: &Key) -> Result<SwitchConfig, Wrong> {
+fn build(keys: &mut Switch, nic_rate: Rate, key: &Key) -> Result<SwitchConfig, Wrong> {
     let at = |name: &str| key.clone().name(name);
     let latency = fill(&mut keys.latency, Duration(Span::ZERO)).0;
     if latency > Span::from_s(1) {
@@ -112,8 +116,13 @@ fn build(keys: &mut Switch, key: &Key) -> Result<SwitchConfig, Wrong> {
             "ecn decides on marks and drops already: write one of ecn and aqm, and \"off\" for the other (a discipline that marks has ecn = true in aqm)",
         ));
     }
+    let buffer = buffer(keys, nic_rate, key)?;
+    let pfc = flow_control(keys, &buffer, device_queue, key)?;
+    let honours_pause = fill(&mut keys.honours_pause, pfc.is_some());
     Ok(SwitchConfig {
-        buffer: buffer(keys, key)?,
+        buffer,
+        pfc,
+        honours_pause,
         marking: match fill(&mut keys.ecn, Or::NONE).0 {
             None => None,
             Some(mut ecn) => {
@@ -165,7 +174,48 @@ fn build(keys: &mut Switch, key: &Key) -> Result<SwitchConfig, Wrong> {
     })
 }
 
-fn buffer(keys: &mut Switch, key: &Key) -> Result<Buffer, Wrong> {
+/// Flow control, and what does not go with it.
+fn flow_control(keys: &mut Switch, buffer: &Buffer, device_queue: u32, key: &Key) -> Result<Option<spec::Pfc>, Wrong> {
+    let at = |name: &str| key.clone().name(name);
+    let sharing = keys.sharing.expect("just filled in");
+    let managed = match buffer {
+        Buffer::Mmu(mmu) => Some(mmu),
+        _ => None,
+    };
+    let asked = keys.pfc.as_ref().is_some_and(|pfc| pfc.0.is_some());
+    let honours = keys.honours_pause.unwrap_or(asked);
+    if honours && sharing == Sharing::Voq {
+        return Err(Wrong::at(at("honours_pause"), "true with sharing = \"voq\": virtual output queues that are paused are not built; leave it out"));
+    }
+    if honours && sharing == Sharing::Voq {
+        return Err(meaningless(at("honours_pause"), "sharing = \"voq\""));
+    }
+    if managed.is_some() || honours {
+        let why = if managed.is_some() { "a memory management unit" } else { "honours_pause = true" };
+        if keys.aqm.as_ref().is_some_and(|aqm| aqm.0.is_some()) {
+            return Err(meaningless(at("aqm"), why));
+        }
+        if device_queue > 0 {
+            return Err(meaningless(at("device_queue"), why));
+        }
+        if keys.queue_length == Some(QueueLength::ThroughStart) {
+            return Err(Wrong::at(at("queue_length"), format!("\"through_start\" with {why}: write \"through_transmission\" or \"before_transmission\"")));
+        }
+    }
+    match fill(&mut keys.pfc, Or::NONE).0 {
+        None => Ok(None),
+        Some(_) if managed.is_none() => {
+            Err(Wrong::at(at("pfc"), "flow control needs to know what came in by which port: write sharing = \"sonic\", \"conweave\" or \"hpcc\""))
+        }
+        Some(mut table) => {
+            let pfc = pfc::pfc(&mut table, sharing, managed.expect("just asked").bypass, &at("pfc"))?;
+            keys.pfc = Some(Or::some(table));
+            Ok(Some(pfc))
+        }
+    }
+}
+
+fn buffer(keys: &mut Switch, nic_rate: Rate, key: &Key) -> Result<Buffer, Wrong> {
     let at = |name: &str| key.clone().name(name);
     let packets = keys.buffer.is_some_and(|QueueSize(limit)| matches!(limit, Limit::Packets(_)));
     let sharing = fill(
@@ -181,6 +231,12 @@ fn buffer(keys: &mut Switch, key: &Key) -> Result<Buffer, Wrong> {
         Sharing::Dynamic => "sharing = \"dynamic\"",
         Sharing::Voq => "sharing = \"voq\"",
         Sharing::Unlimited => "sharing = \"unlimited\"",
+        Sharing::Sonic | Sharing::Conweave | Sharing::Hpcc => {
+            if keys.drop_when.is_some() {
+                return Err(meaningless(at("drop_when"), "a memory management unit"));
+            }
+            return pfc::mmu(keys, sharing, nic_rate, key).map(Buffer::Mmu);
+        }
     };
     for (name, given, needs) in [
         ("buffer", keys.buffer.is_some(), matches!(sharing, Sharing::Static | Sharing::Dynamic)),
@@ -188,13 +244,14 @@ fn buffer(keys: &mut Switch, key: &Key) -> Result<Buffer, Wrong> {
         ("reserved", keys.reserved.is_some(), sharing == Sharing::Dynamic),
         ("voq", keys.voq.is_some(), sharing == Sharing::Voq),
         ("drop_when", keys.drop_when.is_some(), sharing == Sharing::Static),
+        ("mmu", keys.mmu.is_some(), false),
     ] {
         if given && !needs {
             return Err(meaningless(at(name), word));
         }
     }
     match sharing {
-        Sharing::Unlimited => Ok(Buffer::Unlimited),
+        Sharing::Unlimited | Sharing::Sonic | Sharing::Conweave | Sharing::Hpcc => Ok(Buffer::Unlimited),
         Sharing::Voq => voq::buffer(keys, key),
         Sharing::Static => {
             let Some(QueueSize(per_queue)) = keys.buffer else {

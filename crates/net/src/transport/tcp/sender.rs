@@ -49,6 +49,8 @@ pub struct AckIn<'a> {
     /// The first segment beyond the receive window, if the receiver has a buffer.
     pub edge: Option<u32>,
     pub blocks: &'a [(u32, u32)],
+    /// How long it, and what it answers, stood paused (for the account of time, not for the transport).
+    pub paused: u64,
 }
 
 /// A segment to be put on the wire now.
@@ -80,6 +82,8 @@ pub struct Sender {
     pub(super) una: u32,
     pub(super) next: u32,
     pub(super) segments: u32,
+    /// Where what the application handed over last begins.
+    pub(super) written: u32,
     pub(super) window: Window,
     pub(super) sacked: u32,
     pub(super) lost: u32,
@@ -173,6 +177,7 @@ impl Sender {
             una: 0,
             next: 0,
             segments: setup.segments,
+            written: 0,
             window: Window { cwnd: config.initial_window.min(limit), credit: 0, ssthresh: u32::MAX, limit },
             sacked: 0,
             lost: 0,
@@ -295,14 +300,14 @@ impl Sender {
         }
         let round_trip = now - self.last_sent;
         self.rtt.sample(round_trip, 0, 0, config);
-        self.established(now, round_trip);
+        self.established(now, round_trip, config);
         Some(Cause::Ack { excess: round_trip.saturating_sub(self.idle.round_trip) })
     }
 
     /// The connection is open; its handshake took `round_trip`.
-    pub fn established(&mut self, now: u64, round_trip: u64) {
+    pub fn established(&mut self, now: u64, round_trip: u64, config: &TcpConfig) {
         if self.control.wants_samples() {
-            self.sampler = Some(Box::default());
+            self.sampler = Some(Box::new(if config.manner == Manner::Ns3 { Sampler::as_ns3() } else { Sampler::default() }));
             self.rack.get_or_insert_default();
         }
         if let Some(rack) = &mut self.rack
@@ -324,7 +329,7 @@ impl Sender {
         if config.tail_probe {
             self.rtt.sample(round_trip, 0, 0, config);
         }
-        self.established(now, round_trip);
+        self.established(now, round_trip, config);
     }
 
     /// The SYN was not answered in time. It may have been dropped for asking: the next one does not (Linux tcp_ecn_fallback).
@@ -352,6 +357,9 @@ impl Sender {
             }
         }
         // How much longer than on the idle network this round trip was: the waits it ends are charged to that first.
+        if let Some(why) = &mut self.why {
+            why.stood(ack.paused);
+        }
         let (mut excess, mut sent_then) = (0, now);
         if ack.trigger >= self.una && ack.trigger < self.next {
             let segment = &self.board[ack.trigger];
@@ -371,7 +379,7 @@ impl Sender {
         if let Some(sampler) = &mut self.sampler {
             sampler.begin(pipe);
         }
-        if config.manner == Manner::Ns3 && config.recovery == Recovery::Sack {
+        if config.manner == Manner::Ns3 && config.recovery != Recovery::Rack {
             self.take_as_ns3(now, ack, config);
             return Cause::Ack { excess };
         }
@@ -468,7 +476,7 @@ impl Sender {
     /// The next segment to send now, if the window allows one.
     #[inline]
     pub fn transmit(&mut self, now: u64, cause: Cause, config: &TcpConfig) -> Option<Transmit> {
-        if self.pace_at > now && self.burst == 0 {
+        if self.pace_at > now && self.burst == 0 && !(self.at_once && config.manner == Manner::Ns3) {
             self.pace_wait = if self.has_work(config) { self.pace_at } else { 0 };
             // Held back by the pace, a window may be full all the same, or the receiver's closed.
             let full = self.pipe() >= self.window.cwnd;
@@ -551,7 +559,7 @@ impl Sender {
             let new = self.next < self.segments && self.next < self.window_end(config);
             return Some(if new { (self.next, false) } else { (self.next - 1, true) });
         }
-        if config.manner == Manner::Ns3 && config.recovery == Recovery::Sack {
+        if config.manner == Manner::Ns3 && config.recovery != Recovery::Rack {
             let chosen = self.choose_as_ns3(config);
             if chosen.is_none() {
                 self.persist(now, config);
