@@ -84,8 +84,8 @@ fn voq() -> impl Strategy<Value = Voq> {
             credit,
             grant_latency: Span::from_ns(cap % 3 * 700),
             max_bytes: VoqCap::Bytes(cap),
-            // 10G takes a full frame of 9,100 bytes in 7.3 us.
-            max_time: time.map(|us| Span::from_us(us + 8)),
+            // The slowest links, of 100 Mbps, take 728 us for the largest frame.
+            max_time: time.map(|steps| Span::from_us(50 * steps + 730)),
             on_chip,
             evict_bytes,
             evict_packets,
