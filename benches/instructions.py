@@ -83,7 +83,8 @@ def read(path: Path) -> tuple[dict[int, int], int]:
             if first.startswith("0x"):
                 address = int(first, 16)
             elif first != "*":
-                address += int(first, 16)
+                # Hexadecimal in full, but decimal as a step.
+                address += int(first)
             if function == "main" and in_program and not anchor:
                 anchor = address
             if after_call:

@@ -10,6 +10,8 @@ What the columns and the README of the reference become:
   that instant was planned before, since propagation takes longer than a transmission, and comes first). Behind a queue disc stands
   a device queue of one frame (`device_queue = 1`): a disc's length is what the port holds less two frames.
 - Rate and delay of the access links go by the set (README), not by a column.
+- Times there are whole nanoseconds (README), and a transmission takes what is nearest: links here have the rate at which a full frame
+  takes as long (`in_whole_nanoseconds`).
 - q_mean: mean over some 20,000 samples after the warm-up, in packets of 1,502 B.
 - Runs whose name ends in _nosack, _classicrec, _ts or _nohystart differ in what the README lists, without a column for it.
 - Incast: senders start at U(0, 20 us) after t0: ns-3's own draws, from the stream that gives the lone sender's `all_done_us`.
@@ -53,7 +55,7 @@ RED_IDLE = "2667us"
 SAMPLES = 20_000
 #: Said where they can be said.
 OPTIONAL = (
-    *(f"host.transport.{key}" for key in ("granularity", "handshake", "cubic.flavour", "bbr.send_quantum")),
+    *(f"host.transport.{key}" for key in ("granularity", "handshake", "cubic.flavour", "bbr.flavour")),
     *(f"switch.override.0.ecn.{key}" for key in ("gentle", "spacing", "idle_frame")),
 )
 DUMBBELL = "run algo q rate rtt_s buf_pkts K n stagger_s delack rcvbuf ecn dur_s warm_s goodput_mbps"
@@ -122,7 +124,7 @@ def transfer(stem: str, row: dict[str, str], cuts: int, repetition: int) -> Setu
     if number(row, "delack", 1) > 1:
         tcp["delayed_ack"] = {"segments": int(number(row, "delack")), "timeout": "40ms"}
     wire: str | dict[str, Any] = "ns3p2p"
-    aside = FRAME if row["q"] == "droptail" else 2 * FRAME
+    aside, unit, fragments = float(FRAME if row["q"] == "droptail" else 2 * FRAME), float(FRAME), 1
     for variant in row["run"].split("_"):
         if variant == "nosack":
             tcp["recovery"] = "newreno"
@@ -131,9 +133,12 @@ def transfer(stem: str, row: dict[str, str], cuts: int, repetition: int) -> Setu
         elif variant == "nohystart":
             tcp.setdefault("cubic", {})["hystart"] = "off"
         elif variant == "ts":
-            # The options do not fit the MTU, so ns-3's IP sends two fragments: 1460 + 32 + 2·20 + 2·2 B together. Here one frame.
+            # The options do not fit the MTU, so ns-3's IP makes two fragments of a segment, 1460 + 32 + 2·20 + 2·2 B together. While the first is
+            # being sent the second waits, so an odd number fills the queue and both parts of another segment are dropped (drops there are
+            # twice the repetitions): one frame here stands for both, in a queue of half as many.
             wire = {"base": "ns3p2p", "data_header": "76B", "mtu_header": "40B", "ack": "54B"}
-            aside = aside // FRAME * (PAYLOAD + 76)
+            fragments, unit = 2, (PAYLOAD + 76) / 2
+            aside = aside // FRAME * unit
     # A divisor of the warm-up is not needed: what counts are samples after it.
     interval = max(1, round((duration - warm) * 1e9 / SAMPLES))
     scenario = {
@@ -141,15 +146,15 @@ def transfer(stem: str, row: dict[str, str], cuts: int, repetition: int) -> Setu
         "topology": {
             "kind": "dumbbell",
             "pairs": flows_count,
-            "access_rate": access_rate,
+            "access_rate": in_whole_nanoseconds(bits_per_second(access_rate)),
             "access_delay": f"{access_delay}ns",
-            "rate": row["rate"],
+            "rate": in_whole_nanoseconds(rate),
             "delay": f"{round(delay)}ns",
         },
         "switch": {
             "sharing": "unlimited",
             "queue_length": "through_start",
-            "override": [{"match": "left", **queue(stem, row)}],
+            "override": [{"match": "left", **queue(stem, row, fragments)}],
         },
         "host": {"wire": wire, "transport": tcp},
         "traffic": [{"kind": "flows", "file": "flows.csv"}],
@@ -157,7 +162,7 @@ def transfer(stem: str, row: dict[str, str], cuts: int, repetition: int) -> Setu
     }
     stagger, size = number(row, "stagger_s", 0) * 1e9, int(rate * duration / 4) + 1_000_000
     flows = tuple((round(index * stagger), index, flows_count + index, size) for index in range(flows_count))
-    parameters = {"from_s": warm, "to_s": duration, "node": "left", "peer": "right", "aside_bytes": aside, "unit_bytes": FRAME}
+    parameters = {"from_s": warm, "to_s": duration, "node": "left", "peer": "right", "aside_bytes": aside, "unit_bytes": unit, "fragments": fragments}
     if is_sawtooth(row):
         # The product does not record windows: a burst of drops stands for the reduction that answers it.
         parameters |= {"episode_s": 3 * number(row, "rtt_s"), "episodes": cuts}
@@ -188,15 +193,15 @@ def goodput(runner: Runner, p: dict[str, Any]) -> dict[str, float]:
     return {name: got[name] for name in ("reductions", "period_ms") if name in got} | {
         "goodput_mbps": got["mbps"],
         "q_mean": got["queue"],
-        "drops": got["drops"],
+        "drops": got["drops"] * p["fragments"],
         "marks": got["ecn_marks"],
         "retx": got["retransmits"],
         "rto": got["timeouts"],
     }
 
 
-def queue(stem: str, row: dict[str, str]) -> dict[str, Any]:
-    buffer = f"{int(number(row, 'buf_pkts'))}packets"
+def queue(stem: str, row: dict[str, str], fragments: int = 1) -> dict[str, Any]:
+    buffer = f"{int(number(row, 'buf_pkts')) // fragments}packets"
     if row["q"] == "droptail":
         return {"sharing": "static", "buffer": buffer}
     behind = {"sharing": "static", "buffer": buffer, "device_queue": 1}
@@ -221,7 +226,7 @@ def transport(algorithm: str) -> dict[str, Any]:
     if algorithm == "TcpCubic":
         tcp["cubic"] = {"flavour": "ns3"}
     if algorithm == "TcpBbr":
-        tcp["bbr"] = {"send_quantum": 1}
+        tcp["bbr"] = {"flavour": "ns3"}
     return tcp
 
 
@@ -232,13 +237,19 @@ def bits_per_second(text: str) -> float:
     return float(found[1]) * {"": 1, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}[found[2]]
 
 
+def in_whole_nanoseconds(rate: float, slower: float = 0.0) -> str:
+    """The rate next to this one at which a full frame takes whole nanoseconds."""
+    bits = 8 * FRAME
+    return f"{bits / round(1e9 * bits / rate) * 1e9 * (1 - slower):.0f}bps"
+
+
 # ------------------------------------------------------------------------------------------------------------------------ incast
 
 
-RATE, DELAY_NS, SPREAD_NS = "10Gbps", 5_000, 20_000
+RATE, DELAY_NS, SPREAD_NS = 10e9, 5_000, 20_000
 #: Acknowledgements clock all senders by the transmissions at one port, so that their frames arrive together. In ns-3 then the one comes first that
 #: was sent at once, upon its acknowledgement: the arrival of one that waited for the one before it was planned later.
-SENDERS_RATE = "9999.9Mbps"
+SENDERS_SLOWER = 1e-5
 #: Of the starts, among those that ns-3 numbers by itself (from 2^63): the eighth made in the program.
 STREAM = (1 << 63) + 7
 
@@ -283,9 +294,9 @@ def burst(row: dict[str, str], repetition: int) -> Setup:
         "topology": {
             "kind": "star",
             "hosts": senders + 1,
-            "rate": RATE,
+            "rate": in_whole_nanoseconds(RATE),
             "delay": f"{DELAY_NS}ns",
-            "override": [{"link": f"host{sender}-switch0", "rate": SENDERS_RATE} for sender in range(1, senders + 1)],
+            "override": [{"link": f"host{sender}-switch0", "rate": in_whole_nanoseconds(RATE, SENDERS_SLOWER)} for sender in range(1, senders + 1)],
         },
         "switch": {"queue_length": "through_start", **switch},
         "host": {"wire": "ns3p2p", "transport": tcp},

@@ -60,11 +60,11 @@ def jobs(result: Result) -> list[Job]:
         if job is not None:
             widths[job] = widths.get(job, 0) + 1
             longest[job] = max(longest.get(job, 0), bytes)
-    columns = [result.jobs.column(name) for name in ("job", "start_ns", "finish_ns", "bytes_out")]
+    columns = [result.jobs.column(name) for name in ("job", "start_ns", "finish_ns", "bytes_out", "phase")]
     return [
         Job(name, widths.get(name, 0), size, longest.get(name, 0), start, None if finish is None else finish - start)
-        for name, start, finish, size in zip(*columns, strict=True)
-        if start is not None
+        for name, start, finish, size, phase in zip(*columns, strict=True)
+        if start is not None and phase in ("coflow", "job")
     ]
 
 

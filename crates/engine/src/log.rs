@@ -19,11 +19,12 @@ const NO_CHUNK: u32 = u32::MAX;
 struct Slot {
     /// Where the next entry goes; a multiple of `CHUNK` means that a chunk must be fetched first.
     position: u32,
-    /// The newest chunk.
-    chunk: u32,
+    /// The oldest chunk and the newest.
+    first: u32,
+    last: u32,
 }
 
-const EMPTY: Slot = Slot { position: 0, chunk: NO_CHUNK };
+const EMPTY: Slot = Slot { position: 0, first: NO_CHUNK, last: NO_CHUNK };
 
 /// Entries filed by window. Windows are taken in ascending order.
 #[derive(Debug)]
@@ -31,11 +32,11 @@ pub struct WindowLog<T> {
     windows: Windows,
     /// No window before this one is asked for again.
     current: u64,
-    slots: Vec<Slot>,
+    slots: Box<[Slot; RING as usize]>,
     occupied: [u64; (RING / 64) as usize],
     pool: Vec<T>,
-    /// Per chunk: the one filled before it in the same slot.
-    previous: Vec<u32>,
+    /// Per chunk: the one filled after it in the same slot.
+    next: Vec<u32>,
     free: Vec<u32>,
     /// Bucket number (window / RING) to its earliest window and its entries.
     far: BTreeMap<u64, (u64, Vec<(u64, T)>)>,
@@ -46,10 +47,10 @@ impl<T: Timed> WindowLog<T> {
         WindowLog {
             windows,
             current: 0,
-            slots: vec![EMPTY; RING as usize],
+            slots: Box::new([EMPTY; RING as usize]),
             occupied: [0; (RING / 64) as usize],
             pool: Vec::new(),
-            previous: Vec::new(),
+            next: Vec::new(),
             free: Vec::new(),
             far: BTreeMap::new(),
         }
@@ -86,17 +87,23 @@ impl<T: Timed> WindowLog<T> {
     #[inline(never)]
     fn grow(&mut self, index: usize) {
         let chunk = self.free.pop().unwrap_or_else(|| {
-            let chunk = self.previous.len() as u32;
+            let chunk = self.next.len() as u32;
             assert!(chunk < u32::MAX / CHUNK, "more than 4 billion events at once");
-            self.previous.push(NO_CHUNK);
+            self.next.push(NO_CHUNK);
             self.pool.resize(self.pool.len() + CHUNK as usize, T::default());
             chunk
         });
         let slot = &mut self.slots[index];
-        self.previous[chunk as usize] = slot.chunk;
+        self.next[chunk as usize] = NO_CHUNK;
+        let first = if slot.first == NO_CHUNK {
+            chunk
+        } else {
+            self.next[slot.last as usize] = chunk;
+            slot.first
+        };
         // A full chunk ends where its neighbour begins: `position` alone cannot tell which chunk it belongs to, so a
         // full slot always moves to a fresh one here, before the next store.
-        *slot = Slot { position: chunk * CHUNK, chunk };
+        *slot = Slot { position: chunk * CHUNK, first, last: chunk };
         self.occupied[index / 64] |= 1 << (index % 64);
     }
 
@@ -149,20 +156,28 @@ impl<T: Timed> WindowLog<T> {
         }
     }
 
-    /// The entries of the current window, in pieces, in no particular order.
+    /// The entries of the current window in the order in which they were filed, in pieces, each with the place of its first entry.
     pub fn pieces(&self) -> Pieces<'_, T> {
-        let slot = self.slots[(self.current % RING) as usize];
-        let used = if slot.chunk == NO_CHUNK { 0 } else { slot.position - slot.chunk * CHUNK };
-        Pieces { log: self, chunk: slot.chunk, used }
+        self.pieces_of(self.slots[(self.current % RING) as usize])
+    }
+
+    fn pieces_of(&self, slot: Slot) -> Pieces<'_, T> {
+        Pieces { log: self, chunk: slot.first, slot }
+    }
+
+    /// All places, by which [`Self::pieces`] number them.
+    #[inline(always)]
+    pub fn places(&self) -> &[T] {
+        &self.pool
     }
 
     /// Forgets the entries of the current window.
     pub fn clear(&mut self) {
         let index = (self.current % RING) as usize;
-        let mut chunk = self.slots[index].chunk;
+        let mut chunk = self.slots[index].first;
         while chunk != NO_CHUNK {
             self.free.push(chunk);
-            chunk = self.previous[chunk as usize];
+            chunk = self.next[chunk as usize];
         }
         self.slots[index] = EMPTY;
         self.occupied[index / 64] &= !(1 << (index % 64));
@@ -170,11 +185,8 @@ impl<T: Timed> WindowLog<T> {
 
     /// Every entry not yet taken, with its time offset cleared of meaning: for counting what is left at the end.
     pub fn for_each_left(&self, mut visit: impl FnMut(&T)) {
-        for slot in &self.slots {
-            let used = if slot.chunk == NO_CHUNK { 0 } else { slot.position - slot.chunk * CHUNK };
-            for piece in (Pieces { log: self, chunk: slot.chunk, used }) {
-                piece.iter().for_each(&mut visit);
-            }
+        for &slot in self.slots.iter() {
+            self.pieces_of(slot).for_each(|(_, piece)| piece.iter().for_each(&mut visit));
         }
         for (_, entries) in self.far.values() {
             entries.iter().for_each(|(_, entry)| visit(entry));
@@ -182,24 +194,23 @@ impl<T: Timed> WindowLog<T> {
     }
 }
 
-/// Iterator over the chunks of one window, newest first.
+/// Iterator over the chunks of one window, oldest first.
 pub struct Pieces<'a, T> {
     log: &'a WindowLog<T>,
     chunk: u32,
-    used: u32,
+    slot: Slot,
 }
 
 impl<'a, T> Iterator for Pieces<'a, T> {
-    type Item = &'a [T];
-    fn next(&mut self) -> Option<&'a [T]> {
+    type Item = (u32, &'a [T]);
+    fn next(&mut self) -> Option<(u32, &'a [T])> {
         if self.chunk == NO_CHUNK {
             return None;
         }
-        let first = (self.chunk * CHUNK) as usize;
-        let piece = &self.log.pool[first..first + self.used as usize];
-        self.chunk = self.log.previous[self.chunk as usize];
-        self.used = CHUNK;
-        Some(piece)
+        let first = self.chunk * CHUNK;
+        let end = if self.chunk == self.slot.last { self.slot.position } else { first + CHUNK };
+        self.chunk = self.log.next[self.chunk as usize];
+        Some((first, &self.log.pool[first as usize..end as usize]))
     }
 }
 
@@ -234,7 +245,7 @@ mod tests {
         }
         while let Some(window) = log.next_window() {
             log.advance(window);
-            let entries: Vec<Entry> = log.pieces().flatten().copied().collect();
+            let entries: Vec<Entry> = log.pieces().flat_map(|(_, piece)| piece).copied().collect();
             log.clear();
             assert!(!entries.is_empty() && window >= last);
             last = window;

@@ -6,7 +6,7 @@ pub struct Windows {
     length: u64,
     /// Division by `length` as a multiplication, exact for times below 2^60 (13 days).
     multiplier: u64,
-    shift: u32,
+    ceil_log2: u32,
 }
 
 impl Windows {
@@ -16,13 +16,11 @@ impl Windows {
     /// `length` from 1 to 2^32 − 1, so that a time within a window fits 32 bits.
     pub fn new(length: u64) -> Self {
         assert!(length > 0 && length <= u32::MAX as u64);
-        // With l = ceil(log2 length) and m = ceil(2^(60+l) / length) < 2^62 the error m·length − 2^(60+l) is below
-        // length ≤ 2^l, so floor(t·m / 2^(60+l)) is exact for every t < 2^60 (Granlund and Montgomery).
-        let ceil_log2 = 64 - (length - 1).leading_zeros().min(64);
-        let ceil_log2 = if length == 1 { 0 } else { ceil_log2 };
-        let shift = 60 + ceil_log2;
-        let multiplier = (1u128 << shift).div_ceil(length as u128) as u64;
-        Windows { length, multiplier, shift }
+        // With l = ceil(log2 length) and m = ceil(2^(63+l) / length) < 2^64 the error m·length − 2^(63+l) is below
+        // length ≤ 2^l, so floor(t·m / 2^(63+l)) is exact for every t < 2^63 (Granlund and Montgomery).
+        let ceil_log2 = 64 - (length - 1).leading_zeros();
+        let multiplier = (1u128 << (63 + ceil_log2)).div_ceil(length as u128) as u64;
+        Windows { length, multiplier, ceil_log2 }
     }
     pub fn length(&self) -> u64 {
         self.length
@@ -31,7 +29,8 @@ impl Windows {
     #[inline(always)]
     pub fn of(&self, time: u64) -> u64 {
         debug_assert!(time < Self::TIME_LIMIT);
-        ((time as u128 * self.multiplier as u128) >> self.shift) as u64
+        // Of the double: so that the upper half of the product is what is needed.
+        (((2 * time) as u128 * self.multiplier as u128) >> 64) as u64 >> self.ceil_log2
     }
     #[inline(always)]
     pub fn start(&self, window: u64) -> u64 {

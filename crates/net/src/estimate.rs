@@ -13,6 +13,7 @@ pub fn estimate_memory(plan: &Plan) -> u64 {
     let topology = &plan.topology;
     let threads = plan.run.threads.max(1) as u64;
     let (nodes, links, flows, hosts) = (topology.nodes.len() as u64, topology.links.len() as u64, plan.flows.len() as u64, topology.hosts as u64);
+    let flows = flows + plan.applications.iter().flat_map(|a| &a.programs).map(|program| program.expected_flows()).sum::<u64>();
     let changes: u64 = topology.links.iter().map(|l| 2 * l.down.len() as u64).sum();
     let routes = Routes::build(topology).racks() as u64 * nodes * 4 * (1 + changes);
     let buckets: u64 = topology.links.iter().flat_map(|l| [l.a, l.b]).map(|node| buckets(plan, node)).sum();

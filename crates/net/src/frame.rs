@@ -140,6 +140,8 @@ pub enum Event {
     /// Port series; uplink windows. Last of all at their moment.
     Sample = 9,
     Uplinks = 10,
+    /// At the applications' home: a flow of theirs has ended, or their timers.
+    Application = 11,
 }
 
 impl Event {
@@ -156,6 +158,7 @@ impl Event {
             8 => Event::Deadlock,
             9 => Event::Sample,
             10 => Event::Uplinks,
+            11 => Event::Application,
             other => unreachable!("event {other}"),
         }
     }
@@ -198,7 +201,7 @@ impl Rank {
         match frame.kind() {
             Frame::EVENT => match frame.seq {
                 0 => 0,
-                1..=6 => 1,
+                1..=6 | 11 => 1,
                 _ => 4,
             },
             Frame::PAUSE => 2,

@@ -1,5 +1,6 @@
 //! Packets, links, switches, hosts and transports: what a [`spec::Plan`] means, and its execution.
 
+pub mod app;
 mod aqm;
 mod balance;
 mod buffer;

@@ -204,30 +204,38 @@ impl Port {
         self.serialize(size.min(self.header))
     }
 
+    /// Plain: lets go of everything if all has left by `now`; returns those bytes.
+    #[inline(always)]
+    pub fn release_idle(&mut self, now: u64) -> u64 {
+        if self.free_at > now {
+            return 0;
+        }
+        self.sizes.clear();
+        self.head_end = u64::MAX;
+        std::mem::take(&mut self.queued)
+    }
+
     /// Plain: lets go of what has left by `now`; returns those bytes.
     #[inline(always)]
     pub fn release(&mut self, now: u64) -> u64 {
         if self.head_end > now {
             return 0;
         }
-        let freed = if self.free_at <= now {
-            // Everything has left.
-            self.sizes.clear();
-            self.head_end = u64::MAX;
-            self.queued
-        } else {
-            let mut freed = 0;
-            while self.head_end <= now {
-                freed += self.sizes.pop() as u64;
-                self.head_end += self.serialize(self.sizes.head());
-            }
-            freed
-        };
+        if self.free_at <= now {
+            return self.release_idle(now);
+        }
+        // Since the port was idle last, one transmission has followed the other.
+        let mut freed = 0;
+        while self.head_end <= now {
+            freed += self.sizes.pop() as u64;
+            self.head_end += self.serialize(self.sizes.head());
+        }
         self.queued -= freed;
         freed
     }
 
-    /// Plain: takes a frame at `now`; returns the start and the length of its transmission. The port must have been released to `now`.
+    /// Plain: takes a frame at `now`; returns the start and the length of its transmission. If it is idle
+    /// it must have been released.
     #[inline(always)]
     pub fn append(&mut self, now: u64, size: u16) -> (u64, u64) {
         let start = self.free_at.max(now);
@@ -275,6 +283,12 @@ impl Port {
         }
     }
 
+    /// Plain: one more frame can be noted at once.
+    #[inline(always)]
+    pub fn has_room(&self) -> bool {
+        (self.sizes.len() as usize) < self.sizes.ring.len()
+    }
+
     /// Automaton: a PAUSE frame is in transmission from `at`.
     pub fn depart_pause(&mut self, at: u64, frame: &Frame) {
         let time = self.serialize(frame.size);
@@ -296,7 +310,7 @@ impl Port {
         }
     }
 
-    /// Frames in a plain port.
+    /// Frames in a plain port, and those that have left since it was released last.
     #[inline(always)]
     pub fn plain_count(&self) -> u32 {
         self.sizes.len()
@@ -406,7 +420,7 @@ impl Sizes {
         let mut larger: Vec<u16> = self.iter().collect();
         self.head = 0;
         self.tail = larger.len() as u32;
-        larger.resize((2 * larger.len()).max(8), 0);
+        larger.resize((2 * larger.len()).max(16), 0);
         self.ring = larger;
     }
     fn iter(&self) -> impl Iterator<Item = u16> + '_ {

@@ -1,14 +1,18 @@
 //! What a run leaves behind. Times are picoseconds; rounding to nanoseconds happens where files are written.
 
 pub use crate::frame::Control;
-use crate::spec::{FlowId, LinkId, NodeId, StormAction};
+use crate::spec::{Flow, FlowId, LinkId, NodeId, Plan, StormAction};
 use afflux_units::{Span, Time};
 
 /// Everything a run produced. Equal for equal plans, whatever the engine or the number of threads, but for `Engine`.
 #[derive(Debug, Clone)]
 pub struct Output {
-    /// By `FlowId`.
+    /// By `FlowId`: those of the plan, then those in `started`.
     pub flows: Vec<FlowRecord>,
+    /// What applications started.
+    pub started: Vec<Flow>,
+    /// What applications wrote down, in that order.
+    pub tasks: Vec<TaskRecord>,
     /// Two per link: `2 * link` is a→b, `2 * link + 1` is b→a.
     pub links: Vec<LinkRecord>,
     /// Sorted by time, node, port, queue.
@@ -29,6 +33,32 @@ pub struct Output {
     /// The run was cancelled: everything here is partial.
     pub cancelled: bool,
     pub engine: Engine,
+}
+
+impl Output {
+    /// Every flow of `plan`, then every one that an application started, with what has become of it.
+    pub fn all_flows<'a>(&'a self, plan: &'a Plan) -> impl Iterator<Item = (&'a Flow, &'a FlowRecord)> {
+        plan.flows.iter().chain(&self.started).zip(&self.flows)
+    }
+
+    pub fn flow<'a>(&'a self, plan: &'a Plan, flow: FlowId) -> &'a Flow {
+        plan.flows.get(flow as usize).unwrap_or_else(|| &self.started[flow as usize - plan.flows.len()])
+    }
+}
+
+/// A part of a job that an application has carried out (or was at when the run ended).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TaskRecord {
+    /// Index into the scenario's job names.
+    pub job: u32,
+    pub phase: &'static str,
+    /// `None`: the phase as a whole.
+    pub task: Option<u32>,
+    pub node: Option<NodeId>,
+    pub start: Time,
+    pub finish: Option<Time>,
+    pub bytes_in: u64,
+    pub bytes_out: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,7 +90,7 @@ pub struct FlowRecord {
     pub ecn_marked: u64,
     /// Data frames that arrived after one with a higher sequence number.
     pub packets_reordered: u64,
-    /// Payload bytes that arrived, without duplicates.
+    /// Payload bytes that the application can have: what arrived, without duplicates, and with TCP without what waits behind a hole.
     pub bytes_received: u64,
 }
 

@@ -165,7 +165,8 @@ pub fn plan(topology: Topology, flows: Vec<Flow>) -> Plan {
         transports: vec![TransportConfig::Tcp(tcp())],
         wire: wire(),
         flows,
-        run: RunConfig { seed: 1, until: None, fct_end: FctEnd::LastAck, engine: EngineKind::WindowLog, threads: 1 },
+        applications: None,
+        run: RunConfig { seed: 1, until: None, until_done: false, fct_end: FctEnd::LastAck, engine: EngineKind::WindowLog, threads: 1 },
         record: Record { explain: true, ..Record::default() },
     }
 }

@@ -1,12 +1,14 @@
 //! What never changes during a run, shared by all workers: routes, places, sizes, and the arithmetic of idle paths.
 
 use crate::RunError;
+use crate::app::Flows;
 use crate::balance::ecmp;
 use crate::flowcontrol::{PAUSE_FRAME, Party};
 use crate::routing::{NextHops, PortInfo, Ports, Routes};
 use crate::spec::*;
 use afflux_engine::random::mix;
 use rustc_hash::FxHashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// No run goes on for longer (6.6 days): times stay clear of the limit of the window log.
 const FOREVER: u64 = afflux_engine::Windows::TIME_LIMIT / 2;
@@ -60,7 +62,10 @@ pub struct World<'a> {
     pub hash_seed: Vec<u32>,
     /// Shortest time in which anything done at one node can be felt at another.
     pub lookahead: u64,
-    pub until: u64,
+    /// The run ends after the events of this moment.
+    until: AtomicU64,
+    /// What applications have started, behind the plan's flows.
+    pub started: Flows,
     /// By flow, if any two share a connection.
     messages: Vec<Message>,
 }
@@ -99,7 +104,8 @@ impl<'a> World<'a> {
             shard_ports,
             hash_seed,
             lookahead: u64::MAX,
-            until: plan.run.until.map_or(FOREVER, |t| t.0.min(FOREVER)),
+            until: AtomicU64::new(plan.run.until.map_or(FOREVER, |t| t.0.min(FOREVER))),
+            started: Flows::behind(&plan.flows),
             messages: Vec::new(),
         };
         world.messages = world.lay_out_connections();
@@ -124,8 +130,41 @@ impl<'a> World<'a> {
                 return Err(RunError::Unreachable { from: flow.src, to: flow.dst });
             }
         }
+        if let Some(applications) = &plan.applications {
+            world.lookahead = world.lookahead.min(applications.latency.0);
+            for hosts in applications.programs.iter().map(|program| program.hosts()) {
+                let apart = hosts.iter().flat_map(|&a| [(hosts[0], a), (a, hosts[0])]).find(|&(a, b)| a != b && world.path(0, 0, a, b).is_empty());
+                if let Some((from, to)) = apart {
+                    return Err(RunError::Unreachable { from, to });
+                }
+            }
+        }
         assert!(world.lookahead > 0, "validated: no link without delay");
         Ok(world)
+    }
+
+    /// The run ends after the events of this moment.
+    pub fn until(&self) -> u64 {
+        self.until.load(Ordering::Acquire)
+    }
+
+    /// Ends the run after the events of `at`, at the latest: at least the lookahead from now, so that no shard is beyond it.
+    pub fn stop_by(&self, at: u64) {
+        self.until.fetch_min(at, Ordering::AcqRel);
+    }
+
+    /// How long messages between applications and hosts take.
+    pub fn latency(&self) -> u64 {
+        self.plan.applications.as_ref().map_or(0, |applications| applications.latency.0)
+    }
+
+    /// A flow of the plan, or one that an application has started.
+    #[inline(always)]
+    pub fn flow(&self, flow: FlowId) -> &Flow {
+        match self.plan.flows.get(flow as usize) {
+            Some(flow) => flow,
+            None => self.started.flow(flow),
+        }
     }
 
     #[inline(always)]
@@ -222,7 +261,7 @@ impl<'a> World<'a> {
     pub fn message(&self, flow: FlowId) -> Message {
         match self.messages.get(flow as usize) {
             Some(message) => *message,
-            None => Message { head: flow, from: 0, to: self.shape(&self.plan.flows[flow as usize]).count as u32, next: None },
+            None => Message { head: flow, from: 0, to: self.shape(self.flow(flow)).count as u32, next: None },
         }
     }
 
@@ -239,7 +278,7 @@ impl<'a> World<'a> {
     #[inline]
     pub fn payload(&self, flow: FlowId, seq: u32, full: u16) -> u16 {
         if self.messages.is_empty() {
-            let bytes = self.plan.flows[flow as usize].bytes;
+            let bytes = self.flow(flow).bytes;
             return if (seq as u64 + 1) * full as u64 > bytes { (bytes - seq as u64 * full as u64) as u16 } else { full };
         }
         let (mut at, mut message) = (flow, self.message(flow));
@@ -252,7 +291,7 @@ impl<'a> World<'a> {
 
     /// Payload of a flow's last segment.
     pub fn last_payload(&self, flow: FlowId, payload: u16) -> u16 {
-        match self.plan.flows[flow as usize].bytes % payload as u64 {
+        match self.flow(flow).bytes % payload as u64 {
             0 => payload,
             rest => rest as u16,
         }

@@ -90,7 +90,9 @@ impl Scenario {
 
     #[getter]
     fn flows(&self) -> usize {
-        self.inner.plan.flows.len()
+        let plan = &self.inner.plan;
+        let expected: u64 = plan.applications.iter().flat_map(|a| &a.programs).map(|program| program.expected_flows()).sum();
+        plan.flows.len() + expected as usize
     }
 
     #[getter]

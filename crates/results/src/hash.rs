@@ -33,7 +33,7 @@ fn flows(scenario: &Scenario, output: &Output) -> String {
     let plan = &scenario.plan;
     let mut out = Canonical::new("afflux flows 1");
     out.count(output.flows.len());
-    for (flow, record) in plan.flows.iter().zip(&output.flows) {
+    for (flow, record) in output.all_flows(plan) {
         let Flow { id, src, dst, bytes, start: _, deadline, class, job, transport: _, group: _, connection: _, priority: _ } = flow;
         out.u64(*id as u64);
         out.string(&scenario.classes[*class as usize]);

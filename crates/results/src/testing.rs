@@ -69,14 +69,15 @@ pub fn run() -> (Scenario, Output) {
         transports: Vec::new(),
         wire: Wire { name: "ethernet".into(), data_header: 58, ack: 64, syn: 64, sack_base: 4, sack_block: 8, min_frame: 64, gap: 20 },
         flows,
-        run: RunConfig { seed: 3, until: None, fct_end: FctEnd::LastAck, engine: EngineKind::WindowLog, threads: 2 },
+        applications: None,
+        run: RunConfig { seed: 3, until: None, until_done: false, fct_end: FctEnd::LastAck, engine: EngineKind::WindowLog, threads: 2 },
         record: Record { explain: true, ports: Some(PortSeries { interval: Span::from_us(10), nodes: vec![4] }), ..Record::default() },
     };
     let scenario = Scenario {
         name: "small".into(),
         plan,
         classes: vec!["default".into(), "batch".into()],
-        jobs: vec![Job { name: "query".into(), arrival: None }],
+        jobs: vec![Job { name: "query".into(), arrival: None, runs: false }],
         warmup: Span::ZERO,
         size_bounds: vec![100_000, 10_000_000],
         resolved: "format = 1\n".into(),
@@ -121,6 +122,8 @@ pub fn run() -> (Scenario, Output) {
     };
     let output = Output {
         flows: records,
+        started: Vec::new(),
+        tasks: Vec::new(),
         links: (0..16).map(|link| LinkRecord { frames: link, bytes: 1_000 * link, busy: 1_000_000 * link }).collect(),
         ports: vec![port],
         paths: Vec::new(),

@@ -32,4 +32,8 @@ fn main() {
         peak_kb / 1_000,
         estimate / 1_000_000
     );
+    for task in output.tasks.iter().filter(|task| task.task.is_none()) {
+        let seconds = |time: afflux_units::Time| time.0 as f64 * 1e-12;
+        println!("{} {}: {:.3} to {:.3} s", scenario.jobs[task.job as usize].name, task.phase, seconds(task.start), task.finish.map_or(f64::NAN, seconds));
+    }
 }

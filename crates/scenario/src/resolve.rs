@@ -14,6 +14,7 @@ pub fn hash(document: &Document) -> Result<String, String> {
     document.name = None;
     document.description = None;
     document.record = Default::default();
+    document.sonic = None;
     document.cost = None;
     document.run = Run { threads: None, engine: None, max_memory: None, ..document.run };
     if let Topology::Hpcc(hpcc) = &mut document.topology {
@@ -34,7 +35,11 @@ pub fn hash(document: &Document) -> Result<String, String> {
             Traffic::Permutation(block) => &mut block.sizes,
             Traffic::Pairs(block) => &mut block.sizes,
             Traffic::AllToAll(block) => &mut block.sizes,
-            Traffic::Incast(_) | Traffic::DatagramSource(_) => continue,
+            Traffic::HadoopTrace(trace) => {
+                trace.file.clear();
+                continue;
+            }
+            Traffic::Incast(_) | Traffic::DatagramSource(_) | Traffic::Hadoop(_) | Traffic::Background(_) => continue,
         };
         if let Sizes::Table(table) = sizes
             && let Some(file) = &mut table.file

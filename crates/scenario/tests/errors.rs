@@ -20,7 +20,7 @@ says! {
         "fabric.toml:13: key switch.aplha: unknown key (did you mean \"alpha\"?); the keys here are override, preset, buffer, sharing, alpha, reserved, mmu, pfc, \
          honours_pause, voq, queue_length, device_queue, drop_when, ecn, aqm, scheduling, priorities, forwarding, cut_through_header, latency, balance";
     unknown_top_level_key: "[run]" => "[runs]",
-        "fabric.toml:44: key runs: unknown key (did you mean \"run\"?); the keys here are format, name, description, topology, switch, host, traffic, run, record, cost";
+        "fabric.toml:44: key runs: unknown key (did you mean \"run\"?); the keys here are format, name, description, topology, switch, host, traffic, run, record, cost, sonic";
     unknown_key_in_a_traffic_block: "senders = 3" => "sender = 3",
         "fabric.toml:40: key traffic[1].sender: unknown key (did you mean \"senders\"?); the keys here are name, class, priority, start, deadline, seed, persistent, transport, \
          to, senders, random_senders, hosts, bytes, total, rounds, period, closed_loop, request_delay, jitter";
@@ -71,6 +71,10 @@ says! {
         "fabric.toml:28: key host.transports.bulk.congestion: \"reno\" is not known: write \"newreno\", \"dctcp\", \"cubic\", \"htcp\", \"bbr\" or \"bbr3\"";
     bbr_without_quantum: "\"newreno\"" => "\"bbr\"\nbbr = { send_quantum = 0 }",
         "fabric.toml:29: key host.transports.bulk.bbr.send_quantum: write 1 to 127 segments, or \"auto\"";
+    quantum_of_ns3: "\"newreno\"" => "\"bbr\"\nbbr = { flavour = \"ns3\", send_quantum = 2 }",
+        "fabric.toml:29: key host.transports.bulk.bbr.send_quantum: flavour = \"ns3\" has 1: write that or leave it out";
+    flavour_of_bbr3: "\"newreno\"" => "\"bbr3\"\nbbr3 = { flavour = \"ns3\" }",
+        "fabric.toml:29: key host.transports.bulk.bbr3.flavour: has no meaning with congestion = \"bbr3\": leave it out";
     long_probe_rtt: "\"newreno\"" => "\"bbr\"\nbbr = { probe_rtt_time = \"11s\" }",
         "fabric.toml:29: key host.transports.bulk.bbr.probe_rtt_time: \"11s\" is longer than probe_rtt_interval = \"10s\"";
     marks_for_bbr: "\"newreno\"" => "\"bbr\"\necn = \"dctcp\"",

@@ -35,6 +35,8 @@ fn every_congestion_control_survives() {
     for keys in [
         "congestion = \"cubic\"",
         "congestion = \"cubic\"\ncubic = { flavour = \"ns3\", hystart = \"plusplus\", c = 0.5, beta = 0.8, fast_convergence = false, tcp_friendly = false }",
+        "congestion = \"bbr\"\nbbr = { flavour = \"ns3\" }",
+        "congestion = \"bbr\"\nstack = \"ns3\"",
         "congestion = \"htcp\"\nhystart_plusplus = true\necn = \"classic\"",
         "congestion = \"htcp\"\nhtcp = { rtt_scaling = false, bandwidth_switch = false, tick = \"1ms\" }",
         "congestion = \"dctcp\"\nhystart_plusplus = true",

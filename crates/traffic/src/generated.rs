@@ -22,6 +22,8 @@ pub struct Job {
     pub name: String,
     /// When the job was submitted; `None` if it starts when another ends.
     pub arrival: Option<Time>,
+    /// An application runs it, and writes down its times; otherwise it ends with the last of its flows.
+    pub runs: bool,
 }
 
 /// Flows ready for a plan, but for the indices of jobs and groups, which count from 0 within one `Generated`
@@ -155,7 +157,7 @@ mod tests {
         closed.job = 0;
         let mut opener = at(5, 1);
         opener.group = Some(0);
-        let job = Job { name: "incast0".into(), arrival: None };
+        let job = Job { name: "incast0".into(), arrival: None, runs: false };
         let incast = || Generated { flows: vec![opener.clone(), closed.clone()], jobs: vec![job.clone()], groups: 1, ..Generated::default() };
         let all = Generated::merge(vec![incast(), list, incast()]).unwrap();
         assert_eq!(all.flows.iter().map(|flow| flow.id).collect::<Vec<_>>(), [70, 71, 72, 3, 73, 74]);

@@ -42,6 +42,7 @@ mod classes;
 mod error;
 mod flow_list;
 mod generated;
+pub mod hadoop;
 mod import;
 mod load;
 mod models;

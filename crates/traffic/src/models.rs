@@ -10,6 +10,7 @@ const SIZES: &str = "flow sizes";
 const ARRIVALS: &str = "arrivals";
 const LOAD: &str = "load basis";
 const PATTERN: &str = "traffic pattern";
+const APPLICATION: &str = "application";
 const IMPORT: &str = "traffic import";
 
 /// Points of a published distribution.
@@ -87,6 +88,34 @@ const MODELS: &[Model] = &[
         "requests are a fixed delay, not frames",
     ),
     model(PATTERN, "constant_rate", "-", "one datagram flow per pair, bytes = rate * duration", "none"),
+    model(
+        PATTERN,
+        "background",
+        "iperf3 with --fq-rate (SO_MAX_PACING_RATE), or UDP at a constant rate",
+        "long TCP connections whose source is paced to its share of the rate; they are cut off when the run ends",
+        "a source that the network has held back does not catch up, and does not stop at its own buffer",
+    ),
+    model(
+        APPLICATION,
+        "hadoop: mapreduce",
+        "Hadoop 3.3.6: client, resource and node manager heartbeats, MapReduce's master, ShuffleSchedulerImpl, HDFS",
+        "submission, room given away at heartbeats, slow start and ramp-up of reducers, maps that read no faster than they work, spills and merges on shared disks, fetches by threads from random hosts of at most so many outputs, memory that fills and is merged, blocks along pipelines of data nodes, sync, calls as flows, client polls, upload of logs",
+        "no speculative tasks, failures or retries of fetches; a core per task; a disk slower than the network delays the end of a transfer, not its packets; the data nodes of a pipeline pass a block on without delay, and its window of 80 packets does not limit; a reducer whose memory is full asks for no more instead of closing its window; all reducers get equal parts; programs know of a flow's end, and start one, after `message_delay`",
+    ),
+    model(
+        APPLICATION,
+        "hadoop: tez",
+        "Apache Tez's master and shuffle, as MapReduce runs on it (yarn-tez)",
+        "containers run one task after the other and are given back after an idle time, events every 100 ms, slow start between two shares, 20 copies, merges of 100 files",
+        "as MapReduce; the pipelined sorter's second thread and grouping of splits are left out",
+    ),
+    model(
+        APPLICATION,
+        "hadoop trace",
+        "Facebook 2009 and 2010, SWIM project (UC Berkeley)",
+        "submission times, bytes of map input, shuffle and output of each job",
+        "numbers of tasks are not in the trace: a map per block, a reducer per so many bytes; all jobs share one cluster, first come, first served",
+    ),
     model(IMPORT, "flow list", "CSV or Parquet: start_ns, src, dst, bytes", "every row is checked", "none"),
     model(
         IMPORT,

@@ -173,7 +173,8 @@ impl Case {
             transports: vec![datagram(self.frame), datagram(self.blocking)],
             wire: Wire { name: "test".into(), data_header: HEADERS, ack: 64, syn: 64, sack_base: 0, sack_block: 0, min_frame: 64, gap: GAP as u16 },
             flows,
-            run: RunConfig { seed: 1, until: Some(Time(end)), fct_end: FctEnd::LastByte, engine: EngineKind::WindowLog, threads: 1 },
+            applications: None,
+            run: RunConfig { seed: 1, until: Some(Time(end)), until_done: false, fct_end: FctEnd::LastByte, engine: EngineKind::WindowLog, threads: 1 },
             record: Record::default(),
         }
     }

@@ -39,7 +39,35 @@ pub struct QueueView {
     pub frames: u32,
 }
 
+/// Bounds within which a frame is admitted, and not marked, whatever else is the case. They hold for upper bounds too.
+#[derive(Debug, Clone, Copy)]
+pub struct Calm {
+    /// The node's memory in use with the frame, the queue with it, and the frames before it (fewer than this).
+    pub used: u64,
+    pub queue: u64,
+    pub frames: u32,
+}
+
+impl Calm {
+    pub const ALWAYS: Calm = Calm { used: u64::MAX, queue: u64::MAX, frames: u32::MAX };
+    pub const NEVER: Calm = Calm { used: 0, queue: 0, frames: 0 };
+
+    pub fn and(self, other: Calm) -> Calm {
+        Calm { used: self.used.min(other.used), queue: self.queue.min(other.queue), frames: self.frames.min(other.frames) }
+    }
+}
+
 impl Buffer {
+    pub fn calm(&self) -> Calm {
+        match self {
+            Buffer::Unlimited => Calm::ALWAYS,
+            Buffer::Static(limit) => limit.calm(),
+            Buffer::Shared(shared) => shared.calm(),
+            // It has to know of every frame.
+            Buffer::Voq(_) => Calm::NEVER,
+        }
+    }
+
     /// Of a node with ports of these rates, each with so many queues.
     pub fn new(config: &spec::Buffer, rates: &[Rate], queues: usize) -> Self {
         match config {

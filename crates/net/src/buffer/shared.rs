@@ -1,6 +1,6 @@
 //! Memory shared by all queues of a switch with a dynamic threshold (Choudhury and Hahne 1998).
 
-use super::QueueView;
+use super::{Calm, QueueView};
 use crate::Model;
 
 #[derive(Debug, Clone, Copy)]
@@ -16,6 +16,12 @@ impl Shared {
         // Products below stay within 64 bits: a terabyte of memory, an alpha of 255.
         assert!(total < 1 << 40 && (0.0..256.0).contains(&alpha), "validated");
         Shared { total, alpha: (alpha * 65_536.0 + 0.5) as u64, reserved }
+    }
+
+    /// With half of the memory free.
+    pub fn calm(&self) -> Calm {
+        let used = self.total / 2;
+        Calm { used, queue: self.reserved + (((self.total - used) * self.alpha) >> 16), ..Calm::ALWAYS }
     }
 
     /// The queue with the frame may hold `reserved + alpha * free memory`, and the memory must hold the frame.
@@ -37,6 +43,19 @@ pub const MODEL: Model = Model {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn calm_frames_are_admitted() {
+        for (total, alpha, reserved) in [(1_000_000, 0.25, 0), (999, 8.0, 100), (1, 0.0, 0), (12_000_001, 1.0, 3_000)] {
+            let shared = Shared::new(total, alpha, reserved);
+            let calm = shared.calm();
+            for size in [1, 64, 1_500] {
+                let (used, bytes) = (calm.used.saturating_sub(size), calm.queue.saturating_sub(size));
+                let is_calm = used + size <= calm.used && bytes + size <= calm.queue;
+                assert!(!is_calm || shared.admit(QueueView { bytes, frames: 0 }, size, used), "{total} {alpha} {reserved} {size}");
+            }
+        }
+    }
 
     #[test]
     fn threshold() {

@@ -1,6 +1,6 @@
 //! A limit per queue, in bytes or frames.
 
-use super::{QueueView, Verdict};
+use super::{Calm, QueueView, Verdict};
 use crate::Model;
 use crate::spec::{Compare, Limit};
 
@@ -11,6 +11,14 @@ pub struct StaticLimit {
 }
 
 impl StaticLimit {
+    pub fn calm(&self) -> Calm {
+        let below = (self.drop_when == Compare::AtOrAbove) as u32;
+        match self.limit {
+            Limit::Bytes(limit) => Calm { queue: limit.saturating_sub(below as u64), ..Calm::ALWAYS },
+            Limit::Packets(limit) => Calm { frames: limit.saturating_sub(below), ..Calm::ALWAYS },
+        }
+    }
+
     #[inline(always)]
     pub fn admit(&self, queue: QueueView, size: u64) -> Verdict {
         let (would_be, limit) = match self.limit {

@@ -2,6 +2,7 @@
 
 mod bbr;
 mod bbr3;
+mod bbr_ns3;
 #[cfg(test)]
 mod bottleneck;
 mod cubic;
@@ -11,6 +12,7 @@ mod hystart;
 mod newreno;
 
 pub use bbr::Bbr;
+pub use bbr_ns3::Ns3Bbr;
 pub use bbr3::Bbr3;
 pub use cubic::Cubic;
 pub use dctcp::Dctcp;
@@ -129,6 +131,7 @@ pub enum Control {
     /// Any of them after HyStart++.
     PlusPlus(Box<PlusPlus>),
     Bbr(Box<Bbr>),
+    Ns3Bbr(Box<Ns3Bbr>),
     Bbr3(Box<Bbr3>),
 }
 
@@ -146,6 +149,7 @@ impl Control {
             CongestionControl::Htcp(config) => Control::Htcp(Box::new(Htcp::new(config))),
             CongestionControl::PlusPlus(config) => Control::PlusPlus(Box::new(PlusPlus::new(Control::new(config, mss, initial_window, random)))),
             CongestionControl::Bbr(config) => Control::Bbr(Box::new(Bbr::new(config, mss, initial_window, random))),
+            CongestionControl::Ns3Bbr(config) => Control::Ns3Bbr(Box::new(Ns3Bbr::new(config, mss, initial_window, random))),
             CongestionControl::Bbr3(config) => Control::Bbr3(Box::new(Bbr3::new(config, mss, initial_window, random))),
         }
     }
@@ -166,7 +170,7 @@ impl Control {
             Control::Cubic(c) => c.on_ack(window, ack),
             Control::Htcp(c) => c.on_ack(window, ack),
             Control::PlusPlus(c) => c.on_ack(window, ack),
-            Control::Bbr(_) | Control::Bbr3(_) => {}
+            Control::Bbr(_) | Control::Ns3Bbr(_) | Control::Bbr3(_) => {}
         }
     }
     /// The slow start threshold after an ECN echo.
@@ -182,6 +186,8 @@ impl Control {
                 c.control.on_ecn(window, now)
             }
             Control::Bbr(c) => c.on_loss(window),
+            // The window is remembered where the state changes.
+            Control::Ns3Bbr(_) => window.ssthresh,
             Control::Bbr3(c) => c.on_loss(window),
         }
     }
@@ -198,6 +204,8 @@ impl Control {
                 c.control.on_loss(window, now)
             }
             Control::Bbr(c) => c.on_loss(window),
+            // The window is remembered where the state changes.
+            Control::Ns3Bbr(_) => window.ssthresh,
             Control::Bbr3(c) => c.on_loss(window),
         }
     }
@@ -222,6 +230,7 @@ impl Control {
             Control::Htcp(c) => c.on_state(state, now),
             Control::PlusPlus(c) => c.on_state(state, window, now),
             Control::Bbr(c) => c.on_state(state),
+            Control::Ns3Bbr(c) => c.on_state(state),
             Control::Bbr3(c) => c.on_state(state, window),
         }
     }
@@ -232,6 +241,7 @@ impl Control {
             Control::Cubic(c) => c.on_restart(now, idle),
             Control::PlusPlus(c) => c.control.on_restart(now, idle),
             Control::Bbr(c) => c.on_restart(now),
+            Control::Ns3Bbr(c) => c.on_restart(now),
             Control::Bbr3(c) => c.on_restart(now),
         }
     }
@@ -243,6 +253,7 @@ impl Control {
     pub fn on_established(&mut self, window: &Window, now: u64, rtt: u64) {
         match self {
             Control::Bbr(c) => c.on_established(window, now, rtt),
+            Control::Ns3Bbr(c) => c.on_established(now, rtt),
             Control::Bbr3(c) => c.on_established(window, now, rtt),
             _ => {}
         }
@@ -254,12 +265,13 @@ impl Control {
     }
     /// Sets the window itself in every state: nobody reduces it to the threshold or keeps it from growing.
     pub fn owns_window(&self) -> bool {
-        matches!(self, Control::Bbr(_) | Control::Bbr3(_))
+        matches!(self, Control::Bbr(_) | Control::Ns3Bbr(_) | Control::Bbr3(_))
     }
     /// Takes every acknowledgement, after losses were marked and the state changed: `ack.state` is the new one.
     pub fn on_sample(&mut self, window: &mut Window, ack: &Ack, sample: &Sample, sampler: &mut Sampler) {
         match self {
             Control::Bbr(c) => c.on_sample(window, ack, sample, sampler),
+            Control::Ns3Bbr(c) => c.on_sample(window, ack, sample, sampler),
             Control::Bbr3(c) => c.on_sample(window, ack, sample, sampler),
             _ => {}
         }
@@ -274,6 +286,7 @@ impl Control {
     pub fn on_undo(&mut self, window: &Window, sampler: &Sampler) -> Option<u32> {
         match self {
             Control::Bbr(c) => Some(c.on_undo(window, sampler)),
+            Control::Ns3Bbr(c) => Some(c.on_undo()),
             Control::Bbr3(c) => Some(c.on_undo()),
             _ => None,
         }
@@ -290,6 +303,7 @@ impl Control {
     pub fn pacing_rate(&self) -> Option<u64> {
         match self {
             Control::Bbr(c) => Some(c.pacing_rate()),
+            Control::Ns3Bbr(c) => Some(c.pacing_rate()),
             Control::Bbr3(c) => Some(c.pacing_rate()),
             _ => None,
         }
@@ -307,9 +321,10 @@ impl Control {
             Control::Htcp(c) => c.details(),
             Control::PlusPlus(c) => c.details() + &c.control.details(),
             Control::Bbr(c) => c.details(),
+            Control::Ns3Bbr(c) => c.details(),
             Control::Bbr3(c) => c.details(),
         }
     }
 }
 
-pub const MODELS: &[crate::Model] = &[newreno::MODEL, dctcp::MODEL, cubic::MODEL, htcp::MODEL, hystart::MODEL, bbr::MODEL, bbr3::MODEL];
+pub const MODELS: &[crate::Model] = &[newreno::MODEL, dctcp::MODEL, cubic::MODEL, htcp::MODEL, hystart::MODEL, bbr::MODEL, bbr_ns3::MODEL, bbr3::MODEL];

@@ -2,6 +2,7 @@
 
 use crate::Model;
 use crate::aqm::Verdict;
+use crate::buffer::Calm;
 use crate::spec::{self, Compare, Limit, MarkAt, Spacing};
 use afflux_engine::random::Stream;
 
@@ -63,6 +64,16 @@ impl Red {
             gentle: config.gentle,
             spacing: config.spacing,
             hard_drop: config.hard_drop,
+        }
+    }
+
+    /// Where nothing is marked, nor remembered.
+    pub fn calm(&self) -> Calm {
+        match self.in_packets {
+            _ if self.weight.is_some() || self.quiet == 0 => Calm { frames: 0, ..Calm::ALWAYS },
+            true => Calm { frames: self.quiet.min(u32::MAX as u64) as u32, ..Calm::ALWAYS },
+            // With the frame, which has a byte at least.
+            false => Calm { queue: self.quiet, ..Calm::ALWAYS },
         }
     }
 

@@ -71,7 +71,6 @@ impl Outlet for Later {
 
 pub fn work(shard: &mut Shard, progress: &Progress) -> super::window::Done {
     let cpu = super::thread_cpu_s();
-    let until = shard.world.until;
     let mut later = Later { heap: Heap::new(), frames: Slab::default(), pending: 0 };
     let mut done = super::window::Done { events: 0, cpu_s: 0.0, in_flight: (0, 0), reached_until: false, cancelled: false };
     let (mut reported_hops, mut reported_flows) = (0, 0);
@@ -82,7 +81,7 @@ pub fn work(shard: &mut Shard, progress: &Progress) -> super::window::Done {
         if (shard.live == 0 || later.pending == 0) && at > shard.last {
             break;
         }
-        if at > until {
+        if at > shard.world.until() {
             done.reached_until = true;
             break;
         }

@@ -15,6 +15,8 @@ pub fn merge(world: &World, shards: Vec<Shard>, done: &[Done], end: u64, classic
     let plan = world.plan;
     let mut output = Output {
         flows: Vec::new(),
+        started: Vec::new(),
+        tasks: Vec::new(),
         links: vec![LinkRecord::default(); 2 * plan.topology.links.len()],
         ports: Vec::new(),
         paths: Vec::new(),
@@ -27,8 +29,8 @@ pub fn merge(world: &World, shards: Vec<Shard>, done: &[Done], end: u64, classic
         cancelled: false,
         engine: Engine::default(),
     };
-    let mut sent: Vec<Option<SentRecord>> = vec![None; plan.flows.len()];
-    let mut received: Vec<Option<ReceivedRecord>> = vec![None; plan.flows.len()];
+    let mut sent: Vec<Option<SentRecord>> = vec![None; plan.flows.len() + world.started.len()];
+    let mut received: Vec<Option<ReceivedRecord>> = vec![None; sent.len()];
     let mut paths = Vec::new();
     let mut waits = Vec::new();
     for (mut shard, done) in shards.into_iter().zip(done) {
@@ -54,6 +56,7 @@ pub fn merge(world: &World, shards: Vec<Shard>, done: &[Done], end: u64, classic
             output.captures[capture as usize].push(record);
         }
         paths.extend(harvest.paths);
+        output.tasks.extend(harvest.tasks);
     }
     // Samples taken after the end: the fast engine notices the end at a window's border.
     output.ports.retain(|r| r.time.0 <= end);
@@ -75,7 +78,7 @@ pub fn merge(world: &World, shards: Vec<Shard>, done: &[Done], end: u64, classic
     output.paths =
         paths.into_iter().map(|(flow, number, frames, bytes)| PathRecord { flow, subflow: 0, nodes: path_nodes(world, flow, number), frames, bytes }).collect();
     let complete = !done.iter().any(|d| d.reached_until);
-    output.flows = plan.flows.iter().enumerate().map(|(id, flow)| flow_record(world, flow, sent[id].take(), received[id].take(), complete)).collect();
+    output.flows = sent.into_iter().zip(received).enumerate().map(|(id, (s, r))| flow_record(world, world.flow(id as FlowId), s, r, complete)).collect();
     output
 }
 
@@ -173,7 +176,7 @@ fn path_nodes(world: &World, flow: FlowId, number: u32) -> Vec<NodeId> {
         path.pop();
         false
     }
-    let spec = &world.plan.flows[flow as usize];
+    let spec = world.flow(flow);
     let times: Vec<u64> = world.epoch_starts().collect();
     let mut path = Vec::with_capacity(8);
     for &from in &times {

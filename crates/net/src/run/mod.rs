@@ -41,7 +41,7 @@ pub fn run(plan: &Plan, progress: &Progress) -> Result<Output, RunError> {
         })
     };
     let last = shards.iter().map(|s| s.last).max().unwrap_or(0);
-    let end = if done.iter().any(|d| d.reached_until) { world.until } else { last };
+    let end = if done.iter().any(|d| d.reached_until) { world.until() } else { last };
     let engine = Engine {
         events: done.iter().map(|d| d.events).sum(),
         thread_cpu_s: done.iter().map(|d| d.cpu_s).collect(),
@@ -50,6 +50,7 @@ pub fn run(plan: &Plan, progress: &Progress) -> Result<Output, RunError> {
     };
     let cancelled = done.iter().any(|d| d.cancelled);
     let mut output = merge::merge(&world, shards, &done, end, classical);
+    output.started = world.started.take();
     output.end = Time(end);
     output.cancelled = cancelled;
     output.engine = engine;

@@ -1,65 +1,72 @@
-//! Brings a window's entries into the order in which their nodes deal with them: a counting sort by node, then small keys per
-//! node.
+//! Brings a window's entries into the order in which their nodes deal with them. All nodes together first: a counting sort by cells of
+//! time, then one by node, which keeps that order. What is left is to order the few entries of a node that fell into one cell.
 
 use crate::frame::{Frame, Rank};
 use crate::shard::Shard;
-use afflux_engine::WindowLog;
+use afflux_engine::{WindowLog, Windows};
 
 pub struct Sorter {
     /// Node of each port, then of each node's pseudo port.
     node_of_port: Vec<u32>,
+    /// Bits of a time within a window.
+    time_bits: u32,
+    /// Per cell of time: where its next entry goes.
+    cells: Box<[u32; CELLS]>,
+    /// Places in the log, by cell.
+    by_time: Vec<u32>,
     /// Entries by node, and the nodes that have any.
     entries: Vec<Frame>,
-    first: Vec<u32>,
+    next: Vec<u32>,
     count: Vec<u32>,
     pub active: Vec<u32>,
     /// Entries of the window.
     pub taken: usize,
-    /// Two, so that one node can be prepared while another is under way.
-    orders: [Order; 2],
+    /// Times in one cell are equal but for so many bits.
+    shift: u32,
     /// What a node needs is loaded ahead: worth its instructions where everything together does not fit the cache.
     ahead: bool,
 }
 
-/// The order of one node's entries.
-#[derive(Default)]
-struct Order {
-    /// Time, class, port, index.
-    keys: Vec<u64>,
-    /// The node has more than a key can number: its entries were put in order themselves.
-    wide: bool,
-}
+/// For each entry that a node has on average (going by the nodes of the window before): hardly any two of them share one.
+const CELLS_PER_ENTRY: usize = 64;
+/// All of them stay in the first cache.
+const CELLS: usize = 1 << 12;
 
 /// Ports beyond this are more than a core's caches hold with all that goes with them (measured: loading ahead gains 8 % at k = 32, and costs
 /// as much in smaller fabrics).
 const PORTS_IN_CACHE: usize = 12_000;
 
 impl Sorter {
-    pub fn new(shard: &Shard) -> Self {
+    pub fn new(shard: &Shard, windows: Windows) -> Self {
         let nodes = shard.nodes.len();
         let mut node_of_port: Vec<u32> = shard.ports.iter().map(|p| p.node).collect();
         node_of_port.extend(0..nodes as u32);
         Sorter {
             node_of_port,
+            time_bits: u64::BITS - (windows.length() - 1).leading_zeros(),
+            cells: Box::new([0; CELLS]),
+            by_time: Vec::new(),
             entries: Vec::new(),
-            first: vec![0; nodes],
+            next: vec![0; nodes],
             count: vec![0; nodes],
             active: Vec::new(),
             taken: 0,
-            orders: Default::default(),
+            shift: 0,
             ahead: shard.ports.len() > PORTS_IN_CACHE,
         }
     }
 
     /// Takes the log of the current window.
     pub fn collect(&mut self, log: &mut WindowLog<Frame>) {
+        self.taken = log.pieces().map(|(_, piece)| piece.len()).sum();
+        let cells = (self.taken / self.active.len().max(1) * CELLS_PER_ENTRY).next_power_of_two().min(CELLS);
         for &node in &self.active {
             self.count[node as usize] = 0;
         }
         self.active.clear();
-        let mut total = 0;
-        for piece in log.pieces() {
-            total += piece.len();
+        self.shift = self.time_bits.saturating_sub(cells.ilog2());
+        self.cells[..cells].fill(0);
+        for (_, piece) in log.pieces() {
             for frame in piece {
                 let node = self.node_of_port[frame.port as usize];
                 let count = &mut self.count[node as usize];
@@ -67,6 +74,23 @@ impl Sorter {
                     self.active.push(node);
                 }
                 *count += 1;
+                self.cells[(frame.offset >> self.shift) as usize % CELLS] += 1;
+            }
+        }
+        let mut next = 0;
+        for cell in &mut self.cells[..cells] {
+            (*cell, next) = (next, next + *cell);
+        }
+        if self.entries.len() < self.taken {
+            let room = self.taken.next_power_of_two();
+            self.entries.resize(room, Frame::default());
+            self.by_time.resize(room, 0);
+        }
+        for (first, piece) in log.pieces() {
+            for (place, frame) in (first..).zip(piece) {
+                let at = &mut self.cells[(frame.offset >> self.shift) as usize % CELLS];
+                self.by_time[*at as usize] = place;
+                *at += 1;
             }
         }
         // Nodes in ascending order: what is next to each other in memory is used one after the other.
@@ -76,82 +100,61 @@ impl Sorter {
         } else {
             self.active.sort_unstable();
         }
-        self.taken = total;
         let mut next = 0;
         for &node in &self.active {
-            self.first[node as usize] = next;
+            self.next[node as usize] = next;
             next += self.count[node as usize];
         }
-        if self.entries.len() < total {
-            self.entries.resize(total.next_power_of_two(), Frame::default());
-        }
-        for piece in log.pieces() {
-            for frame in piece {
-                let at = &mut self.first[self.node_of_port[frame.port as usize] as usize];
-                self.entries[*at as usize] = *frame;
-                *at += 1;
-            }
-        }
-        for &node in &self.active {
-            self.first[node as usize] -= self.count[node as usize];
+        let places = log.places();
+        for &place in &self.by_time[..self.taken] {
+            let frame = &places[place as usize];
+            let at = &mut self.next[self.node_of_port[frame.port as usize] as usize];
+            self.entries[*at as usize] = *frame;
+            *at += 1;
         }
         log.clear();
     }
 
-    fn entries_of(&self, node: u32) -> &[Frame] {
-        let first = self.first[node as usize] as usize;
-        &self.entries[first..first + self.count[node as usize] as usize]
+    fn range(&self, node: u32) -> std::ops::Range<usize> {
+        let end = self.next[node as usize] as usize;
+        end - self.count[node as usize] as usize..end
     }
 
     /// Orders the entries of `node` by time, class and port; events at one moment by rank.
-    pub fn sort(&mut self, node: u32, turn: usize, shard: &Shard) {
-        let mut order = std::mem::take(&mut self.orders[turn]);
-        let entries = self.entries_of(node);
+    pub fn sort(&mut self, node: u32, shard: &Shard) {
+        let range = self.range(node);
+        let entries = &mut self.entries[range];
         if self.ahead {
             entries.iter().for_each(|frame| shard.prefetch(node, frame));
         }
-        order.keys.clear();
-        order.wide = false;
-        // A key has room for 2^16 entries and 2^13 ports.
-        if entries.len() > u16::MAX as usize || shard.nodes[node as usize].ports > 1 << 13 {
-            let (first, count) = (self.first[node as usize] as usize, entries.len());
-            self.entries[first..first + count].sort_unstable_by_key(|frame| (frame.offset, Rank::of(frame)));
-            order.keys.resize(count, 0);
-            order.wide = true;
-        } else {
-            let first_port = shard.nodes[node as usize].first_port;
-            let mut events = 0;
-            order.keys.extend(entries.iter().enumerate().map(|(i, frame)| {
-                let event = frame.kind() == Frame::EVENT;
-                events += event as u32;
-                let port = if event { 0 } else { frame.port - first_port };
-                (frame.offset as u64) << 32 | (Rank::class(frame) as u64) << 29 | (port as u64) << 16 | i as u64
-            }));
-            order.keys.sort_unstable();
-            if events > 1 {
-                order_ties(&mut order.keys, entries);
+        let (mut offset, mut port) = (0, 0);
+        for i in 0..entries.len() {
+            let frame = &entries[i];
+            // At one moment the port decides. What has a lower one is no event; and PAUSE frames are before traffic anyway.
+            let later = frame.offset > offset || (frame.offset == offset && frame.port > port && frame.is_traffic());
+            if !later {
+                order_cell(entries, i, self.shift);
             }
+            (offset, port) = (entries[i].offset, entries[i].port);
         }
-        self.orders[turn] = order;
     }
 
-    /// The entries of `node` in the order that [`Self::sort`] found.
+    /// The entries of `node`, in the order that [`Self::sort`] has made.
     #[inline(always)]
-    pub fn for_each(&self, node: u32, turn: usize, mut deal: impl FnMut(&Frame)) {
-        let entries = self.entries_of(node);
-        let order = &self.orders[turn];
-        // One place of call, so that all of what a node does is inlined here.
-        for (i, &key) in order.keys.iter().enumerate() {
-            let index = if order.wide { i } else { (key & 0xffff) as usize };
-            deal(&entries[index]);
-        }
+    pub fn entries(&self, node: u32) -> &[Frame] {
+        &self.entries[self.range(node)]
     }
 }
 
-/// Events of one node at one moment have equal keys but for their index: their rank decides.
-#[cold]
-fn order_ties(keys: &mut [u64], entries: &[Frame]) {
-    for tied in keys.chunk_by_mut(|a, b| a >> 16 == b >> 16).filter(|tied| tied.len() > 1) {
-        tied.sort_unstable_by_key(|&key| Rank::of(&entries[(key & 0xffff) as usize]));
+/// Orders the entries that share a cell of time with entry `i`, which may not come after the one before it.
+#[inline(never)]
+fn order_cell(entries: &mut [Frame], i: usize, shift: u32) {
+    let order = |frame: &Frame| (frame.offset, Rank::of(frame));
+    if i == 0 || order(&entries[i - 1]) < order(&entries[i]) {
+        return;
     }
+    let cell = entries[i].offset >> shift;
+    let first = entries[..i].iter().rposition(|frame| frame.offset >> shift != cell).map_or(0, |before| before + 1);
+    let end = entries[i..].iter().position(|frame| frame.offset >> shift != cell).map_or(entries.len(), |beyond| i + beyond);
+    entries[first..end].sort_unstable_by_key(order);
 }

@@ -138,7 +138,6 @@ pub fn work(shard: &mut Shard, exchange: &Exchange<Mail>, workers: usize, progre
     let world = shard.world;
     let me = shard.index as usize;
     let windows = windows(world);
-    let until = world.until;
     let mut later = Later {
         me: shard.index,
         log: WindowLog::new(windows),
@@ -147,9 +146,9 @@ pub fn work(shard: &mut Shard, exchange: &Exchange<Mail>, workers: usize, progre
         mail: (0..workers).map(|_| Mail::default()).collect(),
         mail_next: u64::MAX,
         pending: 0,
-        until,
+        until: world.until(),
     };
-    let mut sorter = Sorter::new(shard);
+    let mut sorter = Sorter::new(shard, windows);
     let mut done = Done { events: 0, cpu_s: 0.0, in_flight: (0, 0), reached_until: false, cancelled: false };
     let (mut reported_hops, mut reported_flows) = (0, 0);
     later.pending -= shard.begin(&mut later);
@@ -181,6 +180,7 @@ pub fn work(shard: &mut Shard, exchange: &Exchange<Mail>, workers: usize, progre
             done.cancelled = true;
             break;
         }
+        later.until = world.until();
         let to_come = turn.live != 0 && turn.pending != 0;
         let Some(window) = turn.next.filter(|_| to_come) else {
             // What is still to come lies beyond the end, in the window in which it falls.
@@ -188,7 +188,7 @@ pub fn work(shard: &mut Shard, exchange: &Exchange<Mail>, workers: usize, progre
             break;
         };
         let start = windows.start(window);
-        if start > until {
+        if start > later.until {
             done.reached_until = true;
             break;
         }
@@ -200,11 +200,11 @@ pub fn work(shard: &mut Shard, exchange: &Exchange<Mail>, workers: usize, progre
         // One node ahead: while a node's events are dealt with, what the next one's need is being loaded.
         for i in 0..=sorter.active.len() {
             if let Some(&node) = sorter.active.get(i) {
-                sorter.sort(node, i % 2, shard);
+                sorter.sort(node, shard);
             }
             if i > 0 {
                 let node = sorter.active[i - 1];
-                run_node(shard, &mut later, &sorter, (i - 1) % 2, node, start, &mut done);
+                run_node(shard, &mut later, sorter.entries(node), node, start, &mut done);
             }
         }
         if round % 256 == 255 {
@@ -225,8 +225,10 @@ pub fn work(shard: &mut Shard, exchange: &Exchange<Mail>, workers: usize, progre
 
 /// The events of one node in one window, in order.
 #[inline(always)]
-fn run_node(shard: &mut Shard, later: &mut Later, sorter: &Sorter, turn: usize, node: u32, start: u64, done: &mut Done) {
-    sorter.for_each(node, turn, |frame| run_entry(shard, later, frame, node, start, done));
+fn run_node(shard: &mut Shard, later: &mut Later, entries: &[Frame], node: u32, start: u64, done: &mut Done) {
+    for frame in entries {
+        run_entry(shard, later, frame, node, start, done);
+    }
     while let Some(Reverse(soon)) = later.soon.pop() {
         run_soon(shard, later, soon, node, done);
     }

@@ -50,6 +50,7 @@ impl<'a> Shard<'a> {
             starts: vec![Vec::new(); world.shards[index as usize].len()],
             groups: FxHashMap::default(),
             thresholds: FxHashMap::default(),
+            applications: None,
             counters: Counters::default(),
             live: 0,
             flows_done: 0,
@@ -178,6 +179,7 @@ impl<'a> Shard<'a> {
                 automaton,
             }));
         }
+        let calm = marking.iter().fold(buffer.calm(), |calm, red| calm.and(red.calm()));
         self.nodes.push(Node {
             id,
             first_port,
@@ -193,6 +195,7 @@ impl<'a> Shard<'a> {
             buffer,
             managed,
             marking,
+            calm,
             stream: Stream::new(seed, purpose::SPRAY, id as u64),
             active: Vec::new(),
             wake_at: 0,
@@ -202,6 +205,7 @@ impl<'a> Shard<'a> {
     /// Files everything that is to happen by itself. Returns the number of series of samples.
     pub fn begin<O: Outlet>(&mut self, out: &mut O) -> i64 {
         self.arm_starts(out);
+        self.begin_applications(out);
         let mut series_count = 0;
         let plan = self.world.plan;
         for node in 0..self.nodes.len() as u32 {

@@ -3,6 +3,7 @@
 use super::host::{received_record, sent_record};
 use super::{Harvest, NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard};
 use crate::record::LinkRecord;
+use crate::spec::FlowId;
 
 /// The sink of a run that is over: whatever would happen later does not.
 pub struct Nothing<const CLASSICAL: bool>;
@@ -42,14 +43,15 @@ impl<'a> Shard<'a> {
             }
         }
         (0..self.nodes.len() as u32).for_each(|node| self.check_memory(node));
-        for flow in 0..self.sending.len() {
-            let slot = self.sending[flow];
-            if slot != NOT_YET && slot != OVER && self.world.place[self.world.plan.flows[flow].src as usize].shard == self.index {
-                let record: Option<SentRecord> = match self.world.shape(&self.world.plan.flows[flow]).ack {
+        let flows = self.sending.len().max(self.receiving.len());
+        for flow in 0..flows as FlowId {
+            let slot = self.sending.get(flow as usize).copied().unwrap_or(NOT_YET);
+            if slot != NOT_YET && slot != OVER && self.world.place[self.world.flow(flow).src as usize].shard == self.index {
+                let record: Option<SentRecord> = match self.world.shape(self.world.flow(flow)).ack {
                     Some(_) => {
                         let s = &self.senders[slot];
                         // None for a connection's first flow that was acknowledged long ago.
-                        let message = std::iter::once(&s.current).chain(&s.waiting).find(|m| m.flow == flow as u32);
+                        let message = std::iter::once(&s.current).chain(&s.waiting).find(|m| m.flow == flow);
                         message.map(|message| sent_record(s, message, None, s.why_of(message)))
                     }
                     None => {
@@ -69,9 +71,9 @@ impl<'a> Shard<'a> {
                 };
                 self.harvest.sent.extend(record);
             }
-            let slot = self.receiving[flow];
+            let slot = self.receiving_slot(flow);
             if slot != NOT_YET && slot != OVER {
-                let record = match self.world.shape(&self.world.plan.flows[flow]).ack {
+                let record = match self.world.shape(self.world.flow(flow)).ack {
                     Some(_) => {
                         let r = &self.receivers[slot];
                         received_record(r, self.world.message(r.current), r.current, None)
@@ -92,6 +94,7 @@ impl<'a> Shard<'a> {
                 self.harvest.received.push(record);
             }
         }
+        self.harvest.tasks = self.applications.take().map(|runtime| runtime.tasks).unwrap_or_default();
         self.harvest.paths = self.path_counts.drain().map(|((flow, path), (frames, bytes))| (flow, path, frames, bytes)).collect();
         (std::mem::take(&mut self.harvest), links)
     }

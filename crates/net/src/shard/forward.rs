@@ -86,7 +86,7 @@ impl<'a> Shard<'a> {
 
     /// A frame that came in by `frame.port` (or starts here) wants to leave through `port`.
     #[inline(always)]
-    pub(super) fn offer<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, mut frame: Frame) {
+    pub(super) fn offer<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: Frame) {
         let state = &mut self.nodes[node as usize];
         let p = &mut self.ports[port as usize];
         if O::CLASSICAL {
@@ -95,6 +95,21 @@ impl<'a> Shard<'a> {
         if !p.plain {
             return self.offer_aside(out, now, node, port, frame);
         }
+        let size = frame.size as u64;
+        state.used -= p.release_idle(now);
+        // What has left a busy port need not be known where nobody minds it.
+        let calm = &state.calm;
+        if state.used + size > calm.used || p.queued + size > calm.queue || p.plain_count() >= calm.frames || !p.has_room() {
+            return self.offer_closely(out, now, node, port, frame);
+        }
+        self.depart(out, now, node, port, frame);
+    }
+
+    /// The same at a port released to `now`, with everything asked that may have a say.
+    #[inline(never)]
+    fn offer_closely<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, mut frame: Frame) {
+        let state = &mut self.nodes[node as usize];
+        let p = &mut self.ports[port as usize];
         let size = frame.size as u64;
         state.used -= p.release(now);
         let verdict = state.buffer.admit(QueueView { bytes: p.queued, frames: p.plain_count() }, size, state.used, false);
@@ -114,7 +129,14 @@ impl<'a> Shard<'a> {
                 }
             }
         }
-        state.used += size;
+        self.depart(out, now, node, port, frame);
+    }
+
+    /// A plain port takes the frame.
+    #[inline(always)]
+    fn depart<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, mut frame: Frame) {
+        let p = &mut self.ports[port as usize];
+        self.nodes[node as usize].used += frame.size as u64;
         let (start, time) = p.append(now, frame.size);
         let first_bits = if frame.size <= p.header { time } else { p.first_bits(frame.size) };
         frame.port = p.peer_port;
@@ -127,7 +149,7 @@ impl<'a> Shard<'a> {
     fn offer_again<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: Frame, verdict: Verdict) {
         if verdict == Verdict::Unsure && self.admit_exactly(out, now, node, port, 0, frame.size as u64) {
             // With every port released the bound is exact: the same question now has the answer yes.
-            return self.offer(out, now, node, port, frame);
+            return self.offer_closely(out, now, node, port, frame);
         }
         if verdict == Verdict::Aside {
             return self.offer_voq(out, now, node, port, frame);
@@ -519,7 +541,7 @@ impl<'a> Shard<'a> {
     #[cold]
     #[inline(never)]
     fn capture(&mut self, capture: u32, start: u64, frame: Frame) {
-        let flow = &self.world.plan.flows[frame.flow as usize];
+        let flow = self.world.flow(frame.flow);
         let shape = self.world.shape(flow);
         let (kind, sequence, payload) = match frame.kind() {
             Frame::ACK => (CaptureKind::TcpAck, (frame.seq as u64 * shape.payload as u64).min(flow.bytes), 0),

@@ -1,6 +1,6 @@
 //! What hosts do: transports meet the network here.
 
-use super::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard};
+use super::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, set_slot};
 use crate::balance::ecmp;
 use crate::frame::{Control, Event, Extra, Frame};
 use crate::idle::{idle, least_round_trip};
@@ -75,7 +75,7 @@ impl<'a> Shard<'a> {
 
     pub(super) fn start_flow<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, id: FlowId) {
         let plan = self.world.plan;
-        let flow = &plan.flows[id as usize];
+        let flow = self.world.flow(id);
         if flow.src == flow.dst {
             return self.finish_local(out, now, id);
         }
@@ -89,7 +89,7 @@ impl<'a> Shard<'a> {
                 if message.head != id {
                     // Another flow on a connection that is open.
                     let slot = self.sending[message.head as usize];
-                    self.sending[id as usize] = slot;
+                    set_slot(&mut self.sending, id, slot);
                     self.senders[slot].append(now, id, message.to, idle, config);
                     return self.pump(out, now, slot, Cause::Start, config);
                 }
@@ -101,6 +101,7 @@ impl<'a> Shard<'a> {
                     hash,
                     priority: flow.priority,
                     segments: shape.count as u32,
+                    ends: self.world.connection_end(id),
                     idle,
                     ecn: if config.handshake { config.ecn } else { self.agreed_ecn(flow.dst, config) },
                     explain: plan.record.explain,
@@ -113,7 +114,7 @@ impl<'a> Shard<'a> {
                     sender.begin_with(*ssthresh);
                 }
                 let slot = self.senders.insert(sender);
-                self.sending[id as usize] = slot;
+                set_slot(&mut self.sending, id, slot);
                 if config.handshake {
                     self.send_syn(out, now, slot, config);
                 } else {
@@ -136,7 +137,7 @@ impl<'a> Shard<'a> {
                     why: plan.record.explain.then(|| Attribution::new(now)),
                 };
                 let slot = self.sources.insert(source);
-                self.sending[id as usize] = slot;
+                set_slot(&mut self.sending, id, slot);
                 self.on_send(out, now, id);
             }
         }
@@ -145,15 +146,15 @@ impl<'a> Shard<'a> {
     /// A flow from a host to itself.
     #[cold]
     fn finish_local<O: Outlet>(&mut self, out: &mut O, now: u64, id: FlowId) {
-        let frames = self.world.shape(&self.world.plan.flows[id as usize]).count;
+        let frames = self.world.shape(self.world.flow(id)).count;
         let nothing_sent =
             SentRecord { flow: id, start: now, finish: Some(now), ideal: 0, propagation: 0, packets: 0, retransmitted: 0, timeouts: 0, why: None };
         self.harvest.sent.push(nothing_sent);
         self.harvest.received.push(ReceivedRecord { flow: id, finish: Some(now), frames, has_last: true, marked: 0, reordered: 0, paused: 0 });
-        self.sending[id as usize] = OVER;
+        set_slot(&mut self.sending, id, OVER);
         self.live -= 1;
         self.flows_done += 1;
-        self.flow_received(out, now, id);
+        self.flow_received(out, now, id, now);
     }
 
     /// What a sender that asks for `config.ecn` gets from `dst`.
@@ -196,7 +197,7 @@ impl<'a> Shard<'a> {
         match Control::of(&frame) {
             Control::Syn => {
                 let asked = frame.has(Frame::ECE);
-                let mut slot = self.receiving[frame.flow as usize];
+                let mut slot = self.receiving_slot(frame.flow);
                 if slot == OVER {
                     return;
                 }
@@ -221,13 +222,13 @@ impl<'a> Shard<'a> {
                 self.pump(out, now, slot, cause, config);
             }
             Control::Ack => {
-                let slot = self.receiving[frame.flow as usize];
+                let slot = self.receiving_slot(frame.flow);
                 if slot != OVER && slot != NOT_YET {
                     self.receivers[slot].on_established(now);
                 }
             }
             Control::AskWindow => {
-                let slot = self.receiving[frame.flow as usize];
+                let slot = self.receiving_slot(frame.flow);
                 if slot != OVER && slot != NOT_YET {
                     let config = self.tcp(self.receivers[slot].transport);
                     let ack = self.receivers[slot].say_again();
@@ -404,7 +405,7 @@ impl<'a> Shard<'a> {
     #[inline(never)]
     fn on_data<O: Outlet>(&mut self, out: &mut O, now: u64, mut frame: Frame) {
         let paused = self.take_paused(&mut frame);
-        let mut slot = self.receiving[frame.flow as usize];
+        let mut slot = self.receiving_slot(frame.flow);
         if self.record_paths {
             self.count_path(&frame);
         }
@@ -438,17 +439,18 @@ impl<'a> Shard<'a> {
         while self.receivers[slot].has_current() {
             let r = &mut self.receivers[slot];
             let (flow, head) = (r.current, r.flow);
+            let read = r.read_by(now);
             let message = self.world.message(flow);
             self.harvest.received.push(received_record(r, message, flow, Some(now)));
             (r.marked, r.reordered) = (0, 0);
             let Some(next) = message.next else {
                 self.receivers.remove(slot);
                 self.receiving[head as usize] = OVER;
-                return self.flow_received(out, now, flow);
+                return self.flow_received(out, now, flow, read);
             };
             r.current = next;
             r.to = self.world.message(next).to;
-            self.flow_received(out, now, flow);
+            self.flow_received(out, now, flow, read);
         }
     }
 
@@ -456,18 +458,18 @@ impl<'a> Shard<'a> {
     #[inline(never)]
     fn open_receiver(&mut self, now: u64, id: FlowId) -> u32 {
         let mut receiver = self.make_receiver(now, id);
-        let flow = &self.world.plan.flows[id as usize];
+        let flow = self.world.flow(id);
         let config = self.tcp(flow.transport);
         if !config.handshake && config.sack_compression.is_some() {
             receiver.round_trip = self.least_round_trip(now, flow);
         }
         let slot = self.receivers.insert(receiver);
-        self.receiving[id as usize] = slot;
+        set_slot(&mut self.receiving, id, slot);
         slot
     }
 
     fn make_receiver(&self, now: u64, id: FlowId) -> Receiver {
-        let flow = &self.world.plan.flows[id as usize];
+        let flow = self.world.flow(id);
         let config = self.tcp(flow.transport);
         let setup = ReceiverSetup {
             flow: id,
@@ -552,8 +554,8 @@ impl<'a> Shard<'a> {
     pub(super) fn on_send<O: Outlet>(&mut self, out: &mut O, now: u64, flow: FlowId) {
         let slot = self.sending[flow as usize];
         let plan = self.world.plan;
-        let TransportConfig::Datagram(config) = &plan.transports[plan.flows[flow as usize].transport as usize] else { unreachable!("a datagram source") };
-        let shape = self.world.shape(&plan.flows[flow as usize]);
+        let TransportConfig::Datagram(config) = &plan.transports[self.world.flow(flow).transport as usize] else { unreachable!("a datagram source") };
+        let shape = self.world.shape(self.world.flow(flow));
         self.last = self.last.max(now);
         let s = &mut self.sources[slot];
         let seq = s.next;
@@ -596,12 +598,12 @@ impl<'a> Shard<'a> {
 
     fn on_datagram<O: Outlet>(&mut self, out: &mut O, now: u64, mut frame: Frame) {
         let paused = self.take_paused(&mut frame);
-        let mut slot = self.receiving[frame.flow as usize];
+        let mut slot = self.receiving_slot(frame.flow);
         if slot == NOT_YET {
-            let flow = &self.world.plan.flows[frame.flow as usize];
+            let flow = self.world.flow(frame.flow);
             let expected = self.world.shape(flow).count as u32;
             slot = self.sinks.insert(Sink { flow: frame.flow, frames: 0, expected, highest: 0, marked: 0, reordered: 0, has_last: false });
-            self.receiving[frame.flow as usize] = slot;
+            set_slot(&mut self.receiving, frame.flow, slot);
         }
         if self.record_paths {
             self.count_path(&frame);
@@ -618,14 +620,15 @@ impl<'a> Shard<'a> {
             self.harvest.received.push(record);
             self.sinks.remove(slot);
             self.receiving[frame.flow as usize] = OVER;
-            self.flow_received(out, now, frame.flow);
+            self.flow_received(out, now, frame.flow, now);
         }
     }
 
-    /// The last byte of a flow is here: it may be what others wait for.
-    fn flow_received<O: Outlet>(&mut self, out: &mut O, now: u64, flow: FlowId) {
+    /// The last byte of a flow is here, and will have been read by `read`: it may be what others wait for.
+    fn flow_received<O: Outlet>(&mut self, out: &mut O, now: u64, flow: FlowId, read: u64) {
         let plan = self.world.plan;
-        let Some(group) = plan.flows[flow as usize].group else { return };
+        let Some(planned) = plan.flows.get(flow as usize) else { return self.tell_received(out, now, flow, read) };
+        let Some(group) = planned.group else { return };
         let g = self.groups.get_mut(&group).expect("groups live where their flows end");
         g.left -= 1;
         if g.left > 0 {

@@ -1,6 +1,7 @@
 //! A partition: nodes with everything that belongs to them, owned by one worker. The same code runs under both engines; they
 //! differ only in the [`Outlet`] that carries what happens later.
 
+mod application;
 mod build;
 mod common;
 mod discipline;
@@ -13,7 +14,8 @@ mod sample;
 mod voq;
 mod watchdog;
 
-use crate::buffer::Buffer;
+use crate::app::Runtime;
+use crate::buffer::{Buffer, Calm};
 use crate::fault::Fault;
 use crate::flowcontrol::deadlock::Wait;
 use crate::frame::{Event, Extra, Frame};
@@ -95,6 +97,14 @@ impl<T> std::ops::IndexMut<u32> for Slab<T> {
     }
 }
 
+/// Sets the slot of `flow`, for which there may be no room yet.
+fn set_slot(slots: &mut Vec<u32>, flow: FlowId, slot: u32) {
+    if slots.len() <= flow as usize {
+        slots.resize((flow as usize + 1).next_power_of_two(), NOT_YET);
+    }
+    slots[flow as usize] = slot;
+}
+
 /// Per flow and side: what has become of it here.
 const NOT_YET: u32 = u32::MAX;
 const OVER: u32 = u32::MAX - 1;
@@ -120,6 +130,8 @@ pub struct Node {
     pub buffer: Buffer,
     pub managed: Option<Box<managed::Managed>>,
     pub marking: Option<Red>,
+    /// What neither of them minds.
+    pub calm: Calm,
     pub stream: Stream,
     /// Ports with waiting frames.
     pub active: Vec<u32>,
@@ -166,6 +178,7 @@ pub struct Harvest {
     pub storms: Vec<StormRecord>,
     pub waits: Vec<Wait>,
     pub paths: Vec<(FlowId, u32, u64, u64)>,
+    pub tasks: Vec<crate::record::TaskRecord>,
 }
 
 /// Aligned so that two workers' counters never share a cache line (or a pair of lines that the processor fetches together).
@@ -181,7 +194,7 @@ pub struct Shard<'a> {
     sources: Slab<Source>,
     sinks: Slab<Sink>,
     pub extras: Slab<Extra>,
-    /// By flow: slot of the sending and the receiving half.
+    /// By flow: slot of the sending and the receiving half. They grow with the flows of applications.
     sending: Vec<u32>,
     receiving: Vec<u32>,
     /// Per local node: flows that start at a given time, next last.
@@ -190,8 +203,11 @@ pub struct Shard<'a> {
     groups: FxHashMap<u32, Group>,
     /// Slow start thresholds that connections have left, by source (here) and destination.
     thresholds: FxHashMap<(u32, u32), u32>,
+    /// At their home.
+    applications: Option<Runtime>,
     pub counters: Counters,
-    /// Flows of this shard's hosts that have not ended at their source, plus frames sent from here less frames absorbed here.
+    /// Flows of this shard's hosts that have not ended at their source (those of applications are counted where they are decided on), plus
+    /// frames sent from here less frames absorbed here, plus what applications wait for: timers, and messages sent less messages that came.
     pub live: i64,
     pub flows_done: u64,
     /// The last moment at which something that matters happened here.
@@ -245,6 +261,7 @@ impl<'a> Shard<'a> {
             Event::Deadlock => self.look_for_deadlock(out, now, node),
             Event::Sample => self.sample(out, now, node),
             Event::Uplinks => self.sample_uplinks(out, now, node),
+            Event::Application => self.on_application(out, now, event),
         }
     }
 
@@ -273,10 +290,16 @@ impl<'a> Shard<'a> {
             return;
         }
         match frame.kind() {
-            Frame::DATA => prefetch::<2, _>(self.receivers.slots(), self.receiving[frame.flow as usize] as usize),
+            Frame::DATA => prefetch::<2, _>(self.receivers.slots(), self.receiving_slot(frame.flow) as usize),
             Frame::ACK => prefetch::<6, _>(self.senders.slots(), self.sending[frame.flow as usize] as usize),
             _ => {}
         }
+    }
+
+    /// Where the receiving half of a flow is; one that an application has started may not have been heard of.
+    #[inline(always)]
+    fn receiving_slot(&self, flow: FlowId) -> u32 {
+        self.receiving.get(flow as usize).copied().unwrap_or(NOT_YET)
     }
 
     /// The node that an entry of the log belongs to.

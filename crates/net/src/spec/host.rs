@@ -129,6 +129,8 @@ pub enum CongestionControl {
     /// RFC 9406 in the first slow start of another one.
     PlusPlus(Box<CongestionControl>),
     Bbr(BbrConfig),
+    /// The same as in ns-3.
+    Ns3Bbr(BbrConfig),
     Bbr3(Bbr3Config),
 }
 
@@ -213,7 +215,7 @@ pub struct HtcpConfig {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Manner {
     Linux,
-    /// With SACK; without, as Linux.
+    /// But with RACK as Linux.
     Ns3,
 }
 
@@ -247,11 +249,13 @@ pub struct ReceiveBuffer {
     pub share: u32,
 }
 
-/// The application reads for a while, then does not.
+/// How the receiving application reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Reader {
-    pub read: Span,
-    pub sleep: Span,
+pub enum Reader {
+    /// For a while everything at once, then not, in turn.
+    Turns { read: Span, sleep: Span },
+    /// Up to `chunk` at a time, which it then works on at `rate` before it reads on.
+    Worker { chunk: Bytes, rate: Rate },
 }
 
 /// Linux's compression of SACKs: one per `1 / part` of the round trip, at most `most` apart, at the latest after `segments`.
@@ -274,6 +278,8 @@ pub enum Metrics {
 /// Rate: `mss * max(cwnd, in flight) / srtt`, times a percentage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pacing {
+    /// Payload leaves no faster than this (Linux's `SO_MAX_PACING_RATE`).
+    pub most: Option<Rate>,
     pub slow_start_percent: u32,
     pub avoidance_percent: u32,
 }

@@ -9,6 +9,7 @@ mod pfc;
 mod run;
 mod switch;
 
+pub use crate::app::Applications;
 pub use fabric::{Down, Link, LinkId, Node, NodeId, NodeKind, Topology};
 pub use flow::{Flow, FlowId, GroupId, Start};
 pub use host::{Bbr3Config, BbrConfig, Burst, CongestionControl, CubicConfig, CubicFlavour, DctcpConfig, EcnMode, HtcpConfig, HyStart};
@@ -36,6 +37,8 @@ pub struct Plan {
     pub wire: Wire,
     /// Flows in order of `FlowId`. Those with `Start::At` must be sorted by time.
     pub flows: Vec<Flow>,
+    /// What starts further flows while the run is under way.
+    pub applications: Option<Applications>,
     pub run: RunConfig,
     pub record: Record,
 }

@@ -24,6 +24,8 @@ pub struct RunConfig {
     pub seed: u64,
     /// Stop after the events of this moment; `None` runs until nothing is left to happen.
     pub until: Option<Time>,
+    /// Stop when all applications have done what they had to do, a latency later.
+    pub until_done: bool,
     pub fct_end: FctEnd,
     pub engine: EngineKind,
     /// Worker threads of the window-log engine; results do not depend on it.

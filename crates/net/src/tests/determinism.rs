@@ -1,5 +1,6 @@
 //! The same result from both engines and any number of threads.
 
+use super::applications::{Wander, example, wander};
 use crate::record::Output;
 use crate::spec::*;
 use crate::testing::*;
@@ -71,8 +72,19 @@ fn deep(ports_per_core: Option<u32>) -> Buffer {
 /// Everything but the engine's own figures, as text.
 fn digest(output: &Output) -> String {
     format!(
-        "{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}",
-        output.flows, output.links, output.ports, output.paths, output.uplinks, output.captures, output.counters, output.end, output.storms, output.deadlocks
+        "{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}",
+        output.flows,
+        output.started,
+        output.tasks,
+        output.links,
+        output.ports,
+        output.paths,
+        output.uplinks,
+        output.captures,
+        output.counters,
+        output.end,
+        output.storms,
+        output.deadlocks
     )
 }
 
@@ -312,4 +324,23 @@ fn scenarios() {
         marks += (c.ecn_marks > 0) as u32;
     }
     assert!(drops >= 20 && marks >= 8, "{drops} scenarios with drops, {marks} with marks");
+}
+
+#[test]
+fn applications() {
+    let two = [example(32), Wander { seed: 9, hops: 40, bytes: 200_000, ..example(20) }];
+    let planned = || traffic(32, 60, 200, 200_000, 4);
+    let long = || traffic(32, 20, 30, 100_000_000, 4);
+    let mut open = wander(fat_tree(4, 2), &two, planned());
+    open.transports = vec![TransportConfig::Tcp(TcpConfig { handshake: true, ..tcp() })];
+    assert_eq!(same_everywhere("applications", &open).started.len(), 12 * 65);
+    let mut cut = wander(fat_tree(4, 2), &two, long());
+    cut.run.until_done = true;
+    cut.switches[0].marking = step_at(30_000, MarkAt::Dequeue);
+    cut.record.ports = Some(PortSeries { interval: Span::from_us(20), nodes: (32..52).collect() });
+    let output = same_everywhere("applications end the run", &cut);
+    assert!(output.flows.iter().any(|flow| flow.finish.is_none()), "something is cut off");
+    cut.run.until = Some(Time::from_ns(150_000));
+    let output = same_everywhere("the run ends before them", &cut);
+    assert_eq!(output.end, Time::from_ns(150_000));
 }

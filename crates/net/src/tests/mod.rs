@@ -1,5 +1,6 @@
 //! The engine against itself and against closed forms.
 
+mod applications;
 mod aqm;
 mod closed_forms;
 mod closed_forms_tcp;

@@ -229,6 +229,8 @@ pub fn trace(scenario: &Scenario) -> String {
         hash: 0,
         priority: 0,
         segments: scenario.segments,
+            // The application may have more.
+            ends: u32::MAX,
         idle: Idle { round_trip: (2 * scenario.delay + 1) * scenario.unit, ..Idle::default() },
         ecn: config.ecn,
         explain: false,
@@ -260,7 +262,7 @@ pub fn trace(scenario: &Scenario) -> String {
     if config.handshake {
         path.syn(&mut sender, 0);
     } else {
-        sender.established(0, (2 * scenario.delay + 1) * scenario.unit);
+        sender.established(0, (2 * scenario.delay + 1) * scenario.unit, config);
         let notes = path.pump(&mut sender, 0, Cause::Start);
         path.print(0, &sender, if scenario.show == Show::Rounds { "" } else { &notes });
     }

@@ -84,8 +84,8 @@ fn voq() -> impl Strategy<Value = Voq> {
             credit,
             grant_latency: Span::from_ns(cap % 3 * 700),
             max_bytes: VoqCap::Bytes(cap),
-            // 10G takes a full frame of 9,100 bytes in 7.3 us.
-            max_time: time.map(|us| Span::from_us(us + 8)),
+            // The slowest links, of 100 Mbps, take 728 us for the largest frame.
+            max_time: time.map(|steps| Span::from_us(50 * steps + 730)),
             on_chip,
             evict_bytes,
             evict_packets,
@@ -197,6 +197,10 @@ fn tcp_config() -> impl Strategy<Value = TcpConfig> {
         cubic(CubicFlavour::Linux, HyStart::Linux),
         cubic(CubicFlavour::Ns3, HyStart::Ns3),
         cubic(CubicFlavour::Linux, HyStart::PlusPlus),
+        Just((
+            CongestionControl::Ns3Bbr(BbrConfig { probe_rtt_interval: Span::from_us(200), probe_rtt_time: Span::from_us(20), send_quantum: Some(1) }),
+            EcnMode::Off
+        )),
         Just((CongestionControl::Htcp(HtcpConfig { rtt_scaling: true, bandwidth_switch: true, tick: Span::from_ms(4) }), EcnMode::Classic)),
     ];
     let mss = prop_oneof![4 => Just(1460u16), 1 => Just(1u16), 1 => Just(8_960u16), 1 => 100..2_000u16];
@@ -240,7 +244,7 @@ fn tcp_config() -> impl Strategy<Value = TcpConfig> {
                 initial_window,
                 max_window,
                 receive,
-                reader: (reader && matches!(receive, Receive::Buffer(_))).then_some(Reader { read: Span::from_us(40), sleep: Span::from_us(150) }),
+                reader: (reader && matches!(receive, Receive::Buffer(_))).then_some(Reader::Turns { read: Span::from_us(40), sleep: Span::from_us(150) }),
                 manner: if tick != linux { Manner::Ns3 } else { Manner::Linux },
                 recovery,
                 dupack_threshold,
@@ -252,7 +256,7 @@ fn tcp_config() -> impl Strategy<Value = TcpConfig> {
                 sack_compression: compression.then_some(SackCompression { part: 20, most: Span::from_us(30), segments: 5 }),
                 handshake,
                 metrics: if undo { Metrics::Full } else { Metrics::Off },
-                pacing: pacing.then_some(Pacing { slow_start_percent: 200, avoidance_percent: 120 }),
+                pacing: pacing.then_some(Pacing { most: None, slow_start_percent: 200, avoidance_percent: 120 }),
                 burst: if linux { Burst::Linux } else { Burst::Segments(if estimator { 4 } else { 1 }) },
                 tick: if tick { Span::from_us(10) } else { Span::ZERO },
                 estimator: if estimator { Estimator::Linux } else { Estimator::Rfc6298 },

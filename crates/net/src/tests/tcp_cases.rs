@@ -24,6 +24,8 @@ impl Bench {
             hash: 0,
             priority: 0,
             segments,
+            // The application may have more.
+            ends: u32::MAX,
             idle: Idle { round_trip: 10 * MS, ..Idle::default() },
             ecn: config.ecn,
             explain: false,
@@ -73,7 +75,7 @@ fn open() -> TcpConfig {
 /// A window that pacing fills is as full as any other: it grows again after the receiver was what limited it.
 #[test]
 fn a_paced_window_is_seen_to_be_full() {
-    let pacing = Some(Pacing { slow_start_percent: 200, avoidance_percent: 120 });
+    let pacing = Some(Pacing { most: None, slow_start_percent: 200, avoidance_percent: 120 });
     let receive = Receive::Buffer(ReceiveBuffer { initial: Bytes(20 * 1460), most: Bytes(20 * 1460), share: 256 });
     let mut bench = Bench::new(100_000, TcpConfig { pacing, receive, ecn: EcnMode::Classic, min_rto: Span::from_s(1), initial_rto: Span::from_s(1), ..tcp() });
     // One acknowledgement per 500 us, round trips of 10 ms; sent when the pace allows.
@@ -107,7 +109,7 @@ fn a_paced_window_is_seen_to_be_full() {
 /// Nothing under way, the receive window closed, the pace not allowing anything yet: the window is asked for all the same.
 #[test]
 fn a_closed_window_is_asked_for_though_the_pace_waits() {
-    let pacing = Some(Pacing { slow_start_percent: 10, avoidance_percent: 10 });
+    let pacing = Some(Pacing { most: None, slow_start_percent: 10, avoidance_percent: 10 });
     let receive = Receive::Buffer(ReceiveBuffer { initial: Bytes(11 * 1460), most: Bytes(11 * 1460), share: 256 });
     let mut bench = Bench::new(100, TcpConfig { pacing, receive, ..tcp() });
     assert_eq!(bench.pump(0, Cause::Start).len(), 10);
@@ -309,7 +311,7 @@ fn receiver(config: &TcpConfig, segments: u32) -> Receiver {
 #[test]
 fn an_application_that_sleeps_before_the_first_acknowledgement() {
     let buffer = ReceiveBuffer { initial: Bytes(100_000), most: Bytes(100_000), share: 256 };
-    let reader = Some(Reader { read: Span::from_ms(1), sleep: Span::from_ms(1) });
+    let reader = Some(Reader::Turns { read: Span::from_ms(1), sleep: Span::from_ms(1) });
     let delayed_ack = Some(DelayedAck { segments: 2, timeout: Span::from_ms(40), quick: 0 });
     let config = TcpConfig { receive: Receive::Buffer(buffer), reader, delayed_ack, ..open() };
     let mut receiver = receiver(&config, 100);

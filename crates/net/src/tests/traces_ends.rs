@@ -94,7 +94,7 @@ fn compressed_selective_acknowledgements() {
 #[test]
 fn buffer_closes_and_opens() {
     let receive = Receive::Buffer(ReceiveBuffer { initial: Bytes(6 * 1460), most: Bytes(6 * 1460), share: 256 });
-    let reader = Some(Reader { read: Span::from_ms(20), sleep: Span::from_ms(700) });
+    let reader = Some(Reader::Turns { read: Span::from_ms(20), sleep: Span::from_ms(700) });
     expect(
         Scenario { show: Show::All, ..scenario(TcpConfig { receive, reader, ..open() }, 18) },
         "
@@ -151,7 +151,7 @@ fn buffer_closes_and_opens() {
 /// The first ten are not paced; then twice the window per round trip.
 #[test]
 fn paced() {
-    let pacing = Some(Pacing { slow_start_percent: 200, avoidance_percent: 120 });
+    let pacing = Some(Pacing { most: None, slow_start_percent: 200, avoidance_percent: 120 });
     expect(
         Scenario { show: Show::All, ..scenario(TcpConfig { pacing, initial_window: 10, ..open() }, 26) },
         "

@@ -157,10 +157,10 @@ fn lost_repetition() {
   ms  una next cwnd ssth state
    0    0   10   10   - Open: (4 lost)
   11    1   12   11   - Open
-  18    4   20   13   7 Recovery: again 4 (4 lost)
-  33    4   27    7   7 Recovery: again 4
-  44   26   33    7   7 Open
-  56   34   40    8   7 Open
+  18    4   19   12   7 Recovery: again 4 (4 lost)
+  32    4   26    7   7 Recovery: again 4
+  43   25   32    7   7 Open
+  55   33   40    8   7 Open
   65   40   40    9   7 Open
 ",
     );

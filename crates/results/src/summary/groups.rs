@@ -66,7 +66,7 @@ pub fn of(scenario: &Scenario, output: &Output) -> (Groups<FctStatistics>, Group
     let mut all = Flows::default();
     let mut by_size: Vec<Flows> = size_names(&scenario.size_bounds).iter().map(|_| Flows::default()).collect();
     let mut by_class: Vec<Flows> = scenario.classes.iter().map(|_| Flows::default()).collect();
-    for (flow, record) in scenario.plan.flows.iter().zip(&output.flows) {
+    for (flow, record) in output.all_flows(&scenario.plan) {
         if record.start.is_some_and(|start| start.0 >= scenario.warmup.0) {
             let times = FlowTimes::of(flow, record);
             let size = scenario.size_bounds.partition_point(|&bound| bound < flow.bytes);
@@ -79,7 +79,7 @@ pub fn of(scenario: &Scenario, output: &Output) -> (Groups<FctStatistics>, Group
         fct.0.push((name.clone(), FctStatistics::of(&flows)));
         slowdown.0.push((name, SlowdownStatistics::of(flows)));
     }
-    for ((name, flows), _) in scenario.classes.iter().zip(by_class).zip(used_classes(scenario)).filter(|(_, used)| *used) {
+    for ((name, flows), _) in scenario.classes.iter().zip(by_class).zip(used_classes(scenario, output)).filter(|(_, used)| *used) {
         fct.1.push((name.clone(), FctStatistics::of(&flows)));
         slowdown.1.push((name.clone(), SlowdownStatistics::of(flows)));
     }
@@ -89,10 +89,10 @@ pub fn of(scenario: &Scenario, output: &Output) -> (Groups<FctStatistics>, Group
     )
 }
 
-/// Does any flow of the plan have it?
-fn used_classes(scenario: &Scenario) -> Vec<bool> {
+/// Does any flow have it?
+fn used_classes(scenario: &Scenario, output: &Output) -> Vec<bool> {
     let mut used = vec![false; scenario.classes.len()];
-    scenario.plan.flows.iter().for_each(|flow| used[usize::from(flow.class)] = true);
+    output.all_flows(&scenario.plan).for_each(|(flow, _)| used[usize::from(flow.class)] = true);
     used
 }
 

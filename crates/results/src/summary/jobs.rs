@@ -2,6 +2,7 @@
 
 use crate::statistics::Distribution;
 use crate::tables::{JobTimes, job_times};
+use crate::times::int;
 use afflux_net::record::Output;
 use afflux_scenario::Scenario;
 use serde::Serialize;
@@ -18,7 +19,7 @@ pub struct Deadlines {
 pub fn deadlines(scenario: &Scenario, output: &Output) -> Option<Deadlines> {
     let flows = &scenario.plan.flows;
     flows.iter().any(|flow| flow.deadline.is_some()).then(|| {
-        let started = flows.iter().zip(&output.flows).filter(|(_, record)| record.start.is_some_and(|start| start.0 >= scenario.warmup.0));
+        let started = output.all_flows(&scenario.plan).filter(|(_, record)| record.start.is_some_and(|start| start.0 >= scenario.warmup.0));
         let met: Vec<bool> = started.filter_map(|(flow, record)| crate::tables::deadline_met(flow, record)).collect();
         let (all, met) = (met.len() as u64, met.iter().filter(|met| **met).count() as u64);
         Deadlines { flows: all, met, met_share: (all > 0).then(|| met as f64 / all as f64) }
@@ -26,7 +27,7 @@ pub fn deadlines(scenario: &Scenario, output: &Output) -> Option<Deadlines> {
 }
 
 /// Jobs that did not start in the warm-up; times are of finished ones, nanoseconds, null if there are none.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct JobSummary {
     pub started: u64,
     pub finished: u64,
@@ -38,14 +39,56 @@ pub struct JobSummary {
     pub p95_ns: Option<f64>,
     pub p99_ns: Option<f64>,
     pub p999_ns: Option<f64>,
+    /// Each job that an application runs.
+    pub each: Vec<JobRow>,
+}
+
+/// A job and its phases; null for what has not happened.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct JobRow {
+    pub name: String,
+    pub start_ns: Option<i64>,
+    pub finish_ns: Option<i64>,
+    pub completion_ns: Option<i64>,
+    pub phases: Vec<PhaseRow>,
+}
+
+/// From the start of a phase's first task to the end of its last.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PhaseRow {
+    pub name: &'static str,
+    pub start_ns: i64,
+    pub finish_ns: Option<i64>,
+}
+
+fn each(scenario: &Scenario, output: &Output, times: &[JobTimes]) -> Vec<JobRow> {
+    let phases = |job: usize| {
+        let mut rows: Vec<PhaseRow> = output
+            .tasks
+            .iter()
+            .filter(|task| task.job as usize == job && task.task.is_none() && task.phase != "job")
+            .map(|task| PhaseRow { name: task.phase, start_ns: int(task.start.round_ns()), finish_ns: task.finish.map(|time| int(time.round_ns())) })
+            .collect();
+        rows.sort_by_key(|row| row.start_ns);
+        rows
+    };
+    let jobs = scenario.jobs.iter().zip(times).enumerate().filter(|(_, (job, _))| job.runs);
+    jobs.map(|(index, (job, times))| JobRow {
+        name: job.name.clone(),
+        start_ns: times.start_ns,
+        finish_ns: times.finish_ns,
+        completion_ns: times.completion_ns(),
+        phases: phases(index),
+    })
+    .collect()
 }
 
 pub fn of(scenario: &Scenario, output: &Output) -> Option<JobSummary> {
     if scenario.jobs.is_empty() {
         return None;
     }
-    let warmup_ns = crate::times::int(scenario.warmup.round_ns());
-    let end_ns = crate::times::int(output.end.round_ns());
+    let warmup_ns = int(scenario.warmup.round_ns());
+    let end_ns = int(output.end.round_ns());
     let times = job_times(scenario, output);
     let started = || times.iter().filter(|job| job.start_ns.is_some_and(|start| (warmup_ns..=end_ns).contains(&start)));
     let completions: Vec<f64> = started().filter_map(JobTimes::completion_ns).map(|ns| ns as f64).collect();
@@ -62,5 +105,6 @@ pub fn of(scenario: &Scenario, output: &Output) -> Option<JobSummary> {
         p95_ns: quantile(0.95),
         p99_ns: quantile(0.99),
         p999_ns: quantile(0.999),
+        each: each(scenario, output, &times),
     })
 }

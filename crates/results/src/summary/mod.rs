@@ -58,7 +58,7 @@ pub struct Summary {
     pub deadlocks: Vec<DeadlockReport>,
     pub retransmits: u64,
     pub timeouts: u64,
-    /// Payload that arrived (duplicates not counted) per simulated second, all hosts together.
+    /// Payload that applications can have (with TCP in order, duplicates not counted) per simulated second, all hosts together.
     pub goodput_bps: f64,
     pub conservation: Conservation,
     /// Null if the scenario has no prices.

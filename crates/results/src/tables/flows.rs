@@ -34,7 +34,7 @@ impl Source for Flows<'_> {
             let split = if plan.record.explain { SplitNs::of(flow, record)? } else { None };
             Ok(Row { flow, record, times: FlowTimes::of(flow, record), split })
         };
-        let rows: Vec<Row> = plan.flows[rows.clone()].iter().zip(&self.output.flows[rows]).map(row).collect::<Result<_, ResultsError>>()?;
+        let rows: Vec<Row> = rows.map(|id| row((self.output.flow(plan, id as u32), &self.output.flows[id]))).collect::<Result<_, ResultsError>>()?;
         let rows = || rows.iter();
         let split = |part: fn(&SplitNs) -> i64| rows().map(move |r| r.split.as_ref().map(part));
         Columns::new(rows().len())

@@ -1,15 +1,20 @@
 //! `jobs`: one row per coflow or incast query: phase `coflow`, no task, no node. `bytes_in` is the payload that arrived,
-//! `bytes_out` what its flows were to send.
+//! `bytes_out` what its flows were to send. A job that an application runs has phase `job`, and further rows for its phases and tasks; their
+//! bytes are what went into them and came out.
 
 use super::columns::Columns;
 use super::{Source, arrow};
 use crate::ResultsError;
 use crate::times::{FlowTimes, int};
-use afflux_net::record::Output;
+use afflux_net::record::{Output, TaskRecord};
 use afflux_net::spec::Flow;
 use afflux_scenario::Scenario;
+use afflux_units::Time;
 use arrow_array::RecordBatch;
 use std::ops::Range;
+
+/// The phase of a job as a whole, where an application runs it.
+pub(crate) const WHOLE: &str = "job";
 
 /// A job as a whole; nanoseconds and bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -39,7 +44,7 @@ pub fn job_times(scenario: &Scenario, output: &Output) -> Vec<JobTimes> {
         bytes_out: u64,
     }
     let mut sums: Vec<Sum> = scenario.jobs.iter().map(|_| Sum { first: None, last: None, unfinished: false, bytes_in: 0, bytes_out: 0 }).collect();
-    for (flow, record) in scenario.plan.flows.iter().zip(&output.flows) {
+    for (flow, record) in output.all_flows(&scenario.plan) {
         if flow.job == Flow::NO_JOB {
             continue;
         }
@@ -51,7 +56,17 @@ pub fn job_times(scenario: &Scenario, output: &Output) -> Vec<JobTimes> {
         sum.bytes_in += record.bytes_received;
         sum.bytes_out += flow.bytes;
     }
-    let whole = |(job, sum): (&afflux_scenario::Job, &Sum)| JobTimes {
+    let mut ended: Vec<Option<&TaskRecord>> = vec![None; scenario.jobs.len()];
+    for task in output.tasks.iter().filter(|task| task.phase == WHOLE) {
+        ended[task.job as usize] = Some(task);
+    }
+    let ran = |job: &afflux_scenario::Job, ended: Option<&TaskRecord>| JobTimes {
+        start_ns: job.arrival.filter(|time| *time <= output.end).map(|time| int(time.round_ns())),
+        finish_ns: ended.and_then(|task| task.finish).map(|time| int(time.round_ns())),
+        bytes_in: ended.map_or(0, |task| int(task.bytes_in)),
+        bytes_out: ended.map_or(0, |task| int(task.bytes_out)),
+    };
+    let moved = |job: &afflux_scenario::Job, sum: &Sum| JobTimes {
         start_ns: job.arrival.map(|time| int(time.round_ns())).or(sum.first),
         finish_ns: match sum.last {
             _ if sum.unfinished => None,
@@ -62,30 +77,69 @@ pub fn job_times(scenario: &Scenario, output: &Output) -> Vec<JobTimes> {
         bytes_in: int(sum.bytes_in),
         bytes_out: int(sum.bytes_out),
     };
-    scenario.jobs.iter().zip(&sums).map(whole).collect()
+    let whole = |index: usize| {
+        let job = &scenario.jobs[index];
+        if job.runs { ran(job, ended[index]) } else { moved(job, &sums[index]) }
+    };
+    (0..scenario.jobs.len()).map(whole).collect()
 }
 
+/// A row per job: `coflow`, or `job` for those that an application runs, followed by their phases and tasks.
 pub struct Jobs<'a> {
-    pub scenario: &'a Scenario,
-    pub times: Vec<JobTimes>,
+    scenario: &'a Scenario,
+    rows: Vec<Row>,
+}
+
+struct Row {
+    job: u32,
+    phase: &'static str,
+    task: Option<u32>,
+    node: Option<i32>,
+    times: JobTimes,
+}
+
+impl<'a> Jobs<'a> {
+    pub fn new(scenario: &'a Scenario, output: &Output) -> Self {
+        let mut parts: Vec<Vec<Row>> = scenario.jobs.iter().map(|_| Vec::new()).collect();
+        for task in output.tasks.iter().filter(|task| task.phase != WHOLE) {
+            let ns = |time: Time| int(time.round_ns());
+            let times =
+                JobTimes { start_ns: Some(ns(task.start)), finish_ns: task.finish.map(ns), bytes_in: int(task.bytes_in), bytes_out: int(task.bytes_out) };
+            let node = task.node.map(|node| node as i32);
+            parts[task.job as usize].push(Row { job: task.job, phase: task.phase, task: task.task, node, times });
+        }
+        let whole = job_times(scenario, output);
+        let rows = whole.into_iter().zip(parts).enumerate().flat_map(|(job, (times, mut parts))| {
+            // Phases in order of their start, each with its tasks after it.
+            let order: Vec<&'static str> = {
+                let mut phases: Vec<&Row> = parts.iter().filter(|row| row.task.is_none()).collect();
+                phases.sort_by_key(|row| row.times.start_ns);
+                phases.iter().map(|row| row.phase).collect()
+            };
+            parts.sort_by_key(|row| (order.iter().position(|phase| *phase == row.phase).unwrap_or(order.len()), row.phase, row.task));
+            let phase = if scenario.jobs[job].runs { WHOLE } else { "coflow" };
+            std::iter::once(Row { job: job as u32, phase, task: None, node: None, times }).chain(parts)
+        });
+        Jobs { scenario, rows: rows.collect() }
+    }
 }
 
 impl Source for Jobs<'_> {
     fn rows(&self) -> usize {
-        self.times.len()
+        self.rows.len()
     }
 
     fn batch(&self, rows: Range<usize>) -> Result<RecordBatch, ResultsError> {
-        let times = || self.times[rows.clone()].iter();
-        Columns::new(rows.len())
-            .string("job", self.scenario.jobs[rows.clone()].iter().map(|job| &job.name))
-            .string("phase", times().map(|_| "coflow"))
-            .string("task", times().map(|_| ""))
-            .i32_or_null("node", times().map(|_| None))
-            .i64_or_null("start_ns", times().map(|t| t.start_ns))
-            .i64_or_null("finish_ns", times().map(|t| t.finish_ns))
-            .i64("bytes_in", times().map(|t| t.bytes_in))
-            .i64("bytes_out", times().map(|t| t.bytes_out))
+        let rows = || self.rows[rows.clone()].iter();
+        Columns::new(rows().len())
+            .string("job", rows().map(|row| &self.scenario.jobs[row.job as usize].name))
+            .string("phase", rows().map(|row| row.phase))
+            .string("task", rows().map(|row| row.task.map_or_else(String::new, |task| task.to_string())))
+            .i32_or_null("node", rows().map(|row| row.node))
+            .i64_or_null("start_ns", rows().map(|row| row.times.start_ns))
+            .i64_or_null("finish_ns", rows().map(|row| row.times.finish_ns))
+            .i64("bytes_in", rows().map(|row| row.times.bytes_in))
+            .i64("bytes_out", rows().map(|row| row.times.bytes_out))
             .batch()
             .map_err(arrow("jobs"))
     }

@@ -109,7 +109,7 @@ impl<'a> Tables<'a> {
             Kind::Flows => Box::new(flows::Flows { scenario, output }),
             Kind::Ports => Box::new(ports::Ports::new(scenario, output)),
             Kind::Links => Box::new(links::Links { scenario, output }),
-            Kind::Jobs => Box::new(jobs::Jobs { scenario, times: job_times(scenario, output) }),
+            Kind::Jobs => Box::new(jobs::Jobs::new(scenario, output)),
             Kind::Paths => Box::new(paths::Paths { scenario, output }),
             Kind::Imbalance => Box::new(imbalance::Imbalance::new(scenario, output)),
             Kind::Reorder => Box::new(reorder::Reorder),

@@ -9,6 +9,7 @@ mod preset;
 mod quantity;
 mod record;
 mod run;
+mod sonic;
 mod switch;
 mod topology;
 mod traffic;
@@ -21,9 +22,10 @@ pub use host::{Host, Wire, WireTable};
 pub use hosts::{HostItem, Hosts, Receiver, Senders, SizeTable, Sizes};
 pub use pfc::{Headroom, Mmu, Pfc, Refresh, Storm, StormAction, Watchdog};
 pub use preset::Preset;
-pub use quantity::{Chance, Duration, QueueSize, Size, Speed};
+pub use quantity::{Between, Chance, Duration, QueueSize, Size, Speed};
 pub use record::Record;
-pub use run::{Engine, FctEnd, Run};
+pub use run::{Engine, FctEnd, Run, Until};
+pub use sonic::Sonic;
 pub use switch::{Aqm, AqmKind, Balance, Compare, Ecn, Forwarding, Incapable, MarkAt, QueueLength, Scheduling, Sharing, Spacing, Switch};
 pub use topology::{Custom, Dumbbell, FatTree, Fault, Hpcc, LeafSpine, LinkOverride, Star, Switches, Topology};
 pub use traffic::*;
@@ -68,4 +70,7 @@ pub struct Document {
     /// Prices of switches and ports; the fabric's cost stands in `summary.json`. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<Cost>,
+    /// Tables of the SONiC configuration that the switches were imported from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sonic: Option<Sonic>,
 }

@@ -68,6 +68,54 @@ quantity!(
     "A rate in bits per second: a number with bps, kbps, Mbps, Gbps or Tbps, as in \"100Gbps\"."
 );
 
+/// A time, or the least and the most of a time that is drawn uniformly.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Between(pub Span, pub Span);
+
+impl<'de> Deserialize<'de> for Between {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Form;
+        impl<'de> Visitor<'de> for Form {
+            type Value = Between;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a time in quotes with its unit, as in \"1s\", or the least and the most, as in [\"0.5s\", \"2s\"]")
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Between, E> {
+                Duration::deserialize(de::IntoDeserializer::into_deserializer(text)).map(|Duration(span)| Between(span, span))
+            }
+            fn visit_seq<A: de::SeqAccess<'de>>(self, mut items: A) -> Result<Between, A::Error> {
+                let mut times = Vec::new();
+                while let Some(Duration(span)) = items.next_element()? {
+                    times.push(span);
+                }
+                match times.as_slice() {
+                    [least, most] if least <= most => Ok(Between(*least, *most)),
+                    [least, most] => Err(de::Error::custom(format!("[\"{least}\", \"{most}\"]: the first is the least, the second the most"))),
+                    other => Err(de::Error::invalid_length(other.len(), &self)),
+                }
+            }
+        }
+        deserializer.deserialize_any(Form)
+    }
+}
+impl Serialize for Between {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if self.0 == self.1 { Duration(self.0).serialize(serializer) } else { [Duration(self.0), Duration(self.1)].serialize(serializer) }
+    }
+}
+impl JsonSchema for Between {
+    fn schema_name() -> Cow<'static, str> {
+        "Between".into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let time = generator.subschema_for::<Duration>();
+        json_schema!({
+            "description": "A time, or the least and the most of a time that is drawn uniformly.",
+            "anyOf": [time, { "type": "array", "items": time, "minItems": 2, "maxItems": 2 }]
+        })
+    }
+}
+
 /// A probability: `0.01` or `"1%"`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Chance(pub Probability);

@@ -1,16 +1,19 @@
 //! `[run]`: how to run.
 
 use super::{Duration, Off, Or, Size};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{self, IntoDeserializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::Cow;
 
 /// How to run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Run {
-    /// Stop at this simulated time, or `"off"`: run until nothing is left to happen. Default `"off"`.
+    /// Stop at this simulated time, or with `"jobs"` when all Hadoop jobs have ended and their logs are uploaded, or `"off"`: run until nothing is
+    /// left to happen. Default `"off"`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub until: Option<Or<Off, Duration>>,
+    pub until: Option<Or<Off, Until>>,
     /// Flows that start before this are left out of all statistics. Default `"0s"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warmup: Option<Duration>,
@@ -32,6 +35,40 @@ pub struct Run {
     /// Refuse to run when the estimate of memory exceeds this. Default: no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_memory: Option<Size>,
+}
+
+/// When to stop.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Until {
+    Jobs,
+    Time(Duration),
+}
+
+impl<'de> Deserialize<'de> for Until {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        if text == "jobs" {
+            return Ok(Until::Jobs);
+        }
+        let time = Duration::deserialize(IntoDeserializer::<D::Error>::into_deserializer(text.as_str()));
+        time.map(Until::Time).map_err(|error| de::Error::custom(format!("{error}, \"jobs\"")))
+    }
+}
+impl Serialize for Until {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Until::Jobs => serializer.serialize_str("jobs"),
+            Until::Time(time) => time.serialize(serializer),
+        }
+    }
+}
+impl JsonSchema for Until {
+    fn schema_name() -> Cow<'static, str> {
+        "Until".into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "description": "When to stop.", "anyOf": [generator.subschema_for::<Duration>(), { "const": "jobs" }] })
+    }
 }
 
 /// When a flow counts as complete.

@@ -289,6 +289,9 @@ pub struct Htcp {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Bbr {
+    /// Whose rules, of version 1 only. Default: the stack's, `"linux"` or `"ns3"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flavour: Option<Flavour>,
     /// Time without a smaller round trip after which the pipe is emptied to measure it. Default `"10s"` for version 1 (Linux), `"5s"` for version 3.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub probe_rtt_interval: Option<Duration>,
@@ -296,7 +299,7 @@ pub struct Bbr {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub probe_rtt_time: Option<Duration>,
     /// Segments that sender and receiver hand over at once: the window has room for three times as many beyond the path's own. `"auto"`: what
-    /// Linux's segmentation offload takes, a millisecond's worth. ns-3 has 1. Default `"auto"`.
+    /// Linux's segmentation offload takes, a millisecond's worth. Default `"auto"`; 1 and nothing else with flavour `"ns3"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub send_quantum: Option<Or<Auto, u32>>,
 }

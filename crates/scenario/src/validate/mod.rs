@@ -46,9 +46,21 @@ pub fn check(document: &mut Document, inputs: &mut Inputs, reader: &dyn Reader) 
     let cost = cost::check(&mut document.cost, &topology)?;
     let facts = Facts::of(&topology);
     let transports = transport::check(&mut document.host, &wire, &facts)?;
-    let traffic = traffic::generate(&mut document.traffic, traffic::Around { inputs, reader, facts: &facts, wire: &wire, seed: run.config.seed, transports })?;
-    let plan =
-        Plan { hosts, switches, transports: traffic.transports, wire: wire.wire, flows: traffic.flows, run: run.config, record, topology: topology.clone() };
+    let traffic = traffic::generate(
+        &mut document.traffic,
+        traffic::Around { inputs, reader, facts: &facts, wire: &wire, seed: run.config.seed, transports, run: &run.config, clusters: Vec::new() },
+    )?;
+    let plan = Plan {
+        hosts,
+        switches,
+        transports: traffic.transports,
+        wire: wire.wire,
+        flows: traffic.flows,
+        applications: traffic.applications,
+        run: run.config,
+        record,
+        topology: topology.clone(),
+    };
     pfc::fits(&plan)?;
     if let Some(limit) = run.max_memory {
         let needed = afflux_net::estimate_memory(&plan);

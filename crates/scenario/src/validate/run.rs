@@ -1,7 +1,7 @@
 //! `[run]`.
 
 use super::fill;
-use crate::document::{self, Duration, Engine, Or, Run, Size};
+use crate::document::{self, Duration, Engine, Or, Run, Size, Until};
 use crate::tree::{Key, Wrong};
 use afflux_net::spec::{EngineKind, FctEnd, RunConfig};
 use afflux_units::{Bytes, Span, Time};
@@ -18,9 +18,13 @@ const LATEST: Span = Span::from_s(100 * 86_400);
 
 pub fn check(run: &mut Run) -> Result<Running, Wrong> {
     let at = |name: &str| Key::from("run").name(name);
-    let until = fill(&mut run.until, Or::NONE).0.map(|Duration(span)| span);
+    let (until, until_done) = match fill(&mut run.until, Or::NONE).0 {
+        None => (None, false),
+        Some(Until::Jobs) => (None, true),
+        Some(Until::Time(Duration(span))) => (Some(span), false),
+    };
     if until.is_some_and(|until| until == Span::ZERO || until > LATEST) {
-        return Err(Wrong::at(at("until"), "write a time above 0, up to 2400h, or \"off\""));
+        return Err(Wrong::at(at("until"), "write a time above 0, up to 2400h, \"jobs\" or \"off\""));
     }
     let warmup = fill(&mut run.warmup, Duration(Span::ZERO)).0;
     if let Some(until) = until.filter(|until| warmup >= *until) {
@@ -46,6 +50,7 @@ pub fn check(run: &mut Run) -> Result<Running, Wrong> {
     let config = RunConfig {
         seed,
         until: until.map(|span| Time(span.0)),
+        until_done,
         fct_end: match fill(&mut run.fct_end, document::FctEnd::LastAck) {
             document::FctEnd::LastAck => FctEnd::LastAck,
             document::FctEnd::LastByte => FctEnd::LastByte,

@@ -103,7 +103,7 @@ impl Around<'_> {
                         return Err(Wrong::at(at("reader").name(name), format!("\"{span}\": write at least \"1us\"")));
                     }
                 }
-                Some(spec::Reader { read: reader.read.0, sleep: reader.sleep.0 })
+                Some(spec::Reader::Turns { read: reader.read.0, sleep: reader.sleep.0 })
             }
             None => None,
         };
@@ -137,7 +137,7 @@ impl Around<'_> {
             return Err(Wrong::at(at("tick"), format!("\"{tick}\": write at most \"100ms\"")));
         }
         let timeouts = self.timeouts(tcp, stack, handshake, key)?;
-        let pacing = fill(&mut tcp.pacing, false).then_some(spec::Pacing { slow_start_percent: 200, avoidance_percent: 120 });
+        let pacing = fill(&mut tcp.pacing, false).then_some(spec::Pacing { most: None, slow_start_percent: 200, avoidance_percent: 120 });
         let mut congestion = congestion;
         if let CongestionControl::Cubic(cubic) = &mut congestion {
             cubic.paced = pacing.is_some();
@@ -327,10 +327,20 @@ fn congestion(tcp: &mut Tcp, mss: u16, key: &Key) -> Result<(CongestionControl, 
             CongestionControl::Htcp(HtcpConfig { rtt_scaling, bandwidth_switch, tick: tick(&mut parameters.tick, &key_of("htcp"))? })
         }
         Congestion::Bbr => {
-            let config = bbr(tcp.bbr.get_or_insert_default(), Span::from_s(10), &key_of("bbr"))?;
-            return Ok((CongestionControl::Bbr(config), ecn));
+            let (parameters, key) = (tcp.bbr.get_or_insert_default(), key_of("bbr"));
+            let flavour = fill(&mut parameters.flavour, if tcp.stack == Some(Stack::Ns3) { Flavour::Ns3 } else { Flavour::Linux });
+            if flavour == Flavour::Linux {
+                return Ok((CongestionControl::Bbr(bbr(parameters, Span::from_s(10), &key)?), ecn));
+            }
+            if fill(&mut parameters.send_quantum, Or::some(1)).0 != Some(1) {
+                return Err(Wrong::at(key.name("send_quantum"), "flavour = \"ns3\" has 1: write that or leave it out"));
+            }
+            return Ok((CongestionControl::Ns3Bbr(bbr(parameters, Span::from_s(10), &key)?), ecn));
         }
         Congestion::Bbr3 => {
+            if tcp.bbr3.as_ref().is_some_and(|parameters| parameters.flavour.is_some()) {
+                return Err(meaningless(key_of("bbr3").name("flavour"), "congestion = \"bbr3\""));
+            }
             let BbrConfig { probe_rtt_interval, probe_rtt_time, send_quantum } = bbr(tcp.bbr3.get_or_insert_default(), Span::from_s(5), &key_of("bbr3"))?;
             let config = Bbr3Config { probe_rtt_interval, probe_rtt_time, send_quantum, ecn: ecn == EcnMode::Dctcp };
             return Ok((CongestionControl::Bbr3(config), ecn));

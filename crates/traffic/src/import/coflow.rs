@@ -81,7 +81,7 @@ pub fn read_from(reader: impl BufRead, file: &Path, options: &CoflowOptions, tem
         }
         let arrival = Time::from_ns((arrival + 0.5) as u64);
         let job = given.jobs.len() as u32;
-        given.jobs.push(Job { name: format!("coflow{}", coflow.id), arrival: Some(arrival) });
+        given.jobs.push(Job { name: format!("coflow{}", coflow.id), arrival: Some(arrival), runs: false });
         dropped += coflow.flows(&placement, |src, dst, bytes| {
             let mut flow = template.flow(0, src, dst, bytes, Start::At(arrival));
             flow.job = job;

@@ -40,7 +40,7 @@ impl AllToAll {
             _ => count - 1,
         };
         let start = later(self.start, 0, 0)?;
-        let mut given = Generated { jobs: vec![Job { name: "all_to_all".into(), arrival: Some(start) }], ..Generated::default() };
+        let mut given = Generated { jobs: vec![Job { name: "all_to_all".into(), arrival: Some(start), runs: false }], ..Generated::default() };
         for (index, (src, dst)) in pairs::all(&hosts)?.into_iter().enumerate() {
             let (step, sender) = (index / count, index % count);
             // Each flow that has a successor is a group of its own; `group` numbers it by step and receiver.

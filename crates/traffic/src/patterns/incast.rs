@@ -78,7 +78,7 @@ impl Incast {
                 Loop::Closed { .. } if round == 0 => Some(later(self.start, 0, 0)?),
                 Loop::Closed { .. } => None,
             };
-            given.jobs.push(Job { name: format!("incast{round}"), arrival });
+            given.jobs.push(Job { name: format!("incast{round}"), arrival, runs: false });
             for (position, sender) in senders.iter().enumerate() {
                 let jitter = jitter_ps(self.jitter, &mut draws.pair(purpose::JITTER, round, *sender));
                 let start = match (arrival, self.rhythm) {
@@ -163,7 +163,7 @@ mod tests {
         );
         assert_eq!(given.flows[8].start, Start::At(Time::from_ns(2_050)));
         assert!(given.flows.iter().all(|flow| flow.group.is_none()));
-        assert_eq!(given.jobs[2], Job { name: "incast2".into(), arrival: Some(Time::from_ns(2_050)) });
+        assert_eq!(given.jobs[2], Job { name: "incast2".into(), arrival: Some(Time::from_ns(2_050)), runs: false });
     }
 
     #[test]

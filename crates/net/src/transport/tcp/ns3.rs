@@ -9,11 +9,16 @@
 //! - The one that ends a recovery lets the window grow by all it advances over.
 //! - An echo reduces the window by the same proportional rate reduction, also within a recovery.
 //! - Only segments sent once and acknowledged in order give samples of the round trip, one per acknowledgement.
+//! - Without SACK each duplicate outside of a time-out's aftermath is taken for the arrival of the segment behind the last one guessed so. The guesses
+//!   are kept when an acknowledgement advances, but a segment that becomes the oldest outstanding cannot have arrived: it is lost and the guess goes
+//!   to the next. A time-out forgets them all and repeats everything; what had arrived then comes back as duplicates, which look like another loss.
+//!   Proportional rate reduction counts a duplicate as one segment until as many have been counted as were outstanding.
 
+use super::rate::{Around, Sample};
 use super::scoreboard::Segment;
 use super::sender::{AckIn, News, Sender};
 use crate::congestion::{Ack, State};
-use crate::spec::{EcnMode, TcpConfig};
+use crate::spec::{EcnMode, Manner, Recovery, TcpConfig};
 
 /// What it remembers besides.
 #[derive(Debug, Clone, Copy, Default)]
@@ -26,9 +31,22 @@ pub(super) struct Ns3 {
     recovering: bool,
     /// An acknowledgement within this recovery has restarted the timer.
     restarted: bool,
+    /// The least smoothed round trip, and the last that was measured.
+    least: u64,
+    rtt: u64,
+    /// Without SACK: some segment is guessed to have arrived, `highest_sacked` the last of them.
+    guessed: bool,
     /// How far the last echo reached, and the segment that answered the last one.
     echoed: u32,
     answered: u32,
+}
+
+impl Ns3 {
+    fn note_least(&mut self, smoothed: u64) {
+        if smoothed > 0 && (self.least == 0 || smoothed < self.least) {
+            self.least = smoothed;
+        }
+    }
 }
 
 /// What an acknowledgement means for the window.
@@ -41,20 +59,27 @@ struct Growth {
 impl Sender {
     pub(super) fn take_as_ns3(&mut self, now: u64, ack: &AckIn, config: &TcpConfig) {
         let cumulative = ack.cumulative.min(self.next);
-        let before = self.una;
+        let (before, lost_before) = (self.una, self.lost);
+        self.ns3.note_least(self.rtt.smoothed());
         if cumulative > before && !self.board[before].has(Segment::AMBIGUOUS) {
             let sent = self.board[before].sent();
             self.rtt.sample(now - sent, cumulative, self.next, config);
+            self.ns3.note_least(self.rtt.smoothed());
         }
         let mut news = News::default();
-        for &(from, to) in ack.blocks {
-            self.take_block(now, from, to, &mut news);
-        }
-        let duplicate = news.sacked > 0;
-        if duplicate {
-            self.lose_repetitions(news.last_sent);
-            self.lose_below(config);
-        }
+        let guessing = config.recovery == Recovery::NewReno;
+        let duplicate = if guessing {
+            cumulative == before && before < self.next
+        } else {
+            for &(from, to) in ack.blocks {
+                self.take_block(now, from, to, &mut news);
+            }
+            if news.sacked > 0 {
+                self.lose_repetitions(news.last_sent);
+                self.lose_below(config);
+            }
+            news.sacked > 0
+        };
         if cumulative < before {
             return;
         }
@@ -63,9 +88,19 @@ impl Sender {
             && (before..cumulative).any(|seq| self.board[seq].has(Segment::RESENT) && !self.board[seq].has(Segment::SACKED));
         let acked = cumulative - before;
         let rtt = if acked > 0 { now - self.board[cumulative - 1].sent() } else { 0 };
-        if acked > 0 {
-            self.take_cumulative(now, cumulative, &mut news);
+        if acked > 0 && !self.board[cumulative - 1].has(Segment::AMBIGUOUS) {
+            self.ns3.rtt = rtt;
         }
+        if acked > 0 {
+            if guessing {
+                self.forget_guesses(before, cumulative);
+            }
+            self.take_cumulative(now, cumulative, &mut news);
+            if guessing {
+                self.correct_guesses();
+            }
+        }
+        let pipe = self.pipe();
         let delivered = news.delivered;
         if self.state == State::Reduced && cumulative > self.high {
             self.settle();
@@ -77,7 +112,7 @@ impl Sender {
         let mut restart = false;
         let mut growth = Growth { segments: acked.min(1), grows: false };
         if duplicate {
-            self.take_duplicate(now, delivered, safe, config);
+            self.take_duplicate(now, delivered, safe, pipe, config);
         }
         if acked > 0 {
             growth = self.take_advance(now, acked, delivered, duplicate, safe, &mut restart, config);
@@ -97,13 +132,23 @@ impl Sender {
         };
         self.control.on_ack(&mut self.window, &seen);
         if self.sampler.is_some() {
-            self.take_sample(&seen);
+            self.take_sample_as_ns3(&seen, lost_before);
         }
         if restart {
             self.rtt.forgive();
         }
         if restart || self.una == self.next {
             self.set_timer(now, true, config);
+        }
+    }
+
+    /// The repetition that goes at once is in flight already, and losses are how much their number has changed.
+    fn take_sample_as_ns3(&mut self, ack: &Ack, lost_before: u32) {
+        let around = Around { now: ack.now, in_flight: self.pipe() + self.at_once as u32, min_rtt: self.ns3.least, ece: ack.ece, ..Around::default() };
+        let losses = self.lost.abs_diff(lost_before);
+        if let Some(sampler) = &mut self.sampler {
+            let sample = Sample { losses, ..sampler.end(&around) };
+            self.control.on_sample(&mut self.window, &Ack { rtt: self.ns3.rtt, ..*ack }, &sample, sampler);
         }
     }
 
@@ -193,10 +238,15 @@ impl Sender {
         self.ns3.answered = seq;
     }
 
-    fn take_duplicate(&mut self, now: u64, delivered: u32, safe: bool, config: &TcpConfig) {
+    fn take_duplicate(&mut self, now: u64, delivered: u32, safe: bool, pipe: u32, config: &TcpConfig) {
+        let guessing = config.recovery == Recovery::NewReno;
         match self.state {
             State::Loss => return,
-            State::Recovery => return self.reduce_as_ns3(delivered, safe, config),
+            State::Recovery if guessing => {
+                self.guess();
+                return self.reduce_as_ns3((self.delivered_since < self.prior_cwnd) as u32, safe, pipe, config);
+            }
+            State::Recovery => return self.reduce_as_ns3(delivered, safe, pipe, config),
             State::Reduced | State::Open => self.ns3.duplicates += 1,
         }
         if self.state != State::Open || self.una == self.next {
@@ -204,17 +254,24 @@ impl Sender {
         }
         self.ns3.disorder = true;
         let third = config.dupack_threshold == Some(self.ns3.duplicates) && (self.una >= self.high || !self.ns3.recovering);
-        if !third && !self.board[self.una].has(Segment::LOST) {
+        let lost = self.board[self.una].has(Segment::LOST) && (!guessing || (self.ns3.guessed && self.una < self.highest_sacked));
+        if guessing {
+            self.guess();
+        }
+        if !third && !lost {
             return;
         }
-        if !self.board[self.una].has(Segment::LOST) {
+        if guessing {
+            self.lose_oldest();
+        } else if !lost {
             self.lose(self.una);
         }
         self.ns3.disorder = false;
         self.high = self.next;
         self.ns3.recovering = true;
         self.enter(State::Recovery, now);
-        self.control.on_flight(self.pipe());
+        // Without SACK the oldest counts as in flight.
+        self.control.on_flight(self.pipe() + guessing as u32);
         self.window.ssthresh = self.control.on_loss(&self.window, now);
         self.begin_reduction(delivered, safe, config);
         self.resend_from = self.una;
@@ -225,23 +282,24 @@ impl Sender {
         if self.sampler.is_some() {
             return;
         }
-        self.prior_cwnd = (self.next - self.una - self.sacked + delivered).max(1);
+        let guessing = config.recovery == Recovery::NewReno;
+        self.prior_cwnd = if guessing { self.next - self.una } else { self.next - self.una - self.sacked + delivered }.max(1);
         self.delivered_since = 0;
         self.sent_since = 0;
         if config.proportional_reduction {
-            self.reduce_as_ns3(delivered, safe, config);
+            self.reduce_as_ns3(delivered + guessing as u32, safe, self.pipe(), config);
         } else {
             self.window.cwnd = self.window.ssthresh.max(1);
         }
     }
 
     /// RFC 6937 in bytes; what is left below a segment does not go.
-    fn reduce_as_ns3(&mut self, delivered: u32, safe: bool, config: &TcpConfig) {
+    fn reduce_as_ns3(&mut self, delivered: u32, safe: bool, pipe: u32, config: &TcpConfig) {
         if self.sampler.is_some() || !config.proportional_reduction || delivered == 0 {
             return;
         }
         self.delivered_since += delivered;
-        let (pipe, ssthresh) = (self.pipe(), self.window.ssthresh);
+        let ssthresh = self.window.ssthresh;
         let send = if pipe > ssthresh {
             let due = self.delivered_since as u64 * ssthresh as u64 / self.prior_cwnd as u64;
             due as i64 - self.sent_since as i64
@@ -261,8 +319,12 @@ impl Sender {
         }
         let mut segments = delivered;
         if self.una < self.high && self.state == State::Recovery {
+            let pipe = self.pipe();
+            if config.recovery == Recovery::NewReno {
+                self.lose_oldest();
+            }
             if delivered >= 1 {
-                self.reduce_as_ns3(delivered, safe, config);
+                self.reduce_as_ns3(delivered, safe, pipe, config);
             }
             self.at_once |= !self.board[self.una].has(Segment::RESENT);
             *restart = !std::mem::replace(&mut self.ns3.restarted, true);
@@ -274,7 +336,7 @@ impl Sender {
         }
         if self.state == State::Reduced {
             if delivered >= 1 {
-                self.reduce_as_ns3(delivered, safe, config);
+                self.reduce_as_ns3(delivered, safe, self.pipe(), config);
             }
             *restart = true;
             return Growth { segments, grows: false };
@@ -303,12 +365,72 @@ impl Sender {
         Growth { segments, grows }
     }
 
+    /// Without SACK: a duplicate stands for the first segment but the oldest that is not guessed to have arrived yet.
+    fn guess(&mut self) {
+        let first = if self.ns3.guessed { self.highest_sacked.max(self.una) } else { self.una };
+        let Some(seq) = (first + 1..self.next).find(|&seq| !self.board[seq].has(Segment::SACKED)) else { return };
+        self.board[seq].set(Segment::SACKED);
+        self.sacked += 1;
+        self.highest_sacked = seq;
+        self.ns3.guessed = true;
+    }
+
+    /// These have arrived; that some were guessed to does not matter.
+    fn forget_guesses(&mut self, from: u32, to: u32) {
+        if self.sacked == 0 {
+            return;
+        }
+        for seq in from..to {
+            self.sacked -= self.board[seq].has(Segment::SACKED) as u32;
+            self.board[seq].unset(Segment::SACKED);
+        }
+    }
+
+    /// The oldest segment outstanding cannot have arrived.
+    fn correct_guesses(&mut self) {
+        if self.una < self.next && self.sacked > 0 && self.board[self.una].has(Segment::SACKED) {
+            self.board[self.una].unset(Segment::SACKED);
+            self.sacked -= 1;
+            self.guess();
+            self.lose_oldest();
+        }
+        if self.highest_sacked <= self.una {
+            self.ns3.guessed = false;
+        }
+    }
+
+    /// The oldest is lost, and its repetition too if there is one.
+    fn lose_oldest(&mut self) {
+        if self.una == self.next {
+            return;
+        }
+        let segment = &mut self.board[self.una];
+        let (lost, resent) = (segment.has(Segment::LOST), segment.has(Segment::RESENT));
+        segment.unset(Segment::RESENT);
+        segment.set(Segment::LOST);
+        self.lost += !lost as u32;
+        self.resent -= resent as u32;
+        self.unrepeated += (!lost || resent) as u32;
+        self.resend_from = self.una;
+    }
+
     /// A time-out: what has been found out of duplicates does not count any more.
     pub(super) fn time_out_as_ns3(&mut self) {
         self.ns3.duplicates = 0;
         self.ns3.disorder = false;
         self.ns3.recovering = true;
         self.send_cwr = false;
+        if self.ns3.guessed {
+            self.forget_guesses(self.una, self.next);
+            self.ns3.guessed = false;
+        }
+        // Nothing waits for its pace any more.
+        self.pace_at = 0;
+    }
+
+    /// RFC 6675's third rule may find something to repeat.
+    pub(super) fn rescues(&self, config: &TcpConfig) -> bool {
+        config.manner == Manner::Ns3 && config.recovery == Recovery::Sack && self.state == State::Recovery && self.sacked > 0 && self.next == self.segments
     }
 
     /// The next segment: one found lost (while anything is SACKed, only below the highest of these), new data, or in a recovery a hole below
@@ -318,9 +440,10 @@ impl Sender {
         if self.pipe() >= self.window.cwnd && !at_once {
             return None;
         }
+        let guessing = config.recovery == Recovery::NewReno;
         if self.unrepeated > 0
             && let Some(seq) = self.next_lost()
-            && (self.sacked == 0 || seq < self.highest_sacked)
+            && (if guessing { !self.ns3.guessed } else { self.sacked == 0 } || seq < self.highest_sacked)
         {
             return Some((seq, true));
         }
@@ -331,7 +454,7 @@ impl Sender {
         if self.next == self.una && self.next < self.segments && self.connected() {
             return None;
         }
-        if self.state == State::Recovery && self.sacked > 0 && self.next == self.segments && !at_once {
+        if !guessing && self.state == State::Recovery && self.sacked > 0 && self.next == self.segments && !at_once {
             return (self.una..self.highest_sacked).find(|&seq| !self.board[seq].has(Segment::SACKED | Segment::RESENT)).map(|seq| (seq, true));
         }
         (at_once && !self.board[self.una].has(Segment::RESENT)).then_some((self.una, true))

@@ -2,7 +2,7 @@
 
 use super::sender::{MILLISECOND, Sender};
 use crate::congestion::State;
-use crate::spec::{Burst, Pacing, TcpConfig};
+use crate::spec::{Burst, Manner, Pacing, TcpConfig};
 
 /// The first segments of a connection are not paced (Linux tcp_update_skb_after_send).
 const UNPACED: u64 = 10;
@@ -11,24 +11,36 @@ const MICROSECOND: u64 = 1_000_000;
 /// Bytes of payload that Linux hands down at once at most: 64 KiB less room for headers.
 const GSO_MAX: u64 = 65_536 - 257;
 /// Linux reckons with this rate whether it paces or not.
-const LINUX_PACING: Pacing = Pacing { slow_start_percent: 200, avoidance_percent: 120 };
+const LINUX_PACING: Pacing = Pacing { most: None, slow_start_percent: 200, avoidance_percent: 120 };
+
+/// Time of a segment at a rate of bits per second.
+fn spacing(rate: u64, config: &TcpConfig) -> u64 {
+    (config.mss as u128 * 8_000_000_000_000 / rate.max(1) as u128) as u64
+}
 
 impl Sender {
     /// Would the window let something go if the pace did?
     pub(super) fn has_work(&self, config: &TcpConfig) -> bool {
         self.probe
             || (self.at_once && self.unrepeated > 0)
-            || (self.pipe() < self.window.cwnd && (self.unrepeated > 0 || (self.next < self.segments && self.next < self.window_end(config))))
+            || (self.pipe() < self.window.cwnd
+                && (self.unrepeated > 0 || self.rescues(config) || (self.next < self.segments && self.next < self.window_end(config))))
     }
 
     /// A segment goes: the next may follow after its time at the pacing rate, or with it as far as a burst reaches.
     #[inline(always)]
     pub(super) fn pace(&mut self, now: u64, config: &TcpConfig) {
-        if (config.pacing.is_none() && self.sampler.is_none()) || self.sent < UNPACED {
+        if config.pacing.is_none() && self.sampler.is_none() {
+            return;
+        }
+        if config.manner == Manner::Ns3 {
+            return self.pace_as_ns3(now, config);
+        }
+        if self.sent < UNPACED {
             return;
         }
         let Some(rate) = self.pacing_rate(config) else { return };
-        let spacing = (config.mss as u128 * 8_000_000_000_000 / rate.max(1) as u128) as u64;
+        let spacing = spacing(rate, config);
         if self.pace_at <= now {
             // A pace that could not be kept is made up for by half a segment at most (Linux tcp_update_skb_after_send).
             let credit = if self.pace_at == 0 { 0 } else { (now - self.pace_at).min(spacing / 2) };
@@ -40,12 +52,24 @@ impl Sender {
         self.burst = self.burst.saturating_sub(1);
     }
 
+    /// From the end of the initial window on the next may follow after its time from now; what goes while one waits does not put it off.
+    fn pace_as_ns3(&mut self, now: u64, config: &TcpConfig) {
+        if self.next + 1 >= config.initial_window
+            && self.pace_at <= now
+            && let Some(rate) = self.pacing_rate(config)
+        {
+            self.pace_at = now + spacing(rate, config);
+        }
+    }
+
     /// Bits of payload per second.
     pub(super) fn pacing_rate(&self, config: &TcpConfig) -> Option<u64> {
-        if self.sampler.is_some() {
-            return self.control.pacing_rate();
-        }
-        self.rate_of_window(config.pacing.as_ref()?, config)
+        let most = config.pacing.and_then(|pacing| pacing.most).map(|most| most.0);
+        let rate = match self.sampler {
+            Some(_) => self.control.pacing_rate(),
+            None => self.rate_of_window(config.pacing.as_ref()?, config),
+        };
+        rate.map(|rate| most.map_or(rate, |most| rate.min(most))).or(most)
     }
 
     /// The window per round trip and some more (Linux tcp_update_pacing_rate).
@@ -114,10 +138,10 @@ impl Sender {
             return false;
         }
         // What is left of a buffer the application filled goes as soon as it fits, and a single segment at once. The last buffer might yet be
-        // filled up.
+        // filled up, unless it carries the FIN.
         let filled = (GSO_MAX / config.mss as u64).max(1) as u32;
         let left = (filled - self.next.saturating_sub(self.written) % filled).min(self.segments - self.next);
-        if left == 1 || (left <= room && left < self.segments - self.next) {
+        if left == 1 || (left <= room && (left < self.segments - self.next || self.segments == self.ends)) {
             return false;
         }
         // A third of the window is enough.

@@ -3,6 +3,10 @@
 //! Per acknowledgement, in this order: [`Sampler::begin`], [`Sampler::on_delivered`] for every segment that is newly known to have arrived,
 //! [`Sampler::on_lost`] for every one newly taken for lost, [`Sampler::end`]. [`Sampler::on_send`] at every transmission, before the sender
 //! counts it. Losses found by a timer are reported outside of `begin` and `end`.
+//!
+//! [`Sampler::as_ns3`]: those of ns-3's TcpRateLinux (3.48), which keeps a sample until a segment arrives that was sent after more had been
+//! delivered. Of several segments sent between two acknowledgements all but the first therefore count as delivered in the time of the first, and
+//! the rate comes out too high by one segment or more per window.
 
 /// What was known when a segment was last sent.
 #[derive(Debug, Clone, Copy, Default)]
@@ -88,9 +92,67 @@ pub struct Sampler {
     prior_in_flight: u32,
     newest: Option<(u64, u32)>,
     sampled: Sent,
+    held: Option<Held>,
+}
+
+/// The sample under way in ns-3's manner.
+#[derive(Debug, Clone, Copy, Default)]
+struct Held {
+    prior_delivered: u32,
+    app_limited: bool,
+    prior_time: u64,
+    /// Until it turns out to be shorter than the least round trip.
+    valid: bool,
+    sending: u64,
+    arriving: u64,
+    /// Found by this acknowledgement.
+    fresh: bool,
+    /// What the rate says: segments and picoseconds; only a higher one replaces it while the application limits the sender.
+    rate: (u32, u64),
+}
+
+impl Held {
+    fn take(&mut self, sent: &Sent, sent_at: u64) -> bool {
+        if self.prior_delivered > 0 && sent.delivered <= self.prior_delivered {
+            return false;
+        }
+        self.prior_delivered = sent.delivered;
+        self.app_limited = sent.in_flight & APP_LIMITED != 0;
+        self.prior_time = sent.delivered_time;
+        self.valid = true;
+        self.sending = sent_at - sent.first_sent;
+        self.fresh = true;
+        true
+    }
+
+    fn end(&mut self, delivered: u32, around: &Around, sample: &mut Sample) {
+        if std::mem::take(&mut self.fresh) {
+            self.arriving = around.now - self.prior_time;
+        }
+        sample.prior_delivered = self.prior_delivered;
+        sample.app_limited = self.app_limited;
+        if !self.valid {
+            return;
+        }
+        sample.delivered = delivered - self.prior_delivered;
+        let interval = self.sending.max(self.arriving);
+        if interval < around.min_rtt {
+            self.valid = false;
+            return;
+        }
+        let (count, time) = self.rate;
+        if !self.app_limited || sample.delivered as u128 * time as u128 >= count as u128 * interval as u128 {
+            self.rate = (sample.delivered, interval);
+        }
+        (sample.delivered, sample.interval) = self.rate;
+    }
 }
 
 impl Sampler {
+    pub fn as_ns3() -> Self {
+        Sampler { held: Some(Held::default()), ..Sampler::default() }
+    }
+
     /// Segments delivered, and taken for lost, in all.
     pub fn delivered(&self) -> u32 {
         self.delivered
@@ -110,7 +172,8 @@ impl Sampler {
         if (next - una) as usize >= self.ring.len() {
             self.grow(una, next);
         }
-        if una == next {
+        // ns-3 goes by what it reckons to be in the network.
+        if if self.held.is_some() { in_flight == 0 } else { una == next } {
             // What arrives from now on has been delivered from now on.
             self.first_sent = now;
             self.delivered_time = now;
@@ -155,6 +218,13 @@ impl Sampler {
     #[inline]
     pub fn on_delivered(&mut self, seq: u32, sent_at: u64) {
         self.delivered += 1;
+        if let Some(held) = &mut self.held {
+            let mask = self.ring.len() - 1;
+            if held.take(&self.ring[seq as usize & mask], sent_at) {
+                self.first_sent = sent_at;
+            }
+            return;
+        }
         // The one sent last counts.
         if self.newest.is_none_or(|newest| (sent_at, seq) > newest) {
             self.newest = Some((sent_at, seq));
@@ -196,7 +266,9 @@ impl Sampler {
             window_limited: around.window_limited,
             ..Sample::default()
         };
-        if let Some((sent_at, _)) = self.newest {
+        if let Some(held) = &mut self.held {
+            held.end(self.delivered, around, &mut sample);
+        } else if let Some((sent_at, _)) = self.newest {
             let sent = &self.sampled;
             sample.delivered = self.delivered - sent.delivered;
             sample.marked = self.marked - sent.marked;
@@ -318,6 +390,27 @@ mod tests {
         }
         for seq in 0..1000 {
             assert_eq!(sampler.sent(seq).in_flight, seq + 1);
+        }
+    }
+
+    /// Segments 1 and 2 leave together when segment 0 arrives: that 2 had not been sent earlier than 1 is not noticed.
+    #[test]
+    fn as_ns3_a_segment_too_many() {
+        for (mut sampler, extra) in [(Sampler::default(), 0), (Sampler::as_ns3(), 1)] {
+            sampler.on_send(0, 0, 0, 0, 0);
+            sampler.begin(1);
+            sampler.on_delivered(0, 0);
+            assert_eq!(end(&mut sampler, 100).delivered, 1);
+            sampler.on_send(1, 100, 1, 1, 1);
+            sampler.on_send(2, 100, 1, 2, 2);
+            sampler.begin(2);
+            sampler.on_delivered(1, 100);
+            let first = end(&mut sampler, 200);
+            assert_eq!((first.delivered, first.interval), (1, 100));
+            sampler.begin(1);
+            sampler.on_delivered(2, 100);
+            let second = end(&mut sampler, 210);
+            assert_eq!((second.delivered, second.interval), (2, 110 - 10 * extra));
         }
     }
 }

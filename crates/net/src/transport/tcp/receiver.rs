@@ -2,6 +2,7 @@
 
 use crate::frame::Extra;
 use crate::spec::{EcnMode, Reader, Receive, ReceiveBuffer, TcpConfig};
+use afflux_units::{Bytes, Rate};
 
 /// An acknowledgement to be sent now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,7 +96,7 @@ struct Room {
     announced: u32,
     mss: u64,
     reader: Option<Reader>,
-    /// While asleep: until when; while awake: when it falls asleep. 0 without a reader.
+    /// While asleep (or at work on what it has read): until when; while awake: when it falls asleep. 0 if nothing of that is to come.
     turns_at: u64,
     asleep: bool,
     /// Growth: bytes read per round trip last time, where and when this round trip began.
@@ -136,6 +137,23 @@ impl Room {
     /// number of segments is no reason to acknowledge (Linux __tcp_ack_snd_check).
     fn fills(&self, next: u32) -> bool {
         self.read < next && self.free(next) < self.announced
+    }
+
+    /// The application reads up to a chunk of what is here up to `next`, and works on it.
+    fn work(&mut self, now: u64, next: u32, chunk: Bytes, rate: Rate) {
+        let segments = (next - self.read).min((chunk.0 / self.mss).max(1) as u32);
+        if segments > 0 {
+            self.read += segments;
+            (self.asleep, self.turns_at) = (true, now + rate.serialize(segments as u64 * self.mss).0);
+        }
+    }
+
+    /// When everything up to `next` has been dealt with if nothing follows.
+    fn read_by(&self, now: u64, next: u32) -> u64 {
+        match self.reader {
+            Some(Reader::Worker { rate, .. }) => self.turns_at.max(now) + rate.serialize((next - self.read) as u64 * self.mss).0,
+            _ => now,
+        }
     }
 
     /// Linux tcp_rcv_space_adjust: once per round trip, room for twice what the application has read, and more while that grows.
@@ -192,7 +210,10 @@ impl Receiver {
                     announced: 0,
                     mss: config.mss as u64,
                     reader: config.reader,
-                    turns_at: config.reader.map_or(0, |r| setup.now + r.read.0),
+                    turns_at: match config.reader {
+                        Some(Reader::Turns { read, .. }) => setup.now + read.0,
+                        _ => 0,
+                    },
                     asleep: false,
                     space: 0,
                     from: 0,
@@ -251,11 +272,9 @@ impl Receiver {
     pub fn has_current(&self) -> bool {
         self.next >= self.to
     }
-    /// Segments `from..to` that have arrived, without duplicates, and whether the last is among them.
+    /// Segments `from..to` that have arrived in order, so that the application can have them, and whether the last is among them.
     pub fn received(&self, from: u32, to: u32) -> (u32, bool) {
-        let within = |a: u32, b: u32| b.min(to).saturating_sub(a.max(from));
-        let count = within(0, self.next) + self.ranges.iter().map(|&(a, b)| within(a, b)).sum::<u32>();
-        (count, self.next >= to || self.ranges.iter().any(|&(a, b)| a < to && b >= to))
+        (self.next.min(to).saturating_sub(from), self.next >= to)
     }
     /// The first segment that the sender may not send, where that is announced.
     pub fn announce(&mut self) -> Option<u32> {
@@ -415,8 +434,19 @@ impl Receiver {
         if let Some(room) = &mut self.room
             && !room.asleep
         {
-            room.read = self.next;
+            match room.reader {
+                Some(Reader::Worker { chunk, rate }) => room.work(now, self.next, chunk, rate),
+                _ => room.read = self.next,
+            }
             room.grow(now, self.round_trip);
+        }
+    }
+
+    /// When the application will have dealt with everything that is here, if that is all.
+    pub fn read_by(&self, now: u64) -> u64 {
+        match &self.room {
+            Some(room) => room.read_by(now, self.next),
+            None => now,
         }
     }
 
@@ -430,18 +460,33 @@ impl Receiver {
         let mut window_opens = false;
         if let Some(room) = &mut self.room
             && let Some(reader) = room.reader
+            && room.turns_at != 0
             && room.turns_at <= now
         {
-            room.asleep = !room.asleep;
-            room.turns_at = now + if room.asleep { reader.sleep.0 } else { reader.read.0 };
-            if !room.asleep {
-                let (open, full) = ((room.allowed - self.next) as u64 * room.mss, room.payload(room.size));
-                room.read = self.next;
-                // Linux tcp_cleanup_rbuf: an update where the window at least doubles, or where an acknowledgement is due.
-                window_opens = 2 * open <= full || config.delayed_ack.is_some_and(|delayed| self.waiting >= delayed.segments);
-                // A finished or idle connection needs no further turns.
-                if self.next == self.segments {
-                    room.turns_at = 0;
+            let acknowledge = config.delayed_ack.is_some_and(|delayed| self.waiting >= delayed.segments);
+            match reader {
+                Reader::Turns { read, sleep } => {
+                    room.asleep = !room.asleep;
+                    room.turns_at = now + if room.asleep { sleep.0 } else { read.0 };
+                    if !room.asleep {
+                        let (open, full) = ((room.allowed - self.next) as u64 * room.mss, room.payload(room.size));
+                        room.read = self.next;
+                        // Linux tcp_cleanup_rbuf: an update where the window at least doubles, or where an acknowledgement is due.
+                        window_opens = 2 * open <= full || acknowledge;
+                        // A finished or idle connection needs no further turns.
+                        if self.next == self.segments {
+                            room.turns_at = 0;
+                        }
+                    }
+                }
+                Reader::Worker { chunk, rate } => {
+                    (room.asleep, room.turns_at) = (false, 0);
+                    room.work(now, self.next, chunk, rate);
+                    room.grow(now, self.round_trip);
+                    // Linux tcp_cleanup_rbuf.
+                    let open = room.allowed - self.next;
+                    let opens = 2 * open as u64 * room.mss <= room.payload(room.size) && room.free(self.next) >= 2 * open.max(1);
+                    window_opens = room.asleep && (opens || acknowledge);
                 }
             }
         }
@@ -532,7 +577,7 @@ impl Receiver {
 mod tests {
     use super::*;
     use crate::spec::DelayedAck;
-    use afflux_units::{Bytes, Span};
+    use afflux_units::Span;
 
     const MS: u64 = 1_000_000_000;
 
@@ -542,7 +587,7 @@ mod tests {
         let config = TcpConfig {
             mss: 1494,
             receive,
-            reader: Some(Reader { read: Span::from_ms(3), sleep: Span::from_ms(497) }),
+            reader: Some(Reader::Turns { read: Span::from_ms(3), sleep: Span::from_ms(497) }),
             delayed_ack: Some(DelayedAck { segments: 2, timeout: Span::from_ms(40), quick: 0 }),
             tick: Span::from_ms(10),
             ..crate::testing::tcp()

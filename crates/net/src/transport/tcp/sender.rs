@@ -70,6 +70,8 @@ pub struct SenderSetup {
     pub hash: u32,
     pub priority: u8,
     pub segments: u32,
+    /// Behind the connection's last segment, which carries its FIN.
+    pub ends: u32,
     pub idle: Idle,
     /// What the two ends have agreed on.
     pub ecn: EcnMode,
@@ -84,6 +86,8 @@ pub struct Sender {
     pub(super) segments: u32,
     /// Where what the application handed over last begins.
     pub(super) written: u32,
+    /// Behind the connection's last segment, which carries its FIN.
+    pub(super) ends: u32,
     pub(super) window: Window,
     pub(super) sacked: u32,
     pub(super) lost: u32,
@@ -178,6 +182,7 @@ impl Sender {
             next: 0,
             segments: setup.segments,
             written: 0,
+            ends: setup.ends,
             window: Window { cwnd: config.initial_window.min(limit), credit: 0, ssthresh: u32::MAX, limit },
             sacked: 0,
             lost: 0,
@@ -300,14 +305,14 @@ impl Sender {
         }
         let round_trip = now - self.last_sent;
         self.rtt.sample(round_trip, 0, 0, config);
-        self.established(now, round_trip);
+        self.established(now, round_trip, config);
         Some(Cause::Ack { excess: round_trip.saturating_sub(self.idle.round_trip) })
     }
 
     /// The connection is open; its handshake took `round_trip`.
-    pub fn established(&mut self, now: u64, round_trip: u64) {
+    pub fn established(&mut self, now: u64, round_trip: u64, config: &TcpConfig) {
         if self.control.wants_samples() {
-            self.sampler = Some(Box::default());
+            self.sampler = Some(Box::new(if config.manner == Manner::Ns3 { Sampler::as_ns3() } else { Sampler::default() }));
             self.rack.get_or_insert_default();
         }
         if let Some(rack) = &mut self.rack
@@ -329,7 +334,7 @@ impl Sender {
         if config.tail_probe {
             self.rtt.sample(round_trip, 0, 0, config);
         }
-        self.established(now, round_trip);
+        self.established(now, round_trip, config);
     }
 
     /// The SYN was not answered in time. It may have been dropped for asking: the next one does not (Linux tcp_ecn_fallback).
@@ -379,7 +384,7 @@ impl Sender {
         if let Some(sampler) = &mut self.sampler {
             sampler.begin(pipe);
         }
-        if config.manner == Manner::Ns3 && config.recovery == Recovery::Sack {
+        if config.manner == Manner::Ns3 && config.recovery != Recovery::Rack {
             self.take_as_ns3(now, ack, config);
             return Cause::Ack { excess };
         }
@@ -476,7 +481,7 @@ impl Sender {
     /// The next segment to send now, if the window allows one.
     #[inline]
     pub fn transmit(&mut self, now: u64, cause: Cause, config: &TcpConfig) -> Option<Transmit> {
-        if self.pace_at > now && self.burst == 0 {
+        if self.pace_at > now && self.burst == 0 && !(self.at_once && config.manner == Manner::Ns3) {
             self.pace_wait = if self.has_work(config) { self.pace_at } else { 0 };
             // Held back by the pace, a window may be full all the same, or the receiver's closed.
             let full = self.pipe() >= self.window.cwnd;
@@ -559,7 +564,7 @@ impl Sender {
             let new = self.next < self.segments && self.next < self.window_end(config);
             return Some(if new { (self.next, false) } else { (self.next - 1, true) });
         }
-        if config.manner == Manner::Ns3 && config.recovery == Recovery::Sack {
+        if config.manner == Manner::Ns3 && config.recovery != Recovery::Rack {
             let chosen = self.choose_as_ns3(config);
             if chosen.is_none() {
                 self.persist(now, config);

@@ -49,10 +49,12 @@ macro_rules! block {
 }
 
 mod files;
+mod hadoop;
 mod patterns;
 mod random;
 
 pub use files::{FileFormat, Flows, Local, Placement};
+pub use hadoop::{Background, Cluster, Disks, Framework, Hadoop, HadoopTrace, Pairing, Per, Protocol};
 pub use patterns::{AllToAll, DatagramSource, Incast, Pairs, Permutation};
 pub use random::{Arrivals, LoadBasis, Random};
 
@@ -76,6 +78,12 @@ tagged! {
         "all_to_all" => AllToAll,
         /// Sources of constant rate that nothing slows down.
         "datagram" => DatagramSource,
+        /// A Hadoop job.
+        "hadoop" => Hadoop,
+        /// Hadoop jobs of a trace.
+        "hadoop_trace" => HadoopTrace,
+        /// Traffic of limited rate beside jobs.
+        "background" => Background,
     }
 }
 

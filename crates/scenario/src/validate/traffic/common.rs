@@ -54,6 +54,11 @@ pub fn shared(
     Ok(Shared { template: Template { class, transport, priority, deadline }, draws, start: Time(start.0) })
 }
 
+/// A block's name.
+pub fn name_of(name: &Option<String>, index: usize) -> String {
+    name.clone().unwrap_or_else(|| format!("traffic{index}"))
+}
+
 /// The block's name, once its common keys have been read.
 pub fn name(block: &mut Traffic, index: usize) -> String {
     fill(keys(block).name, format!("traffic{index}"))
@@ -73,6 +78,9 @@ fn keys(block: &mut Traffic) -> Common<'_> {
         Traffic::Pairs(block) => block.common(),
         Traffic::AllToAll(block) => block.common(),
         Traffic::DatagramSource(block) => block.common(),
+        Traffic::Hadoop(block) => block.common(),
+        Traffic::HadoopTrace(block) => block.common(),
+        Traffic::Background(block) => block.common(),
     }
 }
 

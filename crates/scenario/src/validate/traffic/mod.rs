@@ -1,7 +1,9 @@
 //! `[[traffic]]`: blocks to flows.
 
+mod background;
 mod common;
 mod files;
+mod hadoop;
 mod load;
 mod patterns;
 mod random;
@@ -15,9 +17,13 @@ use crate::tree::{Key, Wrong};
 use crate::validate::hosts::Frames;
 use crate::validate::transport::Transports;
 use crate::{Job, Reader};
-use afflux_net::spec::{Flow, TransportConfig};
+use afflux_net::app::Program;
+use afflux_net::spec::{Applications, Flow, RunConfig, TransportConfig};
+use afflux_traffic::hadoop::{Hadoop, Settings};
 use afflux_traffic::{Classes, Generated};
+use afflux_units::Span;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// What traffic is made in.
 pub struct Around<'a> {
@@ -27,6 +33,15 @@ pub struct Around<'a> {
     pub wire: &'a Frames,
     pub seed: u64,
     pub transports: Transports,
+    pub run: &'a RunConfig,
+    /// Hadoop clusters, whose jobs are numbered from 0 in their block.
+    pub clusters: Vec<Cluster>,
+}
+
+pub struct Cluster {
+    pub block: usize,
+    pub message_delay: Span,
+    pub settings: Settings,
 }
 
 pub struct Sent {
@@ -35,6 +50,7 @@ pub struct Sent {
     pub classes: Vec<String>,
     pub transports: Vec<TransportConfig>,
     pub notes: Vec<String>,
+    pub applications: Option<Applications>,
 }
 
 pub fn generate(blocks: &mut [Traffic], mut around: Around) -> Result<Sent, Wrong> {
@@ -64,6 +80,13 @@ pub fn generate(blocks: &mut [Traffic], mut around: Around) -> Result<Sent, Wron
         }
         parts.push(part);
     }
+    let applications = applications(std::mem::take(&mut around.clusters), &parts);
+    if around.run.until_done && applications.is_none() {
+        return Err(Wrong::at(
+            Key::from("run").name("until"),
+            "\"jobs\": there are no jobs whose end can be waited for: write a [[traffic]] block of kind = \"hadoop\", or a time",
+        ));
+    }
     let last = Key::from("traffic").index(blocks.len() - 1);
     let mut all = Generated::merge(parts).map_err(|error| common::wrong(error, &last))?;
     if all.flows.len() >= u32::MAX as usize {
@@ -80,10 +103,22 @@ pub fn generate(blocks: &mut [Traffic], mut around: Around) -> Result<Sent, Wron
         all.notes.push(format!("{} flows from a host to itself finish at their start: they never see the network", all.local.len()));
         all = all.with_local();
     }
-    if all.flows.is_empty() {
+    if all.flows.is_empty() && applications.is_none() {
         all.notes.push("the traffic has no flows: a longer duration or a higher load would give some".into());
     }
-    Ok(Sent { flows: all.flows, jobs: all.jobs, classes: classes.into_names(), transports: around.transports.configs, notes: all.notes })
+    Ok(Sent { flows: all.flows, jobs: all.jobs, classes: classes.into_names(), transports: around.transports.configs, notes: all.notes, applications })
+}
+
+/// Jobs are numbered through all blocks.
+fn applications(clusters: Vec<Cluster>, parts: &[Generated]) -> Option<Applications> {
+    let latency = clusters.iter().map(|cluster| cluster.message_delay).min()?;
+    let home = clusters[0].settings.master;
+    let program = |Cluster { block, mut settings, .. }: Cluster| {
+        let before: usize = parts[..block].iter().map(|part| part.jobs.len()).sum();
+        settings.jobs.iter_mut().for_each(|work| work.job += before as u32);
+        Arc::new(Hadoop(Arc::new(settings))) as Arc<dyn Program>
+    };
+    Some(Applications { home, latency, programs: clusters.into_iter().map(program).collect() })
 }
 
 fn block(block: &mut Traffic, index: usize, key: &Key, classes: &mut Classes, around: &mut Around) -> Result<Generated, Wrong> {
@@ -95,5 +130,8 @@ fn block(block: &mut Traffic, index: usize, key: &Key, classes: &mut Classes, ar
         Traffic::Pairs(pairs) => patterns::pairs(pairs, index, key, classes, around),
         Traffic::AllToAll(all) => patterns::all_to_all(all, index, key, classes, around),
         Traffic::DatagramSource(source) => patterns::datagram(source, index, key, classes, around),
+        Traffic::Hadoop(job) => hadoop::job(job, index, key, classes, around),
+        Traffic::HadoopTrace(trace) => hadoop::trace(trace, index, key, classes, around),
+        Traffic::Background(background) => background::generate(background, index, key, classes, around),
     }
 }

@@ -1,0 +1,100 @@
+//! Flows that applications have started: a list that only grows, and whose entries stay where they are, so that all shards can read while
+//! the applications' shard appends.
+
+use super::NewFlow;
+use crate::spec::{Flow, FlowId, Start};
+use afflux_units::Time;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Entries of the first chunk; each further one has twice as many as the one before.
+const FIRST: usize = 1 << 10;
+const CHUNKS: usize = 22;
+
+#[derive(Debug)]
+struct Started {
+    flow: Flow,
+    application: u16,
+}
+
+type Chunk = Box<[OnceLock<Started>]>;
+
+#[derive(Debug)]
+pub struct Flows {
+    chunks: [OnceLock<Chunk>; CHUNKS],
+    count: AtomicUsize,
+    /// Number of the first, and its identifier in results.
+    first: FlowId,
+    first_id: i64,
+}
+
+/// Chunk and place in it.
+fn place(index: usize) -> (usize, usize) {
+    let chunk = ((index / FIRST) + 1).ilog2() as usize;
+    (chunk, index - FIRST * ((1 << chunk) - 1))
+}
+
+impl Flows {
+    /// Behind the `planned` ones.
+    pub fn behind(planned: &[Flow]) -> Self {
+        let first_id = planned.iter().map(|flow| flow.id + 1).max().unwrap_or(0).max(0);
+        Flows { chunks: Default::default(), count: AtomicUsize::new(0), first: planned.len() as FlowId, first_id }
+    }
+
+    /// Adds a flow. One thread does this.
+    pub fn push(&self, new: NewFlow, at: Time, application: u16) -> FlowId {
+        let index = self.count.load(Ordering::Relaxed);
+        let NewFlow { src, dst, bytes, transport, class, priority, job } = new;
+        let id = self.first_id + index as i64;
+        let flow = Flow { id, src, dst, bytes, start: Start::At(at), deadline: None, class, job, transport, group: None, connection: None, priority };
+        let (chunk, place) = place(index);
+        let chunk = self.chunks[chunk].get_or_init(|| (0..FIRST << chunk).map(|_| OnceLock::new()).collect());
+        assert!(chunk[place].set(Started { flow, application }).is_ok(), "one thread appends");
+        self.count.store(index + 1, Ordering::Release);
+        self.first + index as FlowId
+    }
+
+    pub fn len(&self) -> usize {
+        self.count.load(Ordering::Acquire)
+    }
+
+    fn get(&self, flow: FlowId) -> &Started {
+        let (chunk, place) = place((flow - self.first) as usize);
+        self.chunks[chunk].get().and_then(|chunk| chunk[place].get()).expect("a flow that has been started")
+    }
+
+    #[cold]
+    #[inline(never)]
+    pub fn flow(&self, flow: FlowId) -> &Flow {
+        &self.get(flow).flow
+    }
+
+    /// Whose it is.
+    pub fn application(&self, flow: FlowId) -> u16 {
+        self.get(flow).application
+    }
+
+    /// All, in order.
+    pub fn take(self) -> Vec<Flow> {
+        let all = self.chunks.into_iter().filter_map(OnceLock::into_inner).flat_map(Vec::from);
+        all.map_while(OnceLock::into_inner).map(|started| started.flow).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_are_found_again() {
+        let flows = Flows::behind(&[]);
+        let new = |bytes| NewFlow { src: 0, dst: 1, bytes, transport: 0, class: 0, priority: 0, job: Flow::NO_JOB };
+        let kept = flows.flow(flows.push(new(1), Time::ZERO, 0)) as *const Flow;
+        for bytes in 2..=10_000 {
+            assert_eq!(flows.push(new(bytes), Time::ZERO, 3), bytes as u32 - 1);
+        }
+        assert_eq!((flows.len(), flows.flow(7_000).bytes, flows.application(7_000), flows.flow(9_999).id), (10_000, 7_001, 3, 9_999));
+        assert_eq!(flows.flow(0) as *const Flow, kept, "entries stay where they are");
+        assert_eq!(flows.take().iter().map(|flow| flow.bytes).collect::<Vec<_>>(), (1..=10_000).collect::<Vec<_>>());
+    }
+}

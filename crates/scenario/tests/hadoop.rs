@@ -1,0 +1,313 @@
+//! Hadoop jobs: times that can be reckoned, every byte once, the same from both engines.
+
+mod common;
+
+use afflux_net::Progress;
+use afflux_net::record::{Output, TaskRecord};
+use afflux_net::spec::{EngineKind, Flow};
+use afflux_scenario::{Overrides, Scenario};
+use afflux_units::{Span, Time};
+use common::parse_with;
+
+/// Everything takes a fixed time, or none.
+const FIXED: &str = r#"format = 1
+[topology]
+kind = "star"
+hosts = 5
+[host.transport]
+initial_window = 100000
+[[traffic]]
+kind = "hadoop"
+name = "sort"
+size = "8MB"
+reducers = 1
+[traffic.cluster]
+compute = "0-1"
+data = 2
+master = 3
+message_delay = "5us"
+map_slots = 1
+reduce_slots = 1
+container_start = "1s"
+jvm_start = "500ms"
+master_init = "250ms"
+disks = { count = 1, read = "8Gbps", write = "4Gbps", seek = "0s" }
+block_size = "8MB"
+map_cpu_per_mb = "10us"
+reduce_cpu_per_mb = "100us"
+slow_start = [1.0, 1.0]
+event_poll = "1us"
+fetch_service = "2ms"
+rpc_service = "1ms"
+client_start = "3s"
+samples = 0
+resources = "0B"
+submit_rpcs = 0
+task_rpcs = 0
+block_rpcs = 0
+commit_rpcs = 0
+history = "0B"
+[run]
+fct_end = "last_byte"
+"#;
+
+const SMALL: &str = r#"format = 1
+[topology]
+kind = "leaf_spine"
+leaves = 2
+spines = 2
+hosts_per_leaf = 5
+host_rate = "25Gbps"
+[host.transport]
+stack = "linux"
+min_rto = "5ms"
+[[traffic]]
+kind = "hadoop"
+size = "40MB"
+files = 3
+reducers = 7
+[traffic.cluster]
+compute = "0-4"
+data = "5-8"
+master = 9
+block_size = "2MB"
+map_slots = 2
+reduce_slots = 2
+output_replication = 2
+container_start = ["10ms", "50ms"]
+jvm_start = "10ms"
+master_init = "5ms"
+node_heartbeat = "20ms"
+master_heartbeat = "20ms"
+event_poll = "15ms"
+client_start = "10ms"
+client_poll = "50ms"
+sample_size = "20kB"
+map_cpu_per_mb = "2ms"
+reduce_cpu_per_mb = "2ms"
+output_cached = 0.5
+disks = { seek = "1ms" }
+log_size = "5kB"
+"#;
+
+fn load(text: &str) -> Scenario {
+    parse_with(text, &Overrides::default()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn run(scenario: &Scenario) -> Output {
+    afflux_net::run(&scenario.plan, &Progress::default()).unwrap()
+}
+
+fn span(task: &TaskRecord) -> u64 {
+    (task.finish.unwrap() - task.start).0
+}
+
+fn task<'a>(output: &'a Output, phase: &str) -> &'a TaskRecord {
+    output.tasks.iter().find(|task| task.phase == phase && (task.task.is_some() || matches!(phase, "job" | "submit" | "master" | "commit"))).unwrap()
+}
+
+/// The flows of a class, in order of their starts, with the time from the decision until the end is known.
+fn exchanges(scenario: &Scenario, output: &Output, class: &str) -> Vec<(Flow, u64)> {
+    let delay = 5_000_000;
+    let known = |(flow, record): (&Flow, &afflux_net::record::FlowRecord)| (flow.clone(), (record.finish.unwrap() - record.start.unwrap()).0 + 2 * delay);
+    output.all_flows(&scenario.plan).filter(|(flow, _)| scenario.classes[flow.class as usize] == class).map(known).collect()
+}
+
+const MS: u64 = 1_000_000_000;
+
+#[test]
+fn one_map_and_one_reducer_take_the_sum_of_their_parts() {
+    // All at one compute node: what crosses the network are the block, the output and calls to the master.
+    let scenario = load(&FIXED.replace("compute = \"0-1\"", "compute = 0"));
+    let output = run(&scenario);
+    let flows: Vec<_> = output.all_flows(&scenario.plan).collect();
+    assert!(flows.iter().all(|(_, record)| record.finish.unwrap() - record.start.unwrap() == record.ideal || record.bytes_received > 1_000), "calls are alone");
+    assert_eq!(span(task(&output, "submit")), 3_000 * MS);
+    // The block comes from disk (8 ms) while it crosses the network (0.65 ms); its output goes to disk (16 ms); a call within the host.
+    assert_eq!(span(task(&output, "map")), (1_000 + 500 + 8 + 16 + 1) * MS);
+    let [(block, _)] = exchanges(&scenario, &output, "read").try_into().unwrap();
+    assert_eq!((block.src, block.dst, block.bytes), (2, 0, 8_062_500));
+    // A call for outputs after at most a microsecond, the fetch within the host, what was in memory to disk.
+    let shuffle = span(task(&output, "shuffle"));
+    let parts = (1_000 + 500 + 1 + 2 + 16) * MS;
+    assert!((parts..parts + 1_000_000).contains(&shuffle), "{shuffle}");
+    assert!(exchanges(&scenario, &output, "fetch").is_empty());
+    assert_eq!(span(task(&output, "merge")), 0);
+    // The output crosses the network at 80 Gbit/s, then the data node puts it on disk (16 ms) for the sync; a call.
+    let [(written, took)] = exchanges(&scenario, &output, "write").try_into().unwrap();
+    assert_eq!((written.src, written.dst, written.bytes), (0, 2, 8_062_500));
+    assert_eq!(span(task(&output, "reduce")), took + 17 * MS);
+    let paced = written.bytes * 8 * 1_000 / 80;
+    assert!(took > paced && took < paced + MS / 10, "{took} {paced}");
+    // The client looks at whole seconds after its submission, and asks once.
+    let [request, answer] = [1, 0].map(|back| exchanges(&scenario, &output, "rpc").iter().rev().nth(back).unwrap().1);
+    let commit = task(&output, "commit").finish.unwrap();
+    let look = commit.0 - answer - request - MS + 5_000_000;
+    assert_eq!(look % (1_000 * MS), 0, "{look}");
+    assert_eq!(task(&output, "job").finish, Some(commit));
+}
+
+#[test]
+fn a_fetch_from_another_host_is_a_request_and_an_answer() {
+    let scenario = load(&FIXED.replace("kind = \"star\"", "kind = \"star\"\nrate = \"10Gbps\""));
+    let output = run(&scenario);
+    let (map, reduce) = (task(&output, "map"), task(&output, "shuffle"));
+    let fetches = exchanges(&scenario, &output, "fetch");
+    if map.node == reduce.node {
+        assert!(fetches.is_empty());
+    } else {
+        assert_eq!((fetches.len(), fetches[0].0.bytes), (1, 8_000_030));
+        assert_eq!((Some(fetches[0].0.src), Some(fetches[0].0.dst)), (map.node, reduce.node));
+    }
+}
+
+#[test]
+fn every_byte_crosses_the_network_once() {
+    for (seed, framework) in [(1, "mapreduce"), (2, "tez"), (3, "mapreduce"), (4, "tez")] {
+        let text = SMALL.replace("files = 3", &format!("files = 3\nframework = \"{framework}\""));
+        let scenario = parse_with(&text, &Overrides { seed: Some(seed), ..Overrides::default() }).unwrap();
+        let output = run(&scenario);
+        assert!(output.all_flows(&scenario.plan).all(|(flow, record)| flow.bytes == record.bytes_received));
+        let sum =
+            |class: &str, from: u32| exchanges(&scenario, &output, class).iter().filter(|(flow, _)| flow.src >= from).map(|(flow, _)| flow.bytes).sum::<u64>();
+        let of = |phase: &str| -> Vec<&TaskRecord> { output.tasks.iter().filter(|task| task.phase == phase && task.task.is_some()).collect() };
+        let (maps, reducers) = (of("map"), of("shuffle"));
+        assert_eq!((maps.len(), reducers.len(), of("reduce").len()), (21, 7, 7));
+        // Each map reads its block from a data node; the client (host 9) ten samples, some of which it may have itself.
+        let wire = |bytes: u64| bytes + bytes * 4 / 512;
+        let samples = 10 * 20_000;
+        assert_eq!(sum("read", 0), maps.iter().map(|map| wire(map.bytes_in)).sum::<u64>() + samples);
+        // Each reducer gets its part of each output that lies elsewhere, with a header.
+        let segment = maps[0].bytes_out.div_ceil(7);
+        let elsewhere = reducers.iter().map(|reducer| maps.iter().filter(|map| map.node != reducer.node).count() as u64).sum::<u64>();
+        assert_eq!(sum("fetch", 0), elsewhere * (segment + 30));
+        // Two copies of the output, four of the resources, three of the history.
+        let output_bytes: u64 = of("reduce").iter().map(|reduce| reduce.bytes_out).sum();
+        assert_eq!(output_bytes, 40_000_000);
+        let blocks: u64 = of("reduce").iter().map(|reduce| blocks(reduce.bytes_out).map(wire).sum::<u64>()).sum();
+        assert_eq!(sum("write", 0), 2 * blocks + 4 * wire(500_000) + 3 * wire(1_000_000));
+        assert!(sum("log", 0) > 0);
+        // No more at a time on a node than it has slots.
+        for maps in [&maps, &reducers] {
+            for task in maps.iter() {
+                let at_once = maps.iter().filter(|other| other.node == task.node && other.start <= task.start && other.finish.unwrap() > task.start).count();
+                assert!(at_once <= 2, "{at_once}");
+            }
+        }
+    }
+}
+
+fn blocks(bytes: u64) -> impl Iterator<Item = u64> {
+    let block = 2_000_000;
+    (0..bytes.div_ceil(block)).map(move |index| block.min(bytes - index * block))
+}
+
+#[test]
+fn both_engines_and_any_threads_agree() {
+    let background = "[run]\nuntil = \"jobs\"\n[[traffic]]\nkind = \"background\"\nrate = \"20Gbps\"\nhosts = \"0-4\"\n";
+    let datagrams = background.replace("rate =", "protocol = \"datagram\"\nrate =").replace("20Gbps", "60Gbps");
+    let shallow = "[switch]\nbuffer = \"200kB\"\n";
+    let tez = SMALL.replace("files = 3", "files = 3\nframework = \"tez\"");
+    let texts = [SMALL.to_string(), format!("{SMALL}{background}{shallow}"), format!("{tez}{datagrams}{shallow}")];
+    for text in texts {
+        let mut scenario = load(&text);
+        let digest =
+            |output: &Output| format!("{:?}{:?}{:?}{:?}{:?}{:?}", output.flows, output.started, output.tasks, output.links, output.counters, output.end);
+        let fast = digest(&run(&scenario));
+        for threads in [2, 3, 7] {
+            scenario.plan.run.threads = threads;
+            assert!(digest(&run(&scenario)) == fast, "{threads} threads: {text}");
+        }
+        scenario.plan.run.engine = EngineKind::Classical;
+        assert!(digest(&run(&scenario)) == fast, "classical: {text}");
+    }
+}
+
+#[test]
+fn background_traffic_keeps_to_its_rate_and_ends_with_the_jobs() {
+    for protocol in ["tcp", "datagram"] {
+        let text =
+            format!("{SMALL}[run]\nuntil = \"jobs\"\n[[traffic]]\nkind = \"background\"\nprotocol = \"{protocol}\"\nrate = \"5Gbps\"\nhosts = \"0-4\"\n");
+        let scenario = load(&text);
+        let output = run(&scenario);
+        let job = task(&output, "job").finish.unwrap();
+        assert!(output.end >= job && output.end <= job + Span::from_s(1), "logs take their time");
+        for record in &output.flows[..5] {
+            assert!(record.finish.is_none());
+            let rate = record.bytes_received as f64 * 8.0 / (output.end - Time::ZERO).0 as f64 * 1e12;
+            assert!((0.95e9..1.001e9).contains(&rate), "{protocol}: {rate}");
+        }
+    }
+}
+
+#[test]
+fn traces_become_jobs() {
+    let folder = common::folder("hadoop-trace");
+    std::fs::write(folder.join("trace.tsv"), "job0\t9\t9\t4000000\t0\t1000000\njob1\t10\t1\t6000000\t5000000\t700\njob2\t12\t2\t9\t9\t9\n").unwrap();
+    let (head, tail) = SMALL.split_once("[[traffic]]").unwrap();
+    let (_, cluster) = tail.split_once("[traffic.cluster]").unwrap();
+    let block = "[[traffic]]\nkind = \"hadoop_trace\"\nfile = \"trace.tsv\"\njobs = 2\ntime_scale = 0.1\nbytes_per_reducer = \"3MB\"\n[traffic.cluster]";
+    let path = folder.join("trace.toml");
+    std::fs::write(&path, format!("{head}{block}{cluster}")).unwrap();
+    let scenario = afflux_scenario::load(&path, &Overrides::default(), &common::NoParquet).unwrap_or_else(|error| panic!("{error}"));
+    let output = run(&scenario);
+    let count = |job: u32, phase: &str| output.tasks.iter().filter(|task| task.job == job && task.phase == phase && task.task.is_some()).count();
+    assert_eq!((count(0, "map"), count(0, "reduce"), count(1, "map"), count(1, "reduce")), (2, 0, 3, 2));
+    let submitted: Vec<Time> = output.tasks.iter().filter(|task| task.phase == "job").map(|task| task.start).collect();
+    assert!(submitted.contains(&Time::ZERO) && submitted.contains(&Time::from_ns(100_000_000)));
+    // Maps write where there are no reducers: the output of the first job, twice.
+    let written: u64 = exchanges(&scenario, &output, "write").iter().filter(|(flow, _)| flow.job == 0 && (flow.src < 5)).map(|(flow, _)| flow.bytes).sum();
+    assert!(written >= 1_000_000, "{written}");
+}
+
+#[test]
+fn what_is_wrong_is_said() {
+    let background = "\n[[traffic]]\nkind = \"background\"\nrate = \"20Gbps\"\n";
+    let cases = [
+        ("compute = \"0-4\"", "compute = \"0-14\"", "fabric.toml:16: key traffic[0].cluster.compute: host 14 is out of range: the fabric has the hosts 0 to 9"),
+        ("output_replication = 2", "output_replication = 5", "fabric.toml:22: key traffic[0].cluster.output_replication: found 5: there are 4 data nodes"),
+        (
+            "map_slots = 2",
+            "node_memory = \"8GiB\"",
+            "fabric.toml:20: key traffic[0].cluster.node_memory: has no meaning with map_slots and reduce_slots: leave it out",
+        ),
+        ("map_slots = 2\n", "", "fabric.toml:15: key traffic[0].cluster: map_slots is missing: write both map_slots and reduce_slots, or neither"),
+        (
+            "map_slots = 2\nreduce_slots = 2",
+            "map_memory = \"9GiB\"",
+            "fabric.toml:20: key traffic[0].cluster.map_memory: \"9GiB\" does not fit node_memory = \"8GiB\"",
+        ),
+        (
+            "container_start = [\"10ms\", \"50ms\"]",
+            "container_start = [\"50ms\", \"10ms\"]",
+            "fabric.toml:23: key traffic[0].cluster.container_start: [\"50ms\", \"10ms\"]: the first is the least, the second the most",
+        ),
+        (
+            "container_start = [\"10ms\", \"50ms\"]",
+            "next_task = \"1s\"",
+            "fabric.toml:23: key traffic[0].cluster.next_task: has no meaning with framework = \"mapreduce\": leave it out",
+        ),
+        ("output_cached = 0.5", "output_cached = 1.5", "fabric.toml:33: key traffic[0].cluster.output_cached: found 1.5: write a number from 0 to 1"),
+        ("size = \"40MB\"", "size = \"0B\"", "fabric.toml:12: key traffic[0].size: \"0B\": write a size above 0"),
+        ("reducers = 7", "reducers = 0", "fabric.toml:14: key traffic[0].reducers: found 0: write a number from 1 to 100000"),
+        ("map_slots = 2", "map_slot = 2", "fabric.toml:20: key traffic[0].cluster.map_slot: unknown key (did you mean \"map_slots\"?)"),
+        (
+            "stack = \"linux\"\nmin_rto = \"5ms\"",
+            "kind = \"datagram\"",
+            "fabric.toml:14: key traffic[0].cluster: Hadoop runs over TCP: the block's transport sends datagrams",
+        ),
+        (
+            "log_size = \"5kB\"\n",
+            background,
+            "fabric.toml:36: key traffic[1]: background traffic has no end of its own: write [run] until = \"jobs\" or a time",
+        ),
+    ];
+    for (from, to, message) in cases {
+        assert!(SMALL.contains(from), "{from}");
+        let error = common::parse(&SMALL.replacen(from, to, 1)).err().unwrap_or_else(|| panic!("no error with {to}"));
+        assert!(error.to_string().starts_with(message), "{error}\n{message}");
+    }
+    let alone = common::VALID.replacen("[run]", "[run]\nuntil = \"jobs\"", 1);
+    let error = common::parse(&alone).err().unwrap().to_string();
+    assert!(error.contains("there are no jobs whose end can be waited for"), "{error}");
+}

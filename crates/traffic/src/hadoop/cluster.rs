@@ -1,0 +1,244 @@
+//! The resource manager: room on compute nodes, given away at their heartbeats.
+
+use super::disk::Disk;
+use super::draws::{self, Task};
+use super::process::{Giver, Simulation};
+use super::settings::{Disks, Room, Settings};
+use afflux_engine::random::Stream;
+use afflux_units::{Span, Time};
+use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+/// What a container is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Master,
+    Map,
+    Reduce,
+}
+
+pub struct Cluster {
+    pub settings: Arc<Settings>,
+    pub simulation: Simulation,
+    disks: FxHashMap<u32, Vec<Disk>>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+pub struct State {
+    /// By compute node.
+    nodes: Vec<Free>,
+    /// By job, in order of submission.
+    pub jobs: Vec<Requests>,
+    /// Jobs that have not ended.
+    pub running: usize,
+    /// Jobs that have not ended, and logs that are still on their way.
+    pub busy: usize,
+    /// The nodes' heartbeats wait while no job needs them.
+    asleep: Vec<Giver>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Free {
+    map: u64,
+    reduce: u64,
+    /// Given back since the node's last heartbeat.
+    returned: (u64, u64),
+}
+
+/// What a job's master has asked for, and what it has been given.
+#[derive(Default)]
+pub struct Requests {
+    pub master: bool,
+    pub maps: u32,
+    pub reducers: u32,
+    pub given: VecDeque<(u32, Kind)>,
+    pub master_given: Option<Giver>,
+}
+
+impl Cluster {
+    pub fn begin(settings: Arc<Settings>, simulation: Simulation) {
+        let mut disks = FxHashMap::default();
+        for (nodes, kind) in [(&settings.data, settings.data_disks), (&settings.compute, settings.compute_disks)] {
+            for node in nodes {
+                disks.insert(*node, (0..kind.count).map(|_| Disk::new(&simulation)).collect());
+            }
+        }
+        let (map, reduce) = match settings.room {
+            Room::Slots { map, reduce } => (map.into(), reduce.into()),
+            Room::Memory { node, .. } => (node, 0),
+        };
+        let state = State {
+            nodes: vec![Free { map, reduce, returned: (0, 0) }; settings.compute.len()],
+            jobs: settings.jobs.iter().map(|_| Requests::default()).collect(),
+            running: settings.jobs.len(),
+            busy: settings.jobs.len(),
+            asleep: Vec::new(),
+        };
+        let cluster = Arc::new(Cluster { settings, simulation, disks, state: Mutex::new(state) });
+        for index in 0..cluster.settings.compute.len() {
+            drop(cluster.simulation.spawn(cluster.clone().heartbeats(index)));
+        }
+        for job in 0..cluster.settings.jobs.len() {
+            drop(cluster.simulation.spawn(cluster.clone().job(job)));
+        }
+    }
+
+    pub fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("no process panics")
+    }
+
+    /// A node's heartbeats, as long as there are jobs.
+    async fn heartbeats(self: Arc<Self>, index: usize) {
+        let (node, period) = (self.settings.compute[index], self.settings.node_heartbeat.0);
+        let mut next = self.node_stream(draws::HEARTBEAT, node).below(period);
+        loop {
+            let wanted = {
+                let mut state = self.state();
+                if state.running == 0 {
+                    return;
+                }
+                let idle = state.jobs.iter().all(|job| !job.master && job.maps == 0 && job.reducers == 0);
+                idle.then(|| {
+                    let (giver, signal) = self.simulation.signal();
+                    state.asleep.push(giver);
+                    signal
+                })
+            };
+            if let Some(signal) = wanted {
+                signal.await;
+                continue;
+            }
+            let now = self.simulation.now().0;
+            if next < now {
+                next += (now - next).div_ceil(period) * period;
+            }
+            self.simulation.until(Time(next)).await;
+            next += period;
+            self.assign(index);
+        }
+    }
+
+    /// Somebody wants room, or nothing is wanted any more.
+    pub fn wake(&self) {
+        let asleep = std::mem::take(&mut self.state().asleep);
+        asleep.into_iter().for_each(|giver| self.simulation.give(giver));
+    }
+
+    /// Room of a container: in the node's two pools.
+    fn needs(&self, kind: Kind) -> (u64, u64) {
+        match (self.settings.room, kind) {
+            (Room::Slots { .. }, Kind::Master) => (0, 0),
+            (Room::Slots { .. }, Kind::Map) => (1, 0),
+            (Room::Slots { .. }, Kind::Reduce) => (0, 1),
+            (Room::Memory { master, .. }, Kind::Master) => (master, 0),
+            (Room::Memory { map, .. }, Kind::Map) => (map, 0),
+            (Room::Memory { reduce, .. }, Kind::Reduce) => (reduce, 0),
+        }
+    }
+
+    /// Containers that the whole cluster has room for.
+    pub fn capacity(&self, kind: Kind) -> u64 {
+        let nodes = self.settings.compute.len() as u64;
+        match (self.settings.room, kind) {
+            (Room::Slots { map, reduce }, kind) => nodes * u64::from(if kind == Kind::Map { map } else { reduce }),
+            (Room::Memory { node, map, reduce, .. }, kind) => nodes * (node / if kind == Kind::Map { map } else { reduce }),
+        }
+    }
+
+    /// At a node's heartbeat: what was given back there is free, and goes to the jobs in the order of their submission; masters before reducers,
+    /// reducers before maps.
+    fn assign(&self, index: usize) {
+        let node = self.settings.compute[index];
+        let mut masters = Vec::new();
+        let mut guard = self.state();
+        let State { nodes, jobs, .. } = &mut *guard;
+        let free = &mut nodes[index];
+        free.map += free.returned.0;
+        free.reduce += free.returned.1;
+        free.returned = (0, 0);
+        let mut take = |kind: Kind| {
+            let (map, reduce) = self.needs(kind);
+            let fits = free.map >= map && free.reduce >= reduce;
+            if fits {
+                free.map -= map;
+                free.reduce -= reduce;
+            }
+            fits
+        };
+        for job in jobs.iter_mut() {
+            if job.master && take(Kind::Master) {
+                job.master = false;
+                job.given.push_back((node, Kind::Master));
+                masters.extend(job.master_given.take());
+            }
+            while job.reducers > 0 && take(Kind::Reduce) {
+                job.reducers -= 1;
+                job.given.push_back((node, Kind::Reduce));
+            }
+            while job.maps > 0 && take(Kind::Map) {
+                job.maps -= 1;
+                job.given.push_back((node, Kind::Map));
+            }
+        }
+        drop(guard);
+        masters.into_iter().for_each(|giver| self.simulation.give(giver));
+    }
+
+    /// A container has ended; its room can be given away at the node's next heartbeat.
+    pub fn release(&self, node: u32, kind: Kind) {
+        let index = self.settings.compute.iter().position(|compute| *compute == node).expect("a compute node");
+        let (map, reduce) = self.needs(kind);
+        let returned = &mut self.state().nodes[index].returned;
+        returned.0 += map;
+        returned.1 += reduce;
+    }
+
+    pub fn is_data_node(&self, node: u32) -> bool {
+        self.settings.data.contains(&node)
+    }
+
+    fn disks_of(&self, node: u32) -> Disks {
+        if self.is_data_node(node) { self.settings.data_disks } else { self.settings.compute_disks }
+    }
+
+    /// A drawn disk of a node.
+    fn disk(&self, node: u32, stream: &mut Stream) -> &Disk {
+        let disks = &self.disks[&node];
+        &disks[stream.below(disks.len() as u64) as usize]
+    }
+
+    pub fn read_disk(&self, node: u32, bytes: u64, stream: &mut Stream) -> super::process::Signal {
+        let disks = self.disks_of(node);
+        self.disk(node, stream).request(disks.seek + disks.read.serialize(bytes))
+    }
+
+    pub fn write_disk(&self, node: u32, bytes: u64, stream: &mut Stream) -> super::process::Signal {
+        let disks = self.disks_of(node);
+        self.disk(node, stream).request(disks.seek + disks.write.serialize(bytes))
+    }
+
+    /// Which data nodes hold a map's block, the first drawn first.
+    pub fn replicas(&self, job: usize, map: u32) -> Vec<u32> {
+        let mut stream = self.stream(job, draws::REPLICAS, Task::Map(map));
+        some_of(&self.settings.data, self.settings.input_replication as usize, &mut stream)
+    }
+}
+
+/// So many of `all` (or all of them), drawn without replacement.
+pub fn some_of(all: &[u32], count: usize, stream: &mut Stream) -> Vec<u32> {
+    let mut all = all.to_vec();
+    let count = count.min(all.len());
+    for place in 0..count {
+        let other = place + stream.below((all.len() - place) as u64) as usize;
+        all.swap(place, other);
+    }
+    all.truncate(count);
+    all
+}
+
+/// Processor time of so many bytes.
+pub fn cpu(ps_per_byte: u64, bytes: u64) -> Span {
+    Span(ps_per_byte * bytes)
+}

@@ -1,0 +1,64 @@
+//! What is drawn at random: each by job, purpose and task, so that no draw depends on another.
+
+use super::cluster::Cluster;
+use super::settings::Range;
+use afflux_engine::random::Stream;
+use afflux_units::Span;
+
+const fn named(name: &[u8; 8]) -> u64 {
+    u64::from_be_bytes(*name)
+}
+
+/// Phase of a node's heartbeats; entity: the node.
+pub const HEARTBEAT: u64 = named(b"hado-hbt");
+/// Data nodes that hold a block; entity: the map.
+pub const REPLICAS: u64 = named(b"hado-rep");
+/// Start-up times of a task's container; entity: the task.
+pub const START: u64 = named(b"hado-srt");
+/// Which replica and which disk a map reads, whether from memory.
+pub const READ: u64 = named(b"hado-red");
+/// Data nodes that an output goes to; entity: the task.
+pub const WRITE: u64 = named(b"hado-wri");
+/// A reducer's choice of hosts, service times of its fetches.
+pub const FETCH: u64 = named(b"hado-fet");
+/// A task's first look at new map outputs.
+pub const POLL: u64 = named(b"hado-pol");
+/// What a client and a job's master draw; entity: 0.
+pub const JOB: u64 = named(b"hado-job");
+/// Service times of remote procedure calls; entity: the task.
+pub const RPC: u64 = named(b"hado-rpc");
+/// Where logs go; entity: the node.
+pub const LOG: u64 = named(b"hado-log");
+/// Local disks; entity: the task.
+pub const DISK: u64 = named(b"hado-dsk");
+
+/// Tasks of a job as entities of streams: maps, reducers, the job itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Task {
+    Master,
+    Map(u32),
+    Reduce(u32),
+}
+
+impl Task {
+    fn number(self) -> u64 {
+        match self {
+            Task::Master => 0,
+            Task::Map(map) => 1 + 2 * map as u64,
+            Task::Reduce(reduce) => 2 + 2 * reduce as u64,
+        }
+    }
+}
+
+impl Cluster {
+    pub fn stream(&self, job: usize, purpose: u64, task: Task) -> Stream {
+        self.settings.draws.stream(purpose, (job as u64 + 1) << 34 | task.number())
+    }
+    pub fn node_stream(&self, purpose: u64, node: u32) -> Stream {
+        self.settings.draws.stream(purpose, node.into())
+    }
+}
+
+pub fn draw(range: Range, stream: &mut Stream) -> Span {
+    Span(range.least.0 + stream.below(range.most.0 - range.least.0 + 1))
+}

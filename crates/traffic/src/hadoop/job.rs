@@ -1,0 +1,169 @@
+//! A job from its submission to the client's last look.
+
+use super::cluster::{Cluster, Kind, some_of};
+use super::container::Progress;
+use super::draws::{self, Task, draw};
+use afflux_engine::random::Stream;
+use afflux_net::record::TaskRecord;
+use afflux_units::{Span, Time};
+use std::sync::Arc;
+
+/// A part of a job, for the record.
+pub struct Part {
+    pub phase: &'static str,
+    pub task: Option<u32>,
+    pub node: Option<u32>,
+    pub start: Time,
+    pub bytes_in: u64,
+    pub bytes_out: u64,
+}
+
+impl Cluster {
+    /// Writes down a part that has just ended.
+    pub fn ended(&self, job: usize, part: Part) {
+        let finish = Some(self.simulation.now());
+        let Part { phase, task, node, start, bytes_in, bytes_out } = part;
+        self.simulation.record(TaskRecord { job: self.settings.jobs[job].job, phase, task, node, start, finish, bytes_in, bytes_out });
+    }
+
+    fn phase(&self, job: usize, phase: &'static str, start: Time) {
+        self.ended(job, Part { phase, task: None, node: None, start, bytes_in: 0, bytes_out: 0 });
+    }
+
+    pub async fn job(self: Arc<Self>, job: usize) {
+        let work = &self.settings.jobs[job];
+        let mut stream = self.stream(job, draws::JOB, Task::Master);
+        let mut rpc = self.stream(job, draws::RPC, Task::Master);
+        self.simulation.until(work.submit).await;
+        self.submit(job, &mut stream, &mut rpc).await;
+        let submitted = self.simulation.now();
+        self.phase(job, "submit", work.submit);
+
+        let (giver, given) = self.simulation.signal();
+        {
+            let requests = &mut self.state().jobs[job];
+            (requests.master, requests.master_given) = (true, Some(giver));
+        }
+        self.wake();
+        given.await;
+        let (node, _) = self.state().jobs[job].given.pop_front().expect("the master's container");
+        for range in [self.settings.container_start, self.settings.jvm_start, self.settings.master_init] {
+            self.simulation.sleep(draw(range, &mut stream)).await;
+        }
+        self.phase(job, "master", submitted);
+
+        let (giver, tasks) = self.simulation.signal();
+        let progress = Progress::new(&self, job, node, giver);
+        let started = self.simulation.now();
+        drop(self.simulation.spawn(self.clone().hand_out(job, progress.clone())));
+        tasks.await;
+        self.record_phases(job, &progress, started);
+
+        let tasks_ended = self.simulation.now();
+        self.call(job, node, self.settings.master, self.settings.commit_rpcs, &mut rpc).await;
+        if self.settings.history > 0 {
+            let chain = some_of(&self.settings.data, self.settings.input_replication as usize, &mut stream);
+            self.pipeline(job, node, &chain, self.settings.history, self.settings.ways.connect).await;
+        }
+        self.release(node, Kind::Master);
+        drop(self.simulation.spawn(self.clone().send_logs(job, progress.containers())));
+        // The client looks every so often, counted from the submission.
+        let poll = self.settings.client_poll.0.max(1);
+        let since = self.simulation.now().0 - submitted.0;
+        self.simulation.until(Time(submitted.0 + since.div_ceil(poll) * poll)).await;
+        self.call(job, self.settings.client, self.settings.master, 1, &mut rpc).await;
+        self.phase(job, "commit", tasks_ended);
+        let input = work.maps.iter().sum();
+        self.ended(job, Part { phase: "job", task: None, node: None, start: work.submit, bytes_in: input, bytes_out: work.output });
+        self.state().running -= 1;
+        self.wake();
+        self.rest();
+    }
+
+    /// The client: its own start, samples of the input, what the tasks need, calls.
+    async fn submit(&self, job: usize, stream: &mut Stream, rpc: &mut Stream) {
+        let s = &self.settings;
+        self.simulation.sleep(draw(s.client_start, stream)).await;
+        let (client, ways) = (s.client, s.ways);
+        let mut samples = Vec::new();
+        for _ in 0..s.samples {
+            let data = s.data[stream.below(s.data.len() as u64) as usize];
+            if data != client && s.sample > 0 {
+                samples.push(self.send(job, data, client, s.sample, ways.connect, ways.classes.read, Span::ZERO));
+            }
+        }
+        for sample in samples {
+            sample.await;
+        }
+        if s.resources > 0 {
+            let chain = some_of(&s.data, s.submit_replication as usize, stream);
+            self.pipeline(job, client, &chain, s.resources, ways.connect).await;
+        }
+        self.call(job, client, s.master, s.submit_rpcs, rpc).await;
+    }
+
+    /// The job's master: at each of its heartbeats it asks for what it needs and starts tasks in what it has been given, until all have ended.
+    async fn hand_out(self: Arc<Self>, job: usize, progress: Arc<Progress>) {
+        let mut rpc = self.stream(job, draws::HEARTBEAT, Task::Master);
+        let period = self.settings.master_heartbeat;
+        let mut next = self.simulation.now();
+        while !progress.ended() {
+            self.call(job, progress.master, self.settings.master, 1, &mut rpc).await;
+            let given = std::mem::take(&mut self.state().jobs[job].given);
+            for (node, kind) in given {
+                match progress.take(&self, node, kind) {
+                    Some(task) => drop(self.simulation.spawn(self.clone().container(job, progress.clone(), node, kind, task))),
+                    None => self.release(node, kind),
+                }
+            }
+            self.ask(job, &progress);
+            next = next + period;
+            self.simulation.until(next).await;
+        }
+    }
+
+    /// Asks for room for all maps, and for as many reducers as are to start.
+    fn ask(&self, job: usize, progress: &Progress) {
+        let (maps, reducers) = progress.wanted(self);
+        {
+            let requests = &mut self.state().jobs[job];
+            (requests.maps, requests.reducers) = (maps, reducers);
+        }
+        self.wake();
+    }
+
+    fn record_phases(&self, job: usize, progress: &Progress, started: Time) {
+        let job = self.settings.jobs[job].job;
+        for (phase, (start, finish)) in progress.spans() {
+            let start = start.max(started);
+            self.simulation.record(TaskRecord { job, phase, task: None, node: None, start, finish: Some(finish), bytes_in: 0, bytes_out: 0 });
+        }
+    }
+
+    /// Each node sends the logs of its containers to some data node.
+    async fn send_logs(self: Arc<Self>, job: usize, containers: Vec<(u32, u64)>) {
+        self.state().busy += 1;
+        let mut logs = Vec::new();
+        for (node, count) in containers {
+            let hosts = &self.settings.log_hosts;
+            let mut stream = self.node_stream(draws::LOG ^ job as u64, node);
+            let to = hosts[stream.below(hosts.len() as u64) as usize];
+            if to != node && self.settings.log > 0 {
+                logs.push(self.send(job, node, to, count * self.settings.log, self.settings.ways.connect, self.settings.ways.classes.log, Span::ZERO));
+            }
+        }
+        for log in logs {
+            log.await;
+        }
+        self.rest();
+    }
+
+    /// A job has ended, or its logs have been sent.
+    fn rest(&self) {
+        let mut state = self.state();
+        state.busy -= 1;
+        if state.busy == 0 {
+            self.simulation.done();
+        }
+    }
+}

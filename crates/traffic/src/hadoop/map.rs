@@ -1,0 +1,79 @@
+//! A map: reads a block, works on it, spills and merges its output.
+
+use super::cluster::{Cluster, cpu};
+use super::container::Progress;
+use super::draws::{self, Task};
+use super::job::Part;
+use afflux_units::{Span, Time};
+use std::sync::Arc;
+
+impl Cluster {
+    pub async fn map(self: &Arc<Self>, job: usize, progress: &Arc<Progress>, map: u32, node: u32, begun: Time) {
+        let (s, task) = (&self.settings, Task::Map(map));
+        let work = &s.jobs[job];
+        let input = work.maps[map as usize];
+        let output = self.map_output(job);
+        let mut rpc = self.stream(job, draws::RPC, task);
+        let mut disks = self.stream(job, draws::DISK, task);
+        self.call(job, node, s.master, s.task_rpcs, &mut rpc).await;
+        self.read_block(job, map, node, input).await;
+        let written = if work.reducers == 0 { share(work.output, work.maps.len() as u64, map.into()) } else { output };
+        if work.reducers == 0 {
+            self.clone().write_file(job, task, node, written, s.output_replication, 0).await;
+        } else {
+            self.spill(node, output, &mut disks).await;
+        }
+        self.call(job, node, progress.master, 1, &mut rpc).await;
+        progress.span("map", begun, self.simulation.now());
+        self.ended(job, Part { phase: "map", task: Some(map), node: Some(node), start: begun, bytes_in: input, bytes_out: written });
+    }
+
+    /// Bytes that each map of a job puts out.
+    pub fn map_output(&self, job: usize) -> u64 {
+        let work = &self.settings.jobs[job];
+        work.shuffle.div_ceil(work.maps.len().max(1) as u64)
+    }
+
+    /// From a data node that holds it, here if there is one: over the network, from its disk, and by the map, all at once.
+    async fn read_block(self: &Arc<Self>, job: usize, map: u32, node: u32, bytes: u64) {
+        let s = &self.settings;
+        if bytes == 0 {
+            return;
+        }
+        let mut stream = self.stream(job, draws::READ, Task::Map(map));
+        let replicas = self.replicas(job, map);
+        let from = if replicas.contains(&node) { node } else { replicas[stream.below(replicas.len() as u64) as usize] };
+        let disk = (stream.next_f64() >= s.block_cached).then(|| self.read_disk(from, bytes, &mut stream));
+        if from == node {
+            self.simulation.sleep(cpu(s.map_cpu, bytes)).await;
+        } else {
+            let wire = bytes + bytes * s.checksum / 512;
+            let worked = self.send(job, from, node, wire, s.ways.read, s.ways.classes.read, Span::ZERO).await;
+            self.simulation.until(worked).await;
+        }
+        if let Some(disk) = disk {
+            disk.await;
+        }
+    }
+
+    /// What does not fit the buffer is written as the map goes on, the rest at its end; several spills are merged.
+    async fn spill(&self, node: u32, output: u64, disks: &mut afflux_engine::random::Stream) {
+        let s = &self.settings;
+        let at = (s.sort_buffer as f64 * s.spill_share) as u64;
+        let taken = (output as f64 * s.sort_overhead) as u64;
+        let spills = taken.div_ceil(at.max(1)).max(1);
+        self.write_disk(node, output / spills, disks).await;
+        let mut runs = spills;
+        while runs > 1 {
+            // All are read and written at once where the merge is no wider than its factor.
+            self.read_disk(node, output, disks).await;
+            self.write_disk(node, output, disks).await;
+            runs = runs.div_ceil(s.merge_factor.max(2).into());
+        }
+    }
+}
+
+/// The `index`th of `parts` nearly equal parts.
+pub fn share(total: u64, parts: u64, index: u64) -> u64 {
+    total / parts + u64::from(index < total % parts)
+}

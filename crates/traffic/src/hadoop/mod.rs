@@ -1,0 +1,72 @@
+//! Hadoop: jobs of maps and reducers on a cluster of compute and data nodes, whose every exchange over the network is a flow.
+
+mod cluster;
+mod container;
+mod disk;
+mod draws;
+mod job;
+mod map;
+mod process;
+mod reduce;
+mod settings;
+mod shuffle;
+mod trace;
+mod transfer;
+
+pub use map::share;
+pub use settings::{Classes, Disks, Framework, Range, Room, Settings, Ways, Work};
+
+pub use trace::{TraceOptions, blocks, read_trace};
+
+use afflux_net::app::{Application, Context, Program};
+use afflux_net::spec::FlowId;
+use afflux_units::Time;
+use cluster::Cluster;
+use process::Scheduler;
+use std::sync::Arc;
+
+/// A cluster in a plan.
+#[derive(Debug)]
+pub struct Hadoop(pub Arc<Settings>);
+
+impl Program for Hadoop {
+    fn application(&self) -> Box<dyn Application> {
+        Box::new(Running { settings: self.0.clone(), scheduler: Scheduler::default() })
+    }
+
+    fn hosts(&self) -> Vec<u32> {
+        let s = &self.0;
+        let mut hosts: Vec<u32> = [&s.compute, &s.data, &s.log_hosts, &vec![s.master, s.client]].into_iter().flatten().copied().collect();
+        hosts.sort_unstable();
+        hosts.dedup();
+        hosts
+    }
+
+    fn expected_flows(&self) -> u64 {
+        let s = &self.0;
+        let of = |work: &Work| {
+            let (maps, reducers) = (work.maps.len() as u64, work.reducers as u64);
+            // A fetch takes what has become ready at one host between two looks: a few outputs.
+            maps * (2 * s.task_rpcs as u64 + 3) + reducers * (2 * s.task_rpcs as u64 + maps) + work.output / s.block * s.output_replication as u64 + 200
+        };
+        s.jobs.iter().map(of).sum()
+    }
+}
+
+struct Running {
+    settings: Arc<Settings>,
+    scheduler: Scheduler,
+}
+
+impl Application for Running {
+    fn begin(&mut self, context: &mut Context) {
+        Cluster::begin(self.settings.clone(), self.scheduler.simulation.clone());
+        self.scheduler.run(context);
+    }
+    fn on_timer(&mut self, context: &mut Context, token: u64) {
+        self.scheduler.on_timer(context, token);
+    }
+    fn on_received(&mut self, context: &mut Context, flow: FlowId, read: Time) {
+        self.scheduler.on_received(context, flow, read);
+    }
+}

@@ -1,0 +1,153 @@
+//! What a cluster and its jobs are made of.
+
+use crate::Draws;
+use afflux_units::{Rate, Span, Time};
+
+/// A time drawn uniformly, both ends included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Range {
+    pub least: Span,
+    pub most: Span,
+}
+
+/// Room for tasks on a compute node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Room {
+    /// So many maps and so many reducers at a time; a job's master takes none.
+    Slots { map: u32, reduce: u32 },
+    /// Containers of these sizes share a node's memory.
+    Memory { node: u64, map: u64, reduce: u64, master: u64 },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Framework {
+    MapReduce,
+    /// Containers are used again.
+    Tez {
+        /// A task in a container that has run another starts after this.
+        next_task: Range,
+        /// A container without a task is given back after this.
+        idle_release: Range,
+    },
+}
+
+/// Disks of each node of a kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Disks {
+    pub count: u32,
+    pub read: Rate,
+    pub write: Rate,
+    /// Before each request.
+    pub seek: Span,
+}
+
+/// Indices into `Plan::transports` and the scenario's class names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ways {
+    /// New connections; the other direction of such a connection; connections that are open since before.
+    pub connect: u16,
+    pub answer: u16,
+    /// From a data node to a map that reads as fast as it works.
+    pub read: u16,
+    /// From a reducer (or a map) to a data node, as fast as it works.
+    pub write: u16,
+    pub priority: u8,
+    pub classes: Classes,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Classes {
+    pub read: u16,
+    pub fetch: u16,
+    pub write: u16,
+    pub rpc: u16,
+    pub log: u16,
+}
+
+/// A cluster and how its jobs run; see the scenario's keys for units, defaults and sources.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    pub framework: Framework,
+    pub compute: Vec<u32>,
+    pub data: Vec<u32>,
+    /// Where logs go.
+    pub log_hosts: Vec<u32>,
+    /// Name node and resource manager.
+    pub master: u32,
+    pub client: u32,
+    pub room: Room,
+    pub node_heartbeat: Span,
+    pub master_heartbeat: Span,
+    pub container_start: Range,
+    pub jvm_start: Range,
+    /// After its start a job's master works for so long before it asks for containers.
+    pub master_init: Range,
+    pub compute_disks: Disks,
+    pub data_disks: Disks,
+    /// Share of blocks, and of map outputs, that are read from memory.
+    pub block_cached: f64,
+    pub output_cached: f64,
+    pub block: u64,
+    pub input_replication: u32,
+    pub output_replication: u32,
+    /// Bytes on the wire per byte of a block, in 1/512: checksums.
+    pub checksum: u64,
+    pub final_sync: bool,
+    /// Processor time per byte, picoseconds.
+    pub map_cpu: u64,
+    pub reduce_cpu: u64,
+    /// A map's buffer, at which share of it a spill begins, and what a byte of output takes there.
+    pub sort_buffer: u64,
+    pub spill_share: f64,
+    pub sort_overhead: f64,
+    pub merge_factor: u32,
+    /// Share of the maps that have ended when the first and when the last reducers are asked for.
+    pub slow_start: (f64, f64),
+    /// Reducers take at most this share of the room while maps wait for theirs.
+    pub ramp_up: f64,
+    pub parallel_copies: u32,
+    pub maps_per_fetch: u32,
+    pub event_poll: Span,
+    pub request: u64,
+    pub segment_header: u64,
+    pub fetch_service: Range,
+    /// A reducer's memory for map outputs, the share of it at which a merge begins, that above which an output goes to disk at once, and the
+    /// number of outputs at which a merge begins.
+    pub shuffle_memory: u64,
+    pub merge_share: f64,
+    pub single_share: f64,
+    pub merge_outputs: u32,
+    pub client_start: Range,
+    pub samples: u32,
+    pub sample: u64,
+    pub resources: u64,
+    pub submit_replication: u32,
+    pub submit_rpcs: u32,
+    pub task_rpcs: u32,
+    pub block_rpcs: u32,
+    pub commit_rpcs: u32,
+    pub rpc: u64,
+    pub rpc_service: Range,
+    pub history: u64,
+    pub client_poll: Span,
+    /// Per container.
+    pub log: u64,
+    pub ways: Ways,
+    pub draws: Draws,
+    pub jobs: Vec<Work>,
+}
+
+/// A job.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Work {
+    /// Index into the scenario's job names.
+    pub job: u32,
+    pub submit: Time,
+    /// Input of each map.
+    pub maps: Vec<u64>,
+    /// Output of all maps together, and of the job.
+    pub shuffle: u64,
+    pub output: u64,
+    /// None: maps write the output.
+    pub reducers: u32,
+}

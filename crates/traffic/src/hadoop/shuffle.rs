@@ -1,0 +1,243 @@
+//! A reducer's fetches: which outputs are ready where, and the threads that get them.
+
+use super::cluster::Cluster;
+use super::container::Progress;
+use super::draws::{self, Task, draw};
+use super::process::{Giver, Signal};
+use afflux_engine::random::Stream;
+use afflux_units::Span;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+pub struct Shuffle {
+    job: usize,
+    node: u32,
+    segment: u64,
+    state: Mutex<Fetching>,
+}
+
+struct Fetching {
+    /// By host: outputs that are ready there and not fetched yet, and whether somebody fetches from it.
+    hosts: BTreeMap<u32, (VecDeque<u32>, bool)>,
+    /// Outputs that no thread has taken on.
+    unclaimed: u32,
+    stream: Stream,
+    /// Bytes in memory, those that are on their way there, those being merged; outputs in memory.
+    memory: u64,
+    reserved: u64,
+    merging: u64,
+    outputs: u32,
+    /// Files on disk, and those that are being written.
+    files: u32,
+    writing: u32,
+    waiting: Vec<Giver>,
+}
+
+/// What a thread is to get.
+struct Fetch {
+    host: u32,
+    outputs: u32,
+    service: Span,
+}
+
+impl Shuffle {
+    pub fn new(cluster: &Cluster, job: usize, reduce: u32, node: u32) -> Arc<Self> {
+        let work = &cluster.settings.jobs[job];
+        let state = Fetching {
+            hosts: BTreeMap::new(),
+            unclaimed: work.maps.len() as u32,
+            stream: cluster.stream(job, draws::FETCH, Task::Reduce(reduce)),
+            memory: 0,
+            reserved: 0,
+            merging: 0,
+            outputs: 0,
+            files: 0,
+            writing: 0,
+            waiting: Vec::new(),
+        };
+        let segment = cluster.map_output(job).div_ceil(work.reducers.into());
+        Arc::new(Shuffle { job, node, segment, state: Mutex::new(state) })
+    }
+
+    fn state(&self) -> MutexGuard<'_, Fetching> {
+        self.state.lock().expect("no process panics")
+    }
+
+    fn notify(&self, cluster: &Cluster) {
+        let waiting = std::mem::take(&mut self.state().waiting);
+        waiting.into_iter().for_each(|giver| cluster.simulation.give(giver));
+    }
+
+    fn change(&self, cluster: &Cluster) -> Signal {
+        let (giver, signal) = cluster.simulation.signal();
+        self.state().waiting.push(giver);
+        signal
+    }
+
+    /// Looks for outputs every so often, and gets them; over when all are here. Returns the files on disk.
+    pub async fn run(self: Arc<Self>, cluster: &Arc<Cluster>, progress: &Progress, poll: &mut Stream, rpc: &mut Stream) -> u32 {
+        let s = &cluster.settings;
+        let threads: Vec<Signal> = (0..s.parallel_copies).map(|_| cluster.simulation.spawn(self.clone().fetcher(cluster.clone()))).collect();
+        let all = s.jobs[self.job].maps.len();
+        let mut seen = 0;
+        let mut wait = Span(poll.below(s.event_poll.0.max(1)));
+        while seen < all {
+            cluster.simulation.sleep(wait).await;
+            cluster.call(self.job, self.node, progress.master, 1, rpc).await;
+            let new = progress.outputs_since(seen);
+            seen += new.len();
+            {
+                let mut state = self.state();
+                for (map, host) in new {
+                    state.hosts.entry(host).or_default().0.push_back(map);
+                }
+            }
+            self.notify(cluster);
+            wait = s.event_poll;
+        }
+        for thread in threads {
+            thread.await;
+        }
+        // What is still in memory goes to disk (reduce.input.buffer.percent is 0).
+        while self.state().writing > 0 {
+            self.change(cluster).await;
+        }
+        let (left, files) = {
+            let state = self.state();
+            (state.memory, state.files)
+        };
+        if left > 0 {
+            let disk = {
+                let mut state = self.state();
+                cluster.write_disk(self.node, left, &mut state.stream)
+            };
+            disk.await;
+        }
+        files + u32::from(left > 0)
+    }
+
+    /// A thread: picks a host at random among those that have something and that no other thread is at.
+    async fn fetcher(self: Arc<Self>, cluster: Arc<Cluster>) {
+        loop {
+            if self.state().unclaimed == 0 {
+                return self.notify(&cluster);
+            }
+            match self.pick(&cluster) {
+                Some(fetch) => self.fetch(&cluster, fetch).await,
+                None => {
+                    self.change(&cluster).await;
+                }
+            }
+        }
+    }
+
+    fn pick(&self, cluster: &Cluster) -> Option<Fetch> {
+        let s = &cluster.settings;
+        let mut guard = self.state();
+        let state = &mut *guard;
+        // Where memory is full, a merge has to free some first.
+        let taken = state.memory + state.reserved + state.merging;
+        let room = if self.in_memory(cluster) { s.shuffle_memory.saturating_sub(taken) / self.segment.max(1) } else { u64::MAX };
+        if room == 0 {
+            return None;
+        }
+        let ready: Vec<u32> = state.hosts.iter().filter(|(_, (outputs, busy))| !busy && !outputs.is_empty()).map(|(host, _)| *host).collect();
+        if ready.is_empty() {
+            return None;
+        }
+        let host = ready[state.stream.below(ready.len() as u64) as usize];
+        let (outputs, busy) = state.hosts.get_mut(&host).expect("listed");
+        let count = outputs.len().min(s.maps_per_fetch as usize).min(usize::try_from(room).unwrap_or(usize::MAX));
+        outputs.drain(..count);
+        *busy = true;
+        state.unclaimed -= count as u32;
+        if self.in_memory(cluster) {
+            state.reserved += self.segment * count as u64;
+        }
+        Some(Fetch { host, outputs: count as u32, service: draw(s.fetch_service, &mut state.stream) })
+    }
+
+    fn in_memory(&self, cluster: &Cluster) -> bool {
+        self.segment as f64 <= cluster.settings.single_share * cluster.settings.shuffle_memory as f64
+    }
+
+    async fn fetch(self: &Arc<Self>, cluster: &Arc<Cluster>, fetch: Fetch) {
+        let (s, Fetch { host, outputs, service }) = (&cluster.settings, fetch);
+        let (ways, bytes) = (s.ways, self.segment * outputs as u64);
+        if host != self.node {
+            cluster.send(self.job, self.node, host, s.request, ways.connect, ways.classes.rpc, Span::ZERO).await;
+        }
+        cluster.simulation.sleep(service).await;
+        let disk = {
+            let mut state = self.state();
+            let cached = state.stream.next_f64() < s.output_cached;
+            (!cached && bytes > 0).then(|| cluster.read_disk(host, bytes, &mut state.stream))
+        };
+        if let Some(disk) = disk {
+            disk.await;
+        }
+        if host != self.node {
+            let wire = bytes + s.segment_header * outputs as u64;
+            cluster.send(self.job, host, self.node, wire.max(1), ways.answer, ways.classes.fetch, Span::ZERO).await;
+        }
+        self.arrived(cluster, host, outputs, bytes);
+    }
+
+    fn arrived(self: &Arc<Self>, cluster: &Arc<Cluster>, host: u32, outputs: u32, bytes: u64) {
+        let in_memory = self.in_memory(cluster);
+        {
+            let mut state = self.state();
+            state.hosts.get_mut(&host).expect("fetched from").1 = false;
+            if in_memory {
+                state.reserved -= bytes;
+                state.memory += bytes;
+                state.outputs += outputs;
+            } else {
+                state.writing += 1;
+            }
+        }
+        if in_memory {
+            self.merge_if_full(cluster);
+        } else {
+            drop(cluster.simulation.spawn(self.clone().to_disk(cluster.clone(), bytes, false)));
+        }
+        self.notify(cluster);
+    }
+
+    /// Starts a merge if there is none and memory is full enough, or cannot take another output.
+    fn merge_if_full(self: &Arc<Self>, cluster: &Arc<Cluster>) {
+        let s = &cluster.settings;
+        let merging = {
+            let mut state = self.state();
+            let no_room = state.memory + state.reserved + self.segment > s.shuffle_memory && state.reserved == 0;
+            let full = state.memory as f64 >= s.merge_share * s.shuffle_memory as f64 || state.outputs >= s.merge_outputs || no_room;
+            if !full || state.merging > 0 || state.memory == 0 {
+                return;
+            }
+            state.outputs = 0;
+            state.writing += 1;
+            state.merging = std::mem::take(&mut state.memory);
+            state.merging
+        };
+        drop(cluster.simulation.spawn(self.clone().to_disk(cluster.clone(), merging, true)));
+    }
+
+    /// Outputs from memory, or one too large for it, become a file.
+    async fn to_disk(self: Arc<Self>, cluster: Arc<Cluster>, bytes: u64, from_memory: bool) {
+        let disk = {
+            let mut state = self.state();
+            cluster.write_disk(self.node, bytes, &mut state.stream)
+        };
+        disk.await;
+        {
+            let mut state = self.state();
+            state.files += 1;
+            state.writing -= 1;
+            if from_memory {
+                state.merging = 0;
+            }
+        }
+        self.merge_if_full(&cluster);
+        self.notify(&cluster);
+    }
+}
