@@ -25,6 +25,7 @@ reducers = 1
 compute = "0-1"
 data = 2
 master = 3
+client = 4
 message_delay = "5us"
 map_slots = 1
 reduce_slots = 1
@@ -234,8 +235,10 @@ fn background_traffic_keeps_to_its_rate_and_ends_with_the_jobs() {
         assert!(output.end >= job && output.end <= job + Span::from_s(1), "logs take their time");
         for record in &output.flows[..5] {
             assert!(record.finish.is_none());
-            let rate = record.bytes_received as f64 * 8.0 / (output.end - Time::ZERO).0 as f64 * 1e12;
-            assert!((0.95e9..1.001e9).contains(&rate), "{protocol}: {rate}");
+            // The first ten segments of a connection are not paced, and up to 64 KiB leave together, ahead of the pace.
+            let nominal = output.end.0 as f64 * 1e9 / 8e12;
+            let most = nominal + 10.0 * 1_460.0 + 65_536.0;
+            assert!((0.95 * nominal..most).contains(&(record.bytes_received as f64)), "{protocol}: {} of {nominal}", record.bytes_received);
         }
     }
 }
@@ -264,42 +267,42 @@ fn traces_become_jobs() {
 fn what_is_wrong_is_said() {
     let background = "\n[[traffic]]\nkind = \"background\"\nrate = \"20Gbps\"\n";
     let cases = [
-        ("compute = \"0-4\"", "compute = \"0-14\"", "fabric.toml:16: key traffic[0].cluster.compute: host 14 is out of range: the fabric has the hosts 0 to 9"),
-        ("output_replication = 2", "output_replication = 5", "fabric.toml:22: key traffic[0].cluster.output_replication: found 5: there are 4 data nodes"),
+        ("compute = \"0-4\"", "compute = \"0-14\"", "fabric.toml:17: key traffic[0].cluster.compute: host 14 is out of range: the fabric has the hosts 0 to 9"),
+        ("output_replication = 2", "output_replication = 5", "fabric.toml:23: key traffic[0].cluster.output_replication: found 5: there are 4 data nodes"),
         (
             "map_slots = 2",
             "node_memory = \"8GiB\"",
-            "fabric.toml:20: key traffic[0].cluster.node_memory: has no meaning with map_slots and reduce_slots: leave it out",
+            "fabric.toml:21: key traffic[0].cluster.node_memory: has no meaning with map_slots and reduce_slots: leave it out",
         ),
-        ("map_slots = 2\n", "", "fabric.toml:15: key traffic[0].cluster: map_slots is missing: write both map_slots and reduce_slots, or neither"),
+        ("map_slots = 2\n", "", "fabric.toml:16: key traffic[0].cluster: map_slots is missing: write both map_slots and reduce_slots, or neither"),
         (
             "map_slots = 2\nreduce_slots = 2",
             "map_memory = \"9GiB\"",
-            "fabric.toml:20: key traffic[0].cluster.map_memory: \"9GiB\" does not fit node_memory = \"8GiB\"",
+            "fabric.toml:21: key traffic[0].cluster.map_memory: \"9663676416B\" does not fit node_memory = \"8589934592B\"",
         ),
         (
             "container_start = [\"10ms\", \"50ms\"]",
             "container_start = [\"50ms\", \"10ms\"]",
-            "fabric.toml:23: key traffic[0].cluster.container_start: [\"50ms\", \"10ms\"]: the first is the least, the second the most",
+            "fabric.toml:24: key traffic[0].cluster.container_start: [\"50ms\", \"10ms\"]: the first is the least, the second the most",
         ),
         (
             "container_start = [\"10ms\", \"50ms\"]",
             "next_task = \"1s\"",
-            "fabric.toml:23: key traffic[0].cluster.next_task: has no meaning with framework = \"mapreduce\": leave it out",
+            "fabric.toml:24: key traffic[0].cluster.next_task: has no meaning with framework = \"mapreduce\": leave it out",
         ),
-        ("output_cached = 0.5", "output_cached = 1.5", "fabric.toml:33: key traffic[0].cluster.output_cached: found 1.5: write a number from 0 to 1"),
-        ("size = \"40MB\"", "size = \"0B\"", "fabric.toml:12: key traffic[0].size: \"0B\": write a size above 0"),
-        ("reducers = 7", "reducers = 0", "fabric.toml:14: key traffic[0].reducers: found 0: write a number from 1 to 100000"),
-        ("map_slots = 2", "map_slot = 2", "fabric.toml:20: key traffic[0].cluster.map_slot: unknown key (did you mean \"map_slots\"?)"),
+        ("output_cached = 0.5", "output_cached = 1.5", "fabric.toml:34: key traffic[0].cluster.output_cached: found 1.5: write a number from 0 to 1"),
+        ("size = \"40MB\"", "size = \"0B\"", "fabric.toml:13: key traffic[0].size: \"0B\": write a size above 0"),
+        ("reducers = 7", "reducers = 0", "fabric.toml:15: key traffic[0].reducers: found 0: write a number from 1 to 100000"),
+        ("map_slots = 2", "map_slot = 2", "fabric.toml:21: key traffic[0].cluster.map_slot: unknown key (did you mean \"map_slots\"?)"),
         (
             "stack = \"linux\"\nmin_rto = \"5ms\"",
             "kind = \"datagram\"",
-            "fabric.toml:14: key traffic[0].cluster: Hadoop runs over TCP: the block's transport sends datagrams",
+            "fabric.toml:15: key traffic[0].cluster: Hadoop runs over TCP: the block's transport sends datagrams",
         ),
         (
             "log_size = \"5kB\"\n",
             background,
-            "fabric.toml:36: key traffic[1]: background traffic has no end of its own: write [run] until = \"jobs\" or a time",
+            "fabric.toml:37: key traffic[1]: background traffic has no end of its own: write [run] until = \"jobs\" or a time",
         ),
     ];
     for (from, to, message) in cases {
