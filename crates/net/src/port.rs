@@ -8,6 +8,8 @@
 use crate::aqm::Aqm;
 use crate::frame::Frame;
 use crate::marking::Memory;
+use crate::scheduling::Turns;
+use crate::spec::Scheduling;
 use afflux_engine::random::Stream;
 use afflux_units::{Pace, Rate};
 use std::collections::VecDeque;
@@ -40,8 +42,9 @@ pub struct Port {
     busy: u64,
     pub node: u32,
     pub rate: u64,
-    /// Averaged queue length and spacing of marks, and draws for them.
+    /// Plain: averaged queue length and spacing of marks; an automaton has them per queue.
     pub memory: Memory,
+    /// Draws for marks.
     pub stream: Stream,
     pub automaton: Option<Box<Automaton>>,
 }
@@ -49,6 +52,10 @@ pub struct Port {
 /// Queues of a port that decides at the start of transmission.
 pub struct Automaton {
     pub queues: Vec<Queue>,
+    /// The queue of each priority.
+    of_priority: [u8; 8],
+    /// Queues that are served in turns.
+    pub turns: Option<Box<Turns>>,
     /// Where nothing is in transmission, nothing waits.
     pub sending: Option<Sending>,
     pub waiting: u32,
@@ -103,6 +110,18 @@ pub struct Queue {
     pub bytes: u64,
     /// Frames that do: those waiting, and the one in transmission if it counts.
     pub count: u32,
+    /// End of the last transmission from this queue.
+    pub free_at: u64,
+    /// Averaged length and spacing of marks.
+    pub memory: Memory,
+}
+
+impl Queue {
+    /// May this queue send now? Whatever holds a queue back belongs here.
+    #[inline(always)]
+    pub fn may_send(&self) -> bool {
+        !self.frames.is_empty()
+    }
 }
 
 /// A frame in a queue.
@@ -240,6 +259,7 @@ impl Port {
         self.free_at = start + time;
         let a = self.automaton.as_mut().expect("not plain");
         a.note(queue, |i| i.latency_max = i.latency_max.max(start.saturating_sub(waiting.ready)));
+        a.queues[queue].free_at = start + time;
         a.sending = Some(Sending { size, queue: queue as u8, time });
         Departure {
             start,
@@ -370,10 +390,13 @@ impl Sizes {
 }
 
 impl Automaton {
-    pub fn new(queues: u8, discipline: Option<Discipline>, series: bool, capture: Option<u32>, uplink: bool) -> Self {
+    pub fn new(scheduling: &Scheduling, discipline: Option<Discipline>, series: bool, capture: Option<u32>, uplink: bool) -> Self {
+        let queues = scheduling.queues();
         let rows = if queues > 1 { queues as usize + 1 } else { 1 };
         Automaton {
             queues: (0..queues).map(|_| Queue::default()).collect(),
+            of_priority: scheduling.of_priority(),
+            turns: Turns::of(scheduling).map(Box::new),
             sending: None,
             waiting: 0,
             latest: 0,
@@ -394,7 +417,7 @@ impl Automaton {
 
     #[inline(always)]
     pub fn queue_of(&self, frame: &Frame) -> usize {
-        (frame.priority() as usize).min(self.queues.len() - 1)
+        self.of_priority[frame.priority() as usize] as usize
     }
 
     /// Changes the interval rows of the whole port and of one queue.

@@ -1,5 +1,6 @@
 //! A shard from the plan.
 
+use super::policy::Policy;
 use super::{Group, Harvest, NOT_YET, Node, Shard, Slab};
 use crate::aqm::Aqm;
 use crate::buffer::Buffer;
@@ -92,7 +93,7 @@ impl<'a> Shard<'a> {
                 let host = &plan.hosts[spec.config as usize];
                 let buffer =
                     host.queue.map_or(Buffer::Unlimited, |limit| Buffer::new(&crate::spec::Buffer::Static { per_queue: limit, drop_when: Compare::Above }));
-                (buffer, None, host.scheduling, false, None, false)
+                (buffer, None, &host.scheduling, false, None, false)
             }
             NodeKind::Switch => {
                 let switch = &plan.switches[spec.config as usize];
@@ -102,18 +103,19 @@ impl<'a> Shard<'a> {
                 };
                 let marking = switch.marking.as_ref().map(Red::new);
                 let until_start = switch.queue_length != QueueLength::ThroughTransmission || switch.device_queue > 0;
-                (Buffer::new(&switch.buffer), marking, switch.scheduling, until_start, header, switch.balance == Balance::Spray)
+                (Buffer::new(&switch.buffer), marking, &switch.scheduling, until_start, header, switch.balance == Balance::Spray)
             }
         };
         let arrivals_first = spec.kind == NodeKind::Switch && plan.switches[spec.config as usize].queue_length == QueueLength::ThroughStart;
-        let queues = match scheduling {
-            Scheduling::Fifo => 1,
-            Scheduling::StrictPriority { queues } => queues,
+        let queues = scheduling.queues();
+        let (aqm, room, own) = match spec.kind {
+            NodeKind::Host => (None, 0, &[][..]),
+            NodeKind::Switch => {
+                let switch = &plan.switches[spec.config as usize];
+                (switch.aqm.as_ref(), switch.device_queue, &switch.queues[..])
+            }
         };
-        let (aqm, room) = match spec.kind {
-            NodeKind::Host => (None, 0),
-            NodeKind::Switch => (plan.switches[spec.config as usize].aqm.as_ref(), plan.switches[spec.config as usize].device_queue),
-        };
+        assert!(own.is_empty() || own.len() == queues as usize && queues > 1, "validated: what differs is said for every queue");
         let dequeue_marking = marking.as_ref().is_some_and(|m| m.at == MarkAt::Dequeue);
         for (number, info) in world.ports.of(id).iter().enumerate() {
             let link = world.link(info);
@@ -130,7 +132,7 @@ impl<'a> Shard<'a> {
                     device: VecDeque::new(),
                     room: room as usize,
                 });
-                Automaton::new(queues, discipline, sampled, capture.map(|c| c as u32), uplink)
+                Automaton::new(scheduling, discipline, sampled, capture.map(|c| c as u32), uplink)
             });
             let faulty = link.loss.get() > 0.0 || !link.down.is_empty();
             if faulty {
@@ -167,6 +169,7 @@ impl<'a> Shard<'a> {
             used: 0,
             buffer,
             marking,
+            own: own.iter().map(Policy::new).collect(),
             stream: Stream::new(seed, purpose::SPRAY, id as u64),
             active: Vec::new(),
             wake_at: 0,

@@ -4,7 +4,8 @@ use super::forward::{Drop, red_at_start};
 use super::{Outlet, Shard};
 use crate::aqm::Verdict as Early;
 use crate::frame::Frame;
-use crate::port::{Discipline, Waiting};
+use crate::port::{Discipline, Queue, Waiting};
+use crate::scheduling;
 use crate::spec::MarkAt;
 use std::collections::VecDeque;
 
@@ -116,16 +117,27 @@ impl<'a> Shard<'a> {
             let p = &mut self.ports[port as usize];
             let a = p.automaton.as_mut().expect("not plain");
             let d = a.discipline.as_mut().expect("only ports with one come here");
-            // The highest priority first; a queue that is asked in vain learns that it was.
-            let (queue, mut waiting, mut verdict) = a.queues.iter_mut().enumerate().rev().find_map(|(queue, q)| match d.aqm.get_mut(queue) {
+            let mut ask = |queue: usize, q: &mut Queue| match d.aqm.get_mut(queue) {
                 Some(aqm) => aqm.pull(&mut q.frames, at, q.bytes).map(|(waiting, verdict)| (queue, waiting, verdict)),
                 None => q.frames.pop_front().map(|waiting| (queue, waiting, Early::Send)),
-            })?;
+            };
+            // A queue that is asked in vain learns that it was.
+            let (queue, mut waiting, mut verdict) = match &mut a.turns {
+                // The highest priority first.
+                None => a.queues.iter_mut().enumerate().rev().find_map(|(queue, q)| ask(queue, q))?,
+                Some(turns) => {
+                    let next = turns.next(&a.queues, Queue::may_send);
+                    a.queues.iter_mut().enumerate().filter(|(_, q)| q.frames.is_empty()).for_each(|(queue, q)| assert!(ask(queue, q).is_none(), "it is empty"));
+                    let next = next?;
+                    ask(next, &mut a.queues[next])?
+                }
+            };
             let (bytes, capable) = (waiting.frame.size as u64, waiting.frame.has(Frame::ECT));
             let state = &self.nodes[node as usize];
-            if let Some(red) = state.marking.as_ref().filter(|red| red.at == MarkAt::Dequeue) {
+            if let Some(red) = state.marking(queue).filter(|red| red.at == MarkAt::Dequeue) {
                 verdict = red_at_start(red, p, queue, bytes, capable);
             }
+            scheduling::left(p.automaton.as_mut().expect("not plain"), queue, if verdict == Early::Drop { 0 } else { bytes });
             if state.until_start || verdict == Early::Drop {
                 self.leave(node, port, queue, bytes);
             }

@@ -7,7 +7,7 @@ use crate::buffer::{QueueView, Verdict};
 use crate::fault::Fate;
 use crate::frame::{Control, Event, Frame};
 use crate::marking::Red;
-use crate::port::{Departure, Sending, Waiting};
+use crate::port::{Departure, Port, Sending, Waiting};
 use crate::record::{CaptureKind, CaptureRecord};
 use crate::routing::NextHops;
 use crate::scheduling;
@@ -134,9 +134,8 @@ impl<'a> Shard<'a> {
         for other in first..first + ports {
             self.settle(out, now, node, other);
         }
-        let state = &self.nodes[node as usize];
         let p = &self.ports[port as usize];
-        state.buffer.admit(QueueView { bytes: p.queue_bytes(queue), frames: p.count(queue) }, size, state.used, true) == Verdict::Admit
+        self.nodes[node as usize].admit(queue, QueueView { bytes: p.queue_bytes(queue), frames: p.count(queue) }, size, true) == Verdict::Admit
     }
 
     /// Brings a port to `now`: everything that has left by then is accounted for.
@@ -168,7 +167,7 @@ impl<'a> Shard<'a> {
         let queue = a.queue_of(&frame);
         let q = &a.queues[queue];
         let length = QueueView { bytes: q.bytes, frames: q.count };
-        // Then nothing waits either.
+        // Then nothing waits either that may be sent.
         let idle = a.sending.is_none();
         // Where frames are dealt with before their tail is here, they may leave at once if the output is idle and not faster than the
         // input; otherwise they are stored first.
@@ -178,18 +177,18 @@ impl<'a> Shard<'a> {
         } else {
             now
         };
-        let verdict = state.buffer.admit(length, size, state.used, O::CLASSICAL);
+        let verdict = state.admit(queue, length, size, O::CLASSICAL);
         if verdict != Verdict::Admit && (O::CLASSICAL || verdict == Verdict::Drop || !self.admit_exactly(out, now, node, port, queue, size)) {
             self.note(port, queue, |i| i.drops += 1);
             return self.drop_frame(frame, Drop::Buffer);
         }
         let (state, p) = (&mut self.nodes[node as usize], &mut self.ports[port as usize]);
-        if let Some(red) = &state.marking {
+        if let Some(red) = state.marking(queue) {
             let length = if red.in_packets { length.frames as u64 } else { length.bytes };
             if red.at == MarkAt::Dequeue {
-                red_average(red, now, length, p);
+                red_at_arrival(red, now, length, p, queue);
             } else if !red.is_quiet(length) {
-                match red_verdict(red, now, length, p, frame.has(Frame::ECT)) {
+                match red_at_enqueue(red, now, length, p, queue, frame.has(Frame::ECT)) {
                     Early::Send => {}
                     Early::Mark => {
                         frame.flags |= Frame::CE;
@@ -216,12 +215,16 @@ impl<'a> Shard<'a> {
             p.note_length(state.until_start, queue);
         }
         let waiting = Waiting { frame, ready };
-        if idle {
+        let a = p.automaton.as_mut().expect("not plain");
+        if idle && a.turns.is_none() {
             self.transmit(out, now, node, port, queue, waiting);
         } else {
-            let a = p.automaton.as_mut().expect("not plain");
             a.queues[queue].frames.push_back(waiting);
             a.waiting += 1;
+            if idle {
+                // Where queues take turns, this one has to have its turn.
+                self.start_next(out, now, node, port);
+            }
             if !O::CLASSICAL {
                 self.list(node, port);
             }
@@ -280,7 +283,10 @@ impl<'a> Shard<'a> {
             let Some(queue) = scheduling::next_queue(a) else { return };
             let waiting = a.queues[queue].frames.pop_front().expect("not empty");
             a.waiting -= 1;
-            if self.transmit(out, at, node, port, queue, waiting) {
+            let sent = self.transmit(out, at, node, port, queue, waiting);
+            let a = self.ports[port as usize].automaton.as_mut().expect("not plain");
+            scheduling::left(a, queue, if sent { waiting.frame.size as u64 } else { 0 });
+            if sent {
                 return;
             }
         }
@@ -292,7 +298,7 @@ impl<'a> Shard<'a> {
         let Waiting { mut frame, ready } = waiting;
         let (state, p) = (&mut self.nodes[node as usize], &mut self.ports[port as usize]);
         let bytes = frame.size as u64;
-        if let Some(red) = &state.marking
+        if let Some(red) = state.marking(queue)
             && red.at == MarkAt::Dequeue
         {
             match red_at_start(red, p, queue, bytes, frame.has(Frame::ECT)) {
@@ -416,29 +422,35 @@ impl<'a> Shard<'a> {
     }
 }
 
-/// Arrivals that an idle spell would have had room for.
-fn idle_arrivals(red: &Red, p: &crate::port::Port, now: u64) -> f64 {
-    now.saturating_sub(p.free_at) as f64 / red.idle_frame.unwrap_or(p.serialize(1500)) as f64
-}
-
-/// Averages if so configured, then decides.
-pub(super) fn red_verdict(red: &Red, now: u64, length: u64, p: &mut crate::port::Port, capable: bool) -> Early {
-    let seen = red_average(red, now, length, p);
+/// Averages if so configured, then decides. On a plain port.
+fn red_verdict(red: &Red, now: u64, length: u64, p: &mut Port, capable: bool) -> Early {
+    let seen = match red.weight {
+        None => length as f64,
+        Some(weight) => red.average_after(weight, length, now.saturating_sub(p.free_at), p.serialize(1500), &mut p.memory),
+    };
     red.verdict(seen, length, capable, &mut p.memory, &mut p.stream)
 }
 
-/// What a decision at the arrival of a frame that finds `length` sees.
-pub(super) fn red_average(red: &Red, now: u64, length: u64, p: &mut crate::port::Port) -> f64 {
+/// The same for a queue of an automaton.
+fn red_at_enqueue(red: &Red, now: u64, length: u64, p: &mut Port, queue: usize, capable: bool) -> Early {
+    let seen = red_at_arrival(red, now, length, p, queue);
+    let memory = &mut p.automaton.as_mut().expect("not plain").queues[queue].memory;
+    red.verdict(seen, length, capable, memory, &mut p.stream)
+}
+
+/// What a decision at the arrival of a frame that finds `length` in `queue` sees.
+fn red_at_arrival(red: &Red, now: u64, length: u64, p: &mut Port, queue: usize) -> f64 {
     let Some(weight) = red.weight else { return length as f64 };
-    p.memory.average = red.average(weight, p.memory.average, length as f64, idle_arrivals(red, p, now));
-    p.memory.average
+    let frame_time = p.serialize(1500);
+    let q = &mut p.automaton.as_mut().expect("not plain").queues[queue];
+    red.average_after(weight, length, now.saturating_sub(q.free_at), frame_time, &mut q.memory)
 }
 
 /// Decides on a frame of `bytes` that is about to leave `queue`, in which it still counts.
 #[inline(never)]
-pub(super) fn red_at_start(red: &Red, p: &mut crate::port::Port, queue: usize, bytes: u64, capable: bool) -> Early {
-    let q = &p.automaton.as_ref().expect("not plain").queues[queue];
+pub(super) fn red_at_start(red: &Red, p: &mut Port, queue: usize, bytes: u64, capable: bool) -> Early {
+    let q = &mut p.automaton.as_mut().expect("not plain").queues[queue];
     let behind = if red.in_packets { q.count as u64 - 1 } else { q.bytes - bytes };
-    let seen = if red.weight.is_some() { p.memory.average } else { behind as f64 };
-    red.verdict(seen, behind, capable, &mut p.memory, &mut p.stream)
+    let seen = if red.weight.is_some() { q.memory.average } else { behind as f64 };
+    red.verdict(seen, behind, capable, &mut q.memory, &mut p.stream)
 }

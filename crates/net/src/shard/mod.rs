@@ -6,6 +6,7 @@ mod discipline;
 mod finish;
 mod forward;
 mod host;
+mod policy;
 mod sample;
 
 use crate::buffer::Buffer;
@@ -20,6 +21,7 @@ use crate::transport::tcp::{Receiver, Sender};
 use crate::world::World;
 use afflux_engine::prefetch;
 use afflux_engine::random::Stream;
+use policy::Policy;
 use rustc_hash::FxHashMap;
 
 /// Where a shard puts what happens later.
@@ -111,6 +113,8 @@ pub struct Node {
     pub used: u64,
     pub buffer: Buffer,
     pub marking: Option<Red>,
+    /// What each queue has instead, where they differ.
+    pub own: Vec<Policy>,
     pub stream: Stream,
     /// Ports with waiting frames.
     pub active: Vec<u32>,

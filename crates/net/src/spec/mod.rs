@@ -14,7 +14,8 @@ pub use host::{Datagram, DelayedAck, Estimator, HostConfig, Manner, Metrics, Pac
 pub use host::{TcpConfig, TransportConfig, Wire};
 pub use run::{Capture, EngineKind, FctEnd, PortSeries, Record, RunConfig};
 pub use switch::{
-    Aqm, Balance, Buffer, Codel, Compare, Forwarding, FqCodel, Limit, MarkAt, Marking, Pie, QueueLength, RouteHash, Scheduling, Spacing, SwitchConfig,
+    Aqm, Balance, Buffer, Classes, Codel, Compare, Forwarding, FqCodel, Limit, MarkAt, Marking, Pie, QueueConfig, QueueLength, RouteHash, Scheduling, Service,
+    Spacing, SwitchConfig,
 };
 
 /// A complete, validated simulation.

@@ -8,6 +8,7 @@ mod extremes;
 mod lone_flow;
 mod path;
 mod properties;
+mod queues;
 mod tcp_cases;
 mod traces;
 mod traces_control;

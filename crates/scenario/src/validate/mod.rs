@@ -1,6 +1,7 @@
 //! From a document to a plan. Every default that is used is written into the document, which so becomes the resolved scenario.
 
 mod hosts;
+mod queue;
 mod record;
 mod run;
 mod switch;
@@ -33,15 +34,19 @@ pub struct Checked {
 
 pub fn check(document: &mut Document, inputs: &mut Inputs, reader: &dyn Reader) -> Result<Checked, Wrong> {
     let mut topology = topology::build(&mut document.topology, inputs)?;
-    let switches = switch::assign(&mut document.switch, &mut topology)?;
     let wire = hosts::wire(&mut document.host)?;
-    let hosts = hosts::assign(&mut document.host, &mut topology)?;
+    let frame = wire.payload + wire.wire.data_header;
+    let switches = switch::assign(&mut document.switch, &mut topology, frame)?;
+    let hosts = hosts::assign(&mut document.host, &mut topology, frame)?;
     debug_assert!(topology.nodes.iter().all(|node| (node.config as usize) < if node.kind == NodeKind::Host { hosts.len() } else { switches.len() }));
     let run = run::check(&mut document.run)?;
     let record = record::check(&mut document.record, &topology)?;
     let facts = Facts::of(&topology);
     let transports = transport::check(&mut document.host, &wire, &facts)?;
-    let traffic = traffic::generate(&mut document.traffic, traffic::Around { inputs, reader, facts: &facts, wire: &wire, seed: run.config.seed, transports })?;
+    let of_hosts = hosts::transports(&document.host, &topology, &transports)?;
+    let priority_of_dscp = hosts::priority_of_dscp(&document.host)?;
+    let around = traffic::Around { inputs, reader, facts: &facts, wire: &wire, seed: run.config.seed, transports, of_hosts, priority_of_dscp };
+    let traffic = traffic::generate(&mut document.traffic, around)?;
     let plan =
         Plan { hosts, switches, transports: traffic.transports, wire: wire.wire, flows: traffic.flows, run: run.config, record, topology: topology.clone() };
     if let Some(limit) = run.max_memory {

@@ -1,0 +1,18 @@
+//! Strict priority.
+
+use crate::Model;
+use crate::port::Queue;
+
+/// The highest queue that may send; with one queue it is FIFO.
+#[inline(always)]
+pub fn highest(queues: &[Queue]) -> Option<usize> {
+    queues.iter().rposition(Queue::may_send)
+}
+
+pub const MODEL: Model = Model {
+    kind: "scheduling",
+    name: "strict_priority",
+    source: "IEEE 802.1Q strict priority transmission selection",
+    faithful: "2 to 8 queues, highest first, FIFO within; not pre-emptive: a frame in transmission is finished",
+    simplified: "–",
+};
