@@ -54,8 +54,6 @@ pub struct Automaton {
     pub queues: Vec<Queue>,
     /// The queue of each priority.
     of_priority: [u8; 8],
-    /// Queues that are served in turns.
-    pub turns: Option<Box<Turns>>,
     /// Where nothing is in transmission, nothing waits.
     pub sending: Option<Sending>,
     pub waiting: u32,
@@ -75,6 +73,8 @@ pub struct Automaton {
 /// What stands between a port's queues and its transmitter.
 #[derive(Default)]
 pub struct Discipline {
+    /// Queues are served in turns; otherwise the highest goes first.
+    pub turns: Option<Turns>,
     /// One per queue, or none.
     pub aqm: Vec<Aqm>,
     /// Frames that have left their queue (given beside them) but wait for the transmitter; they count in `Automaton::waiting`.
@@ -396,7 +396,6 @@ impl Automaton {
         Automaton {
             queues: (0..queues).map(|_| Queue::default()).collect(),
             of_priority: scheduling.of_priority(),
-            turns: Turns::of(scheduling).map(Box::new),
             sending: None,
             waiting: 0,
             latest: 0,

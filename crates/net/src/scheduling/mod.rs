@@ -7,27 +7,15 @@ mod strict;
 pub use dwrr::Turns;
 
 use crate::Model;
-use crate::port::{Automaton, Queue};
+use crate::port::Automaton;
 
-/// The queue that sends next, if any may.
+/// The queue that sends next, if any may, where they do not take turns.
 #[inline(always)]
-pub fn next_queue(automaton: &mut Automaton) -> Option<usize> {
+pub fn next_queue(automaton: &Automaton) -> Option<usize> {
     if automaton.waiting == 0 {
         return None;
     }
-    match &mut automaton.turns {
-        None => strict::highest(&automaton.queues),
-        Some(turns) => turns.next(&automaton.queues, Queue::may_send),
-    }
-}
-
-/// A frame has left `queue` to be sent, or (`bytes` 0) has been dropped at its head: accounts for it where queues take turns.
-#[inline(always)]
-pub fn left(automaton: &mut Automaton, queue: usize, bytes: u64) {
-    if let Some(turns) = &mut automaton.turns {
-        let queues = &automaton.queues;
-        turns.left(queue, bytes, queues[queue].frames.is_empty(), queues.len());
-    }
+    strict::highest(&automaton.queues)
 }
 
 pub const MODELS: &[Model] = &[

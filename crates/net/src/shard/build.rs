@@ -9,6 +9,7 @@ use crate::frame::Event;
 use crate::marking::Red;
 use crate::port::{Automaton, Discipline, Port, PortSetup};
 use crate::record::Counters;
+use crate::scheduling::Turns;
 use crate::shard::Outlet;
 use crate::spec::*;
 use crate::world::World;
@@ -127,7 +128,9 @@ impl<'a> Shard<'a> {
             let global = 2 * info.link as u64 + info.reverse as u64;
             let mut stream = Stream::new(seed, purpose::MARKING, global);
             let automaton = (!plain).then(|| {
-                let discipline = (aqm.is_some() || room > 0).then(|| Discipline {
+                let turns = Turns::of(scheduling);
+                let discipline = (aqm.is_some() || room > 0 || turns.is_some()).then(|| Discipline {
+                    turns,
                     aqm: aqm.iter().flat_map(|config| (0..queues).map(|_| Aqm::new(config, &mut stream)).collect::<Vec<_>>()).collect(),
                     device: VecDeque::new(),
                     room: room as usize,

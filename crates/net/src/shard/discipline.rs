@@ -5,7 +5,6 @@ use super::{Outlet, Shard};
 use crate::aqm::Verdict as Early;
 use crate::frame::Frame;
 use crate::port::{Discipline, Queue, Waiting};
-use crate::scheduling;
 use crate::spec::MarkAt;
 use std::collections::VecDeque;
 
@@ -122,7 +121,7 @@ impl<'a> Shard<'a> {
                 None => q.frames.pop_front().map(|waiting| (queue, waiting, Early::Send)),
             };
             // A queue that is asked in vain learns that it was.
-            let (queue, mut waiting, mut verdict) = match &mut a.turns {
+            let (queue, mut waiting, mut verdict) = match &mut d.turns {
                 // The highest priority first.
                 None => a.queues.iter_mut().enumerate().rev().find_map(|(queue, q)| ask(queue, q))?,
                 Some(turns) => {
@@ -137,7 +136,10 @@ impl<'a> Shard<'a> {
             if let Some(red) = state.marking(queue).filter(|red| red.at == MarkAt::Dequeue) {
                 verdict = red_at_start(red, p, queue, bytes, capable);
             }
-            scheduling::left(p.automaton.as_mut().expect("not plain"), queue, if verdict == Early::Drop { 0 } else { bytes });
+            let a = p.automaton.as_mut().expect("not plain");
+            if let Some(turns) = a.discipline.as_mut().and_then(|d| d.turns.as_mut()) {
+                turns.left(queue, if verdict == Early::Drop { 0 } else { bytes }, a.queues[queue].frames.is_empty(), a.queues.len());
+            }
             if state.until_start || verdict == Early::Drop {
                 self.leave(node, port, queue, bytes);
             }

@@ -167,7 +167,7 @@ impl<'a> Shard<'a> {
         let queue = a.queue_of(&frame);
         let q = &a.queues[queue];
         let length = QueueView { bytes: q.bytes, frames: q.count };
-        // Then nothing waits either that may be sent.
+        // Then nothing waits either.
         let idle = a.sending.is_none();
         // Where frames are dealt with before their tail is here, they may leave at once if the output is idle and not faster than the
         // input; otherwise they are stored first.
@@ -215,16 +215,12 @@ impl<'a> Shard<'a> {
             p.note_length(state.until_start, queue);
         }
         let waiting = Waiting { frame, ready };
-        let a = p.automaton.as_mut().expect("not plain");
-        if idle && a.turns.is_none() {
+        if idle {
             self.transmit(out, now, node, port, queue, waiting);
         } else {
+            let a = p.automaton.as_mut().expect("not plain");
             a.queues[queue].frames.push_back(waiting);
             a.waiting += 1;
-            if idle {
-                // Where queues take turns, this one has to have its turn.
-                self.start_next(out, now, node, port);
-            }
             if !O::CLASSICAL {
                 self.list(node, port);
             }
@@ -283,10 +279,7 @@ impl<'a> Shard<'a> {
             let Some(queue) = scheduling::next_queue(a) else { return };
             let waiting = a.queues[queue].frames.pop_front().expect("not empty");
             a.waiting -= 1;
-            let sent = self.transmit(out, at, node, port, queue, waiting);
-            let a = self.ports[port as usize].automaton.as_mut().expect("not plain");
-            scheduling::left(a, queue, if sent { waiting.frame.size as u64 } else { 0 });
-            if sent {
+            if self.transmit(out, at, node, port, queue, waiting) {
                 return;
             }
         }
