@@ -117,13 +117,14 @@ impl<'a> Shard<'a> {
             }
         };
         assert!(own.is_empty() || own.len() == queues as usize && queues > 1, "validated: what differs is said for every queue");
-        let dequeue_marking = marking.as_ref().is_some_and(|m| m.at == MarkAt::Dequeue);
+        let own: Option<Box<[Policy]>> = (!own.is_empty()).then(|| own.iter().map(Policy::new).collect());
+        let marks_at_start = std::iter::once(&marking).chain(own.iter().flatten().map(|own| &own.marking)).flatten().any(|red| red.at == MarkAt::Dequeue);
         for (number, info) in world.ports.of(id).iter().enumerate() {
             let link = world.link(info);
             let capture = plan.record.captures.iter().position(|c| c.link == info.link && c.reverse == info.reverse);
             let uplink = plan.record.imbalance.is_some() && spec.kind == NodeKind::Switch && spec.tier < plan.topology.nodes[info.peer as usize].tier;
             let plain =
-                !classical && queues == 1 && !until_start && aqm.is_none() && !dequeue_marking && header.is_none() && !sampled && capture.is_none() && !uplink;
+                !classical && queues == 1 && !until_start && aqm.is_none() && !marks_at_start && header.is_none() && !sampled && capture.is_none() && !uplink;
             let peer = world.place[info.peer as usize];
             let global = 2 * info.link as u64 + info.reverse as u64;
             let mut stream = Stream::new(seed, purpose::MARKING, global);
@@ -172,7 +173,8 @@ impl<'a> Shard<'a> {
             used: 0,
             buffer,
             marking,
-            own: own.iter().map(Policy::new).collect(),
+            marks_at_start,
+            own,
             stream: Stream::new(seed, purpose::SPRAY, id as u64),
             active: Vec::new(),
             wake_at: 0,

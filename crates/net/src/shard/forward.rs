@@ -291,7 +291,8 @@ impl<'a> Shard<'a> {
         let Waiting { mut frame, ready } = waiting;
         let (state, p) = (&mut self.nodes[node as usize], &mut self.ports[port as usize]);
         let bytes = frame.size as u64;
-        if let Some(red) = state.marking(queue)
+        if state.marks_at_start
+            && let Some(red) = state.marking(queue)
             && red.at == MarkAt::Dequeue
         {
             match red_at_start(red, p, queue, bytes, frame.has(Frame::ECT)) {
@@ -425,6 +426,7 @@ fn red_verdict(red: &Red, now: u64, length: u64, p: &mut Port, capable: bool) ->
 }
 
 /// The same for a queue of an automaton.
+#[inline(never)]
 fn red_at_enqueue(red: &Red, now: u64, length: u64, p: &mut Port, queue: usize, capable: bool) -> Early {
     let seen = red_at_arrival(red, now, length, p, queue);
     let memory = &mut p.automaton.as_mut().expect("not plain").queues[queue].memory;
@@ -432,6 +434,7 @@ fn red_at_enqueue(red: &Red, now: u64, length: u64, p: &mut Port, queue: usize, 
 }
 
 /// What a decision at the arrival of a frame that finds `length` in `queue` sees.
+#[inline(never)]
 fn red_at_arrival(red: &Red, now: u64, length: u64, p: &mut Port, queue: usize) -> f64 {
     let Some(weight) = red.weight else { return length as f64 };
     let frame_time = p.serialize(1500);

@@ -113,8 +113,10 @@ pub struct Node {
     pub used: u64,
     pub buffer: Buffer,
     pub marking: Option<Red>,
+    /// Some queue marks at the start of transmission.
+    pub marks_at_start: bool,
     /// What each queue has instead, where they differ.
-    pub own: Vec<Policy>,
+    pub own: Option<Box<[Policy]>>,
     pub stream: Stream,
     /// Ports with waiting frames.
     pub active: Vec<u32>,

@@ -8,7 +8,7 @@ use crate::spec::{Compare, QueueConfig};
 pub struct Policy {
     buffer: Buffer,
     limit: Option<StaticLimit>,
-    marking: Option<Red>,
+    pub marking: Option<Red>,
 }
 
 impl Policy {
@@ -20,7 +20,6 @@ impl Policy {
         }
     }
 
-    #[inline(never)]
     fn admit(&self, view: QueueView, size: u64, used: u64, exact: bool) -> Verdict {
         match &self.limit {
             Some(limit) if limit.admit(view, size) == Verdict::Drop => Verdict::Drop,
@@ -33,17 +32,29 @@ impl Node {
     /// May a frame of `size` bytes join `queue`? With `exact` the node's memory in use is no upper bound but the truth.
     #[inline(always)]
     pub fn admit(&self, queue: usize, view: QueueView, size: u64, exact: bool) -> Verdict {
-        match self.own.get(queue) {
+        match &self.own {
             None => self.buffer.admit(view, size, self.used, exact),
-            Some(own) => own.admit(view, size, self.used, exact),
+            Some(own) => self.admit_by(own, queue, view, size, exact),
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn admit_by(&self, own: &[Policy], queue: usize, view: QueueView, size: u64, exact: bool) -> Verdict {
+        own[queue].admit(view, size, self.used, exact)
     }
 
     #[inline(always)]
     pub fn marking(&self, queue: usize) -> Option<&Red> {
-        match self.own.get(queue) {
+        match &self.own {
             None => self.marking.as_ref(),
-            Some(own) => own.marking.as_ref(),
+            Some(own) => marking_by(own, queue),
         }
     }
+}
+
+#[cold]
+#[inline(never)]
+fn marking_by(own: &[Policy], queue: usize) -> Option<&Red> {
+    own[queue].marking.as_ref()
 }
