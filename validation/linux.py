@@ -18,6 +18,9 @@ What the columns and the README of the reference become:
   instant. raw/c_reno_dt64k_n1.q shows bursts of 46 frames (68,572 B) that are all there while at most 10 have been sent on, and none of
   them is dropped by a limit of 64,000 B: a frame takes 36 us / 46 at least, four readings or more. Here it takes four: links between
   hosts and r1 carry a frame of 1514 B in 1,024 ns.
+- Hosts do not begin at once: in b_*_n2 the handshake of one took 500 us, that of the other, behind the first one's slow start, 1,595 us under
+  Reno and 1,199 us under CUBIC (`srtt_us` of the first row in raw/). Alone, ours has a queue of 1,095 and 699 us when a SYN comes 3.5 ms after
+  the first one's start. With eight hosts both the order and the times differ from run to run; here they are spread evenly over as long.
 - The clock ticks 1,000 times a second: marks under CUBIC come 35.5 ms apart (its wait of HZ/32 and the round trip) and never on a coarser
   grid, and the shortest repair of a lost tail in c_incast takes 4.6 ms, where a tick of 4 or 10 ms would allow 2 to 4 or 10.
 - half2_mbps counts bytes acknowledged from T/2 to T: received half a round trip before.
@@ -43,6 +46,8 @@ OPTIONAL = (
 )
 #: 1514 B in four readings of the virtual clock.
 ACCESS_BPS = 11828125000
+#: From the first host's start to the last's.
+HOSTS_BEGIN_NS = 3_400_000
 #: Of the token bucket.
 BURST = 1600
 #: A distribution over random losses is that of at least so many seeds.
@@ -110,8 +115,9 @@ def transfer(row: dict[str, str], repetition: int) -> Setup:
     gap_ns = max(number(row, "GAP", 0) * 1e9, rtt_ns)
     slot_ns = FRAME * 8e9 / rate
     size = int(rate * duration / 4) + 1_000_000
+    apart_ns = HOSTS_BEGIN_NS / max(pairs - 1, 1)
     flows = tuple(
-        (round(index // pairs * gap_ns + fraction(repetition, index) * slot_ns), index % pairs, pairs + index % pairs, size)
+        (round(index // pairs * gap_ns + index % pairs * apart_ns + fraction(repetition, index) * slot_ns), index % pairs, pairs + index % pairs, size)
         for index in range(pairs * parallel)
     )
     tcp = transport(row.get("CC") or "", ecn=number(row, "ECN", 0) > 0)

@@ -11,11 +11,16 @@
 """
 
 from ._core import Error, Model, Progress, ResultExists, RunError, ScenarioError, Table, __version__, models, schema
+from .comparison import Comparison, compare
+from .designs import Design, Designs
 from .explain import Explanation
 from .result import Result
 from .scenario import Scenario, load
 
 __all__ = [
+    "Comparison",
+    "Design",
+    "Designs",
     "Error",
     "Explanation",
     "Model",
@@ -27,6 +32,7 @@ __all__ = [
     "ScenarioError",
     "Table",
     "__version__",
+    "compare",
     "load",
     "models",
     "schema",

@@ -13,6 +13,9 @@ from rich.console import Console, RenderableType
 from . import __version__, _core
 from .result import Result
 
+#: What several result directories mean.
+DIRS = "Result directories; those of one scenario name are one design, with several seeds."
+
 # Exit codes: wrong scenario or option; failure while running; Ctrl-C.
 WRONG, FAILED, INTERRUPTED = 2, 1, 130
 
@@ -139,6 +142,64 @@ def explain(
         else:
             groups = explanation.by_size()
             print_json([group.to_dict() for group in groups]) if as_json else show(render.shares(groups, width()))
+
+
+@app.command(epilog=example("afflux report out/shallow-1 out/shallow-2 out/deep-1 out/deep-2 -o report.html"))
+def report(
+    dirs: Annotated[list[Path], typer.Argument(metavar="DIR…", help=DIRS, show_default=False)],
+    out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE.html", help="The file to write; one that exists is replaced.", show_default=False)],
+    title: Annotated[str | None, typer.Option("--title", help="Heading of the report.", show_default="the designs' names")] = None,
+) -> None:
+    """Write one self-contained HTML file: the answer, completion times, port series, job timelines, where the time went."""
+    from . import report as reports
+
+    with failures():
+        written = reports.write(dirs, out, title=title)
+        print(f"written to {written}: {written.stat().st_size / 1e6:.2f} MB")
+
+
+@app.command(epilog=example("afflux compare out/shallow-* out/deep-* --baseline out/deep-1"))
+def compare(
+    dirs: Annotated[list[Path], typer.Argument(metavar="DIR…", help=DIRS, show_default=False)],
+    baseline: Annotated[Path | None, typer.Option("--baseline", metavar="DIR", help="A result of the design to compare to.", show_default="the first")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+) -> None:
+    """Differences between designs, paired over seeds, with 95 % bootstrap intervals."""
+    from . import comparison, render
+
+    with failures():
+        chosen = Result.open(baseline).summary["name"] if baseline else None
+        # The baseline may be named once more, or only there.
+        places = {path.resolve(): path for path in [*dirs, *([baseline] if baseline else [])]}
+        found = comparison.compare(places.values(), chosen)
+        print_json(found.to_dict()) if as_json else show(render.comparison(found))
+
+
+@app.command(epilog=example("afflux study", "afflux study hadoop --quick"))
+def study(
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Which; without it they are listed.", show_default=False)] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="The part that is done in minutes.")] = False,
+    jobs: Annotated[int | None, typer.Option("--jobs", metavar="N", min=1, help="Simulations at a time.", show_default="one per core")] = None,
+    out: Annotated[Path | None, typer.Option("-o", "--out", metavar="DIR", help="Where everything is kept.", show_default="out/study-<name>")] = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Run every point again.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+) -> None:
+    """List the built-in studies, or run one: ours beside the published numbers. A study that was stopped continues."""
+    from . import progress, render, studies
+
+    with failures():
+        if name is None:
+            listed = [{"study": s.name, "title": s.title, "points": len(s.points(False)), "points_quick": len(s.points(True))} for s in studies.built_in()]
+            print_json(listed) if as_json else show(render.studies(listed))
+            return
+        chosen = studies.find(name)
+        with progress.of_batch(Console(stderr=True)) as watch:
+            verdict = studies.carry_out(chosen, quick=quick, out=out, jobs=jobs, fresh=fresh, watch=watch)
+        print_json(verdict.to_dict()) if as_json else show(render.verdict(verdict))
+        for failure in verdict.outcome.failures:
+            complain(f"{failure.point}: {failure.error}")
+        if verdict.outcome.failures:
+            raise typer.Exit(FAILED)
 
 
 @app.command(epilog=example("afflux schema > scenario.schema.json"))

@@ -1,14 +1,17 @@
 """Shows how far a run has come: a bar on a terminal, plain lines otherwise; both on stderr."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from rich.console import Console
 
 from . import text
 from ._core import Progress, Scenario
+
+if TYPE_CHECKING:
+    import rich.progress
 
 #: Seconds between two plain lines.
 LINES_EVERY = 5.0
@@ -61,12 +64,16 @@ def shown(scenario: Scenario, console: Console) -> Iterator[Show]:
         yield _lines(console, pace)
 
 
-@contextmanager
-def _bar(console: Console, pace: Pace) -> Iterator[Show]:
+def _bars(console: Console) -> "rich.progress.Progress":
     from rich import progress as bars
 
     columns = [bars.BarColumn(max(min(console.width - 65, 40), 8)), bars.TaskProgressColumn(), bars.TextColumn("{task.description}")]
-    with bars.Progress(*columns, console=console, transient=True) as bar:
+    return bars.Progress(*columns, console=console, transient=True)
+
+
+@contextmanager
+def _bar(console: Console, pace: Pace) -> Iterator[Show]:
+    with _bars(console) as bar:
         task = bar.add_task("", total=1.0)
 
         def show(progress: Progress) -> None:
@@ -74,6 +81,45 @@ def _bar(console: Console, pace: Pace) -> Iterator[Show]:
             bar.update(task, completed=pace.done, description=pace.line)
 
         yield show
+
+
+class _Batch:
+    """Shows how far a batch of simulations has come."""
+
+    def __init__(self, console: Console, show: Callable[[float, str], object] | None) -> None:
+        self._console, self._show = console, show
+        self._began = time.monotonic()
+        self._total = self._reused = self._done = 0
+
+    def begin(self, total: int, reused: int) -> None:
+        self._total, self._reused, self._done = total, reused, reused
+        if reused:
+            self._say(f"{text.count(reused)} of {text.count(total)} points are there already")
+
+    def finished(self, point: str, seconds: float, error: str | None) -> None:
+        self._done += 1
+        self._say(f"{self._done}/{self._total}  {point}: {f'failed: {error}' if error else text.duration(seconds)}")
+
+    def running(self, shares: Mapping[str, float]) -> None:
+        if self._show:
+            done = self._done + sum(shares.values())
+            new, elapsed = done - self._reused, time.monotonic() - self._began
+            left = text.duration(elapsed * (self._total - done) / new) if new > 0.05 and elapsed > 1 else "?"
+            self._show(done / max(self._total, 1), f"{self._done} of {self._total} points, {len(shares)} running, {left} left")
+
+    def _say(self, line: str) -> None:
+        self._console.print(line, highlight=False, soft_wrap=True, markup=False)
+
+
+@contextmanager
+def of_batch(console: Console) -> Iterator[_Batch]:
+    """Watches a batch: a bar on a terminal, and a line for every point that is done."""
+    if not console.is_terminal:
+        yield _Batch(console, None)
+        return
+    with _bars(console) as bar:
+        task = bar.add_task("", total=1.0)
+        yield _Batch(bar.console, lambda share, line: bar.update(task, completed=share, description=line))
 
 
 def _lines(console: Console, pace: Pace) -> Show:

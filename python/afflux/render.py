@@ -13,8 +13,11 @@ from rich.text import Text
 
 from . import coflows, text
 from ._core import Model
+from .comparison import Comparison, Difference
 from .explain import LABELS, Flow, Group
+from .metrics import COST, Metric
 from .result import Result
+from .studies.study import HEAD, Verdict, cells, number
 
 #: One colour per label, the same wherever a label is shown.
 COLOURS = {
@@ -184,6 +187,77 @@ def shares(groups: Sequence[Group], width: int) -> Iterator[RenderableType]:
     made.add_row("flows", *(text.count(group.flows) for group in groups), "")
     made.add_row("mean completion", *(text.time(group.mean_fct_ns) for group in groups), "")
     yield made
+
+
+def comparison(found: Comparison) -> Iterator[RenderableType]:
+    """What `afflux compare` prints: the answer, then every metric."""
+    yield Text(found.sentence(), style="bold")
+    colours = {"better": "green", "worse": "red"}
+    for design in found.designs:
+        made = table(f"{design} against {found.baseline}", "", found.baseline, design, "difference", "95 % interval", "")
+        made.columns[-1].justify = "left"
+        for d in found.of(design):
+            by_share = d.share is not None
+            difference = _percent(d.share) + " %" if d.share is not None else _signed(d.metric, d.difference)
+            low, high = (d.share_low, d.share_high) if by_share and d.share_low is not None else (None, None)
+            interval = f"{_percent(low)} to {_percent(high)} %" if low is not None and high is not None else _interval(d)
+            if d.verdict == "same":
+                difference, interval = "0", "–"
+            if d.metric is COST:
+                interval = "–"
+            row = (d.metric.title, d.metric.show(d.baseline_mean), d.metric.show(d.design_mean), difference, interval, d.verdict)
+            made.add_row(*row, style=colours.get(d.verdict, "dim" if d.verdict == "same" else ""))
+        yield made
+    if found.notes:
+        yield Text()
+    for note in found.notes:
+        yield Text(f"note: {note}", style="dim")
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:+.{1 if abs(share) < 1 else 0}f}"
+
+
+def _signed(metric: Metric, value: float) -> str:
+    return f"{'-' if value < 0 else '+'}{metric.show(abs(value))}"
+
+
+def _interval(d: Difference) -> str:
+    return "–" if d.low is None or d.high is None else f"{_signed(d.metric, d.low)} to {_signed(d.metric, d.high)}"
+
+
+def studies(listed: Sequence[dict[str, Any]]) -> Iterator[RenderableType]:
+    """The list of studies."""
+    if not listed:
+        yield Text("there are no built-in studies yet")
+        return
+    made = table("", "study", "simulations", "with --quick", "")
+    made.columns[-1].justify = "left"
+    for one in listed:
+        made.add_row(one["study"], text.count(one["points"]), text.count(one["points_quick"]), one["title"])
+    yield made
+
+
+def verdict(found: Verdict) -> Iterator[RenderableType]:
+    """What `afflux study NAME` prints."""
+    if found.answer:
+        yield Text(found.answer, style="bold")
+    made = table("Ours beside the published numbers", *HEAD)
+    made.columns[-1].justify = "left"
+    for row in found.rows:
+        made.add_row(*cells(row), style="" if row.predicted else "dim")
+    yield made
+    if found.checks:
+        made = table("Checks", "", "value", "bar", "")
+        made.columns[-1].justify = "left"
+        for check in found.checks:
+            made.add_row(check.name, number(check.value), number(check.bar), "holds" if check.holds else "does not hold", style="" if check.holds else "red")
+        yield made
+    yield Text()
+    for note in found.outcome.notes:
+        yield Text(f"note: {note}", style="dim")
+    places = ", ".join(str(path) for path in (*found.written, found.outcome.dir))
+    yield Text(f"written to {places}", style="dim")
 
 
 def legend(labels: Sequence[str]) -> Text:

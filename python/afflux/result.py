@@ -78,5 +78,11 @@ class Result:
         """Where the flows' time went. Raises `LookupError` if it was not recorded."""
         return Explanation(self.flows, self.summary)
 
+    def report(self, path: str | os.PathLike[str], *, answer: str | None = None) -> Path:
+        """Writes an HTML report of this result alone; `afflux.report.write` takes several."""
+        from . import report
+
+        return report.write([self], path, answer=answer)
+
     def __repr__(self) -> str:
         return f"<Result {self.summary['name']!r} seed {self.summary['seed']}: {', '.join(self.recorded)}>"

@@ -50,5 +50,7 @@ fn buffer(config: &Buffer) -> u64 {
             crate::spec::Limit::Packets(packets) => *packets as u64 * 1_500,
         },
         Buffer::Shared { total, .. } => *total,
+        Buffer::Mmu(mmu) => mmu.total,
+        Buffer::Voq(voq) => voq.on_chip + voq.dram,
     }
 }

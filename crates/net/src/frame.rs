@@ -13,8 +13,8 @@ pub struct Frame {
     pub flow: u32,
     /// Data: segment number. Acknowledgement: next segment expected. Event: see [`Event`].
     pub seq: u32,
-    /// Acknowledgement: the segment whose arrival caused it, or a handle of [`AckExtra`] if `EXTRA` is set.
-    /// Data: the path's number, if paths are recorded.
+    /// Acknowledgement: the segment whose arrival caused it, or a handle of [`Extra`] if `EXTRA` is set.
+    /// Data: the path's number, if paths are recorded; or the same.
     pub aux: u32,
     /// Destination host.
     pub dst: u32,
@@ -52,10 +52,33 @@ impl Frame {
     pub const DATA: u16 = 0;
     pub const ACK: u16 = 1 << Self::KIND_SHIFT;
     pub const DATAGRAM: u16 = 2 << Self::KIND_SHIFT;
-    pub const EVENT: u16 = 3 << Self::KIND_SHIFT;
     /// A connection's own: see [`Control`]. `ECE` asks for, or agrees to, explicit congestion notification.
-    pub const CONTROL: u16 = 4 << Self::KIND_SHIFT;
+    pub const CONTROL: u16 = 3 << Self::KIND_SHIFT;
+    /// Not a frame. From here on kinds are not traffic.
+    pub const EVENT: u16 = 4 << Self::KIND_SHIFT;
+    /// MAC control: see [`Frame::pause`].
+    pub const PAUSE: u16 = 5 << Self::KIND_SHIFT;
 
+    /// A PAUSE frame that arrives at `port`: `classes` are held for `quanta` where they are in `xoff`, and let go otherwise.
+    pub fn pause(port: u32, classes: u8, xoff: u8, quanta: u16) -> Frame {
+        Frame {
+            port,
+            seq: classes as u32 | (xoff as u32) << 8,
+            aux: quanta as u32,
+            size: crate::flowcontrol::PAUSE_FRAME,
+            flags: Frame::PAUSE,
+            ..Frame::default()
+        }
+    }
+    /// Its classes, those to be held, and for how long.
+    pub fn pause_parts(&self) -> (u8, u8, u16) {
+        (self.seq as u8, (self.seq >> 8) as u8, self.aux as u16)
+    }
+    /// Comes from a host and goes to one.
+    #[inline(always)]
+    pub fn is_traffic(&self) -> bool {
+        self.kind() < Self::EVENT
+    }
     #[inline(always)]
     pub fn kind(&self) -> u16 {
         self.flags & Self::KIND
@@ -108,9 +131,15 @@ pub enum Event {
     Receiver = 3,
     /// Next frame of a datagram source.
     Send = 4,
+    /// Flow control: a PAUSE frame is due again, or a storm's next. The flow is the port's number times 8 and the class.
+    Refresh = 5,
+    Storm = 6,
+    /// Watchdog and deadlock detection: after everything else at their moment, but for samples.
+    Watchdog = 7,
+    Deadlock = 8,
     /// Port series; uplink windows. Last of all at their moment.
-    Sample = 5,
-    Uplinks = 6,
+    Sample = 9,
+    Uplinks = 10,
 }
 
 impl Event {
@@ -121,30 +150,36 @@ impl Event {
             2 => Event::Sender,
             3 => Event::Receiver,
             4 => Event::Send,
-            5 => Event::Sample,
-            6 => Event::Uplinks,
+            5 => Event::Refresh,
+            6 => Event::Storm,
+            7 => Event::Watchdog,
+            8 => Event::Deadlock,
+            9 => Event::Sample,
+            10 => Event::Uplinks,
             other => unreachable!("event {other}"),
         }
     }
 }
 
 /// The order of events at one node at one instant, smallest first. What a transmitter finishes at that instant has
-/// always been finished before any of them; then come a node's own timers and starts (by flow, then event), then
-/// frames by the port at which they arrive, then samples, which see everything.
+/// always been finished before any of them, and what a pause that expires at it held back has started; then come a node's own timers and starts
+/// (by flow, then event), then PAUSE frames and then others by the port at which they arrive, then what looks at the node now and then.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Rank(u64);
 
 impl Rank {
     /// Bits of a rank's number: the class, a flow and an event.
     pub const BITS: u32 = 3 + Self::CLASS_SHIFT;
-    const CLASS_SHIFT: u32 = 35;
-    /// Samples, and nothing else, are not below this.
+    const CLASS_SHIFT: u32 = 32 + Self::EVENT_BITS;
+    const EVENT_BITS: u32 = 4;
+    /// What happens at intervals as long as the run lasts (samples, watchdogs), and nothing else, is not below this.
     pub const SAMPLES: Rank = Rank(4 << Self::CLASS_SHIFT);
 
     #[inline(always)]
     pub fn of(frame: &Frame) -> Rank {
         match frame.kind() {
-            Frame::EVENT => Rank((Self::class(frame) as u64) << Self::CLASS_SHIFT | (frame.flow as u64) << 3 | frame.seq as u64),
+            Frame::EVENT => Rank((Self::class(frame) as u64) << Self::CLASS_SHIFT | (frame.flow as u64) << Self::EVENT_BITS | frame.seq as u64),
+            Frame::PAUSE => Rank(2 << Self::CLASS_SHIFT | frame.port as u64),
             _ => Self::of_arrival(frame.port),
         }
     }
@@ -157,31 +192,35 @@ impl Rank {
     pub fn number(self) -> u64 {
         self.0
     }
-    /// What kind of thing it is, 3 bits. Class 2 is kept for PAUSE frames.
+    /// What kind of thing it is, 3 bits.
     #[inline(always)]
     pub fn class(frame: &Frame) -> u32 {
         match frame.kind() {
             Frame::EVENT => match frame.seq {
                 0 => 0,
-                1..=4 => 1,
+                1..=6 => 1,
                 _ => 4,
             },
+            Frame::PAUSE => 2,
             _ => 3,
         }
     }
 }
 
-/// What an acknowledgement with SACK blocks carries besides.
+/// What a frame carries besides: an acknowledgement with SACK blocks, or any frame that stood paused.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct AckExtra {
+pub struct Extra {
+    /// What would stand in `Frame::aux`.
     pub trigger: u32,
     /// The first segment that the receive window does not allow; `u32::MAX` where that is not announced.
     pub edge: u32,
-    pub blocks: [(u32, u32); AckExtra::BLOCKS],
+    pub blocks: [(u32, u32); Extra::BLOCKS],
     pub count: u8,
+    /// How long this frame, and the one that caused it, stood paused.
+    pub paused: u64,
 }
 
-impl AckExtra {
+impl Extra {
     /// RFC 2018 with timestamps leaves room for three.
     pub const BLOCKS: usize = 3;
 }

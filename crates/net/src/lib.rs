@@ -6,6 +6,7 @@ mod buffer;
 mod congestion;
 mod estimate;
 mod fault;
+mod flowcontrol;
 mod frame;
 mod idle;
 mod marking;
@@ -26,7 +27,10 @@ mod testing;
 #[cfg(test)]
 mod tests;
 
+pub use buffer::mmu::{SetAside, set_aside};
 pub use estimate::estimate_memory;
+pub use flowcontrol::headroom::{PortFacts, by_formula};
+pub use flowcontrol::response_time;
 pub use progress::Progress;
 pub use run::run;
 
@@ -54,5 +58,16 @@ pub struct Model {
 
 /// Every model of this crate.
 pub fn models() -> Vec<Model> {
-    [transport::MODELS, congestion::MODELS, buffer::MODELS, marking::MODELS, aqm::MODELS, scheduling::MODELS, balance::MODELS, fault::MODELS].concat()
+    [
+        transport::MODELS,
+        congestion::MODELS,
+        &buffer::models(),
+        marking::MODELS,
+        aqm::MODELS,
+        scheduling::MODELS,
+        balance::MODELS,
+        flowcontrol::MODELS,
+        fault::MODELS,
+    ]
+    .concat()
 }

@@ -6,10 +6,10 @@
 //! all ports as automata, driven by an event at the end of each transmission.
 
 use crate::aqm::Aqm;
+use crate::flowcontrol::Pause;
 use crate::frame::Frame;
 use crate::marking::Memory;
 use crate::scheduling::Turns;
-use crate::spec::Scheduling;
 use afflux_engine::random::Stream;
 use afflux_units::{Pace, Rate};
 use std::collections::VecDeque;
@@ -61,8 +61,12 @@ pub struct Automaton {
     pub latest: u16,
     /// In the node's list of ports with waiting frames.
     pub listed: bool,
+    /// Queues take turns; otherwise the highest goes first.
+    pub turns: Option<Box<Turns>>,
     /// More than queues.
     pub discipline: Option<Box<Discipline>>,
+    /// Flow control.
+    pub pause: Option<Box<Pause>>,
     pub series: Option<Box<Series>>,
     /// Index into the run's captures.
     pub capture: Option<u32>,
@@ -73,8 +77,6 @@ pub struct Automaton {
 /// What stands between a port's queues and its transmitter.
 #[derive(Default)]
 pub struct Discipline {
-    /// Queues are served in turns; otherwise the highest goes first.
-    pub turns: Option<Turns>,
     /// One per queue, or none.
     pub aqm: Vec<Aqm>,
     /// Frames that have left their queue (given beside them) but wait for the transmitter; they count in `Automaton::waiting`.
@@ -87,10 +89,17 @@ pub struct Discipline {
 #[derive(Clone, Copy)]
 pub struct Sending {
     pub size: u16,
+    /// Or `PAUSE_QUEUE`.
     pub queue: u8,
+    pub class: u8,
+    /// Port at which the frame came in.
+    pub input: u32,
     /// Length of the transmission.
     pub time: u64,
 }
+
+/// What a PAUSE frame is sent from.
+pub const PAUSE_QUEUE: u8 = u8::MAX;
 
 /// A frame's transmission, from where it is known to whoever carries it out.
 pub struct Departure {
@@ -117,10 +126,14 @@ pub struct Queue {
 }
 
 impl Queue {
-    /// May this queue send now? Whatever holds a queue back belongs here.
+    /// Has this queue a frame that may be sent at `at`? The one place that knows of pauses.
     #[inline(always)]
-    pub fn may_send(&self) -> bool {
-        !self.frames.is_empty()
+    pub fn may_send(&self, pause: Option<&Pause>, at: u64) -> bool {
+        match (self.frames.front(), pause) {
+            (None, _) => false,
+            (Some(_), None) => true,
+            (Some(next), Some(pause)) => pause.may_send(next.frame.priority(), at),
+        }
     }
 }
 
@@ -130,6 +143,8 @@ pub struct Waiting {
     pub frame: Frame,
     /// When its tail has arrived.
     pub ready: u64,
+    /// What its class's clock of pauses showed when it came.
+    pub clock: u64,
 }
 
 /// What happened at a port since the last sample: index 0 is the whole port, then its queues if there are several.
@@ -144,6 +159,8 @@ pub struct Interval {
     pub tx_bytes: u64,
     pub drops: u64,
     pub marks: u64,
+    /// No room at this port's ingress.
+    pub in_discards: u64,
     pub latency_max: u64,
 }
 
@@ -260,7 +277,7 @@ impl Port {
         let a = self.automaton.as_mut().expect("not plain");
         a.note(queue, |i| i.latency_max = i.latency_max.max(start.saturating_sub(waiting.ready)));
         a.queues[queue].free_at = start + time;
-        a.sending = Some(Sending { size, queue: queue as u8, time });
+        a.sending = Some(Sending { size, queue: queue as u8, class: waiting.frame.priority(), input: waiting.frame.port, time });
         Departure {
             start,
             ends: start + time,
@@ -268,6 +285,27 @@ impl Port {
             peer_port: self.peer_port,
             peer_shard: self.peer_shard,
             capture: a.capture,
+        }
+    }
+
+    /// Automaton: a PAUSE frame is in transmission from `at`.
+    pub fn depart_pause(&mut self, at: u64, frame: &Frame) {
+        let time = self.serialize(frame.size);
+        self.free_at = at + time;
+        let a = self.automaton.as_mut().expect("not plain");
+        a.sending = Some(Sending { size: frame.size, queue: PAUSE_QUEUE, class: 0, input: 0, time });
+    }
+
+    /// Automaton: when it will do something by itself: end a transmission, or start one that a pause holds back; `u64::MAX` for never.
+    #[inline(always)]
+    pub fn next_action(&self) -> u64 {
+        let a = self.automaton.as_ref().expect("not plain");
+        if a.sending.is_some() {
+            self.free_at
+        } else if a.waiting > 0 {
+            a.held_until()
+        } else {
+            u64::MAX
         }
     }
 
@@ -288,7 +326,7 @@ impl Port {
     /// Bytes at this port that the buffer no longer counts, of one queue or of all: the frame in transmission and the device queue.
     pub fn beyond(&self, until_start: bool, queue: Option<usize>) -> u64 {
         let Some(a) = self.automaton.as_ref().filter(|_| until_start) else { return 0 };
-        let of = |bytes: u16, of: u8| if queue.is_none_or(|q| q == of as usize) { bytes as u64 } else { 0 };
+        let of = |bytes: u16, of: u8| if of != PAUSE_QUEUE && queue.is_none_or(|q| q == of as usize) { bytes as u64 } else { 0 };
         let device: u64 = a.discipline.iter().flat_map(|d| &d.device).map(|(w, queue)| of(w.frame.size, *queue)).sum();
         device + a.sending.map_or(0, |s| of(s.size, s.queue))
     }
@@ -390,20 +428,67 @@ impl Sizes {
 }
 
 impl Automaton {
-    pub fn new(scheduling: &Scheduling, discipline: Option<Discipline>, series: bool, capture: Option<u32>, uplink: bool) -> Self {
-        let queues = scheduling.queues();
+    pub fn new(
+        queues: u8,
+        of_priority: [u8; 8],
+        discipline: Option<Discipline>,
+        pause: Option<Pause>,
+        series: bool,
+        capture: Option<u32>,
+        uplink: bool,
+    ) -> Self {
         let rows = if queues > 1 { queues as usize + 1 } else { 1 };
         Automaton {
             queues: (0..queues).map(|_| Queue::default()).collect(),
-            of_priority: scheduling.of_priority(),
+            of_priority,
             sending: None,
             waiting: 0,
             latest: 0,
             listed: false,
+            turns: None,
             discipline: discipline.map(Box::new),
+            pause: pause.map(Box::new),
             series: series.then(|| Box::new(Series { rows: vec![Interval::default(); rows], rx_bytes: 0 })),
             capture,
             uplink: uplink.then_some(0),
+        }
+    }
+
+    /// Has this queue a frame that may be sent at `at`?
+    #[inline(always)]
+    pub fn may_send(&self, queue: usize, at: u64) -> bool {
+        self.queues[queue].may_send(self.pause.as_deref(), at)
+    }
+
+    /// No queue may send: when the first pause expires.
+    #[cold]
+    fn held_until(&self) -> u64 {
+        let pause = self.pause.as_ref().expect("an idle transmitter has nothing to send, or is paused");
+        let heads = self.queues.iter().filter_map(|q| q.frames.front());
+        heads.map(|next| pause.until(next.frame.priority())).min().expect("something waits")
+    }
+
+    /// Something waits for the transmitter.
+    #[inline(always)]
+    pub fn has_work(&self) -> bool {
+        self.waiting > 0 || self.pause.as_ref().is_some_and(|pause| pause.pending != 0)
+    }
+
+    /// A PAUSE frame has left.
+    #[cold]
+    pub fn note_pause(&mut self, bytes: u64) {
+        if let Some(series) = &mut self.series {
+            series.rows[0].tx_bytes += bytes;
+        }
+        if let Some(uplink) = &mut self.uplink {
+            *uplink += bytes;
+        }
+    }
+
+    /// The head of `queue`, taken to be sent, has been dropped.
+    pub fn unsent(&mut self, queue: usize, bytes: u64) {
+        if let Some(turns) = &mut self.turns {
+            turns.give_back(queue, bytes, self.queues[queue].frames.is_empty());
         }
     }
 
@@ -415,8 +500,13 @@ impl Automaton {
     }
 
     #[inline(always)]
+    pub fn queue_of_priority(&self, priority: u8) -> usize {
+        self.of_priority[priority as usize] as usize
+    }
+
+    #[inline(always)]
     pub fn queue_of(&self, frame: &Frame) -> usize {
-        self.of_priority[frame.priority() as usize] as usize
+        self.queue_of_priority(frame.priority())
     }
 
     /// Changes the interval rows of the whole port and of one queue.

@@ -1,7 +1,7 @@
 //! What a run leaves behind. Times are picoseconds; rounding to nanoseconds happens where files are written.
 
 pub use crate::frame::Control;
-use crate::spec::{FlowId, LinkId, NodeId};
+use crate::spec::{FlowId, LinkId, NodeId, StormAction};
 use afflux_units::{Span, Time};
 
 /// Everything a run produced. Equal for equal plans, whatever the engine or the number of threads, but for `Engine`.
@@ -19,6 +19,10 @@ pub struct Output {
     pub uplinks: Vec<UplinkRecord>,
     /// One list per `Record::captures`, in order of time.
     pub captures: Vec<Vec<CaptureRecord>>,
+    /// Storms that watchdogs have seen, in order of time, node, port and priority.
+    pub storms: Vec<StormRecord>,
+    /// Each cycle once, in order of time.
+    pub deadlocks: Vec<Deadlock>,
     pub counters: Counters,
     /// The last moment simulated.
     pub end: Time,
@@ -113,6 +117,27 @@ pub struct PathRecord {
     pub bytes: u64,
 }
 
+/// A queue that was paused for too long, as a watchdog sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StormRecord {
+    pub detected: Time,
+    pub restored: Option<Time>,
+    pub node: NodeId,
+    pub port: u32,
+    pub priority: u8,
+    pub action: StormAction,
+}
+
+/// A cycle of links, each paused because the next one is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Deadlock {
+    /// When it was seen; each link had been paused since `Pfc::deadlock_after` before that, without interruption.
+    pub time: Time,
+    pub priority: u8,
+    /// `2 * link` is a→b, `2 * link + 1` is b→a; each ends where the next one begins.
+    pub links: Vec<u32>,
+}
+
 /// Bytes that a switch sent to a higher tier over one link in one window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UplinkRecord {
@@ -169,12 +194,17 @@ pub struct Counters {
     pub dropped_bytes: u64,
     /// Of those: the buffer had no room.
     pub drops_buffer: u64,
+    /// Of those: the DRAM of a deep buffer could not keep up.
+    pub drops_dram: u64,
     /// RED or another queue discipline dropped it early.
     pub drops_red: u64,
     /// Lost on the wire.
     pub drops_loss: u64,
     /// The link was down, or no path was left.
     pub drops_down: u64,
+    /// A watchdog had found the queue in a storm.
+    pub drops_watchdog: u64,
+    /// The switch's memory had no room at ingress (for lossless traffic: the headroom was full).
     pub in_discards: u64,
     pub ecn_marks: u64,
     pub pause_frames: u64,
@@ -195,9 +225,11 @@ impl Counters {
             dropped_packets,
             dropped_bytes,
             drops_buffer,
+            drops_dram,
             drops_red,
             drops_loss,
             drops_down,
+            drops_watchdog,
             in_discards,
             ecn_marks,
             pause_frames,
@@ -214,9 +246,11 @@ impl Counters {
         self.dropped_packets += dropped_packets;
         self.dropped_bytes += dropped_bytes;
         self.drops_buffer += drops_buffer;
+        self.drops_dram += drops_dram;
         self.drops_red += drops_red;
         self.drops_loss += drops_loss;
         self.drops_down += drops_down;
+        self.drops_watchdog += drops_watchdog;
         self.in_discards += in_discards;
         self.ecn_marks += ecn_marks;
         self.pause_frames += pause_frames;

@@ -62,7 +62,7 @@ pub fn wire() -> Wire {
 }
 
 pub fn host() -> HostConfig {
-    HostConfig { delay: Span::ZERO, queue: None, scheduling: Scheduling::Fifo, ecn: true }
+    HostConfig { delay: Span::ZERO, queue: None, scheduling: Scheduling::Fifo, ecn: true, honours_pause: true, storm: None }
 }
 
 pub fn switch() -> SwitchConfig {
@@ -71,12 +71,14 @@ pub fn switch() -> SwitchConfig {
         marking: None,
         aqm: None,
         scheduling: Scheduling::Fifo,
-        queues: Vec::new(),
+        own: Vec::new(),
         forwarding: Forwarding::StoreAndForward,
         latency: Span::ZERO,
         balance: Balance::Ecmp(RouteHash::OwnSeed),
         queue_length: QueueLength::ThroughTransmission,
         device_queue: 0,
+        pfc: None,
+        honours_pause: false,
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::RunError;
 use crate::balance::ecmp;
+use crate::flowcontrol::{PAUSE_FRAME, Party};
 use crate::routing::{NextHops, PortInfo, Ports, Routes};
 use crate::spec::*;
 use afflux_engine::random::mix;
@@ -108,6 +109,13 @@ impl<'a> World<'a> {
                 world.lookahead = world.lookahead.min(world.delay(node, &info) + world.first_bits(node, port, plan.wire.min_frame.max(1)));
             }
         }
+        for link in &plan.topology.links {
+            for node in [link.a, link.b] {
+                if let Some(delay) = Party::of(plan, node).pause_delay(link) {
+                    world.lookahead = world.lookahead.min(delay + link.rate.serialize(PAUSE_FRAME as u64 + plan.wire.gap as u64).0);
+                }
+            }
+        }
         for flow in &plan.flows {
             if let Start::After { delay, .. } = flow.start {
                 world.lookahead = world.lookahead.min(delay.0);
@@ -145,7 +153,7 @@ impl<'a> World<'a> {
             let n = &self.plan.topology.nodes[id as usize];
             match n.kind {
                 NodeKind::Host => self.plan.hosts[n.config as usize].delay.0,
-                NodeKind::Switch if incoming => self.plan.switches[n.config as usize].latency.0,
+                NodeKind::Switch if incoming => self.plan.switches[n.config as usize].least_latency().0,
                 NodeKind::Switch => 0,
             }
         };

@@ -120,9 +120,11 @@ fn counters(output: &Output) -> String {
         dropped_packets,
         dropped_bytes,
         drops_buffer,
+        drops_dram,
         drops_red,
         drops_loss,
         drops_down,
+        drops_watchdog,
         in_discards,
         ecn_marks,
         pause_frames,
@@ -130,7 +132,7 @@ fn counters(output: &Output) -> String {
         timeouts,
     } = output.counters;
     out.u64s([packet_hops, sent_packets, sent_bytes, delivered_packets, delivered_bytes, in_flight_packets, in_flight_bytes]);
-    out.u64s([dropped_packets, dropped_bytes, drops_buffer, drops_red, drops_loss, drops_down, in_discards]);
+    out.u64s([dropped_packets, dropped_bytes, drops_buffer, drops_dram, drops_red, drops_loss, drops_down, drops_watchdog, in_discards]);
     out.u64s([ecn_marks, pause_frames, retransmits, timeouts]);
     out.count(output.links.len());
     for &LinkRecord { frames, bytes, busy } in &output.links {

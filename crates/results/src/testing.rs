@@ -83,6 +83,7 @@ pub fn run() -> (Scenario, Output) {
         hash: "abc".into(),
         notes: vec!["a note".into()],
         max_memory: None,
+        cost: None,
     };
     let port = PortRecord {
         time: Time::from_ns(10_000),
@@ -124,6 +125,8 @@ pub fn run() -> (Scenario, Output) {
         ports: vec![port],
         paths: Vec::new(),
         uplinks: Vec::new(),
+        storms: Vec::new(),
+        deadlocks: Vec::new(),
         captures: Vec::new(),
         counters,
         end: Time::from_ns(100_000),

@@ -18,13 +18,15 @@ fn main() {
     let scenario = load(Path::new(&path), &Overrides { set, ..Overrides::default() }, &NoParquet).unwrap_or_else(|error| panic!("{error}"));
     let estimate = afflux_net::estimate_memory(&scenario.plan);
     let output = afflux_net::run(&scenario.plan, &afflux_net::Progress::default()).unwrap_or_else(|error| panic!("{error}"));
-    let (hops, cpu) = (output.counters.packet_hops, output.engine.thread_cpu_s.iter().sum::<f64>());
+    // PAUSE frames are no hops here, as in `make bench`.
+    let (hops, cpu) = (output.counters.packet_hops - output.counters.pause_frames, output.engine.thread_cpu_s.iter().sum::<f64>());
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let peak_kb: u64 = status.lines().find_map(|l| l.strip_prefix("VmHWM:")).and_then(|l| l.trim().trim_end_matches(" kB").parse().ok()).unwrap_or(0);
     println!(
-        "packet_hops {hops} drops {} ecn_marks {} ns_per_hop {:.1} threads {:?} memory {} MB, estimated {} MB",
+        "packet_hops {hops} drops {} ecn_marks {} pause_frames {} ns_per_hop {:.1} threads {:?} memory {} MB, estimated {} MB",
         output.counters.dropped_packets,
         output.counters.ecn_marks,
+        output.counters.pause_frames,
         cpu * 1e9 / hops as f64,
         output.engine.thread_cpu_s,
         peak_kb / 1_000,

@@ -45,6 +45,18 @@ pub struct Scenario {
     pub notes: Vec<String>,
     /// Refuse to run when the estimate exceeds this many bytes.
     pub max_memory: Option<u64>,
+    /// What the fabric costs, if the scenario has prices.
+    pub cost: Option<FabricCost>,
+}
+
+/// What a fabric costs, by the prices of `[cost]`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FabricCost {
+    pub currency: String,
+    pub total: f64,
+    pub switches: u64,
+    /// Ports of switches that a link is plugged into.
+    pub ports: u64,
 }
 
 /// What the command line changes before validation.
@@ -105,6 +117,7 @@ pub fn parse(text: &str, path: &Path, overrides: &Overrides, reader: &dyn Reader
         hash: resolve::hash(&document).map_err(unprintable)?,
         notes: checked.notes,
         max_memory: checked.max_memory,
+        cost: checked.cost,
     })
 }
 

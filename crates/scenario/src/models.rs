@@ -1,5 +1,6 @@
-//! What this crate contributes to `afflux models`: fabrics and frame sizes.
+//! What this crate contributes to `afflux models`: fabrics, switches as bought and frame sizes.
 
+use crate::document::Preset;
 use crate::wire::PROFILES;
 use afflux_net::Model;
 
@@ -40,5 +41,5 @@ pub fn models() -> Vec<Model> {
         faithful: profile.about,
         simplified: "no handshake frames",
     });
-    FABRICS.iter().copied().chain(wires).collect()
+    FABRICS.iter().copied().chain(Preset::ALL.iter().map(|preset| preset.model())).chain(wires).collect()
 }

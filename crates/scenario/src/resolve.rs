@@ -8,12 +8,13 @@ pub fn text(document: &Document) -> Result<String, String> {
     toml::to_string(document).map_err(|error| error.to_string())
 }
 
-/// SHA-256 of what determines the results: without names, threads, the engine, what is recorded, and where inputs lie.
+/// SHA-256 of what determines the results: without names, threads, the engine, what is recorded, prices, and where inputs lie.
 pub fn hash(document: &Document) -> Result<String, String> {
     let mut document = document.clone();
     document.name = None;
     document.description = None;
     document.record = Default::default();
+    document.cost = None;
     document.run = Run { threads: None, engine: None, max_memory: None, ..document.run };
     if let Topology::Hpcc(hpcc) = &mut document.topology {
         hpcc.file.clear();

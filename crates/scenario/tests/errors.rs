@@ -17,10 +17,10 @@ macro_rules! says {
 
 says! {
     unknown_key: "alpha = 1.0" => "aplha = 1.0",
-        "fabric.toml:13: key switch.aplha: unknown key (did you mean \"alpha\"?); the keys here are override, buffer, sharing, alpha, reserved, queue_length, \
-         device_queue, drop_when, ecn, aqm, scheduling, priorities, quantum, forwarding, cut_through_header, latency, balance, queue";
+        "fabric.toml:13: key switch.aplha: unknown key (did you mean \"alpha\"?); the keys here are override, preset, buffer, sharing, alpha, reserved, mmu, pfc, \
+         honours_pause, voq, queue_length, device_queue, drop_when, ecn, aqm, scheduling, priorities, quantum, forwarding, cut_through_header, latency, balance, queue";
     unknown_top_level_key: "[run]" => "[runs]",
-        "fabric.toml:44: key runs: unknown key (did you mean \"run\"?); the keys here are format, name, description, topology, switch, host, traffic, run, record";
+        "fabric.toml:44: key runs: unknown key (did you mean \"run\"?); the keys here are format, name, description, topology, switch, host, traffic, run, record, cost";
     unknown_key_in_a_traffic_block: "senders = 3" => "sender = 3",
         "fabric.toml:40: key traffic[1].sender: unknown key (did you mean \"senders\"?); the keys here are name, class, priority, dscp, start, deadline, seed, persistent, transport, \
          to, senders, random_senders, hosts, bytes, total, rounds, period, closed_loop, request_delay, jitter";
@@ -75,6 +75,12 @@ says! {
         "fabric.toml:29: key host.transports.bulk.bbr.probe_rtt_time: \"11s\" is longer than probe_rtt_interval = \"10s\"";
     marks_for_bbr: "\"newreno\"" => "\"bbr\"\necn = \"dctcp\"",
         "fabric.toml:29: key host.transports.bulk.ecn: \"dctcp\" is for congestion = \"dctcp\" or \"bbr3\": write \"off\" or \"classic\"";
+    negative_price: "[run]" => "[cost]\nport = -5\n\n[run]",
+        "fabric.toml:45: key cost.port: found -5: a price is a number, 0 or above";
+    prices_of_no_switch: "[run]" => "[[cost.override]]\nmatch = \"laef*\"\nport = 5\n\n[run]",
+        "fabric.toml:45: key cost.override[0].match: no node matches \"laef*\": the nodes are host0 to host7, leaf0 to leaf1, spine0 to spine1";
+    no_currency: "[run]" => "[cost]\ncurrency = \"\"\n\n[run]",
+        "fabric.toml:45: key cost.currency: \"\": write a currency as it is to be printed, as in \"USD\"";
     format_missing: "format = 1\n" => "",
         "fabric.toml: the key \"format\" is missing: write format = 1 at the top of the file";
     format_wrong: "format = 1" => "format = 2",
@@ -122,6 +128,30 @@ says! {
     a_series_of_no_node: "[\"leaf*\"]" => "[\"laef0\"]",
         "fabric.toml:48: key record.ports.nodes: there is no node \"laef0\" (did you mean \"leaf0\"?): the nodes are host0 to host7, leaf0 to leaf1, spine0 to spine1; \
          or write \"switches\", \"hosts\" or \"all\"";
+    flow_control_without_ingress: "alpha = 1.0" => "pfc = {}",
+        "fabric.toml:13: key switch.pfc: flow control needs to know what came in by which port: write sharing = \"sonic\", \"conweave\" or \"hpcc\"";
+    a_memory_without_management: "alpha = 1.0" => "mmu = { cell = \"256B\" }",
+        "fabric.toml:13: key switch.mmu: has no meaning with sharing = \"dynamic\": leave it out";
+    a_cell_too_small: "alpha = 1.0" => "sharing = \"sonic\"\nmmu = { cell = \"64B\" }",
+        "fabric.toml:14: key switch.mmu.cell: \"64B\": write a size from 65B to 4096B (the first cell holds 64 B of metadata), or \"off\"";
+    a_key_of_another_memory: "alpha = 1.0" => "sharing = \"hpcc\"\nmmu = { xon = \"1kB\" }",
+        "fabric.toml:14: key switch.mmu.xon: has no meaning with sharing = \"hpcc\": leave it out";
+    a_ninth_priority: "alpha = 1.0" => "sharing = \"sonic\"\npfc = { priorities = [3, 8] }",
+        "fabric.toml:14: key switch.pfc.priorities: found 8: priorities are 0 to 7";
+    an_unknown_formula: "alpha = 1.0" => "sharing = \"sonic\"\npfc = { headroom = \"cisco\" }",
+        "fabric.toml:14: key switch.pfc.headroom: \"cisco\" is not a size: write a number with B, kB, MB, GB, TB (powers of ten) or KiB, MiB, GiB, TiB \
+         (powers of two), as in \"9MB\", or a formula: \"sonic\", \"mellanox\", \"conweave\", \"hpcc\" or \"tub\"";
+    a_cable_without_unit: "alpha = 1.0" => "sharing = \"sonic\"\npfc = { cable = \"300\" }",
+        "fabric.toml:14: key switch.pfc.cable: \"300\" is not a length: write metres, up to 100000, as in \"40m\"";
+    a_memory_full_of_headroom: "alpha = 1.0" => "sharing = \"sonic\"\npfc = { headroom = \"1MB\" }",
+        "fabric.toml:12: key switch.buffer: \"9MB\": at leaf0 12MB of headroom and 55296B of reserves are set aside, which leaves nothing to share; write a \
+         larger buffer, fewer lossless priorities, or less headroom";
+    a_discipline_on_managed_memory: "[switch.ecn]\nkmin = \"100kB\"\nkmax = \"400kB\"\npmax = 0.2" => "sharing = \"sonic\"\naqm = { kind = \"codel\" }",
+        "fabric.toml:16: key switch.aqm: has no meaning with a memory management unit: leave it out";
+    an_endless_storm: "wire = \"ethernet\"" => "storm = { priority = 3, period = \"1us\" }",
+        "fabric.toml:43: key run: a storm of priority 3 never ends (host.storm has no until): write until here, as in until = \"10ms\", or in storm";
+    a_storm_that_ends_before_it_begins: "wire = \"ethernet\"" => "storm = { priority = 3, period = \"1us\", from = \"2ms\", until = \"1ms\" }",
+        "fabric.toml:21: key host.storm.until: \"1ms\" is not after from = \"2ms\"";
     an_override_of_no_switch: "[switch.ecn]" => "[[switch.override]]\nmatch = \"tor*\"\n[switch.ecn]",
         "fabric.toml:16: key switch.override[0].match: no node matches \"tor*\": the nodes are host0 to host7, leaf0 to leaf1, spine0 to spine1";
     a_fault_of_no_link: "[switch]" => "[[topology.fault]]\nlink = \"leaf0-spine7\"\nloss = \"1%\"\n[switch]",

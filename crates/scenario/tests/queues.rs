@@ -48,15 +48,15 @@ fn queues_of_a_switch() {
     assert_eq!(classes.of_priority, [0, 0, 0, 1, 1, 0, 0, 2]);
     // Headers of 1460 B of payload: 58 B.
     assert_eq!(classes.quantum, 1518);
-    let [first, lossless, strict] = &leaf.queues[..] else { panic!("three queues") };
+    let [first, lossless, strict] = &leaf.own[..] else { panic!("three queues") };
     assert_eq!(first.buffer, Buffer::Shared { total: 9_000_000, alpha: 8.0, reserved_per_queue: 1792 });
     assert_eq!((&first.marking, first.limit, lossless.limit), (&None, None, Some(Limit::Bytes(4_000_000))));
     assert_eq!(lossless.marking.as_ref().unwrap().kmin, Limit::Bytes(1 << 20));
     assert_eq!((&strict.buffer, &strict.marking), (&leaf.buffer, &leaf.marking));
     // Another kind of sharing: the queues' own alphas and limits have no meaning there, their marking has.
     assert_eq!(spine.scheduling, leaf.scheduling);
-    assert_eq!(spine.queues[0].buffer, spine.buffer);
-    assert_eq!((spine.queues[1].limit, &spine.queues[1].marking), (None, &lossless.marking));
+    assert_eq!(spine.own[0].buffer, spine.buffer);
+    assert_eq!((spine.own[1].limit, &spine.own[1].marking), (None, &lossless.marking));
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn kinds_of_scheduling() {
     assert_eq!(services(&other).0, [Service::Bandwidth(100), Service::Strict]);
     assert_eq!(services(&after("quantum = \"3kB\"")).2, 3_000);
     // Nothing of their own: no queue needs settings of its own.
-    assert!(with(&dwrr).unwrap().plan.switches[0].queues.is_empty());
+    assert!(with(&dwrr).unwrap().plan.switches[0].own.is_empty());
 }
 
 #[test]

@@ -19,6 +19,18 @@ fn running_it_again_is_the_same() {
 }
 
 #[test]
+fn prices_are_added_up_and_change_nothing_else() {
+    let prices = "\n[cost]\ncurrency = \"EUR\"\nswitch = 9000\nport = 100\n\n[[cost.override]]\nmatch = \"spine*\"\nswitch = 20000.5\n";
+    let plain = parse(VALID).unwrap();
+    let priced = same(&parse(&format!("{VALID}{prices}")).unwrap());
+    let cost = priced.cost.unwrap();
+    // Two leaves of 4 + 2 ports, two spines of 2 ports.
+    assert_eq!((cost.currency.as_str(), cost.switches, cost.ports), ("EUR", 4, 16));
+    assert_eq!(cost.total, 2.0 * 9_000.0 + 2.0 * 20_000.5 + 16.0 * 100.0);
+    assert_eq!((plain.cost, plain.hash), (None, priced.hash));
+}
+
+#[test]
 fn every_congestion_control_survives() {
     for keys in [
         "congestion = \"cubic\"",
@@ -29,6 +41,27 @@ fn every_congestion_control_survives() {
     ] {
         same(&parse(&VALID.replace("congestion = \"dctcp\"", keys)).unwrap());
     }
+}
+
+#[test]
+fn every_memory_survives() {
+    for keys in [
+        "sharing = \"sonic\"",
+        "sharing = \"sonic\"\npfc = {}\nalpha = 8",
+        "sharing = \"sonic\"\nreserved = \"2kB\"\nmmu = { cell = \"256B\", bypass = [7], lossless_alpha = 0.5, lossless_reserved = \"1kB\", lossy_ingress_alpha = 2.0, \
+         lossy_pool = \"4MB\", headroom_pool = \"100kB\", xon = \"1kB\", xon_offset = \"2kB\" }\npfc = { priorities = [1], headroom = \"mellanox\", cable = \"40m\", \
+         quanta = 1000, refresh = \"arrival\", response = \"2us\", watchdog = { action = \"forward\" }, deadlock_after = \"off\" }",
+        "sharing = \"conweave\"\npfc = {}",
+        "sharing = \"conweave\"\nalpha = 2.0\nmmu = { ingress_alpha = 0.125, mtu = \"1500B\" }",
+        "sharing = \"hpcc\"\npfc = { headroom = \"30kB\", pause_time = \"10us\" }",
+        "sharing = \"hpcc\"\nmmu = { shift = 2, nic_rate = \"25Gbps\" }\n[[switch.override]]\nmatch = \"spine*\"\nsharing = \"dynamic\"",
+        "honours_pause = true",
+    ] {
+        same(&parse(&VALID.replace("alpha = 1.0", keys)).unwrap_or_else(|error| panic!("{error}\n{keys}")));
+    }
+    let storm =
+        "storm = { priority = 3, period = \"1us\", until = \"1ms\" }\nhonours_pause = false\n[[host.override]]\nmatch = \"host3\"\nhonours_pause = true";
+    same(&parse(&VALID.replace("wire = \"ethernet\"", storm)).unwrap());
 }
 
 #[test]

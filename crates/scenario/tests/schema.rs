@@ -8,7 +8,7 @@ fn every_key_has_a_description() {
     let mut missing = Vec::new();
     walk(&schema, "", &mut missing);
     assert_eq!(missing, Vec::<String>::new());
-    for key in ["format", "topology", "switch", "host", "traffic", "run", "record"] {
+    for key in ["format", "topology", "switch", "host", "traffic", "run", "record", "cost"] {
         assert!(schema.pointer(&format!("/properties/{key}")).is_some(), "{key}");
     }
 }

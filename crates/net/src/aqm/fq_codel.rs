@@ -163,7 +163,7 @@ mod tests {
     }
 
     fn waiting(flow: u32, size: u16, seq: u32) -> Waiting {
-        Waiting { frame: Frame { flow, hash: flow.wrapping_mul(0x9e37_79b1), size, seq, ..Frame::default() }, ready: 0 }
+        Waiting { frame: Frame { flow, hash: flow.wrapping_mul(0x9e37_79b1), size, seq, ..Frame::default() }, ready: 0, clock: 0 }
     }
 
     /// Bytes are shared equally whatever the frames' sizes, and order within a flow is kept.

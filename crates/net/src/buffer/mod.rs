@@ -1,12 +1,16 @@
 //! Who may occupy memory. A policy answers; the port acts and counts.
 
+pub mod mmu;
 mod shared;
 mod static_limit;
+mod voq;
 
 pub use shared::Shared;
 pub use static_limit::StaticLimit;
+pub use voq::{Place, Refusal, Voq};
 
 use crate::spec;
+use afflux_units::Rate;
 
 /// What an admission policy says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,6 +19,8 @@ pub enum Verdict {
     /// Under an upper bound of the memory in use the answer would be no: release every port, then ask again.
     Unsure,
     Drop,
+    /// The port has virtual output queues, which have rules of their own.
+    Aside,
 }
 
 /// The memory of one node.
@@ -23,6 +29,7 @@ pub enum Buffer {
     Unlimited,
     Static(StaticLimit),
     Shared(Shared),
+    Voq(Box<Voq>),
 }
 
 /// A queue as a policy sees it.
@@ -33,11 +40,14 @@ pub struct QueueView {
 }
 
 impl Buffer {
-    pub fn new(config: &spec::Buffer) -> Self {
+    /// Of a node with ports of these rates, each with so many queues.
+    pub fn new(config: &spec::Buffer, rates: &[Rate], queues: usize) -> Self {
         match config {
-            spec::Buffer::Unlimited => Buffer::Unlimited,
+            // An MMU is asked apart: it needs to know the frame's ingress.
+            spec::Buffer::Unlimited | spec::Buffer::Mmu(_) => Buffer::Unlimited,
             spec::Buffer::Static { per_queue, drop_when } => Buffer::Static(StaticLimit { limit: *per_queue, drop_when: *drop_when }),
             spec::Buffer::Shared { total, alpha, reserved_per_queue } => Buffer::Shared(Shared::new(*total, *alpha, *reserved_per_queue)),
+            spec::Buffer::Voq(voq) => Buffer::Voq(Box::new(Voq::new(voq, rates, queues))),
         }
     }
 
@@ -48,6 +58,7 @@ impl Buffer {
             Buffer::Unlimited => true,
             Buffer::Static(limit) => return limit.admit(queue, size),
             Buffer::Shared(shared) => shared.admit(queue, size, used),
+            Buffer::Voq(_) => return Verdict::Aside,
         };
         if !admitted && !exact {
             return self.refuse(queue, size);
@@ -65,4 +76,6 @@ impl Buffer {
     }
 }
 
-pub const MODELS: &[crate::Model] = &[static_limit::MODEL, shared::MODEL];
+pub fn models() -> Vec<crate::Model> {
+    [&[static_limit::MODEL, shared::MODEL, voq::MODEL], mmu::MODELS].concat()
+}

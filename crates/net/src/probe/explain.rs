@@ -3,7 +3,8 @@
 //! The sender keeps a clock of its own, `paced`: when an unlimited sender whose frames follow each other at the pace of the
 //! path's slowest link could send the next frame. A frame sent later than that has waited; the wait is charged to what
 //! ended it. A wait ended by an acknowledgement is a further round trip: as much of it as that round trip exceeded the
-//! idle one is queueing, the rest is the window's. The clock then moves to the moment of sending and on by the frame's time on the
+//! idle one is queueing, the rest is the window's; of the queueing, as much is charged to pauses as the frames of that round trip say they
+//! stood paused. The clock then moves to the moment of sending and on by the frame's time on the
 //! slowest link; frames of retransmissions count as recovery, since the ideal has none.
 //!
 //! What the completion time exceeds the ideal by, less all these waits, is what the last frame and its acknowledgement
@@ -24,9 +25,10 @@ pub enum Label {
 struct Wait {
     at: u64,
     label: Label,
-    /// Charged to the label, and to queueing.
+    /// Charged to the label, to queueing, and to pauses.
     amount: u64,
     queueing: u64,
+    paused: u64,
 }
 
 /// Waits so far. Those since the oldest outstanding frame was sent are kept one by one: the flow may turn out to have ended with
@@ -37,13 +39,15 @@ pub struct Attribution {
     split: Split,
     recent: VecDeque<Wait>,
     last: Label,
+    /// Time that the frames of the latest round trip stood paused.
+    stood: u64,
 }
 
 const KEPT: usize = 32;
 
 impl Attribution {
     pub fn new(start: u64) -> Self {
-        Attribution { paced: start, split: Split::default(), recent: VecDeque::new(), last: Label::Window }
+        Attribution { paced: start, split: Split::default(), recent: VecDeque::new(), last: Label::Window, stood: 0 }
     }
 
     /// For a flow that started at `start` on a connection which was busy with others until `now`.
@@ -53,6 +57,12 @@ impl Attribution {
         why
     }
 
+    /// The frame that has just come, and the one that caused it, stood paused for so long.
+    #[inline(always)]
+    pub fn stood(&mut self, paused: u64) {
+        self.stood = paused;
+    }
+
     /// A frame that takes `time` on the slowest link is sent at `now`; a wait before it was ended by `label`, by a round trip
     /// that was `excess` longer than idle. Returns the flow's clock at the frame.
     #[inline]
@@ -60,12 +70,13 @@ impl Attribution {
         if now > self.paced {
             let wait = now - self.paced;
             let queueing = wait.min(excess);
-            self.charge(Wait { at: now, label, amount: wait - queueing, queueing });
+            let paused = queueing.min(self.stood);
+            self.charge(Wait { at: now, label, amount: wait - queueing, queueing: queueing - paused, paused });
             self.paced = now;
         }
         let at = self.paced;
         if extra {
-            self.charge(Wait { at: now, label: Label::Recovery, amount: time, queueing: 0 });
+            self.charge(Wait { at: now, label: Label::Recovery, amount: time, queueing: 0, paused: 0 });
         }
         self.paced += time;
         at
@@ -75,6 +86,7 @@ impl Attribution {
     fn charge(&mut self, wait: Wait) {
         *self.entry(wait.label) += wait.amount;
         self.split.queueing += wait.queueing;
+        self.split.paused += wait.paused;
         self.last = wait.label;
         if self.recent.len() == self.recent.capacity() {
             self.make_room();
@@ -111,15 +123,19 @@ impl Attribution {
             }
             *self.entry(wait.label) -= wait.amount;
             self.split.queueing -= wait.queueing;
+            self.split.paused -= wait.paused;
         }
     }
 
     /// The split of `beyond`, the time beyond the ideal.
     pub fn close(mut self, beyond: u64) -> Split {
         let s = self.split;
-        let charged = s.recovery + s.pacing + s.window + s.application + s.queueing;
+        let charged = s.recovery + s.pacing + s.window + s.application + s.queueing + s.paused;
         if beyond >= charged {
-            self.split.queueing += beyond - charged;
+            // What the last frame waited.
+            let paused = (beyond - charged).min(self.stood);
+            self.split.paused += paused;
+            self.split.queueing += beyond - charged - paused;
         } else {
             // Waits that the ideal itself would have had to make (a short last frame behind a long one): the latest first.
             let mut over = charged - beyond;
@@ -130,7 +146,9 @@ impl Attribution {
                 *entry -= cut;
                 over -= cut;
             }
-            self.split.queueing -= over;
+            let cut = over.min(self.split.queueing);
+            self.split.queueing -= cut;
+            self.split.paused -= over - cut;
         }
         self.split
     }
@@ -152,6 +170,18 @@ mod tests {
         // Too little time for all of that: the window's wait was partly hidden.
         let split = why.close(20);
         assert_eq!((split.window, split.queueing), (8, 12));
+    }
+
+    #[test]
+    fn queueing_is_pause_as_far_as_the_frames_stood_paused() {
+        let mut why = Attribution::new(0);
+        why.on_sent(0, Label::Application, 0, 20, false);
+        why.stood(7);
+        why.on_sent(50, Label::Window, 12, 10, false);
+        why.stood(4);
+        // 30 of wait, of which 12 in queues, 7 of them paused; the last frame waited 10 more, 4 of them paused.
+        let split = why.close(40);
+        assert_eq!((split.window, split.queueing, split.paused), (18, 11, 11));
     }
 
     #[test]

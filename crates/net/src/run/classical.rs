@@ -2,7 +2,7 @@
 
 use super::heap::Heap;
 use crate::Progress;
-use crate::frame::{AckExtra, Frame, Rank};
+use crate::frame::{Extra, Frame, Rank};
 use crate::shard::{Outlet, Shard, Slab};
 
 /// What the heap orders, packed so that comparing is comparing numbers: the time, the rank, and below it where the frame lies in the slab.
@@ -15,7 +15,7 @@ impl Key {
 
     #[inline(always)]
     fn new(at: u64, rank: u64, slot: u32) -> Key {
-        assert!(slot >> Self::SLOT_BITS == 0, "more than 2^26 events or ports");
+        assert!(slot >> Self::SLOT_BITS == 0, "more than 2^25 events or ports");
         Key((at as u128) << 64 | (rank << Self::SLOT_BITS | slot as u64) as u128)
     }
     fn at(self) -> u64 {
@@ -50,8 +50,11 @@ impl Outlet for Later {
     const CLASSICAL: bool = true;
 
     #[inline(always)]
-    fn frame(&mut self, at: u64, _shard: u16, frame: Frame, _extras: &mut Slab<AckExtra>) {
+    fn frame(&mut self, at: u64, _shard: u16, frame: Frame, _extras: &mut Slab<Extra>) {
         self.push(at, Rank::of_arrival(frame.port), frame);
+    }
+    fn pause(&mut self, at: u64, _shard: u16, frame: Frame) {
+        self.push(at, Rank::of(&frame), frame);
     }
     fn event(&mut self, at: u64, event: Frame) {
         self.push(at, Rank::of(&event), event);
@@ -107,7 +110,7 @@ pub fn work(shard: &mut Shard, progress: &Progress) -> super::window::Done {
     progress.advance(0, shard.counters.packet_hops - reported_hops, shard.flows_done - reported_flows);
     for key in later.heap.iter().map(Key).filter(|key| key.rank() != 0) {
         let frame = &later.frames[key.slot()];
-        if frame.kind() != Frame::EVENT {
+        if frame.is_traffic() {
             done.in_flight.0 += 1;
             done.in_flight.1 += frame.size as u64;
         }

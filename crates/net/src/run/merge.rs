@@ -3,6 +3,7 @@
 use super::window::Done;
 use crate::RunError;
 use crate::balance::path_step;
+use crate::flowcontrol::deadlock::{Wait, deadlocks};
 use crate::record::*;
 use crate::routing::NextHops;
 use crate::shard::{ReceivedRecord, SentRecord, Shard};
@@ -19,6 +20,8 @@ pub fn merge(world: &World, shards: Vec<Shard>, done: &[Done], end: u64, classic
         paths: Vec::new(),
         uplinks: Vec::new(),
         captures: vec![Vec::new(); plan.record.captures.len()],
+        storms: Vec::new(),
+        deadlocks: Vec::new(),
         counters: Counters::default(),
         end: Time(end),
         cancelled: false,
@@ -27,6 +30,7 @@ pub fn merge(world: &World, shards: Vec<Shard>, done: &[Done], end: u64, classic
     let mut sent: Vec<Option<SentRecord>> = vec![None; plan.flows.len()];
     let mut received: Vec<Option<ReceivedRecord>> = vec![None; plan.flows.len()];
     let mut paths = Vec::new();
+    let mut waits = Vec::new();
     for (mut shard, done) in shards.into_iter().zip(done) {
         let (harvest, links) = if classical { shard.finish::<true>(end) } else { shard.finish::<false>(end) };
         output.counters.add(&shard.counters);
@@ -44,6 +48,8 @@ pub fn merge(world: &World, shards: Vec<Shard>, done: &[Done], end: u64, classic
         }
         output.ports.extend(harvest.ports);
         output.uplinks.extend(harvest.uplinks);
+        output.storms.extend(harvest.storms);
+        waits.extend(harvest.waits);
         for (capture, record) in harvest.captures {
             output.captures[capture as usize].push(record);
         }
@@ -56,6 +62,11 @@ pub fn merge(world: &World, shards: Vec<Shard>, done: &[Done], end: u64, classic
         output.uplinks.retain(|r| r.time.0 + window.0 <= end);
     }
     output.uplinks.sort_by_key(|r| (r.time, r.node, r.link));
+    output.storms.retain(|r| r.detected.0 <= end);
+    output.storms.iter_mut().for_each(|r| r.restored = r.restored.filter(|at| at.0 <= end));
+    output.storms.sort_by_key(|r| (r.detected, r.node, r.port, r.priority));
+    waits.retain(|wait: &Wait| wait.time <= end);
+    output.deadlocks = deadlocks(waits);
     for capture in &mut output.captures {
         capture.retain(|r| r.time.0 <= end);
         capture.sort_by_key(|r| r.time);
@@ -99,7 +110,10 @@ fn flow_record(world: &World, flow: &Flow, sent: Option<SentRecord>, received: O
     if let Some(finish) = finish {
         // Where switches spray over unequal paths the frames may have found a shorter one than the ideal's.
         ideal = ideal.min(finish - sent.start);
-        if let Some(why) = sent.why {
+        if let Some(mut why) = sent.why {
+            if !by_last_ack {
+                why.stood(received.map_or(0, |r| r.paused));
+            }
             split = why.close(finish - sent.start - ideal);
         }
     }
@@ -183,7 +197,7 @@ pub fn check_conservation(output: &Output) -> Result<(), RunError> {
             c.sent_packets, c.sent_bytes
         )));
     }
-    let by_reason = c.drops_buffer + c.drops_red + c.drops_loss + c.drops_down;
+    let by_reason = c.drops_buffer + c.drops_dram + c.drops_red + c.drops_loss + c.drops_down + c.drops_watchdog + c.in_discards;
     if by_reason != c.dropped_packets {
         return Err(RunError::Conservation(format!("dropped {} packets, {by_reason} by reason", c.dropped_packets)));
     }

@@ -2,7 +2,7 @@
 
 use super::sorter::Sorter;
 use crate::Progress;
-use crate::frame::{AckExtra, Frame, Rank};
+use crate::frame::{Extra, Frame, Rank};
 use crate::shard::{Outlet, Shard, Slab};
 use crate::world::World;
 use afflux_engine::{Exchange, WindowLog, Windows};
@@ -13,7 +13,7 @@ use std::collections::BinaryHeap;
 #[derive(Default)]
 pub struct Mail {
     frames: Vec<(u64, Frame)>,
-    extras: Vec<AckExtra>,
+    extras: Vec<Extra>,
 }
 
 /// An event that a node makes for itself inside the window under way.
@@ -60,9 +60,19 @@ impl Outlet for Later {
     const CLASSICAL: bool = false;
 
     #[inline(always)]
-    fn frame(&mut self, at: u64, shard: u16, frame: Frame, extras: &mut Slab<AckExtra>) {
+    fn frame(&mut self, at: u64, shard: u16, frame: Frame, extras: &mut Slab<Extra>) {
         self.pending += 1;
         if shard == self.me { self.log.push(at, frame) } else { self.post(at, shard, frame, extras) }
+    }
+
+    fn pause(&mut self, at: u64, shard: u16, frame: Frame) {
+        self.pending += 1;
+        if shard == self.me {
+            self.log.push(at, frame);
+        } else {
+            self.mail_next = self.mail_next.min(at);
+            self.mail[shard as usize].frames.push((at, frame));
+        }
     }
 
     fn event(&mut self, at: u64, event: Frame) {
@@ -94,7 +104,7 @@ impl Outlet for Later {
 
 impl Later {
     #[inline(never)]
-    fn post(&mut self, at: u64, shard: u16, mut frame: Frame, extras: &mut Slab<AckExtra>) {
+    fn post(&mut self, at: u64, shard: u16, mut frame: Frame, extras: &mut Slab<Extra>) {
         let mail = &mut self.mail[shard as usize];
         if frame.has(Frame::EXTRA) {
             mail.extras.push(*extras.remove(frame.aux));
@@ -204,7 +214,7 @@ pub fn work(shard: &mut Shard, exchange: &Exchange<Mail>, workers: usize, progre
     }
     progress.advance(0, shard.counters.packet_hops - reported_hops, shard.flows_done - reported_flows);
     later.log.for_each_left(|frame| {
-        if frame.kind() != Frame::EVENT {
+        if frame.is_traffic() {
             done.in_flight.0 += 1;
             done.in_flight.1 += frame.size as u64;
         }
@@ -238,7 +248,7 @@ fn run_entry(shard: &mut Shard, later: &mut Later, frame: &Frame, node: u32, sta
     if now > later.until {
         // Only in the window in which the run ends.
         later.pending += 1;
-        if frame.kind() != Frame::EVENT {
+        if frame.is_traffic() {
             done.in_flight.0 += 1;
             done.in_flight.1 += frame.size as u64;
         }

@@ -6,7 +6,8 @@ use crate::port::Queue;
 use crate::spec::{Scheduling, Service};
 
 /// Whose turn it is, and what each queue may still send. Credit is counted in bytes times `per_byte`, so that shares are exact.
-pub struct Turns {
+#[derive(Debug, Clone)]
+pub struct Weighted {
     /// One bit per queue.
     strict: u8,
     /// Credit per turn; zero for strict queues.
@@ -18,9 +19,9 @@ pub struct Turns {
     granted: bool,
 }
 
-impl Turns {
+impl Weighted {
     /// None where queues do not take turns.
-    pub fn of(scheduling: &Scheduling) -> Option<Turns> {
+    pub fn of(scheduling: &Scheduling) -> Option<Weighted> {
         let Scheduling::Classes(classes) = scheduling else { return None };
         let (mut strict, mut quantum) = (0, [0; 8]);
         for (queue, service) in classes.service.iter().enumerate() {
@@ -31,15 +32,15 @@ impl Turns {
             }
         }
         let per_byte = ets::grant(classes, &mut quantum);
-        Some(Turns { strict, quantum, per_byte, deficit: [0; 8], turn: 0, granted: false })
+        Some(Weighted { strict, quantum, per_byte, deficit: [0; 8], turn: 0, granted: false })
     }
 
     fn is_strict(&self, queue: usize) -> bool {
         self.strict & 1 << queue != 0
     }
 
-    /// The queue that sends next: a strict one; or the one whose turn it is, as far as its deficit goes. A queue that may not send is passed over:
-    /// it gets nothing, and keeps what it has while frames wait in it.
+    /// The queue whose head is sent next, which is charged for it: a strict one; or the one whose turn it is, as far as its deficit goes. A queue
+    /// that may not send is passed over: it gets nothing, and keeps what it has while frames wait in it.
     #[inline(never)]
     pub fn next(&mut self, queues: &[Queue], may_send: impl Fn(&Queue) -> bool) -> Option<usize> {
         let strict = (0..queues.len()).rev().find(|&queue| self.is_strict(queue) && may_send(&queues[queue]));
@@ -55,8 +56,16 @@ impl Turns {
                     self.granted = true;
                 }
                 if head <= self.deficit[queue] {
+                    self.deficit[queue] -= head;
+                    if queues[queue].frames.len() == 1 {
+                        // An empty queue loses its deficit and its turn.
+                        self.deficit[queue] = 0;
+                        self.pass(queues.len());
+                    }
                     return Some(queue);
                 }
+            } else if queues[queue].frames.is_empty() {
+                self.deficit[queue] = 0;
             }
             self.pass(queues.len());
         }
@@ -67,18 +76,10 @@ impl Turns {
         self.granted = false;
     }
 
-    /// Its head has left `queue`, which is charged for `bytes`. A queue that is empty loses its deficit and its turn.
-    #[inline(never)]
-    pub fn left(&mut self, queue: usize, bytes: u64, empty: bool, queues: usize) {
-        if self.is_strict(queue) {
-            return;
-        }
-        self.deficit[queue] -= bytes * self.per_byte;
-        if empty {
-            self.deficit[queue] = 0;
-            if self.turn == queue {
-                self.pass(queues);
-            }
+    /// What `queue` was charged for has not been sent; nothing is left to a queue that is empty now.
+    pub fn give_back(&mut self, queue: usize, bytes: u64, empty: bool) {
+        if !self.is_strict(queue) && !empty {
+            self.deficit[queue] += bytes * self.per_byte;
         }
     }
 }
@@ -99,27 +100,26 @@ mod tests {
     use crate::port::Waiting;
     use crate::spec::Classes;
 
-    fn turns(service: &[Service], quantum: u32) -> Turns {
+    fn turns(service: &[Service], quantum: u32) -> Weighted {
         let classes = Classes { of_priority: [0; 8], service: service.to_vec(), quantum };
-        Turns::of(&Scheduling::Classes(classes)).expect("queues that take turns")
+        Weighted::of(&Scheduling::Classes(classes)).expect("queues that take turns")
     }
 
     /// Queues with this many frames of these sizes.
     fn queues(content: &[(usize, u16)]) -> Vec<Queue> {
-        let waiting = |size| Waiting { frame: Frame { size, ..Frame::default() }, ready: 0 };
+        let waiting = |size| Waiting { frame: Frame { size, ..Frame::default() }, ready: 0, clock: 0 };
         content.iter().map(|&(count, size)| Queue { frames: (0..count).map(|_| waiting(size)).collect(), ..Queue::default() }).collect()
     }
 
-    fn send(turns: &mut Turns, queues: &mut [Queue], may_send: impl Fn(usize) -> bool) -> Option<usize> {
+    fn send(turns: &mut Weighted, queues: &mut [Queue], may_send: impl Fn(usize) -> bool) -> Option<usize> {
         let bases: Vec<*const Queue> = queues.iter().map(|q| q as *const _).collect();
         let at = |q: &Queue| bases.iter().position(|base| std::ptr::eq(*base, q)).expect("one of them");
-        let queue = turns.next(queues, |q| q.may_send() && may_send(at(q)))?;
-        let frame = queues[queue].frames.pop_front().expect("it may send").frame;
-        turns.left(queue, frame.size as u64, queues[queue].frames.is_empty(), queues.len());
+        let queue = turns.next(queues, |q| !q.frames.is_empty() && may_send(at(q)))?;
+        queues[queue].frames.pop_front();
         Some(queue)
     }
 
-    fn order(turns: &mut Turns, queues: &mut [Queue], count: usize) -> Vec<usize> {
+    fn order(turns: &mut Weighted, queues: &mut [Queue], count: usize) -> Vec<usize> {
         (0..count).map(|_| send(turns, queues, |_| true).expect("frames wait")).collect()
     }
 

@@ -1,12 +1,12 @@
 //! Strict priority.
 
 use crate::Model;
-use crate::port::Queue;
+use crate::port::Automaton;
 
-/// The highest queue that may send; with one queue it is FIFO.
+/// The highest queue that may send at `at`; with one queue it is FIFO.
 #[inline(always)]
-pub fn highest(queues: &[Queue]) -> Option<usize> {
-    queues.iter().rposition(Queue::may_send)
+pub fn highest(automaton: &Automaton, at: u64) -> Option<usize> {
+    (0..automaton.queues.len()).rev().find(|&queue| automaton.may_send(queue, at))
 }
 
 pub const MODEL: Model = Model {

@@ -1,19 +1,24 @@
 //! A shard from the plan.
 
+use super::managed::Managed;
 use super::policy::Policy;
 use super::{Group, Harvest, NOT_YET, Node, Shard, Slab};
 use crate::aqm::Aqm;
 use crate::buffer::Buffer;
+use crate::buffer::mmu::Mmu;
 use crate::fault::Fault;
+use crate::flowcontrol::Party;
+use crate::flowcontrol::headroom::{PortFacts, headroom};
 use crate::frame::Event;
 use crate::marking::Red;
 use crate::port::{Automaton, Discipline, Port, PortSetup};
 use crate::record::Counters;
-use crate::scheduling::Turns;
+use crate::scheduling::{Cores, Turns};
 use crate::shard::Outlet;
 use crate::spec::*;
 use crate::world::World;
 use afflux_engine::random::Stream;
+use afflux_units::Rate;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
 
@@ -92,8 +97,9 @@ impl<'a> Shard<'a> {
         let (buffer, marking, scheduling, until_start, header, spray) = match spec.kind {
             NodeKind::Host => {
                 let host = &plan.hosts[spec.config as usize];
-                let buffer =
-                    host.queue.map_or(Buffer::Unlimited, |limit| Buffer::new(&crate::spec::Buffer::Static { per_queue: limit, drop_when: Compare::Above }));
+                let buffer = host
+                    .queue
+                    .map_or(Buffer::Unlimited, |limit| Buffer::new(&crate::spec::Buffer::Static { per_queue: limit, drop_when: Compare::Above }, &[], 1));
                 (buffer, None, &host.scheduling, false, None, false)
             }
             NodeKind::Switch => {
@@ -104,7 +110,9 @@ impl<'a> Shard<'a> {
                 };
                 let marking = switch.marking.as_ref().map(Red::new);
                 let until_start = switch.queue_length != QueueLength::ThroughTransmission || switch.device_queue > 0;
-                (Buffer::new(&switch.buffer), marking, &switch.scheduling, until_start, header, switch.balance == Balance::Spray)
+                let rates: Vec<Rate> = world.ports.of(id).iter().map(|info| world.link(info).rate).collect();
+                let buffer = Buffer::new(&switch.buffer, &rates, switch.queues(rates.len()));
+                (buffer, marking, &switch.scheduling, until_start, header, switch.balance == Balance::Spray)
             }
         };
         let arrivals_first = spec.kind == NodeKind::Switch && plan.switches[spec.config as usize].queue_length == QueueLength::ThroughStart;
@@ -113,30 +121,41 @@ impl<'a> Shard<'a> {
             NodeKind::Host => (None, 0, &[][..]),
             NodeKind::Switch => {
                 let switch = &plan.switches[spec.config as usize];
-                (switch.aqm.as_ref(), switch.device_queue, &switch.queues[..])
+                (switch.aqm.as_ref(), switch.device_queue, &switch.own[..])
             }
         };
         assert!(own.is_empty() || own.len() == queues as usize && queues > 1, "validated: what differs is said for every queue");
         let own: Option<Box<[Policy]>> = (!own.is_empty()).then(|| own.iter().map(Policy::new).collect());
         let marks_at_start = std::iter::once(&marking).chain(own.iter().flatten().map(|own| &own.marking)).flatten().any(|red| red.at == MarkAt::Dequeue);
+        let (queues, turns) = match spec.kind {
+            NodeKind::Switch => voq_queues(&plan.switches[spec.config as usize], world.ports.of(id).len()),
+            NodeKind::Host => (queues, Turns::of(scheduling)),
+        };
+        let managed = match spec.kind {
+            NodeKind::Switch => managed(world, id),
+            NodeKind::Host => None,
+        };
+        let party = Party::of(plan, id);
         for (number, info) in world.ports.of(id).iter().enumerate() {
             let link = world.link(info);
             let capture = plan.record.captures.iter().position(|c| c.link == info.link && c.reverse == info.reverse);
             let uplink = plan.record.imbalance.is_some() && spec.kind == NodeKind::Switch && spec.tier < plan.topology.nodes[info.peer as usize].tier;
-            let plain =
-                !classical && queues == 1 && !until_start && aqm.is_none() && !marks_at_start && header.is_none() && !sampled && capture.is_none() && !uplink;
+            let pause = party.port(&Party::of(plan, info.peer), link);
+            let fifo = queues == 1 && !until_start && aqm.is_none() && !marks_at_start && header.is_none();
+            let plain = !classical && fifo && managed.is_none() && pause.is_none() && !sampled && capture.is_none() && !uplink;
             let peer = world.place[info.peer as usize];
             let global = 2 * info.link as u64 + info.reverse as u64;
             let mut stream = Stream::new(seed, purpose::MARKING, global);
+            assert!(pause.is_none() || aqm.is_none() && room == 0, "validated: no flow control with a queue discipline");
             let automaton = (!plain).then(|| {
-                let turns = Turns::of(scheduling);
-                let discipline = (aqm.is_some() || room > 0 || turns.is_some()).then(|| Discipline {
-                    turns,
+                let discipline = (aqm.is_some() || room > 0).then(|| Discipline {
                     aqm: aqm.iter().flat_map(|config| (0..queues).map(|_| Aqm::new(config, &mut stream)).collect::<Vec<_>>()).collect(),
                     device: VecDeque::new(),
                     room: room as usize,
                 });
-                Automaton::new(scheduling, discipline, sampled, capture.map(|c| c as u32), uplink)
+                let mut automaton = Automaton::new(queues, scheduling.of_priority(), discipline, pause, sampled, capture.map(|c| c as u32), uplink);
+                automaton.turns = turns.clone().map(Box::new);
+                automaton
             });
             let faulty = link.loss.get() > 0.0 || !link.down.is_empty();
             if faulty {
@@ -172,6 +191,7 @@ impl<'a> Shard<'a> {
             hash_seed: world.hash_seed[id as usize],
             used: 0,
             buffer,
+            managed,
             marking,
             marks_at_start,
             own,
@@ -186,6 +206,24 @@ impl<'a> Shard<'a> {
         self.arm_starts(out);
         let mut series_count = 0;
         let plan = self.world.plan;
+        for node in 0..self.nodes.len() as u32 {
+            let id = self.nodes[node as usize].id;
+            if self.nodes[node as usize].host
+                && let Some(storm) = plan.hosts[plan.topology.nodes[id as usize].config as usize].storm
+            {
+                // A storm keeps the run going until it ends.
+                self.live += 1;
+                let event = self.event(node, 0, Event::Storm);
+                out.event(storm.from.0, event);
+            }
+        }
+        for node in 0..self.nodes.len() as u32 {
+            for (event, every) in self.looks(node) {
+                let event = self.event(node, 0, event);
+                out.event(every, event);
+                series_count += 1;
+            }
+        }
         if let Some(series) = &plan.record.ports {
             for &id in &series.nodes {
                 let place = self.world.place[id as usize];
@@ -208,8 +246,50 @@ impl<'a> Shard<'a> {
         series_count
     }
 
+    /// What looks at a switch's flow control now and then, and how often.
+    fn looks(&self, node: u32) -> Vec<(Event, u64)> {
+        let Some(pfc) = self.pfc(node) else { return Vec::new() };
+        let watchdog = pfc.watchdog.map(|watchdog| (Event::Watchdog, watchdog.poll.0));
+        watchdog.into_iter().chain(pfc.deadlock_after.map(|after| (Event::Deadlock, after.0))).collect()
+    }
+
+    /// Flow control of a switch that has it.
+    pub(super) fn pfc(&self, node: u32) -> Option<&'a Pfc> {
+        let plan = self.world.plan;
+        let spec = &plan.topology.nodes[self.nodes[node as usize].id as usize];
+        if spec.kind == NodeKind::Host { None } else { plan.switches[spec.config as usize].pfc.as_ref() }
+    }
+
     pub(super) fn has_uplinks(&self, node: u32) -> bool {
         let n = &self.nodes[node as usize];
         self.ports[n.first_port as usize..(n.first_port + n.ports) as usize].iter().any(|p| p.automaton.as_ref().is_some_and(|a| a.uplink.is_some()))
     }
+}
+
+/// The memory management unit of a switch that has one.
+fn managed(world: &World, id: NodeId) -> Option<Box<Managed>> {
+    let plan = world.plan;
+    let switch = &plan.switches[plan.topology.nodes[id as usize].config as usize];
+    let crate::spec::Buffer::Mmu(config) = &switch.buffer else {
+        assert!(switch.pfc.is_none(), "validated: flow control needs ingress accounting");
+        return None;
+    };
+    assert!(switch.aqm.is_none() && switch.device_queue == 0 && switch.queue_length != QueueLength::ThroughStart, "validated");
+    let ports = world.ports.of(id);
+    let rates: Vec<u64> = ports.iter().map(|info| world.link(info).rate.0).collect();
+    let headroom =
+        ports.iter().map(|info| switch.pfc.as_ref().map_or(0, |pfc| headroom(&pfc.headroom, PortFacts::of(plan, world.link(info), config)))).collect();
+    let mmu = Mmu::new(config, switch.pfc.as_ref().map_or(0, |pfc| pfc.priorities), headroom, &rates);
+    Some(Box::new(Managed::new(mmu, ports.len() as u32)))
+}
+
+/// Queues of a port, and whose turn it is if several ingress cores have one each.
+fn voq_queues(switch: &SwitchConfig, ports: usize) -> (u8, Option<Turns>) {
+    let priorities = switch.scheduling.queues();
+    let crate::spec::Buffer::Voq(voq) = &switch.buffer else { return (priorities, Turns::of(&switch.scheduling)) };
+    assert!(!matches!(switch.scheduling, Scheduling::Classes(_)), "validated: virtual output queues are by strict priority");
+    let cores = voq.cores(ports);
+    let queues = u8::try_from(switch.queues(ports)).expect("validated");
+    let turns = || Turns::Cores(Cores::new(priorities as usize, cores, voq.ports_per_core.expect("several cores"), voq.credit));
+    (queues, (cores > 1).then(turns))
 }

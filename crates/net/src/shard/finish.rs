@@ -9,7 +9,10 @@ pub struct Nothing<const CLASSICAL: bool>;
 
 impl<const C: bool> Outlet for Nothing<C> {
     const CLASSICAL: bool = C;
-    fn frame(&mut self, _: u64, _: u16, _: crate::frame::Frame, _: &mut super::Slab<crate::frame::AckExtra>) {
+    fn frame(&mut self, _: u64, _: u16, _: crate::frame::Frame, _: &mut super::Slab<crate::frame::Extra>) {
+        unreachable!("everything up to the end has been started")
+    }
+    fn pause(&mut self, _: u64, _: u16, _: crate::frame::Frame) {
         unreachable!("everything up to the end has been started")
     }
     fn event(&mut self, _: u64, _: crate::frame::Frame) {}
@@ -38,6 +41,7 @@ impl<'a> Shard<'a> {
                 }
             }
         }
+        (0..self.nodes.len() as u32).for_each(|node| self.check_memory(node));
         for flow in 0..self.sending.len() {
             let slot = self.sending[flow];
             if slot != NOT_YET && slot != OVER && self.world.place[self.world.plan.flows[flow].src as usize].shard == self.index {
@@ -74,7 +78,15 @@ impl<'a> Shard<'a> {
                     }
                     None => {
                         let s = &self.sinks[slot];
-                        ReceivedRecord { flow: s.flow, finish: None, frames: s.frames as u64, has_last: s.has_last, marked: s.marked, reordered: s.reordered }
+                        ReceivedRecord {
+                            flow: s.flow,
+                            finish: None,
+                            frames: s.frames as u64,
+                            has_last: s.has_last,
+                            marked: s.marked,
+                            reordered: s.reordered,
+                            paused: 0,
+                        }
                     }
                 };
                 self.harvest.received.push(record);

@@ -1,13 +1,14 @@
 //! From arrival to departure: choice of port, admission, marking, transmission.
 
-use super::{Outlet, Shard};
+use super::{Outlet, Shard, Slab};
 use crate::aqm::Verdict as Early;
 use crate::balance::{ecmp, path_step};
+use crate::buffer::mmu::{Charge, Verdict as Taken};
 use crate::buffer::{QueueView, Verdict};
 use crate::fault::Fate;
-use crate::frame::{Control, Event, Frame};
+use crate::frame::{Control, Event, Extra, Frame};
 use crate::marking::Red;
-use crate::port::{Departure, Port, Sending, Waiting};
+use crate::port::{Departure, PAUSE_QUEUE, Port, Sending, Waiting};
 use crate::record::{CaptureKind, CaptureRecord};
 use crate::routing::NextHops;
 use crate::scheduling;
@@ -17,9 +18,13 @@ use afflux_units::Time;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Drop {
     Buffer,
+    Dram,
     Red,
     Loss,
     Down,
+    Watchdog,
+    /// The memory management unit had no room at ingress.
+    Ingress,
 }
 
 impl<'a> Shard<'a> {
@@ -48,7 +53,8 @@ impl<'a> Shard<'a> {
             NextHops::None => return self.drop_frame(frame, Drop::Down),
         };
         if self.record_paths && matches!(frame.kind(), Frame::DATA | Frame::DATAGRAM) {
-            frame.aux = path_step(frame.aux, state.id, port);
+            let number = if frame.has(Frame::EXTRA) { &mut self.extras[frame.aux].trigger } else { &mut frame.aux };
+            *number = path_step(*number, state.id, port);
         }
         self.offer(out, now, node, first_port + port as u32, frame);
     }
@@ -123,6 +129,9 @@ impl<'a> Shard<'a> {
             // With every port released the bound is exact: the same question now has the answer yes.
             return self.offer(out, now, node, port, frame);
         }
+        if verdict == Verdict::Aside {
+            return self.offer_voq(out, now, node, port, frame);
+        }
         self.drop_frame(frame, Drop::Buffer);
     }
 
@@ -145,7 +154,7 @@ impl<'a> Shard<'a> {
             self.nodes[node as usize].used -= freed;
         } else if !O::CLASSICAL {
             let late = self.nodes[node as usize].arrivals_first as u64;
-            self.advance(out, now.saturating_sub(late), node, port);
+            self.bring_up(out, now.saturating_sub(late), node, port);
         }
     }
 
@@ -159,7 +168,7 @@ impl<'a> Shard<'a> {
     fn offer_automaton<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, mut frame: Frame) {
         if !O::CLASSICAL {
             let late = self.nodes[node as usize].arrivals_first as u64;
-            self.advance(out, now.saturating_sub(late), node, port);
+            self.bring_up(out, now.saturating_sub(late), node, port);
         }
         let size = frame.size as u64;
         let (state, p) = (&self.nodes[node as usize], &self.ports[port as usize]);
@@ -167,7 +176,7 @@ impl<'a> Shard<'a> {
         let queue = a.queue_of(&frame);
         let q = &a.queues[queue];
         let length = QueueView { bytes: q.bytes, frames: q.count };
-        // Then nothing waits either.
+        // Then nothing waits either, unless it is paused.
         let idle = a.sending.is_none();
         // Where frames are dealt with before their tail is here, they may leave at once if the output is idle and not faster than the
         // input; otherwise they are stored first.
@@ -178,9 +187,23 @@ impl<'a> Shard<'a> {
             now
         };
         let verdict = state.admit(queue, length, size, O::CLASSICAL);
+        if verdict == Verdict::Aside {
+            return self.queue_voq(out, now, node, port, frame);
+        }
         if verdict != Verdict::Admit && (O::CLASSICAL || verdict == Verdict::Drop || !self.admit_exactly(out, now, node, port, queue, size)) {
             self.note(port, queue, |i| i.drops += 1);
             return self.drop_frame(frame, Drop::Buffer);
+        }
+        let managed = self.nodes[node as usize].managed.is_some();
+        let (mut charge, mut pauses, mut to_headroom) = (Charge::default(), false, false);
+        if managed {
+            charge = self.charge_of(node, port, queue as u8, (frame.port, frame.priority(), frame.size));
+            match self.ask_managed(out, now, node, &charge) {
+                Taken::Drop => return self.refuse_managed(port, queue, frame, Drop::Buffer),
+                Taken::Discard => return self.refuse_managed(port, queue, frame, Drop::Ingress),
+                Taken::Take { .. } if self.is_dropping(port, &frame) => return self.refuse_managed(port, queue, frame, Drop::Watchdog),
+                Taken::Take { headroom, pause } => (to_headroom, pauses) = (headroom, pause),
+            }
         }
         let (state, p) = (&mut self.nodes[node as usize], &mut self.ports[port as usize]);
         if let Some(red) = state.marking(queue) {
@@ -204,33 +227,74 @@ impl<'a> Shard<'a> {
         }
         let a = p.automaton.as_mut().expect("not plain");
         if a.discipline.is_some() {
-            return self.offer_disciplined(out, now, node, port, queue, Waiting { frame, ready });
+            return self.offer_disciplined(out, now, node, port, queue, Waiting { frame, ready, clock: 0 });
         }
         state.used += size;
         p.queued += size;
         let q = &mut a.queues[queue];
         q.bytes += size;
         q.count += 1;
+        // Where queues take turns, a frame has to have its turn.
+        let (mut clock, mut held) = (0, a.turns.is_some());
+        if let Some(pause) = &a.pause {
+            clock = pause.clock(frame.priority(), now);
+            held |= idle && !pause.is_free(frame.priority(), now) || a.waiting > 0;
+        }
         if a.series.is_some() {
             p.note_length(state.until_start, queue);
         }
-        let waiting = Waiting { frame, ready };
-        if idle {
+        if managed {
+            self.mmu(node).charge(&charge, to_headroom);
+            if pauses {
+                self.pause_group(out, now, node, charge.input, charge.class());
+                // A PAUSE frame may have started at this very port.
+                held |= charge.input == port - self.nodes[node as usize].first_port;
+            }
+        }
+        let waiting = Waiting { frame, ready, clock };
+        if idle && !held {
             self.transmit(out, now, node, port, queue, waiting);
         } else {
-            let a = p.automaton.as_mut().expect("not plain");
+            let a = self.ports[port as usize].automaton.as_mut().expect("not plain");
             a.queues[queue].frames.push_back(waiting);
             a.waiting += 1;
+            if idle {
+                self.start_next(out, now, node, port);
+            }
             if !O::CLASSICAL {
                 self.list(node, port);
             }
         }
     }
 
+    /// A watchdog has the frames of this class dropped.
+    #[inline(always)]
+    fn is_dropping(&self, port: u32, frame: &Frame) -> bool {
+        let pause = self.ports[port as usize].automaton.as_ref().and_then(|a| a.pause.as_ref());
+        pause.is_some_and(|pause| pause.dropping >> frame.priority() & 1 != 0)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn refuse_managed(&mut self, port: u32, queue: usize, frame: Frame, why: Drop) {
+        match why {
+            Drop::Ingress => {
+                let a = self.ports[frame.port as usize].automaton.as_ref().expect("ports of such switches are automata");
+                self.note(frame.port, a.queue_of(&frame), |i| i.in_discards += 1)
+            }
+            _ => self.note(port, queue, |i| i.drops += 1),
+        }
+        self.drop_frame(frame, why);
+    }
+
     /// Keeps the port in its node's list while it has waiting frames.
     pub(super) fn list(&mut self, node: u32, port: u32) {
+        if self.nodes[node as usize].managed.is_some() {
+            // Its ports' next actions are filed.
+            return;
+        }
         let a = self.ports[port as usize].automaton.as_mut().expect("not plain");
-        if a.waiting > 0 && !a.listed {
+        if a.has_work() && !a.listed {
             a.listed = true;
             self.nodes[node as usize].active.push(port);
         }
@@ -239,21 +303,37 @@ impl<'a> Shard<'a> {
     /// Automaton: everything that ends or starts by `now` has happened. A transmission that ends at `now` has ended, and the next one
     /// has started.
     pub(super) fn advance<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
-        while self.ports[port as usize].free_at <= now && self.ports[port as usize].automaton.as_ref().is_some_and(|a| a.sending.is_some()) {
-            let at = self.ports[port as usize].free_at;
-            self.complete(node, port);
-            self.start_next(out, at, node, port);
+        loop {
+            let at = self.ports[port as usize].next_action();
+            if at > now {
+                return;
+            }
+            self.step(out, at, node, port);
         }
+    }
+
+    /// Automaton: the transmission that ends at `at` ends, and the next one starts.
+    #[inline(always)]
+    pub(super) fn step<O: Outlet>(&mut self, out: &mut O, at: u64, node: u32, port: u32) {
+        if self.ports[port as usize].automaton.as_ref().is_some_and(|a| a.sending.is_some()) {
+            self.complete(out, at, node, port);
+        }
+        self.start_next(out, at, node, port);
     }
 
     /// The frame in transmission has left.
     #[inline(always)]
-    pub(super) fn complete(&mut self, node: u32, port: u32) {
+    pub(super) fn complete<O: Outlet>(&mut self, out: &mut O, at: u64, node: u32, port: u32) {
         let (state, p) = (&mut self.nodes[node as usize], &mut self.ports[port as usize]);
         let a = p.automaton.as_mut().expect("not plain");
-        let Sending { size, queue, time } = a.sending.take().expect("a transmission under way");
+        let sent = a.sending.take().expect("a transmission under way");
+        let Sending { size, queue, time, .. } = sent;
         a.latest = size;
         let bytes = size as u64;
+        if queue == PAUSE_QUEUE {
+            a.note_pause(bytes);
+            return p.count_sent(size, time);
+        }
         a.note(queue as usize, |i| i.tx_bytes += bytes);
         if let Some(uplink) = &mut a.uplink {
             *uplink += bytes;
@@ -266,6 +346,10 @@ impl<'a> Shard<'a> {
             state.used -= bytes;
         }
         p.count_sent(size, time);
+        if state.managed.is_some() && !state.until_start {
+            let charge = self.charge_of(node, port, queue, (sent.input, sent.class, size));
+            self.release(out, at, node, &charge);
+        }
     }
 
     /// The transmitter is free at `at`: the next frame, if there is one.
@@ -276,7 +360,22 @@ impl<'a> Shard<'a> {
             if a.discipline.is_some() {
                 return self.start_disciplined(out, at, node, port);
             }
-            let Some(queue) = scheduling::next_queue(a) else { return };
+            if let Some(pause) = &a.pause {
+                // A PAUSE frame overtakes all that waits; it may have been caused by the end of the transmission before.
+                if a.sending.is_some() {
+                    return;
+                }
+                if pause.pending != 0 {
+                    self.send_pause(out, at, port);
+                    return self.file_due(node, port);
+                }
+            }
+            let Some(queue) = scheduling::next_queue(a, at) else {
+                if a.waiting > 0 {
+                    self.await_expiry(out, port);
+                }
+                return self.file_due(node, port);
+            };
             let waiting = a.queues[queue].frames.pop_front().expect("not empty");
             a.waiting -= 1;
             if self.transmit(out, at, node, port, queue, waiting) {
@@ -287,8 +386,9 @@ impl<'a> Shard<'a> {
 
     /// The transmitter is free at `at`: a frame of `queue` leaves, or is dropped now (false).
     #[inline(always)]
-    fn transmit<O: Outlet>(&mut self, out: &mut O, at: u64, node: u32, port: u32, queue: usize, waiting: Waiting) -> bool {
-        let Waiting { mut frame, ready } = waiting;
+    pub(super) fn transmit<O: Outlet>(&mut self, out: &mut O, at: u64, node: u32, port: u32, queue: usize, waiting: Waiting) -> bool {
+        let Waiting { mut frame, ready, clock } = waiting;
+        let explains = self.world.plan.record.explain;
         let (state, p) = (&mut self.nodes[node as usize], &mut self.ports[port as usize]);
         let bytes = frame.size as u64;
         if state.marks_at_start
@@ -303,8 +403,13 @@ impl<'a> Shard<'a> {
                     p.note(queue, |i| i.marks += 1);
                 }
                 Early::Drop => {
+                    p.automaton.as_mut().expect("not plain").unsent(queue, bytes);
                     self.leave(node, port, queue, bytes);
                     self.note(port, queue, |i| i.drops += 1);
+                    if self.nodes[node as usize].managed.is_some() {
+                        let charge = self.charge_of(node, port, queue as u8, (frame.port, frame.priority(), frame.size));
+                        self.release(out, at, node, &charge);
+                    }
                     self.drop_frame(frame, Drop::Red);
                     return false;
                 }
@@ -314,8 +419,24 @@ impl<'a> Shard<'a> {
             p.leave(queue, bytes);
             state.used -= bytes;
         }
-        let (departure, late) = (p.depart(at, queue, Waiting { frame, ready }), state.arrivals_first as u64);
+        if explains && let Some(pause) = p.automaton.as_ref().and_then(|a| a.pause.as_ref()) {
+            let paused = pause.clock(frame.priority(), at) - clock;
+            if paused > 0 {
+                carry_pause(&mut self.extras, &mut frame, paused);
+            }
+        }
+        let (departure, late, input) = (p.depart(at, queue, Waiting { frame, ready, clock }), state.arrivals_first as u64, frame.port);
+        let (managed, until_start) = (state.managed.is_some(), state.until_start);
         self.carry_out(out, port, frame, departure, late);
+        if managed {
+            if until_start {
+                let charge = self.charge_of(node, port, queue as u8, (input, frame.priority(), frame.size));
+                self.release(out, at, node, &charge);
+            }
+            if !O::CLASSICAL {
+                self.file_due(node, port);
+            }
+        }
         true
     }
 
@@ -337,6 +458,9 @@ impl<'a> Shard<'a> {
     /// Window engine, after a node's events of a window that ends at `end`: transmissions that start before `end` start now, since what
     /// they send may arrive in the next window.
     pub fn finish_window<O: Outlet>(&mut self, out: &mut O, end: u64, node: u32) {
+        if self.nodes[node as usize].managed.is_some() {
+            return self.finish_managed(out, end, node);
+        }
         if self.nodes[node as usize].active.is_empty() {
             return;
         }
@@ -346,11 +470,12 @@ impl<'a> Shard<'a> {
             self.advance(out, end - 1, node, port);
             let p = &mut self.ports[port as usize];
             let a = p.automaton.as_mut().expect("only automata are listed");
-            a.listed = a.waiting > 0;
-            if a.listed {
-                earliest = earliest.min(p.free_at);
+            a.listed = a.has_work();
+            let listed = a.listed;
+            if listed {
+                earliest = earliest.min(p.next_action());
             }
-            a.listed
+            listed
         });
         self.nodes[node as usize].active = active;
         let wake_at = self.nodes[node as usize].wake_at;
@@ -373,9 +498,12 @@ impl<'a> Shard<'a> {
         c.dropped_bytes += frame.size as u64;
         match why {
             Drop::Buffer => c.drops_buffer += 1,
+            Drop::Dram => c.drops_dram += 1,
             Drop::Red => c.drops_red += 1,
             Drop::Loss => c.drops_loss += 1,
             Drop::Down => c.drops_down += 1,
+            Drop::Watchdog => c.drops_watchdog += 1,
+            Drop::Ingress => c.in_discards += 1,
         }
         self.live -= 1;
         if frame.has(Frame::EXTRA) {
@@ -416,8 +544,20 @@ impl<'a> Shard<'a> {
     }
 }
 
+/// A frame says how long it stood paused.
+#[cold]
+#[inline(never)]
+fn carry_pause(extras: &mut Slab<Extra>, frame: &mut Frame, paused: u64) {
+    if frame.has(Frame::EXTRA) {
+        extras[frame.aux].paused += paused;
+    } else if frame.kind() != Frame::CONTROL {
+        frame.aux = extras.insert(Extra { trigger: frame.aux, edge: u32::MAX, paused, ..Extra::default() });
+        frame.flags |= Frame::EXTRA;
+    }
+}
+
 /// Averages if so configured, then decides. On a plain port.
-fn red_verdict(red: &Red, now: u64, length: u64, p: &mut Port, capable: bool) -> Early {
+pub(super) fn red_verdict(red: &Red, now: u64, length: u64, p: &mut Port, capable: bool) -> Early {
     let seen = match red.weight {
         None => length as f64,
         Some(weight) => red.average_after(weight, length, now.saturating_sub(p.free_at), p.serialize(1500), &mut p.memory),
@@ -427,7 +567,7 @@ fn red_verdict(red: &Red, now: u64, length: u64, p: &mut Port, capable: bool) ->
 
 /// The same for a queue of an automaton.
 #[inline(never)]
-fn red_at_enqueue(red: &Red, now: u64, length: u64, p: &mut Port, queue: usize, capable: bool) -> Early {
+pub(super) fn red_at_enqueue(red: &Red, now: u64, length: u64, p: &mut Port, queue: usize, capable: bool) -> Early {
     let seen = red_at_arrival(red, now, length, p, queue);
     let memory = &mut p.automaton.as_mut().expect("not plain").queues[queue].memory;
     red.verdict(seen, length, capable, memory, &mut p.stream)

@@ -2,7 +2,7 @@
 
 use super::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard};
 use crate::balance::ecmp;
-use crate::frame::{AckExtra, Control, Event, Frame};
+use crate::frame::{Control, Event, Extra, Frame};
 use crate::idle::{idle, least_round_trip};
 use crate::probe::explain::{Attribution, Label};
 use crate::routing::NextHops;
@@ -149,7 +149,7 @@ impl<'a> Shard<'a> {
         let nothing_sent =
             SentRecord { flow: id, start: now, finish: Some(now), ideal: 0, propagation: 0, packets: 0, retransmitted: 0, timeouts: 0, why: None };
         self.harvest.sent.push(nothing_sent);
-        self.harvest.received.push(ReceivedRecord { flow: id, finish: Some(now), frames, has_last: true, marked: 0, reordered: 0 });
+        self.harvest.received.push(ReceivedRecord { flow: id, finish: Some(now), frames, has_last: true, marked: 0, reordered: 0, paused: 0 });
         self.sending[id as usize] = OVER;
         self.live -= 1;
         self.flows_done += 1;
@@ -336,11 +336,11 @@ impl<'a> Shard<'a> {
     #[inline(never)]
     fn on_ack<O: Outlet>(&mut self, out: &mut O, now: u64, frame: Frame) {
         let extra;
-        let (trigger, edge, blocks): (u32, Option<u32>, &[(u32, u32)]) = if frame.has(Frame::EXTRA) {
+        let (trigger, edge, blocks, paused): (u32, Option<u32>, &[(u32, u32)], u64) = if frame.has(Frame::EXTRA) {
             extra = *self.extras.remove(frame.aux);
-            (extra.trigger, (extra.edge != u32::MAX).then_some(extra.edge), &extra.blocks[..extra.count as usize])
+            (extra.trigger, (extra.edge != u32::MAX).then_some(extra.edge), &extra.blocks[..extra.count as usize], extra.paused)
         } else {
-            (frame.aux, None, &[])
+            (frame.aux, None, &[], 0)
         };
         let slot = self.sending[frame.flow as usize];
         if slot == OVER {
@@ -356,6 +356,7 @@ impl<'a> Shard<'a> {
             duplicate: frame.has(Frame::DUPLICATE),
             edge,
             blocks,
+            paused,
         };
         let s = &mut self.senders[slot];
         let cause = s.on_ack(now, &ack, config);
@@ -401,7 +402,8 @@ impl<'a> Shard<'a> {
     }
 
     #[inline(never)]
-    fn on_data<O: Outlet>(&mut self, out: &mut O, now: u64, frame: Frame) {
+    fn on_data<O: Outlet>(&mut self, out: &mut O, now: u64, mut frame: Frame) {
+        let paused = self.take_paused(&mut frame);
         let mut slot = self.receiving[frame.flow as usize];
         if self.record_paths {
             self.count_path(&frame);
@@ -417,6 +419,7 @@ impl<'a> Shard<'a> {
         }
         let config = self.tcp(self.receivers[slot].transport);
         let r = &mut self.receivers[slot];
+        r.paused = paused;
         let arrival =
             Arrival { now, seq: frame.seq, marked: frame.has(Frame::CE), cwr: frame.has(Frame::CWR), retransmission: frame.has(Frame::RETRANSMISSION) };
         let reaction = r.on_data(arrival, config);
@@ -531,14 +534,15 @@ impl<'a> Shard<'a> {
         let r = &self.receivers[slot];
         let node = r.node;
         let mut frame = self.plain_ack(r, ack);
-        if selective || edge.is_some() {
-            frame.aux = self.extras.insert(AckExtra { trigger: ack.trigger, edge: edge.unwrap_or(u32::MAX), blocks, count });
+        let paused = r.paused;
+        if selective || edge.is_some() || paused > 0 {
+            frame.aux = self.extras.insert(Extra { trigger: ack.trigger, edge: edge.unwrap_or(u32::MAX), blocks, count, paused });
             frame.flags |= Frame::EXTRA;
         }
         if selective {
             let wire = &self.world.plan.wire;
             // A block for what had arrived before comes first (RFC 2883).
-            let count = (count as u16 + ack.duplicate as u16).min(AckExtra::BLOCKS as u16);
+            let count = (count as u16 + ack.duplicate as u16).min(Extra::BLOCKS as u16);
             frame.size = (wire.ack + wire.sack_base + wire.sack_block * count).max(wire.min_frame);
         }
         self.send(out, now, node, frame);
@@ -590,7 +594,8 @@ impl<'a> Shard<'a> {
         }
     }
 
-    fn on_datagram<O: Outlet>(&mut self, out: &mut O, now: u64, frame: Frame) {
+    fn on_datagram<O: Outlet>(&mut self, out: &mut O, now: u64, mut frame: Frame) {
+        let paused = self.take_paused(&mut frame);
         let mut slot = self.receiving[frame.flow as usize];
         if slot == NOT_YET {
             let flow = &self.world.plan.flows[frame.flow as usize];
@@ -608,7 +613,8 @@ impl<'a> Shard<'a> {
         s.highest = s.highest.max(frame.seq);
         s.has_last |= frame.seq + 1 == s.expected;
         if s.frames == s.expected {
-            let record = ReceivedRecord { flow: s.flow, finish: Some(now), frames: s.frames as u64, has_last: true, marked: s.marked, reordered: s.reordered };
+            let record =
+                ReceivedRecord { flow: s.flow, finish: Some(now), frames: s.frames as u64, has_last: true, marked: s.marked, reordered: s.reordered, paused };
             self.harvest.received.push(record);
             self.sinks.remove(slot);
             self.receiving[frame.flow as usize] = OVER;
@@ -640,6 +646,18 @@ impl<'a> Shard<'a> {
         }
     }
 
+    /// How long a frame that has come stood paused; it then is as if nothing had been added to it.
+    #[inline(always)]
+    fn take_paused(&mut self, frame: &mut Frame) -> u64 {
+        if !frame.has(Frame::EXTRA) {
+            return 0;
+        }
+        let extra = self.extras.remove(frame.aux);
+        frame.aux = extra.trigger;
+        frame.flags &= !Frame::EXTRA;
+        extra.paused
+    }
+
     fn count_path(&mut self, frame: &Frame) {
         let entry = self.path_counts.entry((frame.flow, frame.aux)).or_default();
         entry.0 += 1;
@@ -663,5 +681,5 @@ pub(super) fn sent_record(s: &Sender, message: &Message, finish: Option<u64>, wh
 
 pub(super) fn received_record(r: &Receiver, message: crate::world::Message, flow: FlowId, finish: Option<u64>) -> ReceivedRecord {
     let (frames, has_last) = r.received(message.from, message.to);
-    ReceivedRecord { flow, finish, frames: frames as u64, has_last, marked: r.marked, reordered: r.reordered }
+    ReceivedRecord { flow, finish, frames: frames as u64, has_last, marked: r.marked, reordered: r.reordered, paused: r.paused }
 }

@@ -6,15 +6,20 @@ mod discipline;
 mod finish;
 mod forward;
 mod host;
+mod managed;
+mod pause;
 mod policy;
 mod sample;
+mod voq;
+mod watchdog;
 
 use crate::buffer::Buffer;
 use crate::fault::Fault;
-use crate::frame::{AckExtra, Event, Frame};
+use crate::flowcontrol::deadlock::Wait;
+use crate::frame::{Event, Extra, Frame};
 use crate::marking::Red;
 use crate::port::Port;
-use crate::record::{CaptureRecord, Counters, PortRecord, UplinkRecord};
+use crate::record::{CaptureRecord, Counters, PortRecord, StormRecord, UplinkRecord};
 use crate::spec::{FlowId, NodeId};
 use crate::transport::datagram::{Sink, Source};
 use crate::transport::tcp::{Receiver, Sender};
@@ -29,12 +34,14 @@ pub trait Outlet {
     /// Ports are driven by an event at the end of each transmission.
     const CLASSICAL: bool;
     /// `frame` is dealt with at `at` by the node of `frame.port` (already set) in `shard`.
-    fn frame(&mut self, at: u64, shard: u16, frame: Frame, extras: &mut Slab<AckExtra>);
+    fn frame(&mut self, at: u64, shard: u16, frame: Frame, extras: &mut Slab<Extra>);
     /// An event of a node of this shard.
     fn event(&mut self, at: u64, event: Frame);
     /// A flow elsewhere starts.
     fn start(&mut self, at: u64, shard: u16, event: Frame);
-    /// Classical engine: the transmission under way at `port` ends.
+    /// A PAUSE frame takes effect at `at`.
+    fn pause(&mut self, at: u64, shard: u16, frame: Frame);
+    /// Classical engine: the transmission under way at `port` ends, or a pause there expires.
     fn sent(&mut self, _at: u64, _port: u32) {}
 }
 
@@ -112,6 +119,7 @@ pub struct Node {
     /// Memory in use; an upper bound between settlings.
     pub used: u64,
     pub buffer: Buffer,
+    pub managed: Option<Box<managed::Managed>>,
     pub marking: Option<Red>,
     /// Some queue marks at the start of transmission.
     pub marks_at_start: bool,
@@ -148,6 +156,8 @@ pub struct ReceivedRecord {
     pub has_last: bool,
     pub marked: u64,
     pub reordered: u64,
+    /// How long the last frame to arrive stood paused.
+    pub paused: u64,
 }
 
 /// What a shard hands over at the end.
@@ -158,6 +168,8 @@ pub struct Harvest {
     pub ports: Vec<PortRecord>,
     pub uplinks: Vec<UplinkRecord>,
     pub captures: Vec<(u32, CaptureRecord)>,
+    pub storms: Vec<StormRecord>,
+    pub waits: Vec<Wait>,
     pub paths: Vec<(FlowId, u32, u64, u64)>,
 }
 
@@ -173,7 +185,7 @@ pub struct Shard<'a> {
     receivers: Slab<Receiver>,
     sources: Slab<Source>,
     sinks: Slab<Sink>,
-    pub extras: Slab<AckExtra>,
+    pub extras: Slab<Extra>,
     /// By flow: slot of the sending and the receiving half.
     sending: Vec<u32>,
     receiving: Vec<u32>,
@@ -204,15 +216,21 @@ impl<'a> Shard<'a> {
     /// A frame or an event is due.
     #[inline(always)]
     pub fn handle<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, frame: Frame) {
-        if frame.kind() == Frame::EVENT {
-            self.on_event(out, now, node, frame);
-        } else {
+        if frame.is_traffic() {
             self.arrive(out, now, node, frame);
+        } else {
+            self.on_event(out, now, node, frame);
         }
     }
 
     #[inline(never)]
     fn on_event<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, event: Frame) {
+        if event.kind() == Frame::PAUSE {
+            return self.on_pause(out, now, node, event);
+        }
+        if !O::CLASSICAL && self.nodes[node as usize].managed.as_ref().is_some_and(|managed| managed.mmu.paused > 0) {
+            self.drain(out, now, node);
+        }
         match Event::of(&event) {
             Event::Wake => self.nodes[node as usize].wake_at = 0,
             Event::Start => {
@@ -226,15 +244,22 @@ impl<'a> Shard<'a> {
             Event::Sender => self.on_sender_wake(out, now, event.flow),
             Event::Receiver => self.on_receiver_wake(out, now, event.flow),
             Event::Send => self.on_send(out, now, event.flow),
+            Event::Refresh => self.on_refresh(out, now, node, event.flow),
+            Event::Storm => self.on_storm(out, now, node),
+            Event::Watchdog => self.on_watchdog(out, now, node),
+            Event::Deadlock => self.look_for_deadlock(out, now, node),
             Event::Sample => self.sample(out, now, node),
             Event::Uplinks => self.sample_uplinks(out, now, node),
         }
     }
 
-    /// Classical engine: the transmission under way at `port` ends.
+    /// Classical engine: the transmission under way at `port` ends, or a pause there expires.
     pub fn transmission_ended<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
         let late = self.nodes[node as usize].arrivals_first as u64;
-        self.complete(node, port);
+        if self.ports[port as usize].automaton.as_ref().is_some_and(|a| a.pause.is_some()) {
+            return self.paused_port_due(out, now, node, port);
+        }
+        self.complete(out, now - late, node, port);
         self.start_next(out, now - late, node, port);
     }
 

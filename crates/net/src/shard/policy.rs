@@ -14,7 +14,8 @@ pub struct Policy {
 impl Policy {
     pub fn new(config: &QueueConfig) -> Self {
         Policy {
-            buffer: Buffer::new(&config.buffer),
+            // Only virtual output queues ask for rates and queues; they have no policies of their own.
+            buffer: Buffer::new(&config.buffer, &[], 1),
             limit: config.limit.map(|limit| StaticLimit { limit, drop_when: Compare::Above }),
             marking: config.marking.as_ref().map(Red::new),
         }

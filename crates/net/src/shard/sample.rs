@@ -1,6 +1,7 @@
 //! Port series and uplink windows.
 
 use super::{Outlet, Shard};
+use crate::buffer::mmu::CLASSES;
 use crate::frame::Event;
 use crate::port::Interval;
 use crate::record::{PortRecord, UplinkRecord};
@@ -19,12 +20,20 @@ impl<'a> Shard<'a> {
             let total = p.queued + p.beyond(until_start, None);
             let of_queues: Vec<u64> = (0..queues).map(|q| p.queue_bytes(q) + p.beyond(until_start, Some(q))).collect();
             let a = p.automaton.as_mut().expect("sampled ports are automata");
+            let (mut pauses, mut paused) = ((0, 0), [0; CLASSES + 1]);
+            if let Some(pause) = &mut a.pause {
+                pauses = (std::mem::take(&mut pause.sent), std::mem::take(&mut pause.received));
+                paused = pause.take_totals(now);
+            }
+            // A queue with several classes was paused for as long as the one that was paused most.
+            let of_queue = |queue| (0..CLASSES).filter(|class| a.queue_of_priority(*class as u8) == queue).map(|class| paused[class]).max().unwrap_or(0);
+            let paused_queues: Vec<u64> = (0..queues).map(of_queue).collect();
             let series = a.series.as_mut().expect("sampled");
             let rx_bytes = std::mem::take(&mut series.rx_bytes);
             for (row, interval) in series.rows.iter_mut().enumerate() {
                 let queue_bytes = if row == 0 { total } else { of_queues[row - 1] };
                 // The next interval starts with what is in the queue now.
-                let Interval { bytes_max, tx_bytes, drops, marks, latency_max } =
+                let Interval { bytes_max, tx_bytes, drops, marks, in_discards, latency_max } =
                     std::mem::replace(interval, Interval { bytes_max: queue_bytes, ..Interval::default() });
                 self.harvest.ports.push(PortRecord {
                     time: Time(now),
@@ -36,11 +45,11 @@ impl<'a> Shard<'a> {
                     tx_bytes,
                     rx_bytes: if row == 0 { rx_bytes } else { 0 },
                     drops,
-                    in_discards: 0,
+                    in_discards,
                     ecn_marks: marks,
-                    pause_frames_tx: 0,
-                    pause_frames_rx: 0,
-                    paused: 0,
+                    pause_frames_tx: if row == 0 { pauses.0 } else { 0 },
+                    pause_frames_rx: if row == 0 { pauses.1 } else { 0 },
+                    paused: if row == 0 { paused[CLASSES] } else { paused_queues[row - 1] },
                     latency_max,
                 });
             }

@@ -32,6 +32,9 @@ pub struct HostConfig {
     pub scheduling: super::Scheduling,
     /// Agrees to explicit congestion notification when a peer asks for it.
     pub ecn: bool,
+    /// Its NIC stops sending when told to.
+    pub honours_pause: bool,
+    pub storm: Option<super::Storm>,
 }
 
 // A handful per run: what the smaller ones waste does not matter.

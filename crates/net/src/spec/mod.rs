@@ -4,6 +4,8 @@
 mod fabric;
 mod flow;
 mod host;
+mod mmu;
+mod pfc;
 mod run;
 mod switch;
 
@@ -12,10 +14,12 @@ pub use flow::{Flow, FlowId, GroupId, Start};
 pub use host::{Bbr3Config, BbrConfig, Burst, CongestionControl, CubicConfig, CubicFlavour, DctcpConfig, EcnMode, HtcpConfig, HyStart};
 pub use host::{Datagram, DelayedAck, Estimator, HostConfig, Manner, Metrics, Pacing, Reader, Receive, ReceiveBuffer, Recovery, SackCompression};
 pub use host::{TcpConfig, TransportConfig, Wire};
+pub use mmu::{ConweaveRules, HpccRules, Mmu, Rules, SonicRules};
+pub use pfc::{Cable, Formula, Headroom, PauseTime, Pfc, Refresh, Storm, StormAction, Watchdog};
 pub use run::{Capture, EngineKind, FctEnd, PortSeries, Record, RunConfig};
 pub use switch::{
     Aqm, Balance, Buffer, Classes, Codel, Compare, Forwarding, FqCodel, Limit, MarkAt, Marking, Pie, QueueConfig, QueueLength, RouteHash, Scheduling, Service,
-    Spacing, SwitchConfig,
+    Spacing, SwitchConfig, Voq, VoqCap,
 };
 
 /// A complete, validated simulation.
@@ -34,4 +38,16 @@ pub struct Plan {
     pub flows: Vec<Flow>,
     pub run: RunConfig,
     pub record: Record,
+}
+
+impl Plan {
+    /// Size of the largest frame of any transport.
+    pub fn largest_frame(&self) -> u64 {
+        let payload = |transport: &TransportConfig| match transport {
+            TransportConfig::Tcp(tcp) => tcp.mss,
+            TransportConfig::Datagram(datagram) => datagram.payload,
+        };
+        let largest = self.transports.iter().map(payload).max().unwrap_or(0) as u64;
+        (largest + self.wire.data_header as u64).max(self.wire.min_frame as u64)
+    }
 }

@@ -1,6 +1,6 @@
 //! Switches: buffers, marking, scheduling, forwarding, choice of path.
 
-use afflux_units::{Probability, Span};
+use afflux_units::{Probability, Rate, Span};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct SwitchConfig {
@@ -10,7 +10,7 @@ pub struct SwitchConfig {
     pub aqm: Option<Aqm>,
     pub scheduling: Scheduling,
     /// What each queue has of its own, one entry per queue; none: every queue is as said above.
-    pub queues: Vec<QueueConfig>,
+    pub own: Vec<QueueConfig>,
     pub forwarding: Forwarding,
     /// Pipeline latency added to every frame between its arrival and its joining the output queue.
     pub latency: Span,
@@ -19,6 +19,36 @@ pub struct SwitchConfig {
     /// Frames that wait, first in, first out, between the discipline and the transmitter. They have left the queue: above 0,
     /// `QueueLength::BeforeTransmission` holds with "leaves the queue" for "starts".
     pub device_queue: u32,
+    /// Priority flow control of what arrives; only with `Buffer::Mmu`.
+    pub pfc: Option<super::Pfc>,
+    /// Stops sending when told to.
+    pub honours_pause: bool,
+}
+
+impl SwitchConfig {
+    /// From a frame's arrival to when it may leave at the earliest.
+    pub fn least_latency(&self) -> Span {
+        match &self.buffer {
+            Buffer::Voq(voq) => self.latency + voq.grant_latency,
+            _ => self.latency,
+        }
+    }
+
+    /// Queues of each port of a switch with `ports` of them.
+    pub fn queues(&self, ports: usize) -> usize {
+        let priorities = self.scheduling.queues() as usize;
+        match &self.buffer {
+            Buffer::Voq(voq) => priorities * voq.cores(ports),
+            _ => priorities,
+        }
+    }
+}
+
+impl Voq {
+    /// Cores of a switch with `ports` ports.
+    pub fn cores(&self, ports: usize) -> usize {
+        self.ports_per_core.map_or(1, |per_core| ports.div_ceil(per_core as usize))
+    }
 }
 
 /// What occupies a buffer, and for how long.
@@ -55,6 +85,44 @@ pub enum Buffer {
         alpha: f64,
         reserved_per_queue: u64,
     },
+    /// Ingress and egress accounting. Without device queue and discipline, and not with `QueueLength::ThroughStart`.
+    Mmu(super::Mmu),
+    /// A deep buffer with virtual output queues.
+    Voq(Voq),
+}
+
+/// Virtual output queues at the ingress: one per core, egress port and priority, in on-chip memory and DRAM.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Voq {
+    /// Ports `n * ports_per_core` and those after it feed the same queues; `None` is one core for all ports.
+    pub ports_per_core: Option<u32>,
+    /// Bytes that a queue may send per turn.
+    pub credit: u32,
+    /// From a frame's arrival to when it may leave at the earliest: request and grant.
+    pub grant_latency: Span,
+    pub max_bytes: VoqCap,
+    /// Bytes that the egress port sends in this time, if that is less.
+    pub max_time: Option<Span>,
+    pub on_chip: u64,
+    /// A queue that would be above either goes on in DRAM until it is empty.
+    pub evict_bytes: u64,
+    pub evict_packets: u32,
+    pub dram: u64,
+    /// Reads and writes together; `None` is never the limit.
+    pub dram_bandwidth: Option<Rate>,
+    /// Frames that wait to be written.
+    pub write_buffer: u64,
+    /// Shares of the DRAM: set aside for the queues in equal parts, and for whoever comes.
+    pub reserved: f64,
+    pub dynamic: f64,
+}
+
+/// Most bytes of a queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum VoqCap {
+    /// What the egress port sends in 40 ms, at least 12.5 MB.
+    BySpeed,
+    Bytes(u64),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -8,7 +8,7 @@ use afflux_engine::random::Stream;
 use afflux_units::{Probability, Rate, Span, Time};
 
 /// Random pairs, many starts at equal times.
-fn traffic(hosts: u32, count: u32, span_us: u64, largest: u64, seed: u64) -> Vec<Flow> {
+pub(super) fn traffic(hosts: u32, count: u32, span_us: u64, largest: u64, seed: u64) -> Vec<Flow> {
     let mut stream = Stream::new(seed, 99, 0);
     let mut flows: Vec<Flow> = (0..count)
         .map(|id| {
@@ -49,15 +49,34 @@ fn shared(total: u64, alpha: f64) -> Buffer {
     Buffer::Shared { total, alpha, reserved_per_queue: 0 }
 }
 
+/// Everything that can refuse a frame does: the cap, the memories, the speed of the DRAM.
+fn deep(ports_per_core: Option<u32>) -> Buffer {
+    Buffer::Voq(Voq {
+        ports_per_core,
+        credit: 2_000,
+        grant_latency: Span::from_ns(1_500),
+        max_bytes: VoqCap::Bytes(60_000),
+        max_time: Some(Span::from_us(4)),
+        on_chip: 60_000,
+        evict_bytes: 20_000,
+        evict_packets: 30,
+        dram: 200_000,
+        dram_bandwidth: Some(Rate::from_gbps(250)),
+        write_buffer: 20_000,
+        reserved: 0.3,
+        dynamic: 0.5,
+    })
+}
+
 /// Everything but the engine's own figures, as text.
 fn digest(output: &Output) -> String {
     format!(
-        "{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}",
-        output.flows, output.links, output.ports, output.paths, output.uplinks, output.captures, output.counters, output.end
+        "{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}",
+        output.flows, output.links, output.ports, output.paths, output.uplinks, output.captures, output.counters, output.end, output.storms, output.deadlocks
     )
 }
 
-fn same_everywhere(name: &str, plan: &Plan) -> Output {
+pub(super) fn same_everywhere(name: &str, plan: &Plan) -> Output {
     let with = |engine, threads| {
         let mut plan = plan.clone();
         plan.run.engine = engine;
@@ -175,6 +194,31 @@ fn scenarios() {
         p.switches[0].marking = step_at(30_000, MarkAt::Dequeue);
         p.transports = vec![TransportConfig::Tcp(dctcp())];
     });
+    add("virtual output queues of one core", &|p| p.switches[0].buffer = deep(None));
+    add("virtual output queues of one core, dctcp", &|p| {
+        p.switches[0].buffer = deep(None);
+        p.switches[0].marking = step_at(15_000, MarkAt::Enqueue);
+        p.transports = vec![TransportConfig::Tcp(dctcp())];
+    });
+    add("virtual output queues of ports", &|p| p.switches[0].buffer = deep(Some(1)));
+    add("virtual output queues of cores and priorities, red, spray", &|p| {
+        p.switches[0].buffer = deep(Some(2));
+        p.switches[0].scheduling = Scheduling::StrictPriority { queues: 3 };
+        p.switches[0].marking = red(MarkAt::Enqueue, Some(0.02));
+        spray(p);
+    });
+    add("virtual output queues of one core, priorities, all records", &|p| {
+        p.switches[0].buffer = deep(None);
+        p.switches[0].scheduling = Scheduling::StrictPriority { queues: 2 };
+        p.record.ports = Some(PortSeries { interval: Span::from_us(7), nodes: (0..p.topology.nodes.len() as u32).collect() });
+        p.record.captures = vec![Capture { link: 0, reverse: true }];
+    });
+    add("virtual output queues of some switches, one of them recorded", &|p| {
+        p.switches.push(SwitchConfig { buffer: deep(None), ..switch() });
+        p.topology.nodes.iter_mut().filter(|n| n.tier == 1).for_each(|n| n.config = 1);
+        p.record.ports = Some(PortSeries { interval: Span::from_us(7), nodes: vec![p.topology.hosts] });
+        p.run.until = Some(Time::from_ns(177_777));
+    });
     add("three priorities", &|p| {
         p.switches[0].scheduling = Scheduling::StrictPriority { queues: 3 };
         p.hosts[0].scheduling = Scheduling::StrictPriority { queues: 3 };
@@ -196,7 +240,7 @@ fn scenarios() {
         p.switches[0].scheduling = ets.clone();
         p.hosts[0].scheduling = dwrr.clone();
         let own = |alpha, limit, marking| QueueConfig { buffer: shared(200_000, alpha), limit, marking };
-        p.switches[0].queues = vec![
+        p.switches[0].own = vec![
             own(1.0, None, step_at(20_000, MarkAt::Enqueue)),
             own(0.5, Some(Limit::Packets(30)), red(MarkAt::Dequeue, Some(0.02))),
             own(4.0, Some(Limit::Bytes(70_000)), None),

@@ -1,6 +1,6 @@
 //! One sender and one receiver, a bottleneck of one segment per time unit with a queue, some units each way: what they do, line by line.
 
-use crate::frame::AckExtra;
+use crate::frame::Extra;
 use crate::idle::Idle;
 use crate::spec::*;
 use crate::transport::tcp::{AckIn, AckNow, Arrival, Cause, Expired, Receiver, ReceiverSetup, Sender, SenderSetup};
@@ -64,7 +64,7 @@ impl Scenario {
 
 enum Happening {
     Data { arrival: Arrival },
-    Ack { ack: AckNow, edge: Option<u32>, blocks: [(u32, u32); AckExtra::BLOCKS], count: u8 },
+    Ack { ack: AckNow, edge: Option<u32>, blocks: [(u32, u32); Extra::BLOCKS], count: u8 },
     Syn { ecn: bool },
     SynAck { ecn: bool },
     AskWindow,
@@ -300,7 +300,7 @@ pub fn trace(scenario: &Scenario) -> String {
             Happening::Ack { ack, edge, blocks, count } => {
                 let blocks = if config.recovery != Recovery::NewReno { &blocks[..count as usize] } else { &[] };
                 let AckNow { cumulative, trigger, ece, repeated, duplicate, delayed } = ack;
-                path.acked(&mut sender, now, &AckIn { cumulative, trigger, ece, delayed, repeated, duplicate, edge, blocks });
+                path.acked(&mut sender, now, &AckIn { cumulative, trigger, ece, delayed, repeated, duplicate, edge, blocks, paused: 0 });
             }
             Happening::Syn { ecn } => {
                 receiver.answered = now;

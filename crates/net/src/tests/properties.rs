@@ -17,6 +17,8 @@ struct Case {
     completes: bool,
     /// A flow's frames cannot overtake each other.
     in_order: bool,
+    /// Everything is lossless, and the headroom suffices.
+    lossless: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -68,7 +70,49 @@ fn buffer() -> impl Strategy<Value = Buffer> {
         (1..20u32).prop_map(|frames| Buffer::Static { per_queue: Limit::Packets(frames), drop_when: Compare::Above }),
         (2..20u32).prop_map(|frames| Buffer::Static { per_queue: Limit::Packets(frames), drop_when: Compare::AtOrAbove }),
         (20_000..200_000u64, 0.1..4.0f64).prop_map(|(total, alpha)| Buffer::Shared { total, alpha, reserved_per_queue: 9_100 }),
+        voq().prop_map(Buffer::Voq),
     ]
+}
+
+fn voq() -> impl Strategy<Value = Voq> {
+    let memory = (1..60_000u64, 0..40_000u64, 1..30u32, 30_000..300_000u64, 9_100..40_000u64);
+    let bandwidth = prop::option::of((10..400u64).prop_map(Rate::from_gbps));
+    let turns = (prop_oneof![2 => Just(None), 1 => Just(Some(1)), 1 => Just(Some(3))], 64..6_000u32);
+    (memory, bandwidth, turns, 9_100..90_000u64, prop::option::of(1..20u64)).prop_map(
+        |((on_chip, evict_bytes, evict_packets, dram, write_buffer), dram_bandwidth, (ports_per_core, credit), cap, time)| Voq {
+            ports_per_core,
+            credit,
+            grant_latency: Span::from_ns(cap % 3 * 700),
+            max_bytes: VoqCap::Bytes(cap),
+            // 10G takes a full frame of 9,100 bytes in 7.3 us.
+            max_time: time.map(|us| Span::from_us(us + 8)),
+            on_chip,
+            evict_bytes,
+            evict_packets,
+            dram,
+            dram_bandwidth,
+            write_buffer,
+            reserved: 0.3,
+            dynamic: 0.55,
+        },
+    )
+}
+
+/// What goes with virtual output queues.
+fn with_voq(switch: SwitchConfig) -> SwitchConfig {
+    SwitchConfig {
+        marking: switch.marking.map(|marking| Marking { at: MarkAt::Enqueue, ..marking }),
+        aqm: None,
+        device_queue: 0,
+        forwarding: Forwarding::StoreAndForward,
+        queue_length: QueueLength::ThroughTransmission,
+        scheduling: match switch.scheduling {
+            Scheduling::Classes(classes) => Scheduling::StrictPriority { queues: classes.service.len() as u8 },
+            other => other,
+        },
+        own: Vec::new(),
+        ..switch
+    }
 }
 
 fn marking() -> impl Strategy<Value = Option<Marking>> {
@@ -148,8 +192,8 @@ fn switch_config() -> impl Strategy<Value = SwitchConfig> {
         |(buffer, marking, aqm, scheduling, forwarding, balance, queue_length, (latency, device_queue, own))| {
             // FQ-CoDel schedules by itself.
             let scheduling = if matches!((&aqm, &scheduling), (Some(Aqm::FqCodel(_)), Scheduling::Classes(_))) { Scheduling::Fifo } else { scheduling };
-            SwitchConfig {
-                queues: match (own, scheduling.queues()) {
+            let switch = SwitchConfig {
+                own: match (own, scheduling.queues()) {
                     (Some(own), queues @ 2..) => (own.into_iter().take(queues as usize))
                         .map(|(limit, marking)| QueueConfig { buffer: buffer.clone(), limit, marking: marking.filter(|_| aqm.is_none()) })
                         .collect(),
@@ -165,7 +209,10 @@ fn switch_config() -> impl Strategy<Value = SwitchConfig> {
                 latency,
                 balance,
                 queue_length,
-            }
+                pfc: None,
+                honours_pause: false,
+            };
+            if matches!(switch.buffer, Buffer::Voq(_)) { with_voq(switch) } else { switch }
         },
     )
 }
@@ -295,15 +342,87 @@ fn disturbance() -> impl Strategy<Value = Disturbance> {
     )
 }
 
+/// A memory management unit, with flow control or without: the rules, what is left to share, lossless priorities, headroom (too small, or enough),
+/// how long a pause is, whether hosts stop, cells.
+type Managed = (Rules, u64, u8, Option<u64>, (u16, bool, bool), Option<u16>);
+
+fn managed() -> impl Strategy<Value = Option<Managed>> {
+    let alpha = || prop_oneof![Just(0.0625), Just(0.25), Just(1.0), 0.02..4.0f64];
+    let sonic = (alpha(), 0..10_000u64, prop::option::of(1.0..4.0f64), alpha(), 0..12_000u64, 0..6_000u64, 0..6_000u64, prop::bool::weighted(0.3)).prop_map(
+        |(alpha, reserved, lossy_ingress_alpha, lossy_alpha, lossy, xon, xon_offset, pool)| {
+            Rules::Sonic(SonicRules {
+                alpha,
+                reserved,
+                lossy_ingress_alpha,
+                lossy_alpha,
+                queue_reserved: 9_500,
+                lossy_pool: Some(20_000 + 10 * lossy),
+                // Not enough for all groups at once.
+                headroom_pool: pool.then_some(40_000),
+                xon,
+                xon_offset,
+            })
+        },
+    );
+    let conweave = alpha().prop_map(|ingress_alpha| Rules::Conweave(ConweaveRules { ingress_alpha, egress_alpha: 1.0, mtu: 1_048 }));
+    let hpcc = (0..2u8, 0..10_000u64, 0..6_000u64)
+        .prop_map(|(shift, reserved, resume_offset)| Rules::Hpcc(HpccRules { shift, nic_rate: Rate::from_gbps(25), reserved, resume_offset }));
+    let rules = prop_oneof![3 => sonic, 1 => conweave, 1 => hpcc];
+    let priorities = prop_oneof![1 => Just(0u8), 2 => Just(0b110u8), 3 => Just(0xff_u8)];
+    let headroom = prop_oneof![1 => (0..40_000u64).prop_map(Some), 2 => Just(None)];
+    let pause = (prop_oneof![Just(u16::MAX), 1..2_000u16], any::<bool>(), prop::bool::weighted(0.8));
+    prop::option::weighted(0.5, (rules, 20_000..200_000u64, priorities, headroom, pause, prop_oneof![Just(None), Just(Some(256u16))]))
+}
+
+/// Gives the plan's switches this memory. Says whether nothing can be lost at ingress.
+fn set_memory(plan: &mut Plan, (rules, shared, priorities, headroom, (quanta, at_half, honours), cell): Managed) -> bool {
+    let delay = |link: &Link| link.delay.0 + plan.hosts[0].delay.0 + plan.switches[0].latency.0;
+    // Four of the largest frames and what is on the way there and back; cells of 256 B take at most six times the bytes of a frame of 40.
+    let needed =
+        |link: &Link| 40_000 + (2 * delay(link) as u128 * link.rate.0 as u128 / 8_000_000_000_000) as u64 + crate::flowcontrol::response_bytes(link.rate);
+    let enough = plan.topology.links.iter().map(needed).max().expect("links") * if cell.is_some() { 7 } else { 1 };
+    let lossless = headroom.is_none()
+        && priorities == 0xff
+        && honours
+        && match &rules {
+            Rules::Sonic(rules) => rules.headroom_pool.is_none(),
+            Rules::Conweave(_) => false,
+            Rules::Hpcc(_) => true,
+        };
+    let switch = &mut plan.switches[0];
+    switch.aqm = None;
+    switch.device_queue = 0;
+    if switch.queue_length == QueueLength::ThroughStart {
+        switch.queue_length = QueueLength::BeforeTransmission;
+    }
+    switch.pfc = (priorities != 0).then_some(Pfc {
+        priorities,
+        headroom: Headroom::Bytes(headroom.unwrap_or(enough)),
+        pause: PauseTime::Quanta(quanta),
+        refresh: if at_half { Refresh::AtHalf } else { Refresh::OnArrival },
+        response: (quanta % 2 == 0).then_some(Span::from_ns(quanta as u64)),
+        watchdog: None,
+        deadlock_after: Some(Span::from_us(40)),
+    });
+    switch.honours_pause = switch.pfc.is_some();
+    plan.hosts[0].honours_pause = honours;
+    switch.buffer = Buffer::Mmu(Mmu { total: 0, cell, bypass: 0, rules: rules.clone() });
+    let aside = (plan.topology.hosts..plan.topology.nodes.len() as u32).map(|node| crate::set_aside(plan, node)).map(|s| s.headroom + s.reserved);
+    let total = aside.max().expect("switches") + shared;
+    plan.switches[0].buffer = Buffer::Mmu(Mmu { total, cell, bypass: 0, rules });
+    // A pause that expires before it is told again protects nothing.
+    lossless && at_half && quanta == u16::MAX
+}
+
 fn case() -> impl Strategy<Value = Case> {
     fabric().prop_flat_map(|topology| {
         let hosts = topology.hosts;
         let host = (prop_oneof![Just(Span::ZERO), Just(Span::from_ns(700))], prop::option::weighted(0.2, 9_100..100_000u64), scheduling());
         let run = (any::<u64>(), any::<bool>(), prop_oneof![4 => Just(2u32), 1 => Just(3)], prop_oneof![Just(0u16), Just(20u16)]);
-        (Just(topology), switch_config(), tcp_config(), tcp_config(), flows(hosts), disturbance(), host, run).prop_map(
+        (Just(topology), (switch_config(), managed()), tcp_config(), tcp_config(), flows(hosts), disturbance(), host, run).prop_map(
             |(
                 mut topology,
-                switch,
+                (switch, managed),
                 first,
                 second,
                 mut flows,
@@ -348,7 +467,7 @@ fn case() -> impl Strategy<Value = Case> {
                 let mut plan = plan(topology, flows);
                 let in_order = switch.balance != Balance::Spray && plan.topology.links.iter().all(|l| l.down.is_empty());
                 plan.switches = vec![switch];
-                plan.hosts = vec![HostConfig { delay, queue: queue.map(Limit::Bytes), scheduling, ecn: true }];
+                plan.hosts = vec![HostConfig { delay, queue: queue.map(Limit::Bytes), scheduling, ..crate::testing::host() }];
                 plan.transports = vec![TransportConfig::Tcp(first), TransportConfig::Tcp(second), datagrams];
                 plan.wire.gap = gap;
                 plan.run.seed = seed;
@@ -359,7 +478,8 @@ fn case() -> impl Strategy<Value = Case> {
                 plan.record.ports = interval.map(|interval| PortSeries { interval, nodes });
                 plan.record.paths = seed % 3 == 0;
                 plan.record.imbalance = interval.filter(|_| seed % 2 == 0).map(|interval| Span(2 * interval.0));
-                Case { plan, threads, completes: until.is_none(), in_order }
+                let lossless = managed.is_some_and(|managed| set_memory(&mut plan, managed));
+                Case { plan, threads, completes: until.is_none(), in_order, lossless }
             },
         )
     })
@@ -384,6 +504,7 @@ fn digest(output: &Output) -> Vec<(&'static str, String)> {
         ("paths", format!("{:?}", output.paths)),
         ("uplinks", format!("{:?}", output.uplinks)),
         ("captures", format!("{:?}", output.captures)),
+        ("deadlocks", format!("{:?}", output.deadlocks)),
     ]
 }
 
@@ -444,6 +565,17 @@ fn buffers_hold(case: &Case, output: &Output) -> Result<(), TestCaseError> {
             prop_assert!(r.queue_bytes <= r.queue_bytes_max && r.queue_bytes_max <= limit + sending, "{r:?}");
         }
     }
+    if let Buffer::Voq(Voq { max_bytes: VoqCap::Bytes(limit), dram, on_chip, .. }) = switch.buffer {
+        // Without priorities and cores the port is the queue.
+        for r in of_switches.clone().filter(|r| r.queue >= 0 || switch.queues(8) == 1) {
+            prop_assert!(r.queue_bytes_max <= limit, "{r:?}");
+        }
+        let mut in_use = std::collections::BTreeMap::new();
+        for r in of_switches.clone().filter(|r| r.queue == -1) {
+            *in_use.entry((r.time, r.node)).or_insert(0) += r.queue_bytes;
+        }
+        prop_assert!(in_use.values().all(|bytes| *bytes <= on_chip + dram));
+    }
     if let Buffer::Shared { total, .. } = switch.buffer {
         let mut in_use = std::collections::BTreeMap::new();
         for r in of_switches.filter(|r| r.queue == -1) {
@@ -478,6 +610,9 @@ fn any_simulation() {
         buffers_hold(&case, &output)?;
         if case.completes {
             everything_arrives(&case, &output)?;
+        }
+        if case.lossless {
+            prop_assert_eq!((output.counters.in_discards, output.counters.drops_buffer), (0, 0));
         }
         if case.in_order {
             nothing_overtakes(&case, &output)?;

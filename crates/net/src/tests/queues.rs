@@ -112,7 +112,7 @@ fn marking_per_queue() {
     plan.switches[0].scheduling = classes(&[Service::Weight(1); 3]);
     plan.switches[0].buffer = Buffer::Unlimited;
     let own = |limit, marking| QueueConfig { buffer: Buffer::Unlimited, limit, marking };
-    plan.switches[0].queues =
+    plan.switches[0].own =
         vec![own(Some(Limit::Bytes(300_000)), None), own(None, Some(step(Limit::Bytes(50_000)))), own(None, Some(step(Limit::Bytes(150_000))))];
     plan.run.until = Some(Time::from_ns(8_000_000));
     plan.record.ports = Some(PortSeries { interval: Span::from_us(500), nodes: vec![10] });
@@ -135,7 +135,7 @@ fn wred_per_queue() {
     let mut plan = overload(classes(&[Service::Weight(1), Service::Weight(1)]), &[1460; 2]);
     let buffer = plan.switches[0].buffer.clone();
     let own = |marking| QueueConfig { buffer: buffer.clone(), limit: None, marking };
-    plan.switches[0].queues = vec![own(Some(step(Limit::Bytes(40_000)))), own(None)];
+    plan.switches[0].own = vec![own(Some(step(Limit::Bytes(40_000)))), own(None)];
     let output = execute(&plan);
     let most = |queue| rows(&output, queue).map(|r| r.queue_bytes_max).max().unwrap();
     // What finds more than the step is dropped: one frame above.

@@ -106,8 +106,8 @@ fn buffer_closes_and_opens() {
    9  < 4 room 6
   11    1    6    5   - Open: 4 5
   12    2    8    6   - Open: 6 7
-  13    3    9    7   - Open: 8
-  14    4   10    8   - Open: 9
+  13    3    8    7   - Open
+  14    4   10    8   - Open: 8 9
   17  < 5 room 6
   18  < 6 room 6
   19  < 7 room 6
@@ -115,23 +115,23 @@ fn buffer_closes_and_opens() {
   21  < 9 room 4
   22  < 10 room 3
   22    5   11    9   - Open: 10
-  23    6   12   10   - Open: 11
-  24    7   13   11   - Open: 12
+  23    6   11   10   - Open
+  24    7   13   11   - Open: 11 12
   25    8   13   12   - Open
   26    9   13   12   - Open
   27   10   13   12   - Open
   28  < 11 room 2
-  29  < 12 room 1
-  30  < 13 room 0
+  30  < 12 room 1
+  31  < 13 room 0
   33   11   13   12   - Open
-  34   12   13   12   - Open
-  35   13   13   12   - Open
- 246   13   13   12   - Open: asks for the window
- 251  < 13 delayed room 0
- 256   13   13   12   - Open
- 680   13   13   12   - Open: asks for the window
- 685  < 13 delayed room 0
- 690   13   13   12   - Open
+  35   12   13   12   - Open
+  36   13   13   12   - Open
+ 247   13   13   12   - Open: asks for the window
+ 252  < 13 delayed room 0
+ 257   13   13   12   - Open
+ 681   13   13   12   - Open: asks for the window
+ 686  < 13 delayed room 0
+ 691   13   13   12   - Open
  720  < 13 delayed room 6
  725   13   17    4   - Open: 13 14 15 16
  731  < 14 room 6
@@ -313,11 +313,12 @@ fn no_lost_syn() {
    0    0    0    4   - Open: SYN with ECN
   10    0    4    4   - Open: connected with ECN
   21    1    6    5   - Open
-  23    3    9    6   3 Reduced: CWR on 8
+  23    3    8    6   3 Reduced
+  24    4    9    5   3 Reduced: CWR on 8
   34    7   10    3   3 Reduced
-  36    9   12    3   2 Reduced: CWR on 11
-  46   11   12    2   2 Reduced
-  47   12   12    2   2 Open
+  36    9   12    3   3 Open
+  46   11   12    4   3 Open
+  47   12   12    4   3 Open
 ",
     );
 }

@@ -35,31 +35,26 @@ fn slow_start_into_drop_tail() {
   11    1    6    5   - Open
   24    7   18   11   - Open
   29   12   28   16   - Open: (no room for 27)
-  36   16   36   20   - Open: (no room for 35)
-  37   17   38   21   - Open: (no room for 37)
-  38   18   40   22   - Open: (no room for 39)
-  39   19   42   23   - Open: (no room for 41)
-  40   20   44   24   - Open: (no room for 43)
-  41   21   46   25   - Open: (no room for 45)
-  42   22   48   26   - Open: (no room for 47)
-  43   23   50   27   - Open: (no room for 49)
-  44   24   52   28   - Open: (no room for 51)
-  45   25   54   29   - Open: (no room for 53)
-  46   26   56   30   - Open: (no room for 55)
-  47   27   58   31   - Open: (no room for 57)
-  48   27   58   30  15 Recovery: again 27
-  56   27   61   24  15 Recovery: again 35
-  58   27   61   21  15 Recovery: again 37
-  60   27   61   18  15 Recovery: again 39
-  62   27   61   15  15 Recovery: again 41
-  63   27   61   15  15 Recovery: again 43 again 45
-  64   27   61   15  15 Recovery: again 47 again 49
-  65   27   61   15  15 Recovery: again 51 again 53
-  66   35   61   15  15 Recovery: again 55 again 57
-  73   43   68   15  15 Recovery
-  81   61   76   15  15 Open
-  89   69   80   15  15 Open
- 100   80   80   16  15 Open
+  37   17   37   21   - Open: (no room for 36)
+  38   18   40   22   - Open: (no room for 38) (no room for 39)
+  39   19   40   23   - Open
+  40   20   44   24   - Open: (no room for 42) (no room for 43)
+  42   22   47   26   - Open: (no room for 46)
+  43   23   50   27   - Open: (no room for 48) (no room for 49)
+  45   25   53   29   - Open: (no room for 52)
+  46   26   56   30   - Open: (no room for 54) (no room for 55)
+  48   27   56   28  15 Recovery: again 27
+  56   27   59   23  15 Recovery: again 36
+  58   27   59   20  15 Recovery: again 38
+  60   27   59   17  15 Recovery: again 39
+  62   27   59   15  15 Recovery: again 42 again 43 again 46
+  63   27   59   15  15 Recovery: again 48
+  64   27   59   15  15 Recovery: again 49 again 52
+  65   36   60   15  15 Recovery: again 54 again 55
+  71   42   66   15  15 Recovery
+  80   59   73   15  15 Open
+  88   67   80   15  15 Open
+ 101   80   80   16  15 Open
 ",
     );
 }
@@ -157,7 +152,7 @@ fn probe_that_was_needless() {
 #[test]
 fn lost_repetition() {
     expect(
-        Scenario { lost: &[4, 20], ..scenario(TcpConfig { initial_window: 10, ..open() }, 40) },
+        Scenario { lost: &[4, 19], ..scenario(TcpConfig { initial_window: 10, ..open() }, 40) },
         "
   ms  una next cwnd ssth state
    0    0   10   10   - Open: (4 lost)
@@ -209,8 +204,8 @@ fn reordering() {
   ms  una next cwnd ssth state
    0    0   10   10   - Open
   11    1   12   11   - Open
-  18    4   20   13   7 Recovery: again 4
-  19    8   22   15   - Open
+  18    4   19   12   7 Recovery: again 4
+  19    8   23   15   - Open
   24   13   33   20   - Open
   46   34   60   40   - Open
   72   60   60   65   - Open
@@ -281,9 +276,9 @@ fn time_out_in_earnest() {
  296    9   15    4   4 Loss: again 12
  307   15   20    5   4 Open
  308   16   21    5   4 Open
- 320   22   28    6   4 Open
- 332   29   30    7   4 Open
- 333   30   30    7   4 Open
+ 321   22   28    6   4 Open
+ 334   29   30    7   4 Open
+ 335   30   30    7   4 Open
 ",
     );
 }
@@ -298,19 +293,19 @@ fn classic_ecn() {
    0    0    4    4   - Open
   11    1    6    5   - Open
   24    7   18   11   - Open
-  39   19   42   23   - Open
-  42   22   47   25  12 Reduced: CWR on 46
-  63   43   57   14  12 Reduced
-  67   47   59   12   6 Reduced: CWR on 58
-  78   58   64    6   6 Reduced
-  79   59   65    6   6 Open
-  90   65   72    7   6 Open
- 103   73   81    8   6 Open
- 116   82   91    9   6 Open
- 129   92  102   10   6 Open
- 142  103  114   11   6 Open
- 155  115  120   12   6 Open
- 160  120  120   12   6 Open
+  39   19   40   23   - Open
+  42   22   45   23  12 Reduced: CWR on 44
+  61   41   54   13  12 Reduced
+  65   45   56   11   6 Reduced: CWR on 55
+  75   55   61    6   6 Reduced
+  76   56   62    6   6 Open
+  87   62   69    7   6 Open
+ 100   70   78    8   6 Open
+ 113   79   88    9   6 Open
+ 127   89   99   10   6 Open
+ 141  100  111   11   6 Open
+ 155  112  120   12   6 Open
+ 164  120  120   13   6 Open
 ",
     );
 }
@@ -325,20 +320,20 @@ fn dctcp_under_proportional_reduction() {
    0    0    4    4   - Open alpha 1024
   11    1    6    5   - Open alpha 960
   24    7   18   11   - Open alpha 900
-  39   19   42   23   - Open alpha 844
-  42   22   47   25  16 Reduced alpha 797
-  63   43   61   18  16 Reduced alpha 797
-  82   62   72   10  10 Reduced alpha 826
-  94   73   79    6   6 Open alpha 794
- 106   80   87    7   6 Open alpha 745
- 119   88   96    8   6 Open alpha 656
- 132   97  106    9   6 Open alpha 615
- 145  107  117   10   6 Open alpha 577
- 159  118  129   11   6 Open alpha 541
- 171  130  142   12   6 Open alpha 508
- 184  143  156   13   6 Open alpha 448
- 198  157  160   14   6 Open alpha 420
- 201  160  160   14   6 Open alpha 394
+  39   19   40   23   - Open alpha 844
+  42   22   45   23  16 Reduced alpha 797
+  61   41   57   16  16 Reduced alpha 797
+  78   58   68   10  10 Reduced alpha 812
+  80   60   70   10  10 Open alpha 817
+  90   69   80   11  10 Open alpha 766
+ 103   81   93   12  10 Open alpha 719
+ 117   94  106   13  10 Open alpha 675
+ 130  107  120   14  10 Open alpha 633
+ 144  121  136   15  10 Open alpha 557
+ 160  137  153   16  10 Open alpha 523
+ 174  151  160   11  13 Reduced alpha 491
+ 177  154  160   11  13 Reduced alpha 491
+ 183  160  160   11  13 Reduced alpha 490
 ",
     );
 }

@@ -1,15 +1,17 @@
 //! `summary.json`: what a run was, what it cost, and what came of it.
 
+mod flowcontrol;
 mod groups;
 mod jobs;
 
+pub use flowcontrol::{DeadlockReport, PauseStorm};
 pub use groups::{FctStatistics, Groups, Named, SlowdownStatistics};
 pub use jobs::{Deadlines, JobSummary};
 
 use crate::hash::{Hashes, hashes};
 use crate::process::{ProcessStart, peak_rss_bytes};
 use afflux_net::record::{Counters, Output};
-use afflux_scenario::Scenario;
+use afflux_scenario::{FabricCost, Scenario};
 use serde::Serialize;
 
 /// Written as JSON with the fields in this order. Percentiles are linear as numpy's, of finished flows that did not start
@@ -50,15 +52,31 @@ pub struct Summary {
     pub in_discards: u64,
     pub ecn_marks: u64,
     pub pause_frames: u64,
+    /// Queues that watchdogs have found paused for too long.
+    pub pause_storms: Vec<PauseStorm>,
+    /// Cycles of links that have paused each other.
+    pub deadlocks: Vec<DeadlockReport>,
     pub retransmits: u64,
     pub timeouts: u64,
     /// Payload that arrived (duplicates not counted) per simulated second, all hosts together.
     pub goodput_bps: f64,
     pub conservation: Conservation,
+    /// Null if the scenario has no prices.
+    pub cost: Option<Cost>,
     pub result_hash: String,
     pub ports_hash: String,
     pub counters_hash: String,
     pub notes: Vec<String>,
+}
+
+/// What the fabric costs by the scenario's prices.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Cost {
+    pub currency: String,
+    pub total: f64,
+    pub switches: u64,
+    /// Ports of switches that a link is plugged into.
+    pub ports: u64,
 }
 
 /// `started == finished + unfinished`.
@@ -78,12 +96,16 @@ pub struct FlowCounts {
 pub struct DropReasons {
     /// No room in a buffer.
     pub buffer: u64,
+    /// DRAM of a deep buffer could not keep up.
+    pub dram: u64,
     /// RED, of frames that cannot be marked.
     pub red: u64,
     /// Lost on the wire.
     pub loss: u64,
     /// The link was down, or no path was left.
     pub down: u64,
+    /// The queue was in a storm of PAUSE frames.
+    pub watchdog: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -138,19 +160,29 @@ pub fn summary(scenario: &Scenario, output: &Output, started: &ProcessStart) -> 
         slowdown,
         deadlines,
         jobs,
-        drops: counters.drops_buffer + counters.drops_red + counters.drops_loss + counters.drops_down,
-        drops_by_reason: DropReasons { buffer: counters.drops_buffer, red: counters.drops_red, loss: counters.drops_loss, down: counters.drops_down },
+        drops: counters.dropped_packets - counters.in_discards,
+        drops_by_reason: DropReasons {
+            buffer: counters.drops_buffer,
+            dram: counters.drops_dram,
+            red: counters.drops_red,
+            loss: counters.drops_loss,
+            down: counters.drops_down,
+            watchdog: counters.drops_watchdog,
+        },
         in_discards: counters.in_discards,
         ecn_marks: counters.ecn_marks,
         pause_frames: counters.pause_frames,
+        pause_storms: flowcontrol::storms(scenario, output),
+        deadlocks: flowcontrol::deadlocks(scenario, output),
         retransmits: counters.retransmits,
         timeouts: counters.timeouts,
         goodput_bps: goodput_bps(output),
         conservation: conservation(counters),
+        cost: scenario.cost.clone().map(|FabricCost { currency, total, switches, ports }| Cost { currency, total, switches, ports }),
         result_hash: result,
         ports_hash: ports,
         counters_hash,
-        notes: scenario.notes.clone(),
+        notes: scenario.notes.iter().cloned().chain(flowcontrol::warnings(scenario, output)).collect(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! `[host]`: NICs, frame sizes, transports.
 
-use super::{Duration, Names, NicQueue, Or, QueueSize, Scheduling, Size, Transport, Unlimited};
+use super::{Duration, Names, NicQueue, Or, QueueSize, Scheduling, Size, Storm, Transport, Unlimited};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, MapAccess, Visitor};
@@ -29,8 +29,8 @@ pub struct Host {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quantum: Option<Size>,
     /// Queues of each NIC, by class, 2 to 8 of them.
-    #[serde(rename = "nic_queue", default, skip_serializing_if = "Vec::is_empty")]
-    pub nic_queues: Vec<NicQueue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nic_queue: Option<Vec<NicQueue>>,
     /// Priority of each DSCP, for blocks of traffic with `dscp`, as in `{ 26 = 3 }`. Those that are not given are as in SONiC: 3 → 3, 4 → 4, 5 → 2,
     /// 8 → 0, 46 → 5, 48 → 6, all others → 1.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -39,6 +39,12 @@ pub struct Host {
     /// Reno, as in Linux). Default `true`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ecn: Option<bool>,
+    /// Does the NIC stop sending priorities that its switch tells it to pause? Default `true`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub honours_pause: Option<bool>,
+    /// The NIC tells its switch to stop sending, again and again: a fault to test with. Default: it does not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub storm: Option<Storm>,
     /// Frame sizes: the name of a profile or a table. Default `"ethernet"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wire: Option<Wire>,
@@ -81,12 +87,18 @@ pub struct HostOverride {
     pub ecn: Option<bool>,
     /// As in `[host]`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub honours_pause: Option<bool>,
+    /// As in `[host]`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub storm: Option<Storm>,
+    /// As in `[host]`.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub quantum: Option<Size>,
     /// As in `[host]`; they replace all others.
-    #[serde(rename = "nic_queue", default, skip_serializing_if = "Vec::is_empty")]
-    pub nic_queues: Vec<NicQueue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nic_queue: Option<Vec<NicQueue>>,
     /// One of `[host.transports]`: what these hosts send by, in blocks of traffic that name no transport. A DCTCP sender goes without explicit
-    /// congestion notification, as Reno, to hosts whose own transport is not DCTCP: Linux refuses its SYN's, which is ECN-capable.
+    /// congestion notification, as Reno, to hosts whose own transport is not DCTCP: Linux refuses it to a SYN that is itself ECN-capable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transport: Option<String>,
 }

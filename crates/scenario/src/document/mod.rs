@@ -1,8 +1,11 @@
 //! The scenario as it is written. Every key that may be left out is an `Option`; [`crate::resolve`] writes its default into it.
 
 pub(crate) mod choice;
+mod cost;
 mod host;
 mod hosts;
+mod pfc;
+mod preset;
 mod quantity;
 mod queue;
 mod record;
@@ -11,20 +14,25 @@ mod switch;
 mod topology;
 mod traffic;
 mod transport;
+mod voq;
 
 pub use choice::{Auto, Names, Off, Or, Unlimited};
+pub use cost::Cost;
 pub use host::{Host, HostOverride, Wire, WireTable};
 pub use hosts::{HostItem, Hosts, Receiver, Senders, SizeTable, Sizes};
+pub use pfc::{Headroom, Mmu, Pfc, Refresh, Storm, StormAction, Watchdog};
+pub use preset::Preset;
 pub use quantity::{Chance, Duration, QueueSize, Size, Speed};
 pub use queue::{NicQueue, Queue, QueueRules};
 pub use record::Record;
 pub use run::{Engine, FctEnd, Run};
-pub use switch::{Aqm, AqmKind, Balance, Compare, Ecn, Forwarding, Incapable, MarkAt, QueueLength, Scheduling, Sharing, Spacing, Switch, SwitchOverride};
+pub use switch::{Aqm, AqmKind, Balance, Compare, Ecn, Forwarding, Incapable, MarkAt, QueueLength, Scheduling, Sharing, Spacing, Switch};
 pub use topology::{Custom, Dumbbell, FatTree, Fault, Hpcc, LeafSpine, LinkOverride, Star, Switches, Topology};
 pub use traffic::*;
 pub use transport::{
     Bbr, Congestion, Cubic, Datagram, Dctcp, DelayedAck, Echo, Estimator, Flavour, Htcp, HyStart, Recovery, RenoFlavour, Stack, Tcp, Transport,
 };
+pub use voq::{Ingress, Voq};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -59,4 +67,7 @@ pub struct Document {
     /// What to write down.
     #[serde(default)]
     pub record: Record,
+    /// Prices of switches and ports; the fabric's cost stands in `summary.json`. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost: Option<Cost>,
 }

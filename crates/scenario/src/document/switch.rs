@@ -1,6 +1,6 @@
 //! `[switch]`: buffers, marking, scheduling, forwarding, choice of path.
 
-use super::{Chance, Duration, Names, Off, Or, Queue, QueueSize, Size};
+use super::{Chance, Duration, Mmu, Names, Off, Or, Pfc, Preset, Queue, QueueSize, Size, Voq};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -9,20 +9,38 @@ macro_rules! switch {
         $(#[$meta])*
         pub struct $name {
             $($fields)*
-            /// Buffer memory: of the whole switch with `sharing = "dynamic"`, of each queue with `"static"` (there also in packets, as in
-            /// `"100packets"`). Default `"32MB"`: Trident 3, the shallow switch of the Hadoop study.
+            /// A switch as it is bought: gives the keys that are not written here the values of that product.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub preset: Option<Preset>,
+            /// Buffer memory: of each queue with `sharing = "static"` (there also in packets, as in `"100packets"`), otherwise of the whole switch.
+            /// Default `"32MB"`: Trident 3, the shallow switch of the Hadoop study; with `"conweave"` `"9MiB"`, with `"hpcc"` `"32MiB"`.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub buffer: Option<QueueSize>,
-            /// Who may occupy the buffer. Default `"dynamic"`, or `"static"` if `buffer` is in packets.
+            /// Who may occupy the buffer. Default `"dynamic"`, `"static"` if `buffer` is in packets,
+            /// `"voq"` if there is `[switch.voq]`.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub sharing: Option<Sharing>,
             /// With `sharing = "dynamic"`: a queue may hold `alpha` times the free memory (Choudhury and Hahne 1998). Default 1, as in the
-            /// ns-3 RDMA simulators; SONiC gives lossy queues of Trident 3 8 (`dynamic_th` 3).
+            /// ns-3 RDMA simulators; SONiC gives lossy queues of Trident 3 8 (`dynamic_th` 3). With `"sonic"`, of lossy queues at egress: default
+            /// 8; with `"conweave"`, of all queues at egress: default 1.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub alpha: Option<f64>,
             /// With `sharing = "dynamic"`: bytes that each queue may hold whatever the others do. Default `"0B"`; SONiC has 1792 B on Trident 3.
+            /// With `"sonic"`, of lossy queues: default `"1792B"`; with `"hpcc"`, of every port and priority: default `"4KiB"`.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub reserved: Option<Size>,
+            /// How the memory management unit counts and decides, with `sharing = "sonic"`, `"conweave"` or `"hpcc"`.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub mmu: Option<Mmu>,
+            /// Priority flow control, or `"off"`; with `sharing = "sonic"`, `"conweave"` or `"hpcc"`. Default `"off"`.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub pfc: Option<Or<Off, Pfc>>,
+            /// Does the switch stop sending to a peer that tells it to? Default: true with `pfc`, false without.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub honours_pause: Option<bool>,
+            /// With `sharing = "voq"`: the queues of a deep-buffer switch.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub voq: Option<Voq>,
             /// What a queue's length counts. Default `"through_transmission"`, or `"before_transmission"` with a device queue.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub queue_length: Option<QueueLength>,
@@ -64,8 +82,8 @@ macro_rules! switch {
             #[serde(skip_serializing_if = "Option::is_none")]
             pub balance: Option<Balance>,
             /// Queues of each port, by class, 2 to 8 of them. In an override they replace all others.
-            #[serde(rename = "queue", default, skip_serializing_if = "Vec::is_empty")]
-            pub queues: Vec<Queue>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub queue: Option<Vec<Queue>>,
         }
     };
 }
@@ -92,6 +110,41 @@ switch! {
     }
 }
 
+/// Calls a macro with the keys that `[switch]` and its overrides share.
+macro_rules! every_key {
+    ($with:ident) => {
+        $with!(preset buffer sharing alpha reserved mmu pfc honours_pause voq queue_length device_queue drop_when ecn aqm scheduling priorities quantum forwarding cut_through_header latency balance queue)
+    };
+}
+
+impl SwitchOverride {
+    /// Its keys, as those of a switch.
+    pub fn keys(&self) -> Switch {
+        macro_rules! copy {
+            ($($name:ident)*) => { Switch { $($name: self.$name.clone(),)* overrides: Vec::new() } };
+        }
+        every_key!(copy)
+    }
+
+    /// Takes its keys from `keys`.
+    pub fn set_keys(&mut self, keys: Switch) {
+        macro_rules! take {
+            ($($name:ident)*) => { $(self.$name = keys.$name;)* };
+        }
+        every_key!(take);
+    }
+}
+
+impl Switch {
+    /// Its own keys where it has them, else those of `other`.
+    pub fn or(self, other: Switch) -> Switch {
+        macro_rules! either {
+            ($($name:ident)*) => { Switch { $($name: self.$name.or(other.$name),)* overrides: self.overrides } };
+        }
+        every_key!(either)
+    }
+}
+
 macro_rules! words {
     ($($(#[$meta:meta])* pub enum $name:ident { $($(#[$note:meta])* $variant:ident,)+ })+) => {$(
         $(#[$meta])*
@@ -111,8 +164,16 @@ words! {
         Static,
         /// One memory with a dynamic threshold.
         Dynamic,
+        /// Virtual output queues in on-chip memory and DRAM: a deep-buffer switch, see `voq`.
+        Voq,
         /// Nothing is ever dropped for lack of memory.
         Unlimited,
+        /// One memory with ingress and egress accounting, as real switches configured in SONiC's terms: see `mmu` and `pfc`.
+        Sonic,
+        /// The same as in ConWeave's ns-3.
+        Conweave,
+        /// The same as in HPCC's ns-3.
+        Hpcc,
     }
     /// What a queue's length counts.
     pub enum QueueLength {

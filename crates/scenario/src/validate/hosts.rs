@@ -116,14 +116,14 @@ fn meant(host: &Host, topology: &Topology) -> Result<Vec<Vec<usize>>, Wrong> {
 
 /// Where a change takes a key's meaning away, the key goes too.
 fn overlay(keys: &mut Host, change: &HostOverride) {
-    if change.scheduling.is_some_and(|scheduling| keys.scheduling != Some(scheduling)) || !change.nic_queues.is_empty() {
+    if change.scheduling.is_some_and(|scheduling| keys.scheduling != Some(scheduling)) || change.nic_queue.is_some() {
         (keys.scheduling, keys.priorities, keys.quantum) = (None, None, None);
-        keys.nic_queues = change.nic_queues.clone();
+        keys.nic_queue = change.nic_queue.clone();
     }
     macro_rules! take {
         ($($name:ident)*) => { $(if change.$name.is_some() { keys.$name = change.$name.clone(); })* };
     }
-    take!(delay queue scheduling priorities quantum ecn);
+    take!(delay queue scheduling priorities quantum ecn honours_pause storm);
 }
 
 fn build(keys: &mut Host, frame: u16, key: &Key) -> Result<HostConfig, Wrong> {
@@ -139,11 +139,13 @@ fn build(keys: &mut Host, frame: u16, key: &Key) -> Result<HostConfig, Wrong> {
         scheduling: &mut keys.scheduling,
         priorities: &mut keys.priorities,
         quantum: &mut keys.quantum,
-        queues: keys.nic_queues.iter_mut().map(NicQueue::rules).collect(),
+        queues: keys.nic_queue.iter_mut().flatten().map(NicQueue::rules).collect(),
         blocks: "host.nic_queue",
         frame,
     };
-    Ok(HostConfig { delay, queue, scheduling: scheduling(order, key)?, ecn: fill(&mut keys.ecn, true) })
+    let scheduling = scheduling(order, key)?;
+    let storm = keys.storm.as_mut().map(|storm| super::pfc::storm(storm, &key.clone().name("storm"))).transpose()?;
+    Ok(HostConfig { delay, queue, scheduling, ecn: fill(&mut keys.ecn, true), honours_pause: fill(&mut keys.honours_pause, true), storm })
 }
 
 /// The transport of each host: 0 but for overrides.

@@ -1,18 +1,21 @@
 //! From a document to a plan. Every default that is used is written into the document, which so becomes the resolved scenario.
 
+mod cost;
 mod hosts;
+mod pfc;
 mod queue;
 mod record;
 mod run;
 mod switch;
 mod traffic;
 mod transport;
+mod voq;
 
 use crate::document::Document;
 use crate::inputs::Inputs;
 use crate::topology::{self, Facts};
 use crate::tree::{Key, Wrong};
-use crate::{Job, Reader};
+use crate::{FabricCost, Job, Reader};
 use afflux_net::spec::{NodeKind, Plan};
 use afflux_units::Span;
 
@@ -29,6 +32,7 @@ pub struct Checked {
     pub warmup: Span,
     pub size_bounds: Vec<u64>,
     pub max_memory: Option<u64>,
+    pub cost: Option<FabricCost>,
     pub notes: Vec<String>,
 }
 
@@ -41,6 +45,7 @@ pub fn check(document: &mut Document, inputs: &mut Inputs, reader: &dyn Reader) 
     debug_assert!(topology.nodes.iter().all(|node| (node.config as usize) < if node.kind == NodeKind::Host { hosts.len() } else { switches.len() }));
     let run = run::check(&mut document.run)?;
     let record = record::check(&mut document.record, &topology)?;
+    let cost = cost::check(&mut document.cost, &topology)?;
     let facts = Facts::of(&topology);
     let transports = transport::check(&mut document.host, &wire, &facts)?;
     let of_hosts = hosts::transports(&document.host, &topology, &transports)?;
@@ -49,6 +54,7 @@ pub fn check(document: &mut Document, inputs: &mut Inputs, reader: &dyn Reader) 
     let traffic = traffic::generate(&mut document.traffic, around)?;
     let plan =
         Plan { hosts, switches, transports: traffic.transports, wire: wire.wire, flows: traffic.flows, run: run.config, record, topology: topology.clone() };
+    pfc::fits(&plan)?;
     if let Some(limit) = run.max_memory {
         let needed = afflux_net::estimate_memory(&plan);
         if needed > limit {
@@ -64,6 +70,7 @@ pub fn check(document: &mut Document, inputs: &mut Inputs, reader: &dyn Reader) 
         warmup: run.warmup,
         size_bounds: run.size_bounds,
         max_memory: run.max_memory,
+        cost,
         notes: traffic.notes,
     })
 }

@@ -1,21 +1,25 @@
 //! `[switch]`.
 
 use super::queue::{Order, scheduling};
-use super::{fill, meaningless};
+use super::{fill, meaningless, pfc, voq};
 use crate::document::{
-    self, AqmKind, Chance, Compare, Duration, Ecn, Forwarding, Incapable, MarkAt, Or, Queue, QueueLength, QueueSize, Scheduling, Sharing, Size, Spacing,
-    Switch, SwitchOverride,
+    self, AqmKind, Chance, Compare, Duration, Ecn, Forwarding, Incapable, MarkAt, Or, Queue, QueueLength, QueueSize, Scheduling, Sharing, Size, Spacing, Switch,
 };
 use crate::topology::Names;
 use crate::tree::{Key, Wrong};
 use afflux_net::spec::{self, Buffer, Limit, Marking, NodeId, NodeKind, QueueConfig, RouteHash, SwitchConfig, Topology};
-use afflux_units::{Bytes, Probability, Span};
+use afflux_units::{Bytes, Probability, Rate, Span};
 
 /// The settings that occur, and for every switch which it has.
 pub fn assign(switch: &mut Switch, topology: &mut Topology, frame: u16) -> Result<Vec<SwitchConfig>, Wrong> {
     let key = Key::from("switch");
-    let overrides = std::mem::take(&mut switch.overrides);
-    let base = build(switch, frame, &key)?;
+    let mut overrides = std::mem::take(&mut switch.overrides);
+    *switch = with_preset(std::mem::take(switch));
+    for change in &mut overrides {
+        change.set_keys(with_preset(change.keys()));
+    }
+    let around = Around { nic_rate: pfc::nic_rate(topology), frame };
+    let base = build(switch, &around, &key)?;
     // What each switch is to have, by the overrides that mean it.
     let mut meant: Vec<Vec<usize>> = vec![Vec::new(); topology.nodes.len()];
     for (index, change) in overrides.iter().enumerate() {
@@ -32,14 +36,15 @@ pub fn assign(switch: &mut Switch, topology: &mut Topology, frame: u16) -> Resul
         }
         let mut keys = switch.clone();
         for &index in &changes {
-            keys = overlay(&keys, &overrides[index]);
+            keys = overlay(&keys, overrides[index].keys());
         }
         let last = changes.last().copied().unwrap_or(0);
         node.config = configs.len() as u32;
-        configs.push(build(&mut keys, frame, &key.clone().name("override").index(last))?);
+        configs.push(build(&mut keys, &around, &key.clone().name("override").index(last))?);
         known.push((changes, node.config));
     }
     switch.overrides = overrides;
+    voq::check_queues(topology, &configs)?;
     Ok(configs)
 }
 
@@ -53,16 +58,24 @@ pub fn matching(topology: &Topology, patterns: &[String], kind: NodeKind, key: K
     Ok(nodes)
 }
 
+/// The keys as written, and where they say nothing those of the preset they name.
+fn with_preset(written: Switch) -> Switch {
+    match written.preset {
+        None => written,
+        Some(preset) => overlay(&preset.keys(), written),
+    }
+}
+
 /// The keys of `base` but for those that `change` has. Where a change takes a key's meaning away, the key goes too.
-fn overlay(base: &Switch, change: &SwitchOverride) -> Switch {
+fn overlay(base: &Switch, mut change: Switch) -> Switch {
     let mut keys = base.clone();
     if change.sharing.is_some_and(|sharing| base.sharing != Some(sharing)) {
-        (keys.buffer, keys.alpha, keys.reserved, keys.drop_when) = (None, None, None, None);
-        keys.queues.iter_mut().for_each(|queue| (queue.buffer, queue.alpha, queue.reserved) = (None, None, None));
+        (keys.buffer, keys.alpha, keys.reserved, keys.drop_when, keys.voq) = (None, None, None, None, None);
+        (keys.mmu, keys.pfc, keys.honours_pause) = (None, None, None);
+        keys.queue.iter_mut().flatten().for_each(|queue| (queue.buffer, queue.alpha, queue.reserved) = (None, None, None));
     }
-    if change.scheduling.is_some_and(|scheduling| base.scheduling != Some(scheduling)) || !change.queues.is_empty() {
-        (keys.scheduling, keys.priorities, keys.quantum) = (None, None, None);
-        keys.queues = change.queues.clone();
+    if change.scheduling.is_some_and(|scheduling| base.scheduling != Some(scheduling)) || change.queue.is_some() {
+        (keys.scheduling, keys.priorities, keys.quantum, keys.queue) = (None, None, None, None);
     }
     if change.forwarding.is_some_and(|forwarding| base.forwarding != Some(forwarding)) {
         keys.cut_through_header = None;
@@ -70,7 +83,7 @@ fn overlay(base: &Switch, change: &SwitchOverride) -> Switch {
     // Marking and a discipline exclude each other.
     if change.aqm.as_ref().is_some_and(|aqm| aqm.0.is_some()) {
         keys.ecn = None;
-        keys.queues.iter_mut().for_each(|queue| queue.ecn = None);
+        keys.queue.iter_mut().flatten().for_each(|queue| queue.ecn = None);
     }
     if change.ecn.as_ref().is_some_and(|ecn| ecn.0.is_some()) {
         keys.aqm = None;
@@ -78,14 +91,18 @@ fn overlay(base: &Switch, change: &SwitchOverride) -> Switch {
     if change.device_queue.is_some_and(|packets| packets > 0) {
         keys.queue_length = None;
     }
-    macro_rules! take {
-        ($($name:ident)*) => { $(if change.$name.is_some() { keys.$name = change.$name.clone(); })* };
-    }
-    take!(buffer sharing alpha reserved queue_length device_queue drop_when ecn aqm scheduling priorities quantum forwarding cut_through_header latency balance);
-    keys
+    change.voq = voq::overlay(keys.voq.take(), change.voq);
+    change.or(keys)
 }
 
-fn build(keys: &mut Switch, frame: u16, key: &Key) -> Result<SwitchConfig, Wrong> {
+/// What a switch's keys are read in.
+struct Around {
+    nic_rate: Rate,
+    /// Bytes of a full frame.
+    frame: u16,
+}
+
+fn build(keys: &mut Switch, around: &Around, key: &Key) -> Result<SwitchConfig, Wrong> {
     let at = |name: &str| key.clone().name(name);
     let latency = fill(&mut keys.latency, Duration(Span::ZERO)).0;
     if latency > Span::from_s(1) {
@@ -111,12 +128,20 @@ fn build(keys: &mut Switch, frame: u16, key: &Key) -> Result<SwitchConfig, Wrong
         scheduling: &mut keys.scheduling,
         priorities: &mut keys.priorities,
         quantum: &mut keys.quantum,
-        queues: keys.queues.iter_mut().map(Queue::rules).collect(),
+        queues: keys.queue.iter_mut().flatten().map(Queue::rules).collect(),
         blocks: "switch.queue",
-        frame,
+        frame: around.frame,
     };
     let scheduling = scheduling(order, key)?;
-    let buffer = buffer(keys, key)?;
+    let buffer = buffer(keys, around.nic_rate, key)?;
+    if let (Buffer::Voq(_), spec::Scheduling::Classes(_)) = (&buffer, &scheduling) {
+        return Err(Wrong::at(
+            at("queue"),
+            "virtual output queues (sharing = \"voq\") are by priority, the highest first: write scheduling = \"strict_priority\" or \"fifo\"",
+        ));
+    }
+    let pfc = flow_control(keys, &buffer, device_queue, key)?;
+    let honours_pause = fill(&mut keys.honours_pause, pfc.is_some());
     let marking = match fill(&mut keys.ecn, Or::NONE).0 {
         None => None,
         Some(mut ecn) => {
@@ -126,8 +151,10 @@ fn build(keys: &mut Switch, frame: u16, key: &Key) -> Result<SwitchConfig, Wrong
         }
     };
     Ok(SwitchConfig {
-        queues: own_queues(keys, &buffer, &marking, key)?,
+        own: own_queues(keys, &buffer, &marking, key)?,
         buffer,
+        pfc,
+        honours_pause,
         marking,
         aqm: match fill(&mut keys.aqm, Or::NONE).0 {
             None => None,
@@ -172,27 +199,82 @@ fn build(keys: &mut Switch, frame: u16, key: &Key) -> Result<SwitchConfig, Wrong
     })
 }
 
-fn buffer(keys: &mut Switch, key: &Key) -> Result<Buffer, Wrong> {
+/// Flow control, and what does not go with it.
+fn flow_control(keys: &mut Switch, buffer: &Buffer, device_queue: u32, key: &Key) -> Result<Option<spec::Pfc>, Wrong> {
+    let at = |name: &str| key.clone().name(name);
+    let sharing = keys.sharing.expect("just filled in");
+    let managed = match buffer {
+        Buffer::Mmu(mmu) => Some(mmu),
+        _ => None,
+    };
+    let asked = keys.pfc.as_ref().is_some_and(|pfc| pfc.0.is_some());
+    let honours = keys.honours_pause.unwrap_or(asked);
+    if honours && sharing == Sharing::Voq {
+        return Err(meaningless(at("honours_pause"), "sharing = \"voq\""));
+    }
+    if managed.is_some() || honours {
+        let why = if managed.is_some() { "a memory management unit" } else { "honours_pause = true" };
+        if keys.aqm.as_ref().is_some_and(|aqm| aqm.0.is_some()) {
+            return Err(meaningless(at("aqm"), why));
+        }
+        if device_queue > 0 {
+            return Err(meaningless(at("device_queue"), why));
+        }
+        if keys.queue_length == Some(QueueLength::ThroughStart) {
+            return Err(Wrong::at(at("queue_length"), format!("\"through_start\" with {why}: write \"through_transmission\" or \"before_transmission\"")));
+        }
+    }
+    match fill(&mut keys.pfc, Or::NONE).0 {
+        None => Ok(None),
+        Some(_) if managed.is_none() => {
+            Err(Wrong::at(at("pfc"), "flow control needs to know what came in by which port: write sharing = \"sonic\", \"conweave\" or \"hpcc\""))
+        }
+        Some(mut table) => {
+            let pfc = pfc::pfc(&mut table, sharing, managed.expect("just asked").bypass, &at("pfc"))?;
+            keys.pfc = Some(Or::some(table));
+            Ok(Some(pfc))
+        }
+    }
+}
+
+fn buffer(keys: &mut Switch, nic_rate: Rate, key: &Key) -> Result<Buffer, Wrong> {
     let at = |name: &str| key.clone().name(name);
     let packets = keys.buffer.is_some_and(|QueueSize(limit)| matches!(limit, Limit::Packets(_)));
-    let sharing = fill(&mut keys.sharing, if packets { Sharing::Static } else { Sharing::Dynamic });
+    let sharing = fill(
+        &mut keys.sharing,
+        match (packets, &keys.voq) {
+            (true, _) => Sharing::Static,
+            (false, Some(_)) => Sharing::Voq,
+            (false, None) => Sharing::Dynamic,
+        },
+    );
     let word = match sharing {
         Sharing::Static => "sharing = \"static\"",
         Sharing::Dynamic => "sharing = \"dynamic\"",
+        Sharing::Voq => "sharing = \"voq\"",
         Sharing::Unlimited => "sharing = \"unlimited\"",
+        Sharing::Sonic | Sharing::Conweave | Sharing::Hpcc => {
+            if keys.drop_when.is_some() {
+                return Err(meaningless(at("drop_when"), "a memory management unit"));
+            }
+            return pfc::mmu(keys, sharing, nic_rate, key).map(Buffer::Mmu);
+        }
     };
     for (name, given, needs) in [
-        ("buffer", keys.buffer.is_some(), sharing != Sharing::Unlimited),
+        ("buffer", keys.buffer.is_some(), matches!(sharing, Sharing::Static | Sharing::Dynamic)),
         ("alpha", keys.alpha.is_some(), sharing == Sharing::Dynamic),
         ("reserved", keys.reserved.is_some(), sharing == Sharing::Dynamic),
+        ("voq", keys.voq.is_some(), sharing == Sharing::Voq),
         ("drop_when", keys.drop_when.is_some(), sharing == Sharing::Static),
+        ("mmu", keys.mmu.is_some(), false),
     ] {
         if given && !needs {
             return Err(meaningless(at(name), word));
         }
     }
     match sharing {
-        Sharing::Unlimited => Ok(Buffer::Unlimited),
+        Sharing::Unlimited | Sharing::Sonic | Sharing::Conweave | Sharing::Hpcc => Ok(Buffer::Unlimited),
+        Sharing::Voq => voq::buffer(keys, key),
         Sharing::Static => {
             let Some(QueueSize(per_queue)) = keys.buffer else {
                 return Err(Wrong::at(
@@ -228,8 +310,8 @@ fn compare(compare: Compare) -> spec::Compare {
 
 /// What the queues have of their own, by number; nothing if they are as the switch's.
 fn own_queues(keys: &mut Switch, of_all: &Buffer, marking_of_all: &Option<Marking>, key: &Key) -> Result<Vec<QueueConfig>, Wrong> {
-    let mut own = vec![QueueConfig { buffer: of_all.clone(), limit: None, marking: marking_of_all.clone() }; keys.queues.len()];
-    for (block, queue) in keys.queues.iter_mut().enumerate() {
+    let mut own = vec![QueueConfig { buffer: of_all.clone(), limit: None, marking: marking_of_all.clone() }; keys.queue.as_ref().map_or(0, Vec::len)];
+    for (block, queue) in keys.queue.iter_mut().flatten().enumerate() {
         let key = key.clone().name("queue").index(block);
         let at = |name: &str| key.clone().name(name);
         let config = &mut own[usize::from(queue.index.expect("checked with the scheduling"))];
@@ -237,6 +319,8 @@ fn own_queues(keys: &mut Switch, of_all: &Buffer, marking_of_all: &Option<Markin
             Buffer::Unlimited => "sharing = \"unlimited\"",
             Buffer::Static { .. } => "sharing = \"static\"",
             Buffer::Shared { .. } => "sharing = \"dynamic\"",
+            Buffer::Voq(_) => "sharing = \"voq\"",
+            Buffer::Mmu(_) => "a memory management unit, which has one for lossy and one for lossless traffic",
         };
         match (&mut config.buffer, of_all) {
             (Buffer::Shared { alpha, reserved_per_queue, .. }, Buffer::Shared { total, .. }) => {

@@ -33,6 +33,7 @@ impl Sender {
     /// Another flow on this connection starts; it ends before segment `to`.
     pub fn append(&mut self, now: u64, flow: u32, to: u32, idle: Idle, config: &TcpConfig) {
         self.restart(now, config);
+        self.written = self.segments;
         self.segments = to;
         let message = Message { flow, to, start: now, idle, sent: self.sent, retransmitted: self.retransmitted, timeouts: self.timeouts };
         if self.una >= self.current.to {

@@ -109,15 +109,15 @@ impl Sender {
         if self.next == self.una || self.sampler.is_some() || config.pacing.is_some() {
             return false;
         }
-        // Not over a tick of the clock: what is to be sent now must not wait for long.
-        let tick = if config.tick.0 > 0 { config.tick.0 } else { MILLISECOND };
-        if now / tick > self.last_sent / tick {
+        // Only behind a recent write (Linux: within a millisecond, whatever the tick).
+        if now - self.last_sent > MILLISECOND {
             return false;
         }
-        // What is left of a buffer the application filled is made to fit.
+        // What is left of a buffer the application filled goes as soon as it fits, and a single segment at once. The last buffer might yet be
+        // filled up.
         let filled = (GSO_MAX / config.mss as u64).max(1) as u32;
-        let left = (filled - self.next % filled).min(self.segments - self.next);
-        if left <= room {
+        let left = (filled - self.next.saturating_sub(self.written) % filled).min(self.segments - self.next);
+        if left == 1 || (left <= room && left < self.segments - self.next) {
             return false;
         }
         // A third of the window is enough.

@@ -1,6 +1,6 @@
 //! The receiving half.
 
-use crate::frame::AckExtra;
+use crate::frame::Extra;
 use crate::spec::{EcnMode, Reader, Receive, ReceiveBuffer, TcpConfig};
 
 /// An acknowledgement to be sent now.
@@ -45,7 +45,7 @@ pub struct Receiver {
     /// Segments held above the first hole: disjoint ranges in ascending order.
     ranges: Vec<(u32, u32)>,
     /// Newest arrivals above the hole, newest first: RFC 2018 reports their blocks first.
-    recent: [u32; AckExtra::BLOCKS],
+    recent: [u32; Extra::BLOCKS],
     highest: u32,
     /// Segments not yet acknowledged, and the last to arrive.
     waiting: u32,
@@ -76,6 +76,8 @@ pub struct Receiver {
     pub hash: u32,
     pub priority: u8,
     pub marked: u64,
+    /// How long the data frame that came last stood paused.
+    pub paused: u64,
     pub reordered: u64,
 }
 
@@ -211,7 +213,7 @@ impl Receiver {
             current: setup.flow,
             to: setup.to,
             ranges: Vec::new(),
-            recent: [u32::MAX; AckExtra::BLOCKS],
+            recent: [u32::MAX; Extra::BLOCKS],
             highest: 0,
             waiting: 0,
             trigger: 0,
@@ -235,6 +237,7 @@ impl Receiver {
             hash: setup.hash,
             priority: setup.priority,
             marked: 0,
+            paused: 0,
             reordered: 0,
         }
     }
@@ -486,8 +489,8 @@ impl Receiver {
     }
 
     /// The blocks of the newest arrivals, newest first.
-    fn recent_blocks(&self) -> ([(u32, u32); AckExtra::BLOCKS], usize) {
-        let mut blocks = [(0, 0); AckExtra::BLOCKS];
+    fn recent_blocks(&self) -> ([(u32, u32); Extra::BLOCKS], usize) {
+        let mut blocks = [(0, 0); Extra::BLOCKS];
         let mut count = 0;
         for &seq in &self.recent {
             let at = self.ranges.partition_point(|&(_, end)| end <= seq);
@@ -503,14 +506,14 @@ impl Receiver {
     }
 
     /// SACK blocks, newest first; none when nothing is held.
-    pub fn blocks(&self) -> ([(u32, u32); AckExtra::BLOCKS], u8) {
+    pub fn blocks(&self) -> ([(u32, u32); Extra::BLOCKS], u8) {
         if self.ranges.is_empty() {
             return Default::default();
         }
         let (mut blocks, mut count) = self.recent_blocks();
         // The recent arrivals may all lie in one block: report others too, from the top.
         for &block in self.ranges.iter().rev() {
-            if count == AckExtra::BLOCKS {
+            if count == Extra::BLOCKS {
                 break;
             }
             if !blocks[..count].contains(&block) {

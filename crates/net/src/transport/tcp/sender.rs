@@ -49,6 +49,8 @@ pub struct AckIn<'a> {
     /// The first segment beyond the receive window, if the receiver has a buffer.
     pub edge: Option<u32>,
     pub blocks: &'a [(u32, u32)],
+    /// How long it, and what it answers, stood paused (for the account of time, not for the transport).
+    pub paused: u64,
 }
 
 /// A segment to be put on the wire now.
@@ -80,6 +82,8 @@ pub struct Sender {
     pub(super) una: u32,
     pub(super) next: u32,
     pub(super) segments: u32,
+    /// Where what the application handed over last begins.
+    pub(super) written: u32,
     pub(super) window: Window,
     pub(super) sacked: u32,
     pub(super) lost: u32,
@@ -173,6 +177,7 @@ impl Sender {
             una: 0,
             next: 0,
             segments: setup.segments,
+            written: 0,
             window: Window { cwnd: config.initial_window.min(limit), credit: 0, ssthresh: u32::MAX, limit },
             sacked: 0,
             lost: 0,
@@ -352,6 +357,9 @@ impl Sender {
             }
         }
         // How much longer than on the idle network this round trip was: the waits it ends are charged to that first.
+        if let Some(why) = &mut self.why {
+            why.stood(ack.paused);
+        }
         let (mut excess, mut sent_then) = (0, now);
         if ack.trigger >= self.una && ack.trigger < self.next {
             let segment = &self.board[ack.trigger];

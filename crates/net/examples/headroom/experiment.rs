@@ -1,0 +1,181 @@
+//! How much headroom a port needs, found by simulation.
+//!
+//! `sender` and `blocker` are hosts at one switch. The blocker pauses the lossless priority once, so that all the sender's frames stay in
+//! the switch. Meanwhile it sends frames of another priority to the sender; the PAUSE frame that the switch owes the sender must wait for
+//! the one in transmission. The worst alignment: that one starts at the very moment at which the frame arrives that brings XOFF, and the
+//! sender starts a last frame at the very moment at which XOFF takes effect.
+
+use afflux_net::spec::*;
+use afflux_net::{PortFacts, Progress, by_formula, response_time, run};
+use afflux_units::{Probability, Rate, Span, Time};
+
+/// Signal speed in a cable, m/s, as in SONiC's formula.
+pub const SPEED_IN_CABLE: f64 = 1.98e8;
+/// Preamble, start delimiter and inter-frame gap.
+const GAP: u64 = 20;
+/// Ethernet, IP and UDP.
+const HEADERS: u16 = 46;
+const PAUSE_FRAME: u64 = 64;
+/// Frames in the group when it is paused.
+const BEFORE_XOFF: u64 = 8;
+
+#[derive(Debug, Clone, Copy)]
+pub struct Case {
+    pub rate: Rate,
+    pub metres: f64,
+    /// Whole frames, of the sender and of the blocker.
+    pub frame: u16,
+    pub blocking: u16,
+    pub cell: Option<u16>,
+}
+
+impl Case {
+    pub fn delay(&self) -> Span {
+        Span((self.metres / SPEED_IN_CABLE * 1e12).ceil() as u64)
+    }
+
+    /// Memory that one of the sender's frames takes.
+    pub fn charge(&self) -> u64 {
+        match self.cell {
+            None => self.frame as u64,
+            Some(cell) => (self.frame as u64 + 64).div_ceil(cell as u64) * cell as u64,
+        }
+    }
+
+    fn time(&self, bytes: u64) -> u64 {
+        self.rate.serialize(bytes + GAP).0
+    }
+
+    /// Frames that end up in the headroom in the worst case: the one that brings XOFF, and all that start by the time XOFF takes effect.
+    pub fn closed_form(&self) -> u64 {
+        let frame = self.time(self.frame as u64);
+        let effect = self.time(self.blocking as u64) + self.time(PAUSE_FRAME) + self.delay().0 + response_time(self.rate).0;
+        1 + (effect + self.delay().0) / frame + 1
+    }
+
+    /// By formula, in bytes.
+    pub fn formula(&self, formula: Formula) -> u64 {
+        let mtu = (self.frame as u64).max(1_024);
+        by_formula(formula, self.metres, PortFacts { rate: self.rate, delay: self.delay().0, mtu, cell: self.cell.unwrap_or(1) as u64 })
+    }
+
+    /// Frames lost with this headroom; `phase` is how long after the cause of XOFF a frame of the blocker's starts.
+    pub fn lost(&self, headroom: u64, phase: u64) -> u64 {
+        let out = run(&self.plan(headroom, phase), &Progress::default()).expect("a valid plan");
+        let c = out.counters;
+        assert_eq!(c.in_discards, c.dropped_packets, "lossless frames are lost at ingress only");
+        assert!(c.pause_frames >= 2, "the blocker's and the switch's");
+        c.in_discards
+    }
+
+    /// The smallest headroom at which nothing is lost whatever the alignment, in whole frames.
+    pub fn smallest_safe(&self) -> u64 {
+        let (mut unsafe_at, mut safe_at) = (0, 2 * self.closed_form() + 8);
+        while safe_at - unsafe_at > 1 {
+            let middle = (safe_at + unsafe_at) / 2;
+            if self.phases().any(|phase| self.lost(middle * self.charge(), phase) > 0) {
+                unsafe_at = middle;
+            } else {
+                safe_at = middle;
+            }
+        }
+        safe_at
+    }
+
+    /// Alignments to try: the two frames together, and others around the circle.
+    fn phases(&self) -> impl Iterator<Item = u64> + use<> {
+        let circle = self.time(self.blocking as u64);
+        [0, circle / 3, circle - 1].into_iter()
+    }
+
+    fn plan(&self, headroom: u64, phase: u64) -> Plan {
+        let (blocker, sender, switch) = (0, 1, 2);
+        let node = |name: &str, kind, config| Node { name: name.into(), kind, config, group: Some(0), tier: (kind == NodeKind::Switch) as u8 };
+        let link = |host| Link { a: host, b: switch, rate: self.rate, delay: self.delay(), loss: Probability::ZERO, down: Vec::new() };
+        // The blocker's link comes first: of two frames that arrive together, its own is dealt with first.
+        let topology = Topology {
+            nodes: vec![node("blocker", NodeKind::Host, 1), node("sender", NodeKind::Host, 0), node("switch", NodeKind::Switch, 0)],
+            links: vec![link(blocker), link(sender)],
+            hosts: 2,
+        };
+        let host = HostConfig { delay: Span::ZERO, queue: None, scheduling: Scheduling::Fifo, ecn: false, honours_pause: true, storm: None };
+        let storm = Storm { priority: 3, from: Time::ZERO, until: Some(Time(1)), period: Span::from_s(1), pause: PauseTime::Quanta(u16::MAX) };
+        let charge = self.charge();
+        let rules = SonicRules {
+            alpha: 1.0,
+            reserved: 0,
+            lossy_ingress_alpha: None,
+            lossy_alpha: 8.0,
+            queue_reserved: 0,
+            lossy_pool: Some(1 << 30),
+            headroom_pool: Some(headroom),
+            xon: 0,
+            xon_offset: 0,
+        };
+        // With alpha 1, used > pool - used from beyond half of the pool on; the blocker's frames are not counted.
+        let pool = 2 * BEFORE_XOFF * charge;
+        let settings = SwitchConfig {
+            buffer: Buffer::Mmu(Mmu { total: pool + headroom, cell: self.cell, bypass: 1, rules: Rules::Sonic(rules) }),
+            marking: None,
+            aqm: None,
+            scheduling: Scheduling::StrictPriority { queues: 8 },
+            own: Vec::new(),
+            forwarding: Forwarding::StoreAndForward,
+            latency: Span::ZERO,
+            balance: Balance::Ecmp(RouteHash::OwnSeed),
+            queue_length: QueueLength::ThroughTransmission,
+            device_queue: 0,
+            pfc: Some(Pfc {
+                priorities: 1 << 3,
+                headroom: Headroom::Bytes(headroom),
+                pause: PauseTime::Quanta(u16::MAX),
+                refresh: Refresh::AtHalf,
+                response: None,
+                watchdog: None,
+                deadlock_after: None,
+            }),
+            honours_pause: true,
+        };
+        let datagram = |frame: u16| TransportConfig::Datagram(Datagram { rate: None, payload: frame - HEADERS, ecn_capable: false });
+        let flow = |id, src, dst, frames: u64, frame: u16, start, transport, priority| Flow {
+            id,
+            src,
+            dst,
+            bytes: frames * (frame - HEADERS) as u64,
+            start: Start::At(start),
+            deadline: None,
+            class: 0,
+            job: Flow::NO_JOB,
+            transport,
+            group: None,
+            connection: None,
+            priority,
+        };
+        // The sender begins when the PAUSE frame of the blocker has taken effect, which at 400 Gbps lasts for 84 us.
+        let begin = Time(2 * (self.delay().0 + response_time(self.rate).0) + 1_000_000);
+        // Its frame of this number brings XOFF.
+        let crossing = BEFORE_XOFF + 1;
+        let blocking = self.time(self.blocking as u64);
+        // Whole circles before that, so that the blocker's frames follow each other up to it.
+        let cause = begin.0 + crossing * self.time(self.frame as u64);
+        let first = Time(cause + phase - blocking * (1 + cause.saturating_sub(begin.0) / blocking));
+        let frames = crossing + 3 * self.closed_form() + 20;
+        let mut flows = vec![
+            flow(0, sender, blocker, frames, self.frame, begin, 0, 3),
+            flow(1, blocker, sender, (frames * self.frame as u64).div_ceil(self.blocking as u64), self.blocking, first, 1, 0),
+        ];
+        flows.sort_by_key(|f| if let Start::At(at) = f.start { at } else { unreachable!() });
+        flows.iter_mut().enumerate().for_each(|(id, f)| f.id = id as i64);
+        let end = cause + 4 * (self.closed_form() * self.time(self.frame as u64) + blocking) + 4 * self.delay().0;
+        Plan {
+            topology,
+            hosts: vec![host.clone(), HostConfig { storm: Some(storm), ..host }],
+            switches: vec![settings],
+            transports: vec![datagram(self.frame), datagram(self.blocking)],
+            wire: Wire { name: "test".into(), data_header: HEADERS, ack: 64, syn: 64, sack_base: 0, sack_block: 0, min_frame: 64, gap: GAP as u16 },
+            flows,
+            run: RunConfig { seed: 1, until: Some(Time(end)), fct_end: FctEnd::LastByte, engine: EngineKind::WindowLog, threads: 1 },
+            record: Record::default(),
+        }
+    }
+}

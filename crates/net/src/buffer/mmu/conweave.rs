@@ -1,0 +1,99 @@
+//! As in ConWeave's ns-3, which follows TLT-RDMA and Broadcom's description.
+
+use super::{CLASSES, Charge, Group, Totals, Verdict, fixed, times};
+use crate::Model;
+use crate::spec::ConweaveRules;
+
+#[derive(Debug, Clone)]
+pub struct Conweave {
+    total: u64,
+    /// Of the service pools, after all minima (and, at ingress, all headroom) have been set aside.
+    ingress_limit: u64,
+    egress_limit: u64,
+    ingress_alpha: u64,
+    egress_alpha: u64,
+    mtu: u64,
+}
+
+/// Queues per port there.
+const QUEUES: u64 = 8;
+
+#[inline(always)]
+fn ingress_pool(class: u8) -> usize {
+    (class == 1) as usize
+}
+#[inline(always)]
+fn egress_pool(queue: u8) -> usize {
+    (queue > 0) as usize
+}
+
+impl Conweave {
+    pub fn new(rules: &ConweaveRules, total: u64, headroom: &[u64]) -> Self {
+        let minima = headroom.len() as u64 * QUEUES * rules.mtu;
+        let egress_limit = total.checked_sub(minima).expect("validated: the minima fit the memory");
+        Conweave {
+            total,
+            ingress_limit: egress_limit.checked_sub(headroom.iter().sum()).expect("validated: so does the headroom"),
+            egress_limit,
+            ingress_alpha: fixed(rules.ingress_alpha),
+            egress_alpha: fixed(rules.egress_alpha),
+            mtu: rules.mtu,
+        }
+    }
+
+    /// A queue's part of the pool: it has one byte more than an MTU to itself.
+    #[inline(always)]
+    fn shared(&self, queue: u64) -> u64 {
+        queue.saturating_sub(self.mtu + 1)
+    }
+
+    #[inline(always)]
+    pub fn verdict(&self, totals: &Totals, group: &Group, queue: u64, limit: u64, charge: &Charge) -> Verdict {
+        let size = charge.size;
+        let of_pool = totals.egress[egress_pool((charge.queue % CLASSES as u32) as u8)];
+        if of_pool + size > self.egress_limit || self.shared(queue) + size > times(self.egress_alpha, self.egress_limit - of_pool) {
+            return Verdict::Drop;
+        }
+        let pool = totals.ingress[ingress_pool(charge.class())];
+        // A port's minimum is an MTU as well: a group above it has a port above it.
+        if totals.used + size > self.total || group.bytes + size > self.mtu && pool > self.ingress_limit && group.headroom + size > limit {
+            return Verdict::Discard;
+        }
+        let headroom = pool + size > self.ingress_limit;
+        let left = self.ingress_limit.saturating_sub(pool + size);
+        let beyond = (group.bytes + size).saturating_sub(2 * self.mtu);
+        let pause = beyond > 0 && (beyond > times(self.ingress_alpha, left) || headroom || group.headroom > 0);
+        Verdict::Take { headroom, pause }
+    }
+
+    #[inline(always)]
+    pub fn charge(totals: &mut Totals, group: &mut Group, charge: &Charge) {
+        group.bytes += charge.size;
+        totals.ingress[ingress_pool(charge.class())] += charge.size;
+        totals.egress[egress_pool((charge.queue % CLASSES as u32) as u8)] += charge.size;
+    }
+
+    #[inline(always)]
+    pub fn release(totals: &mut Totals, group: &mut Group, charge: &Charge, from_headroom: u64) {
+        group.bytes -= charge.size;
+        group.headroom -= from_headroom;
+        totals.ingress[ingress_pool(charge.class())] -= charge.size;
+        totals.egress[egress_pool((charge.queue % CLASSES as u32) as u8)] -= charge.size;
+    }
+
+    /// group − 2 MTU < alpha · (limit − pool − 16), in reals.
+    pub fn may_resume(&self, totals: &Totals, group: &Group, class: u8) -> bool {
+        let left = self.ingress_limit as i128 - totals.ingress[ingress_pool(class)] as i128 - 16;
+        let beyond = group.bytes as i128 - 2 * self.mtu as i128;
+        group.headroom == 0 && (beyond << 16) < self.ingress_alpha as i128 * left
+    }
+}
+
+pub const MODEL: Model = Model {
+    kind: "buffer",
+    name: "conweave",
+    source: "conweave-project/conweave-ns3 switch-mmu.cc (from TLT-RDMA's, after Broadcom's MMU)",
+    faithful: "egress first, then ingress; headroom is used only once the whole ingress pool is full; PAUSE is repeated with every frame that finds cause; \
+               only the group of the frame that left is looked at for RESUME",
+    simplified: "priority group = priority; priorities that bypass the MMU there (0) do so here where the scenario says so",
+};

@@ -1,0 +1,89 @@
+//! As in HPCC's ns-3.
+
+use super::{Group, Totals, Verdict};
+use crate::Model;
+use crate::spec::HpccRules;
+
+#[derive(Debug, Clone)]
+pub struct Hpcc {
+    /// The memory less headroom and reserves.
+    shared: u64,
+    reserved: u64,
+    resume_offset: u64,
+    /// By port.
+    shift: Vec<u8>,
+}
+
+impl Hpcc {
+    pub fn new(rules: &HpccRules, total: u64, headroom: &[u64], rates: &[u64]) -> Self {
+        // Reserves are set aside once per port there, whatever the number of queues.
+        let aside = headroom.iter().sum::<u64>() + headroom.len() as u64 * rules.reserved;
+        let shift = |&rate: &u64| {
+            let (mut shift, mut at) = (rules.shift, rules.nic_rate.0);
+            while rate > at && shift > 0 {
+                (shift, at) = (shift - 1, at * 2);
+            }
+            shift
+        };
+        Hpcc {
+            shared: total.checked_sub(aside).expect("validated: headroom and reserves fit the memory"),
+            reserved: rules.reserved,
+            resume_offset: rules.resume_offset,
+            shift: rates.iter().map(shift).collect(),
+        }
+    }
+
+    #[inline(always)]
+    fn threshold(&self, shared: u64, port: u32) -> u64 {
+        self.shared.saturating_sub(shared) >> self.shift[port as usize]
+    }
+
+    #[inline(always)]
+    fn shared_of(&self, group: u64) -> u64 {
+        group.saturating_sub(self.reserved)
+    }
+
+    #[inline(always)]
+    pub fn verdict(&self, totals: &Totals, group: &Group, limit: u64, size: u64, port: u32) -> Verdict {
+        let threshold = self.threshold(totals.ingress[0], port);
+        let shared = self.shared_of(group.bytes);
+        if group.headroom + size > limit && size + shared > threshold {
+            return Verdict::Discard;
+        }
+        let after = self.shared_of(group.bytes + size);
+        let headroom = after > threshold;
+        let pause = if headroom { true } else { group.headroom > 0 || after >= self.threshold(totals.ingress[0] + after - shared, port) };
+        Verdict::Take { headroom, pause: pause && !group.paused }
+    }
+
+    #[inline(always)]
+    pub fn charge(&self, totals: &mut Totals, group: &mut Group, size: u64, headroom: bool) {
+        if !headroom {
+            totals.ingress[0] -= self.shared_of(group.bytes);
+            group.bytes += size;
+            totals.ingress[0] += self.shared_of(group.bytes);
+        }
+    }
+
+    #[inline(always)]
+    pub fn release(&self, totals: &mut Totals, group: &mut Group, size: u64, from_headroom: u64) {
+        totals.ingress[0] -= self.shared_of(group.bytes);
+        group.headroom -= from_headroom;
+        group.bytes -= size - from_headroom;
+        totals.ingress[0] += self.shared_of(group.bytes);
+    }
+
+    pub fn may_resume(&self, totals: &Totals, group: &Group, port: u32) -> bool {
+        let shared = self.shared_of(group.bytes);
+        group.headroom == 0 && (shared == 0 || shared + self.resume_offset <= self.threshold(totals.ingress[0], port))
+    }
+}
+
+pub const MODEL: Model = Model {
+    kind: "buffer",
+    name: "hpcc",
+    source: "alibaba-edu/High-Precision-Congestion-Control switch-mmu.cc",
+    faithful: "threshold (memory less headroom, reserves and shared use) >> shift, shift 3 at the hosts' rate and one less per doubling; no egress admission; \
+               only the group of the frame that left is looked at for RESUME",
+    simplified: "priority group = priority",
+};

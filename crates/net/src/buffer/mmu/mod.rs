@@ -1,0 +1,303 @@
+//! The memory of a shared-memory switch as bought: counters of ingress (port, priority group) and egress (port, queue), and three rules
+//! for them. The rules answer; the switch charges, releases, pauses and counts.
+//!
+//! All counters but those of the queue at hand may be upper bounds, since ports are brought up to date when they are looked at. Every rule
+//! is monotonous: what it takes without headroom and without cause to pause under such bounds, it takes so with exact counters too. Only
+//! other answers need them.
+
+mod conweave;
+mod hpcc;
+mod sonic;
+
+use crate::Model;
+use crate::flowcontrol::headroom::{PortFacts, headroom as port_headroom};
+use crate::spec::{self, NodeId, Plan};
+use conweave::Conweave;
+use hpcc::Hpcc;
+use sonic::Sonic;
+
+/// Priorities, priority groups and queues of a port.
+pub const CLASSES: usize = 8;
+/// In the first cell of each frame.
+const METADATA: u64 = 64;
+
+/// What the rules say to a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    Take {
+        /// It is charged to the headroom.
+        headroom: bool,
+        /// There is cause to pause the priority group.
+        pause: bool,
+    },
+    /// No room at egress.
+    Drop,
+    /// No room at ingress.
+    Discard,
+}
+
+impl Verdict {
+    const PLAIN: Verdict = Verdict::Take { headroom: false, pause: false };
+
+    /// True under upper bounds, true with exact counters.
+    #[inline(always)]
+    pub fn is_safe(self) -> bool {
+        self == Verdict::PLAIN
+    }
+}
+
+/// A priority group of a port.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Group {
+    /// With the part in the headroom, but for HPCC's rules.
+    pub bytes: u64,
+    pub headroom: u64,
+    /// The peer has been told to stop.
+    pub paused: bool,
+}
+
+/// A frame as the rules see it.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Charge {
+    /// Memory it takes.
+    pub size: u64,
+    /// Ingress port, from 0.
+    pub input: u32,
+    /// Number of its priority group, and of its egress queue, among all of the switch.
+    pub group: u32,
+    pub queue: u32,
+}
+
+impl Charge {
+    #[inline(always)]
+    pub fn new(size: u64, input: u32, output: u32, class: u8, queue: u8) -> Self {
+        Charge { size, input, group: input * CLASSES as u32 + class as u32, queue: output * CLASSES as u32 + queue as u32 }
+    }
+    #[inline(always)]
+    pub fn class(&self) -> u8 {
+        (self.group % CLASSES as u32) as u8
+    }
+}
+
+/// Sums over the whole switch.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Totals {
+    pub used: u64,
+    pub headroom: u64,
+    /// Of the priority groups, beyond what each has to itself; by service pool.
+    pub ingress: [u64; 2],
+    /// Of the queues, by service pool.
+    pub egress: [u64; 2],
+}
+
+#[derive(Debug, Clone)]
+enum Rules {
+    Sonic(Sonic),
+    Conweave(Conweave),
+    Hpcc(Hpcc),
+}
+
+#[derive(Debug, Clone)]
+pub struct Mmu {
+    rules: Rules,
+    cells: Option<Cells>,
+    bypass: u8,
+    pub lossless: u8,
+    totals: Totals,
+    /// By port and class.
+    groups: Vec<Group>,
+    /// Memory in use by port and queue.
+    queues: Vec<u64>,
+    /// Headroom of a group, by port.
+    headroom: Vec<u64>,
+    /// How many groups are paused.
+    pub paused: u32,
+}
+
+/// Whole cells for a frame, without a division.
+#[derive(Debug, Clone, Copy)]
+struct Cells {
+    size: u64,
+    /// 2^32 / size, rounded up.
+    reciprocal: u64,
+}
+
+impl Cells {
+    fn new(size: u16) -> Self {
+        Cells { size: size as u64, reciprocal: (1u64 << 32).div_ceil(size as u64) }
+    }
+    /// Exact: with x the dividend, the error is below x · size / 2^32, which is below 1/size for x < 2^17 and a size up to 2^12.
+    #[inline(always)]
+    fn of(self, bytes: u64) -> u64 {
+        (((bytes + METADATA + self.size - 1) * self.reciprocal) >> 32) * self.size
+    }
+}
+
+/// Alpha in 1/65536.
+fn fixed(alpha: f64) -> u64 {
+    assert!((0.0..=1024.0).contains(&alpha), "validated");
+    (alpha * 65_536.0 + 0.5) as u64
+}
+
+/// `alpha` times `free`, rounded down.
+#[inline(always)]
+fn times(alpha: u64, free: u64) -> u64 {
+    // A memory has less than 2^40 bytes, and alpha at most 2^10 in 1/65536: beyond 64 bits it is more than any memory.
+    free.checked_mul(alpha).map_or(u64::MAX, |product| product >> 16)
+}
+
+impl Mmu {
+    /// `headroom` by port, each for every lossless class; `rates` by port.
+    pub fn new(config: &spec::Mmu, lossless: u8, headroom: Vec<u64>, rates: &[u64]) -> Self {
+        let ports = headroom.len();
+        let rules = match &config.rules {
+            spec::Rules::Sonic(rules) => Rules::Sonic(Sonic::new(rules, config.total, lossless, &headroom)),
+            spec::Rules::Conweave(rules) => Rules::Conweave(Conweave::new(rules, config.total, &headroom)),
+            spec::Rules::Hpcc(rules) => Rules::Hpcc(Hpcc::new(rules, config.total, &headroom, rates)),
+        };
+        Mmu {
+            rules,
+            cells: config.cell.map(Cells::new),
+            bypass: config.bypass,
+            lossless,
+            totals: Totals::default(),
+            groups: vec![Group::default(); ports * CLASSES],
+            queues: vec![0; ports * CLASSES],
+            headroom,
+            paused: 0,
+        }
+    }
+
+    /// Memory that a frame takes; none for a priority that is not accounted for.
+    #[inline(always)]
+    pub fn size_of(&self, bytes: u64, class: u8) -> u64 {
+        if self.bypass >> class & 1 != 0 {
+            return 0;
+        }
+        self.cells.map_or(bytes, |cells| cells.of(bytes))
+    }
+
+    #[inline(always)]
+    pub fn is_lossless(&self, class: u8) -> bool {
+        self.lossless >> class & 1 != 0
+    }
+
+    /// May the frame come in, and where?
+    #[inline(always)]
+    pub fn verdict(&self, charge: &Charge) -> Verdict {
+        if charge.size == 0 {
+            return Verdict::PLAIN;
+        }
+        let group = &self.groups[charge.group as usize];
+        let queue = self.queues[charge.queue as usize];
+        let lossless = self.is_lossless(charge.class());
+        let limit = self.headroom[charge.input as usize];
+        let verdict = match &self.rules {
+            Rules::Sonic(rules) => rules.verdict(&self.totals, group, queue, limit, charge.size, lossless),
+            Rules::Conweave(rules) => rules.verdict(&self.totals, group, queue, limit, charge),
+            Rules::Hpcc(rules) => rules.verdict(&self.totals, group, limit, charge.size, charge.input),
+        };
+        match verdict {
+            Verdict::Take { headroom, pause: true } if !lossless => Verdict::Take { headroom, pause: false },
+            other => other,
+        }
+    }
+
+    #[inline(always)]
+    pub fn charge(&mut self, charge: &Charge, headroom: bool) {
+        if charge.size == 0 {
+            return;
+        }
+        let group = &mut self.groups[charge.group as usize];
+        self.totals.used += charge.size;
+        if headroom {
+            group.headroom += charge.size;
+            self.totals.headroom += charge.size;
+        }
+        self.queues[charge.queue as usize] += charge.size;
+        let lossless = self.lossless >> charge.class() & 1 != 0;
+        match &self.rules {
+            Rules::Sonic(rules) => rules.charge(&mut self.totals, group, charge.size, headroom, lossless),
+            Rules::Conweave(_) => Conweave::charge(&mut self.totals, group, charge),
+            Rules::Hpcc(rules) => rules.charge(&mut self.totals, group, charge.size, headroom),
+        }
+    }
+
+    /// The frame has gone.
+    #[inline(always)]
+    pub fn release(&mut self, charge: &Charge) {
+        if charge.size == 0 {
+            return;
+        }
+        let group = &mut self.groups[charge.group as usize];
+        self.totals.used -= charge.size;
+        let from_headroom = charge.size.min(group.headroom);
+        self.totals.headroom -= from_headroom;
+        self.queues[charge.queue as usize] -= charge.size;
+        let lossless = self.lossless >> charge.class() & 1 != 0;
+        match &self.rules {
+            Rules::Sonic(rules) => rules.release(&mut self.totals, group, charge.size, from_headroom, lossless),
+            Rules::Conweave(_) => Conweave::release(&mut self.totals, group, charge, from_headroom),
+            Rules::Hpcc(rules) => rules.release(&mut self.totals, group, charge.size, from_headroom),
+        }
+    }
+
+    /// A paused group may be told to go on.
+    pub fn may_resume(&self, input: u32, class: u8) -> bool {
+        let group = &self.groups[input as usize * CLASSES + class as usize];
+        match &self.rules {
+            Rules::Sonic(rules) => rules.may_resume(&self.totals, group),
+            Rules::Conweave(rules) => rules.may_resume(&self.totals, group, class),
+            Rules::Hpcc(rules) => rules.may_resume(&self.totals, group, input),
+        }
+    }
+
+    /// Is every paused group looked at when a frame has gone, or only the frame's own?
+    pub fn resumes_any(&self) -> bool {
+        matches!(self.rules, Rules::Sonic(_))
+    }
+
+    #[inline(always)]
+    pub fn is_paused(&self, input: u32, class: u8) -> bool {
+        self.groups[input as usize * CLASSES + class as usize].paused
+    }
+
+    pub fn set_paused(&mut self, input: u32, class: u8, paused: bool) {
+        let group = &mut self.groups[input as usize * CLASSES + class as usize];
+        assert_ne!(group.paused, paused, "paused and resumed by turns");
+        group.paused = paused;
+        self.paused = if paused { self.paused + 1 } else { self.paused - 1 };
+    }
+
+    /// Memory in use.
+    pub fn used(&self) -> u64 {
+        self.totals.used
+    }
+}
+
+/// Memory of a switch that is not shared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SetAside {
+    pub headroom: u64,
+    pub reserved: u64,
+}
+
+/// What a switch with a memory management unit sets aside.
+pub fn set_aside(plan: &Plan, node: NodeId) -> SetAside {
+    let switch = &plan.switches[plan.topology.nodes[node as usize].config as usize];
+    let spec::Buffer::Mmu(mmu) = &switch.buffer else { return SetAside { headroom: 0, reserved: 0 } };
+    let links = plan.topology.links.iter().filter(|link| link.a == node || link.b == node);
+    let (mut ports, mut headroom) = (0, 0);
+    for link in links {
+        ports += 1;
+        headroom += switch.pfc.as_ref().map_or(0, |pfc| port_headroom(&pfc.headroom, PortFacts::of(plan, link, mmu)));
+    }
+    let classes = switch.pfc.as_ref().map_or(0, |pfc| pfc.priorities.count_ones()) as u64;
+    match &mmu.rules {
+        spec::Rules::Sonic(rules) => SetAside { headroom: rules.headroom_pool.unwrap_or(headroom * classes), reserved: ports * classes * rules.reserved },
+        spec::Rules::Conweave(rules) => SetAside { headroom, reserved: ports * CLASSES as u64 * rules.mtu },
+        spec::Rules::Hpcc(rules) => SetAside { headroom, reserved: ports * rules.reserved },
+    }
+}
+
+pub const MODELS: &[Model] = &[sonic::MODEL, conweave::MODEL, hpcc::MODEL];

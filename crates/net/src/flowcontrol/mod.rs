@@ -1,0 +1,266 @@
+//! Priority flow control (IEEE 802.1Qbb): which priorities of a port may send, and what it has to tell its peer.
+
+pub mod deadlock;
+pub mod headroom;
+
+use crate::Model;
+use crate::buffer::mmu::CLASSES;
+use crate::spec::{Link, NodeId, NodeKind, PauseTime, Plan, Refresh};
+use afflux_units::{Rate, Span};
+
+/// Bytes of a PAUSE frame.
+pub const PAUSE_FRAME: u16 = 64;
+/// A quantum is the time of 512 bits.
+const QUANTUM_BYTES: u64 = 64;
+
+/// Flow control of one port, both ways.
+#[derive(Debug, Clone)]
+pub struct Pause {
+    /// Stops when told to.
+    honours: bool,
+    /// Per class, and for any of them in the last place.
+    clocks: [Clock; CLASSES + 1],
+    /// Classes in a storm, by a watchdog's account; those whose pauses are ignored therefore; those whose frames are dropped.
+    pub storms: u8,
+    pub ignored: u8,
+    pub dropping: u8,
+    /// Per class: when a PAUSE frame that holds it last came.
+    heard: [u64; CLASSES],
+    /// Per class: since when `asserted` holds it.
+    pub asserted_since: [u64; CLASSES],
+    /// Classes that the peer is to hold back, and those of which it has to be told.
+    pub asserted: u8,
+    pub pending: u8,
+    /// What it is told.
+    pub quanta: u16,
+    /// From the last bit of a PAUSE frame leaving to its effect at the peer.
+    pub delay: u64,
+    /// Per class: when the pause has to be told again.
+    pub refresh_at: [u64; CLASSES],
+    /// Half the time of `quanta`; 0 where nothing is repeated.
+    pub half: u64,
+    /// Classical engine: the event at which a pause expires, 0 for none.
+    pub wake_at: u64,
+    /// PAUSE frames since the last sample.
+    pub sent: u64,
+    pub received: u64,
+    /// Totals at the last sample.
+    sampled: [u64; CLASSES + 1],
+    rate: u64,
+}
+
+/// Time spent paused.
+#[derive(Debug, Clone, Copy, Default)]
+struct Clock {
+    /// Paused until.
+    until: u64,
+    /// Beginning of the uninterrupted pause.
+    since: u64,
+    /// Time spent paused before `counted`.
+    total: u64,
+    counted: u64,
+}
+
+impl Clock {
+    fn total(&self, now: u64) -> u64 {
+        self.total + now.min(self.until).saturating_sub(self.counted)
+    }
+    fn set(&mut self, now: u64, until: u64) {
+        self.total = self.total(now);
+        self.counted = now;
+        if self.until <= now {
+            self.since = now;
+        }
+        self.until = until;
+    }
+}
+
+/// A node as its neighbours' flow control knows it.
+#[derive(Debug, Clone, Copy)]
+pub struct Party {
+    pub honours: bool,
+    /// Sends PAUSE frames of this length, repeated at half time or not, for which the peer has this time to respond.
+    pub sends: Option<(PauseTime, bool, Option<Span>)>,
+}
+
+impl Party {
+    pub fn of(plan: &Plan, node: NodeId) -> Party {
+        let spec = &plan.topology.nodes[node as usize];
+        match spec.kind {
+            NodeKind::Host => {
+                let host = &plan.hosts[spec.config as usize];
+                Party { honours: host.honours_pause, sends: host.storm.map(|storm| (storm.pause, false, None)) }
+            }
+            NodeKind::Switch => {
+                let switch = &plan.switches[spec.config as usize];
+                let sends = switch.pfc.as_ref().map(|pfc| (pfc.pause, pfc.refresh == Refresh::AtHalf, pfc.response));
+                Party { honours: switch.honours_pause, sends }
+            }
+        }
+    }
+
+    /// From the last bit of its PAUSE frames leaving over a link to their effect.
+    pub fn pause_delay(&self, link: &Link) -> Option<u64> {
+        let (_, _, response) = self.sends?;
+        Some(link.delay.0 + response.unwrap_or_else(|| response_time(link.rate)).0)
+    }
+
+    /// Flow control of its port to `peer`, if either sends PAUSE frames.
+    pub fn port(&self, peer: &Party, link: &Link) -> Option<Pause> {
+        if self.sends.is_none() && peer.sends.is_none() {
+            return None;
+        }
+        let quanta = match self.sends {
+            None => 0,
+            Some((PauseTime::Quanta(quanta), ..)) => quanta,
+            Some((PauseTime::Time(time), ..)) => quanta(time.0, link.rate.0),
+        };
+        Some(Pause::new(PauseSetup {
+            honours: self.honours,
+            quanta,
+            refresh: self.sends.is_some_and(|(_, repeats, _)| repeats),
+            delay: self.pause_delay(link).unwrap_or(0),
+            rate: link.rate.0,
+        }))
+    }
+}
+
+/// What a port with flow control is made of.
+struct PauseSetup {
+    honours: bool,
+    quanta: u16,
+    refresh: bool,
+    delay: u64,
+    rate: u64,
+}
+
+impl Pause {
+    fn new(setup: PauseSetup) -> Self {
+        Pause {
+            honours: setup.honours,
+            clocks: Default::default(),
+            storms: 0,
+            ignored: 0,
+            dropping: 0,
+            heard: [0; CLASSES],
+            asserted_since: [0; CLASSES],
+            asserted: 0,
+            pending: 0,
+            quanta: setup.quanta,
+            delay: setup.delay,
+            refresh_at: [0; CLASSES],
+            half: if setup.refresh { (duration(setup.quanta, setup.rate) / 2).max(1) } else { 0 },
+            wake_at: 0,
+            sent: 0,
+            received: 0,
+            sampled: [0; CLASSES + 1],
+            rate: setup.rate,
+        }
+    }
+
+    /// May frames of this class be sent at `at`?
+    #[inline(always)]
+    pub fn may_send(&self, class: u8, at: u64) -> bool {
+        self.clocks[class as usize].until <= at || self.ignored >> class & 1 != 0
+    }
+
+    /// May a frame of this class that finds the transmitter idle start at once?
+    #[inline(always)]
+    pub fn is_free(&self, class: u8, at: u64) -> bool {
+        self.pending == 0 && self.may_send(class, at)
+    }
+
+    /// When frames of a class that may not be sent may be, if nothing else comes.
+    pub fn until(&self, class: u8) -> u64 {
+        self.clocks[class as usize].until
+    }
+
+    /// How long the class has been paused without interruption.
+    pub fn lasting(&self, class: u8, now: u64) -> Option<u64> {
+        let clock = &self.clocks[class as usize];
+        (clock.until > now).then(|| now - clock.since)
+    }
+
+    /// Time that a class has spent paused.
+    pub fn clock(&self, class: u8, now: u64) -> u64 {
+        self.clocks[class as usize].total(now)
+    }
+
+    /// When a PAUSE frame that holds the class last came.
+    pub fn heard(&self, class: u8) -> u64 {
+        self.heard[class as usize]
+    }
+
+    /// Time that each class, and any of them, has spent paused since this was last asked.
+    pub fn take_totals(&mut self, now: u64) -> [u64; CLASSES + 1] {
+        std::array::from_fn(|class| {
+            let total = self.clocks[class].total(now);
+            total - std::mem::replace(&mut self.sampled[class], total)
+        })
+    }
+
+    /// A PAUSE frame takes effect: `classes` are paused for `quanta`, or released where they are not in `xoff`.
+    pub fn receive(&mut self, now: u64, classes: u8, xoff: u8, quanta: u16) {
+        self.received += 1;
+        if !self.honours {
+            return;
+        }
+        let time = duration(quanta, self.rate);
+        for class in (0..CLASSES).filter(|class| classes >> class & 1 != 0) {
+            let held = xoff >> class & 1 != 0;
+            self.clocks[class].set(now, if held { now + time } else { now });
+            if held {
+                self.heard[class] = now;
+            }
+        }
+        let any = self.clocks[..CLASSES].iter().map(|clock| clock.until).max().expect("eight");
+        self.clocks[CLASSES].set(now, any.max(now));
+    }
+}
+
+/// Time of so many quanta at a link's rate.
+pub fn duration(quanta: u16, rate: u64) -> u64 {
+    (quanta as u128 * QUANTUM_BYTES as u128 * 8_000_000_000_000 / rate as u128) as u64
+}
+
+/// So many quanta as last for `time`, at most 65535.
+pub fn quanta(time: u64, rate: u64) -> u16 {
+    let bits = time as u128 * rate as u128;
+    bits.div_ceil(QUANTUM_BYTES as u128 * 8_000_000_000_000).clamp(1, u16::MAX as u128) as u16
+}
+
+/// Within which a port of this rate has to stop (IEEE 802.3 annex 31B.3.7, in quanta); between the standard's rates the next higher's.
+fn response_quanta(rate: Rate) -> u64 {
+    const TABLE: [(u64, u64); 8] = [(10, 67), (25, 80), (40, 118), (50, 147), (100, 394), (200, 453), (400, 905), (800, 905)];
+    TABLE.iter().find(|(gbps, _)| rate <= Rate::from_gbps(*gbps)).map_or(905, |(_, quanta)| *quanta)
+}
+
+/// The same as a time.
+pub fn response_time(rate: Rate) -> Span {
+    Span(response_bytes(rate) * duration(1, rate.0) / QUANTUM_BYTES)
+}
+
+/// The same as bytes at the link's rate.
+pub fn response_bytes(rate: Rate) -> u64 {
+    response_quanta(rate) * QUANTUM_BYTES
+}
+
+pub const MODELS: &[Model] = &[PFC, WATCHDOG, deadlock::MODEL];
+
+const WATCHDOG: Model = Model {
+    kind: "flow control",
+    name: "watchdog",
+    source: "SONiC's pfcwd",
+    faithful: "detection, restoration and poll times; a queue that holds frames and has been paused all along is in a storm; actions drop (queue and arrivals), \
+               forward (pauses ignored) and alert",
+    simplified: "times are not multiplied by the number of ports; no BIG_RED_SWITCH",
+};
+
+const PFC: Model = Model {
+    kind: "flow control",
+    name: "pfc",
+    source: "IEEE 802.1Qbb, 802.3 annex 31B",
+    faithful: "PAUSE frames of 64 B with class vector and quanta overtake all queues but wait for the frame in transmission; they take effect after the \
+               peer's response time and between frames; expiry, refresh, XON as time 0; classes that change while a PAUSE frame waits share it",
+    simplified: "PAUSE frames are never lost, take no memory and no place in the receiver's queues; the response time is fixed",
+};

@@ -1,0 +1,169 @@
+//! Switches with a memory management unit: admission, release, and keeping the order of time while a release may cause a RESUME.
+
+use super::{Outlet, Shard};
+use crate::buffer::mmu::{Charge, Mmu, Verdict};
+use crate::frame::Event;
+use crate::port::PAUSE_QUEUE;
+
+/// A switch's memory, and when its ports act next.
+pub struct Managed {
+    pub mmu: Mmu,
+    /// Window engine, by port: when it ends a transmission or starts one by itself, `u64::MAX` for never.
+    due: Vec<u64>,
+    /// None of them is before this.
+    next_due: u64,
+}
+
+impl Managed {
+    pub fn new(mmu: Mmu, ports: u32) -> Self {
+        Managed { mmu, due: vec![u64::MAX; ports as usize], next_due: u64::MAX }
+    }
+
+    /// The port that acts next, and when; the lowest of several.
+    fn first_due(&self) -> (usize, u64) {
+        self.due.iter().copied().enumerate().min_by_key(|&(port, at)| (at, port)).expect("a switch has ports")
+    }
+}
+
+impl<'a> Shard<'a> {
+    /// What a frame that came by `input` for a queue of `port` costs.
+    #[inline(always)]
+    pub(super) fn charge_of(&self, node: u32, port: u32, queue: u8, (input, class, bytes): (u32, u8, u16)) -> Charge {
+        let state = &self.nodes[node as usize];
+        let mmu = &state.managed.as_ref().expect("managed").mmu;
+        Charge::new(mmu.size_of(bytes as u64, class), input - state.first_port, port - state.first_port, class, queue)
+    }
+
+    /// May the frame come in? Asked under upper bounds first; if that does not settle it, with exact counters.
+    #[inline(always)]
+    pub(super) fn ask_managed<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, charge: &Charge) -> Verdict {
+        let verdict = self.mmu(node).verdict(charge);
+        if O::CLASSICAL || verdict.is_safe() { verdict } else { self.ask_exactly(out, now, node, charge, verdict) }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn ask_exactly<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, charge: &Charge, verdict: Verdict) -> Verdict {
+        if self.mmu(node).paused > 0 {
+            // Everything is in order up to now.
+            return verdict;
+        }
+        self.drain(out, now, node);
+        self.mmu(node).verdict(charge)
+    }
+
+    #[inline(always)]
+    pub(super) fn mmu(&mut self, node: u32) -> &mut Mmu {
+        &mut self.nodes[node as usize].managed.as_mut().expect("managed").mmu
+    }
+
+    /// A frame has left.
+    #[inline(always)]
+    pub(super) fn release<O: Outlet>(&mut self, out: &mut O, at: u64, node: u32, charge: &Charge) {
+        let mmu = self.mmu(node);
+        mmu.release(charge);
+        if mmu.paused > 0 {
+            self.resume_groups(out, at, node, charge.input, charge.class());
+        }
+    }
+
+    /// Memory has been freed by a frame of this group.
+    #[cold]
+    #[inline(never)]
+    fn resume_groups<O: Outlet>(&mut self, out: &mut O, at: u64, node: u32, input: u32, class: u8) {
+        let ports = self.nodes[node as usize].ports;
+        let mmu = self.mmu(node);
+        if !mmu.resumes_any() {
+            if mmu.is_paused(input, class) && mmu.may_resume(input, class) {
+                self.resume_group(out, at, node, input, class);
+            }
+            return;
+        }
+        let lossless = mmu.lossless;
+        for input in 0..ports {
+            for class in (0..8).filter(|class| lossless >> class & 1 != 0) {
+                let mmu = self.mmu(node);
+                if mmu.is_paused(input, class) && mmu.may_resume(input, class) {
+                    self.resume_group(out, at, node, input, class);
+                }
+            }
+        }
+    }
+
+    /// What the memory management unit counts is what the ports hold.
+    pub(super) fn check_memory(&self, node: u32) {
+        let state = &self.nodes[node as usize];
+        let Some(managed) = &state.managed else { return };
+        let ports = &self.ports[state.first_port as usize..(state.first_port + state.ports) as usize];
+        let held: u64 = ports
+            .iter()
+            .map(|p| p.automaton.as_ref().expect("not plain"))
+            .map(|a| {
+                let waiting: u64 = a.frames().map(|frame| managed.mmu.size_of(frame.size as u64, frame.priority())).sum();
+                let sending = a.sending.filter(|sent| sent.queue != PAUSE_QUEUE && !state.until_start);
+                waiting + sending.map_or(0, |sent| managed.mmu.size_of(sent.size as u64, sent.class))
+            })
+            .sum();
+        assert_eq!(managed.mmu.used(), held, "memory in use at node {}", state.id);
+    }
+
+    /// Window engine: everything that ports of the node do by themselves up to `now`, in the order of time and, at one moment, of ports.
+    pub(super) fn drain<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32) {
+        let first = self.nodes[node as usize].first_port;
+        loop {
+            let managed = self.nodes[node as usize].managed.as_mut().expect("managed");
+            if managed.next_due > now {
+                return;
+            }
+            let (port, at) = managed.first_due();
+            managed.next_due = at;
+            if at <= now {
+                self.step(out, at, node, first + port as u32);
+            }
+        }
+    }
+
+    /// Window engine: brings the node, or the port at hand, to `now`.
+    #[inline(always)]
+    pub(super) fn bring_up<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
+        if self.nodes[node as usize].managed.as_ref().is_some_and(|managed| managed.mmu.paused > 0) {
+            self.drain(out, now, node);
+        } else {
+            self.advance(out, now, node, port);
+        }
+    }
+
+    /// Window engine: writes down when the port acts next.
+    #[inline(always)]
+    pub(super) fn file_due(&mut self, node: u32, port: u32) {
+        let state = &mut self.nodes[node as usize];
+        let Some(managed) = &mut state.managed else { return };
+        let at = self.ports[port as usize].next_action();
+        managed.due[(port - state.first_port) as usize] = at;
+        managed.next_due = managed.next_due.min(at);
+    }
+
+    /// Window engine, at the end of a window: as `finish_window`. While a group is paused, what ends must be seen to in its window too.
+    #[inline(never)]
+    pub(super) fn finish_managed<O: Outlet>(&mut self, out: &mut O, end: u64, node: u32) {
+        let (first, ports) = (self.nodes[node as usize].first_port, self.nodes[node as usize].ports);
+        if self.mmu(node).paused > 0 {
+            self.drain(out, end - 1, node);
+        } else {
+            for number in 0..ports {
+                if self.nodes[node as usize].managed.as_ref().expect("managed").due[number as usize] < end {
+                    self.advance(out, end - 1, node, first + number);
+                }
+            }
+        }
+        let state = &mut self.nodes[node as usize];
+        let managed = state.managed.as_mut().expect("managed");
+        let (_, earliest) = managed.first_due();
+        managed.next_due = earliest;
+        if earliest < u64::MAX && (state.wake_at == 0 || earliest < state.wake_at) {
+            state.wake_at = earliest;
+            let wake = self.event(node, 0, Event::Wake);
+            out.event(earliest, wake);
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! Ports of switches with virtual output queues.
+
+use super::forward::{Drop, red_at_enqueue, red_verdict};
+use super::{Outlet, Shard};
+use crate::aqm::Verdict as Early;
+use crate::buffer::{Buffer, Place, QueueView, Refusal};
+use crate::frame::Frame;
+use crate::port::Waiting;
+use crate::scheduling::Turns;
+
+impl<'a> Shard<'a> {
+    /// Plain port, already released to `now`: one core and one priority are one FIFO, so the departure is known now.
+    #[inline(never)]
+    pub(super) fn offer_voq<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, mut frame: Frame) {
+        let Some(place) = self.find_place(out, now, node, port, 0, &mut frame) else { return };
+        let size = frame.size;
+        self.take_place(now, node, port, 0, size, place);
+        let p = &mut self.ports[port as usize];
+        let (start, _) = p.append(now, size);
+        let arrives = start + p.first_bits(size) + p.delay;
+        frame.port = p.peer_port;
+        out.frame(arrives, p.peer_shard, frame, &mut self.extras);
+    }
+
+    /// Automaton, already advanced to `now`.
+    #[inline(never)]
+    pub(super) fn queue_voq<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, mut frame: Frame) {
+        let input = frame.port - self.nodes[node as usize].first_port;
+        let a = self.ports[port as usize].automaton.as_ref().expect("not plain");
+        let queue = match a.turns.as_deref() {
+            Some(Turns::Cores(cores)) => cores.queue_of(frame.priority(), input),
+            _ => a.queue_of(&frame),
+        };
+        let Some(place) = self.find_place(out, now, node, port, queue, &mut frame) else { return };
+        self.take_place(now, node, port, queue, frame.size, place);
+        let size = frame.size as u64;
+        let p = &mut self.ports[port as usize];
+        p.queued += size;
+        let a = p.automaton.as_mut().expect("not plain");
+        a.queues[queue].bytes += size;
+        a.queues[queue].count += 1;
+        let (idle, sampled) = (a.sending.is_none(), a.series.is_some());
+        let waiting = Waiting { frame, ready: now, clock: 0 };
+        if idle {
+            if let Some(Turns::Cores(cores)) = a.turns.as_deref_mut() {
+                cores.send_at_once(queue, frame.size);
+            }
+        } else {
+            a.queues[queue].frames.push_back(waiting);
+            a.waiting += 1;
+        }
+        if sampled {
+            p.note_length(false, queue);
+        }
+        if idle {
+            self.transmit(out, now, node, port, queue, waiting);
+        } else if !O::CLASSICAL {
+            self.list(node, port);
+        }
+    }
+
+    /// Where the frame may stand, marked if need be; `None` if it had to be dropped.
+    fn find_place<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, queue: usize, frame: &mut Frame) -> Option<Place> {
+        let number = port - self.nodes[node as usize].first_port;
+        let p = &self.ports[port as usize];
+        let length = QueueView { bytes: p.queue_bytes(queue), frames: p.count(queue) };
+        let Buffer::Voq(voq) = &mut self.nodes[node as usize].buffer else { unreachable!("only ports of such switches come here") };
+        voq.told(number, queue, length.bytes);
+        let mut answer = voq.admit(now, number, queue, length, frame.size, false);
+        if answer == Err(Refusal::Unsure) {
+            self.tell_all(out, now, node);
+            let Buffer::Voq(voq) = &self.nodes[node as usize].buffer else { unreachable!("just seen") };
+            answer = voq.admit(now, number, queue, length, frame.size, true);
+        }
+        let why = match answer {
+            Ok(place) if self.passes_marking(now, node, port, queue, length, frame) => return Some(place),
+            Ok(_) => Drop::Red,
+            Err(Refusal::Bandwidth) => Drop::Dram,
+            Err(_) => Drop::Buffer,
+        };
+        self.note(port, queue, |i| i.drops += 1);
+        self.drop_frame(*frame, why);
+        None
+    }
+
+    fn take_place(&mut self, now: u64, node: u32, port: u32, queue: usize, size: u16, place: Place) {
+        let state = &mut self.nodes[node as usize];
+        state.used += size as u64;
+        if let Buffer::Voq(voq) = &mut state.buffer {
+            voq.join(now, port - state.first_port, queue, size, place);
+        }
+    }
+
+    /// Marks by the length of the virtual output queue that the frame finds, or says that it has to go.
+    #[inline(always)]
+    fn passes_marking(&mut self, now: u64, node: u32, port: u32, queue: usize, length: QueueView, frame: &mut Frame) -> bool {
+        let Some(red) = &self.nodes[node as usize].marking else { return true };
+        let p = &mut self.ports[port as usize];
+        let length = if red.in_packets { length.frames as u64 } else { length.bytes };
+        if red.is_quiet(length) {
+            return true;
+        }
+        let capable = frame.has(Frame::ECT);
+        match if p.plain { red_verdict(red, now, length, p, capable) } else { red_at_enqueue(red, now, length, p, queue, capable) } {
+            Early::Send => true,
+            Early::Mark => {
+                frame.flags |= Frame::CE;
+                self.counters.ecn_marks += 1;
+                p.note(queue, |i| i.marks += 1);
+                true
+            }
+            Early::Drop => false,
+        }
+    }
+
+    /// Brings the sums of the switch's memory up to date: releases all ports to `now`.
+    #[cold]
+    #[inline(never)]
+    fn tell_all<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32) {
+        let (first, ports) = (self.nodes[node as usize].first_port, self.nodes[node as usize].ports);
+        for number in 0..ports {
+            self.settle(out, now, node, first + number);
+            let p = &self.ports[(first + number) as usize];
+            let Buffer::Voq(voq) = &mut self.nodes[node as usize].buffer else { unreachable!("only ports of such switches come here") };
+            for queue in 0..voq.queues() {
+                voq.told(number, queue, p.queue_bytes(queue));
+            }
+        }
+    }
+}

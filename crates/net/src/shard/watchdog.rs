@@ -1,0 +1,121 @@
+//! What looks at a switch's flow control now and then: its watchdog, and who waits for whom.
+
+use super::forward::Drop;
+use super::{Outlet, Shard};
+use crate::buffer::mmu::CLASSES;
+use crate::flowcontrol::deadlock::Wait;
+use crate::frame::Event;
+use crate::port::Waiting;
+use crate::record::StormRecord;
+use crate::spec::StormAction;
+use afflux_units::Time;
+
+impl<'a> Shard<'a> {
+    /// Lossless classes of each port of a switch, after everything up to `now`.
+    fn lossless_of<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32) -> Vec<(u32, u8)> {
+        if !O::CLASSICAL {
+            self.drain(out, now, node);
+        }
+        let (ports, lossless) = (self.nodes[node as usize].ports, self.mmu(node).lossless);
+        (0..ports).flat_map(|number| (0..CLASSES as u8).filter(move |class| lossless >> class & 1 != 0).map(move |class| (number, class))).collect()
+    }
+
+    #[cold]
+    pub(super) fn on_watchdog<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32) {
+        let watchdog = self.pfc(node).and_then(|pfc| pfc.watchdog).expect("a switch with a watchdog");
+        let (id, first) = (self.nodes[node as usize].id, self.nodes[node as usize].first_port);
+        for (number, class) in self.lossless_of(out, now, node) {
+            let (port, bit) = (first + number, 1 << class);
+            let a = self.ports[port as usize].automaton.as_ref().expect("ports with flow control are automata");
+            let waits = a.queues.iter().any(|q| q.frames.iter().any(|w| w.frame.priority() == class));
+            let pause = self.pause_of(port);
+            if pause.storms & bit != 0 {
+                if pause.heard(class) + watchdog.restoration.0 <= now {
+                    pause.storms &= !bit;
+                    pause.ignored &= !bit;
+                    pause.dropping &= !bit;
+                    let storm = self.harvest.storms.iter_mut().rev().find(|s| (s.node, s.port, s.priority) == (id, number, class));
+                    storm.expect("noted when it began").restored = Some(Time(now));
+                }
+            } else if waits && pause.lasting(class, now).is_some_and(|lasting| lasting >= watchdog.detection.0) {
+                pause.storms |= bit;
+                let record = StormRecord { detected: Time(now), restored: None, node: id, port: number, priority: class, action: watchdog.action };
+                self.harvest.storms.push(record);
+                match watchdog.action {
+                    StormAction::Drop => {
+                        self.pause_of(port).dropping |= bit;
+                        self.drop_queued(out, now, node, port, class);
+                    }
+                    StormAction::Forward => {
+                        self.pause_of(port).ignored |= bit;
+                        self.start_if_idle(out, now, node, port);
+                    }
+                    StormAction::Alert => {}
+                }
+            }
+        }
+        let event = self.event(node, 0, Event::Watchdog);
+        out.event(now + watchdog.poll.0, event);
+    }
+
+    /// Drops all frames of a class that wait at a port.
+    fn drop_queued<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, class: u8) {
+        self.last = self.last.max(now);
+        let a = self.ports[port as usize].automaton.as_mut().expect("not plain");
+        let mut dropped: Vec<(usize, Waiting)> = Vec::new();
+        for (queue, q) in a.queues.iter_mut().enumerate() {
+            q.frames.retain(|w| {
+                let goes = w.frame.priority() == class;
+                if goes {
+                    dropped.push((queue, *w));
+                }
+                !goes
+            });
+        }
+        a.waiting -= dropped.len() as u32;
+        for (queue, Waiting { frame, .. }) in dropped {
+            self.leave(node, port, queue, frame.size as u64);
+            self.note(port, queue, |i| i.drops += 1);
+            let charge = self.charge_of(node, port, queue as u8, (frame.port, class, frame.size));
+            self.release(out, now, node, &charge);
+            self.drop_frame(frame, Drop::Watchdog);
+        }
+        // What stood behind them may go.
+        self.start_if_idle(out, now, node, port);
+    }
+
+    fn start_if_idle<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
+        if self.ports[port as usize].automaton.as_ref().is_some_and(|a| a.sending.is_none()) {
+            self.start_next(out, now, node, port);
+        }
+    }
+
+    /// Writes down which links wait for which: a link into this switch that it has paused, for a link out of it that its peer has paused, if
+    /// frames that came by the one wait for the other; both for long.
+    #[cold]
+    pub(super) fn look_for_deadlock<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32) {
+        let after = self.pfc(node).and_then(|pfc| pfc.deadlock_after).expect("a switch that looks").0;
+        let (id, first) = (self.nodes[node as usize].id, self.nodes[node as usize].first_port);
+        for (number, class) in self.lossless_of(out, now, node) {
+            let pause = self.pause_of(first + number);
+            if pause.lasting(class, now).is_none_or(|lasting| lasting < after) || pause.ignored >> class & 1 != 0 {
+                continue;
+            }
+            let a = self.ports[(first + number) as usize].automaton.as_ref().expect("not plain");
+            let mut inputs: Vec<u32> = a.queues.iter().flat_map(|q| &q.frames).filter(|w| w.frame.priority() == class).map(|w| w.frame.port).collect();
+            inputs.sort_unstable();
+            inputs.dedup();
+            for input in inputs {
+                let pause = self.pause_of(input);
+                if pause.asserted >> class & 1 != 0 && pause.asserted_since[class as usize] + after <= now {
+                    let infos = self.world.ports.of(id);
+                    let (from, to) = (&infos[(input - first) as usize], &infos[number as usize]);
+                    let wait = Wait { time: now, class, link: 2 * from.link + !from.reverse as u32, waits_for: 2 * to.link + to.reverse as u32 };
+                    self.harvest.waits.push(wait);
+                }
+            }
+        }
+        let event = self.event(node, 0, Event::Deadlock);
+        out.event(now + after, event);
+    }
+}

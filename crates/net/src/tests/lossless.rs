@@ -1,0 +1,340 @@
+//! Shared-memory switches and flow control: the same from both engines, over several switches with PAUSE frames in the loop.
+
+use super::determinism::{same_everywhere, traffic};
+use crate::record::{Output, StormRecord};
+use crate::spec::*;
+use crate::testing::*;
+use afflux_units::{Probability, Rate, Span, Time};
+
+/// A small memory, so that everything about it matters.
+pub fn sonic(total: u64) -> Mmu {
+    let rules = SonicRules {
+        alpha: 0.25,
+        reserved: 3_000,
+        lossy_ingress_alpha: Some(2.0),
+        lossy_alpha: 0.5,
+        queue_reserved: 1_500,
+        lossy_pool: Some(total / 2),
+        headroom_pool: None,
+        xon: 3_000,
+        xon_offset: 3_000,
+    };
+    Mmu { total, cell: None, bypass: 0, rules: Rules::Sonic(rules) }
+}
+
+pub fn conweave(total: u64) -> Mmu {
+    Mmu { total, cell: None, bypass: 0, rules: Rules::Conweave(ConweaveRules { ingress_alpha: 1.0 / 16.0, egress_alpha: 1.0, mtu: 1_048 }) }
+}
+
+pub fn hpcc(total: u64) -> Mmu {
+    Mmu { total, cell: None, bypass: 0, rules: Rules::Hpcc(HpccRules { shift: 3, nic_rate: Rate::from_gbps(25), reserved: 4_096, resume_offset: 3_072 }) }
+}
+
+/// Generous headroom: 3 round trips and more at 100G.
+pub fn pfc(priorities: u8) -> Pfc {
+    Pfc {
+        priorities,
+        headroom: Headroom::Formula { formula: Formula::Sonic, cable: Cable::FromDelay },
+        pause: PauseTime::Quanta(u16::MAX),
+        refresh: Refresh::AtHalf,
+        response: None,
+        watchdog: None,
+        deadlock_after: None,
+    }
+}
+
+/// Every host of the first racks sends to one of the last, over and above random pairs; starts at whole microseconds make ties.
+fn incast(topology: &Topology, bytes: u64) -> Vec<Flow> {
+    let hosts = topology.hosts;
+    let mut flows = traffic(hosts, 150, 100, 60_000, 3);
+    for src in 0..hosts - 1 {
+        flows.push(Flow { priority: (src % 3) as u8, ..flow(0, src, hosts - 1, bytes, Time::from_ns(1_000 * (src as u64 % 4))) });
+    }
+    flows.sort_by_key(|f| if let Start::At(t) = f.start { t } else { unreachable!() });
+    flows.iter_mut().enumerate().for_each(|(id, f)| f.id = id as i64);
+    flows
+}
+
+fn mixed_rates(topology: &mut Topology) {
+    for (i, link) in topology.links.iter_mut().enumerate() {
+        link.rate = [Rate::from_gbps(100), Rate::from_gbps(25), Rate::from_gbps(40), Rate::from_gbps(400)][i % 4];
+        link.delay = Span::from_ns([300, 1_000, 25][i % 3]);
+    }
+}
+
+/// Switches in a circle, each with hosts, each way over the next: what goes around waits for itself.
+pub fn ring(switches: u32, hosts_per_switch: u32) -> Topology {
+    let hosts = switches * hosts_per_switch;
+    let (rate, delay) = (Rate::from_gbps(100), Span::from_ns(500));
+    let mut nodes: Vec<Node> = (0..hosts).map(|h| node(format!("host{h}"), NodeKind::Host, 0, Some(h / hosts_per_switch))).collect();
+    nodes.extend((0..switches).map(|s| node(format!("switch{s}"), NodeKind::Switch, 1, Some(s))));
+    let mut links: Vec<Link> = (0..hosts).map(|h| link(h, hosts + h / hosts_per_switch, rate, delay)).collect();
+    links.extend((0..switches).map(|s| link(hosts + s, hosts + (s + 1) % switches, rate, delay)));
+    Topology { nodes, links, hosts }
+}
+
+fn tells(name: &str, output: &Output) {
+    let c = output.counters;
+    eprintln!(
+        "{name}: {} hops, {} pauses, {} discards, {} drops, {} marks, {} timeouts, end {}",
+        c.packet_hops, c.pause_frames, c.in_discards, c.dropped_packets, c.ecn_marks, c.timeouts, output.end
+    );
+}
+
+#[test]
+fn engines_agree() {
+    let base = |topology: Topology| {
+        let flows = incast(&topology, 400_000);
+        let mut p = plan(topology, flows);
+        p.switches[0].buffer = Buffer::Mmu(sonic(1_500_000));
+        p.switches[0].pfc = Some(pfc(0b111));
+        p.switches[0].honours_pause = true;
+        p
+    };
+    let mut plans: Vec<(&str, Plan)> = Vec::new();
+    let mut add = |name: &'static str, topology: Topology, change: &dyn Fn(&mut Plan)| {
+        let mut p = base(topology);
+        change(&mut p);
+        plans.push((name, p));
+    };
+    let strict = |p: &mut Plan| {
+        p.switches[0].scheduling = Scheduling::StrictPriority { queues: 8 };
+        p.hosts[0].scheduling = Scheduling::StrictPriority { queues: 8 };
+    };
+    let fabric = || leaf_spine(3, 2, 4);
+    add("sonic, lossless", fabric(), &|_| {});
+    add("sonic, lossless, priorities", fabric(), &|p| strict(p));
+    let classes = Classes { of_priority: [0, 1, 2, 2, 0, 0, 0, 0], service: vec![Service::Weight(3), Service::Weight(1), Service::Strict], quantum: 1_500 };
+    let weighted = |p: &mut Plan| {
+        p.switches[0].scheduling = Scheduling::Classes(classes.clone());
+        p.hosts[0].scheduling = Scheduling::Classes(classes.clone());
+        p.record.ports = Some(PortSeries { interval: Span::from_us(7), nodes: (0..p.topology.nodes.len() as u32).collect() });
+    };
+    add("sonic, lossless, weighted queues", fabric(), &|p| weighted(p));
+    add("sonic, weighted queues, marks and limits of their own", ring(5, 3), &|p| {
+        weighted(p);
+        p.switches[0].pfc = Some(pfc(0b010));
+        let own = |limit, marking| QueueConfig { buffer: p.switches[0].buffer.clone(), limit, marking };
+        let red = Marking { at: MarkAt::Dequeue, kmax: Limit::Bytes(90_000), pmax: Probability::new(0.5).unwrap(), ..step(Limit::Bytes(20_000)) };
+        p.switches[0].own = vec![own(Some(Limit::Packets(60)), Some(red)), own(None, Some(step(Limit::Bytes(30_000)))), own(None, None)];
+        p.transports = vec![TransportConfig::Tcp(TcpConfig { ack_priority: Some(2), ..dctcp() })];
+        p.run.until = Some(Time::from_ns(2_000_000));
+    });
+    add("sonic, weighted queues, pauses that expire", ring(5, 3), &|p| {
+        weighted(p);
+        p.switches[0].pfc = Some(Pfc { pause: PauseTime::Time(Span::from_us(5)), refresh: Refresh::AtHalf, ..pfc(0b011) });
+        p.run.until = Some(Time::from_ns(2_000_000));
+    });
+    add("sonic, two of three lossless, priorities", fabric(), &|p| {
+        strict(p);
+        p.switches[0].pfc = Some(pfc(0b110));
+        p.switches[0].buffer = Buffer::Mmu(sonic(900_000));
+    });
+    add("sonic, lossy only", fabric(), &|p| {
+        p.switches[0].pfc = None;
+        p.switches[0].buffer = Buffer::Mmu(sonic(250_000));
+    });
+    add("sonic, cells, mixed rates", fabric(), &|p| {
+        mixed_rates(&mut p.topology);
+        strict(p);
+        p.switches[0].buffer = Buffer::Mmu(Mmu { cell: Some(256), ..sonic(3_600_000) });
+    });
+    add("sonic, headroom too small", fabric(), &|p| {
+        p.switches[0].pfc = Some(Pfc { headroom: Headroom::Bytes(6_000), ..pfc(0b111) });
+        p.switches[0].buffer = Buffer::Mmu(sonic(400_000));
+    });
+    add("sonic, shared headroom too small, dctcp", fabric(), &|p| {
+        let Buffer::Mmu(mut mmu) = p.switches[0].buffer.clone() else { unreachable!() };
+        let Rules::Sonic(rules) = &mut mmu.rules else { unreachable!() };
+        rules.headroom_pool = Some(30_000);
+        p.switches[0].buffer = Buffer::Mmu(Mmu { total: 200_000, ..mmu });
+        p.switches[0].marking = Some(step(Limit::Bytes(30_000)));
+        p.transports = vec![TransportConfig::Tcp(dctcp())];
+    });
+    add("sonic, short pauses that expire, until start", ring(5, 3), &|p| {
+        p.switches[0].queue_length = QueueLength::BeforeTransmission;
+        p.switches[0].pfc = Some(Pfc { pause: PauseTime::Quanta(300), refresh: Refresh::OnArrival, ..pfc(0b111) });
+    });
+    add("sonic, ring, all records", ring(5, 3), &|p| {
+        strict(p);
+        p.run.until = Some(Time::from_ns(400_000));
+        p.record.ports = Some(PortSeries { interval: Span::from_us(7), nodes: (0..p.topology.nodes.len() as u32).collect() });
+        p.record.paths = true;
+        p.record.captures = vec![Capture { link: 0, reverse: true }];
+        p.record.imbalance = Some(Span::from_us(20));
+    });
+    add("sonic, hosts that go on", fabric(), &|p| {
+        p.hosts[0].honours_pause = false;
+        p.switches[0].buffer = Buffer::Mmu(sonic(1_200_000));
+    });
+    add("sonic, storm", fabric(), &|p| {
+        strict(p);
+        p.run.until = Some(Time::from_ns(700_000));
+        let storm = Storm {
+            priority: 1,
+            from: Time::from_ns(20_000),
+            until: Some(Time::from_ns(300_000)),
+            period: Span::from_us(3),
+            pause: PauseTime::Time(Span::from_us(10)),
+        };
+        p.hosts.push(HostConfig { storm: Some(storm), ..p.hosts[0].clone() });
+        p.topology.nodes[5].config = 1;
+    });
+    add("sonic, cut-through, spray, red", fabric(), &|p| {
+        p.switches[0].forwarding = Forwarding::CutThrough { header: 64 };
+        p.switches[0].balance = Balance::Spray;
+        p.switches[0].marking =
+            Some(Marking { kmax: Limit::Bytes(500_000), pmax: Probability::new(0.01).unwrap(), at: MarkAt::Dequeue, ..step(Limit::Bytes(200_000)) });
+    });
+    add("sonic, loss and link down", fabric(), &|p| {
+        for (i, link) in p.topology.links.iter_mut().enumerate() {
+            link.loss = Probability::new(0.01).unwrap();
+            if i == 14 {
+                link.down = vec![Down { from: Time::from_ns(50_000), to: Some(Time::from_ns(150_000)), detect: Span::from_us(10) }];
+            }
+        }
+    });
+    add("conweave", fabric(), &|p| {
+        p.switches[0].buffer = Buffer::Mmu(conweave(700_000));
+        p.switches[0].pfc = Some(Pfc {
+            headroom: Headroom::Formula { formula: Formula::Conweave, cable: Cable::FromDelay },
+            pause: PauseTime::Time(Span::from_us(5)),
+            refresh: Refresh::OnArrival,
+            ..pfc(0b111)
+        });
+    });
+    add("conweave, no flow control", fabric(), &|p| {
+        p.switches[0].buffer = Buffer::Mmu(Mmu { bypass: 0b1, ..conweave(200_000) });
+        p.switches[0].pfc = None;
+        strict(p);
+    });
+    add("hpcc", fabric(), &|p| {
+        mixed_rates(&mut p.topology);
+        p.switches[0].buffer = Buffer::Mmu(hpcc(700_000));
+        p.switches[0].pfc = Some(Pfc { headroom: Headroom::Formula { formula: Formula::Hpcc, cable: Cable::FromDelay }, ..pfc(0b111) });
+        strict(p);
+    });
+    let (mut paused, mut discards, mut drops) = (0, 0, 0);
+    for (name, plan) in &plans {
+        let output = same_everywhere(name, plan);
+        tells(name, &output);
+        paused += (output.counters.pause_frames > 10) as u32;
+        discards += (output.counters.in_discards > 0) as u32;
+        drops += (output.counters.drops_buffer > 0) as u32;
+    }
+    assert!(paused >= 12 && discards >= 3 && drops >= 2, "{paused} with pauses, {discards} with discards, {drops} with drops");
+}
+
+/// Each host of a ring sends to the host two switches on, all the same way round: every link waits for the next one.
+fn round_the_ring() -> Plan {
+    let mut flows: Vec<Flow> = Vec::new();
+    for switch in 0..4u32 {
+        for host in 0..3 {
+            flows.push(flow(0, 3 * switch + host, 3 * ((switch + 2) % 4) + host, 2_000_000, Time::ZERO));
+        }
+    }
+    flows.iter_mut().enumerate().for_each(|(id, f)| f.id = id as i64);
+    let mut p = plan(ring(4, 3), flows);
+    p.transports = vec![TransportConfig::Datagram(Datagram { rate: None, payload: 1460, ecn_capable: false })];
+    // Of the two ways of equal length all take the same.
+    p.switches[0].balance = Balance::Ecmp(RouteHash::SameSeed);
+    p.switches[0].buffer = Buffer::Mmu(sonic(700_000));
+    p.switches[0].pfc = Some(Pfc { deadlock_after: Some(Span::from_us(100)), ..pfc(0b1) });
+    p.switches[0].honours_pause = true;
+    p.run.until = Some(Time::from_ns(3_000_000));
+    p
+}
+
+#[test]
+fn a_deadlock_is_found() {
+    let mut p = round_the_ring();
+    let hash = |world: &crate::world::World, f: &Flow| world.flow_hash(f, false);
+    // Whoever would go the other way does not go.
+    let clockwise: Vec<bool> = {
+        let world = crate::world::World::new(&p, 1).unwrap();
+        p.flows.iter().map(|f| world.path(0, hash(&world, f), f.src, f.dst)[1].1 == if f.src < 3 { 3 } else { 4 }).collect()
+    };
+    let mut keep = clockwise.iter();
+    p.flows.retain(|_| *keep.next().unwrap());
+    let output = same_everywhere("deadlock", &p);
+    tells("deadlock", &output);
+    let per_switch = |s: u32| p.flows.iter().filter(|f| f.src / 3 == s).count();
+    eprintln!("{:?} flows per switch, {:?}", (0..4).map(per_switch).collect::<Vec<_>>(), output.deadlocks);
+    assert!((0..4).all(|s| per_switch(s) > 0), "every switch has a flow that goes clockwise");
+    assert_eq!(output.deadlocks.len(), 1);
+    let mut links = output.deadlocks[0].links.clone();
+    links.sort_unstable();
+    // The ring's links are the last four.
+    assert_eq!(links, [24, 26, 28, 30]);
+    assert_eq!(output.counters.drops_buffer + output.counters.in_discards, 0);
+
+    // The same with room enough is none.
+    p.switches[0].buffer = Buffer::Mmu(sonic(40_000_000));
+    let output = same_everywhere("no deadlock", &p);
+    assert_eq!(output.deadlocks, []);
+}
+
+fn storm_plan(action: StormAction) -> Plan {
+    let us = |us: u64| Time::from_ns(1_000 * us);
+    // host1 sends to host0, which pauses its switch from 50 us to 350 us; host2 sends to host3 by the same switch.
+    let mut p = plan(star(4), vec![flow(0, 1, 0, 3_000_000, Time::ZERO), flow(1, 2, 3, 3_000_000, Time::ZERO)]);
+    p.transports = vec![TransportConfig::Datagram(Datagram { rate: Some(Rate::from_gbps(40)), payload: 1460, ecn_capable: false })];
+    p.switches[0].buffer = Buffer::Mmu(sonic(900_000));
+    let watchdog = Watchdog { detection: Span::from_us(100), restoration: Span::from_us(60), poll: Span::from_us(20), action };
+    p.switches[0].pfc = Some(Pfc { watchdog: Some(watchdog), ..pfc(0b1) });
+    p.switches[0].honours_pause = true;
+    let storm = Storm { priority: 0, from: us(50), until: Some(us(350)), period: Span::from_us(4), pause: PauseTime::Time(Span::from_us(10)) };
+    p.hosts.push(HostConfig { storm: Some(storm), ..host() });
+    p.topology.nodes[0].config = 1;
+    p.run.until = Some(us(2_000));
+    p
+}
+
+#[test]
+fn a_storm_spreads_until_a_watchdog_sees_it() {
+    // Paused since 50 us and the way of the first PAUSE frame, longer than 100 us at the poll of 160 us. The last PAUSE frame is sent at 346 us and
+    // takes effect within 6 us; 60 us after that a poll finds silence.
+    let expected = |action| StormRecord { detected: Time::from_ns(160_000), restored: Some(Time::from_ns(420_000)), node: 4, port: 0, priority: 0, action };
+    for action in [StormAction::Drop, StormAction::Forward, StormAction::Alert] {
+        let output = same_everywhere("storm", &storm_plan(action));
+        tells(&format!("storm, {action:?}"), &output);
+        assert_eq!(output.storms, [expected(action)]);
+        let c = output.counters;
+        assert_eq!((c.in_discards, c.drops_buffer), (0, 0));
+        assert_eq!(c.drops_watchdog > 0, action == StormAction::Drop);
+        // 3 MB take 617 us at 40 Gbps of payload; the storm of 300 us counts where nobody does anything about it.
+        let finish = output.flows[0].finish.map(|at| at.0 / 1_000_000);
+        eprintln!("{action:?}: flow of the stormy host {finish:?} us");
+    }
+    // Without a watchdog the victim waits, and is told what for.
+    let mut p = storm_plan(StormAction::Alert);
+    p.switches[0].pfc.as_mut().unwrap().watchdog = None;
+    let output = same_everywhere("storm without watchdog", &p);
+    assert_eq!(output.storms, []);
+    assert_eq!(output.counters.dropped_packets, 0);
+    let sum: u64 = output.flows.iter().map(|f| f.split.paused).sum();
+    assert!(sum > 0);
+}
+
+/// What a switch says is heard by those who listen: a host that goes on overruns the headroom, one that stops never does.
+#[test]
+fn in_discards_are_of_those_who_do_not_listen() {
+    let mut p = plan(star(6), (1..6).map(|src| flow(src as i64 - 1, src, 0, 1_000_000, Time::ZERO)).collect());
+    p.transports = vec![TransportConfig::Datagram(Datagram { rate: None, payload: 1460, ecn_capable: false })];
+    p.switches[0].buffer = Buffer::Mmu(sonic(900_000));
+    p.switches[0].pfc = Some(pfc(0b1));
+    p.switches[0].honours_pause = true;
+    p.record.ports = Some(PortSeries { interval: Span::from_us(100), nodes: vec![6] });
+    let output = same_everywhere("all listen", &p);
+    assert_eq!((output.counters.dropped_packets, output.counters.in_discards), (0, 0));
+    assert!(output.counters.pause_frames > 0 && output.ports.iter().any(|r| r.pause_frames_tx > 0));
+
+    p.hosts.push(HostConfig { honours_pause: false, ..host() });
+    p.topology.nodes[3].config = 1;
+    let output = same_everywhere("one does not", &p);
+    assert!(output.counters.in_discards > 0);
+    assert_eq!((output.counters.drops_buffer, output.counters.dropped_packets), (0, output.counters.in_discards));
+    for r in output.ports.iter().filter(|r| r.in_discards > 0) {
+        assert_eq!(r.port, 3, "at the port of the host that goes on");
+    }
+}

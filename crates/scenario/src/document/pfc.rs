@@ -1,0 +1,253 @@
+//! `[switch.mmu]`, `[switch.pfc]` and what hosts do about PAUSE frames.
+
+use super::choice::Word;
+use super::switch::words;
+use super::{Duration, Off, Or, Size, Speed};
+use afflux_net::spec::Formula;
+use afflux_units::Bytes;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{self, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::Cow;
+use std::fmt;
+
+/// With `sharing = "sonic"`, `"conweave"` or `"hpcc"`: how the memory management unit counts and decides. Ingress is counted by port and
+/// priority (its priority group), egress by port and queue. `alpha` and `reserved` of `[switch]` are those of egress queues.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Mmu {
+    /// Size of a memory cell; a frame takes whole cells, with 64 B of metadata in the first. `"off"` counts bytes, as the ns-3 simulators do.
+    /// Default `"off"`; Trident 3 has `"256B"`, Trident 2 and Tomahawk `"208B"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cell: Option<Or<Off, Size>>,
+    /// Priorities that are neither counted nor limited. Default `[]`; ConWeave's ns-3 has `[0]`, for RDMA's acknowledgements.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bypass: Option<Vec<u8>>,
+    /// With `"sonic"`: a lossless priority group may hold `lossless_alpha` times what is free of the ingress pool before it goes to its headroom
+    /// and is paused. Default 1 (SONiC's `dynamic_th` 0 on Trident 3).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lossless_alpha: Option<f64>,
+    /// With `"sonic"`: set aside for each lossless priority group. Default `"4608B"` (SONiC on Trident 3).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lossless_reserved: Option<Size>,
+    /// With `"sonic"`: the same of lossy priority groups, or `"off"` for no limit at ingress. Default `"off"`, as SONiC has it on Trident 3.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lossy_ingress_alpha: Option<Or<Off, f64>>,
+    /// With `"sonic"`: memory for lossy queues. Default: 80 % of what the headroom leaves (TU Berlin's ns-3); SONiC has `"24192256B"` on Trident 3.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lossy_pool: Option<Size>,
+    /// With `"sonic"`: memory for the headroom of all priority groups together. Default: the sum of what each may have; SONiC has `"2058240B"`
+    /// on Trident 3, enough for 13 groups at once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub headroom_pool: Option<Size>,
+    /// With `"sonic"`: a paused group that holds less than this may go on. Default `"4608B"` (SONiC on Trident 3).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub xon: Option<Size>,
+    /// With `"sonic"` and `"hpcc"`: so may one that is so far below its threshold. Default `"4608B"` (SONiC on Trident 3), with `"hpcc"` `"3KiB"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub xon_offset: Option<Size>,
+    /// With `"conweave"`: a priority group may hold so many times what is free of the ingress pool before it is paused. Default 0.0625.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ingress_alpha: Option<f64>,
+    /// With `"conweave"`: the minimum of a port and of a priority group. Default `"1048B"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mtu: Option<Size>,
+    /// With `"hpcc"`: at ports of `nic_rate` a priority group may hold 2^−`shift` of what is free; twice that for every doubling of the rate.
+    /// Default 3.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shift: Option<u8>,
+    /// With `"hpcc"`: see `shift`. Default: the lowest rate of a host's link.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nic_rate: Option<Speed>,
+}
+
+/// Priority flow control (IEEE 802.1Qbb): lossless priorities, which are paused before their memory runs out. With `sharing = "sonic"`,
+/// `"conweave"` or `"hpcc"`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Pfc {
+    /// Lossless priorities. Default `[3, 4]` (SONiC's `pfc_enable`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub priorities: Option<Vec<u8>>,
+    /// Memory of each port and lossless priority for what still arrives after XOFF: a size, or a formula's name. Default: `"sonic"`,
+    /// `"conweave"` or `"hpcc"`, as `sharing`; SONiC has `"160000B"` on Trident 3 at every rate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub headroom: Option<Headroom>,
+    /// With a formula: length of the cables. Default: from each link's delay, at 1.98e8 m/s; SONiC has `"5m"` to servers, `"40m"` and `"300m"`
+    /// between switches.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cable: Option<Length>,
+    /// How long a PAUSE frame holds, in quanta of 512 bit times, 1 to 65535. Default 65535: 335.5 us at 100 Gbps.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quanta: Option<u16>,
+    /// The same as a time, rounded up to whole quanta. Default with `sharing = "conweave"`: `"5us"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pause_time: Option<Duration>,
+    /// When a PAUSE frame is repeated. Default `"half"`, with `sharing = "conweave"` `"arrival"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refresh: Option<Refresh>,
+    /// From the arrival of a PAUSE frame at the peer to its effect there, or `"standard"`: what IEEE 802.3 annex 31B allows at the link's rate
+    /// (67 quanta at 10 Gbps to 905 at 400 Gbps). Default `"standard"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub response: Option<Or<Standard, Duration>>,
+    /// A queue that was paused for too long is taken for the victim of a storm, or `"off"`. Default `"off"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub watchdog: Option<Or<Off, Watchdog>>,
+    /// A cycle of links that have paused each other for so long is reported as a deadlock, or `"off"`. Default `"1ms"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deadlock_after: Option<Or<Off, Duration>>,
+}
+
+/// SONiC's PFC watchdog.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Watchdog {
+    /// A queue that has had something to send and been paused all along for this long is in a storm. Default `"200ms"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub detection: Option<Duration>,
+    /// It is over when no PAUSE frame for the queue has come for this long. Default: twice `detection`, as `pfcwd start` without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub restoration: Option<Duration>,
+    /// How often it looks. Default `"200ms"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub poll: Option<Duration>,
+    /// What it does. Default `"drop"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub action: Option<StormAction>,
+}
+
+/// A host that sends PAUSE frames for a priority again and again, whatever there is to receive.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Storm {
+    /// The priority.
+    pub priority: u8,
+    /// Time between PAUSE frames.
+    pub period: Duration,
+    /// When it begins. Default `"0ns"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<Duration>,
+    /// When it ends. Default: never; the scenario then needs `run.until`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<Duration>,
+    /// How long each PAUSE frame holds. Default: 65535 quanta of 512 bit times.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pause_time: Option<Duration>,
+}
+
+words! {
+    /// When a PAUSE frame is repeated.
+    pub enum Refresh {
+        /// When half of its time has passed, while the priority group is paused.
+        Half,
+        /// With every frame that arrives while there is cause to pause (ConWeave's ns-3).
+        Arrival,
+    }
+    /// What a watchdog does about a storm.
+    pub enum StormAction {
+        /// The queue is emptied, and what comes for it is dropped.
+        Drop,
+        /// PAUSE frames for the queue are ignored.
+        Forward,
+        /// It is only written down.
+        Alert,
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Standard;
+impl Word for Standard {
+    const WORD: &'static str = "standard";
+}
+
+/// A size or a formula.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Headroom {
+    Size(Bytes),
+    Formula(Formula),
+}
+
+/// Formulas by name, and what they say.
+const FORMULAS: [(&str, Formula, &str); 5] = [
+    ("sonic", Formula::Sonic, "SONiC's formula: what is on its way when the PAUSE frame takes effect, in the worst case of cells that are almost empty"),
+    ("mellanox", Formula::Mellanox, "The Linux driver of Mellanox's adapters: (301 + 2.16 · metres) · Gbps + 2.72 · MTU"),
+    ("conweave", Formula::Conweave, "ConWeave's ns-3: 2 · rate · delay + 2 · MTU"),
+    ("hpcc", Formula::Hpcc, "HPCC's ns-3: 3 · rate · delay"),
+    ("tub", Formula::Tub, "TU Berlin's ns-3: 2 · rate · delay + 2 · MTU + 3860"),
+];
+
+impl<'de> Deserialize<'de> for Headroom {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Text;
+        impl Visitor<'_> for Text {
+            type Value = Headroom;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a size in quotes with its unit, as in \"160kB\", or a formula: \"sonic\", \"mellanox\", \"conweave\", \"hpcc\" or \"tub\"")
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Headroom, E> {
+                if let Some((_, formula, _)) = FORMULAS.iter().find(|(name, ..)| *name == text.trim()) {
+                    return Ok(Headroom::Formula(*formula));
+                }
+                let words = |error: afflux_units::ParseError| {
+                    E::custom(format!("{}, or a formula: \"sonic\", \"mellanox\", \"conweave\", \"hpcc\" or \"tub\"", error.to_string().replace('`', "\"")))
+                };
+                text.parse().map(Headroom::Size).map_err(words)
+            }
+        }
+        deserializer.deserialize_str(Text)
+    }
+}
+impl Serialize for Headroom {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Headroom::Size(size) => serializer.collect_str(size),
+            Headroom::Formula(formula) => serializer.serialize_str(FORMULAS.iter().find(|(_, f, _)| f == formula).expect("all are named").0),
+        }
+    }
+}
+impl JsonSchema for Headroom {
+    fn schema_name() -> Cow<'static, str> {
+        "Headroom".into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let formulas: Vec<Schema> = FORMULAS.iter().map(|(name, _, about)| json_schema!({ "const": name, "description": about })).collect();
+        json_schema!({ "description": "A size, or the name of a formula.", "anyOf": [generator.subschema_for::<Size>(), { "oneOf": formulas }] })
+    }
+}
+
+/// Metres: `"40m"`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Length(pub f64);
+
+impl<'de> Deserialize<'de> for Length {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Text;
+        impl Visitor<'_> for Text {
+            type Value = Length;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a length in quotes, in metres, as in \"40m\"")
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Length, E> {
+                let number = text.trim().strip_suffix('m').map(str::trim).filter(|number| number.chars().all(|c| c.is_ascii_digit() || c == '.'));
+                match number.and_then(|number| number.parse().ok()).filter(|metres| *metres <= 100_000.0) {
+                    Some(metres) => Ok(Length(metres)),
+                    None => Err(E::custom(format!("\"{text}\" is not a length: write metres, up to 100000, as in \"40m\""))),
+                }
+            }
+        }
+        deserializer.deserialize_str(Text)
+    }
+}
+impl Serialize for Length {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&format_args!("{}m", self.0))
+    }
+}
+impl JsonSchema for Length {
+    fn schema_name() -> Cow<'static, str> {
+        "Length".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "pattern": r"^\s*[0-9.]+\s*m\s*$", "description": "A length in metres, as in \"40m\"." })
+    }
+}

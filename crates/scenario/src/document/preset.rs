@@ -1,0 +1,73 @@
+//! Switches as they are bought: names for sets of keys of `[switch]`.
+
+use super::{Duration, Or, QueueSize, Sharing, Size, Switch, Voq};
+use afflux_net::Model;
+use afflux_net::spec::Limit;
+use afflux_units::{Bytes, Span};
+
+macro_rules! presets {
+    ($($(#[$note:meta])* $variant:ident = $name:literal { source: $source:literal, faithful: $faithful:literal, simplified: $simplified:literal, keys: $keys:expr })+) => {
+        /// A switch as it is bought.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+        pub enum Preset {
+            $($(#[$note])* #[serde(rename = $name)] $variant,)+
+        }
+
+        impl Preset {
+            pub const ALL: &[Preset] = &[$(Preset::$variant),+];
+
+            /// The keys it gives; the others are as always.
+            pub fn keys(self) -> Switch {
+                match self {
+                    $(Preset::$variant => $keys,)+
+                }
+            }
+
+            /// Its row of `afflux models`.
+            pub fn model(self) -> Model {
+                match self {
+                    $(Preset::$variant => Model { kind: "switch preset", name: $name, source: $source, faithful: $faithful, simplified: $simplified },)+
+                }
+            }
+        }
+    };
+}
+
+presets! {
+    /// Broadcom Trident 3 (32 MB, shallow), set up for lossy traffic as SONiC does on the Arista 7050CX3: an egress pool of 24,192,256 B,
+    /// alpha 8 (`dynamic_th` 3), 1792 B reserved per queue; 800 ns. The sizes are read from SONiC's device files, the latency is recalled.
+    Trident3 = "trident3" {
+        source: "SONiC, sonic-buildimage device/arista/x86_64-arista_7050cx3_32s, BALANCED profile (sizes, alpha: read there); latency of the 7050X3 (recalled)",
+        faithful: "egress pool of lossy traffic, 24192256 B, alpha 8, 1792 B reserved per queue: one queue may take 21.5 MB, 6.9 ms at 25 Gbps",
+        simplified: "lossy traffic only, no ingress pools; stores and forwards, where the box can cut through; no marking until ecn is written",
+        keys: Switch {
+            sharing: Some(Sharing::Dynamic),
+            buffer: Some(QueueSize(Limit::Bytes(24_192_256))),
+            alpha: Some(8.0),
+            reserved: Some(Size(Bytes(1_792))),
+            latency: Some(Duration(Span::from_ns(800))),
+            ..Switch::default()
+        }
+    }
+    /// Broadcom Jericho+ with 8 GB (deep, the Hadoop study's): one virtual output queue per egress port of at most 40 ms, which are 125 MB at
+    /// 25G and 500 MB at 100G (`voq = { max_time = "5ms" }` for the other reading of Arista's table); 3.8 us through the box, recalled, of
+    /// which 1.5 us, a guess, are the credit's.
+    JerichoPlus = "jericho_plus" {
+        source: "LY Corporation, JANOG (8 GB, Jericho+: read there); Arista 7500R architecture paper as quoted (caps by speed); store and forward in 3.8 us \
+                 (recalled)",
+        faithful: "125 MB for each 25G port, 500 MB for each 100G port, 8 GB in all; the grant's latency is part of the 3.8 us",
+        simplified: "one core; DRAM of 900 Gbps, eviction and credits as in voq's defaults, which are recalled or guessed; no marking until ecn is written",
+        keys: Switch {
+            sharing: Some(Sharing::Voq),
+            voq: Some(Voq {
+                grant_latency: Some(Duration(Span::from_ns(1_500))),
+                max_bytes: Some(Or::NONE),
+                max_time: Some(Or::NONE),
+                dram: Some(Size(Bytes(8_000_000_000))),
+                ..Voq::default()
+            }),
+            latency: Some(Duration(Span::from_ns(2_300))),
+            ..Switch::default()
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! `[switch.mmu]`, `[switch.pfc]`, and storms.
+
+use super::{fill, meaningless};
+use crate::document::{Duration, Headroom, Or, Pfc, Refresh, Sharing, Size, Speed, Storm, StormAction, Switch, Watchdog};
+use crate::tree::{Key, Wrong};
+use afflux_net::spec::{self, ConweaveRules, HpccRules, Limit, NodeKind, PauseTime, Plan, Rules, SonicRules, Topology};
+use afflux_units::{Bytes, Rate, Span, Time};
+
+/// The lowest rate of a host's link.
+pub fn nic_rate(topology: &Topology) -> Rate {
+    let of_host = |link: &&spec::Link| topology.nodes[link.a as usize].kind == NodeKind::Host || topology.nodes[link.b as usize].kind == NodeKind::Host;
+    topology.links.iter().filter(of_host).map(|link| link.rate).min().unwrap_or(Rate::from_gbps(100))
+}
+
+/// The memory of a switch with `sharing = "sonic"`, `"conweave"` or `"hpcc"`.
+pub fn mmu(keys: &mut Switch, sharing: Sharing, nic_rate: Rate, key: &Key) -> Result<spec::Mmu, Wrong> {
+    let at = |name: &str| key.clone().name("mmu").name(name);
+    let (sonic, conweave, hpcc) = (sharing == Sharing::Sonic, sharing == Sharing::Conweave, sharing == Sharing::Hpcc);
+    let word = match sharing {
+        Sharing::Sonic => "sharing = \"sonic\"",
+        Sharing::Conweave => "sharing = \"conweave\"",
+        _ => "sharing = \"hpcc\"",
+    };
+    let default_total = match sharing {
+        Sharing::Sonic => 32_000_000,
+        Sharing::Conweave => 9 << 20,
+        _ => 32 << 20,
+    };
+    let total = match fill(&mut keys.buffer, crate::document::QueueSize(Limit::Bytes(default_total))).0 {
+        Limit::Bytes(total) if total > 0 && total < 1 << 40 => total,
+        Limit::Bytes(total) => return Err(Wrong::at(key.clone().name("buffer"), format!("\"{}\": write a size from 1B to 1TB", Bytes(total)))),
+        Limit::Packets(_) => return Err(Wrong::at(key.clone().name("buffer"), "packets are for sharing = \"static\": write a size as in \"32MB\"")),
+    };
+    let mut table = keys.mmu.take().unwrap_or_default();
+    for (name, given, needs) in [
+        ("lossless_alpha", table.lossless_alpha.is_some(), sonic),
+        ("lossless_reserved", table.lossless_reserved.is_some(), sonic),
+        ("lossy_ingress_alpha", table.lossy_ingress_alpha.is_some(), sonic),
+        ("lossy_pool", table.lossy_pool.is_some(), sonic),
+        ("headroom_pool", table.headroom_pool.is_some(), sonic),
+        ("xon", table.xon.is_some(), sonic),
+        ("xon_offset", table.xon_offset.is_some(), sonic || hpcc),
+        ("ingress_alpha", table.ingress_alpha.is_some(), conweave),
+        ("mtu", table.mtu.is_some(), conweave),
+        ("shift", table.shift.is_some(), hpcc),
+        ("nic_rate", table.nic_rate.is_some(), hpcc),
+    ] {
+        if given && !needs {
+            return Err(meaningless(at(name), word));
+        }
+    }
+    if hpcc && keys.alpha.is_some() {
+        return Err(meaningless(key.clone().name("alpha"), word));
+    }
+    if conweave && keys.reserved.is_some() {
+        return Err(meaningless(key.clone().name("reserved"), word));
+    }
+    let alpha = |slot: &mut Option<f64>, default: f64, key: Key| match fill(slot, default) {
+        found if found > 0.0 && found <= 1024.0 => Ok(found),
+        found => Err(Wrong::at(key, format!("found {found}: write a number above 0, up to 1024 (switches have powers of two from 1/128 to 8)"))),
+    };
+    let size = |slot: &mut Option<Size>, default: u64, key: Key| match fill(slot, Size(Bytes(default))).0 {
+        found if found.0 <= total => Ok(found.0),
+        found => Err(Wrong::at(key, format!("\"{found}\" is more than the whole buffer of {}", Bytes(total)))),
+    };
+    let cell = match fill(&mut table.cell, Or::NONE).0 {
+        None => None,
+        Some(Size(Bytes(bytes @ 65..=4096))) => Some(bytes as u16),
+        Some(Size(bytes)) => {
+            return Err(Wrong::at(at("cell"), format!("\"{bytes}\": write a size from 65B to 4096B (the first cell holds 64 B of metadata), or \"off\"")));
+        }
+    };
+    let bypass = mask(&fill(&mut table.bypass, Vec::new()), at("bypass"))?;
+    let rules = match sharing {
+        Sharing::Sonic => Rules::Sonic(SonicRules {
+            alpha: alpha(&mut table.lossless_alpha, 1.0, at("lossless_alpha"))?,
+            reserved: size(&mut table.lossless_reserved, 4_608, at("lossless_reserved"))?,
+            lossy_ingress_alpha: match fill(&mut table.lossy_ingress_alpha, Or::NONE).0 {
+                None => None,
+                some => Some(alpha(&mut some.clone(), 1.0, at("lossy_ingress_alpha"))?),
+            },
+            lossy_alpha: alpha(&mut keys.alpha, 8.0, key.clone().name("alpha"))?,
+            queue_reserved: size(&mut keys.reserved, 1_792, key.clone().name("reserved"))?,
+            lossy_pool: table.lossy_pool.map(|_| size(&mut table.lossy_pool, 0, at("lossy_pool"))).transpose()?,
+            headroom_pool: table.headroom_pool.map(|_| size(&mut table.headroom_pool, 0, at("headroom_pool"))).transpose()?,
+            xon: size(&mut table.xon, 4_608, at("xon"))?,
+            xon_offset: size(&mut table.xon_offset, 4_608, at("xon_offset"))?,
+        }),
+        Sharing::Conweave => Rules::Conweave(ConweaveRules {
+            ingress_alpha: alpha(&mut table.ingress_alpha, 1.0 / 16.0, at("ingress_alpha"))?,
+            egress_alpha: alpha(&mut keys.alpha, 1.0, key.clone().name("alpha"))?,
+            mtu: size(&mut table.mtu, 1_048, at("mtu"))?,
+        }),
+        _ => Rules::Hpcc(HpccRules {
+            shift: match fill(&mut table.shift, 3) {
+                shift @ 0..=20 => shift,
+                found => return Err(Wrong::at(at("shift"), format!("found {found}: write a number from 0 to 20"))),
+            },
+            nic_rate: match fill(&mut table.nic_rate, Speed(nic_rate)).0 {
+                Rate(0) => return Err(Wrong::at(at("nic_rate"), "\"0bps\": write a rate above 0")),
+                rate => rate,
+            },
+            reserved: size(&mut keys.reserved, 4_096, key.clone().name("reserved"))?,
+            resume_offset: size(&mut table.xon_offset, 3_072, at("xon_offset"))?,
+        }),
+    };
+    keys.mmu = Some(table);
+    Ok(spec::Mmu { total, cell, bypass, rules })
+}
+
+fn mask(priorities: &[u8], key: Key) -> Result<u8, Wrong> {
+    let mut mask = 0u8;
+    for &priority in priorities {
+        if priority > 7 {
+            return Err(Wrong::at(key, format!("found {priority}: priorities are 0 to 7")));
+        }
+        mask |= 1 << priority;
+    }
+    Ok(mask)
+}
+
+pub fn pfc(table: &mut Pfc, sharing: Sharing, bypass: u8, key: &Key) -> Result<spec::Pfc, Wrong> {
+    let at = |name: &str| key.clone().name(name);
+    let priorities = mask(&fill(&mut table.priorities, vec![3, 4]), at("priorities"))?;
+    if priorities == 0 {
+        return Err(Wrong::at(at("priorities"), "found none: write the lossless priorities, as in [3, 4], or pfc = \"off\""));
+    }
+    if priorities & bypass != 0 {
+        return Err(Wrong::at(
+            at("priorities"),
+            format!("priority {} is in mmu.bypass: what is not counted cannot be paused", (priorities & bypass).trailing_zeros()),
+        ));
+    }
+    let conweave = sharing == Sharing::Conweave;
+    let own = match sharing {
+        Sharing::Conweave => spec::Formula::Conweave,
+        Sharing::Hpcc => spec::Formula::Hpcc,
+        _ => spec::Formula::Sonic,
+    };
+    let headroom = match fill(&mut table.headroom, Headroom::Formula(own)) {
+        Headroom::Size(_) if table.cable.is_some() => return Err(meaningless(at("cable"), "a headroom in bytes")),
+        Headroom::Size(bytes) if bytes.0 < 1 << 40 => spec::Headroom::Bytes(bytes.0),
+        Headroom::Size(bytes) => return Err(Wrong::at(at("headroom"), format!("\"{bytes}\": write a size up to 1TB"))),
+        Headroom::Formula(formula) => {
+            spec::Headroom::Formula { formula, cable: table.cable.map_or(spec::Cable::FromDelay, |length| spec::Cable::Metres(length.0)) }
+        }
+    };
+    if table.quanta.is_some() && table.pause_time.is_some() {
+        return Err(meaningless(at("quanta"), "pause_time"));
+    }
+    if conweave && table.quanta.is_none() {
+        fill(&mut table.pause_time, Duration(Span::from_us(5)));
+    }
+    let pause = match table.pause_time {
+        Some(time) => pause_time(time, at("pause_time"))?,
+        None => match fill(&mut table.quanta, u16::MAX) {
+            0 => return Err(Wrong::at(at("quanta"), "found 0: write a number from 1 to 65535")),
+            quanta => PauseTime::Quanta(quanta),
+        },
+    };
+    Ok(spec::Pfc {
+        priorities,
+        headroom,
+        pause,
+        refresh: match fill(&mut table.refresh, if conweave { Refresh::Arrival } else { Refresh::Half }) {
+            Refresh::Half => spec::Refresh::AtHalf,
+            Refresh::Arrival => spec::Refresh::OnArrival,
+        },
+        response: match fill(&mut table.response, Or::NONE).0 {
+            Some(Duration(time)) if time > Span::from_s(1) => {
+                return Err(Wrong::at(at("response"), format!("\"{time}\": write a time up to 1s, or \"standard\"")));
+            }
+            given => given.map(|Duration(time)| time),
+        },
+        watchdog: match fill(&mut table.watchdog, Or::NONE).0 {
+            None => None,
+            Some(mut keys) => {
+                let watchdog = watchdog(&mut keys, &at("watchdog"))?;
+                table.watchdog = Some(Or::some(keys));
+                Some(watchdog)
+            }
+        },
+        deadlock_after: match fill(&mut table.deadlock_after, Or::some(Duration(Span::from_ms(1)))).0 {
+            None => None,
+            Some(time) => Some(positive(time, at("deadlock_after"))?),
+        },
+    })
+}
+
+fn positive(Duration(time): Duration, key: Key) -> Result<Span, Wrong> {
+    if time.0 == 0 || time > Span::from_s(1000) { Err(Wrong::at(key, format!("\"{time}\": write a time above 0, up to 1000s"))) } else { Ok(time) }
+}
+
+fn pause_time(time: Duration, key: Key) -> Result<PauseTime, Wrong> {
+    positive(time, key).map(PauseTime::Time)
+}
+
+fn watchdog(keys: &mut Watchdog, key: &Key) -> Result<spec::Watchdog, Wrong> {
+    let at = |name: &str| key.clone().name(name);
+    let detection = positive(fill(&mut keys.detection, Duration(Span::from_ms(200))), at("detection"))?;
+    Ok(spec::Watchdog {
+        detection,
+        restoration: positive(fill(&mut keys.restoration, Duration(Span(2 * detection.0))), at("restoration"))?,
+        poll: positive(fill(&mut keys.poll, Duration(Span::from_ms(200))), at("poll"))?,
+        action: match fill(&mut keys.action, StormAction::Drop) {
+            StormAction::Drop => spec::StormAction::Drop,
+            StormAction::Forward => spec::StormAction::Forward,
+            StormAction::Alert => spec::StormAction::Alert,
+        },
+    })
+}
+
+pub fn storm(keys: &mut Storm, key: &Key) -> Result<spec::Storm, Wrong> {
+    let at = |name: &str| key.clone().name(name);
+    mask(&[keys.priority], at("priority"))?;
+    let from = fill(&mut keys.from, Duration(Span::ZERO)).0;
+    if let Some(Duration(until)) = keys.until.filter(|until| until.0 <= from) {
+        return Err(Wrong::at(at("until"), format!("\"{until}\" is not after from = \"{from}\"")));
+    }
+    Ok(spec::Storm {
+        priority: keys.priority,
+        from: Time(from.0),
+        until: keys.until.map(|Duration(until)| Time(until.0)),
+        period: positive(keys.period, at("period"))?,
+        pause: keys.pause_time.map_or(Ok(PauseTime::Quanta(u16::MAX)), |time| pause_time(time, at("pause_time")))?,
+    })
+}
+
+/// What only the whole plan shows: does every switch's memory hold what is set aside in it, and does every storm end?
+pub fn fits(plan: &Plan) -> Result<(), Wrong> {
+    if let Some(storm) = plan.hosts.iter().filter_map(|host| host.storm).find(|storm| storm.until.is_none())
+        && plan.run.until.is_none()
+    {
+        return Err(Wrong::at(
+            Key::from("run"),
+            format!("a storm of priority {} never ends (host.storm has no until): write until here, as in until = \"10ms\", or in storm", storm.priority),
+        ));
+    }
+    for (id, node) in plan.topology.nodes.iter().enumerate().filter(|(_, node)| node.kind == NodeKind::Switch) {
+        let spec::Buffer::Mmu(mmu) = &plan.switches[node.config as usize].buffer else { continue };
+        let aside = afflux_net::set_aside(plan, id as u32);
+        if aside.headroom + aside.reserved >= mmu.total {
+            return Err(Wrong::at(
+                Key::from("switch").name("buffer"),
+                format!(
+                    "\"{}\": at {} {} of headroom and {} of reserves are set aside, which leaves nothing to share; write a larger buffer, fewer lossless \
+                     priorities, or less headroom",
+                    Bytes(mmu.total),
+                    node.name,
+                    Bytes(aside.headroom),
+                    Bytes(aside.reserved)
+                ),
+            ));
+        }
+    }
+    Ok(())
+}

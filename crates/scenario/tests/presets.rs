@@ -1,0 +1,69 @@
+//! `preset` stands for the keys of a switch as it is bought.
+
+mod common;
+
+use afflux_net::spec::Buffer;
+use afflux_scenario::Scenario;
+use common::{VALID, error, parse};
+
+const TRIDENT3: Buffer = Buffer::Shared { total: 24_192_256, alpha: 8.0, reserved_per_queue: 1_792 };
+
+fn with_switch(keys: &str) -> Scenario {
+    let scenario = parse(&VALID.replacen("buffer = \"9MB\"\nalpha = 1.0\n", keys, 1)).unwrap();
+    let again = parse(&scenario.resolved).unwrap_or_else(|error| panic!("{error}\n{}", scenario.resolved));
+    assert_eq!(again.resolved, scenario.resolved);
+    assert_eq!(format!("{:?}", again.plan.switches), format!("{:?}", scenario.plan.switches), "the resolved scenario is the same scenario");
+    scenario
+}
+
+/// The buffer of a switch by its name.
+fn buffer(scenario: &Scenario, name: &str) -> Buffer {
+    let node = scenario.plan.topology.nodes.iter().find(|node| node.name == name).unwrap();
+    scenario.plan.switches[node.config as usize].buffer.clone()
+}
+
+#[test]
+fn fills_what_is_not_written() {
+    let scenario = with_switch("preset = \"trident3\"\n");
+    assert_eq!(buffer(&scenario, "leaf0"), TRIDENT3);
+    assert_eq!(scenario.plan.switches[0].latency.0, 800_000);
+    for key in ["preset = \"trident3\"", "alpha = 8.0", "reserved = \"1792B\"", "latency = \"800ns\""] {
+        assert!(scenario.resolved.contains(key), "{key} in\n{}", scenario.resolved);
+    }
+}
+
+#[test]
+fn what_is_written_wins() {
+    let scenario = with_switch("preset = \"trident3\"\nalpha = 1.0\nlatency = \"0ns\"\n");
+    assert_eq!(buffer(&scenario, "leaf0"), Buffer::Shared { total: 24_192_256, alpha: 1.0, reserved_per_queue: 1_792 });
+    assert_eq!(scenario.plan.switches[0].latency.0, 0);
+}
+
+#[test]
+fn another_sharing_takes_the_keys_of_the_presets_away() {
+    let scenario = with_switch("preset = \"trident3\"\nsharing = \"unlimited\"\n");
+    assert_eq!(buffer(&scenario, "leaf0"), Buffer::Unlimited);
+    assert!(!scenario.resolved.contains("reserved"), "{}", scenario.resolved);
+}
+
+#[test]
+fn an_override_has_its_own() {
+    let text = "buffer = \"9MB\"\nalpha = 1.0\noverride = [{ match = \"leaf*\", preset = \"trident3\" }, { match = \"leaf1\", alpha = 2.0 }]\n";
+    let scenario = with_switch(text);
+    assert_eq!(buffer(&scenario, "spine0"), Buffer::Shared { total: 9_000_000, alpha: 1.0, reserved_per_queue: 0 });
+    assert_eq!(buffer(&scenario, "leaf0"), TRIDENT3);
+    assert_eq!(buffer(&scenario, "leaf1"), Buffer::Shared { total: 24_192_256, alpha: 2.0, reserved_per_queue: 1_792 });
+    assert!(scenario.resolved.contains("reserved = \"1792B\""), "{}", scenario.resolved);
+}
+
+#[test]
+fn an_unknown_one_is_named() {
+    let message = error("alpha = 1.0", "preset = \"trident\"");
+    assert!(message.starts_with("fabric.toml:13: key switch.preset: \"trident\" is not known (did you mean \"trident3\"?): write \"trident3\""), "{message}");
+}
+
+#[test]
+fn each_has_a_row_among_the_models() {
+    let models = afflux_scenario::models();
+    assert!(models.iter().any(|model| model.kind == "switch preset" && model.name == "trident3"));
+}

@@ -1,0 +1,149 @@
+"""Differences between designs, paired over seeds: both saw the same arrivals, so what differs is the design."""
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from .designs import Design, Designs, gather
+from .metrics import COST, JOB_TIME, SLOWDOWN_P99, Metric
+from .result import Result
+from .statistics import ENOUGH_SEEDS, interval, mean
+
+BETTER, WORSE, LOWER, HIGHER, SAME = "better", "worse", "lower", "higher", "same"
+UNCLEAR, TOO_FEW = "cannot tell", "too few seeds"
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A design's metric less the baseline's, the mean over the seeds that both have."""
+
+    metric: Metric
+    design: str
+    seeds: int
+    baseline_mean: float
+    design_mean: float
+    difference: float
+    #: None with one seed.
+    low: float | None
+    high: float | None
+    #: The same as a share of the baseline's mean; None if that is 0.
+    share: float | None
+    share_low: float | None
+    share_high: float | None
+    verdict: str
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self) | {"metric": self.metric.name}
+
+
+@dataclass(frozen=True)
+class Comparison:
+    baseline: str
+    designs: tuple[str, ...]
+    differences: tuple[Difference, ...]
+    notes: tuple[str, ...]
+
+    def of(self, design: str) -> list[Difference]:
+        return [difference for difference in self.differences if difference.design == design]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "baseline": self.baseline,
+            "designs": list(self.designs),
+            "differences": [difference.to_dict() for difference in self.differences],
+            "notes": list(self.notes),
+        }
+
+    def sentence(self) -> str:
+        """The answer in words, by job time if there are jobs, else by the slowdown of the slowest hundredth of flows."""
+        main = [d for metric in (JOB_TIME, SLOWDOWN_P99) for d in self.differences if d.metric is metric]
+        main = [d for d in main if d.metric is main[0].metric]
+        return " ".join(_sentence(d, self.baseline) for d in main)
+
+
+def compare(results: Designs | Iterable[Result | str | os.PathLike[str]], baseline: str | None = None) -> Comparison:
+    """Each design against the baseline, a design's name (by default the first).
+
+    Results of one scenario name are one design with several seeds. Raises `ValueError` if there is nothing to compare.
+    """
+    designs = gather(results)
+    base = designs[baseline] if baseline is not None else next(iter(designs.values()))
+    others = [design for design in designs.values() if design.name != base.name]
+    if not others:
+        raise ValueError(
+            f"there is only one design, {base.name!r}: results of one scenario name are one design with several seeds; name results of another too"
+        )
+    notes: list[str] = []
+    found: list[Difference] = []
+    for design in others:
+        paired = [seed for seed in base.seeds if seed in design.results]
+        alone = sorted({*base.seeds, *design.seeds} - {*paired})
+        if not paired:
+            raise ValueError(f"{design.name!r} and {base.name!r} have no seed in common: run both with the same seeds")
+        if alone:
+            notes.append(f"{design.name}: seed{'s' if len(alone) > 1 else ''} {', '.join(map(str, alone))} of one side only left out")
+        if len(paired) < ENOUGH_SEEDS:
+            few = "1 seed" if len(paired) == 1 else f"{len(paired)} seeds"
+            notes.append(f"{design.name}: {few} in common are too few to tell a difference from chance; run at least {ENOUGH_SEEDS}, better 10 or more")
+        found += [d for metric in designs.metrics() if (d := _difference(metric, base, design, paired))]
+    for design in designs.values():
+        if any(result.summary["fct"]["all"]["censored"] for result in design.results.values()):
+            notes.append(f"{design.name}: some flows did not finish, so its true completion times and slowdowns are higher")
+    currencies = {result.summary["cost"]["currency"] for design in designs.values() for result in design.results.values() if result.summary.get("cost")}
+    if len(currencies) > 1:
+        notes.append(f"costs are in different currencies ({', '.join(sorted(currencies))}) and are left out")
+        found = [d for d in found if d.metric is not COST]
+    return Comparison(base.name, tuple(design.name for design in others), tuple(found), tuple(notes))
+
+
+def _difference(metric: Metric, base: Design, design: Design, seeds: Sequence[int]) -> Difference | None:
+    before, after = base.by_seed(metric), design.by_seed(metric)
+    pairs = [(before[seed], after[seed]) for seed in seeds if seed in before and seed in after]
+    if not pairs:
+        return None
+    difference = _mean_difference(pairs)
+    low, high = interval(pairs, _mean_difference) or (None, None)
+    positive = all(old > 0 for old, _ in pairs)
+    shares = interval(pairs, _share) if positive else None
+    share_low, share_high = shares or (None, None)
+    old_mean, new_mean = mean([old for old, _ in pairs]), mean([new for _, new in pairs])
+    share = _share(pairs) if old_mean > 0 else None
+    verdict = _verdict(metric, pairs, low, high)
+    return Difference(metric, design.name, len(pairs), old_mean, new_mean, difference, low, high, share, share_low, share_high, verdict)
+
+
+def _mean_difference(pairs: Sequence[tuple[float, float]]) -> float:
+    return mean([new - old for old, new in pairs])
+
+
+def _share(pairs: Sequence[tuple[float, float]]) -> float:
+    return sum(new for _, new in pairs) / sum(old for old, _ in pairs) - 1
+
+
+def _verdict(metric: Metric, pairs: Sequence[tuple[float, float]], low: float | None, high: float | None) -> str:
+    if all(new == old for old, new in pairs):
+        return SAME
+    # A price is no sample.
+    if metric is not COST and (len(pairs) < ENOUGH_SEEDS or low is None or high is None):
+        return TOO_FEW
+    if metric is not COST and low is not None and high is not None and low <= 0 <= high:
+        return UNCLEAR
+    fell = _mean_difference(pairs) < 0
+    if metric.lower_is_better is None:
+        return LOWER if fell else HIGHER
+    return BETTER if fell == metric.lower_is_better else WORSE
+
+
+def _sentence(d: Difference, baseline: str) -> str:
+    what = d.metric.title
+    values = f"{d.metric.show(d.design_mean)} with {d.design}, {d.metric.show(d.baseline_mean)} with {baseline}"
+    if d.verdict == SAME:
+        return f"The {what} is the same with {d.design} and {baseline}: {d.metric.show(d.design_mean)}."
+    if d.verdict == TOO_FEW:
+        return f"The {what} is {values}; {d.seeds} {'seed is' if d.seeds == 1 else 'seeds are'} too few to tell whether that is chance."
+    if d.verdict == UNCLEAR:
+        return f"Over {d.seeds} seeds nothing speaks against an equal {what}: {values}, and the interval of the difference spans zero."
+    by = f"{100 * abs(d.share):.1f} % " if d.share is not None else ""
+    within = f" (95 % interval {100 * d.share_low:+.1f} to {100 * d.share_high:+.1f} %)" if d.share_low is not None and d.share_high is not None else ""
+    return f"The {what} is {by}{'lower' if d.difference < 0 else 'higher'} with {d.design} than with {baseline}{within}: {values}, over {d.seeds} seeds."

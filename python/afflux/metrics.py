@@ -1,0 +1,59 @@
+"""The numbers by which designs are judged, from a summary."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from . import text
+
+
+@dataclass(frozen=True)
+class Metric:
+    #: As in JSON output.
+    name: str
+    #: As people read it.
+    title: str
+    #: Keys of summary.json, from the outside in.
+    path: tuple[str, ...]
+    show: Callable[[float], str]
+    #: Is a lower value the better one? None: neither is.
+    lower_is_better: bool | None = True
+    #: A count of events: not worth a line where it is zero everywhere.
+    counter: bool = False
+
+    def of(self, summary: dict[str, Any]) -> float | None:
+        found: Any = summary
+        for key in self.path:
+            found = found.get(key) if found is not None else None
+        return None if found is None else float(found)
+
+
+def _count(value: float) -> str:
+    return text.count(int(value)) if value == int(value) else text.digits(value)
+
+
+def _distribution(name: str, title: str, path: tuple[str, ...], suffix: str, show: Callable[[float], str]) -> list[Metric]:
+    statistics = {"mean": "mean", "p50": "p50", "p99": "p99", "p999": "p99.9"}
+    return [Metric(f"{name}_{key}{suffix}", f"{title} {words}", (*path, key + suffix), show) for key, words in statistics.items()]
+
+
+JOB_TIME = Metric("job_time_mean_ns", "job time", ("jobs", "mean_ns"), text.time)
+SLOWDOWN_P99 = Metric("slowdown_p99", "slowdown p99", ("slowdown", "all", "p99"), text.ratio)
+COST = Metric("cost", "cost", ("cost", "total"), lambda value: f"{value:,.0f}", lower_is_better=None)
+
+METRICS: tuple[Metric, ...] = (
+    JOB_TIME,
+    Metric("job_time_p99_ns", "job time p99", ("jobs", "p99_ns"), text.time),
+    *_distribution("fct", "FCT", ("fct", "all"), "_ns", text.time),
+    *_distribution("slowdown", "slowdown", ("slowdown", "all"), "", text.ratio),
+    Metric("goodput_bps", "goodput", ("goodput_bps",), text.rate, lower_is_better=False),
+    Metric("unfinished", "flows not finished", ("flows", "unfinished"), _count, counter=True),
+    Metric("drops", "queue drops", ("drops",), _count, counter=True),
+    Metric("in_discards", "in discards", ("in_discards",), _count, counter=True),
+    Metric("ecn_marks", "ECN marks", ("ecn_marks",), _count, lower_is_better=None, counter=True),
+    Metric("pause_frames", "pause frames", ("pause_frames",), _count, counter=True),
+    Metric("retransmits", "retransmissions", ("retransmits",), _count, counter=True),
+    Metric("timeouts", "time-outs", ("timeouts",), _count, counter=True),
+    COST,
+)
+assert SLOWDOWN_P99 in METRICS

@@ -1,0 +1,136 @@
+"""`afflux report`: results as one HTML file that needs nothing else, neither files nor a network."""
+
+import base64
+import html
+import json
+import os
+import zlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from string import Template
+
+from .. import __version__
+from ..comparison import compare
+from ..designs import Designs, gather
+from ..metrics import JOB_TIME
+from ..result import Result
+from . import data
+
+HERE = Path(__file__).resolve().parent
+
+
+@dataclass(frozen=True)
+class Table:
+    """The table under the answer; cells are shown as they are, the first column to the left."""
+
+    caption: str
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+def write(
+    results: Designs | Iterable[Result | str | os.PathLike[str]],
+    path: str | os.PathLike[str],
+    *,
+    answer: str | None = None,
+    table: Table | None = None,
+    title: str | None = None,
+    notes: Sequence[str] = (),
+) -> Path:
+    """Writes the report of these results, replacing a file of this name.
+
+    Results of one scenario name are one design with several seeds; designs stand side by side. `answer` is the sentence at the top, `table` the
+    one under it; without them they tell how the designs differ, or what the only one did. The same results give the same file.
+    """
+    designs = gather(results)
+    sentence, found = (answer, []) if answer is not None else _answer(designs)
+    page = Template((HERE / "page.html").read_text(encoding="utf-8")).substitute(
+        title=html.escape(title or ", ".join(designs)),
+        answer=html.escape(sentence),
+        table=_table(table or _metrics(designs)),
+        notes="".join(f'<p class="note">{html.escape(note)}</p>' for note in [*notes, *found]),
+        about=_about(designs),
+        version=html.escape(__version__),
+        style=(HERE / "built" / "style.css").read_text(encoding="utf-8"),
+        script=(HERE / "built" / "report.js").read_text(encoding="utf-8"),
+        data=_packed(data.of(designs)),
+    )
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.partial")
+    partial.write_text(page, encoding="utf-8")
+    partial.replace(path)
+    return path
+
+
+def _answer(designs: Designs) -> tuple[str, list[str]]:
+    """What the results say, and what is to be known beside."""
+    if len(designs) > 1:
+        found = compare(designs)
+        return found.sentence(), list(found.notes)
+    (design,) = designs.values()
+    shown = {metric.name: value for metric in designs.metrics() if (value := design.value(metric))}
+    main = [shown[name] for name in (JOB_TIME.name, "fct_p99_ns", "slowdown_p99") if name in shown]
+    over = f"over {len(design.seeds)} seeds (95 % interval in brackets)" if len(design.seeds) > 1 else f"with seed {design.seeds[0]}"
+    said = "; ".join(f"{value.metric.title} {value}" for value in main) or "no flow finished"
+    counts = ", ".join(f"{value.metric.show(value.mean)} {value.metric.title}" for value in shown.values() if value.metric.counter)
+    censored = any(result.summary["fct"]["all"]["censored"] for result in design.results.values())
+    notes = ["Some flows did not finish, so the true completion times and slowdowns are higher."] if censored else []
+    return f"{design.name} {over}: {said}.{f' Per run: {counts}.' if counts else ''}", notes
+
+
+def _metrics(designs: Designs) -> Table:
+    """Every metric of every design."""
+    several = any(len(design.seeds) > 1 for design in designs.values())
+    currencies = sorted({result.summary["cost"]["currency"] for design in designs.values() for result in design.results.values() if result.summary.get("cost")})
+    rows = []
+    for metric in designs.metrics():
+        title = f"{metric.title}, {' / '.join(currencies)}" if metric.name == "cost" else metric.title
+        values = [design.value(metric) for design in designs.values()]
+        rows.append([title, *("–" if value is None else str(value) for value in values)])
+    head = ["", *(f"{design.name}, {_plural(len(design.seeds), 'seed')}" for design in designs.values())]
+    return Table("Mean over the seeds, with 95 % bootstrap intervals in brackets" if several else "", head, rows)
+
+
+def _plural(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _table(table: Table) -> str:
+    head = "".join(f'<th scope="col">{html.escape(text)}</th>' for text in table.head)
+    rows = "".join(f'<tr><th scope="row">{html.escape(first)}</th>{"".join(f"<td>{_cell(text)}</td>" for text in rest)}</tr>' for first, *rest in table.rows)
+    caption = f"<caption>{html.escape(table.caption)}</caption>" if table.caption else ""
+    return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+
+
+def _cell(text: str) -> str:
+    """An interval in brackets may stand below its value where there is little room."""
+    value, bracket, interval = text.partition(" (")
+    return f'{html.escape(value)} <span class="interval">({html.escape(interval)}</span>' if bracket else html.escape(text)
+
+
+def _about(designs: Designs) -> str:
+    """What was simulated, so that it can be simulated again."""
+    parts = []
+    for design in designs.values():
+        first = design.first
+        lines = [f"<h3>{html.escape(design.name)}</h3>"]
+        if first.dir and (first.dir / "scenario.toml").is_file():
+            text = (first.dir / "scenario.toml").read_text(encoding="utf-8")
+            summary = f"The resolved scenario (seed {first.summary['seed']}); running it again gives the same result"
+            lines.append(f'<details><summary>{summary}</summary><pre tabindex="0">{html.escape(text)}</pre></details>')
+        hashes = "".join(
+            f'<tr><th scope="row">{seed}</th><td><code>{result.summary["result_hash"][:16]}</code></td></tr>' for seed, result in design.results.items()
+        )
+        head = '<thead><tr><th scope="col">seed</th><th scope="col">result hash</th></tr></thead>'
+        lines.append(f"<details><summary>Result hashes by seed</summary><table>{head}<tbody>{hashes}</tbody></table></details>")
+        lines += [f'<p class="note">{html.escape(note)}</p>' for note in first.summary["notes"]]
+        parts.append("".join(lines))
+    return "".join(parts)
+
+
+def _packed(value: object) -> str:
+    """Deflated JSON in base64: what a page can hold without knowing it."""
+    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return base64.b64encode(zlib.compress(text.encode(), 9)).decode()

@@ -1,0 +1,21 @@
+"""What the page's charts show. Its reader is report/src/data.ts."""
+
+from typing import Any
+
+from ..designs import Design, Designs
+from . import completion, series, split, timeline
+
+
+def of(designs: Designs) -> dict[str, Any]:
+    every = list(designs.values())
+    return {
+        "designs": [_design(design) for design in every],
+        "completion": completion.of(every),
+        "ports": series.of(every),
+        "timelines": [timeline.of(design.first) for design in every],
+        "split": split.of(every),
+    }
+
+
+def _design(design: Design) -> dict[str, Any]:
+    return {"name": design.name, "seeds": design.seeds}

@@ -1,0 +1,138 @@
+"""Series of ports, from ports.parquet: of the lowest seed of each design, of the ports with most to show, no finer than a screen."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .._core import Table
+from ..designs import Design
+
+#: Intervals shown, at most.
+BUCKETS = 1_500
+#: Ports shown, at most.
+PORTS = 24
+
+#: Column of ports.parquet, and what becomes of the values of several intervals.
+COLUMNS: dict[str, tuple[str, Callable[[Sequence[int]], int]]] = {
+    "queue_max": ("queue_bytes_max", max),
+    "queue_min": ("queue_bytes", min),
+    "drops": ("drops", sum),
+    "in_discards": ("in_discards", sum),
+    "ecn_marks": ("ecn_marks", sum),
+    "pause_tx": ("pause_frames_tx", sum),
+    "pause_rx": ("pause_frames_rx", sum),
+    "paused_ns": ("paused_ns", sum),
+    "latency_max": ("latency_ns_max", max),
+    "tx_bytes": ("tx_bytes", sum),
+    "rx_bytes": ("rx_bytes", sum),
+}
+#: By what ports are chosen, in turns: each gives its best one, then its second best …
+RANKS = (("drops", "in_discards"), ("pause_tx", "pause_rx", "paused_ns"), ("queue_max",), ("ecn_marks",), ("tx_bytes",))
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A table of ports: blocks of rows, one block per sample, the same ports and queues in the same order in each."""
+
+    table: Table
+    #: Samples' times.
+    times: list[int]
+    #: Place in the block by port and queue.
+    places: dict[str, dict[int, int]]
+    block: int
+
+    @classmethod
+    def of(cls, design: Design) -> "Recording | None":
+        if "ports" not in design.first.recorded or not len(design.first.ports):
+            return None
+        table = design.first.ports
+        times = table.column("time_ns")
+        block = next((row for row, time in enumerate(times) if time != times[0]), len(times))
+        if len(times) % block or times[::block] != times[block - 1 :: block]:
+            raise ValueError(f"{design.first.dir}/ports.parquet: samples do not all have the same rows")
+        names = zip(*(table.column(name)[:block] for name in ("node", "peer", "port", "queue")), strict=True)
+        places: dict[str, dict[int, int]] = {}
+        for place, (node, peer, port, queue) in enumerate(names):
+            places.setdefault(f"{node} port {port} → {peer}", {})[queue] = place
+        return cls(table, times[::block], places, block)
+
+    @property
+    def interval(self) -> int:
+        return self.times[1] - self.times[0] if len(self.times) > 1 else self.times[0]
+
+    def weights(self, metric: str) -> dict[str, int]:
+        """By port, over the whole run."""
+        name, combine = COLUMNS[metric]
+        column = self.table.column(name)
+        return {port: combine(column[queues.get(-1, min(queues.values())) :: self.block]) for port, queues in self.places.items()}
+
+
+def of(designs: Sequence[Design]) -> dict[str, Any] | None:
+    recordings = [Recording.of(design) for design in designs]
+    there = [recording for recording in recordings if recording]
+    if not there:
+        return None
+    interval = max(recording.interval for recording in there)
+    end = max(recording.times[-1] for recording in there)
+    bucket = -(-end // (BUCKETS * interval)) * interval
+    names = _chosen(there)
+    ports: list[dict[str, Any]] = [{"name": name, "series": [None] * len(designs)} for name in names]
+    for index, recording in enumerate(recordings):
+        if recording is None:
+            continue
+        # The samples of each bucket; a sample at the end of a bucket belongs to it.
+        edges = _edges(recording.times, bucket)
+        for metric, (column, combine) in COLUMNS.items():
+            values = recording.table.column(column)
+            for port in ports:
+                queues = recording.places.get(port["name"])
+                if queues is None:
+                    continue
+                port["series"][index] = port["series"][index] or {str(queue): {} for queue in sorted(queues)}
+                for queue, place in queues.items():
+                    series = _reduced(values[place :: recording.block], edges, combine)
+                    if series:
+                        port["series"][index][str(queue)][metric] = series
+    return {
+        "bucket_ns": bucket,
+        "intervals_ns": [recording.interval if recording else None for recording in recordings],
+        "buckets": -(-end // bucket),
+        "recorded": len({name for recording in there for name in recording.places}),
+        "seeds": [design.seeds[0] for design, recording in zip(designs, recordings, strict=True) if recording],
+        "ports": ports,
+    }
+
+
+def _chosen(recordings: Sequence[Recording]) -> list[str]:
+    """The ports with most to show, the first the most worth looking at."""
+    rankings = []
+    for metrics in RANKS:
+        weights: dict[str, int] = {}
+        for recording in recordings:
+            for metric in metrics:
+                for port, weight in recording.weights(metric).items():
+                    weights[port] = weights.get(port, 0) + weight
+        rankings.append(sorted((port for port in weights if weights[port]), key=lambda port: -weights[port]))
+    every = [port for recording in recordings for port in recording.places]
+    turns = [ranking[turn] for turn in range(PORTS) for ranking in rankings if turn < len(ranking)]
+    return list(dict.fromkeys([*turns, *every]))[:PORTS]
+
+
+def _edges(times: Sequence[int], bucket: int) -> list[tuple[int, int]]:
+    """First sample of each bucket, and the one after its last."""
+    edges, first = [], 0
+    for place in range(-(-times[-1] // bucket)):
+        last = first
+        while last < len(times) and times[last] <= (place + 1) * bucket:
+            last += 1
+        edges.append((first, last))
+        first = last
+    return edges
+
+
+def _reduced(values: Sequence[int], edges: Sequence[tuple[int, int]], combine: Callable[[Sequence[int]], int]) -> list[int]:
+    """A value per bucket, without the zeros at the end."""
+    reduced = [combine(values[first:last]) if last > first else 0 for first, last in edges]
+    while reduced and not reduced[-1]:
+        reduced.pop()
+    return reduced

@@ -1,0 +1,132 @@
+"""What a study is, and carrying it out."""
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from .. import batch
+from ..batch import Outcome, Point, Watch
+from ..designs import Designs
+
+
+@dataclass(frozen=True)
+class Row:
+    """A number of the source beside ours."""
+
+    what: str
+    #: None where the source gives none.
+    published: float | None
+    #: None where the points that it needs failed.
+    ours: float | None
+    #: Interval of ours, None with one seed.
+    low: float | None = None
+    high: float | None = None
+    #: False if a parameter was fitted on this number.
+    predicted: bool = True
+
+
+@dataclass(frozen=True)
+class Check:
+    """A statement that holds or not: `value` against `bar`."""
+
+    name: str
+    holds: bool
+    value: Any
+    bar: Any
+
+
+class Study(ABC):
+    """A published measurement, and how it is simulated."""
+
+    #: As on the command line, in directories, and of its folder in `studies/`.
+    name: str
+    #: A line for the list of studies.
+    title: str
+
+    @abstractmethod
+    def points(self, quick: bool) -> Sequence[Point]:
+        """What to simulate; `quick`: the part that is done in minutes. A point that both ask for in the same way is simulated once."""
+
+    @abstractmethod
+    def table(self, designs: Designs) -> Sequence[Row]:
+        """Ours beside the published numbers. A design is missing if it was not asked for (`quick`) or all its points failed."""
+
+    def checks(self, designs: Designs) -> Sequence[Check]:
+        """What the source found, put to the test."""
+        return []
+
+    def answer(self, designs: Designs) -> str | None:
+        """The result in a sentence or two; None: no report is written."""
+        return None
+
+    def shown(self, designs: Designs) -> Designs:
+        """The designs whose series the report shows."""
+        return designs
+
+    def plots(self, designs: Designs, dir: Path) -> Sequence[Path]:
+        """Writes figures into `dir` and tells which."""
+        return []
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A study carried out."""
+
+    study: str
+    rows: tuple[Row, ...]
+    checks: tuple[Check, ...]
+    answer: str | None
+    outcome: Outcome
+    #: Files written beside `study.json`.
+    written: tuple[Path, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"study": self.study, "rows": [asdict(row) for row in self.rows], "checks": [asdict(check) for check in self.checks]}
+
+
+def carry_out(
+    study: Study,
+    *,
+    quick: bool = False,
+    out: Path | None = None,
+    jobs: int | None = None,
+    fresh: bool = False,
+    watch: Watch | None = None,
+) -> Verdict:
+    """Runs what is not there yet, and judges. Everything is in `out` (by default `out/study-<name>`), the verdict in `study.json` there."""
+    out = out or Path("out") / f"study-{study.name}"
+    outcome = batch.run(study.points(quick), out / "points", jobs=jobs, fresh=fresh, watch=watch)
+    designs = outcome.designs if outcome.results else Designs([])
+    rows, checks = (tuple(study.table(designs)), tuple(study.checks(designs))) if designs else ((), ())
+    answer = study.answer(designs) if designs else None
+    written = list(study.plots(designs, out)) if designs else []
+    if answer is not None:
+        from .. import report
+
+        table = report.Table("Ours beside the published numbers", HEAD, [cells(row) for row in rows])
+        written.append(report.write(study.shown(designs), out / "report.html", answer=answer, table=table, title=study.title))
+    verdict = Verdict(study.name, rows, checks, answer, outcome, tuple(written))
+    (out / "study.json").write_text(json.dumps(verdict.to_dict(), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    return verdict
+
+
+#: Columns of the table of rows, for people.
+HEAD = ("", "published", "ours", "interval", "error", "")
+
+
+def cells(row: Row) -> tuple[str, ...]:
+    """A row as people read it."""
+    error = f"{100 * (row.ours / row.published - 1):+.1f} %" if row.ours is not None and row.published else "–"
+    interval = f"{number(row.low)} – {number(row.high)}" if row.low is not None and row.high is not None else "–"
+    return row.what, number(row.published), number(row.ours), interval, error, "" if row.predicted else "calibrated"
+
+
+def number(value: Any) -> str:
+    from ..text import digits
+
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return "–" if value is None else str(value)
+    return f"{value:,}" if isinstance(value, int) else ("-" if value < 0 else "") + digits(abs(value))

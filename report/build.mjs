@@ -1,0 +1,30 @@
+// Bundles the page's script and style into the Python package. The files begin with a digest of what they were made from, so that a test
+// can tell without Node whether they are up to date, and with the licence of uPlot, which is inside.
+import { createHash } from "node:crypto";
+import { readFileSync, readdirSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const out = join(here, "..", "python", "afflux", "report", "built");
+
+const sources = ["build.mjs", "package-lock.json", "package.json", "tsconfig.json", ...readdirSync(join(here, "src")).map((name) => `src/${name}`)].sort();
+const digest = createHash("sha256");
+for (const name of sources) digest.update(`${name}\0`).update(readFileSync(join(here, name))).update("\0");
+
+const licence = readFileSync(join(here, "node_modules", "uplot", "LICENSE"), "utf8").trim();
+const banner = `/*! made from report/ of afflux, sources ${digest.digest("hex")}\n\nuPlot, https://github.com/leeoniya/uPlot\n${licence} */`;
+
+await build({
+  absWorkingDir: here,
+  entryPoints: { report: "src/main.ts", style: "src/style.css" },
+  outdir: out,
+  bundle: true,
+  minify: true,
+  format: "iife",
+  target: "es2022",
+  charset: "utf8",
+  legalComments: "none",
+  banner: { js: banner, css: banner },
+});

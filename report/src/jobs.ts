@@ -1,0 +1,87 @@
+// Job timelines: what ran when, and where.
+import type { Design, Timeline } from "./data";
+import { details, html, svg, table } from "./dom";
+import { time } from "./format";
+
+const WIDTH = 1000;
+
+interface Bar {
+  row: number;
+  start: number;
+  finish: number;
+}
+
+export function timelines(all: (Timeline | null)[], designs: Design[]): HTMLElement[] {
+  const end = Math.max(...all.map((one) => one?.end ?? 0));
+  // Phases have one colour in all designs.
+  const phases = [...new Set(all.flatMap((one) => one?.phases ?? []))];
+  const shown = all.flatMap((one, index) => (one ? [timeline(one, designs[index], end, phases)] : []));
+  const named = phases.filter((phase) => phase !== "");
+  const legend = named.length > 1 ? [html("p", { class: "readout" }, ...named.map((phase) => html("span", { class: "entry" }, html("span", { class: `swatch series-${phases.indexOf(phase) % 8}` }), phase)))] : [];
+  return [...legend, ...shown];
+}
+
+function timeline(data: Timeline, design: Design, end: number, phases: string[]): HTMLElement {
+  const bars: Bar[] = data.start.flatMap((start, row) => (start === null ? [] : [{ row, start, finish: data.finish[row] ?? data.end }]));
+  const isTask = (bar: Bar): boolean => data.task[bar.row] !== "";
+  const tasks = bars.filter(isTask);
+  const wholes = bars.filter((bar) => !isTask(bar));
+  // Jobs and phases above, then the tasks node by node.
+  const lanes = [...pack(wholes)];
+  const nodes = [...new Set(tasks.map((bar) => data.node[bar.row]))].sort((a, b) => a - b);
+  const first: { lane: number; node: number }[] = [];
+  for (const node of nodes) {
+    first.push({ lane: lanes.length, node });
+    lanes.push(...pack(tasks.filter((bar) => data.node[bar.row] === node)));
+  }
+  const laneHeight = Math.min(16, Math.max(2.5, 420 / lanes.length));
+  const height = lanes.length * laneHeight + 24;
+  const drawing = svg("svg", { viewBox: `0 0 ${WIDTH} ${height}`, class: "timeline", role: "img", "aria-label": `Timeline of ${design.name}: ${bars.length} bars until ${time(data.end)}` });
+  const at = (ns: number): number => (ns / Math.max(end, 1)) * (WIDTH - 4) + 2;
+  for (let tick = 0; tick <= 5; tick++) {
+    const x = at((end * tick) / 5);
+    drawing.append(svg("line", { x1: x, x2: x, y1: 0, y2: height - 20, class: "tick" }));
+    const anchor = tick === 0 ? "start" : tick === 5 ? "end" : "middle";
+    drawing.append(svg("text", { x, y: height - 4, "text-anchor": anchor }, time((end * tick) / 5)));
+  }
+  for (const { lane, node } of first)
+    if (lane > 0 && nodes.length > 1) drawing.append(svg("line", { x1: 0, x2: WIDTH, y1: lane * laneHeight, y2: lane * laneHeight, class: "node" }, svg("title", {}, `node ${node}`)));
+  lanes.forEach((lane, place) => {
+    for (const bar of lane) {
+      const phase = data.phases[data.phase[bar.row]];
+      const words = [data.jobs[data.job[bar.row]], phases.length > 1 ? phase : "", data.task[bar.row], data.node[bar.row] >= 0 ? `node ${data.node[bar.row]}` : ""].filter((word) => word !== "");
+      const unfinished = data.finish[bar.row] === null;
+      const text = `${words.join(", ")}: ${time(bar.start)} – ${unfinished ? "not finished" : `${time(bar.finish)} (${time(bar.finish - bar.start)})`}`;
+      const box = { x: at(bar.start), y: place * laneHeight + 0.5, width: Math.max(at(bar.finish) - at(bar.start), 0.8), height: Math.max(laneHeight - 1, 1.5) };
+      drawing.append(svg("rect", { ...box, class: `${phase === "" ? "whole" : `series-${phases.indexOf(phase) % 8}`}${unfinished ? " unfinished" : ""}` }, svg("title", {}, text)));
+      const label = isTask(bar) ? "" : words.slice(0, 2).join(" ");
+      if (laneHeight >= 12 && box.width > 8 * label.length && label) drawing.append(svg("text", { x: box.x + 5, y: box.y + laneHeight - 5, class: "on-bar" }, label));
+    }
+  });
+  const listed = wholes.slice(0, 200).map((bar) => {
+    const name = [data.jobs[data.job[bar.row]], phases.length > 1 ? data.phases[data.phase[bar.row]] : ""].filter((word) => word !== "").join(", ");
+    const done = data.finish[bar.row];
+    return [name, time(bar.start), done === null ? "not finished" : time(done), done === null ? "–" : time(done - bar.start)];
+  });
+  const left = data.total > data.start.length ? `; ${data.start.length} of ${data.total} rows are drawn, evenly chosen among the tasks` : "";
+  return html(
+    "figure",
+    { class: "wide" },
+    html("figcaption", {}, `${design.name}, seed ${data.seed}${nodes.length ? `: jobs and phases above, below them the tasks of ${nodes.length} ${nodes.length === 1 ? "node" : "nodes"}` : ""}${left}`),
+    html("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": `Timeline of ${design.name}` }, drawing),
+    details("The numbers", table(`Jobs and phases of ${design.name}${wholes.length > 200 ? ", the first 200" : ""}`, ["job", "start", "finish", "duration"], listed)),
+  );
+}
+
+// As few lanes as possible: each bar into the first one that is free.
+function pack(bars: Bar[]): Bar[][] {
+  const lanes: Bar[][] = [];
+  const ends: number[] = [];
+  for (const bar of [...bars].sort((a, b) => a.start - b.start || b.finish - a.finish || a.row - b.row)) {
+    let lane = ends.findIndex((end) => end <= bar.start);
+    if (lane < 0) lane = lanes.push([]) - 1;
+    lanes[lane].push(bar);
+    ends[lane] = bar.finish;
+  }
+  return lanes;
+}

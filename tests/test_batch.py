@@ -1,0 +1,223 @@
+"""Batches of simulations, and studies upon them: each point once, whatever happens in between."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from conftest import INCAST, REPO
+from tiny_study import Tiny
+
+import afflux
+from afflux import batch, studies
+from afflux.batch import Point
+
+#: Seconds until something that must happen is taken not to.
+PATIENCE = 120
+
+
+@pytest.fixture
+def small(tmp_path) -> Path:
+    path = tmp_path / "small.toml"
+    path.write_text(INCAST)
+    return path
+
+
+class Told(batch.Silent):
+    def __init__(self) -> None:
+        self.done: list[str] = []
+
+    def finished(self, point: str, seconds: float, error: str | None) -> None:
+        self.done.append(point)
+
+
+def run(small: Path, out: Path, seeds=(1, 2), **keys) -> tuple[batch.Outcome, list[str]]:
+    told = Told()
+    outcome = batch.run([Point("small", small, keys, seed) for seed in seeds], out, watch=told)
+    return outcome, sorted(told.done)
+
+
+def test_points_are_what_run_gives(small, tmp_path):
+    outcome, done = run(small, tmp_path / "batch", **{"switch.buffer": "9packets"})
+    assert done == ["small-1", "small-2"]
+    alone = afflux.load(small).set("switch.buffer", "9packets").run(seed=2)
+    assert outcome.results["small", 2].summary["result_hash"] == alone.summary["result_hash"]
+    assert outcome.designs["small"].seeds == [1, 2]
+    assert outcome.failures == ()
+
+
+def test_each_point_is_run_once_and_again_when_it_changes(small, tmp_path):
+    out = tmp_path / "batch"
+    assert run(small, out)[1] == ["small-1", "small-2"]
+    outcome, done = run(small, out, seeds=(1, 2, 3))
+    assert (outcome.reused, done) == (2, ["small-3"])
+    assert run(small, out, **{"switch.buffer": "9packets"})[1] == ["small-1", "small-2"]
+    # What is recorded changes no result, but the directory.
+    small.write_text(INCAST.replace("paths = true", "paths = false"))
+    assert run(small, out, seeds=(3,))[1] == ["small-3"]
+    # A result that is gone, or another one, is made anew.
+    (out / "small-3" / "summary.json").unlink()
+    (out / "small-3" / "scenario.toml").unlink()
+    for rest in (out / "small-3").iterdir():
+        rest.unlink()
+    assert run(small, out, seeds=(3,))[1] == ["small-3"]
+    assert batch.run([Point("small", small, seed=3)], out, fresh=True).reused == 0
+
+
+def test_a_failed_point_stops_no_other_and_is_tried_again(small, tmp_path):
+    out = tmp_path / "batch"
+    (out / "small-1").mkdir(parents=True)
+    (out / "small-1" / "in the way").touch()
+    (out / "manifest.json").write_text('{"format": 1, "points": {}}')
+    outcome, done = run(small, out)
+    assert done == ["small-1", "small-2"]
+    assert [failure.point for failure in outcome.failures] == ["small-1"]
+    assert "small-1" in outcome.failures[0].error
+    assert list(outcome.results) == [("small", 2)]
+    (out / "small-1" / "in the way").unlink()
+    outcome, done = run(small, out)
+    assert (done, outcome.failures, outcome.reused) == (["small-1"], (), 1)
+
+
+def test_a_wrong_point_is_found_before_anything_runs(small, tmp_path):
+    points = [Point("good", small, seed=1), Point("bad", small, {"switch.bufer": "9MB"}, seed=1)]
+    with pytest.raises(afflux.ScenarioError, match="bufer"):
+        batch.run(points, tmp_path / "batch")
+    assert not (tmp_path / "batch").exists()
+    with pytest.raises(ValueError, match="two points"):
+        batch.run([Point("good", small, seed=1), Point("good", small, {"switch.buffer": "9MB"}, seed=1)], tmp_path / "batch")
+
+
+def test_directories_of_others_are_left_alone(small, tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.tex").touch()
+    with pytest.raises(ValueError, match=r"no manifest\.json"):
+        run(small, tmp_path / "mine")
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "manifest.json").write_text("{")
+    with pytest.raises(ValueError, match="cannot be read"):
+        run(small, tmp_path / "broken")
+
+
+# The engine gives some 10 million packet-hops per second: this takes seconds per point.
+ROUNDS = 1_500
+
+
+def start(small: Path, out: Path, rounds: int) -> subprocess.Popen:
+    program = [sys.executable, str(REPO / "tests" / "tiny_study.py"), str(small), str(out), str(rounds)]
+    return subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def wait_for(what, describe: str):
+    until = time.monotonic() + PATIENCE
+    while time.monotonic() < until:
+        if found := what():
+            return found
+        time.sleep(0.01)
+    raise AssertionError(f"{describe} did not come about in {PATIENCE} s")
+
+
+def finished(out: Path) -> list[str]:
+    manifest = out / "points" / "manifest.json"
+    points = json.loads(manifest.read_text())["points"] if manifest.exists() else {}
+    return sorted(key for key, entry in points.items() if entry["status"] == "finished")
+
+
+def children(pid: int) -> list[int]:
+    """Processes that this one started."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parent = int(stat.read_text().rpartition(")")[2].split()[1])
+        except (OSError, IndexError):  # it has ended meanwhile
+            continue
+        if parent == pid:
+            found.append(int(stat.parent.name))
+    return found
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="needs /proc to find the workers")
+def test_a_study_killed_in_the_middle_ends_as_an_unbroken_one(small, tmp_path):
+    unbroken = start(small, tmp_path / "unbroken", ROUNDS)
+    said, errors = unbroken.communicate(timeout=PATIENCE)
+    assert said == "0 reused, 4 results\n", errors
+
+    broken = tmp_path / "broken"
+    study = start(small, broken, ROUNDS)
+    wait_for(lambda: finished(broken), "the first finished point")
+    workers = wait_for(lambda: children(study.pid), "a running worker")
+    os.kill(study.pid, signal.SIGKILL)
+    study.communicate(timeout=PATIENCE)
+    wait_for(lambda: not any(alive(pid) for pid in workers), "the end of the workers")
+    kept = finished(broken)
+    assert 0 < len(kept) < 4
+
+    again = start(small, broken, ROUNDS)
+    said, errors = again.communicate(timeout=PATIENCE)
+    assert said == f"{len(kept)} reused, 4 results\n", errors
+    assert (broken / "study.json").read_bytes() == (tmp_path / "unbroken" / "study.json").read_bytes()
+    assert sorted(path.name for path in (broken / "points").iterdir() if not path.name.startswith(".")) == [
+        "dctcp-1",
+        "dctcp-2",
+        "manifest.json",
+        "tail-drop-1",
+        "tail-drop-2",
+    ]
+    assert not list((broken / "points").glob(".*partial*"))
+
+
+def test_two_at_work_in_one_directory(small, tmp_path):
+    out = tmp_path / "study"
+    first = start(small, out, ROUNDS)
+    try:
+        wait_for(lambda: (out / "points" / ".lock").exists() and children(first.pid), "a running worker")
+        with pytest.raises(batch.Busy, match="another afflux"):
+            studies.carry_out(Tiny(small, ROUNDS), out=out)
+    finally:
+        first.kill()
+        first.communicate()
+
+
+def test_a_study(small, tmp_path):
+    out = tmp_path / "study"
+    quick = studies.carry_out(Tiny(small), quick=True, out=out)
+    assert [row.low for row in quick.rows] == [None, None]
+    verdict = studies.carry_out(Tiny(small), out=out)
+    assert verdict.outcome.reused == 2
+    written = json.loads((out / "study.json").read_text())
+    assert written == verdict.to_dict()
+    assert set(written) == {"study", "rows", "checks"}
+    assert set(written["rows"][0]) == {"what", "published", "ours", "low", "high", "predicted"}
+    assert set(written["checks"][0]) == {"name", "holds", "value", "bar"}
+    times = [afflux.Result.open(out / "points" / f"dctcp-{seed}").summary["jobs"]["mean_ns"] for seed in (1, 2)]
+    assert written["rows"][1]["ours"] == pytest.approx(sum(times) / 2)
+    page = (out / "report.html").read_text()
+    assert "Marks keep the queue short." in page
+    assert "calibrated" in page
+
+
+def test_the_command_lists_studies_and_knows_when_there_is_none(command):
+    listed = json.loads(command("study", "--json").stdout)
+    assert [set(one) for one in listed] == [{"study", "title", "points", "points_quick"}] * len(listed)
+    assert [one["study"] for one in listed] == [study.name for study in studies.built_in()]
+    assert command("study").returncode == 0
+    done = command("study", "nothing")
+    assert done.returncode == 2
+    assert "no study 'nothing'" in done.stderr
+
+
+def test_files_of_studies_are_found():
+    assert (studies.files(".") / "README.md").is_file()
+    with pytest.raises(FileNotFoundError, match="nothing"):
+        studies.files("nothing")

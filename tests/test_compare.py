@@ -1,0 +1,163 @@
+"""Differences between designs: pairing, intervals, and what may be concluded from them."""
+
+import json
+import random
+
+import pytest
+
+import afflux
+from afflux import comparison, statistics
+from afflux.designs import Designs, gather
+from afflux.metrics import COST, JOB_TIME, METRICS
+
+
+class Made:
+    """A result with nothing but the numbers of a summary."""
+
+    dir = None
+
+    def __init__(self, name: str, seed: int, job_time: float, drops: int = 0, cost: float | None = None, currency: str = "EUR") -> None:
+        self.summary = {
+            "name": name,
+            "seed": seed,
+            "jobs": {"mean_ns": job_time},
+            "fct": {"all": {"censored": False}},
+            "drops": drops,
+            "cost": None if cost is None else {"total": cost, "currency": currency},
+        }
+
+
+def designs(**values: list[float]) -> Designs:
+    made = {name: {seed: Made(name, seed, value) for seed, value in enumerate(of_seeds, 1)} for name, of_seeds in values.items()}
+    return Designs(afflux.Design(name, results) for name, results in made.items())
+
+
+def job_time(found: comparison.Comparison) -> comparison.Difference:
+    (difference,) = [d for d in found.differences if d.metric is JOB_TIME]
+    return difference
+
+
+def test_pairing_finds_what_the_spread_of_seeds_hides():
+    # Seeds differ by far more than designs, but the difference is the same for each.
+    base = [10.0, 50.0, 20.0, 90.0, 30.0, 70.0]
+    found = job_time(afflux.compare(designs(base=base, other=[value - 2 for value in base])))
+    assert (found.difference, found.low, found.high, found.verdict) == (pytest.approx(-2), pytest.approx(-2), pytest.approx(-2), "better")
+    assert found.share == pytest.approx(-12 / 270)
+
+
+def test_an_interval_that_spans_zero_tells_nothing():
+    base = [10.0, 10.0, 10.0, 10.0, 10.0, 10.0]
+    found = afflux.compare(designs(base=base, other=[12.0, 8.0, 11.0, 9.5, 10.5, 9.0]))
+    assert job_time(found).low < 0 < job_time(found).high
+    assert job_time(found).verdict == "cannot tell"
+    assert "spans zero" in found.sentence()
+
+
+@pytest.mark.parametrize("seeds", [1, 2, 4])
+def test_few_seeds_tell_nothing_however_clear_they_seem(seeds):
+    found = afflux.compare(designs(base=[100.0 + seed for seed in range(seeds)], other=[1.0] * seeds))
+    assert job_time(found).verdict == "too few seeds"
+    assert (job_time(found).low is None) == (seeds == 1)
+    assert "too few" in found.sentence()
+    assert any("at least 5" in note for note in found.notes)
+
+
+def test_five_seeds_are_enough_and_the_same_is_the_same():
+    base = [1.0, 2.0, 3.0, 4.0, 5.0]
+    found = afflux.compare(designs(base=base, worse=[value * 2 for value in base], same=base))
+    assert [d.verdict for d in found.differences] == ["worse", "same"]
+    assert found.differences[0].share == pytest.approx(1)
+    assert "100.0 % higher with worse" in found.sentence()
+
+
+def test_seeds_of_one_side_are_left_out_and_named():
+    base, other = designs(base=[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]), designs(other=[2.0, 3.0, 4.0, 5.0, 6.0])
+    found = afflux.compare(Designs([*base.values(), *other.values()]))
+    assert job_time(found).seeds == 5
+    assert found.notes == ("other: seed 6 of one side only left out",)
+    alone = Designs([base["base"], afflux.Design("late", {9: Made("late", 9, 1.0)})])
+    with pytest.raises(ValueError, match="no seed in common"):
+        afflux.compare(alone)
+
+
+def test_prices_are_no_sample():
+    made = {
+        name: afflux.Design(name, {1: Made(name, 1, 5.0, cost=cost, currency=currency)})
+        for name, cost, currency in [("deep", 100.0, "EUR"), ("shallow", 40.0, "EUR"), ("abroad", 40.0, "USD")]
+    }
+    found = afflux.compare(Designs([made["deep"], made["shallow"]]))
+    (cost,) = [d for d in found.differences if d.metric is COST]
+    assert (cost.difference, cost.share, cost.verdict) == (-60, pytest.approx(-0.6), "lower")
+    mixed = afflux.compare(Designs([made["deep"], made["abroad"]]))
+    assert COST not in [d.metric for d in mixed.differences]
+    assert any("currencies" in note for note in mixed.notes)
+
+
+def test_intervals_cover_what_they_should():
+    # Of 200 samples of ten from a known distribution about 95 % of intervals hold its mean; the percentile bootstrap of ten values is
+    # known to be a little short.
+    draws = random.Random(1)
+    samples = [[draws.gauss(3, 1) for _ in range(10)] for _ in range(200)]
+    held = sum(low <= 3 <= high for low, high in (statistics.interval(sample, statistics.mean) for sample in samples))
+    assert 170 <= held <= 198
+    assert statistics.interval(samples[0], statistics.mean) == statistics.interval(list(samples[0]), statistics.mean)
+    assert statistics.interval([1.0], statistics.mean) is None
+
+
+def test_every_metric_is_in_the_summary(scenario):
+    summary = afflux.load(scenario(("[switch]", "[cost]\nswitch = 1\n\n[switch]"))).run().summary
+    assert {metric.name: metric.of(summary) for metric in METRICS if metric.of(summary) is None} == {}
+    assert summary["cost"] == {"currency": "USD", "total": 1.0, "switches": 1, "ports": 9}
+    assert len({metric.name for metric in METRICS}) == len(METRICS)
+
+
+@pytest.fixture
+def results(command, scenario):
+    """Two designs with two seeds each, in `out`."""
+    for name, buffer in [("wide", "90packets"), ("narrow", "9packets")]:
+        path = scenario(('name = "small"', f'name = "{name}"'), ("30packets", buffer), ("rounds = 3", "rounds = 2"), name=f"{name}.toml")
+        for seed in (1, 2):
+            assert command("run", path, "--seed", seed).returncode == 0
+    return ["out/wide-1", "out/wide-2", "out/narrow-1", "out/narrow-2"]
+
+
+def test_command(command, results, tmp_path):
+    done = command("compare", *results, "--baseline", "out/narrow-1")
+    assert done.returncode == 0, done.stderr
+    for words in ("wide against narrow", "job time", "queue drops", "too few seeds", "at least 5"):
+        assert words in done.stdout, words
+    assert max(map(len, done.stdout.splitlines())) <= 100
+    found = json.loads(command("compare", *results, "--json").stdout)
+    assert (found["baseline"], found["designs"]) == ("wide", ["narrow"])
+    drops = next(d for d in found["differences"] if d["metric"] == "drops")
+    of = {dir: json.loads((tmp_path / dir / "summary.json").read_text())["drops"] for dir in results}
+    assert drops["difference"] == (of["out/narrow-1"] + of["out/narrow-2"] - of["out/wide-1"] - of["out/wide-2"]) / 2
+    assert (drops["seeds"], drops["verdict"]) == (2, "too few seeds")
+    assert drops["low"] <= drops["difference"] <= drops["high"]
+
+
+def test_what_cannot_be_compared(command, scenario, results):
+    for arguments, words in [
+        (["out/wide-1", "out/wide-2"], "only one design"),
+        (["out/wide-1", "nowhere"], "nowhere is not a result directory"),
+        (["out/wide-1", "out/wide-1", "out/narrow-1"], ""),  # named twice is named once
+    ]:
+        done = command("compare", *arguments)
+        assert done.returncode == (2 if words else 0)
+        assert words in done.stderr
+    assert command("run", scenario(('name = "small"', 'name = "wide"')), "--seed", "1", "-o", "out/again").returncode == 0
+    done = command("compare", "out/wide-1", "out/again", "out/narrow-1")
+    assert done.returncode == 2
+    assert "are both 'wide' with seed 1" in done.stderr
+    assert command("run", scenario(('name = "small"', 'name = "wide"')), "--seed", "3", "-o", "out/other").returncode == 0
+    done = command("compare", "out/wide-1", "out/other", "out/narrow-1")
+    assert done.returncode == 2
+    assert "switch.buffer" in done.stderr
+    assert "run.seed" not in done.stderr
+
+
+def test_gathering():
+    with pytest.raises(ValueError, match="no results"):
+        gather([])
+    with pytest.raises(LookupError, match="no design 'x'"):
+        designs(base=[1.0])["x"]
