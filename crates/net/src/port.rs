@@ -46,8 +46,9 @@ pub struct Port {
     busy: u64,
     pub node: u32,
     pub rate: u64,
-    /// Averaged queue length and spacing of marks, and draws for them.
+    /// Plain: averaged queue length and spacing of marks; an automaton has them per queue.
     pub memory: Memory,
+    /// Draws for marks.
     pub stream: Stream,
     pub automaton: Option<Box<Automaton>>,
 }
@@ -55,6 +56,8 @@ pub struct Port {
 /// Queues of a port that decides at the start of transmission.
 pub struct Automaton {
     pub queues: Vec<Queue>,
+    /// The queue of each priority.
+    of_priority: [u8; 8],
     /// Where nothing is in transmission, nothing waits.
     pub sending: Option<Sending>,
     pub waiting: u32,
@@ -62,7 +65,7 @@ pub struct Automaton {
     pub latest: u16,
     /// In the node's list of ports with waiting frames.
     pub listed: bool,
-    /// Several ingress cores share the port.
+    /// Queues take turns; otherwise the highest goes first.
     pub turns: Option<Box<Turns>>,
     /// More than queues.
     pub discipline: Option<Box<Discipline>>,
@@ -120,6 +123,22 @@ pub struct Queue {
     pub bytes: u64,
     /// Frames that do: those waiting, and the one in transmission if it counts.
     pub count: u32,
+    /// End of the last transmission from this queue.
+    pub free_at: u64,
+    /// Averaged length and spacing of marks.
+    pub memory: Memory,
+}
+
+impl Queue {
+    /// Has this queue a frame that may be sent at `at`? The one place that knows of pauses.
+    #[inline(always)]
+    pub fn may_send(&self, pause: Option<&Pause>, at: u64) -> bool {
+        match (self.frames.front(), pause) {
+            (None, _) => false,
+            (Some(_), None) => true,
+            (Some(next), Some(pause)) => pause.may_send(next.frame.priority(), at),
+        }
+    }
 }
 
 /// A frame in a queue.
@@ -272,6 +291,7 @@ impl Port {
         self.free_at = start + time;
         let a = self.automaton.as_mut().expect("not plain");
         a.note(queue, |i| i.latency_max = i.latency_max.max(start.saturating_sub(waiting.ready)));
+        a.queues[queue].free_at = start + time;
         a.sending = Some(Sending { size, queue: queue as u8, class: waiting.frame.priority(), input: waiting.frame.port, time });
         Departure {
             start,
@@ -429,10 +449,19 @@ impl Sizes {
 }
 
 impl Automaton {
-    pub fn new(queues: u8, discipline: Option<Discipline>, pause: Option<Pause>, series: bool, capture: Option<u32>, uplink: bool) -> Self {
+    pub fn new(
+        queues: u8,
+        of_priority: [u8; 8],
+        discipline: Option<Discipline>,
+        pause: Option<Pause>,
+        series: bool,
+        capture: Option<u32>,
+        uplink: bool,
+    ) -> Self {
         let rows = if queues > 1 { queues as usize + 1 } else { 1 };
         Automaton {
             queues: (0..queues).map(|_| Queue::default()).collect(),
+            of_priority,
             sending: None,
             waiting: 0,
             latest: 0,
@@ -446,14 +475,10 @@ impl Automaton {
         }
     }
 
-    /// Has this queue a frame that may be sent at `at`? The one place that knows of pauses.
+    /// Has this queue a frame that may be sent at `at`?
     #[inline(always)]
     pub fn may_send(&self, queue: usize, at: u64) -> bool {
-        match (self.queues[queue].frames.front(), &self.pause) {
-            (None, _) => false,
-            (Some(_), None) => true,
-            (Some(next), Some(pause)) => pause.may_send(next.frame.priority(), at),
-        }
+        self.queues[queue].may_send(self.pause.as_deref(), at)
     }
 
     /// No queue may send: when the first pause expires.
@@ -481,6 +506,13 @@ impl Automaton {
         }
     }
 
+    /// The head of `queue`, taken to be sent, has been dropped.
+    pub fn unsent(&mut self, queue: usize, bytes: u64) {
+        if let Some(turns) = &mut self.turns {
+            turns.give_back(queue, bytes, self.queues[queue].frames.is_empty());
+        }
+    }
+
     /// All frames that wait here.
     pub fn frames(&self) -> impl Iterator<Item = &Frame> {
         let d = self.discipline.iter();
@@ -489,8 +521,13 @@ impl Automaton {
     }
 
     #[inline(always)]
+    pub fn queue_of_priority(&self, priority: u8) -> usize {
+        self.of_priority[priority as usize] as usize
+    }
+
+    #[inline(always)]
     pub fn queue_of(&self, frame: &Frame) -> usize {
-        (frame.priority() as usize).min(self.queues.len() - 1)
+        self.queue_of_priority(frame.priority())
     }
 
     /// Changes the interval rows of the whole port and of one queue.

@@ -71,6 +71,7 @@ pub fn switch() -> SwitchConfig {
         marking: None,
         aqm: None,
         scheduling: Scheduling::Fifo,
+        own: Vec::new(),
         forwarding: Forwarding::StoreAndForward,
         latency: Span::ZERO,
         balance: Balance::Ecmp(RouteHash::OwnSeed),
@@ -127,6 +128,7 @@ pub fn tcp() -> TcpConfig {
         initial_rto: Span::from_ms(1),
         max_rto: Span::from_s(60),
         ecn: EcnMode::Off,
+        ack_priority: None,
     }
 }
 

@@ -18,11 +18,11 @@ macro_rules! says {
 says! {
     unknown_key: "alpha = 1.0" => "aplha = 1.0",
         "fabric.toml:13: key switch.aplha: unknown key (did you mean \"alpha\"?); the keys here are override, preset, buffer, sharing, alpha, reserved, mmu, pfc, \
-         honours_pause, voq, queue_length, device_queue, drop_when, ecn, aqm, scheduling, priorities, forwarding, cut_through_header, latency, balance";
+         honours_pause, voq, queue_length, device_queue, drop_when, ecn, aqm, scheduling, priorities, quantum, forwarding, cut_through_header, latency, balance, queue";
     unknown_top_level_key: "[run]" => "[runs]",
         "fabric.toml:44: key runs: unknown key (did you mean \"run\"?); the keys here are format, name, description, topology, switch, host, traffic, run, record, cost, sonic";
     unknown_key_in_a_traffic_block: "senders = 3" => "sender = 3",
-        "fabric.toml:40: key traffic[1].sender: unknown key (did you mean \"senders\"?); the keys here are name, class, priority, start, deadline, seed, persistent, transport, \
+        "fabric.toml:40: key traffic[1].sender: unknown key (did you mean \"senders\"?); the keys here are name, class, priority, dscp, start, deadline, seed, persistent, transport, \
          to, senders, random_senders, hosts, bytes, total, rounds, period, closed_loop, request_delay, jitter";
     wrong_unit: "\"9MB\"" => "\"9Mb\"",
         "fabric.toml:12: key switch.buffer: \"9Mb\" has the wrong unit for a size: write a number with B, kB, MB, GB, TB (powers of ten) or KiB, MiB, GiB, TiB \

@@ -119,6 +119,7 @@ impl Case {
             marking: None,
             aqm: None,
             scheduling: Scheduling::StrictPriority { queues: 8 },
+            own: Vec::new(),
             forwarding: Forwarding::StoreAndForward,
             latency: Span::ZERO,
             balance: Balance::Ecmp(RouteHash::OwnSeed),

@@ -19,7 +19,7 @@ pub struct Red {
     or_equal: bool,
     pub at: MarkAt,
     pub weight: Option<f64>,
-    pub idle_frame: Option<u64>,
+    idle_frame: Option<u64>,
     drop_incapable: bool,
     gentle: bool,
     spacing: Spacing,
@@ -142,9 +142,15 @@ impl Red {
         hit
     }
 
+    /// The remembered average after an arrival that finds `length`, when the link has been idle for `idle` and takes `frame_time` for 1500 B.
+    pub fn average_after(&self, weight: f64, length: u64, idle: u64, frame_time: u64, memory: &mut Memory) -> f64 {
+        memory.average = self.average(weight, memory.average, length as f64, idle as f64 / self.idle_frame.unwrap_or(frame_time) as f64);
+        memory.average
+    }
+
     /// The average after an arrival that finds `length`; an idle spell counts as that many arrivals that found nothing
     /// (Floyd and Jacobson 1993).
-    pub fn average(&self, weight: f64, average: f64, length: f64, idle_arrivals: f64) -> f64 {
+    fn average(&self, weight: f64, average: f64, length: f64, idle_arrivals: f64) -> f64 {
         if length == 0.0 {
             libm::pow(1.0 - weight, idle_arrivals + (self.spacing == Spacing::Ns3) as u8 as f64) * average
         } else {
@@ -167,7 +173,7 @@ pub const MODELS: &[Model] = &[
         source: "Floyd and Jacobson 1993; WRED of switches: linear from kmin to pmax at kmax, always above",
         faithful: "instantaneous or averaged (idle time decays the average by (1-w)^m); at enqueue or dequeue; marks independent, uniformly spaced by \
                    p/(1-count*p), by ns-3's rules (wait of 1/p), or by one draw per mark as in Linux; gentle region up to 2*kmax; above, mark or drop",
-        simplified: "one average and count per port, also with several queues; idle time runs from the end of the last transmission; Linux has a table of \
+        simplified: "idle time runs from the end of the queue's last transmission; Linux has a table of \
                      shifts for it; probabilities do not depend on a frame's size; no self-adapting pmax",
     },
 ];

@@ -1,6 +1,7 @@
 //! A shard from the plan.
 
 use super::managed::Managed;
+use super::policy::Policy;
 use super::{Group, Harvest, NOT_YET, Node, Shard, Slab};
 use crate::aqm::Aqm;
 use crate::buffer::Buffer;
@@ -12,7 +13,7 @@ use crate::frame::Event;
 use crate::marking::Red;
 use crate::port::{Automaton, Discipline, Port, PortSetup};
 use crate::record::Counters;
-use crate::scheduling::Turns;
+use crate::scheduling::{Cores, Turns};
 use crate::shard::Outlet;
 use crate::spec::*;
 use crate::world::World;
@@ -100,7 +101,7 @@ impl<'a> Shard<'a> {
                 let buffer = host
                     .queue
                     .map_or(Buffer::Unlimited, |limit| Buffer::new(&crate::spec::Buffer::Static { per_queue: limit, drop_when: Compare::Above }, &[], 1));
-                (buffer, None, host.scheduling, false, None, false)
+                (buffer, None, &host.scheduling, false, None, false)
             }
             NodeKind::Switch => {
                 let switch = &plan.switches[spec.config as usize];
@@ -112,23 +113,25 @@ impl<'a> Shard<'a> {
                 let until_start = switch.queue_length != QueueLength::ThroughTransmission || switch.device_queue > 0;
                 let rates: Vec<Rate> = world.ports.of(id).iter().map(|info| world.link(info).rate).collect();
                 let buffer = Buffer::new(&switch.buffer, &rates, switch.queues(rates.len()));
-                (buffer, marking, switch.scheduling, until_start, header, switch.balance == Balance::Spray)
+                (buffer, marking, &switch.scheduling, until_start, header, switch.balance == Balance::Spray)
             }
         };
         let arrivals_first = spec.kind == NodeKind::Switch && plan.switches[spec.config as usize].queue_length == QueueLength::ThroughStart;
-        let queues = match scheduling {
-            Scheduling::Fifo => 1,
-            Scheduling::StrictPriority { queues } => queues,
+        let queues = scheduling.queues();
+        let (aqm, room, own) = match spec.kind {
+            NodeKind::Host => (None, 0, &[][..]),
+            NodeKind::Switch => {
+                let switch = &plan.switches[spec.config as usize];
+                (switch.aqm.as_ref(), switch.device_queue, &switch.own[..])
+            }
         };
+        assert!(own.is_empty() || own.len() == queues as usize && queues > 1, "validated: what differs is said for every queue");
+        let own: Option<Box<[Policy]>> = (!own.is_empty()).then(|| own.iter().map(Policy::new).collect());
+        let marks_at_start = std::iter::once(&marking).chain(own.iter().flatten().map(|own| &own.marking)).flatten().any(|red| red.at == MarkAt::Dequeue);
         let (queues, turns) = match spec.kind {
-            NodeKind::Switch => voq_queues(&plan.switches[spec.config as usize], world.ports.of(id).len(), queues),
-            NodeKind::Host => (queues, None),
+            NodeKind::Switch => voq_queues(&plan.switches[spec.config as usize], world.ports.of(id).len()),
+            NodeKind::Host => (queues, Turns::of(scheduling)),
         };
-        let (aqm, room) = match spec.kind {
-            NodeKind::Host => (None, 0),
-            NodeKind::Switch => (plan.switches[spec.config as usize].aqm.as_ref(), plan.switches[spec.config as usize].device_queue),
-        };
-        let dequeue_marking = marking.as_ref().is_some_and(|m| m.at == MarkAt::Dequeue);
         let managed = match spec.kind {
             NodeKind::Switch => managed(world, id),
             NodeKind::Host => None,
@@ -139,10 +142,10 @@ impl<'a> Shard<'a> {
             let capture = plan.record.captures.iter().position(|c| c.link == info.link && c.reverse == info.reverse);
             let uplink = plan.record.imbalance.is_some() && spec.kind == NodeKind::Switch && spec.tier < plan.topology.nodes[info.peer as usize].tier;
             let pause = party.port(&Party::of(plan, info.peer), link);
-            let fifo = queues == 1 && !until_start && aqm.is_none() && !dequeue_marking && header.is_none();
+            let fifo = queues == 1 && !until_start && aqm.is_none() && !marks_at_start && header.is_none();
             let unrecorded = !sampled && capture.is_none() && !uplink;
             let plain = !classical && fifo && managed.is_none() && pause.is_none() && unrecorded;
-            let common = !plain && turns.is_none() && unrecorded && !until_start && aqm.is_none() && !dequeue_marking && header.is_none();
+            let common = !plain && turns.is_none() && own.is_none() && unrecorded && !until_start && aqm.is_none() && !marks_at_start && header.is_none();
             let peer = world.place[info.peer as usize];
             let global = 2 * info.link as u64 + info.reverse as u64;
             let mut stream = Stream::new(seed, purpose::MARKING, global);
@@ -155,7 +158,9 @@ impl<'a> Shard<'a> {
                     device: VecDeque::new(),
                     room: room as usize,
                 });
-                Automaton { turns: turns.clone().map(Box::new), ..Automaton::new(queues, discipline, pause, sampled, capture.map(|c| c as u32), uplink) }
+                let mut automaton = Automaton::new(queues, scheduling.of_priority(), discipline, pause, sampled, capture.map(|c| c as u32), uplink);
+                automaton.turns = turns.clone().map(Box::new);
+                automaton
             });
             let faulty = link.loss.get() > 0.0 || !link.down.is_empty();
             if faulty {
@@ -196,6 +201,8 @@ impl<'a> Shard<'a> {
             managed,
             marking,
             calm,
+            marks_at_start,
+            own,
             stream: Stream::new(seed, purpose::SPRAY, id as u64),
             active: Vec::new(),
             wake_at: 0,
@@ -286,9 +293,12 @@ fn managed(world: &World, id: NodeId) -> Option<Box<Managed>> {
 }
 
 /// Queues of a port, and whose turn it is if several ingress cores have one each.
-fn voq_queues(switch: &SwitchConfig, ports: usize, priorities: u8) -> (u8, Option<Turns>) {
-    let crate::spec::Buffer::Voq(voq) = &switch.buffer else { return (priorities, None) };
+fn voq_queues(switch: &SwitchConfig, ports: usize) -> (u8, Option<Turns>) {
+    let priorities = switch.scheduling.queues();
+    let crate::spec::Buffer::Voq(voq) = &switch.buffer else { return (priorities, Turns::of(&switch.scheduling)) };
+    assert!(!matches!(switch.scheduling, Scheduling::Classes(_)), "validated: virtual output queues are by strict priority");
     let cores = voq.cores(ports);
     let queues = u8::try_from(switch.queues(ports)).expect("validated");
-    (queues, (cores > 1).then(|| Turns::new(priorities as usize, cores, voq.ports_per_core.expect("several cores"), voq.credit)))
+    let turns = || Turns::Cores(Cores::new(priorities as usize, cores, voq.ports_per_core.expect("several cores"), voq.credit));
+    (queues, (cores > 1).then(turns))
 }

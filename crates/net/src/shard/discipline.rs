@@ -4,7 +4,8 @@ use super::forward::{Drop, red_at_start};
 use super::{Outlet, Shard};
 use crate::aqm::Verdict as Early;
 use crate::frame::Frame;
-use crate::port::{Discipline, Waiting};
+use crate::port::{Discipline, Queue, Waiting};
+use crate::scheduling;
 use crate::spec::MarkAt;
 use std::collections::VecDeque;
 
@@ -115,15 +116,25 @@ impl<'a> Shard<'a> {
         loop {
             let p = &mut self.ports[port as usize];
             let a = p.automaton.as_mut().expect("not plain");
+            let turn = a.turns.is_some().then(|| scheduling::next_in_turn(a, at));
             let d = a.discipline.as_mut().expect("only ports with one come here");
-            // The highest priority first; a queue that is asked in vain learns that it was.
-            let (queue, mut waiting, mut verdict) = a.queues.iter_mut().enumerate().rev().find_map(|(queue, q)| match d.aqm.get_mut(queue) {
+            let mut ask = |queue: usize, q: &mut Queue| match d.aqm.get_mut(queue) {
                 Some(aqm) => aqm.pull(&mut q.frames, at, q.bytes).map(|(waiting, verdict)| (queue, waiting, verdict)),
                 None => q.frames.pop_front().map(|waiting| (queue, waiting, Early::Send)),
-            })?;
+            };
+            // A queue that is asked in vain learns that it was.
+            let (queue, mut waiting, mut verdict) = match turn {
+                // The highest priority first.
+                None => a.queues.iter_mut().enumerate().rev().find_map(|(queue, q)| ask(queue, q))?,
+                Some(next) => {
+                    a.queues.iter_mut().enumerate().filter(|(_, q)| q.frames.is_empty()).for_each(|(queue, q)| assert!(ask(queue, q).is_none(), "it is empty"));
+                    let next = next?;
+                    ask(next, &mut a.queues[next])?
+                }
+            };
             let (bytes, capable) = (waiting.frame.size as u64, waiting.frame.has(Frame::ECT));
             let state = &self.nodes[node as usize];
-            if let Some(red) = state.marking.as_ref().filter(|red| red.at == MarkAt::Dequeue) {
+            if let Some(red) = state.marking(queue).filter(|red| red.at == MarkAt::Dequeue) {
                 verdict = red_at_start(red, p, queue, bytes, capable);
             }
             if state.until_start || verdict == Early::Drop {
@@ -137,7 +148,9 @@ impl<'a> Shard<'a> {
                     self.note(port, queue, |i| i.marks += 1);
                 }
                 Early::Drop => {
-                    self.ports[port as usize].automaton.as_mut().expect("not plain").waiting -= 1;
+                    let a = self.ports[port as usize].automaton.as_mut().expect("not plain");
+                    a.waiting -= 1;
+                    a.unsent(queue, bytes);
                     self.note(port, queue, |i| i.drops += 1);
                     self.drop_frame(waiting.frame, Drop::Red);
                     continue;

@@ -8,7 +8,7 @@ use crate::buffer::{QueueView, Verdict};
 use crate::fault::Fate;
 use crate::frame::{Control, Event, Extra, Frame};
 use crate::marking::Red;
-use crate::port::{Departure, PAUSE_QUEUE, Sending, Waiting};
+use crate::port::{Departure, PAUSE_QUEUE, Port, Sending, Waiting};
 use crate::record::{CaptureKind, CaptureRecord};
 use crate::routing::NextHops;
 use crate::scheduling;
@@ -165,9 +165,8 @@ impl<'a> Shard<'a> {
         for other in first..first + ports {
             self.settle(out, now, node, other);
         }
-        let state = &self.nodes[node as usize];
         let p = &self.ports[port as usize];
-        state.buffer.admit(QueueView { bytes: p.queue_bytes(queue), frames: p.count(queue) }, size, state.used, true) == Verdict::Admit
+        self.nodes[node as usize].admit(queue, QueueView { bytes: p.queue_bytes(queue), frames: p.count(queue) }, size, true) == Verdict::Admit
     }
 
     /// Brings a port to `now`: everything that has left by then is accounted for.
@@ -216,7 +215,7 @@ impl<'a> Shard<'a> {
         } else {
             now
         };
-        let verdict = state.buffer.admit(length, size, state.used, O::CLASSICAL);
+        let verdict = state.admit(queue, length, size, O::CLASSICAL);
         if verdict == Verdict::Aside {
             return self.queue_voq(out, now, node, port, frame);
         }
@@ -236,12 +235,12 @@ impl<'a> Shard<'a> {
             }
         }
         let (state, p) = (&mut self.nodes[node as usize], &mut self.ports[port as usize]);
-        if let Some(red) = &state.marking {
+        if let Some(red) = state.marking(queue) {
             let length = if red.in_packets { length.frames as u64 } else { length.bytes };
             if red.at == MarkAt::Dequeue {
-                red_average(red, now, length, p);
+                red_at_arrival(red, now, length, p, queue);
             } else if !red.is_quiet(length) {
-                match red_verdict(red, now, length, p, frame.has(Frame::ECT)) {
+                match red_at_enqueue(red, now, length, p, queue, frame.has(Frame::ECT)) {
                     Early::Send => {}
                     Early::Mark => {
                         frame.flags |= Frame::CE;
@@ -264,10 +263,11 @@ impl<'a> Shard<'a> {
         let q = &mut a.queues[queue];
         q.bytes += size;
         q.count += 1;
-        let (mut clock, mut held) = (0, false);
+        // Where queues take turns, a frame has to have its turn.
+        let (mut clock, mut held) = (0, a.turns.is_some());
         if let Some(pause) = &a.pause {
             clock = pause.clock(frame.priority(), now);
-            held = idle && !pause.is_free(frame.priority(), now) || a.waiting > 0;
+            held |= idle && !pause.is_free(frame.priority(), now) || a.waiting > 0;
         }
         if a.series.is_some() {
             p.note_length(state.until_start, queue);
@@ -307,7 +307,10 @@ impl<'a> Shard<'a> {
     #[inline(never)]
     fn refuse_managed(&mut self, port: u32, queue: usize, frame: Frame, why: Drop) {
         match why {
-            Drop::Ingress => self.note(frame.port, frame.priority() as usize, |i| i.in_discards += 1),
+            Drop::Ingress => {
+                let a = self.ports[frame.port as usize].automaton.as_ref().expect("ports of such switches are automata");
+                self.note(frame.port, a.queue_of(&frame), |i| i.in_discards += 1)
+            }
             _ => self.note(port, queue, |i| i.drops += 1),
         }
         self.drop_frame(frame, why);
@@ -420,7 +423,8 @@ impl<'a> Shard<'a> {
         let explains = self.world.plan.record.explain;
         let (state, p) = (&mut self.nodes[node as usize], &mut self.ports[port as usize]);
         let bytes = frame.size as u64;
-        if let Some(red) = &state.marking
+        if state.marks_at_start
+            && let Some(red) = state.marking(queue)
             && red.at == MarkAt::Dequeue
         {
             match red_at_start(red, p, queue, bytes, frame.has(Frame::ECT)) {
@@ -431,6 +435,7 @@ impl<'a> Shard<'a> {
                     p.note(queue, |i| i.marks += 1);
                 }
                 Early::Drop => {
+                    p.automaton.as_mut().expect("not plain").unsent(queue, bytes);
                     self.leave(node, port, queue, bytes);
                     self.note(port, queue, |i| i.drops += 1);
                     if self.nodes[node as usize].managed.is_some() {
@@ -583,29 +588,37 @@ pub(super) fn carry_pause(extras: &mut Slab<Extra>, frame: &mut Frame, paused: u
     }
 }
 
-/// Arrivals that an idle spell would have had room for.
-fn idle_arrivals(red: &Red, p: &crate::port::Port, now: u64) -> f64 {
-    now.saturating_sub(p.free_at) as f64 / red.idle_frame.unwrap_or(p.serialize(1500)) as f64
-}
-
-/// Averages if so configured, then decides.
-pub(super) fn red_verdict(red: &Red, now: u64, length: u64, p: &mut crate::port::Port, capable: bool) -> Early {
-    let seen = red_average(red, now, length, p);
+/// Averages if so configured, then decides. On a plain port.
+pub(super) fn red_verdict(red: &Red, now: u64, length: u64, p: &mut Port, capable: bool) -> Early {
+    let seen = match red.weight {
+        None => length as f64,
+        Some(weight) => red.average_after(weight, length, now.saturating_sub(p.free_at), p.serialize(1500), &mut p.memory),
+    };
     red.verdict(seen, length, capable, &mut p.memory, &mut p.stream)
 }
 
-/// What a decision at the arrival of a frame that finds `length` sees.
-pub(super) fn red_average(red: &Red, now: u64, length: u64, p: &mut crate::port::Port) -> f64 {
+/// The same for a queue of an automaton.
+#[inline(never)]
+pub(super) fn red_at_enqueue(red: &Red, now: u64, length: u64, p: &mut Port, queue: usize, capable: bool) -> Early {
+    let seen = red_at_arrival(red, now, length, p, queue);
+    let memory = &mut p.automaton.as_mut().expect("not plain").queues[queue].memory;
+    red.verdict(seen, length, capable, memory, &mut p.stream)
+}
+
+/// What a decision at the arrival of a frame that finds `length` in `queue` sees.
+#[inline(never)]
+fn red_at_arrival(red: &Red, now: u64, length: u64, p: &mut Port, queue: usize) -> f64 {
     let Some(weight) = red.weight else { return length as f64 };
-    p.memory.average = red.average(weight, p.memory.average, length as f64, idle_arrivals(red, p, now));
-    p.memory.average
+    let frame_time = p.serialize(1500);
+    let q = &mut p.automaton.as_mut().expect("not plain").queues[queue];
+    red.average_after(weight, length, now.saturating_sub(q.free_at), frame_time, &mut q.memory)
 }
 
 /// Decides on a frame of `bytes` that is about to leave `queue`, in which it still counts.
 #[inline(never)]
-pub(super) fn red_at_start(red: &Red, p: &mut crate::port::Port, queue: usize, bytes: u64, capable: bool) -> Early {
-    let q = &p.automaton.as_ref().expect("not plain").queues[queue];
+pub(super) fn red_at_start(red: &Red, p: &mut Port, queue: usize, bytes: u64, capable: bool) -> Early {
+    let q = &mut p.automaton.as_mut().expect("not plain").queues[queue];
     let behind = if red.in_packets { q.count as u64 - 1 } else { q.bytes - bytes };
-    let seen = if red.weight.is_some() { p.memory.average } else { behind as f64 };
-    red.verdict(seen, behind, capable, &mut p.memory, &mut p.stream)
+    let seen = if red.weight.is_some() { q.memory.average } else { behind as f64 };
+    red.verdict(seen, behind, capable, &mut q.memory, &mut p.stream)
 }

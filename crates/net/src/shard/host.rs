@@ -477,7 +477,7 @@ impl<'a> Shard<'a> {
             node: self.world.place[flow.dst as usize].local,
             src: flow.src,
             hash: self.world.flow_hash(flow, true),
-            priority: flow.priority,
+            priority: config.ack_priority.unwrap_or(flow.priority),
             segments: self.world.connection_end(id),
             to: self.world.message(id).to,
             ecn: self.agreed_ecn(flow.dst, config),

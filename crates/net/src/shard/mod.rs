@@ -10,6 +10,7 @@ mod forward;
 mod host;
 mod managed;
 mod pause;
+mod policy;
 mod sample;
 mod voq;
 mod watchdog;
@@ -28,6 +29,7 @@ use crate::transport::tcp::{Receiver, Sender};
 use crate::world::World;
 use afflux_engine::prefetch;
 use afflux_engine::random::Stream;
+use policy::Policy;
 use rustc_hash::FxHashMap;
 
 /// Where a shard puts what happens later.
@@ -132,6 +134,10 @@ pub struct Node {
     pub marking: Option<Red>,
     /// What neither of them minds.
     pub calm: Calm,
+    /// Some queue marks at the start of transmission.
+    pub marks_at_start: bool,
+    /// What each queue has instead, where they differ.
+    pub own: Option<Box<[Policy]>>,
     pub stream: Stream,
     /// Ports with waiting frames.
     pub active: Vec<u32>,

@@ -25,6 +25,9 @@ impl<'a> Shard<'a> {
                 pauses = (std::mem::take(&mut pause.sent), std::mem::take(&mut pause.received));
                 paused = pause.take_totals(now);
             }
+            // A queue with several classes was paused for as long as the one that was paused most.
+            let of_queue = |queue| (0..CLASSES).filter(|class| a.queue_of_priority(*class as u8) == queue).map(|class| paused[class]).max().unwrap_or(0);
+            let paused_queues: Vec<u64> = (0..queues).map(of_queue).collect();
             let series = a.series.as_mut().expect("sampled");
             let rx_bytes = std::mem::take(&mut series.rx_bytes);
             for (row, interval) in series.rows.iter_mut().enumerate() {
@@ -46,7 +49,7 @@ impl<'a> Shard<'a> {
                     ecn_marks: marks,
                     pause_frames_tx: if row == 0 { pauses.0 } else { 0 },
                     pause_frames_rx: if row == 0 { pauses.1 } else { 0 },
-                    paused: paused[if row == 0 { CLASSES } else { row - 1 }],
+                    paused: if row == 0 { paused[CLASSES] } else { paused_queues[row - 1] },
                     latency_max,
                 });
             }

@@ -1,11 +1,12 @@
 //! Ports of switches with virtual output queues.
 
-use super::forward::{Drop, red_verdict};
+use super::forward::{Drop, red_at_enqueue, red_verdict};
 use super::{Outlet, Shard};
 use crate::aqm::Verdict as Early;
 use crate::buffer::{Buffer, Place, QueueView, Refusal};
 use crate::frame::Frame;
 use crate::port::Waiting;
+use crate::scheduling::Turns;
 
 impl<'a> Shard<'a> {
     /// Plain port, already released to `now`: one core and one priority are one FIFO, so the departure is known now.
@@ -26,7 +27,10 @@ impl<'a> Shard<'a> {
     pub(super) fn queue_voq<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, mut frame: Frame) {
         let input = frame.port - self.nodes[node as usize].first_port;
         let a = self.ports[port as usize].automaton.as_ref().expect("not plain");
-        let queue = a.turns.as_ref().map_or_else(|| a.queue_of(&frame), |turns| turns.queue_of(frame.priority(), input));
+        let queue = match a.turns.as_deref() {
+            Some(Turns::Cores(cores)) => cores.queue_of(frame.priority(), input),
+            _ => a.queue_of(&frame),
+        };
         let Some(place) = self.find_place(out, now, node, port, queue, &mut frame) else { return };
         self.take_place(now, node, port, queue, frame.size, place);
         let size = frame.size as u64;
@@ -38,8 +42,8 @@ impl<'a> Shard<'a> {
         let (idle, sampled) = (a.sending.is_none(), a.series.is_some());
         let waiting = Waiting { frame, ready: now, clock: 0 };
         if idle {
-            if let Some(turns) = &mut a.turns {
-                turns.send_at_once(queue, frame.size);
+            if let Some(Turns::Cores(cores)) = a.turns.as_deref_mut() {
+                cores.send_at_once(queue, frame.size);
             }
         } else {
             a.queues[queue].frames.push_back(waiting);
@@ -96,7 +100,8 @@ impl<'a> Shard<'a> {
         if red.is_quiet(length) {
             return true;
         }
-        match red_verdict(red, now, length, p, frame.has(Frame::ECT)) {
+        let capable = frame.has(Frame::ECT);
+        match if p.plain { red_verdict(red, now, length, p, capable) } else { red_at_enqueue(red, now, length, p, queue, capable) } {
             Early::Send => true,
             Early::Mark => {
                 frame.flags |= Frame::CE;

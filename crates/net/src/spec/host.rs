@@ -28,7 +28,7 @@ pub struct HostConfig {
     pub delay: Span,
     /// Limit of the NIC's queue; `None` is unbounded. What does not fit is dropped.
     pub queue: Option<super::Limit>,
-    /// FIFO, or strict priority as on switches.
+    /// As on switches.
     pub scheduling: super::Scheduling,
     /// Agrees to explicit congestion notification when a peer asks for it.
     pub ecn: bool,
@@ -103,6 +103,8 @@ pub struct TcpConfig {
     pub initial_rto: Span,
     pub max_rto: Span,
     pub ecn: EcnMode,
+    /// Priority of what the receiver sends; `None`: that of the flow.
+    pub ack_priority: Option<u8>,
 }
 
 /// Segments that leave together, as with segmentation offload: a sender waits until the window has room for as many, or for a third of itself.

@@ -19,8 +19,8 @@ pub use mmu::{ConweaveRules, HpccRules, Mmu, Rules, SonicRules};
 pub use pfc::{Cable, Formula, Headroom, PauseTime, Pfc, Refresh, Storm, StormAction, Watchdog};
 pub use run::{Capture, EngineKind, FctEnd, PortSeries, Record, RunConfig};
 pub use switch::{
-    Aqm, Balance, Buffer, Codel, Compare, Forwarding, FqCodel, Limit, MarkAt, Marking, Pie, QueueLength, RouteHash, Scheduling, Spacing, SwitchConfig, Voq,
-    VoqCap,
+    Aqm, Balance, Buffer, Classes, Codel, Compare, Forwarding, FqCodel, Limit, MarkAt, Marking, Pie, QueueConfig, QueueLength, RouteHash, Scheduling, Service,
+    Spacing, SwitchConfig, Voq, VoqCap,
 };
 
 /// A complete, validated simulation.

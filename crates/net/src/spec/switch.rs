@@ -9,6 +9,8 @@ pub struct SwitchConfig {
     /// A discipline that controls delay on each queue; not beside marking.
     pub aqm: Option<Aqm>,
     pub scheduling: Scheduling,
+    /// What each queue has of its own, one entry per queue; none: every queue is as said above.
+    pub own: Vec<QueueConfig>,
     pub forwarding: Forwarding,
     /// Pipeline latency added to every frame between its arrival and its joining the output queue.
     pub latency: Span,
@@ -34,10 +36,7 @@ impl SwitchConfig {
 
     /// Queues of each port of a switch with `ports` of them.
     pub fn queues(&self, ports: usize) -> usize {
-        let priorities = match self.scheduling {
-            Scheduling::Fifo => 1,
-            Scheduling::StrictPriority { queues } => queues as usize,
-        };
+        let priorities = self.scheduling.queues() as usize;
         match &self.buffer {
             Buffer::Voq(voq) => priorities * voq.cores(ports),
             _ => priorities,
@@ -222,13 +221,63 @@ pub struct Pie {
     pub derandomize: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Scheduling {
     Fifo,
     /// Highest `priority` first, FIFO within; `queues` from 2 to 8; priority p goes to queue `min(p, queues - 1)`.
     StrictPriority {
         queues: u8,
     },
+    Classes(Classes),
+}
+
+/// Queues that are served by their own rules: the strict ones first, the highest before the others; then the rest in turns.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Classes {
+    /// The queue of each priority.
+    pub of_priority: [u8; 8],
+    /// 2 to 8 queues.
+    pub service: Vec<Service>,
+    /// Bytes per turn: for a weight of one, or for the queue with the least bandwidth.
+    pub quantum: u32,
+}
+
+/// Weights and bandwidths do not occur together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Service {
+    Strict,
+    /// Deficit weighted round robin.
+    Weight(u32),
+    /// Percent of what the strict ones leave (IEEE 802.1Qaz).
+    Bandwidth(u8),
+}
+
+/// A queue that is not as the switch's others.
+#[derive(Debug, Clone, PartialEq)]
+pub struct QueueConfig {
+    pub buffer: Buffer,
+    /// On top of the buffer's rule, the most that this queue may hold.
+    pub limit: Option<Limit>,
+    pub marking: Option<Marking>,
+}
+
+impl Scheduling {
+    /// How many queues a port has.
+    pub fn queues(&self) -> u8 {
+        match self {
+            Scheduling::Fifo => 1,
+            Scheduling::StrictPriority { queues } => *queues,
+            Scheduling::Classes(classes) => classes.service.len() as u8,
+        }
+    }
+
+    /// The queue of each priority.
+    pub fn of_priority(&self) -> [u8; 8] {
+        match self {
+            Scheduling::Classes(classes) => classes.of_priority,
+            _ => std::array::from_fn(|priority| (priority as u8).min(self.queues() - 1)),
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

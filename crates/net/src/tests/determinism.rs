@@ -241,6 +241,39 @@ fn scenarios() {
         p.switches[0].marking = step_at(20_000, MarkAt::Dequeue);
         p.transports = vec![TransportConfig::Tcp(dctcp())];
     });
+    let weighted = |service: &[Service]| Scheduling::Classes(Classes { of_priority: [0, 2, 1, 0, 0, 0, 0, 0], service: service.to_vec(), quantum: 1_500 });
+    let dwrr = weighted(&[Service::Weight(14), Service::Weight(15), Service::Weight(3)]);
+    let ets = weighted(&[Service::Bandwidth(70), Service::Bandwidth(30), Service::Strict]);
+    add("weighted queues in switches and hosts", &|p| {
+        p.switches[0].scheduling = dwrr.clone();
+        p.hosts[0].scheduling = ets.clone();
+    });
+    add("bandwidth shares, own marking and limits, shared buffer, acknowledgements first", &|p| {
+        p.switches[0].scheduling = ets.clone();
+        p.hosts[0].scheduling = dwrr.clone();
+        let own = |alpha, limit, marking| QueueConfig { buffer: shared(200_000, alpha), limit, marking };
+        p.switches[0].own = vec![
+            own(1.0, None, step_at(20_000, MarkAt::Enqueue)),
+            own(0.5, Some(Limit::Packets(30)), red(MarkAt::Dequeue, Some(0.02))),
+            own(4.0, Some(Limit::Bytes(70_000)), None),
+        ];
+        p.switches[0].buffer = shared(200_000, 1.0);
+        p.transports = vec![TransportConfig::Tcp(TcpConfig { ack_priority: Some(1), ..dctcp() })];
+        p.record.ports = Some(PortSeries { interval: Span::from_us(7), nodes: (0..p.topology.nodes.len() as u32).collect() });
+    });
+    add("weighted queues, codel, device queue, cut-through", &|p| {
+        p.switches[0].scheduling = dwrr.clone();
+        p.switches[0].aqm = Some(Aqm::Codel(codel(true)));
+        p.switches[0].device_queue = 1;
+        p.switches[0].forwarding = Forwarding::CutThrough { header: 64 };
+        p.transports = vec![TransportConfig::Tcp(TcpConfig { ecn: EcnMode::Classic, ..tcp() })];
+    });
+    add("weighted queues, red drops at dequeue, short run", &|p| {
+        p.run.until = Some(Time::from_ns(123_456));
+        p.switches[0].scheduling = dwrr.clone();
+        p.switches[0].marking = red(MarkAt::Dequeue, None);
+        p.switches[0].queue_length = QueueLength::ThroughStart;
+    });
     add("occupancy until start of transmission", &|p| p.switches[0].queue_length = QueueLength::BeforeTransmission);
     add("occupancy through start of transmission", &|p| p.switches[0].queue_length = QueueLength::ThroughStart);
     add("cut-through", &|p| p.switches[0].forwarding = Forwarding::CutThrough { header: 64 });

@@ -104,6 +104,27 @@ fn engines_agree() {
     let fabric = || leaf_spine(3, 2, 4);
     add("sonic, lossless", fabric(), &|_| {});
     add("sonic, lossless, priorities", fabric(), &|p| strict(p));
+    let classes = Classes { of_priority: [0, 1, 2, 2, 0, 0, 0, 0], service: vec![Service::Weight(3), Service::Weight(1), Service::Strict], quantum: 1_500 };
+    let weighted = |p: &mut Plan| {
+        p.switches[0].scheduling = Scheduling::Classes(classes.clone());
+        p.hosts[0].scheduling = Scheduling::Classes(classes.clone());
+        p.record.ports = Some(PortSeries { interval: Span::from_us(7), nodes: (0..p.topology.nodes.len() as u32).collect() });
+    };
+    add("sonic, lossless, weighted queues", fabric(), &|p| weighted(p));
+    add("sonic, weighted queues, marks and limits of their own", ring(5, 3), &|p| {
+        weighted(p);
+        p.switches[0].pfc = Some(pfc(0b010));
+        let own = |limit, marking| QueueConfig { buffer: p.switches[0].buffer.clone(), limit, marking };
+        let red = Marking { at: MarkAt::Dequeue, kmax: Limit::Bytes(90_000), pmax: Probability::new(0.5).unwrap(), ..step(Limit::Bytes(20_000)) };
+        p.switches[0].own = vec![own(Some(Limit::Packets(60)), Some(red)), own(None, Some(step(Limit::Bytes(30_000)))), own(None, None)];
+        p.transports = vec![TransportConfig::Tcp(TcpConfig { ack_priority: Some(2), ..dctcp() })];
+        p.run.until = Some(Time::from_ns(2_000_000));
+    });
+    add("sonic, weighted queues, pauses that expire", ring(5, 3), &|p| {
+        weighted(p);
+        p.switches[0].pfc = Some(Pfc { pause: PauseTime::Time(Span::from_us(5)), refresh: Refresh::AtHalf, ..pfc(0b011) });
+        p.run.until = Some(Time::from_ns(2_000_000));
+    });
     add("sonic, two of three lossless, priorities", fabric(), &|p| {
         strict(p);
         p.switches[0].pfc = Some(pfc(0b110));

@@ -10,6 +10,7 @@ mod lone_flow;
 mod lossless;
 mod path;
 mod properties;
+mod queues;
 mod tcp_cases;
 mod traces;
 mod traces_control;

@@ -106,6 +106,11 @@ fn with_voq(switch: SwitchConfig) -> SwitchConfig {
         device_queue: 0,
         forwarding: Forwarding::StoreAndForward,
         queue_length: QueueLength::ThroughTransmission,
+        scheduling: match switch.scheduling {
+            Scheduling::Classes(classes) => Scheduling::StrictPriority { queues: classes.service.len() as u8 },
+            other => other,
+        },
+        own: Vec::new(),
         ..switch
     }
 }
@@ -161,7 +166,20 @@ fn aqm() -> impl Strategy<Value = Option<Aqm>> {
 }
 
 fn scheduling() -> impl Strategy<Value = Scheduling> {
-    prop_oneof![2 => Just(Scheduling::Fifo), 1 => (2..9u8).prop_map(|queues| Scheduling::StrictPriority { queues })]
+    let weight = prop_oneof![3 => (1..20u32).prop_map(Service::Weight), 1 => Just(Service::Strict)];
+    let percent = prop_oneof![3 => (1..100u8).prop_map(Service::Bandwidth), 1 => Just(Service::Strict)];
+    let service = prop_oneof![prop::collection::vec(weight, 2..9), prop::collection::vec(percent, 2..9)];
+    let classes = (service, prop::array::uniform8(0..8u8), 64..20_000u32).prop_map(|(service, queues, quantum)| {
+        let of_priority = queues.map(|queue| queue % service.len() as u8);
+        Scheduling::Classes(Classes { of_priority, service, quantum })
+    });
+    prop_oneof![2 => Just(Scheduling::Fifo), 1 => (2..9u8).prop_map(|queues| Scheduling::StrictPriority { queues }), 2 => classes]
+}
+
+/// What queues have of their own: a limit and marking, within the switch's buffer.
+fn own_queues() -> impl Strategy<Value = Option<Vec<(Option<Limit>, Option<Marking>)>>> {
+    let limit = prop::option::of(prop_oneof![(9_100..50_000u64).prop_map(Limit::Bytes), (1..20u32).prop_map(Limit::Packets)]);
+    prop::option::weighted(0.4, prop::collection::vec((limit, marking()), 8))
 }
 
 fn switch_config() -> impl Strategy<Value = SwitchConfig> {
@@ -170,12 +188,30 @@ fn switch_config() -> impl Strategy<Value = SwitchConfig> {
     let length = prop_oneof![2 => Just(QueueLength::ThroughTransmission), 1 => Just(QueueLength::BeforeTransmission), 1 => Just(QueueLength::ThroughStart)];
     let latency = prop_oneof![Just(Span::ZERO), Just(Span::from_ns(450))];
     let device_queue = prop_oneof![4 => Just(0u32), 1 => Just(1), 1 => 2..8u32];
-    (buffer(), marking(), aqm(), scheduling(), forwarding, balance, length, (latency, device_queue)).prop_map(
-        |(buffer, marking, aqm, scheduling, forwarding, balance, queue_length, (latency, device_queue))| {
-            // Marking or a discipline.
-            let marking = marking.filter(|_| aqm.is_none());
-            let switch =
-                SwitchConfig { buffer, marking, aqm, device_queue, scheduling, forwarding, latency, balance, queue_length, pfc: None, honours_pause: false };
+    (buffer(), marking(), aqm(), scheduling(), forwarding, balance, length, (latency, device_queue, own_queues())).prop_map(
+        |(buffer, marking, aqm, scheduling, forwarding, balance, queue_length, (latency, device_queue, own))| {
+            // FQ-CoDel schedules by itself.
+            let scheduling = if matches!((&aqm, &scheduling), (Some(Aqm::FqCodel(_)), Scheduling::Classes(_))) { Scheduling::Fifo } else { scheduling };
+            let switch = SwitchConfig {
+                own: match (own, scheduling.queues()) {
+                    (Some(own), queues @ 2..) => (own.into_iter().take(queues as usize))
+                        .map(|(limit, marking)| QueueConfig { buffer: buffer.clone(), limit, marking: marking.filter(|_| aqm.is_none()) })
+                        .collect(),
+                    _ => Vec::new(),
+                },
+                buffer,
+                // One or the other.
+                marking: marking.filter(|_| aqm.is_none()),
+                scheduling,
+                aqm,
+                device_queue,
+                forwarding,
+                latency,
+                balance,
+                queue_length,
+                pfc: None,
+                honours_pause: false,
+            };
             if matches!(switch.buffer, Buffer::Voq(_)) { with_voq(switch) } else { switch }
         },
     )
@@ -239,6 +275,7 @@ fn tcp_config() -> impl Strategy<Value = TcpConfig> {
             };
             let [linux, proportional_reduction, tail_probe, undo, handshake, pacing, compression, reader, tick, estimator] = switches;
             TcpConfig {
+                ack_priority: None,
                 congestion,
                 mss,
                 initial_window,
@@ -524,7 +561,7 @@ fn everything_arrives(case: &Case, output: &Output) -> Result<(), TestCaseError>
 
 fn buffers_hold(case: &Case, output: &Output) -> Result<(), TestCaseError> {
     let switch = &case.plan.switches[0];
-    let several = matches!(switch.scheduling, Scheduling::StrictPriority { .. });
+    let several = switch.scheduling.queues() > 1;
     // Series count the frame in transmission and the device queue, even where the buffer does not.
     let beyond = if switch.queue_length != QueueLength::ThroughTransmission || switch.device_queue > 0 { 1 + switch.device_queue as u64 } else { 0 };
     let sending = beyond * 9_100;

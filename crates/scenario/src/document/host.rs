@@ -1,6 +1,6 @@
 //! `[host]`: NICs, frame sizes, transports.
 
-use super::{Duration, Names, Or, QueueSize, Scheduling, Size, Storm, Transport, Unlimited};
+use super::{Duration, Names, NicQueue, Or, QueueSize, Scheduling, Size, Storm, Transport, Unlimited};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, MapAccess, Visitor};
@@ -19,12 +19,22 @@ pub struct Host {
     /// Limit of the NIC's queue; what does not fit is dropped. Default `"unlimited"`: a sender waits for its NIC.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue: Option<Or<Unlimited, QueueSize>>,
-    /// Order in which the NIC sends. Default `"fifo"`.
+    /// Order in which the NIC sends. Default `"fifo"`, or what the `nic_queue` blocks say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scheduling: Option<Scheduling>,
-    /// With `scheduling = "strict_priority"`: number of queues, 2 to 8. Default 8.
+    /// With `scheduling = "strict_priority"` and without `nic_queue` blocks: number of queues, 2 to 8. Default 8.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priorities: Option<u8>,
+    /// With `scheduling = "dwrr"` or `"ets"`: as in `[switch]`. Default: a full frame.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quantum: Option<Size>,
+    /// Queues of each NIC, by class, 2 to 8 of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nic_queue: Option<Vec<NicQueue>>,
+    /// Priority of each DSCP, for blocks of traffic with `dscp`, as in `{ 26 = 3 }`. Those that are not given are as in SONiC: 3 → 3, 4 → 4, 5 → 2,
+    /// 8 → 0, 46 → 5, 48 → 6, all others → 1.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub dscp_to_priority: BTreeMap<String, u8>,
     /// Agrees to explicit congestion notification when a peer asks for it; where it does not, the connection goes without (DCTCP then is
     /// Reno, as in Linux). Default `true`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -81,6 +91,16 @@ pub struct HostOverride {
     /// As in `[host]`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub storm: Option<Storm>,
+    /// As in `[host]`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quantum: Option<Size>,
+    /// As in `[host]`; they replace all others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nic_queue: Option<Vec<NicQueue>>,
+    /// One of `[host.transports]`: what these hosts send by, in blocks of traffic that name no transport. A DCTCP sender goes without explicit
+    /// congestion notification, as Reno, to hosts whose own transport is not DCTCP: Linux refuses it to a SYN that is itself ECN-capable.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transport: Option<String>,
 }
 
 /// Frame sizes: a profile's name or a table.

@@ -30,8 +30,10 @@ pub struct Record {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Ports {
-    /// A row per port, queue and interval.
-    pub interval: Duration,
+    /// A row per port, queue and interval. Default `"1s"`, as switches are polled: SONiC's flex counters read ports every second and queues every
+    /// ten; shorter ones see what operators do not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interval: Option<Duration>,
     /// Whose ports: `"switches"`, `"hosts"`, `"all"`, or names as in `["leaf*", "host0"]`. Default `"switches"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nodes: Option<Names>,

@@ -1,6 +1,6 @@
 //! `[switch]`: buffers, marking, scheduling, forwarding, choice of path.
 
-use super::{Chance, Duration, Mmu, Names, Off, Or, Pfc, Preset, QueueSize, Size, Voq};
+use super::{Chance, Duration, Mmu, Names, Off, Or, Pfc, Preset, Queue, QueueSize, Size, Voq};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -58,13 +58,16 @@ macro_rules! switch {
             /// A queue discipline that controls delay, or `"off"`; instead of `ecn`. Default `"off"`.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub aqm: Option<Or<Off, Aqm>>,
-            /// Default `"fifo"`.
+            /// Default `"fifo"`, or what the `queue` blocks say.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub scheduling: Option<Scheduling>,
-            /// With `scheduling = "strict_priority"`: number of queues per port, 2 to 8; priority p goes to queue min(p, queues−1), the highest
-            /// first. Default 8.
+            /// With `scheduling = "strict_priority"` and without `queue` blocks: number of queues per port, 2 to 8; priority p goes to queue
+            /// min(p, queues−1), the highest first. Default 8.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub priorities: Option<u8>,
+            /// With `scheduling = "dwrr"` or `"ets"`: bytes per turn for a weight of 1, or for the least bandwidth. Default: a full frame.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub quantum: Option<Size>,
             /// Default `"store_and_forward"`.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub forwarding: Option<Forwarding>,
@@ -78,6 +81,9 @@ macro_rules! switch {
             /// Choice among equal-cost next hops. Default `"ecmp"`.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub balance: Option<Balance>,
+            /// Queues of each port, by class, 2 to 8 of them. In an override they replace all others.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub queue: Option<Vec<Queue>>,
         }
     };
 }
@@ -107,7 +113,7 @@ switch! {
 /// Calls a macro with the keys that `[switch]` and its overrides share.
 macro_rules! every_key {
     ($with:ident) => {
-        $with!(preset buffer sharing alpha reserved mmu pfc honours_pause voq queue_length device_queue drop_when ecn aqm scheduling priorities forwarding cut_through_header latency balance)
+        $with!(preset buffer sharing alpha reserved mmu pfc honours_pause voq queue_length device_queue drop_when ecn aqm scheduling priorities quantum forwarding cut_through_header latency balance queue)
     };
 }
 
@@ -191,6 +197,10 @@ words! {
         Fifo,
         /// Highest priority first, first in, first out within.
         StrictPriority,
+        /// Strict queues first, then the others by weight (deficit weighted round robin).
+        Dwrr,
+        /// Strict queues first, then the others by percentage (enhanced transmission selection, IEEE 802.1Qaz).
+        Ets,
     }
     /// When a frame may leave.
     pub enum Forwarding {

@@ -122,6 +122,9 @@ pub struct Tcp {
     /// Explicit congestion notification. Default `"dctcp"` with `congestion = "dctcp"`, otherwise `"off"`. BBR version 1 does not react to it; version 3 does with `"dctcp"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ecn: Option<Echo>,
+    /// Priority of what the receiver sends, acknowledgements above all, 0 to 7. Default: that of the flow. RDMA's are often in a higher class.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ack_priority: Option<u8>,
     /// HyStart++ (RFC 9406) in the first slow start. Default `false`; `congestion = "cubic"` has `cubic.hystart` for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hystart_plusplus: Option<bool>,

@@ -1,8 +1,10 @@
 //! `[host]`: NICs and frame sizes.
 
 use super::fill;
-use super::switch::{matching, scheduling};
-use crate::document::{Duration, Host, Or, QueueSize, Size, Storm, Wire, WireTable};
+use super::queue::{Order, scheduling};
+use super::switch::matching;
+use super::transport::Transports;
+use crate::document::{Duration, Host, HostOverride, NicQueue, Or, QueueSize, Size, Wire, WireTable};
 use crate::spelling;
 use crate::tree::{Key, Wrong};
 use crate::wire::Profile;
@@ -80,66 +82,98 @@ fn custom(table: &mut WireTable, key: &Key) -> Result<(spec::Wire, u16, u16), Wr
 }
 
 /// The settings that occur, and for every host which it has.
-pub fn assign(host: &mut Host, topology: &mut Topology) -> Result<Vec<HostConfig>, Wrong> {
+pub fn assign(host: &mut Host, topology: &mut Topology, frame: u16) -> Result<Vec<HostConfig>, Wrong> {
     let key = Key::from("host");
-    let mut base = build(&mut host.delay, &mut host.queue, &mut host.scheduling, &mut host.priorities, &mut host.ecn, &key)?;
-    flow_control(&mut base, &mut host.honours_pause, &mut host.storm, &key)?;
-    let mut meant: Vec<Vec<usize>> = vec![Vec::new(); topology.hosts as usize];
-    for (index, change) in host.overrides.iter().enumerate() {
-        for node in matching(topology, &change.matching.0, NodeKind::Host, key.clone().name("override").index(index))? {
-            meant[node as usize].push(index);
-        }
-    }
-    let mut configs = vec![base];
+    let given = host.clone();
+    let mut configs = vec![build(host, frame, &key)?];
+    let meant = meant(&given, topology)?;
     let mut known: Vec<(Vec<usize>, u32)> = vec![(Vec::new(), 0)];
     for (node, changes) in topology.nodes.iter_mut().zip(meant) {
         if let Some((_, config)) = known.iter().find(|(known, _)| *known == changes) {
             node.config = *config;
             continue;
         }
-        let (mut delay, mut queue, mut order, mut priorities) = (host.delay, host.queue.clone(), host.scheduling, host.priorities);
-        let mut ecn = host.ecn;
-        let (mut honours_pause, mut storm) = (host.honours_pause, host.storm.clone());
-        for change in changes.iter().map(|index| &host.overrides[*index]) {
-            if change.scheduling.is_some_and(|scheduling| order != Some(scheduling)) {
-                priorities = None;
-            }
-            (delay, queue) = (change.delay.or(delay), change.queue.clone().or(queue));
-            (order, priorities) = (change.scheduling.or(order), change.priorities.or(priorities));
-            ecn = change.ecn.or(ecn);
-            (honours_pause, storm) = (change.honours_pause.or(honours_pause), change.storm.clone().or(storm));
-        }
+        let mut keys = given.clone();
+        changes.iter().for_each(|index| overlay(&mut keys, &given.overrides[*index]));
         let key = key.clone().name("override").index(changes.last().copied().unwrap_or(0));
         node.config = configs.len() as u32;
-        let mut config = build(&mut delay, &mut queue, &mut order, &mut priorities, &mut ecn, &key)?;
-        flow_control(&mut config, &mut honours_pause, &mut storm, &key)?;
-        configs.push(config);
+        configs.push(build(&mut keys, frame, &key)?);
         known.push((changes, node.config));
     }
     Ok(configs)
 }
 
-fn build(
-    delay: &mut Option<Duration>,
-    queue: &mut Option<Or<crate::document::Unlimited, QueueSize>>,
-    order: &mut Option<crate::document::Scheduling>,
-    priorities: &mut Option<u8>,
-    ecn: &mut Option<bool>,
-    key: &Key,
-) -> Result<HostConfig, Wrong> {
-    let delay = fill(delay, Duration(Span::ZERO)).0;
+/// The overrides that mean each host.
+fn meant(host: &Host, topology: &Topology) -> Result<Vec<Vec<usize>>, Wrong> {
+    let mut meant: Vec<Vec<usize>> = vec![Vec::new(); topology.hosts as usize];
+    for (index, change) in host.overrides.iter().enumerate() {
+        for node in matching(topology, &change.matching.0, NodeKind::Host, Key::from("host").name("override").index(index))? {
+            meant[node as usize].push(index);
+        }
+    }
+    Ok(meant)
+}
+
+/// Where a change takes a key's meaning away, the key goes too.
+fn overlay(keys: &mut Host, change: &HostOverride) {
+    if change.scheduling.is_some_and(|scheduling| keys.scheduling != Some(scheduling)) || change.nic_queue.is_some() {
+        (keys.scheduling, keys.priorities, keys.quantum) = (None, None, None);
+        keys.nic_queue = change.nic_queue.clone();
+    }
+    macro_rules! take {
+        ($($name:ident)*) => { $(if change.$name.is_some() { keys.$name = change.$name.clone(); })* };
+    }
+    take!(delay queue scheduling priorities quantum ecn honours_pause storm);
+}
+
+fn build(keys: &mut Host, frame: u16, key: &Key) -> Result<HostConfig, Wrong> {
+    let delay = fill(&mut keys.delay, Duration(Span::ZERO)).0;
     if delay > Span::from_s(1) {
         return Err(Wrong::at(key.clone().name("delay"), format!("\"{delay}\": the delay of a host is at most 1s")));
     }
-    let queue = fill(queue, Or::NONE).0.map(|QueueSize(limit)| limit);
+    let queue = fill(&mut keys.queue, Or::NONE).0.map(|QueueSize(limit)| limit);
     if matches!(queue, Some(spec::Limit::Bytes(0) | spec::Limit::Packets(0))) {
         return Err(Wrong::at(key.clone().name("queue"), "a queue of size 0 holds nothing: write a size above 0, or \"unlimited\""));
     }
-    Ok(HostConfig { delay, queue, scheduling: scheduling(order, priorities, key)?, ecn: fill(ecn, true), honours_pause: true, storm: None })
+    let order = Order {
+        scheduling: &mut keys.scheduling,
+        priorities: &mut keys.priorities,
+        quantum: &mut keys.quantum,
+        queues: keys.nic_queue.iter_mut().flatten().map(NicQueue::rules).collect(),
+        blocks: "host.nic_queue",
+        frame,
+    };
+    let scheduling = scheduling(order, key)?;
+    let storm = keys.storm.as_mut().map(|storm| super::pfc::storm(storm, &key.clone().name("storm"))).transpose()?;
+    Ok(HostConfig { delay, queue, scheduling, ecn: fill(&mut keys.ecn, true), honours_pause: fill(&mut keys.honours_pause, true), storm })
 }
 
-fn flow_control(config: &mut HostConfig, honours_pause: &mut Option<bool>, storm: &mut Option<Storm>, key: &Key) -> Result<(), Wrong> {
-    config.honours_pause = fill(honours_pause, true);
-    config.storm = storm.as_mut().map(|keys| super::pfc::storm(keys, &key.clone().name("storm"))).transpose()?;
-    Ok(())
+/// The transport of each host: 0 but for overrides.
+pub fn transports(host: &Host, topology: &Topology, known: &Transports) -> Result<Vec<u16>, Wrong> {
+    let meant = meant(host, topology)?;
+    let mut named = Vec::with_capacity(host.overrides.len());
+    for (index, change) in host.overrides.iter().enumerate() {
+        let key = Key::from("host").name("override").index(index).name("transport");
+        named.push(change.transport.as_deref().map(|name| known.find(name, key)).transpose()?);
+    }
+    Ok(meant.iter().map(|changes| changes.iter().rev().find_map(|change| named[*change]).unwrap_or(0)).collect())
+}
+
+/// SONiC's defaults (sonic-buildimage, files/build_templates/qos_config.j2), changed as the scenario says.
+pub fn priority_of_dscp(host: &Host) -> Result<[u8; 64], Wrong> {
+    let mut map = [1; 64];
+    for (dscp, priority) in [(3, 3), (4, 4), (5, 2), (8, 0), (46, 5), (48, 6)] {
+        map[dscp] = priority;
+    }
+    for (dscp, &priority) in &host.dscp_to_priority {
+        let key = Key::from("host").name("dscp_to_priority").name(dscp);
+        if priority > 7 {
+            return Err(Wrong::at(key, format!("found {priority}: write a priority from 0 (lowest) to 7")));
+        }
+        match dscp.parse::<usize>().ok().and_then(|dscp| map.get_mut(dscp)) {
+            Some(slot) => *slot = priority,
+            None => return Err(Wrong::at(key, format!("\"{dscp}\" is not a DSCP: write a number from 0 to 63, as in 26 = 3"))),
+        }
+    }
+    Ok(map)
 }

@@ -3,6 +3,7 @@
 mod cost;
 mod hosts;
 mod pfc;
+mod queue;
 mod record;
 mod run;
 mod switch;
@@ -37,19 +38,22 @@ pub struct Checked {
 
 pub fn check(document: &mut Document, inputs: &mut Inputs, reader: &dyn Reader) -> Result<Checked, Wrong> {
     let mut topology = topology::build(&mut document.topology, inputs)?;
-    let switches = switch::assign(&mut document.switch, &mut topology)?;
     let wire = hosts::wire(&mut document.host)?;
-    let hosts = hosts::assign(&mut document.host, &mut topology)?;
+    let frame = wire.payload + wire.wire.data_header;
+    let switches = switch::assign(&mut document.switch, &mut topology, frame)?;
+    let hosts = hosts::assign(&mut document.host, &mut topology, frame)?;
     debug_assert!(topology.nodes.iter().all(|node| (node.config as usize) < if node.kind == NodeKind::Host { hosts.len() } else { switches.len() }));
     let run = run::check(&mut document.run)?;
     let record = record::check(&mut document.record, &topology)?;
     let cost = cost::check(&mut document.cost, &topology)?;
     let facts = Facts::of(&topology);
     let transports = transport::check(&mut document.host, &wire, &facts)?;
-    let traffic = traffic::generate(
-        &mut document.traffic,
-        traffic::Around { inputs, reader, facts: &facts, wire: &wire, seed: run.config.seed, transports, run: &run.config, clusters: Vec::new() },
-    )?;
+    let of_hosts = hosts::transports(&document.host, &topology, &transports)?;
+    let priority_of_dscp = hosts::priority_of_dscp(&document.host)?;
+    let seed = run.config.seed;
+    let around =
+        traffic::Around { inputs, reader, facts: &facts, wire: &wire, seed, transports, of_hosts, priority_of_dscp, run: &run.config, clusters: Vec::new() };
+    let traffic = traffic::generate(&mut document.traffic, around)?;
     let plan = Plan {
         hosts,
         switches,

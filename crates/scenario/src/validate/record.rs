@@ -1,7 +1,7 @@
 //! `[record]`.
 
 use super::fill;
-use crate::document::{Names, Or, Record};
+use crate::document::{Duration, Names, Or, Record};
 use crate::topology;
 use crate::tree::{Key, Wrong};
 use afflux_net::routing::Ports;
@@ -15,12 +15,12 @@ pub fn check(record: &mut Record, topology: &Topology) -> Result<spec::Record, W
         None => None,
         Some(mut series) => {
             let key = key.clone().name("ports");
-            if series.interval.0 == Span::ZERO {
+            let interval = fill(&mut series.interval, Duration(Span::from_s(1))).0;
+            if interval == Span::ZERO {
                 return Err(Wrong::at(key.name("interval"), "\"0s\": write a time above 0"));
             }
             let nodes = fill(&mut series.nodes, Names(vec!["switches".into()]));
             let nodes = sampled(&nodes.0, &names, topology, &key.name("nodes"))?;
-            let interval = series.interval.0;
             record.ports = Some(Or::some(series));
             Some(PortSeries { interval, nodes })
         }

@@ -1,24 +1,25 @@
 //! `[switch]`.
 
+use super::queue::{Order, scheduling};
 use super::{fill, meaningless, pfc, voq};
 use crate::document::{
-    self, AqmKind, Chance, Compare, Duration, Ecn, Forwarding, Incapable, MarkAt, Or, QueueLength, QueueSize, Scheduling, Sharing, Size, Spacing, Switch,
+    self, AqmKind, Chance, Compare, Duration, Ecn, Forwarding, Incapable, MarkAt, Or, Queue, QueueLength, QueueSize, Scheduling, Sharing, Size, Spacing, Switch,
 };
 use crate::topology::Names;
 use crate::tree::{Key, Wrong};
-use afflux_net::spec::{self, Buffer, Limit, Marking, NodeId, NodeKind, RouteHash, SwitchConfig, Topology};
+use afflux_net::spec::{self, Buffer, Limit, Marking, NodeId, NodeKind, QueueConfig, RouteHash, SwitchConfig, Topology};
 use afflux_units::{Bytes, Probability, Rate, Span};
 
 /// The settings that occur, and for every switch which it has.
-pub fn assign(switch: &mut Switch, topology: &mut Topology) -> Result<Vec<SwitchConfig>, Wrong> {
+pub fn assign(switch: &mut Switch, topology: &mut Topology, frame: u16) -> Result<Vec<SwitchConfig>, Wrong> {
     let key = Key::from("switch");
     let mut overrides = std::mem::take(&mut switch.overrides);
     *switch = with_preset(std::mem::take(switch));
     for change in &mut overrides {
         change.set_keys(with_preset(change.keys()));
     }
-    let nic_rate = pfc::nic_rate(topology);
-    let base = build(switch, nic_rate, &key)?;
+    let around = Around { nic_rate: pfc::nic_rate(topology), frame };
+    let base = build(switch, &around, &key)?;
     // What each switch is to have, by the overrides that mean it.
     let mut meant: Vec<Vec<usize>> = vec![Vec::new(); topology.nodes.len()];
     for (index, change) in overrides.iter().enumerate() {
@@ -39,7 +40,7 @@ pub fn assign(switch: &mut Switch, topology: &mut Topology) -> Result<Vec<Switch
         }
         let last = changes.last().copied().unwrap_or(0);
         node.config = configs.len() as u32;
-        configs.push(build(&mut keys, nic_rate, &key.clone().name("override").index(last))?);
+        configs.push(build(&mut keys, &around, &key.clone().name("override").index(last))?);
         known.push((changes, node.config));
     }
     switch.overrides = overrides;
@@ -71,9 +72,10 @@ fn overlay(base: &Switch, mut change: Switch) -> Switch {
     if change.sharing.is_some_and(|sharing| base.sharing != Some(sharing)) {
         (keys.buffer, keys.alpha, keys.reserved, keys.drop_when, keys.voq) = (None, None, None, None, None);
         (keys.mmu, keys.pfc, keys.honours_pause) = (None, None, None);
+        keys.queue.iter_mut().flatten().for_each(|queue| (queue.buffer, queue.alpha, queue.reserved) = (None, None, None));
     }
-    if change.scheduling.is_some_and(|scheduling| base.scheduling != Some(scheduling)) {
-        keys.priorities = None;
+    if change.scheduling.is_some_and(|scheduling| base.scheduling != Some(scheduling)) || change.queue.is_some() {
+        (keys.scheduling, keys.priorities, keys.quantum, keys.queue) = (None, None, None, None);
     }
     if change.forwarding.is_some_and(|forwarding| base.forwarding != Some(forwarding)) {
         keys.cut_through_header = None;
@@ -81,6 +83,7 @@ fn overlay(base: &Switch, mut change: Switch) -> Switch {
     // Marking and a discipline exclude each other.
     if change.aqm.as_ref().is_some_and(|aqm| aqm.0.is_some()) {
         keys.ecn = None;
+        keys.queue.iter_mut().flatten().for_each(|queue| queue.ecn = None);
     }
     if change.ecn.as_ref().is_some_and(|ecn| ecn.0.is_some()) {
         keys.aqm = None;
@@ -94,7 +97,14 @@ fn overlay(base: &Switch, mut change: Switch) -> Switch {
     change.or(keys)
 }
 
-fn build(keys: &mut Switch, nic_rate: Rate, key: &Key) -> Result<SwitchConfig, Wrong> {
+/// What a switch's keys are read in.
+struct Around {
+    nic_rate: Rate,
+    /// Bytes of a full frame.
+    frame: u16,
+}
+
+fn build(keys: &mut Switch, around: &Around, key: &Key) -> Result<SwitchConfig, Wrong> {
     let at = |name: &str| key.clone().name(name);
     let latency = fill(&mut keys.latency, Duration(Span::ZERO)).0;
     if latency > Span::from_s(1) {
@@ -116,25 +126,42 @@ fn build(keys: &mut Switch, nic_rate: Rate, key: &Key) -> Result<SwitchConfig, W
             "ecn decides on marks and drops already: write one of ecn and aqm, and \"off\" for the other (a discipline that marks has ecn = true in aqm)",
         ));
     }
-    let buffer = buffer(keys, nic_rate, key)?;
+    let order = Order {
+        scheduling: &mut keys.scheduling,
+        priorities: &mut keys.priorities,
+        quantum: &mut keys.quantum,
+        queues: keys.queue.iter_mut().flatten().map(Queue::rules).collect(),
+        blocks: "switch.queue",
+        frame: around.frame,
+    };
+    let scheduling = scheduling(order, key)?;
+    let buffer = buffer(keys, around.nic_rate, key)?;
+    if let (Buffer::Voq(_), spec::Scheduling::Classes(_)) = (&buffer, &scheduling) {
+        return Err(Wrong::at(
+            at("queue"),
+            "virtual output queues (sharing = \"voq\") are by priority, the highest first: write scheduling = \"strict_priority\" or \"fifo\"",
+        ));
+    }
     let pfc = flow_control(keys, &buffer, device_queue, key)?;
     let honours_pause = fill(&mut keys.honours_pause, pfc.is_some());
+    let marking = match fill(&mut keys.ecn, Or::NONE).0 {
+        None => None,
+        Some(mut ecn) => {
+            let marking = marking(&mut ecn, &at("ecn"))?;
+            keys.ecn = Some(Or::some(ecn));
+            Some(marking)
+        }
+    };
     Ok(SwitchConfig {
+        own: own_queues(keys, &buffer, &marking, key)?,
         buffer,
         pfc,
         honours_pause,
-        marking: match fill(&mut keys.ecn, Or::NONE).0 {
-            None => None,
-            Some(mut ecn) => {
-                let marking = marking(&mut ecn, &at("ecn"))?;
-                keys.ecn = Some(Or::some(ecn));
-                Some(marking)
-            }
-        },
+        marking,
         aqm: match fill(&mut keys.aqm, Or::NONE).0 {
             None => None,
             Some(mut keys_of_aqm) => {
-                if keys_of_aqm.kind == AqmKind::FqCodel && keys.scheduling == Some(Scheduling::StrictPriority) {
+                if keys_of_aqm.kind == AqmKind::FqCodel && keys.scheduling != Some(Scheduling::Fifo) {
                     return Err(Wrong::at(
                         at("aqm").name("kind"),
                         "\"fq_codel\" schedules by itself: write scheduling = \"fifo\", or kind = \"codel\" or \"pie\"",
@@ -146,7 +173,7 @@ fn build(keys: &mut Switch, nic_rate: Rate, key: &Key) -> Result<SwitchConfig, W
             }
         },
         device_queue,
-        scheduling: scheduling(&mut keys.scheduling, &mut keys.priorities, key)?,
+        scheduling,
         forwarding: match fill(&mut keys.forwarding, Forwarding::StoreAndForward) {
             Forwarding::StoreAndForward if keys.cut_through_header.is_some() => {
                 return Err(meaningless(at("cut_through_header"), "forwarding = \"store_and_forward\""));
@@ -272,15 +299,9 @@ fn buffer(keys: &mut Switch, nic_rate: Rate, key: &Key) -> Result<Buffer, Wrong>
                 Limit::Bytes(total) => total,
                 Limit::Packets(_) => return Err(Wrong::at(at("buffer"), "packets are for sharing = \"static\": write a size as in \"32MB\"")),
             };
-            let alpha = fill(&mut keys.alpha, 1.0);
-            if !(alpha > 0.0 && alpha <= 1024.0) {
-                return Err(Wrong::at(at("alpha"), format!("found {alpha}: write a number above 0, up to 1024 (switches have powers of two from 1/128 to 8)")));
-            }
-            let reserved = fill(&mut keys.reserved, Size(Bytes(0))).0;
-            if reserved.0 > total {
-                return Err(Wrong::at(at("reserved"), format!("\"{reserved}\" is more than the whole buffer of {}", Bytes(total))));
-            }
-            Ok(Buffer::Shared { total, alpha, reserved_per_queue: reserved.0 })
+            let alpha = checked_alpha(fill(&mut keys.alpha, 1.0), at("alpha"))?;
+            let reserved_per_queue = checked_reserve(fill(&mut keys.reserved, Size(Bytes(0))).0.0, total, at("reserved"))?;
+            Ok(Buffer::Shared { total, alpha, reserved_per_queue })
         }
     }
 }
@@ -292,17 +313,61 @@ fn compare(compare: Compare) -> spec::Compare {
     }
 }
 
-/// Of a switch or of a NIC.
-pub fn scheduling(scheduling: &mut Option<Scheduling>, priorities: &mut Option<u8>, key: &Key) -> Result<spec::Scheduling, Wrong> {
-    let at = || key.clone().name("priorities");
-    match fill(scheduling, Scheduling::Fifo) {
-        Scheduling::Fifo if priorities.is_some() => Err(meaningless(at(), "scheduling = \"fifo\"")),
-        Scheduling::Fifo => Ok(spec::Scheduling::Fifo),
-        Scheduling::StrictPriority => match fill(priorities, 8) {
-            queues @ 2..=8 => Ok(spec::Scheduling::StrictPriority { queues }),
-            other => Err(Wrong::at(at(), format!("found {other}: write a number of queues from 2 to 8"))),
-        },
+/// What the queues have of their own, by number; nothing if they are as the switch's.
+fn own_queues(keys: &mut Switch, of_all: &Buffer, marking_of_all: &Option<Marking>, key: &Key) -> Result<Vec<QueueConfig>, Wrong> {
+    let mut own = vec![QueueConfig { buffer: of_all.clone(), limit: None, marking: marking_of_all.clone() }; keys.queue.as_ref().map_or(0, Vec::len)];
+    for (block, queue) in keys.queue.iter_mut().flatten().enumerate() {
+        let key = key.clone().name("queue").index(block);
+        let at = |name: &str| key.clone().name(name);
+        let config = &mut own[usize::from(queue.index.expect("checked with the scheduling"))];
+        let word = match of_all {
+            Buffer::Unlimited => "sharing = \"unlimited\"",
+            Buffer::Static { .. } => "sharing = \"static\"",
+            Buffer::Shared { .. } => "sharing = \"dynamic\"",
+            Buffer::Voq(_) => "sharing = \"voq\"",
+            Buffer::Mmu(_) => "a memory management unit, which has one for lossy and one for lossless traffic",
+        };
+        match (&mut config.buffer, of_all) {
+            (Buffer::Shared { alpha, reserved_per_queue, .. }, Buffer::Shared { total, .. }) => {
+                *alpha = checked_alpha(queue.alpha.unwrap_or(*alpha), at("alpha"))?;
+                *reserved_per_queue = checked_reserve(queue.reserved.map_or(*reserved_per_queue, |Size(reserved)| reserved.0), *total, at("reserved"))?;
+            }
+            _ if queue.alpha.is_some() => return Err(meaningless(at("alpha"), word)),
+            _ if queue.reserved.is_some() => return Err(meaningless(at("reserved"), word)),
+            _ => {}
+        }
+        if let Some(QueueSize(limit)) = queue.buffer {
+            if matches!(limit, Limit::Bytes(0) | Limit::Packets(0)) {
+                return Err(Wrong::at(at("buffer"), "a queue of size 0 holds nothing: write a size above 0"));
+            }
+            match &mut config.buffer {
+                Buffer::Static { per_queue, .. } => *per_queue = limit,
+                _ => config.limit = Some(limit),
+            }
+        }
+        if let Some(ecn) = &mut queue.ecn {
+            if ecn.0.is_some() && keys.aqm.as_ref().is_some_and(|aqm| aqm.0.is_some()) {
+                return Err(Wrong::at(at("ecn"), "aqm decides on marks and drops already: write aqm = \"off\", or leave ecn out"));
+            }
+            config.marking = ecn.0.as_mut().map(|ecn| marking(ecn, &at("ecn"))).transpose()?;
+        }
     }
+    let differs = own.iter().any(|q| q.limit.is_some() || q.buffer != *of_all || q.marking != *marking_of_all);
+    Ok(if differs { own } else { Vec::new() })
+}
+
+fn checked_alpha(alpha: f64, key: Key) -> Result<f64, Wrong> {
+    if !(alpha > 0.0 && alpha <= 1024.0) {
+        return Err(Wrong::at(key, format!("found {alpha}: write a number above 0, up to 1024 (switches have powers of two from 1/128 to 8)")));
+    }
+    Ok(alpha)
+}
+
+fn checked_reserve(reserved: u64, total: u64, key: Key) -> Result<u64, Wrong> {
+    if reserved > total {
+        return Err(Wrong::at(key, format!("\"{}\" is more than the whole buffer of {}", Bytes(reserved), Bytes(total))));
+    }
+    Ok(reserved)
 }
 
 fn marking(ecn: &mut Ecn, key: &Key) -> Result<Marking, Wrong> {

@@ -173,6 +173,10 @@ impl Around<'_> {
             initial_rto: timeouts.initial,
             max_rto: timeouts.max,
             ecn,
+            ack_priority: match tcp.ack_priority {
+                Some(priority @ 8..) => return Err(Wrong::at(at("ack_priority"), format!("found {priority}: write a priority from 0 (lowest) to 7"))),
+                priority => priority,
+            },
         })
     }
 

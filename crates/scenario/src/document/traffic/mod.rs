@@ -14,9 +14,12 @@ macro_rules! block {
             /// Class of its flows in results. Default `"default"`; a flow list's column `class` goes before.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub class: Option<String>,
-            /// Priority of its flows for switches and NICs with strict priority, 0 (lowest) to 7. Default 0.
+            /// Priority of its flows for switches and NICs with several queues, 0 (lowest) to 7. Default 0.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub priority: Option<u8>,
+            /// DSCP of its flows, 0 to 63, instead of `priority`: `[host] dscp_to_priority` says which priority that is.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub dscp: Option<u8>,
             /// When the block begins; starts in files count from then. Default `"0s"`.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub start: Option<$crate::document::Duration>,
@@ -38,6 +41,7 @@ macro_rules! block {
                     name: &mut self.name,
                     class: &mut self.class,
                     priority: &mut self.priority,
+                    dscp: &mut self.dscp,
                     start: &mut self.start,
                     deadline: &mut self.deadline,
                     seed: &mut self.seed,
@@ -92,6 +96,7 @@ pub struct Common<'a> {
     pub name: &'a mut Option<String>,
     pub class: &'a mut Option<String>,
     pub priority: &'a mut Option<u8>,
+    pub dscp: &'a mut Option<u8>,
     pub start: &'a mut Option<Duration>,
     pub deadline: &'a mut Option<Or<Off, Duration>>,
     pub seed: &'a mut Option<u64>,

@@ -3,7 +3,7 @@
 use super::Around;
 use crate::document::{Common, Duration, Or, Traffic};
 use crate::tree::{Key, Wrong};
-use crate::validate::fill;
+use crate::validate::{fill, meaningless};
 use afflux_traffic::{Classes, Draws, Template, TrafficError};
 use afflux_units::{Span, Time};
 
@@ -30,7 +30,14 @@ pub fn shared(
     let class = fill(common.class, "default".into());
     let class = if class.is_empty() { None } else { classes.index(&class) };
     let class = class.ok_or_else(|| Wrong::at(at("class"), "write a name (at most 65,536 different ones)"))?;
-    let priority = fill(common.priority, 0);
+    let priority = match *common.dscp {
+        None => fill(common.priority, 0),
+        Some(_) if common.priority.is_some() => return Err(meaningless(at("priority"), "dscp, from which [host] dscp_to_priority makes a priority")),
+        Some(dscp) => match around.priority_of_dscp.get(usize::from(dscp)) {
+            Some(priority) => *priority,
+            None => return Err(Wrong::at(at("dscp"), format!("found {dscp}: write a DSCP from 0 to 63"))),
+        },
+    };
     if priority > 7 {
         return Err(Wrong::at(at("priority"), format!("found {priority}: write a priority from 0 (lowest) to 7")));
     }

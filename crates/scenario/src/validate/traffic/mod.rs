@@ -1,6 +1,7 @@
 //! `[[traffic]]`: blocks to flows.
 
 mod background;
+mod by_host;
 mod common;
 mod files;
 mod hadoop;
@@ -36,6 +37,9 @@ pub struct Around<'a> {
     pub run: &'a RunConfig,
     /// Hadoop clusters, whose jobs are numbered from 0 in their block.
     pub clusters: Vec<Cluster>,
+    /// The transport of each host, for blocks that name none.
+    pub of_hosts: Vec<u16>,
+    pub priority_of_dscp: [u8; 64],
 }
 
 pub struct Cluster {
@@ -66,6 +70,9 @@ pub fn generate(blocks: &mut [Traffic], mut around: Around) -> Result<Sent, Wron
         let name = common::name(block, index);
         if let Some(other) = names.insert(name.clone(), index) {
             return Err(Wrong::at(key.name("name"), format!("\"{name}\" is the name of traffic[{other}] too: blocks of one name would draw the same numbers")));
+        }
+        if !matches!(block, Traffic::DatagramSource(_)) {
+            by_host::assign(&mut part.flows, &around.of_hosts, &mut around.transports);
         }
         if common::persistent(block) {
             let datagrams = part.flows.iter().any(|f| matches!(around.transports.configs[f.transport as usize], TransportConfig::Datagram(_)));

@@ -1,0 +1,26 @@
+//! Enhanced transmission selection: shares of the bandwidth that the strict classes leave.
+
+use crate::Model;
+use crate::spec::{Classes, Service};
+
+/// Quanta of the queues that have a percentage: the least of them gets `quantum` bytes per turn, the others their multiple of it. Returns the
+/// credit that a byte takes, which makes that exact.
+pub fn grant(classes: &Classes, quantum: &mut [u64; 8]) -> u64 {
+    let percents = classes.service.iter().enumerate().filter_map(|(queue, service)| match service {
+        Service::Bandwidth(percent) => Some((queue, *percent as u64)),
+        _ => None,
+    });
+    let Some(least) = percents.clone().map(|(_, percent)| percent).min() else { return 1 };
+    for (queue, percent) in percents {
+        quantum[queue] = percent * classes.quantum as u64;
+    }
+    least
+}
+
+pub const MODEL: Model = Model {
+    kind: "scheduling",
+    name: "ets",
+    source: "IEEE 802.1Qaz (802.1Q clause 37): strict classes, then bandwidth in percent of what they leave",
+    faithful: "strict classes first; the others share the rest exactly as their percentages, and what one does not use goes to the others in the same ratio",
+    simplified: "by deficit round robin (the standard leaves the algorithm open); no DCBX negotiation",
+};

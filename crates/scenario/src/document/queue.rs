@@ -1,0 +1,122 @@
+//! `[[switch.queue]]` and `[[host.nic_queue]]`: what the queues of a port are for.
+
+use super::{Ecn, Off, Or, QueueSize, Size};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{self, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::Cow;
+use std::fmt;
+
+/// Adds the keys that queues of switches and of NICs have.
+macro_rules! queue {
+    ($(#[$meta:meta])* pub struct $name:ident { $($fields:tt)* }) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+        #[serde(deny_unknown_fields)]
+        pub struct $name {
+            /// Number of the queue, from 0, as in `ports.parquet`; among strict queues the highest goes first. Default: the block's position.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub index: Option<u8>,
+            /// What the queue is called, for readers. Default: `"queue"` and its number.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub name: Option<String>,
+            /// Priorities (0 to 7) whose frames go to this queue; those that no queue names go to queue 0. Default, where no queue names any:
+            /// priority p goes to queue min(p, queues−1); SONiC's queues are numbered as its traffic classes.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub priorities: Option<Vec<u8>>,
+            /// Served before all queues that are not strict.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub strict: Option<bool>,
+            /// With `scheduling = "dwrr"`: share of what the strict queues leave, as a weight, 1 to 10,000. SONiC has 14 (queues 0, 1, 2, 5, 6) and
+            /// 15 (3 and 4).
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub weight: Option<u32>,
+            /// With `scheduling = "ets"`: share of what the strict queues leave, in whole percent; all together 100 %.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub bandwidth: Option<Percent>,
+            $($fields)*
+        }
+        impl $name {
+            pub fn rules(&mut self) -> QueueRules<'_> {
+                QueueRules {
+                    index: &mut self.index,
+                    name: &mut self.name,
+                    priorities: &mut self.priorities,
+                    strict: &mut self.strict,
+                    weight: &mut self.weight,
+                    bandwidth: &mut self.bandwidth,
+                }
+            }
+        }
+    };
+}
+
+queue! {
+    /// A queue of every port of a switch. One of `strict = true`, `weight` and `bandwidth` says how it is served.
+    pub struct Queue {
+        /// ECN marking of this queue, or `"off"`. Default: as in `[switch]`. SONiC marks queues 3 and 4 only, between 1 MiB and 2 MiB with up
+        /// to 5 %.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub ecn: Option<Or<Off, Ecn>>,
+        /// With `sharing = "dynamic"`: as in `[switch]`, for this queue. Default: as there.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub alpha: Option<f64>,
+        /// With `sharing = "dynamic"`: as in `[switch]`, for this queue. Default: as there.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub reserved: Option<Size>,
+        /// The most that this queue may hold, in bytes or packets: instead of `[switch] buffer` with `sharing = "static"`, besides the
+        /// threshold with `"dynamic"`. Default: no limit of its own.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub buffer: Option<QueueSize>,
+    }
+}
+
+queue! {
+    /// A queue of every NIC. One of `strict = true`, `weight` and `bandwidth` says how it is served.
+    pub struct NicQueue {}
+}
+
+/// How a queue is chosen and served.
+pub struct QueueRules<'a> {
+    pub index: &'a mut Option<u8>,
+    pub name: &'a mut Option<String>,
+    pub priorities: &'a mut Option<Vec<u8>>,
+    pub strict: &'a mut Option<bool>,
+    pub weight: &'a mut Option<u32>,
+    pub bandwidth: &'a mut Option<Percent>,
+}
+
+/// A whole number of percent: `"50%"`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Percent(pub u8);
+
+impl<'de> Deserialize<'de> for Percent {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Text;
+        impl Visitor<'_> for Text {
+            type Value = Percent;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a whole percentage in quotes from \"1%\" to \"100%\"")
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Percent, E> {
+                let number = text.trim().strip_suffix('%').and_then(|number| number.trim().parse().ok());
+                let number = number.filter(|number| (1..=100).contains(number));
+                number.map(Percent).ok_or_else(|| E::custom(format!("\"{text}\": write a whole percentage from \"1%\" to \"100%\"")))
+            }
+        }
+        deserializer.deserialize_str(Text)
+    }
+}
+impl Serialize for Percent {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&format_args!("{}%", self.0))
+    }
+}
+impl JsonSchema for Percent {
+    fn schema_name() -> Cow<'static, str> {
+        "Percent".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "pattern": r"^\s*[0-9]+\s*%\s*$", "description": "A whole percentage from \"1%\" to \"100%\"." })
+    }
+}

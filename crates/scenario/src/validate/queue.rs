@@ -1,0 +1,168 @@
+//! Scheduling, and the queues of a port: `[[switch.queue]]`, `[[host.nic_queue]]`.
+
+use super::{fill, meaningless};
+use crate::document::{QueueRules, Scheduling, Size};
+use crate::tree::{Key, Wrong};
+use afflux_net::spec::{self, Classes, Service};
+use afflux_units::Bytes;
+
+/// What `[switch]`, `[host]` or an override says about the order in which a port sends.
+pub struct Order<'a> {
+    pub scheduling: &'a mut Option<Scheduling>,
+    pub priorities: &'a mut Option<u8>,
+    pub quantum: &'a mut Option<Size>,
+    pub queues: Vec<QueueRules<'a>>,
+    /// What the blocks are called.
+    pub blocks: &'static str,
+    /// Bytes of a full frame.
+    pub frame: u16,
+}
+
+pub fn word(scheduling: Scheduling) -> &'static str {
+    match scheduling {
+        Scheduling::Fifo => "scheduling = \"fifo\"",
+        Scheduling::StrictPriority => "scheduling = \"strict_priority\"",
+        Scheduling::Dwrr => "scheduling = \"dwrr\"",
+        Scheduling::Ets => "scheduling = \"ets\"",
+    }
+}
+
+pub fn scheduling(mut order: Order, key: &Key) -> Result<spec::Scheduling, Wrong> {
+    let at = |name: &str| key.clone().name(name);
+    let (blocks, count) = (order.blocks, order.queues.len());
+    // The queues say it, if nobody does.
+    let implied = match () {
+        () if order.queues.iter().any(|q| q.bandwidth.is_some()) => Scheduling::Ets,
+        () if order.queues.iter().any(|q| q.weight.is_some()) => Scheduling::Dwrr,
+        () if count > 0 => Scheduling::StrictPriority,
+        () => Scheduling::Fifo,
+    };
+    let kind = fill(order.scheduling, implied);
+    let (name, turns) = (word(kind), matches!(kind, Scheduling::Dwrr | Scheduling::Ets));
+    if order.priorities.is_some() {
+        if kind != Scheduling::StrictPriority {
+            return Err(meaningless(at("priorities"), name));
+        }
+        if count > 0 {
+            return Err(meaningless(at("priorities"), &format!("[[{blocks}]], which says how many there are")));
+        }
+    }
+    if order.quantum.is_some() && !turns {
+        return Err(meaningless(at("quantum"), name));
+    }
+    match (kind, count) {
+        (Scheduling::Fifo, 0) => return Ok(spec::Scheduling::Fifo),
+        (Scheduling::Fifo, _) => return Err(meaningless(own(key, blocks), name)),
+        (Scheduling::StrictPriority, 0) => {
+            return match fill(order.priorities, 8) {
+                queues @ 2..=8 => Ok(spec::Scheduling::StrictPriority { queues }),
+                other => Err(Wrong::at(at("priorities"), format!("found {other}: write a number of queues from 2 to 8"))),
+            };
+        }
+        (Scheduling::Dwrr | Scheduling::Ets, 0) => {
+            let share = if kind == Scheduling::Dwrr { "weight" } else { "bandwidth" };
+            return Err(Wrong::at(at("scheduling"), format!("needs queues: write a [[{blocks}]] block with {share} or strict = true for each")));
+        }
+        (_, 2..=8) => {}
+        _ => return Err(Wrong::at(own(key, blocks), format!("found {count}: write 2 to 8 queues"))),
+    }
+    let of_block = |block: usize| own(key, blocks).index(block);
+    let place = places(&mut order, &of_block)?;
+    let of_priority = priorities(&mut order, &place, &of_block)?;
+    let mut service = vec![Service::Strict; count];
+    for (block, rules) in order.queues.iter_mut().enumerate() {
+        service[place[block]] = served(rules, kind, &of_block(block))?;
+    }
+    let total: u32 = service.iter().map(|s| if let Service::Bandwidth(percent) = s { u32::from(*percent) } else { 0 }).sum();
+    if kind == Scheduling::Ets && total != 100 {
+        return Err(Wrong::at(own(key, blocks), format!("the bandwidths are {total}% together: write shares of what the strict queues leave, 100% in all")));
+    }
+    if turns && service.iter().all(|s| *s == Service::Strict) {
+        return Err(Wrong::at(at("scheduling"), "all queues are strict: write \"strict_priority\""));
+    }
+    let mut quantum = u32::from(order.frame);
+    if turns {
+        let given = fill(order.quantum, Size(Bytes(quantum.into()))).0;
+        quantum = match given.0 {
+            bytes @ 64..=1_000_000 => bytes as u32,
+            _ => return Err(Wrong::at(at("quantum"), format!("\"{given}\": write a size from 64B to 1MB"))),
+        };
+    }
+    Ok(spec::Scheduling::Classes(Classes { of_priority, service, quantum }))
+}
+
+/// The blocks' key below `[switch]`, `[host]` or an override.
+fn own(key: &Key, blocks: &str) -> Key {
+    key.clone().name(blocks.rsplit('.').next().expect("not empty"))
+}
+
+/// The number of each block's queue.
+fn places(order: &mut Order, key: &dyn Fn(usize) -> Key) -> Result<Vec<usize>, Wrong> {
+    let count = order.queues.len();
+    let mut place: Vec<usize> = Vec::with_capacity(count);
+    let mut names: Vec<String> = Vec::with_capacity(count);
+    for (block, rules) in order.queues.iter_mut().enumerate() {
+        let index = usize::from(fill(rules.index, block as u8));
+        if index >= count {
+            return Err(Wrong::at(key(block).name("index"), format!("found {index}: with {count} queues write 0 to {}", count - 1)));
+        }
+        if let Some(other) = place.iter().position(|known| *known == index) {
+            return Err(Wrong::at(key(block).name("index"), format!("{index} is the number of block {other} too (from 0; its position if it has no index)")));
+        }
+        place.push(index);
+        let name = fill(rules.name, format!("queue{index}"));
+        if let Some(other) = names.iter().position(|known| *known == name) {
+            return Err(Wrong::at(key(block).name("name"), format!("\"{name}\" is the name of block {other} too (from 0)")));
+        }
+        names.push(name);
+    }
+    Ok(place)
+}
+
+/// The queue of each priority.
+fn priorities(order: &mut Order, place: &[usize], key: &dyn Fn(usize) -> Key) -> Result<[u8; 8], Wrong> {
+    let last = place.len() - 1;
+    if order.queues.iter().all(|rules| rules.priorities.is_none()) {
+        for (rules, &queue) in order.queues.iter_mut().zip(place) {
+            *rules.priorities = Some(if queue == last { (queue as u8..8).collect() } else { vec![queue as u8] });
+        }
+    }
+    let mut of_priority = [None; 8];
+    for (block, (rules, &queue)) in order.queues.iter_mut().zip(place).enumerate() {
+        for (index, &priority) in fill(rules.priorities, Vec::new()).iter().enumerate() {
+            let key = || key(block).name("priorities").index(index);
+            match of_priority.get_mut(usize::from(priority)) {
+                None => return Err(Wrong::at(key(), format!("found {priority}: write priorities from 0 to 7"))),
+                Some(Some(other)) => return Err(Wrong::at(key(), format!("priority {priority} goes to queue {other} already"))),
+                Some(free) => *free = Some(queue as u8),
+            }
+        }
+    }
+    Ok(of_priority.map(|queue| queue.unwrap_or(0)))
+}
+
+/// How one queue is served.
+fn served(rules: &mut QueueRules, kind: Scheduling, key: &Key) -> Result<Service, Wrong> {
+    let (name, share) = (word(kind), if kind == Scheduling::Ets { "bandwidth = \"50%\"" } else { "weight = 14" });
+    if rules.weight.is_some() && kind != Scheduling::Dwrr {
+        return Err(meaningless(key.clone().name("weight"), name));
+    }
+    if rules.bandwidth.is_some() && kind != Scheduling::Ets {
+        return Err(meaningless(key.clone().name("bandwidth"), name));
+    }
+    let strict = kind == Scheduling::StrictPriority || (rules.weight.is_none() && rules.bandwidth.is_none() && *rules.strict == Some(true));
+    match (rules.weight.as_ref(), rules.bandwidth.as_ref()) {
+        _ if *rules.strict == Some(false) && kind == Scheduling::StrictPriority => Err(meaningless(key.clone().name("strict"), name)),
+        (None, None) if strict => {
+            *rules.strict = Some(true);
+            Ok(Service::Strict)
+        }
+        (None, None) => Err(Wrong::at(key.clone(), format!("how is it served? Write {share}, as a share of what strict queues leave, or strict = true"))),
+        _ if *rules.strict == Some(true) => {
+            Err(Wrong::at(key.clone().name("strict"), "a strict queue takes what it needs, the others share the rest: write one of them"))
+        }
+        (Some(weight @ 1..=10_000), _) => Ok(Service::Weight(*weight)),
+        (Some(weight), _) => Err(Wrong::at(key.clone().name("weight"), format!("found {weight}: write a whole number from 1 to 10000"))),
+        (None, Some(percent)) => Ok(Service::Bandwidth(percent.0)),
+    }
+}

@@ -1,0 +1,27 @@
+//! Hosts with a transport of their own send by it.
+
+use crate::validate::transport::Transports;
+use afflux_net::spec::{EcnMode, Flow, TcpConfig, TransportConfig};
+
+/// Flows of the default transport (0) go by that of their source; between hosts that are not alike, by what they agree on.
+pub fn assign(flows: &mut [Flow], of_hosts: &[u16], transports: &mut Transports) {
+    if of_hosts.iter().all(|own| *own == 0) {
+        return;
+    }
+    for flow in flows.iter_mut().filter(|flow| flow.transport == 0) {
+        let own = of_hosts[flow.src as usize];
+        flow.transport = match &transports.configs[usize::from(own)] {
+            // Linux (tcp_ecn_create_request): a SYN that asks for ECN and is itself ECN-capable, as DCTCP's is, is refused it by a listener that does
+            // not have DCTCP. Without ECN Linux's DCTCP is Reno.
+            TransportConfig::Tcp(tcp) if tcp.ecn == EcnMode::Dctcp && !is_dctcp(&transports.configs[usize::from(of_hosts[flow.dst as usize])]) => {
+                let alone = TcpConfig { ecn: EcnMode::Off, ..tcp.clone() };
+                transports.add(TransportConfig::Tcp(alone))
+            }
+            _ => own,
+        };
+    }
+}
+
+fn is_dctcp(transport: &TransportConfig) -> bool {
+    matches!(transport, TransportConfig::Tcp(tcp) if tcp.ecn == EcnMode::Dctcp)
+}
