@@ -54,8 +54,15 @@ impl<'a> Shard<'a> {
                 self.start_next(out, at, node, port);
                 return self.advance(out, now, node, port);
             }
-            let Some(queue) = scheduling::next_queue(a, at) else { continue };
-            let waiting = a.queues[queue].frames.pop_front().expect("not empty");
+            // Without a look at the pauses there have not been any of.
+            let next = if p.eventful { scheduling::next_queue(a, at) } else { a.queues.iter().rposition(|q| !q.frames.is_empty()) };
+            let Some(queue) = next else { continue };
+            let frames = &mut a.queues[queue].frames;
+            let waiting = frames.pop_front().expect("not empty");
+            if frames.is_empty() {
+                // The next one goes where memory is still warm, not on around the ring.
+                frames.clear();
+            }
             a.waiting -= 1;
             start(out, extras, p, a, at, queue, waiting, explains);
         }
