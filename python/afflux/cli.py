@@ -202,6 +202,73 @@ def study(
             raise typer.Exit(FAILED)
 
 
+importing = typer.Typer(name="import", help="Read other tools' files.", no_args_is_help=True)
+exporting = typer.Typer(name="export", help="Write a design for other tools.", no_args_is_help=True)
+app.add_typer(importing)
+app.add_typer(exporting)
+
+
+@importing.command("sonic", epilog=example("afflux import sonic config_db.json -o leaf.toml", "afflux import sonic buffers.json qos.json --into fabric.toml -o new.toml"))
+def import_sonic(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="config_db.json, or its buffer and QoS parts.", show_default=False)],
+    into: Annotated[Path | None, typer.Option("--into", metavar="SCENARIO.toml", help="The scenario whose switches are set.", show_default=False)] = None,
+    out: Annotated[Path | None, typer.Option("-o", "--out", metavar="FILE", help="Where the scenario goes.", show_default="printed")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that exists.")] = False,
+) -> None:
+    """Set a scenario's switches as SONiC's config_db.json says: buffers, WRED, scheduling, PFC. What is left out is named."""
+    from . import sonic
+
+    with failures():
+        text, notes = sonic.imported(files, into)
+        deliver(text, out, force, notes)
+
+
+@exporting.command("sonic", epilog=example("afflux export sonic leaf.toml -o patch.json"))
+def export_sonic(
+    scenario: Annotated[Path, typer.Argument(metavar="SCENARIO.toml", help="The scenario file.", show_default=False)],
+    ports: Annotated[int | None, typer.Option("--ports", min=1, help="Ports of the switch, for a scenario that was not imported.", show_default="32")] = None,
+    out: Annotated[Path | None, typer.Option("-o", "--out", metavar="FILE", help="Where the patch goes.", show_default="printed")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that exists.")] = False,
+) -> None:
+    """Write [switch] as a patch of SONiC's config_db.json (sonic-cfggen -j FILE --write-to-db). What SONiC cannot be told is named."""
+    from . import sonic
+
+    with failures():
+        tables, missing = sonic.exported(scenario, ports)
+        deliver(json.dumps(tables, indent=4) + "\n", out, force, [f"not expressed: {line}" for line in missing])
+
+
+@exporting.command("linux", epilog=example("afflux export linux fabric.toml -o 90-afflux.conf"))
+def export_linux(
+    scenario: Annotated[Path, typer.Argument(metavar="SCENARIO.toml", help="The scenario file.", show_default=False)],
+    out: Annotated[Path | None, typer.Option("-o", "--out", metavar="FILE", help="Where the lines go.", show_default="printed")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that exists.")] = False,
+) -> None:
+    """Write the hosts' TCP as sysctl lines, with the commands for what has no sysctl. What Linux cannot be set to is named."""
+    import tomllib
+
+    from . import sysctl
+
+    with failures():
+        groups = list(sysctl.of_scenario(tomllib.loads(_core.load(scenario).resolved)))
+        missing = [f"not expressed, {title}: {line}" for title, settings in groups for line in settings.missing]
+        deliver("\n".join(settings.text(title) for title, settings in groups), out, force, missing)
+
+
+def deliver(text: str, out: Path | None, force: bool, notes: Iterable[str]) -> None:
+    """To a file as a whole or to stdout; notes to stderr."""
+    if out is None:
+        print(text, end="")
+    else:
+        if out.exists() and not force:
+            raise ValueError(f"{out} exists: choose another name, or --force to replace it")
+        partial = out.with_name(out.name + ".partial")
+        partial.write_text(text, encoding="utf-8")
+        partial.replace(out)
+    for note in notes:
+        print(f"note: {note}", file=sys.stderr)
+
+
 @app.command(epilog=example("afflux schema > scenario.schema.json"))
 def schema() -> None:
     """Print the JSON Schema of scenario files."""

@@ -101,6 +101,7 @@ impl<'a> Shard<'a> {
                     hash,
                     priority: flow.priority,
                     segments: shape.count as u32,
+                    ends: self.world.connection_end(id),
                     idle,
                     ecn: if config.handshake { config.ecn } else { self.agreed_ecn(flow.dst, config) },
                     explain: plan.record.explain,

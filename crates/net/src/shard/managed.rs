@@ -78,7 +78,6 @@ impl<'a> Shard<'a> {
     #[cold]
     #[inline(never)]
     fn resume_groups<O: Outlet>(&mut self, out: &mut O, at: u64, node: u32, input: u32, class: u8) {
-        let ports = self.nodes[node as usize].ports;
         let mmu = self.mmu(node);
         if !mmu.resumes_any() {
             if mmu.is_paused(input, class) && mmu.may_resume(input, class) {
@@ -86,13 +85,13 @@ impl<'a> Shard<'a> {
             }
             return;
         }
-        let lossless = mmu.lossless;
-        for input in 0..ports {
-            for class in (0..8).filter(|class| lossless >> class & 1 != 0) {
-                let mmu = self.mmu(node);
-                if mmu.is_paused(input, class) && mmu.may_resume(input, class) {
-                    self.resume_group(out, at, node, input, class);
-                }
+        let mut place = 0;
+        while let Some((input, class)) = self.mmu(node).paused_group(place) {
+            if self.mmu(node).may_resume(input, class) {
+                // It leaves its place to the next one.
+                self.resume_group(out, at, node, input, class);
+            } else {
+                place += 1;
             }
         }
     }

@@ -140,6 +140,10 @@ impl<'a> Shard<'a> {
         let (input, class) = (which >> 3, (which & 7) as u8);
         let port = self.nodes[node as usize].first_port + input;
         if self.mmu(node).is_paused(input, class) && self.pause_of(port).refresh_at[class as usize] == now {
+            if self.mmu(node).may_resume(input, class) {
+                // Rules that look at a group only when a frame of its own leaves may miss that others have made room.
+                return self.resume_group(out, now, node, input, class);
+            }
             self.arm_refresh(out, now, node, port, class);
             self.announce(out, now, node, port, class);
         }

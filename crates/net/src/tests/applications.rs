@@ -151,5 +151,6 @@ fn a_reader_at_work_holds_the_sender_back() {
     let unread = rate.serialize(3 << 20).0;
     assert!(took <= reading + Span::from_ms(1).0 && took + unread >= reading, "{took} {reading}");
     let fast = with(Rate::from_gbps(400));
-    assert!(fast.flows[0].finish.unwrap().0 < took / 10);
+    let at_once = fast.flows[0].finish.unwrap().0;
+    assert!(at_once < took / 50, "{at_once} {took} {:?}", fast.flows[0]);
 }

@@ -229,6 +229,8 @@ pub fn trace(scenario: &Scenario) -> String {
         hash: 0,
         priority: 0,
         segments: scenario.segments,
+        // The application may have more.
+        ends: u32::MAX,
         idle: Idle { round_trip: (2 * scenario.delay + 1) * scenario.unit, ..Idle::default() },
         ecn: config.ecn,
         explain: false,

@@ -24,6 +24,8 @@ impl Bench {
             hash: 0,
             priority: 0,
             segments,
+            // The application may have more.
+            ends: u32::MAX,
             idle: Idle { round_trip: 10 * MS, ..Idle::default() },
             ecn: config.ecn,
             explain: false,

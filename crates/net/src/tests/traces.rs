@@ -175,6 +175,8 @@ fn bursts_as_linux() {
         hash: 0,
         priority: 0,
         segments: 1_000,
+        // The application may have more.
+        ends: u32::MAX,
         idle: Idle { round_trip: 11 * US, ..Idle::default() },
         ecn: EcnMode::Off,
         explain: false,

@@ -110,8 +110,9 @@ pub struct Mmu {
     queues: Vec<u64>,
     /// Headroom of a group, by port.
     headroom: Vec<u64>,
-    /// How many groups are paused.
+    /// How many groups are paused, and which, ascending.
     pub paused: u32,
+    paused_groups: Vec<u32>,
 }
 
 /// Whole cells for a frame, without a division.
@@ -165,6 +166,7 @@ impl Mmu {
             queues: vec![0; ports * CLASSES],
             headroom,
             paused: 0,
+            paused_groups: Vec::new(),
         }
     }
 
@@ -298,11 +300,21 @@ impl Mmu {
         self.groups[input as usize * CLASSES + class as usize].paused
     }
 
+    /// Ingress port and class of a paused group, by its place among them.
+    pub fn paused_group(&self, place: usize) -> Option<(u32, u8)> {
+        self.paused_groups.get(place).map(|number| (number / CLASSES as u32, (number % CLASSES as u32) as u8))
+    }
+
     pub fn set_paused(&mut self, input: u32, class: u8, paused: bool) {
         let group = &mut self.groups[input as usize * CLASSES + class as usize];
         assert_ne!(group.paused, paused, "paused and resumed by turns");
         group.paused = paused;
-        self.paused = if paused { self.paused + 1 } else { self.paused - 1 };
+        let number = input * CLASSES as u32 + class as u32;
+        match self.paused_groups.binary_search(&number) {
+            Ok(at) => drop(self.paused_groups.remove(at)),
+            Err(at) => self.paused_groups.insert(at, number),
+        }
+        self.paused = self.paused_groups.len() as u32;
     }
 
     /// Memory in use.

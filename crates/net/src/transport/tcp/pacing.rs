@@ -138,10 +138,10 @@ impl Sender {
             return false;
         }
         // What is left of a buffer the application filled goes as soon as it fits, and a single segment at once. The last buffer might yet be
-        // filled up.
+        // filled up, unless it carries the FIN.
         let filled = (GSO_MAX / config.mss as u64).max(1) as u32;
         let left = (filled - self.next.saturating_sub(self.written) % filled).min(self.segments - self.next);
-        if left == 1 || (left <= room && left < self.segments - self.next) {
+        if left == 1 || (left <= room && (left < self.segments - self.next || self.segments == self.ends)) {
             return false;
         }
         // A third of the window is enough.

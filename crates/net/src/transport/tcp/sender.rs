@@ -70,6 +70,8 @@ pub struct SenderSetup {
     pub hash: u32,
     pub priority: u8,
     pub segments: u32,
+    /// Behind the connection's last segment, which carries its FIN.
+    pub ends: u32,
     pub idle: Idle,
     /// What the two ends have agreed on.
     pub ecn: EcnMode,
@@ -84,6 +86,8 @@ pub struct Sender {
     pub(super) segments: u32,
     /// Where what the application handed over last begins.
     pub(super) written: u32,
+    /// Behind the connection's last segment, which carries its FIN.
+    pub(super) ends: u32,
     pub(super) window: Window,
     pub(super) sacked: u32,
     pub(super) lost: u32,
@@ -178,6 +182,7 @@ impl Sender {
             next: 0,
             segments: setup.segments,
             written: 0,
+            ends: setup.ends,
             window: Window { cwnd: config.initial_window.min(limit), credit: 0, ssthresh: u32::MAX, limit },
             sacked: 0,
             lost: 0,
