@@ -54,7 +54,7 @@ impl Flows {
         self.first + index as FlowId
     }
 
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.count.load(Ordering::Acquire)
     }
 
@@ -93,7 +93,7 @@ mod tests {
         for bytes in 2..=10_000 {
             assert_eq!(flows.push(new(bytes), Time::ZERO, 3), bytes as u32 - 1);
         }
-        assert_eq!((flows.len(), flows.flow(7_000).bytes, flows.application(7_000), flows.flow(9_999).id), (10_000, 7_001, 3, 9_999));
+        assert_eq!((flows.count(), flows.flow(7_000).bytes, flows.application(7_000), flows.flow(9_999).id), (10_000, 7_001, 3, 9_999));
         assert_eq!(flows.flow(0) as *const Flow, kept, "entries stay where they are");
         assert_eq!(flows.take().iter().map(|flow| flow.bytes).collect::<Vec<_>>(), (1..=10_000).collect::<Vec<_>>());
     }

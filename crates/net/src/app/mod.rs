@@ -7,8 +7,8 @@
 mod flows;
 mod runtime;
 
-pub use flows::Flows;
-pub use runtime::{Due, Runtime};
+pub(crate) use flows::Flows;
+pub(crate) use runtime::{Due, Runtime};
 
 use crate::record::TaskRecord;
 use crate::spec::FlowId;

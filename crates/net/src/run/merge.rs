@@ -29,7 +29,7 @@ pub fn merge(world: &World, shards: Vec<Shard>, done: &[Done], end: u64, classic
         cancelled: false,
         engine: Engine::default(),
     };
-    let mut sent: Vec<Option<SentRecord>> = vec![None; plan.flows.len() + world.started.len()];
+    let mut sent: Vec<Option<SentRecord>> = vec![None; plan.flows.len() + world.started.count()];
     let mut received: Vec<Option<ReceivedRecord>> = vec![None; sent.len()];
     let mut paths = Vec::new();
     let mut waits = Vec::new();

@@ -28,9 +28,8 @@ struct Sharing {
 
 impl Sharing {
     fn advance(&mut self, now: u64) {
-        let sharers = self.requests.len() as u128;
-        if sharers > 0 {
-            self.served += (((now - self.last) as u128) << FRACTION) / sharers;
+        if !self.requests.is_empty() {
+            self.served += (((now - self.last) as u128) << FRACTION) / self.requests.len() as u128;
         }
         self.last = now;
     }

@@ -89,7 +89,7 @@ impl Cluster {
         for _ in 0..s.samples {
             let data = s.data[stream.below(s.data.len() as u64) as usize];
             if data != client && s.sample > 0 {
-                samples.push(self.send(job, data, client, s.sample, ways.connect, ways.classes.read, Span::ZERO));
+                samples.push(self.send(job, data, client, s.sample, (ways.connect, ways.classes.read), Span::ZERO));
             }
         }
         for sample in samples {
@@ -149,7 +149,7 @@ impl Cluster {
             let mut stream = self.node_stream(draws::LOG ^ job as u64, node);
             let to = hosts[stream.below(hosts.len() as u64) as usize];
             if to != node && self.settings.log > 0 {
-                logs.push(self.send(job, node, to, count * self.settings.log, self.settings.ways.connect, self.settings.ways.classes.log, Span::ZERO));
+                logs.push(self.send(job, node, to, count * self.settings.log, (self.settings.ways.connect, self.settings.ways.classes.log), Span::ZERO));
             }
         }
         for log in logs {

@@ -48,7 +48,7 @@ impl Cluster {
             self.simulation.sleep(cpu(s.map_cpu, bytes)).await;
         } else {
             let wire = bytes + bytes * s.checksum / 512;
-            let worked = self.send(job, from, node, wire, s.ways.read, s.ways.classes.read, Span::ZERO).await;
+            let worked = self.send(job, from, node, wire, (s.ways.read, s.ways.classes.read), Span::ZERO).await;
             self.simulation.until(worked).await;
         }
         if let Some(disk) = disk {

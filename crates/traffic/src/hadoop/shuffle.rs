@@ -165,7 +165,7 @@ impl Shuffle {
         let (s, Fetch { host, outputs, service }) = (&cluster.settings, fetch);
         let (ways, bytes) = (s.ways, self.segment * outputs as u64);
         if host != self.node {
-            cluster.send(self.job, self.node, host, s.request, ways.connect, ways.classes.rpc, Span::ZERO).await;
+            cluster.send(self.job, self.node, host, s.request, (ways.connect, ways.classes.rpc), Span::ZERO).await;
         }
         cluster.simulation.sleep(service).await;
         let disk = {
@@ -178,7 +178,7 @@ impl Shuffle {
         }
         if host != self.node {
             let wire = bytes + s.segment_header * outputs as u64;
-            cluster.send(self.job, host, self.node, wire.max(1), ways.answer, ways.classes.fetch, Span::ZERO).await;
+            cluster.send(self.job, host, self.node, wire.max(1), (ways.answer, ways.classes.fetch), Span::ZERO).await;
         }
         self.arrived(cluster, host, outputs, bytes);
     }

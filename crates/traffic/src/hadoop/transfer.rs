@@ -9,7 +9,8 @@ use afflux_units::Span;
 use std::sync::Arc;
 
 impl Cluster {
-    pub fn send(&self, job: usize, from: u32, to: u32, bytes: u64, transport: u16, class: u16, after: Span) -> Signal {
+    /// A flow by a transport, of a class, that starts after a while.
+    pub fn send(&self, job: usize, from: u32, to: u32, bytes: u64, (transport, class): (u16, u16), after: Span) -> Signal {
         let flow = NewFlow { src: from, dst: to, bytes, transport, class, priority: self.settings.ways.priority, job: self.settings.jobs[job].job };
         self.simulation.flow(flow, self.simulation.now() + after)
     }
@@ -23,8 +24,8 @@ impl Cluster {
                 self.simulation.sleep(service).await;
                 continue;
             }
-            self.send(job, from, to, self.settings.rpc, ways.answer, ways.classes.rpc, Span::ZERO).await;
-            self.send(job, to, from, self.settings.rpc, ways.answer, ways.classes.rpc, service).await;
+            self.send(job, from, to, self.settings.rpc, (ways.answer, ways.classes.rpc), Span::ZERO).await;
+            self.send(job, to, from, self.settings.rpc, (ways.answer, ways.classes.rpc), service).await;
         }
     }
 
@@ -65,7 +66,7 @@ impl Cluster {
         let mut hops = Vec::new();
         for &to in chain {
             if to != from {
-                hops.push(self.send(job, from, to, wire, transport, ways.classes.write, Span::ZERO));
+                hops.push(self.send(job, from, to, wire, (transport, ways.classes.write), Span::ZERO));
             }
             from = to;
         }
