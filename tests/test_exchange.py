@@ -32,7 +32,14 @@ CONFIG = {
     },
     "BUFFER_PROFILE": {
         "egress_lossy_profile": {"pool": "egress_lossy_pool", "size": "1518", "dynamic_th": "3"},
-        "pg_lossless_25000_5m_profile": {"pool": "ingress_lossless_pool", "size": "4608", "xoff": "39936", "xon": "4608", "xon_offset": "4608", "dynamic_th": "0"},
+        "pg_lossless_25000_5m_profile": {
+            "pool": "ingress_lossless_pool",
+            "size": "4608",
+            "xoff": "39936",
+            "xon": "4608",
+            "xon_offset": "4608",
+            "dynamic_th": "0",
+        },
     },
     "BUFFER_PG": {f"Ethernet{p}|3-4": {"profile": "pg_lossless_25000_5m_profile"} for p in (0, 4)},
     "BUFFER_QUEUE": {f"Ethernet{p}|0-2": {"profile": "egress_lossy_profile"} for p in (0, 4)},

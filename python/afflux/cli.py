@@ -208,7 +208,9 @@ app.add_typer(importing)
 app.add_typer(exporting)
 
 
-@importing.command("sonic", epilog=example("afflux import sonic config_db.json -o leaf.toml", "afflux import sonic buffers.json qos.json --into fabric.toml -o new.toml"))
+@importing.command(
+    "sonic", epilog=example("afflux import sonic config_db.json -o leaf.toml", "afflux import sonic buffers.json qos.json --into fabric.toml -o new.toml")
+)
 def import_sonic(
     files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="config_db.json, or its buffer and QoS parts.", show_default=False)],
     into: Annotated[Path | None, typer.Option("--into", metavar="SCENARIO.toml", help="The scenario whose switches are set.", show_default=False)] = None,

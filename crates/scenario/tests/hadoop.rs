@@ -290,7 +290,7 @@ fn what_is_wrong_is_said() {
             "next_task = \"1s\"",
             "fabric.toml:24: key traffic[0].cluster.next_task: has no meaning with framework = \"mapreduce\": leave it out",
         ),
-        ("output_cached = 0.5", "output_cached = 1.5", "fabric.toml:34: key traffic[0].cluster.output_cached: found 1.5: write a number from 0 to 1"),
+        ("output_cached = 0.5", "output_cached = 1.5", "fabric.toml:35: key traffic[0].cluster.output_cached: found 1.5: write a number from 0 to 1"),
         ("size = \"40MB\"", "size = \"0B\"", "fabric.toml:13: key traffic[0].size: \"0B\": write a size above 0"),
         ("reducers = 7", "reducers = 0", "fabric.toml:15: key traffic[0].reducers: found 0: write a number from 1 to 100000"),
         ("map_slots = 2", "map_slot = 2", "fabric.toml:21: key traffic[0].cluster.map_slot: unknown key (did you mean \"map_slots\"?)"),

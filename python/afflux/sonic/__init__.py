@@ -29,7 +29,11 @@ def imported(paths: Sequence[str | os.PathLike[str]], into: str | os.PathLike[st
     design, more = of_tables(tables)
     settings = to_scenario(design)
     if into is None:
-        data: dict[str, Any] = {"format": 1, "topology": {"kind": "star", "hosts": _HOSTS, "rate": "25Gbps", "delay": "1us"}, "traffic": [{"kind": "permutation", "sizes": "1MB"}]}
+        data: dict[str, Any] = {
+            "format": 1,
+            "topology": {"kind": "star", "hosts": _HOSTS, "rate": "25Gbps", "delay": "1us"},
+            "traffic": [{"kind": "permutation", "sizes": "1MB"}],
+        }
         more.append(f"the fabric is not in the file: a star of {_HOSTS} hosts at 25 Gbps stands in for it")
     else:
         data = tomllib.loads(Path(into).read_text(encoding="utf-8"))

@@ -170,7 +170,9 @@ class _OfTables:
 
     def map_of(self, maps: Mapping[str, Mapping[str, str]], reference: str, table: str) -> Mapping[str, str]:
         known = self.tables.get(table, {})
-        used = [entry[reference] for key, entry in maps.items() if key != "global" and reference in entry] or [entry[reference] for entry in maps.values() if reference in entry]
+        used = [entry[reference] for key, entry in maps.items() if key != "global" and reference in entry] or [
+            entry[reference] for entry in maps.values() if reference in entry
+        ]
         used = [name for name in used if name in known] or list(known)[:1]
         if not used:
             return {}
@@ -207,7 +209,9 @@ class _OfTables:
         if profile.get("ecn", "ecn_none") in ("ecn_none", "ecn_yellow", "ecn_red", "ecn_yellow_red"):
             self.notes.append(f"WRED_PROFILE {name} does not mark green packets: dropping without marking is left out")
             return None
-        values = [tuple(profile.get(f"{colour}_{what}") for what in ("min_threshold", "max_threshold", "drop_probability")) for colour in ("green", "yellow", "red")]
+        values = [
+            tuple(profile.get(f"{colour}_{what}") for what in ("min_threshold", "max_threshold", "drop_probability")) for colour in ("green", "yellow", "red")
+        ]
         if len(set(values)) > 1:
             self.notes.append(f"WRED_PROFILE {name}: colours differ; all packets are green")
         kmin, kmax = int(profile["green_min_threshold"]), int(profile["green_max_threshold"])
@@ -288,7 +292,7 @@ def of_scenario(scenario: Mapping[str, Any]) -> tuple[Design, list[str]]:
     design = Design()
     sharing = switch.get("sharing", "dynamic")
     if sharing not in ("sonic", "dynamic"):
-        missing.append(f"sharing = {sharing!r}: SONiC's buffer model is \"sonic\"")
+        missing.append(f'sharing = {sharing!r}: SONiC\'s buffer model is "sonic"')
     headroom_pool = _size(mmu.get("headroom_pool"))
     buffer = _size(switch.get("buffer"))
     if sharing == "sonic" and buffer is not None:
@@ -393,5 +397,3 @@ def _ms(text: str) -> int:
     found = re.fullmatch(r"([\d.]+)\s*([a-z]+)", text)
     assert found, f"a duration has a unit: {text!r}"
     return round(float(found.group(1)) * _TIMES[found.group(2)])
-
-

@@ -51,7 +51,9 @@ def _set(tables: Tables, table: str, key: str, values: Mapping[str, Any], **new:
 
 def _pools(tables: Tables, design: Design, before: Design, ports: list[str]) -> None:
     pools = tables.get("BUFFER_POOL", {})
-    ingress = max((name for name, p in pools.items() if p["type"] in ("ingress", "both")), key=lambda name: int(pools[name].get("size", 0)), default=_INGRESS_POOL)
+    ingress = max(
+        (name for name, p in pools.items() if p["type"] in ("ingress", "both")), key=lambda name: int(pools[name].get("size", 0)), default=_INGRESS_POOL
+    )
     changed = _changed(design, before, "ingress_pool", "headroom_pool")
     if changed:
         words = {"ingress_pool": "size", "headroom_pool": "xoff"}
@@ -156,8 +158,11 @@ def _scheduler(tables: Tables, queue: Queue) -> str:
 def _wred(tables: Tables, number: int, queue: Queue) -> str:
     w = queue.wred
     assert w is not None, "the caller has seen it"
-    values = {f"{colour}_{what}": str(value) for colour in ("green", "yellow", "red") for what, value in
-              (("min_threshold", w.kmin), ("max_threshold", w.kmax), ("drop_probability", w.percent))}
+    values = {
+        f"{colour}_{what}": str(value)
+        for colour in ("green", "yellow", "red")
+        for what, value in (("min_threshold", w.kmin), ("max_threshold", w.kmax), ("drop_probability", w.percent))
+    }
     values |= {f"wred_{colour}_enable": "true" if w.drops else "false" for colour in ("green", "yellow", "red")}
     wanted = {**values, "ecn": "ecn_all"}
     known = tables.setdefault("WRED_PROFILE", {})

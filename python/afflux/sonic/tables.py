@@ -106,9 +106,7 @@ LAYOUTS: dict[str, Layout] = {
         {"type": _one_of("DWRR", "WRR", "STRICT"), "weight": _whole(1, 100), "meter_type": NAME, "cir": BYTES, "cbs": BYTES, "pir": BYTES, "pbs": BYTES},
         needs=("type",),
     ),
-    "QUEUE": Layout(
-        {"scheduler": NAME, "wred_profile": NAME}, key=("port", "priorities"), refers={"scheduler": "SCHEDULER", "wred_profile": "WRED_PROFILE"}
-    ),
+    "QUEUE": Layout({"scheduler": NAME, "wred_profile": NAME}, key=("port", "priorities"), refers={"scheduler": "SCHEDULER", "wred_profile": "WRED_PROFILE"}),
     "WRED_PROFILE": Layout(
         {
             **{f"wred_{colour}_enable": SWITCH for colour in ("green", "yellow", "red")},

@@ -1,0 +1,155 @@
+"""TeraSort behind deep and shallow buffers, with ECN, PFC and DCTCP: LY Corporation's measurement (JANOG), simulated.
+
+studies/hadoop/README.md tells what the source did and what is assumed; calibration.toml holds what was fitted, on which of its numbers.
+"""
+
+import csv
+import tomllib
+from collections.abc import Sequence
+from functools import cache
+from statistics import median
+from typing import Any
+
+from ..batch import Point
+from ..designs import Designs
+from ..metrics import JOB_TIME
+from . import Check, Row, Study, files
+
+_LEAF = "switch.override[0]"
+#: The source's thresholds were on a picture; these are SONiC's defaults (AZURE_LOSSLESS).
+_ECN = {"kmin": "1MiB", "kmax": "2MiB", "pmax": 0.05}
+_MARKS: dict[str, Any] = {f"{_LEAF}.ecn": _ECN, "host.transport.ecn": "classic"}
+_SHALLOW: dict[str, Any] = {f"{_LEAF}.preset": "trident3"}
+#: All traffic in a lossless class.
+_LOSSLESS: dict[str, Any] = {f"{_LEAF}.preset": "trident3_lossless", "traffic[0].priority": 3, "traffic[1].priority": 3}
+_LOSSLESS |= {"host.scheduling": "strict_priority", f"{_LEAF}.scheduling": "strict_priority"}
+
+#: What the compute leaf and the hosts are, by the source's patterns.
+DESIGNS: dict[str, dict[str, Any]] = {
+    "deep": {f"{_LEAF}.preset": "jericho_plus"},
+    "shallow": _SHALLOW,
+    "ecn": _SHALLOW | _MARKS,
+    "ecn_pfc": _LOSSLESS | _MARKS,
+    "pfc": _LOSSLESS,
+    "dctcp": _SHALLOW | _MARKS | {"host.transport.congestion": "dctcp", "host.transport.ecn": "dctcp"},
+}
+#: The same design measured again.
+_SAME = {"ecn_again": "ecn"}
+_FITTED = {("deep", "mapreduce", 10, False), ("deep", "mapreduce", 200, False), ("deep", "tez", 10, False), ("deep", "tez", 200, False)}
+_FITTED |= {("shallow", "mapreduce", 200, True)}
+
+
+@cache
+def _calibration() -> dict[str, Any]:
+    return tomllib.loads((files("hadoop") / "calibration.toml").read_text(encoding="utf-8"))
+
+
+@cache
+def published() -> dict[tuple[str, str, int, bool], float]:
+    """Seconds by design, framework, gigabytes, traffic."""
+    with (files("hadoop") / "published.csv").open(encoding="utf-8") as lines:
+        rows = csv.DictReader(line for line in lines if not line.startswith("#"))
+        return {(r["design"], r["framework"], int(r["size_gb"]), r["traffic"] == "yes"): float(r["job_s"]) for r in rows}
+
+
+def _name(design: str, framework: str, size: int, traffic: bool) -> str:
+    return f"{_SAME.get(design, design)}-{framework}-{size}GB-{'traffic' if traffic else 'quiet'}"
+
+
+def _keys(design: str, framework: str, size: int, traffic: bool) -> dict[str, Any]:
+    calibration = _calibration()
+    of, assumed, others = calibration[framework], calibration["assumed"], calibration["traffic"]
+    keys = DESIGNS[design] | {
+        "traffic[0].framework": framework,
+        "traffic[0].size": f"{size}GB",
+        "traffic[0].cluster.master_init": of["master_init"],
+        "traffic[0].cluster.map_cpu_per_mb": of["cpu_per_mb"],
+        "traffic[0].cluster.reduce_cpu_per_mb": of["cpu_per_mb"],
+        "traffic[0].cluster.task_rpcs": assumed["task_rpcs"],
+        "traffic[0].cluster.read_buffer": [assumed["receive_buffer"]] * 2,
+        "host.transport.receive_buffer": assumed["receive_buffer"],
+        "host.mtu": assumed["mtu"],
+    }
+    if traffic:
+        keys |= {f"traffic[1].{key}": value for key, value in others.items()} | {"traffic[1].start": "0s"}
+    return keys
+
+
+class Hadoop(Study):
+    name = "hadoop"
+    title = "TeraSort behind deep and shallow buffers, with ECN, PFC and DCTCP"
+
+    def points(self, quick: bool) -> Sequence[Point]:
+        sizes = [10] if quick else [10, 200]
+        cases = [(d, f, s, t) for s in sizes for f in ("mapreduce", "tez") for t in (False, True) for d in DESIGNS]
+        return [Point(_name(*case), files("hadoop") / "terasort.toml", _keys(*case), seed=1) for case in cases]
+
+    def table(self, designs: Designs) -> Sequence[Row]:
+        rows = []
+        for case, seconds in published().items():
+            name = _name(*case)
+            if name in designs:
+                ours = designs[name].value(JOB_TIME)
+                fitted = case in _FITTED
+                rows.append(
+                    Row(f"{case[0]}, {case[1]}, {case[2]} GB, {'traffic' if case[3] else 'quiet'}", seconds, ours and ours.mean / 1e9, predicted=not fitted)
+                )
+        return rows
+
+    def checks(self, designs: Designs) -> Sequence[Check]:
+        errors, null = [], []
+        for case, seconds in published().items():
+            ours = designs[_name(*case)].value(JOB_TIME) if _name(*case) in designs else None
+            if ours and case[3] and case not in _FITTED:
+                errors.append(abs(ours.mean / 1e9 - seconds) / seconds)
+                one = median(s for other, s in published().items() if other[1:] == case[1:] and other[0] != "deep")
+                null.append(abs(one - seconds) / seconds)
+        if not errors:
+            return []
+        checks = [
+            Check("median error under traffic", median(errors) <= 0.06, round(median(errors), 4), 0.06),
+            Check("largest error under traffic", max(errors) <= 0.15, round(max(errors), 4), 0.15),
+            Check("better than one number for all shallow designs (median)", median(errors) < median(null), round(median(errors), 4), round(median(null), 4)),
+        ]
+        return checks + self.findings(designs)
+
+    def findings(self, designs: Designs) -> list[Check]:
+        """The qualitative ones of the source, on MapReduce with 10 GB under traffic."""
+
+        def of(design: str, key: str) -> int | None:
+            name = _name(design, "mapreduce", 10, True)
+            return designs[name].first.summary[key] if name in designs else None
+
+        found = []
+        for name, design, key, other in [
+            ("q2: ECN removes queue drops", "ecn", "drops", "shallow"),
+            ("q3: ECN with PFC pauses less than PFC alone", "ecn_pfc", "pause_frames", "pfc"),
+            ("q4: PFC alone drops less at egress", "pfc", "drops", "shallow"),
+        ]:
+            few, many = of(design, key), of(other, key)
+            if few is not None and many is not None:
+                found.append(Check(name, few < many, few, many))
+        discards = of("pfc", "in_discards")
+        if discards is not None:
+            found.append(Check("q4: PFC alone has In Discards", discards > 0, discards, 1))
+        return found
+
+    def answer(self, designs: Designs) -> str | None:
+        names = [_name(d, "mapreduce", 10, True) for d in ("deep", "shallow")]
+        if not all(name in designs for name in names):
+            return None
+        deep, shallow = (designs[name].value(JOB_TIME) for name in names)
+        if not deep or not shallow:
+            return None
+        change = 100 * (shallow.mean - deep.mean) / deep.mean
+        return (
+            f"Under traffic, TeraSort of 10 GB takes {deep.mean / 1e9:.1f} s behind the deep buffer "
+            f"and {shallow.mean / 1e9:.1f} s behind the shallow one ({change:+.1f} %). "
+            f"The source measured 70.4 s and 55.4 s."
+        )
+
+    def shown(self, designs: Designs) -> Designs:
+        return Designs([design for design in designs.values() if design.name.endswith("mapreduce-10GB-traffic")])
+
+
+STUDY = Hadoop()
