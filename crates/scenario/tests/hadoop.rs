@@ -302,7 +302,7 @@ fn what_is_wrong_is_said() {
         (
             "log_size = \"5kB\"\n",
             background,
-            "fabric.toml:37: key traffic[1]: background traffic has no end of its own: write [run] until = \"jobs\" or a time",
+            "fabric.toml:38: key traffic[1]: background traffic has no end of its own: write [run] until = \"jobs\" or a time",
         ),
     ];
     for (from, to, message) in cases {
