@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-COMMANDS = ["run", "explain", "report", "compare", "study", "import", "export", "schema", "models"]
+COMMANDS = ["run", "explain", "report", "compare", "study", "schema", "models", "import", "export"]
 
 
 @pytest.mark.parametrize("name", COMMANDS)

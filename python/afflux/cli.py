@@ -202,8 +202,8 @@ def study(
             raise typer.Exit(FAILED)
 
 
-importing = typer.Typer(name="import", help="Read other tools' files.", no_args_is_help=True)
-exporting = typer.Typer(name="export", help="Write a design for other tools.", no_args_is_help=True)
+importing = typer.Typer(name="import", help="Read other tools' files.", no_args_is_help=True, epilog=example("afflux import sonic config_db.json -o leaf.toml"))
+exporting = typer.Typer(name="export", help="Write a design for other tools.", no_args_is_help=True, epilog=example("afflux export sonic leaf.toml"))
 app.add_typer(importing)
 app.add_typer(exporting)
 
