@@ -257,10 +257,10 @@ fn what_is_refused_elsewhere() {
         "[switch.ecn]\nkmin = \"100kB\"\nkmax = \"400kB\"\npmax = 0.2\n",
         "aqm = { kind = \"codel\" }\nqueue = [{ weight = 1 }, { weight = 1, ecn = { k = \"1MB\" } }]\n",
     );
-    let message = parse(&both).err().expect("no error").to_string();
+    let message = parse(&both).expect_err("no error").to_string();
     assert!(message.ends_with("key switch.queue[1].ecn: aqm decides on marks and drops already: write aqm = \"off\", or leave ecn out"), "{message}");
     let fair = VALID
         .replace("[switch.ecn]\nkmin = \"100kB\"\nkmax = \"400kB\"\npmax = 0.2\n", "aqm = { kind = \"fq_codel\" }\nqueue = [{ weight = 1 }, { weight = 1 }]\n");
-    let message = parse(&fair).err().expect("no error").to_string();
+    let message = parse(&fair).expect_err("no error").to_string();
     assert!(message.contains("\"fq_codel\" schedules by itself"), "{message}");
 }
