@@ -214,9 +214,6 @@ fn flow_control(keys: &mut Switch, buffer: &Buffer, device_queue: u32, key: &Key
     if honours && sharing == Sharing::Voq {
         return Err(Wrong::at(at("honours_pause"), "true with sharing = \"voq\": virtual output queues that are paused are not built; leave it out"));
     }
-    if honours && sharing == Sharing::Voq {
-        return Err(meaningless(at("honours_pause"), "sharing = \"voq\""));
-    }
     if managed.is_some() || honours {
         let why = if managed.is_some() { "a memory management unit" } else { "honours_pause = true" };
         if keys.aqm.as_ref().is_some_and(|aqm| aqm.0.is_some()) {
