@@ -36,6 +36,8 @@ pub struct Port {
     pub plain: bool,
     /// Not plain, but nothing is recorded, nor decided at the start of transmission: see `shard::common`.
     pub common: bool,
+    /// Classical engine: it would be plain under the other, see `shard::fifo`.
+    pub fifo: bool,
     /// A PAUSE frame has been sent or received here.
     pub eventful: bool,
     /// The link towards this port loses frames or goes down.
@@ -180,6 +182,7 @@ pub struct PortSetup {
     pub faulty: bool,
     pub stream: Stream,
     pub common: bool,
+    pub fifo: bool,
     pub automaton: Option<Automaton>,
 }
 
@@ -198,6 +201,7 @@ impl Port {
             peer_shard: setup.peer_shard,
             plain: setup.automaton.is_none(),
             common: setup.common,
+            fifo: setup.fifo,
             eventful: false,
             faulty: setup.faulty,
             node: setup.node,

@@ -144,12 +144,13 @@ impl<'a> Shard<'a> {
             let pause = party.port(&Party::of(plan, info.peer), link);
             let fifo = queues == 1 && !until_start && aqm.is_none() && !marks_at_start && header.is_none();
             let unrecorded = !sampled && capture.is_none() && !uplink;
-            let plain = !classical && fifo && managed.is_none() && pause.is_none() && unrecorded;
+            let deep = spec.kind == NodeKind::Switch && matches!(plan.switches[spec.config as usize].buffer, crate::spec::Buffer::Voq(_));
+            let simple = fifo && managed.is_none() && pause.is_none() && unrecorded;
+            let plain = simple && !classical;
             let common = !plain && turns.is_none() && own.is_none() && unrecorded && !until_start && aqm.is_none() && !marks_at_start && header.is_none();
             let peer = world.place[info.peer as usize];
             let global = 2 * info.link as u64 + info.reverse as u64;
             let mut stream = Stream::new(seed, purpose::MARKING, global);
-            let deep = spec.kind == NodeKind::Switch && matches!(plan.switches[spec.config as usize].buffer, crate::spec::Buffer::Voq(_));
             assert!(pause.is_none() || aqm.is_none() && room == 0, "validated: no flow control with a queue discipline");
             assert!(!deep || !party.honours, "validated: virtual output queues are not paused");
             let automaton = (!plain).then(|| {
@@ -181,6 +182,7 @@ impl<'a> Shard<'a> {
                 faulty,
                 stream,
                 common,
+                fifo: simple && classical && !deep,
                 automaton,
             }));
         }

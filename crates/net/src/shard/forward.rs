@@ -87,11 +87,11 @@ impl<'a> Shard<'a> {
     /// A frame that came in by `frame.port` (or starts here) wants to leave through `port`.
     #[inline(always)]
     pub(super) fn offer<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: Frame) {
+        if O::CLASSICAL {
+            return if self.ports[port as usize].fifo { self.offer_fifo(out, now, node, port, frame) } else { self.offer_long(out, now, node, port, frame) };
+        }
         let state = &mut self.nodes[node as usize];
         let p = &mut self.ports[port as usize];
-        if O::CLASSICAL {
-            return self.offer_automaton(out, now, node, port, frame);
-        }
         if !p.plain {
             return self.offer_aside(out, now, node, port, frame);
         }

@@ -5,6 +5,7 @@ mod application;
 mod build;
 mod common;
 mod discipline;
+mod fifo;
 mod finish;
 mod forward;
 mod host;
@@ -273,6 +274,9 @@ impl<'a> Shard<'a> {
 
     /// Classical engine: the transmission under way at `port` ends, or a pause there expires.
     pub fn transmission_ended<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
+        if self.ports[port as usize].fifo {
+            return self.fifo_sent(out, now, node, port);
+        }
         let late = self.nodes[node as usize].arrivals_first as u64;
         if self.ports[port as usize].automaton.as_ref().is_some_and(|a| a.pause.is_some()) {
             return self.paused_port_due(out, now, node, port);
