@@ -262,13 +262,44 @@ impl Port {
     #[inline(always)]
     pub fn append(&mut self, now: u64, size: u16) -> (u64, u64) {
         let start = self.free_at.max(now);
+        self.queued += size as u64;
+        (start, self.transmit(start, size))
+    }
+
+    /// Plain: a frame is in transmission from `start`; returns for how long.
+    #[inline(always)]
+    pub fn transmit(&mut self, start: u64, size: u16) -> u64 {
         let time = self.serialize(size);
         self.free_at = start + time;
         self.head_end = self.head_end.min(self.free_at);
         self.sizes.push(size);
-        self.queued += size as u64;
         self.count_sent(size, time);
-        (start, time)
+        time
+    }
+
+    /// From now on it counts as a plain port does; this is in transmission.
+    pub fn count_ahead(&mut self, sent: &Sending) {
+        self.sizes.push(sent.size);
+        self.head_end = self.free_at;
+        self.count_sent(sent.size, sent.time);
+    }
+
+    /// It no longer does. Returns the bytes let go of, which have left by `now`, and how many frames are still in transmission.
+    pub fn uncount_ahead(&mut self, now: u64) -> (u64, u32) {
+        if let Some(latest) = self.sizes.iter().last() {
+            self.automaton.as_mut().expect("not plain").latest = latest;
+        }
+        let freed = self.release(now);
+        let left = self.sizes.len();
+        assert!(left <= 1, "the others have been released");
+        if left == 1 {
+            let size = self.sizes.pop();
+            self.frames -= 1;
+            self.bytes -= size as u64;
+            self.busy -= self.serialize(size);
+        }
+        self.head_end = u64::MAX;
+        (freed, left)
     }
 
     #[inline(always)]

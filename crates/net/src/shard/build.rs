@@ -186,6 +186,14 @@ impl<'a> Shard<'a> {
                 automaton,
             }));
         }
+        let ports = &self.ports[first_port as usize..];
+        let steadies = !classical
+            && ports.iter().any(|p| !p.plain)
+            && ports.iter().all(|p| p.plain || p.common && p.automaton.as_ref().is_some_and(|a| a.queues.len() == 1))
+            && matches!(buffer, Buffer::Unlimited | Buffer::Static(_))
+            && managed.as_ref().is_none_or(|managed| managed.mmu.can_be_calm())
+            && marking.as_ref().is_none_or(|red| red.weight.is_none())
+            && !(spec.kind == NodeKind::Host && plan.hosts[spec.config as usize].storm.is_some());
         let calm = marking.iter().fold(buffer.calm(), |calm, red| calm.and(red.calm()));
         self.nodes.push(Node {
             id,
@@ -207,6 +215,9 @@ impl<'a> Shard<'a> {
             own,
             stream: Stream::new(seed, purpose::SPRAY, id as u64),
             active: Vec::new(),
+            steadies,
+            steady: false,
+            horizon: 0,
             wake_at: 0,
         });
     }

@@ -183,6 +183,9 @@ impl<'a> Shard<'a> {
     /// The same out of line: the window engine's automata are not to cost its plain ports anything.
     #[inline(never)]
     fn offer_aside<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: Frame) {
+        if self.nodes[node as usize].steady {
+            return self.offer_steady(out, now, node, port, frame);
+        }
         if self.ports[port as usize].common { self.offer_common(out, now, node, port, frame) } else { self.offer_automaton(out, now, node, port, frame) }
     }
 
@@ -490,11 +493,14 @@ impl<'a> Shard<'a> {
     /// Window engine, after a node's events of a window that ends at `end`: transmissions that start before `end` start now, since what
     /// they send may arrive in the next window.
     pub fn finish_window<O: Outlet>(&mut self, out: &mut O, end: u64, node: u32) {
-        if self.nodes[node as usize].managed.is_some() {
+        if self.nodes[node as usize].managed.is_some() && !self.nodes[node as usize].steady {
             return self.finish_managed(out, end, node);
         }
         if self.nodes[node as usize].active.is_empty() {
             return;
+        }
+        if self.nodes[node as usize].steady {
+            return self.finish_steady(out, node);
         }
         let mut active = std::mem::take(&mut self.nodes[node as usize].active);
         let mut earliest = u64::MAX;
@@ -510,11 +516,17 @@ impl<'a> Shard<'a> {
             listed
         });
         self.nodes[node as usize].active = active;
+        self.wake_by(out, node, earliest);
+    }
+
+    /// The node has something to do at `at`, if that is not never, whatever comes.
+    #[inline(always)]
+    pub(super) fn wake_by<O: Outlet>(&mut self, out: &mut O, node: u32, at: u64) {
         let wake_at = self.nodes[node as usize].wake_at;
-        if earliest < u64::MAX && (wake_at == 0 || earliest < wake_at) {
-            self.nodes[node as usize].wake_at = earliest;
+        if at < u64::MAX && (wake_at == 0 || at < wake_at) {
+            self.nodes[node as usize].wake_at = at;
             let wake = self.event(node, 0, Event::Wake);
-            out.event(earliest, wake);
+            out.event(at, wake);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::{Outlet, Shard};
 use crate::buffer::mmu::{Charge, Mmu, Verdict};
-use crate::frame::Event;
+use crate::frame::Frame;
 use crate::port::PAUSE_QUEUE;
 
 /// A switch's memory, and when its ports act next.
@@ -12,11 +12,33 @@ pub struct Managed {
     due: Vec<u64>,
     /// None of them is before this.
     next_due: u64,
+    /// Window engine: memory for what comes in the window, by ingress port, and for the largest frame.
+    expected: Vec<u64>,
+    pub(super) largest: u64,
 }
 
 impl Managed {
     pub fn new(mmu: Mmu, ports: u32) -> Self {
-        Managed { mmu, due: vec![u64::MAX; ports as usize], next_due: u64::MAX }
+        Managed { mmu, due: vec![u64::MAX; ports as usize], next_due: u64::MAX, expected: vec![0; ports as usize], largest: 0 }
+    }
+
+    /// This frame will come. Is it one of those whose memory [`Self::expects_nothing`] can foresee?
+    #[inline(always)]
+    pub(super) fn expect_frame(&mut self, input: u32, frame: &Frame) -> bool {
+        let size = self.mmu.size_of(frame.size as u64, frame.priority());
+        self.largest = self.largest.max(size);
+        self.expected[input as usize] += size;
+        self.mmu.is_lossless(frame.priority())
+    }
+
+    /// Whatever of the expected frames has come, and in whatever order: none is refused, and none is a cause to pause. At each port one frame may be in
+    /// transmission that is not charged for.
+    pub(super) fn expects_nothing(&mut self) -> bool {
+        let uncharged = self.largest * self.expected.len() as u64;
+        let total = uncharged + self.expected.iter().sum::<u64>();
+        let calm = self.mmu.is_calm(total, |input| uncharged + self.expected[input]);
+        self.expected.fill(0);
+        calm
     }
 
     /// When a port acts next.
@@ -165,10 +187,6 @@ impl<'a> Shard<'a> {
         let managed = state.managed.as_mut().expect("managed");
         let (_, earliest) = managed.first_due();
         managed.next_due = earliest;
-        if earliest < u64::MAX && (state.wake_at == 0 || earliest < state.wake_at) {
-            state.wake_at = earliest;
-            let wake = self.event(node, 0, Event::Wake);
-            out.event(earliest, wake);
-        }
+        self.wake_by(out, node, earliest);
     }
 }

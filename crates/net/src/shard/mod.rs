@@ -13,6 +13,7 @@ mod managed;
 mod pause;
 mod policy;
 mod sample;
+mod steady;
 mod voq;
 mod watchdog;
 
@@ -142,6 +143,10 @@ pub struct Node {
     pub stream: Stream,
     /// Ports with waiting frames.
     pub active: Vec<u32>,
+    /// Window engine: it may have windows in which nothing is paused, and is in one that ends at `horizon`: see `shard::steady`.
+    pub steadies: bool,
+    pub steady: bool,
+    pub horizon: u64,
     /// The wake event under way, 0 for none.
     pub wake_at: u64,
 }

@@ -280,6 +280,23 @@ impl Mmu {
         }
     }
 
+    /// Have these rules bounds that [`Self::is_calm`] knows?
+    pub fn can_be_calm(&self) -> bool {
+        matches!(self.rules, Rules::Sonic(_))
+    }
+
+    /// Is every lossless frame taken without headroom and without cause to pause, as long as no more than `more` is added in all, and no more than
+    /// `at_input` to any group of an ingress port?
+    pub fn is_calm(&self, more: u64, at_input: impl Fn(usize) -> u64) -> bool {
+        let Rules::Sonic(rules) = &self.rules else { return false };
+        let Some(threshold) = rules.least_threshold(&self.totals, more) else { return false };
+        let below = |(input, groups): (usize, &[Group])| {
+            let room = threshold.checked_sub(at_input(input));
+            room.is_some_and(|room| (0..CLASSES).filter(|class| self.lossless >> class & 1 != 0).all(|class| groups[class].bytes <= room))
+        };
+        self.groups.chunks_exact(CLASSES).enumerate().all(below)
+    }
+
     /// A paused group may be told to go on.
     pub fn may_resume(&self, input: u32, class: u8) -> bool {
         let group = &self.groups[input as usize * CLASSES + class as usize];
