@@ -93,7 +93,7 @@ impl<'a> Shard<'a> {
         let state = &mut self.nodes[node as usize];
         let p = &mut self.ports[port as usize];
         if !p.plain {
-            return self.offer_aside(out, now, node, port, frame);
+            return if state.steady { self.offer_steady(out, now, node, port, frame) } else { self.offer_aside(out, now, node, port, frame) };
         }
         let size = frame.size as u64;
         state.used -= p.release_idle(now);
@@ -183,9 +183,6 @@ impl<'a> Shard<'a> {
     /// The same out of line: the window engine's automata are not to cost its plain ports anything.
     #[inline(never)]
     fn offer_aside<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: Frame) {
-        if self.nodes[node as usize].steady {
-            return self.offer_steady(out, now, node, port, frame);
-        }
         if self.ports[port as usize].common { self.offer_common(out, now, node, port, frame) } else { self.offer_automaton(out, now, node, port, frame) }
     }
 

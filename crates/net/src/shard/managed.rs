@@ -12,9 +12,9 @@ pub struct Managed {
     due: Vec<u64>,
     /// None of them is before this.
     next_due: u64,
-    /// Window engine: memory for what comes in the window, by ingress port, and for the largest frame.
+    /// Window engine: no less than the memory for what comes in the window, by ingress port; the largest frame.
     expected: Vec<u64>,
-    pub(super) largest: u64,
+    pub(super) largest: u16,
 }
 
 impl Managed {
@@ -22,22 +22,23 @@ impl Managed {
         Managed { mmu, due: vec![u64::MAX; ports as usize], next_due: u64::MAX, expected: vec![0; ports as usize], largest: 0 }
     }
 
-    /// This frame will come. Is it one of those whose memory [`Self::expects_nothing`] can foresee?
+    /// A frame will come.
     #[inline(always)]
-    pub(super) fn expect_frame(&mut self, input: u32, frame: &Frame) -> bool {
-        let size = self.mmu.size_of(frame.size as u64, frame.priority());
+    pub(super) fn expect_frame(&mut self, input: u32, size: u16) {
         self.largest = self.largest.max(size);
-        self.expected[input as usize] += size;
-        self.mmu.is_lossless(frame.priority())
+        self.expected[input as usize] += size as u64 + self.mmu.overhead();
     }
 
-    /// Whatever of the expected frames has come, and in whatever order: none is refused, and none is a cause to pause. At each port one frame may be in
-    /// transmission that is not charged for.
-    pub(super) fn expects_nothing(&mut self) -> bool {
-        let uncharged = self.largest * self.expected.len() as u64;
-        let total = uncharged + self.expected.iter().sum::<u64>();
-        let calm = self.mmu.is_calm(total, |input| uncharged + self.expected[input]);
+    pub(super) fn expect_nothing(&mut self) {
         self.expected.fill(0);
+    }
+
+    /// Whatever of the expected frames, which are of these classes, has come, and in whatever order: none is refused, and none is a cause to pause. Then
+    /// nothing more is expected. At each port one frame may be in transmission that is not charged for.
+    pub(super) fn is_calm(&mut self, classes: u8) -> bool {
+        let uncharged = (self.largest as u64 + self.mmu.overhead()) * self.expected.len() as u64;
+        let calm = self.mmu.is_calm(classes, uncharged, &self.expected);
+        self.expect_nothing();
         calm
     }
 

@@ -44,15 +44,18 @@ impl<'a> Shard<'a> {
         if managed.mmu.paused > 0 {
             return false;
         }
-        let mut quiet = true;
+        let first = state.first_port;
+        let mut classes = 0;
         for frame in entries {
             if frame.is_traffic() {
-                quiet &= managed.expect_frame(frame.port - state.first_port, frame);
-            } else {
-                quiet &= frame.kind() == Frame::EVENT && Event::of(frame) == Event::Wake;
+                classes |= 1 << frame.priority();
+                managed.expect_frame(frame.port - first, frame.size);
+            } else if frame.kind() != Frame::EVENT || Event::of(frame) != Event::Wake {
+                managed.expect_nothing();
+                return false;
             }
         }
-        managed.expects_nothing() && quiet
+        managed.is_calm(classes)
     }
 
     /// Makes the node steady, if its ports are.
@@ -85,7 +88,7 @@ impl<'a> Shard<'a> {
                 if let Some(sent) = sending {
                     let size = managed.mmu.size_of(sent.size as u64, sent.class);
                     managed.mmu.give_back(&Charge::new(size, sent.input - first, port - first, sent.class, sent.queue));
-                    managed.largest = managed.largest.max(size);
+                    managed.largest = managed.largest.max(sent.size);
                 }
                 managed.set_due(port - first, u64::MAX);
             }
@@ -186,8 +189,8 @@ impl<'a> Shard<'a> {
         });
     }
 
-    /// As `offer`.
-    #[inline(always)]
+    /// As `offer`, at a port that is not plain.
+    #[inline(never)]
     pub(super) fn offer_steady<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, mut frame: Frame) {
         let Shard { nodes, ports, .. } = self;
         let (state, p) = (&mut nodes[node as usize], &mut ports[port as usize]);

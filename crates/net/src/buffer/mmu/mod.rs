@@ -285,16 +285,30 @@ impl Mmu {
         matches!(self.rules, Rules::Sonic(_))
     }
 
-    /// Is every lossless frame taken without headroom and without cause to pause, as long as no more than `more` is added in all, and no more than
-    /// `at_input` to any group of an ingress port?
-    pub fn is_calm(&self, more: u64, at_input: impl Fn(usize) -> u64) -> bool {
+    /// Frames take at most so much more memory than they have bytes.
+    #[inline(always)]
+    pub fn overhead(&self) -> u64 {
+        self.cells.map_or(0, |cells| METADATA + cells.size - 1)
+    }
+
+    /// Is every frame of these classes taken without headroom and without cause to pause, as long as no more memory comes to be in use than `beside`, by
+    /// whatever group, and what the ingress ports are expected to take?
+    pub fn is_calm(&self, classes: u8, beside: u64, expected: &[u64]) -> bool {
         let Rules::Sonic(rules) = &self.rules else { return false };
-        let Some(threshold) = rules.least_threshold(&self.totals, more) else { return false };
-        let below = |(input, groups): (usize, &[Group])| {
-            let room = threshold.checked_sub(at_input(input));
-            room.is_some_and(|room| (0..CLASSES).filter(|class| self.lossless >> class & 1 != 0).all(|class| groups[class].bytes <= room))
-        };
-        self.groups.chunks_exact(CLASSES).enumerate().all(below)
+        if classes & !self.lossless != 0 {
+            return false;
+        }
+        let more = beside + expected.iter().sum::<u64>();
+        let Some(room) = rules.least_threshold(&self.totals, more).and_then(|threshold| threshold.checked_sub(beside)) else { return false };
+        let mut left = self.lossless;
+        while left != 0 {
+            let class = left.trailing_zeros() as usize;
+            left &= left - 1;
+            if self.groups.iter().skip(class).step_by(CLASSES).zip(expected).any(|(group, expected)| group.bytes + expected > room) {
+                return false;
+            }
+        }
+        true
     }
 
     /// A paused group may be told to go on.
