@@ -14,8 +14,8 @@ use afflux_engine::random::Stream;
 use afflux_units::{Pace, Rate};
 use std::collections::VecDeque;
 
-/// Laid out by hand: what a plain port needs for a frame comes first, within two cache lines.
-#[repr(C)]
+/// Laid out by hand: what a plain port needs for a frame comes first, in two cache lines; so does the way to an automaton.
+#[repr(C, align(64))]
 pub struct Port {
     /// End of everything admitted (plain) or of the transmission under way (automaton).
     pub free_at: u64,
@@ -42,6 +42,7 @@ pub struct Port {
     pub eventful: bool,
     /// The link towards this port loses frames or goes down.
     pub faulty: bool,
+    pub automaton: Option<Box<Automaton>>,
     /// Plain: admitted. Automaton: transmission ended.
     pub frames: u64,
     pub bytes: u64,
@@ -52,16 +53,18 @@ pub struct Port {
     pub memory: Memory,
     /// Draws for marks.
     pub stream: Stream,
-    pub automaton: Option<Box<Automaton>>,
 }
 
-/// Queues of a port that decides at the start of transmission.
+const _: () = assert!(std::mem::offset_of!(Port, node) == 128);
+
+/// Queues of a port that decides at the start of transmission. Laid out by hand: what every frame needs, in one cache line.
+#[repr(C, align(64))]
 pub struct Automaton {
     pub queues: Vec<Queue>,
-    /// The queue of each priority.
-    of_priority: [u8; 8],
     /// Where nothing is in transmission, nothing waits.
     pub sending: Option<Sending>,
+    /// The queue of each priority.
+    of_priority: [u8; 8],
     pub waiting: u32,
     /// Size of the frame whose transmission ended last.
     pub latest: u16,
@@ -119,6 +122,7 @@ pub struct Departure {
 }
 
 #[derive(Default)]
+#[repr(C, align(64))]
 pub struct Queue {
     pub frames: VecDeque<Waiting>,
     /// Bytes that occupy the buffer in this queue.
@@ -433,7 +437,7 @@ impl Port {
 #[derive(Default)]
 struct Sizes {
     /// Empty, or a power of two.
-    ring: Vec<u16>,
+    ring: Box<[u16]>,
     head: u32,
     tail: u32,
 }
@@ -476,7 +480,7 @@ impl Sizes {
         self.head = 0;
         self.tail = larger.len() as u32;
         larger.resize((2 * larger.len()).max(16), 0);
-        self.ring = larger;
+        self.ring = larger.into();
     }
     fn iter(&self) -> impl Iterator<Item = u16> + '_ {
         (0..self.len()).map(|i| self.at(self.head.wrapping_add(i)))

@@ -2,7 +2,6 @@
 
 use super::{Outlet, Shard};
 use crate::buffer::mmu::{Charge, Mmu, Verdict};
-use crate::frame::Frame;
 use crate::port::PAUSE_QUEUE;
 
 /// A switch's memory, and when its ports act next.
