@@ -26,12 +26,14 @@ QUESTION = (
     "Hadoop sorts 2 GB while every compute node sends 13 Gbps to another one. Would a shallow switch (Trident 3, 32 MB) do as well for the compute "
     "nodes' leaf as a deep one (Jericho+, 8 GB), and what do ECN, PFC and DCTCP add?"
 )
+#: Where summary.json has the time of Hadoop's remote calls.
+CALL = ("fct", "by_class", "rpc", "mean_ns")
 #: Rows of the table.
-ROWS = ("job time", "95 % interval", "against deep", "a remote call", "tail drops", "early drops", "ECN marks", "pause frames", "price, USD")
+ROWS = ("job time", "95 %", "change", "one call", "tail drops", "early drops", "marks", "pauses", "price, USD")
 NOTES = (
-    f"Means over {len(SEEDS)} seeds, which draw who sends to whom; the same for each leaf. Remote calls are Hadoop's short messages: they wait in the "
-    "queues as everything does. Tail drops: the queue was full. Early drops: frames that cannot be marked, mostly acknowledgements, dropped where "
-    "others are marked. The price is an example, of this one switch.",
+    f"Means over {len(SEEDS)} seeds, which draw who sends to whom, the same for each design; 95 %: interval of the job time. One call: the mean time of "
+    "Hadoop's short messages, which wait in the queues as everything does. Tail drops: the queue was full. Early drops: frames that cannot be marked, "
+    "mostly acknowledgements, dropped where others are marked. The price is an example, of this one switch.",
 )
 
 
@@ -58,9 +60,9 @@ def _column(design: Design, against: Difference | None) -> tuple[str, ...]:
     counts = (_mean(design, "drops") - early, early, _mean(design, "ecn_marks"), _mean(design, "pause_frames"))
     return (
         text.time(job.mean if job else None),
-        f"{_seconds(job.low)} – {_seconds(job.high)} s" if job and job.low is not None and job.high is not None else "–",
+        f"{_seconds(job.low)}–{_seconds(job.high)} s" if job and job.low is not None and job.high is not None else "–",
         f"{100 * against.share:+.0f} %" if against and against.share is not None else "–",
-        text.time(_mean(design, "fct", "by_class", "rpc", "mean_ns")),
+        text.time(_mean(design, *CALL)),
         *(text.count(round(value)) for value in counts),
         text.count(round(_mean(design, *COST.path))),
     )
@@ -77,11 +79,13 @@ def answer(designs: Designs, found: Comparison) -> str:
     open_ones = [d for d in times if d not in sooner + later]
     parts = [f"{_percent(some)} {word} with {_names(some)}" for some, word in ((sooner, "sooner"), (later, "later")) if some]
     parts += [f"not to be told apart with {_names(open_ones)}"] if open_ones else []
-    deep, shallow = designs["deep"], designs["shallow"]
-    price = _mean(shallow, *COST.path) / _mean(deep, *COST.path)
+    deep, *others = designs.values()
+    price = _mean(designs["shallow"], *COST.path) / _mean(deep, *COST.path)
+    calls = sorted(_mean(design, *CALL) for design in others)
     return (
-        f"With other transfers in the way, the sort takes {text.time(_mean(deep, *JOB_TIME.path))} behind the deep buffer; it is done "
-        f"{', and '.join(parts)}, at {100 * price:.0f} % of the price."
+        f"With other transfers in the way the sort takes {text.time(_mean(deep, *JOB_TIME.path), 2)} behind the deep buffer, where one of Hadoop's calls takes "
+        f"{text.time(_mean(deep, *CALL), 2)} instead of {text.time(calls[0], 2)} to {text.time(calls[-1], 2)}; it is done {', and '.join(parts)}, at "
+        f"{100 * price:.0f} % of the price."
     )
 
 
