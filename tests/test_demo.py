@@ -74,3 +74,13 @@ def test_it_runs_and_writes_a_report(monkeypatch, tmp_path, capsys):
     # With one seed nothing can be told.
     assert "not to be told apart with shallow, shallow-ecn, shallow-ecn-pfc and shallow-dctcp" in " ".join(shown.split())
     assert "One call" in (tmp_path / "out" / "demo" / "report.html").read_text()
+
+
+def test_what_is_not_its_own_is_left_alone(monkeypatch, tmp_path, capsys):
+    monkeypatch.chdir(tmp_path)
+    mine = tmp_path / "out" / "demo" / "points" / "mine"
+    mine.parent.mkdir(parents=True)
+    mine.write_text("")
+    assert demo.main() == 1
+    assert "not the directory of a batch" in capsys.readouterr().err
+    assert mine.exists()

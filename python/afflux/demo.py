@@ -6,7 +6,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from . import batch, progress, render, report, text
+from . import _core, batch, progress, render, report, text
 from .comparison import BETTER, WORSE, Comparison, Difference, compare
 from .designs import Design, Designs
 from .metrics import COST, JOB_TIME, Metric
@@ -103,8 +103,15 @@ def main() -> int:
     began = time.monotonic()
     console, errors = Console(highlight=False), Console(stderr=True)
     console.print(QUESTION)
-    with progress.of_batch(errors) as watch:
-        outcome = batch.run(points(), OUT / "points", fresh=True, watch=watch)
+    try:
+        with progress.of_batch(errors) as watch:
+            outcome = batch.run(points(), OUT / "points", fresh=True, watch=watch)
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 130
+    except (_core.Error, ValueError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
     for failure in outcome.failures:
         print(f"error: {failure.point}: {failure.error}", file=sys.stderr)
     if outcome.failures:
