@@ -49,6 +49,8 @@ pub struct AckIn<'a> {
     /// The first segment beyond the receive window, if the receiver has a buffer.
     pub edge: Option<u32>,
     pub blocks: &'a [(u32, u32)],
+    /// Its timestamp; 0 for none.
+    pub stamp: u32,
     /// How long it, and what it answers, stood paused (for the account of time, not for the transport).
     pub paused: u64,
 }
@@ -124,6 +126,8 @@ pub struct Sender {
     pub(super) sent_since: u32,
     /// The first segment beyond the receive window.
     pub(super) edge: u32,
+    /// The newest timestamp of the receiver, which data echo.
+    pub echo: u32,
     /// Connected (or no handshake is wanted).
     pub(super) connected: bool,
     /// Only new data are to be sent: a time-out is being checked (RFC 5682).
@@ -208,6 +212,7 @@ impl Sender {
             delivered_since: 0,
             sent_since: 0,
             edge: first_edge(config),
+            echo: 0,
             connected: !config.handshake,
             new_only: false,
             checking: false,
@@ -348,6 +353,7 @@ impl Sender {
     /// Takes an acknowledgement. Afterwards [`Self::transmit`] is to be called until it returns `None`, with the cause returned here.
     pub fn on_ack(&mut self, now: u64, ack: &AckIn, config: &TcpConfig) -> Cause {
         let cumulative = ack.cumulative.min(self.next);
+        self.echo = self.echo.max(ack.stamp);
         if let Some(edge) = ack.edge
             && edge > self.edge
         {
