@@ -22,9 +22,10 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// A host puts a frame on its network.
+    /// A host puts a frame on its network. With small queues: when it will have left, as far as a transmitter goes that sends in the order of
+    /// arrival and is not paused; 0 if it was dropped.
     #[inline(always)]
-    fn send<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, frame: Frame) {
+    fn send<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, frame: Frame) -> u64 {
         self.counters.sent_packets += 1;
         self.counters.sent_bytes += frame.size as u64;
         self.live += 1;
@@ -35,10 +36,20 @@ impl<'a> Shard<'a> {
             match self.world.routes(now).next_hops(state.id, frame.dst) {
                 NextHops::One(port) => state.first_port + port as u32,
                 NextHops::Many(set) => state.first_port + set[ecmp(frame.hash, state.hash_seed, set.len())] as u32,
-                NextHops::None => return self.drop_frame(frame, super::forward::Drop::Down),
+                NextHops::None => {
+                    self.drop_frame(frame, super::forward::Drop::Down);
+                    return 0;
+                }
             }
         };
+        let dropped = self.counters.dropped_packets;
         self.offer(out, now, node, port, frame);
+        if self.cleared.is_empty() || self.counters.dropped_packets > dropped {
+            return 0;
+        }
+        let until = self.cleared[port as usize].max(now) + self.ports[port as usize].serialize(frame.size);
+        self.cleared[port as usize] = until;
+        until
     }
 
     /// A frame has come to its destination.
@@ -280,7 +291,10 @@ impl<'a> Shard<'a> {
             if echo > 0 {
                 self.echo(&mut frame, echo);
             }
-            self.send(out, now, node, frame);
+            let until = self.send(out, now, node, frame);
+            if config.small_queues && until > now {
+                self.senders[slot].small_queue.hand_over(now, until, frame.size);
+            }
         }
         self.arm_sender(out, slot);
     }
@@ -437,7 +451,8 @@ impl<'a> Shard<'a> {
             let again = self.make_receiver(now, frame.flow);
             let ack = again.repeat(frame.seq, frame.has(Frame::CE) && again.ecn != EcnMode::Off);
             let answer = self.plain_ack(&again, ack);
-            return self.send(out, now, again.node, answer);
+            self.send(out, now, again.node, answer);
+            return;
         }
         let config = self.tcp(self.receivers[slot].transport);
         let r = &mut self.receivers[slot];
