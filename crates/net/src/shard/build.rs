@@ -52,6 +52,7 @@ impl<'a> Shard<'a> {
             groups: FxHashMap::default(),
             thresholds: FxHashMap::default(),
             applications: None,
+            cleared: Vec::new(),
             counters: Counters::default(),
             live: 0,
             flows_done: 0,
@@ -62,6 +63,9 @@ impl<'a> Shard<'a> {
         };
         for (local, &id) in world.shards[index as usize].iter().enumerate() {
             shard.add_node(id, local as u32, sampled.contains(&id), classical, seed);
+        }
+        if plan.transports.iter().any(|t| matches!(t, TransportConfig::Tcp(tcp) if tcp.small_queues)) {
+            shard.cleared = vec![0; shard.ports.len()];
         }
         for (id, flow) in plan.flows.iter().enumerate() {
             let source = world.place[flow.src as usize];

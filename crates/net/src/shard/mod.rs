@@ -217,6 +217,8 @@ pub struct Shard<'a> {
     thresholds: FxHashMap<(u32, u32), u32>,
     /// At their home.
     applications: Option<Runtime>,
+    /// With small queues: when what hosts have given to a port will have left.
+    cleared: Vec<u64>,
     pub counters: Counters,
     /// Flows of this shard's hosts that have not ended at their source (those of applications are counted where they are decided on), plus
     /// frames sent from here less frames absorbed here, plus what applications wait for: timers, and messages sent less messages that came.

@@ -294,6 +294,7 @@ fn tcp_config() -> impl Strategy<Value = TcpConfig> {
                 handshake,
                 metrics: if undo { Metrics::Full } else { Metrics::Off },
                 pacing: pacing.then_some(Pacing { most: None, slow_start_percent: 200, avoidance_percent: 120 }),
+                small_queues: linux,
                 burst: if linux { Burst::Linux } else { Burst::Segments(if estimator { 4 } else { 1 }) },
                 tick: if tick { Span::from_us(10) } else { Span::ZERO },
                 estimator: if estimator { Estimator::Linux } else { Estimator::Rfc6298 },
