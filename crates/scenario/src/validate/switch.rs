@@ -189,7 +189,7 @@ fn build(keys: &mut Switch, around: &Around, key: &Key) -> Result<SwitchConfig, 
         },
         latency,
         balance: match keys.balance {
-            Some(document::Balance::Spray) => spec::Balance::Spray,
+            Some(document::Balance::Spray) => spec::Balance::Spray(spec::Spray::Random),
             _ => spec::Balance::Ecmp,
         },
         hash: match fill(&mut keys.balance, document::Balance::Ecmp) {
