@@ -38,6 +38,8 @@ pub struct Port {
     pub common: bool,
     /// A PAUSE frame has been sent or received here.
     pub eventful: bool,
+    /// Transmissions last whole nanoseconds; not plain.
+    whole_ns: bool,
     /// The link towards this port loses frames or goes down.
     pub faulty: bool,
     /// Plain: admitted. Automaton: transmission ended.
@@ -180,6 +182,8 @@ pub struct PortSetup {
     pub faulty: bool,
     pub stream: Stream,
     pub common: bool,
+    /// Times on the link are cut off to multiples of this; above 1 only for automata.
+    pub tick: u64,
     pub automaton: Option<Automaton>,
 }
 
@@ -199,6 +203,7 @@ impl Port {
             plain: setup.automaton.is_none(),
             common: setup.common,
             eventful: false,
+            whole_ns: setup.tick > 1,
             faulty: setup.faulty,
             node: setup.node,
             rate: setup.rate,
@@ -211,7 +216,14 @@ impl Port {
         }
     }
 
-    /// Time of `size` bytes and a gap on the link.
+    /// Time of a frame of `size` bytes on an automaton's link.
+    #[inline(always)]
+    pub fn transmission(&self, size: u16) -> u64 {
+        let time = self.serialize(size);
+        if self.whole_ns { time / 1_000 * 1_000 } else { time }
+    }
+
+    /// Time of `size` bytes and a gap on a plain port's link.
     #[inline(always)]
     pub fn serialize(&self, size: u16) -> u64 {
         self.pace.of(size as u64 + self.gap as u64)
@@ -220,7 +232,7 @@ impl Port {
     /// Time from the start of transmission to the peer dealing with the frame, without the delay.
     #[inline(always)]
     pub fn first_bits(&self, size: u16) -> u64 {
-        self.serialize(size.min(self.header))
+        self.transmission(size.min(self.header))
     }
 
     /// Plain: lets go of everything if all has left by `now`; returns those bytes.
@@ -286,7 +298,7 @@ impl Port {
     /// Automaton: a frame of `queue` is in transmission from `at`, or from when its tail is here.
     #[inline(always)]
     pub fn depart(&mut self, at: u64, queue: usize, waiting: Waiting) -> Departure {
-        let (size, start, time) = (waiting.frame.size, at.max(waiting.ready), self.serialize(waiting.frame.size));
+        let (size, start, time) = (waiting.frame.size, at.max(waiting.ready), self.transmission(waiting.frame.size));
         let first_bits = if size <= self.header { time } else { self.first_bits(size) };
         self.free_at = start + time;
         let a = self.automaton.as_mut().expect("not plain");
@@ -311,7 +323,7 @@ impl Port {
 
     /// Automaton: a PAUSE frame is in transmission from `at`.
     pub fn depart_pause(&mut self, at: u64, frame: &Frame) {
-        let time = self.serialize(frame.size);
+        let time = self.transmission(frame.size);
         self.free_at = at + time;
         let a = self.automaton.as_mut().expect("not plain");
         a.sending = Some(Sending { size: frame.size, queue: PAUSE_QUEUE, class: 0, input: 0, time });
@@ -388,7 +400,7 @@ impl Port {
         let (frames, bytes, busy) = (self.frames - self.sizes.len() as u64, self.bytes - left, self.busy - left_time);
         // Where the peer cut through and dropped the frame, its transmission may have ended after everything else.
         match &self.automaton {
-            Some(a) if a.sending.is_none() && self.free_at > end => (frames - 1, bytes - a.latest as u64, busy - self.serialize(a.latest)),
+            Some(a) if a.sending.is_none() && self.free_at > end => (frames - 1, bytes - a.latest as u64, busy - self.transmission(a.latest)),
             _ => (frames, bytes, busy),
         }
     }

@@ -168,7 +168,7 @@ pub fn plan(topology: Topology, flows: Vec<Flow>) -> Plan {
         wire: wire(),
         flows,
         applications: None,
-        run: RunConfig { seed: 1, until: None, until_done: false, fct_end: FctEnd::LastAck, engine: EngineKind::WindowLog, threads: 1 },
+        run: RunConfig { seed: 1, until: None, until_done: false, fct_end: FctEnd::LastAck, engine: EngineKind::WindowLog, threads: 1, compat: None },
         record: Record { explain: true, ..Record::default() },
     }
 }

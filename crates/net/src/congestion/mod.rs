@@ -6,6 +6,7 @@ mod bbr_ns3;
 #[cfg(test)]
 mod bottleneck;
 mod cubic;
+pub mod dcqcn;
 mod dctcp;
 mod htcp;
 mod hystart;
@@ -327,4 +328,4 @@ impl Control {
     }
 }
 
-pub const MODELS: &[crate::Model] = &[newreno::MODEL, dctcp::MODEL, cubic::MODEL, htcp::MODEL, hystart::MODEL, bbr::MODEL, bbr_ns3::MODEL, bbr3::MODEL];
+pub const MODELS: &[crate::Model] = &[newreno::MODEL, dctcp::MODEL, cubic::MODEL, htcp::MODEL, hystart::MODEL, bbr::MODEL, bbr_ns3::MODEL, bbr3::MODEL, dcqcn::MODEL];

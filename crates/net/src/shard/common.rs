@@ -151,7 +151,7 @@ fn start<O: Outlet>(out: &mut O, extras: &mut Slab<Extra>, p: &mut Port, a: &mut
             super::forward::carry_pause(extras, &mut frame, paused);
         }
     }
-    let (size, time) = (frame.size, p.serialize(frame.size));
+    let (size, time) = (frame.size, p.transmission(frame.size));
     let first_bits = if size <= p.header { time } else { p.first_bits(size) };
     p.free_at = at + time;
     a.sending = Some(Sending { size, queue: queue as u8, class: frame.priority(), input: frame.port, time });
