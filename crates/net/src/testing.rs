@@ -155,6 +155,42 @@ pub fn dctcp() -> TcpConfig {
     TcpConfig { congestion: CongestionControl::Dctcp(DctcpConfig { gain_shift: 4, initial_alpha: 1024 }), ecn: EcnMode::Dctcp, ..tcp() }
 }
 
+/// ConWeave's ns-3: DCQCN as in NVIDIA's adapters, go-back-N.
+pub fn rdma() -> RdmaConfig {
+    RdmaConfig {
+        payload: 1460,
+        recovery: RdmaRecovery::GoBackN { rto: Span::from_ms(4) },
+        control: RateControl::Dcqcn(dcqcn()),
+        window: RdmaWindow::None,
+        cnp: Cnp::Ack,
+        cnp_out_of_order: true,
+        nack_interval: Span::from_us(4),
+        ack_priority: None,
+    }
+}
+
+pub fn dcqcn() -> DcqcnConfig {
+    DcqcnConfig {
+        g: 1.0 / 256.0,
+        cut: DcqcnCut::Polled { period: Span::from_us(4) },
+        alpha_period: Span::from_us(1),
+        increase_period: Span::from_us(300),
+        byte_counter: None,
+        fast_recovery: 1,
+        additive: 40_000_000,
+        hyper: 100_000_000,
+        min_rate: 100_000_000,
+        clamp_target: false,
+        first_rate: 1.0,
+        initial_alpha: 1.0,
+    }
+}
+
+pub fn irn() -> RdmaConfig {
+    let irn = Irn { bdp: None, few: 3, rto_low: Span::from_us(100), rto_high: Span::from_us(320), timeouts: true, ns3: false };
+    RdmaConfig { recovery: RdmaRecovery::Irn(irn), ..rdma() }
+}
+
 pub fn flow(id: i64, src: u32, dst: u32, bytes: u64, start: Time) -> Flow {
     Flow { id, src, dst, bytes, start: Start::At(start), deadline: None, class: 0, job: Flow::NO_JOB, transport: 0, group: None, connection: None, priority: 0 }
 }
