@@ -186,6 +186,38 @@ pub fn dcqcn() -> DcqcnConfig {
     }
 }
 
+/// Thresholds for round trips of some microseconds.
+pub fn timely() -> TimelyConfig {
+    TimelyConfig {
+        t_low: Span::from_us(10),
+        t_high: Span::from_us(100),
+        min_rtt: Span::from_us(8),
+        weight: 0.875,
+        beta: 0.8,
+        additive: 100_000_000,
+        hyper_after: 5,
+        segment: 16_000,
+        min_rate: 100_000_000,
+    }
+}
+
+pub fn swift() -> SwiftConfig {
+    SwiftConfig {
+        base: Span::from_us(6),
+        hop: Span::from_us(1),
+        fs_range: Span::from_us(30),
+        fs_min: 0.1,
+        fs_max: 100.0,
+        ai: 1.0,
+        beta: 0.8,
+        max_mdf: 0.5,
+        initial_window: 12.0,
+        min_window: 0.01,
+        max_window: 1e6,
+        timeouts: 5,
+    }
+}
+
 pub fn irn() -> RdmaConfig {
     let irn = Irn { bdp: None, few: 3, rto_low: Span::from_us(100), rto_high: Span::from_us(320), timeouts: true, ns3: false };
     RdmaConfig { recovery: RdmaRecovery::Irn(irn), ..rdma() }

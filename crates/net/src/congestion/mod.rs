@@ -11,6 +11,8 @@ mod dctcp;
 mod htcp;
 mod hystart;
 mod newreno;
+pub mod swift;
+pub mod timely;
 
 pub use bbr::Bbr;
 pub use bbr_ns3::Ns3Bbr;
@@ -328,4 +330,4 @@ impl Control {
     }
 }
 
-pub const MODELS: &[crate::Model] = &[newreno::MODEL, dctcp::MODEL, cubic::MODEL, htcp::MODEL, hystart::MODEL, bbr::MODEL, bbr_ns3::MODEL, bbr3::MODEL, dcqcn::MODEL];
+pub const MODELS: &[crate::Model] = &[newreno::MODEL, dctcp::MODEL, cubic::MODEL, htcp::MODEL, hystart::MODEL, bbr::MODEL, bbr_ns3::MODEL, bbr3::MODEL, dcqcn::MODEL, timely::MODEL, swift::MODEL];

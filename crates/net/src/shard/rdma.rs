@@ -39,6 +39,7 @@ impl<'a> Shard<'a> {
             priority: flow.priority,
             segments: world.shape(flow).count as u32,
             bytes: flow.bytes,
+            switches: world.path(now, hash, flow.src, flow.dst).len().saturating_sub(1) as u32,
             idle,
             explain: world.plan.record.explain,
         };

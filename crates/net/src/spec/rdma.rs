@@ -38,7 +38,8 @@ pub struct Irn {
     pub rto_high: Span,
     /// Without them nothing that is lost without a later frame is repeated.
     pub timeouts: bool,
-    /// ConWeave's ns-3: an acknowledgement without NACK ends the recovery, and skipped blocks are forgotten.
+    /// ConWeave's ns-3: everything that is not known to be held is repeated, an acknowledgement without NACK ends that, and skipped blocks are
+    /// forgotten.
     pub ns3: bool,
 }
 
@@ -47,6 +48,8 @@ pub struct Irn {
 pub enum RateControl {
     None,
     Dcqcn(DcqcnConfig),
+    Timely(TimelyConfig),
+    Swift(SwiftConfig),
 }
 
 /// Bytes that may be unacknowledged.
@@ -101,4 +104,44 @@ pub enum DcqcnCut {
     /// Looked for at the end of every such time since the first (NVIDIA's adapters), a nanosecond after alpha's update. Alpha is updated at the
     /// end of every `alpha_period`, whether one has come or not.
     Polled { period: Span },
+}
+
+/// TIMELY (Mittal et al., SIGCOMM 2015).
+#[derive(Debug, Clone, PartialEq)]
+pub struct TimelyConfig {
+    pub t_low: Span,
+    pub t_high: Span,
+    /// What differences of round trips are measured in.
+    pub min_rtt: Span,
+    /// Of the newest difference.
+    pub weight: f64,
+    pub beta: f64,
+    /// Bits per second.
+    pub additive: u64,
+    /// From so many completions with a falling round trip on, so many steps at once.
+    pub hyper_after: u32,
+    /// Bytes of a completion.
+    pub segment: u64,
+    pub min_rate: u64,
+}
+
+/// Swift (Kumar et al., SIGCOMM 2020). Windows in frames.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SwiftConfig {
+    /// Target without switches and scaling, and per switch of the path.
+    pub base: Span,
+    pub hop: Span,
+    /// Fabric scaling: up to this much more for windows from `fs_max` down to `fs_min`.
+    pub fs_range: Span,
+    pub fs_min: f64,
+    pub fs_max: f64,
+    pub ai: f64,
+    pub beta: f64,
+    /// Largest decrease.
+    pub max_mdf: f64,
+    pub initial_window: f64,
+    pub min_window: f64,
+    pub max_window: f64,
+    /// So many in a row set the window to its minimum.
+    pub timeouts: u32,
 }

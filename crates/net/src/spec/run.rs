@@ -34,6 +34,7 @@ impl Compat {
                 ("whole_nanoseconds", "the time of a frame on a link, and between frames of a queue pair, is cut off to whole nanoseconds"),
                 ("cnp_out_of_order", "a frame out of order is answered with a congestion notification, as one that is marked"),
                 ("irn_plain_ack", "IRN: an acknowledgement without NACK ends the recovery"),
+                ("irn_repeats", "IRN: everything after the gap that is not known to be held is sent again, not only what lies below something that is held"),
                 ("irn_forgets", "IRN: a sender that has skipped a block which the receiver holds forgets that block"),
             ],
         }

@@ -4,6 +4,7 @@ mod cost;
 mod hosts;
 mod pfc;
 mod queue;
+mod rdma;
 mod record;
 mod run;
 mod switch;
@@ -47,7 +48,7 @@ pub fn check(document: &mut Document, inputs: &mut Inputs, reader: &dyn Reader) 
     let record = record::check(&mut document.record, &topology)?;
     let cost = cost::check(&mut document.cost, &topology)?;
     let facts = Facts::of(&topology);
-    let transports = transport::check(&mut document.host, &wire, &facts)?;
+    let transports = transport::check(&mut document.host, &wire, &facts, run.config.compat)?;
     let of_hosts = hosts::transports(&document.host, &topology, &transports)?;
     let priority_of_dscp = hosts::priority_of_dscp(&document.host)?;
     let seed = run.config.seed;
@@ -66,6 +67,7 @@ pub fn check(document: &mut Document, inputs: &mut Inputs, reader: &dyn Reader) 
         topology: topology.clone(),
     };
     pfc::fits(&plan)?;
+    rdma::fits(&plan, &document.host)?;
     if let Some(limit) = run.max_memory {
         let needed = afflux_net::estimate_memory(&plan);
         if needed > limit {

@@ -5,6 +5,7 @@ use super::control::{Ack, Control};
 use crate::idle::Idle;
 use crate::probe::explain::{Attribution, Label};
 use crate::spec::{Irn, RdmaConfig, RdmaRecovery, RdmaWindow};
+use crate::world::cut_off;
 use std::collections::VecDeque;
 
 pub struct Setup {
@@ -19,6 +20,8 @@ pub struct Setup {
     pub priority: u8,
     pub segments: u32,
     pub bytes: u64,
+    /// On the flow's path.
+    pub switches: u32,
     pub idle: Idle,
     pub explain: bool,
 }
@@ -68,6 +71,9 @@ struct Selective {
     acknowledged: u32,
     /// Until this one is acknowledged.
     recovery: Option<u32>,
+    /// What has been repeated in it, and what is to be: below the highest that is held. With ns-3's rules everything is.
+    repeated: u32,
+    repeat_to: u32,
 }
 
 /// Where its time goes.
@@ -108,7 +114,7 @@ impl QueuePair {
             (_, RdmaWindow::None) => (u64::MAX, None),
             (_, RdmaWindow::Fixed(bytes) | RdmaWindow::Scaled(bytes)) => (bytes.unwrap_or_else(product), None),
         };
-        let control = Control::new(line, &config.control);
+        let control = Control::new(line, setup.switches, idle.round_trip, &config.control);
         let account = setup.explain.then(|| Box::new(Account { why: Attribution::new(now), opened: now, label: Label::Window, excess: 0, clock: 0 }));
         QueuePair {
             una: 0,
@@ -167,8 +173,10 @@ impl QueuePair {
                 self.next = to;
                 selective.held.discard_below(to);
             }
-        } else {
-            self.next = selective.held.end_from(self.next);
+        } else if self.next < self.sent_to {
+            // "Lost only if another with a higher number has been selectively acknowledged" (§3.1).
+            let at = selective.held.end_from(self.next);
+            self.next = if at < selective.repeat_to { at } else { self.sent_to };
         }
     }
 
@@ -191,7 +199,11 @@ impl QueuePair {
             let acknowledged = self.position(selective.acknowledged, config);
             let payload = (self.bytes - next).min(config.payload as u64);
             let in_flight = self.position(selective.highest, config).saturating_sub(acknowledged);
-            return in_flight + payload < self.limit || acknowledged + self.limit > next;
+            if in_flight + payload >= self.limit && acknowledged + self.limit <= next {
+                return false;
+            }
+            let outstanding = (self.next - self.una).saturating_sub(selective.held.count()) as u64 * config.payload as u64;
+            return self.control.window(config).is_none_or(|window| outstanding < window);
         }
         if let Some(window) = self.control.window(config) {
             return next - self.position(self.una, config) < window;
@@ -215,6 +227,9 @@ impl QueuePair {
         self.retransmitted += retransmission as u64;
         if let Some(selective) = &mut self.irn {
             selective.highest = selective.highest.max(seq);
+            if retransmission {
+                selective.repeated = self.next;
+            }
         }
         self.restart_timer(now, config);
         if self.times.is_some() {
@@ -248,7 +263,8 @@ impl QueuePair {
         self.control.on_sent(bits / 8, config);
         let rate = self.control.rate(now, self.line, config);
         let time = if rate >= self.line { at_line } else { (bits as u128 * 1_000_000_000_000 / rate as u128) as u64 };
-        self.available = now + if tick > 1 { time / tick * tick } else { time };
+        let time = self.control.spacing().map_or(time, |spacing| spacing.max(at_line));
+        self.available = now + cut_off(time, tick);
     }
 
     #[inline]
@@ -281,6 +297,7 @@ impl QueuePair {
             selective.acknowledged = selective.acknowledged.max(ack.cumulative);
             if ack.negative && ack.trigger >= una {
                 selective.held.insert(ack.trigger);
+                selective.repeat_to = if irn.ns3 { 0 } else { selective.repeat_to.max(ack.trigger) };
             }
             if let Some((from, to)) = selective.held.first()
                 && from == una
@@ -311,16 +328,25 @@ impl QueuePair {
         if back {
             if let Some(selective) = &mut self.irn {
                 selective.recovery = Some(self.next);
+                selective.repeated = una;
             }
             self.next = una;
+            self.control.on_loss(now, config);
+        } else if let Some(selective) = &self.irn
+            && selective.recovery.is_some()
+        {
+            // Further losses have come to light.
+            let at = selective.held.end_from(selective.repeated.max(una));
+            if at < selective.repeat_to {
+                self.next = self.next.min(at);
+            }
         }
         if ack.cnp {
             self.control.on_cnp(now, config);
         }
-        if self.control.wants_acks() {
+        if self.control.wants_round_trips() {
             let acked = self.position(una, config) - self.position(before, config);
-            let signal = Ack { now, round_trip, acked, una: self.position(una, config), next: self.position(self.next, config) };
-            self.control.on_ack(&signal, self.line, config);
+            self.control.on_ack(&Ack { now, round_trip, acked }, config);
         }
         if self.account.is_some() && !could && self.may_send(now, config) {
             let label = if self.next < self.sent_to { Label::Recovery } else { Label::Window };
@@ -359,8 +385,10 @@ impl QueuePair {
         if let Some(selective) = &mut self.irn {
             // Until everything sent so far is acknowledged, if no NACK has begun it before.
             selective.recovery = selective.recovery.or(Some(self.sent_to));
+            (selective.repeated, selective.repeat_to) = (self.una, self.sent_to);
         }
         self.next = self.una;
+        self.control.on_timeout(now, config);
         if self.account.is_some() && !could {
             self.opens(now, Label::Recovery, 0);
         }
