@@ -25,11 +25,10 @@ from .case import Case, Runner, Setup, Unmeasured, Unreadable, one_line
 SET = "conweave"
 COMPAT = "conweave-ns3"
 PAYLOAD, HEADER = 1000, 48
-#: What the switches of a scheme have, with compat; `default` leaves out the keys of OPTIONAL. Further schemes are added here.
+#: What the switches of a scheme have. Further schemes are added here.
 SCHEMES: dict[str, dict[str, Any]] = {
-    "fecmp": {"balance": "ecmp", "hash": "murmur3"},
+    "fecmp": {"balance": "ecmp"},
 }
-OPTIONAL = ("switch.hash",)
 MODES = ("lossless", "irn")
 #: A queue's minimum, which the thresholds of ECN there do not count.
 MINIMUM = 1049
@@ -79,7 +78,7 @@ def of_run(reference: str, path: Path, inputs: Path, bars: Bars) -> Iterator[Cas
         scenario = scenario_of(topology, scheme, mode, compat)
         parameters = {"fct_ns": [fct for fct, _ in finished], "standalone_ns": [alone for _, alone in finished]}
         case.setups = [
-            Setup(scenario, times, parameters, flows=tuple(flows), seed=1 + repetition, optional=OPTIONAL if compat else ())
+            Setup(scenario, times, parameters, flows=tuple(flows), seed=1 + repetition)
             for repetition in range(bars.repetitions(SET, path.name))
         ]
         yield case
@@ -93,14 +92,11 @@ def scenario_of(topology: Path, scheme: str, mode: str, compat: str | None) -> d
         "scheduling": "strict_priority",
         "queue_length": "before_transmission",
         "mmu": {"bypass": [7]},
-        "ecn": {"kmin": f"{100_000 + aside}B", "kmax": f"{400_000 + aside}B", "pmax": 0.2, "mark_at": "dequeue"},
+        "ecn": {"kmin": f"{100_000 + aside}B", "kmax": f"{400_000 + aside}B", "pmax": 0.2, "at": "dequeue"},
         **SCHEMES[scheme],
     }
     if mode == "lossless":
         switch["pfc"] = {"priorities": [3], "response": "0ns"}
-    if compat is None:
-        for key in OPTIONAL:
-            switch.pop(key.removeprefix("switch."), None)
     transport: dict[str, Any] = {"kind": "rdma", "mode": mode, "ack_priority": 7, "dcqcn": {"parameters": "conweave"}}
     if mode == "irn":
         transport["bdp"] = "104000B"

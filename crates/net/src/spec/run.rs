@@ -32,6 +32,8 @@ impl Compat {
         match self {
             Compat::ConweaveNs3 => &[
                 ("whole_nanoseconds", "the time of a frame on a link, and between frames of a queue pair, is cut off to whole nanoseconds"),
+                ("ecmp_hash", "MurmurHash3 x86 32 of source and destination address and ports, seeded with the switch's number, modulo the next hops"),
+                ("flow_ports", "source ports count from 10000 per source, destination ports from 100 per destination, in the order of the flows"),
                 ("cnp_out_of_order", "a frame out of order is answered with a congestion notification, as one that is marked"),
                 ("irn_plain_ack", "IRN: an acknowledgement without NACK ends the recovery"),
                 ("irn_repeats", "IRN: everything after the gap that is not known to be held is sent again, not only what lies below something that is held"),

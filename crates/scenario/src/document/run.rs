@@ -87,9 +87,10 @@ pub enum FctEnd {
 /// Whose deviations are copied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Compat {
-    /// ConWeave's ns-3 (conweave-project/conweave-ns3 at 236a801): times on links and between frames are cut off to whole nanoseconds, frames out
-    /// of order are answered with a congestion notification, and IRN's sender ends its recovery at any acknowledgement without NACK, repeats
-    /// everything that it does not know to be held, and forgets blocks that it has skipped.
+    /// ConWeave's ns-3 (conweave-project/conweave-ns3 at 236a801): times on links and between frames are cut off to whole nanoseconds, switches
+    /// without another hash choose among next hops by MurmurHash3 of addresses and ports as counted there, frames out of order are answered with
+    /// a congestion notification, and IRN's sender ends its recovery at any acknowledgement without NACK, repeats everything that it does not
+    /// know to be held, and forgets blocks that it has skipped.
     #[serde(rename = "conweave-ns3")]
     ConweaveNs3,
 }
