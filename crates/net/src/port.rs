@@ -60,6 +60,8 @@ pub struct Automaton {
     pub queues: Vec<Queue>,
     /// The queue of each priority.
     of_priority: [u8; 8],
+    /// With up to eight queues: those that may have frames. Bits are set when frames join and cleared when a queue is found empty.
+    occupied: u8,
     /// Where nothing is in transmission, nothing waits.
     pub sending: Option<Sending>,
     pub waiting: u32,
@@ -484,6 +486,7 @@ impl Automaton {
         Automaton {
             queues: (0..queues).map(|_| Queue::default()).collect(),
             of_priority,
+            occupied: 0,
             sending: None,
             waiting: 0,
             latest: 0,
@@ -501,6 +504,31 @@ impl Automaton {
     #[inline(always)]
     pub fn may_send(&self, queue: usize, at: u64) -> bool {
         self.queues[queue].may_send(self.pause.as_deref(), at)
+    }
+
+    /// A frame waits in `queue`.
+    #[inline(always)]
+    pub fn push(&mut self, queue: usize, waiting: Waiting) {
+        self.queues[queue].frames.push_back(waiting);
+        self.waiting += 1;
+        self.occupied |= 1u8.wrapping_shl(queue as u32);
+    }
+
+    /// The highest of up to eight queues with a frame for which `may` holds.
+    #[inline(always)]
+    pub fn highest(&mut self, may: impl Fn(&Queue, Option<&Pause>) -> bool) -> Option<usize> {
+        let mut left = self.occupied;
+        while left != 0 {
+            let queue = 7 - left.leading_zeros() as usize;
+            left &= !(1 << queue);
+            let q = &self.queues[queue];
+            if q.frames.is_empty() {
+                self.occupied &= !(1 << queue);
+            } else if may(q, self.pause.as_deref()) {
+                return Some(queue);
+            }
+        }
+        None
     }
 
     /// No queue may send: when the first pause expires.

@@ -280,8 +280,7 @@ impl<'a> Shard<'a> {
             self.transmit(out, now, node, port, queue, waiting);
         } else {
             let a = self.ports[port as usize].automaton.as_mut().expect("not plain");
-            a.queues[queue].frames.push_back(waiting);
-            a.waiting += 1;
+            a.push(queue, waiting);
             if idle {
                 self.start_next(out, now, node, port);
             }
