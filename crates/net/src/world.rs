@@ -243,7 +243,12 @@ impl<'a> World<'a> {
 
     /// Time of a frame on the link, gap included.
     pub fn serialize(&self, port: &PortInfo, size: u16) -> u64 {
-        self.link(port).rate.serialize(size as u64 + self.plan.wire.gap as u64).0
+        cut_off(self.link(port).rate.serialize(size as u64 + self.plan.wire.gap as u64).0, self.tick())
+    }
+
+    /// Times on links are cut off to multiples of this.
+    pub fn tick(&self) -> u64 {
+        if self.plan.run.compat == Some(Compat::ConweaveNs3) { 1_000 } else { 1 }
     }
 
     /// Bytes of a frame that must have arrived at the peer before it is dealt with there; `None` for all.
@@ -270,6 +275,7 @@ impl<'a> World<'a> {
         let (payload, ack) = match &self.plan.transports[flow.transport as usize] {
             TransportConfig::Tcp(tcp) => (tcp.mss, Some(wire.ack.max(wire.min_frame))),
             TransportConfig::Datagram(datagram) => (datagram.payload, None),
+            TransportConfig::Rdma(rdma) => (rdma.payload, Some(wire.ack.max(wire.min_frame))),
         };
         let count = flow.bytes.div_ceil(payload as u64);
         let last_payload = (flow.bytes - (count - 1) * payload as u64) as u16;
@@ -369,6 +375,12 @@ impl<'a> World<'a> {
         }
         hops
     }
+}
+
+/// `time` in whole ticks.
+#[inline(always)]
+pub fn cut_off(time: u64, tick: u64) -> u64 {
+    if tick == 1 { time } else { time / tick * tick }
 }
 
 /// Routes for every set of links that is in use at some time.

@@ -19,6 +19,30 @@ pub enum FctEnd {
     LastByte,
 }
 
+/// Another simulator whose deviations from papers and standards are copied, to compare with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Compat {
+    /// ConWeave's ns-3 (conweave-project/conweave-ns3 at 236a801).
+    ConweaveNs3,
+}
+
+impl Compat {
+    /// What is copied, each by a name and what it is.
+    pub const fn deviations(self) -> &'static [(&'static str, &'static str)] {
+        match self {
+            Compat::ConweaveNs3 => &[
+                ("whole_nanoseconds", "the time of a frame on a link, and between frames of a queue pair, is cut off to whole nanoseconds"),
+                ("ecmp_hash", "MurmurHash3 x86 32 of source and destination address and ports, seeded with the switch's number, modulo the next hops"),
+                ("flow_ports", "source ports count from 10000 per source, destination ports from 100 per destination, in the order of the flows"),
+                ("cnp_out_of_order", "a frame out of order is answered with a congestion notification, as one that is marked"),
+                ("irn_plain_ack", "IRN: an acknowledgement without NACK ends the recovery"),
+                ("irn_repeats", "IRN: everything after the gap that is not known to be held is sent again, not only what lies below something that is held"),
+                ("irn_forgets", "IRN: a sender that has skipped a block which the receiver holds forgets that block"),
+            ],
+        }
+    }
+}
+
 #[derive(Debug, Clone)]
 pub struct RunConfig {
     pub seed: u64,
@@ -30,6 +54,7 @@ pub struct RunConfig {
     pub engine: EngineKind,
     /// Worker threads of the window-log engine; results do not depend on it.
     pub threads: u32,
+    pub compat: Option<Compat>,
 }
 
 #[derive(Debug, Clone, Default)]
