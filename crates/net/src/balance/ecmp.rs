@@ -57,7 +57,8 @@ pub const MODELS: &[Model] = &[
         kind: "balance",
         name: "ecmp",
         source: "RFC 2992; hash of source, destination and flow with a seed per switch",
-        faithful: "one path per flow and direction; uniform over the equal-cost next hops; `ecmp_same_seed` gives every switch the same seed: polarisation",
+        faithful: "one path per flow and direction; uniform over the equal-cost next hops; `hash = \"same_seed\"` gives every switch the same seed (polarisation), `\"symmetric\"` every tier, and both directions \
+                   of a flow the same hash",
         simplified: "the hash is not any vendor's; the flow's identifier stands for its ports",
     },
     Model {

@@ -330,4 +330,16 @@ impl Control {
     }
 }
 
-pub const MODELS: &[crate::Model] = &[newreno::MODEL, dctcp::MODEL, cubic::MODEL, htcp::MODEL, hystart::MODEL, bbr::MODEL, bbr_ns3::MODEL, bbr3::MODEL, dcqcn::MODEL, timely::MODEL, swift::MODEL];
+pub const MODELS: &[crate::Model] = &[
+    newreno::MODEL,
+    dctcp::MODEL,
+    cubic::MODEL,
+    htcp::MODEL,
+    hystart::MODEL,
+    bbr::MODEL,
+    bbr_ns3::MODEL,
+    bbr3::MODEL,
+    dcqcn::MODEL,
+    timely::MODEL,
+    swift::MODEL,
+];

@@ -29,6 +29,16 @@ impl Balance {
         }
     }
 
+    /// With the deviations of ConWeave's ns-3 simulator.
+    pub fn follow_ns3(&mut self) {
+        match self {
+            Balance::Drill(drill) => drill.ns3 = true,
+            Balance::LetFlow(letflow) => letflow.ns3 = true,
+            Balance::Conga(conga) => conga.ns3 = true,
+            _ => {}
+        }
+    }
+
     /// It tells flows apart by addresses and ports.
     pub fn needs_ports(&self) -> bool {
         match self {

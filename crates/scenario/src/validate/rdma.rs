@@ -2,9 +2,7 @@
 
 use super::hosts::Frames;
 use super::{fill, meaningless};
-use crate::document::{
-    Cnp, Dcqcn, DcqcnParameters, Duration, Host, Rdma, RdmaCongestion, RdmaMode, RdmaWindow, Size, Speed, Swift, Timely, Transport,
-};
+use crate::document::{Cnp, Dcqcn, DcqcnParameters, Duration, Host, Rdma, RdmaCongestion, RdmaMode, RdmaWindow, Size, Speed, Swift, Timely, Transport};
 use crate::topology::Facts;
 use crate::tree::{Key, Wrong};
 use afflux_net::spec::{self, Compat, DcqcnConfig, DcqcnCut, Irn, Plan, RateControl, RdmaConfig, RdmaRecovery, SwiftConfig, TimelyConfig};
@@ -296,7 +294,8 @@ pub fn fits(plan: &Plan, host: &Host) -> Result<(), Wrong> {
             RdmaMode::Lossless | RdmaMode::IrnPfc => {
                 let paused = plan.switches.iter().filter_map(|switch| switch.pfc.as_ref()).fold(0xff, |all, pfc| all & pfc.priorities);
                 if let Some(flow) = of_it().find(|flow| paused >> flow.priority & 1 == 0) {
-                    let found = format!("flow {} has priority {}, which is not among switch.pfc.priorities: give its traffic one that is", flow.id, flow.priority);
+                    let found =
+                        format!("flow {} has priority {}, which is not among switch.pfc.priorities: give its traffic one that is", flow.id, flow.priority);
                     return Err(Wrong::at(key, found));
                 }
             }
