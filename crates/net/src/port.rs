@@ -40,6 +40,8 @@ pub struct Port {
     pub fifo: bool,
     /// A PAUSE frame has been sent or received here.
     pub eventful: bool,
+    /// Transmissions last whole nanoseconds; not plain.
+    whole_ns: bool,
     /// The link towards this port loses frames or goes down.
     pub faulty: bool,
     pub automaton: Option<Box<Automaton>>,
@@ -61,6 +63,8 @@ const _: () = assert!(std::mem::offset_of!(Port, node) == 128);
 #[repr(C, align(64))]
 pub struct Automaton {
     pub queues: Vec<Queue>,
+    /// With up to eight queues: those that may have frames. Bits are set when frames join and cleared when a queue is found empty.
+    occupied: u8,
     /// Where nothing is in transmission, nothing waits.
     pub sending: Option<Sending>,
     /// The queue of each priority.
@@ -187,6 +191,8 @@ pub struct PortSetup {
     pub stream: Stream,
     pub common: bool,
     pub fifo: bool,
+    /// Times on the link are cut off to multiples of this; above 1 only for automata.
+    pub tick: u64,
     pub automaton: Option<Automaton>,
 }
 
@@ -207,6 +213,7 @@ impl Port {
             common: setup.common,
             fifo: setup.fifo,
             eventful: false,
+            whole_ns: setup.tick > 1,
             faulty: setup.faulty,
             node: setup.node,
             rate: setup.rate,
@@ -219,7 +226,14 @@ impl Port {
         }
     }
 
-    /// Time of `size` bytes and a gap on the link.
+    /// Time of a frame of `size` bytes on an automaton's link.
+    #[inline(always)]
+    pub fn transmission(&self, size: u16) -> u64 {
+        let time = self.serialize(size);
+        if self.whole_ns { time / 1_000 * 1_000 } else { time }
+    }
+
+    /// Time of `size` bytes and a gap on a plain port's link.
     #[inline(always)]
     pub fn serialize(&self, size: u16) -> u64 {
         self.pace.of(size as u64 + self.gap as u64)
@@ -228,7 +242,7 @@ impl Port {
     /// Time from the start of transmission to the peer dealing with the frame, without the delay.
     #[inline(always)]
     pub fn first_bits(&self, size: u16) -> u64 {
-        self.serialize(size.min(self.header))
+        self.transmission(size.min(self.header))
     }
 
     /// Plain: lets go of everything if all has left by `now`; returns those bytes.
@@ -313,6 +327,16 @@ impl Port {
         self.busy += time;
     }
 
+    /// Bytes whose transmission has begun. The port must have been released or advanced to the moment.
+    pub fn begun(&self) -> u64 {
+        match &self.automaton {
+            // Of a plain port's frames all but the first wait.
+            None if self.sizes.len() == 0 => self.bytes,
+            None => self.bytes - self.queued + self.sizes.head() as u64,
+            Some(a) => self.bytes + a.sending.map_or(0, |sent| sent.size as u64),
+        }
+    }
+
     /// Automaton: a frame of `queue` no longer occupies the buffer.
     #[inline(always)]
     pub fn leave(&mut self, queue: usize, bytes: u64) {
@@ -325,7 +349,7 @@ impl Port {
     /// Automaton: a frame of `queue` is in transmission from `at`, or from when its tail is here.
     #[inline(always)]
     pub fn depart(&mut self, at: u64, queue: usize, waiting: Waiting) -> Departure {
-        let (size, start, time) = (waiting.frame.size, at.max(waiting.ready), self.serialize(waiting.frame.size));
+        let (size, start, time) = (waiting.frame.size, at.max(waiting.ready), self.transmission(waiting.frame.size));
         let first_bits = if size <= self.header { time } else { self.first_bits(size) };
         self.free_at = start + time;
         let a = self.automaton.as_mut().expect("not plain");
@@ -350,7 +374,7 @@ impl Port {
 
     /// Automaton: a PAUSE frame is in transmission from `at`.
     pub fn depart_pause(&mut self, at: u64, frame: &Frame) {
-        let time = self.serialize(frame.size);
+        let time = self.transmission(frame.size);
         self.free_at = at + time;
         let a = self.automaton.as_mut().expect("not plain");
         a.sending = Some(Sending { size: frame.size, queue: PAUSE_QUEUE, class: 0, input: 0, time });
@@ -427,7 +451,7 @@ impl Port {
         let (frames, bytes, busy) = (self.frames - self.sizes.len() as u64, self.bytes - left, self.busy - left_time);
         // Where the peer cut through and dropped the frame, its transmission may have ended after everything else.
         match &self.automaton {
-            Some(a) if a.sending.is_none() && self.free_at > end => (frames - 1, bytes - a.latest as u64, busy - self.serialize(a.latest)),
+            Some(a) if a.sending.is_none() && self.free_at > end => (frames - 1, bytes - a.latest as u64, busy - self.transmission(a.latest)),
             _ => (frames, bytes, busy),
         }
     }
@@ -501,6 +525,7 @@ impl Automaton {
         Automaton {
             queues: (0..queues).map(|_| Queue::default()).collect(),
             of_priority,
+            occupied: 0,
             sending: None,
             waiting: 0,
             latest: 0,
@@ -518,6 +543,31 @@ impl Automaton {
     #[inline(always)]
     pub fn may_send(&self, queue: usize, at: u64) -> bool {
         self.queues[queue].may_send(self.pause.as_deref(), at)
+    }
+
+    /// A frame waits in `queue`.
+    #[inline(always)]
+    pub fn push(&mut self, queue: usize, waiting: Waiting) {
+        self.queues[queue].frames.push_back(waiting);
+        self.waiting += 1;
+        self.occupied |= 1u8.wrapping_shl(queue as u32);
+    }
+
+    /// The highest of up to eight queues with a frame for which `may` holds.
+    #[inline(always)]
+    pub fn highest(&mut self, may: impl Fn(&Queue, Option<&Pause>) -> bool) -> Option<usize> {
+        let mut left = self.occupied;
+        while left != 0 {
+            let queue = 7 - left.leading_zeros() as usize;
+            left &= !(1 << queue);
+            let q = &self.queues[queue];
+            if q.frames.is_empty() {
+                self.occupied &= !(1 << queue);
+            } else if may(q, self.pause.as_deref()) {
+                return Some(queue);
+            }
+        }
+        None
     }
 
     /// No queue may send: when the first pause expires.

@@ -25,7 +25,7 @@ use std::collections::VecDeque;
 /// Purposes of the engine's random streams (see `afflux_engine::random`).
 mod purpose {
     pub const MARKING: u64 = 0x6d61_726b;
-    pub const SPRAY: u64 = 0x7370_7261;
+    pub const BALANCE: u64 = 0x7370_7261;
     pub const LOSS: u64 = 0x6c6f_7373;
 }
 
@@ -45,6 +45,9 @@ impl<'a> Shard<'a> {
             receivers: Slab::default(),
             sources: Slab::default(),
             sinks: Slab::default(),
+            pairs: Slab::default(),
+            responders: Slab::default(),
+            nics: Vec::new(),
             extras: Slab::default(),
             sending: vec![NOT_YET; plan.flows.len()],
             receiving: vec![NOT_YET; plan.flows.len()],
@@ -66,6 +69,9 @@ impl<'a> Shard<'a> {
         }
         if plan.transports.iter().any(|t| matches!(t, TransportConfig::Tcp(tcp) if tcp.small_queues)) {
             shard.cleared = vec![0; shard.ports.len()];
+        }
+        if plan.transports.iter().any(|transport| matches!(transport, TransportConfig::Rdma(_))) {
+            shard.nics.resize_with(shard.ports.len(), Default::default);
         }
         for (id, flow) in plan.flows.iter().enumerate() {
             let source = world.place[flow.src as usize];
@@ -99,13 +105,13 @@ impl<'a> Shard<'a> {
         let plan = world.plan;
         let spec = &plan.topology.nodes[id as usize];
         let first_port = self.ports.len() as u32;
-        let (buffer, marking, scheduling, until_start, header, spray) = match spec.kind {
+        let (buffer, marking, scheduling, until_start, header) = match spec.kind {
             NodeKind::Host => {
                 let host = &plan.hosts[spec.config as usize];
                 let buffer = host
                     .queue
                     .map_or(Buffer::Unlimited, |limit| Buffer::new(&crate::spec::Buffer::Static { per_queue: limit, drop_when: Compare::Above }, &[], 1));
-                (buffer, None, &host.scheduling, false, None, false)
+                (buffer, None, &host.scheduling, false, None)
             }
             NodeKind::Switch => {
                 let switch = &plan.switches[spec.config as usize];
@@ -117,7 +123,7 @@ impl<'a> Shard<'a> {
                 let until_start = switch.queue_length != QueueLength::ThroughTransmission || switch.device_queue > 0;
                 let rates: Vec<Rate> = world.ports.of(id).iter().map(|info| world.link(info).rate).collect();
                 let buffer = Buffer::new(&switch.buffer, &rates, switch.queues(rates.len()));
-                (buffer, marking, &switch.scheduling, until_start, header, switch.balance == Balance::Spray)
+                (buffer, marking, &switch.scheduling, until_start, header)
             }
         };
         let arrivals_first = spec.kind == NodeKind::Switch && plan.switches[spec.config as usize].queue_length == QueueLength::ThroughStart;
@@ -149,9 +155,12 @@ impl<'a> Shard<'a> {
             let fifo = queues == 1 && !until_start && aqm.is_none() && !marks_at_start && header.is_none();
             let unrecorded = !sampled && capture.is_none() && !uplink;
             let deep = spec.kind == NodeKind::Switch && matches!(plan.switches[spec.config as usize].buffer, crate::spec::Buffer::Voq(_));
-            let simple = fifo && managed.is_none() && pause.is_none() && unrecorded;
+            let simple = fifo && managed.is_none() && pause.is_none() && unrecorded && world.tick() == 1;
             let plain = simple && !classical;
-            let common = !plain && turns.is_none() && own.is_none() && unrecorded && !until_start && aqm.is_none() && !marks_at_start && header.is_none();
+            // Marks at the start of transmission, where nothing is dropped there but for lack of ECN, nor averaged.
+            let marks = marking.as_ref().is_none_or(|red| red.at == MarkAt::Enqueue || red.weight.is_none() && !red.hard_drop);
+            let fifo_classes = turns.is_none() && own.is_none() && aqm.is_none() && room == 0 && !arrivals_first;
+            let common = !plain && fifo_classes && unrecorded && marks && header.is_none();
             let peer = world.place[info.peer as usize];
             let global = 2 * info.link as u64 + info.reverse as u64;
             let mut stream = Stream::new(seed, purpose::MARKING, global);
@@ -187,11 +196,20 @@ impl<'a> Shard<'a> {
                 stream,
                 common,
                 fifo: simple && classical && !deep,
+                tick: world.tick(),
                 automaton,
             }));
         }
+        let balanced = super::balance::Balanced::of(world, id);
+        // Balancers look at queues, and NICs of queue pairs are told when they are free.
+        let pairs = plan.transports.iter().any(|transport| matches!(transport, TransportConfig::Rdma(_)));
+        let asked = balanced.is_some() || spec.kind == NodeKind::Host && pairs;
         let ports = &self.ports[first_port as usize..];
         let steadies = !classical
+            && !asked
+            && !until_start
+            && !marks_at_start
+            && world.tick() == 1
             && ports.iter().any(|p| !p.plain)
             && ports.iter().all(|p| p.plain || p.common && p.automaton.as_ref().is_some_and(|a| a.queues.len() == 1))
             && matches!(buffer, Buffer::Unlimited | Buffer::Static(_))
@@ -204,7 +222,7 @@ impl<'a> Shard<'a> {
             first_port,
             ports: self.ports.len() as u32 - first_port,
             host: spec.kind == NodeKind::Host,
-            spray,
+            balances: balanced.is_some(),
             watched: sampled || self.ports[first_port as usize..].iter().any(|p| p.faulty),
             header: header.unwrap_or(u16::MAX),
             until_start,
@@ -217,7 +235,8 @@ impl<'a> Shard<'a> {
             calm,
             marks_at_start,
             own,
-            stream: Stream::new(seed, purpose::SPRAY, id as u64),
+            stream: Stream::new(seed, purpose::BALANCE, id as u64),
+            balanced,
             active: Vec::new(),
             steadies,
             steady: false,

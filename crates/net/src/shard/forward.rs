@@ -2,7 +2,7 @@
 
 use super::{Outlet, Shard, Slab};
 use crate::aqm::Verdict as Early;
-use crate::balance::{ecmp, path_step};
+use crate::balance::ecmp;
 use crate::buffer::mmu::{Charge, Verdict as Taken};
 use crate::buffer::{QueueView, Verdict};
 use crate::fault::Fate;
@@ -30,33 +30,28 @@ pub enum Drop {
 impl<'a> Shard<'a> {
     /// A frame is dealt with at the node it has come to.
     #[inline(always)]
-    pub fn arrive<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, mut frame: Frame) {
+    pub fn arrive<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, frame: Frame) {
         let state = &mut self.nodes[node as usize];
         self.last = self.last.max(now);
         if state.watched && !self.passes_link(now, node, frame) {
             return;
         }
         self.counters.packet_hops += 1;
-        let state = &mut self.nodes[node as usize];
+        let state = &self.nodes[node as usize];
         if state.host {
             debug_assert_eq!(state.id, frame.dst, "hosts do not forward");
             self.deliver(out, now, frame);
             return;
         }
-        let first_port = state.first_port;
+        if state.balances {
+            return self.arrive_balanced(out, now, node, frame);
+        }
         let port = match self.world.routes(now).next_hops(state.id, frame.dst) {
             NextHops::One(port) => port,
-            NextHops::Many(set) => {
-                let choice = if state.spray { state.stream.below(set.len() as u64) as usize } else { ecmp(frame.hash, state.hash_seed, set.len()) };
-                set[choice]
-            }
+            NextHops::Many(set) => set[ecmp(frame.hash, state.hash_seed, set.len())],
             NextHops::None => return self.drop_frame(frame, Drop::Down),
         };
-        if self.record_paths && matches!(frame.kind(), Frame::DATA | Frame::DATAGRAM) {
-            let number = if frame.has(Frame::EXTRA) { &mut self.extras[frame.aux].trigger } else { &mut frame.aux };
-            *number = path_step(*number, state.id, port);
-        }
-        self.offer(out, now, node, first_port + port as u32, frame);
+        self.forward(out, now, node, port, frame);
     }
 
     /// At a node with faulty links or sampled ports: does the frame survive the link, and count it.
@@ -66,7 +61,7 @@ impl<'a> Shard<'a> {
         let header = self.nodes[node as usize].header;
         let input = &mut self.ports[frame.port as usize];
         if let Some(fault) = self.faults.get_mut(&frame.port) {
-            match fault.fate(now, input.serialize(frame.size.min(header)), input.serialize(frame.size)) {
+            match fault.fate(now, input.transmission(frame.size.min(header)), input.transmission(frame.size)) {
                 Fate::Delivered => {}
                 Fate::Lost => {
                     self.drop_frame(frame, Drop::Loss);
@@ -211,7 +206,7 @@ impl<'a> Shard<'a> {
         // input; otherwise they are stored first.
         let ready = if state.header < frame.size {
             let input = &self.ports[frame.port as usize];
-            if idle && p.rate <= input.rate { now } else { now + input.serialize(frame.size) - input.serialize(state.header) }
+            if idle && p.rate <= input.rate { now } else { now + input.transmission(frame.size) - input.transmission(state.header) }
         } else {
             now
         };
@@ -285,8 +280,7 @@ impl<'a> Shard<'a> {
             self.transmit(out, now, node, port, queue, waiting);
         } else {
             let a = self.ports[port as usize].automaton.as_mut().expect("not plain");
-            a.queues[queue].frames.push_back(waiting);
-            a.waiting += 1;
+            a.push(queue, waiting);
             if idle {
                 self.start_next(out, now, node, port);
             }
@@ -558,11 +552,18 @@ impl<'a> Shard<'a> {
         let flow = self.world.flow(frame.flow);
         let shape = self.world.shape(flow);
         let (kind, sequence, payload) = match frame.kind() {
+            _ if frame.has(Frame::TO_SWITCH) => (CaptureKind::Switch, 0, 0),
             Frame::ACK => (CaptureKind::TcpAck, (frame.seq as u64 * shape.payload as u64).min(flow.bytes), 0),
             Frame::CONTROL => (CaptureKind::TcpControl(Control::of(&frame)), 0, 0),
+            // A datagram to a RoCEv2 port, without what is in it.
+            Frame::RDMA_ACK => (CaptureKind::Datagram, 0, 0),
             kind => {
                 let payload = if frame.seq as u64 + 1 == shape.count { shape.last_payload } else { shape.payload };
-                (if kind == Frame::DATA { CaptureKind::TcpData } else { CaptureKind::Datagram }, frame.seq as u64 * shape.payload as u64, payload)
+                (
+                    if kind == Frame::DATA && !frame.has(Frame::QUEUE_PAIR) { CaptureKind::TcpData } else { CaptureKind::Datagram },
+                    frame.seq as u64 * shape.payload as u64,
+                    payload,
+                )
             }
         };
         let ecn = if frame.has(Frame::CE) { 3 } else { 2 * frame.has(Frame::ECT) as u8 };

@@ -18,14 +18,14 @@ impl<'a> Shard<'a> {
     fn tcp(&self, transport: u16) -> &'a TcpConfig {
         match &self.world.plan.transports[transport as usize] {
             TransportConfig::Tcp(config) => config,
-            TransportConfig::Datagram(_) => unreachable!("a TCP frame of a datagram flow"),
+            _ => unreachable!("a TCP frame of another transport's flow"),
         }
     }
 
     /// A host puts a frame on its network. With small queues: when it will have left, as far as a transmitter goes that sends in the order of
     /// arrival and is not paused; 0 if it was dropped.
     #[inline(always)]
-    fn send<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, frame: Frame) -> u64 {
+    pub(super) fn send<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, frame: Frame) -> u64 {
         self.counters.sent_packets += 1;
         self.counters.sent_bytes += frame.size as u64;
         self.live += 1;
@@ -60,6 +60,8 @@ impl<'a> Shard<'a> {
         self.live -= 1;
         match frame.kind() {
             Frame::ACK => self.on_ack(out, now, frame),
+            Frame::RDMA_ACK => self.on_rdma_ack(out, now, frame),
+            Frame::DATA if frame.has(Frame::QUEUE_PAIR) => self.on_rdma_data(out, now, frame),
             Frame::DATA => self.on_data(out, now, frame),
             Frame::CONTROL => self.on_control(out, now, frame),
             _ => self.on_datagram(out, now, frame),
@@ -134,6 +136,7 @@ impl<'a> Shard<'a> {
                     self.pump(out, now, slot, Cause::Start, config);
                 }
             }
+            TransportConfig::Rdma(config) => self.open_pair(out, now, (node, id), (hash, idle), config),
             TransportConfig::Datagram(_) => {
                 let source = Source {
                     flow: id,
@@ -338,6 +341,9 @@ impl<'a> Shard<'a> {
 
     pub(super) fn on_sender_wake<O: Outlet>(&mut self, out: &mut O, now: u64, flow: FlowId) {
         let slot = self.sending[flow as usize];
+        if slot != OVER && matches!(self.world.plan.transports[self.world.flow(flow).transport as usize], TransportConfig::Rdma(_)) {
+            return self.on_pair_wake(out, now, slot);
+        }
         if slot == OVER || self.senders[slot].armed != now {
             return;
         }
@@ -582,7 +588,8 @@ impl<'a> Shard<'a> {
         let paused = r.paused;
         if selective || edge.is_some() || paused > 0 {
             let stamp = if self.receivers[slot].tunes() { stamp(now) } else { 0 };
-            frame.aux = self.extras.insert(Extra { trigger: ack.trigger, edge: edge.unwrap_or(u32::MAX), blocks, count, stamp, paused });
+            let edge = edge.unwrap_or(u32::MAX);
+            frame.aux = self.extras.insert(Extra { trigger: ack.trigger, edge, blocks, count, stamp, paused, ..Extra::default() });
             frame.flags |= Frame::EXTRA;
         }
         if selective {
@@ -669,7 +676,7 @@ impl<'a> Shard<'a> {
     }
 
     /// The last byte of a flow is here, and will have been read by `read`: it may be what others wait for.
-    fn flow_received<O: Outlet>(&mut self, out: &mut O, now: u64, flow: FlowId, read: u64) {
+    pub(super) fn flow_received<O: Outlet>(&mut self, out: &mut O, now: u64, flow: FlowId, read: u64) {
         let plan = self.world.plan;
         let Some(planned) = plan.flows.get(flow as usize) else { return self.tell_received(out, now, flow, read) };
         let Some(group) = planned.group else { return };
@@ -695,7 +702,7 @@ impl<'a> Shard<'a> {
 
     /// How long a frame that has come stood paused, and the timestamp beside it; it then is as if nothing had been added to it.
     #[inline(always)]
-    fn take_extra(&mut self, frame: &mut Frame) -> (u64, u32) {
+    pub(super) fn take_extra(&mut self, frame: &mut Frame) -> (u64, u32) {
         if !frame.has(Frame::EXTRA) {
             return (0, 0);
         }
@@ -705,7 +712,7 @@ impl<'a> Shard<'a> {
         (extra.paused, extra.stamp)
     }
 
-    fn count_path(&mut self, frame: &Frame) {
+    pub(super) fn count_path(&mut self, frame: &Frame) {
         let entry = self.path_counts.entry((frame.flow, frame.aux)).or_default();
         entry.0 += 1;
         entry.1 += frame.size as u64;

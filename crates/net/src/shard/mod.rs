@@ -2,6 +2,7 @@
 //! differ only in the [`Outlet`] that carries what happens later.
 
 mod application;
+mod balance;
 mod build;
 mod common;
 mod discipline;
@@ -12,6 +13,7 @@ mod host;
 mod managed;
 mod pause;
 mod policy;
+mod rdma;
 mod sample;
 mod steady;
 mod voq;
@@ -27,6 +29,7 @@ use crate::port::Port;
 use crate::record::{CaptureRecord, Counters, PortRecord, StormRecord, UplinkRecord};
 use crate::spec::{FlowId, NodeId};
 use crate::transport::datagram::{Sink, Source};
+use crate::transport::rdma::{Nic, QueuePair, Responder};
 use crate::transport::tcp::{Receiver, Sender};
 use crate::world::World;
 use afflux_engine::prefetch;
@@ -119,7 +122,8 @@ pub struct Node {
     pub first_port: u32,
     pub ports: u32,
     pub host: bool,
-    pub spray: bool,
+    /// The way of what arrives is not just by hash: it has `balanced`.
+    pub balances: bool,
     /// Has faulty links or sampled ports: arrivals are looked at more closely.
     pub watched: bool,
     /// Bytes after which a frame is dealt with; `u16::MAX` for whole frames.
@@ -140,7 +144,9 @@ pub struct Node {
     pub marks_at_start: bool,
     /// What each queue has instead, where they differ.
     pub own: Option<Box<[Policy]>>,
+    /// Draws for choices of paths.
     pub stream: Stream,
+    pub balanced: Option<Box<balance::Balanced>>,
     /// Ports with waiting frames.
     pub active: Vec<u32>,
     /// Window engine: it may have windows in which nothing is paused, and is in one that ends at `horizon`: see `shard::steady`.
@@ -205,6 +211,10 @@ pub struct Shard<'a> {
     receivers: Slab<Receiver>,
     sources: Slab<Source>,
     sinks: Slab<Sink>,
+    pairs: Slab<QueuePair>,
+    responders: Slab<Responder>,
+    /// By port; none where no flow uses RDMA.
+    nics: Vec<Nic>,
     pub extras: Slab<Extra>,
     /// By flow: slot of the sending and the receiving half. They grow with the flows of applications.
     sending: Vec<u32>,
@@ -276,6 +286,8 @@ impl<'a> Shard<'a> {
             Event::Sample => self.sample(out, now, node),
             Event::Uplinks => self.sample_uplinks(out, now, node),
             Event::Application => self.on_application(out, now, event),
+            Event::Balance => self.on_balance(out, now, node, event),
+            Event::Nic => self.on_nic(out, now, node, event.flow),
         }
     }
 
@@ -307,6 +319,8 @@ impl<'a> Shard<'a> {
             return;
         }
         match frame.kind() {
+            Frame::DATA if frame.has(Frame::QUEUE_PAIR) => prefetch::<2, _>(self.responders.slots(), self.receiving_slot(frame.flow) as usize),
+            Frame::RDMA_ACK => prefetch::<4, _>(self.pairs.slots(), self.sending[frame.flow as usize] as usize),
             Frame::DATA => prefetch::<2, _>(self.receivers.slots(), self.receiving_slot(frame.flow) as usize),
             Frame::ACK => prefetch::<6, _>(self.senders.slots(), self.sending[frame.flow as usize] as usize),
             _ => {}

@@ -2,6 +2,7 @@
 
 mod applications;
 mod aqm;
+mod balance;
 mod closed_forms;
 mod closed_forms_tcp;
 mod determinism;
@@ -11,6 +12,7 @@ mod lossless;
 mod path;
 mod properties;
 mod queues;
+mod rdma;
 mod tcp_cases;
 mod traces;
 mod traces_control;
