@@ -9,6 +9,7 @@ mod cubic;
 pub mod dcqcn;
 mod dctcp;
 mod htcp;
+pub mod hpcc;
 mod hystart;
 mod newreno;
 pub mod swift;
@@ -330,4 +331,4 @@ impl Control {
     }
 }
 
-pub const MODELS: &[crate::Model] = &[newreno::MODEL, dctcp::MODEL, cubic::MODEL, htcp::MODEL, hystart::MODEL, bbr::MODEL, bbr_ns3::MODEL, bbr3::MODEL, dcqcn::MODEL, timely::MODEL, swift::MODEL];
+pub const MODELS: &[crate::Model] = &[newreno::MODEL, dctcp::MODEL, cubic::MODEL, htcp::MODEL, hystart::MODEL, bbr::MODEL, bbr_ns3::MODEL, bbr3::MODEL, dcqcn::MODEL, timely::MODEL, swift::MODEL, hpcc::MODEL];

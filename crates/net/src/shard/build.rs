@@ -150,11 +150,11 @@ impl<'a> Shard<'a> {
             let pause = party.port(&Party::of(plan, info.peer), link);
             let fifo = queues == 1 && !until_start && aqm.is_none() && !marks_at_start && header.is_none();
             let unrecorded = !sampled && capture.is_none() && !uplink;
-            let plain = !classical && fifo && managed.is_none() && pause.is_none() && unrecorded && world.tick() == 1;
+            let plain = !classical && fifo && managed.is_none() && pause.is_none() && unrecorded && world.tick() == 1 && world.rates.is_empty();
             // Marks at the start of transmission, where nothing is dropped there but for lack of ECN, nor averaged.
             let marks = marking.as_ref().is_none_or(|red| red.at == MarkAt::Enqueue || red.weight.is_none() && !red.hard_drop);
             let fifo_classes = turns.is_none() && own.is_none() && aqm.is_none() && room == 0 && !arrivals_first;
-            let common = !plain && fifo_classes && unrecorded && marks && header.is_none();
+            let common = !plain && fifo_classes && world.rates.is_empty() && unrecorded && marks && header.is_none();
             let peer = world.place[info.peer as usize];
             let global = 2 * info.link as u64 + info.reverse as u64;
             let mut stream = Stream::new(seed, purpose::MARKING, global);

@@ -333,7 +333,7 @@ fn rdma_config() -> impl Strategy<Value = RdmaConfig> {
             ..dcqcn()
         },
     );
-    let control = prop_oneof![1 => Just(RateControl::None), 4 => dcqcn.prop_map(RateControl::Dcqcn), 1 => Just(RateControl::Timely(timely())), 1 => Just(RateControl::Swift(swift()))];
+    let control = prop_oneof![1 => Just(RateControl::None), 4 => dcqcn.prop_map(RateControl::Dcqcn), 1 => Just(RateControl::Timely(timely())), 1 => Just(RateControl::Swift(swift())), 1 => Just(RateControl::Hpcc(hpcc()))];
     let window = prop_oneof![
         3 => Just(RdmaWindow::None),
         1 => prop::option::of(2_000..50_000u64).prop_map(RdmaWindow::Fixed),

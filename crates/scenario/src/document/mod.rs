@@ -27,7 +27,7 @@ pub use preset::Preset;
 pub use quantity::{Between, Chance, Duration, QueueSize, Size, Speed};
 pub use queue::{NicQueue, Queue, QueueRules};
 pub use record::Record;
-pub use rdma::{Cnp, Dcqcn, DcqcnParameters, Rdma, RdmaCongestion, RdmaMode, RdmaWindow, Swift, Timely};
+pub use rdma::{Cnp, Dcqcn, DcqcnParameters, HpccControl, Rdma, RdmaCongestion, RdmaMode, RdmaWindow, Swift, Timely};
 pub use run::{Compat, Engine, FctEnd, Run, Until};
 pub use sonic::Sonic;
 pub use switch::{Aqm, AqmKind, Balance, Compare, Ecn, Forwarding, Incapable, MarkAt, QueueLength, Scheduling, Sharing, Spacing, Switch};
