@@ -8,8 +8,8 @@ mod bottleneck;
 mod cubic;
 pub mod dcqcn;
 mod dctcp;
-mod htcp;
 pub mod hpcc;
+mod htcp;
 mod hystart;
 mod newreno;
 pub mod swift;
@@ -331,4 +331,17 @@ impl Control {
     }
 }
 
-pub const MODELS: &[crate::Model] = &[newreno::MODEL, dctcp::MODEL, cubic::MODEL, htcp::MODEL, hystart::MODEL, bbr::MODEL, bbr_ns3::MODEL, bbr3::MODEL, dcqcn::MODEL, timely::MODEL, swift::MODEL, hpcc::MODEL];
+pub const MODELS: &[crate::Model] = &[
+    newreno::MODEL,
+    dctcp::MODEL,
+    cubic::MODEL,
+    htcp::MODEL,
+    hystart::MODEL,
+    bbr::MODEL,
+    bbr_ns3::MODEL,
+    bbr3::MODEL,
+    dcqcn::MODEL,
+    timely::MODEL,
+    swift::MODEL,
+    hpcc::MODEL,
+];

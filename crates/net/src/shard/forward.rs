@@ -556,7 +556,11 @@ impl<'a> Shard<'a> {
             Frame::RDMA_ACK => (CaptureKind::Datagram, 0, 0),
             kind => {
                 let payload = if frame.seq as u64 + 1 == shape.count { shape.last_payload } else { shape.payload };
-                (if kind == Frame::DATA && !frame.has(Frame::QUEUE_PAIR) { CaptureKind::TcpData } else { CaptureKind::Datagram }, frame.seq as u64 * shape.payload as u64, payload)
+                (
+                    if kind == Frame::DATA && !frame.has(Frame::QUEUE_PAIR) { CaptureKind::TcpData } else { CaptureKind::Datagram },
+                    frame.seq as u64 * shape.payload as u64,
+                    payload,
+                )
             }
         };
         let ecn = if frame.has(Frame::CE) { 3 } else { 2 * frame.has(Frame::ECT) as u8 };

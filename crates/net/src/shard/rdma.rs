@@ -5,8 +5,8 @@ use crate::frame::{Event, Extra, Frame};
 use crate::idle::Idle;
 use crate::routing::NextHops;
 use crate::spec::{FlowId, RdmaConfig, TransportConfig};
-use crate::transport::rdma::{AckIn, Acknowledgement, QueuePair, Responder, ResponderSetup, Setup};
 use crate::telemetry::Telemetry;
+use crate::transport::rdma::{AckIn, Acknowledgement, QueuePair, Responder, ResponderSetup, Setup};
 use crate::world::cut_off;
 
 impl<'a> Shard<'a> {

@@ -319,7 +319,8 @@ pub fn fits(plan: &Plan, host: &Host) -> Result<(), Wrong> {
             RdmaMode::Lossless | RdmaMode::IrnPfc => {
                 let paused = plan.switches.iter().filter_map(|switch| switch.pfc.as_ref()).fold(0xff, |all, pfc| all & pfc.priorities);
                 if let Some(flow) = of_it().find(|flow| paused >> flow.priority & 1 == 0) {
-                    let found = format!("flow {} has priority {}, which is not among switch.pfc.priorities: give its traffic one that is", flow.id, flow.priority);
+                    let found =
+                        format!("flow {} has priority {}, which is not among switch.pfc.priorities: give its traffic one that is", flow.id, flow.priority);
                     return Err(Wrong::at(key, found));
                 }
             }
