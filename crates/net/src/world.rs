@@ -65,6 +65,8 @@ pub struct World<'a> {
     pub shards: Vec<Vec<NodeId>>,
     /// Per shard: number of ports.
     pub shard_ports: Vec<u32>,
+    /// Both directions of a flow have one hash.
+    symmetric: bool,
     /// Per node: seed for equal-cost choices.
     pub hash_seed: Vec<u32>,
     /// Shortest time in which anything done at one node can be felt at another.
@@ -102,6 +104,7 @@ impl<'a> World<'a> {
             .map(|(id, node)| match (node.kind, plan.switches.get(node.config as usize).map(|s| s.hash)) {
                 (NodeKind::Switch, Some(RouteHash::SameSeed)) => 0,
                 (NodeKind::Switch, Some(RouteHash::Murmur3)) => id as u32,
+                (NodeKind::Switch, Some(RouteHash::Symmetric)) => mix(plan.run.seed ^ mix(u64::MAX - node.tier as u64)) as u32,
                 _ => mix(plan.run.seed ^ mix(id as u64 + 1)) as u32,
             })
             .collect();
@@ -115,6 +118,7 @@ impl<'a> World<'a> {
             place,
             shards,
             shard_ports,
+            symmetric: plan.switches.iter().any(|switch| switch.hash == RouteHash::Symmetric),
             hash_seed,
             lookahead: u64::MAX,
             until: AtomicU64::new(plan.run.until.map_or(FOREVER, |t| t.0.min(FOREVER))),
@@ -197,6 +201,19 @@ impl<'a> World<'a> {
             return 0;
         }
         self.epochs.partition_point(|(from, _)| *from <= now) - 1
+    }
+
+    /// Bits per second of the shortest paths behind `port` of `node` to a host's rack, the port's own link included.
+    pub fn capacity(&self, now: u64, node: NodeId, port: u16, host: u32) -> u64 {
+        let routes = self.routes(now);
+        let info = &self.ports.of(node)[port as usize];
+        let beyond = if info.peer == routes.anchor(routes.rack_of(host)) {
+            u64::MAX
+        } else {
+            let hops = routes.next_hops(info.peer, host);
+            hops.as_slice().iter().map(|&port| self.capacity(now, info.peer, port, host)).sum()
+        };
+        self.link(info).rate.0.min(beyond)
     }
 
     /// Port of the flow's source and of its destination.
@@ -333,6 +350,7 @@ impl<'a> World<'a> {
 
     /// Hash of a flow's forward or return direction.
     pub fn flow_hash(&self, flow: &Flow, reverse: bool) -> u32 {
+        let reverse = reverse && !self.symmetric;
         let (a, b) = if reverse { (flow.dst, flow.src) } else { (flow.src, flow.dst) };
         // All of a connection takes one path.
         let own = flow.connection.map_or(flow.id as u64, |connection| (connection as u64) << 32 | 1);

@@ -2,7 +2,7 @@
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct BalanceCounters {
-    /// Flowlets that began after another of their flow.
+    /// Flowlets that began after another of their flow that was still remembered.
     pub flowlets: u64,
     /// Changes of a flow's path at its source's ToR.
     pub reroutes: u64,

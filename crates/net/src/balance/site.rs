@@ -13,15 +13,27 @@ pub trait Site {
     /// The rack whose hosts hang on this switch, if it is a ToR.
     fn rack(&self) -> Option<u32>;
     fn rack_of(&self, host: u32) -> u32;
-    /// The host that a flow's data come from.
-    fn source_of(&self, flow: FlowId) -> u32;
+    /// The host that the frame comes from.
+    fn source_of(&self, frame: &Frame) -> u32;
     /// What stands for the flow's addresses and ports in a table that is keyed as ConWeave's ns-3 simulator keys it: it leaves out the source's
     /// address, and a priority group is or-ed into the destination's port.
     fn ns3_key(&self, flow: FlowId) -> u64;
     /// All shortest paths from this ToR to another rack's, ascending; see [`crate::paths`].
     fn paths(&self, rack: u32) -> &[u32];
+    /// How often the routes have changed since the start of the run.
+    fn epoch(&self) -> usize;
     /// The routes are not those of the start of the run.
-    fn rerouted(&self) -> bool;
+    fn rerouted(&self) -> bool {
+        self.epoch() > 0
+    }
+    /// Next hops to a host at the start of the run.
+    fn members(&self, host: u32) -> &[u16];
+    /// Bits per second of the shortest paths behind a next hop to a host's rack, its own link included.
+    fn capacity(&self, port: u16, host: u32) -> u64;
+    /// At the other end of the port's link.
+    fn peer(&self, port: u16) -> NodeId;
+    /// The frame's hash at this switch, over all of 32 bits.
+    fn hash(&self, frame: &Frame) -> u32;
     /// Bytes in the queues of one of this switch's ports, as its buffer counts them.
     fn queued(&mut self, port: u16) -> u64;
     /// Bytes whose transmission by the port has begun, since the start of the run.

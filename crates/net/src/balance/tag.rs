@@ -1,7 +1,10 @@
 //! What a balancer writes on frames for the switches behind it, in [`Extra`](crate::frame::Extra). It takes no room on the wire.
 
+use super::conga::Congestion;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Tag {
     #[default]
     None,
+    Conga(Congestion),
 }

@@ -12,7 +12,7 @@ mod run;
 mod switch;
 
 pub use crate::app::Applications;
-pub use balance::{Balance, LetFlow, RouteHash};
+pub use balance::{Balance, Conga, Dlb, Drill, LetFlow, Presto, RateEstimator, RouteHash, Spray, Wcmp};
 pub use fabric::{Down, Link, LinkId, Node, NodeId, NodeKind, Topology};
 pub use flow::{Flow, FlowId, GroupId, Start};
 pub use host::{Bbr3Config, BbrConfig, Burst, CongestionControl, CubicConfig, CubicFlavour, DctcpConfig, EcnMode, HtcpConfig, HyStart};

@@ -186,8 +186,8 @@ fn switch_config() -> impl Strategy<Value = SwitchConfig> {
     let forwarding = prop_oneof![2 => Just(Forwarding::StoreAndForward), 1 => (14..200u16).prop_map(|header| Forwarding::CutThrough { header })];
     let balance = prop_oneof![
         2 => Just(Balance::Ecmp),
-        1 => Just(Balance::Spray),
-        1 => (0..300u64, any::<bool>()).prop_map(|(us, ns3)| Balance::LetFlow(LetFlow { gap: Span::from_us(us), ns3 })),
+        1 => Just(Balance::Spray(Spray::Random)),
+        3 => prop::sample::select(super::balance::balancers()).prop_map(|(_, balance)| balance),
     ];
     let hash = prop_oneof![Just(RouteHash::OwnSeed), Just(RouteHash::SameSeed), Just(RouteHash::Murmur3)];
     let length = prop_oneof![2 => Just(QueueLength::ThroughTransmission), 1 => Just(QueueLength::BeforeTransmission), 1 => Just(QueueLength::ThroughStart)];

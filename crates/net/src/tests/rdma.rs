@@ -290,7 +290,24 @@ fn notifications_are_spaced() {
 #[test]
 fn compat_is_a_list() {
     let names: Vec<&str> = Compat::ConweaveNs3.deviations().iter().map(|(name, _)| *name).collect();
-    assert_eq!(names, ["whole_nanoseconds", "ecmp_hash", "flow_ports", "cnp_out_of_order", "irn_plain_ack", "irn_repeats", "irn_forgets"]);
+    assert_eq!(
+        names,
+        [
+            "whole_nanoseconds",
+            "ecmp_hash",
+            "flow_ports",
+            "drill_memory",
+            "flowlet_key",
+            "conga_routed",
+            "conga_reports",
+            "conga_choice",
+            "conga_aging",
+            "cnp_out_of_order",
+            "irn_plain_ack",
+            "irn_repeats",
+            "irn_forgets"
+        ]
+    );
 }
 
 /// A frame of 1048 B takes 83 ns of a 100G link there, and an acknowledgement of 60 B 4 ns.

@@ -1,5 +1,6 @@
 //! From a document to a plan. Every default that is used is written into the document, which so becomes the resolved scenario.
 
+mod balance;
 mod cost;
 mod hosts;
 mod pfc;
@@ -47,6 +48,7 @@ pub fn check(document: &mut Document, inputs: &mut Inputs, reader: &dyn Reader) 
     let run = run::check(&mut document.run)?;
     if run.config.compat == Some(Compat::ConweaveNs3) {
         switches.iter_mut().filter(|switch| switch.hash == RouteHash::OwnSeed).for_each(|switch| switch.hash = RouteHash::Murmur3);
+        switches.iter_mut().for_each(|switch| switch.balance.follow_ns3());
     }
     let record = record::check(&mut document.record, &topology)?;
     let cost = cost::check(&mut document.cost, &topology)?;
