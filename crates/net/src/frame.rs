@@ -1,6 +1,7 @@
 //! What travels: 32 bytes by value, streamed through the window logs.
 
 use crate::balance::Tag;
+use crate::telemetry::Telemetry;
 use afflux_engine::Timed;
 
 /// A frame on a link, or an event that a node makes for itself (a timer, a start, a sample).
@@ -260,6 +261,7 @@ pub struct Extra {
     pub stamp: u32,
     /// How long this frame, and the one that caused it, stood paused.
     pub paused: u64,
+    pub telemetry: Telemetry,
     pub tag: Tag,
 }
 

@@ -221,6 +221,10 @@ pub fn swift() -> SwiftConfig {
     }
 }
 
+pub fn hpcc() -> HpccConfig {
+    HpccConfig { eta: 0.95, max_stage: 5, additive: 80.0, base_rtt: None }
+}
+
 pub fn irn() -> RdmaConfig {
     let irn = Irn { bdp: None, few: 3, rto_low: Span::from_us(100), rto_high: Span::from_us(320), timeouts: true, ns3: false };
     RdmaConfig { recovery: RdmaRecovery::Irn(irn), ..rdma() }

@@ -155,12 +155,13 @@ impl<'a> Shard<'a> {
             let fifo = queues == 1 && !until_start && aqm.is_none() && !marks_at_start && header.is_none();
             let unrecorded = !sampled && capture.is_none() && !uplink;
             let deep = spec.kind == NodeKind::Switch && matches!(plan.switches[spec.config as usize].buffer, crate::spec::Buffer::Voq(_));
-            let simple = fifo && managed.is_none() && pause.is_none() && unrecorded && world.tick() == 1;
+            let asked = world.tick() > 1 || !world.rates.is_empty();
+            let simple = fifo && managed.is_none() && pause.is_none() && unrecorded && !asked;
             let plain = simple && !classical;
             // Marks at the start of transmission, where nothing is dropped there but for lack of ECN, nor averaged.
             let marks = marking.as_ref().is_none_or(|red| red.at == MarkAt::Enqueue || red.weight.is_none() && !red.hard_drop);
             let fifo_classes = turns.is_none() && own.is_none() && aqm.is_none() && room == 0 && !arrivals_first;
-            let common = !plain && fifo_classes && unrecorded && marks && header.is_none();
+            let common = !plain && fifo_classes && world.rates.is_empty() && unrecorded && marks && header.is_none();
             let peer = world.place[info.peer as usize];
             let global = 2 * info.link as u64 + info.reverse as u64;
             let mut stream = Stream::new(seed, purpose::MARKING, global);
@@ -210,6 +211,7 @@ impl<'a> Shard<'a> {
             && !until_start
             && !marks_at_start
             && world.tick() == 1
+            && world.rates.is_empty()
             && ports.iter().any(|p| !p.plain)
             && ports.iter().all(|p| p.plain || p.common && p.automaton.as_ref().is_some_and(|a| a.queues.len() == 1))
             && matches!(buffer, Buffer::Unlimited | Buffer::Static(_))

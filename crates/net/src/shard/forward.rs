@@ -13,6 +13,7 @@ use crate::record::{CaptureKind, CaptureRecord};
 use crate::routing::NextHops;
 use crate::scheduling;
 use crate::spec::MarkAt;
+use crate::telemetry::Reading;
 use afflux_units::Time;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -445,6 +446,11 @@ impl<'a> Shard<'a> {
             p.leave(queue, bytes);
             state.used -= bytes;
         }
+        if frame.has(Frame::EXTRA) && !self.world.rates.is_empty() && !state.host {
+            // The frame itself counts until it has left, or no longer.
+            let beside = if state.until_start { 0 } else { bytes };
+            stamp(&mut self.extras[frame.aux], &frame, p, (at, beside), &self.world.rates);
+        }
         if explains && let Some(pause) = p.automaton.as_ref().and_then(|a| a.pause.as_ref()) {
             let paused = pause.clock(frame.priority(), at) - clock;
             if paused > 0 {
@@ -583,6 +589,15 @@ impl<'a> Shard<'a> {
             priority: frame.priority(),
         };
         self.harvest.captures.push((capture, record));
+    }
+}
+
+/// A port writes on the data of a queue pair that it leaves, if there is anything to write on.
+#[cold]
+#[inline(never)]
+fn stamp(extra: &mut Extra, frame: &Frame, p: &Port, (at, beside): (u64, u64), rates: &[u64]) {
+    if frame.kind() == Frame::DATA && frame.has(Frame::QUEUE_PAIR) {
+        extra.telemetry.push(Reading { time: at, bytes: p.bytes, queue: p.queued - beside, rate: p.rate }, rates);
     }
 }
 
