@@ -1,5 +1,7 @@
 //! Choice among equal-cost next hops.
 
+pub mod conweave;
+
 use crate::Model;
 
 /// One of `count` choices for a flow's hash at a switch with this seed.

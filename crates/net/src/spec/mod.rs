@@ -1,6 +1,7 @@
 //! What a simulation is built from. Everything here has been validated by whoever made it (the `scenario` crate):
 //! after this point only assertions.
 
+mod conweave;
 mod fabric;
 mod flow;
 mod host;
@@ -10,6 +11,7 @@ mod run;
 mod switch;
 
 pub use crate::app::Applications;
+pub use conweave::{Conweave, ConweaveManner};
 pub use fabric::{Down, Link, LinkId, Node, NodeId, NodeKind, Topology};
 pub use flow::{Flow, FlowId, GroupId, Start};
 pub use host::{Bbr3Config, BbrConfig, Burst, CongestionControl, CubicConfig, CubicFlavour, DctcpConfig, EcnMode, HtcpConfig, HyStart};
