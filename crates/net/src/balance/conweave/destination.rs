@@ -26,12 +26,47 @@ pub struct Destination {
     rerouted: bool,
     /// `old_sent` and `old_came` hold.
     old_seen: bool,
-    /// Frames of phase 1 have been let through although the TAIL had not come: the queue was flushed early, or there was none.
-    early: bool,
-    no_queue: bool,
     /// The TAIL has come, and the queue is about to be released.
     tail_seen: bool,
-    begun: Begun,
+    newest: Newest,
+}
+
+/// The newest epoch of which a frame has come, for the count of what arrives out of order: the register may be wrong about it.
+#[derive(Debug, Clone, Copy)]
+struct Newest {
+    epoch: u32,
+    /// The newest one that did not follow its predecessor on the same path, and why.
+    moved: (u32, Begun),
+    /// Its TAIL has come.
+    tail: bool,
+    /// Rerouted frames of it have been let through before its TAIL.
+    ahead: Option<Cause>,
+}
+
+impl Newest {
+    fn see(&mut self, tag: &Tag) {
+        if tag.epoch > self.epoch {
+            let moved = if tag.begun == Begun::Settled { self.moved } else { (tag.epoch, tag.begun) };
+            *self = Newest { epoch: tag.epoch, moved, tail: false, ahead: None };
+        }
+        self.tail |= tag.kind == Kind::Tail && tag.epoch == self.epoch;
+    }
+
+    /// A frame goes on to the host: if it has been overtaken, why.
+    fn pass(&mut self, epoch: u32, rerouted: bool, unless: Cause) -> Option<Cause> {
+        if epoch < self.epoch {
+            return Some(match self.moved {
+                (moved, Begun::Inactivity) if epoch < moved => Cause::Inactivity,
+                (moved, Begun::PathLost) if epoch < moved => Cause::PathLost,
+                // One epoch follows the other on the same path, and their frames come in order; only those that were rerouted overtake them.
+                _ => self.ahead.unwrap_or(Cause::OldEpoch),
+            });
+        }
+        if rerouted && !self.tail {
+            self.ahead.get_or_insert(unless);
+        }
+        if rerouted { None } else { self.ahead }
+    }
 }
 
 /// What is to be done with a frame.
@@ -75,10 +110,8 @@ impl Destination {
             fresh: true,
             rerouted: false,
             old_seen: false,
-            early: false,
-            no_queue: false,
             tail_seen: false,
-            begun: Begun::Settled,
+            newest: Newest { epoch: 0, moved: (0, Begun::Settled), tail: false, ahead: None },
         }
     }
 
@@ -95,16 +128,19 @@ impl Destination {
     #[inline]
     pub fn arrive(&mut self, now: u64, tag: &Tag, marked: bool, rules: &Rules) -> Arrived {
         self.active = now;
+        self.newest.see(tag);
         let new = match rules.compare(tag.epoch, self.epoch) {
             _ if self.fresh => true,
-            Ordering::Less => return Arrived { way: Way::Pass(Some(self.cause_of_old())), answer: None, notify: false, release: false, old: true },
+            Ordering::Less => {
+                let cause = self.newest.pass(tag.epoch, tag.rerouted, Cause::OldEpoch);
+                return Arrived { way: Way::Pass(cause), answer: None, notify: false, release: false, old: true };
+            }
             Ordering::Greater => true,
             Ordering::Equal => false,
         };
         let tail = tag.kind == Kind::Tail;
         if new {
-            (self.fresh, self.epoch, self.begun) = (false, tag.epoch, tag.begun);
-            (self.rerouted, self.old_seen, self.early, self.no_queue) = (tail, false, false, false);
+            (self.fresh, self.epoch, self.rerouted, self.old_seen) = (false, tag.epoch, tail, false);
         } else if tail && !self.is_reordering() {
             self.rerouted = true;
         }
@@ -125,7 +161,8 @@ impl Destination {
                 let from = if self.old_seen { self.old_came } else { now };
                 let at = from + gap + rules.flush_extra;
                 if at <= now {
-                    (self.rerouted, self.early) = (true, true);
+                    self.rerouted = true;
+                    self.newest.pass(tag.epoch, true, Cause::EarlyFlush);
                     Way::TooLate
                 } else {
                     self.flush_at = at;
@@ -142,47 +179,35 @@ impl Destination {
                     self.flush_at = now + gap + rules.flush_extra;
                 }
             }
-            let overtaken = !tag.rerouted && self.rerouted;
-            Way::Pass(match () {
-                () if overtaken && self.no_queue => Some(Cause::NoQueue),
-                () if overtaken && self.early => Some(Cause::EarlyFlush),
-                () => None,
-            })
+            Way::Pass(self.newest.pass(tag.epoch, tag.rerouted, Cause::EarlyFlush))
         };
         let answer = match tag.kind {
-            Kind::Request => Some(Reply::Rtt { epoch: tag.epoch }),
-            Kind::Tail => Some(Reply::Clear { epoch: tag.epoch }),
+            Kind::Request => Some(Reply::Rtt { epoch: tag.epoch & rules.epoch_mask }),
+            Kind::Tail => Some(Reply::Clear { epoch: tag.epoch & rules.epoch_mask }),
             Kind::Data => None,
         };
         Arrived { way, answer, notify: marked, release, old: false }
     }
 
-    /// There was no reorder queue for the frame that asked for one: it goes on as if the TAIL had come (conweave-p4).
-    pub fn do_without_queue(&mut self) {
-        self.flush_at = NEVER;
-        (self.rerouted, self.no_queue) = (true, true);
-    }
-
-    /// The queue has been released. Returns whether the TAIL had come.
-    pub fn released(&mut self) -> bool {
-        let by_tail = std::mem::take(&mut self.tail_seen);
+    /// There was no reorder queue for a frame of `epoch`: it goes on as if the TAIL had come (conweave-p4). If it has been overtaken, why.
+    pub fn do_without_queue(&mut self, epoch: u32) -> Option<Cause> {
         self.flush_at = NEVER;
         self.rerouted = true;
-        self.early |= !by_tail;
-        by_tail
+        self.newest.pass(epoch, true, Cause::NoQueue)
     }
 
-    /// Why a frame of `epoch` that is released now is late, if frames of a later epoch have gone before it.
-    pub fn cause_of_held(&self, epoch: u32) -> Option<Cause> {
-        (epoch != self.epoch).then(|| self.cause_of_old())
+    /// The queue is released. Returns whether the TAIL has come.
+    pub fn release(&mut self) -> bool {
+        self.flush_at = NEVER;
+        self.rerouted = true;
+        std::mem::take(&mut self.tail_seen)
     }
 
-    fn cause_of_old(&self) -> Cause {
-        match self.begun {
-            Begun::Settled => Cause::OldEpoch,
-            Begun::Inactivity => Cause::Inactivity,
-            Begun::PathLost => Cause::PathLost,
-        }
+    /// A frame of `epoch` goes on that has waited: if it has been overtaken, why.
+    pub fn pass_held(&mut self, epoch: u32) -> Option<Cause> {
+        // Others of its epoch may have gone on while the register was wrong about it.
+        let before = self.newest.ahead;
+        self.newest.pass(epoch, true, Cause::EarlyFlush).or(before)
     }
 }
 
@@ -238,7 +263,7 @@ mod tests {
         // TAIL: forwarded, then the queue at once.
         let tail = arrive(&mut flow, 14 * US, tail(1, 7 * US));
         assert_eq!((tail.way, tail.answer, tail.release), (PASS, Some(Reply::Clear { epoch: 1 }), true));
-        assert!(flow.released());
+        assert!(flow.release());
         assert_eq!(arrive(&mut flow, 15 * US, rerouted(1, 10 * US, 7 * US)).way, PASS);
     }
 
@@ -251,7 +276,7 @@ mod tests {
         assert!(!tail.release);
         assert_eq!(flow.flush_at(), 14 * US + 1_000);
         assert_eq!(flow.arrive(14 * US + 500, &rerouted(1, 9 * US, 7 * US), false, &ns3()).way, Way::Hold, "still behind the others");
-        assert!(flow.released());
+        assert!(flow.release());
         assert_eq!(flow.arrive(14 * US + 1_500, &rerouted(1, 9 * US, 7 * US), false, &ns3()).way, PASS);
     }
 
@@ -293,7 +318,8 @@ mod tests {
         let mut flow = Destination::new();
         arrive(&mut flow, 10 * US, request(1, 5 * US));
         arrive(&mut flow, 12 * US, rerouted(1, 8 * US, 7 * US));
-        assert!(!flow.released(), "no TAIL had come");
+        assert!(!flow.release(), "no TAIL had come");
+        assert_eq!(flow.pass_held(1), None);
         assert_eq!(arrive(&mut flow, 40 * US, old(1, 6 * US)).way, Way::Pass(Some(Cause::EarlyFlush)));
         assert_eq!(arrive(&mut flow, 41 * US, rerouted(1, 9 * US, 7 * US)).way, PASS, "phase 1 goes on as it comes");
         let tail = arrive(&mut flow, 42 * US, tail(1, 7 * US));
@@ -318,7 +344,7 @@ mod tests {
         let mut flow = Destination::new();
         arrive(&mut flow, 10 * US, request(1, 5 * US));
         assert_eq!(arrive(&mut flow, 12 * US, rerouted(1, 8 * US, 7 * US)).way, Way::Open);
-        flow.do_without_queue();
+        assert_eq!(flow.do_without_queue(1), None);
         assert!(!flow.is_reordering());
         assert_eq!(arrive(&mut flow, 13 * US, rerouted(1, 9 * US, 7 * US)).way, PASS, "a queue is not asked for again");
         assert_eq!(arrive(&mut flow, 14 * US, old(1, 6 * US)).way, Way::Pass(Some(Cause::NoQueue)));
@@ -337,6 +363,7 @@ mod tests {
         assert_eq!(arrive(&mut flow, 421 * US, rerouted(1, 7 * US, 6 * US)).way, Way::Pass(Some(Cause::Inactivity)));
         arrive(&mut flow, 430 * US, request(3, 425 * US));
         assert_eq!(arrive(&mut flow, 431 * US, old(2, 411 * US)).way, Way::Pass(Some(Cause::OldEpoch)));
+        assert_eq!(arrive(&mut flow, 432 * US, old(1, 8 * US)).way, Way::Pass(Some(Cause::Inactivity)), "of two bits, it is taken for one to come");
     }
 
     #[test]
@@ -350,10 +377,11 @@ mod tests {
         assert!(flow.is_reordering());
         // It was armed anew: the TAIL that it knows of left before this frame, so there is nothing to add to the extra.
         assert_eq!(flow.flush_at(), (25 + 16) * US);
-        assert_eq!(flow.cause_of_held(1), Some(Cause::Inactivity));
-        assert_eq!(flow.cause_of_held(2), None);
         // A TAIL of the new epoch releases as well.
         assert!(arrive(&mut flow, 30 * US, tail(2, 22 * US)).release);
+        flow.release();
+        assert_eq!(flow.pass_held(1), Some(Cause::Inactivity));
+        assert_eq!(flow.pass_held(2), None);
     }
 
     #[test]
@@ -373,10 +401,10 @@ mod tests {
 
     #[test]
     fn any_epoch_is_new_to_a_flow_that_is_not_known() {
-        for epoch in 0..4 {
+        for epoch in 1..6 {
             let mut flow = Destination::new();
             let first = arrive(&mut flow, 10 * US, request(epoch, 5 * US));
-            assert_eq!((first.way, first.answer), (PASS, Some(Reply::Rtt { epoch })));
+            assert_eq!((first.way, first.answer), (PASS, Some(Reply::Rtt { epoch: epoch & 3 })));
         }
     }
 }

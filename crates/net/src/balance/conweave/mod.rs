@@ -24,7 +24,7 @@ pub struct Tag {
     pub sent: u64,
     /// When the TAIL of this epoch did; 0 before it.
     pub tail_sent: u64,
-    /// As it is on the wire.
+    /// From 1. On the wire it is cut to the bits that there are.
     pub epoch: u32,
     pub kind: Kind,
     /// Phase 1: sent after the TAIL.
@@ -73,7 +73,7 @@ pub enum Cause {
     EarlyFlush,
     /// There was no free reorder queue.
     NoQueue,
-    /// It belongs to an epoch that is over.
+    /// It belongs to an epoch that is over (with two bits on the wire, even if it is taken for one to come).
     OldEpoch,
     /// The epoch before ended because the flow was silent.
     Inactivity,
@@ -124,7 +124,7 @@ impl Rules {
         }
     }
 
-    /// Is an epoch on the wire the one the register holds, one to come, or one that is over? Of two bits, one behind is over and what is one or
+    /// Is an epoch, as it is on the wire, the one the register holds, one to come, or one that is over? Of two bits, one behind is over and what is one or
     /// two ahead is to come, as in conweave-p4.
     pub fn compare(&self, epoch: u32, register: u32) -> std::cmp::Ordering {
         use std::cmp::Ordering::*;
@@ -148,6 +148,9 @@ pub const MODEL: Model = Model {
                  taken, not one of three by hash; what is released joins the port's own queue instead of being served beside it; the source's ToR forgets a \
                  flow after twice the age (ns-3: both look every 2 ms for what has aged)",
 };
+
+#[cfg(test)]
+mod weave_tests;
 
 #[cfg(test)]
 mod tests {

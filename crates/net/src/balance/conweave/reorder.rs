@@ -7,7 +7,6 @@ use std::collections::VecDeque;
 #[derive(Debug, Clone, Copy)]
 pub struct Held {
     pub frame: Frame,
-    /// Its epoch on the wire.
     pub epoch: u32,
     /// Since when.
     pub since: u64,

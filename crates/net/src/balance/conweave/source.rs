@@ -92,7 +92,7 @@ impl Source {
                 rerouted = true;
             }
         }
-        let tag = Tag { sent: now, tail_sent: self.tail_sent, epoch: self.epoch & rules.epoch_mask, kind, rerouted: phase, begun: self.begun };
+        let tag = Tag { sent: now, tail_sent: self.tail_sent, epoch: self.epoch, kind, rerouted: phase, begun: self.begun };
         Sent { tag, path, rerouted }
     }
 
@@ -275,8 +275,8 @@ mod tests {
         let epochs: Vec<u32> = (1..=6)
             .map(|n| {
                 let sent = send(&mut source, n * US, good(0));
-                source.on_reply(n * US + 1, sent.tag.epoch, &rules());
-                sent.tag.epoch
+                assert_eq!(source.on_reply(n * US + 1, sent.tag.epoch & 3, &rules()), Heard::InTime);
+                sent.tag.epoch & 3
             })
             .collect();
         assert_eq!(epochs, [1, 2, 3, 0, 1, 2]);
