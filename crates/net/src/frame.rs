@@ -1,5 +1,6 @@
 //! What travels: 32 bytes by value, streamed through the window logs.
 
+use crate::balance::Tag;
 use afflux_engine::Timed;
 
 /// A frame on a link, or an event that a node makes for itself (a timer, a start, a sample).
@@ -46,6 +47,10 @@ impl Frame {
     pub const DELAYED: u16 = 1 << 12;
     /// Acknowledgement of something that had arrived before (RFC 2883). With `RETRANSMISSION`: what arrived was a repetition (timestamps).
     pub const DUPLICATE: u16 = 1 << 13;
+    /// `Frame::hash` is not the flow's but a path that the ToR of its source has chosen: see [`Frame::pin`].
+    pub const PINNED: u16 = 1 << 14;
+    /// Sent by a switch to the ToR of `Frame::dst`, of kind `CONTROL`; `Frame::seq` is the balancer's.
+    pub const TO_SWITCH: u16 = 1 << 15;
     const KIND_SHIFT: u16 = 9;
     const KIND: u16 = 0b111 << Self::KIND_SHIFT;
 
@@ -74,7 +79,23 @@ impl Frame {
     pub fn pause_parts(&self) -> (u8, u8, u16) {
         (self.seq as u8, (self.seq >> 8) as u8, self.aux as u16)
     }
-    /// Comes from a host and goes to one.
+    /// Binds the frame to a path of [`crate::paths`].
+    #[inline(always)]
+    pub fn pin(&mut self, path: u32) {
+        self.hash = path;
+        self.flags |= Self::PINNED;
+    }
+    /// The port by which a pinned frame is to leave the switch at hand.
+    #[inline(always)]
+    pub fn pinned_port(&self) -> u16 {
+        (self.hash & 0xff) as u16
+    }
+    /// It leaves it. The path turns round, so that all of it is still there.
+    #[inline(always)]
+    pub fn next_hop(&mut self) {
+        self.hash = self.hash.rotate_right(8);
+    }
+    /// Is under way on links: it comes from a host or a switch and goes to one.
     #[inline(always)]
     pub fn is_traffic(&self) -> bool {
         self.kind() < Self::EVENT
@@ -142,6 +163,8 @@ pub enum Event {
     Uplinks = 10,
     /// At the applications' home: a flow of theirs has ended, or their timers.
     Application = 11,
+    /// A switch's balancer asked for it. The flow is a number of its own.
+    Balance = 12,
 }
 
 impl Event {
@@ -159,6 +182,7 @@ impl Event {
             9 => Event::Sample,
             10 => Event::Uplinks,
             11 => Event::Application,
+            12 => Event::Balance,
             other => unreachable!("event {other}"),
         }
     }
@@ -201,7 +225,7 @@ impl Rank {
         match frame.kind() {
             Frame::EVENT => match frame.seq {
                 0 => 0,
-                1..=6 | 11 => 1,
+                1..=6 | 11 | 12 => 1,
                 _ => 4,
             },
             Frame::PAUSE => 2,
@@ -210,7 +234,7 @@ impl Rank {
     }
 }
 
-/// What a frame carries besides: an acknowledgement with SACK blocks, or any frame that stood paused.
+/// What a frame carries besides: an acknowledgement with SACK blocks, a frame with something written on it by balancers, or any that stood paused.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Extra {
     /// What would stand in `Frame::aux`.
@@ -221,6 +245,7 @@ pub struct Extra {
     pub count: u8,
     /// How long this frame, and the one that caused it, stood paused.
     pub paused: u64,
+    pub tag: Tag,
 }
 
 impl Extra {

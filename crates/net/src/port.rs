@@ -274,6 +274,16 @@ impl Port {
         self.busy += time;
     }
 
+    /// Bytes whose transmission has begun. The port must have been released or advanced to the moment.
+    pub fn begun(&self) -> u64 {
+        match &self.automaton {
+            // Of a plain port's frames all but the first wait.
+            None if self.sizes.len() == 0 => self.bytes,
+            None => self.bytes - self.queued + self.sizes.head() as u64,
+            Some(a) => self.bytes + a.sending.map_or(0, |sent| sent.size as u64),
+        }
+    }
+
     /// Automaton: a frame of `queue` no longer occupies the buffer.
     #[inline(always)]
     pub fn leave(&mut self, queue: usize, bytes: u64) {

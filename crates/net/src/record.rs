@@ -1,5 +1,6 @@
 //! What a run leaves behind. Times are picoseconds; rounding to nanoseconds happens where files are written.
 
+pub use crate::balance::BalanceCounters;
 pub use crate::frame::Control;
 use crate::spec::{Flow, FlowId, LinkId, NodeId, Plan, StormAction};
 use afflux_units::{Span, Time};
@@ -206,6 +207,8 @@ pub enum CaptureKind {
     /// A segment without data that opens or closes a connection.
     TcpControl(Control),
     Datagram,
+    /// From a switch to a switch.
+    Switch,
 }
 
 /// Whole-run totals.
@@ -240,6 +243,7 @@ pub struct Counters {
     pub pause_frames: u64,
     pub retransmits: u64,
     pub timeouts: u64,
+    pub balance: BalanceCounters,
 }
 
 impl Counters {
@@ -265,6 +269,7 @@ impl Counters {
             pause_frames,
             retransmits,
             timeouts,
+            balance,
         } = other;
         self.packet_hops += packet_hops;
         self.sent_packets += sent_packets;
@@ -286,6 +291,7 @@ impl Counters {
         self.pause_frames += pause_frames;
         self.retransmits += retransmits;
         self.timeouts += timeouts;
+        self.balance.add(balance);
     }
 }
 

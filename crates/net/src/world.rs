@@ -4,6 +4,7 @@ use crate::RunError;
 use crate::app::Flows;
 use crate::balance::ecmp;
 use crate::flowcontrol::{PAUSE_FRAME, Party};
+use crate::paths::Paths;
 use crate::routing::{NextHops, PortInfo, Ports, Routes};
 use crate::spec::*;
 use afflux_engine::random::mix;
@@ -53,6 +54,10 @@ pub struct World<'a> {
     pub ports: Ports,
     /// Routes and the time from which they hold; the first holds from 0.
     epochs: Vec<(u64, Routes)>,
+    /// Paths by those routes, if any switch pins frames.
+    paths: Vec<Paths>,
+    /// By flow of the plan, if any switch hashes them: port of its source and of its destination.
+    flow_ports: Vec<(u16, u16)>,
     pub place: Vec<Place>,
     /// Per shard: its nodes, ascending.
     pub shards: Vec<Vec<NodeId>>,
@@ -75,6 +80,8 @@ impl<'a> World<'a> {
         let topology = &plan.topology;
         let ports = Ports::new(topology);
         let epochs = epochs(topology, &ports);
+        let pins = plan.switches.iter().any(|switch| switch.balance.pins());
+        let paths = epochs.iter().filter(|_| pins).map(|(_, routes)| Paths::new(topology, &ports, routes)).collect::<Result<_, _>>()?;
         let shards = partition(topology, &ports, workers);
         let mut place = vec![Place { shard: 0, local: 0, first_port: 0 }; topology.nodes.len()];
         let mut shard_ports = Vec::new();
@@ -90,8 +97,9 @@ impl<'a> World<'a> {
             .nodes
             .iter()
             .enumerate()
-            .map(|(id, node)| match (node.kind, &plan.switches.get(node.config as usize).map(|s| &s.balance)) {
-                (NodeKind::Switch, Some(Balance::Ecmp(RouteHash::SameSeed))) => 0,
+            .map(|(id, node)| match (node.kind, plan.switches.get(node.config as usize).map(|s| s.hash)) {
+                (NodeKind::Switch, Some(RouteHash::SameSeed)) => 0,
+                (NodeKind::Switch, Some(RouteHash::Murmur3)) => id as u32,
                 _ => mix(plan.run.seed ^ mix(id as u64 + 1)) as u32,
             })
             .collect();
@@ -99,6 +107,8 @@ impl<'a> World<'a> {
             plan,
             ports,
             epochs,
+            paths,
+            flow_ports: flow_ports(plan),
             place,
             shards,
             shard_ports,
@@ -169,11 +179,26 @@ impl<'a> World<'a> {
 
     #[inline(always)]
     pub fn routes(&self, now: u64) -> &Routes {
+        &self.epochs[self.epoch(now)].1
+    }
+
+    /// The paths by them.
+    pub fn paths(&self, now: u64) -> &Paths {
+        &self.paths[self.epoch(now)]
+    }
+
+    /// How often the routes have changed.
+    #[inline(always)]
+    pub fn epoch(&self, now: u64) -> usize {
         if self.epochs.len() == 1 {
-            return &self.epochs[0].1;
+            return 0;
         }
-        let after = self.epochs.partition_point(|(from, _)| *from <= now);
-        &self.epochs[after - 1].1
+        self.epochs.partition_point(|(from, _)| *from <= now) - 1
+    }
+
+    /// Port of the flow's source and of its destination.
+    pub fn flow_ports(&self, flow: FlowId) -> (u16, u16) {
+        self.flow_ports.get(flow as usize).copied().unwrap_or((flow as u16, (flow >> 16) as u16))
     }
 
     /// The moments from which each set of routes holds.
@@ -339,6 +364,22 @@ fn epochs(topology: &Topology, ports: &Ports) -> Vec<(u64, Routes)> {
     changes.dedup();
     let known_down = |link: &Link, now: u64| link.down.iter().any(|d| (d.from + d.detect).0 <= now && d.to.is_none_or(|to| now < (to + d.detect).0));
     changes.into_iter().map(|from| (from, Routes::build_with(topology, ports, |l| !known_down(&topology.links[l as usize], from)))).collect()
+}
+
+/// As ConWeave's ns-3 simulator numbers them, in the order of the flow list: the source's from 10000 and the destination's from 100, per host.
+fn flow_ports(plan: &Plan) -> Vec<(u16, u16)> {
+    if !plan.switches.iter().any(|switch| switch.hash == RouteHash::Murmur3 || switch.balance.needs_ports()) {
+        return Vec::new();
+    }
+    let hosts = plan.topology.hosts as usize;
+    let (mut source, mut destination) = (vec![10_000u16; hosts], vec![100u16; hosts]);
+    let mut next = |flow: &Flow| {
+        let (a, b) = (&mut source[flow.src as usize], &mut destination[flow.dst as usize]);
+        let ports = (*a, *b);
+        (*a, *b) = (a.wrapping_add(1), b.wrapping_add(1));
+        ports
+    };
+    plan.flows.iter().map(&mut next).collect()
 }
 
 /// Spreads nodes over `workers` shards: groups (racks, pods) stay together in contiguous runs of about equal numbers

@@ -122,7 +122,8 @@ impl Case {
             own: Vec::new(),
             forwarding: Forwarding::StoreAndForward,
             latency: Span::ZERO,
-            balance: Balance::Ecmp(RouteHash::OwnSeed),
+            balance: Balance::Ecmp,
+            hash: RouteHash::OwnSeed,
             queue_length: QueueLength::ThroughTransmission,
             device_queue: 0,
             pfc: Some(Pfc {

@@ -1,18 +1,104 @@
 //! Choice among equal-cost next hops.
+//!
+//! Plain hashing is done where frames arrive. Any other switch has a [`Balancer`] that is asked for every data frame between different racks;
+//! acknowledgements and control frames go by hash. A balancer sees its switch as a [`Site`]. The ToR of a frame's source may *pin* it to a
+//! path ([`Frame::pin`](crate::frame::Frame::pin)); the switches behind just follow.
+
+mod counters;
+mod ecmp;
+mod letflow;
+mod site;
+mod spray;
+mod tag;
+
+pub use counters::BalanceCounters;
+pub use ecmp::{FourTuple, ecmp};
+pub use site::Site;
+pub use tag::Tag;
 
 pub mod conweave;
 
 use crate::Model;
+use crate::frame::Frame;
+use crate::spec::{Balance, RouteHash, SwitchConfig};
+use letflow::LetFlow;
+use spray::Spray;
 
-/// One of `count` choices for a flow's hash at a switch with this seed.
-#[inline(always)]
-pub fn ecmp(hash: u32, seed: u32, count: usize) -> usize {
-    // Murmur3's finaliser: full avalanche, so that choices at successive switches are independent.
-    let mut x = hash ^ seed;
-    x = (x ^ (x >> 16)).wrapping_mul(0x85eb_ca6b);
-    x = (x ^ (x >> 13)).wrapping_mul(0xc2b2_ae35);
-    x ^= x >> 16;
-    ((x as u64 * count as u64) >> 32) as usize
+/// Where on its way a frame is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// At the ToR of its source, and bound for another rack.
+    Source,
+    /// Between ToRs.
+    Transit,
+    /// At the ToR of its destination, and come from another.
+    Destination,
+}
+
+/// What becomes of a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Choice {
+    /// One of the next hops.
+    Port(u16),
+    /// By hash.
+    Ecmp,
+    /// As it is pinned; by hash if it is not, or if that is no longer a next hop.
+    Follow,
+    /// The balancer keeps it, until it calls [`Site::release`].
+    Held,
+}
+
+/// The state of a switch's choices.
+pub enum Balancer {
+    /// By hash, but not by the plain one.
+    Hash,
+    Spray(Spray),
+    LetFlow(LetFlow),
+}
+
+impl Balancer {
+    /// Of a switch whose choices are not plain hashing.
+    pub fn of(switch: &SwitchConfig) -> Option<Balancer> {
+        match &switch.balance {
+            Balance::Ecmp if switch.hash == RouteHash::Murmur3 => Some(Balancer::Hash),
+            Balance::Ecmp => None,
+            Balance::Spray => Some(Balancer::Spray(Spray)),
+            Balance::LetFlow(config) => Some(Balancer::LetFlow(LetFlow::new(config))),
+        }
+    }
+
+    /// Has it a say about this frame? Not about what stays in its rack.
+    pub fn minds(&self, frame: &Frame) -> bool {
+        match self {
+            Balancer::Hash => false,
+            Balancer::Spray(_) => true,
+            _ => matches!(frame.kind(), Frame::DATA | Frame::DATAGRAM),
+        }
+    }
+
+    /// A frame with these next hops, in port order, is to go on.
+    pub fn choose(&mut self, site: &mut impl Site, frame: &mut Frame, role: Role, hops: &[u16]) -> Choice {
+        match self {
+            Balancer::Hash => Choice::Ecmp,
+            Balancer::Spray(spray) => spray.choose(site, hops),
+            Balancer::LetFlow(letflow) => letflow.choose(site, frame, role),
+        }
+    }
+
+    /// A frame for this switch has come: see [`Site::send`].
+    pub fn told(&mut self, _site: &mut impl Site, frame: &Frame, _tag: Tag) {
+        unreachable!("frame {frame:?} to a switch that none sends to")
+    }
+
+    /// See [`Site::wake`].
+    pub fn woken(&mut self, _site: &mut impl Site, key: u32) {
+        unreachable!("woken with {key}, though nothing asks to be woken")
+    }
+
+    /// Frames and bytes held.
+    pub fn held(&self) -> (u64, u64) {
+        (0, 0)
+    }
 }
 
 /// A path's number: a hash of the switches' decisions in order, the same whenever the path is the same.
@@ -23,19 +109,6 @@ pub fn path_step(number: u32, node: u32, port: u16) -> u32 {
     x ^ (x >> 15)
 }
 
-pub const MODELS: &[Model] = &[
-    Model {
-        kind: "balance",
-        name: "ecmp",
-        source: "RFC 2992; hash of source, destination and flow with a seed per switch",
-        faithful: "one path per flow and direction; uniform over the equal-cost next hops; `ecmp_same_seed` gives every switch the same seed: polarisation",
-        simplified: "the hash is not any vendor's; the flow's identifier stands for its ports",
-    },
-    Model {
-        kind: "balance",
-        name: "spray",
-        source: "random packet spraying",
-        faithful: "every frame, acknowledgements too, draws a next hop uniformly from its switch's own stream",
-        simplified: "-",
-    },
-];
+pub fn models() -> Vec<Model> {
+    [ecmp::MODELS, &[spray::MODEL, letflow::MODEL]].concat()
+}

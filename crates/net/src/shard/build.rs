@@ -25,7 +25,7 @@ use std::collections::VecDeque;
 /// Purposes of the engine's random streams (see `afflux_engine::random`).
 mod purpose {
     pub const MARKING: u64 = 0x6d61_726b;
-    pub const SPRAY: u64 = 0x7370_7261;
+    pub const BALANCE: u64 = 0x7370_7261;
     pub const LOSS: u64 = 0x6c6f_7373;
 }
 
@@ -95,13 +95,13 @@ impl<'a> Shard<'a> {
         let plan = world.plan;
         let spec = &plan.topology.nodes[id as usize];
         let first_port = self.ports.len() as u32;
-        let (buffer, marking, scheduling, until_start, header, spray) = match spec.kind {
+        let (buffer, marking, scheduling, until_start, header) = match spec.kind {
             NodeKind::Host => {
                 let host = &plan.hosts[spec.config as usize];
                 let buffer = host
                     .queue
                     .map_or(Buffer::Unlimited, |limit| Buffer::new(&crate::spec::Buffer::Static { per_queue: limit, drop_when: Compare::Above }, &[], 1));
-                (buffer, None, &host.scheduling, false, None, false)
+                (buffer, None, &host.scheduling, false, None)
             }
             NodeKind::Switch => {
                 let switch = &plan.switches[spec.config as usize];
@@ -113,7 +113,7 @@ impl<'a> Shard<'a> {
                 let until_start = switch.queue_length != QueueLength::ThroughTransmission || switch.device_queue > 0;
                 let rates: Vec<Rate> = world.ports.of(id).iter().map(|info| world.link(info).rate).collect();
                 let buffer = Buffer::new(&switch.buffer, &rates, switch.queues(rates.len()));
-                (buffer, marking, &switch.scheduling, until_start, header, switch.balance == Balance::Spray)
+                (buffer, marking, &switch.scheduling, until_start, header)
             }
         };
         let arrivals_first = spec.kind == NodeKind::Switch && plan.switches[spec.config as usize].queue_length == QueueLength::ThroughStart;
@@ -184,13 +184,14 @@ impl<'a> Shard<'a> {
                 automaton,
             }));
         }
+        let balanced = super::balance::Balanced::of(world, id);
         let calm = marking.iter().fold(buffer.calm(), |calm, red| calm.and(red.calm()));
         self.nodes.push(Node {
             id,
             first_port,
             ports: self.ports.len() as u32 - first_port,
             host: spec.kind == NodeKind::Host,
-            spray,
+            balances: balanced.is_some(),
             watched: sampled || self.ports[first_port as usize..].iter().any(|p| p.faulty),
             header: header.unwrap_or(u16::MAX),
             until_start,
@@ -203,7 +204,8 @@ impl<'a> Shard<'a> {
             calm,
             marks_at_start,
             own,
-            stream: Stream::new(seed, purpose::SPRAY, id as u64),
+            stream: Stream::new(seed, purpose::BALANCE, id as u64),
+            balanced,
             active: Vec::new(),
             wake_at: 0,
         });

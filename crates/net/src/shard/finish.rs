@@ -43,6 +43,11 @@ impl<'a> Shard<'a> {
             }
         }
         (0..self.nodes.len() as u32).for_each(|node| self.check_memory(node));
+        for balanced in self.nodes.iter().filter_map(|node| node.balanced.as_ref()) {
+            let (packets, bytes) = balanced.held();
+            self.counters.in_flight_packets += packets;
+            self.counters.in_flight_bytes += bytes;
+        }
         let flows = self.sending.len().max(self.receiving.len());
         for flow in 0..flows as FlowId {
             let slot = self.sending.get(flow as usize).copied().unwrap_or(NOT_YET);

@@ -2,7 +2,7 @@
 
 use super::{Outlet, Shard, Slab};
 use crate::aqm::Verdict as Early;
-use crate::balance::{ecmp, path_step};
+use crate::balance::ecmp;
 use crate::buffer::mmu::{Charge, Verdict as Taken};
 use crate::buffer::{QueueView, Verdict};
 use crate::fault::Fate;
@@ -30,33 +30,28 @@ pub enum Drop {
 impl<'a> Shard<'a> {
     /// A frame is dealt with at the node it has come to.
     #[inline(always)]
-    pub fn arrive<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, mut frame: Frame) {
+    pub fn arrive<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, frame: Frame) {
         let state = &mut self.nodes[node as usize];
         self.last = self.last.max(now);
         if state.watched && !self.passes_link(now, node, frame) {
             return;
         }
         self.counters.packet_hops += 1;
-        let state = &mut self.nodes[node as usize];
+        let state = &self.nodes[node as usize];
         if state.host {
             debug_assert_eq!(state.id, frame.dst, "hosts do not forward");
             self.deliver(out, now, frame);
             return;
         }
-        let first_port = state.first_port;
+        if state.balances {
+            return self.arrive_balanced(out, now, node, frame);
+        }
         let port = match self.world.routes(now).next_hops(state.id, frame.dst) {
             NextHops::One(port) => port,
-            NextHops::Many(set) => {
-                let choice = if state.spray { state.stream.below(set.len() as u64) as usize } else { ecmp(frame.hash, state.hash_seed, set.len()) };
-                set[choice]
-            }
+            NextHops::Many(set) => set[ecmp(frame.hash, state.hash_seed, set.len())],
             NextHops::None => return self.drop_frame(frame, Drop::Down),
         };
-        if self.record_paths && matches!(frame.kind(), Frame::DATA | Frame::DATAGRAM) {
-            let number = if frame.has(Frame::EXTRA) { &mut self.extras[frame.aux].trigger } else { &mut frame.aux };
-            *number = path_step(*number, state.id, port);
-        }
-        self.offer(out, now, node, first_port + port as u32, frame);
+        self.forward(out, now, node, port, frame);
     }
 
     /// At a node with faulty links or sampled ports: does the frame survive the link, and count it.
@@ -549,6 +544,7 @@ impl<'a> Shard<'a> {
         let flow = self.world.flow(frame.flow);
         let shape = self.world.shape(flow);
         let (kind, sequence, payload) = match frame.kind() {
+            _ if frame.has(Frame::TO_SWITCH) => (CaptureKind::Switch, 0, 0),
             Frame::ACK => (CaptureKind::TcpAck, (frame.seq as u64 * shape.payload as u64).min(flow.bytes), 0),
             Frame::CONTROL => (CaptureKind::TcpControl(Control::of(&frame)), 0, 0),
             kind => {

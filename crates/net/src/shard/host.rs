@@ -538,7 +538,7 @@ impl<'a> Shard<'a> {
         let mut frame = self.plain_ack(r, ack);
         let paused = r.paused;
         if selective || edge.is_some() || paused > 0 {
-            frame.aux = self.extras.insert(Extra { trigger: ack.trigger, edge: edge.unwrap_or(u32::MAX), blocks, count, paused });
+            frame.aux = self.extras.insert(Extra { trigger: ack.trigger, edge: edge.unwrap_or(u32::MAX), blocks, count, paused, ..Extra::default() });
             frame.flags |= Frame::EXTRA;
         }
         if selective {

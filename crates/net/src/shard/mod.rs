@@ -2,6 +2,7 @@
 //! differ only in the [`Outlet`] that carries what happens later.
 
 mod application;
+mod balance;
 mod build;
 mod common;
 mod discipline;
@@ -117,7 +118,8 @@ pub struct Node {
     pub first_port: u32,
     pub ports: u32,
     pub host: bool,
-    pub spray: bool,
+    /// The way of what arrives is not just by hash: it has `balanced`.
+    pub balances: bool,
     /// Has faulty links or sampled ports: arrivals are looked at more closely.
     pub watched: bool,
     /// Bytes after which a frame is dealt with; `u16::MAX` for whole frames.
@@ -138,7 +140,9 @@ pub struct Node {
     pub marks_at_start: bool,
     /// What each queue has instead, where they differ.
     pub own: Option<Box<[Policy]>>,
+    /// Draws for choices of paths.
     pub stream: Stream,
+    pub balanced: Option<Box<balance::Balanced>>,
     /// Ports with waiting frames.
     pub active: Vec<u32>,
     /// The wake event under way, 0 for none.
@@ -268,6 +272,7 @@ impl<'a> Shard<'a> {
             Event::Sample => self.sample(out, now, node),
             Event::Uplinks => self.sample_uplinks(out, now, node),
             Event::Application => self.on_application(out, now, event),
+            Event::Balance => self.on_balance(out, now, node, event),
         }
     }
 

@@ -1,6 +1,7 @@
 //! What a simulation is built from. Everything here has been validated by whoever made it (the `scenario` crate):
 //! after this point only assertions.
 
+mod balance;
 mod conweave;
 mod fabric;
 mod flow;
@@ -11,6 +12,7 @@ mod run;
 mod switch;
 
 pub use crate::app::Applications;
+pub use balance::{Balance, LetFlow, RouteHash};
 pub use conweave::{Conweave, ConweaveManner};
 pub use fabric::{Down, Link, LinkId, Node, NodeId, NodeKind, Topology};
 pub use flow::{Flow, FlowId, GroupId, Start};
@@ -21,8 +23,8 @@ pub use mmu::{ConweaveRules, HpccRules, Mmu, Rules, SonicRules};
 pub use pfc::{Cable, Formula, Headroom, PauseTime, Pfc, Refresh, Storm, StormAction, Watchdog};
 pub use run::{Capture, EngineKind, FctEnd, PortSeries, Record, RunConfig};
 pub use switch::{
-    Aqm, Balance, Buffer, Classes, Codel, Compare, Forwarding, FqCodel, Limit, MarkAt, Marking, Pie, QueueConfig, QueueLength, RouteHash, Scheduling, Service,
-    Spacing, SwitchConfig, Voq, VoqCap,
+    Aqm, Buffer, Classes, Codel, Compare, Forwarding, FqCodel, Limit, MarkAt, Marking, Pie, QueueConfig, QueueLength, Scheduling, Service, Spacing,
+    SwitchConfig, Voq, VoqCap,
 };
 
 /// A complete, validated simulation.

@@ -283,6 +283,7 @@ fn scenarios() {
         p.switches[0].scheduling = Scheduling::StrictPriority { queues: 2 };
     });
     add("spray", &spray);
+    add("murmur3", &|p| p.switches[0].hash = RouteHash::Murmur3);
     add("spray, paths recorded", &|p| {
         spray(p);
         p.record.paths = true;

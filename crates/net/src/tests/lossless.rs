@@ -237,7 +237,7 @@ fn round_the_ring() -> Plan {
     let mut p = plan(ring(4, 3), flows);
     p.transports = vec![TransportConfig::Datagram(Datagram { rate: None, payload: 1460, ecn_capable: false })];
     // Of the two ways of equal length all take the same.
-    p.switches[0].balance = Balance::Ecmp(RouteHash::SameSeed);
+    p.switches[0].hash = RouteHash::SameSeed;
     p.switches[0].buffer = Buffer::Mmu(sonic(700_000));
     p.switches[0].pfc = Some(Pfc { deadlock_after: Some(Span::from_us(100)), ..pfc(0b1) });
     p.switches[0].honours_pause = true;

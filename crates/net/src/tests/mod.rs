@@ -2,6 +2,7 @@
 
 mod applications;
 mod aqm;
+mod balance;
 mod closed_forms;
 mod closed_forms_tcp;
 mod determinism;

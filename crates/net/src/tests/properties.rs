@@ -184,12 +184,17 @@ fn own_queues() -> impl Strategy<Value = Option<Vec<(Option<Limit>, Option<Marki
 
 fn switch_config() -> impl Strategy<Value = SwitchConfig> {
     let forwarding = prop_oneof![2 => Just(Forwarding::StoreAndForward), 1 => (14..200u16).prop_map(|header| Forwarding::CutThrough { header })];
-    let balance = prop_oneof![Just(Balance::Ecmp(RouteHash::OwnSeed)), Just(Balance::Ecmp(RouteHash::SameSeed)), Just(Balance::Spray)];
+    let balance = prop_oneof![
+        2 => Just(Balance::Ecmp),
+        1 => Just(Balance::Spray),
+        1 => (0..300u64, any::<bool>()).prop_map(|(us, ns3)| Balance::LetFlow(LetFlow { gap: Span::from_us(us), ns3 })),
+    ];
+    let hash = prop_oneof![Just(RouteHash::OwnSeed), Just(RouteHash::SameSeed), Just(RouteHash::Murmur3)];
     let length = prop_oneof![2 => Just(QueueLength::ThroughTransmission), 1 => Just(QueueLength::BeforeTransmission), 1 => Just(QueueLength::ThroughStart)];
     let latency = prop_oneof![Just(Span::ZERO), Just(Span::from_ns(450))];
     let device_queue = prop_oneof![4 => Just(0u32), 1 => Just(1), 1 => 2..8u32];
-    (buffer(), marking(), aqm(), scheduling(), forwarding, balance, length, (latency, device_queue, own_queues())).prop_map(
-        |(buffer, marking, aqm, scheduling, forwarding, balance, queue_length, (latency, device_queue, own))| {
+    (buffer(), marking(), aqm(), scheduling(), forwarding, (balance, hash), length, (latency, device_queue, own_queues())).prop_map(
+        |(buffer, marking, aqm, scheduling, forwarding, (balance, hash), queue_length, (latency, device_queue, own))| {
             // FQ-CoDel schedules by itself.
             let scheduling = if matches!((&aqm, &scheduling), (Some(Aqm::FqCodel(_)), Scheduling::Classes(_))) { Scheduling::Fifo } else { scheduling };
             let switch = SwitchConfig {
@@ -208,6 +213,7 @@ fn switch_config() -> impl Strategy<Value = SwitchConfig> {
                 forwarding,
                 latency,
                 balance,
+                hash,
                 queue_length,
                 pfc: None,
                 honours_pause: false,
@@ -469,7 +475,7 @@ fn case() -> impl Strategy<Value = Case> {
                 flows.iter_mut().filter(|f| f.transport != 2).for_each(|f| f.bytes = 1 + f.bytes % most);
                 let nodes = (0..topology.nodes.len() as u32).collect();
                 let mut plan = plan(topology, flows);
-                let in_order = switch.balance != Balance::Spray && plan.topology.links.iter().all(|l| l.down.is_empty());
+                let in_order = switch.balance == Balance::Ecmp && plan.topology.links.iter().all(|l| l.down.is_empty());
                 plan.switches = vec![switch];
                 plan.hosts = vec![HostConfig { delay, queue: queue.map(Limit::Bytes), scheduling, ..crate::testing::host() }];
                 plan.transports = vec![TransportConfig::Tcp(first), TransportConfig::Tcp(second), datagrams];

@@ -188,10 +188,13 @@ fn build(keys: &mut Switch, around: &Around, key: &Key) -> Result<SwitchConfig, 
             }
         },
         latency,
-        balance: match fill(&mut keys.balance, document::Balance::Ecmp) {
-            document::Balance::Ecmp => spec::Balance::Ecmp(RouteHash::OwnSeed),
-            document::Balance::EcmpSameSeed => spec::Balance::Ecmp(RouteHash::SameSeed),
-            document::Balance::Spray => spec::Balance::Spray,
+        balance: match keys.balance {
+            Some(document::Balance::Spray) => spec::Balance::Spray,
+            _ => spec::Balance::Ecmp,
+        },
+        hash: match fill(&mut keys.balance, document::Balance::Ecmp) {
+            document::Balance::EcmpSameSeed => RouteHash::SameSeed,
+            _ => RouteHash::OwnSeed,
         },
         queue_length: match fill(&mut keys.queue_length, if device_queue > 0 { QueueLength::BeforeTransmission } else { QueueLength::ThroughTransmission }) {
             QueueLength::ThroughTransmission => spec::QueueLength::ThroughTransmission,
