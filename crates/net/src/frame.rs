@@ -165,6 +165,8 @@ pub enum Event {
     Application = 11,
     /// A switch's balancer asked for it. The flow is a number of its own.
     Balance = 12,
+    /// Series of reorder queues. Last of all at their moment.
+    Reordering = 14,
 }
 
 impl Event {
@@ -183,6 +185,7 @@ impl Event {
             10 => Event::Uplinks,
             11 => Event::Application,
             12 => Event::Balance,
+            14 => Event::Reordering,
             other => unreachable!("event {other}"),
         }
     }

@@ -4,6 +4,7 @@
 //! acknowledgements and control frames go by hash. A balancer sees its switch as a [`Site`]. The ToR of a frame's source may *pin* it to a
 //! path ([`Frame::pin`](crate::frame::Frame::pin)); the switches behind just follow.
 
+mod conweave;
 mod counters;
 mod ecmp;
 mod letflow;
@@ -11,16 +12,16 @@ mod site;
 mod spray;
 mod tag;
 
-pub use counters::BalanceCounters;
+pub use conweave::ReorderQueues;
+pub use counters::{BalanceCounters, ConweaveCounters, LateCounters};
 pub use ecmp::{FourTuple, ecmp};
-pub use site::Site;
+pub use site::{End, Site};
 pub use tag::Tag;
-
-pub mod conweave;
 
 use crate::Model;
 use crate::frame::Frame;
 use crate::spec::{Balance, RouteHash, SwitchConfig};
+use conweave::Conweave;
 use letflow::LetFlow;
 use spray::Spray;
 
@@ -54,16 +55,18 @@ pub enum Balancer {
     Hash,
     Spray(Spray),
     LetFlow(LetFlow),
+    Conweave(Box<Conweave>),
 }
 
 impl Balancer {
     /// Of a switch whose choices are not plain hashing.
-    pub fn of(switch: &SwitchConfig) -> Option<Balancer> {
+    pub fn of(switch: &SwitchConfig, ports: usize) -> Option<Balancer> {
         match &switch.balance {
             Balance::Ecmp if switch.hash == RouteHash::Murmur3 => Some(Balancer::Hash),
             Balance::Ecmp => None,
             Balance::Spray => Some(Balancer::Spray(Spray)),
             Balance::LetFlow(config) => Some(Balancer::LetFlow(LetFlow::new(config))),
+            Balance::Conweave(config) => Some(Balancer::Conweave(Box::new(Conweave::new(config, ports)))),
         }
     }
 
@@ -82,22 +85,45 @@ impl Balancer {
             Balancer::Hash => Choice::Ecmp,
             Balancer::Spray(spray) => spray.choose(site, hops),
             Balancer::LetFlow(letflow) => letflow.choose(site, frame, role),
+            Balancer::Conweave(conweave) => conweave.choose(site, frame, role),
         }
     }
 
     /// A frame for this switch has come: see [`Site::send`].
-    pub fn told(&mut self, _site: &mut impl Site, frame: &Frame, _tag: Tag) {
-        unreachable!("frame {frame:?} to a switch that none sends to")
+    pub fn told(&mut self, site: &mut impl Site, frame: &Frame, tag: Tag) {
+        match self {
+            Balancer::Conweave(conweave) => conweave.told(site, frame, tag),
+            _ => unreachable!("frame {frame:?} to a switch that none sends to"),
+        }
     }
 
     /// See [`Site::wake`].
-    pub fn woken(&mut self, _site: &mut impl Site, key: u32) {
-        unreachable!("woken with {key}, though nothing asks to be woken")
+    pub fn woken(&mut self, site: &mut impl Site, key: u32) {
+        match self {
+            Balancer::Conweave(conweave) => conweave.woken(site, key),
+            _ => unreachable!("woken with {key}, though nothing asks to be woken"),
+        }
     }
 
     /// Frames and bytes held.
     pub fn held(&self) -> (u64, u64) {
-        (0, 0)
+        self.reorder_queues().map_or((0, 0), |queues| (queues.frames, queues.bytes))
+    }
+
+    /// Frames held that take the switch's memory.
+    pub fn charged(&self) -> impl Iterator<Item = &Frame> {
+        let queues = match self {
+            Balancer::Conweave(conweave) if conweave.is_charged() => Some(&conweave.queues),
+            _ => None,
+        };
+        queues.into_iter().flat_map(|queues| queues.held())
+    }
+
+    pub fn reorder_queues(&self) -> Option<&ReorderQueues> {
+        match self {
+            Balancer::Conweave(conweave) => Some(&conweave.queues),
+            _ => None,
+        }
     }
 }
 
@@ -110,5 +136,5 @@ pub fn path_step(number: u32, node: u32, port: u16) -> u32 {
 }
 
 pub fn models() -> Vec<Model> {
-    [ecmp::MODELS, &[spray::MODEL, letflow::MODEL]].concat()
+    [ecmp::MODELS, &[spray::MODEL, letflow::MODEL, conweave::MODEL]].concat()
 }

@@ -4,6 +4,13 @@ use super::{BalanceCounters, Tag};
 use crate::frame::Frame;
 use crate::spec::{FlowId, NodeId};
 
+/// An end of a flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    Source,
+    Destination,
+}
+
 /// A switch at one moment. Whatever is asked for is exact at [`Site::now`]: all that ended before or at it has been accounted for, under
 /// either engine.
 pub trait Site {
@@ -20,8 +27,20 @@ pub trait Site {
     fn ns3_key(&self, flow: FlowId) -> u64;
     /// All shortest paths from this ToR to another rack's, ascending; see [`crate::paths`].
     fn paths(&self, rack: u32) -> &[u32];
+    /// How often the routes have changed since the start of the run.
+    fn epoch(&self) -> usize;
     /// The routes are not those of the start of the run.
-    fn rerouted(&self) -> bool;
+    fn rerouted(&self) -> bool {
+        self.epoch() > 0
+    }
+    /// The host that they go to.
+    fn destination_of(&self, flow: FlowId) -> u32;
+    /// The port of this ToR that leads to one of its hosts.
+    fn port_of(&self, host: u32) -> u16;
+    /// From this ToR to that of a rack by one of [`Site::paths`]: what a frame without length would take.
+    fn propagation(&self, path: u32, rack: u32) -> u64;
+    /// A list by flow, as long as need be, for the ToR at this end of it.
+    fn slots(&mut self, end: End) -> &mut Vec<u32>;
     /// Bytes in the queues of one of this switch's ports, as its buffer counts them.
     fn queued(&mut self, port: u16) -> u64;
     /// Bytes whose transmission by the port has begun, since the start of the run.
@@ -37,6 +56,14 @@ pub trait Site {
     /// Sends a frame from this switch to the ToR of host `to`, which consumes it ([`super::Balancer::told`]): `seq` and `tag` are the
     /// balancer's, `flow` the one concerned. It takes the way of the flow's acknowledgements.
     fn send(&mut self, to: u32, flow: FlowId, seq: u32, size: u16, priority: u8, tag: Tag);
+    /// Bytes of header that the frame gets on its way between the ToRs, and loses again.
+    fn grow(&mut self, frame: &mut Frame, header: u16);
+    fn shrink(&mut self, frame: &mut Frame, header: u16);
+    /// A frame is to be held, in a queue of its own at `port` that holds so many frames and bytes: charges it to the switch's memory, or drops it
+    /// if there is no room.
+    fn charge(&mut self, frame: &Frame, port: u16, length: (u32, u64)) -> bool;
+    /// One that was charged goes on. There is room for it.
+    fn release_charged(&mut self, frame: Frame);
     /// A frame that was held ([`super::Choice::Held`]) goes on.
     fn release(&mut self, frame: Frame);
     /// [`super::Balancer::woken`] is called at `at`, not before now, with `key`. What wakes cannot be taken back: whoever is woken looks whether

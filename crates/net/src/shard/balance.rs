@@ -2,8 +2,9 @@
 
 use super::forward::Drop;
 use super::{Node, Outlet, Shard};
-use crate::balance::{BalanceCounters, Balancer, Choice, FourTuple, Role, Site, Tag, ecmp};
+use crate::balance::{BalanceCounters, Balancer, Choice, End, FourTuple, ReorderQueues, Role, Site, Tag, ecmp};
 use crate::frame::{Event, Extra, Frame};
+use crate::routing::NextHops;
 use crate::spec::{FlowId, NodeId, NodeKind, RouteHash};
 use crate::world::World;
 
@@ -23,7 +24,7 @@ impl Balanced {
         if spec.kind == NodeKind::Host {
             return None;
         }
-        let balancer = Balancer::of(&world.plan.switches[spec.config as usize])?;
+        let balancer = Balancer::of(&world.plan.switches[spec.config as usize], world.ports.of(id).len())?;
         let is_host = |node: NodeId| world.plan.topology.nodes[node as usize].kind == NodeKind::Host;
         let from_host: Box<[bool]> = world.ports.of(id).iter().map(|info| is_host(info.peer)).collect();
         let rack = world.ports.of(id).iter().map(|info| info.peer).find(|&peer| is_host(peer)).map(|host| world.routes(0).rack_of(host));
@@ -31,9 +32,27 @@ impl Balanced {
         Some(Box::new(Balanced { balancer: Some(balancer), rack, from_host }))
     }
 
+    /// Hosts hang on it.
+    pub(super) fn is_tor(&self) -> bool {
+        self.rack.is_some()
+    }
+
+    fn asked(&self) -> &Balancer {
+        self.balancer.as_ref().expect("not being asked")
+    }
+
     /// Frames and bytes held.
     pub(super) fn held(&self) -> (u64, u64) {
-        self.balancer.as_ref().expect("not being asked").held()
+        self.asked().held()
+    }
+
+    /// Frames held that take the switch's memory.
+    pub(super) fn charged(&self) -> impl Iterator<Item = &Frame> {
+        self.asked().charged()
+    }
+
+    pub(super) fn reorder_queues(&self) -> Option<&ReorderQueues> {
+        self.asked().reorder_queues()
     }
 }
 
@@ -95,13 +114,24 @@ impl<'a> Shard<'a> {
     /// A frame leaves a switch by the port chosen.
     #[inline(always)]
     pub(super) fn forward<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u16, mut frame: Frame) {
-        let state = &self.nodes[node as usize];
-        let first_port = state.first_port;
+        let (id, first_port) = (self.nodes[node as usize].id, self.nodes[node as usize].first_port);
+        self.note_path(id, port, &mut frame);
+        self.offer(out, now, node, first_port + port as u32, frame);
+    }
+
+    /// The same for one that has been charged already.
+    fn forward_held<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u16, mut frame: Frame) {
+        let (id, first_port) = (self.nodes[node as usize].id, self.nodes[node as usize].first_port);
+        self.note_path(id, port, &mut frame);
+        self.join_held(out, now, node, first_port + port as u32, frame);
+    }
+
+    #[inline(always)]
+    fn note_path(&mut self, id: NodeId, port: u16, frame: &mut Frame) {
         if self.record_paths && matches!(frame.kind(), Frame::DATA | Frame::DATAGRAM) {
             let number = if frame.has(Frame::EXTRA) { &mut self.extras[frame.aux].trigger } else { &mut frame.aux };
-            *number = crate::balance::path_step(*number, state.id, port);
+            *number = crate::balance::path_step(*number, id, port);
         }
-        self.offer(out, now, node, first_port + port as u32, frame);
     }
 
     /// Calls the balancer with the switch as its site. `input` is the port that what it sends is charged to.
@@ -246,8 +276,30 @@ impl<O: Outlet> Site for Here<'_, '_, O> {
             None => &[],
         }
     }
-    fn rerouted(&self) -> bool {
-        self.shard.world.epoch(self.now) > 0
+    fn epoch(&self) -> usize {
+        self.shard.world.epoch(self.now)
+    }
+    fn destination_of(&self, flow: FlowId) -> u32 {
+        self.shard.world.flow(flow).dst
+    }
+    fn port_of(&self, host: u32) -> u16 {
+        match self.shard.world.routes(self.now).next_hops(self.state().id, host) {
+            NextHops::One(port) => port,
+            _ => unreachable!("a ToR has one port to each of its hosts, or its frames are dropped before"),
+        }
+    }
+    fn propagation(&self, path: u32, rack: u32) -> u64 {
+        let world = self.shard.world;
+        let (mut node, mut path, mut delay) = (self.state().id, path, 0);
+        while node != world.routes(self.now).anchor(rack) {
+            let info = &world.ports.of(node)[(path & 0xff) as usize];
+            delay += world.delay(node, info);
+            (node, path) = (info.peer, path >> 8);
+        }
+        delay
+    }
+    fn slots(&mut self, end: End) -> &mut Vec<u32> {
+        &mut self.shard.flow_slots[end as usize]
     }
     fn queued(&mut self, port: u16) -> u64 {
         let port = self.settled(port);
@@ -286,6 +338,23 @@ impl<O: Outlet> Site for Here<'_, '_, O> {
         self.shard.live += 1;
         self.counters().switch_frames += 1;
         self.leave(frame);
+    }
+    fn grow(&mut self, frame: &mut Frame, header: u16) {
+        frame.size += header;
+        self.shard.counters.sent_bytes += header as u64;
+    }
+    fn shrink(&mut self, frame: &mut Frame, header: u16) {
+        frame.size -= header;
+        self.shard.counters.delivered_bytes += header as u64;
+    }
+    fn charge(&mut self, frame: &Frame, port: u16, length: (u32, u64)) -> bool {
+        let port = self.settled(port);
+        self.shard.charge_held(self.out, self.now, self.node, port, *frame, length)
+    }
+    fn release_charged(&mut self, frame: Frame) {
+        self.shard.last = self.shard.last.max(self.now);
+        let port = self.port_of(frame.dst);
+        self.shard.forward_held(self.out, self.now, self.node, port, frame);
     }
     fn release(&mut self, frame: Frame) {
         self.shard.last = self.shard.last.max(self.now);

@@ -10,6 +10,8 @@ pub enum Balance {
     /// Every data frame draws a next hop; acknowledgements too.
     Spray,
     LetFlow(LetFlow),
+    /// On every switch of the fabric; not with cut-through, nor with virtual output queues.
+    Conweave(super::Conweave),
 }
 
 impl Balance {
@@ -17,14 +19,19 @@ impl Balance {
     pub fn pins(&self) -> bool {
         match self {
             Balance::Ecmp | Balance::Spray => false,
-            Balance::LetFlow(_) => true,
+            Balance::LetFlow(_) | Balance::Conweave(_) => true,
         }
+    }
+
+    /// Frames wait at the ToR of their destination, in the switch's memory.
+    pub fn holds_charged(&self) -> bool {
+        matches!(self, Balance::Conweave(conweave) if conweave.manner == super::ConweaveManner::Paper)
     }
 
     /// It tells flows apart by addresses and ports.
     pub fn needs_ports(&self) -> bool {
         match self {
-            Balance::Ecmp | Balance::Spray => false,
+            Balance::Ecmp | Balance::Spray | Balance::Conweave(_) => false,
             Balance::LetFlow(letflow) => letflow.ns3,
         }
     }

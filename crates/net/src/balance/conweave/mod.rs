@@ -5,14 +5,18 @@
 //! new epoch on the same path. If not, the frame at hand is the last on the old path (TAIL), and all after it are marked as rerouted, until the
 //! destination's ToR has seen the TAIL and says so (CLEAR). A rerouted frame that arrives before the TAIL waits in a reorder queue.
 
-pub mod destination;
-pub mod paths;
-pub mod reorder;
-pub mod source;
-pub mod table;
+mod destination;
+mod paths;
+mod reorder;
+mod source;
+mod switch;
+mod table;
+
+pub use reorder::ReorderQueues;
+pub use switch::Conweave;
 
 use crate::Model;
-use crate::spec::{Conweave, ConweaveManner};
+use crate::spec::{self, ConweaveManner};
 
 /// Never.
 pub const NEVER: u64 = u64::MAX;
@@ -24,6 +28,8 @@ pub struct Tag {
     pub sent: u64,
     /// When the TAIL of this epoch did; 0 before it.
     pub tail_sent: u64,
+    /// By which it came, for a NOTIFY.
+    pub path: u32,
     /// From 1. On the wire it is cut to the bits that there are.
     pub epoch: u32,
     pub kind: Kind,
@@ -55,15 +61,13 @@ pub enum Begun {
     PathLost,
 }
 
-/// Control frames from the destination's ToR to the source's.
+/// What the destination's ToR answers a frame, by a control frame to the source's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reply {
     /// RTT_REPLY to the RTT_REQUEST of an epoch.
     Rtt { epoch: u32 },
     /// The TAIL of an epoch has come.
     Clear { epoch: u32 },
-    /// A frame came marked by this path.
-    Notify { path: u32 },
 }
 
 /// Why a frame reaches its host after one that was sent later.
@@ -102,11 +106,12 @@ pub struct Rules {
     pub reorder_queues: Option<u16>,
     /// What they hold takes the switch's memory.
     pub charged: bool,
-    pub ns3: bool,
+    /// How long the source's ToR remembers a silent flow.
+    pub source_age: u64,
 }
 
 impl Rules {
-    pub fn new(config: &Conweave) -> Rules {
+    pub fn new(config: &spec::Conweave) -> Rules {
         let ns3 = config.manner == ConweaveManner::Ns3;
         Rules {
             reply_extra: config.reply_extra.0,
@@ -120,7 +125,8 @@ impl Rules {
             after_tail: if ns3 { 1_000 } else { 0 },
             reorder_queues: (!ns3).then_some(config.reorder_queues),
             charged: !ns3,
-            ns3,
+            // It is not to begin with the first epoch again before the other end has forgotten the flow.
+            source_age: if ns3 { config.age.0 } else { 2 * config.age.0 },
         }
     }
 

@@ -8,8 +8,6 @@ use std::collections::VecDeque;
 pub struct Held {
     pub frame: Frame,
     pub epoch: u32,
-    /// Since when.
-    pub since: u64,
 }
 
 #[derive(Default)]
@@ -17,6 +15,7 @@ struct Queue {
     /// Egress port, from 0.
     port: u32,
     frames: VecDeque<Held>,
+    bytes: u64,
 }
 
 pub struct ReorderQueues {
@@ -58,6 +57,7 @@ impl ReorderQueues {
         self.in_use[queue.port as usize].1 += size;
         self.frames += 1;
         self.bytes += size;
+        queue.bytes += size;
         queue.frames.push_back(held);
     }
 
@@ -69,6 +69,7 @@ impl ReorderQueues {
         self.in_use[queue.port as usize].1 -= size;
         self.frames -= 1;
         self.bytes -= size;
+        queue.bytes -= size;
         Some(held)
     }
 
@@ -84,9 +85,15 @@ impl ReorderQueues {
         self.in_use[port as usize]
     }
 
-    /// All frames that wait, with their egress ports.
-    pub fn held(&self) -> impl Iterator<Item = (u32, &Held)> {
-        self.queues.iter().flat_map(|queue| queue.frames.iter().map(|held| (queue.port, held)))
+    /// Frames in a queue, and their bytes.
+    pub fn length(&self, queue: u32) -> (u32, u64) {
+        let queue = &self.queues[queue as usize];
+        (queue.frames.len() as u32, queue.bytes)
+    }
+
+    /// All frames that wait.
+    pub fn held(&self) -> impl Iterator<Item = &Frame> {
+        self.queues.iter().flat_map(|queue| queue.frames.iter().map(|held| &held.frame))
     }
 }
 
@@ -95,7 +102,7 @@ mod tests {
     use super::*;
 
     fn held(seq: u32, size: u16) -> Held {
-        Held { frame: Frame { seq, size, ..Frame::default() }, epoch: 1, since: 0 }
+        Held { frame: Frame { seq, size, ..Frame::default() }, epoch: 1 }
     }
 
     #[test]
@@ -110,7 +117,7 @@ mod tests {
         }
         queues.hold(c, held(20, 1));
         assert_eq!((queues.at_port(0), queues.at_port(1), queues.at_port(2)), ((0, 0), (2, 550), (1, 1)));
-        assert_eq!((queues.frames, queues.bytes, queues.held().count()), (11, 551, 11));
+        assert_eq!((queues.frames, queues.bytes, queues.held().count(), queues.length(b)), (11, 551, 11, (5, 50)));
         let order: Vec<u32> = std::iter::from_fn(|| queues.take(a)).map(|held| held.frame.seq).collect();
         assert_eq!(order, [0, 1, 2, 3, 4]);
         queues.close(a);

@@ -13,7 +13,7 @@ pub struct Source {
     /// When the TAIL of this epoch left; 0 before.
     tail_sent: u64,
     epoch: u32,
-    path: Option<u16>,
+    path: Option<u32>,
     /// Phase 1: the TAIL has left.
     rerouted: bool,
     /// A reply or a CLEAR has come: the next frame begins an epoch.
@@ -25,8 +25,8 @@ pub struct Source {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sent {
     pub tag: Tag,
-    pub path: u16,
-    /// A path was drawn for a flow that had one (it may be the same).
+    pub path: u32,
+    /// The flow goes on by another path than before: with this frame, or with the next one if it is a TAIL.
     pub rerouted: bool,
 }
 
@@ -46,19 +46,29 @@ impl Source {
     }
 
     /// The flow's path, if it has one.
-    pub fn path(&self) -> Option<u16> {
+    pub fn path(&self) -> Option<u32> {
         self.path
+    }
+
+    /// Will the next frame, at `now`, have a path chosen?
+    #[inline]
+    pub fn draws(&self, now: u64, lost: bool, rules: &Rules) -> bool {
+        self.has_expired(now, lost, rules) || !self.stable && self.reply_by < now
+    }
+
+    #[inline]
+    fn has_expired(&self, now: u64, lost: bool, rules: &Rules) -> bool {
+        self.path.is_none() || lost || self.active + rules.inactive < now
     }
 
     /// A data frame goes out. `lost`: the path it had is no longer one. `draw` is asked when a path is to be chosen; `round_trip` is a path's
     /// propagation there and back.
     #[inline]
-    pub fn send(&mut self, now: u64, lost: bool, rules: &Rules, draw: impl FnOnce() -> Draw, round_trip: impl Fn(u16) -> u64) -> Sent {
-        let expired = self.path.is_none() || lost || self.active + rules.inactive < now;
+    pub fn send(&mut self, now: u64, lost: bool, rules: &Rules, draw: impl FnOnce() -> Draw, round_trip: impl FnOnce(u32) -> u64) -> Sent {
+        let expired = self.has_expired(now, lost, rules);
         let stable = std::mem::take(&mut self.stable) && !expired;
         self.active = now;
-        let had_path = self.path.is_some();
-        let mut rerouted = false;
+        let before = self.path;
         let mut kind = Kind::Data;
         let mut path = self.path.unwrap_or(0);
         let mut phase = self.rerouted;
@@ -75,9 +85,9 @@ impl Source {
             if expired {
                 let draw = draw();
                 match draw.good {
-                    Some(good) => (path, rerouted) = (good, had_path),
+                    Some(good) => path = good,
                     // A path that is busy is better than none.
-                    None if !had_path || lost => (path, rerouted) = (draw.first, had_path),
+                    None if before.is_none() || lost => path = draw.first,
                     None => {}
                 }
                 self.path = Some(path);
@@ -89,11 +99,10 @@ impl Source {
             (self.reply_by, self.rerouted, self.tail_sent) = (NEVER, true, now);
             if let Some(good) = draw().good {
                 self.path = Some(good);
-                rerouted = true;
             }
         }
-        let tag = Tag { sent: now, tail_sent: self.tail_sent, epoch: self.epoch, kind, rerouted: phase, begun: self.begun };
-        Sent { tag, path, rerouted }
+        let tag = Tag { path, sent: now, tail_sent: self.tail_sent, epoch: self.epoch, kind, rerouted: phase, begun: self.begun };
+        Sent { tag, path, rerouted: before.is_some() && before != self.path }
     }
 
     /// An RTT_REPLY has come.
@@ -136,10 +145,10 @@ mod tests {
         Rules::new(&config(ConweaveManner::Paper))
     }
 
-    fn good(path: u16) -> impl FnOnce() -> Draw {
+    fn good(path: u32) -> impl FnOnce() -> Draw {
         move || Draw { good: Some(path), first: path }
     }
-    fn none(first: u16) -> impl FnOnce() -> Draw {
+    fn none(first: u32) -> impl FnOnce() -> Draw {
         move || Draw { good: None, first }
     }
     fn not_asked() -> Draw {
@@ -155,7 +164,7 @@ mod tests {
         let first = send(&mut source, 10 * US, good(3));
         assert_eq!(first.path, 3);
         assert!(!first.rerouted, "a new flow is not rerouted");
-        assert_eq!(first.tag, Tag { sent: 10 * US, tail_sent: 0, epoch: 1, kind: Kind::Request, rerouted: false, begun: Begun::Inactivity });
+        assert_eq!(first.tag, Tag { path: 3, sent: 10 * US, tail_sent: 0, epoch: 1, kind: Kind::Request, rerouted: false, begun: Begun::Inactivity });
         let next = send(&mut source, 11 * US, not_asked);
         assert_eq!((next.path, next.tag.kind, next.tag.epoch, next.tag.rerouted), (3, Kind::Data, 1, false));
     }
@@ -199,10 +208,10 @@ mod tests {
         assert_eq!(still.tag.kind, Kind::Data, "`reply_timer < now` is too late");
         let tail = send(&mut source, 8 * US + 1, good(6));
         assert_eq!((tail.path, tail.rerouted), (3, true));
-        assert_eq!(tail.tag, Tag { sent: 8 * US + 1, tail_sent: 8 * US + 1, epoch: 1, kind: Kind::Tail, rerouted: false, begun: Begun::Inactivity });
+        assert_eq!(tail.tag, Tag { path: 3, sent: 8 * US + 1, tail_sent: 8 * US + 1, epoch: 1, kind: Kind::Tail, rerouted: false, begun: Begun::Inactivity });
         let after = send(&mut source, 20 * US, not_asked);
         assert_eq!((after.path, after.rerouted), (6, false));
-        assert_eq!(after.tag, Tag { sent: 20 * US, tail_sent: 8 * US + 1, epoch: 1, kind: Kind::Data, rerouted: true, begun: Begun::Inactivity });
+        assert_eq!(after.tag, Tag { path: 6, sent: 20 * US, tail_sent: 8 * US + 1, epoch: 1, kind: Kind::Data, rerouted: true, begun: Begun::Inactivity });
         // Only once: then it waits for the CLEAR, however long, as long as the flow is active.
         for at in 1..20 {
             assert_eq!(send(&mut source, (20 + 200 * at) * US, not_asked).tag.kind, Kind::Data);

@@ -29,10 +29,11 @@ impl Entry for Destination {
     }
 }
 
-/// Entries by flow. One table serves all ToRs of a partition: a flow has one ToR at either end.
+/// By flow: where its entry is. One list serves all ToRs of a partition, since a flow has one ToR at either end.
+pub type Slots = Vec<u32>;
+
+/// Entries of the flows of one ToR.
 pub struct Table<T> {
-    /// By flow: where its entry is.
-    slots: Vec<u32>,
     entries: Vec<(u32, T)>,
     /// Entries in use, in the order in which they are looked at for their age.
     queue: VecDeque<u32>,
@@ -45,13 +46,13 @@ const NONE: u32 = u32::MAX;
 impl<T: Entry> Table<T> {
     /// Entries are forgotten when their flow has been silent for longer than `age`.
     pub fn new(age: u64) -> Self {
-        Table { slots: Vec::new(), entries: Vec::new(), queue: VecDeque::new(), free: Vec::new(), age }
+        Table { entries: Vec::new(), queue: VecDeque::new(), free: Vec::new(), age }
     }
 
     /// The entry of a flow, if it is known at `now`.
     #[inline]
-    pub fn find(&mut self, now: u64, flow: u32) -> Option<&mut T> {
-        let slot = self.slots.get(flow as usize).copied().unwrap_or(NONE);
+    pub fn find(&mut self, slots: &Slots, now: u64, flow: u32) -> Option<&mut T> {
+        let slot = slots.get(flow as usize).copied().unwrap_or(NONE);
         let (_, entry) = self.entries.get_mut(slot as usize)?;
         match entry.active() {
             Some(active) if active + self.age < now => None,
@@ -61,10 +62,10 @@ impl<T: Entry> Table<T> {
 
     /// The entry of a flow, new if it is not known.
     #[inline]
-    pub fn entry(&mut self, now: u64, flow: u32) -> &mut T {
-        let slot = match self.slots.get(flow as usize) {
+    pub fn entry(&mut self, slots: &mut Slots, now: u64, flow: u32) -> &mut T {
+        let slot = match slots.get(flow as usize) {
             Some(&slot) if slot != NONE => slot,
-            _ => self.add(now, flow),
+            _ => self.add(slots, now, flow),
         };
         let (_, entry) = &mut self.entries[slot as usize];
         if entry.active().is_some_and(|active| active + self.age < now) {
@@ -73,21 +74,15 @@ impl<T: Entry> Table<T> {
         entry
     }
 
-    /// The entry of a flow that is known.
-    #[inline]
-    pub fn known(&mut self, flow: u32) -> &mut T {
-        &mut self.entries[self.slots[flow as usize] as usize].1
-    }
-
     #[cold]
     #[inline(never)]
-    fn add(&mut self, now: u64, flow: u32) -> u32 {
+    fn add(&mut self, slots: &mut Slots, now: u64, flow: u32) -> u32 {
         // Two are looked at for each that comes: the table is never more than about twice as large as what is in use.
         for _ in 0..2 {
             let Some(slot) = self.queue.pop_front() else { break };
             let (old, entry) = &self.entries[slot as usize];
             if entry.active().is_some_and(|active| active + self.age < now) {
-                self.slots[*old as usize] = NONE;
+                slots[*old as usize] = NONE;
                 self.free.push(slot);
             } else {
                 self.queue.push_back(slot);
@@ -99,10 +94,10 @@ impl<T: Entry> Table<T> {
         } else {
             self.entries[slot as usize] = (flow, T::new());
         }
-        if self.slots.len() <= flow as usize {
-            self.slots.resize((flow as usize + 1).next_power_of_two(), NONE);
+        if slots.len() <= flow as usize {
+            slots.resize((flow as usize + 1).next_power_of_two(), NONE);
         }
-        self.slots[flow as usize] = slot;
+        slots[flow as usize] = slot;
         self.queue.push_back(slot);
         // `active` of a new entry is 0, which may be long ago: it is set by whoever asked for it.
         slot
@@ -128,8 +123,8 @@ mod tests {
         }
     }
 
-    fn touch(table: &mut Table<Seen>, now: u64, flow: u32) -> u32 {
-        let entry = table.entry(now, flow);
+    fn touch(table: &mut Table<Seen>, slots: &mut Slots, now: u64, flow: u32) -> u32 {
+        let entry = table.entry(slots, now, flow);
         entry.active = now;
         entry.count += 1;
         entry.count
@@ -137,19 +132,19 @@ mod tests {
 
     #[test]
     fn a_flow_is_forgotten_after_its_age() {
-        let mut table: Table<Seen> = Table::new(100);
-        assert_eq!(touch(&mut table, 1_000, 7), 1);
-        assert_eq!(touch(&mut table, 1_100, 7), 2, "as old as that is not older");
-        assert!(table.find(1_200, 7).is_some());
-        assert!(table.find(1_201, 7).is_none());
-        assert!(table.find(1_201, 8).is_none());
-        assert_eq!(touch(&mut table, 1_201, 7), 1);
+        let (mut table, mut slots): (Table<Seen>, Slots) = (Table::new(100), Slots::new());
+        assert_eq!(touch(&mut table, &mut slots, 1_000, 7), 1);
+        assert_eq!(touch(&mut table, &mut slots, 1_100, 7), 2, "as old as that is not older");
+        assert!(table.find(&slots, 1_200, 7).is_some());
+        assert!(table.find(&slots, 1_201, 7).is_none());
+        assert!(table.find(&slots, 1_201, 8).is_none());
+        assert_eq!(touch(&mut table, &mut slots, 1_201, 7), 1);
     }
 
     #[test]
     fn it_does_not_matter_when_room_is_made() {
         // Whether a flow is still known depends on its own silence only.
-        let mut table: Table<Seen> = Table::new(100);
+        let (mut table, mut slots): (Table<Seen>, Slots) = (Table::new(100), Slots::new());
         let mut last = std::collections::HashMap::new();
         let mut stream = afflux_engine::random::Stream::new(1, 2, 3);
         let (mut now, mut counts) = (0, std::collections::HashMap::new());
@@ -159,20 +154,20 @@ mod tests {
             let known = last.insert(flow, now).is_some_and(|before| before + 100 >= now);
             let count = counts.entry(flow).or_insert(0);
             *count = if known { *count + 1 } else { 1 };
-            assert_eq!(touch(&mut table, now, flow), *count);
+            assert_eq!(touch(&mut table, &mut slots, now, flow), *count);
         }
     }
 
     #[test]
     fn room_is_used_again_but_not_that_of_what_must_be_kept() {
-        let mut table: Table<Seen> = Table::new(100);
-        touch(&mut table, 0, 0);
-        table.known(0).kept = true;
+        let (mut table, mut slots): (Table<Seen>, Slots) = (Table::new(100), Slots::new());
+        touch(&mut table, &mut slots, 0, 0);
+        table.entry(&mut slots, 0, 0).kept = true;
         for flow in 1..10_000 {
-            touch(&mut table, flow as u64 * 50, flow);
+            touch(&mut table, &mut slots, flow as u64 * 50, flow);
         }
         assert!(table.entries.len() < 10, "{}", table.entries.len());
-        assert_eq!(table.known(0).count, 1);
-        assert_eq!(touch(&mut table, 1_000_000, 0), 2);
+        assert_eq!(table.entry(&mut slots, 500_000, 0).count, 1);
+        assert_eq!(touch(&mut table, &mut slots, 1_000_000, 0), 2);
     }
 }

@@ -2,10 +2,11 @@
 //! that reaches the host late says why.
 
 use super::destination::{Destination, Way};
+use super::paths::Known;
 use super::reorder::{Held, ReorderQueues};
 use super::source::{Heard, Source};
 use super::tests::config;
-use super::{Cause, Reply, Rules, Tag, paths};
+use super::{Cause, Reply, Rules, Tag};
 use crate::frame::Frame;
 use crate::spec::ConweaveManner;
 use afflux_engine::random::Stream;
@@ -18,6 +19,7 @@ enum Event {
     Leave(u32),
     Arrive(Tag, u32),
     Reply(Reply),
+    Notify(u32),
     Flush,
 }
 
@@ -55,7 +57,8 @@ fn run(case: &Case, seed: u64) -> Tale {
         events.insert((at, order), event);
     };
     let (mut source, mut destination, mut queues) = (Source::new(), Destination::new(), ReorderQueues::new(1, rules.reorder_queues));
-    let (mut busy, mut last_arrival, mut delay) = ([0u64; PATHS], [0u64; PATHS], [0u64; PATHS]);
+    let mut known = Known::new(vec![4 * US; PATHS]);
+    let (mut last_arrival, mut delay) = ([0u64; PATHS], [0u64; PATHS]);
     let mut tale = Tale::default();
     let (mut highest, frames) = (0, 3_000);
     file(&mut events, 0, Event::Leave(1));
@@ -84,7 +87,13 @@ fn run(case: &Case, seed: u64) -> Tale {
                         *delay = stream.below(case.spread + 1);
                     }
                 }
-                let sent = source.send(now, false, rules, || paths::draw(now, &busy, &mut stream), |_| 4 * US);
+                let sent = source.send(
+                    now,
+                    false,
+                    rules,
+                    || known.choose(now, &[0, 1, 2, 3], [(); 2].map(|()| stream.below(PATHS as u64))),
+                    |path| known.round_trip(path as usize),
+                );
                 tale.reroutes += sent.rerouted as u32;
                 let path = sent.path as usize;
                 if case.loss > 0 && stream.below(case.loss) == 0 {
@@ -101,7 +110,7 @@ fn run(case: &Case, seed: u64) -> Tale {
             Event::Arrive(tag, seq) => {
                 let marked = stream.below(20) == 0;
                 let arrived = destination.arrive(now, &tag, marked, rules);
-                let held = Held { frame: Frame { seq, size: 1_000, ..Frame::default() }, epoch: tag.epoch, since: now };
+                let held = Held { frame: Frame { seq, size: 1_000, ..Frame::default() }, epoch: tag.epoch };
                 match arrived.way {
                     Way::Pass(why) => host(seq, why, &mut tale),
                     Way::TooLate => host(seq, None, &mut tale),
@@ -127,10 +136,10 @@ fn run(case: &Case, seed: u64) -> Tale {
                     file(&mut events, destination.flush_at(), Event::Flush);
                 }
                 // Replies may be lost as well.
-                let notify = arrived.notify.then_some(Reply::Notify { path: stream.below(PATHS as u64) as u32 });
-                for reply in arrived.answer.into_iter().chain(notify) {
+                let notify = arrived.notify.then(|| Event::Notify(stream.below(PATHS as u64) as u32));
+                for reply in arrived.answer.map(Event::Reply).into_iter().chain(notify) {
                     if case.loss == 0 || stream.below(case.loss) != 0 {
-                        file(&mut events, now + 2 * US + stream.below(US), Event::Reply(reply));
+                        file(&mut events, now + 2 * US + stream.below(US), reply);
                     }
                 }
             }
@@ -139,8 +148,8 @@ fn run(case: &Case, seed: u64) -> Tale {
                 Reply::Clear { epoch } => {
                     source.on_clear(epoch, rules);
                 }
-                Reply::Notify { path } => paths::note_busy(now, rules.path_busy, &mut busy[path as usize]),
             },
+            Event::Notify(path) => known.note_busy(now + rules.path_busy, path as usize),
             Event::Flush => {
                 if destination.flush_at() == now {
                     release(&mut destination, &mut queues, &mut tale, &mut host);
