@@ -1,5 +1,6 @@
 //! The scenario as it is written. Every key that may be left out is an `Option`; [`crate::resolve`] writes its default into it.
 
+mod balance;
 pub(crate) mod choice;
 mod cost;
 mod host;
@@ -17,6 +18,7 @@ mod traffic;
 mod transport;
 mod voq;
 
+pub use balance::{Balance, Conweave, ConweaveCompat};
 pub use choice::{Auto, Names, Off, Or, Unlimited};
 pub use cost::Cost;
 pub use host::{Host, HostOverride, Wire, WireTable};
@@ -28,7 +30,7 @@ pub use queue::{NicQueue, Queue, QueueRules};
 pub use record::Record;
 pub use run::{Engine, FctEnd, Run, Until};
 pub use sonic::Sonic;
-pub use switch::{Aqm, AqmKind, Balance, Compare, Ecn, Forwarding, Incapable, MarkAt, QueueLength, Scheduling, Sharing, Spacing, Switch};
+pub use switch::{Aqm, AqmKind, Compare, Ecn, Forwarding, Incapable, MarkAt, QueueLength, Scheduling, Sharing, Spacing, Switch};
 pub use topology::{Custom, Dumbbell, FatTree, Fault, Hpcc, LeafSpine, LinkOverride, Star, Switches, Topology};
 pub use traffic::*;
 pub use transport::{

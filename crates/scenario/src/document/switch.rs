@@ -1,6 +1,6 @@
 //! `[switch]`: buffers, marking, scheduling, forwarding, choice of path.
 
-use super::{Chance, Duration, Mmu, Names, Off, Or, Pfc, Preset, Queue, QueueSize, Size, Voq};
+use super::{Balance, Chance, Duration, Mmu, Names, Off, Or, Pfc, Preset, Queue, QueueSize, Size, Voq};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -78,7 +78,7 @@ macro_rules! switch {
             /// simulators; shallow switches of today take 500 to 800 ns.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub latency: Option<Duration>,
-            /// Choice among equal-cost next hops. Default `"ecmp"`.
+            /// Choice among equal-cost next hops: `"ecmp"`, `"ecmp_same_seed"`, `"spray"`, or a table with `kind = "conweave"`. Default `"ecmp"`.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub balance: Option<Balance>,
             /// Queues of each port, by class, 2 to 8 of them. In an override they replace all others.
@@ -208,15 +208,6 @@ words! {
         StoreAndForward,
         /// After its header, if the output is idle and not faster than the input; otherwise it is stored first.
         CutThrough,
-    }
-    /// Choice among equal-cost next hops.
-    pub enum Balance {
-        /// One path per flow by hash; every switch hashes with a seed of its own.
-        Ecmp,
-        /// As `ecmp`, but all switches hash alike (polarisation).
-        EcmpSameSeed,
-        /// Every frame draws a next hop.
-        Spray,
     }
     /// Which length a marking decision sees.
     pub enum MarkAt {

@@ -1,7 +1,7 @@
 //! `[switch]`.
 
 use super::queue::{Order, scheduling};
-use super::{fill, meaningless, pfc, voq};
+use super::{conweave, fill, meaningless, pfc, voq};
 use crate::document::{
     self, AqmKind, Chance, Compare, Duration, Ecn, Forwarding, Incapable, MarkAt, Or, Queue, QueueLength, QueueSize, Scheduling, Sharing, Size, Spacing, Switch,
 };
@@ -45,6 +45,7 @@ pub fn assign(switch: &mut Switch, topology: &mut Topology, frame: u16) -> Resul
     }
     switch.overrides = overrides;
     voq::check_queues(topology, &configs)?;
+    conweave::check(&configs, &key)?;
     Ok(configs)
 }
 
@@ -188,13 +189,11 @@ fn build(keys: &mut Switch, around: &Around, key: &Key) -> Result<SwitchConfig, 
             }
         },
         latency,
-        balance: match keys.balance {
-            Some(document::Balance::Spray) => spec::Balance::Spray,
-            _ => spec::Balance::Ecmp,
-        },
-        hash: match fill(&mut keys.balance, document::Balance::Ecmp) {
-            document::Balance::EcmpSameSeed => RouteHash::SameSeed,
-            _ => RouteHash::OwnSeed,
+        hash: if keys.balance == Some(document::Balance::EcmpSameSeed) { RouteHash::SameSeed } else { RouteHash::OwnSeed },
+        balance: match keys.balance.get_or_insert(document::Balance::Ecmp) {
+            document::Balance::Ecmp | document::Balance::EcmpSameSeed => spec::Balance::Ecmp,
+            document::Balance::Spray => spec::Balance::Spray,
+            document::Balance::Conweave(table) => spec::Balance::Conweave(conweave::conweave(table, &at("balance"))?),
         },
         queue_length: match fill(&mut keys.queue_length, if device_queue > 0 { QueueLength::BeforeTransmission } else { QueueLength::ThroughTransmission }) {
             QueueLength::ThroughTransmission => spec::QueueLength::ThroughTransmission,
