@@ -225,7 +225,10 @@ fn queue_disciplines_survive() {
 fn balancers_survive() {
     for (balance, reorder_queues) in [
         ("{ kind = \"conweave\" }", 24),
-        ("{ kind = \"conweave\", reply_extra = \"5us\", path_busy = \"8us\", inactive = \"1ms\", flush_extra = \"64us\", default_wait = \"600us\", age = \"3ms\", reorder_queues = 4 }", 4),
+        (
+            "{ kind = \"conweave\", reply_extra = \"5us\", path_busy = \"8us\", inactive = \"1ms\", flush_extra = \"64us\", default_wait = \"600us\", age = \"3ms\", reorder_queues = 4 }",
+            4,
+        ),
         ("{ kind = \"conweave\", compat = \"conweave-ns3\" }", 0),
     ] {
         let text = VALID.replacen("alpha = 1.0", &format!("alpha = 1.0\nbalance = {balance}"), 1).replacen("[run]", "[record]\nreorder = \"10us\"\n\n[run]", 1);

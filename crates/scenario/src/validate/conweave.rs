@@ -44,11 +44,17 @@ pub fn check(configs: &[SwitchConfig], key: &Key) -> Result<(), Wrong> {
     let Some(first) = configs.iter().find(weaves) else { return Ok(()) };
     let at = |name: &str| key.clone().name(name);
     if configs.iter().any(|config| config.balance != first.balance) {
-        return Err(Wrong::at(at("balance"), "\"conweave\" is for all switches alike: they follow what the source's ToR has chosen; leave balance out of overrides"));
+        return Err(Wrong::at(
+            at("balance"),
+            "\"conweave\" is for all switches alike: they follow what the source's ToR has chosen; leave balance out of overrides",
+        ));
     }
     for config in configs {
         if matches!(config.forwarding, Forwarding::CutThrough { .. }) {
-            return Err(Wrong::at(at("forwarding"), "\"cut_through\" with balance = \"conweave\": what waits to be reordered is stored; write \"store_and_forward\""));
+            return Err(Wrong::at(
+                at("forwarding"),
+                "\"cut_through\" with balance = \"conweave\": what waits to be reordered is stored; write \"store_and_forward\"",
+            ));
         }
         if matches!(config.buffer, Buffer::Voq(_)) {
             return Err(Wrong::at(at("sharing"), "\"voq\" with balance = \"conweave\": reorder queues of virtual output queues are not built; write another"));
