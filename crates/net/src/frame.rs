@@ -47,6 +47,12 @@ impl Frame {
     pub const DELAYED: u16 = 1 << 12;
     /// Acknowledgement of something that had arrived before (RFC 2883). With `RETRANSMISSION`: what arrived was a repetition (timestamps).
     pub const DUPLICATE: u16 = 1 << 13;
+    /// Data: of a queue pair.
+    pub const QUEUE_PAIR: u16 = Self::DELAYED;
+    /// A queue pair's acknowledgement: it notifies of congestion; it is negative; it does nothing but notify.
+    pub const CNP: u16 = Self::ECE;
+    pub const NACK: u16 = Self::CWR;
+    pub const CNP_ALONE: u16 = Self::DUPLICATE;
     /// `Frame::hash` is not the flow's but a path that the ToR of its source has chosen: see [`Frame::pin`].
     pub const PINNED: u16 = 1 << 14;
     /// Sent by a switch to the ToR of `Frame::dst`, of kind `CONTROL`; `Frame::seq` is the balancer's.
@@ -59,10 +65,12 @@ impl Frame {
     pub const DATAGRAM: u16 = 2 << Self::KIND_SHIFT;
     /// A connection's own: see [`Control`]. `ECE` asks for, or agrees to, explicit congestion notification.
     pub const CONTROL: u16 = 3 << Self::KIND_SHIFT;
+    /// Of a queue pair: `seq` is the next segment expected, `aux` that whose arrival caused it.
+    pub const RDMA_ACK: u16 = 4 << Self::KIND_SHIFT;
     /// Not a frame. From here on kinds are not traffic.
-    pub const EVENT: u16 = 4 << Self::KIND_SHIFT;
+    pub const EVENT: u16 = 6 << Self::KIND_SHIFT;
     /// MAC control: see [`Frame::pause`].
-    pub const PAUSE: u16 = 5 << Self::KIND_SHIFT;
+    pub const PAUSE: u16 = 7 << Self::KIND_SHIFT;
 
     /// A PAUSE frame that arrives at `port`: `classes` are held for `quanta` where they are in `xoff`, and let go otherwise.
     pub fn pause(port: u32, classes: u8, xoff: u8, quanta: u16) -> Frame {
@@ -165,6 +173,8 @@ pub enum Event {
     Application = 11,
     /// A switch's balancer asked for it. The flow is a number of its own.
     Balance = 12,
+    /// A NIC may make the next frame of a queue pair. The flow is the port's number.
+    Nic = 13,
     /// Series of reorder queues. Last of all at their moment.
     Reordering = 14,
 }
@@ -185,6 +195,7 @@ impl Event {
             10 => Event::Uplinks,
             11 => Event::Application,
             12 => Event::Balance,
+            13 => Event::Nic,
             14 => Event::Reordering,
             other => unreachable!("event {other}"),
         }
@@ -228,7 +239,7 @@ impl Rank {
         match frame.kind() {
             Frame::EVENT => match frame.seq {
                 0 => 0,
-                1..=6 | 11 | 12 => 1,
+                1..=6 | 11..=13 => 1,
                 _ => 4,
             },
             Frame::PAUSE => 2,

@@ -38,6 +38,8 @@ pub struct Port {
     pub common: bool,
     /// A PAUSE frame has been sent or received here.
     pub eventful: bool,
+    /// Transmissions last whole nanoseconds; not plain.
+    whole_ns: bool,
     /// The link towards this port loses frames or goes down.
     pub faulty: bool,
     /// Plain: admitted. Automaton: transmission ended.
@@ -58,6 +60,8 @@ pub struct Automaton {
     pub queues: Vec<Queue>,
     /// The queue of each priority.
     of_priority: [u8; 8],
+    /// With up to eight queues: those that may have frames. Bits are set when frames join and cleared when a queue is found empty.
+    occupied: u8,
     /// Where nothing is in transmission, nothing waits.
     pub sending: Option<Sending>,
     pub waiting: u32,
@@ -180,6 +184,8 @@ pub struct PortSetup {
     pub faulty: bool,
     pub stream: Stream,
     pub common: bool,
+    /// Times on the link are cut off to multiples of this; above 1 only for automata.
+    pub tick: u64,
     pub automaton: Option<Automaton>,
 }
 
@@ -199,6 +205,7 @@ impl Port {
             plain: setup.automaton.is_none(),
             common: setup.common,
             eventful: false,
+            whole_ns: setup.tick > 1,
             faulty: setup.faulty,
             node: setup.node,
             rate: setup.rate,
@@ -211,7 +218,14 @@ impl Port {
         }
     }
 
-    /// Time of `size` bytes and a gap on the link.
+    /// Time of a frame of `size` bytes on an automaton's link.
+    #[inline(always)]
+    pub fn transmission(&self, size: u16) -> u64 {
+        let time = self.serialize(size);
+        if self.whole_ns { time / 1_000 * 1_000 } else { time }
+    }
+
+    /// Time of `size` bytes and a gap on a plain port's link.
     #[inline(always)]
     pub fn serialize(&self, size: u16) -> u64 {
         self.pace.of(size as u64 + self.gap as u64)
@@ -220,7 +234,7 @@ impl Port {
     /// Time from the start of transmission to the peer dealing with the frame, without the delay.
     #[inline(always)]
     pub fn first_bits(&self, size: u16) -> u64 {
-        self.serialize(size.min(self.header))
+        self.transmission(size.min(self.header))
     }
 
     /// Plain: lets go of everything if all has left by `now`; returns those bytes.
@@ -296,7 +310,7 @@ impl Port {
     /// Automaton: a frame of `queue` is in transmission from `at`, or from when its tail is here.
     #[inline(always)]
     pub fn depart(&mut self, at: u64, queue: usize, waiting: Waiting) -> Departure {
-        let (size, start, time) = (waiting.frame.size, at.max(waiting.ready), self.serialize(waiting.frame.size));
+        let (size, start, time) = (waiting.frame.size, at.max(waiting.ready), self.transmission(waiting.frame.size));
         let first_bits = if size <= self.header { time } else { self.first_bits(size) };
         self.free_at = start + time;
         let a = self.automaton.as_mut().expect("not plain");
@@ -321,7 +335,7 @@ impl Port {
 
     /// Automaton: a PAUSE frame is in transmission from `at`.
     pub fn depart_pause(&mut self, at: u64, frame: &Frame) {
-        let time = self.serialize(frame.size);
+        let time = self.transmission(frame.size);
         self.free_at = at + time;
         let a = self.automaton.as_mut().expect("not plain");
         a.sending = Some(Sending { size: frame.size, queue: PAUSE_QUEUE, class: 0, input: 0, time });
@@ -398,7 +412,7 @@ impl Port {
         let (frames, bytes, busy) = (self.frames - self.sizes.len() as u64, self.bytes - left, self.busy - left_time);
         // Where the peer cut through and dropped the frame, its transmission may have ended after everything else.
         match &self.automaton {
-            Some(a) if a.sending.is_none() && self.free_at > end => (frames - 1, bytes - a.latest as u64, busy - self.serialize(a.latest)),
+            Some(a) if a.sending.is_none() && self.free_at > end => (frames - 1, bytes - a.latest as u64, busy - self.transmission(a.latest)),
             _ => (frames, bytes, busy),
         }
     }
@@ -472,6 +486,7 @@ impl Automaton {
         Automaton {
             queues: (0..queues).map(|_| Queue::default()).collect(),
             of_priority,
+            occupied: 0,
             sending: None,
             waiting: 0,
             latest: 0,
@@ -489,6 +504,31 @@ impl Automaton {
     #[inline(always)]
     pub fn may_send(&self, queue: usize, at: u64) -> bool {
         self.queues[queue].may_send(self.pause.as_deref(), at)
+    }
+
+    /// A frame waits in `queue`.
+    #[inline(always)]
+    pub fn push(&mut self, queue: usize, waiting: Waiting) {
+        self.queues[queue].frames.push_back(waiting);
+        self.waiting += 1;
+        self.occupied |= 1u8.wrapping_shl(queue as u32);
+    }
+
+    /// The highest of up to eight queues with a frame for which `may` holds.
+    #[inline(always)]
+    pub fn highest(&mut self, may: impl Fn(&Queue, Option<&Pause>) -> bool) -> Option<usize> {
+        let mut left = self.occupied;
+        while left != 0 {
+            let queue = 7 - left.leading_zeros() as usize;
+            left &= !(1 << queue);
+            let q = &self.queues[queue];
+            if q.frames.is_empty() {
+                self.occupied &= !(1 << queue);
+            } else if may(q, self.pause.as_deref()) {
+                return Some(queue);
+            }
+        }
+        None
     }
 
     /// No queue may send: when the first pause expires.

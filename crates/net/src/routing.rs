@@ -223,6 +223,14 @@ impl Routes {
         }
     }
 
+    /// All next hops where there are several.
+    pub fn members(&self, node: NodeId, host: u32) -> &[u16] {
+        match self.next_hops(node, host) {
+            NextHops::Many(set) => set,
+            _ => &[],
+        }
+    }
+
     /// Number of racks, and the rack of a host.
     pub fn racks(&self) -> usize {
         self.racks

@@ -63,6 +63,8 @@ pub struct World<'a> {
     pub shards: Vec<Vec<NodeId>>,
     /// Per shard: number of ports.
     pub shard_ports: Vec<u32>,
+    /// Both directions of a flow have one hash.
+    symmetric: bool,
     /// Per node: seed for equal-cost choices.
     pub hash_seed: Vec<u32>,
     /// Shortest time in which anything done at one node can be felt at another.
@@ -100,6 +102,7 @@ impl<'a> World<'a> {
             .map(|(id, node)| match (node.kind, plan.switches.get(node.config as usize).map(|s| s.hash)) {
                 (NodeKind::Switch, Some(RouteHash::SameSeed)) => 0,
                 (NodeKind::Switch, Some(RouteHash::Murmur3)) => id as u32,
+                (NodeKind::Switch, Some(RouteHash::Symmetric)) => mix(plan.run.seed ^ mix(u64::MAX - node.tier as u64)) as u32,
                 _ => mix(plan.run.seed ^ mix(id as u64 + 1)) as u32,
             })
             .collect();
@@ -112,6 +115,7 @@ impl<'a> World<'a> {
             place,
             shards,
             shard_ports,
+            symmetric: plan.switches.iter().any(|switch| switch.hash == RouteHash::Symmetric),
             hash_seed,
             lookahead: u64::MAX,
             until: AtomicU64::new(plan.run.until.map_or(FOREVER, |t| t.0.min(FOREVER))),
@@ -196,6 +200,19 @@ impl<'a> World<'a> {
         self.epochs.partition_point(|(from, _)| *from <= now) - 1
     }
 
+    /// Bits per second of the shortest paths behind `port` of `node` to a host's rack, the port's own link included.
+    pub fn capacity(&self, now: u64, node: NodeId, port: u16, host: u32) -> u64 {
+        let routes = self.routes(now);
+        let info = &self.ports.of(node)[port as usize];
+        let beyond = if info.peer == routes.anchor(routes.rack_of(host)) {
+            u64::MAX
+        } else {
+            let hops = routes.next_hops(info.peer, host);
+            hops.as_slice().iter().map(|&port| self.capacity(now, info.peer, port, host)).sum()
+        };
+        self.link(info).rate.0.min(beyond)
+    }
+
     /// Port of the flow's source and of its destination.
     pub fn flow_ports(&self, flow: FlowId) -> (u16, u16) {
         self.flow_ports.get(flow as usize).copied().unwrap_or((flow as u16, (flow >> 16) as u16))
@@ -226,7 +243,12 @@ impl<'a> World<'a> {
 
     /// Time of a frame on the link, gap included.
     pub fn serialize(&self, port: &PortInfo, size: u16) -> u64 {
-        self.link(port).rate.serialize(size as u64 + self.plan.wire.gap as u64).0
+        cut_off(self.link(port).rate.serialize(size as u64 + self.plan.wire.gap as u64).0, self.tick())
+    }
+
+    /// Times on links are cut off to multiples of this.
+    pub fn tick(&self) -> u64 {
+        if self.plan.run.compat == Some(Compat::ConweaveNs3) { 1_000 } else { 1 }
     }
 
     /// Bytes of a frame that must have arrived at the peer before it is dealt with there; `None` for all.
@@ -253,6 +275,7 @@ impl<'a> World<'a> {
         let (payload, ack) = match &self.plan.transports[flow.transport as usize] {
             TransportConfig::Tcp(tcp) => (tcp.mss, Some(wire.ack.max(wire.min_frame))),
             TransportConfig::Datagram(datagram) => (datagram.payload, None),
+            TransportConfig::Rdma(rdma) => (rdma.payload, Some(wire.ack.max(wire.min_frame))),
         };
         let count = flow.bytes.div_ceil(payload as u64);
         let last_payload = (flow.bytes - (count - 1) * payload as u64) as u16;
@@ -324,6 +347,7 @@ impl<'a> World<'a> {
 
     /// Hash of a flow's forward or return direction.
     pub fn flow_hash(&self, flow: &Flow, reverse: bool) -> u32 {
+        let reverse = reverse && !self.symmetric;
         let (a, b) = if reverse { (flow.dst, flow.src) } else { (flow.src, flow.dst) };
         // All of a connection takes one path.
         let own = flow.connection.map_or(flow.id as u64, |connection| (connection as u64) << 32 | 1);
@@ -351,6 +375,12 @@ impl<'a> World<'a> {
         }
         hops
     }
+}
+
+/// `time` in whole ticks.
+#[inline(always)]
+pub fn cut_off(time: u64, tick: u64) -> u64 {
+    if tick == 1 { time } else { time / tick * tick }
 }
 
 /// Routes for every set of links that is in use at some time.

@@ -108,22 +108,14 @@ says! {
     marking_and_a_discipline: "alpha = 1.0" => "alpha = 1.0\naqm = { kind = \"codel\" }",
         "fabric.toml:14: key switch.aqm: ecn decides on marks and drops already: write one of ecn and aqm, and \"off\" for the other (a discipline that marks \
          has ecn = true in aqm)";
-    an_unknown_balancer: "alpha = 1.0" => "alpha = 1.0\nbalance = \"conwaeve\"",
-        "fabric.toml:14: key switch.balance: \"conwaeve\" is not known (did you mean \"conweave\"?): write \"ecmp\", \"ecmp_same_seed\", \"spray\" or \"conweave\"";
-    conweave_as_a_word: "alpha = 1.0" => "alpha = 1.0\nbalance = \"conweave\"",
-        "fabric.toml:14: key switch.balance: found \"conweave\": write a table with kind = \"conweave\"";
     an_unknown_key_of_conweave: "alpha = 1.0" => "alpha = 1.0\nbalance = { kind = \"conweave\", path_bussy = \"8us\" }",
-        "fabric.toml:14: key switch.balance.path_bussy: unknown key (did you mean \"path_busy\"?); the keys here are reply_extra, path_busy, inactive, flush_extra, default_wait, age, reorder_queues, compat";
+        "fabric.toml:14: key switch.balance.path_bussy: unknown key (did you mean \"path_busy\"?); the keys here are reply_extra, path_busy, inactive, flush_extra, default_wait, age, reorder_queues";
     conweave_forgets_too_soon: "alpha = 1.0" => "alpha = 1.0\nbalance = { kind = \"conweave\", age = \"200us\" }",
         "fabric.toml:14: key switch.balance.age: \"200us\" is below inactive = \"300us\": a flow that is not yet silent would be forgotten";
     too_long_a_wait: "alpha = 1.0" => "alpha = 1.0\nbalance = { kind = \"conweave\", default_wait = \"2s\" }",
         "fabric.toml:14: key switch.balance.default_wait: \"2s\": write a time up to 1s";
-    bounded_queues_of_ns3: "alpha = 1.0" => "alpha = 1.0\nbalance = { kind = \"conweave\", compat = \"conweave-ns3\", reorder_queues = 8 }",
-        "fabric.toml:14: key switch.balance.reorder_queues: has no meaning with compat = \"conweave-ns3\", which has any number of them: leave it out";
     conweave_cuts_through: "alpha = 1.0" => "alpha = 1.0\nforwarding = \"cut_through\"\nbalance = { kind = \"conweave\" }",
         "fabric.toml:14: key switch.forwarding: \"cut_through\" with balance = \"conweave\": what waits to be reordered is stored; write \"store_and_forward\"";
-    conweave_here_and_there: "alpha = 1.0" => "alpha = 1.0\nbalance = { kind = \"conweave\" }\noverride = [{ match = \"spine*\", balance = \"ecmp\" }]",
-        "fabric.toml:14: key switch.balance: \"conweave\" is for all switches alike: they follow what the source's ToR has chosen; leave balance out of overrides";
     no_time_between_reorder_samples: "[run]" => "[record]\nreorder = \"0s\"\n\n[run]",
         "fabric.toml:45: key record.reorder: \"0s\": write a time above 0, or \"off\"";
     an_unknown_discipline: "[switch.ecn]\nkmin = \"100kB\"\nkmax = \"400kB\"\npmax = 0.2" => "[switch.aqm]\nkind = \"fqcodel\"",

@@ -176,7 +176,15 @@ impl Case {
             wire: Wire { name: "test".into(), data_header: HEADERS, ack: 64, syn: 64, sack_base: 0, sack_block: 0, min_frame: 64, gap: GAP as u16 },
             flows,
             applications: None,
-            run: RunConfig { seed: 1, until: Some(Time(end)), until_done: false, fct_end: FctEnd::LastByte, engine: EngineKind::WindowLog, threads: 1 },
+            run: RunConfig {
+                seed: 1,
+                until: Some(Time(end)),
+                until_done: false,
+                fct_end: FctEnd::LastByte,
+                engine: EngineKind::WindowLog,
+                threads: 1,
+                compat: None,
+            },
             record: Record::default(),
         }
     }

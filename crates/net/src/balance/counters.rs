@@ -5,7 +5,7 @@ use super::conweave::Cause;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct BalanceCounters {
-    /// Flowlets that began after another of their flow.
+    /// Flowlets that began after another of their flow that was still remembered.
     pub flowlets: u64,
     /// Changes of a flow's path at its source's ToR.
     pub reroutes: u64,
@@ -103,7 +103,7 @@ impl ConweaveCounters {
         ]
     }
 
-    fn add(&mut self, other: &ConweaveCounters) {
+    pub fn add(&mut self, other: &ConweaveCounters) {
         self.requests += other.requests;
         self.replies += other.replies;
         self.replies_in_time += other.replies_in_time;
@@ -135,9 +135,11 @@ impl LateCounters {
         ]
     }
 
-    /// A frame came late that was sent once.
-    pub fn count(&mut self, tag: Tag) {
+    /// A frame came late: one that was sent before, or for the first time, with this tag on it.
+    #[cold]
+    pub fn count(&mut self, repeated: bool, tag: Tag) {
         *match tag {
+            _ if repeated => &mut self.recovery,
             Tag::Late(Cause::EarlyFlush) => &mut self.early_flush,
             Tag::Late(Cause::NoQueue) => &mut self.no_queue,
             Tag::Late(Cause::OldEpoch) => &mut self.old_epoch,
@@ -147,7 +149,7 @@ impl LateCounters {
         } += 1;
     }
 
-    fn add(&mut self, other: &LateCounters) {
+    pub fn add(&mut self, other: &LateCounters) {
         self.recovery += other.recovery;
         self.early_flush += other.early_flush;
         self.no_queue += other.no_queue;

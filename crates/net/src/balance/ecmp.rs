@@ -5,12 +5,16 @@ use crate::Model;
 /// One of `count` choices for a flow's hash at a switch with this seed.
 #[inline(always)]
 pub fn ecmp(hash: u32, seed: u32, count: usize) -> usize {
-    // Murmur3's finaliser: full avalanche, so that choices at successive switches are independent.
+    ((avalanche(hash, seed) as u64 * count as u64) >> 32) as usize
+}
+
+/// Murmur3's finaliser: full avalanche, so that choices at successive switches are independent.
+#[inline(always)]
+pub fn avalanche(hash: u32, seed: u32) -> u32 {
     let mut x = hash ^ seed;
     x = (x ^ (x >> 16)).wrapping_mul(0x85eb_ca6b);
     x = (x ^ (x >> 13)).wrapping_mul(0xc2b2_ae35);
-    x ^= x >> 16;
-    ((x as u64 * count as u64) >> 32) as usize
+    x ^ (x >> 16)
 }
 
 /// Addresses and ports of a frame of a flow in one direction.
@@ -53,7 +57,8 @@ pub const MODELS: &[Model] = &[
         kind: "balance",
         name: "ecmp",
         source: "RFC 2992; hash of source, destination and flow with a seed per switch",
-        faithful: "one path per flow and direction; uniform over the equal-cost next hops; `ecmp_same_seed` gives every switch the same seed: polarisation",
+        faithful: "one path per flow and direction; uniform over the equal-cost next hops; `hash = \"same_seed\"` gives every switch the same seed (polarisation), `\"symmetric\"` every tier, and both directions \
+                   of a flow the same hash",
         simplified: "the hash is not any vendor's; the flow's identifier stands for its ports",
     },
     Model {

@@ -1,29 +1,35 @@
 //! Choice among equal-cost next hops.
 //!
 //! Plain hashing is done where frames arrive. Any other switch has a [`Balancer`] that is asked for every data frame between different racks;
-//! acknowledgements and control frames go by hash. A balancer sees its switch as a [`Site`]. The ToR of a frame's source may *pin* it to a
-//! path ([`Frame::pin`](crate::frame::Frame::pin)); the switches behind just follow.
+//! acknowledgements and control frames go by hash, unless the balancer says otherwise. A balancer sees its switch as a [`Site`]. The ToR of a
+//! frame's source may *pin* it to a path ([`Frame::pin`](crate::frame::Frame::pin)); the switches behind just follow.
 
+mod conga;
 mod conweave;
 mod counters;
+mod dlb;
+mod dre;
+mod drill;
 mod ecmp;
+mod flowlets;
 mod letflow;
+mod presto;
+mod resilient;
+mod shares;
 mod site;
 mod spray;
 mod tag;
+mod wcmp;
 
 pub use conweave::ReorderQueues;
 pub use counters::{BalanceCounters, ConweaveCounters, LateCounters};
-pub use ecmp::{FourTuple, ecmp};
+pub use ecmp::{FourTuple, avalanche, ecmp};
 pub use site::{End, Site};
 pub use tag::Tag;
 
 use crate::Model;
 use crate::frame::Frame;
 use crate::spec::{Balance, RouteHash, SwitchConfig};
-use conweave::Conweave;
-use letflow::LetFlow;
-use spray::Spray;
 
 /// Where on its way a frame is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,29 +59,41 @@ pub enum Choice {
 pub enum Balancer {
     /// By hash, but not by the plain one.
     Hash,
-    Spray(Spray),
-    LetFlow(LetFlow),
-    Conweave(Box<Conweave>),
+    Resilient,
+    Wcmp(wcmp::Wcmp),
+    Spray(spray::Spray),
+    Drill(drill::Drill),
+    LetFlow(letflow::LetFlow),
+    Conga(conga::Conga),
+    Dlb(dlb::Dlb),
+    Presto(presto::Presto),
+    Conweave(Box<conweave::Conweave>),
 }
 
 impl Balancer {
-    /// Of a switch whose choices are not plain hashing.
-    pub fn of(switch: &SwitchConfig, ports: usize) -> Option<Balancer> {
-        match &switch.balance {
-            Balance::Ecmp if switch.hash == RouteHash::Murmur3 => Some(Balancer::Hash),
-            Balance::Ecmp => None,
-            Balance::Spray => Some(Balancer::Spray(Spray)),
-            Balance::LetFlow(config) => Some(Balancer::LetFlow(LetFlow::new(config))),
-            Balance::Conweave(config) => Some(Balancer::Conweave(Box::new(Conweave::new(config, ports)))),
-        }
+    /// Of a switch whose choices are not plain hashing. `ports`: bits per second of each port that leads to a switch.
+    pub fn of(switch: &SwitchConfig, ports: &[Option<u64>]) -> Option<Balancer> {
+        Some(match &switch.balance {
+            Balance::Ecmp if switch.hash == RouteHash::Murmur3 => Balancer::Hash,
+            Balance::Ecmp => return None,
+            Balance::Resilient => Balancer::Resilient,
+            Balance::Wcmp(config) => Balancer::Wcmp(wcmp::Wcmp::new(config)),
+            Balance::Spray(spray) => Balancer::Spray(spray::Spray::new(*spray)),
+            Balance::Drill(config) => Balancer::Drill(drill::Drill::new(config)),
+            Balance::LetFlow(config) => Balancer::LetFlow(letflow::LetFlow::new(config)),
+            Balance::Conga(config) => Balancer::Conga(conga::Conga::new(config, ports)),
+            Balance::Dlb(config) => Balancer::Dlb(dlb::Dlb::new(config, ports)),
+            Balance::Presto(config) => Balancer::Presto(presto::Presto::new(config)),
+            Balance::Conweave(config) => Balancer::Conweave(Box::new(conweave::Conweave::new(config, ports.len()))),
+        })
     }
 
-    /// Has it a say about this frame? Not about what stays in its rack.
+    /// Has it a say about this frame, which goes from rack to rack? Otherwise it goes by hash.
     pub fn minds(&self, frame: &Frame) -> bool {
         match self {
             Balancer::Hash => false,
-            Balancer::Spray(_) => true,
-            _ => matches!(frame.kind(), Frame::DATA | Frame::DATAGRAM),
+            Balancer::Resilient | Balancer::Wcmp(_) | Balancer::Spray(_) | Balancer::Conga(_) | Balancer::Dlb(_) => true,
+            Balancer::Drill(_) | Balancer::LetFlow(_) | Balancer::Presto(_) => matches!(frame.kind(), Frame::DATA | Frame::DATAGRAM),
         }
     }
 
@@ -83,9 +101,15 @@ impl Balancer {
     pub fn choose(&mut self, site: &mut impl Site, frame: &mut Frame, role: Role, hops: &[u16]) -> Choice {
         match self {
             Balancer::Hash => Choice::Ecmp,
-            Balancer::Spray(spray) => spray.choose(site, hops),
+            Balancer::Resilient => resilient::choose(site, frame, hops),
+            Balancer::Wcmp(wcmp) => wcmp.choose(site, frame, hops),
+            Balancer::Spray(spray) => spray.choose(site, frame.dst, hops),
+            Balancer::Drill(drill) => drill.choose(site, frame, hops),
             Balancer::LetFlow(letflow) => letflow.choose(site, frame, role),
-            Balancer::Conweave(conweave) => conweave.choose(site, frame, role),
+            Balancer::Conga(conga) => conga.choose(site, frame, role),
+            Balancer::Dlb(dlb) => dlb.choose(site, frame, hops),
+            Balancer::Presto(presto) => presto.choose(site, frame, role),
+            Balancer::Conweave(conweave) => conweave.choose(site, frame, role, hops),
         }
     }
 
@@ -100,6 +124,8 @@ impl Balancer {
     /// See [`Site::wake`].
     pub fn woken(&mut self, site: &mut impl Site, key: u32) {
         match self {
+            Balancer::Conga(conga) => conga.woken(site),
+            Balancer::Dlb(dlb) => dlb.woken(site),
             Balancer::Conweave(conweave) => conweave.woken(site, key),
             _ => unreachable!("woken with {key}, though nothing asks to be woken"),
         }
@@ -136,5 +162,6 @@ pub fn path_step(number: u32, node: u32, port: u16) -> u32 {
 }
 
 pub fn models() -> Vec<Model> {
-    [ecmp::MODELS, &[spray::MODEL, letflow::MODEL, conweave::MODEL]].concat()
+    let one_each = [resilient::MODEL, wcmp::MODEL, drill::MODEL, letflow::MODEL, conga::MODEL, dlb::MODEL, presto::MODEL, conweave::MODEL];
+    [ecmp::MODELS, spray::MODELS, &one_each].concat()
 }

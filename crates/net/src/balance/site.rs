@@ -20,8 +20,8 @@ pub trait Site {
     /// The rack whose hosts hang on this switch, if it is a ToR.
     fn rack(&self) -> Option<u32>;
     fn rack_of(&self, host: u32) -> u32;
-    /// The host that a flow's data come from.
-    fn source_of(&self, flow: FlowId) -> u32;
+    /// The host that the frame comes from.
+    fn source_of(&self, frame: &Frame) -> u32;
     /// What stands for the flow's addresses and ports in a table that is keyed as ConWeave's ns-3 simulator keys it: it leaves out the source's
     /// address, and a priority group is or-ed into the destination's port.
     fn ns3_key(&self, flow: FlowId) -> u64;
@@ -35,12 +35,18 @@ pub trait Site {
     }
     /// The host that they go to.
     fn destination_of(&self, flow: FlowId) -> u32;
-    /// The port of this ToR that leads to one of its hosts.
-    fn port_of(&self, host: u32) -> u16;
     /// From this ToR to that of a rack by one of [`Site::paths`]: what a frame without length would take.
     fn propagation(&self, path: u32, rack: u32) -> u64;
     /// A list by flow, as long as need be, for the ToR at this end of it.
     fn slots(&mut self, end: End) -> &mut Vec<u32>;
+    /// Next hops to a host at the start of the run.
+    fn members(&self, host: u32) -> &[u16];
+    /// Bits per second of the shortest paths behind a next hop to a host's rack, its own link included.
+    fn capacity(&self, port: u16, host: u32) -> u64;
+    /// At the other end of the port's link.
+    fn peer(&self, port: u16) -> NodeId;
+    /// The frame's hash at this switch, over all of 32 bits.
+    fn hash(&self, frame: &Frame) -> u32;
     /// Bytes in the queues of one of this switch's ports, as its buffer counts them.
     fn queued(&mut self, port: u16) -> u64;
     /// Bytes whose transmission by the port has begun, since the start of the run.
@@ -62,8 +68,8 @@ pub trait Site {
     /// A frame is to be held, in a queue of its own at `port` that holds so many frames and bytes: charges it to the switch's memory, or drops it
     /// if there is no room.
     fn charge(&mut self, frame: &Frame, port: u16, length: (u32, u64)) -> bool;
-    /// One that was charged goes on. There is room for it.
-    fn release_charged(&mut self, frame: Frame);
+    /// One that was charged goes on by that port. There is room for it.
+    fn release_charged(&mut self, frame: Frame, port: u16);
     /// A frame that was held ([`super::Choice::Held`]) goes on.
     fn release(&mut self, frame: Frame);
     /// [`super::Balancer::woken`] is called at `at`, not before now, with `key`. What wakes cannot be taken back: whoever is woken looks whether

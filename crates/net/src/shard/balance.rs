@@ -2,9 +2,8 @@
 
 use super::forward::Drop;
 use super::{Node, Outlet, Shard};
-use crate::balance::{BalanceCounters, Balancer, Choice, End, FourTuple, ReorderQueues, Role, Site, Tag, ecmp};
+use crate::balance::{BalanceCounters, Balancer, Choice, End, FourTuple, ReorderQueues, Role, Site, Tag, avalanche};
 use crate::frame::{Event, Extra, Frame};
-use crate::routing::NextHops;
 use crate::spec::{FlowId, NodeId, NodeKind, RouteHash};
 use crate::world::World;
 
@@ -24,9 +23,10 @@ impl Balanced {
         if spec.kind == NodeKind::Host {
             return None;
         }
-        let balancer = Balancer::of(&world.plan.switches[spec.config as usize], world.ports.of(id).len())?;
         let is_host = |node: NodeId| world.plan.topology.nodes[node as usize].kind == NodeKind::Host;
         let from_host: Box<[bool]> = world.ports.of(id).iter().map(|info| is_host(info.peer)).collect();
+        let rates: Vec<Option<u64>> = world.ports.of(id).iter().map(|info| (!is_host(info.peer)).then(|| world.link(info).rate.0)).collect();
+        let balancer = Balancer::of(&world.plan.switches[spec.config as usize], &rates)?;
         let rack = world.ports.of(id).iter().map(|info| info.peer).find(|&peer| is_host(peer)).map(|host| world.routes(0).rack_of(host));
         let rack = rack.filter(|&rack| world.routes(0).anchor(rack) == id);
         Some(Box::new(Balanced { balancer: Some(balancer), rack, from_host }))
@@ -97,12 +97,11 @@ impl<'a> Shard<'a> {
         };
         let port = match choice {
             Choice::Port(port) => port,
+            // The end of its path.
+            Choice::Follow if role == Some(Role::Destination) => hops[0],
             Choice::Follow if frame.has(Frame::PINNED) && hops.binary_search(&frame.pinned_port()).is_ok() => {
                 let port = frame.pinned_port();
-                // At its destination a frame has reached the end of its path.
-                if role != Some(Role::Destination) {
-                    frame.next_hop();
-                }
+                frame.next_hop();
                 port
             }
             Choice::Follow | Choice::Ecmp => self.hashed(node, &mut frame, hops),
@@ -145,21 +144,32 @@ impl<'a> Shard<'a> {
 
     /// The next hop by hash.
     fn hashed(&self, node: u32, frame: &mut Frame, hops: &[u16]) -> u16 {
-        if let [only] = hops {
-            return *only;
-        }
-        let (world, state) = (self.world, &self.nodes[node as usize]);
+        let world = self.world;
         if frame.has(Frame::PINNED) {
             // Its path is no more: from here on it goes by its flow's hash.
             let flow = world.flow(frame.flow);
             frame.hash = world.flow_hash(flow, flow.dst != frame.dst);
             frame.flags &= !Frame::PINNED;
         }
-        let config = world.plan.topology.nodes[state.id as usize].config;
-        match world.plan.switches[config as usize].hash {
-            RouteHash::Murmur3 => hops[self.four_tuple(frame).hash(state.hash_seed) as usize % hops.len()],
-            RouteHash::OwnSeed | RouteHash::SameSeed => hops[ecmp(frame.hash, state.hash_seed, hops.len())],
+        if let [only] = hops {
+            return *only;
         }
+        let hash = self.hash(node, frame);
+        // The simulator takes the lowest bits, others the highest.
+        let place = if self.hashes_tuples(node) { hash as usize % hops.len() } else { ((hash as u64 * hops.len() as u64) >> 32) as usize };
+        hops[place]
+    }
+
+    fn hashes_tuples(&self, node: u32) -> bool {
+        let plan = self.world.plan;
+        let spec = &plan.topology.nodes[self.nodes[node as usize].id as usize];
+        plan.switches[spec.config as usize].hash == RouteHash::Murmur3
+    }
+
+    /// A frame's hash at a switch.
+    fn hash(&self, node: u32, frame: &Frame) -> u32 {
+        let seed = self.nodes[node as usize].hash_seed;
+        if self.hashes_tuples(node) { self.four_tuple(frame).hash(seed) } else { avalanche(frame.hash, seed) }
     }
 
     fn four_tuple(&self, frame: &Frame) -> FourTuple {
@@ -202,7 +212,7 @@ fn take_tag(shard: &mut Shard, frame: &mut Frame) -> Tag {
     let extra = &mut shard.extras[frame.aux];
     let tag = std::mem::take(&mut extra.tag);
     // Then nothing else is on it.
-    if extra.paused == 0 && frame.kind() != Frame::ACK {
+    if (extra.paused, extra.count, extra.edge) == (0, 0, u32::MAX) {
         let trigger = extra.trigger;
         shard.extras.remove(frame.aux);
         frame.aux = trigger;
@@ -260,8 +270,9 @@ impl<O: Outlet> Site for Here<'_, '_, O> {
     fn rack_of(&self, host: u32) -> u32 {
         self.shard.world.routes(self.now).rack_of(host)
     }
-    fn source_of(&self, flow: FlowId) -> u32 {
-        self.shard.world.flow(flow).src
+    fn source_of(&self, frame: &Frame) -> u32 {
+        let flow = self.shard.world.flow(frame.flow);
+        if flow.dst == frame.dst { flow.src } else { flow.dst }
     }
     fn ns3_key(&self, flow: FlowId) -> u64 {
         let world = self.shard.world;
@@ -282,12 +293,6 @@ impl<O: Outlet> Site for Here<'_, '_, O> {
     fn destination_of(&self, flow: FlowId) -> u32 {
         self.shard.world.flow(flow).dst
     }
-    fn port_of(&self, host: u32) -> u16 {
-        match self.shard.world.routes(self.now).next_hops(self.state().id, host) {
-            NextHops::One(port) => port,
-            _ => unreachable!("a ToR has one port to each of its hosts, or its frames are dropped before"),
-        }
-    }
     fn propagation(&self, path: u32, rack: u32) -> u64 {
         let world = self.shard.world;
         let (mut node, mut path, mut delay) = (self.state().id, path, 0);
@@ -300,6 +305,18 @@ impl<O: Outlet> Site for Here<'_, '_, O> {
     }
     fn slots(&mut self, end: End) -> &mut Vec<u32> {
         &mut self.shard.flow_slots[end as usize]
+    }
+    fn members(&self, host: u32) -> &[u16] {
+        self.shard.world.routes(0).members(self.state().id, host)
+    }
+    fn capacity(&self, port: u16, host: u32) -> u64 {
+        self.shard.world.capacity(self.now, self.state().id, port, host)
+    }
+    fn peer(&self, port: u16) -> NodeId {
+        self.shard.world.ports.of(self.state().id)[port as usize].peer
+    }
+    fn hash(&self, frame: &Frame) -> u32 {
+        self.shard.hash(self.node, frame)
     }
     fn queued(&mut self, port: u16) -> u64 {
         let port = self.settled(port);
@@ -352,9 +369,8 @@ impl<O: Outlet> Site for Here<'_, '_, O> {
         let port = self.settled(port);
         self.shard.charge_held(self.out, self.now, self.node, port, *frame, length)
     }
-    fn release_charged(&mut self, frame: Frame) {
+    fn release_charged(&mut self, frame: Frame, port: u16) {
         self.shard.last = self.shard.last.max(self.now);
-        let port = self.port_of(frame.dst);
         self.shard.forward_held(self.out, self.now, self.node, port, frame);
     }
     fn release(&mut self, frame: Frame) {

@@ -45,6 +45,9 @@ impl<'a> Shard<'a> {
             receivers: Slab::default(),
             sources: Slab::default(),
             sinks: Slab::default(),
+            pairs: Slab::default(),
+            responders: Slab::default(),
+            nics: Vec::new(),
             extras: Slab::default(),
             sending: vec![NOT_YET; plan.flows.len()],
             receiving: vec![NOT_YET; plan.flows.len()],
@@ -63,6 +66,9 @@ impl<'a> Shard<'a> {
         };
         for (local, &id) in world.shards[index as usize].iter().enumerate() {
             shard.add_node(id, local as u32, sampled.contains(&id), classical, seed);
+        }
+        if plan.transports.iter().any(|transport| matches!(transport, TransportConfig::Rdma(_))) {
+            shard.nics.resize_with(shard.ports.len(), Default::default);
         }
         for (id, flow) in plan.flows.iter().enumerate() {
             let source = world.place[flow.src as usize];
@@ -148,8 +154,11 @@ impl<'a> Shard<'a> {
             let pause = party.port(&Party::of(plan, info.peer), link);
             let fifo = queues == 1 && !until_start && aqm.is_none() && !marks_at_start && header.is_none();
             let unrecorded = !sampled && capture.is_none() && !uplink;
-            let plain = !classical && fifo && managed.is_none() && pause.is_none() && unrecorded && !holds;
-            let common = !plain && turns.is_none() && own.is_none() && unrecorded && !until_start && aqm.is_none() && !marks_at_start && header.is_none();
+            let plain = !classical && fifo && managed.is_none() && pause.is_none() && unrecorded && world.tick() == 1 && !holds;
+            // Marks at the start of transmission, where nothing is dropped there but for lack of ECN, nor averaged.
+            let marks = marking.as_ref().is_none_or(|red| red.at == MarkAt::Enqueue || red.weight.is_none() && !red.hard_drop);
+            let fifo_classes = turns.is_none() && own.is_none() && aqm.is_none() && room == 0 && !arrivals_first;
+            let common = !plain && fifo_classes && unrecorded && marks && header.is_none();
             let peer = world.place[info.peer as usize];
             let global = 2 * info.link as u64 + info.reverse as u64;
             let mut stream = Stream::new(seed, purpose::MARKING, global);
@@ -185,6 +194,7 @@ impl<'a> Shard<'a> {
                 faulty,
                 stream,
                 common,
+                tick: world.tick(),
                 automaton,
             }));
         }

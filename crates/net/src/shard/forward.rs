@@ -61,7 +61,7 @@ impl<'a> Shard<'a> {
         let header = self.nodes[node as usize].header;
         let input = &mut self.ports[frame.port as usize];
         if let Some(fault) = self.faults.get_mut(&frame.port) {
-            match fault.fate(now, input.serialize(frame.size.min(header)), input.serialize(frame.size)) {
+            match fault.fate(now, input.transmission(frame.size.min(header)), input.transmission(frame.size)) {
                 Fate::Delivered => {}
                 Fate::Lost => {
                     self.drop_frame(frame, Drop::Loss);
@@ -218,7 +218,7 @@ impl<'a> Shard<'a> {
         // input; otherwise they are stored first.
         let ready = if state.header < frame.size {
             let input = &self.ports[frame.port as usize];
-            if idle && p.rate <= input.rate { now } else { now + input.serialize(frame.size) - input.serialize(state.header) }
+            if idle && p.rate <= input.rate { now } else { now + input.transmission(frame.size) - input.transmission(state.header) }
         } else {
             now
         };
@@ -300,8 +300,7 @@ impl<'a> Shard<'a> {
             self.transmit(out, now, node, port, queue, waiting);
         } else {
             let a = self.ports[port as usize].automaton.as_mut().expect("not plain");
-            a.queues[queue].frames.push_back(waiting);
-            a.waiting += 1;
+            a.push(queue, waiting);
             if idle {
                 self.start_next(out, now, node, port);
             }
@@ -567,9 +566,15 @@ impl<'a> Shard<'a> {
             _ if frame.has(Frame::TO_SWITCH) => (CaptureKind::Switch, 0, 0),
             Frame::ACK => (CaptureKind::TcpAck, (frame.seq as u64 * shape.payload as u64).min(flow.bytes), 0),
             Frame::CONTROL => (CaptureKind::TcpControl(Control::of(&frame)), 0, 0),
+            // A datagram to a RoCEv2 port, without what is in it.
+            Frame::RDMA_ACK => (CaptureKind::Datagram, 0, 0),
             kind => {
                 let payload = if frame.seq as u64 + 1 == shape.count { shape.last_payload } else { shape.payload };
-                (if kind == Frame::DATA { CaptureKind::TcpData } else { CaptureKind::Datagram }, frame.seq as u64 * shape.payload as u64, payload)
+                (
+                    if kind == Frame::DATA && !frame.has(Frame::QUEUE_PAIR) { CaptureKind::TcpData } else { CaptureKind::Datagram },
+                    frame.seq as u64 * shape.payload as u64,
+                    payload,
+                )
             }
         };
         let ecn = if frame.has(Frame::CE) { 3 } else { 2 * frame.has(Frame::ECT) as u8 };

@@ -18,13 +18,13 @@ impl<'a> Shard<'a> {
     fn tcp(&self, transport: u16) -> &'a TcpConfig {
         match &self.world.plan.transports[transport as usize] {
             TransportConfig::Tcp(config) => config,
-            TransportConfig::Datagram(_) => unreachable!("a TCP frame of a datagram flow"),
+            _ => unreachable!("a TCP frame of another transport's flow"),
         }
     }
 
     /// A host puts a frame on its network.
     #[inline(always)]
-    fn send<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, frame: Frame) {
+    pub(super) fn send<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, frame: Frame) {
         self.counters.sent_packets += 1;
         self.counters.sent_bytes += frame.size as u64;
         self.live += 1;
@@ -49,6 +49,8 @@ impl<'a> Shard<'a> {
         self.live -= 1;
         match frame.kind() {
             Frame::ACK => self.on_ack(out, now, frame),
+            Frame::RDMA_ACK => self.on_rdma_ack(out, now, frame),
+            Frame::DATA if frame.has(Frame::QUEUE_PAIR) => self.on_rdma_data(out, now, frame),
             Frame::DATA => self.on_data(out, now, frame),
             Frame::CONTROL => self.on_control(out, now, frame),
             _ => self.on_datagram(out, now, frame),
@@ -123,6 +125,7 @@ impl<'a> Shard<'a> {
                     self.pump(out, now, slot, Cause::Start, config);
                 }
             }
+            TransportConfig::Rdma(config) => self.open_pair(out, now, (node, id), (hash, idle), config),
             TransportConfig::Datagram(_) => {
                 let source = Source {
                     flow: id,
@@ -306,6 +309,9 @@ impl<'a> Shard<'a> {
 
     pub(super) fn on_sender_wake<O: Outlet>(&mut self, out: &mut O, now: u64, flow: FlowId) {
         let slot = self.sending[flow as usize];
+        if slot != OVER && matches!(self.world.plan.transports[self.world.flow(flow).transport as usize], TransportConfig::Rdma(_)) {
+            return self.on_pair_wake(out, now, slot);
+        }
         if slot == OVER || self.senders[slot].armed != now {
             return;
         }
@@ -422,7 +428,7 @@ impl<'a> Shard<'a> {
         let r = &mut self.receivers[slot];
         r.paused = paused;
         if frame.seq < r.highest {
-            if frame.has(Frame::RETRANSMISSION) { self.counters.balance.late.recovery += 1 } else { self.counters.balance.late.count(tag) }
+            self.counters.balance.late.count(frame.has(Frame::RETRANSMISSION), tag);
         }
         let arrival =
             Arrival { now, seq: frame.seq, marked: frame.has(Frame::CE), cwr: frame.has(Frame::CWR), retransmission: frame.has(Frame::RETRANSMISSION) };
@@ -616,7 +622,7 @@ impl<'a> Shard<'a> {
         s.marked += frame.has(Frame::CE) as u64;
         if frame.seq < s.highest {
             s.reordered += 1;
-            self.counters.balance.late.count(tag);
+            self.counters.balance.late.count(false, tag);
         }
         s.highest = s.highest.max(frame.seq);
         s.has_last |= frame.seq + 1 == s.expected;
@@ -631,7 +637,7 @@ impl<'a> Shard<'a> {
     }
 
     /// The last byte of a flow is here, and will have been read by `read`: it may be what others wait for.
-    fn flow_received<O: Outlet>(&mut self, out: &mut O, now: u64, flow: FlowId, read: u64) {
+    pub(super) fn flow_received<O: Outlet>(&mut self, out: &mut O, now: u64, flow: FlowId, read: u64) {
         let plan = self.world.plan;
         let Some(planned) = plan.flows.get(flow as usize) else { return self.tell_received(out, now, flow, read) };
         let Some(group) = planned.group else { return };
@@ -657,7 +663,7 @@ impl<'a> Shard<'a> {
 
     /// How long a frame that has come stood paused, and what its last switch wrote on it; it then is as if nothing had been added to it.
     #[inline(always)]
-    fn take_extra(&mut self, frame: &mut Frame) -> (u64, Tag) {
+    pub(super) fn take_extra(&mut self, frame: &mut Frame) -> (u64, Tag) {
         if !frame.has(Frame::EXTRA) {
             return (0, Tag::None);
         }
@@ -667,7 +673,7 @@ impl<'a> Shard<'a> {
         (extra.paused, extra.tag)
     }
 
-    fn count_path(&mut self, frame: &Frame) {
+    pub(super) fn count_path(&mut self, frame: &Frame) {
         let entry = self.path_counts.entry((frame.flow, frame.aux)).or_default();
         entry.0 += 1;
         entry.1 += frame.size as u64;

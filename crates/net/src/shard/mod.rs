@@ -12,6 +12,7 @@ mod host;
 mod managed;
 mod pause;
 mod policy;
+mod rdma;
 mod reorder;
 mod sample;
 mod voq;
@@ -27,6 +28,7 @@ use crate::port::Port;
 use crate::record::{CaptureRecord, Counters, PortRecord, ReorderRecord, StormRecord, UplinkRecord};
 use crate::spec::{FlowId, NodeId};
 use crate::transport::datagram::{Sink, Source};
+use crate::transport::rdma::{Nic, QueuePair, Responder};
 use crate::transport::tcp::{Receiver, Sender};
 use crate::world::World;
 use afflux_engine::prefetch;
@@ -205,6 +207,10 @@ pub struct Shard<'a> {
     receivers: Slab<Receiver>,
     sources: Slab<Source>,
     sinks: Slab<Sink>,
+    pairs: Slab<QueuePair>,
+    responders: Slab<Responder>,
+    /// By port; none where no flow uses RDMA.
+    nics: Vec<Nic>,
     pub extras: Slab<Extra>,
     /// By flow: slot of the sending and the receiving half. They grow with the flows of applications.
     sending: Vec<u32>,
@@ -277,6 +283,7 @@ impl<'a> Shard<'a> {
             Event::Uplinks => self.sample_uplinks(out, now, node),
             Event::Application => self.on_application(out, now, event),
             Event::Balance => self.on_balance(out, now, node, event),
+            Event::Nic => self.on_nic(out, now, node, event.flow),
             Event::Reordering => self.sample_reordering(out, now, node),
         }
     }
@@ -306,6 +313,8 @@ impl<'a> Shard<'a> {
             return;
         }
         match frame.kind() {
+            Frame::DATA if frame.has(Frame::QUEUE_PAIR) => prefetch::<2, _>(self.responders.slots(), self.receiving_slot(frame.flow) as usize),
+            Frame::RDMA_ACK => prefetch::<4, _>(self.pairs.slots(), self.sending[frame.flow as usize] as usize),
             Frame::DATA => prefetch::<2, _>(self.receivers.slots(), self.receiving_slot(frame.flow) as usize),
             Frame::ACK => prefetch::<6, _>(self.senders.slots(), self.sending[frame.flow as usize] as usize),
             _ => {}

@@ -43,6 +43,7 @@ pub struct HostConfig {
 pub enum TransportConfig {
     Tcp(TcpConfig),
     Datagram(Datagram),
+    Rdma(super::RdmaConfig),
 }
 
 /// A constant-rate source: frames of `payload` bytes at `rate` (of payload), the first at the flow's start. Nothing is acknowledged

@@ -8,11 +8,12 @@ mod flow;
 mod host;
 mod mmu;
 mod pfc;
+mod rdma;
 mod run;
 mod switch;
 
 pub use crate::app::Applications;
-pub use balance::{Balance, LetFlow, RouteHash};
+pub use balance::{Balance, Conga, Dlb, Drill, LetFlow, Presto, RateEstimator, RouteHash, Spray, Wcmp};
 pub use conweave::{Conweave, ConweaveManner};
 pub use fabric::{Down, Link, LinkId, Node, NodeId, NodeKind, Topology};
 pub use flow::{Flow, FlowId, GroupId, Start};
@@ -21,7 +22,8 @@ pub use host::{Datagram, DelayedAck, Estimator, HostConfig, Manner, Metrics, Pac
 pub use host::{TcpConfig, TransportConfig, Wire};
 pub use mmu::{ConweaveRules, HpccRules, Mmu, Rules, SonicRules};
 pub use pfc::{Cable, Formula, Headroom, PauseTime, Pfc, Refresh, Storm, StormAction, Watchdog};
-pub use run::{Capture, EngineKind, FctEnd, PortSeries, Record, RunConfig};
+pub use rdma::{Cnp, DcqcnConfig, DcqcnCut, Irn, RateControl, RdmaConfig, RdmaRecovery, RdmaWindow, SwiftConfig, TimelyConfig};
+pub use run::{Capture, Compat, EngineKind, FctEnd, PortSeries, Record, RunConfig};
 pub use switch::{
     Aqm, Buffer, Classes, Codel, Compare, Forwarding, FqCodel, Limit, MarkAt, Marking, Pie, QueueConfig, QueueLength, Scheduling, Service, Spacing,
     SwitchConfig, Voq, VoqCap,
@@ -53,6 +55,7 @@ impl Plan {
         let payload = |transport: &TransportConfig| match transport {
             TransportConfig::Tcp(tcp) => tcp.mss,
             TransportConfig::Datagram(datagram) => datagram.payload,
+            TransportConfig::Rdma(rdma) => rdma.payload,
         };
         let largest = self.transports.iter().map(payload).max().unwrap_or(0) as u64;
         (largest + self.wire.data_header as u64).max(self.wire.min_frame as u64)

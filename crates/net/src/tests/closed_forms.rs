@@ -101,7 +101,7 @@ fn polarisation_with_one_seed() {
     };
     assert_eq!(cores(Balance::Ecmp, RouteHash::OwnSeed), 16);
     assert_eq!(cores(Balance::Ecmp, RouteHash::SameSeed), 4);
-    assert_eq!(cores(Balance::Spray, RouteHash::OwnSeed), 16);
+    assert_eq!(cores(Balance::Spray(Spray::Random), RouteHash::OwnSeed), 16);
 }
 
 /// Alizadeh et al.: N synchronised flows swing between K + N and K + N - A with A = 1/2 * sqrt(2 N (C * RTT + K)); the link stays

@@ -13,6 +13,7 @@ mod lossless;
 mod path;
 mod properties;
 mod queues;
+mod rdma;
 mod tcp_cases;
 mod traces;
 mod traces_control;

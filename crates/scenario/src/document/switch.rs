@@ -78,9 +78,12 @@ macro_rules! switch {
             /// simulators; shallow switches of today take 500 to 800 ns.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub latency: Option<Duration>,
-            /// Choice among equal-cost next hops: `"ecmp"`, `"ecmp_same_seed"`, `"spray"`, or a table with `kind = "conweave"`. Default `"ecmp"`.
+            /// Choice among equal-cost next hops. Default `"ecmp"`. In an override it replaces all of it.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub balance: Option<Balance>,
+            /// The hash of what goes by hash. Default `"own_seed"`; with `run.compat = "conweave-ns3"` that is `"murmur3"`.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub hash: Option<RouteHash>,
             /// Queues of each port, by class, 2 to 8 of them. In an override they replace all others.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub queue: Option<Vec<Queue>>,
@@ -113,7 +116,7 @@ switch! {
 /// Calls a macro with the keys that `[switch]` and its overrides share.
 macro_rules! every_key {
     ($with:ident) => {
-        $with!(preset buffer sharing alpha reserved mmu pfc honours_pause voq queue_length device_queue drop_when ecn aqm scheduling priorities quantum forwarding cut_through_header latency balance queue)
+        $with!(preset buffer sharing alpha reserved mmu pfc honours_pause voq queue_length device_queue drop_when ecn aqm scheduling priorities quantum forwarding cut_through_header latency balance hash queue)
     };
 }
 
@@ -208,6 +211,17 @@ words! {
         StoreAndForward,
         /// After its header, if the output is idle and not faster than the input; otherwise it is stored first.
         CutThrough,
+    }
+    /// What goes by hash: which hash.
+    pub enum RouteHash {
+        /// Every switch hashes with a seed of its own.
+        OwnSeed,
+        /// All switches hash alike (polarisation).
+        SameSeed,
+        /// Both directions of a flow, and all switches of a tier, hash alike: both directions take the same way where ports are in the same order.
+        Symmetric,
+        /// MurmurHash3 of addresses and ports, seeded with the switch's number, modulo the next hops (ConWeave's ns-3).
+        Murmur3,
     }
     /// Which length a marking decision sees.
     pub enum MarkAt {

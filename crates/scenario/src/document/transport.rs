@@ -2,7 +2,7 @@
 
 use super::choice::tagged;
 use super::switch::words;
-use super::{Auto, Duration, Off, Or, Size, Speed, Unlimited};
+use super::{Auto, Duration, Off, Or, Rdma, Size, Speed, Unlimited};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +13,8 @@ tagged! {
         "tcp" => Tcp,
         /// A constant rate without acknowledgement or repetition.
         "datagram" => Datagram,
+        /// RDMA over converged Ethernet.
+        "rdma" => Rdma,
     }
 }
 

@@ -1,7 +1,7 @@
 //! `[switch] balance = { kind = "conweave" }`.
 
-use super::{fill, meaningless};
-use crate::document::{self, ConweaveCompat, Duration, Or};
+use super::fill;
+use crate::document::{self, Duration};
 use crate::tree::{Key, Wrong};
 use afflux_net::spec::{Balance, Buffer, Conweave, ConweaveManner, Forwarding, SwitchConfig};
 use afflux_units::Span;
@@ -23,33 +23,17 @@ pub fn conweave(keys: &mut document::Conweave, key: &Key) -> Result<Conweave, Wr
     if age < inactive {
         return Err(Wrong::at(at("age"), format!("\"{age}\" is below inactive = \"{inactive}\": a flow that is not yet silent would be forgotten")));
     }
-    let manner = match fill(&mut keys.compat, Or::NONE).0 {
-        None => ConweaveManner::Paper,
-        Some(ConweaveCompat::ConweaveNs3) => ConweaveManner::Ns3,
-    };
-    let reorder_queues = match (manner, keys.reorder_queues) {
-        (ConweaveManner::Ns3, Some(_)) => return Err(meaningless(at("reorder_queues"), "compat = \"conweave-ns3\", which has any number of them")),
-        (ConweaveManner::Ns3, None) => 0,
-        (ConweaveManner::Paper, _) => fill(&mut keys.reorder_queues, 24),
-    };
+    let reorder_queues = fill(&mut keys.reorder_queues, 24);
     if reorder_queues > 4_096 {
         return Err(Wrong::at(at("reorder_queues"), format!("found {reorder_queues}: write a number of queues per port from 0 to 4096")));
     }
-    Ok(Conweave { reply_extra, path_busy, inactive, flush_extra, default_wait, age, reorder_queues, manner })
+    Ok(Conweave { reply_extra, path_busy, inactive, flush_extra, default_wait, age, reorder_queues, manner: ConweaveManner::Paper })
 }
 
 /// What does not go with it.
-pub fn check(configs: &[SwitchConfig], key: &Key) -> Result<(), Wrong> {
-    let weaves = |config: &&SwitchConfig| matches!(config.balance, Balance::Conweave(_));
-    let Some(first) = configs.iter().find(weaves) else { return Ok(()) };
-    let at = |name: &str| key.clone().name(name);
-    if configs.iter().any(|config| config.balance != first.balance) {
-        return Err(Wrong::at(
-            at("balance"),
-            "\"conweave\" is for all switches alike: they follow what the source's ToR has chosen; leave balance out of overrides",
-        ));
-    }
-    for config in configs {
+pub fn fits<'a>(configs: impl Iterator<Item = &'a SwitchConfig>) -> Result<(), Wrong> {
+    let at = |name: &str| Key::from("switch").name(name);
+    for config in configs.filter(|config| matches!(config.balance, Balance::Conweave(_))) {
         if matches!(config.forwarding, Forwarding::CutThrough { .. }) {
             return Err(Wrong::at(
                 at("forwarding"),

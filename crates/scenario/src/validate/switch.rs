@@ -1,7 +1,7 @@
 //! `[switch]`.
 
 use super::queue::{Order, scheduling};
-use super::{conweave, fill, meaningless, pfc, voq};
+use super::{fill, meaningless, pfc, voq};
 use crate::document::{
     self, AqmKind, Chance, Compare, Duration, Ecn, Forwarding, Incapable, MarkAt, Or, Queue, QueueLength, QueueSize, Scheduling, Sharing, Size, Spacing, Switch,
 };
@@ -18,7 +18,7 @@ pub fn assign(switch: &mut Switch, topology: &mut Topology, frame: u16) -> Resul
     for change in &mut overrides {
         change.set_keys(with_preset(change.keys()));
     }
-    let around = Around { nic_rate: pfc::nic_rate(topology), frame };
+    let around = Around { fabric: topology.clone(), nic_rate: pfc::nic_rate(topology), frame };
     let base = build(switch, &around, &key)?;
     // What each switch is to have, by the overrides that mean it.
     let mut meant: Vec<Vec<usize>> = vec![Vec::new(); topology.nodes.len()];
@@ -45,7 +45,7 @@ pub fn assign(switch: &mut Switch, topology: &mut Topology, frame: u16) -> Resul
     }
     switch.overrides = overrides;
     voq::check_queues(topology, &configs)?;
-    conweave::check(&configs, &key)?;
+    super::balance::fits(topology, &configs)?;
     Ok(configs)
 }
 
@@ -100,6 +100,7 @@ fn overlay(base: &Switch, mut change: Switch) -> Switch {
 
 /// What a switch's keys are read in.
 struct Around {
+    fabric: Topology,
     nic_rate: Rate,
     /// Bytes of a full frame.
     frame: u16,
@@ -189,11 +190,12 @@ fn build(keys: &mut Switch, around: &Around, key: &Key) -> Result<SwitchConfig, 
             }
         },
         latency,
-        hash: if keys.balance == Some(document::Balance::EcmpSameSeed) { RouteHash::SameSeed } else { RouteHash::OwnSeed },
-        balance: match keys.balance.get_or_insert(document::Balance::Ecmp) {
-            document::Balance::Ecmp | document::Balance::EcmpSameSeed => spec::Balance::Ecmp,
-            document::Balance::Spray => spec::Balance::Spray,
-            document::Balance::Conweave(table) => spec::Balance::Conweave(conweave::conweave(table, &at("balance"))?),
+        balance: super::balance::balance(keys.balance.get_or_insert(document::Balance::Ecmp(document::Ecmp {})), &around.fabric, &at("balance"))?,
+        hash: match fill(&mut keys.hash, document::RouteHash::OwnSeed) {
+            document::RouteHash::OwnSeed => RouteHash::OwnSeed,
+            document::RouteHash::SameSeed => RouteHash::SameSeed,
+            document::RouteHash::Symmetric => RouteHash::Symmetric,
+            document::RouteHash::Murmur3 => RouteHash::Murmur3,
         },
         queue_length: match fill(&mut keys.queue_length, if device_queue > 0 { QueueLength::BeforeTransmission } else { QueueLength::ThroughTransmission }) {
             QueueLength::ThroughTransmission => spec::QueueLength::ThroughTransmission,

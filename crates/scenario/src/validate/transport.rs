@@ -1,7 +1,7 @@
 //! `[host.transport]` and `[host.transports.NAME]`.
 
 use super::hosts::Frames;
-use super::{fill, meaningless};
+use super::{fill, meaningless, rdma};
 use crate::document::{
     Bbr, Congestion, Cubic, Datagram, Dctcp, DelayedAck, Duration, Echo, Estimator, Flavour, Host, Htcp, HyStart, Or, Recovery, RenoFlavour, Size, Stack, Tcp,
     Transport,
@@ -12,7 +12,7 @@ use crate::tree::{Key, Wrong};
 use afflux_net::spec::{
     self, Bbr3Config, BbrConfig, CongestionControl, CubicConfig, CubicFlavour, DctcpConfig, EcnMode, HtcpConfig, TcpConfig, TransportConfig,
 };
-use afflux_units::{Bytes, Span};
+use afflux_units::{Bytes, Rate, Span};
 
 /// Transports by name; `"default"` is the first.
 pub struct Transports {
@@ -39,9 +39,9 @@ impl Transports {
     }
 }
 
-pub fn check(host: &mut Host, frames: &Frames, facts: &Facts) -> Result<Transports, Wrong> {
+pub fn check(host: &mut Host, frames: &Frames, facts: &Facts, compat: Option<spec::Compat>) -> Result<Transports, Wrong> {
     let idle_rtt = idle_round_trip(host, frames, facts);
-    let around = Around { frames, idle_rtt };
+    let around = Around { frames, idle_rtt, nic: rdma::nic_rate(facts), compat };
     let mut transports = Transports { names: vec!["default".into()], configs: Vec::new() };
     let default = host.transport.get_or_insert_with(|| Transport::Tcp(Tcp::default()));
     transports.configs.push(around.build(default, &Key::from("host.transport"))?);
@@ -70,6 +70,8 @@ fn idle_round_trip(host: &Host, frames: &Frames, facts: &Facts) -> Span {
 struct Around<'a> {
     frames: &'a Frames,
     idle_rtt: Span,
+    nic: Rate,
+    compat: Option<spec::Compat>,
 }
 
 impl Around<'_> {
@@ -77,6 +79,7 @@ impl Around<'_> {
         match transport {
             Transport::Tcp(tcp) => self.tcp(tcp, key).map(TransportConfig::Tcp),
             Transport::Datagram(datagram) => self.frames.datagram(datagram, key).map(TransportConfig::Datagram),
+            Transport::Rdma(rdma) => rdma::config(rdma, self.frames, self.nic, self.compat, key).map(TransportConfig::Rdma),
         }
     }
 

@@ -13,7 +13,7 @@ pub struct Held {
 #[derive(Default)]
 struct Queue {
     /// Egress port, from 0.
-    port: u32,
+    port: u16,
     frames: VecDeque<Held>,
     bytes: u64,
 }
@@ -36,7 +36,7 @@ impl ReorderQueues {
     }
 
     /// A free queue of `port`, if there is one.
-    pub fn open(&mut self, port: u32) -> Option<u32> {
+    pub fn open(&mut self, port: u16) -> Option<u32> {
         let (queues, _) = &mut self.in_use[port as usize];
         if self.limit.is_some_and(|limit| *queues >= limit) {
             return None;
@@ -81,8 +81,13 @@ impl ReorderQueues {
     }
 
     /// Queues in use at `port`, and the bytes they hold.
-    pub fn at_port(&self, port: u32) -> (u16, u64) {
+    pub fn at_port(&self, port: u16) -> (u16, u64) {
         self.in_use[port as usize]
+    }
+
+    /// The port whose queue it is.
+    pub fn port(&self, queue: u32) -> u16 {
+        self.queues[queue as usize].port
     }
 
     /// Frames in a queue, and their bytes.

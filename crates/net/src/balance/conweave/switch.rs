@@ -46,11 +46,11 @@ impl Conweave {
     }
 
     #[inline]
-    pub fn choose(&mut self, site: &mut impl Site, frame: &mut Frame, role: Role) -> Choice {
+    pub fn choose(&mut self, site: &mut impl Site, frame: &mut Frame, role: Role, hops: &[u16]) -> Choice {
         match role {
             Role::Source => self.depart(site, frame),
             Role::Transit => Choice::Follow,
-            Role::Destination => self.arrive(site, frame),
+            Role::Destination => self.arrive(site, frame, hops[0]),
         }
     }
 
@@ -79,7 +79,8 @@ impl Conweave {
         Choice::Follow
     }
 
-    fn arrive(&mut self, site: &mut impl Site, frame: &mut Frame) -> Choice {
+    /// `port` leads to the host.
+    fn arrive(&mut self, site: &mut impl Site, frame: &mut Frame, port: u16) -> Choice {
         let Tag::Conweave(tag) = site.take_tag(frame) else { return Choice::Follow };
         site.shrink(frame, self.rules.header);
         let (now, flow) = (site.now(), frame.flow);
@@ -88,23 +89,24 @@ impl Conweave {
         site.counters().conweave.old_epoch += arrived.old as u64;
         if arrived.notify {
             site.counters().conweave.notifies += 1;
-            send(site, flow, 0, Tag::Notify(tag.path));
+            send(site, frame, 0, Tag::Notify(tag.path));
         }
         match arrived.answer {
             Some(Reply::Rtt { epoch }) => {
                 site.counters().conweave.replies += 1;
-                send(site, flow, epoch, Tag::None);
+                send(site, frame, epoch, Tag::None);
             }
             Some(Reply::Clear { epoch }) => {
                 site.counters().conweave.clears += 1;
-                send(site, flow, CLEAR | epoch, Tag::None);
+                send(site, frame, CLEAR | epoch, Tag::None);
             }
             None => {}
         }
         match arrived.way {
             Way::Pass(why) => {
                 let waits = destination.is_reordering();
-                note(site, frame, why);
+                // A switch that had lost the frame's path chose another: it may have been overtaken on the way.
+                note(site, frame, why.or((!frame.has(Frame::PINNED)).then_some(Cause::PathLost)));
                 if arrived.release {
                     // The TAIL goes before what has waited for it.
                     site.release(*frame);
@@ -123,8 +125,7 @@ impl Conweave {
             }
             Way::Open => {
                 site.counters().conweave.out_of_order += 1;
-                let port = site.port_of(frame.dst);
-                match self.queues.open(port as u32) {
+                match self.queues.open(port) {
                     Some(queue) => {
                         destination.queue = queue;
                         self.hold(site, *frame, port, queue, tag.epoch);
@@ -142,7 +143,7 @@ impl Conweave {
             Way::Hold => {
                 site.counters().conweave.out_of_order += 1;
                 let queue = destination.queue;
-                self.hold(site, *frame, site.port_of(frame.dst), queue, tag.epoch);
+                self.hold(site, *frame, port, queue, tag.epoch);
                 Choice::Held
             }
         }
@@ -184,9 +185,10 @@ impl Conweave {
         let counters = &mut site.counters().conweave;
         counters.flushes += 1;
         counters.flushes_by_tail += by_tail as u64;
+        let port = self.queues.port(queue);
         while let Some(Held { mut frame, epoch }) = self.queues.take(queue) {
             note(site, &mut frame, destination.pass_held(epoch));
-            if self.rules.charged { site.release_charged(frame) } else { site.release(frame) }
+            if self.rules.charged { site.release_charged(frame, port) } else { site.release(frame) }
         }
         self.queues.close(queue);
     }
@@ -237,8 +239,9 @@ impl Conweave {
     }
 }
 
-fn send(site: &mut impl Site, flow: FlowId, seq: u32, tag: Tag) {
-    site.send(site.source_of(flow), flow, seq, CONTROL_SIZE, CONTROL_PRIORITY, tag);
+/// Answers a data frame.
+fn send(site: &mut impl Site, frame: &Frame, seq: u32, tag: Tag) {
+    site.send(site.source_of(frame), frame.flow, seq, CONTROL_SIZE, CONTROL_PRIORITY, tag);
 }
 
 /// A frame may reach its host late.

@@ -46,6 +46,7 @@ pub fn generate(block: &mut Background, index: usize, key: &Key, classes: &mut C
                 (TransportConfig::Tcp(tcp), payload)
             }
             TransportConfig::Datagram(_) => return Err(Wrong::at(at("transport"), "sends datagrams: write a TCP transport, or protocol = \"datagram\"")),
+            TransportConfig::Rdma(_) => return Err(Wrong::at(at("transport"), "is RDMA, which has no rate of its own: write a TCP transport")),
         },
         Protocol::Datagram => {
             let mut datagram = Datagram { rate: Some(Or::some(Speed(rate))), payload: None, ecn_capable: None };
