@@ -93,7 +93,7 @@ impl Balancer {
         match self {
             Balancer::Hash => false,
             Balancer::Resilient | Balancer::Wcmp(_) | Balancer::Spray(_) | Balancer::Conga(_) | Balancer::Dlb(_) => true,
-            Balancer::Drill(_) | Balancer::LetFlow(_) | Balancer::Presto(_) => matches!(frame.kind(), Frame::DATA | Frame::DATAGRAM),
+            Balancer::Drill(_) | Balancer::LetFlow(_) | Balancer::Presto(_) | Balancer::Conweave(_) => matches!(frame.kind(), Frame::DATA | Frame::DATAGRAM),
         }
     }
 
