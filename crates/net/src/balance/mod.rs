@@ -24,7 +24,7 @@ mod wcmp;
 pub use conweave::ReorderQueues;
 pub use counters::{BalanceCounters, ConweaveCounters, LateCounters};
 pub use ecmp::{FourTuple, avalanche, ecmp};
-pub use site::{End, Site};
+pub use site::{End, Holding, Site};
 pub use tag::Tag;
 
 use crate::Model;
@@ -98,7 +98,7 @@ impl Balancer {
     }
 
     /// A frame with these next hops, in port order, is to go on.
-    pub fn choose(&mut self, site: &mut impl Site, frame: &mut Frame, role: Role, hops: &[u16]) -> Choice {
+    pub fn choose(&mut self, site: &mut impl Holding, frame: &mut Frame, role: Role, hops: &[u16]) -> Choice {
         match self {
             Balancer::Hash => Choice::Ecmp,
             Balancer::Resilient => resilient::choose(site, frame, hops),
@@ -114,7 +114,7 @@ impl Balancer {
     }
 
     /// A frame for this switch has come: see [`Site::send`].
-    pub fn told(&mut self, site: &mut impl Site, frame: &Frame, tag: Tag) {
+    pub fn told(&mut self, site: &mut impl Holding, frame: &Frame, tag: Tag) {
         match self {
             Balancer::Conweave(conweave) => conweave.told(site, frame, tag),
             _ => unreachable!("frame {frame:?} to a switch that none sends to"),
@@ -122,7 +122,7 @@ impl Balancer {
     }
 
     /// See [`Site::wake`].
-    pub fn woken(&mut self, site: &mut impl Site, key: u32) {
+    pub fn woken(&mut self, site: &mut impl Holding, key: u32) {
         match self {
             Balancer::Conga(conga) => conga.woken(site),
             Balancer::Dlb(dlb) => dlb.woken(site),

@@ -33,12 +33,6 @@ pub trait Site {
     fn rerouted(&self) -> bool {
         self.epoch() > 0
     }
-    /// The host that they go to.
-    fn destination_of(&self, flow: FlowId) -> u32;
-    /// From this ToR to that of a rack by one of [`Site::paths`]: what a frame without length would take.
-    fn propagation(&self, path: u32, rack: u32) -> u64;
-    /// A list by flow, as long as need be, for the ToR at this end of it.
-    fn slots(&mut self, end: End) -> &mut Vec<u32>;
     /// Next hops to a host at the start of the run.
     fn members(&self, host: u32) -> &[u16];
     /// Bits per second of the shortest paths behind a next hop to a host's rack, its own link included.
@@ -62,6 +56,22 @@ pub trait Site {
     /// Sends a frame from this switch to the ToR of host `to`, which consumes it ([`super::Balancer::told`]): `seq` and `tag` are the
     /// balancer's, `flow` the one concerned. It takes the way of the flow's acknowledgements.
     fn send(&mut self, to: u32, flow: FlowId, seq: u32, size: u16, priority: u8, tag: Tag);
+    /// A frame that was held ([`super::Choice::Held`]) goes on.
+    fn release(&mut self, frame: Frame);
+    /// [`super::Balancer::woken`] is called at `at`, not before now, with `key`. What wakes cannot be taken back: whoever is woken looks whether
+    /// it is still wanted.
+    fn wake(&mut self, at: u64, key: u32);
+    fn counters(&mut self) -> &mut BalanceCounters;
+}
+
+/// What those may ask and do besides that hold frames back at the ToR of their destination.
+pub trait Holding: Site {
+    /// The host that they go to.
+    fn destination_of(&self, flow: FlowId) -> u32;
+    /// From this ToR to that of a rack by one of [`Site::paths`]: what a frame without length would take.
+    fn propagation(&self, path: u32, rack: u32) -> u64;
+    /// A list by flow, as long as need be, for the ToR at this end of it.
+    fn slots(&mut self, end: End) -> &mut Vec<u32>;
     /// Bytes of header that the frame gets on its way between the ToRs, and loses again.
     fn grow(&mut self, frame: &mut Frame, header: u16);
     fn shrink(&mut self, frame: &mut Frame, header: u16);
@@ -70,10 +80,4 @@ pub trait Site {
     fn charge(&mut self, frame: &Frame, port: u16, length: (u32, u64)) -> bool;
     /// One that was charged goes on by that port. There is room for it.
     fn release_charged(&mut self, frame: Frame, port: u16);
-    /// A frame that was held ([`super::Choice::Held`]) goes on.
-    fn release(&mut self, frame: Frame);
-    /// [`super::Balancer::woken`] is called at `at`, not before now, with `key`. What wakes cannot be taken back: whoever is woken looks whether
-    /// it is still wanted.
-    fn wake(&mut self, at: u64, key: u32);
-    fn counters(&mut self) -> &mut BalanceCounters;
 }

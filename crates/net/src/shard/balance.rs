@@ -2,7 +2,7 @@
 
 use super::forward::Drop;
 use super::{Node, Outlet, Shard};
-use crate::balance::{BalanceCounters, Balancer, Choice, End, FourTuple, ReorderQueues, Role, Site, Tag, avalanche};
+use crate::balance::{BalanceCounters, Balancer, Choice, End, FourTuple, Holding, ReorderQueues, Role, Site, Tag, avalanche};
 use crate::frame::{Event, Extra, Frame};
 use crate::spec::{FlowId, NodeId, NodeKind, RouteHash};
 use crate::world::World;
@@ -290,22 +290,6 @@ impl<O: Outlet> Site for Here<'_, '_, O> {
     fn epoch(&self) -> usize {
         self.shard.world.epoch(self.now)
     }
-    fn destination_of(&self, flow: FlowId) -> u32 {
-        self.shard.world.flow(flow).dst
-    }
-    fn propagation(&self, path: u32, rack: u32) -> u64 {
-        let world = self.shard.world;
-        let (mut node, mut path, mut delay) = (self.state().id, path, 0);
-        while node != world.routes(self.now).anchor(rack) {
-            let info = &world.ports.of(node)[(path & 0xff) as usize];
-            delay += world.delay(node, info);
-            (node, path) = (info.peer, path >> 8);
-        }
-        delay
-    }
-    fn slots(&mut self, end: End) -> &mut Vec<u32> {
-        &mut self.shard.flow_slots[end as usize]
-    }
     fn members(&self, host: u32) -> &[u16] {
         self.shard.world.routes(0).members(self.state().id, host)
     }
@@ -357,6 +341,37 @@ impl<O: Outlet> Site for Here<'_, '_, O> {
         self.counters().switch_frames += 1;
         self.leave(frame);
     }
+    fn release(&mut self, frame: Frame) {
+        self.shard.last = self.shard.last.max(self.now);
+        self.leave(frame);
+    }
+    fn wake(&mut self, at: u64, key: u32) {
+        debug_assert!(at >= self.now);
+        let event = self.shard.event(self.node, key, Event::Balance);
+        self.out.event(at, event);
+    }
+    fn counters(&mut self) -> &mut BalanceCounters {
+        &mut self.shard.counters.balance
+    }
+}
+
+impl<O: Outlet> Holding for Here<'_, '_, O> {
+    fn destination_of(&self, flow: FlowId) -> u32 {
+        self.shard.world.flow(flow).dst
+    }
+    fn propagation(&self, path: u32, rack: u32) -> u64 {
+        let world = self.shard.world;
+        let (mut node, mut path, mut delay) = (self.state().id, path, 0);
+        while node != world.routes(self.now).anchor(rack) {
+            let info = &world.ports.of(node)[(path & 0xff) as usize];
+            delay += world.delay(node, info);
+            (node, path) = (info.peer, path >> 8);
+        }
+        delay
+    }
+    fn slots(&mut self, end: End) -> &mut Vec<u32> {
+        &mut self.shard.flow_slots[end as usize]
+    }
     fn grow(&mut self, frame: &mut Frame, header: u16) {
         frame.size += header;
         self.shard.counters.sent_bytes += header as u64;
@@ -372,17 +387,5 @@ impl<O: Outlet> Site for Here<'_, '_, O> {
     fn release_charged(&mut self, frame: Frame, port: u16) {
         self.shard.last = self.shard.last.max(self.now);
         self.shard.forward_held(self.out, self.now, self.node, port, frame);
-    }
-    fn release(&mut self, frame: Frame) {
-        self.shard.last = self.shard.last.max(self.now);
-        self.leave(frame);
-    }
-    fn wake(&mut self, at: u64, key: u32) {
-        debug_assert!(at >= self.now);
-        let event = self.shard.event(self.node, key, Event::Balance);
-        self.out.event(at, event);
-    }
-    fn counters(&mut self) -> &mut BalanceCounters {
-        &mut self.shard.counters.balance
     }
 }

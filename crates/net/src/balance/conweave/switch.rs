@@ -6,7 +6,7 @@ use super::reorder::{Held, ReorderQueues};
 use super::source::{Heard, Source};
 use super::table::Table;
 use super::{Cause, Kind, Reply, Rules};
-use crate::balance::{Choice, End, Role, Site, Tag};
+use crate::balance::{Choice, End, Holding, Role, Site, Tag};
 use crate::frame::Frame;
 use crate::spec::{self, FlowId};
 
@@ -46,7 +46,7 @@ impl Conweave {
     }
 
     #[inline]
-    pub fn choose(&mut self, site: &mut impl Site, frame: &mut Frame, role: Role, hops: &[u16]) -> Choice {
+    pub fn choose(&mut self, site: &mut impl Holding, frame: &mut Frame, role: Role, hops: &[u16]) -> Choice {
         match role {
             Role::Source => self.depart(site, frame),
             Role::Transit => Choice::Follow,
@@ -54,7 +54,7 @@ impl Conweave {
         }
     }
 
-    fn depart(&mut self, site: &mut impl Site, frame: &mut Frame) -> Choice {
+    fn depart(&mut self, site: &mut impl Holding, frame: &mut Frame) -> Choice {
         let (now, rack) = (site.now(), site.rack_of(frame.dst));
         self.see_paths(site, rack);
         let known = self.known[rack as usize].as_ref().expect("just seen");
@@ -80,7 +80,7 @@ impl Conweave {
     }
 
     /// `port` leads to the host.
-    fn arrive(&mut self, site: &mut impl Site, frame: &mut Frame, port: u16) -> Choice {
+    fn arrive(&mut self, site: &mut impl Holding, frame: &mut Frame, port: u16) -> Choice {
         let Tag::Conweave(tag) = site.take_tag(frame) else { return Choice::Follow };
         site.shrink(frame, self.rules.header);
         let (now, flow) = (site.now(), frame.flow);
@@ -150,14 +150,14 @@ impl Conweave {
     }
 
     /// Puts a frame into a reorder queue, if there is memory for it.
-    fn hold(&mut self, site: &mut impl Site, frame: Frame, port: u16, queue: u32, epoch: u32) {
+    fn hold(&mut self, site: &mut impl Holding, frame: Frame, port: u16, queue: u32, epoch: u32) {
         if !self.rules.charged || site.charge(&frame, port, self.queues.length(queue)) {
             self.queues.hold(queue, Held { frame, epoch });
         }
     }
 
     /// Sees to it that the switch is woken when a reorder queue is to be flushed.
-    fn arm(&mut self, site: &mut impl Site, flow: FlowId) {
+    fn arm(&mut self, site: &mut impl Holding, flow: FlowId) {
         let now = site.now();
         let Some(destination) = self.destinations.find(site.slots(End::Destination), now, flow) else { return };
         let at = destination.flush_at();
@@ -167,7 +167,7 @@ impl Conweave {
         }
     }
 
-    pub fn woken(&mut self, site: &mut impl Site, flow: FlowId) {
+    pub fn woken(&mut self, site: &mut impl Holding, flow: FlowId) {
         let now = site.now();
         let Some(destination) = self.destinations.find(site.slots(End::Destination), now, flow) else { return };
         if destination.armed != now {
@@ -178,7 +178,7 @@ impl Conweave {
     }
 
     /// Releases what waits for a flow's TAIL.
-    fn flush(&mut self, site: &mut impl Site, flow: FlowId) {
+    fn flush(&mut self, site: &mut impl Holding, flow: FlowId) {
         let now = site.now();
         let destination = self.destinations.entry(site.slots(End::Destination), now, flow);
         let (queue, by_tail) = (destination.queue, destination.release());
@@ -193,7 +193,7 @@ impl Conweave {
         self.queues.close(queue);
     }
 
-    pub fn told(&mut self, site: &mut impl Site, frame: &Frame, tag: Tag) {
+    pub fn told(&mut self, site: &mut impl Holding, frame: &Frame, tag: Tag) {
         let now = site.now();
         if let Tag::Notify(path) = tag {
             let rack = site.rack_of(site.destination_of(frame.flow));
@@ -218,7 +218,7 @@ impl Conweave {
 
     /// Looks at the paths to a rack if that has not been done since the routes changed.
     #[inline]
-    fn see_paths(&mut self, site: &impl Site, rack: u32) {
+    fn see_paths(&mut self, site: &impl Holding, rack: u32) {
         if self.routes != site.epoch() {
             self.routes = site.epoch();
             self.known.clear();
@@ -230,7 +230,7 @@ impl Conweave {
 
     #[cold]
     #[inline(never)]
-    fn look_at_paths(&mut self, site: &impl Site, rack: u32) {
+    fn look_at_paths(&mut self, site: &impl Holding, rack: u32) {
         if self.known.len() <= rack as usize {
             self.known.resize_with(rack as usize + 1, || None);
         }
@@ -240,12 +240,12 @@ impl Conweave {
 }
 
 /// Answers a data frame.
-fn send(site: &mut impl Site, frame: &Frame, seq: u32, tag: Tag) {
+fn send(site: &mut impl Holding, frame: &Frame, seq: u32, tag: Tag) {
     site.send(site.source_of(frame), frame.flow, seq, CONTROL_SIZE, CONTROL_PRIORITY, tag);
 }
 
 /// A frame may reach its host late.
-fn note(site: &mut impl Site, frame: &mut Frame, why: Option<Cause>) {
+fn note(site: &mut impl Holding, frame: &mut Frame, why: Option<Cause>) {
     if let Some(cause) = why {
         *site.tag(frame) = Tag::Late(cause);
     }

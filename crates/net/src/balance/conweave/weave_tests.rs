@@ -71,7 +71,7 @@ fn run(case: &Case, seed: u64) -> Tale {
             }
             highest = highest.max(seq);
         };
-        let mut release = |destination: &mut Destination, queues: &mut ReorderQueues, tale: &mut Tale, host: &mut dyn FnMut(u32, Option<Cause>, &mut Tale)| {
+        let release = |destination: &mut Destination, queues: &mut ReorderQueues, tale: &mut Tale, host: &mut dyn FnMut(u32, Option<Cause>, &mut Tale)| {
             let by_tail = destination.release();
             (tale.by_tail, tale.early) = (tale.by_tail + by_tail as u32, tale.early + !by_tail as u32);
             while let Some(held) = queues.take(destination.queue) {
