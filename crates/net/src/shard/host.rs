@@ -1,7 +1,7 @@
 //! What hosts do: transports meet the network here.
 
 use super::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, set_slot};
-use crate::balance::ecmp;
+use crate::balance::{Tag, ecmp};
 use crate::frame::{Control, Event, Extra, Frame};
 use crate::idle::{idle, least_round_trip};
 use crate::probe::explain::{Attribution, Label};
@@ -13,6 +13,16 @@ use afflux_engine::random::Stream;
 
 /// Purpose of the random streams of congestion controls (see `afflux_engine::random`).
 const CONTROL: u64 = 0x636f_6e74;
+
+/// What a frame carried besides.
+pub(super) struct Taken {
+    /// How long it stood paused.
+    pub paused: u64,
+    /// The timestamp that data echo, where its place is taken.
+    pub stamp: u32,
+    /// What its last switch wrote on it.
+    pub tag: Tag,
+}
 
 impl<'a> Shard<'a> {
     fn tcp(&self, transport: u16) -> &'a TcpConfig {
@@ -443,7 +453,7 @@ impl<'a> Shard<'a> {
 
     #[inline(never)]
     fn on_data<O: Outlet>(&mut self, out: &mut O, now: u64, mut frame: Frame) {
-        let (paused, stamp) = self.take_extra(&mut frame);
+        let Taken { paused, stamp, tag } = self.take_extra(&mut frame);
         let mut slot = self.receiving_slot(frame.flow);
         let mut echo = frame.aux;
         if self.record_paths {
@@ -463,6 +473,9 @@ impl<'a> Shard<'a> {
         let config = self.tcp(self.receivers[slot].transport);
         let r = &mut self.receivers[slot];
         r.paused = paused;
+        if frame.seq < r.highest {
+            self.counters.balance.late.count(frame.has(Frame::RETRANSMISSION), tag);
+        }
         let arrival = Arrival {
             now,
             seq: frame.seq,
@@ -648,7 +661,7 @@ impl<'a> Shard<'a> {
     }
 
     fn on_datagram<O: Outlet>(&mut self, out: &mut O, now: u64, mut frame: Frame) {
-        let (paused, _) = self.take_extra(&mut frame);
+        let Taken { paused, tag, .. } = self.take_extra(&mut frame);
         let mut slot = self.receiving_slot(frame.flow);
         if slot == NOT_YET {
             let flow = self.world.flow(frame.flow);
@@ -662,7 +675,10 @@ impl<'a> Shard<'a> {
         let s = &mut self.sinks[slot];
         s.frames += 1;
         s.marked += frame.has(Frame::CE) as u64;
-        s.reordered += (frame.seq < s.highest) as u64;
+        if frame.seq < s.highest {
+            s.reordered += 1;
+            self.counters.balance.late.count(false, tag);
+        }
         s.highest = s.highest.max(frame.seq);
         s.has_last |= frame.seq + 1 == s.expected;
         if s.frames == s.expected {
@@ -700,16 +716,16 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// How long a frame that has come stood paused, and the timestamp beside it; it then is as if nothing had been added to it.
+    /// What a frame that has come carries besides; it then is as if nothing had been added to it.
     #[inline(always)]
-    pub(super) fn take_extra(&mut self, frame: &mut Frame) -> (u64, u32) {
+    pub(super) fn take_extra(&mut self, frame: &mut Frame) -> Taken {
         if !frame.has(Frame::EXTRA) {
-            return (0, 0);
+            return Taken { paused: 0, stamp: 0, tag: Tag::None };
         }
         let extra = self.extras.remove(frame.aux);
         frame.aux = extra.trigger;
         frame.flags &= !Frame::EXTRA;
-        (extra.paused, extra.stamp)
+        Taken { paused: extra.paused, stamp: extra.stamp, tag: extra.tag }
     }
 
     pub(super) fn count_path(&mut self, frame: &Frame) {

@@ -1,5 +1,6 @@
 //! Queue pairs at hosts: the NIC makes a frame when its transmitter is free, for whoever's turn it is.
 
+use super::host::Taken;
 use super::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, set_slot};
 use crate::frame::{Event, Extra, Frame};
 use crate::idle::Idle;
@@ -217,7 +218,7 @@ impl<'a> Shard<'a> {
     #[inline(never)]
     pub(super) fn on_rdma_ack<O: Outlet>(&mut self, out: &mut O, now: u64, mut frame: Frame) {
         let telemetry = self.telemetry_of(&frame);
-        let (paused, _) = self.take_extra(&mut frame);
+        let Taken { paused, .. } = self.take_extra(&mut frame);
         let slot = self.sending[frame.flow as usize];
         if slot == OVER {
             return;
@@ -255,7 +256,7 @@ impl<'a> Shard<'a> {
     #[inline(never)]
     pub(super) fn on_rdma_data<O: Outlet>(&mut self, out: &mut O, now: u64, mut frame: Frame) {
         let telemetry = self.telemetry_of(&frame);
-        let (paused, _) = self.take_extra(&mut frame);
+        let Taken { paused, tag, .. } = self.take_extra(&mut frame);
         let mut slot = self.receiving_slot(frame.flow);
         if self.record_paths {
             self.count_path(&frame);
@@ -277,6 +278,9 @@ impl<'a> Shard<'a> {
         let config = self.rdma(self.responders[slot].transport);
         let r = &mut self.responders[slot];
         r.paused = paused;
+        if frame.seq < r.highest {
+            self.counters.balance.late.count(frame.has(Frame::RETRANSMISSION), tag);
+        }
         let answer = r.on_data(now, frame.seq, frame.has(Frame::CE), config);
         let (node, complete) = (r.node, r.is_complete());
         if answer.cnp {
