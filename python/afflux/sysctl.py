@@ -150,6 +150,8 @@ def _timers(transport: Mapping[str, Any], out: Settings) -> None:
 def _sending(transport: Mapping[str, Any], out: Settings) -> None:
     if transport.get("pacing") or transport.get("congestion") in ("bbr", "bbr3"):
         out.sysctl["net.core.default_qdisc"] = "fq"
+    if transport.get("stack") == "linux" and transport.get("small_queues") is False:
+        out.missing.append("small_queues = false: Linux always has them")
     burst = transport.get("burst", 1)
     if burst == 1:
         out.commands.append("ethtool -K DEV tso off gso off gro off")

@@ -1,6 +1,7 @@
 //! What travels: 32 bytes by value, streamed through the window logs.
 
 use crate::balance::Tag;
+use crate::telemetry::Telemetry;
 use afflux_engine::Timed;
 
 /// A frame on a link, or an event that a node makes for itself (a timer, a start, a sample).
@@ -15,7 +16,8 @@ pub struct Frame {
     /// Data: segment number. Acknowledgement: next segment expected. Event: see [`Event`].
     pub seq: u32,
     /// Acknowledgement: the segment whose arrival caused it, or a handle of [`Extra`] if `EXTRA` is set.
-    /// Data: the path's number, if paths are recorded; or the same.
+    /// Data: the path's number, if paths are recorded, otherwise the timestamp it echoes; or the same.
+    /// SYN-ACK: its timestamp.
     pub aux: u32,
     /// Destination host.
     pub dst: u32,
@@ -248,7 +250,8 @@ impl Rank {
     }
 }
 
-/// What a frame carries besides: an acknowledgement with SACK blocks, a frame with something written on it by balancers, or any that stood paused.
+/// What a frame carries besides: an acknowledgement with SACK blocks or a window, a segment whose path is recorded, a frame with something written
+/// on it by balancers, or any that stood paused.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Extra {
     /// What would stand in `Frame::aux`.
@@ -257,8 +260,11 @@ pub struct Extra {
     pub edge: u32,
     pub blocks: [(u32, u32); Extra::BLOCKS],
     pub count: u8,
+    /// An acknowledgement's timestamp, or the one that data echo; 0 for none.
+    pub stamp: u32,
     /// How long this frame, and the one that caused it, stood paused.
     pub paused: u64,
+    pub telemetry: Telemetry,
     pub tag: Tag,
 }
 

@@ -21,6 +21,7 @@ mod run;
 mod scheduling;
 mod shard;
 pub mod spec;
+mod telemetry;
 mod transport;
 mod world;
 

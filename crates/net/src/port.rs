@@ -14,8 +14,8 @@ use afflux_engine::random::Stream;
 use afflux_units::{Pace, Rate};
 use std::collections::VecDeque;
 
-/// Laid out by hand: what a plain port needs for a frame comes first, within two cache lines.
-#[repr(C)]
+/// Laid out by hand: what a plain port needs for a frame comes first, in two cache lines; so does the way to an automaton.
+#[repr(C, align(64))]
 pub struct Port {
     /// End of everything admitted (plain) or of the transmission under way (automaton).
     pub free_at: u64,
@@ -36,12 +36,15 @@ pub struct Port {
     pub plain: bool,
     /// Not plain, but nothing is recorded, nor decided at the start of transmission: see `shard::common`.
     pub common: bool,
+    /// Classical engine: it would be plain under the other, see `shard::fifo`.
+    pub fifo: bool,
     /// A PAUSE frame has been sent or received here.
     pub eventful: bool,
     /// Transmissions last whole nanoseconds; not plain.
     whole_ns: bool,
     /// The link towards this port loses frames or goes down.
     pub faulty: bool,
+    pub automaton: Option<Box<Automaton>>,
     /// Plain: admitted. Automaton: transmission ended.
     pub frames: u64,
     pub bytes: u64,
@@ -52,18 +55,20 @@ pub struct Port {
     pub memory: Memory,
     /// Draws for marks.
     pub stream: Stream,
-    pub automaton: Option<Box<Automaton>>,
 }
 
-/// Queues of a port that decides at the start of transmission.
+const _: () = assert!(std::mem::offset_of!(Port, node) == 128);
+
+/// Queues of a port that decides at the start of transmission. Laid out by hand: what every frame needs, in one cache line.
+#[repr(C, align(64))]
 pub struct Automaton {
     pub queues: Vec<Queue>,
-    /// The queue of each priority.
-    of_priority: [u8; 8],
     /// With up to eight queues: those that may have frames. Bits are set when frames join and cleared when a queue is found empty.
     occupied: u8,
     /// Where nothing is in transmission, nothing waits.
     pub sending: Option<Sending>,
+    /// The queue of each priority.
+    of_priority: [u8; 8],
     pub waiting: u32,
     /// Size of the frame whose transmission ended last.
     pub latest: u16,
@@ -121,6 +126,7 @@ pub struct Departure {
 }
 
 #[derive(Default)]
+#[repr(C, align(64))]
 pub struct Queue {
     pub frames: VecDeque<Waiting>,
     /// Bytes that occupy the buffer in this queue.
@@ -184,6 +190,7 @@ pub struct PortSetup {
     pub faulty: bool,
     pub stream: Stream,
     pub common: bool,
+    pub fifo: bool,
     /// Times on the link are cut off to multiples of this; above 1 only for automata.
     pub tick: u64,
     pub automaton: Option<Automaton>,
@@ -204,6 +211,7 @@ impl Port {
             peer_shard: setup.peer_shard,
             plain: setup.automaton.is_none(),
             common: setup.common,
+            fifo: setup.fifo,
             eventful: false,
             whole_ns: setup.tick > 1,
             faulty: setup.faulty,
@@ -272,13 +280,44 @@ impl Port {
     #[inline(always)]
     pub fn append(&mut self, now: u64, size: u16) -> (u64, u64) {
         let start = self.free_at.max(now);
+        self.queued += size as u64;
+        (start, self.transmit(start, size))
+    }
+
+    /// Plain: a frame is in transmission from `start`; returns for how long.
+    #[inline(always)]
+    pub fn transmit(&mut self, start: u64, size: u16) -> u64 {
         let time = self.serialize(size);
         self.free_at = start + time;
         self.head_end = self.head_end.min(self.free_at);
         self.sizes.push(size);
-        self.queued += size as u64;
         self.count_sent(size, time);
-        (start, time)
+        time
+    }
+
+    /// From now on it counts as a plain port does; this is in transmission.
+    pub fn count_ahead(&mut self, sent: &Sending) {
+        self.sizes.push(sent.size);
+        self.head_end = self.free_at;
+        self.count_sent(sent.size, sent.time);
+    }
+
+    /// It no longer does. Returns the bytes let go of, which have left by `now`, and how many frames are still in transmission.
+    pub fn uncount_ahead(&mut self, now: u64) -> (u64, u32) {
+        if let Some(latest) = self.sizes.iter().last() {
+            self.automaton.as_mut().expect("not plain").latest = latest;
+        }
+        let freed = self.release(now);
+        let left = self.sizes.len();
+        assert!(left <= 1, "the others have been released");
+        if left == 1 {
+            let size = self.sizes.pop();
+            self.frames -= 1;
+            self.bytes -= size as u64;
+            self.busy -= self.serialize(size);
+        }
+        self.head_end = u64::MAX;
+        (freed, left)
     }
 
     #[inline(always)]
@@ -422,7 +461,7 @@ impl Port {
 #[derive(Default)]
 struct Sizes {
     /// Empty, or a power of two.
-    ring: Vec<u16>,
+    ring: Box<[u16]>,
     head: u32,
     tail: u32,
 }
@@ -465,7 +504,7 @@ impl Sizes {
         self.head = 0;
         self.tail = larger.len() as u32;
         larger.resize((2 * larger.len()).max(16), 0);
-        self.ring = larger;
+        self.ring = larger.into();
     }
     fn iter(&self) -> impl Iterator<Item = u16> + '_ {
         (0..self.len()).map(|i| self.at(self.head.wrapping_add(i)))

@@ -121,6 +121,7 @@ pub fn tcp() -> TcpConfig {
         metrics: Metrics::Off,
         pacing: None,
         burst: Burst::Segments(1),
+        small_queues: false,
         tick: Span::ZERO,
         estimator: Estimator::Rfc6298,
         min_rto: Span::from_us(200),
@@ -142,6 +143,7 @@ pub fn linux() -> TcpConfig {
         undo: true,
         idle_restart: true,
         burst: Burst::Linux,
+        small_queues: true,
         delayed_ack: Some(DelayedAck { segments: 2, timeout: Span::from_ms(40), quick: 16 }),
         sack_compression: Some(SackCompression { part: 20, most: Span::from_ms(1), segments: 44 }),
         handshake: true,
@@ -217,6 +219,10 @@ pub fn swift() -> SwiftConfig {
         max_window: 1e6,
         timeouts: 5,
     }
+}
+
+pub fn hpcc() -> HpccConfig {
+    HpccConfig { eta: 0.95, max_stage: 5, additive: 80.0, base_rtt: None }
 }
 
 pub fn irn() -> RdmaConfig {

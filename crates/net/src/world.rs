@@ -58,6 +58,8 @@ pub struct World<'a> {
     paths: Vec<Paths>,
     /// By flow of the plan, if any switch hashes them: port of its source and of its destination.
     flow_ports: Vec<(u16, u16)>,
+    /// Of all links, where switches tell of their ports.
+    pub rates: Vec<u64>,
     pub place: Vec<Place>,
     /// Per shard: its nodes, ascending.
     pub shards: Vec<Vec<NodeId>>,
@@ -112,6 +114,7 @@ impl<'a> World<'a> {
             epochs,
             paths,
             flow_ports: flow_ports(plan),
+            rates: if plan.has_telemetry() { distinct_rates(topology) } else { Vec::new() },
             place,
             shards,
             shard_ports,
@@ -272,14 +275,14 @@ impl<'a> World<'a> {
     /// How a flow is cut into frames.
     pub fn shape(&self, flow: &Flow) -> Shape {
         let wire = &self.plan.wire;
-        let (payload, ack) = match &self.plan.transports[flow.transport as usize] {
-            TransportConfig::Tcp(tcp) => (tcp.mss, Some(wire.ack.max(wire.min_frame))),
-            TransportConfig::Datagram(datagram) => (datagram.payload, None),
-            TransportConfig::Rdma(rdma) => (rdma.payload, Some(wire.ack.max(wire.min_frame))),
+        let (payload, overhead, ack) = match &self.plan.transports[flow.transport as usize] {
+            TransportConfig::Tcp(tcp) => (tcp.mss, 0, Some(wire.ack.max(wire.min_frame))),
+            TransportConfig::Datagram(datagram) => (datagram.payload, 0, None),
+            TransportConfig::Rdma(rdma) => (rdma.payload, rdma.overhead(), Some((wire.ack + rdma.overhead()).max(wire.min_frame))),
         };
         let count = flow.bytes.div_ceil(payload as u64);
         let last_payload = (flow.bytes - (count - 1) * payload as u64) as u16;
-        let size = |payload: u16| (payload + wire.data_header).max(wire.min_frame);
+        let size = |payload: u16| (payload + overhead + wire.data_header).max(wire.min_frame);
         assert!(count < u32::MAX as u64 - 1, "validated: a flow has fewer than 2^32 segments");
         Shape { count, payload, last_payload, full: size(payload), last: size(last_payload), ack }
     }
@@ -375,6 +378,14 @@ impl<'a> World<'a> {
         }
         hops
     }
+}
+
+fn distinct_rates(topology: &Topology) -> Vec<u64> {
+    let mut rates: Vec<u64> = topology.links.iter().map(|link| link.rate.0).collect();
+    rates.sort_unstable();
+    rates.dedup();
+    assert!(rates.len() <= 16, "validated: telemetry tells at most sixteen rates apart");
+    rates
 }
 
 /// `time` in whole ticks.

@@ -26,6 +26,8 @@ class Row:
     high: float | None = None
     #: False if a parameter was fitted on this number.
     predicted: bool = True
+    #: What the simplest model says that knows the other published numbers; None without one.
+    null: float | None = None
 
 
 @dataclass(frozen=True)
@@ -108,20 +110,35 @@ def carry_out(
 
         table = report.Table("Ours beside the published numbers", HEAD, [cells(row) for row in rows])
         written.append(report.write(study.shown(designs), out / "report.html", answer=answer, table=table, title=study.title))
+    if rows:
+        written.append(_page(study, rows, checks, out / "results.md"))
     verdict = Verdict(study.name, rows, checks, answer, outcome, tuple(written))
     (out / "study.json").write_text(json.dumps(verdict.to_dict(), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     return verdict
 
 
+def _page(study: Study, rows: Sequence[Row], checks: Sequence[Check], to: Path) -> Path:
+    """The tables as a page to be kept beside the study's README."""
+
+    def table(head: Sequence[str], body: Sequence[Sequence[str]]) -> str:
+        return "\n".join("| " + " | ".join(line) + " |" for line in (head, ["---"] * len(head), *body))
+
+    numbers = table(("", *HEAD[1:]), [cells(row) for row in rows])
+    held = table(("", "holds", "value", "bar"), [(c.name, "yes" if c.holds else "**no**", number(c.value), number(c.bar)) for c in checks])
+    to.write_text(f"# {study.title}\n\nMade by `afflux study {study.name}`.\n\n{numbers}\n\n{held}\n", encoding="utf-8")
+    return to
+
+
 #: Columns of the table of rows, for people.
-HEAD = ("", "published", "ours", "interval", "error", "")
+HEAD = ("", "published", "ours", "interval", "error", "null model", "")
 
 
 def cells(row: Row) -> tuple[str, ...]:
     """A row as people read it."""
     error = f"{100 * (row.ours / row.published - 1):+.1f} %" if row.ours is not None and row.published else "–"
     interval = f"{number(row.low)} – {number(row.high)}" if row.low is not None and row.high is not None else "–"
-    return row.what, number(row.published), number(row.ours), interval, error, "" if row.predicted else "calibrated"
+    null = f"{number(row.null)} ({100 * (row.null / row.published - 1):+.1f} %)" if row.null is not None and row.published else "–"
+    return row.what, number(row.published), number(row.ours), interval, error, null, "" if row.predicted else "calibrated"
 
 
 def number(value: Any) -> str:

@@ -8,6 +8,7 @@ mod bottleneck;
 mod cubic;
 pub mod dcqcn;
 mod dctcp;
+pub mod hpcc;
 mod htcp;
 mod hystart;
 mod newreno;
@@ -342,4 +343,5 @@ pub const MODELS: &[crate::Model] = &[
     dcqcn::MODEL,
     timely::MODEL,
     swift::MODEL,
+    hpcc::MODEL,
 ];

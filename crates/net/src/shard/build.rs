@@ -56,6 +56,7 @@ impl<'a> Shard<'a> {
             groups: FxHashMap::default(),
             thresholds: FxHashMap::default(),
             applications: None,
+            cleared: Vec::new(),
             counters: Counters::default(),
             live: 0,
             flows_done: 0,
@@ -66,6 +67,9 @@ impl<'a> Shard<'a> {
         };
         for (local, &id) in world.shards[index as usize].iter().enumerate() {
             shard.add_node(id, local as u32, sampled.contains(&id), classical, seed);
+        }
+        if plan.transports.iter().any(|t| matches!(t, TransportConfig::Tcp(tcp) if tcp.small_queues)) {
+            shard.cleared = vec![0; shard.ports.len()];
         }
         if plan.transports.iter().any(|transport| matches!(transport, TransportConfig::Rdma(_))) {
             shard.nics.resize_with(shard.ports.len(), Default::default);
@@ -154,15 +158,17 @@ impl<'a> Shard<'a> {
             let pause = party.port(&Party::of(plan, info.peer), link);
             let fifo = queues == 1 && !until_start && aqm.is_none() && !marks_at_start && header.is_none();
             let unrecorded = !sampled && capture.is_none() && !uplink;
-            let plain = !classical && fifo && managed.is_none() && pause.is_none() && unrecorded && world.tick() == 1 && !holds;
+            let deep = spec.kind == NodeKind::Switch && matches!(plan.switches[spec.config as usize].buffer, crate::spec::Buffer::Voq(_));
+            let asked = world.tick() > 1 || !world.rates.is_empty();
+            let simple = fifo && managed.is_none() && pause.is_none() && unrecorded && !asked && !holds;
+            let plain = simple && !classical;
             // Marks at the start of transmission, where nothing is dropped there but for lack of ECN, nor averaged.
             let marks = marking.as_ref().is_none_or(|red| red.at == MarkAt::Enqueue || red.weight.is_none() && !red.hard_drop);
             let fifo_classes = turns.is_none() && own.is_none() && aqm.is_none() && room == 0 && !arrivals_first;
-            let common = !plain && fifo_classes && unrecorded && marks && header.is_none();
+            let common = !plain && fifo_classes && world.rates.is_empty() && unrecorded && marks && header.is_none();
             let peer = world.place[info.peer as usize];
             let global = 2 * info.link as u64 + info.reverse as u64;
             let mut stream = Stream::new(seed, purpose::MARKING, global);
-            let deep = spec.kind == NodeKind::Switch && matches!(plan.switches[spec.config as usize].buffer, crate::spec::Buffer::Voq(_));
             assert!(pause.is_none() || aqm.is_none() && room == 0, "validated: no flow control with a queue discipline");
             assert!(!deep || !party.honours, "validated: virtual output queues are not paused");
             let automaton = (!plain).then(|| {
@@ -194,11 +200,28 @@ impl<'a> Shard<'a> {
                 faulty,
                 stream,
                 common,
+                fifo: simple && classical && !deep,
                 tick: world.tick(),
                 automaton,
             }));
         }
         let balanced = super::balance::Balanced::of(world, id);
+        // Balancers look at queues, and NICs of queue pairs are told when they are free.
+        let pairs = plan.transports.iter().any(|transport| matches!(transport, TransportConfig::Rdma(_)));
+        let asked = balanced.is_some() || spec.kind == NodeKind::Host && pairs;
+        let ports = &self.ports[first_port as usize..];
+        let steadies = !classical
+            && !asked
+            && !until_start
+            && !marks_at_start
+            && world.tick() == 1
+            && world.rates.is_empty()
+            && ports.iter().any(|p| !p.plain)
+            && ports.iter().all(|p| p.plain || p.common && p.automaton.as_ref().is_some_and(|a| a.queues.len() == 1))
+            && matches!(buffer, Buffer::Unlimited | Buffer::Static(_))
+            && managed.as_ref().is_none_or(|managed| managed.mmu.can_be_calm())
+            && marking.as_ref().is_none_or(|red| red.weight.is_none())
+            && !(spec.kind == NodeKind::Host && plan.hosts[spec.config as usize].storm.is_some());
         let calm = marking.iter().fold(buffer.calm(), |calm, red| calm.and(red.calm()));
         self.nodes.push(Node {
             id,
@@ -221,6 +244,9 @@ impl<'a> Shard<'a> {
             stream: Stream::new(seed, purpose::BALANCE, id as u64),
             balanced,
             active: Vec::new(),
+            steadies,
+            steady: false,
+            horizon: 0,
             wake_at: 0,
         });
     }

@@ -13,6 +13,7 @@ use crate::record::{CaptureKind, CaptureRecord};
 use crate::routing::NextHops;
 use crate::scheduling;
 use crate::spec::MarkAt;
+use crate::telemetry::Reading;
 use afflux_units::Time;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,13 +83,13 @@ impl<'a> Shard<'a> {
     /// A frame that came in by `frame.port` (or starts here) wants to leave through `port`.
     #[inline(always)]
     pub(super) fn offer<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: Frame) {
+        if O::CLASSICAL {
+            return if self.ports[port as usize].fifo { self.offer_fifo(out, now, node, port, frame) } else { self.offer_long(out, now, node, port, frame) };
+        }
         let state = &mut self.nodes[node as usize];
         let p = &mut self.ports[port as usize];
-        if O::CLASSICAL {
-            return self.offer_automaton(out, now, node, port, frame);
-        }
         if !p.plain {
-            return self.offer_aside(out, now, node, port, frame);
+            return if state.steady { self.offer_steady(out, now, node, port, frame) } else { self.offer_aside(out, now, node, port, frame) };
         }
         let size = frame.size as u64;
         state.used -= p.release_idle(now);
@@ -465,6 +466,11 @@ impl<'a> Shard<'a> {
             p.leave(queue, bytes);
             state.used -= bytes;
         }
+        if frame.has(Frame::EXTRA) && !self.world.rates.is_empty() && !state.host {
+            // The frame itself counts until it has left, or no longer.
+            let beside = if state.until_start { 0 } else { bytes };
+            stamp(&mut self.extras[frame.aux], &frame, p, (at, beside), &self.world.rates);
+        }
         if explains && let Some(pause) = p.automaton.as_ref().and_then(|a| a.pause.as_ref()) {
             let paused = pause.clock(frame.priority(), at) - clock;
             if paused > 0 {
@@ -504,11 +510,14 @@ impl<'a> Shard<'a> {
     /// Window engine, after a node's events of a window that ends at `end`: transmissions that start before `end` start now, since what
     /// they send may arrive in the next window.
     pub fn finish_window<O: Outlet>(&mut self, out: &mut O, end: u64, node: u32) {
-        if self.nodes[node as usize].managed.is_some() {
+        if self.nodes[node as usize].managed.is_some() && !self.nodes[node as usize].steady {
             return self.finish_managed(out, end, node);
         }
         if self.nodes[node as usize].active.is_empty() {
             return;
+        }
+        if self.nodes[node as usize].steady {
+            return self.finish_steady(out, node);
         }
         let mut active = std::mem::take(&mut self.nodes[node as usize].active);
         let mut earliest = u64::MAX;
@@ -524,11 +533,17 @@ impl<'a> Shard<'a> {
             listed
         });
         self.nodes[node as usize].active = active;
+        self.wake_by(out, node, earliest);
+    }
+
+    /// The node has something to do at `at`, if that is not never, whatever comes.
+    #[inline(always)]
+    pub(super) fn wake_by<O: Outlet>(&mut self, out: &mut O, node: u32, at: u64) {
         let wake_at = self.nodes[node as usize].wake_at;
-        if earliest < u64::MAX && (wake_at == 0 || earliest < wake_at) {
-            self.nodes[node as usize].wake_at = earliest;
+        if at < u64::MAX && (wake_at == 0 || at < wake_at) {
+            self.nodes[node as usize].wake_at = at;
             let wake = self.event(node, 0, Event::Wake);
-            out.event(earliest, wake);
+            out.event(at, wake);
         }
     }
 
@@ -594,6 +609,15 @@ impl<'a> Shard<'a> {
             priority: frame.priority(),
         };
         self.harvest.captures.push((capture, record));
+    }
+}
+
+/// A port writes on the data of a queue pair that it leaves, if there is anything to write on.
+#[cold]
+#[inline(never)]
+fn stamp(extra: &mut Extra, frame: &Frame, p: &Port, (at, beside): (u64, u64), rates: &[u64]) {
+    if frame.kind() == Frame::DATA && frame.has(Frame::QUEUE_PAIR) {
+        extra.telemetry.push(Reading { time: at, bytes: p.bytes, queue: p.queued - beside, rate: p.rate }, rates);
     }
 }
 

@@ -8,11 +8,22 @@ use crate::probe::explain::{Attribution, Label};
 use crate::routing::NextHops;
 use crate::spec::{EcnMode, FctEnd, Flow, FlowId, Metrics, TcpConfig, TransportConfig};
 use crate::transport::datagram::{Sink, Source};
-use crate::transport::tcp::{AckIn, AckNow, Arrival, Cause, Expired, Message, Receiver, ReceiverSetup, Sender, SenderSetup};
+use crate::transport::tcp::{AckIn, AckNow, Arrival, Cause, Expired, Message, Receiver, ReceiverSetup, Sender, SenderSetup, stamp};
 use afflux_engine::random::Stream;
 
 /// Purpose of the random streams of congestion controls (see `afflux_engine::random`).
 const CONTROL: u64 = 0x636f_6e74;
+
+/// What came with a frame.
+#[derive(Default)]
+pub(super) struct Beside {
+    /// How long it stood paused.
+    pub paused: u64,
+    /// The timestamp.
+    pub stamp: u32,
+    /// What its last switch wrote on it.
+    pub tag: Tag,
+}
 
 impl<'a> Shard<'a> {
     fn tcp(&self, transport: u16) -> &'a TcpConfig {
@@ -22,9 +33,10 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// A host puts a frame on its network.
+    /// A host puts a frame on its network. With small queues: when it will have left, as far as a transmitter goes that sends in the order of
+    /// arrival and is not paused; 0 if it was dropped.
     #[inline(always)]
-    pub(super) fn send<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, frame: Frame) {
+    pub(super) fn send<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, frame: Frame) -> u64 {
         self.counters.sent_packets += 1;
         self.counters.sent_bytes += frame.size as u64;
         self.live += 1;
@@ -35,10 +47,20 @@ impl<'a> Shard<'a> {
             match self.world.routes(now).next_hops(state.id, frame.dst) {
                 NextHops::One(port) => state.first_port + port as u32,
                 NextHops::Many(set) => state.first_port + set[ecmp(frame.hash, state.hash_seed, set.len())] as u32,
-                NextHops::None => return self.drop_frame(frame, super::forward::Drop::Down),
+                NextHops::None => {
+                    self.drop_frame(frame, super::forward::Drop::Down);
+                    return 0;
+                }
             }
         };
+        let dropped = self.counters.dropped_packets;
         self.offer(out, now, node, port, frame);
+        if self.cleared.is_empty() || self.counters.dropped_packets > dropped {
+            return 0;
+        }
+        let until = self.cleared[port as usize].max(now) + self.ports[port as usize].serialize(frame.size);
+        self.cleared[port as usize] = until;
+        until
     }
 
     /// A frame has come to its destination.
@@ -220,6 +242,7 @@ impl<'a> Shard<'a> {
                     return;
                 }
                 let config = self.tcp(self.senders[slot].transport);
+                self.senders[slot].echo = self.senders[slot].echo.max(frame.aux);
                 let Some(cause) = self.senders[slot].on_connected(now, frame.has(Frame::ECE), config) else { return };
                 self.send_from_sender(out, now, slot, Control::Ack);
                 self.pump(out, now, slot, cause, config);
@@ -243,7 +266,10 @@ impl<'a> Shard<'a> {
 
     fn send_from_receiver<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, what: Control) {
         let r = &self.receivers[slot];
-        let (node, frame) = (r.node, self.control(r.flow, what, (r.src, r.hash, r.priority), r.ecn));
+        let (node, mut frame) = (r.node, self.control(r.flow, what, (r.src, r.hash, r.priority), r.ecn));
+        if self.receivers[slot].tunes() {
+            frame.aux = stamp(now);
+        }
         self.send(out, now, node, frame);
     }
 
@@ -266,7 +292,7 @@ impl<'a> Shard<'a> {
             if transmit.cwr {
                 flags |= Frame::CWR;
             }
-            let frame = Frame {
+            let mut frame = Frame {
                 flow: s.flow,
                 seq: transmit.seq,
                 dst: s.dst,
@@ -275,10 +301,27 @@ impl<'a> Shard<'a> {
                 flags,
                 ..Frame::default()
             };
-            let node = s.node;
-            self.send(out, now, node, frame);
+            let (node, echo) = (s.node, s.echo);
+            if echo > 0 {
+                self.echo(&mut frame, echo);
+            }
+            let until = self.send(out, now, node, frame);
+            if config.small_queues && until > now {
+                self.senders[slot].small_queue.hand_over(now, until, frame.size);
+            }
         }
         self.arm_sender(out, slot);
+    }
+
+    /// A segment echoes the receiver's timestamp.
+    #[cold]
+    fn echo(&mut self, frame: &mut Frame, stamp: u32) {
+        if self.record_paths {
+            frame.aux = self.extras.insert(Extra { edge: u32::MAX, stamp, ..Extra::default() });
+            frame.flags |= Frame::EXTRA;
+        } else {
+            frame.aux = stamp;
+        }
     }
 
     /// One lazy timer per sender: it is armed anew when it goes off early; only an earlier moment needs a new one.
@@ -343,11 +386,11 @@ impl<'a> Shard<'a> {
     #[inline(never)]
     fn on_ack<O: Outlet>(&mut self, out: &mut O, now: u64, frame: Frame) {
         let extra;
-        let (trigger, edge, blocks, paused): (u32, Option<u32>, &[(u32, u32)], u64) = if frame.has(Frame::EXTRA) {
+        let (trigger, edge, blocks, stamp, paused): (u32, Option<u32>, &[(u32, u32)], u32, u64) = if frame.has(Frame::EXTRA) {
             extra = *self.extras.remove(frame.aux);
-            (extra.trigger, (extra.edge != u32::MAX).then_some(extra.edge), &extra.blocks[..extra.count as usize], extra.paused)
+            (extra.trigger, (extra.edge != u32::MAX).then_some(extra.edge), &extra.blocks[..extra.count as usize], extra.stamp, extra.paused)
         } else {
-            (frame.aux, None, &[], 0)
+            (frame.aux, None, &[], 0, 0)
         };
         let slot = self.sending[frame.flow as usize];
         if slot == OVER {
@@ -363,6 +406,7 @@ impl<'a> Shard<'a> {
             duplicate: frame.has(Frame::DUPLICATE),
             edge,
             blocks,
+            stamp,
             paused,
         };
         let s = &mut self.senders[slot];
@@ -410,10 +454,12 @@ impl<'a> Shard<'a> {
 
     #[inline(never)]
     fn on_data<O: Outlet>(&mut self, out: &mut O, now: u64, mut frame: Frame) {
-        let (paused, tag) = self.take_extra(&mut frame);
+        let Beside { paused, stamp, tag } = self.take_extra(&mut frame);
         let mut slot = self.receiving_slot(frame.flow);
+        let mut echo = frame.aux;
         if self.record_paths {
             self.count_path(&frame);
+            echo = stamp;
         }
         if slot == NOT_YET {
             slot = self.open_receiver(now, frame.flow);
@@ -422,7 +468,8 @@ impl<'a> Shard<'a> {
             let again = self.make_receiver(now, frame.flow);
             let ack = again.repeat(frame.seq, frame.has(Frame::CE) && again.ecn != EcnMode::Off);
             let answer = self.plain_ack(&again, ack);
-            return self.send(out, now, again.node, answer);
+            self.send(out, now, again.node, answer);
+            return;
         }
         let config = self.tcp(self.receivers[slot].transport);
         let r = &mut self.receivers[slot];
@@ -430,8 +477,15 @@ impl<'a> Shard<'a> {
         if frame.seq < r.highest {
             self.counters.balance.late.count(frame.has(Frame::RETRANSMISSION), tag);
         }
-        let arrival =
-            Arrival { now, seq: frame.seq, marked: frame.has(Frame::CE), cwr: frame.has(Frame::CWR), retransmission: frame.has(Frame::RETRANSMISSION) };
+        let arrival = Arrival {
+            now,
+            seq: frame.seq,
+            marked: frame.has(Frame::CE),
+            cwr: frame.has(Frame::CWR),
+            retransmission: frame.has(Frame::RETRANSMISSION),
+            echo,
+            full: frame.size >= config.mss + self.world.plan.wire.data_header,
+        };
         let reaction = r.on_data(arrival, config);
         let ends = r.has_current();
         self.arm_receiver(out, slot);
@@ -547,7 +601,9 @@ impl<'a> Shard<'a> {
         let mut frame = self.plain_ack(r, ack);
         let paused = r.paused;
         if selective || edge.is_some() || paused > 0 {
-            frame.aux = self.extras.insert(Extra { trigger: ack.trigger, edge: edge.unwrap_or(u32::MAX), blocks, count, paused, ..Extra::default() });
+            let stamp = if self.receivers[slot].tunes() { stamp(now) } else { 0 };
+            let edge = edge.unwrap_or(u32::MAX);
+            frame.aux = self.extras.insert(Extra { trigger: ack.trigger, edge, blocks, count, stamp, paused, ..Extra::default() });
             frame.flags |= Frame::EXTRA;
         }
         if selective {
@@ -606,7 +662,7 @@ impl<'a> Shard<'a> {
     }
 
     fn on_datagram<O: Outlet>(&mut self, out: &mut O, now: u64, mut frame: Frame) {
-        let (paused, tag) = self.take_extra(&mut frame);
+        let Beside { paused, tag, .. } = self.take_extra(&mut frame);
         let mut slot = self.receiving_slot(frame.flow);
         if slot == NOT_YET {
             let flow = self.world.flow(frame.flow);
@@ -661,16 +717,16 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// How long a frame that has come stood paused, and what its last switch wrote on it; it then is as if nothing had been added to it.
+    /// What came with a frame; it then is as if nothing had been added to it.
     #[inline(always)]
-    pub(super) fn take_extra(&mut self, frame: &mut Frame) -> (u64, Tag) {
+    pub(super) fn take_extra(&mut self, frame: &mut Frame) -> Beside {
         if !frame.has(Frame::EXTRA) {
-            return (0, Tag::None);
+            return Beside::default();
         }
         let extra = self.extras.remove(frame.aux);
         frame.aux = extra.trigger;
         frame.flags &= !Frame::EXTRA;
-        (extra.paused, extra.tag)
+        Beside { paused: extra.paused, stamp: extra.stamp, tag: extra.tag }
     }
 
     pub(super) fn count_path(&mut self, frame: &Frame) {

@@ -6,6 +6,7 @@ mod balance;
 mod build;
 mod common;
 mod discipline;
+mod fifo;
 mod finish;
 mod forward;
 mod host;
@@ -15,6 +16,7 @@ mod policy;
 mod rdma;
 mod reorder;
 mod sample;
+mod steady;
 mod voq;
 mod watchdog;
 
@@ -148,6 +150,10 @@ pub struct Node {
     pub balanced: Option<Box<balance::Balanced>>,
     /// Ports with waiting frames.
     pub active: Vec<u32>,
+    /// Window engine: it may have windows in which nothing is paused, and is in one that ends at `horizon`: see `shard::steady`.
+    pub steadies: bool,
+    pub steady: bool,
+    pub horizon: u64,
     /// The wake event under way, 0 for none.
     pub wake_at: u64,
 }
@@ -225,6 +231,8 @@ pub struct Shard<'a> {
     thresholds: FxHashMap<(u32, u32), u32>,
     /// At their home.
     applications: Option<Runtime>,
+    /// With small queues: when what hosts have given to a port will have left.
+    cleared: Vec<u64>,
     pub counters: Counters,
     /// Flows of this shard's hosts that have not ended at their source (those of applications are counted where they are decided on), plus
     /// frames sent from here less frames absorbed here, plus what applications wait for: timers, and messages sent less messages that came.
@@ -290,6 +298,9 @@ impl<'a> Shard<'a> {
 
     /// Classical engine: the transmission under way at `port` ends, or a pause there expires.
     pub fn transmission_ended<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
+        if self.ports[port as usize].fifo {
+            return self.fifo_sent(out, now, node, port);
+        }
         let late = self.nodes[node as usize].arrivals_first as u64;
         if self.ports[port as usize].automaton.as_ref().is_some_and(|a| a.pause.is_some()) {
             return self.paused_port_due(out, now, node, port);

@@ -1,10 +1,12 @@
 //! Queue pairs at hosts: the NIC makes a frame when its transmitter is free, for whoever's turn it is.
 
+use super::host::Beside;
 use super::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, set_slot};
 use crate::frame::{Event, Extra, Frame};
 use crate::idle::Idle;
 use crate::routing::NextHops;
 use crate::spec::{FlowId, RdmaConfig, TransportConfig};
+use crate::telemetry::Telemetry;
 use crate::transport::rdma::{AckIn, Acknowledgement, QueuePair, Responder, ResponderSetup, Setup};
 use crate::world::cut_off;
 
@@ -154,7 +156,8 @@ impl<'a> Shard<'a> {
         };
         let transmit = pair.transmit(now, clock, config);
         let payload = if pair.is_last(transmit.seq) { world.last_payload(pair.flow, config.payload) } else { config.payload };
-        let size = (payload + wire.data_header).max(wire.min_frame);
+        let overhead = config.overhead();
+        let size = (payload + overhead + wire.data_header).max(wire.min_frame);
         let at_line = cut_off(p.serialize(size), world.tick());
         pair.pace(now, (size + wire.gap) as u64 * 8, at_line, world.tick(), config);
         let due = pair.due(now, config);
@@ -163,7 +166,11 @@ impl<'a> Shard<'a> {
             flags |= Frame::RETRANSMISSION;
             self.counters.retransmits += 1;
         }
-        let frame = Frame { flow: pair.flow, seq: transmit.seq, dst: pair.dst, hash: pair.hash, size, flags, ..Frame::default() };
+        let mut frame = Frame { flow: pair.flow, seq: transmit.seq, dst: pair.dst, hash: pair.hash, size, flags, ..Frame::default() };
+        if overhead > 0 {
+            frame.aux = self.extras.insert(Extra { edge: u32::MAX, ..Extra::default() });
+            frame.flags |= Frame::EXTRA;
+        }
         let place = pair.place;
         self.nics[port as usize].set_due(place, due);
         self.arm_pair(out, slot);
@@ -210,7 +217,8 @@ impl<'a> Shard<'a> {
 
     #[inline(never)]
     pub(super) fn on_rdma_ack<O: Outlet>(&mut self, out: &mut O, now: u64, mut frame: Frame) {
-        let (paused, _) = self.take_extra(&mut frame);
+        let telemetry = self.telemetry_of(&frame);
+        let paused = self.take_extra(&mut frame).paused;
         let slot = self.sending[frame.flow as usize];
         if slot == OVER {
             return;
@@ -220,7 +228,9 @@ impl<'a> Shard<'a> {
         if frame.has(Frame::CNP_ALONE) {
             pair.control.on_cnp(now, config);
         } else {
-            let ack = AckIn { cumulative: frame.seq, trigger: frame.aux, negative: frame.has(Frame::NACK), cnp: frame.has(Frame::CNP), paused };
+            let (negative, cnp) = (frame.has(Frame::NACK), frame.has(Frame::CNP));
+            let telemetry = (config.overhead() > 0).then_some((&telemetry, &self.world.rates[..]));
+            let ack = AckIn { cumulative: frame.seq, trigger: frame.aux, negative, cnp, paused, telemetry };
             pair.on_ack(now, &ack, config);
             if pair.is_complete() {
                 return self.close_pair(now, slot);
@@ -245,7 +255,8 @@ impl<'a> Shard<'a> {
 
     #[inline(never)]
     pub(super) fn on_rdma_data<O: Outlet>(&mut self, out: &mut O, now: u64, mut frame: Frame) {
-        let (paused, tag) = self.take_extra(&mut frame);
+        let telemetry = self.telemetry_of(&frame);
+        let Beside { paused, tag, .. } = self.take_extra(&mut frame);
         let mut slot = self.receiving_slot(frame.flow);
         if self.record_paths {
             self.count_path(&frame);
@@ -261,7 +272,8 @@ impl<'a> Shard<'a> {
             let in_ack = self.rdma(again.transport).cnp == crate::spec::Cnp::Ack;
             let ack = Acknowledgement { cumulative, trigger: frame.seq, negative: false, cnp: in_ack && frame.has(Frame::CE) };
             let answer = self.rdma_ack(&again, ack);
-            return self.send(out, now, again.node, answer);
+            self.send(out, now, again.node, answer);
+            return;
         }
         let config = self.rdma(self.responders[slot].transport);
         let r = &mut self.responders[slot];
@@ -279,8 +291,8 @@ impl<'a> Shard<'a> {
         }
         if let Some(ack) = answer.ack {
             let mut frame = self.rdma_ack(&self.responders[slot], ack);
-            if paused > 0 {
-                frame.aux = self.extras.insert(Extra { trigger: ack.trigger, edge: u32::MAX, paused, ..Extra::default() });
+            if paused > 0 || telemetry.count() > 0 {
+                frame.aux = self.extras.insert(Extra { trigger: ack.trigger, edge: u32::MAX, paused, telemetry, ..Extra::default() });
                 frame.flags |= Frame::EXTRA;
             }
             self.send(out, now, node, frame);
@@ -292,6 +304,11 @@ impl<'a> Shard<'a> {
             self.receiving[frame.flow as usize] = OVER;
             self.flow_received(out, now, frame.flow, now);
         }
+    }
+
+    #[inline(always)]
+    fn telemetry_of(&self, frame: &Frame) -> Telemetry {
+        if frame.has(Frame::EXTRA) && !self.world.rates.is_empty() { self.extras[frame.aux].telemetry } else { Telemetry::default() }
     }
 
     fn make_responder(&self, id: FlowId) -> Responder {
@@ -317,7 +334,8 @@ impl<'a> Shard<'a> {
         if ack.cnp {
             flags |= Frame::CNP;
         }
-        Frame { flow: r.flow, seq: ack.cumulative, aux: ack.trigger, dst: r.src, hash: r.hash, size: wire.ack.max(wire.min_frame), flags, ..Frame::default() }
+        let size = (wire.ack + self.rdma(r.transport).overhead()).max(wire.min_frame);
+        Frame { flow: r.flow, seq: ack.cumulative, aux: ack.trigger, dst: r.src, hash: r.hash, size, flags, ..Frame::default() }
     }
 }
 

@@ -92,6 +92,8 @@ pub struct TcpConfig {
     /// Data are spread over the round trip.
     pub pacing: Option<Pacing>,
     pub burst: Burst,
+    /// Only a millisecond's worth of a connection waits at its host's own transmitter.
+    pub small_queues: bool,
     /// Timers expire on multiples of this; zero is exact.
     pub tick: Span,
     pub estimator: Estimator,

@@ -22,7 +22,7 @@ pub use host::{Datagram, DelayedAck, Estimator, HostConfig, Manner, Metrics, Pac
 pub use host::{TcpConfig, TransportConfig, Wire};
 pub use mmu::{ConweaveRules, HpccRules, Mmu, Rules, SonicRules};
 pub use pfc::{Cable, Formula, Headroom, PauseTime, Pfc, Refresh, Storm, StormAction, Watchdog};
-pub use rdma::{Cnp, DcqcnConfig, DcqcnCut, Irn, RateControl, RdmaConfig, RdmaRecovery, RdmaWindow, SwiftConfig, TimelyConfig};
+pub use rdma::{Cnp, DcqcnConfig, DcqcnCut, HpccConfig, Irn, RateControl, RdmaConfig, RdmaRecovery, RdmaWindow, SwiftConfig, TimelyConfig};
 pub use run::{Capture, Compat, EngineKind, FctEnd, PortSeries, Record, RunConfig};
 pub use switch::{
     Aqm, Buffer, Classes, Codel, Compare, Forwarding, FqCodel, Limit, MarkAt, Marking, Pie, QueueConfig, QueueLength, Scheduling, Service, Spacing,
@@ -50,12 +50,17 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// Do switches write readings of their ports on frames?
+    pub fn has_telemetry(&self) -> bool {
+        self.transports.iter().any(|transport| matches!(transport, TransportConfig::Rdma(rdma) if rdma.overhead() > 0))
+    }
+
     /// Size of the largest frame of any transport.
     pub fn largest_frame(&self) -> u64 {
         let payload = |transport: &TransportConfig| match transport {
             TransportConfig::Tcp(tcp) => tcp.mss,
             TransportConfig::Datagram(datagram) => datagram.payload,
-            TransportConfig::Rdma(rdma) => rdma.payload,
+            TransportConfig::Rdma(rdma) => rdma.payload + rdma.overhead(),
         };
         let largest = self.transports.iter().map(payload).max().unwrap_or(0) as u64;
         (largest + self.wire.data_header as u64).max(self.wire.min_frame as u64)

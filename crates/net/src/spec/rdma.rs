@@ -18,6 +18,13 @@ pub struct RdmaConfig {
     pub ack_priority: Option<u8>,
 }
 
+impl RdmaConfig {
+    /// Bytes that data and acknowledgements have more than the profile says.
+    pub fn overhead(&self) -> u16 {
+        if matches!(self.control, RateControl::Hpcc(_)) { crate::telemetry::BYTES } else { 0 }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq)]
 pub enum RdmaRecovery {
     /// What comes out of order is dropped, and everything from the gap on is sent again.
@@ -50,6 +57,7 @@ pub enum RateControl {
     Dcqcn(DcqcnConfig),
     Timely(TimelyConfig),
     Swift(SwiftConfig),
+    Hpcc(HpccConfig),
 }
 
 /// Bytes that may be unacknowledged.
@@ -123,6 +131,19 @@ pub struct TimelyConfig {
     /// Bytes of a completion.
     pub segment: u64,
     pub min_rate: u64,
+}
+
+/// HPCC (Li et al., SIGCOMM 2019).
+#[derive(Debug, Clone, PartialEq)]
+pub struct HpccConfig {
+    /// Target utilisation.
+    pub eta: f64,
+    /// Round trips of additive increase before a multiplicative one.
+    pub max_stage: u32,
+    /// Bytes per round trip.
+    pub additive: f64,
+    /// `None`: the idle round trip of the flow's path.
+    pub base_rtt: Option<Span>,
 }
 
 /// Swift (Kumar et al., SIGCOMM 2020). Windows in frames.

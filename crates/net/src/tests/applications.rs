@@ -134,7 +134,7 @@ fn until_done_ends_a_run_that_would_go_on() {
 #[test]
 fn a_reader_at_work_holds_the_sender_back() {
     let rate = Rate::from_gbps(1);
-    let bytes = 10_000_000;
+    let bytes = 30_000_000;
     let with = |rate| {
         let buffer = ReceiveBuffer { initial: Bytes(131_072), most: Bytes(6 << 20), share: 128 };
         let reader = Some(Reader::Worker { chunk: Bytes(65_536), rate });
@@ -148,7 +148,7 @@ fn a_reader_at_work_holds_the_sender_back() {
     let took = (slow.flows[0].finish.unwrap() - slow.flows[0].start.unwrap()).0;
     let reading = rate.serialize(bytes).0;
     // All but what fits the buffer has been read when the last byte is acknowledged.
-    let unread = rate.serialize(3 << 20).0;
+    let unread = rate.serialize(6 << 20).0;
     assert!(took <= reading + Span::from_ms(1).0 && took + unread >= reading, "{took} {reading}");
     let fast = with(Rate::from_gbps(400));
     let at_once = fast.flows[0].finish.unwrap().0;

@@ -43,6 +43,35 @@ fn receive_windows_over_a_long_path() {
     }
 }
 
+/// Of a flow whose window W is far beyond its path no more waits in the host than is sent in a millisecond at the rate it reckons with, twice W per
+/// round trip: with the queue itself for the round trip, q = sqrt(2 W C / 1024 Hz), about which it swings. 1 MiB and one buffer at most; and it is finished no later.
+#[test]
+fn small_queues() {
+    let with = |gbps: u64, window, small_queues| {
+        let mut topology = star(2);
+        topology.links.iter_mut().for_each(|link| link.rate = Rate::from_gbps(gbps));
+        let mut plan = plan(topology, vec![flow(0, 0, 1, 40_000_000, Time::ZERO)]);
+        plan.switches[0].buffer = Buffer::Unlimited;
+        plan.transports = vec![TransportConfig::Tcp(TcpConfig { initial_window: window, max_window: Some(window), small_queues, ..linux() })];
+        plan.record.ports = Some(PortSeries { interval: Span::from_ms(2), nodes: vec![0] });
+        let output = run(&plan, &Progress::default()).unwrap();
+        let queues: Vec<(f64, f64)> = output.ports.iter().map(|r| (r.queue_bytes as f64, r.queue_bytes_max as f64)).collect();
+        (output.flows[0].finish.unwrap().0 - output.flows[0].start.unwrap().0, queues)
+    };
+    for (gbps, window) in [(10, 5_000), (1, 500), (1, 1_000)] {
+        let ((free, long), (held, short)) = (with(gbps, window, false), with(gbps, window, true));
+        assert_eq!(held, free, "the link is never idle");
+        let buffer = 65_536.0 + 1_500.0;
+        let (w, c) = (window as f64 * 1_460.0, gbps as f64 * 125e6);
+        let q = (2.0 * w * c / 1024.0).sqrt().min((1 << 20) as f64);
+        assert!(long[long.len() / 2].1 > 0.95 * w && q + buffer < 0.8 * w, "{long:?}");
+        assert!(short.iter().all(|&(_, most)| most <= (1 << 20) as f64 + buffer), "{gbps} Gb/s: {short:?}");
+        let late = &short[short.len() / 4..short.len() - 1];
+        let mean = late.iter().map(|&(bytes, _)| bytes).sum::<f64>() / late.len() as f64;
+        assert!((mean - q - buffer / 2.0).abs() <= 0.1 * q, "{gbps} Gb/s: {mean}, expected {q}");
+    }
+}
+
 /// Two segments from each of n senders fit into the buffer: DCTCP loses nothing; and 1 MB takes 8 ms at least at 1 Gb/s, and not much more.
 #[test]
 fn incast_floor() {

@@ -6,7 +6,7 @@ use crate::spec::*;
 use crate::testing::*;
 use crate::{Progress, run};
 use afflux_engine::random::Stream;
-use afflux_units::{Probability, Rate, Span, Time};
+use afflux_units::{Bytes, Probability, Rate, Span, Time};
 
 /// Random pairs, many starts at equal times.
 pub(super) fn traffic(hosts: u32, count: u32, span_us: u64, largest: u64, seed: u64) -> Vec<Flow> {
@@ -325,6 +325,15 @@ fn scenarios() {
         p.switches[0].marking = step_at(30_000, MarkAt::Enqueue);
         p.transports = vec![TransportConfig::Tcp(dctcp())];
         p.switches[0].buffer = shared(150_000, 0.5);
+    });
+    add("small queues, buffers that grow", &|p| {
+        let receive = Receive::Buffer(ReceiveBuffer { initial: Bytes(65_536), most: Bytes(4 << 20), share: 128 });
+        // Half of the hosts' links are slower than what is sent to them: their own queues are long.
+        p.topology.links.iter_mut().take(16).for_each(|link| link.rate = Rate::from_gbps(2));
+        p.flows.iter_mut().filter(|f| f.id % 9 == 0).for_each(|f| f.bytes = 3_000_000);
+        p.switches[0].buffer = Buffer::Unlimited;
+        p.record.paths = true;
+        p.transports = vec![TransportConfig::Tcp(TcpConfig { receive, initial_window: 400, ..linux() })];
     });
     add("last byte, nic queue limit", &|p| {
         p.run.fct_end = FctEnd::LastByte;

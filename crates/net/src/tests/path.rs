@@ -3,7 +3,7 @@
 use crate::frame::Extra;
 use crate::idle::Idle;
 use crate::spec::*;
-use crate::transport::tcp::{AckIn, AckNow, Arrival, Cause, Expired, Receiver, ReceiverSetup, Sender, SenderSetup};
+use crate::transport::tcp::{AckIn, AckNow, Arrival, Cause, Expired, Receiver, ReceiverSetup, Sender, SenderSetup, stamp};
 use std::collections::BTreeMap;
 
 pub const US: u64 = 1_000_000;
@@ -64,7 +64,7 @@ impl Scenario {
 
 enum Happening {
     Data { arrival: Arrival },
-    Ack { ack: AckNow, edge: Option<u32>, blocks: [(u32, u32); Extra::BLOCKS], count: u8 },
+    Ack { ack: AckNow, edge: Option<u32>, blocks: [(u32, u32); Extra::BLOCKS], count: u8, stamp: u32 },
     Syn { ecn: bool },
     SynAck { ecn: bool },
     AskWindow,
@@ -145,7 +145,8 @@ impl Path<'_> {
             {
                 at = to * scenario.unit;
             }
-            let arrival = Arrival { now: at, seq: transmit.seq, marked, cwr: transmit.cwr, retransmission: transmit.retransmission };
+            let arrival =
+                Arrival { now: at, seq: transmit.seq, marked, cwr: transmit.cwr, retransmission: transmit.retransmission, echo: sender.echo, full: true };
             self.file(at, Happening::Data { arrival });
         }
         notes
@@ -167,7 +168,7 @@ impl Path<'_> {
             }
             self.lines += &(line + "\n");
         }
-        self.file(self.after_delay(now), Happening::Ack { ack, edge, blocks, count });
+        self.file(self.after_delay(now), Happening::Ack { ack, edge, blocks, count, stamp: stamp(now) });
     }
 
     fn syn(&mut self, sender: &mut Sender, now: u64) {
@@ -299,10 +300,10 @@ pub fn trace(scenario: &Scenario) -> String {
                     path.answer(now, ack, &mut receiver);
                 }
             }
-            Happening::Ack { ack, edge, blocks, count } => {
+            Happening::Ack { ack, edge, blocks, count, stamp } => {
                 let blocks = if config.recovery != Recovery::NewReno { &blocks[..count as usize] } else { &[] };
                 let AckNow { cumulative, trigger, ece, repeated, duplicate, delayed } = ack;
-                path.acked(&mut sender, now, &AckIn { cumulative, trigger, ece, delayed, repeated, duplicate, edge, blocks, paused: 0 });
+                path.acked(&mut sender, now, &AckIn { cumulative, trigger, ece, delayed, repeated, duplicate, edge, blocks, stamp, paused: 0 });
             }
             Happening::Syn { ecn } => {
                 receiver.answered = now;

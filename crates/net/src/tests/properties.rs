@@ -300,6 +300,7 @@ fn tcp_config() -> impl Strategy<Value = TcpConfig> {
                 handshake,
                 metrics: if undo { Metrics::Full } else { Metrics::Off },
                 pacing: pacing.then_some(Pacing { most: None, slow_start_percent: 200, avoidance_percent: 120 }),
+                small_queues: linux,
                 burst: if linux { Burst::Linux } else { Burst::Segments(if estimator { 4 } else { 1 }) },
                 tick: if tick { Span::from_us(10) } else { Span::ZERO },
                 estimator: if estimator { Estimator::Linux } else { Estimator::Rfc6298 },
@@ -333,14 +334,14 @@ fn rdma_config() -> impl Strategy<Value = RdmaConfig> {
             ..dcqcn()
         },
     );
-    let control = prop_oneof![1 => Just(RateControl::None), 4 => dcqcn.prop_map(RateControl::Dcqcn), 1 => Just(RateControl::Timely(timely())), 1 => Just(RateControl::Swift(swift()))];
+    let control = prop_oneof![1 => Just(RateControl::None), 4 => dcqcn.prop_map(RateControl::Dcqcn), 1 => Just(RateControl::Timely(timely())), 1 => Just(RateControl::Swift(swift())), 1 => Just(RateControl::Hpcc(hpcc()))];
     let window = prop_oneof![
         3 => Just(RdmaWindow::None),
         1 => prop::option::of(2_000..50_000u64).prop_map(RdmaWindow::Fixed),
         1 => prop::option::of(2_000..50_000u64).prop_map(RdmaWindow::Scaled)
     ];
     let cnp = prop_oneof![Just(Cnp::Ack), (1..60u64).prop_map(|us| Cnp::Packet { interval: Span::from_us(us) })];
-    (recovery, control, window, cnp, any::<bool>(), prop::option::of(0..8u8), prop_oneof![Just(1_000u16), 1..1_460u16]).prop_map(
+    (recovery, control, window, cnp, any::<bool>(), prop::option::of(0..8u8), prop_oneof![Just(1_000u16), 400..1_460u16]).prop_map(
         |(recovery, control, window, cnp, cnp_out_of_order, ack_priority, payload)| RdmaConfig {
             payload,
             recovery,
@@ -507,8 +508,8 @@ fn case() -> impl Strategy<Value = Case> {
                     }
                 }
                 let datagrams = TransportConfig::Datagram(Datagram { rate: Some(Rate::from_gbps(20)), payload: 1460, ecn_capable: seed % 2 == 0 });
-                let most = match (first.mss.min(second.mss).min(rdma.payload), heavy) {
-                    (..50, _) => 150,
+                let most = match (first.mss.min(second.mss), heavy) {
+                    (1, _) => 150,
                     (_, true) => 6_000,
                     _ => 60_000,
                 };

@@ -150,6 +150,12 @@ fn engines_agree() {
         p.switches[0].marking = None;
         p.switches[0].queue_length = QueueLength::ThroughTransmission;
     });
+    add("hpcc", RdmaConfig { control: RateControl::Hpcc(hpcc()), ..rdma() }, &|_| {});
+    add("hpcc, irn, plain ports", RdmaConfig { control: RateControl::Hpcc(hpcc()), ..irn() }, &|p| {
+        small(p);
+        p.switches[0].marking = None;
+        p.switches[0].queue_length = QueueLength::ThroughTransmission;
+    });
     add("mixed rates and delays, cut-through", rdma(), &|p| {
         small(p);
         p.switches[0].queue_length = QueueLength::ThroughTransmission;

@@ -340,3 +340,96 @@ fn two_lost_syns() {
 ",
     );
 }
+
+/// The receive buffer grows with what is read per round trip, which is learnt from the segments' echoes and bounded by windows' worths.
+#[test]
+fn buffer_grows() {
+    let receive = Receive::Buffer(ReceiveBuffer { initial: Bytes(40 * 1460), most: Bytes(400 * 1460), share: 128 });
+    expect(
+        Scenario { show: Show::All, ..scenario(TcpConfig { receive, ..open() }, 40) },
+        "
+  ms  una next cwnd ssth state
+   0    0    4    4   - Open: 0 1 2 3
+   6  < 1 room 20
+   7  < 2 room 20
+   8  < 3 room 20
+   9  < 4 room 20
+  11    1    6    5   - Open: 4 5
+  12    2    8    6   - Open: 6 7
+  13    3   10    7   - Open: 8 9
+  14    4   12    8   - Open: 10 11
+  17  < 5 room 20
+  18  < 6 room 20
+  19  < 7 room 20
+  20  < 8 room 20
+  21  < 9 room 20
+  22  < 10 room 20
+  22    5   14    9   - Open: 12 13
+  23  < 11 room 20
+  23    6   16   10   - Open: 14 15
+  24  < 12 room 20
+  24    7   18   11   - Open: 16 17
+  25    8   20   12   - Open: 18 19
+  26    9   22   13   - Open: 20 21
+  27   10   24   14   - Open: 22 23
+  28  < 13 room 20
+  28   11   26   15   - Open: 24 25
+  29  < 14 room 20
+  29   12   28   16   - Open: 26 27
+  30  < 15 room 20
+  31  < 16 room 20
+  32  < 17 room 20
+  33  < 18 room 20
+  33   13   30   17   - Open: 28 29
+  34  < 19 room 20
+  34   14   32   18   - Open: 30 31
+  35  < 20 room 20
+  35   15   34   19   - Open: 32 33
+  36  < 21 room 20
+  36   16   34   20   - Open
+  37  < 22 room 20
+  37   17   37   21   - Open: 34 35 36
+  38  < 23 room 20
+  38   18   37   22   - Open
+  39  < 24 room 20
+  39   19   39   23   - Open: 37 38
+  40  < 25 room 20
+  40   20   40   24   - Open: 39
+  41  < 26 room 20
+  41   21   40   25   - Open
+  42  < 27 room 79
+  42   22   40   26   - Open
+  43  < 28 room 79
+  43   23   40   27   - Open
+  44  < 29 room 79
+  44   24   40   28   - Open
+  45  < 30 room 79
+  45   25   40   29   - Open
+  46  < 31 room 79
+  46   26   40   30   - Open
+  47  < 32 room 79
+  47   27   40   31   - Open
+  48  < 33 room 79
+  48   28   40   32   - Open
+  49  < 34 room 79
+  49   29   40   33   - Open
+  50  < 35 room 79
+  50   30   40   34   - Open
+  51  < 36 room 79
+  51   31   40   35   - Open
+  52  < 37 room 79
+  52   32   40   36   - Open
+  53  < 38 room 79
+  53   33   40   37   - Open
+  54  < 39 room 79
+  54   34   40   38   - Open
+  55  < 40
+  55   35   40   38   - Open
+  56   36   40   38   - Open
+  57   37   40   38   - Open
+  58   38   40   38   - Open
+  59   39   40   38   - Open
+  60   40   40   38   - Open
+",
+    );
+}

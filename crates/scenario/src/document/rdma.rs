@@ -18,7 +18,7 @@ pub struct Rdma {
     /// Payload of a full frame. Default: `mtu` less the profile's headers (1000 B for `"ns3rdma"`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub payload: Option<Size>,
-    /// Bytes that may be unacknowledged, with go-back-N; IRN has `bdp`, Swift its own. Default `"none"`.
+    /// Bytes that may be unacknowledged, with go-back-N; IRN has `bdp`, Swift and HPCC their own. Default `"none"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<RdmaWindow>,
     /// Their number. Default: rate of the NIC times idle round trip of the flow's path.
@@ -63,6 +63,27 @@ pub struct Rdma {
     /// Parameters of Swift.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub swift: Option<Swift>,
+    /// Parameters of HPCC.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hpcc: Option<HpccControl>,
+}
+
+/// Parameters of HPCC.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HpccControl {
+    /// Target utilisation. Default 0.95 (paper).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub eta: Option<f64>,
+    /// Round trips of additive increase before a multiplicative one. Default 5 (paper); HPCC's simulator has 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_stage: Option<u32>,
+    /// Additive increase per round trip. Default `"80B"` (paper).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub additive: Option<Size>,
+    /// Base round trip T. Default: the idle one of the flow's path; the paper has one a little above the longest of the fabric.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub base_rtt: Option<Duration>,
 }
 
 words! {
@@ -89,6 +110,8 @@ words! {
         Timely,
         /// Swift: a window by delay.
         Swift,
+        /// HPCC: a window by what switches write on frames: 42 B more on data and acknowledgements.
+        Hpcc,
     }
     /// Bytes that may be unacknowledged.
     pub enum RdmaWindow {

@@ -97,6 +97,10 @@ pub struct Tcp {
     /// the next acknowledgement is near. Default 1, `"auto"` with `stack = "linux"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub burst: Option<Or<Auto, u32>>,
+    /// Of a connection only a millisecond's worth, two buffers of segmentation offload at least and 1 MiB at most (no bound where it is paced),
+    /// waits at its host's own transmitter: Linux's small queues (`tcp_limit_output_bytes`). Default `false`, `true` with `stack = "linux"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub small_queues: Option<bool>,
     /// Timers expire on multiples of this (a kernel's clock tick: 4 ms with HZ = 250). Default `"0ns"`: exact.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tick: Option<Duration>,

@@ -2,10 +2,12 @@
 
 use super::hosts::Frames;
 use super::{fill, meaningless};
-use crate::document::{Cnp, Dcqcn, DcqcnParameters, Duration, Host, Rdma, RdmaCongestion, RdmaMode, RdmaWindow, Size, Speed, Swift, Timely, Transport};
+use crate::document::{
+    Cnp, Dcqcn, DcqcnParameters, Duration, Host, HpccControl, Rdma, RdmaCongestion, RdmaMode, RdmaWindow, Size, Speed, Swift, Timely, Transport,
+};
 use crate::topology::Facts;
 use crate::tree::{Key, Wrong};
-use afflux_net::spec::{self, Compat, DcqcnConfig, DcqcnCut, Irn, Plan, RateControl, RdmaConfig, RdmaRecovery, SwiftConfig, TimelyConfig};
+use afflux_net::spec::{self, Compat, DcqcnConfig, DcqcnCut, HpccConfig, Irn, Plan, RateControl, RdmaConfig, RdmaRecovery, SwiftConfig, TimelyConfig};
 use afflux_units::{Bytes, Rate, Span};
 
 /// Of the first host's first link.
@@ -55,7 +57,9 @@ pub fn config(rdma: &mut Rdma, frames: &Frames, nic: Rate, compat: Option<Compat
             match fill(&mut rdma.window, RdmaWindow::None) {
                 RdmaWindow::None if bytes.is_some() => return Err(Wrong::at(at("window_size"), "needs window = \"fixed\" or \"scaled\"")),
                 RdmaWindow::None => spec::RdmaWindow::None,
-                _ if matches!(control, RateControl::Swift(_)) => return Err(meaningless(at("window"), "congestion = \"swift\"")),
+                _ if matches!(control, RateControl::Swift(_) | RateControl::Hpcc(_)) => {
+                    return Err(Wrong::at(at("window"), "Swift and HPCC have windows of their own: leave it out"));
+                }
                 RdmaWindow::Fixed => spec::RdmaWindow::Fixed(bytes),
                 RdmaWindow::Scaled => spec::RdmaWindow::Scaled(bytes),
             }
@@ -122,8 +126,9 @@ fn control(rdma: &mut Rdma, nic: Rate, key: &Key) -> Result<(RateControl, Cnp), 
         RdmaCongestion::Dcqcn => "dcqcn",
         RdmaCongestion::Timely => "timely",
         RdmaCongestion::Swift => "swift",
+        RdmaCongestion::Hpcc => "hpcc",
     };
-    for (name, given) in [("dcqcn", rdma.dcqcn.is_some()), ("timely", rdma.timely.is_some()), ("swift", rdma.swift.is_some())] {
+    for (name, given) in [("dcqcn", rdma.dcqcn.is_some()), ("timely", rdma.timely.is_some()), ("swift", rdma.swift.is_some()), ("hpcc", rdma.hpcc.is_some())] {
         if given && name != word {
             return Err(meaningless(at(name), &format!("congestion = \"{word}\"")));
         }
@@ -135,6 +140,7 @@ fn control(rdma: &mut Rdma, nic: Rate, key: &Key) -> Result<(RateControl, Cnp), 
             (RateControl::Dcqcn(config), cnp)
         }
         RdmaCongestion::Timely => (RateControl::Timely(timely(rdma.timely.get_or_insert_default(), nic, &at("timely"))?), Cnp::Ack),
+        RdmaCongestion::Hpcc => (RateControl::Hpcc(hpcc(rdma.hpcc.get_or_insert_default(), &at("hpcc"))?), Cnp::Ack),
         RdmaCongestion::Swift => (RateControl::Swift(swift(rdma.swift.get_or_insert_default(), &at("swift"))?), Cnp::Ack),
     })
 }
@@ -275,8 +281,27 @@ fn swift(table: &mut Swift, key: &Key) -> Result<SwiftConfig, Wrong> {
     })
 }
 
+fn hpcc(table: &mut HpccControl, key: &Key) -> Result<HpccConfig, Wrong> {
+    let at = |name: &str| key.clone().name(name);
+    let base_rtt = match table.base_rtt {
+        Some(_) => Some(time(&mut table.base_rtt, Span::ZERO, at("base_rtt"))?),
+        None => None,
+    };
+    Ok(HpccConfig {
+        eta: number(&mut table.eta, 0.95, (0.01, 1.0), at("eta"))?,
+        max_stage: fill(&mut table.max_stage, 5),
+        additive: fill(&mut table.additive, Size(Bytes(80))).0.0 as f64,
+        base_rtt,
+    })
+}
+
 /// Switches do what the modes of the transports in use expect of them.
 pub fn fits(plan: &Plan, host: &Host) -> Result<(), Wrong> {
+    let rates: std::collections::BTreeSet<u64> = plan.topology.links.iter().map(|link| link.rate.0).collect();
+    if plan.has_telemetry() && rates.len() > 16 {
+        let found = format!("\"hpcc\": its telemetry tells at most 16 rates of links apart, this fabric has {}", rates.len());
+        return Err(Wrong::at(Key::from("host.transport").name("congestion"), found));
+    }
     let named = std::iter::once((Key::from("host.transport"), host.transport.as_ref()))
         .chain(host.transports.iter().map(|(name, transport)| (Key::from("host.transports").name(name), Some(transport))));
     for (index, (key, transport)) in named.enumerate() {

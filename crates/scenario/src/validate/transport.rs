@@ -165,6 +165,7 @@ impl Around<'_> {
             metrics: if fill(&mut tcp.ssthresh_cache, false) { spec::Metrics::Full } else { spec::Metrics::Off },
             pacing,
             burst,
+            small_queues: fill(&mut tcp.small_queues, linux),
             tick,
             estimator: match fill(&mut tcp.rtt_estimator, if linux { Estimator::Linux } else { Estimator::Rfc6298 }) {
                 Estimator::Rfc6298 => spec::Estimator::Rfc6298,

@@ -1,9 +1,11 @@
 //! What sets a queue pair's rate, and its window.
 
 use crate::congestion::dcqcn::Dcqcn;
+use crate::congestion::hpcc::Hpcc;
 use crate::congestion::swift::Swift;
 use crate::congestion::timely::Timely;
 use crate::spec::{RateControl, RdmaConfig};
+use crate::telemetry::Telemetry;
 
 /// An acknowledgement as a control sees it.
 #[derive(Debug, Clone, Copy)]
@@ -21,6 +23,7 @@ pub enum Control {
     Dcqcn(Dcqcn),
     Timely(Timely),
     Swift(Swift),
+    Hpcc(Box<Hpcc>),
 }
 
 impl Control {
@@ -31,6 +34,7 @@ impl Control {
             RateControl::Dcqcn(config) => Control::Dcqcn(Dcqcn::new(line, config)),
             RateControl::Timely(_) => Control::Timely(Timely::new(line)),
             RateControl::Swift(config) => Control::Swift(Swift::new(switches, round_trip, config)),
+            RateControl::Hpcc(config) => Control::Hpcc(Box::new(Hpcc::new(line, round_trip, config))),
         }
     }
 
@@ -40,6 +44,7 @@ impl Control {
         match (self, &config.control) {
             (Control::Dcqcn(control), RateControl::Dcqcn(config)) => control.rate(now, config),
             (Control::Timely(control), _) => control.rate(),
+            (Control::Hpcc(control), _) => control.rate(),
             _ => line,
         }
     }
@@ -58,6 +63,7 @@ impl Control {
     pub fn window(&self, config: &RdmaConfig) -> Option<u64> {
         match self {
             Control::Swift(control) => Some(control.frames() * config.payload as u64),
+            Control::Hpcc(control) => Some(control.window()),
             _ => None,
         }
     }
@@ -89,6 +95,13 @@ impl Control {
                 control.on_ack(ack.now, ack.acked as f64 / config.payload as f64, round_trip, swift);
             }
             _ => {}
+        }
+    }
+
+    /// An acknowledgement with readings; positions in bytes.
+    pub fn on_telemetry(&mut self, positions: (u64, u64), telemetry: &Telemetry, rates: &[u64], config: &RdmaConfig) {
+        if let (Control::Hpcc(control), RateControl::Hpcc(config)) = (self, &config.control) {
+            control.on_ack(positions, telemetry, rates, config);
         }
     }
 

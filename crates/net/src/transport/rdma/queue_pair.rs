@@ -5,6 +5,7 @@ use super::control::{Ack, Control};
 use crate::idle::Idle;
 use crate::probe::explain::{Attribution, Label};
 use crate::spec::{Irn, RdmaConfig, RdmaRecovery, RdmaWindow};
+use crate::telemetry::Telemetry;
 use crate::world::cut_off;
 use std::collections::VecDeque;
 
@@ -96,13 +97,15 @@ pub struct Transmit {
 
 /// What an acknowledgement brings.
 #[derive(Debug, Clone, Copy)]
-pub struct AckIn {
+pub struct AckIn<'a> {
     pub cumulative: u32,
     pub trigger: u32,
     pub negative: bool,
     pub cnp: bool,
     /// How long it, and what it answers, stood paused.
     pub paused: u64,
+    /// What switches said of the way of what it answers, and the rates of their ports.
+    pub telemetry: Option<(&'a Telemetry, &'a [u64])>,
 }
 
 impl QueuePair {
@@ -343,6 +346,10 @@ impl QueuePair {
         }
         if ack.cnp {
             self.control.on_cnp(now, config);
+        }
+        if let Some((telemetry, rates)) = ack.telemetry {
+            let positions = (self.position(una, config), self.position(self.next, config));
+            self.control.on_telemetry(positions, telemetry, rates, config);
         }
         if self.control.wants_round_trips() {
             let acked = self.position(una, config) - self.position(before, config);

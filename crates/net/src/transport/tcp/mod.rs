@@ -10,9 +10,11 @@ mod pacing;
 mod rate;
 mod receiver;
 mod reduction;
+mod room;
 mod rtt;
 mod scoreboard;
 mod sender;
+mod small_queue;
 mod timer;
 
 pub use message::Message;
@@ -20,6 +22,7 @@ pub use message::Message;
 pub use rate::Around;
 pub use rate::{Lost, Sample, Sampler};
 pub use receiver::{AckNow, Arrival, Receiver, ReceiverSetup};
+pub use room::stamp;
 pub use sender::{AckIn, Cause, Sender, SenderSetup};
 pub use timer::Expired;
 
@@ -29,6 +32,6 @@ pub const MODEL: Model = Model {
     kind: "transport",
     name: "tcp",
     source: "RFC 5681, 6582, 6675, 6298, 6937, 8985, 5682, 3522, 3168, 8257; details as Linux 6.12 where the RFCs leave them open; ns-3's manner by `stack = \"ns3\"`",
-    faithful: "slow start, congestion avoidance, limited transmit, SACK scoreboard, RACK and tail loss probes, proportional rate reduction, F-RTO and undo by timestamps, time-out with back-off on kernel ticks, window validation and idle restart, quick, delayed and compressed acknowledgements, ECN with its negotiation and fallback, handshake, persistent connections, receive buffers with auto-tuning and readers that stall, pacing, bursts of segmentation offload, cached thresholds",
-    simplified: "one direction of data; segments are whole (a flow's last may be short); a FIN rides on the last segment; no undo by duplicate SACKs and no growth of the reordering window by them; no option but timestamps takes room; a receiver measures the round trip at the handshake only; a sender never gives up",
+    faithful: "slow start, congestion avoidance, limited transmit, SACK scoreboard, RACK and tail loss probes, proportional rate reduction, F-RTO and undo by timestamps, time-out with back-off on kernel ticks, window validation and idle restart, quick, delayed and compressed acknowledgements, ECN with its negotiation and fallback, handshake, persistent connections, receive buffers with auto-tuning by timestamps' round trips, and readers that stall, pacing, bursts of segmentation offload, small queues at the sender's own transmitter, cached thresholds",
+    simplified: "one direction of data; segments are whole (a flow's last may be short); a FIN rides on the last segment; no undo by duplicate SACKs and no growth of the reordering window by them; no option but timestamps takes room; acknowledgements are compressed by the handshake's round trip; small queues reckon with a transmitter that sends in the order of arrival and is not paused; a sender never gives up",
 };

@@ -72,6 +72,11 @@ impl Sender {
         rate.map(|rate| most.map_or(rate, |most| rate.min(most))).or(most)
     }
 
+    /// What Linux takes for the rate, whether it paces or not.
+    pub(super) fn reckoned_rate(&self, config: &TcpConfig) -> Option<u64> {
+        if self.sampler.is_some() { self.control.pacing_rate() } else { self.rate_of_window(&LINUX_PACING, config) }
+    }
+
     /// The window per round trip and some more (Linux tcp_update_pacing_rate).
     pub(super) fn rate_of_window(&self, pacing: &Pacing, config: &TcpConfig) -> Option<u64> {
         let smoothed = self.rtt.smoothed();

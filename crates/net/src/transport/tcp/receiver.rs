@@ -1,8 +1,8 @@
-//! The receiving half.
+//! The receiving half; its buffer is in [`super::room`].
 
+use super::room::Room;
 use crate::frame::Extra;
-use crate::spec::{EcnMode, Reader, Receive, ReceiveBuffer, TcpConfig};
-use afflux_units::{Bytes, Rate};
+use crate::spec::{EcnMode, Reader, Receive, TcpConfig};
 
 /// An acknowledgement to be sent now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,10 +32,10 @@ pub struct Arrival {
     pub marked: bool,
     pub cwr: bool,
     pub retransmission: bool,
+    /// The stamp it echoes (0: none), and whether it is a full segment.
+    pub echo: u32,
+    pub full: bool,
 }
-
-/// Frames whose data fit into one buffer (Linux MAX_SKB_FRAGS).
-const JOINED: u64 = 17;
 
 pub struct Receiver {
     next: u32,
@@ -83,106 +83,6 @@ pub struct Receiver {
     pub reordered: u64,
 }
 
-/// A receive buffer, and an application that may not read for a while. In bytes of payload.
-#[derive(Debug, Clone)]
-struct Room {
-    config: ReceiveBuffer,
-    /// The buffer now.
-    size: u64,
-    /// Segments that the application has read.
-    read: u32,
-    /// The first segment that the window does not allow; it never shrinks.
-    allowed: u32,
-    /// Segments that the window held when it was last announced.
-    announced: u32,
-    mss: u64,
-    reader: Option<Reader>,
-    /// While asleep (or at work on what it has read): until when; while awake: when it falls asleep. 0 if nothing of that is to come.
-    turns_at: u64,
-    asleep: bool,
-    /// Growth: bytes read per round trip last time, where and when this round trip began.
-    space: u64,
-    from: u32,
-    since: u64,
-    /// Without a handshake to time: the least time that a window's worth has taken, and the edge and the time it is counted from.
-    window_time: u64,
-    until: u32,
-    counted_from: u64,
-}
-
-impl Room {
-    /// Room for payload.
-    fn payload(&self, bytes: u64) -> u64 {
-        bytes * self.config.share as u64 / 256
-    }
-
-    /// Segments for which there is room when everything below `next` has arrived, of which some has not been read (Linux __tcp_select_window).
-    fn free(&self, next: u32) -> u32 {
-        let full = self.payload(self.size);
-        // What waits to be read is joined: one buffer's bookkeeping for many frames (Linux tcp_try_coalesce).
-        let unread = (next - self.read) as u64;
-        let frame = self.mss * 256 / self.config.share.max(1) as u64;
-        let taken = unread * self.mss + unread.div_ceil(JOINED) * frame.saturating_sub(self.mss);
-        let free = self.payload(self.size.saturating_sub(taken));
-        if free < full / 16 || free < self.mss { 0 } else { (free / self.mss) as u32 }
-    }
-
-    /// The edge to announce.
-    fn announce(&mut self, next: u32) -> u32 {
-        self.allowed = self.allowed.max(next.saturating_add(self.free(next)));
-        self.announced = self.allowed - next;
-        self.allowed
-    }
-
-    /// The application does not keep up: it has something to read, and the window would be smaller than the one last announced. Then the
-    /// number of segments is no reason to acknowledge (Linux __tcp_ack_snd_check).
-    fn fills(&self, next: u32) -> bool {
-        self.read < next && self.free(next) < self.announced
-    }
-
-    /// The application reads up to a chunk of what is here up to `next`, and works on it.
-    fn work(&mut self, now: u64, next: u32, chunk: Bytes, rate: Rate) {
-        let segments = (next - self.read).min((chunk.0 / self.mss).max(1) as u32);
-        if segments > 0 {
-            self.read += segments;
-            (self.asleep, self.turns_at) = (true, now + rate.serialize(segments as u64 * self.mss).0);
-        }
-    }
-
-    /// When everything up to `next` has been dealt with if nothing follows.
-    fn read_by(&self, now: u64, next: u32) -> u64 {
-        match self.reader {
-            Some(Reader::Worker { rate, .. }) => self.turns_at.max(now) + rate.serialize((next - self.read) as u64 * self.mss).0,
-            _ => now,
-        }
-    }
-
-    /// Linux tcp_rcv_space_adjust: once per round trip, room for twice what the application has read, and more while that grows.
-    fn grow(&mut self, now: u64, handshake: u64) {
-        // Linux tcp_rcv_rtt_measure.
-        if handshake == 0 && self.read >= self.until {
-            if self.until > 0 {
-                self.window_time = self.window_time.min(now - self.counted_from);
-            }
-            (self.until, self.counted_from) = (self.allowed, now);
-        }
-        let round_trip = if handshake > 0 { handshake } else { self.window_time };
-        if self.size >= self.config.most.0 || now - self.since < round_trip {
-            return;
-        }
-        let copied = (self.read - self.from) as u64 * self.mss;
-        if copied > self.space {
-            let mut window = 2 * copied + 16 * self.mss;
-            window += 2 * (window as u128 * (copied - self.space) as u128 / self.space.max(1) as u128) as u64;
-            let wanted = (window as u128 * 256 / self.config.share as u128).min(self.config.most.0 as u128) as u64;
-            self.size = self.size.max(wanted);
-            self.space = copied;
-        }
-        self.since = now;
-        self.from = self.read;
-    }
-}
-
 /// Who a receiver is.
 pub struct ReceiverSetup {
     pub flow: u32,
@@ -202,31 +102,7 @@ pub struct ReceiverSetup {
 impl Receiver {
     pub fn new(setup: ReceiverSetup, config: &TcpConfig) -> Self {
         let room = match config.receive {
-            Receive::Buffer(buffer) => {
-                let mut room = Room {
-                    config: buffer,
-                    size: buffer.initial.0,
-                    read: 0,
-                    allowed: super::sender::first_edge(config),
-                    announced: 0,
-                    mss: config.mss as u64,
-                    reader: config.reader,
-                    turns_at: match config.reader {
-                        Some(Reader::Turns { read, .. }) => setup.now + read.0,
-                        _ => 0,
-                    },
-                    asleep: false,
-                    space: 0,
-                    from: 0,
-                    since: setup.now,
-                    window_time: u64::MAX,
-                    until: 0,
-                    counted_from: 0,
-                };
-                // Linux tcp_init_buffer_space.
-                room.space = room.payload(room.size).min(10 * room.mss);
-                Some(Box::new(room))
-            }
+            Receive::Buffer(buffer) => Some(Box::new(Room::new(buffer, setup.now, super::sender::first_edge(config), config))),
             _ => None,
         };
         Receiver {
@@ -307,12 +183,15 @@ impl Receiver {
     /// Takes a segment.
     #[inline]
     pub fn on_data(&mut self, arrival: Arrival, config: &TcpConfig) -> Reaction {
-        let Arrival { now, seq, marked, cwr, retransmission } = arrival;
+        let Arrival { now, seq, marked, cwr, retransmission, .. } = arrival;
         let mut reaction = Reaction::default();
         self.marked += marked as u64;
         self.reordered += (seq < self.highest && !retransmission) as u64;
         self.highest = self.highest.max(seq);
         self.on_established(now);
+        if let Some(room) = &mut self.room {
+            room.on_echo(now, arrival.echo, arrival.full);
+        }
         let mut at_once = false;
         match self.ecn {
             EcnMode::Off => {}
@@ -430,16 +309,10 @@ impl Receiver {
         true
     }
 
-    /// The application takes what is in order, if it is awake.
+    /// More is in order: the application takes it, if it is awake.
     fn read(&mut self, now: u64) {
-        if let Some(room) = &mut self.room
-            && !room.asleep
-        {
-            match room.reader {
-                Some(Reader::Worker { chunk, rate }) => room.work(now, self.next, chunk, rate),
-                _ => room.read = self.next,
-            }
-            room.grow(now, self.round_trip);
+        if let Some(room) = &mut self.room {
+            room.on_arrival(now, self.next);
         }
     }
 
@@ -483,7 +356,7 @@ impl Receiver {
                 Reader::Worker { chunk, rate } => {
                     (room.asleep, room.turns_at) = (false, 0);
                     room.work(now, self.next, chunk, rate);
-                    room.grow(now, self.round_trip);
+                    room.grow(now);
                     // Linux tcp_cleanup_rbuf.
                     let open = room.allowed - self.next;
                     let opens = 2 * open as u64 * room.mss <= room.payload(room.size) && room.free(self.next) >= 2 * open.max(1);
@@ -569,6 +442,10 @@ impl Receiver {
         }
         (blocks, count as u8)
     }
+    /// Its buffer may yet grow: what it sends is stamped, to measure the round trip.
+    pub fn tunes(&self) -> bool {
+        self.room.as_ref().is_some_and(|room| room.tunes())
+    }
     pub fn holds(&self) -> bool {
         !self.ranges.is_empty()
     }
@@ -577,8 +454,8 @@ impl Receiver {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::DelayedAck;
-    use afflux_units::Span;
+    use crate::spec::{DelayedAck, ReceiveBuffer};
+    use afflux_units::{Bytes, Span};
 
     const MS: u64 = 1_000_000_000;
 

@@ -8,6 +8,7 @@ use super::ns3::Ns3;
 use super::rate::{Around, Sampler};
 use super::rtt::Rtt;
 use super::scoreboard::{Scoreboard, Segment};
+use super::small_queue::SmallQueue;
 use super::timer::Timer;
 use crate::congestion::{Ack, Control, State, Window};
 use crate::idle::Idle;
@@ -30,6 +31,8 @@ pub enum Cause {
     Timeout,
     /// The pace allows the next one.
     Pace,
+    /// Less of the connection waits at the host's own transmitter.
+    Line,
 }
 
 /// What an acknowledgement brings.
@@ -49,6 +52,8 @@ pub struct AckIn<'a> {
     /// The first segment beyond the receive window, if the receiver has a buffer.
     pub edge: Option<u32>,
     pub blocks: &'a [(u32, u32)],
+    /// Its timestamp; 0 for none.
+    pub stamp: u32,
     /// How long it, and what it answers, stood paused (for the account of time, not for the transport).
     pub paused: u64,
 }
@@ -124,6 +129,8 @@ pub struct Sender {
     pub(super) sent_since: u32,
     /// The first segment beyond the receive window.
     pub(super) edge: u32,
+    /// The newest timestamp of the receiver, which data echo.
+    pub echo: u32,
     /// Connected (or no handshake is wanted).
     pub(super) connected: bool,
     /// Only new data are to be sent: a time-out is being checked (RFC 5682).
@@ -139,6 +146,9 @@ pub struct Sender {
     /// Pacing: when the next segment may leave; and when to look again, 0 for not at all.
     pub(super) pace_at: u64,
     pub(super) pace_wait: u64,
+    /// It is not the pace that is waited for, but room in the host's own queue.
+    pub(super) in_line: bool,
+    pub small_queue: SmallQueue,
     pub(super) board: Scoreboard,
     pub(super) control: Control,
     pub(super) rtt: Rtt,
@@ -208,6 +218,7 @@ impl Sender {
             delivered_since: 0,
             sent_since: 0,
             edge: first_edge(config),
+            echo: 0,
             connected: !config.handshake,
             new_only: false,
             checking: false,
@@ -217,6 +228,8 @@ impl Sender {
             last_sent: now,
             pace_at: 0,
             pace_wait: 0,
+            in_line: false,
+            small_queue: SmallQueue::default(),
             board: Scoreboard::default(),
             control: Control::agreed(config, ecn, &setup.random),
             sampler: None,
@@ -348,6 +361,7 @@ impl Sender {
     /// Takes an acknowledgement. Afterwards [`Self::transmit`] is to be called until it returns `None`, with the cause returned here.
     pub fn on_ack(&mut self, now: u64, ack: &AckIn, config: &TcpConfig) -> Cause {
         let cumulative = ack.cumulative.min(self.next);
+        self.echo = self.echo.max(ack.stamp);
         if let Some(edge) = ack.edge
             && edge > self.edge
         {
@@ -478,19 +492,30 @@ impl Sender {
         }
     }
 
+    /// Something else than the window holds the next segment back.
+    fn hold_until(&mut self, now: u64, at: u64, config: &TcpConfig) {
+        self.pace_wait = if self.has_work(config) { at } else { 0 };
+        // A window may be full all the same, or the receiver's closed.
+        let full = self.pipe() >= self.window.cwnd;
+        if full || self.last_sent == now {
+            self.validate(full);
+        }
+        if self.pace_wait == 0 {
+            self.persist(now, config);
+        }
+    }
+
     /// The next segment to send now, if the window allows one.
     #[inline]
     pub fn transmit(&mut self, now: u64, cause: Cause, config: &TcpConfig) -> Option<Transmit> {
         if self.pace_at > now && self.burst == 0 && !(self.at_once && config.manner == Manner::Ns3) {
-            self.pace_wait = if self.has_work(config) { self.pace_at } else { 0 };
-            // Held back by the pace, a window may be full all the same, or the receiver's closed.
-            let full = self.pipe() >= self.window.cwnd;
-            if full || self.last_sent == now {
-                self.validate(full);
-            }
-            if self.pace_wait == 0 {
-                self.persist(now, config);
-            }
+            self.in_line = false;
+            self.hold_until(now, self.pace_at, config);
+            return None;
+        }
+        if let Some(at) = self.stands_in_line(now, config) {
+            self.in_line = true;
+            self.hold_until(now, at, config);
             return None;
         }
         let (seq, retransmission) = self.choose(now, config)?;
@@ -505,8 +530,17 @@ impl Sender {
                 Cause::Start => Label::Application,
                 Cause::Timeout => Label::Recovery,
                 Cause::Pace => Label::Pacing,
+                // All of it is charged to queueing.
+                Cause::Line => Label::Window,
             };
-            let excess = if let (Cause::Ack { excess }, false) = (cause, recovering) { excess } else { 0 };
+            let excess = match cause {
+                Cause::Ack { excess } if !recovering => excess,
+                Cause::Line if !recovering => {
+                    why.stood(0);
+                    u64::MAX
+                }
+                _ => 0,
+            };
             paced = why.on_sent(now, label, excess, time, retransmission);
         }
         let first = self.next == self.una;

@@ -70,7 +70,7 @@ impl Sender {
     pub fn on_wake(&mut self, now: u64, config: &TcpConfig) -> Expired {
         if self.pace_wait != 0 && self.pace_wait <= now {
             self.pace_wait = 0;
-            return Expired::Pump(Cause::Pace);
+            return Expired::Pump(if self.in_line { Cause::Line } else { Cause::Pace });
         }
         self.on_timer(now, config)
     }

@@ -1,0 +1,117 @@
+//! Linux's small queues: only so much of a connection waits in its own host's transmit queue (tcp_small_queue_check). What leaves the transmitter
+//! makes room for more.
+
+use super::sender::Sender;
+use crate::spec::TcpConfig;
+use std::collections::VecDeque;
+
+/// Linux's `tcp_limit_output_bytes`: 16 buffers of segmentation offload (until 6.17).
+const MOST: u64 = 16 * 65_536;
+/// What one buffer of segmentation offload holds at most; it is given back when the last of its frames has left.
+const BUFFER: u32 = 65_536;
+/// The least that may wait: two buffers of two segments.
+const LEAST: u64 = 4;
+
+/// What of a connection has not left its host, oldest first.
+#[derive(Debug, Default)]
+pub struct SmallQueue {
+    buffers: VecDeque<Handed>,
+    bytes: u64,
+}
+
+/// Frames handed to the transmitter together.
+#[derive(Debug)]
+struct Handed {
+    at: u64,
+    /// When the last of them will have left.
+    until: u64,
+    bytes: u32,
+}
+
+impl SmallQueue {
+    /// A frame is handed over that will have left at `until`.
+    pub fn hand_over(&mut self, now: u64, until: u64, size: u16) {
+        self.bytes += size as u64;
+        match self.buffers.back_mut() {
+            Some(last) if last.at == now && last.bytes + size as u32 <= BUFFER => {
+                last.until = until;
+                last.bytes += size as u32;
+            }
+            _ => self.buffers.push_back(Handed { at: now, until, bytes: size as u32 }),
+        }
+    }
+
+    #[inline]
+    fn release(&mut self, now: u64) {
+        while let Some(first) = self.buffers.front()
+            && first.until <= now
+        {
+            self.bytes -= first.bytes as u64;
+            self.buffers.pop_front();
+        }
+    }
+
+    /// When no more than `limit` bytes will be left.
+    fn falls_to(&self, limit: u64) -> u64 {
+        let mut left = self.bytes;
+        for buffer in &self.buffers {
+            left -= buffer.bytes as u64;
+            if left <= limit {
+                return buffer.until;
+            }
+        }
+        unreachable!("nothing is left in the end")
+    }
+}
+
+impl Sender {
+    /// Too much waits to leave the host: when there will be room.
+    #[inline(always)]
+    pub(super) fn stands_in_line(&mut self, now: u64, config: &TcpConfig) -> Option<u64> {
+        if !config.small_queues {
+            return None;
+        }
+        self.small_queue.release(now);
+        if self.small_queue.bytes <= LEAST * config.mss as u64 { None } else { self.line_is_long(config) }
+    }
+
+    #[inline(never)]
+    fn line_is_long(&mut self, config: &TcpConfig) -> Option<u64> {
+        // A probe goes; and one buffer may always be under way.
+        let buffer = self.offload(config);
+        if self.probe || self.next - self.una <= buffer {
+            return None;
+        }
+        let paces = config.pacing.is_some() || self.sampler.is_some();
+        let rate = self.reckoned_rate(config).map_or(u64::MAX, |bits| bits / 8);
+        let mut limit = (rate >> 10).max(2 * buffer as u64 * config.mss as u64);
+        if !paces {
+            limit = limit.min(MOST);
+        }
+        // Repetitions may double it.
+        if self.unrepeated > 0 && !self.new_only {
+            limit = limit.saturating_mul(2);
+        }
+        (self.small_queue.bytes > limit).then(|| self.small_queue.falls_to(limit))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Frames that are handed over together leave together, up to 64 KiB of them.
+    #[test]
+    fn buffers_are_given_back_whole() {
+        let mut queue = SmallQueue::default();
+        (1..=4).for_each(|frame| queue.hand_over(0, 10 * frame, 9_000));
+        queue.hand_over(5, 50, 9_000);
+        queue.release(39);
+        assert_eq!((queue.bytes, queue.falls_to(9_000), queue.falls_to(8_999)), (45_000, 40, 50));
+        queue.release(40);
+        assert_eq!(queue.bytes, 9_000);
+        (1..=8).for_each(|frame| queue.hand_over(40, 50 + 10 * frame, 9_000));
+        queue.release(120);
+        assert_eq!((queue.bytes, queue.falls_to(0)), (9_000, 130));
+    }
+}
