@@ -18,7 +18,7 @@ macro_rules! says {
 says! {
     unknown_key: "alpha = 1.0" => "aplha = 1.0",
         "fabric.toml:13: key switch.aplha: unknown key (did you mean \"alpha\"?); the keys here are override, preset, buffer, sharing, alpha, reserved, mmu, pfc, \
-         honours_pause, voq, queue_length, device_queue, drop_when, ecn, aqm, scheduling, priorities, quantum, forwarding, cut_through_header, latency, balance, queue";
+         honours_pause, voq, queue_length, device_queue, drop_when, ecn, aqm, scheduling, priorities, quantum, forwarding, cut_through_header, latency, balance, hash, queue";
     unknown_top_level_key: "[run]" => "[runs]",
         "fabric.toml:44: key runs: unknown key (did you mean \"run\"?); the keys here are format, name, description, topology, switch, host, traffic, run, record, cost, sonic";
     unknown_key_in_a_traffic_block: "senders = 3" => "sender = 3",
@@ -116,8 +116,8 @@ says! {
         "fabric.toml:14: key switch.balance.default_wait: \"2s\": write a time up to 1s";
     conweave_cuts_through: "alpha = 1.0" => "alpha = 1.0\nforwarding = \"cut_through\"\nbalance = { kind = \"conweave\" }",
         "fabric.toml:14: key switch.forwarding: \"cut_through\" with balance = \"conweave\": what waits to be reordered is stored; write \"store_and_forward\"";
-    no_time_between_reorder_samples: "[run]" => "[record]\nreorder = \"0s\"\n\n[run]",
-        "fabric.toml:45: key record.reorder: \"0s\": write a time above 0, or \"off\"";
+    no_time_between_reorder_samples: "[record]" => "[record]\nreorder = \"0s\"",
+        "fabric.toml:49: key record.reorder: \"0s\": write a time above 0, or \"off\"";
     an_unknown_discipline: "[switch.ecn]\nkmin = \"100kB\"\nkmax = \"400kB\"\npmax = 0.2" => "[switch.aqm]\nkind = \"fqcodel\"",
         "fabric.toml:16: key switch.aqm.kind: \"fqcodel\" is not known (did you mean \"fq_codel\"?): write \"codel\", \"fq_codel\" or \"pie\"";
     a_discipline_without_kind: "[switch.ecn]\nkmin = \"100kB\"\nkmax = \"400kB\"\npmax = 0.2" => "[switch.aqm]\ntarget = \"5ms\"",

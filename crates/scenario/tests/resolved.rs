@@ -231,7 +231,7 @@ fn balancers_survive() {
         ),
         ("\"conweave\"", 24),
     ] {
-        let text = VALID.replacen("alpha = 1.0", &format!("alpha = 1.0\nbalance = {balance}"), 1).replacen("[run]", "[record]\nreorder = \"10us\"\n\n[run]", 1);
+        let text = VALID.replacen("alpha = 1.0", &format!("alpha = 1.0\nbalance = {balance}"), 1).replacen("[record]", "[record]\nreorder = \"10us\"", 1);
         let scenario = same(&parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}")));
         let spec::Balance::Conweave(conweave) = &scenario.plan.switches[0].balance else { panic!("{balance}") };
         assert_eq!(conweave.manner, spec::ConweaveManner::Paper);

@@ -159,7 +159,8 @@ impl<'a> Shard<'a> {
             let fifo = queues == 1 && !until_start && aqm.is_none() && !marks_at_start && header.is_none();
             let unrecorded = !sampled && capture.is_none() && !uplink;
             let deep = spec.kind == NodeKind::Switch && matches!(plan.switches[spec.config as usize].buffer, crate::spec::Buffer::Voq(_));
-            let simple = fifo && managed.is_none() && pause.is_none() && unrecorded && !holds && world.tick() == 1 && world.rates.is_empty();
+            let asked = world.tick() > 1 || !world.rates.is_empty();
+            let simple = fifo && managed.is_none() && pause.is_none() && unrecorded && !asked && !holds;
             let plain = simple && !classical;
             // Marks at the start of transmission, where nothing is dropped there but for lack of ECN, nor averaged.
             let marks = marking.as_ref().is_none_or(|red| red.at == MarkAt::Enqueue || red.weight.is_none() && !red.hard_drop);

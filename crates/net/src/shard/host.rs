@@ -14,11 +14,12 @@ use afflux_engine::random::Stream;
 /// Purpose of the random streams of congestion controls (see `afflux_engine::random`).
 const CONTROL: u64 = 0x636f_6e74;
 
-/// What a frame carried besides.
-pub(super) struct Taken {
+/// What came with a frame.
+#[derive(Default)]
+pub(super) struct Beside {
     /// How long it stood paused.
     pub paused: u64,
-    /// The timestamp that data echo, where its place is taken.
+    /// The timestamp.
     pub stamp: u32,
     /// What its last switch wrote on it.
     pub tag: Tag,
@@ -453,7 +454,7 @@ impl<'a> Shard<'a> {
 
     #[inline(never)]
     fn on_data<O: Outlet>(&mut self, out: &mut O, now: u64, mut frame: Frame) {
-        let Taken { paused, stamp, tag } = self.take_extra(&mut frame);
+        let Beside { paused, stamp, tag } = self.take_extra(&mut frame);
         let mut slot = self.receiving_slot(frame.flow);
         let mut echo = frame.aux;
         if self.record_paths {
@@ -661,7 +662,7 @@ impl<'a> Shard<'a> {
     }
 
     fn on_datagram<O: Outlet>(&mut self, out: &mut O, now: u64, mut frame: Frame) {
-        let Taken { paused, tag, .. } = self.take_extra(&mut frame);
+        let Beside { paused, tag, .. } = self.take_extra(&mut frame);
         let mut slot = self.receiving_slot(frame.flow);
         if slot == NOT_YET {
             let flow = self.world.flow(frame.flow);
@@ -716,16 +717,16 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// What a frame that has come carries besides; it then is as if nothing had been added to it.
+    /// What came with a frame; it then is as if nothing had been added to it.
     #[inline(always)]
-    pub(super) fn take_extra(&mut self, frame: &mut Frame) -> Taken {
+    pub(super) fn take_extra(&mut self, frame: &mut Frame) -> Beside {
         if !frame.has(Frame::EXTRA) {
-            return Taken { paused: 0, stamp: 0, tag: Tag::None };
+            return Beside::default();
         }
         let extra = self.extras.remove(frame.aux);
         frame.aux = extra.trigger;
         frame.flags &= !Frame::EXTRA;
-        Taken { paused: extra.paused, stamp: extra.stamp, tag: extra.tag }
+        Beside { paused: extra.paused, stamp: extra.stamp, tag: extra.tag }
     }
 
     pub(super) fn count_path(&mut self, frame: &Frame) {

@@ -1,6 +1,6 @@
 //! Queue pairs at hosts: the NIC makes a frame when its transmitter is free, for whoever's turn it is.
 
-use super::host::Taken;
+use super::host::Beside;
 use super::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, set_slot};
 use crate::frame::{Event, Extra, Frame};
 use crate::idle::Idle;
@@ -218,7 +218,7 @@ impl<'a> Shard<'a> {
     #[inline(never)]
     pub(super) fn on_rdma_ack<O: Outlet>(&mut self, out: &mut O, now: u64, mut frame: Frame) {
         let telemetry = self.telemetry_of(&frame);
-        let Taken { paused, .. } = self.take_extra(&mut frame);
+        let paused = self.take_extra(&mut frame).paused;
         let slot = self.sending[frame.flow as usize];
         if slot == OVER {
             return;
@@ -256,7 +256,7 @@ impl<'a> Shard<'a> {
     #[inline(never)]
     pub(super) fn on_rdma_data<O: Outlet>(&mut self, out: &mut O, now: u64, mut frame: Frame) {
         let telemetry = self.telemetry_of(&frame);
-        let Taken { paused, tag, .. } = self.take_extra(&mut frame);
+        let Beside { paused, tag, .. } = self.take_extra(&mut frame);
         let mut slot = self.receiving_slot(frame.flow);
         if self.record_paths {
             self.count_path(&frame);
