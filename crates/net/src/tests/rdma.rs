@@ -126,7 +126,7 @@ fn engines_agree() {
     });
     add("go-back-n, spray", rdma(), &|p| {
         small(p);
-        p.switches[0].balance = Balance::Spray;
+        p.switches[0].balance = Balance::Spray(Spray::Random);
     });
     add("irn", irn(), &no_pfc);
     add("irn over plain ports", irn(), &|p| {
@@ -138,7 +138,7 @@ fn engines_agree() {
     let recovery = |irn: Irn| RdmaConfig { recovery: RdmaRecovery::Irn(irn), ..rdma() };
     add("irn as in ns-3, whole nanoseconds, spray, loss", recovery(Irn { ns3: true, bdp: Some(104_000), ..of_irn.clone() }), &|p| {
         small(p);
-        p.switches[0].balance = Balance::Spray;
+        p.switches[0].balance = Balance::Spray(Spray::Random);
         p.run.compat = Some(Compat::ConweaveNs3);
         p.topology.links.iter_mut().for_each(|l| l.loss = Probability::new(0.01).unwrap());
     });

@@ -2,7 +2,7 @@
 
 use super::choice::tagged;
 use super::{Duration, Off, Or, Size};
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -31,6 +31,12 @@ tagged! {
         /// Pieces of flows over all paths in turn, from the source's ToR (He et al., SIGCOMM 2015).
         "presto" => Presto,
     }
+}
+
+/// The name alone, where parameters keep their defaults.
+pub fn name_or_table(generator: &mut SchemaGenerator) -> Schema {
+    let table = generator.subschema_for::<Balance>();
+    json_schema!({ "anyOf": [table, { "enum": Balance::KINDS }] })
 }
 
 /// No parameters.
