@@ -2,7 +2,7 @@
 
 use super::choice::tagged;
 use super::{Duration, Off, Or, Size};
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -33,6 +33,12 @@ tagged! {
         /// Rerouting at the source's ToR, reordering at the destination's (Song et al., SIGCOMM 2023).
         "conweave" => Conweave,
     }
+}
+
+/// The name alone, where parameters keep their defaults.
+pub fn name_or_table(generator: &mut SchemaGenerator) -> Schema {
+    let table = generator.subschema_for::<Balance>();
+    json_schema!({ "anyOf": [table, { "enum": Balance::KINDS }] })
 }
 
 /// No parameters.

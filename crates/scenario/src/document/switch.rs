@@ -79,7 +79,8 @@ macro_rules! switch {
             #[serde(skip_serializing_if = "Option::is_none")]
             pub latency: Option<Duration>,
             /// Choice among equal-cost next hops. Default `"ecmp"`. In an override it replaces all of it.
-            #[serde(skip_serializing_if = "Option::is_none")]
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            #[schemars(schema_with = "super::balance::name_or_table")]
             pub balance: Option<Balance>,
             /// The hash of what goes by hash. Default `"own_seed"`; with `run.compat = "conweave-ns3"` that is `"murmur3"`.
             #[serde(skip_serializing_if = "Option::is_none")]
