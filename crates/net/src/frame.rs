@@ -175,6 +175,8 @@ pub enum Event {
     Balance = 12,
     /// A NIC may make the next frame of a queue pair. The flow is the port's number.
     Nic = 13,
+    /// Series of reorder queues. Last of all at their moment.
+    Reordering = 14,
 }
 
 impl Event {
@@ -194,6 +196,7 @@ impl Event {
             11 => Event::Application,
             12 => Event::Balance,
             13 => Event::Nic,
+            14 => Event::Reordering,
             other => unreachable!("event {other}"),
         }
     }

@@ -1,6 +1,6 @@
 //! What a run leaves behind. Times are picoseconds; rounding to nanoseconds happens where files are written.
 
-pub use crate::balance::BalanceCounters;
+pub use crate::balance::{BalanceCounters, ConweaveCounters, LateCounters};
 pub use crate::frame::Control;
 use crate::spec::{Flow, FlowId, LinkId, NodeId, Plan, StormAction};
 use afflux_units::{Span, Time};
@@ -22,6 +22,8 @@ pub struct Output {
     pub paths: Vec<PathRecord>,
     /// Sorted by time, node, link.
     pub uplinks: Vec<UplinkRecord>,
+    /// Sorted by time, node, port.
+    pub reordering: Vec<ReorderRecord>,
     /// One list per `Record::captures`, in order of time.
     pub captures: Vec<Vec<CaptureRecord>>,
     /// Storms that watchdogs have seen, in order of time, node, port and priority.
@@ -176,6 +178,18 @@ pub struct UplinkRecord {
     pub time: Time,
     pub node: NodeId,
     pub link: LinkId,
+    pub bytes: u64,
+}
+
+/// The reorder queues of a ToR, or of one of its ports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReorderRecord {
+    pub time: Time,
+    pub node: NodeId,
+    /// -1 for the whole switch. A port without any is left out.
+    pub port: i32,
+    /// In use.
+    pub queues: u64,
     pub bytes: u64,
 }
 

@@ -136,8 +136,10 @@ fn counters(output: &Output) -> String {
     out.u64s([dropped_packets, dropped_bytes, drops_buffer, drops_dram, drops_red, drops_loss, drops_down, drops_watchdog, in_discards]);
     out.u64s([ecn_marks, pause_frames, retransmits, timeouts]);
     if balance != BalanceCounters::default() {
-        let BalanceCounters { flowlets, reroutes, switch_frames } = balance;
+        let BalanceCounters { flowlets, reroutes, switch_frames, conweave, late } = balance;
         out.u64s([flowlets, reroutes, switch_frames]);
+        out.u64s(conweave.list().map(|(_, count)| count));
+        out.u64s(late.list().map(|(_, count)| count));
     }
     out.count(output.links.len());
     for &LinkRecord { frames, bytes, busy } in &output.links {

@@ -108,6 +108,16 @@ says! {
     marking_and_a_discipline: "alpha = 1.0" => "alpha = 1.0\naqm = { kind = \"codel\" }",
         "fabric.toml:14: key switch.aqm: ecn decides on marks and drops already: write one of ecn and aqm, and \"off\" for the other (a discipline that marks \
          has ecn = true in aqm)";
+    an_unknown_key_of_conweave: "alpha = 1.0" => "alpha = 1.0\nbalance = { kind = \"conweave\", path_bussy = \"8us\" }",
+        "fabric.toml:14: key switch.balance.path_bussy: unknown key (did you mean \"path_busy\"?); the keys here are reply_extra, path_busy, inactive, flush_extra, default_wait, age, reorder_queues";
+    conweave_forgets_too_soon: "alpha = 1.0" => "alpha = 1.0\nbalance = { kind = \"conweave\", age = \"200us\" }",
+        "fabric.toml:14: key switch.balance.age: \"200us\" is below inactive = \"300us\": a flow that is not yet silent would be forgotten";
+    too_long_a_wait: "alpha = 1.0" => "alpha = 1.0\nbalance = { kind = \"conweave\", default_wait = \"2s\" }",
+        "fabric.toml:14: key switch.balance.default_wait: \"2s\": write a time up to 1s";
+    conweave_cuts_through: "alpha = 1.0" => "alpha = 1.0\nforwarding = \"cut_through\"\nbalance = { kind = \"conweave\" }",
+        "fabric.toml:14: key switch.forwarding: \"cut_through\" with balance = \"conweave\": what waits to be reordered is stored; write \"store_and_forward\"";
+    no_time_between_reorder_samples: "[record]" => "[record]\nreorder = \"0s\"",
+        "fabric.toml:49: key record.reorder: \"0s\": write a time above 0, or \"off\"";
     an_unknown_discipline: "[switch.ecn]\nkmin = \"100kB\"\nkmax = \"400kB\"\npmax = 0.2" => "[switch.aqm]\nkind = \"fqcodel\"",
         "fabric.toml:16: key switch.aqm.kind: \"fqcodel\" is not known (did you mean \"fq_codel\"?): write \"codel\", \"fq_codel\" or \"pie\"";
     a_discipline_without_kind: "[switch.ecn]\nkmin = \"100kB\"\nkmax = \"400kB\"\npmax = 0.2" => "[switch.aqm]\ntarget = \"5ms\"",

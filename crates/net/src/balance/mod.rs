@@ -5,6 +5,7 @@
 //! frame's source may *pin* it to a path ([`Frame::pin`](crate::frame::Frame::pin)); the switches behind just follow.
 
 mod conga;
+mod conweave;
 mod counters;
 mod dlb;
 mod dre;
@@ -20,9 +21,10 @@ mod spray;
 mod tag;
 mod wcmp;
 
-pub use counters::BalanceCounters;
+pub use conweave::ReorderQueues;
+pub use counters::{BalanceCounters, ConweaveCounters, LateCounters};
 pub use ecmp::{FourTuple, avalanche, ecmp};
-pub use site::Site;
+pub use site::{End, Holding, Site};
 pub use tag::Tag;
 
 use crate::Model;
@@ -65,6 +67,7 @@ pub enum Balancer {
     Conga(conga::Conga),
     Dlb(dlb::Dlb),
     Presto(presto::Presto),
+    Conweave(Box<conweave::Conweave>),
 }
 
 impl Balancer {
@@ -81,6 +84,7 @@ impl Balancer {
             Balance::Conga(config) => Balancer::Conga(conga::Conga::new(config, ports)),
             Balance::Dlb(config) => Balancer::Dlb(dlb::Dlb::new(config, ports)),
             Balance::Presto(config) => Balancer::Presto(presto::Presto::new(config)),
+            Balance::Conweave(config) => Balancer::Conweave(Box::new(conweave::Conweave::new(config, ports.len()))),
         })
     }
 
@@ -89,12 +93,12 @@ impl Balancer {
         match self {
             Balancer::Hash => false,
             Balancer::Resilient | Balancer::Wcmp(_) | Balancer::Spray(_) | Balancer::Conga(_) | Balancer::Dlb(_) => true,
-            Balancer::Drill(_) | Balancer::LetFlow(_) | Balancer::Presto(_) => matches!(frame.kind(), Frame::DATA | Frame::DATAGRAM),
+            Balancer::Drill(_) | Balancer::LetFlow(_) | Balancer::Presto(_) | Balancer::Conweave(_) => matches!(frame.kind(), Frame::DATA | Frame::DATAGRAM),
         }
     }
 
     /// A frame with these next hops, in port order, is to go on.
-    pub fn choose(&mut self, site: &mut impl Site, frame: &mut Frame, role: Role, hops: &[u16]) -> Choice {
+    pub fn choose(&mut self, site: &mut impl Holding, frame: &mut Frame, role: Role, hops: &[u16]) -> Choice {
         match self {
             Balancer::Hash => Choice::Ecmp,
             Balancer::Resilient => resilient::choose(site, frame, hops),
@@ -105,26 +109,47 @@ impl Balancer {
             Balancer::Conga(conga) => conga.choose(site, frame, role),
             Balancer::Dlb(dlb) => dlb.choose(site, frame, hops),
             Balancer::Presto(presto) => presto.choose(site, frame, role),
+            Balancer::Conweave(conweave) => conweave.choose(site, frame, role, hops),
         }
     }
 
     /// A frame for this switch has come: see [`Site::send`].
-    pub fn told(&mut self, _site: &mut impl Site, frame: &Frame, _tag: Tag) {
-        unreachable!("frame {frame:?} to a switch that none sends to")
+    pub fn told(&mut self, site: &mut impl Holding, frame: &Frame, tag: Tag) {
+        match self {
+            Balancer::Conweave(conweave) => conweave.told(site, frame, tag),
+            _ => unreachable!("frame {frame:?} to a switch that none sends to"),
+        }
     }
 
     /// See [`Site::wake`].
-    pub fn woken(&mut self, site: &mut impl Site, key: u32) {
+    pub fn woken(&mut self, site: &mut impl Holding, key: u32) {
         match self {
             Balancer::Conga(conga) => conga.woken(site),
             Balancer::Dlb(dlb) => dlb.woken(site),
+            Balancer::Conweave(conweave) => conweave.woken(site, key),
             _ => unreachable!("woken with {key}, though nothing asks to be woken"),
         }
     }
 
     /// Frames and bytes held.
     pub fn held(&self) -> (u64, u64) {
-        (0, 0)
+        self.reorder_queues().map_or((0, 0), |queues| (queues.frames, queues.bytes))
+    }
+
+    /// Frames held that take the switch's memory.
+    pub fn charged(&self) -> impl Iterator<Item = &Frame> {
+        let queues = match self {
+            Balancer::Conweave(conweave) if conweave.is_charged() => Some(&conweave.queues),
+            _ => None,
+        };
+        queues.into_iter().flat_map(|queues| queues.held())
+    }
+
+    pub fn reorder_queues(&self) -> Option<&ReorderQueues> {
+        match self {
+            Balancer::Conweave(conweave) => Some(&conweave.queues),
+            _ => None,
+        }
     }
 }
 
@@ -137,6 +162,6 @@ pub fn path_step(number: u32, node: u32, port: u16) -> u32 {
 }
 
 pub fn models() -> Vec<Model> {
-    let one_each = [resilient::MODEL, wcmp::MODEL, drill::MODEL, letflow::MODEL, conga::MODEL, dlb::MODEL, presto::MODEL];
+    let one_each = [resilient::MODEL, wcmp::MODEL, drill::MODEL, letflow::MODEL, conga::MODEL, dlb::MODEL, presto::MODEL, conweave::MODEL];
     [ecmp::MODELS, spray::MODELS, &one_each].concat()
 }

@@ -4,6 +4,13 @@ use super::{BalanceCounters, Tag};
 use crate::frame::Frame;
 use crate::spec::{FlowId, NodeId};
 
+/// An end of a flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    Source,
+    Destination,
+}
+
 /// A switch at one moment. Whatever is asked for is exact at [`Site::now`]: all that ended before or at it has been accounted for, under
 /// either engine.
 pub trait Site {
@@ -55,4 +62,22 @@ pub trait Site {
     /// it is still wanted.
     fn wake(&mut self, at: u64, key: u32);
     fn counters(&mut self) -> &mut BalanceCounters;
+}
+
+/// What those may ask and do besides that hold frames back at the ToR of their destination.
+pub trait Holding: Site {
+    /// The host that they go to.
+    fn destination_of(&self, flow: FlowId) -> u32;
+    /// From this ToR to that of a rack by one of [`Site::paths`]: what a frame without length would take.
+    fn propagation(&self, path: u32, rack: u32) -> u64;
+    /// A list by flow, as long as need be, for the ToR at this end of it.
+    fn slots(&mut self, end: End) -> &mut Vec<u32>;
+    /// Bytes of header that the frame gets on its way between the ToRs, and loses again.
+    fn grow(&mut self, frame: &mut Frame, header: u16);
+    fn shrink(&mut self, frame: &mut Frame, header: u16);
+    /// A frame is to be held, in a queue of its own at `port` that holds so many frames and bytes: charges it to the switch's memory, or drops it
+    /// if there is no room.
+    fn charge(&mut self, frame: &Frame, port: u16, length: (u32, u64)) -> bool;
+    /// One that was charged goes on by that port. There is room for it.
+    fn release_charged(&mut self, frame: Frame, port: u16);
 }

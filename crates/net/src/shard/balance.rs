@@ -2,7 +2,7 @@
 
 use super::forward::Drop;
 use super::{Node, Outlet, Shard};
-use crate::balance::{BalanceCounters, Balancer, Choice, FourTuple, Role, Site, Tag, avalanche};
+use crate::balance::{BalanceCounters, Balancer, Choice, End, FourTuple, Holding, ReorderQueues, Role, Site, Tag, avalanche};
 use crate::frame::{Event, Extra, Frame};
 use crate::spec::{FlowId, NodeId, NodeKind, RouteHash};
 use crate::world::World;
@@ -32,9 +32,27 @@ impl Balanced {
         Some(Box::new(Balanced { balancer: Some(balancer), rack, from_host }))
     }
 
+    /// Hosts hang on it.
+    pub(super) fn is_tor(&self) -> bool {
+        self.rack.is_some()
+    }
+
+    fn asked(&self) -> &Balancer {
+        self.balancer.as_ref().expect("not being asked")
+    }
+
     /// Frames and bytes held.
     pub(super) fn held(&self) -> (u64, u64) {
-        self.balancer.as_ref().expect("not being asked").held()
+        self.asked().held()
+    }
+
+    /// Frames held that take the switch's memory.
+    pub(super) fn charged(&self) -> impl Iterator<Item = &Frame> {
+        self.asked().charged()
+    }
+
+    pub(super) fn reorder_queues(&self) -> Option<&ReorderQueues> {
+        self.asked().reorder_queues()
     }
 }
 
@@ -95,13 +113,24 @@ impl<'a> Shard<'a> {
     /// A frame leaves a switch by the port chosen.
     #[inline(always)]
     pub(super) fn forward<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u16, mut frame: Frame) {
-        let state = &self.nodes[node as usize];
-        let first_port = state.first_port;
+        let (id, first_port) = (self.nodes[node as usize].id, self.nodes[node as usize].first_port);
+        self.note_path(id, port, &mut frame);
+        self.offer(out, now, node, first_port + port as u32, frame);
+    }
+
+    /// The same for one that has been charged already.
+    fn forward_held<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u16, mut frame: Frame) {
+        let (id, first_port) = (self.nodes[node as usize].id, self.nodes[node as usize].first_port);
+        self.note_path(id, port, &mut frame);
+        self.join_held(out, now, node, first_port + port as u32, frame);
+    }
+
+    #[inline(always)]
+    fn note_path(&mut self, id: NodeId, port: u16, frame: &mut Frame) {
         if self.record_paths && matches!(frame.kind(), Frame::DATA | Frame::DATAGRAM) {
             let number = if frame.has(Frame::EXTRA) { &mut self.extras[frame.aux].trigger } else { &mut frame.aux };
-            *number = crate::balance::path_step(*number, state.id, port);
+            *number = crate::balance::path_step(*number, id, port);
         }
-        self.offer(out, now, node, first_port + port as u32, frame);
     }
 
     /// Calls the balancer with the switch as its site. `input` is the port that what it sends is charged to.
@@ -300,7 +329,8 @@ impl<O: Outlet> Site for Here<'_, '_, O> {
     fn send(&mut self, to: u32, flow: FlowId, seq: u32, size: u16, priority: u8, tag: Tag) {
         let world = self.shard.world;
         let hash = world.flow_hash(world.flow(flow), true);
-        let flags = Frame::CONTROL | Frame::TO_SWITCH | priority as u16;
+        // Capable of ECN: not to be dropped where others are marked.
+        let flags = Frame::CONTROL | Frame::TO_SWITCH | Frame::ECT | priority as u16;
         let mut frame = Frame { port: self.input, flow, seq, dst: to, hash, size, flags, ..Frame::default() };
         if tag != Tag::None {
             *self.tag(&mut frame) = tag;
@@ -322,5 +352,40 @@ impl<O: Outlet> Site for Here<'_, '_, O> {
     }
     fn counters(&mut self) -> &mut BalanceCounters {
         &mut self.shard.counters.balance
+    }
+}
+
+impl<O: Outlet> Holding for Here<'_, '_, O> {
+    fn destination_of(&self, flow: FlowId) -> u32 {
+        self.shard.world.flow(flow).dst
+    }
+    fn propagation(&self, path: u32, rack: u32) -> u64 {
+        let world = self.shard.world;
+        let (mut node, mut path, mut delay) = (self.state().id, path, 0);
+        while node != world.routes(self.now).anchor(rack) {
+            let info = &world.ports.of(node)[(path & 0xff) as usize];
+            delay += world.delay(node, info);
+            (node, path) = (info.peer, path >> 8);
+        }
+        delay
+    }
+    fn slots(&mut self, end: End) -> &mut Vec<u32> {
+        &mut self.shard.flow_slots[end as usize]
+    }
+    fn grow(&mut self, frame: &mut Frame, header: u16) {
+        frame.size += header;
+        self.shard.counters.sent_bytes += header as u64;
+    }
+    fn shrink(&mut self, frame: &mut Frame, header: u16) {
+        frame.size -= header;
+        self.shard.counters.delivered_bytes += header as u64;
+    }
+    fn charge(&mut self, frame: &Frame, port: u16, length: (u32, u64)) -> bool {
+        let port = self.settled(port);
+        self.shard.charge_held(self.out, self.now, self.node, port, *frame, length)
+    }
+    fn release_charged(&mut self, frame: Frame, port: u16) {
+        self.shard.last = self.shard.last.max(self.now);
+        self.shard.forward_held(self.out, self.now, self.node, port, frame);
     }
 }

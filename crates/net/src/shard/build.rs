@@ -51,6 +51,7 @@ impl<'a> Shard<'a> {
             extras: Slab::default(),
             sending: vec![NOT_YET; plan.flows.len()],
             receiving: vec![NOT_YET; plan.flows.len()],
+            flow_slots: Default::default(),
             starts: vec![Vec::new(); world.shards[index as usize].len()],
             groups: FxHashMap::default(),
             thresholds: FxHashMap::default(),
@@ -143,6 +144,9 @@ impl<'a> Shard<'a> {
             NodeKind::Host => None,
         };
         let party = Party::of(plan, id);
+        // What has waited joins its queue without being asked for room.
+        let holds = spec.kind == NodeKind::Switch && plan.switches[spec.config as usize].balance.holds_charged();
+        assert!(!holds || header.is_none(), "validated: what waits is stored");
         for (number, info) in world.ports.of(id).iter().enumerate() {
             let link = world.link(info);
             let capture = plan.record.captures.iter().position(|c| c.link == info.link && c.reverse == info.reverse);
@@ -150,7 +154,7 @@ impl<'a> Shard<'a> {
             let pause = party.port(&Party::of(plan, info.peer), link);
             let fifo = queues == 1 && !until_start && aqm.is_none() && !marks_at_start && header.is_none();
             let unrecorded = !sampled && capture.is_none() && !uplink;
-            let plain = !classical && fifo && managed.is_none() && pause.is_none() && unrecorded && world.tick() == 1;
+            let plain = !classical && fifo && managed.is_none() && pause.is_none() && unrecorded && world.tick() == 1 && !holds;
             // Marks at the start of transmission, where nothing is dropped there but for lack of ECN, nor averaged.
             let marks = marking.as_ref().is_none_or(|red| red.at == MarkAt::Enqueue || red.weight.is_none() && !red.hard_drop);
             let fifo_classes = turns.is_none() && own.is_none() && aqm.is_none() && room == 0 && !arrivals_first;
@@ -251,6 +255,15 @@ impl<'a> Shard<'a> {
                 if place.shard == self.index {
                     let event = self.event(place.local, 0, Event::Sample);
                     out.event(series.interval.0, event);
+                    series_count += 1;
+                }
+            }
+        }
+        if let Some(interval) = plan.record.reordering {
+            for node in 0..self.nodes.len() as u32 {
+                if self.reorders(node) {
+                    let event = self.event(node, 0, Event::Reordering);
+                    out.event(interval.0, event);
                     series_count += 1;
                 }
             }

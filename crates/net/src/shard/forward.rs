@@ -189,7 +189,19 @@ impl<'a> Shard<'a> {
     }
 
     #[inline(always)]
-    fn offer_automaton<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, mut frame: Frame) {
+    fn offer_automaton<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: Frame) {
+        self.join::<O, false>(out, now, node, port, frame);
+    }
+
+    /// A frame that has been held, and charged then, joins its queue.
+    #[inline(never)]
+    pub(super) fn join_held<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: Frame) {
+        self.join::<O, true>(out, now, node, port, frame);
+    }
+
+    /// A frame wants to join its queue; if `HELD`, there is room for it already.
+    #[inline(always)]
+    fn join<O: Outlet, const HELD: bool>(&mut self, out: &mut O, now: u64, node: u32, port: u32, mut frame: Frame) {
         if !O::CLASSICAL {
             let late = self.nodes[node as usize].arrivals_first as u64;
             self.bring_up(out, now.saturating_sub(late), node, port);
@@ -210,7 +222,7 @@ impl<'a> Shard<'a> {
         } else {
             now
         };
-        let verdict = state.admit(queue, length, size, O::CLASSICAL);
+        let verdict = if HELD { Verdict::Admit } else { state.admit(queue, length, size, O::CLASSICAL) };
         if verdict == Verdict::Aside {
             return self.queue_voq(out, now, node, port, frame);
         }
@@ -218,7 +230,7 @@ impl<'a> Shard<'a> {
             self.note(port, queue, |i| i.drops += 1);
             return self.drop_frame(frame, Drop::Buffer);
         }
-        let managed = self.nodes[node as usize].managed.is_some();
+        let managed = self.nodes[node as usize].managed.is_some() && !HELD;
         let (mut charge, mut pauses, mut to_headroom) = (Charge::default(), false, false);
         if managed {
             charge = self.charge_of(node, port, queue as u8, (frame.port, frame.priority(), frame.size));
@@ -243,6 +255,9 @@ impl<'a> Shard<'a> {
                         p.note(queue, |i| i.marks += 1);
                     }
                     Early::Drop => {
+                        if HELD {
+                            self.uncharge_held(out, now, node, port, &frame);
+                        }
                         self.note(port, queue, |i| i.drops += 1);
                         return self.drop_frame(frame, Drop::Red);
                     }
@@ -251,9 +266,14 @@ impl<'a> Shard<'a> {
         }
         let a = p.automaton.as_mut().expect("not plain");
         if a.discipline.is_some() {
+            if HELD {
+                state.used -= size;
+            }
             return self.offer_disciplined(out, now, node, port, queue, Waiting { frame, ready, clock: 0 });
         }
-        state.used += size;
+        if !HELD {
+            state.used += size;
+        }
         p.queued += size;
         let q = &mut a.queues[queue];
         q.bytes += size;
@@ -292,14 +312,14 @@ impl<'a> Shard<'a> {
 
     /// A watchdog has the frames of this class dropped.
     #[inline(always)]
-    fn is_dropping(&self, port: u32, frame: &Frame) -> bool {
+    pub(super) fn is_dropping(&self, port: u32, frame: &Frame) -> bool {
         let pause = self.ports[port as usize].automaton.as_ref().and_then(|a| a.pause.as_ref());
         pause.is_some_and(|pause| pause.dropping >> frame.priority() & 1 != 0)
     }
 
     #[cold]
     #[inline(never)]
-    fn refuse_managed(&mut self, port: u32, queue: usize, frame: Frame, why: Drop) {
+    pub(super) fn refuse_managed(&mut self, port: u32, queue: usize, frame: Frame, why: Drop) {
         match why {
             Drop::Ingress => {
                 let a = self.ports[frame.port as usize].automaton.as_ref().expect("ports of such switches are automata");

@@ -1,7 +1,7 @@
 //! What hosts do: transports meet the network here.
 
 use super::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, set_slot};
-use crate::balance::ecmp;
+use crate::balance::{Tag, ecmp};
 use crate::frame::{Control, Event, Extra, Frame};
 use crate::idle::{idle, least_round_trip};
 use crate::probe::explain::{Attribution, Label};
@@ -410,7 +410,7 @@ impl<'a> Shard<'a> {
 
     #[inline(never)]
     fn on_data<O: Outlet>(&mut self, out: &mut O, now: u64, mut frame: Frame) {
-        let paused = self.take_paused(&mut frame);
+        let (paused, tag) = self.take_extra(&mut frame);
         let mut slot = self.receiving_slot(frame.flow);
         if self.record_paths {
             self.count_path(&frame);
@@ -427,6 +427,9 @@ impl<'a> Shard<'a> {
         let config = self.tcp(self.receivers[slot].transport);
         let r = &mut self.receivers[slot];
         r.paused = paused;
+        if frame.seq < r.highest {
+            self.counters.balance.late.count(frame.has(Frame::RETRANSMISSION), tag);
+        }
         let arrival =
             Arrival { now, seq: frame.seq, marked: frame.has(Frame::CE), cwr: frame.has(Frame::CWR), retransmission: frame.has(Frame::RETRANSMISSION) };
         let reaction = r.on_data(arrival, config);
@@ -603,7 +606,7 @@ impl<'a> Shard<'a> {
     }
 
     fn on_datagram<O: Outlet>(&mut self, out: &mut O, now: u64, mut frame: Frame) {
-        let paused = self.take_paused(&mut frame);
+        let (paused, tag) = self.take_extra(&mut frame);
         let mut slot = self.receiving_slot(frame.flow);
         if slot == NOT_YET {
             let flow = self.world.flow(frame.flow);
@@ -617,7 +620,10 @@ impl<'a> Shard<'a> {
         let s = &mut self.sinks[slot];
         s.frames += 1;
         s.marked += frame.has(Frame::CE) as u64;
-        s.reordered += (frame.seq < s.highest) as u64;
+        if frame.seq < s.highest {
+            s.reordered += 1;
+            self.counters.balance.late.count(false, tag);
+        }
         s.highest = s.highest.max(frame.seq);
         s.has_last |= frame.seq + 1 == s.expected;
         if s.frames == s.expected {
@@ -655,16 +661,16 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// How long a frame that has come stood paused; it then is as if nothing had been added to it.
+    /// How long a frame that has come stood paused, and what its last switch wrote on it; it then is as if nothing had been added to it.
     #[inline(always)]
-    pub(super) fn take_paused(&mut self, frame: &mut Frame) -> u64 {
+    pub(super) fn take_extra(&mut self, frame: &mut Frame) -> (u64, Tag) {
         if !frame.has(Frame::EXTRA) {
-            return 0;
+            return (0, Tag::None);
         }
         let extra = self.extras.remove(frame.aux);
         frame.aux = extra.trigger;
         frame.flags &= !Frame::EXTRA;
-        extra.paused
+        (extra.paused, extra.tag)
     }
 
     pub(super) fn count_path(&mut self, frame: &Frame) {

@@ -110,6 +110,8 @@ impl<'a> Shard<'a> {
                 waiting + sending.map_or(0, |sent| managed.mmu.size_of(sent.size as u64, sent.class))
             })
             .sum();
+        let waiting = state.balanced.iter().flat_map(|balanced| balanced.charged()).map(|frame| managed.mmu.size_of(frame.size as u64, frame.priority()));
+        let held = held + waiting.sum::<u64>();
         assert_eq!(managed.mmu.used(), held, "memory in use at node {}", state.id);
     }
 

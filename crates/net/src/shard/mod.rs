@@ -13,6 +13,7 @@ mod managed;
 mod pause;
 mod policy;
 mod rdma;
+mod reorder;
 mod sample;
 mod voq;
 mod watchdog;
@@ -24,7 +25,7 @@ use crate::flowcontrol::deadlock::Wait;
 use crate::frame::{Event, Extra, Frame};
 use crate::marking::Red;
 use crate::port::Port;
-use crate::record::{CaptureRecord, Counters, PortRecord, StormRecord, UplinkRecord};
+use crate::record::{CaptureRecord, Counters, PortRecord, ReorderRecord, StormRecord, UplinkRecord};
 use crate::spec::{FlowId, NodeId};
 use crate::transport::datagram::{Sink, Source};
 use crate::transport::rdma::{Nic, QueuePair, Responder};
@@ -187,6 +188,7 @@ pub struct Harvest {
     pub ports: Vec<PortRecord>,
     pub uplinks: Vec<UplinkRecord>,
     pub captures: Vec<(u32, CaptureRecord)>,
+    pub reordering: Vec<ReorderRecord>,
     pub storms: Vec<StormRecord>,
     pub waits: Vec<Wait>,
     pub paths: Vec<(FlowId, u32, u64, u64)>,
@@ -213,6 +215,8 @@ pub struct Shard<'a> {
     /// By flow: slot of the sending and the receiving half. They grow with the flows of applications.
     sending: Vec<u32>,
     receiving: Vec<u32>,
+    /// By flow, for what the ToRs at its two ends know of it.
+    flow_slots: [Vec<u32>; 2],
     /// Per local node: flows that start at a given time, next last.
     starts: Vec<Vec<FlowId>>,
     /// Flows still to arrive per closed-loop group whose destination is here, and the flows it starts.
@@ -280,6 +284,7 @@ impl<'a> Shard<'a> {
             Event::Application => self.on_application(out, now, event),
             Event::Balance => self.on_balance(out, now, node, event),
             Event::Nic => self.on_nic(out, now, node, event.flow),
+            Event::Reordering => self.sample_reordering(out, now, node),
         }
     }
 

@@ -210,7 +210,7 @@ impl<'a> Shard<'a> {
 
     #[inline(never)]
     pub(super) fn on_rdma_ack<O: Outlet>(&mut self, out: &mut O, now: u64, mut frame: Frame) {
-        let paused = self.take_paused(&mut frame);
+        let (paused, _) = self.take_extra(&mut frame);
         let slot = self.sending[frame.flow as usize];
         if slot == OVER {
             return;
@@ -245,7 +245,7 @@ impl<'a> Shard<'a> {
 
     #[inline(never)]
     pub(super) fn on_rdma_data<O: Outlet>(&mut self, out: &mut O, now: u64, mut frame: Frame) {
-        let paused = self.take_paused(&mut frame);
+        let (paused, tag) = self.take_extra(&mut frame);
         let mut slot = self.receiving_slot(frame.flow);
         if self.record_paths {
             self.count_path(&frame);
@@ -266,6 +266,9 @@ impl<'a> Shard<'a> {
         let config = self.rdma(self.responders[slot].transport);
         let r = &mut self.responders[slot];
         r.paused = paused;
+        if frame.seq < r.highest {
+            self.counters.balance.late.count(frame.has(Frame::RETRANSMISSION), tag);
+        }
         let answer = r.on_data(now, frame.seq, frame.has(Frame::CE), config);
         let (node, complete) = (r.node, r.is_complete());
         if answer.cnp {

@@ -18,6 +18,8 @@ pub enum Balance {
     Conga(Conga),
     Dlb(Dlb),
     Presto(Presto),
+    /// On every switch of the fabric; not with cut-through, nor with virtual output queues.
+    Conweave(super::Conweave),
 }
 
 impl Balance {
@@ -25,7 +27,7 @@ impl Balance {
     pub fn pins(&self) -> bool {
         match self {
             Balance::Ecmp | Balance::Resilient | Balance::Wcmp(_) | Balance::Spray(_) | Balance::Drill(_) | Balance::Dlb(_) => false,
-            Balance::LetFlow(_) | Balance::Conga(_) | Balance::Presto(_) => true,
+            Balance::LetFlow(_) | Balance::Conga(_) | Balance::Presto(_) | Balance::Conweave(_) => true,
         }
     }
 
@@ -35,8 +37,14 @@ impl Balance {
             Balance::Drill(drill) => drill.ns3 = true,
             Balance::LetFlow(letflow) => letflow.ns3 = true,
             Balance::Conga(conga) => conga.ns3 = true,
+            Balance::Conweave(conweave) => conweave.manner = super::ConweaveManner::Ns3,
             _ => {}
         }
+    }
+
+    /// Frames wait at the ToR of their destination, in the switch's memory.
+    pub fn holds_charged(&self) -> bool {
+        matches!(self, Balance::Conweave(conweave) if conweave.manner == super::ConweaveManner::Paper)
     }
 
     /// It tells flows apart by addresses and ports.

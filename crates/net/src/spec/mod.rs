@@ -2,6 +2,7 @@
 //! after this point only assertions.
 
 mod balance;
+mod conweave;
 mod fabric;
 mod flow;
 mod host;
@@ -13,6 +14,7 @@ mod switch;
 
 pub use crate::app::Applications;
 pub use balance::{Balance, Conga, Dlb, Drill, LetFlow, Presto, RateEstimator, RouteHash, Spray, Wcmp};
+pub use conweave::{Conweave, ConweaveManner};
 pub use fabric::{Down, Link, LinkId, Node, NodeId, NodeKind, Topology};
 pub use flow::{Flow, FlowId, GroupId, Start};
 pub use host::{Bbr3Config, BbrConfig, Burst, CongestionControl, CubicConfig, CubicFlavour, DctcpConfig, EcnMode, HtcpConfig, HyStart};

@@ -72,6 +72,8 @@ pub struct Record {
     pub paths: bool,
     /// Bytes sent per switch uplink in windows of this length.
     pub imbalance: Option<Span>,
+    /// Reorder queues of each ToR, at intervals.
+    pub reordering: Option<Span>,
     pub captures: Vec<Capture>,
 }
 

@@ -72,7 +72,7 @@ fn deep(ports_per_core: Option<u32>) -> Buffer {
 /// Everything but the engine's own figures, as text.
 fn digest(output: &Output) -> String {
     format!(
-        "{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}",
+        "{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}",
         output.flows,
         output.started,
         output.tasks,
@@ -80,6 +80,7 @@ fn digest(output: &Output) -> String {
         output.ports,
         output.paths,
         output.uplinks,
+        output.reordering,
         output.captures,
         output.counters,
         output.end,

@@ -5,6 +5,7 @@ mod aqm;
 mod balance;
 mod closed_forms;
 mod closed_forms_tcp;
+mod conweave;
 mod determinism;
 mod extremes;
 mod lone_flow;

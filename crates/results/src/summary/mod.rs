@@ -5,7 +5,7 @@ mod flowcontrol;
 mod groups;
 mod jobs;
 
-pub use balance::{ImbalanceStatistics, PathBalance};
+pub use balance::{BalanceReport, ImbalanceStatistics};
 pub use flowcontrol::{DeadlockReport, PauseStorm};
 pub use groups::{FctStatistics, Groups, Named, SlowdownStatistics};
 pub use jobs::{Deadlines, JobSummary};
@@ -60,7 +60,7 @@ pub struct Summary {
     pub deadlocks: Vec<DeadlockReport>,
     pub retransmits: u64,
     pub timeouts: u64,
-    pub balance: PathBalance,
+    pub balance: BalanceReport,
     /// Payload that applications can have (with TCP in order, duplicates not counted) per simulated second, all hosts together.
     pub goodput_bps: f64,
     pub conservation: Conservation,

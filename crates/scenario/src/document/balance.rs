@@ -30,6 +30,8 @@ tagged! {
         "dlb" => Dlb,
         /// Pieces of flows over all paths in turn, from the source's ToR (He et al., SIGCOMM 2015).
         "presto" => Presto,
+        /// Rerouting at the source's ToR, reordering at the destination's (Song et al., SIGCOMM 2023).
+        "conweave" => Conweave,
     }
 }
 
@@ -63,7 +65,7 @@ pub struct RoundRobin {}
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Wcmp {
-    /// By name of the next hop (`*` and `?` as in `override`; the last that matches counts), 1 to 1000000; 1 where nothing is said. Default: the
+    /// By name of the next hop (`*` and `?` as in `override`; of several that match the last in the order of the alphabet counts), 1 to 1000000; 1 where nothing is said. Default: the
     /// capacity of the shortest paths behind each.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weights: Option<BTreeMap<String, u32>>,
@@ -150,4 +152,35 @@ pub struct Presto {
     /// Bytes of frames in a piece. Default `"64KiB"` (the paper's flowcell).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flowcell: Option<Size>,
+}
+
+/// ConWeave (SIGCOMM 2023). The defaults are those of the leaf-spine fabrics of its authors' simulations.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Conweave {
+    /// An RTT_REPLY is late after the path's propagation there and back and this; then the flow is rerouted. Default `"4us"`: 8 us (theta_reply)
+    /// over two hops of 1 us.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reply_extra: Option<Duration>,
+    /// A path of which a marked frame has come is avoided for so long (theta_path_busy). Default `"16us"`, as in the authors' runs; the paper's
+    /// rule is the time to send `kmin`: 8 us for 100 kB at 100 Gb/s.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path_busy: Option<Duration>,
+    /// A flow that was silent for longer may take another path at once (theta_inactive). Default `"300us"`; on the authors' fat-trees 1 ms.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub inactive: Option<Duration>,
+    /// Reordered frames are released so long after the TAIL should have come. Default `"16us"`; on lossless fat-trees 64 us.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flush_extra: Option<Duration>,
+    /// How long a TAIL is waited for if no frame of the old path has been seen in its epoch, beside `flush_extra`. Default `"200us"`; on
+    /// fat-trees 300 us (IRN) and 600 us (lossless).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub default_wait: Option<Duration>,
+    /// A ToR forgets a flow that was silent for longer. Default `"2ms"`, as in the authors' simulator.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub age: Option<Duration>,
+    /// Reorder queues of each port: a rerouted flow that finds none free goes on out of order. Default 24: the authors'
+    /// Tofino2 at 100 Gb/s. With `[run] compat = "conweave-ns3"` there is no bound.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reorder_queues: Option<u16>,
 }

@@ -19,7 +19,7 @@ mod traffic;
 mod transport;
 mod voq;
 
-pub use balance::{Balance, Dlb, Ecmp, Wcmp};
+pub use balance::{Balance, Conweave, Dlb, Ecmp, Wcmp};
 pub use choice::{Auto, Names, Off, Or, Unlimited};
 pub use cost::Cost;
 pub use host::{Host, HostOverride, Wire, WireTable};

@@ -1,6 +1,6 @@
 //! `[switch] balance` and `hash`.
 
-use super::fill;
+use super::{conweave, fill};
 use crate::document::{self, Balance, Duration, Or, Size};
 use crate::topology::Names;
 use crate::tree::{Key, Wrong};
@@ -37,6 +37,7 @@ pub fn balance(balance: &mut Balance, topology: &Topology, key: &Key) -> Result<
             ns3: false,
         }),
         Balance::Dlb(keys) => spec::Balance::Dlb(dlb(keys, key)?),
+        Balance::Conweave(keys) => spec::Balance::Conweave(conweave::conweave(keys, key)?),
         Balance::Presto(keys) => match fill(&mut keys.flowcell, Size(Bytes(65_536))).0.0 {
             0 => return Err(Wrong::at(at("flowcell"), "\"0B\": write a size above 0, as in \"64KiB\"")),
             cell => spec::Balance::Presto(spec::Presto { cell }),
@@ -112,6 +113,7 @@ pub fn fits(topology: &Topology, configs: &[SwitchConfig]) -> Result<(), Wrong> 
     if of_switches().any(|config| config.balance != pins.balance) {
         return Err(Wrong::at(key(), "the source's ToR chooses all of a path here, and the switches behind have to follow: write the same for all switches"));
     }
+    conweave::fits(of_switches())?;
     if of_switches().any(|config| matches!(config.aqm, Some(Aqm::FqCodel(_)))) {
         return Err(Wrong::at(
             key(),

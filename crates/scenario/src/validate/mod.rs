@@ -1,6 +1,7 @@
 //! From a document to a plan. Every default that is used is written into the document, which so becomes the resolved scenario.
 
 mod balance;
+mod conweave;
 mod cost;
 mod hosts;
 mod pfc;

@@ -28,7 +28,7 @@ pub struct Responder {
     cnp_after: u64,
     pub transport: u16,
     pub priority: u8,
-    highest: u32,
+    pub highest: u32,
     /// IRN: what is here beyond the gap.
     held: Blocks,
     pub marked: u64,
