@@ -46,6 +46,8 @@ impl Frame {
     pub const DELAYED: u16 = 1 << 12;
     /// Acknowledgement of something that had arrived before (RFC 2883). With `RETRANSMISSION`: what arrived was a repetition (timestamps).
     pub const DUPLICATE: u16 = 1 << 13;
+    /// `aux` is a rank: what remains of the flow, for queues that go by it.
+    pub const RANKED: u16 = 1 << 15;
     const KIND_SHIFT: u16 = 9;
     const KIND: u16 = 0b111 << Self::KIND_SHIFT;
 
@@ -221,6 +223,8 @@ pub struct Extra {
     pub count: u8,
     /// How long this frame, and the one that caused it, stood paused.
     pub paused: u64,
+    /// Of a frame whose `aux` would be its rank and its path.
+    pub rank: u32,
 }
 
 impl Extra {

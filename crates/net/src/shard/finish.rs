@@ -1,7 +1,8 @@
 //! What a shard leaves behind.
 
 use super::host::{received_record, sent_record};
-use super::{Harvest, NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard};
+use super::pfabric::pfabric_record;
+use super::{Harvest, NOT_YET, OVER, Outlet, PFABRIC, ReceivedRecord, SentRecord, Shard};
 use crate::record::LinkRecord;
 use crate::spec::FlowId;
 
@@ -48,6 +49,7 @@ impl<'a> Shard<'a> {
             let slot = self.sending.get(flow as usize).copied().unwrap_or(NOT_YET);
             if slot != NOT_YET && slot != OVER && self.world.place[self.world.flow(flow).src as usize].shard == self.index {
                 let record: Option<SentRecord> = match self.world.shape(self.world.flow(flow)).ack {
+                    Some(_) if slot & PFABRIC != 0 => Some(pfabric_record(&self.pfabrics[slot & !PFABRIC], None)),
                     Some(_) => {
                         let s = &self.senders[slot];
                         // None for a connection's first flow that was acknowledged long ago.

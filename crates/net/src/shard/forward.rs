@@ -256,7 +256,8 @@ impl<'a> Shard<'a> {
         }
         let a = p.automaton.as_mut().expect("not plain");
         if a.discipline.is_some() {
-            return self.offer_disciplined(out, now, node, port, queue, Waiting { frame, ready, clock: 0 });
+            let rank = rank(&self.extras, &frame);
+            return self.offer_disciplined(out, now, node, port, queue, Waiting { frame, ready, clock: rank });
         }
         state.used += size;
         p.queued += size;
@@ -573,6 +574,15 @@ impl<'a> Shard<'a> {
             priority: frame.priority(),
         };
         self.harvest.captures.push((capture, record));
+    }
+}
+
+/// How urgent a frame is where that counts: for pFabric's data what remains of their flow, for everything else nothing.
+fn rank(extras: &Slab<Extra>, frame: &Frame) -> u64 {
+    match frame.kind() {
+        Frame::DATA | Frame::CONTROL if frame.has(Frame::EXTRA) => extras[frame.aux].rank as u64,
+        Frame::DATA | Frame::CONTROL if frame.has(Frame::RANKED) => frame.aux as u64,
+        _ => 0,
     }
 }
 

@@ -1,6 +1,6 @@
 //! What hosts do: transports meet the network here.
 
-use super::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, set_slot};
+use super::{NOT_YET, OVER, Outlet, PFABRIC, ReceivedRecord, SentRecord, Shard, set_slot};
 use crate::balance::ecmp;
 use crate::frame::{Control, Event, Extra, Frame};
 use crate::idle::{idle, least_round_trip};
@@ -15,16 +15,18 @@ use afflux_engine::random::Stream;
 const CONTROL: u64 = 0x636f_6e74;
 
 impl<'a> Shard<'a> {
-    fn tcp(&self, transport: u16) -> &'a TcpConfig {
+    /// The settings of what is TCP, if only in its receiver.
+    pub(super) fn tcp(&self, transport: u16) -> &'a TcpConfig {
         match &self.world.plan.transports[transport as usize] {
             TransportConfig::Tcp(config) => config,
+            TransportConfig::Pfabric(config) => &config.tcp,
             TransportConfig::Datagram(_) => unreachable!("a TCP frame of a datagram flow"),
         }
     }
 
     /// A host puts a frame on its network.
     #[inline(always)]
-    fn send<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, frame: Frame) {
+    pub(super) fn send<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, frame: Frame) {
         self.counters.sent_packets += 1;
         self.counters.sent_bytes += frame.size as u64;
         self.live += 1;
@@ -123,6 +125,7 @@ impl<'a> Shard<'a> {
                     self.pump(out, now, slot, Cause::Start, config);
                 }
             }
+            TransportConfig::Pfabric(config) => self.start_pfabric(out, now, node, id, idle, config),
             TransportConfig::Datagram(_) => {
                 let source = Source {
                     flow: id,
@@ -158,13 +161,13 @@ impl<'a> Shard<'a> {
     }
 
     /// What a sender that asks for `config.ecn` gets from `dst`.
-    fn agreed_ecn(&self, dst: u32, config: &TcpConfig) -> EcnMode {
+    pub(super) fn agreed_ecn(&self, dst: u32, config: &TcpConfig) -> EcnMode {
         let node = &self.world.plan.topology.nodes[dst as usize];
         if self.world.plan.hosts[node.config as usize].ecn { config.ecn } else { EcnMode::Off }
     }
 
     /// A frame of the connection's own from a sender or a receiver.
-    fn control(&self, flow: FlowId, what: Control, to: (u32, u32, u8), ecn: EcnMode) -> Frame {
+    pub(super) fn control(&self, flow: FlowId, what: Control, to: (u32, u32, u8), ecn: EcnMode) -> Frame {
         let wire = &self.world.plan.wire;
         let (dst, hash, priority) = to;
         let size = if matches!(what, Control::Syn | Control::SynAck) { wire.syn } else { wire.ack };
@@ -202,7 +205,7 @@ impl<'a> Shard<'a> {
                     return;
                 }
                 if slot == NOT_YET {
-                    slot = self.open_receiver(now, frame.flow);
+                    slot = self.open_receiver(now, &frame);
                 }
                 let r = &mut self.receivers[slot];
                 r.answered = now;
@@ -216,6 +219,9 @@ impl<'a> Shard<'a> {
                 if slot == OVER {
                     return;
                 }
+                if slot & PFABRIC != 0 {
+                    return self.on_pfabric_connected(out, now, slot & !PFABRIC);
+                }
                 let config = self.tcp(self.senders[slot].transport);
                 let Some(cause) = self.senders[slot].on_connected(now, frame.has(Frame::ECE), config) else { return };
                 self.send_from_sender(out, now, slot, Control::Ack);
@@ -228,8 +234,15 @@ impl<'a> Shard<'a> {
                 }
             }
             Control::AskWindow => {
-                let slot = self.receiving_slot(frame.flow);
-                if slot != OVER && slot != NOT_YET {
+                let mut slot = self.receiving_slot(frame.flow);
+                if slot == OVER {
+                    return self.acknowledge_again(out, now, &frame);
+                }
+                // Of a sender all of whose data were lost.
+                if slot == NOT_YET {
+                    slot = self.open_receiver(now, &frame);
+                }
+                {
                     let config = self.tcp(self.receivers[slot].transport);
                     let ack = self.receivers[slot].say_again();
                     self.answer(out, now, slot, ack, config);
@@ -240,7 +253,11 @@ impl<'a> Shard<'a> {
 
     fn send_from_receiver<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, what: Control) {
         let r = &self.receivers[slot];
-        let (node, frame) = (r.node, self.control(r.flow, what, (r.src, r.hash, r.priority), r.ecn));
+        let (node, mut frame) = (r.node, self.control(r.flow, what, (r.src, r.hash, r.priority), r.ecn));
+        if what == Control::SynAck && self.is_pooled(r.transport) {
+            // As the SYN.
+            frame.flags &= !Frame::ECT;
+        }
         self.send(out, now, node, frame);
     }
 
@@ -306,7 +323,13 @@ impl<'a> Shard<'a> {
 
     pub(super) fn on_sender_wake<O: Outlet>(&mut self, out: &mut O, now: u64, flow: FlowId) {
         let slot = self.sending[flow as usize];
-        if slot == OVER || self.senders[slot].armed != now {
+        if slot == OVER {
+            return;
+        }
+        if slot & PFABRIC != 0 {
+            return self.on_pfabric_wake(out, now, slot & !PFABRIC);
+        }
+        if self.senders[slot].armed != now {
             return;
         }
         let s = &mut self.senders[slot];
@@ -347,7 +370,6 @@ impl<'a> Shard<'a> {
         if slot == OVER {
             return;
         }
-        let config = self.tcp(self.senders[slot].transport);
         let ack = AckIn {
             cumulative: frame.seq,
             trigger,
@@ -359,6 +381,10 @@ impl<'a> Shard<'a> {
             blocks,
             paused,
         };
+        if slot & PFABRIC != 0 {
+            return self.on_pfabric_ack(out, now, slot & !PFABRIC, &ack);
+        }
+        let config = self.tcp(self.senders[slot].transport);
         let s = &mut self.senders[slot];
         let cause = s.on_ack(now, &ack, config);
         if s.una_passed_current() {
@@ -410,13 +436,9 @@ impl<'a> Shard<'a> {
             self.count_path(&frame);
         }
         if slot == NOT_YET {
-            slot = self.open_receiver(now, frame.flow);
+            slot = self.open_receiver(now, &frame);
         } else if slot == OVER {
-            // Everything is here already: say so again.
-            let again = self.make_receiver(now, frame.flow);
-            let ack = again.repeat(frame.seq, frame.has(Frame::CE) && again.ecn != EcnMode::Off);
-            let answer = self.plain_ack(&again, ack);
-            return self.send(out, now, again.node, answer);
+            return self.acknowledge_again(out, now, &frame);
         }
         let config = self.tcp(self.receivers[slot].transport);
         let r = &mut self.receivers[slot];
@@ -432,6 +454,15 @@ impl<'a> Shard<'a> {
         if ends {
             self.complete_received(out, now, slot);
         }
+    }
+
+    /// Everything is here already: say so again.
+    #[cold]
+    fn acknowledge_again<O: Outlet>(&mut self, out: &mut O, now: u64, frame: &Frame) {
+        let again = self.make_receiver(now, frame);
+        let ack = again.repeat(frame.seq, frame.has(Frame::CE) && again.ecn != EcnMode::Off);
+        let answer = self.plain_ack(&again, ack);
+        self.send(out, now, again.node, answer);
     }
 
     /// Flows are here whole; with the last of them the connection's receiving half ends.
@@ -456,8 +487,9 @@ impl<'a> Shard<'a> {
 
     #[cold]
     #[inline(never)]
-    fn open_receiver(&mut self, now: u64, id: FlowId) -> u32 {
-        let mut receiver = self.make_receiver(now, id);
+    fn open_receiver(&mut self, now: u64, frame: &Frame) -> u32 {
+        let id = frame.flow;
+        let mut receiver = self.make_receiver(now, frame);
         let flow = self.world.flow(id);
         let config = self.tcp(flow.transport);
         if !config.handshake && config.sack_compression.is_some() {
@@ -468,15 +500,19 @@ impl<'a> Shard<'a> {
         slot
     }
 
-    fn make_receiver(&self, now: u64, id: FlowId) -> Receiver {
+    /// For the flow of this frame.
+    fn make_receiver(&self, now: u64, frame: &Frame) -> Receiver {
+        let id = frame.flow;
         let flow = self.world.flow(id);
+        // What answers a connection that is one with others is one with theirs.
+        let shared = frame.hash == self.world.pair_hash(flow.src, flow.dst) && self.is_pooled(flow.transport);
         let config = self.tcp(flow.transport);
         let setup = ReceiverSetup {
             flow: id,
             transport: flow.transport,
             node: self.world.place[flow.dst as usize].local,
             src: flow.src,
-            hash: self.world.flow_hash(flow, true),
+            hash: if shared { self.world.pair_hash(flow.dst, flow.src) } else { self.world.flow_hash(flow, true) },
             priority: config.ack_priority.unwrap_or(flow.priority),
             segments: self.world.connection_end(id),
             to: self.world.message(id).to,
@@ -538,7 +574,7 @@ impl<'a> Shard<'a> {
         let mut frame = self.plain_ack(r, ack);
         let paused = r.paused;
         if selective || edge.is_some() || paused > 0 {
-            frame.aux = self.extras.insert(Extra { trigger: ack.trigger, edge: edge.unwrap_or(u32::MAX), blocks, count, paused });
+            frame.aux = self.extras.insert(Extra { trigger: ack.trigger, edge: edge.unwrap_or(u32::MAX), blocks, count, paused, rank: 0 });
             frame.flags |= Frame::EXTRA;
         }
         if selective {

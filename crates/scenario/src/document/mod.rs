@@ -32,7 +32,8 @@ pub use switch::{Aqm, AqmKind, Balance, Compare, Ecn, Forwarding, Incapable, Mar
 pub use topology::{Custom, Dumbbell, FatTree, Fault, Hpcc, LeafSpine, LinkOverride, Star, Switches, Topology};
 pub use traffic::*;
 pub use transport::{
-    Bbr, Congestion, Cubic, Datagram, Dctcp, DelayedAck, Echo, Estimator, Flavour, Htcp, HyStart, Recovery, RenoFlavour, Stack, Tcp, Transport,
+    Bbr, Congestion, Connections, Cubic, Datagram, Dctcp, DelayedAck, Echo, Estimator, Flavour, Htcp, HyStart, Pfabric, PfabricCongestion, Rank, Recovery,
+    RenoFlavour, Stack, Tcp, Timeout, Transport,
 };
 pub use voq::{Ingress, Voq};
 

@@ -20,6 +20,8 @@ pub use message::Message;
 pub use rate::Around;
 pub use rate::{Lost, Sample, Sampler};
 pub use receiver::{AckNow, Arrival, Receiver, ReceiverSetup};
+pub use rtt::Rtt;
+pub use scoreboard::{Scoreboard, Segment};
 pub use sender::{AckIn, Cause, Sender, SenderSetup};
 pub use timer::Expired;
 

@@ -54,6 +54,7 @@ fn capacity(basis: LoadBasis, pattern: &afflux_traffic::Random, transport: u16, 
             let payload = match &around.transports.configs[transport as usize] {
                 TransportConfig::Tcp(tcp) => tcp.mss,
                 TransportConfig::Datagram(datagram) => datagram.payload,
+                TransportConfig::Pfabric(pfabric) => pfabric.tcp.mss,
                 // Other transports fill frames as the profile allows.
                 #[allow(unreachable_patterns)]
                 _ => around.wire.payload,
