@@ -205,6 +205,9 @@ words! {
         Dwrr,
         /// Strict queues first, then the others by percentage (enhanced transmission selection, IEEE 802.1Qaz).
         Ets,
+        /// pFabric: the flow with the fewest bytes left first, in order; where the queue reaches its limit (a switch's `sharing = "static"` and
+        /// `buffer`, a host's `queue`), the frame with the most left is dropped.
+        Pfabric,
     }
     /// When a frame may leave.
     pub enum Forwarding {
