@@ -409,11 +409,11 @@ impl<'a> Shard<'a> {
     #[inline(never)]
     fn on_ack<O: Outlet>(&mut self, out: &mut O, now: u64, frame: Frame) {
         let extra;
-        let (trigger, edge, blocks, stamp, paused): (u32, Option<u32>, &[(u32, u32)], u32, u64) = if frame.has(Frame::EXTRA) {
+        let (trigger, edge, blocks, stamp, paused) = if frame.has(Frame::EXTRA) {
             extra = *self.extras.remove(frame.aux);
             (extra.trigger, (extra.edge != u32::MAX).then_some(extra.edge), &extra.blocks[..extra.count as usize], extra.stamp, extra.paused)
         } else {
-            (frame.aux, None, &[], 0, 0)
+            (frame.aux, None, &[][..], 0, 0)
         };
         let slot = self.sending[frame.flow as usize];
         if slot == OVER {
