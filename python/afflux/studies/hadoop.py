@@ -75,6 +75,7 @@ def _keys(design: str, framework: str, size: int, traffic: bool) -> dict[str, An
         "traffic[0].cluster.read_buffer": assumed["receive_buffer"],
         "host.transport.receive_buffer": assumed["receive_buffer"][0],
         "host.transport.receive_buffer_max": assumed["receive_buffer"][1],
+        "host.transport.receive_buffer_share": assumed["receive_buffer_share"],
         "host.mtu": assumed["mtu"],
     }
     if traffic:
