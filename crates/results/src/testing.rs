@@ -128,6 +128,7 @@ pub fn run() -> (Scenario, Output) {
         ports: vec![port],
         paths: Vec::new(),
         uplinks: Vec::new(),
+        reordering: Vec::new(),
         storms: Vec::new(),
         deadlocks: Vec::new(),
         captures: Vec::new(),
