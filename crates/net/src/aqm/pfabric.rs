@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn a_small_frame_does_not_make_room_for_a_large_one() {
-        let (mut queue, mut frames) = (Pfabric::new(Some(Limit::Bytes(3_001))), VecDeque::new());
+        let (mut queue, mut frames) = (Pfabric::new(Some(Limit::Bytes(2_900))), VecDeque::new());
         let mut small = waiting(9, 1_000, 0);
         small.frame.size = 40;
         queue.push(&mut frames, small);
