@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from conftest import REPO
 
 COMMANDS = ["run", "explain", "report", "compare", "study", "schema", "models", "import", "export"]
 
@@ -49,11 +50,15 @@ def test_options_reach_the_run(command, scenario, tmp_path):
     assert 'buffer = "9packets"' in (tmp_path / "out/small-7/scenario.toml").read_text()
 
 
-def test_explain(command, scenario):
+def test_explain(command, scenario, tmp_path):
     assert command("run", scenario()).returncode == 0
     done = command("explain", "out/small-1")
     assert done.returncode == 0
     assert "queueing" in done.stdout
+    # Eight senders meet at the port to the receiver; it comes first, and lost what was lost.
+    first = next(line for line in done.stdout.splitlines() if "→" in line)
+    assert first.startswith("switch0 → host0")
+    assert f" {json.loads((tmp_path / 'out/small-1/summary.json').read_text())['drops']:,}" in first
     slowest = json.loads(command("explain", "out/small-1", "--slowest", "3", "--json").stdout)
     assert len(slowest) == 3
     assert slowest[0]["slowdown"] >= slowest[1]["slowdown"] >= slowest[2]["slowdown"] > 1
@@ -66,6 +71,16 @@ def test_explain(command, scenario):
     assert groups[0]["size"] == "all"
     assert groups[0]["flows"] == 24
     assert sum(groups[0]["shares"].values()) == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("name", "port"), [("incast", "compute → host0"), ("outcast", "host14 → data"), ("fabric", "compute → spine2")], ids=["incast", "outcast", "fabric"]
+)
+def test_explain_says_where_the_three_kinds_of_congestion_are(command, name, port):
+    """As the comments of the files say: the last hop, the sender's own port, an uplink that too many flows share."""
+    assert command("run", REPO / "studies" / "hadoop" / f"{name}.toml", "-o", "result").returncode == 0
+    lines = [line for line in command("explain", "result").stdout.splitlines() if "→" in line]
+    assert lines[0].startswith(port), lines
 
 
 def test_explain_without_a_split(command, scenario):

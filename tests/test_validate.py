@@ -2,6 +2,7 @@
 
 import ast
 import json
+import lzma
 import math
 import re
 from pathlib import Path
@@ -100,6 +101,36 @@ def test_every_input_yields_rows(ref: Path):
     page_ = (ref.parent / "out" / "validation.md").read_text()
     assert "linux.a1_window" in page_
     assert "pfabric" in page_
+
+
+def test_runs_of_conweaves_simulator(tmp_path: Path):
+    """A flow alone takes what their clock of whole nanoseconds makes of it; schemes without a scenario say so."""
+    folder = tmp_path / "reference" / "conweave"
+    (folder / "inputs").mkdir(parents=True)
+    (tmp_path / "reference" / "bars.toml").write_text("[conweave]\nmicro_fct = { rel = 0.01 }\nslowdown_mean = { rel = 0.05 }\n")
+    (folder / "inputs" / "star.txt").write_text("5 1 4\n4\n" + "".join(f"{host} 4 100Gbps 1000ns 0\n" for host in range(4)))
+    (folder / "inputs" / "one.txt.xz").write_bytes(lzma.compress(b"2\n0 1 3 10000 2.000000000\n2 3 3 1 2.002000000\n"))
+    for name, scheme, mode in (("micro_one_irn", "fecmp", "irn"), ("micro_one_lossless", "fecmp", "lossless"), ("later", "nothing", "irn")):
+        run_folder = folder / name
+        run_folder.mkdir()
+        # 10 · 83 ns, another 83 ns, 4 ns twice, 4 us; and 49 B: 3 ns twice. Their starts are cut off: 2.002 s is a nanosecond early.
+        lines = b"2 3 10000 100 1 2001999999 4014 4163\n0 1 10000 100 10000 2000000000 4921 4998\n"
+        (run_folder / "fct.txt.xz").write_bytes(lzma.compress(lines))
+        counts = dict.fromkeys(("pfc_frames", "drop_ingress", "drop_egress", "ecn_marks", "timeouts", "retx_pkts"), 0)
+        summary = {"lb": scheme, "mode": mode, "topo": "star", "flow_file": "one.txt", "all": {"all": {"avg": 1.0, "p99": 1.0}}}
+        (run_folder / "summary.json").write_text(json.dumps(summary | counts))
+    code, rows = validate(tmp_path / "reference")
+    assert code == 1
+    by_run = {(row["run"], row["metric"]): row for row in rows}
+    for mode in ("irn", "lossless"):
+        exact = by_run[f"micro_one_{mode}, compat", "micro_fct"]
+        assert (exact["ours"], exact["within"], exact["compat"]) == (1.0, True, "conweave-ns3")
+        default = by_run[f"micro_one_{mode}, default rules", "micro_fct"]
+        assert default["bar"] is None
+        assert 1.0 < default["ours"] < 1.01
+    later = [row for row in rows if row["reference"] == "conweave.later"]
+    assert later
+    assert all("scheme nothing" in row["reason"] and not row["within"] for row in later)
 
 
 def test_a_filter(ref: Path):

@@ -126,13 +126,15 @@ def explain(
     slowest: Annotated[int | None, typer.Option("--slowest", metavar="N", min=1, help="The N flows with the largest slowdown.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
-    """Show where each flow's time went; without options the mean over all flows, by size."""
+    """Show where each flow's time went; without options the mean over all flows, by size, and the longest queues if ports were recorded."""
     from . import render
+    from .explain import longest_queues
 
     with failures():
         if flow is not None and slowest is not None:
             raise ValueError("--flow and --slowest exclude each other")
-        explanation = Result.open(dir).explain()
+        result = Result.open(dir)
+        explanation = result.explain()
         if flow is not None:
             one = explanation.flow(flow)
             print_json(one.to_dict()) if as_json else show(render.flow(one, width()))
@@ -142,6 +144,8 @@ def explain(
         else:
             groups = explanation.by_size()
             print_json([group.to_dict() for group in groups]) if as_json else show(render.shares(groups, width()))
+            if "ports" in result.recorded and not as_json:
+                show(render.queues(longest_queues(result.ports)))
 
 
 @app.command(epilog=example("afflux report out/shallow-1 out/shallow-2 out/deep-1 out/deep-2 -o report.html"))

@@ -1,75 +1,135 @@
-"""`make demo`: what ECN with DCTCP does to incast, from two scenario files, within seconds."""
+"""`make demo`: the Hadoop question in small. Behind deep buffers, or shallow ones with ECN, PFC or DCTCP: where is a sort done first, at what price?"""
 
 import sys
 import time
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import track
 
-from . import coflows, load, render, text
-from .statistics import quantile
+from . import _core, batch, progress, render, report, text
+from .comparison import BETTER, WORSE, Comparison, Difference, compare
+from .designs import Design, Designs
+from .metrics import COST, JOB_TIME, Metric
+from .statistics import mean
+from .studies import files
+from .studies.hadoop import DESIGNS
 
-EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
-TRANSPORTS = {"TCP": "incast-tcp.toml", "DCTCP": "incast-dctcp.toml"}
-SENDERS = (5, 10, 20, 40)
-SEEDS = (1, 2, 3)
+OUT = Path("out") / "demo"
+SEEDS = (1, 2, 3, 4, 5)
+#: Names here, and the designs of the study that they are.
+ASKED = {"deep": "deep", "shallow": "shallow", "shallow-ecn": "ecn", "shallow-ecn-pfc": "ecn_pfc", "shallow-dctcp": "dctcp"}
+#: An example; the deep switch's price is in the scenario.
+SHALLOW_PRICE = 12_000
+
+TITLE = "A sort behind deep and shallow buffers"
+QUESTION = (
+    "Hadoop sorts 2 GB while every compute node sends 13 Gbps to another one. Would a shallow switch (Trident 3, 32 MB) do as well for the compute "
+    "nodes' leaf as a deep one (Jericho+, 8 GB), and what do ECN, PFC and DCTCP add?"
+)
+#: Where summary.json has the time of Hadoop's remote calls.
+CALL = ("fct", "by_class", "rpc", "mean_ns")
+#: Rows of the table.
+ROWS = ("job time", "95 %", "change", "one call", "tail drops", "early drops", "marks", "pauses", "price, USD")
+NOTES = (
+    f"Means over {len(SEEDS)} seeds, which draw who sends to whom, the same for each design; 95 %: interval of the job time. One call: the mean time of "
+    "Hadoop's short messages, which wait in the queues as everything does. Tail drops: the queue was full. Early drops: frames that cannot be marked, "
+    "mostly acknowledgements, dropped where others are marked. The price is an example, of this one switch.",
+)
 
 
-@dataclass
-class Answer:
-    """Of all seeds together."""
-
-    senders: int
-    transport: str
-    completions_ns: list[int] = field(default_factory=list)
-    timeouts: int = 0
-    drops: int = 0
-    marks: int = 0
-    queue_bytes: int = 0
-    hops: int = 0
+def points() -> list[batch.Point]:
+    prices = {name: {} if design == "deep" else {"cost.override[0].switch": SHALLOW_PRICE} for name, design in ASKED.items()}
+    return [batch.Point(name, files("hadoop") / "small.toml", DESIGNS[ASKED[name]] | prices[name], seed) for name in ASKED for seed in SEEDS]
 
 
-def ask(senders: int, transport: str) -> Answer:
-    answer = Answer(senders, transport)
-    scenario = load(EXAMPLES / TRANSPORTS[transport]).set("traffic.0.senders", senders)
-    for seed in SEEDS:
-        result = scenario.run(seed=seed)
-        s = result.summary
-        answer.completions_ns += [job.completion_ns for job in coflows.jobs(result) if job.completion_ns is not None]
-        answer.timeouts += s["timeouts"]
-        answer.drops += s["drops"]
-        answer.marks += s["ecn_marks"]
-        answer.hops += s["packet_hops"]
-        answer.queue_bytes = max([answer.queue_bytes, *result.ports.column("queue_bytes_max")])
-    answer.completions_ns.sort()
-    return answer
+def _mean(design: Design, *path: str) -> float:
+    """Of a number of summary.json."""
+    return mean(list(design.by_seed(Metric("", "", path, str)).values()))
+
+
+def cells(designs: Designs, found: Comparison) -> tuple[list[str], list[tuple[str, ...]]]:
+    """Head and rows of the table: a column per design."""
+    against = {d.design: d for d in found.differences if d.metric is JOB_TIME}
+    columns = [_column(design, against.get(design.name)) for design in designs.values()]
+    return ["", *designs], list(zip(ROWS, *columns, strict=True))
+
+
+def _column(design: Design, against: Difference | None) -> tuple[str, ...]:
+    job = design.value(JOB_TIME)
+    early = _mean(design, "drops_by_reason", "red")
+    counts = (_mean(design, "drops") - early, early, _mean(design, "ecn_marks"), _mean(design, "pause_frames"))
+    return (
+        text.time(job.mean if job else None),
+        f"{_seconds(job.low)}–{_seconds(job.high)} s" if job and job.low is not None and job.high is not None else "–",
+        f"{100 * against.share:+.0f} %" if against and against.share is not None else "–",
+        text.time(_mean(design, *CALL)),
+        *(text.count(round(value)) for value in counts),
+        text.count(round(_mean(design, *COST.path))),
+    )
+
+
+def _seconds(ns: float) -> str:
+    return f"{ns / 1e9:.1f}"
+
+
+def answer(designs: Designs, found: Comparison) -> str:
+    """A sentence, made of the numbers."""
+    times = [d for d in found.differences if d.metric is JOB_TIME]
+    sooner, later = ([d for d in times if d.verdict == verdict] for verdict in (BETTER, WORSE))
+    open_ones = [d for d in times if d not in sooner + later]
+    parts = [f"{_percent(some)} {word} with {_names(some)}" for some, word in ((sooner, "sooner"), (later, "later")) if some]
+    parts += [f"not to be told apart with {_names(open_ones)}"] if open_ones else []
+    deep, *others = designs.values()
+    price = _mean(designs["shallow"], *COST.path) / _mean(deep, *COST.path)
+    calls = sorted(_mean(design, *CALL) for design in others)
+    return (
+        f"With other transfers in the way the sort takes {text.time(_mean(deep, *JOB_TIME.path), 2)} behind the deep buffer, where one of Hadoop's calls takes "
+        f"{text.time(_mean(deep, *CALL), 2)} instead of {text.time(calls[0], 2)} to {text.time(calls[-1], 2)}; it is done {', and '.join(parts)}, at "
+        f"{100 * price:.0f} % of the price."
+    )
+
+
+def _percent(some: list[Difference]) -> str:
+    low, *_, high = sorted([round(100 * abs(d.share or 0)) for d in some] * 2)
+    return f"{low} %" if low == high else f"{low} to {high} %"
+
+
+def _names(some: list[Difference]) -> str:
+    *most, last = [d.design for d in some]
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def main() -> int:
-    if not EXAMPLES.is_dir():
-        print(f"error: the demo runs the scenarios of a checkout; {EXAMPLES} is not there", file=sys.stderr)
-        return 1
     began = time.monotonic()
-    console = Console(highlight=False)
-    cases = [(senders, transport) for senders in SENDERS for transport in TRANSPORTS]
-    answers = [ask(*case) for case in track(cases, "incast …", console=Console(stderr=True), transient=True)]
-    queries = len(answers[0].completions_ns)
-    console.print("[bold]Incast: an aggregator asks N workers at once for 1 MB together, over 1 Gbps, 100 packets of buffer per port.[/bold]")
-    console.print(f"How long does a query take? {queries:,} queries per row ({len(SEEDS)} seeds). The link alone needs about 8.5 ms.")
-    table = render.table("", "workers", "transport", "p50", "p99", "time-outs", "drops", "marks", "queue max", left=2)
-    for answer in answers:
-        p50, p99 = (quantile(answer.completions_ns, q) for q in (0.5, 0.99))
-        counts = map(text.count, (answer.timeouts, answer.drops, answer.marks))
-        row = (str(answer.senders), answer.transport, text.time(p50), text.time(p99), *counts, text.size(answer.queue_bytes))
-        table.add_row(*row, end_section=answer.transport == "DCTCP", style="green" if answer.transport == "DCTCP" else "")
+    console, errors = Console(highlight=False), Console(stderr=True)
+    console.print(QUESTION)
+    try:
+        with progress.of_batch(errors) as watch:
+            outcome = batch.run(points(), OUT / "points", fresh=True, watch=watch)
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 130
+    except (_core.Error, ValueError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    for failure in outcome.failures:
+        print(f"error: {failure.point}: {failure.error}", file=sys.stderr)
+    if outcome.failures:
+        return 1
+    designs = outcome.designs
+    found = compare(designs, "deep")
+    head, rows = cells(designs, found)
+    table = render.table("", *head)
+    for row in rows:
+        table.add_row(*row)
+    said = answer(designs, found)
     console.print(table)
-    console.print("DCTCP keeps the queue short by reacting to marks, so answers find room and nobody waits for a time-out.")
-    hops = sum(answer.hops for answer in answers)
-    console.print(
-        f"{hops:,} packet-hops in {time.monotonic() - began:.1f} s. The scenarios: {EXAMPLES.name}/incast-tcp.toml and incast-dctcp.toml.", style="dim"
-    )
+    console.print(f"[bold]{said}[/bold]")
+    for note in NOTES:
+        console.print(note, style="dim")
+    page = report.write(designs, OUT / "report.html", answer=said, table=report.Table("", head, rows), title=TITLE, notes=NOTES)
+    hops = sum(result.summary["packet_hops"] for result in outcome.results.values())
+    console.print(f"{hops:,} packet-hops in {time.monotonic() - began:.0f} s. The report: {page}. The scenario: studies/hadoop/small.toml.", style="dim")
     return 0
 
 

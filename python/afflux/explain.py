@@ -46,6 +46,36 @@ class Group:
         return {"size": self.name, "flows": self.flows, "mean_fct_ns": self.mean_fct_ns, "shares": self.shares}
 
 
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """A port, and what stood and was lost there in the whole run."""
+
+    node: str
+    peer: str
+    bytes_max: int
+    wait_ns_max: int
+    drops: int
+    in_discards: int
+    ecn_marks: int
+    paused_ns: int
+
+
+def longest_queues(ports: Table, count: int = 5) -> list[Queue]:
+    """The ports of ports.parquet with the longest queues, the longest first."""
+    found: dict[tuple[int, str, str], list[int]] = {}
+    highest = [ports.column(name) for name in ("queue_bytes_max", "latency_ns_max")]
+    sums = [ports.column(name) for name in ("drops", "in_discards", "ecn_marks", "paused_ns")]
+    # Row -1 is the whole port.
+    for row, key in enumerate(zip(*(ports.column(name) for name in ("queue", "port", "node", "peer")), strict=True)):
+        if key[0] == -1:
+            values = found.setdefault(key[1:], [0] * 6)
+            values[:2] = [max(values[place], column[row]) for place, column in enumerate(highest)]
+            values[2:] = [values[place + 2] + column[row] for place, column in enumerate(sums)]
+    # Those that stood for no longer than a frame of 9000 B hide nothing.
+    standing = sorted(((key, values) for key, values in found.items() if values[0] > 10_000), key=lambda item: -item[1][0])
+    return [Queue(node, peer, *values) for (_, node, peer), values in standing[:count]]
+
+
 class Explanation:
     """The split of every finished flow of a run."""
 

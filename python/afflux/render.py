@@ -14,7 +14,7 @@ from rich.text import Text
 from . import coflows, text
 from ._core import Model
 from .comparison import Comparison, Difference
-from .explain import LABELS, Flow, Group
+from .explain import LABELS, Flow, Group, Queue
 from .metrics import COST, Metric
 from .result import Result
 from .studies.study import HEAD, Verdict, cells, number
@@ -187,6 +187,21 @@ def shares(groups: Sequence[Group], width: int) -> Iterator[RenderableType]:
     made.add_row("flows", *(text.count(group.flows) for group in groups), "")
     made.add_row("mean completion", *(text.time(group.mean_fct_ns) for group in groups), "")
     yield made
+
+
+def queues(longest: Sequence[Queue]) -> Iterator[RenderableType]:
+    """Where queues stood."""
+    if not longest:
+        return
+    counters = [(title, name) for title, name in _COUNTERS if any(getattr(queue, name) for queue in longest)]
+    made = table("The longest queues", "port", "longest", "longest wait", *(title for title, _ in counters))
+    for queue in longest:
+        counts = (text.time(value) if name == "paused_ns" else text.count(value) for _, name in counters for value in [getattr(queue, name)])
+        made.add_row(f"{queue.node} → {queue.peer}", text.size(queue.bytes_max), text.time(queue.wait_ns_max), *counts)
+    yield made
+
+
+_COUNTERS = (("drops", "drops"), ("in discards", "in_discards"), ("ECN marks", "ecn_marks"), ("paused", "paused_ns"))
 
 
 def comparison(found: Comparison) -> Iterator[RenderableType]:

@@ -12,13 +12,13 @@ def digits(value: float, count: int = 4) -> str:
     return f"{value:,.{max(count - before, 0)}f}"
 
 
-def time(ns: float | None) -> str:
-    """Nanoseconds in the unit that fits."""
+def time(ns: float | None, count: int = 4) -> str:
+    """Nanoseconds in the unit that fits, with so many digits."""
     if ns is None:
         return "–"
     for unit, name in _TIMES:
         if abs(ns) >= unit:
-            return f"{digits(ns / unit)} {name}"
+            return f"{digits(ns / unit, count)} {name}"
     return f"{ns:.0f} ns"
 
 

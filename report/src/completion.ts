@@ -9,7 +9,8 @@ const MEASURES: [string, string][] = [["slowdown", "Slowdown"], ["fct", "Complet
 
 export function completion(data: Completion, designs: Design[]): HTMLElement[] {
   let measure: "fct" | "slowdown" = "slowdown";
-  let percentile = "p99";
+  // The highest that some class of sizes has enough flows for, up to p99.
+  let percentile = ["p99", "p95", "p50"].find((name) => data.designs.some((one) => one.slowdown[name].some((value) => value !== null))) ?? "mean";
   let tail = "cdf";
   const bySize = new Chart("");
   const cdf = new Chart("");

@@ -23,6 +23,8 @@ export interface PortSeries {
   bucket_ns: number;
   intervals_ns: (number | null)[];
   buckets: number;
+  // By design: how many buckets its run lasted. Null: not recorded.
+  lasted: (number | null)[];
   // How many ports were recorded; those that had most to show are here.
   recorded: number;
   seeds: number[];

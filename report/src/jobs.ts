@@ -38,11 +38,12 @@ function timeline(data: Timeline, design: Design, end: number, phases: string[])
   const height = lanes.length * laneHeight + 24;
   const drawing = svg("svg", { viewBox: `0 0 ${WIDTH} ${height}`, class: "timeline", role: "img", "aria-label": `Timeline of ${design.name}: ${bars.length} bars until ${time(data.end)}` });
   const at = (ns: number): number => (ns / Math.max(end, 1)) * (WIDTH - 4) + 2;
-  for (let tick = 0; tick <= 5; tick++) {
-    const x = at((end * tick) / 5);
+  const step = round(end / 8);
+  for (let tick = 0; tick * step <= end; tick++) {
+    const x = at(tick * step);
     drawing.append(svg("line", { x1: x, x2: x, y1: 0, y2: height - 20, class: "tick" }));
-    const anchor = tick === 0 ? "start" : tick === 5 ? "end" : "middle";
-    drawing.append(svg("text", { x, y: height - 4, "text-anchor": anchor }, time((end * tick) / 5)));
+    const anchor = tick === 0 ? "start" : x > WIDTH - 30 ? "end" : "middle";
+    drawing.append(svg("text", { x, y: height - 4, "text-anchor": anchor }, tick === 0 ? "0" : time(tick * step)));
   }
   for (const { lane, node } of first)
     if (lane > 0 && nodes.length > 1) drawing.append(svg("line", { x1: 0, x2: WIDTH, y1: lane * laneHeight, y2: lane * laneHeight, class: "node" }, svg("title", {}, `node ${node}`)));
@@ -71,6 +72,12 @@ function timeline(data: Timeline, design: Design, end: number, phases: string[])
     html("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": `Timeline of ${design.name}` }, drawing),
     details("The numbers", table(`Jobs and phases of ${design.name}${wholes.length > 200 ? ", the first 200" : ""}`, ["job", "start", "finish", "duration"], listed)),
   );
+}
+
+// The next of 1, 2, 5, 10, 20 … that is not smaller.
+function round(value: number): number {
+  const power = 10 ** Math.floor(Math.log10(Math.max(value, 1)));
+  return power * (value <= power ? 1 : value <= 2 * power ? 2 : value <= 5 * power ? 5 : 10);
 }
 
 // As few lanes as possible: each bar into the first one that is free.

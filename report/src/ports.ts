@@ -43,7 +43,9 @@ export function ports(data: PortSeries, designs: Design[]): HTMLElement[] {
       for (const { series, index } of recorded)
         panel.metrics.forEach((metric, place) => {
           const found = (metric && series[metric]) ?? [];
-          const values = x.map((_, at) => (panel.scale ? panel.scale(found[at] ?? 0, data.bucket_ns) : (found[at] ?? 0)));
+          // A line ends with its run; before that, what is left out is zero.
+          const lasted = data.lasted[index] ?? 0;
+          const values = x.map((_, at) => (at >= lasted ? null : panel.scale ? panel.scale(found[at] ?? 0, data.bucket_ns) : (found[at] ?? 0)));
           lines.push({ label: designs[index].name, index, values, edge: place > 0 });
         });
       const anything = lines.some((line) => line.values.some((value) => value));

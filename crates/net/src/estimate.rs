@@ -1,7 +1,7 @@
 //! What a run will need, before it is begun.
 
 use crate::port::Port;
-use crate::record::{FlowRecord, PortRecord, UplinkRecord};
+use crate::record::{FlowRecord, PortRecord, ReorderRecord, UplinkRecord};
 use crate::routing::Routes;
 use crate::shard::{Node, ReceivedRecord, SentRecord};
 use crate::spec::{Aqm, Buffer, Flow, NodeId, NodeKind, Plan, Start};
@@ -31,7 +31,9 @@ pub fn estimate_memory(plan: &Plan) -> u64 {
         duration / p.interval.0.max(1) * rows * (size_of::<PortRecord>() as u64 + 130)
     });
     let uplinks = plan.record.imbalance.map_or(0, |w| duration / w.0.max(1) * links * size_of::<UplinkRecord>() as u64);
-    (30 << 20) + routes + fabric + flows * (per_flow as u64 + results + 8 * threads) + at_once + in_flight.min(4 << 30) + sampled + uplinks
+    // Few ports have reorder queues at a time.
+    let reordering = plan.record.reordering.map_or(0, |i| duration / i.0.max(1) * nodes * 4 * size_of::<ReorderRecord>() as u64);
+    (30 << 20) + routes + fabric + flows * (per_flow as u64 + results + 8 * threads) + at_once + in_flight.min(4 << 30) + sampled + uplinks + reordering
 }
 
 /// Of the queue discipline of a port of this node.

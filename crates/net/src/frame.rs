@@ -1,5 +1,7 @@
 //! What travels: 32 bytes by value, streamed through the window logs.
 
+use crate::balance::Tag;
+use crate::telemetry::Telemetry;
 use afflux_engine::Timed;
 
 /// A frame on a link, or an event that a node makes for itself (a timer, a start, a sample).
@@ -47,6 +49,18 @@ impl Frame {
     pub const DELAYED: u16 = 1 << 12;
     /// Acknowledgement of something that had arrived before (RFC 2883). With `RETRANSMISSION`: what arrived was a repetition (timestamps).
     pub const DUPLICATE: u16 = 1 << 13;
+    /// Data: of a queue pair.
+    pub const QUEUE_PAIR: u16 = Self::DELAYED;
+    /// Data, and a request for the window: `aux` is a rank, what remains of the flow, for queues that go by it.
+    pub const RANKED: u16 = Self::DUPLICATE;
+    /// A queue pair's acknowledgement: it notifies of congestion; it is negative; it does nothing but notify.
+    pub const CNP: u16 = Self::ECE;
+    pub const NACK: u16 = Self::CWR;
+    pub const CNP_ALONE: u16 = Self::DUPLICATE;
+    /// `Frame::hash` is not the flow's but a path that the ToR of its source has chosen: see [`Frame::pin`].
+    pub const PINNED: u16 = 1 << 14;
+    /// Sent by a switch to the ToR of `Frame::dst`, of kind `CONTROL`; `Frame::seq` is the balancer's.
+    pub const TO_SWITCH: u16 = 1 << 15;
     const KIND_SHIFT: u16 = 9;
     const KIND: u16 = 0b111 << Self::KIND_SHIFT;
 
@@ -55,10 +69,12 @@ impl Frame {
     pub const DATAGRAM: u16 = 2 << Self::KIND_SHIFT;
     /// A connection's own: see [`Control`]. `ECE` asks for, or agrees to, explicit congestion notification.
     pub const CONTROL: u16 = 3 << Self::KIND_SHIFT;
+    /// Of a queue pair: `seq` is the next segment expected, `aux` that whose arrival caused it.
+    pub const RDMA_ACK: u16 = 4 << Self::KIND_SHIFT;
     /// Not a frame. From here on kinds are not traffic.
-    pub const EVENT: u16 = 4 << Self::KIND_SHIFT;
+    pub const EVENT: u16 = 6 << Self::KIND_SHIFT;
     /// MAC control: see [`Frame::pause`].
-    pub const PAUSE: u16 = 5 << Self::KIND_SHIFT;
+    pub const PAUSE: u16 = 7 << Self::KIND_SHIFT;
 
     /// A PAUSE frame that arrives at `port`: `classes` are held for `quanta` where they are in `xoff`, and let go otherwise.
     pub fn pause(port: u32, classes: u8, xoff: u8, quanta: u16) -> Frame {
@@ -75,7 +91,23 @@ impl Frame {
     pub fn pause_parts(&self) -> (u8, u8, u16) {
         (self.seq as u8, (self.seq >> 8) as u8, self.aux as u16)
     }
-    /// Comes from a host and goes to one.
+    /// Binds the frame to a path of [`crate::paths`].
+    #[inline(always)]
+    pub fn pin(&mut self, path: u32) {
+        self.hash = path;
+        self.flags |= Self::PINNED;
+    }
+    /// The port by which a pinned frame is to leave the switch at hand.
+    #[inline(always)]
+    pub fn pinned_port(&self) -> u16 {
+        (self.hash & 0xff) as u16
+    }
+    /// It leaves it. The path turns round, so that all of it is still there.
+    #[inline(always)]
+    pub fn next_hop(&mut self) {
+        self.hash = self.hash.rotate_right(8);
+    }
+    /// Is under way on links: it comes from a host or a switch and goes to one.
     #[inline(always)]
     pub fn is_traffic(&self) -> bool {
         self.kind() < Self::EVENT
@@ -143,6 +175,12 @@ pub enum Event {
     Uplinks = 10,
     /// At the applications' home: a flow of theirs has ended, or their timers.
     Application = 11,
+    /// A switch's balancer asked for it. The flow is a number of its own.
+    Balance = 12,
+    /// A NIC may make the next frame of a queue pair. The flow is the port's number.
+    Nic = 13,
+    /// Series of reorder queues. Last of all at their moment.
+    Reordering = 14,
 }
 
 impl Event {
@@ -160,6 +198,9 @@ impl Event {
             9 => Event::Sample,
             10 => Event::Uplinks,
             11 => Event::Application,
+            12 => Event::Balance,
+            13 => Event::Nic,
+            14 => Event::Reordering,
             other => unreachable!("event {other}"),
         }
     }
@@ -202,7 +243,7 @@ impl Rank {
         match frame.kind() {
             Frame::EVENT => match frame.seq {
                 0 => 0,
-                1..=6 | 11 => 1,
+                1..=6 | 11..=13 => 1,
                 _ => 4,
             },
             Frame::PAUSE => 2,
@@ -211,7 +252,8 @@ impl Rank {
     }
 }
 
-/// What a frame carries besides: an acknowledgement with SACK blocks or a window, a segment whose path is recorded, or any frame that stood paused.
+/// What a frame carries besides: an acknowledgement with SACK blocks or a window, a segment whose path is recorded, a frame with something written
+/// on it by balancers, or any that stood paused.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Extra {
     /// What would stand in `Frame::aux`.
@@ -224,9 +266,19 @@ pub struct Extra {
     pub stamp: u32,
     /// How long this frame, and the one that caused it, stood paused.
     pub paused: u64,
+    pub telemetry: Telemetry,
+    pub tag: Tag,
+    /// Of a frame whose `aux` would be its rank and its path.
+    pub rank: u32,
 }
 
 impl Extra {
+    /// For a frame that has none yet: with what its `aux` says.
+    pub fn beside(frame: &Frame) -> Extra {
+        let rank = if matches!(frame.kind(), Frame::DATA | Frame::CONTROL) && frame.has(Frame::RANKED) { frame.aux } else { 0 };
+        Extra { trigger: frame.aux, edge: u32::MAX, rank, ..Extra::default() }
+    }
+
     /// RFC 2018 with timestamps leaves room for three.
     pub const BLOCKS: usize = 3;
 }

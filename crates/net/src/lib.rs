@@ -11,6 +11,7 @@ mod flowcontrol;
 mod frame;
 mod idle;
 mod marking;
+pub mod paths;
 mod port;
 mod probe;
 mod progress;
@@ -20,6 +21,7 @@ mod run;
 mod scheduling;
 mod shard;
 pub mod spec;
+mod telemetry;
 mod transport;
 mod world;
 
@@ -40,6 +42,8 @@ pub use run::run;
 pub enum RunError {
     #[error("host {from} cannot reach host {to}: no path")]
     Unreachable { from: u32, to: u32 },
+    #[error("frames cannot be pinned to paths here: {0}")]
+    NoPaths(#[from] paths::NoPaths),
     #[error("conservation violated: {0}; this is a defect of afflux, please report it with the scenario")]
     Conservation(String),
 }
@@ -66,7 +70,7 @@ pub fn models() -> Vec<Model> {
         marking::MODELS,
         aqm::MODELS,
         scheduling::MODELS,
-        balance::MODELS,
+        &balance::models(),
         flowcontrol::MODELS,
         fault::MODELS,
     ]

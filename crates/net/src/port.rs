@@ -14,8 +14,8 @@ use afflux_engine::random::Stream;
 use afflux_units::{Pace, Rate};
 use std::collections::VecDeque;
 
-/// Laid out by hand: what a plain port needs for a frame comes first, within two cache lines.
-#[repr(C)]
+/// Laid out by hand: what a plain port needs for a frame comes first, in two cache lines; so does the way to an automaton.
+#[repr(C, align(64))]
 pub struct Port {
     /// End of everything admitted (plain) or of the transmission under way (automaton).
     pub free_at: u64,
@@ -36,10 +36,15 @@ pub struct Port {
     pub plain: bool,
     /// Not plain, but nothing is recorded, nor decided at the start of transmission: see `shard::common`.
     pub common: bool,
+    /// Classical engine: it would be plain under the other, see `shard::fifo`.
+    pub fifo: bool,
     /// A PAUSE frame has been sent or received here.
     pub eventful: bool,
+    /// Transmissions last whole nanoseconds; not plain.
+    whole_ns: bool,
     /// The link towards this port loses frames or goes down.
     pub faulty: bool,
+    pub automaton: Option<Box<Automaton>>,
     /// Plain: admitted. Automaton: transmission ended.
     pub frames: u64,
     pub bytes: u64,
@@ -50,16 +55,20 @@ pub struct Port {
     pub memory: Memory,
     /// Draws for marks.
     pub stream: Stream,
-    pub automaton: Option<Box<Automaton>>,
 }
 
-/// Queues of a port that decides at the start of transmission.
+const _: () = assert!(std::mem::offset_of!(Port, node) == 128);
+
+/// Queues of a port that decides at the start of transmission. Laid out by hand: what every frame needs, in one cache line.
+#[repr(C, align(64))]
 pub struct Automaton {
     pub queues: Vec<Queue>,
-    /// The queue of each priority.
-    of_priority: [u8; 8],
+    /// With up to eight queues: those that may have frames. Bits are set when frames join and cleared when a queue is found empty.
+    occupied: u8,
     /// Where nothing is in transmission, nothing waits.
     pub sending: Option<Sending>,
+    /// The queue of each priority.
+    of_priority: [u8; 8],
     pub waiting: u32,
     /// Size of the frame whose transmission ended last.
     pub latest: u16,
@@ -117,6 +126,7 @@ pub struct Departure {
 }
 
 #[derive(Default)]
+#[repr(C, align(64))]
 pub struct Queue {
     pub frames: VecDeque<Waiting>,
     /// Bytes that occupy the buffer in this queue.
@@ -147,7 +157,8 @@ pub struct Waiting {
     pub frame: Frame,
     /// When its tail has arrived.
     pub ready: u64,
-    /// What its class's clock of pauses showed when it came.
+    /// What its class's clock of pauses showed when it came. With a discipline that goes by urgency, where nothing is paused: its rank, the
+    /// smaller, the more urgent.
     pub clock: u64,
 }
 
@@ -180,6 +191,9 @@ pub struct PortSetup {
     pub faulty: bool,
     pub stream: Stream,
     pub common: bool,
+    pub fifo: bool,
+    /// Times on the link are cut off to multiples of this; above 1 only for automata.
+    pub tick: u64,
     pub automaton: Option<Automaton>,
 }
 
@@ -198,7 +212,9 @@ impl Port {
             peer_shard: setup.peer_shard,
             plain: setup.automaton.is_none(),
             common: setup.common,
+            fifo: setup.fifo,
             eventful: false,
+            whole_ns: setup.tick > 1,
             faulty: setup.faulty,
             node: setup.node,
             rate: setup.rate,
@@ -211,7 +227,14 @@ impl Port {
         }
     }
 
-    /// Time of `size` bytes and a gap on the link.
+    /// Time of a frame of `size` bytes on an automaton's link.
+    #[inline(always)]
+    pub fn transmission(&self, size: u16) -> u64 {
+        let time = self.serialize(size);
+        if self.whole_ns { time / 1_000 * 1_000 } else { time }
+    }
+
+    /// Time of `size` bytes and a gap on a plain port's link.
     #[inline(always)]
     pub fn serialize(&self, size: u16) -> u64 {
         self.pace.of(size as u64 + self.gap as u64)
@@ -220,7 +243,7 @@ impl Port {
     /// Time from the start of transmission to the peer dealing with the frame, without the delay.
     #[inline(always)]
     pub fn first_bits(&self, size: u16) -> u64 {
-        self.serialize(size.min(self.header))
+        self.transmission(size.min(self.header))
     }
 
     /// Plain: lets go of everything if all has left by `now`; returns those bytes.
@@ -258,13 +281,44 @@ impl Port {
     #[inline(always)]
     pub fn append(&mut self, now: u64, size: u16) -> (u64, u64) {
         let start = self.free_at.max(now);
+        self.queued += size as u64;
+        (start, self.transmit(start, size))
+    }
+
+    /// Plain: a frame is in transmission from `start`; returns for how long.
+    #[inline(always)]
+    pub fn transmit(&mut self, start: u64, size: u16) -> u64 {
         let time = self.serialize(size);
         self.free_at = start + time;
         self.head_end = self.head_end.min(self.free_at);
         self.sizes.push(size);
-        self.queued += size as u64;
         self.count_sent(size, time);
-        (start, time)
+        time
+    }
+
+    /// From now on it counts as a plain port does; this is in transmission.
+    pub fn count_ahead(&mut self, sent: &Sending) {
+        self.sizes.push(sent.size);
+        self.head_end = self.free_at;
+        self.count_sent(sent.size, sent.time);
+    }
+
+    /// It no longer does. Returns the bytes let go of, which have left by `now`, and how many frames are still in transmission.
+    pub fn uncount_ahead(&mut self, now: u64) -> (u64, u32) {
+        if let Some(latest) = self.sizes.iter().last() {
+            self.automaton.as_mut().expect("not plain").latest = latest;
+        }
+        let freed = self.release(now);
+        let left = self.sizes.len();
+        assert!(left <= 1, "the others have been released");
+        if left == 1 {
+            let size = self.sizes.pop();
+            self.frames -= 1;
+            self.bytes -= size as u64;
+            self.busy -= self.serialize(size);
+        }
+        self.head_end = u64::MAX;
+        (freed, left)
     }
 
     #[inline(always)]
@@ -272,6 +326,16 @@ impl Port {
         self.frames += 1;
         self.bytes += size as u64;
         self.busy += time;
+    }
+
+    /// Bytes whose transmission has begun. The port must have been released or advanced to the moment.
+    pub fn begun(&self) -> u64 {
+        match &self.automaton {
+            // Of a plain port's frames all but the first wait.
+            None if self.sizes.len() == 0 => self.bytes,
+            None => self.bytes - self.queued + self.sizes.head() as u64,
+            Some(a) => self.bytes + a.sending.map_or(0, |sent| sent.size as u64),
+        }
     }
 
     /// Automaton: a frame of `queue` no longer occupies the buffer.
@@ -286,7 +350,7 @@ impl Port {
     /// Automaton: a frame of `queue` is in transmission from `at`, or from when its tail is here.
     #[inline(always)]
     pub fn depart(&mut self, at: u64, queue: usize, waiting: Waiting) -> Departure {
-        let (size, start, time) = (waiting.frame.size, at.max(waiting.ready), self.serialize(waiting.frame.size));
+        let (size, start, time) = (waiting.frame.size, at.max(waiting.ready), self.transmission(waiting.frame.size));
         let first_bits = if size <= self.header { time } else { self.first_bits(size) };
         self.free_at = start + time;
         let a = self.automaton.as_mut().expect("not plain");
@@ -311,7 +375,7 @@ impl Port {
 
     /// Automaton: a PAUSE frame is in transmission from `at`.
     pub fn depart_pause(&mut self, at: u64, frame: &Frame) {
-        let time = self.serialize(frame.size);
+        let time = self.transmission(frame.size);
         self.free_at = at + time;
         let a = self.automaton.as_mut().expect("not plain");
         a.sending = Some(Sending { size: frame.size, queue: PAUSE_QUEUE, class: 0, input: 0, time });
@@ -388,7 +452,7 @@ impl Port {
         let (frames, bytes, busy) = (self.frames - self.sizes.len() as u64, self.bytes - left, self.busy - left_time);
         // Where the peer cut through and dropped the frame, its transmission may have ended after everything else.
         match &self.automaton {
-            Some(a) if a.sending.is_none() && self.free_at > end => (frames - 1, bytes - a.latest as u64, busy - self.serialize(a.latest)),
+            Some(a) if a.sending.is_none() && self.free_at > end => (frames - 1, bytes - a.latest as u64, busy - self.transmission(a.latest)),
             _ => (frames, bytes, busy),
         }
     }
@@ -398,7 +462,7 @@ impl Port {
 #[derive(Default)]
 struct Sizes {
     /// Empty, or a power of two.
-    ring: Vec<u16>,
+    ring: Box<[u16]>,
     head: u32,
     tail: u32,
 }
@@ -441,7 +505,7 @@ impl Sizes {
         self.head = 0;
         self.tail = larger.len() as u32;
         larger.resize((2 * larger.len()).max(16), 0);
-        self.ring = larger;
+        self.ring = larger.into();
     }
     fn iter(&self) -> impl Iterator<Item = u16> + '_ {
         (0..self.len()).map(|i| self.at(self.head.wrapping_add(i)))
@@ -462,6 +526,7 @@ impl Automaton {
         Automaton {
             queues: (0..queues).map(|_| Queue::default()).collect(),
             of_priority,
+            occupied: 0,
             sending: None,
             waiting: 0,
             latest: 0,
@@ -479,6 +544,31 @@ impl Automaton {
     #[inline(always)]
     pub fn may_send(&self, queue: usize, at: u64) -> bool {
         self.queues[queue].may_send(self.pause.as_deref(), at)
+    }
+
+    /// A frame waits in `queue`.
+    #[inline(always)]
+    pub fn push(&mut self, queue: usize, waiting: Waiting) {
+        self.queues[queue].frames.push_back(waiting);
+        self.waiting += 1;
+        self.occupied |= 1u8.wrapping_shl(queue as u32);
+    }
+
+    /// The highest of up to eight queues with a frame for which `may` holds.
+    #[inline(always)]
+    pub fn highest(&mut self, may: impl Fn(&Queue, Option<&Pause>) -> bool) -> Option<usize> {
+        let mut left = self.occupied;
+        while left != 0 {
+            let queue = 7 - left.leading_zeros() as usize;
+            left &= !(1 << queue);
+            let q = &self.queues[queue];
+            if q.frames.is_empty() {
+                self.occupied &= !(1 << queue);
+            } else if may(q, self.pause.as_deref()) {
+                return Some(queue);
+            }
+        }
+        None
     }
 
     /// No queue may send: when the first pause expires.

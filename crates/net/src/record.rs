@@ -1,5 +1,6 @@
 //! What a run leaves behind. Times are picoseconds; rounding to nanoseconds happens where files are written.
 
+pub use crate::balance::{BalanceCounters, ConweaveCounters, LateCounters};
 pub use crate::frame::Control;
 use crate::spec::{Flow, FlowId, LinkId, NodeId, Plan, StormAction};
 use afflux_units::{Span, Time};
@@ -21,6 +22,8 @@ pub struct Output {
     pub paths: Vec<PathRecord>,
     /// Sorted by time, node, link.
     pub uplinks: Vec<UplinkRecord>,
+    /// Sorted by time, node, port.
+    pub reordering: Vec<ReorderRecord>,
     /// One list per `Record::captures`, in order of time.
     pub captures: Vec<Vec<CaptureRecord>>,
     /// Storms that watchdogs have seen, in order of time, node, port and priority.
@@ -178,6 +181,18 @@ pub struct UplinkRecord {
     pub bytes: u64,
 }
 
+/// The reorder queues of a ToR, or of one of its ports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReorderRecord {
+    pub time: Time,
+    pub node: NodeId,
+    /// -1 for the whole switch. A port without any is left out.
+    pub port: i32,
+    /// In use.
+    pub queues: u64,
+    pub bytes: u64,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CaptureRecord {
     /// Start of transmission.
@@ -206,6 +221,8 @@ pub enum CaptureKind {
     /// A segment without data that opens or closes a connection.
     TcpControl(Control),
     Datagram,
+    /// From a switch to a switch.
+    Switch,
 }
 
 /// Whole-run totals.
@@ -240,6 +257,7 @@ pub struct Counters {
     pub pause_frames: u64,
     pub retransmits: u64,
     pub timeouts: u64,
+    pub balance: BalanceCounters,
 }
 
 impl Counters {
@@ -265,6 +283,7 @@ impl Counters {
             pause_frames,
             retransmits,
             timeouts,
+            balance,
         } = other;
         self.packet_hops += packet_hops;
         self.sent_packets += sent_packets;
@@ -286,6 +305,7 @@ impl Counters {
         self.pause_frames += pause_frames;
         self.retransmits += retransmits;
         self.timeouts += timeouts;
+        self.balance.add(balance);
     }
 }
 

@@ -68,6 +68,8 @@ impl Entry {
 pub struct Routes {
     racks: usize,
     rack_of_host: Vec<u32>,
+    /// By rack: the switch that its hosts hang on, or the one host.
+    anchors: Vec<NodeId>,
     /// Port at the rack's switch that leads to the host.
     host_port: Vec<u16>,
     /// `node * racks + rack`.
@@ -82,6 +84,17 @@ pub enum NextHops<'a> {
     One(u16),
     /// Two or more equal-cost ports, in port order.
     Many(&'a [u16]),
+}
+
+impl NextHops<'_> {
+    /// All of them, in port order.
+    pub fn as_slice(&self) -> &[u16] {
+        match self {
+            NextHops::None => &[],
+            NextHops::One(port) => std::slice::from_ref(port),
+            NextHops::Many(set) => set,
+        }
+    }
 }
 
 impl Routes {
@@ -170,7 +183,7 @@ impl Routes {
             }
         }
         // A host whose only link is out of use cannot be reached over its ToR.
-        let mut routes = Routes { racks, rack_of_host, host_port, table, sets };
+        let mut routes = Routes { racks, rack_of_host, anchors, host_port, table, sets };
         for host in 0..hosts {
             if let [only] = ports.of(host as NodeId)
                 && !usable(only.link)
@@ -210,12 +223,24 @@ impl Routes {
         }
     }
 
+    /// All next hops where there are several.
+    pub fn members(&self, node: NodeId, host: u32) -> &[u16] {
+        match self.next_hops(node, host) {
+            NextHops::Many(set) => set,
+            _ => &[],
+        }
+    }
+
     /// Number of racks, and the rack of a host.
     pub fn racks(&self) -> usize {
         self.racks
     }
     pub fn rack_of(&self, host: u32) -> u32 {
         self.rack_of_host[host as usize]
+    }
+    /// The switch that a rack's hosts hang on; a rack of one host that does not hang on one switch alone is that host.
+    pub fn anchor(&self, rack: u32) -> NodeId {
+        self.anchors[rack as usize]
     }
 }
 

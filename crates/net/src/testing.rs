@@ -62,7 +62,7 @@ pub fn wire() -> Wire {
 }
 
 pub fn host() -> HostConfig {
-    HostConfig { delay: Span::ZERO, queue: None, scheduling: Scheduling::Fifo, ecn: true, honours_pause: true, storm: None }
+    HostConfig { delay: Span::ZERO, queue: None, scheduling: Scheduling::Fifo, aqm: None, marking: None, ecn: true, honours_pause: true, storm: None }
 }
 
 pub fn switch() -> SwitchConfig {
@@ -74,7 +74,8 @@ pub fn switch() -> SwitchConfig {
         own: Vec::new(),
         forwarding: Forwarding::StoreAndForward,
         latency: Span::ZERO,
-        balance: Balance::Ecmp(RouteHash::OwnSeed),
+        balance: Balance::Ecmp,
+        hash: RouteHash::OwnSeed,
         queue_length: QueueLength::ThroughTransmission,
         device_queue: 0,
         pfc: None,
@@ -157,6 +158,78 @@ pub fn dctcp() -> TcpConfig {
     TcpConfig { congestion: CongestionControl::Dctcp(DctcpConfig { gain_shift: 4, initial_alpha: 1024 }), ecn: EcnMode::Dctcp, ..tcp() }
 }
 
+/// ConWeave's ns-3: DCQCN as in NVIDIA's adapters, go-back-N.
+pub fn rdma() -> RdmaConfig {
+    RdmaConfig {
+        payload: 1460,
+        recovery: RdmaRecovery::GoBackN { rto: Span::from_ms(4) },
+        control: RateControl::Dcqcn(dcqcn()),
+        window: RdmaWindow::None,
+        cnp: Cnp::Ack,
+        cnp_out_of_order: true,
+        nack_interval: Span::from_us(4),
+        ack_priority: None,
+    }
+}
+
+pub fn dcqcn() -> DcqcnConfig {
+    DcqcnConfig {
+        g: 1.0 / 256.0,
+        cut: DcqcnCut::Polled { period: Span::from_us(4) },
+        alpha_period: Span::from_us(1),
+        increase_period: Span::from_us(300),
+        byte_counter: None,
+        fast_recovery: 1,
+        additive: 40_000_000,
+        hyper: 100_000_000,
+        min_rate: 100_000_000,
+        clamp_target: false,
+        first_rate: 1.0,
+        initial_alpha: 1.0,
+    }
+}
+
+/// Thresholds for round trips of some microseconds.
+pub fn timely() -> TimelyConfig {
+    TimelyConfig {
+        t_low: Span::from_us(10),
+        t_high: Span::from_us(100),
+        min_rtt: Span::from_us(8),
+        weight: 0.875,
+        beta: 0.8,
+        additive: 100_000_000,
+        hyper_after: 5,
+        segment: 16_000,
+        min_rate: 100_000_000,
+    }
+}
+
+pub fn swift() -> SwiftConfig {
+    SwiftConfig {
+        base: Span::from_us(6),
+        hop: Span::from_us(1),
+        fs_range: Span::from_us(30),
+        fs_min: 0.1,
+        fs_max: 100.0,
+        ai: 1.0,
+        beta: 0.8,
+        max_mdf: 0.5,
+        initial_window: 12.0,
+        min_window: 0.01,
+        max_window: 1e6,
+        timeouts: 5,
+    }
+}
+
+pub fn hpcc() -> HpccConfig {
+    HpccConfig { eta: 0.95, max_stage: 5, additive: 80.0, base_rtt: None }
+}
+
+pub fn irn() -> RdmaConfig {
+    let irn = Irn { bdp: None, few: 3, rto_low: Span::from_us(100), rto_high: Span::from_us(320), timeouts: true, ns3: false };
+    RdmaConfig { recovery: RdmaRecovery::Irn(irn), ..rdma() }
+}
+
 pub fn flow(id: i64, src: u32, dst: u32, bytes: u64, start: Time) -> Flow {
     Flow { id, src, dst, bytes, start: Start::At(start), deadline: None, class: 0, job: Flow::NO_JOB, transport: 0, group: None, connection: None, priority: 0 }
 }
@@ -170,7 +243,7 @@ pub fn plan(topology: Topology, flows: Vec<Flow>) -> Plan {
         wire: wire(),
         flows,
         applications: None,
-        run: RunConfig { seed: 1, until: None, until_done: false, fct_end: FctEnd::LastAck, engine: EngineKind::WindowLog, threads: 1 },
+        run: RunConfig { seed: 1, until: None, until_done: false, fct_end: FctEnd::LastAck, engine: EngineKind::WindowLog, threads: 1, compat: None },
         record: Record { explain: true, ..Record::default() },
     }
 }

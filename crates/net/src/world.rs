@@ -4,6 +4,7 @@ use crate::RunError;
 use crate::app::Flows;
 use crate::balance::ecmp;
 use crate::flowcontrol::{PAUSE_FRAME, Party};
+use crate::paths::Paths;
 use crate::routing::{NextHops, PortInfo, Ports, Routes};
 use crate::spec::*;
 use afflux_engine::random::mix;
@@ -53,11 +54,19 @@ pub struct World<'a> {
     pub ports: Ports,
     /// Routes and the time from which they hold; the first holds from 0.
     epochs: Vec<(u64, Routes)>,
+    /// Paths by those routes, if any switch pins frames.
+    paths: Vec<Paths>,
+    /// By flow of the plan, if any switch hashes them: port of its source and of its destination.
+    flow_ports: Vec<(u16, u16)>,
+    /// Of all links, where switches tell of their ports.
+    pub rates: Vec<u64>,
     pub place: Vec<Place>,
     /// Per shard: its nodes, ascending.
     pub shards: Vec<Vec<NodeId>>,
     /// Per shard: number of ports.
     pub shard_ports: Vec<u32>,
+    /// Both directions of a flow have one hash.
+    symmetric: bool,
     /// Per node: seed for equal-cost choices.
     pub hash_seed: Vec<u32>,
     /// Shortest time in which anything done at one node can be felt at another.
@@ -75,6 +84,8 @@ impl<'a> World<'a> {
         let topology = &plan.topology;
         let ports = Ports::new(topology);
         let epochs = epochs(topology, &ports);
+        let pins = plan.switches.iter().any(|switch| switch.balance.pins());
+        let paths = epochs.iter().filter(|_| pins).map(|(_, routes)| Paths::new(topology, &ports, routes)).collect::<Result<_, _>>()?;
         let shards = partition(topology, &ports, workers);
         let mut place = vec![Place { shard: 0, local: 0, first_port: 0 }; topology.nodes.len()];
         let mut shard_ports = Vec::new();
@@ -90,8 +101,10 @@ impl<'a> World<'a> {
             .nodes
             .iter()
             .enumerate()
-            .map(|(id, node)| match (node.kind, &plan.switches.get(node.config as usize).map(|s| &s.balance)) {
-                (NodeKind::Switch, Some(Balance::Ecmp(RouteHash::SameSeed))) => 0,
+            .map(|(id, node)| match (node.kind, plan.switches.get(node.config as usize).map(|s| s.hash)) {
+                (NodeKind::Switch, Some(RouteHash::SameSeed)) => 0,
+                (NodeKind::Switch, Some(RouteHash::Murmur3)) => id as u32,
+                (NodeKind::Switch, Some(RouteHash::Symmetric)) => mix(plan.run.seed ^ mix(u64::MAX - node.tier as u64)) as u32,
                 _ => mix(plan.run.seed ^ mix(id as u64 + 1)) as u32,
             })
             .collect();
@@ -99,9 +112,13 @@ impl<'a> World<'a> {
             plan,
             ports,
             epochs,
+            paths,
+            flow_ports: flow_ports(plan),
+            rates: if plan.has_telemetry() { distinct_rates(topology) } else { Vec::new() },
             place,
             shards,
             shard_ports,
+            symmetric: plan.switches.iter().any(|switch| switch.hash == RouteHash::Symmetric),
             hash_seed,
             lookahead: u64::MAX,
             until: AtomicU64::new(plan.run.until.map_or(FOREVER, |t| t.0.min(FOREVER))),
@@ -169,11 +186,39 @@ impl<'a> World<'a> {
 
     #[inline(always)]
     pub fn routes(&self, now: u64) -> &Routes {
+        &self.epochs[self.epoch(now)].1
+    }
+
+    /// The paths by them.
+    pub fn paths(&self, now: u64) -> &Paths {
+        &self.paths[self.epoch(now)]
+    }
+
+    /// How often the routes have changed.
+    #[inline(always)]
+    pub fn epoch(&self, now: u64) -> usize {
         if self.epochs.len() == 1 {
-            return &self.epochs[0].1;
+            return 0;
         }
-        let after = self.epochs.partition_point(|(from, _)| *from <= now);
-        &self.epochs[after - 1].1
+        self.epochs.partition_point(|(from, _)| *from <= now) - 1
+    }
+
+    /// Bits per second of the shortest paths behind `port` of `node` to a host's rack, the port's own link included.
+    pub fn capacity(&self, now: u64, node: NodeId, port: u16, host: u32) -> u64 {
+        let routes = self.routes(now);
+        let info = &self.ports.of(node)[port as usize];
+        let beyond = if info.peer == routes.anchor(routes.rack_of(host)) {
+            u64::MAX
+        } else {
+            let hops = routes.next_hops(info.peer, host);
+            hops.as_slice().iter().map(|&port| self.capacity(now, info.peer, port, host)).sum()
+        };
+        self.link(info).rate.0.min(beyond)
+    }
+
+    /// Port of the flow's source and of its destination.
+    pub fn flow_ports(&self, flow: FlowId) -> (u16, u16) {
+        self.flow_ports.get(flow as usize).copied().unwrap_or((flow as u16, (flow >> 16) as u16))
     }
 
     /// The moments from which each set of routes holds.
@@ -201,7 +246,12 @@ impl<'a> World<'a> {
 
     /// Time of a frame on the link, gap included.
     pub fn serialize(&self, port: &PortInfo, size: u16) -> u64 {
-        self.link(port).rate.serialize(size as u64 + self.plan.wire.gap as u64).0
+        cut_off(self.link(port).rate.serialize(size as u64 + self.plan.wire.gap as u64).0, self.tick())
+    }
+
+    /// Times on links are cut off to multiples of this.
+    pub fn tick(&self) -> u64 {
+        if self.plan.run.compat == Some(Compat::ConweaveNs3) { 1_000 } else { 1 }
     }
 
     /// Bytes of a frame that must have arrived at the peer before it is dealt with there; `None` for all.
@@ -225,13 +275,15 @@ impl<'a> World<'a> {
     /// How a flow is cut into frames.
     pub fn shape(&self, flow: &Flow) -> Shape {
         let wire = &self.plan.wire;
-        let (payload, ack) = match &self.plan.transports[flow.transport as usize] {
-            TransportConfig::Tcp(tcp) => (tcp.mss, Some(wire.ack.max(wire.min_frame))),
-            TransportConfig::Datagram(datagram) => (datagram.payload, None),
+        let (payload, overhead, ack) = match &self.plan.transports[flow.transport as usize] {
+            TransportConfig::Tcp(tcp) => (tcp.mss, 0, Some(wire.ack.max(wire.min_frame))),
+            TransportConfig::Pfabric(pfabric) => (pfabric.tcp.mss, 0, Some(wire.ack.max(wire.min_frame))),
+            TransportConfig::Datagram(datagram) => (datagram.payload, 0, None),
+            TransportConfig::Rdma(rdma) => (rdma.payload, rdma.overhead(), Some((wire.ack + rdma.overhead()).max(wire.min_frame))),
         };
         let count = flow.bytes.div_ceil(payload as u64);
         let last_payload = (flow.bytes - (count - 1) * payload as u64) as u16;
-        let size = |payload: u16| (payload + wire.data_header).max(wire.min_frame);
+        let size = |payload: u16| (payload + overhead + wire.data_header).max(wire.min_frame);
         assert!(count < u32::MAX as u64 - 1, "validated: a flow has fewer than 2^32 segments");
         Shape { count, payload, last_payload, full: size(payload), last: size(last_payload), ack }
     }
@@ -299,10 +351,16 @@ impl<'a> World<'a> {
 
     /// Hash of a flow's forward or return direction.
     pub fn flow_hash(&self, flow: &Flow, reverse: bool) -> u32 {
+        let reverse = reverse && !self.symmetric;
         let (a, b) = if reverse { (flow.dst, flow.src) } else { (flow.src, flow.dst) };
         // All of a connection takes one path.
         let own = flow.connection.map_or(flow.id as u64, |connection| (connection as u64) << 32 | 1);
         mix(mix(mix(a as u64 ^ mix(self.plan.run.seed)) ^ b as u64) ^ own) as u32
+    }
+
+    /// Hash of two hosts, for what is not told apart by flow.
+    pub fn pair_hash(&self, src: u32, dst: u32) -> u32 {
+        mix(mix(src as u64 ^ mix(self.plan.run.seed)) ^ dst as u64) as u32
     }
 
     /// The ports a frame of this hash leaves through, from `src` to `dst`, by the routes at `now`; if they lead nowhere, because links
@@ -328,6 +386,20 @@ impl<'a> World<'a> {
     }
 }
 
+fn distinct_rates(topology: &Topology) -> Vec<u64> {
+    let mut rates: Vec<u64> = topology.links.iter().map(|link| link.rate.0).collect();
+    rates.sort_unstable();
+    rates.dedup();
+    assert!(rates.len() <= 16, "validated: telemetry tells at most sixteen rates apart");
+    rates
+}
+
+/// `time` in whole ticks.
+#[inline(always)]
+pub fn cut_off(time: u64, tick: u64) -> u64 {
+    if tick == 1 { time } else { time / tick * tick }
+}
+
 /// Routes for every set of links that is in use at some time.
 fn epochs(topology: &Topology, ports: &Ports) -> Vec<(u64, Routes)> {
     let mut changes: Vec<u64> = vec![0];
@@ -339,6 +411,22 @@ fn epochs(topology: &Topology, ports: &Ports) -> Vec<(u64, Routes)> {
     changes.dedup();
     let known_down = |link: &Link, now: u64| link.down.iter().any(|d| (d.from + d.detect).0 <= now && d.to.is_none_or(|to| now < (to + d.detect).0));
     changes.into_iter().map(|from| (from, Routes::build_with(topology, ports, |l| !known_down(&topology.links[l as usize], from)))).collect()
+}
+
+/// As ConWeave's ns-3 simulator numbers them, in the order of the flow list: the source's from 10000 and the destination's from 100, per host.
+fn flow_ports(plan: &Plan) -> Vec<(u16, u16)> {
+    if !plan.switches.iter().any(|switch| switch.hash == RouteHash::Murmur3 || switch.balance.needs_ports()) {
+        return Vec::new();
+    }
+    let hosts = plan.topology.hosts as usize;
+    let (mut source, mut destination) = (vec![10_000u16; hosts], vec![100u16; hosts]);
+    let mut next = |flow: &Flow| {
+        let (a, b) = (&mut source[flow.src as usize], &mut destination[flow.dst as usize]);
+        let ports = (*a, *b);
+        (*a, *b) = (a.wrapping_add(1), b.wrapping_add(1));
+        ports
+    };
+    plan.flows.iter().map(&mut next).collect()
 }
 
 /// Spreads nodes over `workers` shards: groups (racks, pods) stay together in contiguous runs of about equal numbers

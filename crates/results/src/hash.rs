@@ -9,10 +9,10 @@
 //!
 //! - `flows` ([`Hashes::result`]): by position in the plan. The split is included if it was recorded.
 //! - `ports` ([`Hashes::ports`]): by time, node, port, queue. A run without port series has the digest of no rows.
-//! - `counters` ([`Hashes::counters`]): the totals, then the links.
+//! - `counters` ([`Hashes::counters`]): the totals, those of balancers only if there are any, then the links.
 
 use crate::times::completion;
-use afflux_net::record::{Counters, FlowRecord, LinkRecord, Output, PortRecord, Split, Status};
+use afflux_net::record::{BalanceCounters, Counters, FlowRecord, LinkRecord, Output, PortRecord, Split, Status};
 use afflux_net::spec::Flow;
 use afflux_scenario::Scenario;
 use sha2::{Digest, Sha256};
@@ -130,10 +130,17 @@ fn counters(output: &Output) -> String {
         pause_frames,
         retransmits,
         timeouts,
+        balance,
     } = output.counters;
     out.u64s([packet_hops, sent_packets, sent_bytes, delivered_packets, delivered_bytes, in_flight_packets, in_flight_bytes]);
     out.u64s([dropped_packets, dropped_bytes, drops_buffer, drops_dram, drops_red, drops_loss, drops_down, drops_watchdog, in_discards]);
     out.u64s([ecn_marks, pause_frames, retransmits, timeouts]);
+    if balance != BalanceCounters::default() {
+        let BalanceCounters { flowlets, reroutes, switch_frames, conweave, late } = balance;
+        out.u64s([flowlets, reroutes, switch_frames]);
+        out.u64s(conweave.list().map(|(_, count)| count));
+        out.u64s(late.list().map(|(_, count)| count));
+    }
     out.count(output.links.len());
     for &LinkRecord { frames, bytes, busy } in &output.links {
         out.u64s([frames, bytes, busy]);

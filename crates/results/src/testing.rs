@@ -70,7 +70,7 @@ pub fn run() -> (Scenario, Output) {
         wire: Wire { name: "ethernet".into(), data_header: 58, ack: 64, syn: 64, sack_base: 4, sack_block: 8, min_frame: 64, gap: 20 },
         flows,
         applications: None,
-        run: RunConfig { seed: 3, until: None, until_done: false, fct_end: FctEnd::LastAck, engine: EngineKind::WindowLog, threads: 2 },
+        run: RunConfig { seed: 3, until: None, until_done: false, fct_end: FctEnd::LastAck, engine: EngineKind::WindowLog, threads: 2, compat: None },
         record: Record { explain: true, ports: Some(PortSeries { interval: Span::from_us(10), nodes: vec![4] }), ..Record::default() },
     };
     let scenario = Scenario {
@@ -128,6 +128,7 @@ pub fn run() -> (Scenario, Output) {
         ports: vec![port],
         paths: Vec::new(),
         uplinks: Vec::new(),
+        reordering: Vec::new(),
         storms: Vec::new(),
         deadlocks: Vec::new(),
         captures: Vec::new(),

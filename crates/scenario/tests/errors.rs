@@ -18,7 +18,7 @@ macro_rules! says {
 says! {
     unknown_key: "alpha = 1.0" => "aplha = 1.0",
         "fabric.toml:13: key switch.aplha: unknown key (did you mean \"alpha\"?); the keys here are override, preset, buffer, sharing, alpha, reserved, mmu, pfc, \
-         honours_pause, voq, queue_length, device_queue, drop_when, ecn, aqm, scheduling, priorities, quantum, forwarding, cut_through_header, latency, balance, queue";
+         honours_pause, voq, queue_length, device_queue, drop_when, ecn, aqm, scheduling, priorities, quantum, forwarding, cut_through_header, latency, balance, hash, queue";
     unknown_top_level_key: "[run]" => "[runs]",
         "fabric.toml:44: key runs: unknown key (did you mean \"run\"?); the keys here are format, name, description, topology, switch, host, traffic, run, record, cost, sonic";
     unknown_key_in_a_traffic_block: "senders = 3" => "sender = 3",
@@ -108,6 +108,16 @@ says! {
     marking_and_a_discipline: "alpha = 1.0" => "alpha = 1.0\naqm = { kind = \"codel\" }",
         "fabric.toml:14: key switch.aqm: ecn decides on marks and drops already: write one of ecn and aqm, and \"off\" for the other (a discipline that marks \
          has ecn = true in aqm)";
+    an_unknown_key_of_conweave: "alpha = 1.0" => "alpha = 1.0\nbalance = { kind = \"conweave\", path_bussy = \"8us\" }",
+        "fabric.toml:14: key switch.balance.path_bussy: unknown key (did you mean \"path_busy\"?); the keys here are reply_extra, path_busy, inactive, flush_extra, default_wait, age, reorder_queues";
+    conweave_forgets_too_soon: "alpha = 1.0" => "alpha = 1.0\nbalance = { kind = \"conweave\", age = \"200us\" }",
+        "fabric.toml:14: key switch.balance.age: \"200us\" is below inactive = \"300us\": a flow that is not yet silent would be forgotten";
+    too_long_a_wait: "alpha = 1.0" => "alpha = 1.0\nbalance = { kind = \"conweave\", default_wait = \"2s\" }",
+        "fabric.toml:14: key switch.balance.default_wait: \"2s\": write a time up to 1s";
+    conweave_cuts_through: "alpha = 1.0" => "alpha = 1.0\nforwarding = \"cut_through\"\nbalance = { kind = \"conweave\" }",
+        "fabric.toml:14: key switch.forwarding: \"cut_through\" with balance = \"conweave\": what waits to be reordered is stored; write \"store_and_forward\"";
+    no_time_between_reorder_samples: "[record]" => "[record]\nreorder = \"0s\"",
+        "fabric.toml:49: key record.reorder: \"0s\": write a time above 0, or \"off\"";
     an_unknown_discipline: "[switch.ecn]\nkmin = \"100kB\"\nkmax = \"400kB\"\npmax = 0.2" => "[switch.aqm]\nkind = \"fqcodel\"",
         "fabric.toml:16: key switch.aqm.kind: \"fqcodel\" is not known (did you mean \"fq_codel\"?): write \"codel\", \"fq_codel\" or \"pie\"";
     a_discipline_without_kind: "[switch.ecn]\nkmin = \"100kB\"\nkmax = \"400kB\"\npmax = 0.2" => "[switch.aqm]\ntarget = \"5ms\"",
@@ -285,4 +295,49 @@ fn more_memory_than_allowed() {
     let message = error("[run]", "[run]\nmax_memory = \"1MB\"");
     assert!(message.starts_with("fabric.toml:45: key run.max_memory: this scenario needs about "), "{message}");
     assert!(message.contains("more than 1 MB"), "{message}");
+}
+
+/// The valid scenario with another balance, after its line of `alpha`.
+fn balance_error(balance: &str) -> String {
+    error("alpha = 1.0", &format!("alpha = 1.0\nbalance = {balance}"))
+}
+
+#[test]
+fn balancers() {
+    for (balance, message) in [
+        (
+            "\"letflo\"",
+            "fabric.toml:14: key switch.balance: \"letflo\" is not known (did you mean \"letflow\"?): write \"ecmp\", \"resilient\", \"wcmp\", \"spray\", \
+             \"round_robin\", \"drill\", \"letflow\", \"conga\", \"dlb\" or \"presto\"",
+        ),
+        (
+            "{ gap = \"1us\" }",
+            "fabric.toml:14: key switch.balance: the key \"kind\" is missing: write kind = \"ecmp\", \"resilient\", \"wcmp\", \"spray\", \"round_robin\", \
+             \"drill\", \"letflow\", \"conga\", \"dlb\" or \"presto\"",
+        ),
+        ("{ kind = \"letflow\", gaps = \"1us\" }", "fabric.toml:14: key switch.balance.gaps: unknown key (did you mean \"gap\"?); the keys here are gap"),
+        ("{ kind = \"ecmp\", gap = \"1us\" }", "fabric.toml:14: key switch.balance.gap: unknown key; there are none here"),
+        ("{ kind = \"drill\", samples = 0 }", "fabric.toml:14: key switch.balance.samples: found 0: write a number from 1 to 64"),
+        ("{ kind = \"conga\", alpha = 1.0 }", "fabric.toml:14: key switch.balance.alpha: found 1: write a number above 0 and below 1"),
+        ("{ kind = \"conga\", tdre = \"0s\" }", "fabric.toml:14: key switch.balance.tdre: \"0ps\": write a time from \"1ns\" to \"1s\""),
+        ("{ kind = \"conga\", bits = 9 }", "fabric.toml:14: key switch.balance.bits: found 9: write a number from 1 to 8"),
+        ("{ kind = \"wcmp\", entries = 1 }", "fabric.toml:14: key switch.balance.entries: found 1: write a number from 2 to 65536, or \"off\""),
+        ("{ kind = \"wcmp\", weights = { spine0 = 0 } }", "fabric.toml:14: key switch.balance.weights.spine0: found 0: write a weight from 1 to 1000000"),
+        (
+            "{ kind = \"wcmp\", weights = { spine9 = 2 } }",
+            "fabric.toml:14: key switch.balance.weights.spine9: there is no node \"spine9\" (did you mean \"spine0\"?): the nodes are host0 to host7, leaf0 to \
+             leaf1, spine0 to spine1",
+        ),
+        (
+            "{ kind = \"dlb\", past_load_weight = 0, future_load_weight = 0 }",
+            "fabric.toml:14: key switch.balance.past_load_weight: found 0, and future_load_weight = 0 too: one of them is above 0",
+        ),
+        ("{ kind = \"presto\", flowcell = \"0B\" }", "fabric.toml:14: key switch.balance.flowcell: \"0B\": write a size above 0, as in \"64KiB\""),
+    ] {
+        assert_eq!(balance_error(balance), message);
+    }
+    assert_eq!(
+        error("alpha = 1.0", "alpha = 1.0\nbalance = \"conga\"\n[[switch.override]]\nmatch = \"spine*\"\nbalance = \"ecmp\""),
+        "fabric.toml:14: key switch.balance: the source's ToR chooses all of a path here, and the switches behind have to follow: write the same for all switches"
+    );
 }

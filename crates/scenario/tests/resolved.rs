@@ -2,7 +2,9 @@
 
 mod common;
 
+use afflux_net::spec;
 use afflux_scenario::{Overrides, Scenario};
+use afflux_units::Span;
 use common::{VALID, folder, parse, parse_with};
 
 fn same(first: &Scenario) -> Scenario {
@@ -215,6 +217,33 @@ fn queue_disciplines_survive() {
                 assert_eq!(switches[1].aqm.is_some(), second.starts_with("aqm"));
             }
         }
+    }
+}
+
+/// ConWeave, its defaults, and the authors' simulator's.
+#[test]
+fn balancers_survive() {
+    for (balance, reorder_queues) in [
+        ("{ kind = \"conweave\" }", 24),
+        (
+            "{ kind = \"conweave\", reply_extra = \"5us\", path_busy = \"8us\", inactive = \"1ms\", flush_extra = \"64us\", default_wait = \"600us\", age = \"3ms\", reorder_queues = 4 }",
+            4,
+        ),
+        ("\"conweave\"", 24),
+    ] {
+        let text = VALID.replacen("alpha = 1.0", &format!("alpha = 1.0\nbalance = {balance}"), 1).replacen("[record]", "[record]\nreorder = \"10us\"", 1);
+        let scenario = same(&parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}")));
+        let spec::Balance::Conweave(conweave) = &scenario.plan.switches[0].balance else { panic!("{balance}") };
+        assert_eq!(conweave.manner, spec::ConweaveManner::Paper);
+        assert_eq!((conweave.reorder_queues, scenario.plan.record.reordering), (reorder_queues, Some(Span::from_us(10))));
+        if reorder_queues == 24 {
+            let us = Span::from_us;
+            assert_eq!((conweave.reply_extra, conweave.path_busy, conweave.inactive), (us(4), us(16), us(300)));
+            assert_eq!((conweave.flush_extra, conweave.default_wait, conweave.age), (us(16), us(200), us(2_000)));
+        }
+        let ns3 = parse(&text.replacen("[run]", "[run]\ncompat = \"conweave-ns3\"", 1)).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        let spec::Balance::Conweave(conweave) = &ns3.plan.switches[0].balance else { panic!("{balance}") };
+        assert_eq!(conweave.manner, spec::ConweaveManner::Ns3);
     }
 }
 

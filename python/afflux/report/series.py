@@ -97,6 +97,7 @@ def of(designs: Sequence[Design]) -> dict[str, Any] | None:
         "bucket_ns": bucket,
         "intervals_ns": [recording.interval if recording else None for recording in recordings],
         "buckets": -(-end // bucket),
+        "lasted": [-(-recording.times[-1] // bucket) if recording else None for recording in recordings],
         "recorded": len({name for recording in there for name in recording.places}),
         "seeds": [design.seeds[0] for design, recording in zip(designs, recordings, strict=True) if recording],
         "ports": ports,

@@ -98,7 +98,8 @@ impl Case {
             links: vec![link(blocker), link(sender)],
             hosts: 2,
         };
-        let host = HostConfig { delay: Span::ZERO, queue: None, scheduling: Scheduling::Fifo, ecn: false, honours_pause: true, storm: None };
+        let host =
+            HostConfig { delay: Span::ZERO, queue: None, scheduling: Scheduling::Fifo, aqm: None, marking: None, ecn: false, honours_pause: true, storm: None };
         let storm = Storm { priority: 3, from: Time::ZERO, until: Some(Time(1)), period: Span::from_s(1), pause: PauseTime::Quanta(u16::MAX) };
         let charge = self.charge();
         let rules = SonicRules {
@@ -122,7 +123,8 @@ impl Case {
             own: Vec::new(),
             forwarding: Forwarding::StoreAndForward,
             latency: Span::ZERO,
-            balance: Balance::Ecmp(RouteHash::OwnSeed),
+            balance: Balance::Ecmp,
+            hash: RouteHash::OwnSeed,
             queue_length: QueueLength::ThroughTransmission,
             device_queue: 0,
             pfc: Some(Pfc {
@@ -175,7 +177,15 @@ impl Case {
             wire: Wire { name: "test".into(), data_header: HEADERS, ack: 64, syn: 64, sack_base: 0, sack_block: 0, min_frame: 64, gap: GAP as u16 },
             flows,
             applications: None,
-            run: RunConfig { seed: 1, until: Some(Time(end)), until_done: false, fct_end: FctEnd::LastByte, engine: EngineKind::WindowLog, threads: 1 },
+            run: RunConfig {
+                seed: 1,
+                until: Some(Time(end)),
+                until_done: false,
+                fct_end: FctEnd::LastByte,
+                engine: EngineKind::WindowLog,
+                threads: 1,
+                compat: None,
+            },
             record: Record::default(),
         }
     }

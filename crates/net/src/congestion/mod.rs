@@ -6,10 +6,14 @@ mod bbr_ns3;
 #[cfg(test)]
 mod bottleneck;
 mod cubic;
+pub mod dcqcn;
 mod dctcp;
+pub mod hpcc;
 mod htcp;
 mod hystart;
 mod newreno;
+pub mod swift;
+pub mod timely;
 
 pub use bbr::Bbr;
 pub use bbr_ns3::Ns3Bbr;
@@ -327,4 +331,17 @@ impl Control {
     }
 }
 
-pub const MODELS: &[crate::Model] = &[newreno::MODEL, dctcp::MODEL, cubic::MODEL, htcp::MODEL, hystart::MODEL, bbr::MODEL, bbr_ns3::MODEL, bbr3::MODEL];
+pub const MODELS: &[crate::Model] = &[
+    newreno::MODEL,
+    dctcp::MODEL,
+    cubic::MODEL,
+    htcp::MODEL,
+    hystart::MODEL,
+    bbr::MODEL,
+    bbr_ns3::MODEL,
+    bbr3::MODEL,
+    dcqcn::MODEL,
+    timely::MODEL,
+    swift::MODEL,
+    hpcc::MODEL,
+];

@@ -170,6 +170,11 @@ impl Pause {
         self.pending == 0 && self.may_send(class, at)
     }
 
+    /// At `at` nothing is paused, is to be told, or is otherwise than usual.
+    pub fn is_undisturbed(&self, at: u64) -> bool {
+        self.pending == 0 && self.storms | self.ignored | self.dropping == 0 && self.clocks.iter().all(|clock| clock.until <= at)
+    }
+
     /// When frames of a class that may not be sent may be, if nothing else comes.
     pub fn until(&self, class: u8) -> u64 {
         self.clocks[class as usize].until

@@ -23,7 +23,8 @@ pub struct Red {
     drop_incapable: bool,
     gentle: bool,
     spacing: Spacing,
-    hard_drop: bool,
+    /// Where everything is marked, ECN-capable frames are dropped too.
+    pub hard_drop: bool,
 }
 
 /// What one queue remembers of its marks.
@@ -81,6 +82,12 @@ impl Red {
     #[inline(always)]
     pub fn is_quiet(&self, length: u64) -> bool {
         self.weight.is_none() && length < self.quiet
+    }
+
+    /// Nothing becomes of a frame that leaves so much behind, or if so it is a mark.
+    #[inline(always)]
+    pub fn spares(&self, length: u64, capable: bool) -> bool {
+        capable || !self.drop_incapable || self.is_quiet(length)
     }
 
     /// What becomes of a frame that sees this length. Draws only between the thresholds.

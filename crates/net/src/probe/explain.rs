@@ -63,6 +63,23 @@ impl Attribution {
         self.stood = paused;
     }
 
+    /// Nothing could be sent before `until`: as [`Self::on_sent`], but without a frame.
+    pub fn waited(&mut self, until: u64, label: Label, excess: u64) {
+        if until > self.paced {
+            self.on_sent(until, label, excess, 0, false);
+        }
+    }
+
+    /// The sender could have gone on before, but its NIC was busy with others, or paused for up to `paused`.
+    pub fn held(&mut self, now: u64, paused: u64) {
+        if now > self.paced {
+            let wait = now - self.paced;
+            let paused = paused.min(wait);
+            self.charge(Wait { at: now, label: Label::Pacing, amount: 0, queueing: wait - paused, paused });
+            self.paced = now;
+        }
+    }
+
     /// A frame that takes `time` on the slowest link is sent at `now`; a wait before it was ended by `label`, by a round trip
     /// that was `excess` longer than idle. Returns the flow's clock at the frame.
     #[inline]

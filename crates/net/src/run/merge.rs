@@ -21,6 +21,7 @@ pub fn merge(world: &World, shards: Vec<Shard>, done: &[Done], end: u64, classic
         ports: Vec::new(),
         paths: Vec::new(),
         uplinks: Vec::new(),
+        reordering: Vec::new(),
         captures: vec![Vec::new(); plan.record.captures.len()],
         storms: Vec::new(),
         deadlocks: Vec::new(),
@@ -50,6 +51,7 @@ pub fn merge(world: &World, shards: Vec<Shard>, done: &[Done], end: u64, classic
         }
         output.ports.extend(harvest.ports);
         output.uplinks.extend(harvest.uplinks);
+        output.reordering.extend(harvest.reordering);
         output.storms.extend(harvest.storms);
         waits.extend(harvest.waits);
         for (capture, record) in harvest.captures {
@@ -65,6 +67,8 @@ pub fn merge(world: &World, shards: Vec<Shard>, done: &[Done], end: u64, classic
         output.uplinks.retain(|r| r.time.0 + window.0 <= end);
     }
     output.uplinks.sort_by_key(|r| (r.time, r.node, r.link));
+    output.reordering.retain(|r| r.time.0 <= end);
+    output.reordering.sort_by_key(|r| (r.time, r.node, r.port));
     output.storms.retain(|r| r.detected.0 <= end);
     output.storms.iter_mut().for_each(|r| r.restored = r.restored.filter(|at| at.0 <= end));
     output.storms.sort_by_key(|r| (r.detected, r.node, r.port, r.priority));

@@ -226,6 +226,7 @@ pub fn work(shard: &mut Shard, exchange: &Exchange<Mail>, workers: usize, progre
 /// The events of one node in one window, in order.
 #[inline(always)]
 fn run_node(shard: &mut Shard, later: &mut Later, entries: &[Frame], node: u32, start: u64, done: &mut Done) {
+    shard.begin_window(later, start, later.window_end.min(later.until.saturating_add(1)), node, entries);
     for frame in entries {
         run_entry(shard, later, frame, node, start, done);
     }

@@ -5,8 +5,8 @@ use crate::port::Automaton;
 
 /// The highest queue that may send at `at`; with one queue it is FIFO.
 #[inline(always)]
-pub fn highest(automaton: &Automaton, at: u64) -> Option<usize> {
-    (0..automaton.queues.len()).rev().find(|&queue| automaton.may_send(queue, at))
+pub fn highest(automaton: &mut Automaton, at: u64) -> Option<usize> {
+    automaton.highest(|q, pause| q.may_send(pause, at))
 }
 
 pub const MODEL: Model = Model {

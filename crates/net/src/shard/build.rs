@@ -25,7 +25,7 @@ use std::collections::VecDeque;
 /// Purposes of the engine's random streams (see `afflux_engine::random`).
 mod purpose {
     pub const MARKING: u64 = 0x6d61_726b;
-    pub const SPRAY: u64 = 0x7370_7261;
+    pub const BALANCE: u64 = 0x7370_7261;
     pub const LOSS: u64 = 0x6c6f_7373;
 }
 
@@ -43,11 +43,17 @@ impl<'a> Shard<'a> {
             faults: FxHashMap::default(),
             senders: Slab::default(),
             receivers: Slab::default(),
+            pfabrics: Slab::default(),
+            pools: FxHashMap::default(),
             sources: Slab::default(),
             sinks: Slab::default(),
+            pairs: Slab::default(),
+            responders: Slab::default(),
+            nics: Vec::new(),
             extras: Slab::default(),
             sending: vec![NOT_YET; plan.flows.len()],
             receiving: vec![NOT_YET; plan.flows.len()],
+            flow_slots: Default::default(),
             starts: vec![Vec::new(); world.shards[index as usize].len()],
             groups: FxHashMap::default(),
             thresholds: FxHashMap::default(),
@@ -66,6 +72,9 @@ impl<'a> Shard<'a> {
         }
         if plan.transports.iter().any(|t| matches!(t, TransportConfig::Tcp(tcp) if tcp.small_queues)) {
             shard.cleared = vec![0; shard.ports.len()];
+        }
+        if plan.transports.iter().any(|transport| matches!(transport, TransportConfig::Rdma(_))) {
+            shard.nics.resize_with(shard.ports.len(), Default::default);
         }
         for (id, flow) in plan.flows.iter().enumerate() {
             let source = world.place[flow.src as usize];
@@ -99,13 +108,13 @@ impl<'a> Shard<'a> {
         let plan = world.plan;
         let spec = &plan.topology.nodes[id as usize];
         let first_port = self.ports.len() as u32;
-        let (buffer, marking, scheduling, until_start, header, spray) = match spec.kind {
+        let (buffer, marking, scheduling, until_start, header) = match spec.kind {
             NodeKind::Host => {
                 let host = &plan.hosts[spec.config as usize];
                 let buffer = host
                     .queue
                     .map_or(Buffer::Unlimited, |limit| Buffer::new(&crate::spec::Buffer::Static { per_queue: limit, drop_when: Compare::Above }, &[], 1));
-                (buffer, None, &host.scheduling, false, None, false)
+                (buffer, host.marking.as_ref().map(Red::new), &host.scheduling, false, None)
             }
             NodeKind::Switch => {
                 let switch = &plan.switches[spec.config as usize];
@@ -117,13 +126,13 @@ impl<'a> Shard<'a> {
                 let until_start = switch.queue_length != QueueLength::ThroughTransmission || switch.device_queue > 0;
                 let rates: Vec<Rate> = world.ports.of(id).iter().map(|info| world.link(info).rate).collect();
                 let buffer = Buffer::new(&switch.buffer, &rates, switch.queues(rates.len()));
-                (buffer, marking, &switch.scheduling, until_start, header, switch.balance == Balance::Spray)
+                (buffer, marking, &switch.scheduling, until_start, header)
             }
         };
         let arrivals_first = spec.kind == NodeKind::Switch && plan.switches[spec.config as usize].queue_length == QueueLength::ThroughStart;
         let queues = scheduling.queues();
         let (aqm, room, own) = match spec.kind {
-            NodeKind::Host => (None, 0, &[][..]),
+            NodeKind::Host => (plan.hosts[spec.config as usize].aqm.as_ref(), 0, &[][..]),
             NodeKind::Switch => {
                 let switch = &plan.switches[spec.config as usize];
                 (switch.aqm.as_ref(), switch.device_queue, &switch.own[..])
@@ -141,6 +150,9 @@ impl<'a> Shard<'a> {
             NodeKind::Host => None,
         };
         let party = Party::of(plan, id);
+        // What has waited joins its queue without being asked for room.
+        let holds = spec.kind == NodeKind::Switch && plan.switches[spec.config as usize].balance.holds_charged();
+        assert!(!holds || header.is_none(), "validated: what waits is stored");
         for (number, info) in world.ports.of(id).iter().enumerate() {
             let link = world.link(info);
             let capture = plan.record.captures.iter().position(|c| c.link == info.link && c.reverse == info.reverse);
@@ -148,12 +160,17 @@ impl<'a> Shard<'a> {
             let pause = party.port(&Party::of(plan, info.peer), link);
             let fifo = queues == 1 && !until_start && aqm.is_none() && !marks_at_start && header.is_none();
             let unrecorded = !sampled && capture.is_none() && !uplink;
-            let plain = !classical && fifo && managed.is_none() && pause.is_none() && unrecorded;
-            let common = !plain && turns.is_none() && own.is_none() && unrecorded && !until_start && aqm.is_none() && !marks_at_start && header.is_none();
+            let deep = spec.kind == NodeKind::Switch && matches!(plan.switches[spec.config as usize].buffer, crate::spec::Buffer::Voq(_));
+            let asked = world.tick() > 1 || !world.rates.is_empty();
+            let simple = fifo && managed.is_none() && pause.is_none() && unrecorded && !asked && !holds;
+            let plain = simple && !classical;
+            // Marks at the start of transmission, where nothing is dropped there but for lack of ECN, nor averaged.
+            let marks = marking.as_ref().is_none_or(|red| red.at == MarkAt::Enqueue || red.weight.is_none() && !red.hard_drop);
+            let fifo_classes = turns.is_none() && own.is_none() && aqm.is_none() && room == 0 && !arrivals_first;
+            let common = !plain && fifo_classes && world.rates.is_empty() && unrecorded && marks && header.is_none();
             let peer = world.place[info.peer as usize];
             let global = 2 * info.link as u64 + info.reverse as u64;
             let mut stream = Stream::new(seed, purpose::MARKING, global);
-            let deep = spec.kind == NodeKind::Switch && matches!(plan.switches[spec.config as usize].buffer, crate::spec::Buffer::Voq(_));
             assert!(pause.is_none() || aqm.is_none() && room == 0, "validated: no flow control with a queue discipline");
             assert!(!deep || !party.honours, "validated: virtual output queues are not paused");
             let automaton = (!plain).then(|| {
@@ -185,16 +202,35 @@ impl<'a> Shard<'a> {
                 faulty,
                 stream,
                 common,
+                fifo: simple && classical && !deep,
+                tick: world.tick(),
                 automaton,
             }));
         }
+        let balanced = super::balance::Balanced::of(world, id);
+        // Balancers look at queues, and NICs of queue pairs are told when they are free.
+        let pairs = plan.transports.iter().any(|transport| matches!(transport, TransportConfig::Rdma(_)));
+        let asked = balanced.is_some() || spec.kind == NodeKind::Host && pairs;
+        let ports = &self.ports[first_port as usize..];
+        let steadies = !classical
+            && !asked
+            && !until_start
+            && !marks_at_start
+            && world.tick() == 1
+            && world.rates.is_empty()
+            && ports.iter().any(|p| !p.plain)
+            && ports.iter().all(|p| p.plain || p.common && p.automaton.as_ref().is_some_and(|a| a.queues.len() == 1))
+            && matches!(buffer, Buffer::Unlimited | Buffer::Static(_))
+            && managed.as_ref().is_none_or(|managed| managed.mmu.can_be_calm())
+            && marking.as_ref().is_none_or(|red| red.weight.is_none())
+            && !(spec.kind == NodeKind::Host && plan.hosts[spec.config as usize].storm.is_some());
         let calm = marking.iter().fold(buffer.calm(), |calm, red| calm.and(red.calm()));
         self.nodes.push(Node {
             id,
             first_port,
             ports: self.ports.len() as u32 - first_port,
             host: spec.kind == NodeKind::Host,
-            spray,
+            balances: balanced.is_some(),
             watched: sampled || self.ports[first_port as usize..].iter().any(|p| p.faulty),
             header: header.unwrap_or(u16::MAX),
             until_start,
@@ -207,8 +243,12 @@ impl<'a> Shard<'a> {
             calm,
             marks_at_start,
             own,
-            stream: Stream::new(seed, purpose::SPRAY, id as u64),
+            stream: Stream::new(seed, purpose::BALANCE, id as u64),
+            balanced,
             active: Vec::new(),
+            steadies,
+            steady: false,
+            horizon: 0,
             wake_at: 0,
         });
     }
@@ -243,6 +283,15 @@ impl<'a> Shard<'a> {
                 if place.shard == self.index {
                     let event = self.event(place.local, 0, Event::Sample);
                     out.event(series.interval.0, event);
+                    series_count += 1;
+                }
+            }
+        }
+        if let Some(interval) = plan.record.reordering {
+            for node in 0..self.nodes.len() as u32 {
+                if self.reorders(node) {
+                    let event = self.event(node, 0, Event::Reordering);
+                    out.event(interval.0, event);
                     series_count += 1;
                 }
             }

@@ -1,40 +1,33 @@
-//! The window engine's short way through ports of the common kind: nothing is recorded, and nothing but the choice of the queue is decided at the
-//! start of a transmission. Whatever is out of the ordinary (a refusal, a mark, a group to be paused or resumed) goes the long way in
-//! `forward`, which the classical engine takes always.
+//! The window engine's short way through ports of the common kind: nothing is recorded, and nothing but the choice of the queue and a mark is
+//! decided at the start of a transmission. Whatever is out of the ordinary (a refusal, a mark on arrival, a drop, a group to be paused or
+//! resumed) goes the long way in `forward`, which the classical engine takes always.
 
+use super::managed::Managed;
 use super::{Outlet, Shard, Slab};
+use crate::aqm::Verdict as Early;
 use crate::buffer::mmu::Charge;
 use crate::buffer::{QueueView, Verdict};
 use crate::frame::{Extra, Frame};
 use crate::port::{Automaton, PAUSE_QUEUE, Port, Sending, Waiting};
 use crate::scheduling;
+use crate::spec::MarkAt;
 
 impl<'a> Shard<'a> {
     /// As `advance`. At a switch with a memory management unit no group is paused.
     pub(super) fn advance_common<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
         let explains = self.world.plan.record.explain;
-        let Shard { nodes, ports, extras, .. } = self;
+        let Shard { nodes, ports, extras, counters, .. } = self;
         let (state, p) = (&mut nodes[node as usize], &mut ports[port as usize]);
+        let at_start = state.marking.as_ref().filter(|red| red.at == MarkAt::Dequeue);
         let mut automaton = p.automaton.take();
         let a = automaton.as_deref_mut().expect("not plain");
         loop {
             let at = match a.sending {
                 Some(_) if p.free_at > now => break,
                 Some(sent) => {
-                    let bytes = sent.size as u64;
                     a.latest = sent.size;
-                    if sent.queue != PAUSE_QUEUE {
-                        let q = &mut a.queues[sent.queue as usize];
-                        q.bytes -= bytes;
-                        q.count -= 1;
-                        p.queued -= bytes;
-                        state.used -= bytes;
-                        if let Some(managed) = &mut state.managed {
-                            let first = state.first_port;
-                            let size = managed.mmu.size_of(bytes, sent.class);
-                            managed.mmu.give_back(&Charge::new(size, sent.input - first, port - first, sent.class, sent.queue));
-                            debug_assert_eq!(managed.mmu.paused, 0);
-                        }
+                    if sent.queue != PAUSE_QUEUE && !state.until_start {
+                        leave(&mut state.used, &mut state.managed, p, a, state.first_port, port, sent);
                     }
                     p.count_sent(sent.size, sent.time);
                     a.sending = None;
@@ -55,16 +48,35 @@ impl<'a> Shard<'a> {
                 return self.advance(out, now, node, port);
             }
             // Without a look at the pauses there have not been any of.
-            let next = if p.eventful { scheduling::next_queue(a, at) } else { a.queues.iter().rposition(|q| !q.frames.is_empty()) };
+            let next = if p.eventful { scheduling::next_queue(a, at) } else { a.highest(|_, _| true) };
             let Some(queue) = next else { continue };
-            let frames = &mut a.queues[queue].frames;
-            let waiting = frames.pop_front().expect("not empty");
-            if frames.is_empty() {
+            let q = &mut a.queues[queue];
+            let mut mark = false;
+            if let Some(red) = at_start {
+                let head = q.frames.front().expect("not empty").frame;
+                let behind = if red.in_packets { q.count as u64 - 1 } else { q.bytes - head.size as u64 };
+                if !red.spares(behind, head.has(Frame::ECT)) {
+                    p.automaton = automaton;
+                    self.start_next(out, at, node, port);
+                    return self.advance(out, now, node, port);
+                }
+                mark = !red.is_quiet(behind) && red.verdict(behind as f64, behind, true, &mut q.memory, &mut p.stream) == Early::Mark;
+            }
+            let mut waiting = q.frames.pop_front().expect("not empty");
+            if q.frames.is_empty() {
                 // The next one goes where memory is still warm, not on around the ring.
-                frames.clear();
+                q.frames.clear();
             }
             a.waiting -= 1;
+            if mark && waiting.frame.has(Frame::ECT) {
+                waiting.frame.flags |= Frame::CE;
+                counters.ecn_marks += 1;
+            }
             start(out, extras, p, a, at, queue, waiting, explains);
+            if state.until_start {
+                let sent = a.sending.expect("just started");
+                leave(&mut state.used, &mut state.managed, p, a, state.first_port, port, sent);
+            }
         }
         p.automaton = automaton;
         if let Some(managed) = &mut state.managed {
@@ -99,7 +111,10 @@ impl<'a> Shard<'a> {
             }
         }
         let idle = a.sending.is_none();
-        let quiet = state.marking.as_ref().is_none_or(|red| red.is_quiet(if red.in_packets { q.count as u64 } else { q.bytes }));
+        let quiet = state.marking.as_ref().is_none_or(|red| match red.at {
+            MarkAt::Enqueue => red.is_quiet(if red.in_packets { q.count as u64 } else { q.bytes }),
+            MarkAt::Dequeue => !idle || red.is_quiet(0),
+        });
         if !quiet || idle && held {
             return self.offer_long(out, now, node, port, frame);
         }
@@ -121,19 +136,39 @@ impl<'a> Shard<'a> {
         let waiting = Waiting { frame, ready: now, clock };
         if idle {
             let mut automaton = p.automaton.take();
-            start(out, extras, p, automaton.as_deref_mut().expect("just seen"), now, queue, waiting, explains);
+            let a = automaton.as_deref_mut().expect("just seen");
+            start(out, extras, p, a, now, queue, waiting, explains);
+            if state.until_start {
+                let sent = a.sending.expect("just started");
+                leave(&mut state.used, &mut state.managed, p, a, state.first_port, port, sent);
+            }
             p.automaton = automaton;
             if let Some(managed) = &mut state.managed {
                 managed.set_due(port - state.first_port, p.free_at);
             }
             return;
         }
-        q.frames.push_back(waiting);
-        a.waiting += 1;
+        a.push(queue, waiting);
         if !a.listed && state.managed.is_none() {
             a.listed = true;
             state.active.push(port);
         }
+    }
+}
+
+/// The frame in transmission no longer occupies the buffer. No group is paused.
+#[inline(always)]
+fn leave(used: &mut u64, managed: &mut Option<Box<Managed>>, p: &mut Port, a: &mut Automaton, first: u32, port: u32, sent: Sending) {
+    let bytes = sent.size as u64;
+    let q = &mut a.queues[sent.queue as usize];
+    q.bytes -= bytes;
+    q.count -= 1;
+    p.queued -= bytes;
+    *used -= bytes;
+    if let Some(managed) = managed {
+        let size = managed.mmu.size_of(bytes, sent.class);
+        managed.mmu.give_back(&Charge::new(size, sent.input - first, port - first, sent.class, sent.queue));
+        debug_assert_eq!(managed.mmu.paused, 0);
     }
 }
 
@@ -151,7 +186,7 @@ fn start<O: Outlet>(out: &mut O, extras: &mut Slab<Extra>, p: &mut Port, a: &mut
             super::forward::carry_pause(extras, &mut frame, paused);
         }
     }
-    let (size, time) = (frame.size, p.serialize(frame.size));
+    let (size, time) = (frame.size, p.transmission(frame.size));
     let first_bits = if size <= p.header { time } else { p.first_bits(size) };
     p.free_at = at + time;
     a.sending = Some(Sending { size, queue: queue as u8, class: frame.priority(), input: frame.port, time });

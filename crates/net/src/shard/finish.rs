@@ -1,9 +1,11 @@
 //! What a shard leaves behind.
 
 use super::host::{received_record, sent_record};
-use super::{Harvest, NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard};
+use super::pfabric::pfabric_record;
+use super::rdma::{pair_record, responder_record};
+use super::{Harvest, NOT_YET, OVER, Outlet, PFABRIC, ReceivedRecord, SentRecord, Shard};
 use crate::record::LinkRecord;
-use crate::spec::FlowId;
+use crate::spec::{FlowId, TransportConfig};
 
 /// The sink of a run that is over: whatever would happen later does not.
 pub struct Nothing<const CLASSICAL: bool>;
@@ -26,6 +28,7 @@ impl<'a> Shard<'a> {
     pub fn finish<const CLASSICAL: bool>(&mut self, end: u64) -> (Harvest, Vec<(usize, LinkRecord)>) {
         let mut links = Vec::with_capacity(self.ports.len());
         for node in 0..self.nodes.len() as u32 {
+            self.unsteady(end + 1, node);
             let (id, first, ports) = (self.nodes[node as usize].id, self.nodes[node as usize].first_port, self.nodes[node as usize].ports);
             for number in 0..ports {
                 let port = first + number;
@@ -43,18 +46,25 @@ impl<'a> Shard<'a> {
             }
         }
         (0..self.nodes.len() as u32).for_each(|node| self.check_memory(node));
+        for balanced in self.nodes.iter().filter_map(|node| node.balanced.as_ref()) {
+            let (packets, bytes) = balanced.held();
+            self.counters.in_flight_packets += packets;
+            self.counters.in_flight_bytes += bytes;
+        }
         let flows = self.sending.len().max(self.receiving.len());
         for flow in 0..flows as FlowId {
             let slot = self.sending.get(flow as usize).copied().unwrap_or(NOT_YET);
             if slot != NOT_YET && slot != OVER && self.world.place[self.world.flow(flow).src as usize].shard == self.index {
-                let record: Option<SentRecord> = match self.world.shape(self.world.flow(flow)).ack {
-                    Some(_) => {
+                let record: Option<SentRecord> = match &self.world.plan.transports[self.world.flow(flow).transport as usize] {
+                    TransportConfig::Rdma(_) => Some(pair_record(&self.pairs[slot], None)),
+                    TransportConfig::Pfabric(_) => Some(pfabric_record(&self.pfabrics[slot & !PFABRIC], None)),
+                    TransportConfig::Tcp(_) => {
                         let s = &self.senders[slot];
                         // None for a connection's first flow that was acknowledged long ago.
                         let message = std::iter::once(&s.current).chain(&s.waiting).find(|m| m.flow == flow);
                         message.map(|message| sent_record(s, message, None, s.why_of(message)))
                     }
-                    None => {
+                    TransportConfig::Datagram(_) => {
                         let s = &self.sources[slot];
                         Some(SentRecord {
                             flow: s.flow,
@@ -73,12 +83,13 @@ impl<'a> Shard<'a> {
             }
             let slot = self.receiving_slot(flow);
             if slot != NOT_YET && slot != OVER {
-                let record = match self.world.shape(self.world.flow(flow)).ack {
-                    Some(_) => {
+                let record = match &self.world.plan.transports[self.world.flow(flow).transport as usize] {
+                    TransportConfig::Rdma(_) => responder_record(&self.responders[slot], None),
+                    TransportConfig::Tcp(_) | TransportConfig::Pfabric(_) => {
                         let r = &self.receivers[slot];
                         received_record(r, self.world.message(r.current), r.current, None)
                     }
-                    None => {
+                    TransportConfig::Datagram(_) => {
                         let s = &self.sinks[slot];
                         ReceivedRecord {
                             flow: s.flow,

@@ -2,7 +2,7 @@
 
 use super::{Outlet, Shard, Slab};
 use crate::aqm::Verdict as Early;
-use crate::balance::{ecmp, path_step};
+use crate::balance::ecmp;
 use crate::buffer::mmu::{Charge, Verdict as Taken};
 use crate::buffer::{QueueView, Verdict};
 use crate::fault::Fate;
@@ -13,6 +13,7 @@ use crate::record::{CaptureKind, CaptureRecord};
 use crate::routing::NextHops;
 use crate::scheduling;
 use crate::spec::MarkAt;
+use crate::telemetry::Reading;
 use afflux_units::Time;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,33 +31,28 @@ pub enum Drop {
 impl<'a> Shard<'a> {
     /// A frame is dealt with at the node it has come to.
     #[inline(always)]
-    pub fn arrive<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, mut frame: Frame) {
+    pub fn arrive<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, frame: Frame) {
         let state = &mut self.nodes[node as usize];
         self.last = self.last.max(now);
         if state.watched && !self.passes_link(now, node, frame) {
             return;
         }
         self.counters.packet_hops += 1;
-        let state = &mut self.nodes[node as usize];
+        let state = &self.nodes[node as usize];
         if state.host {
             debug_assert_eq!(state.id, frame.dst, "hosts do not forward");
             self.deliver(out, now, frame);
             return;
         }
-        let first_port = state.first_port;
+        if state.balances {
+            return self.arrive_balanced(out, now, node, frame);
+        }
         let port = match self.world.routes(now).next_hops(state.id, frame.dst) {
             NextHops::One(port) => port,
-            NextHops::Many(set) => {
-                let choice = if state.spray { state.stream.below(set.len() as u64) as usize } else { ecmp(frame.hash, state.hash_seed, set.len()) };
-                set[choice]
-            }
+            NextHops::Many(set) => set[ecmp(frame.hash, state.hash_seed, set.len())],
             NextHops::None => return self.drop_frame(frame, Drop::Down),
         };
-        if self.record_paths && matches!(frame.kind(), Frame::DATA | Frame::DATAGRAM) {
-            let number = if frame.has(Frame::EXTRA) { &mut self.extras[frame.aux].trigger } else { &mut frame.aux };
-            *number = path_step(*number, state.id, port);
-        }
-        self.offer(out, now, node, first_port + port as u32, frame);
+        self.forward(out, now, node, port, frame);
     }
 
     /// At a node with faulty links or sampled ports: does the frame survive the link, and count it.
@@ -66,7 +62,7 @@ impl<'a> Shard<'a> {
         let header = self.nodes[node as usize].header;
         let input = &mut self.ports[frame.port as usize];
         if let Some(fault) = self.faults.get_mut(&frame.port) {
-            match fault.fate(now, input.serialize(frame.size.min(header)), input.serialize(frame.size)) {
+            match fault.fate(now, input.transmission(frame.size.min(header)), input.transmission(frame.size)) {
                 Fate::Delivered => {}
                 Fate::Lost => {
                     self.drop_frame(frame, Drop::Loss);
@@ -87,13 +83,13 @@ impl<'a> Shard<'a> {
     /// A frame that came in by `frame.port` (or starts here) wants to leave through `port`.
     #[inline(always)]
     pub(super) fn offer<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: Frame) {
+        if O::CLASSICAL {
+            return if self.ports[port as usize].fifo { self.offer_fifo(out, now, node, port, frame) } else { self.offer_long(out, now, node, port, frame) };
+        }
         let state = &mut self.nodes[node as usize];
         let p = &mut self.ports[port as usize];
-        if O::CLASSICAL {
-            return self.offer_automaton(out, now, node, port, frame);
-        }
         if !p.plain {
-            return self.offer_aside(out, now, node, port, frame);
+            return if state.steady { self.offer_steady(out, now, node, port, frame) } else { self.offer_aside(out, now, node, port, frame) };
         }
         let size = frame.size as u64;
         state.used -= p.release_idle(now);
@@ -194,7 +190,19 @@ impl<'a> Shard<'a> {
     }
 
     #[inline(always)]
-    fn offer_automaton<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, mut frame: Frame) {
+    fn offer_automaton<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: Frame) {
+        self.join::<O, false>(out, now, node, port, frame);
+    }
+
+    /// A frame that has been held, and charged then, joins its queue.
+    #[inline(never)]
+    pub(super) fn join_held<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: Frame) {
+        self.join::<O, true>(out, now, node, port, frame);
+    }
+
+    /// A frame wants to join its queue; if `HELD`, there is room for it already.
+    #[inline(always)]
+    fn join<O: Outlet, const HELD: bool>(&mut self, out: &mut O, now: u64, node: u32, port: u32, mut frame: Frame) {
         if !O::CLASSICAL {
             let late = self.nodes[node as usize].arrivals_first as u64;
             self.bring_up(out, now.saturating_sub(late), node, port);
@@ -211,11 +219,11 @@ impl<'a> Shard<'a> {
         // input; otherwise they are stored first.
         let ready = if state.header < frame.size {
             let input = &self.ports[frame.port as usize];
-            if idle && p.rate <= input.rate { now } else { now + input.serialize(frame.size) - input.serialize(state.header) }
+            if idle && p.rate <= input.rate { now } else { now + input.transmission(frame.size) - input.transmission(state.header) }
         } else {
             now
         };
-        let verdict = state.admit(queue, length, size, O::CLASSICAL);
+        let verdict = if HELD { Verdict::Admit } else { state.admit(queue, length, size, O::CLASSICAL) };
         if verdict == Verdict::Aside {
             return self.queue_voq(out, now, node, port, frame);
         }
@@ -223,7 +231,7 @@ impl<'a> Shard<'a> {
             self.note(port, queue, |i| i.drops += 1);
             return self.drop_frame(frame, Drop::Buffer);
         }
-        let managed = self.nodes[node as usize].managed.is_some();
+        let managed = self.nodes[node as usize].managed.is_some() && !HELD;
         let (mut charge, mut pauses, mut to_headroom) = (Charge::default(), false, false);
         if managed {
             charge = self.charge_of(node, port, queue as u8, (frame.port, frame.priority(), frame.size));
@@ -248,6 +256,9 @@ impl<'a> Shard<'a> {
                         p.note(queue, |i| i.marks += 1);
                     }
                     Early::Drop => {
+                        if HELD {
+                            self.uncharge_held(out, now, node, port, &frame);
+                        }
                         self.note(port, queue, |i| i.drops += 1);
                         return self.drop_frame(frame, Drop::Red);
                     }
@@ -256,9 +267,15 @@ impl<'a> Shard<'a> {
         }
         let a = p.automaton.as_mut().expect("not plain");
         if a.discipline.is_some() {
-            return self.offer_disciplined(out, now, node, port, queue, Waiting { frame, ready, clock: 0 });
+            if HELD {
+                state.used -= size;
+            }
+            let rank = rank(&self.extras, &frame);
+            return self.offer_disciplined(out, now, node, port, queue, Waiting { frame, ready, clock: rank });
         }
-        state.used += size;
+        if !HELD {
+            state.used += size;
+        }
         p.queued += size;
         let q = &mut a.queues[queue];
         q.bytes += size;
@@ -285,8 +302,7 @@ impl<'a> Shard<'a> {
             self.transmit(out, now, node, port, queue, waiting);
         } else {
             let a = self.ports[port as usize].automaton.as_mut().expect("not plain");
-            a.queues[queue].frames.push_back(waiting);
-            a.waiting += 1;
+            a.push(queue, waiting);
             if idle {
                 self.start_next(out, now, node, port);
             }
@@ -298,14 +314,14 @@ impl<'a> Shard<'a> {
 
     /// A watchdog has the frames of this class dropped.
     #[inline(always)]
-    fn is_dropping(&self, port: u32, frame: &Frame) -> bool {
+    pub(super) fn is_dropping(&self, port: u32, frame: &Frame) -> bool {
         let pause = self.ports[port as usize].automaton.as_ref().and_then(|a| a.pause.as_ref());
         pause.is_some_and(|pause| pause.dropping >> frame.priority() & 1 != 0)
     }
 
     #[cold]
     #[inline(never)]
-    fn refuse_managed(&mut self, port: u32, queue: usize, frame: Frame, why: Drop) {
+    pub(super) fn refuse_managed(&mut self, port: u32, queue: usize, frame: Frame, why: Drop) {
         match why {
             Drop::Ingress => {
                 let a = self.ports[frame.port as usize].automaton.as_ref().expect("ports of such switches are automata");
@@ -451,6 +467,11 @@ impl<'a> Shard<'a> {
             p.leave(queue, bytes);
             state.used -= bytes;
         }
+        if frame.has(Frame::EXTRA) && !self.world.rates.is_empty() && !state.host {
+            // The frame itself counts until it has left, or no longer.
+            let beside = if state.until_start { 0 } else { bytes };
+            stamp(&mut self.extras[frame.aux], &frame, p, (at, beside), &self.world.rates);
+        }
         if explains && let Some(pause) = p.automaton.as_ref().and_then(|a| a.pause.as_ref()) {
             let paused = pause.clock(frame.priority(), at) - clock;
             if paused > 0 {
@@ -490,11 +511,14 @@ impl<'a> Shard<'a> {
     /// Window engine, after a node's events of a window that ends at `end`: transmissions that start before `end` start now, since what
     /// they send may arrive in the next window.
     pub fn finish_window<O: Outlet>(&mut self, out: &mut O, end: u64, node: u32) {
-        if self.nodes[node as usize].managed.is_some() {
+        if self.nodes[node as usize].managed.is_some() && !self.nodes[node as usize].steady {
             return self.finish_managed(out, end, node);
         }
         if self.nodes[node as usize].active.is_empty() {
             return;
+        }
+        if self.nodes[node as usize].steady {
+            return self.finish_steady(out, node);
         }
         let mut active = std::mem::take(&mut self.nodes[node as usize].active);
         let mut earliest = u64::MAX;
@@ -510,11 +534,17 @@ impl<'a> Shard<'a> {
             listed
         });
         self.nodes[node as usize].active = active;
+        self.wake_by(out, node, earliest);
+    }
+
+    /// The node has something to do at `at`, if that is not never, whatever comes.
+    #[inline(always)]
+    pub(super) fn wake_by<O: Outlet>(&mut self, out: &mut O, node: u32, at: u64) {
         let wake_at = self.nodes[node as usize].wake_at;
-        if earliest < u64::MAX && (wake_at == 0 || earliest < wake_at) {
-            self.nodes[node as usize].wake_at = earliest;
+        if at < u64::MAX && (wake_at == 0 || at < wake_at) {
+            self.nodes[node as usize].wake_at = at;
             let wake = self.event(node, 0, Event::Wake);
-            out.event(earliest, wake);
+            out.event(at, wake);
         }
     }
 
@@ -549,11 +579,18 @@ impl<'a> Shard<'a> {
         let flow = self.world.flow(frame.flow);
         let shape = self.world.shape(flow);
         let (kind, sequence, payload) = match frame.kind() {
+            _ if frame.has(Frame::TO_SWITCH) => (CaptureKind::Switch, 0, 0),
             Frame::ACK => (CaptureKind::TcpAck, (frame.seq as u64 * shape.payload as u64).min(flow.bytes), 0),
             Frame::CONTROL => (CaptureKind::TcpControl(Control::of(&frame)), 0, 0),
+            // A datagram to a RoCEv2 port, without what is in it.
+            Frame::RDMA_ACK => (CaptureKind::Datagram, 0, 0),
             kind => {
                 let payload = if frame.seq as u64 + 1 == shape.count { shape.last_payload } else { shape.payload };
-                (if kind == Frame::DATA { CaptureKind::TcpData } else { CaptureKind::Datagram }, frame.seq as u64 * shape.payload as u64, payload)
+                (
+                    if kind == Frame::DATA && !frame.has(Frame::QUEUE_PAIR) { CaptureKind::TcpData } else { CaptureKind::Datagram },
+                    frame.seq as u64 * shape.payload as u64,
+                    payload,
+                )
             }
         };
         let ecn = if frame.has(Frame::CE) { 3 } else { 2 * frame.has(Frame::ECT) as u8 };
@@ -576,6 +613,24 @@ impl<'a> Shard<'a> {
     }
 }
 
+/// A port writes on the data of a queue pair that it leaves, if there is anything to write on.
+#[cold]
+#[inline(never)]
+fn stamp(extra: &mut Extra, frame: &Frame, p: &Port, (at, beside): (u64, u64), rates: &[u64]) {
+    if frame.kind() == Frame::DATA && frame.has(Frame::QUEUE_PAIR) {
+        extra.telemetry.push(Reading { time: at, bytes: p.bytes, queue: p.queued - beside, rate: p.rate }, rates);
+    }
+}
+
+/// How urgent a frame is where that counts: for pFabric's data what remains of their flow, for everything else nothing.
+fn rank(extras: &Slab<Extra>, frame: &Frame) -> u64 {
+    match frame.kind() {
+        Frame::DATA | Frame::CONTROL if frame.has(Frame::EXTRA) => extras[frame.aux].rank as u64,
+        Frame::DATA | Frame::CONTROL if frame.has(Frame::RANKED) => frame.aux as u64,
+        _ => 0,
+    }
+}
+
 /// A frame says how long it stood paused.
 #[cold]
 #[inline(never)]
@@ -583,7 +638,7 @@ pub(super) fn carry_pause(extras: &mut Slab<Extra>, frame: &mut Frame, paused: u
     if frame.has(Frame::EXTRA) {
         extras[frame.aux].paused += paused;
     } else if frame.kind() != Frame::CONTROL {
-        frame.aux = extras.insert(Extra { trigger: frame.aux, edge: u32::MAX, paused, ..Extra::default() });
+        frame.aux = extras.insert(Extra { paused, ..Extra::beside(frame) });
         frame.flags |= Frame::EXTRA;
     }
 }

@@ -1,7 +1,7 @@
 //! What hosts do: transports meet the network here.
 
-use super::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, set_slot};
-use crate::balance::ecmp;
+use super::{NOT_YET, OVER, Outlet, PFABRIC, ReceivedRecord, SentRecord, Shard, set_slot};
+use crate::balance::{Tag, ecmp};
 use crate::frame::{Control, Event, Extra, Frame};
 use crate::idle::{idle, least_round_trip};
 use crate::probe::explain::{Attribution, Label};
@@ -14,18 +14,31 @@ use afflux_engine::random::Stream;
 /// Purpose of the random streams of congestion controls (see `afflux_engine::random`).
 const CONTROL: u64 = 0x636f_6e74;
 
+/// What came with a frame.
+#[derive(Default)]
+pub(super) struct Beside {
+    /// How long it stood paused.
+    pub paused: u64,
+    /// The timestamp.
+    pub stamp: u32,
+    /// What its last switch wrote on it.
+    pub tag: Tag,
+}
+
 impl<'a> Shard<'a> {
-    fn tcp(&self, transport: u16) -> &'a TcpConfig {
+    /// The settings of what is TCP, if only in its receiver.
+    pub(super) fn tcp(&self, transport: u16) -> &'a TcpConfig {
         match &self.world.plan.transports[transport as usize] {
             TransportConfig::Tcp(config) => config,
-            TransportConfig::Datagram(_) => unreachable!("a TCP frame of a datagram flow"),
+            TransportConfig::Pfabric(config) => &config.tcp,
+            _ => unreachable!("a TCP frame of another transport's flow"),
         }
     }
 
     /// A host puts a frame on its network. With small queues: when it will have left, as far as a transmitter goes that sends in the order of
     /// arrival and is not paused; 0 if it was dropped.
     #[inline(always)]
-    fn send<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, frame: Frame) -> u64 {
+    pub(super) fn send<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, frame: Frame) -> u64 {
         self.counters.sent_packets += 1;
         self.counters.sent_bytes += frame.size as u64;
         self.live += 1;
@@ -60,6 +73,8 @@ impl<'a> Shard<'a> {
         self.live -= 1;
         match frame.kind() {
             Frame::ACK => self.on_ack(out, now, frame),
+            Frame::RDMA_ACK => self.on_rdma_ack(out, now, frame),
+            Frame::DATA if frame.has(Frame::QUEUE_PAIR) => self.on_rdma_data(out, now, frame),
             Frame::DATA => self.on_data(out, now, frame),
             Frame::CONTROL => self.on_control(out, now, frame),
             _ => self.on_datagram(out, now, frame),
@@ -134,6 +149,8 @@ impl<'a> Shard<'a> {
                     self.pump(out, now, slot, Cause::Start, config);
                 }
             }
+            TransportConfig::Rdma(config) => self.open_pair(out, now, (node, id), (hash, idle), config),
+            TransportConfig::Pfabric(config) => self.start_pfabric(out, now, node, id, idle, config),
             TransportConfig::Datagram(_) => {
                 let source = Source {
                     flow: id,
@@ -169,13 +186,13 @@ impl<'a> Shard<'a> {
     }
 
     /// What a sender that asks for `config.ecn` gets from `dst`.
-    fn agreed_ecn(&self, dst: u32, config: &TcpConfig) -> EcnMode {
+    pub(super) fn agreed_ecn(&self, dst: u32, config: &TcpConfig) -> EcnMode {
         let node = &self.world.plan.topology.nodes[dst as usize];
         if self.world.plan.hosts[node.config as usize].ecn { config.ecn } else { EcnMode::Off }
     }
 
     /// A frame of the connection's own from a sender or a receiver.
-    fn control(&self, flow: FlowId, what: Control, to: (u32, u32, u8), ecn: EcnMode) -> Frame {
+    pub(super) fn control(&self, flow: FlowId, what: Control, to: (u32, u32, u8), ecn: EcnMode) -> Frame {
         let wire = &self.world.plan.wire;
         let (dst, hash, priority) = to;
         let size = if matches!(what, Control::Syn | Control::SynAck) { wire.syn } else { wire.ack };
@@ -213,7 +230,7 @@ impl<'a> Shard<'a> {
                     return;
                 }
                 if slot == NOT_YET {
-                    slot = self.open_receiver(now, frame.flow);
+                    slot = self.open_receiver(now, &frame);
                 }
                 let r = &mut self.receivers[slot];
                 r.answered = now;
@@ -226,6 +243,9 @@ impl<'a> Shard<'a> {
                 let slot = self.sending[frame.flow as usize];
                 if slot == OVER {
                     return;
+                }
+                if slot & PFABRIC != 0 {
+                    return self.on_pfabric_connected(out, now, slot & !PFABRIC);
                 }
                 let config = self.tcp(self.senders[slot].transport);
                 self.senders[slot].echo = self.senders[slot].echo.max(frame.aux);
@@ -240,8 +260,15 @@ impl<'a> Shard<'a> {
                 }
             }
             Control::AskWindow => {
-                let slot = self.receiving_slot(frame.flow);
-                if slot != OVER && slot != NOT_YET {
+                let mut slot = self.receiving_slot(frame.flow);
+                if slot == OVER {
+                    return self.acknowledge_again(out, now, &frame);
+                }
+                // Of a sender all of whose data were lost.
+                if slot == NOT_YET {
+                    slot = self.open_receiver(now, &frame);
+                }
+                {
                     let config = self.tcp(self.receivers[slot].transport);
                     let ack = self.receivers[slot].say_again();
                     self.answer(out, now, slot, ack, config);
@@ -255,6 +282,10 @@ impl<'a> Shard<'a> {
         let (node, mut frame) = (r.node, self.control(r.flow, what, (r.src, r.hash, r.priority), r.ecn));
         if self.receivers[slot].tunes() {
             frame.aux = stamp(now);
+        }
+        if what == Control::SynAck && self.is_pooled(self.receivers[slot].transport) {
+            // As the SYN.
+            frame.flags &= !Frame::ECT;
         }
         self.send(out, now, node, frame);
     }
@@ -338,7 +369,16 @@ impl<'a> Shard<'a> {
 
     pub(super) fn on_sender_wake<O: Outlet>(&mut self, out: &mut O, now: u64, flow: FlowId) {
         let slot = self.sending[flow as usize];
-        if slot == OVER || self.senders[slot].armed != now {
+        if slot == OVER {
+            return;
+        }
+        if slot & PFABRIC != 0 {
+            return self.on_pfabric_wake(out, now, slot & !PFABRIC);
+        }
+        if matches!(self.world.plan.transports[self.world.flow(flow).transport as usize], TransportConfig::Rdma(_)) {
+            return self.on_pair_wake(out, now, slot);
+        }
+        if self.senders[slot].armed != now {
             return;
         }
         let s = &mut self.senders[slot];
@@ -379,7 +419,6 @@ impl<'a> Shard<'a> {
         if slot == OVER {
             return;
         }
-        let config = self.tcp(self.senders[slot].transport);
         let ack = AckIn {
             cumulative: frame.seq,
             trigger,
@@ -392,6 +431,10 @@ impl<'a> Shard<'a> {
             stamp,
             paused,
         };
+        if slot & PFABRIC != 0 {
+            return self.on_pfabric_ack(out, now, slot & !PFABRIC, &ack);
+        }
+        let config = self.tcp(self.senders[slot].transport);
         let s = &mut self.senders[slot];
         let cause = s.on_ack(now, &ack, config);
         if s.una_passed_current() {
@@ -437,7 +480,7 @@ impl<'a> Shard<'a> {
 
     #[inline(never)]
     fn on_data<O: Outlet>(&mut self, out: &mut O, now: u64, mut frame: Frame) {
-        let (paused, stamp) = self.take_extra(&mut frame);
+        let Beside { paused, stamp, tag } = self.take_extra(&mut frame);
         let mut slot = self.receiving_slot(frame.flow);
         let mut echo = frame.aux;
         if self.record_paths {
@@ -445,18 +488,16 @@ impl<'a> Shard<'a> {
             echo = stamp;
         }
         if slot == NOT_YET {
-            slot = self.open_receiver(now, frame.flow);
+            slot = self.open_receiver(now, &frame);
         } else if slot == OVER {
-            // Everything is here already: say so again.
-            let again = self.make_receiver(now, frame.flow);
-            let ack = again.repeat(frame.seq, frame.has(Frame::CE) && again.ecn != EcnMode::Off);
-            let answer = self.plain_ack(&again, ack);
-            self.send(out, now, again.node, answer);
-            return;
+            return self.acknowledge_again(out, now, &frame);
         }
         let config = self.tcp(self.receivers[slot].transport);
         let r = &mut self.receivers[slot];
         r.paused = paused;
+        if frame.seq < r.highest {
+            self.counters.balance.late.count(frame.has(Frame::RETRANSMISSION), tag);
+        }
         let arrival = Arrival {
             now,
             seq: frame.seq,
@@ -475,6 +516,15 @@ impl<'a> Shard<'a> {
         if ends {
             self.complete_received(out, now, slot);
         }
+    }
+
+    /// Everything is here already: say so again.
+    #[cold]
+    fn acknowledge_again<O: Outlet>(&mut self, out: &mut O, now: u64, frame: &Frame) {
+        let again = self.make_receiver(now, frame);
+        let ack = again.repeat(frame.seq, frame.has(Frame::CE) && again.ecn != EcnMode::Off);
+        let answer = self.plain_ack(&again, ack);
+        self.send(out, now, again.node, answer);
     }
 
     /// Flows are here whole; with the last of them the connection's receiving half ends.
@@ -499,8 +549,9 @@ impl<'a> Shard<'a> {
 
     #[cold]
     #[inline(never)]
-    fn open_receiver(&mut self, now: u64, id: FlowId) -> u32 {
-        let mut receiver = self.make_receiver(now, id);
+    fn open_receiver(&mut self, now: u64, frame: &Frame) -> u32 {
+        let id = frame.flow;
+        let mut receiver = self.make_receiver(now, frame);
         let flow = self.world.flow(id);
         let config = self.tcp(flow.transport);
         if !config.handshake && config.sack_compression.is_some() {
@@ -511,15 +562,19 @@ impl<'a> Shard<'a> {
         slot
     }
 
-    fn make_receiver(&self, now: u64, id: FlowId) -> Receiver {
+    /// For the flow of this frame.
+    fn make_receiver(&self, now: u64, frame: &Frame) -> Receiver {
+        let id = frame.flow;
         let flow = self.world.flow(id);
+        // What answers a connection that is one with others is one with theirs.
+        let shared = frame.hash == self.world.pair_hash(flow.src, flow.dst) && self.is_pooled(flow.transport);
         let config = self.tcp(flow.transport);
         let setup = ReceiverSetup {
             flow: id,
             transport: flow.transport,
             node: self.world.place[flow.dst as usize].local,
             src: flow.src,
-            hash: self.world.flow_hash(flow, true),
+            hash: if shared { self.world.pair_hash(flow.dst, flow.src) } else { self.world.flow_hash(flow, true) },
             priority: config.ack_priority.unwrap_or(flow.priority),
             segments: self.world.connection_end(id),
             to: self.world.message(id).to,
@@ -582,7 +637,8 @@ impl<'a> Shard<'a> {
         let paused = r.paused;
         if selective || edge.is_some() || paused > 0 {
             let stamp = if self.receivers[slot].tunes() { stamp(now) } else { 0 };
-            frame.aux = self.extras.insert(Extra { trigger: ack.trigger, edge: edge.unwrap_or(u32::MAX), blocks, count, stamp, paused });
+            let edge = edge.unwrap_or(u32::MAX);
+            frame.aux = self.extras.insert(Extra { trigger: ack.trigger, edge, blocks, count, stamp, paused, ..Extra::default() });
             frame.flags |= Frame::EXTRA;
         }
         if selective {
@@ -641,7 +697,7 @@ impl<'a> Shard<'a> {
     }
 
     fn on_datagram<O: Outlet>(&mut self, out: &mut O, now: u64, mut frame: Frame) {
-        let (paused, _) = self.take_extra(&mut frame);
+        let Beside { paused, tag, .. } = self.take_extra(&mut frame);
         let mut slot = self.receiving_slot(frame.flow);
         if slot == NOT_YET {
             let flow = self.world.flow(frame.flow);
@@ -655,7 +711,10 @@ impl<'a> Shard<'a> {
         let s = &mut self.sinks[slot];
         s.frames += 1;
         s.marked += frame.has(Frame::CE) as u64;
-        s.reordered += (frame.seq < s.highest) as u64;
+        if frame.seq < s.highest {
+            s.reordered += 1;
+            self.counters.balance.late.count(false, tag);
+        }
         s.highest = s.highest.max(frame.seq);
         s.has_last |= frame.seq + 1 == s.expected;
         if s.frames == s.expected {
@@ -669,7 +728,7 @@ impl<'a> Shard<'a> {
     }
 
     /// The last byte of a flow is here, and will have been read by `read`: it may be what others wait for.
-    fn flow_received<O: Outlet>(&mut self, out: &mut O, now: u64, flow: FlowId, read: u64) {
+    pub(super) fn flow_received<O: Outlet>(&mut self, out: &mut O, now: u64, flow: FlowId, read: u64) {
         let plan = self.world.plan;
         let Some(planned) = plan.flows.get(flow as usize) else { return self.tell_received(out, now, flow, read) };
         let Some(group) = planned.group else { return };
@@ -693,19 +752,19 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// How long a frame that has come stood paused, and the timestamp beside it; it then is as if nothing had been added to it.
+    /// What came with a frame; it then is as if nothing had been added to it.
     #[inline(always)]
-    fn take_extra(&mut self, frame: &mut Frame) -> (u64, u32) {
+    pub(super) fn take_extra(&mut self, frame: &mut Frame) -> Beside {
         if !frame.has(Frame::EXTRA) {
-            return (0, 0);
+            return Beside::default();
         }
         let extra = self.extras.remove(frame.aux);
         frame.aux = extra.trigger;
         frame.flags &= !Frame::EXTRA;
-        (extra.paused, extra.stamp)
+        Beside { paused: extra.paused, stamp: extra.stamp, tag: extra.tag }
     }
 
-    fn count_path(&mut self, frame: &Frame) {
+    pub(super) fn count_path(&mut self, frame: &Frame) {
         let entry = self.path_counts.entry((frame.flow, frame.aux)).or_default();
         entry.0 += 1;
         entry.1 += frame.size as u64;

@@ -2,7 +2,6 @@
 
 use super::{Outlet, Shard};
 use crate::buffer::mmu::{Charge, Mmu, Verdict};
-use crate::frame::Event;
 use crate::port::PAUSE_QUEUE;
 
 /// A switch's memory, and when its ports act next.
@@ -12,11 +11,34 @@ pub struct Managed {
     due: Vec<u64>,
     /// None of them is before this.
     next_due: u64,
+    /// Window engine: no less than the memory for what comes in the window, by ingress port; the largest frame.
+    expected: Vec<u64>,
+    pub(super) largest: u16,
 }
 
 impl Managed {
     pub fn new(mmu: Mmu, ports: u32) -> Self {
-        Managed { mmu, due: vec![u64::MAX; ports as usize], next_due: u64::MAX }
+        Managed { mmu, due: vec![u64::MAX; ports as usize], next_due: u64::MAX, expected: vec![0; ports as usize], largest: 0 }
+    }
+
+    /// A frame will come.
+    #[inline(always)]
+    pub(super) fn expect_frame(&mut self, input: u32, size: u16) {
+        self.largest = self.largest.max(size);
+        self.expected[input as usize] += size as u64 + self.mmu.overhead();
+    }
+
+    pub(super) fn expect_nothing(&mut self) {
+        self.expected.fill(0);
+    }
+
+    /// Whatever of the expected frames, which are of these classes, has come, and in whatever order: none is refused, and none is a cause to pause. Then
+    /// nothing more is expected. At each port one frame may be in transmission that is not charged for.
+    pub(super) fn is_calm(&mut self, classes: u8) -> bool {
+        let uncharged = (self.largest as u64 + self.mmu.overhead()) * self.expected.len() as u64;
+        let calm = self.mmu.is_calm(classes, uncharged, &self.expected);
+        self.expect_nothing();
+        calm
     }
 
     /// When a port acts next.
@@ -110,6 +132,8 @@ impl<'a> Shard<'a> {
                 waiting + sending.map_or(0, |sent| managed.mmu.size_of(sent.size as u64, sent.class))
             })
             .sum();
+        let waiting = state.balanced.iter().flat_map(|balanced| balanced.charged()).map(|frame| managed.mmu.size_of(frame.size as u64, frame.priority()));
+        let held = held + waiting.sum::<u64>();
         assert_eq!(managed.mmu.used(), held, "memory in use at node {}", state.id);
     }
 
@@ -165,10 +189,6 @@ impl<'a> Shard<'a> {
         let managed = state.managed.as_mut().expect("managed");
         let (_, earliest) = managed.first_due();
         managed.next_due = earliest;
-        if earliest < u64::MAX && (state.wake_at == 0 || earliest < state.wake_at) {
-            state.wake_at = earliest;
-            let wake = self.event(node, 0, Event::Wake);
-            out.event(earliest, wake);
-        }
+        self.wake_by(out, node, earliest);
     }
 }

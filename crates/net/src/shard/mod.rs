@@ -2,16 +2,22 @@
 //! differ only in the [`Outlet`] that carries what happens later.
 
 mod application;
+mod balance;
 mod build;
 mod common;
 mod discipline;
+mod fifo;
 mod finish;
 mod forward;
 mod host;
 mod managed;
 mod pause;
+mod pfabric;
 mod policy;
+mod rdma;
+mod reorder;
 mod sample;
+mod steady;
 mod voq;
 mod watchdog;
 
@@ -22,15 +28,18 @@ use crate::flowcontrol::deadlock::Wait;
 use crate::frame::{Event, Extra, Frame};
 use crate::marking::Red;
 use crate::port::Port;
-use crate::record::{CaptureRecord, Counters, PortRecord, StormRecord, UplinkRecord};
+use crate::record::{CaptureRecord, Counters, PortRecord, ReorderRecord, StormRecord, UplinkRecord};
 use crate::spec::{FlowId, NodeId};
 use crate::transport::datagram::{Sink, Source};
+use crate::transport::pfabric::{Kept, Sender as PfabricSender};
+use crate::transport::rdma::{Nic, QueuePair, Responder};
 use crate::transport::tcp::{Receiver, Sender};
 use crate::world::World;
 use afflux_engine::prefetch;
 use afflux_engine::random::Stream;
 use policy::Policy;
 use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
 
 /// Where a shard puts what happens later.
 pub trait Outlet {
@@ -110,6 +119,8 @@ fn set_slot(slots: &mut Vec<u32>, flow: FlowId, slot: u32) {
 /// Per flow and side: what has become of it here.
 const NOT_YET: u32 = u32::MAX;
 const OVER: u32 = u32::MAX - 1;
+/// In the slot of a sending half: one of [`Shard::pfabrics`].
+const PFABRIC: u32 = 1 << 30;
 
 /// Everything of one node but its ports.
 pub struct Node {
@@ -117,7 +128,8 @@ pub struct Node {
     pub first_port: u32,
     pub ports: u32,
     pub host: bool,
-    pub spray: bool,
+    /// The way of what arrives is not just by hash: it has `balanced`.
+    pub balances: bool,
     /// Has faulty links or sampled ports: arrivals are looked at more closely.
     pub watched: bool,
     /// Bytes after which a frame is dealt with; `u16::MAX` for whole frames.
@@ -138,9 +150,15 @@ pub struct Node {
     pub marks_at_start: bool,
     /// What each queue has instead, where they differ.
     pub own: Option<Box<[Policy]>>,
+    /// Draws for choices of paths.
     pub stream: Stream,
+    pub balanced: Option<Box<balance::Balanced>>,
     /// Ports with waiting frames.
     pub active: Vec<u32>,
+    /// Window engine: it may have windows in which nothing is paused, and is in one that ends at `horizon`: see `shard::steady`.
+    pub steadies: bool,
+    pub steady: bool,
+    pub horizon: u64,
     /// The wake event under way, 0 for none.
     pub wake_at: u64,
 }
@@ -181,6 +199,7 @@ pub struct Harvest {
     pub ports: Vec<PortRecord>,
     pub uplinks: Vec<UplinkRecord>,
     pub captures: Vec<(u32, CaptureRecord)>,
+    pub reordering: Vec<ReorderRecord>,
     pub storms: Vec<StormRecord>,
     pub waits: Vec<Wait>,
     pub paths: Vec<(FlowId, u32, u64, u64)>,
@@ -197,12 +216,21 @@ pub struct Shard<'a> {
     pub faults: FxHashMap<u32, Fault>,
     senders: Slab<Sender>,
     receivers: Slab<Receiver>,
+    pfabrics: Slab<PfabricSender>,
+    /// Idle connections of pairs of hosts, the one that has been idle longest first.
+    pools: FxHashMap<(u32, u32), VecDeque<Kept>>,
     sources: Slab<Source>,
     sinks: Slab<Sink>,
+    pairs: Slab<QueuePair>,
+    responders: Slab<Responder>,
+    /// By port; none where no flow uses RDMA.
+    nics: Vec<Nic>,
     pub extras: Slab<Extra>,
     /// By flow: slot of the sending and the receiving half. They grow with the flows of applications.
     sending: Vec<u32>,
     receiving: Vec<u32>,
+    /// By flow, for what the ToRs at its two ends know of it.
+    flow_slots: [Vec<u32>; 2],
     /// Per local node: flows that start at a given time, next last.
     starts: Vec<Vec<FlowId>>,
     /// Flows still to arrive per closed-loop group whose destination is here, and the flows it starts.
@@ -270,11 +298,17 @@ impl<'a> Shard<'a> {
             Event::Sample => self.sample(out, now, node),
             Event::Uplinks => self.sample_uplinks(out, now, node),
             Event::Application => self.on_application(out, now, event),
+            Event::Balance => self.on_balance(out, now, node, event),
+            Event::Nic => self.on_nic(out, now, node, event.flow),
+            Event::Reordering => self.sample_reordering(out, now, node),
         }
     }
 
     /// Classical engine: the transmission under way at `port` ends, or a pause there expires.
     pub fn transmission_ended<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
+        if self.ports[port as usize].fifo {
+            return self.fifo_sent(out, now, node, port);
+        }
         let late = self.nodes[node as usize].arrivals_first as u64;
         if self.ports[port as usize].automaton.as_ref().is_some_and(|a| a.pause.is_some()) {
             return self.paused_port_due(out, now, node, port);
@@ -298,6 +332,8 @@ impl<'a> Shard<'a> {
             return;
         }
         match frame.kind() {
+            Frame::DATA if frame.has(Frame::QUEUE_PAIR) => prefetch::<2, _>(self.responders.slots(), self.receiving_slot(frame.flow) as usize),
+            Frame::RDMA_ACK => prefetch::<4, _>(self.pairs.slots(), self.sending[frame.flow as usize] as usize),
             Frame::DATA => prefetch::<2, _>(self.receivers.slots(), self.receiving_slot(frame.flow) as usize),
             Frame::ACK => prefetch::<6, _>(self.senders.slots(), self.sending[frame.flow as usize] as usize),
             _ => {}

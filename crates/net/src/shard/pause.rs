@@ -121,6 +121,9 @@ impl<'a> Shard<'a> {
         if self.ports[port as usize].automaton.as_ref().is_some_and(|a| a.sending.is_none()) {
             self.start_next(out, now, node, port);
         }
+        if self.nodes[node as usize].host && !self.nics.is_empty() {
+            self.run_nic(out, now, node, port);
+        }
     }
 
     fn arm_refresh<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, class: u8) {

@@ -46,8 +46,7 @@ impl<'a> Shard<'a> {
                 cores.send_at_once(queue, frame.size);
             }
         } else {
-            a.queues[queue].frames.push_back(waiting);
-            a.waiting += 1;
+            a.push(queue, waiting);
         }
         if sampled {
             p.note_length(false, queue);

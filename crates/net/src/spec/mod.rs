@@ -1,26 +1,32 @@
 //! What a simulation is built from. Everything here has been validated by whoever made it (the `scenario` crate):
 //! after this point only assertions.
 
+mod balance;
+mod conweave;
 mod fabric;
 mod flow;
 mod host;
 mod mmu;
 mod pfc;
+mod rdma;
 mod run;
 mod switch;
 
 pub use crate::app::Applications;
+pub use balance::{Balance, Conga, Dlb, Drill, LetFlow, Presto, RateEstimator, RouteHash, Spray, Wcmp};
+pub use conweave::{Conweave, ConweaveManner};
 pub use fabric::{Down, Link, LinkId, Node, NodeId, NodeKind, Topology};
 pub use flow::{Flow, FlowId, GroupId, Start};
 pub use host::{Bbr3Config, BbrConfig, Burst, CongestionControl, CubicConfig, CubicFlavour, DctcpConfig, EcnMode, HtcpConfig, HyStart};
-pub use host::{Datagram, DelayedAck, Estimator, HostConfig, Manner, Metrics, Pacing, Reader, Receive, ReceiveBuffer, Recovery, SackCompression};
+pub use host::{Datagram, DelayedAck, Estimator, HostConfig, Manner, Metrics, Pacing, Pfabric, Reader, Receive, ReceiveBuffer, Recovery, SackCompression};
 pub use host::{TcpConfig, TransportConfig, Wire};
 pub use mmu::{ConweaveRules, HpccRules, Mmu, Rules, SonicRules};
 pub use pfc::{Cable, Formula, Headroom, PauseTime, Pfc, Refresh, Storm, StormAction, Watchdog};
-pub use run::{Capture, EngineKind, FctEnd, PortSeries, Record, RunConfig};
+pub use rdma::{Cnp, DcqcnConfig, DcqcnCut, HpccConfig, Irn, RateControl, RdmaConfig, RdmaRecovery, RdmaWindow, SwiftConfig, TimelyConfig};
+pub use run::{Capture, Compat, EngineKind, FctEnd, PortSeries, Record, RunConfig};
 pub use switch::{
-    Aqm, Balance, Buffer, Classes, Codel, Compare, Forwarding, FqCodel, Limit, MarkAt, Marking, Pie, QueueConfig, QueueLength, RouteHash, Scheduling, Service,
-    Spacing, SwitchConfig, Voq, VoqCap,
+    Aqm, Buffer, Classes, Codel, Compare, Forwarding, FqCodel, Limit, MarkAt, Marking, Pie, QueueConfig, QueueLength, Scheduling, Service, Spacing,
+    SwitchConfig, Voq, VoqCap,
 };
 
 /// A complete, validated simulation.
@@ -44,11 +50,18 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// Do switches write readings of their ports on frames?
+    pub fn has_telemetry(&self) -> bool {
+        self.transports.iter().any(|transport| matches!(transport, TransportConfig::Rdma(rdma) if rdma.overhead() > 0))
+    }
+
     /// Size of the largest frame of any transport.
     pub fn largest_frame(&self) -> u64 {
         let payload = |transport: &TransportConfig| match transport {
             TransportConfig::Tcp(tcp) => tcp.mss,
             TransportConfig::Datagram(datagram) => datagram.payload,
+            TransportConfig::Rdma(rdma) => rdma.payload + rdma.overhead(),
+            TransportConfig::Pfabric(pfabric) => pfabric.tcp.mss,
         };
         let largest = self.transports.iter().map(payload).max().unwrap_or(0) as u64;
         (largest + self.wire.data_header as u64).max(self.wire.min_frame as u64)

@@ -19,6 +19,36 @@ pub enum FctEnd {
     LastByte,
 }
 
+/// Another simulator whose deviations from papers and standards are copied, to compare with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Compat {
+    /// ConWeave's ns-3 (conweave-project/conweave-ns3 at 236a801).
+    ConweaveNs3,
+}
+
+impl Compat {
+    /// What is copied, each by a name and what it is.
+    pub const fn deviations(self) -> &'static [(&'static str, &'static str)] {
+        match self {
+            Compat::ConweaveNs3 => &[
+                ("whole_nanoseconds", "the time of a frame on a link, and between frames of a queue pair, is cut off to whole nanoseconds"),
+                ("ecmp_hash", "MurmurHash3 x86 32 of source and destination address and ports, seeded with the switch's number, modulo the next hops"),
+                ("flow_ports", "source ports count from 10000 per source, destination ports from 100 per destination, in the order of the flows"),
+                ("drill_memory", "DRILL: the best port is remembered per destination host, and next hops are one group however unlike they are"),
+                ("flowlet_key", "LetFlow and CONGA: a flow's key leaves out the source's address, and the priority group is or-ed into the destination's port"),
+                ("conga_routed", "CONGA: the rate estimators count data alone, when they are routed, and metrics are not clamped to their bits"),
+                ("conga_reports", "CONGA: data alone carry reports, each one drawn at random"),
+                ("conga_choice", "CONGA: four paths that follow each other are looked at, from one drawn at random, and the path before is not preferred"),
+                ("conga_aging", "CONGA: at multiples of the age what is older is cleared, instead of being forgotten step by step"),
+                ("cnp_out_of_order", "a frame out of order is answered with a congestion notification, as one that is marked"),
+                ("irn_plain_ack", "IRN: an acknowledgement without NACK ends the recovery"),
+                ("irn_repeats", "IRN: everything after the gap that is not known to be held is sent again, not only what lies below something that is held"),
+                ("irn_forgets", "IRN: a sender that has skipped a block which the receiver holds forgets that block"),
+            ],
+        }
+    }
+}
+
 #[derive(Debug, Clone)]
 pub struct RunConfig {
     pub seed: u64,
@@ -30,6 +60,7 @@ pub struct RunConfig {
     pub engine: EngineKind,
     /// Worker threads of the window-log engine; results do not depend on it.
     pub threads: u32,
+    pub compat: Option<Compat>,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -41,6 +72,8 @@ pub struct Record {
     pub paths: bool,
     /// Bytes sent per switch uplink in windows of this length.
     pub imbalance: Option<Span>,
+    /// Reorder queues of each ToR, at intervals.
+    pub reordering: Option<Span>,
     pub captures: Vec<Capture>,
 }
 

@@ -1,5 +1,6 @@
 //! Switches: buffers, marking, scheduling, forwarding, choice of path.
 
+use super::{Balance, RouteHash};
 use afflux_units::{Probability, Rate, Span};
 
 #[derive(Debug, Clone, PartialEq)]
@@ -15,6 +16,8 @@ pub struct SwitchConfig {
     /// Pipeline latency added to every frame between its arrival and its joining the output queue.
     pub latency: Span,
     pub balance: Balance,
+    /// Of what goes by hash.
+    pub hash: RouteHash,
     pub queue_length: QueueLength,
     /// Frames that wait, first in, first out, between the discipline and the transmitter. They have left the queue: above 0,
     /// `QueueLength::BeforeTransmission` holds with "leaves the queue" for "starts".
@@ -179,12 +182,14 @@ pub enum MarkAt {
     Dequeue,
 }
 
-/// A queue discipline that drops or marks by delay.
+/// A queue discipline that drops or marks by delay, or serves and drops by urgency.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Aqm {
     Codel(Codel),
     FqCodel(FqCodel),
     Pie(Pie),
+    /// The most urgent flow first; the least urgent frame is dropped where this limit is reached. The buffer has none then.
+    Pfabric(Option<Limit>),
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -288,21 +293,4 @@ pub enum Forwarding {
     CutThrough {
         header: u16,
     },
-}
-
-/// Choice among equal-cost next hops.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Balance {
-    /// One path per flow by hash.
-    Ecmp(RouteHash),
-    /// Every data frame draws a next hop; acknowledgements too.
-    Spray,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RouteHash {
-    /// Each switch hashes with its own seed.
-    OwnSeed,
-    /// All switches hash alike: polarisation.
-    SameSeed,
 }

@@ -89,18 +89,19 @@ fn ecmp_collisions() {
 /// first and most cores stay idle.
 #[test]
 fn polarisation_with_one_seed() {
-    let cores = |balance: Balance| {
+    let cores = |balance: Balance, hash: RouteHash| {
         let k = 8;
         let flows = (0..600).map(|id| flow(id as i64, (id % 16) as u32, 16 + (id % 112) as u32, 1460, Time::from_ns(id as u64 * 100))).collect();
         let mut plan = plan(fat_tree(k, 1), flows);
         plan.switches[0].balance = balance;
+        plan.switches[0].hash = hash;
         plan.record.paths = true;
         let output = run(&plan, &Progress::default()).unwrap();
         output.paths.iter().filter(|p| p.nodes.len() == 7).map(|p| p.nodes[3]).collect::<HashSet<_>>().len()
     };
-    assert_eq!(cores(Balance::Ecmp(RouteHash::OwnSeed)), 16);
-    assert_eq!(cores(Balance::Ecmp(RouteHash::SameSeed)), 4);
-    assert_eq!(cores(Balance::Spray), 16);
+    assert_eq!(cores(Balance::Ecmp, RouteHash::OwnSeed), 16);
+    assert_eq!(cores(Balance::Ecmp, RouteHash::SameSeed), 4);
+    assert_eq!(cores(Balance::Spray(Spray::Random), RouteHash::OwnSeed), 16);
 }
 
 /// Alizadeh et al.: N synchronised flows swing between K + N and K + N - A with A = 1/2 * sqrt(2 N (C * RTT + K)); the link stays

@@ -72,7 +72,7 @@ fn deep(ports_per_core: Option<u32>) -> Buffer {
 /// Everything but the engine's own figures, as text.
 fn digest(output: &Output) -> String {
     format!(
-        "{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}",
+        "{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}",
         output.flows,
         output.started,
         output.tasks,
@@ -80,6 +80,7 @@ fn digest(output: &Output) -> String {
         output.ports,
         output.paths,
         output.uplinks,
+        output.reordering,
         output.captures,
         output.counters,
         output.end,
@@ -115,7 +116,7 @@ pub(super) fn same_everywhere(name: &str, plan: &Plan) -> Output {
 #[test]
 fn scenarios() {
     let mut plans: Vec<(&str, Plan)> = Vec::new();
-    let spray = |p: &mut Plan| p.switches[0].balance = Balance::Spray;
+    let spray = |p: &mut Plan| p.switches[0].balance = Balance::Spray(Spray::Random);
     let base = || plan(fat_tree(4, 2), traffic(32, 300, 200, 200_000, 1));
     let mut add = |name: &'static str, change: &dyn Fn(&mut Plan)| {
         let mut p = base();
@@ -283,6 +284,7 @@ fn scenarios() {
         p.switches[0].scheduling = Scheduling::StrictPriority { queues: 2 };
     });
     add("spray", &spray);
+    add("murmur3", &|p| p.switches[0].hash = RouteHash::Murmur3);
     add("spray, paths recorded", &|p| {
         spray(p);
         p.record.paths = true;

@@ -71,6 +71,13 @@ fn datagrams_at_line_rate() {
     check(datagram, FctEnd::LastByte, Forwarding::CutThrough { header: 64 }, 0);
 }
 
+#[test]
+fn rdma_at_line_rate() {
+    check(TransportConfig::Rdma(rdma()), FctEnd::LastAck, Forwarding::StoreAndForward, 20);
+    check(TransportConfig::Rdma(rdma()), FctEnd::LastByte, Forwarding::StoreAndForward, 0);
+    check(TransportConfig::Rdma(RdmaConfig { control: RateControl::None, ..rdma() }), FctEnd::LastAck, Forwarding::CutThrough { header: 64 }, 20);
+}
+
 /// Slow start on the idle star, by hand: rounds of w, 2w, 4w … segments, each a round trip after the last, until the window
 /// covers the path.
 #[test]

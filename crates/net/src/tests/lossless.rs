@@ -139,6 +139,14 @@ fn engines_agree() {
         strict(p);
         p.switches[0].buffer = Buffer::Mmu(Mmu { cell: Some(256), ..sonic(3_600_000) });
     });
+    // Steady windows between pauses: room enough that most windows are, and little enough that some are not.
+    for (name, total) in [("sonic, cells, dctcp, paused now and then", 2_400_000), ("sonic, cells, dctcp, hardly ever paused", 5_000_000)] {
+        add(name, fabric(), &move |p| {
+            p.switches[0].buffer = Buffer::Mmu(Mmu { cell: Some(256), ..sonic(total) });
+            p.switches[0].marking = Some(step(Limit::Bytes(60_000)));
+            p.transports = vec![TransportConfig::Tcp(dctcp())];
+        });
+    }
     add("sonic, headroom too small", fabric(), &|p| {
         p.switches[0].pfc = Some(Pfc { headroom: Headroom::Bytes(6_000), ..pfc(0b111) });
         p.switches[0].buffer = Buffer::Mmu(sonic(400_000));
@@ -182,7 +190,7 @@ fn engines_agree() {
     });
     add("sonic, cut-through, spray, red", fabric(), &|p| {
         p.switches[0].forwarding = Forwarding::CutThrough { header: 64 };
-        p.switches[0].balance = Balance::Spray;
+        p.switches[0].balance = Balance::Spray(Spray::Random);
         p.switches[0].marking =
             Some(Marking { kmax: Limit::Bytes(500_000), pmax: Probability::new(0.01).unwrap(), at: MarkAt::Dequeue, ..step(Limit::Bytes(200_000)) });
     });
@@ -237,7 +245,7 @@ fn round_the_ring() -> Plan {
     let mut p = plan(ring(4, 3), flows);
     p.transports = vec![TransportConfig::Datagram(Datagram { rate: None, payload: 1460, ecn_capable: false })];
     // Of the two ways of equal length all take the same.
-    p.switches[0].balance = Balance::Ecmp(RouteHash::SameSeed);
+    p.switches[0].hash = RouteHash::SameSeed;
     p.switches[0].buffer = Buffer::Mmu(sonic(700_000));
     p.switches[0].pfc = Some(Pfc { deadlock_after: Some(Span::from_us(100)), ..pfc(0b1) });
     p.switches[0].honours_pause = true;

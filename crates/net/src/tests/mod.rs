@@ -2,8 +2,10 @@
 
 mod applications;
 mod aqm;
+mod balance;
 mod closed_forms;
 mod closed_forms_tcp;
+mod conweave;
 mod determinism;
 mod extremes;
 mod lone_flow;
@@ -11,6 +13,7 @@ mod lossless;
 mod path;
 mod properties;
 mod queues;
+mod rdma;
 mod tcp_cases;
 mod traces;
 mod traces_control;

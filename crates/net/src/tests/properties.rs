@@ -184,12 +184,17 @@ fn own_queues() -> impl Strategy<Value = Option<Vec<(Option<Limit>, Option<Marki
 
 fn switch_config() -> impl Strategy<Value = SwitchConfig> {
     let forwarding = prop_oneof![2 => Just(Forwarding::StoreAndForward), 1 => (14..200u16).prop_map(|header| Forwarding::CutThrough { header })];
-    let balance = prop_oneof![Just(Balance::Ecmp(RouteHash::OwnSeed)), Just(Balance::Ecmp(RouteHash::SameSeed)), Just(Balance::Spray)];
+    let balance = prop_oneof![
+        2 => Just(Balance::Ecmp),
+        1 => Just(Balance::Spray(Spray::Random)),
+        3 => prop::sample::select(super::balance::balancers()).prop_map(|(_, balance)| balance),
+    ];
+    let hash = prop_oneof![Just(RouteHash::OwnSeed), Just(RouteHash::SameSeed), Just(RouteHash::Murmur3)];
     let length = prop_oneof![2 => Just(QueueLength::ThroughTransmission), 1 => Just(QueueLength::BeforeTransmission), 1 => Just(QueueLength::ThroughStart)];
     let latency = prop_oneof![Just(Span::ZERO), Just(Span::from_ns(450))];
     let device_queue = prop_oneof![4 => Just(0u32), 1 => Just(1), 1 => 2..8u32];
-    (buffer(), marking(), aqm(), scheduling(), forwarding, balance, length, (latency, device_queue, own_queues())).prop_map(
-        |(buffer, marking, aqm, scheduling, forwarding, balance, queue_length, (latency, device_queue, own))| {
+    (buffer(), marking(), aqm(), scheduling(), forwarding, (balance, hash), length, (latency, device_queue, own_queues())).prop_map(
+        |(buffer, marking, aqm, scheduling, forwarding, (balance, hash), queue_length, (latency, device_queue, own))| {
             // FQ-CoDel schedules by itself.
             let scheduling = if matches!((&aqm, &scheduling), (Some(Aqm::FqCodel(_)), Scheduling::Classes(_))) { Scheduling::Fifo } else { scheduling };
             let switch = SwitchConfig {
@@ -208,6 +213,7 @@ fn switch_config() -> impl Strategy<Value = SwitchConfig> {
                 forwarding,
                 latency,
                 balance,
+                hash,
                 queue_length,
                 pfc: None,
                 honours_pause: false,
@@ -309,9 +315,49 @@ fn tcp_config() -> impl Strategy<Value = TcpConfig> {
     )
 }
 
-/// Transport 0 and 1 are TCP, 2 a datagram source.
+fn rdma_config() -> impl Strategy<Value = RdmaConfig> {
+    let recovery = prop_oneof![
+        1 => (100..4_000u64).prop_map(|rto| RdmaRecovery::GoBackN { rto: Span::from_us(rto) }),
+        1 => (prop::option::of(3_000..100_000u64), 0..5u32, 50..400u64, any::<bool>()).prop_map(|(bdp, few, rto, ns3)| {
+            RdmaRecovery::Irn(Irn { bdp, few, rto_low: Span::from_us(rto), rto_high: Span::from_us(2 * rto), timeouts: true, ns3 })
+        }),
+    ];
+    let cut = prop_oneof![Just(DcqcnCut::AtOnce), Just(DcqcnCut::Polled { period: Span::from_us(4) })];
+    let dcqcn = (cut, 1..60u64, 2..400u64, prop::option::of(5_000..1_000_000u64), 1..6u32, any::<bool>()).prop_map(
+        |(cut, alpha, increase, byte_counter, fast_recovery, clamp_target)| DcqcnConfig {
+            cut,
+            alpha_period: Span::from_us(alpha),
+            increase_period: Span::from_us(increase),
+            byte_counter,
+            fast_recovery,
+            clamp_target,
+            ..dcqcn()
+        },
+    );
+    let control = prop_oneof![1 => Just(RateControl::None), 4 => dcqcn.prop_map(RateControl::Dcqcn), 1 => Just(RateControl::Timely(timely())), 1 => Just(RateControl::Swift(swift())), 1 => Just(RateControl::Hpcc(hpcc()))];
+    let window = prop_oneof![
+        3 => Just(RdmaWindow::None),
+        1 => prop::option::of(2_000..50_000u64).prop_map(RdmaWindow::Fixed),
+        1 => prop::option::of(2_000..50_000u64).prop_map(RdmaWindow::Scaled)
+    ];
+    let cnp = prop_oneof![Just(Cnp::Ack), (1..60u64).prop_map(|us| Cnp::Packet { interval: Span::from_us(us) })];
+    (recovery, control, window, cnp, any::<bool>(), prop::option::of(0..8u8), prop_oneof![Just(1_000u16), 400..1_460u16]).prop_map(
+        |(recovery, control, window, cnp, cnp_out_of_order, ack_priority, payload)| RdmaConfig {
+            payload,
+            recovery,
+            control,
+            window,
+            cnp,
+            cnp_out_of_order,
+            nack_interval: Span::from_us(4),
+            ack_priority,
+        },
+    )
+}
+
+/// Transport 0 and 1 are TCP, 2 a datagram source, 3 RDMA.
 fn flows(hosts: u32) -> impl Strategy<Value = Vec<Flow>> {
-    let one = (0..hosts, 1..hosts, 1..60_000u64, 0..20u64, 0..8u8, prop_oneof![4 => Just(0u16), 3 => Just(1), 1 => Just(2)]);
+    let one = (0..hosts, 1..hosts, 1..60_000u64, 0..20u64, 0..8u8, prop_oneof![4 => Just(0u16), 3 => Just(1), 1 => Just(2), 4 => Just(3)]);
     let incast = (0..hosts, 1..40_000u64, 0..20u64, 2..60usize);
     (prop::collection::vec(one, 1..25), prop::option::of(incast)).prop_map(move |(random, incast)| {
         let mut flows: Vec<Flow> = random
@@ -423,7 +469,7 @@ fn case() -> impl Strategy<Value = Case> {
     fabric().prop_flat_map(|topology| {
         let hosts = topology.hosts;
         let host = (prop_oneof![Just(Span::ZERO), Just(Span::from_ns(700))], prop::option::weighted(0.2, 9_100..100_000u64), scheduling());
-        let run = (any::<u64>(), any::<bool>(), prop_oneof![4 => Just(2u32), 1 => Just(3)], prop_oneof![Just(0u16), Just(20u16)]);
+        let run = (any::<u64>(), any::<bool>(), prop_oneof![4 => Just(2u32), 1 => Just(3)], prop_oneof![Just(0u16), Just(20u16)], rdma_config());
         (Just(topology), (switch_config(), managed()), tcp_config(), tcp_config(), flows(hosts), disturbance(), host, run).prop_map(
             |(
                 mut topology,
@@ -433,7 +479,7 @@ fn case() -> impl Strategy<Value = Case> {
                 mut flows,
                 (loss, down, until, sampling, closed),
                 (delay, queue, scheduling),
-                (seed, last_byte, threads, gap),
+                (seed, last_byte, threads, gap, rdma),
             )| {
                 // Heavy loss at the hosts only: with it on every link of a long path nothing would ever get through.
                 let heavy = loss.is_some_and(|p| p > 0.1);
@@ -456,7 +502,7 @@ fn case() -> impl Strategy<Value = Case> {
                 if seed % 4 == 1 {
                     // Flows between the same two hosts share a connection.
                     let hosts = topology.hosts;
-                    for flow in flows.iter_mut().filter(|f| f.transport != 2 && f.src != f.dst && f.group.is_none() && matches!(f.start, Start::At(_))) {
+                    for flow in flows.iter_mut().filter(|f| f.transport < 2 && f.src != f.dst && f.group.is_none() && matches!(f.start, Start::At(_))) {
                         flow.connection = Some((flow.src * hosts + flow.dst) * 2 + flow.transport as u32);
                         flow.priority = 0;
                     }
@@ -470,10 +516,10 @@ fn case() -> impl Strategy<Value = Case> {
                 flows.iter_mut().filter(|f| f.transport != 2).for_each(|f| f.bytes = 1 + f.bytes % most);
                 let nodes = (0..topology.nodes.len() as u32).collect();
                 let mut plan = plan(topology, flows);
-                let in_order = switch.balance != Balance::Spray && plan.topology.links.iter().all(|l| l.down.is_empty());
+                let in_order = switch.balance == Balance::Ecmp && plan.topology.links.iter().all(|l| l.down.is_empty());
                 plan.switches = vec![switch];
                 plan.hosts = vec![HostConfig { delay, queue: queue.map(Limit::Bytes), scheduling, ..crate::testing::host() }];
-                plan.transports = vec![TransportConfig::Tcp(first), TransportConfig::Tcp(second), datagrams];
+                plan.transports = vec![TransportConfig::Tcp(first), TransportConfig::Tcp(second), datagrams, TransportConfig::Rdma(rdma)];
                 plan.wire.gap = gap;
                 plan.run.seed = seed;
                 plan.run.until = until.map(Time::from_ns);

@@ -22,7 +22,7 @@ pub fn frame(out: &mut Vec<u8>, record: &CaptureRecord, snaplen: usize) {
     let start = out.len();
     let (protocol, header) = match record.kind {
         CaptureKind::TcpData | CaptureKind::TcpAck | CaptureKind::TcpControl(_) => (PROTOCOL_TCP, 20),
-        CaptureKind::Datagram => (PROTOCOL_UDP, 8),
+        CaptureKind::Datagram | CaptureKind::Switch => (PROTOCOL_UDP, 8),
     };
     let segment = header + record.payload;
     out.extend(mac(record.dst));
@@ -36,7 +36,7 @@ pub fn frame(out: &mut Vec<u8>, record: &CaptureRecord, snaplen: usize) {
         // The byte before the first.
         CaptureKind::TcpControl(Control::Syn | Control::SynAck) => tcp(out, record, u32::MAX, 0),
         CaptureKind::TcpControl(Control::Ack | Control::AskWindow) => tcp(out, record, 0, 0),
-        CaptureKind::Datagram => udp(out, record, segment),
+        CaptureKind::Datagram | CaptureKind::Switch => udp(out, record, segment),
     }
     let sum = checksum(&out[transport..], pseudo_header(record, protocol, segment));
     // RFC 768: a checksum of zero is sent as all ones.

@@ -1,9 +1,11 @@
 //! `summary.json`: what a run was, what it cost, and what came of it.
 
+mod balance;
 mod flowcontrol;
 mod groups;
 mod jobs;
 
+pub use balance::{BalanceReport, ImbalanceStatistics};
 pub use flowcontrol::{DeadlockReport, PauseStorm};
 pub use groups::{FctStatistics, Groups, Named, SlowdownStatistics};
 pub use jobs::{Deadlines, JobSummary};
@@ -58,6 +60,7 @@ pub struct Summary {
     pub deadlocks: Vec<DeadlockReport>,
     pub retransmits: u64,
     pub timeouts: u64,
+    pub balance: BalanceReport,
     /// Payload that applications can have (with TCP in order, duplicates not counted) per simulated second, all hosts together.
     pub goodput_bps: f64,
     pub conservation: Conservation,
@@ -176,6 +179,7 @@ pub fn summary(scenario: &Scenario, output: &Output, started: &ProcessStart) -> 
         deadlocks: flowcontrol::deadlocks(scenario, output),
         retransmits: counters.retransmits,
         timeouts: counters.timeouts,
+        balance: balance::of(scenario, output),
         goodput_bps: goodput_bps(output),
         conservation: conservation(counters),
         cost: scenario.cost.clone().map(|FabricCost { currency, total, switches, ports }| Cost { currency, total, switches, ports }),

@@ -13,6 +13,8 @@ mod write;
 pub(crate) use flows::deadline_met;
 pub(crate) use jobs::{JobTimes, job_times};
 
+pub use imbalance::imbalances;
+
 use crate::ResultsError;
 use afflux_net::record::Output;
 use afflux_scenario::Scenario;
@@ -88,7 +90,7 @@ impl<'a> Tables<'a> {
             Kind::Ports => record.ports.is_some(),
             Kind::Paths => record.paths,
             Kind::Imbalance => record.imbalance.is_some(),
-            Kind::Reorder => reorder::recorded(self.output),
+            Kind::Reorder => record.reordering.is_some(),
         };
         Kind::ALL.into_iter().filter(has).collect()
     }
@@ -112,7 +114,7 @@ impl<'a> Tables<'a> {
             Kind::Jobs => Box::new(jobs::Jobs::new(scenario, output)),
             Kind::Paths => Box::new(paths::Paths { scenario, output }),
             Kind::Imbalance => Box::new(imbalance::Imbalance::new(scenario, output)),
-            Kind::Reorder => Box::new(reorder::Reorder),
+            Kind::Reorder => Box::new(reorder::Reorder { scenario, output }),
         }
     }
 }

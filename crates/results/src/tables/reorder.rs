@@ -1,33 +1,32 @@
-//! `reorder`: reorder queues in use and bytes in them, per switch and interval. No balancer here keeps any yet, so there
-//! are no rows.
+//! `reorder`: reorder queues in use and the bytes they hold, per ToR and per port of it, at intervals. A port without any has no row.
 
 use super::columns::Columns;
 use super::{Source, arrow};
 use crate::ResultsError;
+use crate::times::int;
 use afflux_net::record::Output;
+use afflux_scenario::Scenario;
 use arrow_array::RecordBatch;
-use std::iter::empty;
 use std::ops::Range;
 
-pub struct Reorder;
-
-pub fn recorded(_: &Output) -> bool {
-    false
+pub struct Reorder<'a> {
+    pub scenario: &'a Scenario,
+    pub output: &'a Output,
 }
 
-impl Source for Reorder {
+impl Source for Reorder<'_> {
     fn rows(&self) -> usize {
-        0
+        self.output.reordering.len()
     }
 
-    fn batch(&self, _: Range<usize>) -> Result<RecordBatch, ResultsError> {
-        Columns::new(0)
-            .i64("time_ns", empty())
-            .string("node", empty::<&str>())
-            .i64("queues", empty())
-            .i64("queues_max", empty())
-            .i64("bytes", empty())
-            .i64("bytes_max", empty())
+    fn batch(&self, rows: Range<usize>) -> Result<RecordBatch, ResultsError> {
+        let rows = || self.output.reordering[rows.clone()].iter();
+        Columns::new(rows().len())
+            .i64("time_ns", rows().map(|r| int(r.time.round_ns())))
+            .string("node", rows().map(|r| &self.scenario.plan.topology.nodes[r.node as usize].name))
+            .i32("port", rows().map(|r| r.port))
+            .i64("queues", rows().map(|r| int(r.queues)))
+            .i64("bytes", rows().map(|r| int(r.bytes)))
             .batch()
             .map_err(arrow("reorder"))
     }

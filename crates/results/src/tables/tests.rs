@@ -1,6 +1,6 @@
 use super::*;
 use crate::testing::{finished_flow, flow, run};
-use afflux_net::record::{PathRecord, UplinkRecord};
+use afflux_net::record::{PathRecord, ReorderRecord, UplinkRecord};
 use afflux_units::{Span, Time};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int32Type, Int64Type};
@@ -57,7 +57,7 @@ fn columns_of_the_contract() {
     assert_eq!(columns(Kind::Paths).join(", "), "flow i64, subflow i64, path string, frames i64, bytes i64, fct_ns i64?");
     let imbalance = "time_ns i64, node string, uplinks i32, bytes_min i64, bytes_max i64, bytes_avg f64, imbalance f64?";
     assert_eq!(columns(Kind::Imbalance).join(", "), imbalance);
-    assert_eq!(columns(Kind::Reorder).join(", "), "time_ns i64, node string, queues i64, queues_max i64, bytes i64, bytes_max i64");
+    assert_eq!(columns(Kind::Reorder).join(", "), "time_ns i64, node string, port i32, queues i64, bytes i64");
 }
 
 #[test]
@@ -127,7 +127,20 @@ fn imbalance_over_all_uplinks() {
     let batch = only(Kind::Imbalance, &scenario, &output);
     assert_eq!(strings(&batch, "node"), [Some("leaf0"), Some("leaf1"), Some("leaf0")], "ToRs only");
     assert_eq!(f64s(&batch, "imbalance"), [Some(1.0), Some(2.0), None]);
+    let windows: Vec<f64> = super::imbalances(&scenario, &output).into_iter().map(|(_, imbalance)| imbalance).collect();
+    assert_eq!(windows, [1.0, 2.0], "where anything was sent");
     assert_eq!((i64s(&batch, "bytes_min"), f64s(&batch, "bytes_avg")), (vec![Some(100), Some(0), Some(0)], vec![Some(200.0), Some(25.0), Some(0.0)]));
+}
+
+#[test]
+fn reorder_queues_by_port() {
+    let (scenario, mut output) = run();
+    let record = |time, port, queues, bytes| ReorderRecord { time: Time::from_ns(time), node: 4, port, queues, bytes };
+    output.reordering = vec![record(10_000, -1, 3, 4_500), record(10_000, 0, 1, 1_500), record(10_000, 1, 2, 3_000), record(20_000, -1, 0, 0)];
+    let batch = only(Kind::Reorder, &scenario, &output);
+    assert_eq!((i64s(&batch, "time_ns")[3], strings(&batch, "node")[0]), (Some(20_000), Some("leaf0")));
+    assert_eq!((i32s(&batch, "port"), i64s(&batch, "queues")), (vec![Some(-1), Some(0), Some(1), Some(-1)], vec![Some(3), Some(1), Some(2), Some(0)]));
+    assert_eq!(i64s(&batch, "bytes"), [Some(4_500), Some(1_500), Some(3_000), Some(0)]);
 }
 
 #[test]
@@ -139,6 +152,8 @@ fn what_is_recorded() {
     scenario.plan.record.ports = None;
     scenario.plan.record.imbalance = Some(Span::from_us(100));
     assert_eq!(names(&scenario), ["flows", "links", "jobs", "paths", "imbalance"]);
+    scenario.plan.record.reordering = Some(Span::from_us(10));
+    assert_eq!(names(&scenario).last(), Some(&"reorder"));
     assert!(Kind::ALL.into_iter().all(|kind| Kind::from_name(kind.name()) == Some(kind)));
 }
 

@@ -1,5 +1,6 @@
 //! The scenario as it is written. Every key that may be left out is an `Option`; [`crate::resolve`] writes its default into it.
 
+mod balance;
 pub(crate) mod choice;
 mod cost;
 mod host;
@@ -8,6 +9,7 @@ mod pfc;
 mod preset;
 mod quantity;
 mod queue;
+mod rdma;
 mod record;
 mod run;
 mod sonic;
@@ -17,6 +19,7 @@ mod traffic;
 mod transport;
 mod voq;
 
+pub use balance::{Balance, Conweave, Dlb, Ecmp, Wcmp};
 pub use choice::{Auto, Names, Off, Or, Unlimited};
 pub use cost::Cost;
 pub use host::{Host, HostOverride, Wire, WireTable};
@@ -25,14 +28,16 @@ pub use pfc::{Headroom, Mmu, Pfc, Refresh, Storm, StormAction, Watchdog};
 pub use preset::Preset;
 pub use quantity::{Between, Chance, Duration, QueueSize, Size, Speed};
 pub use queue::{NicQueue, Queue, QueueRules};
+pub use rdma::{Cnp, Dcqcn, DcqcnParameters, HpccControl, Rdma, RdmaCongestion, RdmaMode, RdmaWindow, Swift, Timely};
 pub use record::Record;
-pub use run::{Engine, FctEnd, Run, Until};
+pub use run::{Compat, Engine, FctEnd, Run, Until};
 pub use sonic::Sonic;
-pub use switch::{Aqm, AqmKind, Balance, Compare, Ecn, Forwarding, Incapable, MarkAt, QueueLength, Scheduling, Sharing, Spacing, Switch};
+pub use switch::{Aqm, AqmKind, Compare, Ecn, Forwarding, Incapable, MarkAt, QueueLength, RouteHash, Scheduling, Sharing, Spacing, Switch};
 pub use topology::{Custom, Dumbbell, FatTree, Fault, Hpcc, LeafSpine, LinkOverride, Star, Switches, Topology};
 pub use traffic::*;
 pub use transport::{
-    Bbr, Congestion, Cubic, Datagram, Dctcp, DelayedAck, Echo, Estimator, Flavour, Htcp, HyStart, Recovery, RenoFlavour, Stack, Tcp, Transport,
+    Bbr, Congestion, Connections, Cubic, Datagram, Dctcp, DelayedAck, Echo, Estimator, Flavour, Htcp, HyStart, Pfabric, PfabricCongestion, Rank, Recovery,
+    RenoFlavour, Stack, Tcp, Timeout, Transport,
 };
 pub use voq::{Ingress, Voq};
 

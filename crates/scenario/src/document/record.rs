@@ -21,6 +21,10 @@ pub struct Record {
     /// figures have 100 us.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub imbalance: Option<Or<Off, Duration>>,
+    /// Reorder queues of each ToR and port, with `balance = { kind = "conweave" }`, at this interval (`reorder.parquet`), or `"off"`. Default
+    /// `"off"`; ConWeave's figures have 10 us.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reorder: Option<Or<Off, Duration>>,
     /// Directions of links to capture: `"host0>leaf0"` is what host0 sends to leaf0. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capture: Option<Names>,

@@ -29,6 +29,9 @@ pub struct Run {
     /// Worker threads; results do not depend on it. Default 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threads: Option<u32>,
+    /// Copy another simulator's deviations from papers and standards, to compare with it. Default: none, the papers' and standards' rules.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compat: Option<Compat>,
     /// Upper bounds of the size classes of the summary, ascending; the last class is open. Default `["100kB", "10MB"]`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size_bounds: Option<Vec<Size>>,
@@ -79,6 +82,17 @@ pub enum FctEnd {
     LastAck,
     /// The last byte has been received.
     LastByte,
+}
+
+/// Whose deviations are copied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Compat {
+    /// ConWeave's ns-3 (conweave-project/conweave-ns3 at 236a801): times on links and between frames are cut off to whole nanoseconds, switches
+    /// without another hash choose among next hops by MurmurHash3 of addresses and ports as counted there, frames out of order are answered with
+    /// a congestion notification, and IRN's sender ends its recovery at any acknowledgement without NACK, repeats everything that it does not
+    /// know to be held, and forgets blocks that it has skipped.
+    #[serde(rename = "conweave-ns3")]
+    ConweaveNs3,
 }
 
 /// Which engine runs it.

@@ -1,6 +1,6 @@
 //! `[switch]`: buffers, marking, scheduling, forwarding, choice of path.
 
-use super::{Chance, Duration, Mmu, Names, Off, Or, Pfc, Preset, Queue, QueueSize, Size, Voq};
+use super::{Balance, Chance, Duration, Mmu, Names, Off, Or, Pfc, Preset, Queue, QueueSize, Size, Voq};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -78,9 +78,13 @@ macro_rules! switch {
             /// simulators; shallow switches of today take 500 to 800 ns.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub latency: Option<Duration>,
-            /// Choice among equal-cost next hops. Default `"ecmp"`.
-            #[serde(skip_serializing_if = "Option::is_none")]
+            /// Choice among equal-cost next hops. Default `"ecmp"`. In an override it replaces all of it.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            #[schemars(schema_with = "super::balance::name_or_table")]
             pub balance: Option<Balance>,
+            /// The hash of what goes by hash. Default `"own_seed"`; with `run.compat = "conweave-ns3"` that is `"murmur3"`.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub hash: Option<RouteHash>,
             /// Queues of each port, by class, 2 to 8 of them. In an override they replace all others.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub queue: Option<Vec<Queue>>,
@@ -113,7 +117,7 @@ switch! {
 /// Calls a macro with the keys that `[switch]` and its overrides share.
 macro_rules! every_key {
     ($with:ident) => {
-        $with!(preset buffer sharing alpha reserved mmu pfc honours_pause voq queue_length device_queue drop_when ecn aqm scheduling priorities quantum forwarding cut_through_header latency balance queue)
+        $with!(preset buffer sharing alpha reserved mmu pfc honours_pause voq queue_length device_queue drop_when ecn aqm scheduling priorities quantum forwarding cut_through_header latency balance hash queue)
     };
 }
 
@@ -201,6 +205,9 @@ words! {
         Dwrr,
         /// Strict queues first, then the others by percentage (enhanced transmission selection, IEEE 802.1Qaz).
         Ets,
+        /// pFabric: the flow with the fewest bytes left first, in order; where the queue reaches its limit (a switch's `sharing = "static"` and
+        /// `buffer`, a host's `queue`), the frame with the most left is dropped.
+        Pfabric,
     }
     /// When a frame may leave.
     pub enum Forwarding {
@@ -209,14 +216,16 @@ words! {
         /// After its header, if the output is idle and not faster than the input; otherwise it is stored first.
         CutThrough,
     }
-    /// Choice among equal-cost next hops.
-    pub enum Balance {
-        /// One path per flow by hash; every switch hashes with a seed of its own.
-        Ecmp,
-        /// As `ecmp`, but all switches hash alike (polarisation).
-        EcmpSameSeed,
-        /// Every frame draws a next hop.
-        Spray,
+    /// What goes by hash: which hash.
+    pub enum RouteHash {
+        /// Every switch hashes with a seed of its own.
+        OwnSeed,
+        /// All switches hash alike (polarisation).
+        SameSeed,
+        /// Both directions of a flow, and all switches of a tier, hash alike: both directions take the same way where ports are in the same order.
+        Symmetric,
+        /// MurmurHash3 of addresses and ports, seeded with the switch's number, modulo the next hops (ConWeave's ns-3).
+        Murmur3,
     }
     /// Which length a marking decision sees.
     pub enum MarkAt {

@@ -1,9 +1,12 @@
 //! From a document to a plan. Every default that is used is written into the document, which so becomes the resolved scenario.
 
+mod balance;
+mod conweave;
 mod cost;
 mod hosts;
 mod pfc;
 mod queue;
+mod rdma;
 mod record;
 mod run;
 mod switch;
@@ -16,7 +19,7 @@ use crate::inputs::Inputs;
 use crate::topology::{self, Facts};
 use crate::tree::{Key, Wrong};
 use crate::{FabricCost, Job, Reader};
-use afflux_net::spec::{NodeKind, Plan};
+use afflux_net::spec::{Compat, NodeKind, Plan, RouteHash};
 use afflux_units::Span;
 
 /// The value of a key; its default is written down if it was left out.
@@ -40,14 +43,18 @@ pub fn check(document: &mut Document, inputs: &mut Inputs, reader: &dyn Reader) 
     let mut topology = topology::build(&mut document.topology, inputs)?;
     let wire = hosts::wire(&mut document.host)?;
     let frame = wire.payload + wire.wire.data_header;
-    let switches = switch::assign(&mut document.switch, &mut topology, frame)?;
+    let mut switches = switch::assign(&mut document.switch, &mut topology, frame)?;
     let hosts = hosts::assign(&mut document.host, &mut topology, frame)?;
     debug_assert!(topology.nodes.iter().all(|node| (node.config as usize) < if node.kind == NodeKind::Host { hosts.len() } else { switches.len() }));
     let run = run::check(&mut document.run)?;
+    if run.config.compat == Some(Compat::ConweaveNs3) {
+        switches.iter_mut().filter(|switch| switch.hash == RouteHash::OwnSeed).for_each(|switch| switch.hash = RouteHash::Murmur3);
+        switches.iter_mut().for_each(|switch| switch.balance.follow_ns3());
+    }
     let record = record::check(&mut document.record, &topology)?;
     let cost = cost::check(&mut document.cost, &topology)?;
     let facts = Facts::of(&topology);
-    let transports = transport::check(&mut document.host, &wire, &facts)?;
+    let transports = transport::check(&mut document.host, &wire, &facts, run.config.compat)?;
     let of_hosts = hosts::transports(&document.host, &topology, &transports)?;
     let priority_of_dscp = hosts::priority_of_dscp(&document.host)?;
     let seed = run.config.seed;
@@ -66,6 +73,7 @@ pub fn check(document: &mut Document, inputs: &mut Inputs, reader: &dyn Reader) 
         topology: topology.clone(),
     };
     pfc::fits(&plan)?;
+    rdma::fits(&plan, &document.host)?;
     if let Some(limit) = run.max_memory {
         let needed = afflux_net::estimate_memory(&plan);
         if needed > limit {

@@ -29,6 +29,10 @@ pub fn check(record: &mut Record, topology: &Topology) -> Result<spec::Record, W
     if imbalance == Some(Span::ZERO) {
         return Err(Wrong::at(key.name("imbalance"), "\"0s\": write a time above 0, or \"off\""));
     }
+    let reordering = fill(&mut record.reorder, Or::NONE).0.map(|interval| interval.0);
+    if reordering == Some(Span::ZERO) {
+        return Err(Wrong::at(key.name("reorder"), "\"0s\": write a time above 0, or \"off\""));
+    }
     let mut captures: Vec<Capture> = Vec::new();
     let asked = fill(&mut record.capture, Names(Vec::new()));
     let all = Ports::new(topology);
@@ -39,7 +43,7 @@ pub fn check(record: &mut Record, topology: &Topology) -> Result<spec::Record, W
     }
     captures.sort_unstable_by_key(|capture| (capture.link, capture.reverse));
     captures.dedup();
-    Ok(spec::Record { explain: fill(&mut record.explain, true), ports, paths: fill(&mut record.paths, false), imbalance, captures })
+    Ok(spec::Record { explain: fill(&mut record.explain, true), ports, paths: fill(&mut record.paths, false), imbalance, reordering, captures })
 }
 
 /// Nodes in their order.

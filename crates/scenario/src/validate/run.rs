@@ -3,7 +3,7 @@
 use super::fill;
 use crate::document::{self, Duration, Engine, Or, Run, Size, Until};
 use crate::tree::{Key, Wrong};
-use afflux_net::spec::{EngineKind, FctEnd, RunConfig};
+use afflux_net::spec::{Compat, EngineKind, FctEnd, RunConfig};
 use afflux_units::{Bytes, Span, Time};
 
 pub struct Running {
@@ -60,6 +60,7 @@ pub fn check(run: &mut Run) -> Result<Running, Wrong> {
             Engine::Classical => EngineKind::Classical,
         },
         threads,
+        compat: run.compat.map(|document::Compat::ConweaveNs3| Compat::ConweaveNs3),
     };
     Ok(Running { config, warmup, size_bounds, max_memory })
 }

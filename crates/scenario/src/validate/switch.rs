@@ -18,7 +18,7 @@ pub fn assign(switch: &mut Switch, topology: &mut Topology, frame: u16) -> Resul
     for change in &mut overrides {
         change.set_keys(with_preset(change.keys()));
     }
-    let around = Around { nic_rate: pfc::nic_rate(topology), frame };
+    let around = Around { fabric: topology.clone(), nic_rate: pfc::nic_rate(topology), frame };
     let base = build(switch, &around, &key)?;
     // What each switch is to have, by the overrides that mean it.
     let mut meant: Vec<Vec<usize>> = vec![Vec::new(); topology.nodes.len()];
@@ -45,6 +45,7 @@ pub fn assign(switch: &mut Switch, topology: &mut Topology, frame: u16) -> Resul
     }
     switch.overrides = overrides;
     voq::check_queues(topology, &configs)?;
+    super::balance::fits(topology, &configs)?;
     Ok(configs)
 }
 
@@ -97,8 +98,32 @@ fn overlay(base: &Switch, mut change: Switch) -> Switch {
     change.or(keys)
 }
 
+/// What goes with `scheduling = "pfabric"`.
+fn check_pfabric(keys: &mut Switch, key: &Key) -> Result<(), Wrong> {
+    let at = |name: &str| key.clone().name(name);
+    if keys.sharing.is_none() && keys.voq.is_none() {
+        keys.sharing = Some(Sharing::Static);
+    }
+    if !matches!(keys.sharing, Some(Sharing::Static | Sharing::Unlimited)) {
+        return Err(Wrong::at(
+            at("sharing"),
+            "scheduling = \"pfabric\" drops by urgency in each queue: write sharing = \"static\" (with buffer) or \"unlimited\"",
+        ));
+    }
+    if keys.sharing == Some(Sharing::Static) && fill(&mut keys.drop_when, Compare::AtOrAbove) == Compare::Above {
+        return Err(Wrong::at(at("drop_when"), "with scheduling = \"pfabric\" a frame is dropped when the queue reaches its limit: write \"at_or_above\""));
+    }
+    for (name, given) in [("ecn", keys.ecn.as_ref().is_some_and(|ecn| ecn.0.is_some())), ("aqm", keys.aqm.as_ref().is_some_and(|aqm| aqm.0.is_some()))] {
+        if given {
+            return Err(meaningless(at(name), "scheduling = \"pfabric\""));
+        }
+    }
+    Ok(())
+}
+
 /// What a switch's keys are read in.
 struct Around {
+    fabric: Topology,
     nic_rate: Rate,
     /// Bytes of a full frame.
     frame: u16,
@@ -135,7 +160,15 @@ fn build(keys: &mut Switch, around: &Around, key: &Key) -> Result<SwitchConfig, 
         frame: around.frame,
     };
     let scheduling = scheduling(order, key)?;
-    let buffer = buffer(keys, around.nic_rate, key)?;
+    let urgent = keys.scheduling == Some(Scheduling::Pfabric);
+    if urgent {
+        check_pfabric(keys, key)?;
+    }
+    let mut buffer = buffer(keys, around.nic_rate, key)?;
+    let urgent = urgent.then(|| match std::mem::replace(&mut buffer, Buffer::Unlimited) {
+        Buffer::Static { per_queue, .. } => spec::Aqm::Pfabric(Some(per_queue)),
+        _ => spec::Aqm::Pfabric(None),
+    });
     if let (Buffer::Voq(_), spec::Scheduling::Classes(_)) = (&buffer, &scheduling) {
         return Err(Wrong::at(
             at("queue"),
@@ -159,7 +192,7 @@ fn build(keys: &mut Switch, around: &Around, key: &Key) -> Result<SwitchConfig, 
         honours_pause,
         marking,
         aqm: match fill(&mut keys.aqm, Or::NONE).0 {
-            None => None,
+            None => urgent,
             Some(mut keys_of_aqm) => {
                 if keys_of_aqm.kind == AqmKind::FqCodel && keys.scheduling != Some(Scheduling::Fifo) {
                     return Err(Wrong::at(
@@ -188,10 +221,12 @@ fn build(keys: &mut Switch, around: &Around, key: &Key) -> Result<SwitchConfig, 
             }
         },
         latency,
-        balance: match fill(&mut keys.balance, document::Balance::Ecmp) {
-            document::Balance::Ecmp => spec::Balance::Ecmp(RouteHash::OwnSeed),
-            document::Balance::EcmpSameSeed => spec::Balance::Ecmp(RouteHash::SameSeed),
-            document::Balance::Spray => spec::Balance::Spray,
+        balance: super::balance::balance(keys.balance.get_or_insert(document::Balance::Ecmp(document::Ecmp {})), &around.fabric, &at("balance"))?,
+        hash: match fill(&mut keys.hash, document::RouteHash::OwnSeed) {
+            document::RouteHash::OwnSeed => RouteHash::OwnSeed,
+            document::RouteHash::SameSeed => RouteHash::SameSeed,
+            document::RouteHash::Symmetric => RouteHash::Symmetric,
+            document::RouteHash::Murmur3 => RouteHash::Murmur3,
         },
         queue_length: match fill(&mut keys.queue_length, if device_queue > 0 { QueueLength::BeforeTransmission } else { QueueLength::ThroughTransmission }) {
             QueueLength::ThroughTransmission => spec::QueueLength::ThroughTransmission,
@@ -367,7 +402,7 @@ fn checked_reserve(reserved: u64, total: u64, key: Key) -> Result<u64, Wrong> {
     Ok(reserved)
 }
 
-fn marking(ecn: &mut Ecn, key: &Key) -> Result<Marking, Wrong> {
+pub fn marking(ecn: &mut Ecn, key: &Key) -> Result<Marking, Wrong> {
     let at = |name: &str| key.clone().name(name);
     if let Some(k) = ecn.k.take() {
         for (name, given) in [("kmin", ecn.kmin.is_some()), ("kmax", ecn.kmax.is_some()), ("pmax", ecn.pmax.is_some())] {

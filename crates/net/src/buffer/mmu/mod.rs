@@ -280,6 +280,37 @@ impl Mmu {
         }
     }
 
+    /// Have these rules bounds that [`Self::is_calm`] knows?
+    pub fn can_be_calm(&self) -> bool {
+        matches!(self.rules, Rules::Sonic(_))
+    }
+
+    /// Frames take at most so much more memory than they have bytes.
+    #[inline(always)]
+    pub fn overhead(&self) -> u64 {
+        self.cells.map_or(0, |cells| METADATA + cells.size - 1)
+    }
+
+    /// Is every frame of these classes taken without headroom and without cause to pause, as long as no more memory comes to be in use than `beside`, by
+    /// whatever group, and what the ingress ports are expected to take?
+    pub fn is_calm(&self, classes: u8, beside: u64, expected: &[u64]) -> bool {
+        let Rules::Sonic(rules) = &self.rules else { return false };
+        if classes & !self.lossless != 0 {
+            return false;
+        }
+        let more = beside + expected.iter().sum::<u64>();
+        let Some(room) = rules.least_threshold(&self.totals, more).and_then(|threshold| threshold.checked_sub(beside)) else { return false };
+        let mut left = self.lossless;
+        while left != 0 {
+            let class = left.trailing_zeros() as usize;
+            left &= left - 1;
+            if self.groups.iter().skip(class).step_by(CLASSES).zip(expected).any(|(group, expected)| group.bytes + expected > room) {
+                return false;
+            }
+        }
+        true
+    }
+
     /// A paused group may be told to go on.
     pub fn may_resume(&self, input: u32, class: u8) -> bool {
         let group = &self.groups[input as usize * CLASSES + class as usize];

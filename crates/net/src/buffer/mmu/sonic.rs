@@ -126,6 +126,13 @@ impl Sonic {
         group.bytes -= size;
     }
 
+    /// What a lossless group may reach at least as long as no more than `more` is added to the memory in use; none if that may be too much, or if
+    /// a headroom is in use.
+    pub fn least_threshold(&self, totals: &Totals, more: u64) -> Option<u64> {
+        let fits = totals.headroom == 0 && totals.used + more <= self.total;
+        fits.then(|| times(self.alpha, self.shared.saturating_sub(totals.ingress[0] + more)))
+    }
+
     pub fn may_resume(&self, totals: &Totals, group: &Group) -> bool {
         group.headroom == 0 && (group.bytes < self.xon || group.bytes + self.xon_offset <= self.threshold(totals, self.alpha))
     }

@@ -47,7 +47,8 @@ pub struct Receiver {
     ranges: Vec<(u32, u32)>,
     /// Newest arrivals above the hole, newest first: RFC 2018 reports their blocks first.
     recent: [u32; Extra::BLOCKS],
-    highest: u32,
+    /// The highest segment that has come.
+    pub highest: u32,
     /// Segments not yet acknowledged, and the last to arrive.
     waiting: u32,
     trigger: u32,

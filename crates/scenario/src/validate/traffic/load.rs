@@ -54,9 +54,8 @@ fn capacity(basis: LoadBasis, pattern: &afflux_traffic::Random, transport: u16, 
             let payload = match &around.transports.configs[transport as usize] {
                 TransportConfig::Tcp(tcp) => tcp.mss,
                 TransportConfig::Datagram(datagram) => datagram.payload,
-                // Other transports fill frames as the profile allows.
-                #[allow(unreachable_patterns)]
-                _ => around.wire.payload,
+                TransportConfig::Rdma(rdma) => rdma.payload,
+                TransportConfig::Pfabric(pfabric) => pfabric.tcp.mss,
             };
             let wire = &around.wire.wire;
             capacity.framing =

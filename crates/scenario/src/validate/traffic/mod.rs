@@ -75,9 +75,9 @@ pub fn generate(blocks: &mut [Traffic], mut around: Around) -> Result<Sent, Wron
             by_host::assign(&mut part.flows, &around.of_hosts, &mut around.transports);
         }
         if common::persistent(block) {
-            let datagrams = part.flows.iter().any(|f| matches!(around.transports.configs[f.transport as usize], TransportConfig::Datagram(_)));
-            if datagrams {
-                return Err(Wrong::at(key.name("persistent"), "datagrams have no connections: leave it out"));
+            let other = part.flows.iter().any(|f| !matches!(around.transports.configs[f.transport as usize], TransportConfig::Tcp(_)));
+            if other {
+                return Err(Wrong::at(key.name("persistent"), "only TCP has connections that are used again: leave it out"));
             }
             // The block's number for now; see below.
             part.flows.iter_mut().for_each(|flow| flow.connection = Some(index as u32));

@@ -1,0 +1,246 @@
+//! CONGA (Alizadeh et al., SIGCOMM 2014): flowlets to the least congested path, by what the destination's leaf has seen and reports.
+
+use super::dre::Estimators;
+use super::flowlets::{Flowlets, path_is_open};
+use super::{Choice, Role, Site, Tag};
+use crate::Model;
+use crate::frame::Frame;
+use crate::spec;
+use rustc_hash::FxHashMap;
+
+pub struct Conga {
+    /// Bits of a metric.
+    bits: u32,
+    aging: u64,
+    ns3: bool,
+    estimators: Estimators,
+    flowlets: Flowlets,
+    /// Congestion of paths from this leaf, as others report it.
+    to_leaf: FxHashMap<(u32, u32), Metric>,
+    /// By leaf: congestion of paths from there, to be reported.
+    from_leaf: FxHashMap<u32, Reports>,
+    /// Costs of the paths at hand.
+    costs: Vec<(u32, u32)>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Metric {
+    value: u32,
+    at: u64,
+}
+
+#[derive(Default)]
+struct Reports {
+    /// By path, ascending.
+    paths: Vec<Report>,
+    /// Whose turn it is.
+    next: usize,
+}
+
+struct Report {
+    path: u32,
+    metric: Metric,
+    /// Since it was reported last.
+    changed: bool,
+}
+
+/// What CONGA writes on a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Congestion {
+    /// The path it is on and the most on the way so far; acknowledgements have none.
+    seen: Option<(u32, u32)>,
+    /// A path from the destination's leaf, and its metric.
+    report: Option<(u32, u32)>,
+}
+
+impl Conga {
+    pub fn new(config: &spec::Conga, ports: &[Option<u64>]) -> Self {
+        let aging = config.aging.0;
+        Conga {
+            bits: config.bits as u32,
+            aging,
+            ns3: config.ns3,
+            estimators: Estimators::new(&config.estimator, config.ns3, ports),
+            // The simulator forgets them when it ages; since it does not prefer the path before, nothing follows from that.
+            flowlets: Flowlets::new(config.gap.0, aging, config.ns3),
+            to_leaf: FxHashMap::default(),
+            from_leaf: FxHashMap::default(),
+            costs: Vec::new(),
+        }
+    }
+
+    pub fn choose(&mut self, site: &mut impl Site, frame: &mut Frame, role: Role) -> Choice {
+        self.estimators.run(site);
+        if !matches!(frame.kind(), Frame::DATA | Frame::DATAGRAM) {
+            // All that goes from leaf to leaf reports; in the simulator data alone.
+            if matches!(frame.kind(), Frame::ACK | Frame::RDMA_ACK) && !self.ns3 {
+                self.report_beside(site, frame, role);
+            }
+            return Choice::Ecmp;
+        }
+        match role {
+            Role::Source => self.leave(site, frame),
+            Role::Transit => self.pass(site, frame),
+            Role::Destination => self.take_in(site, frame),
+        }
+        Choice::Follow
+    }
+
+    pub fn woken(&mut self, site: &mut impl Site) {
+        self.estimators.on_tick(site);
+    }
+
+    fn leave(&mut self, site: &mut impl Site, frame: &mut Frame) {
+        let rack = site.rack_of(frame.dst);
+        let report = self.report(site, rack);
+        let Conga { flowlets, estimators, to_leaf, costs, .. } = self;
+        let (bits, aging, ns3) = (self.bits, self.aging, self.ns3);
+        let path = flowlets.way(
+            site,
+            frame,
+            |site, path| path_is_open(site, rack, path),
+            |site, before| {
+                costs.clear();
+                let (from, count) = sampled(site, rack, ns3);
+                for place in from..from + count {
+                    let path = site.paths(rack)[place];
+                    let own = metric(estimators.load(site, first_port(path)), bits, ns3);
+                    let remote = to_leaf.get(&(rack, path)).map_or(0, |metric| aged(*metric, site.now(), aging, ns3));
+                    costs.push((own.max(remote), path));
+                }
+                best(site, costs, before.filter(|_| !ns3))
+            },
+        );
+        frame.pin(path);
+        estimators.routed(site, first_port(path), frame.size);
+        let seen = metric(estimators.load(site, first_port(path)), bits, ns3);
+        *site.tag(frame) = Tag::Conga(Congestion { seen: Some((path, seen)), report });
+    }
+
+    /// A frame that goes by hash.
+    fn report_beside(&mut self, site: &mut impl Site, frame: &mut Frame, role: Role) {
+        match role {
+            Role::Source => {
+                let rack = site.rack_of(frame.dst);
+                if let Some(report) = self.report(site, rack) {
+                    *site.tag(frame) = Tag::Conga(Congestion { seen: None, report: Some(report) });
+                }
+            }
+            Role::Transit => {}
+            Role::Destination => self.take_in(site, frame),
+        }
+    }
+
+    fn pass(&mut self, site: &mut impl Site, frame: &mut Frame) {
+        // A frame from a switch that does not know of CONGA, or whose path is no more.
+        if !frame.has(Frame::PINNED) || !frame.has(Frame::EXTRA) {
+            return;
+        }
+        let port = frame.pinned_port();
+        self.estimators.routed(site, port, frame.size);
+        let own = metric(self.estimators.load(site, port), self.bits, self.ns3);
+        if let Tag::Conga(Congestion { seen: Some((_, seen)), .. }) = site.tag(frame) {
+            *seen = own.max(*seen);
+        }
+    }
+
+    fn take_in(&mut self, site: &mut impl Site, frame: &mut Frame) {
+        let Tag::Conga(Congestion { seen, report }) = site.take_tag(frame) else { return };
+        let rack = site.rack_of(site.source_of(frame));
+        let at = site.now();
+        if let Some((path, value)) = report {
+            self.to_leaf.insert((rack, path), Metric { value, at });
+        }
+        let Some((path, seen)) = seen else { return };
+        let paths = &mut self.from_leaf.entry(rack).or_default().paths;
+        match paths.binary_search_by_key(&path, |report| report.path) {
+            Ok(place) => {
+                let report = &mut paths[place];
+                report.changed |= report.metric.value != seen;
+                report.metric = Metric { value: seen, at };
+            }
+            Err(place) => paths.insert(place, Report { path, metric: Metric { value: seen, at }, changed: true }),
+        }
+    }
+
+    /// What a frame to `rack` tells it: in turn, those first that have changed since they were told last; in the simulator any, drawn at random.
+    fn report(&mut self, site: &mut impl Site, rack: u32) -> Option<(u32, u32)> {
+        let reports = self.from_leaf.get_mut(&rack)?;
+        let (now, aging, ns3) = (site.now(), self.aging, self.ns3);
+        let is_fresh = |report: &Report| if ns3 { !swept(report.metric, now, aging) } else { now - report.metric.at <= aging };
+        let count = reports.paths.len();
+        if ns3 {
+            let fresh = reports.paths.iter().filter(|report| is_fresh(report)).count() as u64;
+            if fresh == 0 {
+                return None;
+            }
+            let draw = site.below(fresh) as usize;
+            return reports.paths.iter().filter(|report| is_fresh(report)).nth(draw).map(|report| (report.path, report.metric.value));
+        }
+        let in_turn = |place: usize| (reports.next + place) % count;
+        let places = || (0..count).map(in_turn).filter(|&place| is_fresh(&reports.paths[place]));
+        let place = places().find(|&place| reports.paths[place].changed).or_else(|| places().next())?;
+        reports.next = (place + 1) % count;
+        let report = &mut reports.paths[place];
+        report.changed = false;
+        Some((report.path, report.metric.value))
+    }
+}
+
+fn first_port(path: u32) -> u16 {
+    (path & 0xff) as u16
+}
+
+/// A load in steps of 2^-bits; the simulator does not stop at the highest.
+fn metric(load: f64, bits: u32, ns3: bool) -> u32 {
+    let levels = 1u32 << bits;
+    let value = (load * levels as f64) as u32;
+    if ns3 { value } else { value.min(levels - 1) }
+}
+
+/// The simulator sweeps at multiples of the age.
+fn swept(metric: Metric, now: u64, aging: u64) -> bool {
+    let sweep = now / aging * aging;
+    sweep > metric.at + aging
+}
+
+/// What a report is worth that has not come again: after each age half of what it was.
+fn aged(metric: Metric, now: u64, aging: u64, ns3: bool) -> u32 {
+    if ns3 {
+        if swept(metric, now, aging) { 0 } else { metric.value }
+    } else {
+        metric.value.checked_shr(((now - metric.at) / aging).min(32) as u32).unwrap_or(0)
+    }
+}
+
+/// Places in the list of paths that are looked at: all; in the simulator four that follow each other.
+fn sampled(site: &mut impl Site, rack: u32, ns3: bool) -> (usize, usize) {
+    const SAMPLES: usize = 4;
+    let count = site.paths(rack).len();
+    if ns3 && count >= SAMPLES { (site.below((count - SAMPLES + 1) as u64) as usize, SAMPLES) } else { (0, count) }
+}
+
+/// The path before if none is better, or one of the best, drawn at random.
+fn best(site: &mut impl Site, costs: &[(u32, u32)], before: Option<u32>) -> u32 {
+    let least = costs.iter().map(|(cost, _)| *cost).min().expect("a path");
+    let ties = || costs.iter().filter(|(cost, _)| *cost == least).map(|(_, path)| *path);
+    if let Some(before) = before
+        && ties().any(|path| path == before)
+    {
+        return before;
+    }
+    let draw = site.below(ties().count() as u64) as usize;
+    ties().nth(draw).expect("one of them")
+}
+
+pub const MODEL: Model = Model {
+    kind: "balance",
+    name: "conga",
+    source: "Alizadeh et al., SIGCOMM 2014; ConWeave's ns-3 simulator, commit 236a801",
+    faithful: "flowlets at the source's leaf; a discounting rate estimator at every port to a switch, quantised and clamped; frames carry the most congested hop and one \
+               report back, in turn and those that have changed first; least of the larger of local and reported metric, the path before kept if it is among the least; \
+               reports not renewed for `aging` lose half of their value per age. With `compat = \"conweave-ns3\"`: bytes count when they are routed and data alone, metrics are \
+               not clamped, reports are drawn at random, four paths in a row are looked at, the path before is not preferred, ageing is by sweeps",
+    simplified: "metrics are by path, not by uplink, so that it works on three tiers and with parallel links; flowlets have an entry each, without collisions; the overlay \
+                 header takes no room on the wire",
+};

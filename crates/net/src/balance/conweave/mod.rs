@@ -1,0 +1,200 @@
+//! ConWeave (Song et al., SIGCOMM 2023): a flow leaves a path whose round trip has become long, and the ToR of its destination holds back what
+//! overtakes, so that the host sees it in order.
+//!
+//! The source's ToR cuts a flow into epochs. The first frame of each asks for a reply (RTT_REQUEST). If that comes in time, the next frame begins a
+//! new epoch on the same path. If not, the frame at hand is the last on the old path (TAIL), and all after it are marked as rerouted, until the
+//! destination's ToR has seen the TAIL and says so (CLEAR). A rerouted frame that arrives before the TAIL waits in a reorder queue.
+
+mod destination;
+mod paths;
+mod reorder;
+mod source;
+mod switch;
+mod table;
+
+pub use reorder::ReorderQueues;
+pub use switch::Conweave;
+
+use crate::Model;
+use crate::spec::{self, ConweaveManner};
+
+/// Never.
+pub const NEVER: u64 = u64::MAX;
+
+/// What a data frame says between the two ToRs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Tag {
+    /// When it left the source's ToR.
+    pub sent: u64,
+    /// When the TAIL of this epoch did; 0 before it.
+    pub tail_sent: u64,
+    /// By which it came, for a NOTIFY.
+    pub path: u32,
+    /// From 1. On the wire it is cut to the bits that there are.
+    pub epoch: u32,
+    pub kind: Kind,
+    /// Phase 1: sent after the TAIL.
+    pub rerouted: bool,
+    /// Not on the wire: for the count of what arrives out of order.
+    pub begun: Begun,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Kind {
+    #[default]
+    Data,
+    /// RTT_REQUEST.
+    Request,
+    /// The last of its epoch on the old path.
+    Tail,
+}
+
+/// Why an epoch began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Begun {
+    /// A reply or a CLEAR came: what was sent before cannot be overtaken.
+    #[default]
+    Settled,
+    /// The flow had been silent, or was new.
+    Inactivity,
+    /// Its path is no longer one.
+    PathLost,
+}
+
+/// What the destination's ToR answers a frame, by a control frame to the source's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reply {
+    /// RTT_REPLY to the RTT_REQUEST of an epoch.
+    Rtt { epoch: u32 },
+    /// The TAIL of an epoch has come.
+    Clear { epoch: u32 },
+}
+
+/// Why a frame reaches its host after one that was sent later.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cause {
+    /// The reorder queue was flushed before the TAIL came.
+    EarlyFlush,
+    /// There was no free reorder queue.
+    NoQueue,
+    /// It belongs to an epoch that is over (with two bits on the wire, even if it is taken for one to come).
+    OldEpoch,
+    /// The epoch before ended because the flow was silent.
+    Inactivity,
+    /// The path of the epoch before failed.
+    PathLost,
+}
+
+/// Bytes of the header that carries the two time stamps; the rest fits reserved bits of the BTH (conweave-p4).
+const HEADER: u16 = 4;
+
+/// The parameters, in picoseconds.
+#[derive(Debug, Clone, Copy)]
+pub struct Rules {
+    pub reply_extra: u64,
+    pub path_busy: u64,
+    pub inactive: u64,
+    pub flush_extra: u64,
+    pub default_wait: u64,
+    pub age: u64,
+    /// Bits of an epoch on the wire.
+    pub epoch_mask: u32,
+    pub header: u16,
+    /// From a TAIL to the release of what waits for it.
+    pub after_tail: u64,
+    /// Reorder queues per port, if there is a bound.
+    pub reorder_queues: Option<u16>,
+    /// What they hold takes the switch's memory.
+    pub charged: bool,
+    /// How long the source's ToR remembers a silent flow.
+    pub source_age: u64,
+}
+
+impl Rules {
+    pub fn new(config: &spec::Conweave) -> Rules {
+        let ns3 = config.manner == ConweaveManner::Ns3;
+        Rules {
+            reply_extra: config.reply_extra.0,
+            path_busy: config.path_busy.0,
+            inactive: config.inactive.0,
+            flush_extra: config.flush_extra.0,
+            default_wait: config.default_wait.0,
+            age: config.age.0,
+            epoch_mask: if ns3 { u32::MAX } else { 0b11 },
+            header: if ns3 { 0 } else { HEADER },
+            after_tail: if ns3 { 1_000 } else { 0 },
+            reorder_queues: (!ns3).then_some(config.reorder_queues),
+            charged: !ns3,
+            // It is not to begin with the first epoch again before the other end has forgotten the flow.
+            source_age: if ns3 { config.age.0 } else { 2 * config.age.0 },
+        }
+    }
+
+    /// Is an epoch, as it is on the wire, the one the register holds, one to come, or one that is over? Of two bits, one behind is over and what is one or
+    /// two ahead is to come, as in conweave-p4.
+    pub fn compare(&self, epoch: u32, register: u32) -> std::cmp::Ordering {
+        use std::cmp::Ordering::*;
+        match epoch.wrapping_sub(register) & self.epoch_mask {
+            0 => Equal,
+            ahead if ahead <= self.epoch_mask / 2 + 1 => Greater,
+            _ => Less,
+        }
+    }
+}
+
+pub const MODEL: Model = Model {
+    kind: "balance",
+    name: "conweave",
+    source: "Song et al., SIGCOMM 2023; conweave-project/conweave-ns3 and conweave-p4",
+    faithful: "epochs, RTT_REQUEST and RTT_REPLY, TAIL and CLEAR, NOTIFY for every marked frame, two draws among all shortest paths, predicted arrival of the \
+               TAIL, one reorder queue per flow, state that ages; control frames of 64 B at the highest priority by ECMP; epochs of two bits, 4 B of header, \
+               reorder queues bounded per port and charged to the switch's memory. `compat = \"conweave-ns3\"`: epochs without end, no header, reorder \
+               queues without bound and not charged until released, flush 1 ns after the TAIL",
+    simplified: "time stamps are exact, not 16 bits of microseconds; busy paths are remembered without hash collisions; any free reorder queue of the port is \
+                 taken, not one of three by hash; what is released joins the port's own queue instead of being served beside it; the source's ToR forgets a \
+                 flow after twice the age (ns-3: both look every 2 ms for what has aged)",
+};
+
+#[cfg(test)]
+mod weave_tests;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::Conweave;
+    use afflux_units::Span;
+    use std::cmp::Ordering::*;
+
+    pub fn config(manner: ConweaveManner) -> Conweave {
+        Conweave {
+            reply_extra: Span::from_us(4),
+            path_busy: Span::from_us(16),
+            inactive: Span::from_us(300),
+            flush_extra: Span::from_us(16),
+            default_wait: Span::from_us(200),
+            age: Span::from_us(2_000),
+            reorder_queues: 24,
+            manner,
+        }
+    }
+
+    #[test]
+    fn two_bits_of_epoch() {
+        let rules = Rules::new(&config(ConweaveManner::Paper));
+        for register in 0..4 {
+            assert_eq!(rules.compare(register, register), Equal);
+            assert_eq!(rules.compare((register + 1) & 3, register), Greater);
+            assert_eq!(rules.compare((register + 2) & 3, register), Greater);
+            assert_eq!(rules.compare((register + 3) & 3, register), Less);
+        }
+    }
+
+    #[test]
+    fn epochs_without_end() {
+        let rules = Rules::new(&config(ConweaveManner::Ns3));
+        assert_eq!(rules.compare(7, 7), Equal);
+        assert_eq!(rules.compare(1_000_007, 7), Greater);
+        assert_eq!(rules.compare(6, 7), Less);
+        assert_eq!(rules.compare(1, 1_000_000), Less);
+    }
+}

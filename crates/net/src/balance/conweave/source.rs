@@ -1,0 +1,300 @@
+//! A flow at its source's ToR.
+
+use super::paths::Draw;
+use super::{Begun, Kind, NEVER, Rules, Tag};
+
+/// What the source's ToR knows of a flow.
+#[derive(Debug, Clone, Copy)]
+pub struct Source {
+    /// When its last frame came.
+    pub active: u64,
+    /// When the reply under way becomes late; `NEVER` for none.
+    reply_by: u64,
+    /// When the TAIL of this epoch left; 0 before.
+    tail_sent: u64,
+    epoch: u32,
+    path: Option<u32>,
+    /// Phase 1: the TAIL has left.
+    rerouted: bool,
+    /// A reply or a CLEAR has come: the next frame begins an epoch.
+    stable: bool,
+    begun: Begun,
+}
+
+/// How a frame goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sent {
+    pub tag: Tag,
+    pub path: u32,
+    /// The flow goes on by another path than before: with this frame, or with the next one if it is a TAIL.
+    pub rerouted: bool,
+}
+
+/// What became of a reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Heard {
+    InTime,
+    /// After the deadline: ignored.
+    Late,
+    /// Of another epoch, or one that is not waited for: ignored.
+    Stale,
+}
+
+impl Source {
+    pub fn new() -> Self {
+        Source { active: 0, reply_by: NEVER, tail_sent: 0, epoch: 0, path: None, rerouted: false, stable: false, begun: Begun::Inactivity }
+    }
+
+    /// The flow's path, if it has one.
+    pub fn path(&self) -> Option<u32> {
+        self.path
+    }
+
+    /// Will the next frame, at `now`, have a path chosen?
+    #[inline]
+    pub fn draws(&self, now: u64, lost: bool, rules: &Rules) -> bool {
+        self.has_expired(now, lost, rules) || !self.stable && self.reply_by < now
+    }
+
+    #[inline]
+    fn has_expired(&self, now: u64, lost: bool, rules: &Rules) -> bool {
+        self.path.is_none() || lost || self.active + rules.inactive < now
+    }
+
+    /// A data frame goes out. `lost`: the path it had is no longer one. `draw` is asked when a path is to be chosen; `round_trip` is a path's
+    /// propagation there and back.
+    #[inline]
+    pub fn send(&mut self, now: u64, lost: bool, rules: &Rules, draw: impl FnOnce() -> Draw, round_trip: impl FnOnce(u32) -> u64) -> Sent {
+        let expired = self.has_expired(now, lost, rules);
+        let stable = std::mem::take(&mut self.stable) && !expired;
+        self.active = now;
+        let before = self.path;
+        let mut kind = Kind::Data;
+        let mut path = self.path.unwrap_or(0);
+        let mut phase = self.rerouted;
+        if expired || stable {
+            self.epoch = self.epoch.wrapping_add(1);
+            (self.rerouted, phase, self.tail_sent, kind) = (false, false, 0, Kind::Request);
+            self.begun = if stable {
+                Begun::Settled
+            } else if lost {
+                Begun::PathLost
+            } else {
+                Begun::Inactivity
+            };
+            if expired {
+                let draw = draw();
+                match draw.good {
+                    Some(good) => path = good,
+                    // A path that is busy is better than none.
+                    None if before.is_none() || lost => path = draw.first,
+                    None => {}
+                }
+                self.path = Some(path);
+            }
+            self.reply_by = now + round_trip(path) + rules.reply_extra;
+        } else if self.reply_by < now {
+            // This frame is the last on the old path; whether or not there is a better one, a CLEAR has to come before the next epoch.
+            kind = Kind::Tail;
+            (self.reply_by, self.rerouted, self.tail_sent) = (NEVER, true, now);
+            if let Some(good) = draw().good {
+                self.path = Some(good);
+            }
+        }
+        let tag = Tag { path, sent: now, tail_sent: self.tail_sent, epoch: self.epoch, kind, rerouted: phase, begun: self.begun };
+        Sent { tag, path, rerouted: before.is_some() && before != self.path }
+    }
+
+    /// An RTT_REPLY has come.
+    pub fn on_reply(&mut self, now: u64, epoch: u32, rules: &Rules) -> Heard {
+        if epoch != self.epoch & rules.epoch_mask {
+            return Heard::Stale;
+        }
+        if self.rerouted || self.reply_by <= now {
+            return Heard::Late;
+        }
+        if self.reply_by == NEVER {
+            // A second one.
+            return Heard::Stale;
+        }
+        (self.stable, self.reply_by) = (true, NEVER);
+        Heard::InTime
+    }
+
+    /// A CLEAR has come.
+    pub fn on_clear(&mut self, epoch: u32, rules: &Rules) -> Heard {
+        if epoch != self.epoch & rules.epoch_mask || !self.rerouted {
+            return Heard::Stale;
+        }
+        (self.stable, self.reply_by) = (true, NEVER);
+        Heard::InTime
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::config;
+    use super::*;
+    use crate::spec::ConweaveManner;
+
+    const US: u64 = 1_000_000;
+    /// Four links of a microsecond.
+    const ROUND_TRIP: u64 = 4 * US;
+
+    fn rules() -> Rules {
+        Rules::new(&config(ConweaveManner::Paper))
+    }
+
+    fn good(path: u32) -> impl FnOnce() -> Draw {
+        move || Draw { good: Some(path), first: path }
+    }
+    fn none(first: u32) -> impl FnOnce() -> Draw {
+        move || Draw { good: None, first }
+    }
+    fn not_asked() -> Draw {
+        panic!("no path is to be drawn")
+    }
+    fn send(source: &mut Source, at: u64, draw: impl FnOnce() -> Draw) -> Sent {
+        source.send(at, false, &rules(), draw, |_| ROUND_TRIP)
+    }
+
+    #[test]
+    fn the_first_frame_asks_for_a_reply() {
+        let mut source = Source::new();
+        let first = send(&mut source, 10 * US, good(3));
+        assert_eq!(first.path, 3);
+        assert!(!first.rerouted, "a new flow is not rerouted");
+        assert_eq!(first.tag, Tag { path: 3, sent: 10 * US, tail_sent: 0, epoch: 1, kind: Kind::Request, rerouted: false, begun: Begun::Inactivity });
+        let next = send(&mut source, 11 * US, not_asked);
+        assert_eq!((next.path, next.tag.kind, next.tag.epoch, next.tag.rerouted), (3, Kind::Data, 1, false));
+    }
+
+    #[test]
+    fn a_new_flow_takes_a_busy_path_if_there_is_no_other() {
+        let mut source = Source::new();
+        assert_eq!(send(&mut source, 0, none(5)).path, 5);
+    }
+
+    #[test]
+    fn a_reply_in_time_begins_a_new_epoch_on_the_same_path() {
+        let mut source = Source::new();
+        send(&mut source, 0, good(3));
+        assert_eq!(source.on_reply(8 * US - 1, 1, &rules()), Heard::InTime);
+        // Silent for less than theta_inactive: the timer does not matter any more.
+        let next = send(&mut source, 100 * US, not_asked);
+        assert_eq!((next.path, next.tag.kind, next.tag.epoch, next.tag.begun), (3, Kind::Request, 2, Begun::Settled));
+        // And the next reply is waited for anew.
+        assert_eq!(send(&mut source, 108 * US, not_asked).tag.kind, Kind::Data);
+        assert_eq!(send(&mut source, 108 * US + 1, good(1)).tag.kind, Kind::Tail);
+    }
+
+    #[test]
+    fn a_late_reply_is_ignored() {
+        // theta_reply is the base round trip and 4 us: 8 us; `now < reply_timer` is in time.
+        let mut source = Source::new();
+        send(&mut source, 0, good(3));
+        assert_eq!(source.on_reply(8 * US, 1, &rules()), Heard::Late);
+        let tail = send(&mut source, 9 * US, good(4));
+        assert_eq!(tail.tag.kind, Kind::Tail);
+        assert_eq!(source.on_reply(9 * US, 1, &rules()), Heard::Late, "the phase has changed");
+        assert_eq!(source.on_reply(9 * US, 2, &rules()), Heard::Stale);
+    }
+
+    #[test]
+    fn a_tail_is_the_last_on_the_old_path() {
+        let mut source = Source::new();
+        send(&mut source, 0, good(3));
+        let still = send(&mut source, 8 * US, not_asked);
+        assert_eq!(still.tag.kind, Kind::Data, "`reply_timer < now` is too late");
+        let tail = send(&mut source, 8 * US + 1, good(6));
+        assert_eq!((tail.path, tail.rerouted), (3, true));
+        assert_eq!(tail.tag, Tag { path: 3, sent: 8 * US + 1, tail_sent: 8 * US + 1, epoch: 1, kind: Kind::Tail, rerouted: false, begun: Begun::Inactivity });
+        let after = send(&mut source, 20 * US, not_asked);
+        assert_eq!((after.path, after.rerouted), (6, false));
+        assert_eq!(after.tag, Tag { path: 6, sent: 20 * US, tail_sent: 8 * US + 1, epoch: 1, kind: Kind::Data, rerouted: true, begun: Begun::Inactivity });
+        // Only once: then it waits for the CLEAR, however long, as long as the flow is active.
+        for at in 1..20 {
+            assert_eq!(send(&mut source, (20 + 200 * at) * US, not_asked).tag.kind, Kind::Data);
+        }
+    }
+
+    #[test]
+    fn without_a_good_path_the_tail_is_sent_all_the_same() {
+        let mut source = Source::new();
+        send(&mut source, 0, good(3));
+        let tail = send(&mut source, 9 * US, none(6));
+        assert_eq!((tail.path, tail.tag.kind, tail.rerouted), (3, Kind::Tail, false));
+        let after = send(&mut source, 10 * US, not_asked);
+        assert_eq!((after.path, after.tag.rerouted), (3, true));
+    }
+
+    #[test]
+    fn a_clear_begins_a_new_epoch_on_the_new_path() {
+        let mut source = Source::new();
+        send(&mut source, 0, good(3));
+        assert_eq!(source.on_clear(1, &rules()), Heard::Stale, "no TAIL has been sent");
+        send(&mut source, 9 * US, good(6));
+        assert_eq!(source.on_clear(2, &rules()), Heard::Stale);
+        assert_eq!(source.on_clear(1, &rules()), Heard::InTime);
+        let next = send(&mut source, 15 * US, not_asked);
+        assert_eq!((next.path, next.tag.kind, next.tag.epoch, next.tag.rerouted, next.tag.tail_sent), (6, Kind::Request, 2, false, 0));
+    }
+
+    #[test]
+    fn inactivity_begins_a_new_epoch_on_a_new_path() {
+        let mut source = Source::new();
+        send(&mut source, 0, good(3));
+        assert_eq!(send(&mut source, 300 * US, good(9)).tag.kind, Kind::Tail, "`active + theta_inactive < now` is inactive: not yet");
+        let next = send(&mut source, 600 * US + 1, good(7));
+        assert_eq!((next.path, next.rerouted, next.tag.epoch, next.tag.kind), (7, true, 2, Kind::Request));
+        assert_eq!((next.tag.rerouted, next.tag.tail_sent, next.tag.begun), (false, 0, Begun::Inactivity));
+        // If all are busy, it stays.
+        let stays = send(&mut source, 1_000 * US, none(1));
+        assert_eq!((stays.path, stays.rerouted, stays.tag.epoch), (7, false, 3));
+    }
+
+    #[test]
+    fn a_reply_that_came_before_a_silence_is_forgotten() {
+        let mut source = Source::new();
+        send(&mut source, 0, good(3));
+        source.on_reply(5 * US, 1, &rules());
+        let next = send(&mut source, 301 * US, good(7));
+        assert_eq!((next.path, next.tag.epoch, next.tag.begun), (7, 2, Begun::Inactivity));
+        assert_eq!(send(&mut source, 302 * US, not_asked).tag.kind, Kind::Data, "not another epoch");
+    }
+
+    #[test]
+    fn a_lost_path_is_left_at_once_even_for_a_busy_one() {
+        let mut source = Source::new();
+        send(&mut source, 0, good(3));
+        let next = source.send(US, true, &rules(), none(4), |_| ROUND_TRIP);
+        assert_eq!((next.path, next.rerouted, next.tag.epoch, next.tag.begun), (4, true, 2, Begun::PathLost));
+    }
+
+    #[test]
+    fn each_path_has_its_own_deadline() {
+        let mut source = Source::new();
+        source.send(0, false, &rules(), good(1), |path| if path == 1 { 8 * US } else { 4 * US });
+        assert_eq!(source.on_reply(12 * US - 1, 1, &rules()), Heard::InTime);
+    }
+
+    #[test]
+    fn epochs_wrap_after_two_bits() {
+        let mut source = Source::new();
+        let epochs: Vec<u32> = (1..=6)
+            .map(|n| {
+                let sent = send(&mut source, n * US, good(0));
+                assert_eq!(source.on_reply(n * US + 1, sent.tag.epoch & 3, &rules()), Heard::InTime);
+                sent.tag.epoch & 3
+            })
+            .collect();
+        assert_eq!(epochs, [1, 2, 3, 0, 1, 2]);
+        let ns3 = Rules::new(&config(ConweaveManner::Ns3));
+        let mut source = Source::new();
+        for n in 1..=6 {
+            let sent = source.send(n * US, false, &ns3, good(0), |_| ROUND_TRIP);
+            assert_eq!(sent.tag.epoch, n as u32);
+            assert_eq!(source.on_reply(n * US + 1, n as u32, &ns3), Heard::InTime);
+        }
+    }
+}

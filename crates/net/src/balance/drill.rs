@@ -1,0 +1,103 @@
+//! DRILL(d, m) (Ghorbani et al., SIGCOMM 2017): each frame to the shortest of a few queues.
+
+use super::shares::Shares;
+use super::{Choice, Site};
+use crate::Model;
+use crate::frame::Frame;
+use crate::spec;
+use rustc_hash::FxHashMap;
+
+pub struct Drill {
+    samples: usize,
+    memory: usize,
+    ns3: bool,
+    /// By destination: the least loaded ports of those looked at last, the least first.
+    remembered: FxHashMap<u32, Vec<u16>>,
+    /// By epoch of the routes and destination rack: next hops that are alike.
+    components: FxHashMap<(usize, u32), Components>,
+    /// Loads and ports at hand.
+    seen: Vec<(u64, u16)>,
+    shuffled: Vec<u16>,
+}
+
+/// Next hops behind which there is equal capacity, and how flows are spread over the groups.
+struct Components {
+    groups: Vec<Vec<u16>>,
+    shares: Shares,
+}
+
+impl Components {
+    fn new(site: &impl Site, dst: u32, hops: &[u16]) -> Self {
+        let mut capacities: Vec<(u64, u16)> = hops.iter().map(|&port| (site.capacity(port, dst), port)).collect();
+        capacities.sort_unstable();
+        let groups: Vec<&[(u64, u16)]> = capacities.chunk_by(|a, b| a.0 == b.0).collect();
+        let weight = |group: &[(u64, u16)]| group.iter().map(|(capacity, _)| capacity).sum();
+        let shares = Shares::new(groups.iter().enumerate().map(|(number, group)| (number as u16, weight(group))));
+        Components { groups: groups.iter().map(|group| group.iter().map(|(_, port)| *port).collect()).collect(), shares }
+    }
+}
+
+impl Drill {
+    pub fn new(config: &spec::Drill) -> Self {
+        Drill {
+            samples: config.samples as usize,
+            memory: config.memory as usize,
+            ns3: config.ns3,
+            remembered: FxHashMap::default(),
+            components: FxHashMap::default(),
+            seen: Vec::new(),
+            shuffled: Vec::new(),
+        }
+    }
+
+    pub fn choose(&mut self, site: &mut impl Site, frame: &Frame, hops: &[u16]) -> Choice {
+        if let [only] = hops {
+            return Choice::Port(*only);
+        }
+        let rack = site.rack_of(frame.dst);
+        let Drill { seen, shuffled, .. } = self;
+        let (hops, place) = if self.ns3 {
+            (hops, frame.dst)
+        } else {
+            let components = self.components.entry((site.epoch(), rack)).or_insert_with(|| Components::new(site, frame.dst, hops));
+            match components.groups.as_slice() {
+                [only] => (only.as_slice(), rack << 8),
+                groups => {
+                    let group = components.shares.of(site.hash(frame));
+                    (groups[group as usize].as_slice(), rack << 8 | group as u32)
+                }
+            }
+        };
+        let remembered = self.remembered.entry(place).or_default();
+        seen.clear();
+        // Those remembered first: they win ties.
+        for &port in remembered.iter().filter(|port| hops.contains(port)) {
+            seen.push((site.queued(port), port));
+        }
+        shuffled.clear();
+        shuffled.extend_from_slice(hops);
+        for sample in 0..self.samples.min(hops.len()) {
+            let other = sample + site.below((hops.len() - sample) as u64) as usize;
+            shuffled.swap(sample, other);
+            let port = shuffled[sample];
+            if seen.iter().all(|(_, known)| *known != port) {
+                seen.push((site.queued(port), port));
+            }
+        }
+        seen.sort_by_key(|(load, _)| *load);
+        remembered.clear();
+        remembered.extend(seen.iter().take(self.memory).map(|(_, port)| *port));
+        Choice::Port(seen[0].1)
+    }
+}
+
+pub const MODEL: Model = Model {
+    kind: "balance",
+    name: "drill",
+    source: "Ghorbani et al., SIGCOMM 2017; ConWeave's ns-3 simulator, commit 236a801",
+    faithful: "every switch sends every data frame to the least loaded (bytes of all queues of the port, as its buffer counts them) of `samples` next hops drawn without \
+               replacement and of the `memory` best of the choice before to the same rack, which win ties; next hops with unlike capacity behind them are components \
+               of their own, over which flows are hashed by capacity; with `compat = \"conweave-ns3\"` the memory is per destination host and there are no components",
+    simplified: "queue lengths are those of the moment, not as stale as several engines in parallel leave them; components are told apart by capacity alone; the \
+                 receiver's reordering shim is not built",
+};

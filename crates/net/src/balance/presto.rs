@@ -1,0 +1,54 @@
+//! Presto (He et al., SIGCOMM 2015): equal pieces of flows over all paths in turn.
+
+use super::flowlets::{draw_path, path_is_open};
+use super::{Choice, Role, Site};
+use crate::Model;
+use crate::frame::Frame;
+use crate::spec;
+use rustc_hash::FxHashMap;
+
+pub struct Presto {
+    cell: u64,
+    flows: FxHashMap<u32, Cell>,
+}
+
+struct Cell {
+    bytes: u64,
+    path: u32,
+}
+
+impl Presto {
+    pub fn new(config: &spec::Presto) -> Self {
+        Presto { cell: config.cell, flows: FxHashMap::default() }
+    }
+
+    pub fn choose(&mut self, site: &mut impl Site, frame: &mut Frame, role: Role) -> Choice {
+        if role == Role::Source {
+            let rack = site.rack_of(frame.dst);
+            let cell = self.flows.entry(frame.flow).or_insert_with(|| Cell { bytes: 0, path: draw_path(site, rack) });
+            if cell.bytes + frame.size as u64 > self.cell || !path_is_open(site, rack, cell.path) {
+                let next = next_path(site.paths(rack), cell.path);
+                site.counters().reroutes += (next != cell.path) as u64;
+                *cell = Cell { bytes: 0, path: next };
+            }
+            cell.bytes += frame.size as u64;
+            frame.pin(cell.path);
+        }
+        Choice::Follow
+    }
+}
+
+/// The one after `path`, the first after the last.
+fn next_path(paths: &[u32], path: u32) -> u32 {
+    let after = paths.partition_point(|&other| other <= path);
+    paths[if after == paths.len() { 0 } else { after }]
+}
+
+pub const MODEL: Model = Model {
+    kind: "balance",
+    name: "presto",
+    source: "He et al., SIGCOMM 2015",
+    faithful: "flowcells of 64 KB of a flow take all shortest paths in turn, from one drawn at random",
+    simplified: "cut at the source's ToR instead of its host, by bytes of frames; the receiver's reassembly (GRO) is not built: what is out of order is the transport's \
+                 to bear",
+};

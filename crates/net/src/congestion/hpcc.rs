@@ -1,0 +1,165 @@
+//! HPCC: a window, and the rate that goes with it, by what switches say of their ports.
+
+use crate::Model;
+use crate::spec::HpccConfig;
+use crate::telemetry::{Reading, Telemetry};
+
+#[derive(Debug, Clone)]
+pub struct Hpcc {
+    /// Bytes: the window, that of the last round trip, and what the path holds.
+    window: f64,
+    reference: f64,
+    most: f64,
+    /// Picoseconds.
+    base: f64,
+    line: u64,
+    /// Smoothed utilisation of the busiest link.
+    utilisation: f64,
+    stage: u32,
+    /// The reference is renewed when this is acknowledged (position in bytes).
+    renew_at: u64,
+    /// What the switches said last.
+    last: Telemetry,
+}
+
+impl Hpcc {
+    /// `round_trip` is that of the idle path.
+    pub fn new(line: u64, round_trip: u64, config: &HpccConfig) -> Self {
+        let base = config.base_rtt.map_or(round_trip, |span| span.0) as f64;
+        let most = line as f64 * base / 8e12;
+        Hpcc { window: most, reference: most, most, base, line, utilisation: 1.0, stage: 0, renew_at: 0, last: Telemetry::default() }
+    }
+
+    /// Bits per second.
+    #[inline]
+    pub fn rate(&self) -> u64 {
+        ((self.window * 8e12 / self.base) as u64).clamp(1_000_000, self.line)
+    }
+
+    #[inline]
+    pub fn window(&self) -> u64 {
+        (self.window as u64).max(1)
+    }
+
+    /// All before `una` is acknowledged, all before `next` has been sent.
+    pub fn on_ack(&mut self, (una, next): (u64, u64), telemetry: &Telemetry, rates: &[u64], config: &HpccConfig) {
+        let last = std::mem::replace(&mut self.last, *telemetry);
+        if last.count() != telemetry.count() || telemetry.count() == 0 {
+            // The first, or another path.
+            self.renew_at = next;
+            return;
+        }
+        // MeasureInflight (algorithm 1): the busiest link, and the time between its two readings.
+        let (mut busiest, mut between) = (0.0f64, 0.0);
+        for (now, before) in telemetry.readings(rates).zip(last.readings(rates)) {
+            let time = Reading::time_between(&before, &now) as f64;
+            if time == 0.0 {
+                continue;
+            }
+            let rate = now.rate as f64;
+            let sent = Reading::bytes_between(&before, &now) as f64 * 8e12 / time;
+            let queued = now.queue.min(before.queue) as f64 * 8e12 / (rate * self.base);
+            let u = sent / rate + queued;
+            if u > busiest {
+                (busiest, between) = (u, time);
+            }
+        }
+        if between == 0.0 {
+            return;
+        }
+        let part = between.min(self.base) / self.base;
+        self.utilisation = (1.0 - part) * self.utilisation + part * busiest;
+        // ComputeWind.
+        let mut stage = self.stage;
+        let load = self.utilisation / config.eta;
+        let window = if load >= 1.0 || stage >= config.max_stage {
+            stage = 0;
+            self.reference / load + config.additive
+        } else {
+            stage += 1;
+            self.reference + config.additive
+        };
+        self.window = window.clamp(1.0, self.most);
+        if una > self.renew_at {
+            (self.reference, self.stage, self.renew_at) = (self.window, stage, next);
+        }
+    }
+}
+
+pub const MODEL: Model = Model {
+    kind: "congestion control",
+    name: "hpcc",
+    source: "Li et al., SIGCOMM 2019, algorithm 1; HPCC's ns-3",
+    faithful: "readings of each switch port that a frame leaves by (time, bytes sent, queue, rate) in 8 bytes, with their rounding; they come back with every \
+               acknowledgement; 42 B more on data and on acknowledgements; window and pacing; a reference that is renewed once per round trip",
+    simplified: "at most five switches are read; the base round trip is that of the flow's idle path unless told",
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use afflux_units::Span;
+
+    const LINE: u64 = 100_000_000_000;
+
+    fn config() -> HpccConfig {
+        HpccConfig { eta: 0.95, max_stage: 5, additive: 80.0, base_rtt: Some(Span::from_us(10)) }
+    }
+
+    /// A reading every microsecond of a port that sends at `load` of the line's rate and has `queue` bytes.
+    fn readings(load: f64, queue: u64) -> impl Iterator<Item = Telemetry> {
+        (0..).map(move |step| {
+            let mut telemetry = Telemetry::default();
+            telemetry.push(Reading { time: step * 1_000_000, bytes: (step as f64 * 12_500.0 * load) as u64, queue, rate: LINE }, &[LINE]);
+            telemetry
+        })
+    }
+
+    fn after(load: f64, queue: u64, acks: usize) -> Hpcc {
+        let mut c = Hpcc::new(LINE, 0, &config());
+        for (step, telemetry) in readings(load, queue).take(acks).enumerate() {
+            let una = 12_500 * step as u64;
+            c.on_ack((una, una + 125_000), &telemetry, &[LINE], &config());
+        }
+        c
+    }
+
+    #[test]
+    fn begins_with_what_the_path_holds() {
+        let c = Hpcc::new(LINE, 0, &config());
+        assert_eq!((c.window(), c.rate()), (125_000, LINE));
+    }
+
+    /// A link at full rate with a queue of half of what the path holds: utilisation 1.5 in the long run.
+    #[test]
+    fn utilisation_counts_queues() {
+        let c = after(1.0, 62_500, 400);
+        assert!((c.utilisation - 1.5).abs() < 0.01, "{}", c.utilisation);
+        assert!(c.window < 1_000.0, "keeps dividing while nothing gets better: {}", c.window);
+    }
+
+    /// Where the load is just η, the reference stands still but for the additive part.
+    #[test]
+    fn stands_still_at_eta() {
+        let mut c = after(0.95, 0, 2);
+        (c.utilisation, c.reference, c.stage) = (0.95, 50_000.0, 5);
+        let telemetry = readings(0.95, 0).nth(2).unwrap();
+        c.on_ack((25_000, 150_000), &telemetry, &[LINE], &config());
+        assert!((c.window - 50_080.0).abs() < 100.0, "{}", c.window);
+    }
+
+    #[test]
+    fn idle_links_are_filled_step_by_step_then_at_once() {
+        let mut c = after(0.5, 0, 2);
+        (c.utilisation, c.reference, c.stage, c.renew_at) = (0.5, 20_000.0, 0, 0);
+        let mut windows = Vec::new();
+        for (step, telemetry) in readings(0.5, 0).enumerate().skip(2).take(6) {
+            // A round trip with each acknowledgement.
+            c.on_ack((1_000_000 * step as u64, 1_000_000 * step as u64 + 1), &telemetry, &[LINE], &config());
+            windows.push(c.window.round());
+        }
+        assert_eq!(windows[..5], [20_080.0, 20_160.0, 20_240.0, 20_320.0, 20_400.0]);
+        // 0.95/0.5 times, within the rounding of the bytes sent.
+        assert!((windows[5] / 20_400.0 - 1.9).abs() < 0.03, "{windows:?}");
+    }
+}

@@ -1,0 +1,170 @@
+//! Swift: a window that keeps the delay at a target.
+
+use crate::Model;
+use crate::spec::SwiftConfig;
+
+#[derive(Debug, Clone)]
+pub struct Swift {
+    /// Frames; below 1 one frame leaves every `round_trip / window`.
+    window: f64,
+    /// Of fabric scaling.
+    alpha: f64,
+    beta: f64,
+    /// Base delay with that of the path's switches, picoseconds.
+    base: f64,
+    /// Picoseconds.
+    round_trip: u64,
+    cut_at: u64,
+    /// Time-outs without an acknowledgement between them.
+    timeouts: u32,
+}
+
+impl Swift {
+    /// For a path through so many switches.
+    pub fn new(switches: u32, round_trip: u64, config: &SwiftConfig) -> Self {
+        // α = range / (1/√min − 1/√max), β = −α/√max.
+        let alpha = config.fs_range.0 as f64 / (1.0 / config.fs_min.sqrt() - 1.0 / config.fs_max.sqrt());
+        Swift {
+            window: config.initial_window,
+            alpha,
+            beta: -alpha / config.fs_max.sqrt(),
+            base: (config.base.0 + switches as u64 * config.hop.0) as f64,
+            round_trip,
+            cut_at: 0,
+            timeouts: 0,
+        }
+    }
+
+    /// Picoseconds.
+    fn target(&self, config: &SwiftConfig) -> f64 {
+        self.base + (self.alpha / self.window.sqrt() + self.beta).clamp(0.0, config.fs_range.0 as f64)
+    }
+
+    /// Frames that may be unacknowledged.
+    #[inline]
+    pub fn frames(&self) -> u64 {
+        (self.window as u64).max(1)
+    }
+
+    /// Time from one frame to the next where the window is less than one.
+    #[inline]
+    pub fn spacing(&self) -> Option<u64> {
+        (self.window < 1.0).then(|| (self.round_trip as f64 / self.window) as u64)
+    }
+
+    fn may_cut(&mut self, now: u64) -> bool {
+        let may = now >= self.cut_at + self.round_trip;
+        if may {
+            self.cut_at = now;
+        }
+        may
+    }
+
+    /// `acked` frames are acknowledged.
+    pub fn on_ack(&mut self, now: u64, acked: f64, round_trip: u64, config: &SwiftConfig) {
+        self.timeouts = 0;
+        self.round_trip = round_trip;
+        let (delay, target) = (round_trip as f64, self.target(config));
+        if delay < target {
+            self.window += config.ai * acked / if self.window >= 1.0 { self.window } else { 1.0 };
+        } else if self.may_cut(now) {
+            self.window *= (1.0 - config.beta * (delay - target) / delay).max(1.0 - config.max_mdf);
+        }
+        self.window = self.window.clamp(config.min_window, config.max_window);
+    }
+
+    /// A NACK has come.
+    pub fn on_loss(&mut self, now: u64, config: &SwiftConfig) {
+        if self.may_cut(now) {
+            self.window = (self.window * (1.0 - config.max_mdf)).max(config.min_window);
+        }
+    }
+
+    pub fn on_timeout(&mut self, now: u64, config: &SwiftConfig) {
+        self.timeouts += 1;
+        if self.timeouts >= config.timeouts {
+            self.window = config.min_window;
+        } else {
+            self.on_loss(now, config);
+        }
+    }
+}
+
+pub const MODEL: Model = Model {
+    kind: "congestion control",
+    name: "swift",
+    source: "Kumar et al., SIGCOMM 2020; constants as in csg-htsim's swift.cpp, several of them guesses there",
+    faithful: "target delay by switches of the path and by window (fabric scaling), additive increase, decrease in proportion to the excess, at most once per \
+               round trip; windows below one frame are paced",
+    simplified: "one window: the delay is the whole round trip, without a window of its own for the receiving host",
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use afflux_units::Span;
+
+    fn config() -> SwiftConfig {
+        SwiftConfig {
+            base: Span::from_us(20),
+            hop: Span::from_ns(3_053),
+            fs_range: Span::from_us(100),
+            fs_min: 0.1,
+            fs_max: 100.0,
+            ai: 1.0,
+            beta: 0.8,
+            max_mdf: 0.5,
+            initial_window: 12.0,
+            min_window: 0.01,
+            max_window: 1e6,
+            timeouts: 5,
+        }
+    }
+
+    #[test]
+    fn the_target_by_window() {
+        let (config, mut c) = (config(), Swift::new(3, 10_000_000, &config()));
+        let at = |c: &mut Swift, window: f64| {
+            c.window = window;
+            (c.target(&config) - c.base).round()
+        };
+        // The whole range for the smallest window, nothing for the largest, and beyond.
+        assert_eq!((at(&mut c, 0.1), at(&mut c, 100.0), at(&mut c, 0.01), at(&mut c, 400.0)), (1e8, 0.0, 1e8, 0.0));
+        assert_eq!(c.base, 29_159_000.0);
+    }
+
+    #[test]
+    fn grows_by_a_frame_per_window_and_is_cut_once_per_round_trip() {
+        let (config, mut c) = (config(), Swift::new(0, 10_000_000, &config()));
+        (0..12).for_each(|_| c.on_ack(0, 1.0, 10_000_000, &config));
+        assert!((c.window - 13.0).abs() < 0.05, "{}", c.window);
+        // Four times the target and more: no more than half is lost, and that once in a round trip.
+        let before = c.window;
+        c.on_ack(1_000_000_000, 1.0, 400_000_000, &config);
+        assert_eq!(c.window, before / 2.0);
+        c.on_ack(1_100_000_000, 1.0, 400_000_000, &config);
+        assert_eq!(c.window, before / 2.0);
+        c.on_ack(1_400_000_000, 1.0, 400_000_000, &config);
+        assert_eq!(c.window, before / 4.0);
+    }
+
+    /// Where the delay is twice the target's excess, in proportion: 1 − 0.8 · (delay − target)/delay.
+    #[test]
+    fn decrease_in_proportion() {
+        let (config, mut c) = (config(), Swift::new(0, 10_000_000, &config()));
+        c.window = 100.0;
+        let target = c.target(&config);
+        c.on_ack(1_000_000_000, 1.0, (target * 1.25) as u64, &config);
+        assert!((c.window - 100.0 * (1.0 - 0.8 * 0.2)).abs() < 1e-6);
+    }
+
+    #[test]
+    fn a_window_below_one_is_paced() {
+        let (config, mut c) = (config(), Swift::new(0, 10_000_000, &config()));
+        assert_eq!(c.spacing(), None);
+        (0..4).for_each(|step| c.on_timeout(step * 100_000_000, &config));
+        assert_eq!(c.frames(), 1);
+        c.on_timeout(400_000_000, &config);
+        assert_eq!((c.window, c.spacing()), (0.01, Some(1_000_000_000)));
+    }
+}

@@ -1,0 +1,136 @@
+//! All shortest paths between ToRs, for source routing.
+//!
+//! A path is the out-ports of its switches packed into a word, eight bits each, the first lowest, as in ConWeave's simulator. It ends at the
+//! destination's ToR, so there are at most four of them.
+
+use crate::routing::{Ports, Routes};
+use crate::spec::{NodeId, NodeKind, Topology};
+
+/// Out-ports on a path, at most.
+pub const HOPS: usize = 4;
+
+/// Why frames of a fabric cannot be pinned to paths.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NoPaths {
+    #[error("switch {0} has more than 256 ports: a path has room for 8 bits each")]
+    Ports(NodeId),
+    #[error("from switch {0} to switch {1} there are more than {HOPS} hops")]
+    Hops(NodeId, NodeId),
+    #[error("host {0} does not hang on a switch with its only link")]
+    Host(u32),
+}
+
+#[derive(Debug, Clone)]
+pub struct Paths {
+    racks: usize,
+    /// `from * racks + to`: where its list begins; one more at the end.
+    first: Vec<u32>,
+    lists: Vec<u32>,
+}
+
+impl Paths {
+    pub fn new(topology: &Topology, ports: &Ports, routes: &Routes) -> Result<Paths, NoPaths> {
+        let racks = routes.racks();
+        let mut example = vec![0; racks];
+        for host in (0..topology.hosts).rev() {
+            if topology.nodes[routes.anchor(routes.rack_of(host)) as usize].kind == NodeKind::Host {
+                return Err(NoPaths::Host(host));
+            }
+            example[routes.rack_of(host) as usize] = host;
+        }
+        let mut paths = Paths { racks, first: Vec::with_capacity(racks * racks + 1), lists: Vec::new() };
+        for from in 0..racks as u32 {
+            for to in 0..racks as u32 {
+                paths.first.push(paths.lists.len() as u32);
+                if from != to {
+                    let goal = Goal { start: routes.anchor(from), end: routes.anchor(to), host: example[to as usize] };
+                    let begin = paths.lists.len();
+                    walk(ports, routes, goal.start, goal, (0, 0), &mut paths.lists)?;
+                    paths.lists[begin..].sort_unstable();
+                }
+            }
+        }
+        paths.first.push(paths.lists.len() as u32);
+        Ok(paths)
+    }
+
+    /// From rack to rack, ascending; none if there is no way, or if it is the same.
+    pub fn between(&self, from: u32, to: u32) -> &[u32] {
+        let place = from as usize * self.racks + to as usize;
+        &self.lists[self.first[place] as usize..self.first[place + 1] as usize]
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Goal {
+    start: NodeId,
+    end: NodeId,
+    /// One of those that hang on the end.
+    host: u32,
+}
+
+/// Follows all next hops from `node`, `hops` behind the start, towards the end.
+fn walk(ports: &Ports, routes: &Routes, node: NodeId, goal: Goal, (path, hops): (u32, usize), lists: &mut Vec<u32>) -> Result<(), NoPaths> {
+    if node == goal.end {
+        lists.push(path);
+        return Ok(());
+    }
+    if hops == HOPS {
+        return Err(NoPaths::Hops(goal.start, goal.end));
+    }
+    for &port in routes.next_hops(node, goal.host).as_slice() {
+        let number = u8::try_from(port).map_err(|_| NoPaths::Ports(node))?;
+        let path = path | (number as u32) << (8 * hops);
+        walk(ports, routes, ports.of(node)[port as usize].peer, goal, (path, hops + 1), lists)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{fat_tree, leaf_spine};
+
+    fn of(topology: &Topology) -> (Ports, Routes, Paths) {
+        let (ports, routes) = (Ports::new(topology), Routes::build(topology));
+        let paths = Paths::new(topology, &ports, &routes).unwrap();
+        (ports, routes, paths)
+    }
+
+    #[test]
+    fn every_path_leads_to_its_rack_and_is_there_once() {
+        for topology in [fat_tree(4, 2), fat_tree(8, 1), leaf_spine(3, 5, 2)] {
+            let (ports, routes, paths) = of(&topology);
+            for from in 0..routes.racks() as u32 {
+                for to in 0..routes.racks() as u32 {
+                    let list = paths.between(from, to);
+                    assert!(list.is_sorted_by(|a, b| a < b));
+                    assert_eq!(list.is_empty(), from == to);
+                    for path in list {
+                        let (mut node, mut rest) = (routes.anchor(from), *path);
+                        while node != routes.anchor(to) {
+                            node = ports.of(node)[(rest & 0xff) as usize].peer;
+                            rest >>= 8;
+                        }
+                        assert_eq!(rest, 0);
+                    }
+                }
+            }
+        }
+        let (_, routes, paths) = of(&fat_tree(8, 1));
+        let between = |a: u32, b: u32| paths.between(routes.rack_of(a), routes.rack_of(b)).len();
+        assert_eq!((between(0, 4), between(0, 127)), (4, 16));
+    }
+
+    #[test]
+    fn fabrics_without() {
+        let mut topology = leaf_spine(2, 2, 2);
+        let fails = |topology: &Topology| Paths::new(topology, &Ports::new(topology), &Routes::build(topology)).unwrap_err();
+        // Host 0 on both leaves.
+        topology.links.push(crate::testing::link(0, 5, afflux_units::Rate::from_gbps(100), afflux_units::Span::from_us(1)));
+        assert_eq!(fails(&topology), NoPaths::Host(0));
+        // 300 spines.
+        let wide = leaf_spine(2, 300, 1);
+        assert_eq!(fails(&wide), NoPaths::Ports(2));
+    }
+}

@@ -1,0 +1,385 @@
+//! Where frames meet the balancer of their switch.
+
+use super::forward::Drop;
+use super::{Node, Outlet, Shard};
+use crate::balance::{BalanceCounters, Balancer, Choice, End, FourTuple, Holding, ReorderQueues, Role, Site, Tag, avalanche};
+use crate::frame::{Event, Extra, Frame};
+use crate::spec::{FlowId, NodeId, NodeKind, RouteHash};
+use crate::world::World;
+
+/// What a switch that does not simply hash has besides.
+pub struct Balanced {
+    /// Taken out while it is asked.
+    balancer: Option<Balancer>,
+    /// The rack of which this is the ToR.
+    rack: Option<u32>,
+    /// By port: a host is at its other end.
+    from_host: Box<[bool]>,
+}
+
+impl Balanced {
+    pub(super) fn of(world: &World, id: NodeId) -> Option<Box<Balanced>> {
+        let spec = &world.plan.topology.nodes[id as usize];
+        if spec.kind == NodeKind::Host {
+            return None;
+        }
+        let is_host = |node: NodeId| world.plan.topology.nodes[node as usize].kind == NodeKind::Host;
+        let from_host: Box<[bool]> = world.ports.of(id).iter().map(|info| is_host(info.peer)).collect();
+        let rates: Vec<Option<u64>> = world.ports.of(id).iter().map(|info| (!is_host(info.peer)).then(|| world.link(info).rate.0)).collect();
+        let balancer = Balancer::of(&world.plan.switches[spec.config as usize], &rates)?;
+        let rack = world.ports.of(id).iter().map(|info| info.peer).find(|&peer| is_host(peer)).map(|host| world.routes(0).rack_of(host));
+        let rack = rack.filter(|&rack| world.routes(0).anchor(rack) == id);
+        Some(Box::new(Balanced { balancer: Some(balancer), rack, from_host }))
+    }
+
+    /// Hosts hang on it.
+    pub(super) fn is_tor(&self) -> bool {
+        self.rack.is_some()
+    }
+
+    fn asked(&self) -> &Balancer {
+        self.balancer.as_ref().expect("not being asked")
+    }
+
+    /// Frames and bytes held.
+    pub(super) fn held(&self) -> (u64, u64) {
+        self.asked().held()
+    }
+
+    /// Frames held that take the switch's memory.
+    pub(super) fn charged(&self) -> impl Iterator<Item = &Frame> {
+        self.asked().charged()
+    }
+
+    pub(super) fn reorder_queues(&self) -> Option<&ReorderQueues> {
+        self.asked().reorder_queues()
+    }
+}
+
+impl Node {
+    fn balanced(&mut self) -> &mut Balanced {
+        self.balanced.as_mut().expect("a switch that does not simply hash")
+    }
+}
+
+impl<'a> Shard<'a> {
+    /// As the rest of `arrive`, at a switch that does not simply hash.
+    #[inline(never)]
+    pub(super) fn arrive_balanced<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, mut frame: Frame) {
+        let world = self.world;
+        let routes = world.routes(now);
+        let state = &mut self.nodes[node as usize];
+        let (id, first_port) = (state.id, state.first_port);
+        let hops = routes.next_hops(id, frame.dst);
+        let balanced = state.balanced();
+        // Also where its host cannot be reached.
+        let at_destination = balanced.rack == Some(routes.rack_of(frame.dst));
+        if frame.has(Frame::TO_SWITCH) && at_destination {
+            return self.consume(out, now, node, frame);
+        }
+        let hops = hops.as_slice();
+        if hops.is_empty() {
+            return self.drop_frame(frame, Drop::Down);
+        }
+        let role = match (balanced.from_host[(frame.port - first_port) as usize], at_destination) {
+            (true, true) => None,
+            (true, false) => Some(Role::Source),
+            (false, true) => Some(Role::Destination),
+            (false, false) => Some(Role::Transit),
+        };
+        let asked = role.filter(|_| balanced.balancer.as_ref().expect("not being asked").minds(&frame));
+        let choice = match asked {
+            None => Choice::Ecmp,
+            Some(role) => {
+                let input = frame.port;
+                self.ask(out, now, node, input, |balancer, here| balancer.choose(here, &mut frame, role, hops))
+            }
+        };
+        let port = match choice {
+            Choice::Port(port) => port,
+            // The end of its path.
+            Choice::Follow if role == Some(Role::Destination) => hops[0],
+            Choice::Follow if frame.has(Frame::PINNED) && hops.binary_search(&frame.pinned_port()).is_ok() => {
+                let port = frame.pinned_port();
+                frame.next_hop();
+                port
+            }
+            Choice::Follow | Choice::Ecmp => self.hashed(node, &mut frame, hops),
+            Choice::Held => return,
+        };
+        self.forward(out, now, node, port, frame);
+    }
+
+    /// A frame leaves a switch by the port chosen.
+    #[inline(always)]
+    pub(super) fn forward<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u16, mut frame: Frame) {
+        let (id, first_port) = (self.nodes[node as usize].id, self.nodes[node as usize].first_port);
+        self.note_path(id, port, &mut frame);
+        self.offer(out, now, node, first_port + port as u32, frame);
+    }
+
+    /// The same for one that has been charged already.
+    fn forward_held<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u16, mut frame: Frame) {
+        let (id, first_port) = (self.nodes[node as usize].id, self.nodes[node as usize].first_port);
+        self.note_path(id, port, &mut frame);
+        self.join_held(out, now, node, first_port + port as u32, frame);
+    }
+
+    #[inline(always)]
+    fn note_path(&mut self, id: NodeId, port: u16, frame: &mut Frame) {
+        if self.record_paths && matches!(frame.kind(), Frame::DATA | Frame::DATAGRAM) {
+            let number = if frame.has(Frame::EXTRA) { &mut self.extras[frame.aux].trigger } else { &mut frame.aux };
+            *number = crate::balance::path_step(*number, id, port);
+        }
+    }
+
+    /// Calls the balancer with the switch as its site. `input` is the port that what it sends is charged to.
+    #[inline(always)]
+    fn ask<O: Outlet, R>(&mut self, out: &mut O, now: u64, node: u32, input: u32, what: impl FnOnce(&mut Balancer, &mut Here<'_, 'a, O>) -> R) -> R {
+        let mut balancer = self.nodes[node as usize].balanced().balancer.take().expect("not being asked");
+        let result = what(&mut balancer, &mut Here { shard: self, out, now, node, input });
+        self.nodes[node as usize].balanced().balancer = Some(balancer);
+        result
+    }
+
+    /// The next hop by hash.
+    fn hashed(&self, node: u32, frame: &mut Frame, hops: &[u16]) -> u16 {
+        let world = self.world;
+        if frame.has(Frame::PINNED) {
+            // Its path is no more: from here on it goes by its flow's hash.
+            let flow = world.flow(frame.flow);
+            frame.hash = world.flow_hash(flow, flow.dst != frame.dst);
+            frame.flags &= !Frame::PINNED;
+        }
+        if let [only] = hops {
+            return *only;
+        }
+        let hash = self.hash(node, frame);
+        // The simulator takes the lowest bits, others the highest.
+        let place = if self.hashes_tuples(node) { hash as usize % hops.len() } else { ((hash as u64 * hops.len() as u64) >> 32) as usize };
+        hops[place]
+    }
+
+    fn hashes_tuples(&self, node: u32) -> bool {
+        let plan = self.world.plan;
+        let spec = &plan.topology.nodes[self.nodes[node as usize].id as usize];
+        plan.switches[spec.config as usize].hash == RouteHash::Murmur3
+    }
+
+    /// A frame's hash at a switch.
+    fn hash(&self, node: u32, frame: &Frame) -> u32 {
+        let seed = self.nodes[node as usize].hash_seed;
+        if self.hashes_tuples(node) { self.four_tuple(frame).hash(seed) } else { avalanche(frame.hash, seed) }
+    }
+
+    fn four_tuple(&self, frame: &Frame) -> FourTuple {
+        let flow = self.world.flow(frame.flow);
+        let (source, destination) = self.world.flow_ports(frame.flow);
+        if flow.dst == frame.dst {
+            FourTuple::new((flow.src, flow.dst), (source, destination))
+        } else {
+            FourTuple::new((flow.dst, flow.src), (destination, source))
+        }
+    }
+
+    /// A frame from another switch is for this one.
+    #[cold]
+    #[inline(never)]
+    fn consume<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, mut frame: Frame) {
+        self.counters.delivered_packets += 1;
+        self.counters.delivered_bytes += frame.size as u64;
+        self.live -= 1;
+        let tag = take_tag(self, &mut frame);
+        if frame.has(Frame::EXTRA) {
+            self.extras.remove(frame.aux);
+        }
+        self.ask(out, now, node, frame.port, |balancer, here| balancer.told(here, &frame, tag));
+    }
+
+    /// A balancer asked to be woken.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn on_balance<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, event: Frame) {
+        let input = self.nodes[node as usize].first_port;
+        self.ask(out, now, node, input, |balancer, here| balancer.woken(here, event.flow));
+    }
+}
+
+fn take_tag(shard: &mut Shard, frame: &mut Frame) -> Tag {
+    if !frame.has(Frame::EXTRA) {
+        return Tag::None;
+    }
+    let extra = &mut shard.extras[frame.aux];
+    let tag = std::mem::take(&mut extra.tag);
+    // Then nothing else is on it.
+    if (extra.paused, extra.count, extra.edge, extra.stamp, extra.rank, extra.telemetry.count()) == (0, 0, u32::MAX, 0, 0, 0) {
+        let trigger = extra.trigger;
+        shard.extras.remove(frame.aux);
+        frame.aux = trigger;
+        frame.flags &= !Frame::EXTRA;
+    }
+    tag
+}
+
+/// A switch whose balancer is asked.
+struct Here<'s, 'a, O> {
+    shard: &'s mut Shard<'a>,
+    out: &'s mut O,
+    now: u64,
+    node: u32,
+    input: u32,
+}
+
+impl<O: Outlet> Here<'_, '_, O> {
+    fn state(&self) -> &Node {
+        &self.shard.nodes[self.node as usize]
+    }
+
+    /// Number of a port in its shard, brought to now.
+    fn settled(&mut self, port: u16) -> u32 {
+        let port = self.state().first_port + port as u32;
+        self.shard.settle(self.out, self.now, self.node, port);
+        port
+    }
+
+    /// A frame that comes from this switch, or has waited in it, leaves by hash.
+    fn leave(&mut self, mut frame: Frame) {
+        let (now, id) = (self.now, self.state().id);
+        let hops = self.shard.world.routes(now).next_hops(id, frame.dst);
+        match hops.as_slice() {
+            [] => self.shard.drop_frame(frame, Drop::Down),
+            hops => {
+                let port = self.shard.hashed(self.node, &mut frame, hops);
+                self.shard.forward(self.out, now, self.node, port, frame);
+            }
+        }
+    }
+}
+
+impl<O: Outlet> Site for Here<'_, '_, O> {
+    #[inline(always)]
+    fn now(&self) -> u64 {
+        self.now
+    }
+    fn rack(&self) -> Option<u32> {
+        self.state().balanced.as_ref().expect("asked").rack
+    }
+    fn rack_of(&self, host: u32) -> u32 {
+        self.shard.world.routes(self.now).rack_of(host)
+    }
+    fn source_of(&self, frame: &Frame) -> u32 {
+        let flow = self.shard.world.flow(frame.flow);
+        if flow.dst == frame.dst { flow.src } else { flow.dst }
+    }
+    fn ns3_key(&self, flow: FlowId) -> u64 {
+        let world = self.shard.world;
+        let (source_port, destination_port) = world.flow_ports(flow);
+        let flow = world.flow(flow);
+        let FourTuple { destination, .. } = FourTuple::new((flow.src, flow.dst), (source_port, destination_port));
+        (destination as u64) << 32 | (source_port as u64) << 16 | flow.priority as u64 | destination_port as u64
+    }
+    fn paths(&self, rack: u32) -> &[u32] {
+        match self.rack() {
+            Some(own) => self.shard.world.paths(self.now).between(own, rack),
+            None => &[],
+        }
+    }
+    fn epoch(&self) -> usize {
+        self.shard.world.epoch(self.now)
+    }
+    fn members(&self, host: u32) -> &[u16] {
+        self.shard.world.routes(0).members(self.state().id, host)
+    }
+    fn capacity(&self, port: u16, host: u32) -> u64 {
+        self.shard.world.capacity(self.now, self.state().id, port, host)
+    }
+    fn peer(&self, port: u16) -> NodeId {
+        self.shard.world.ports.of(self.state().id)[port as usize].peer
+    }
+    fn hash(&self, frame: &Frame) -> u32 {
+        self.shard.hash(self.node, frame)
+    }
+    fn queued(&mut self, port: u16) -> u64 {
+        let port = self.settled(port);
+        self.shard.ports[port as usize].queued
+    }
+    fn sent(&mut self, port: u16) -> u64 {
+        let port = self.settled(port);
+        self.shard.ports[port as usize].begun()
+    }
+    fn below(&mut self, n: u64) -> u64 {
+        self.shard.nodes[self.node as usize].stream.below(n)
+    }
+    fn tag(&mut self, frame: &mut Frame) -> &mut Tag {
+        if !frame.has(Frame::EXTRA) {
+            frame.aux = self.shard.extras.insert(Extra::beside(frame));
+            frame.flags |= Frame::EXTRA;
+        }
+        &mut self.shard.extras[frame.aux].tag
+    }
+    fn take_tag(&mut self, frame: &mut Frame) -> Tag {
+        take_tag(self.shard, frame)
+    }
+    fn send(&mut self, to: u32, flow: FlowId, seq: u32, size: u16, priority: u8, tag: Tag) {
+        let world = self.shard.world;
+        let hash = world.flow_hash(world.flow(flow), true);
+        // Capable of ECN: not to be dropped where others are marked.
+        let flags = Frame::CONTROL | Frame::TO_SWITCH | Frame::ECT | priority as u16;
+        let mut frame = Frame { port: self.input, flow, seq, dst: to, hash, size, flags, ..Frame::default() };
+        if tag != Tag::None {
+            *self.tag(&mut frame) = tag;
+        }
+        self.shard.counters.sent_packets += 1;
+        self.shard.counters.sent_bytes += size as u64;
+        self.shard.live += 1;
+        self.counters().switch_frames += 1;
+        self.leave(frame);
+    }
+    fn release(&mut self, frame: Frame) {
+        self.shard.last = self.shard.last.max(self.now);
+        self.leave(frame);
+    }
+    fn wake(&mut self, at: u64, key: u32) {
+        debug_assert!(at >= self.now);
+        let event = self.shard.event(self.node, key, Event::Balance);
+        self.out.event(at, event);
+    }
+    fn counters(&mut self) -> &mut BalanceCounters {
+        &mut self.shard.counters.balance
+    }
+}
+
+impl<O: Outlet> Holding for Here<'_, '_, O> {
+    fn destination_of(&self, flow: FlowId) -> u32 {
+        self.shard.world.flow(flow).dst
+    }
+    fn propagation(&self, path: u32, rack: u32) -> u64 {
+        let world = self.shard.world;
+        let (mut node, mut path, mut delay) = (self.state().id, path, 0);
+        while node != world.routes(self.now).anchor(rack) {
+            let info = &world.ports.of(node)[(path & 0xff) as usize];
+            delay += world.delay(node, info);
+            (node, path) = (info.peer, path >> 8);
+        }
+        delay
+    }
+    fn slots(&mut self, end: End) -> &mut Vec<u32> {
+        &mut self.shard.flow_slots[end as usize]
+    }
+    fn grow(&mut self, frame: &mut Frame, header: u16) {
+        frame.size += header;
+        self.shard.counters.sent_bytes += header as u64;
+    }
+    fn shrink(&mut self, frame: &mut Frame, header: u16) {
+        frame.size -= header;
+        self.shard.counters.delivered_bytes += header as u64;
+    }
+    fn charge(&mut self, frame: &Frame, port: u16, length: (u32, u64)) -> bool {
+        let port = self.settled(port);
+        self.shard.charge_held(self.out, self.now, self.node, port, *frame, length)
+    }
+    fn release_charged(&mut self, frame: Frame, port: u16) {
+        self.shard.last = self.shard.last.max(self.now);
+        self.shard.forward_held(self.out, self.now, self.node, port, frame);
+    }
+}

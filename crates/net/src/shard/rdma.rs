@@ -1,0 +1,359 @@
+//! Queue pairs at hosts: the NIC makes a frame when its transmitter is free, for whoever's turn it is.
+
+use super::host::Beside;
+use super::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, set_slot};
+use crate::frame::{Event, Extra, Frame};
+use crate::idle::Idle;
+use crate::routing::NextHops;
+use crate::spec::{FlowId, RdmaConfig, TransportConfig};
+use crate::telemetry::Telemetry;
+use crate::transport::rdma::{AckIn, Acknowledgement, QueuePair, Responder, ResponderSetup, Setup};
+use crate::world::cut_off;
+
+impl<'a> Shard<'a> {
+    fn rdma(&self, transport: u16) -> &'a RdmaConfig {
+        match &self.world.plan.transports[transport as usize] {
+            TransportConfig::Rdma(config) => config,
+            _ => unreachable!("an RDMA frame of another transport's flow"),
+        }
+    }
+
+    /// A flow starts.
+    #[inline(never)]
+    pub(super) fn open_pair<O: Outlet>(&mut self, out: &mut O, now: u64, (node, id): (u32, FlowId), (hash, idle): (u32, Idle), config: &RdmaConfig) {
+        let world = self.world;
+        let flow = world.flow(id);
+        let state = &self.nodes[node as usize];
+        let port = state.first_port
+            + match world.routes(now).next_hops(state.id, flow.dst) {
+                NextHops::One(port) => port as u32,
+                NextHops::Many(set) => set[crate::balance::ecmp(hash, state.hash_seed, set.len())] as u32,
+                NextHops::None => 0,
+            };
+        let setup = Setup {
+            flow: id,
+            transport: flow.transport,
+            node,
+            port,
+            line: self.ports[port as usize].rate,
+            dst: flow.dst,
+            hash,
+            priority: flow.priority,
+            segments: world.shape(flow).count as u32,
+            bytes: flow.bytes,
+            switches: world.path(now, hash, flow.src, flow.dst).len().saturating_sub(1) as u32,
+            idle,
+            explain: world.plan.record.explain,
+        };
+        let slot = self.pairs.insert(QueuePair::new(setup, now, config));
+        set_slot(&mut self.sending, id, slot);
+        let place = self.nics[port as usize].open(slot, flow.priority);
+        self.pairs[slot].place = place;
+        self.tell_nic(out, now, slot, config);
+    }
+
+    /// A queue pair may have become able to send.
+    #[inline(always)]
+    fn tell_nic<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, config: &RdmaConfig) {
+        let pair = &mut self.pairs[slot];
+        let (due, node, port, place) = (pair.due(now, config), pair.node, pair.port, pair.place);
+        let nic = &mut self.nics[port as usize];
+        nic.set_due(place, due);
+        if due == u64::MAX || nic.armed != 0 && nic.armed <= due {
+            return;
+        }
+        if due > now {
+            return self.arm_nic(out, node, port, due);
+        }
+        // It looks again at the end of what is in transmission.
+        let p = &self.ports[port as usize];
+        let busy = p.free_at > now && p.automaton.as_ref().is_none_or(|a| a.sending.is_some());
+        if busy && nic.armed != 0 && nic.armed <= p.free_at {
+            return;
+        }
+        self.run_nic(out, now, node, port);
+    }
+
+    fn arm_nic<O: Outlet>(&mut self, out: &mut O, node: u32, port: u32, at: u64) {
+        let nic = &mut self.nics[port as usize];
+        if nic.armed != 0 && nic.armed <= at {
+            return;
+        }
+        nic.armed = at;
+        let number = port - self.nodes[node as usize].first_port;
+        let event = self.event(node, number, Event::Nic);
+        out.event(at, event);
+    }
+
+    pub(super) fn on_nic<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, number: u32) {
+        let port = self.nodes[node as usize].first_port + number;
+        let nic = &mut self.nics[port as usize];
+        if nic.armed == now {
+            nic.armed = 0;
+            self.run_nic(out, now, node, port);
+        }
+    }
+
+    /// If the transmitter is free, the next frame.
+    pub(super) fn run_nic<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
+        if !O::CLASSICAL && !self.ports[port as usize].plain {
+            self.bring_up(out, now, node, port);
+        }
+        let p = &self.ports[port as usize];
+        let (busy, allowed) = match &p.automaton {
+            None => (p.free_at > now, u8::MAX),
+            Some(a) => {
+                let free = |class: &u8| {
+                    let queue = &a.queues[a.queue_of_priority(*class)];
+                    queue.frames.is_empty() && a.pause.as_ref().is_none_or(|pause| pause.may_send(*class, now))
+                };
+                match (a.sending.is_some(), a.waiting, p.eventful) {
+                    (true, ..) => (true, 0),
+                    (false, 0, false) => (false, u8::MAX),
+                    _ => (false, (0..8).filter(free).fold(0, |allowed, class| allowed | 1 << class)),
+                }
+            }
+        };
+        if busy {
+            let at = p.free_at.max(self.nics[port as usize].earliest_due());
+            if at < u64::MAX {
+                self.arm_nic(out, node, port, at);
+            }
+            return;
+        }
+        match self.nics[port as usize].next(now, allowed) {
+            Some(slot) => self.send_from_pair(out, now, slot),
+            None => {
+                let a = p.automaton.as_deref();
+                let waiting = if a.is_some_and(|a| a.waiting > 0) { p.next_action() } else { u64::MAX };
+                let held = |class: u8| match a.and_then(|a| a.pause.as_ref()) {
+                    _ if allowed >> class & 1 != 0 => u64::MAX,
+                    Some(pause) if !pause.may_send(class, now) => pause.until(class),
+                    _ => waiting,
+                };
+                let at = self.nics[port as usize].earliest(now, held);
+                if at < u64::MAX {
+                    self.arm_nic(out, node, port, at);
+                }
+            }
+        }
+    }
+
+    /// The transmitter is free.
+    fn send_from_pair<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32) {
+        let world = self.world;
+        let wire = &world.plan.wire;
+        let pair = &mut self.pairs[slot];
+        let config = match &world.plan.transports[pair.transport as usize] {
+            TransportConfig::Rdma(config) => config,
+            _ => unreachable!("a queue pair"),
+        };
+        let (node, port, class) = (pair.node, pair.port, pair.priority);
+        let p = &self.ports[port as usize];
+        let clock = match p.automaton.as_ref().and_then(|a| a.pause.as_ref()) {
+            Some(pause) if p.eventful && world.plan.record.explain => pause.clock(class, now),
+            _ => 0,
+        };
+        let transmit = pair.transmit(now, clock, config);
+        let payload = if pair.is_last(transmit.seq) { world.last_payload(pair.flow, config.payload) } else { config.payload };
+        let overhead = config.overhead();
+        let size = (payload + overhead + wire.data_header).max(wire.min_frame);
+        let at_line = cut_off(p.serialize(size), world.tick());
+        pair.pace(now, (size + wire.gap) as u64 * 8, at_line, world.tick(), config);
+        let due = pair.due(now, config);
+        let mut flags = Frame::DATA | Frame::QUEUE_PAIR | Frame::ECT | class as u16;
+        if transmit.retransmission {
+            flags |= Frame::RETRANSMISSION;
+            self.counters.retransmits += 1;
+        }
+        let mut frame = Frame { flow: pair.flow, seq: transmit.seq, dst: pair.dst, hash: pair.hash, size, flags, ..Frame::default() };
+        if overhead > 0 {
+            frame.aux = self.extras.insert(Extra { edge: u32::MAX, ..Extra::default() });
+            frame.flags |= Frame::EXTRA;
+        }
+        let place = pair.place;
+        self.nics[port as usize].set_due(place, due);
+        self.arm_pair(out, slot);
+        self.counters.sent_packets += 1;
+        self.counters.sent_bytes += size as u64;
+        self.live += 1;
+        self.last = self.last.max(now);
+        self.offer(out, now, node, port, frame);
+        let at = self.nics[port as usize].earliest_due().max(self.ports[port as usize].free_at);
+        if at < u64::MAX {
+            self.arm_nic(out, node, port, at);
+        }
+    }
+
+    /// One lazy timer per queue pair: it is armed anew when it goes off early; only an earlier moment needs a new one.
+    #[inline(always)]
+    fn arm_pair<O: Outlet>(&mut self, out: &mut O, slot: u32) {
+        let pair = &mut self.pairs[slot];
+        let wake = pair.wake();
+        if wake != 0 && (pair.armed == 0 || wake < pair.armed) {
+            pair.armed = wake;
+            let (node, flow) = (pair.node, pair.flow);
+            let event = self.event(node, flow, Event::Sender);
+            out.event(wake, event);
+        }
+    }
+
+    pub(super) fn on_pair_wake<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32) {
+        let pair = &mut self.pairs[slot];
+        if pair.armed != now {
+            return;
+        }
+        pair.armed = 0;
+        let wake = pair.wake();
+        if wake == now {
+            let config = self.rdma(self.pairs[slot].transport);
+            self.pairs[slot].on_timeout(now, config);
+            self.counters.timeouts += 1;
+            self.last = self.last.max(now);
+            self.tell_nic(out, now, slot, config);
+        }
+        self.arm_pair(out, slot);
+    }
+
+    #[inline(never)]
+    pub(super) fn on_rdma_ack<O: Outlet>(&mut self, out: &mut O, now: u64, mut frame: Frame) {
+        let telemetry = self.telemetry_of(&frame);
+        let paused = self.take_extra(&mut frame).paused;
+        let slot = self.sending[frame.flow as usize];
+        if slot == OVER {
+            return;
+        }
+        let config = self.rdma(self.pairs[slot].transport);
+        let pair = &mut self.pairs[slot];
+        if frame.has(Frame::CNP_ALONE) {
+            pair.control.on_cnp(now, config);
+        } else {
+            let (negative, cnp) = (frame.has(Frame::NACK), frame.has(Frame::CNP));
+            let telemetry = (config.overhead() > 0).then_some((&telemetry, &self.world.rates[..]));
+            let ack = AckIn { cumulative: frame.seq, trigger: frame.aux, negative, cnp, paused, telemetry };
+            pair.on_ack(now, &ack, config);
+            if pair.is_complete() {
+                return self.close_pair(now, slot);
+            }
+            self.arm_pair(out, slot);
+        }
+        self.tell_nic(out, now, slot, config);
+    }
+
+    /// All of a flow is acknowledged.
+    fn close_pair(&mut self, now: u64, slot: u32) {
+        let record = pair_record(&self.pairs[slot], Some(now));
+        let (port, place, flow) = (self.pairs[slot].port, self.pairs[slot].place, self.pairs[slot].flow);
+        let Shard { nics, pairs, .. } = self;
+        nics[port as usize].close(place, |slot, place| pairs[slot].place = place);
+        pairs.remove(slot);
+        self.harvest.sent.push(record);
+        self.sending[flow as usize] = OVER;
+        self.live -= 1;
+        self.flows_done += 1;
+    }
+
+    #[inline(never)]
+    pub(super) fn on_rdma_data<O: Outlet>(&mut self, out: &mut O, now: u64, mut frame: Frame) {
+        let telemetry = self.telemetry_of(&frame);
+        let Beside { paused, tag, .. } = self.take_extra(&mut frame);
+        let mut slot = self.receiving_slot(frame.flow);
+        if self.record_paths {
+            self.count_path(&frame);
+        }
+        if slot == NOT_YET {
+            let responder = self.make_responder(frame.flow);
+            slot = self.responders.insert(responder);
+            set_slot(&mut self.receiving, frame.flow, slot);
+        } else if slot == OVER {
+            // Everything is here already: say so again.
+            let again = self.make_responder(frame.flow);
+            let cumulative = self.world.shape(self.world.flow(frame.flow)).count as u32;
+            let in_ack = self.rdma(again.transport).cnp == crate::spec::Cnp::Ack;
+            let ack = Acknowledgement { cumulative, trigger: frame.seq, negative: false, cnp: in_ack && frame.has(Frame::CE) };
+            let answer = self.rdma_ack(&again, ack);
+            self.send(out, now, again.node, answer);
+            return;
+        }
+        let config = self.rdma(self.responders[slot].transport);
+        let r = &mut self.responders[slot];
+        r.paused = paused;
+        if frame.seq < r.highest {
+            self.counters.balance.late.count(frame.has(Frame::RETRANSMISSION), tag);
+        }
+        let answer = r.on_data(now, frame.seq, frame.has(Frame::CE), config);
+        let (node, complete) = (r.node, r.is_complete());
+        if answer.cnp {
+            let r = &self.responders[slot];
+            let mut notification = self.rdma_ack(r, Acknowledgement { cumulative: 0, trigger: 0, negative: false, cnp: true });
+            notification.flags |= Frame::CNP_ALONE;
+            self.send(out, now, node, notification);
+        }
+        if let Some(ack) = answer.ack {
+            let mut frame = self.rdma_ack(&self.responders[slot], ack);
+            if paused > 0 || telemetry.count() > 0 {
+                frame.aux = self.extras.insert(Extra { trigger: ack.trigger, edge: u32::MAX, paused, telemetry, ..Extra::default() });
+                frame.flags |= Frame::EXTRA;
+            }
+            self.send(out, now, node, frame);
+        }
+        if complete {
+            let record = responder_record(&self.responders[slot], Some(now));
+            self.harvest.received.push(record);
+            self.responders.remove(slot);
+            self.receiving[frame.flow as usize] = OVER;
+            self.flow_received(out, now, frame.flow, now);
+        }
+    }
+
+    #[inline(always)]
+    fn telemetry_of(&self, frame: &Frame) -> Telemetry {
+        if frame.has(Frame::EXTRA) && !self.world.rates.is_empty() { self.extras[frame.aux].telemetry } else { Telemetry::default() }
+    }
+
+    fn make_responder(&self, id: FlowId) -> Responder {
+        let flow = self.world.flow(id);
+        Responder::new(ResponderSetup {
+            flow: id,
+            transport: flow.transport,
+            node: self.world.place[flow.dst as usize].local,
+            src: flow.src,
+            hash: self.world.flow_hash(flow, true),
+            priority: self.rdma(flow.transport).ack_priority.unwrap_or(flow.priority),
+            segments: self.world.shape(flow).count as u32,
+        })
+    }
+
+    #[inline(always)]
+    fn rdma_ack(&self, r: &Responder, ack: Acknowledgement) -> Frame {
+        let wire = &self.world.plan.wire;
+        let mut flags = Frame::RDMA_ACK | Frame::ECT | r.priority as u16;
+        if ack.negative {
+            flags |= Frame::NACK;
+        }
+        if ack.cnp {
+            flags |= Frame::CNP;
+        }
+        let size = (wire.ack + self.rdma(r.transport).overhead()).max(wire.min_frame);
+        Frame { flow: r.flow, seq: ack.cumulative, aux: ack.trigger, dst: r.src, hash: r.hash, size, flags, ..Frame::default() }
+    }
+}
+
+pub(super) fn pair_record(pair: &QueuePair, finish: Option<u64>) -> SentRecord {
+    SentRecord {
+        flow: pair.flow,
+        start: pair.start,
+        finish,
+        ideal: pair.idle.total,
+        propagation: pair.idle.propagation,
+        packets: pair.sent,
+        retransmitted: pair.retransmitted,
+        timeouts: pair.timeouts,
+        why: pair.why(),
+    }
+}
+
+pub(super) fn responder_record(r: &Responder, finish: Option<u64>) -> ReceivedRecord {
+    let (frames, has_last) = r.received();
+    ReceivedRecord { flow: r.flow, finish, frames: frames as u64, has_last, marked: r.marked, reordered: r.reordered, paused: r.paused }
+}

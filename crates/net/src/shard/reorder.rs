@@ -1,0 +1,79 @@
+//! Reorder queues in the switch's memory, and their series.
+
+use super::forward::Drop;
+use super::{Outlet, Shard};
+use crate::buffer::mmu::Verdict as Taken;
+use crate::buffer::{QueueView, Verdict};
+use crate::frame::{Event, Frame};
+use crate::record::ReorderRecord;
+use afflux_units::Time;
+
+impl<'a> Shard<'a> {
+    /// A frame is to wait in a reorder queue of `port`, which has been brought to now: charges it, or drops it if there is no room. Where there
+    /// are no ingress counters, the buffer's rule takes that queue, which holds `length`, for one of the port's; otherwise what it holds counts
+    /// with the port's queue of the same class.
+    pub(super) fn charge_held<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: Frame, length: (u32, u64)) -> bool {
+        let size = frame.size as u64;
+        let queue = self.ports[port as usize].automaton.as_ref().expect("ports of ToRs that hold frames are automata").queue_of(&frame);
+        let length = QueueView { bytes: length.1, frames: length.0 };
+        let mut verdict = self.nodes[node as usize].admit(queue, length, size, O::CLASSICAL);
+        if verdict == Verdict::Unsure {
+            let (first, ports) = (self.nodes[node as usize].first_port, self.nodes[node as usize].ports);
+            (first..first + ports).for_each(|other| self.settle(out, now, node, other));
+            verdict = self.nodes[node as usize].admit(queue, length, size, true);
+        }
+        if verdict != Verdict::Admit {
+            self.note(port, queue, |i| i.drops += 1);
+            self.drop_frame(frame, Drop::Buffer);
+            return false;
+        }
+        if self.nodes[node as usize].managed.is_some() {
+            let charge = self.charge_of(node, port, queue as u8, (frame.port, frame.priority(), frame.size));
+            let refused = match self.ask_managed(out, now, node, &charge) {
+                Taken::Drop => Some(Drop::Buffer),
+                Taken::Discard => Some(Drop::Ingress),
+                Taken::Take { .. } if self.is_dropping(port, &frame) => Some(Drop::Watchdog),
+                Taken::Take { headroom, pause } => {
+                    self.mmu(node).charge(&charge, headroom);
+                    if pause {
+                        self.pause_group(out, now, node, charge.input, charge.class());
+                    }
+                    None
+                }
+            };
+            if let Some(why) = refused {
+                self.refuse_managed(port, queue, frame, why);
+                return false;
+            }
+        }
+        self.nodes[node as usize].used += size;
+        true
+    }
+
+    /// A frame that was held is dropped instead of joining its queue.
+    pub(super) fn uncharge_held<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: &Frame) {
+        self.nodes[node as usize].used -= frame.size as u64;
+        if self.nodes[node as usize].managed.is_some() {
+            let queue = self.ports[port as usize].automaton.as_ref().expect("not plain").queue_of(frame);
+            let charge = self.charge_of(node, port, queue as u8, (frame.port, frame.priority(), frame.size));
+            self.release(out, now, node, &charge);
+        }
+    }
+
+    /// Has this switch reorder queues?
+    pub(super) fn reorders(&self, node: u32) -> bool {
+        self.nodes[node as usize].balanced.as_ref().is_some_and(|balanced| balanced.is_tor() && balanced.reorder_queues().is_some())
+    }
+
+    pub(super) fn sample_reordering<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32) {
+        let state = &self.nodes[node as usize];
+        let queues = state.balanced.as_ref().and_then(|balanced| balanced.reorder_queues()).expect("sampled where there are some");
+        let record = |port: i32, queues: u64, bytes: u64| ReorderRecord { time: Time(now), node: state.id, port, queues, bytes };
+        let by_port: Vec<(u16, (u16, u64))> = (0..state.ports as u16).map(|port| (port, queues.at_port(port))).filter(|(_, (queues, _))| *queues > 0).collect();
+        self.harvest.reordering.push(record(-1, by_port.iter().map(|(_, (queues, _))| *queues as u64).sum(), queues.bytes));
+        self.harvest.reordering.extend(by_port.into_iter().map(|(port, (queues, bytes))| record(port as i32, queues as u64, bytes)));
+        let interval = self.world.plan.record.reordering.expect("recorded").0;
+        let event = self.event(node, 0, Event::Reordering);
+        out.event(now + interval, event);
+    }
+}

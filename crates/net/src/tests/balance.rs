@@ -1,0 +1,355 @@
+//! Balancers: the same result everywhere, and what each of them is for.
+
+use super::determinism::{same_everywhere, traffic};
+use crate::record::Output;
+use crate::spec::*;
+use crate::testing::*;
+use crate::world::World;
+use crate::{Progress, run};
+use afflux_units::{Probability, Rate, Span, Time};
+
+/// Every balancer, with parameters that make it busy.
+pub(super) fn balancers() -> Vec<(&'static str, Balance)> {
+    let letflow = |ns3| Balance::LetFlow(LetFlow { gap: Span::from_us(5), ns3 });
+    let estimator = RateEstimator { every: Span::from_us(4), alpha: 0.2 };
+    let conga = |ns3| Balance::Conga(Conga { gap: Span::from_us(5), estimator: estimator.clone(), bits: 3, aging: Span::from_us(40), ns3 });
+    let drill = |samples, memory, ns3| Balance::Drill(Drill { samples, memory, ns3 });
+    let dlb = |idle: Option<u64>| {
+        let past = RateEstimator { every: Span::from_us(4), alpha: 0.5 };
+        Balance::Dlb(Dlb { idle: idle.map(Span::from_us), past, past_weight: 16, future_weight: 16, future_range: 30_000, bands: 8 })
+    };
+    vec![
+        ("resilient", Balance::Resilient),
+        ("wcmp", Balance::Wcmp(Wcmp { weights: None, entries: None })),
+        ("wcmp, small table", Balance::Wcmp(Wcmp { weights: None, entries: Some(5) })),
+        ("round robin", Balance::Spray(Spray::RoundRobin)),
+        ("drill", drill(2, 1, false)),
+        ("drill(1,3), ns-3", drill(1, 3, true)),
+        ("letflow", letflow(false)),
+        ("letflow, ns-3", letflow(true)),
+        ("conga", conga(false)),
+        ("conga, ns-3", conga(true)),
+        ("dlb, flowlets", dlb(Some(5))),
+        ("dlb, frames", dlb(None)),
+        ("presto", Balance::Presto(Presto { cell: 10_000 })),
+    ]
+}
+
+/// Fabrics and settings in which they may go wrong.
+fn settings() -> Vec<(&'static str, Plan)> {
+    let base = |topology: Topology| {
+        let hosts = topology.hosts;
+        let mut p = plan(topology, traffic(hosts, 150, 100, 200_000, 1));
+        p.switches[0].buffer = Buffer::Static { per_queue: Limit::Bytes(60_000), drop_when: Compare::Above };
+        p.record.paths = true;
+        p
+    };
+    let mut plans = vec![("fat-tree", base(fat_tree(4, 2))), ("leaf-spine", base(leaf_spine(4, 3, 4)))];
+    let mut add = |name, change: &dyn Fn(&mut Plan)| {
+        let mut p = base(fat_tree(4, 2));
+        change(&mut p);
+        plans.push((name, p));
+    };
+    add("automata: shared memory, marks at dequeue, priorities", &|p| {
+        p.switches[0].buffer = Buffer::Shared { total: 150_000, alpha: 1.0, reserved_per_queue: 0 };
+        p.switches[0].scheduling = Scheduling::StrictPriority { queues: 3 };
+        p.switches[0].marking = Some(Marking { at: MarkAt::Dequeue, ..step(Limit::Bytes(20_000)) });
+        p.transports = vec![TransportConfig::Tcp(dctcp())];
+    });
+    add("occupancy through the start of transmission, short run", &|p| {
+        p.switches[0].queue_length = QueueLength::ThroughStart;
+        p.run.until = Some(Time::from_ns(77_777));
+    });
+    add("cut-through, mixed rates and delays", &|p| {
+        p.switches[0].forwarding = Forwarding::CutThrough { header: 64 };
+        for (i, link) in p.topology.links.iter_mut().enumerate() {
+            link.rate = [Rate::from_gbps(100), Rate::from_gbps(25), Rate::from_gbps(40), Rate(33_333_333_333)][i % 4];
+            link.delay = Span::from_ns([25, 300, 1_000, 50_000][i % 4]);
+        }
+    });
+    add("loss, links down and up again", &|p| {
+        for (i, link) in p.topology.links.iter_mut().enumerate() {
+            link.loss = Probability::new(0.01).unwrap();
+            if i % 7 == 3 && i >= 32 {
+                link.down = vec![Down { from: Time::from_ns(50_000), to: Some(Time::from_ns(150_000)), detect: Span::from_us(10) }];
+            }
+        }
+    });
+    add("lossless", &|p| {
+        p.switches[0].buffer = Buffer::Mmu(super::lossless::conweave(700_000));
+        p.switches[0].pfc = Some(super::lossless::pfc(0b111));
+        p.switches[0].honours_pause = true;
+    });
+    plans
+}
+
+#[test]
+fn the_same_everywhere() {
+    for (balancer, balance) in balancers() {
+        for (name, mut plan) in settings() {
+            plan.switches[0].balance = balance.clone();
+            let output = same_everywhere(&format!("{balancer}: {name}"), &plan);
+            eprintln!("{balancer}: {name}: {} hops, {} drops, {:?}", output.counters.packet_hops, output.counters.dropped_packets, output.counters.balance);
+            assert!(output.counters.packet_hops > 1_000);
+        }
+    }
+}
+
+fn outcome(plan: &Plan) -> Output {
+    run(plan, &Progress::default()).unwrap()
+}
+
+/// Two leaves, `spines` spines; a datagram flow from rack to rack whose frames are `spacing` apart.
+fn probe(spines: u32, frames: u64, spacing: Span, balance: Balance) -> Plan {
+    let flows = vec![flow(0, 0, 1, 1_460 * frames, Time::ZERO)];
+    let mut p = plan(leaf_spine(2, spines, 1), flows);
+    // 1500 bytes in `spacing`.
+    let rate = Rate(1_500 * 8 * 1_000_000_000_000 / spacing.0);
+    p.transports = vec![TransportConfig::Datagram(Datagram { rate: Some(rate), payload: 1_460, ecn_capable: false })];
+    p.switches[0].balance = balance;
+    p.record.paths = true;
+    p
+}
+
+#[test]
+fn a_flowlet_ends_with_a_gap_longer_than_the_limit_and_draws_uniformly() {
+    let letflow = |us| Balance::LetFlow(LetFlow { gap: Span::from_us(us), ns3: false });
+    let (spines, frames) = (8, 4_000);
+    // Not longer: one flowlet, one path.
+    let together = outcome(&probe(spines, frames, Span::from_us(10), letflow(10)));
+    assert_eq!((together.paths.len(), together.counters.balance.flowlets, together.counters.balance.reroutes), (1, 0, 0));
+    let apart = outcome(&probe(spines, frames, Span::from_us(11), letflow(10)));
+    assert_eq!(apart.counters.balance.flowlets, frames - 1);
+    assert_eq!(apart.paths.len(), spines as usize);
+    // Chi-square with 7 degrees of freedom: above 24.3 once in a thousand.
+    let expected = frames as f64 / spines as f64;
+    let chi: f64 = apart.paths.iter().map(|p| (p.frames as f64 - expected).powi(2) / expected).sum();
+    assert!(chi < 24.3, "{chi}");
+    // A draw meets another path seven times of eight.
+    let reroutes = apart.counters.balance.reroutes as f64 / (frames - 1) as f64;
+    assert!((reroutes - 0.875).abs() < 0.02, "{reroutes}");
+}
+
+/// Frames of a run by spine, of two.
+fn by_spine(p: &Plan, output: &Output) -> [u64; 2] {
+    let spine = |name: &str| p.topology.nodes.iter().position(|n| n.name == name).unwrap() as NodeId;
+    [spine("spine0"), spine("spine1")].map(|spine| output.paths.iter().filter(|path| path.nodes.contains(&spine)).map(|path| path.frames).sum())
+}
+
+/// The link between two nodes.
+fn link_between<'p>(topology: &'p mut Topology, a: &str, b: &str) -> &'p mut Link {
+    let id = |name: &str| topology.nodes.iter().position(|n| n.name == name).unwrap() as NodeId;
+    let (a, b) = (id(a), id(b));
+    topology.links.iter_mut().find(|l| (l.a, l.b) == (a, b)).unwrap()
+}
+
+#[test]
+fn in_turn_is_exactly_even() {
+    let output = outcome(&probe(8, 4_000, Span::from_us(1), Balance::Spray(Spray::RoundRobin)));
+    assert_eq!(output.paths.iter().map(|p| p.frames).collect::<Vec<_>>(), [500; 8]);
+}
+
+#[test]
+fn flowcells_are_exactly_even() {
+    // Forty frames of 1500 bytes to a cell of 60 kB; eight paths; fifty cells and a half.
+    let output = outcome(&probe(8, 2_020, Span::from_us(1), Balance::Presto(Presto { cell: 60_000 })));
+    let mut frames: Vec<u64> = output.paths.iter().map(|p| p.frames).collect();
+    frames.sort_unstable();
+    assert_eq!(frames, [240, 240, 240, 240, 240, 260, 280, 280]);
+    assert_eq!(output.counters.balance.reroutes, 50);
+}
+
+/// Eight hosts of one leaf burst to the other: twice as much as the two uplinks take.
+fn burst(balance: Balance) -> i64 {
+    let flows = (0..8).map(|h| flow(h, h as u32, 8 + h as u32, 400_000, Time::ZERO)).collect();
+    let mut p = plan(leaf_spine(2, 2, 8), flows);
+    p.transports = vec![TransportConfig::Datagram(Datagram { rate: Some(Rate::from_gbps(50)), payload: 1_460, ecn_capable: false })];
+    p.switches[0].buffer = Buffer::Unlimited;
+    p.switches[0].balance = balance;
+    p.record.ports = Some(PortSeries { interval: Span::from_ns(777), nodes: vec![16] });
+    let output = outcome(&p);
+    let uplinks = output.ports.chunk_by(|a, b| a.time == b.time).map(|rows| (rows[8].queue_bytes as i64, rows[9].queue_bytes as i64));
+    let worst = uplinks.clone().map(|(a, b)| a.max(b)).max().unwrap();
+    assert!(worst > 100_000, "queues build up");
+    uplinks.map(|(a, b)| (a - b).abs()).max().unwrap()
+}
+
+#[test]
+fn drill_keeps_queues_even() {
+    // With both next hops sampled it is join-the-shortest-queue: lengths differ by the frame that has just come and the one that is leaving.
+    let difference = burst(Balance::Drill(Drill { samples: 2, memory: 1, ns3: false }));
+    assert!(difference <= 2 * 1_500, "{difference}");
+    let memory_alone = burst(Balance::Drill(Drill { samples: 1, memory: 1, ns3: true }));
+    assert!(memory_alone <= 10 * 1_500, "{memory_alone}");
+    let random = burst(Balance::Spray(Spray::Random));
+    assert!(random > 20_000 && random > 2 * memory_alone, "{random}");
+}
+
+/// The CONGA paper's figure 2: two paths of 80 Gbps, but the second spine's link to the destination has 40 Gbps. Flows of 100 kB ask for 85
+/// Gbps. Returns the second path's share and the mean completion time in microseconds.
+fn conga_paper(balance: Balance) -> (f64, f64) {
+    let mut topology = leaf_spine(2, 2, 10);
+    topology.links.iter_mut().skip(20).for_each(|link| link.rate = Rate::from_gbps(80));
+    link_between(&mut topology, "leaf1", "spine1").rate = Rate::from_gbps(40);
+    let count = 1_000;
+    let forth = (0..count).map(|id| flow(id, id as u32 % 10, 10 + id as u32 / 10 % 10, 100_000, Time::from_ns(id as u64 * 9_400)));
+    let flows = forth.chain([flow(count, 19, 0, 1_000_000, Time::from_ns(1_000 * 9_400))]).collect();
+    let mut p = plan(topology, flows);
+    // What goes back is slow, and brings reports where acknowledgements do not.
+    p.transports =
+        vec![TransportConfig::Tcp(dctcp()), TransportConfig::Datagram(Datagram { rate: Some(Rate::from_gbps(1)), payload: 1_460, ecn_capable: false })];
+    p.flows[count as usize].transport = 1;
+    p.flows[count as usize].start = Start::At(Time::ZERO);
+    p.flows.rotate_right(1);
+    p.switches[0].marking = Some(step(Limit::Bytes(100_000)));
+    p.switches[0].buffer = Buffer::Static { per_queue: Limit::Bytes(1_000_000), drop_when: Compare::Above };
+    p.switches[0].balance = balance;
+    p.record.paths = true;
+    let output = outcome(&p);
+    let sent = by_spine(&p, &output);
+    let times = output.flows.iter().skip(1).map(|flow| flow.finish.unwrap().0 - flow.start.unwrap().0);
+    (sent[1] as f64 / (sent[0] + sent[1]) as f64, times.sum::<u64>() as f64 / count as f64 / 1e6)
+}
+
+#[test]
+fn conga_avoids_the_slow_path() {
+    let conga = |ns3| {
+        let estimator = RateEstimator { every: Span::from_us(32), alpha: 0.2 };
+        Balance::Conga(Conga { gap: Span::from_us(100), estimator, bits: 3, aging: Span::from_us(500), ns3 })
+    };
+    // Even shares ask for 42.5 Gbps of 40.
+    let (even, slow) = conga_paper(Balance::Ecmp);
+    // Equal use of both is a third over the slow link, 28.3 Gbps.
+    for ns3 in [false, true] {
+        let (share, time) = conga_paper(conga(ns3));
+        eprintln!("conga, ns-3 {ns3}: {share:.3} over the slow path, {time:.1} us; ecmp {even:.3}, {slow:.1} us");
+        assert!((0.25..0.42).contains(&share), "{share}");
+        assert!(time < 0.8 * slow, "{time} us, ecmp {slow} us");
+    }
+    assert!((even - 0.5).abs() < 0.06, "{even}");
+}
+
+#[test]
+fn dlb_avoids_a_slow_uplink() {
+    let share = |balance| {
+        let mut topology = leaf_spine(2, 2, 4);
+        link_between(&mut topology, "leaf0", "spine1").rate = Rate::from_gbps(25);
+        let flows = (0..4).map(|h| flow(h, h as u32, 4 + h as u32, 2_000_000, Time::ZERO)).collect();
+        let mut p = plan(topology, flows);
+        p.transports = vec![TransportConfig::Datagram(Datagram { rate: Some(Rate::from_gbps(20)), payload: 1_460, ecn_capable: false })];
+        p.switches[0].balance = balance;
+        p.switches[0].buffer = Buffer::Unlimited;
+        p.record.paths = true;
+        let output = outcome(&p);
+        let [fast, slow] = by_spine(&p, &output);
+        slow as f64 / (fast + slow) as f64
+    };
+    let past = RateEstimator { every: Span::from_us(4), alpha: 0.5 };
+    let dlb = |idle: Option<u64>| Dlb { idle: idle.map(Span::from_ns), past: past.clone(), past_weight: 16, future_weight: 16, future_range: 64_000, bands: 8 };
+    // Even use is a fifth.
+    for idle in [None, Some(300)] {
+        let share = share(Balance::Dlb(dlb(idle)));
+        assert!((0.1..0.27).contains(&share), "{idle:?}: {share}");
+    }
+}
+
+/// Many small flows over two spines, one of which has 40 Gbps where the other has 100; returns the second's share.
+fn many_flows(balance: Balance) -> f64 {
+    let mut topology = leaf_spine(2, 2, 4);
+    link_between(&mut topology, "leaf1", "spine1").rate = Rate::from_gbps(40);
+    let flows = (0..4_000).map(|id| flow(id, id as u32 % 4, 4 + id as u32 / 4 % 4, 1_000, Time::from_ns(id as u64 * 500))).collect();
+    let mut p = plan(topology, flows);
+    p.switches[0].balance = balance;
+    p.record.paths = true;
+    let output = outcome(&p);
+    let [fast, slow] = by_spine(&p, &output);
+    assert_eq!(fast + slow, 4_000);
+    slow as f64 / 4_000.0
+}
+
+#[test]
+fn wcmp_shares() {
+    // Four standard deviations of a share over 4000 flows are below 0.032.
+    let near = |share: f64, expected: f64| assert!((share - expected).abs() < 0.032, "{share}, expected {expected}");
+    near(many_flows(Balance::Ecmp), 0.5);
+    near(many_flows(Balance::Wcmp(Wcmp { weights: None, entries: None })), 40.0 / 140.0);
+    near(many_flows(Balance::Wcmp(Wcmp { weights: None, entries: Some(4) })), 0.25);
+    let mut weights = vec![1; 12];
+    weights[11] = 9;
+    near(many_flows(Balance::Wcmp(Wcmp { weights: Some(weights), entries: None })), 0.9);
+    // Flows are hashed to components by their capacity.
+    near(many_flows(Balance::Drill(Drill { samples: 2, memory: 1, ns3: false })), 40.0 / 140.0);
+}
+
+#[test]
+fn resilient_hashing_moves_the_flows_of_a_failed_link_alone() {
+    let paths = |balance: Balance, fails: bool| {
+        let mut topology = leaf_spine(2, 5, 4);
+        if fails {
+            // Of the second, known at once; flows start after that.
+            link_between(&mut topology, "leaf0", "spine2").down = vec![Down { from: Time::from_ns(1), to: None, detect: Span::ZERO }];
+        }
+        let flows = (0..500).map(|id| flow(id, id as u32 % 4, 4 + id as u32 / 4 % 4, 1_000, Time::from_ns(1_000 + id as u64 * 500))).collect();
+        let mut p = plan(topology, flows);
+        p.switches[0].balance = balance;
+        p.record.paths = true;
+        outcome(&p).paths.iter().map(|p| p.nodes[2]).collect::<Vec<_>>()
+    };
+    let spine2 = 8 + 2 + 2;
+    let moved = |balance: Balance| {
+        let (before, after) = (paths(balance.clone(), false), paths(balance, true));
+        assert_eq!((before.len(), after.len()), (500, 500));
+        assert!(after.iter().all(|spine| *spine != spine2));
+        let moved = before.iter().zip(&after).filter(|(a, b)| a != b).count();
+        (moved, before.iter().filter(|spine| **spine == spine2).count(), after)
+    };
+    let (all, of_failed, after) = moved(Balance::Resilient);
+    assert_eq!(all, of_failed);
+    // A quarter each.
+    for spine in [10, 11, 13, 14] {
+        let flows = after.iter().filter(|s| **s == spine).count();
+        assert!((90..160).contains(&flows), "{flows}");
+    }
+    let (all, of_failed, _) = moved(Balance::Ecmp);
+    assert!(10 * all > 13 * of_failed, "{all} of all, {of_failed} of the failed link");
+}
+
+#[test]
+fn both_directions_take_the_same_way_with_symmetric_hashing() {
+    let flows: Vec<Flow> = (0..200).map(|id| flow(id, id as u32 % 16, 16 + id as u32 * 7 % 112, 1_000, Time::ZERO)).collect();
+    let same = |hash: RouteHash| {
+        let mut p = plan(fat_tree(8, 1), flows.clone());
+        p.switches[0].hash = hash;
+        let world = World::new(&p, 1).unwrap();
+        let nodes = |flow: &Flow, reverse: bool| {
+            let (src, dst) = if reverse { (flow.dst, flow.src) } else { (flow.src, flow.dst) };
+            world.path(0, world.flow_hash(flow, reverse), src, dst).iter().skip(1).map(|(node, _)| *node).collect::<Vec<_>>()
+        };
+        let cores: std::collections::HashSet<_> = flows.iter().map(|flow| nodes(flow, false)[2]).collect();
+        let same = flows.iter().filter(|flow| nodes(flow, false).into_iter().eq(nodes(flow, true).into_iter().rev())).count();
+        (same, cores.len())
+    };
+    assert_eq!(same(RouteHash::Symmetric), (200, 16));
+    assert!(same(RouteHash::OwnSeed).0 < 40);
+}
+
+#[test]
+fn a_known_failure_is_avoided_by_all() {
+    for (name, balance) in balancers().into_iter().chain([("spray", Balance::Spray(Spray::Random)), ("ecmp", Balance::Ecmp)]) {
+        // A slow link, and one that fails while flows are under way; both on the second tier too.
+        let mut topology = leaf_spine(3, 4, 4);
+        link_between(&mut topology, "leaf1", "spine0").rate = Rate::from_gbps(25);
+        link_between(&mut topology, "leaf2", "spine3").down = vec![Down { from: Time::from_ns(60_000), to: None, detect: Span::from_us(10) }];
+        let mut p = plan(topology, traffic(12, 300, 200, 100_000, 5));
+        p.switches[0].balance = balance;
+        p.record.paths = true;
+        let output = same_everywhere(name, &p);
+        assert!(output.flows.iter().all(|flow| flow.finish.is_some()), "{name}");
+        assert!(output.counters.drops_down > 0, "{name}: something was under way");
+        let (leaf, spine) = (12 + 2, 12 + 3 + 3);
+        let over = |path: &crate::record::PathRecord| path.nodes.windows(2).any(|hop| hop == [leaf, spine] || hop == [spine, leaf]);
+        let late = |flow: FlowId| matches!(p.flows[flow as usize].start, Start::At(at) if at >= Time::from_ns(70_000));
+        assert!(output.paths.iter().any(|path| over(path) && !late(path.flow)), "{name}: it was used");
+        assert!(!output.paths.iter().any(|path| over(path) && late(path.flow)), "{name}: it is avoided");
+    }
+}

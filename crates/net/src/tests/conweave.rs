@@ -1,0 +1,281 @@
+//! ConWeave on real fabrics: the same everywhere, in order but for what is counted, and with memory as the mode says.
+
+use super::determinism::{same_everywhere, traffic};
+use crate::record::{ConweaveCounters, LateCounters, Output};
+use crate::spec::*;
+use crate::testing::*;
+use crate::{Progress, run};
+use afflux_units::{Probability, Rate, Span, Time};
+
+/// Parameters that make it busy on these small fabrics.
+fn busy(manner: ConweaveManner) -> Conweave {
+    Conweave {
+        reply_extra: Span::from_us(1),
+        path_busy: Span::from_us(8),
+        inactive: Span::from_us(300),
+        flush_extra: Span::from_us(16),
+        default_wait: Span::from_us(200),
+        age: Span::from_us(2_000),
+        reorder_queues: 24,
+        manner,
+    }
+}
+
+fn weave(plan: &mut Plan, change: impl FnOnce(&mut Conweave), manner: ConweaveManner) {
+    let mut config = busy(manner);
+    change(&mut config);
+    plan.switches[0].balance = Balance::Conweave(config);
+    plan.record.reordering = Some(Span::from_us(10));
+}
+
+/// Marks at 10 kB; TCP that listens to them, or datagrams at 40 Gb/s that do not.
+fn base(topology: Topology, datagrams: bool, manner: ConweaveManner) -> Plan {
+    let hosts = topology.hosts;
+    let mut p = plan(topology, traffic(hosts, 150, 100, 200_000, 1));
+    p.switches[0].buffer = Buffer::Unlimited;
+    p.switches[0].marking = Some(Marking { drop_incapable: false, ..step(Limit::Bytes(10_000)) });
+    p.transports = vec![match datagrams {
+        true => TransportConfig::Datagram(Datagram { rate: Some(Rate::from_gbps(40)), payload: 1_460, ecn_capable: true }),
+        false => TransportConfig::Tcp(dctcp()),
+    }];
+    weave(&mut p, |_| {}, manner);
+    p
+}
+
+fn outcome(plan: &Plan) -> Output {
+    run(plan, &Progress::default()).unwrap()
+}
+
+/// Every frame that reaches its host after a later one says why, and the flows' own counts agree.
+fn accounted(name: &str, output: &Output) {
+    let late = output.counters.balance.late;
+    assert_eq!(late.other, 0, "{name}: {late:?}");
+    let LateCounters { recovery, early_flush, no_queue, old_epoch, inactivity, path_lost, other: _ } = late;
+    let by_flow: u64 = output.flows.iter().map(|flow| flow.packets_reordered).sum();
+    // Responders of RDMA count repetitions too.
+    let repeated = if name.starts_with("rdma") { recovery } else { 0 };
+    assert_eq!(early_flush + no_queue + old_epoch + inactivity + path_lost + repeated, by_flow, "{name}: {late:?}");
+}
+
+const MANNERS: [ConweaveManner; 2] = [ConweaveManner::Paper, ConweaveManner::Ns3];
+
+/// Fabrics and settings in which it may go wrong.
+fn settings(manner: ConweaveManner) -> Vec<(&'static str, Plan)> {
+    let mut plans = vec![
+        ("leaf-spine, tcp", base(leaf_spine(4, 4, 4), false, manner)),
+        ("leaf-spine, datagrams", base(leaf_spine(4, 4, 4), true, manner)),
+        ("fat-tree, tcp", base(fat_tree(4, 2), false, manner)),
+    ];
+    let mut add = |name, datagrams, change: &dyn Fn(&mut Plan)| {
+        let mut p = base(fat_tree(4, 2), datagrams, manner);
+        change(&mut p);
+        plans.push((name, p));
+    };
+    add("small buffers, quick to flush, silent soon, few queues", false, &|p| {
+        p.switches[0].buffer = Buffer::Static { per_queue: Limit::Bytes(60_000), drop_when: Compare::Above };
+        weave(
+            p,
+            |c| (c.inactive, c.flush_extra, c.default_wait, c.age, c.reorder_queues) = (Span::from_us(20), Span::ZERO, Span::from_us(2), Span::from_us(60), 1),
+            manner,
+        );
+    });
+    add("shared memory, priorities, marks at dequeue, all records", true, &|p| {
+        p.switches[0].buffer = Buffer::Shared { total: 150_000, alpha: 1.0, reserved_per_queue: 0 };
+        p.switches[0].scheduling = Scheduling::StrictPriority { queues: 8 };
+        p.switches[0].marking = Some(Marking { at: MarkAt::Dequeue, ..step(Limit::Bytes(20_000)) });
+        p.record.ports = Some(PortSeries { interval: Span::from_us(7), nodes: (0..p.topology.nodes.len() as u32).collect() });
+        p.record.paths = true;
+        p.record.captures = vec![Capture { link: 0, reverse: true }, Capture { link: 40, reverse: true }];
+    });
+    add("occupancy through the start of transmission, short run", true, &|p| {
+        p.switches[0].queue_length = QueueLength::ThroughStart;
+        p.run.until = Some(Time::from_ns(77_777));
+    });
+    add("codel and a device queue", true, &|p| {
+        p.switches[0].marking = None;
+        p.switches[0].aqm = Some(Aqm::Codel(Codel { target: Span::from_us(2), interval: Span::from_us(20), ecn: true }));
+        p.switches[0].device_queue = 1;
+    });
+    add("mixed rates and delays", false, &|p| {
+        for (i, link) in p.topology.links.iter_mut().enumerate() {
+            link.rate = [Rate::from_gbps(100), Rate::from_gbps(25), Rate::from_gbps(40), Rate(33_333_333_333)][i % 4];
+            link.delay = Span::from_ns([25, 300, 1_000, 50_000][i % 4]);
+        }
+    });
+    add("loss, links down and up again", false, &|p| {
+        for (i, link) in p.topology.links.iter_mut().enumerate() {
+            link.loss = Probability::new(0.01).unwrap();
+            if i % 7 == 3 && i >= 32 || i == 5 {
+                link.down = vec![Down { from: Time::from_ns(50_000), to: Some(Time::from_ns(150_000)), detect: Span::from_us(10) }];
+            }
+        }
+    });
+    for (name, datagrams) in [("lossless", false), ("lossless, datagrams", true)] {
+        add(name, datagrams, &|p| {
+            p.switches[0].buffer = Buffer::Mmu(super::lossless::conweave(700_000));
+            p.switches[0].pfc = Some(super::lossless::pfc(0b111));
+            p.switches[0].honours_pause = true;
+            p.switches[0].scheduling = Scheduling::StrictPriority { queues: 8 };
+        });
+    }
+    add("silent between frames", true, &|p| {
+        // Every other flow sends a frame in 8 us and may take another path each time, between those that fill the queues.
+        p.transports.push(TransportConfig::Datagram(Datagram { rate: Some(Rate(1_500_000_000)), payload: 1_460, ecn_capable: true }));
+        p.flows.iter_mut().step_by(2).for_each(|flow| (flow.transport, flow.bytes) = (1, flow.bytes / 4 + 1));
+        weave(p, |c| c.inactive = Span::from_us(5), manner);
+    });
+    add("lossless, sonic", true, &|p| {
+        p.switches[0].buffer = Buffer::Mmu(super::lossless::sonic(4_000_000));
+        p.switches[0].pfc = Some(super::lossless::pfc(0b111));
+        p.switches[0].honours_pause = true;
+    });
+    let mut add = |name, transport: RdmaConfig, lossless: bool, change: &dyn Fn(&mut Plan)| {
+        let mut p = base(leaf_spine(4, 4, 4), false, manner);
+        p.transports = vec![TransportConfig::Rdma(transport)];
+        p.switches[0].marking = Some(Marking { kmax: Limit::Bytes(80_000), at: MarkAt::Dequeue, drop_incapable: false, ..step(Limit::Bytes(20_000)) });
+        p.switches[0].queue_length = QueueLength::BeforeTransmission;
+        p.switches[0].scheduling = Scheduling::StrictPriority { queues: 8 };
+        p.switches[0].buffer = Buffer::Mmu(super::lossless::conweave(if lossless { 700_000 } else { 300_000 }));
+        if lossless {
+            p.switches[0].pfc = Some(super::lossless::pfc(0b111));
+            p.switches[0].honours_pause = true;
+        }
+        change(&mut p);
+        plans.push((name, p));
+    };
+    add("rdma, go-back-n, lossless", rdma(), true, &|_| {});
+    add("rdma, irn", irn(), false, &|_| {});
+    add("rdma, hpcc: telemetry beside the tags", RdmaConfig { control: RateControl::Hpcc(hpcc()), ..rdma() }, true, &|_| {});
+    add("rdma, irn, whole nanoseconds, quick to flush", irn(), false, &|p| {
+        p.run.compat = Some(Compat::ConweaveNs3);
+        weave(p, |c| (c.flush_extra, c.default_wait) = (Span::ZERO, Span::from_us(1)), manner);
+    });
+    plans
+}
+
+#[test]
+fn the_same_everywhere_and_all_accounted_for() {
+    let mut late = LateCounters::default();
+    for manner in MANNERS {
+        let mut all = ConweaveCounters::default();
+        for (name, plan) in settings(manner) {
+            let output = same_everywhere(&format!("{manner:?}: {name}"), &plan);
+            let counters = output.counters.balance;
+            eprintln!("{manner:?}: {name}: {} drops, {:?}", output.counters.dropped_packets, counters);
+            accounted(name, &output);
+            assert!(counters.reroutes > 0 && counters.conweave.out_of_order > 0, "{name}");
+            all.add(&counters.conweave);
+            late.add(&counters.late);
+            assert!(!output.reordering.is_empty());
+        }
+        assert!(all.tails > 100 && all.clears > 100);
+    }
+    // What can be brought about occurs.
+    for (cause, count) in late.list() {
+        assert!(count > 0 || matches!(cause, "other" | "old_epoch" | "no_queue"), "{cause}: {late:?}");
+    }
+}
+
+#[test]
+fn with_time_enough_nothing_is_out_of_order() {
+    // No loss, no silence of theta_inactive, and room for all that waits: a hundred microseconds of extra cover every queue here.
+    for manner in MANNERS {
+        for datagrams in [false, true] {
+            let mut p = base(leaf_spine(4, 4, 4), datagrams, manner);
+            weave(&mut p, |c| (c.inactive, c.flush_extra) = (Span::from_us(1_900), Span::from_us(400)), manner);
+            let output = outcome(&p);
+            let c = output.counters.balance.conweave;
+            assert!(c.out_of_order > if datagrams { 100 } else { 0 } && c.flushes > 0, "{c:?}");
+            assert_eq!((c.flushes_by_tail, c.no_queue, c.too_late), (c.flushes, 0, 0), "{manner:?}");
+            assert_eq!(output.counters.balance.late, LateCounters::default(), "{manner:?}");
+            assert!(output.flows.iter().all(|flow| flow.packets_reordered == 0));
+            assert_eq!(output.counters.retransmits, 0);
+        }
+    }
+}
+
+#[test]
+fn what_waits_takes_memory_or_not_as_the_mode_says() {
+    // Datagrams from many senders; what waits at the destination's ToR is more than its memory.
+    let with = |manner| {
+        let mut p = base(leaf_spine(4, 4, 4), true, manner);
+        p.switches[0].buffer = Buffer::Static { per_queue: Limit::Bytes(15_000), drop_when: Compare::Above };
+        weave(&mut p, |c| c.flush_extra = Span::from_us(100), manner);
+        // Only what waits: the ports themselves never hold so much before the spines.
+        outcome(&p)
+    };
+    let largest = |output: &Output| output.reordering.iter().filter(|r| r.port >= 0).map(|r| r.bytes / r.queues).max().unwrap();
+    let (paper, ns3) = (with(ConweaveManner::Paper), with(ConweaveManner::Ns3));
+    assert!(largest(&paper) <= 15_000, "{}", largest(&paper));
+    assert!(largest(&ns3) > 20_000, "{}", largest(&ns3));
+}
+
+#[test]
+fn reorder_queues_are_bounded_per_port() {
+    let with = |queues, manner| {
+        let mut p = base(leaf_spine(4, 4, 4), true, manner);
+        p.flows = traffic(16, 600, 100, 200_000, 2);
+        weave(&mut p, |c| (c.reorder_queues, c.flush_extra) = (queues, Span::from_us(400)), manner);
+        outcome(&p)
+    };
+    let most = |output: &Output| output.reordering.iter().filter(|r| r.port >= 0).map(|r| r.queues).max().unwrap();
+    let (bounded, free) = (with(1, ConweaveManner::Paper), with(1, ConweaveManner::Ns3));
+    assert_eq!(most(&bounded), 1);
+    assert!(most(&free) > 1, "{}", most(&free));
+    assert!(bounded.counters.balance.conweave.no_queue > 0 && bounded.counters.balance.late.no_queue > 0);
+    assert_eq!(free.counters.balance.conweave.no_queue, 0);
+    accounted("bounded", &bounded);
+    // The whole switch's rows are the sums of its ports'.
+    for whole in bounded.reordering.iter().filter(|r| r.port < 0) {
+        let ports = bounded.reordering.iter().filter(|r| r.port >= 0 && (r.time, r.node) == (whole.time, whole.node));
+        assert_eq!(ports.fold((0, 0), |(queues, bytes), r| (queues + r.queues, bytes + r.bytes)), (whole.queues, whole.bytes));
+    }
+}
+
+/// Two leaves, four spines; one datagram flow at 10 Gb/s.
+fn lone(manner: ConweaveManner, frames: u64) -> Plan {
+    let mut p = plan(leaf_spine(2, 4, 1), vec![flow(0, 0, 1, 1_460 * frames, Time::ZERO)]);
+    p.transports = vec![TransportConfig::Datagram(Datagram { rate: Some(Rate::from_gbps(10)), payload: 1_460, ecn_capable: true })];
+    weave(&mut p, |c| c.reply_extra = Span::from_us(4), manner);
+    p.record.paths = true;
+    p
+}
+
+#[test]
+fn an_idle_path_is_kept() {
+    // A reply takes 4 us and three transmissions; a frame leaves every 1.2 us. So an epoch is 4.8 us, and every reply is in time.
+    let output = outcome(&lone(ConweaveManner::Ns3, 1_000));
+    let c = output.counters.balance.conweave;
+    assert_eq!((output.counters.balance.reroutes, c.tails, c.replies_late, output.paths.len()), (0, 0, 0, 1));
+    assert_eq!(c.requests, 250);
+    assert_eq!((c.replies, c.replies_in_time, output.counters.balance.switch_frames), (250, 250, 250));
+}
+
+#[test]
+fn the_header_is_on_the_wire_between_the_tors_only() {
+    for (manner, header) in [(ConweaveManner::Paper, 4), (ConweaveManner::Ns3, 0)] {
+        let p = lone(manner, 100);
+        let output = outcome(&p);
+        // Links 0 and 1 are the hosts', the others lead to spines.
+        let bytes = |link: u32, reverse: u32| output.links[(2 * link + reverse) as usize].bytes;
+        assert_eq!((bytes(0, 0), bytes(1, 1)), (150_000, 150_000));
+        assert_eq!((2..6).map(|link| bytes(link, 0)).sum::<u64>(), 100 * (1_500 + header));
+    }
+}
+
+#[test]
+fn a_slow_path_is_left_and_the_order_kept() {
+    // Three of four spines are far away: their round trip is that much longer, but a reply is waited for as long as the path is long, and it may
+    // come back by a longer one: then it is late.
+    for manner in MANNERS {
+        let mut p = lone(manner, 2_000);
+        for spine in 0..3 {
+            p.topology.links[2 + spine].delay = Span::from_us(15 + 10 * spine as u64);
+        }
+        let output = outcome(&p);
+        let c = output.counters.balance.conweave;
+        assert!(c.tails > 0 && c.clears > 0, "{c:?}");
+        assert_eq!((output.flows[0].packets_reordered, output.counters.balance.late), (0, LateCounters::default()));
+        assert!(output.paths.len() > 1);
+    }
+}

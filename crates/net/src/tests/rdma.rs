@@ -1,0 +1,323 @@
+//! Queue pairs: the same from both engines, closed forms, and what the account of time says of them.
+
+use super::determinism::{same_everywhere, traffic};
+use super::lossless::{conweave, pfc, sonic};
+use crate::record::Output;
+use crate::spec::*;
+use crate::testing::*;
+use crate::{Progress, run};
+use afflux_units::{Probability, Rate, Span, Time};
+
+fn transport(config: RdmaConfig) -> Vec<TransportConfig> {
+    vec![TransportConfig::Rdma(config)]
+}
+
+fn marking() -> Option<Marking> {
+    Some(Marking { kmax: Limit::Bytes(80_000), pmax: Probability::new(0.2).unwrap(), at: MarkAt::Dequeue, ..step(Limit::Bytes(20_000)) })
+}
+
+fn flow_control() -> Pfc {
+    Pfc {
+        headroom: Headroom::Formula { formula: Formula::Conweave, cable: Cable::FromDelay },
+        pause: PauseTime::Time(Span::from_us(5)),
+        refresh: Refresh::OnArrival,
+        ..pfc(0b111)
+    }
+}
+
+/// Random pairs and an incast on top, over a small fabric that pauses.
+fn busy(config: RdmaConfig) -> Plan {
+    let topology = leaf_spine(3, 2, 4);
+    let hosts = topology.hosts;
+    let mut flows = traffic(hosts, 200, 100, 100_000, 3);
+    flows.extend((0..hosts - 1).map(|src| flow(0, src, hosts - 1, 300_000, Time::from_ns(1_000 * (src as u64 % 4)))));
+    flows.sort_by_key(|f| if let Start::At(t) = f.start { t } else { unreachable!() });
+    flows.iter_mut().enumerate().for_each(|(id, f)| f.id = id as i64);
+    let mut p = plan(topology, flows);
+    p.transports = transport(config);
+    p.switches[0].buffer = Buffer::Mmu(conweave(700_000));
+    p.switches[0].pfc = Some(flow_control());
+    p.switches[0].honours_pause = true;
+    p.switches[0].marking = marking();
+    p.switches[0].queue_length = QueueLength::BeforeTransmission;
+    p
+}
+
+fn tells(name: &str, output: &Output) {
+    let c = output.counters;
+    eprintln!(
+        "{name}: {} hops, {} pauses, {} drops, {} marks, {} retransmits, {} timeouts, end {}",
+        c.packet_hops, c.pause_frames, c.dropped_packets, c.ecn_marks, c.retransmits, c.timeouts, output.end
+    );
+}
+
+/// Everything that a flow took beyond the ideal is accounted for.
+fn adds_up(output: &Output) {
+    for record in &output.flows {
+        let (Some(start), Some(finish)) = (record.start, record.finish) else { continue };
+        let s = record.split;
+        let waits = s.recovery + s.reordering + s.paused + s.queueing + s.pacing + s.window + s.application;
+        assert_eq!(waits + record.ideal.0, finish.since(start).0);
+    }
+}
+
+#[test]
+fn engines_agree() {
+    let mut plans: Vec<(&str, Plan)> = Vec::new();
+    let strict = |p: &mut Plan| {
+        p.switches[0].scheduling = Scheduling::StrictPriority { queues: 8 };
+        p.hosts[0].scheduling = Scheduling::StrictPriority { queues: 8 };
+    };
+    let mut add = |name: &'static str, config: RdmaConfig, change: &dyn Fn(&mut Plan)| {
+        let mut p = busy(config);
+        change(&mut p);
+        plans.push((name, p));
+    };
+    let no_pfc = |p: &mut Plan| {
+        p.switches[0].pfc = None;
+        p.switches[0].honours_pause = false;
+        p.switches[0].buffer = Buffer::Mmu(conweave(300_000));
+    };
+    let small = |p: &mut Plan| {
+        no_pfc(p);
+        p.switches[0].buffer = Buffer::Static { per_queue: Limit::Bytes(30_000), drop_when: Compare::Above };
+    };
+    let bypass = |p: &mut Plan| {
+        strict(p);
+        p.switches[0].buffer = Buffer::Mmu(Mmu { bypass: 0x80, ..conweave(700_000) });
+    };
+    let paper = || RdmaConfig {
+        control: RateControl::Dcqcn(DcqcnConfig {
+            cut: DcqcnCut::AtOnce,
+            alpha_period: Span::from_us(55),
+            increase_period: Span::from_us(55),
+            byte_counter: Some(100_000),
+            fast_recovery: 5,
+            ..dcqcn()
+        }),
+        cnp: Cnp::Packet { interval: Span::from_us(50) },
+        cnp_out_of_order: false,
+        ..rdma()
+    };
+    add("lossless", rdma(), &|_| {});
+    add("lossless, acknowledgements first", RdmaConfig { ack_priority: Some(7), ..rdma() }, &bypass);
+    add("lossless, whole nanoseconds", RdmaConfig { ack_priority: Some(7), ..rdma() }, &|p| {
+        bypass(p);
+        p.run.compat = Some(Compat::ConweaveNs3);
+    });
+    add("lossless, sonic, refreshed pauses", rdma(), &|p| {
+        p.switches[0].buffer = Buffer::Mmu(sonic(1_000_000));
+        p.switches[0].pfc = Some(Pfc { pause: PauseTime::Time(Span::from_us(5)), ..pfc(0b101) });
+        strict(p);
+    });
+    add("lossless, the paper's parameters, notifications alone", paper(), &|_| {});
+    add("lossless, fixed window, all records", RdmaConfig { window: RdmaWindow::Fixed(None), ..rdma() }, &|p| {
+        p.record.ports = Some(PortSeries { interval: Span::from_us(7), nodes: (0..p.topology.nodes.len() as u32).collect() });
+        p.record.paths = true;
+        p.record.captures = vec![Capture { link: 0, reverse: true }, Capture { link: 0, reverse: false }];
+        p.run.until = Some(Time::from_ns(177_777));
+    });
+    add("lossless, scaled window", RdmaConfig { window: RdmaWindow::Scaled(Some(40_000)), ..rdma() }, &|_| {});
+    add("go-back-n without flow control", rdma(), &no_pfc);
+    add("go-back-n over plain ports", rdma(), &|p| {
+        small(p);
+        p.switches[0].marking = Some(step(Limit::Bytes(15_000)));
+        p.switches[0].queue_length = QueueLength::ThroughTransmission;
+    });
+    add("go-back-n, spray", rdma(), &|p| {
+        small(p);
+        p.switches[0].balance = Balance::Spray(Spray::Random);
+    });
+    add("irn", irn(), &no_pfc);
+    add("irn over plain ports", irn(), &|p| {
+        small(p);
+        p.switches[0].marking = None;
+        p.switches[0].queue_length = QueueLength::ThroughTransmission;
+    });
+    let RdmaRecovery::Irn(of_irn) = irn().recovery else { unreachable!() };
+    let recovery = |irn: Irn| RdmaConfig { recovery: RdmaRecovery::Irn(irn), ..rdma() };
+    add("irn as in ns-3, whole nanoseconds, spray, loss", recovery(Irn { ns3: true, bdp: Some(104_000), ..of_irn.clone() }), &|p| {
+        small(p);
+        p.switches[0].balance = Balance::Spray(Spray::Random);
+        p.run.compat = Some(Compat::ConweaveNs3);
+        p.topology.links.iter_mut().for_each(|l| l.loss = Probability::new(0.01).unwrap());
+    });
+    add("irn with flow control", recovery(Irn { timeouts: false, ..of_irn }), &|_| {});
+    add("timely", RdmaConfig { control: RateControl::Timely(timely()), ..rdma() }, &|_| {});
+    add("swift, irn", RdmaConfig { control: RateControl::Swift(swift()), ..irn() }, &no_pfc);
+    add("swift, go-back-n over plain ports", RdmaConfig { control: RateControl::Swift(swift()), ..rdma() }, &|p| {
+        small(p);
+        p.switches[0].marking = None;
+        p.switches[0].queue_length = QueueLength::ThroughTransmission;
+    });
+    add("hpcc", RdmaConfig { control: RateControl::Hpcc(hpcc()), ..rdma() }, &|_| {});
+    add("hpcc, irn, plain ports", RdmaConfig { control: RateControl::Hpcc(hpcc()), ..irn() }, &|p| {
+        small(p);
+        p.switches[0].marking = None;
+        p.switches[0].queue_length = QueueLength::ThroughTransmission;
+    });
+    add("mixed rates and delays, cut-through", rdma(), &|p| {
+        small(p);
+        p.switches[0].queue_length = QueueLength::ThroughTransmission;
+        p.switches[0].forwarding = Forwarding::CutThrough { header: 64 };
+        for (i, link) in p.topology.links.iter_mut().enumerate() {
+            link.rate = [Rate::from_gbps(100), Rate::from_gbps(25), Rate::from_gbps(40), Rate(33_333_333_333)][i % 4];
+            link.delay = Span::from_ns([25, 300, 1_000, 5_000][i % 4]);
+        }
+    });
+    add("links down, loss", irn(), &|p| {
+        small(p);
+        for (i, link) in p.topology.links.iter_mut().enumerate() {
+            link.loss = Probability::new(0.02).unwrap();
+            if i == 14 {
+                link.down = vec![Down { from: Time::from_ns(50_000), to: Some(Time::from_ns(150_000)), detect: Span::from_us(10) }];
+            }
+        }
+    });
+    add("beside TCP and datagrams", rdma(), &|p| {
+        p.transports.push(TransportConfig::Tcp(tcp()));
+        p.transports.push(TransportConfig::Datagram(Datagram { rate: Some(Rate::from_gbps(10)), payload: 1460, ecn_capable: true }));
+        p.flows.iter_mut().for_each(|f| f.transport = (f.id % 5).min(2) as u16);
+    });
+    let (mut paused, mut drops, mut marks, mut repeats) = (0, 0, 0, 0);
+    for (name, plan) in &plans {
+        let output = same_everywhere(name, plan);
+        tells(name, &output);
+        adds_up(&output);
+        paused += (output.counters.pause_frames > 10) as u32;
+        drops += (output.counters.dropped_packets > 10) as u32;
+        marks += (output.counters.ecn_marks > 10) as u32;
+        repeats += (output.counters.retransmits > 10) as u32;
+    }
+    assert!(paused >= 7 && drops >= 7 && marks >= 12 && repeats >= 7, "{paused} with pauses, {drops} with drops, {marks} with marks, {repeats} with repeats");
+}
+
+fn finish(p: &Plan, flow: usize) -> u64 {
+    let output = run(p, &Progress::default()).unwrap();
+    adds_up(&output);
+    output.flows[flow].finish.unwrap().0
+}
+
+/// Two queue pairs of one NIC take turns: both end within a frame of each other, after the time of both.
+#[test]
+fn queue_pairs_take_turns() {
+    let mut p = plan(star(3), vec![flow(0, 0, 1, 146_000, Time::ZERO), flow(1, 0, 2, 146_000, Time::ZERO)]);
+    p.transports = transport(rdma());
+    // 120 ns per frame, 3.2 ns per acknowledgement, two links of 1 us each way.
+    let alone = 100 * 120_000 + 120_000 + 2 * 3_200 + 4_000_000;
+    // The first one's last frame is the 199th of 200.
+    assert_eq!((finish(&p, 0), finish(&p, 1)), (alone + 99 * 120_000, alone + 100 * 120_000));
+    let output = run(&p, &Progress::default()).unwrap();
+    assert_eq!(output.flows[0].split.queueing, 99 * 120_000, "waiting for the other's frames is queueing in the NIC");
+}
+
+/// A window of w bytes sends w every round trip.
+#[test]
+fn a_fixed_window() {
+    let mut p = plan(star(2), vec![flow(0, 0, 1, 100 * 1460, Time::ZERO)]);
+    p.transports = transport(RdmaConfig { window: RdmaWindow::Fixed(Some(10 * 1460)), ..rdma() });
+    let round_trip = 2 * 120_000 + 2 * 3_200 + 4_000_000;
+    assert_eq!(finish(&p, 0), 10 * round_trip + 9 * 120_000);
+    let output = run(&p, &Progress::default()).unwrap();
+    assert_eq!(output.flows[0].split.window, 9 * (round_trip - 10 * 120_000));
+}
+
+/// The frame at `seq` of flow 0 is lost: the link from its host is down just while it passes.
+fn lossy(config: RdmaConfig, seq: u64) -> Plan {
+    let mut p = plan(star(2), vec![flow(0, 0, 1, 50 * 1460, Time::ZERO)]);
+    p.transports = transport(config);
+    let from = Time(seq * 120_000 + 1_000);
+    p.topology.links[0].down = vec![Down { from: Time(from.0 + 900_000), to: Some(Time(from.0 + 901_000)), detect: Span::from_ms(1) }];
+    p
+}
+
+/// Frame 10 is lost with those on the wire at that moment. Go-back-N sends everything from there on again.
+#[test]
+fn go_back_n_and_selective_repeat() {
+    let mut repeated = Vec::new();
+    for config in [rdma(), irn()] {
+        let config = RdmaConfig { control: RateControl::None, ..config };
+        let p = lossy(config, 10);
+        let output = same_everywhere("one gap", &p);
+        tells("one gap", &output);
+        adds_up(&output);
+        let lost = output.counters.drops_down;
+        assert!(lost > 0);
+        let record = &output.flows[0];
+        assert_eq!((record.timeouts, record.status), (0, crate::record::Status::Finished));
+        assert!(record.split.recovery > 0);
+        repeated.push((record.packets_retransmitted, lost));
+    }
+    let (go_back, selective) = (repeated[0], repeated[1]);
+    // What is on its way for a round trip and more.
+    assert!(go_back.0 >= 30, "{repeated:?}");
+    assert!((selective.1..selective.1 + 3).contains(&selective.0), "{repeated:?}");
+}
+
+/// The last frame is lost: nothing tells but the timer.
+#[test]
+fn a_lost_tail_waits_for_the_timer() {
+    for (config, rto) in [(rdma(), Span::from_ms(4)), (irn(), Span::from_us(100))] {
+        let mut p = lossy(config, 49);
+        p.run.until = Some(Time(Span::from_ms(20).0));
+        let output = same_everywhere("lost tail", &p);
+        let record = &output.flows[0];
+        // The frame before it was on the wire too.
+        assert_eq!((record.timeouts, record.packets_retransmitted), (1, 2), "{record:?}");
+        assert!(record.split.recovery >= rto.0 && record.finish.unwrap().0 > rto.0, "{:?}", record.split);
+    }
+}
+
+/// Notifications in frames of their own come at most once per interval.
+#[test]
+fn notifications_are_spaced() {
+    let mut p = plan(star(5), (1..5).map(|src| flow(src as i64 - 1, src, 0, 2_000_000, Time::ZERO)).collect());
+    p.switches[0].buffer = Buffer::Unlimited;
+    p.switches[0].marking = Some(step(Limit::Bytes(10_000)));
+    let run_with = |cnp| {
+        let mut p = p.clone();
+        p.transports = transport(RdmaConfig { cnp, control: RateControl::None, ..rdma() });
+        same_everywhere("notifications", &p)
+    };
+    let in_acks = run_with(Cnp::Ack);
+    let alone = run_with(Cnp::Packet { interval: Span::from_us(50) });
+    let more = alone.counters.sent_packets - in_acks.counters.sent_packets;
+    // Four flows over 8 MB at 100 Gbps (657 us with headers), each marked nearly all the time.
+    assert!((4 * 12..=4 * 14).contains(&more), "{more} notifications");
+}
+
+/// Compat names only what it changes, and each has a name of its own.
+#[test]
+fn compat_is_a_list() {
+    let names: Vec<&str> = Compat::ConweaveNs3.deviations().iter().map(|(name, _)| *name).collect();
+    assert_eq!(
+        names,
+        [
+            "whole_nanoseconds",
+            "ecmp_hash",
+            "flow_ports",
+            "drill_memory",
+            "flowlet_key",
+            "conga_routed",
+            "conga_reports",
+            "conga_choice",
+            "conga_aging",
+            "cnp_out_of_order",
+            "irn_plain_ack",
+            "irn_repeats",
+            "irn_forgets"
+        ]
+    );
+}
+
+/// A frame of 1048 B takes 83 ns of a 100G link there, and an acknowledgement of 60 B 4 ns.
+#[test]
+fn whole_nanoseconds() {
+    let mut p = plan(star(2), vec![flow(0, 0, 1, 10_000, Time::ZERO)]);
+    p.wire = Wire { data_header: 48, ack: 60, gap: 0, min_frame: 0, ..wire() };
+    p.transports = transport(RdmaConfig { payload: 1_000, ..rdma() });
+    p.run.compat = Some(Compat::ConweaveNs3);
+    let output = same_everywhere("whole nanoseconds", &p);
+    assert_eq!(output.flows[0].finish.unwrap().0, (10 * 83 + 83 + 2 * 4 + 4_000) * 1_000);
+    assert_eq!(output.flows[0].ideal.0, output.flows[0].finish.unwrap().0);
+}

@@ -1,0 +1,407 @@
+//! The sending half of a queue pair: what is sent next, and when it may leave.
+
+use super::blocks::Blocks;
+use super::control::{Ack, Control};
+use crate::idle::Idle;
+use crate::probe::explain::{Attribution, Label};
+use crate::spec::{Irn, RdmaConfig, RdmaRecovery, RdmaWindow};
+use crate::telemetry::Telemetry;
+use crate::world::cut_off;
+use std::collections::VecDeque;
+
+pub struct Setup {
+    pub flow: u32,
+    pub transport: u16,
+    pub node: u32,
+    /// The NIC's port, and its rate in bits per second.
+    pub port: u32,
+    pub line: u64,
+    pub dst: u32,
+    pub hash: u32,
+    pub priority: u8,
+    pub segments: u32,
+    pub bytes: u64,
+    /// On the flow's path.
+    pub switches: u32,
+    pub idle: Idle,
+    pub explain: bool,
+}
+
+pub struct QueuePair {
+    /// First segment that is not acknowledged, next to be sent, behind the highest sent, behind the last.
+    una: u32,
+    next: u32,
+    sent_to: u32,
+    segments: u32,
+    pub control: Control,
+    /// The pace allows no frame before.
+    pub available: u64,
+    /// When the retransmission timer goes off, 0 for never; and when there is an event for it.
+    deadline: u64,
+    pub armed: u64,
+    pub flow: u32,
+    pub node: u32,
+    pub port: u32,
+    /// In the NIC's list.
+    pub place: u32,
+    pub dst: u32,
+    pub hash: u32,
+    pub transport: u16,
+    pub priority: u8,
+    line: u64,
+    bytes: u64,
+    /// Bytes: the window's, or IRN's.
+    limit: u64,
+    irn: Option<Box<Selective>>,
+    pub start: u64,
+    pub sent: u64,
+    pub retransmitted: u64,
+    pub timeouts: u64,
+    pub idle: Idle,
+    account: Option<Box<Account>>,
+    /// When the unacknowledged segments were sent last, where anyone wants to know.
+    times: Option<VecDeque<u64>>,
+}
+
+/// What IRN's sender knows.
+#[derive(Debug, Default)]
+struct Selective {
+    held: Blocks,
+    /// The highest segment sent, and the highest acknowledged cumulatively.
+    highest: u32,
+    acknowledged: u32,
+    /// Until this one is acknowledged.
+    recovery: Option<u32>,
+    /// What has been repeated in it, and what is to be: below the highest that is held. With ns-3's rules everything is.
+    repeated: u32,
+    repeat_to: u32,
+}
+
+/// Where its time goes.
+struct Account {
+    why: Attribution,
+    /// When the window, or the wait for a repetition, let it go on last; what it was; by how much the round trip exceeded the idle one.
+    opened: u64,
+    label: Label,
+    excess: u64,
+    /// What the port's clock of pauses showed when a frame left last.
+    clock: u64,
+}
+
+/// A segment to be put on the wire now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Transmit {
+    pub seq: u32,
+    pub retransmission: bool,
+}
+
+/// What an acknowledgement brings.
+#[derive(Debug, Clone, Copy)]
+pub struct AckIn<'a> {
+    pub cumulative: u32,
+    pub trigger: u32,
+    pub negative: bool,
+    pub cnp: bool,
+    /// How long it, and what it answers, stood paused.
+    pub paused: u64,
+    /// What switches said of the way of what it answers, and the rates of their ports.
+    pub telemetry: Option<(&'a Telemetry, &'a [u64])>,
+}
+
+impl QueuePair {
+    pub fn new(setup: Setup, now: u64, config: &RdmaConfig) -> Self {
+        let Setup { line, idle, .. } = setup;
+        let product = || (line as u128 * idle.round_trip as u128 / 8_000_000_000_000) as u64;
+        let (limit, irn) = match (&config.recovery, config.window) {
+            (RdmaRecovery::Irn(irn), _) => (irn.bdp.unwrap_or_else(product), Some(Box::<Selective>::default())),
+            (_, RdmaWindow::None) => (u64::MAX, None),
+            (_, RdmaWindow::Fixed(bytes) | RdmaWindow::Scaled(bytes)) => (bytes.unwrap_or_else(product), None),
+        };
+        let control = Control::new(line, setup.switches, idle.round_trip, &config.control);
+        let account = setup.explain.then(|| Box::new(Account { why: Attribution::new(now), opened: now, label: Label::Window, excess: 0, clock: 0 }));
+        QueuePair {
+            una: 0,
+            next: 0,
+            sent_to: 0,
+            segments: setup.segments,
+            available: now,
+            deadline: 0,
+            armed: 0,
+            flow: setup.flow,
+            node: setup.node,
+            port: setup.port,
+            place: 0,
+            dst: setup.dst,
+            hash: setup.hash,
+            transport: setup.transport,
+            priority: setup.priority,
+            line,
+            bytes: setup.bytes,
+            limit: limit.max(1),
+            irn,
+            start: now,
+            sent: 0,
+            retransmitted: 0,
+            timeouts: 0,
+            idle,
+            times: (account.is_some() || control.wants_round_trips()).then(VecDeque::new),
+            account,
+            control,
+        }
+    }
+
+    pub fn is_complete(&self) -> bool {
+        self.una == self.segments
+    }
+    #[inline(always)]
+    pub fn is_last(&self, seq: u32) -> bool {
+        seq + 1 == self.segments
+    }
+
+    /// Payload before segment `seq`.
+    #[inline(always)]
+    fn position(&self, seq: u32, config: &RdmaConfig) -> u64 {
+        if seq == self.segments { self.bytes } else { seq as u64 * config.payload as u64 }
+    }
+
+    /// Passes over what the receiver holds already.
+    #[inline]
+    fn skip(&mut self, irn: &Irn) {
+        let Some(selective) = &mut self.irn else { return };
+        if irn.ns3 {
+            // Only the first block is looked at, and only where it begins.
+            if let Some((from, to)) = selective.held.first()
+                && from == self.next
+            {
+                self.next = to;
+                selective.held.discard_below(to);
+            }
+        } else if self.next < self.sent_to {
+            // "Lost only if another with a higher number has been selectively acknowledged" (§3.1).
+            let at = selective.held.end_from(self.next);
+            self.next = if at < selective.repeat_to { at } else { self.sent_to };
+        }
+    }
+
+    /// From when the next frame may leave as far as this queue pair goes; `u64::MAX` where there is none or the window is full.
+    #[inline]
+    pub fn due(&mut self, now: u64, config: &RdmaConfig) -> u64 {
+        if self.may_send(now, config) { self.available } else { u64::MAX }
+    }
+
+    #[inline]
+    fn may_send(&mut self, now: u64, config: &RdmaConfig) -> bool {
+        if let RdmaRecovery::Irn(irn) = &config.recovery {
+            self.skip(irn);
+        }
+        if self.next >= self.segments {
+            return false;
+        }
+        let next = self.position(self.next, config);
+        if let Some(selective) = &self.irn {
+            let acknowledged = self.position(selective.acknowledged, config);
+            let payload = (self.bytes - next).min(config.payload as u64);
+            let in_flight = self.position(selective.highest, config).saturating_sub(acknowledged);
+            if in_flight + payload >= self.limit && acknowledged + self.limit <= next {
+                return false;
+            }
+            let outstanding = (self.next - self.una).saturating_sub(selective.held.count()) as u64 * config.payload as u64;
+            return self.control.window(config).is_none_or(|window| outstanding < window);
+        }
+        if let Some(window) = self.control.window(config) {
+            return next - self.position(self.una, config) < window;
+        }
+        let limit = match config.window {
+            RdmaWindow::None => return true,
+            RdmaWindow::Fixed(_) => self.limit,
+            RdmaWindow::Scaled(_) => ((self.limit as u128 * self.control.rate(now, self.line, config) as u128 / self.line as u128) as u64).max(1),
+        };
+        next - self.position(self.una, config) < limit
+    }
+
+    /// Makes the next frame, which [`Self::due`] has allowed; `clock` is the port's clock of pauses of its class.
+    #[inline]
+    pub fn transmit(&mut self, now: u64, clock: u64, config: &RdmaConfig) -> Transmit {
+        let seq = self.next;
+        let retransmission = seq < self.sent_to;
+        self.next += 1;
+        self.sent_to = self.sent_to.max(self.next);
+        self.sent += 1;
+        self.retransmitted += retransmission as u64;
+        if let Some(selective) = &mut self.irn {
+            selective.highest = selective.highest.max(seq);
+            if retransmission {
+                selective.repeated = self.next;
+            }
+        }
+        self.restart_timer(now, config);
+        if self.times.is_some() {
+            self.note_sent(now, seq, retransmission, clock);
+        }
+        Transmit { seq, retransmission }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn note_sent(&mut self, now: u64, seq: u32, retransmission: bool, clock: u64) {
+        let times = self.times.as_mut().expect("asked for");
+        let at = (seq - self.una) as usize;
+        if times.len() <= at {
+            times.resize(at + 1, now);
+        }
+        times[at] = now;
+        let time = if seq + 1 == self.segments { self.idle.slowest_last } else { self.idle.slowest_full };
+        let Some(account) = &mut self.account else { return };
+        account.why.waited(self.available.min(now), Label::Pacing, 0);
+        account.why.waited(account.opened.min(now), account.label, account.excess);
+        // Then it was its turn, but for others of the same NIC and for pauses.
+        account.why.held(now, clock - account.clock);
+        account.clock = clock;
+        account.why.on_sent(now, Label::Pacing, 0, time, retransmission);
+    }
+
+    /// The pace after a frame whose time at the NIC's rate is `at_line`; `bits` with headers and gap, and `tick` that times are cut off to.
+    #[inline]
+    pub fn pace(&mut self, now: u64, bits: u64, at_line: u64, tick: u64, config: &RdmaConfig) {
+        self.control.on_sent(bits / 8, config);
+        let rate = self.control.rate(now, self.line, config);
+        let time = if rate >= self.line { at_line } else { (bits as u128 * 1_000_000_000_000 / rate as u128) as u64 };
+        let time = self.control.spacing().map_or(time, |spacing| spacing.max(at_line));
+        self.available = now + cut_off(time, tick);
+    }
+
+    #[inline]
+    fn restart_timer(&mut self, now: u64, config: &RdmaConfig) {
+        self.deadline = now
+            + match &config.recovery {
+                RdmaRecovery::GoBackN { rto } => rto.0,
+                RdmaRecovery::Irn(irn) if !irn.timeouts => return,
+                RdmaRecovery::Irn(irn) => {
+                    let selective = self.irn.as_ref().expect("IRN");
+                    let many = selective.highest.saturating_sub(selective.acknowledged) > irn.few;
+                    if many { irn.rto_high.0 } else { irn.rto_low.0 }
+                }
+            };
+    }
+
+    /// When the timer has to be looked at, 0 for not.
+    pub fn wake(&self) -> u64 {
+        self.deadline
+    }
+
+    #[inline]
+    pub fn on_ack(&mut self, now: u64, ack: &AckIn, config: &RdmaConfig) {
+        let could = self.account.is_some() && self.may_send(now, config);
+        let before = self.una;
+        let round_trip = self.round_trip(now, ack.trigger);
+        let mut una = self.una.max(ack.cumulative);
+        let mut back = ack.negative;
+        if let (Some(selective), RdmaRecovery::Irn(irn)) = (&mut self.irn, &config.recovery) {
+            selective.acknowledged = selective.acknowledged.max(ack.cumulative);
+            if ack.negative && ack.trigger >= una {
+                selective.held.insert(ack.trigger);
+                selective.repeat_to = if irn.ns3 { 0 } else { selective.repeat_to.max(ack.trigger) };
+            }
+            if let Some((from, to)) = selective.held.first()
+                && from == una
+            {
+                una = to;
+            }
+            selective.held.discard_below(una);
+            if selective.recovery.is_some_and(|until| una >= until) || irn.ns3 && !ack.negative {
+                selective.recovery = None;
+            }
+            back = ack.negative && selective.recovery.is_none();
+        }
+        self.una = una;
+        self.next = self.next.max(una);
+        if let Some(account) = &mut self.account {
+            account.why.stood(ack.paused);
+        }
+        if self.is_complete() {
+            self.end(ack.trigger, before);
+            return;
+        }
+        if let Some(times) = &mut self.times {
+            times.drain(..((una - before) as usize).min(times.len()));
+        }
+        if self.next > una {
+            self.restart_timer(now, config);
+        }
+        if back {
+            if let Some(selective) = &mut self.irn {
+                selective.recovery = Some(self.next);
+                selective.repeated = una;
+            }
+            self.next = una;
+            self.control.on_loss(now, config);
+        } else if let Some(selective) = &self.irn
+            && selective.recovery.is_some()
+        {
+            // Further losses have come to light.
+            let at = selective.held.end_from(selective.repeated.max(una));
+            if at < selective.repeat_to {
+                self.next = self.next.min(at);
+            }
+        }
+        if ack.cnp {
+            self.control.on_cnp(now, config);
+        }
+        if let Some((telemetry, rates)) = ack.telemetry {
+            let positions = (self.position(una, config), self.position(self.next, config));
+            self.control.on_telemetry(positions, telemetry, rates, config);
+        }
+        if self.control.wants_round_trips() {
+            let acked = self.position(una, config) - self.position(before, config);
+            self.control.on_ack(&Ack { now, round_trip, acked }, config);
+        }
+        if self.account.is_some() && !could && self.may_send(now, config) {
+            let label = if self.next < self.sent_to { Label::Recovery } else { Label::Window };
+            self.opens(now, label, round_trip.map_or(0, |time| time.saturating_sub(self.idle.round_trip)));
+        }
+    }
+
+    /// Of the frame that was sent last of those with this number.
+    #[inline]
+    fn round_trip(&self, now: u64, trigger: u32) -> Option<u64> {
+        let times = self.times.as_ref()?;
+        let at = trigger.checked_sub(self.una)?;
+        times.get(at as usize).map(|sent| now - sent)
+    }
+
+    #[cold]
+    fn opens(&mut self, now: u64, label: Label, excess: u64) {
+        let account = self.account.as_mut().expect("asked for");
+        (account.opened, account.label, account.excess) = (now, label, excess);
+    }
+
+    /// All is acknowledged: with the frame `trigger`, where the first unacknowledged one was `una`.
+    #[cold]
+    fn end(&mut self, trigger: u32, una: u32) {
+        let sent = trigger.checked_sub(una).and_then(|at| self.times.as_ref()?.get(at as usize).copied());
+        if let (Some(account), Some(sent)) = (&mut self.account, sent) {
+            account.why.end_at(sent);
+        }
+    }
+
+    /// The timer has gone off: everything from the first gap on is sent again.
+    pub fn on_timeout(&mut self, now: u64, config: &RdmaConfig) {
+        let could = self.may_send(now, config);
+        self.deadline = 0;
+        self.timeouts += 1;
+        if let Some(selective) = &mut self.irn {
+            // Until everything sent so far is acknowledged, if no NACK has begun it before.
+            selective.recovery = selective.recovery.or(Some(self.sent_to));
+            (selective.repeated, selective.repeat_to) = (self.una, self.sent_to);
+        }
+        self.next = self.una;
+        self.control.on_timeout(now, config);
+        if self.account.is_some() && !could {
+            self.opens(now, Label::Recovery, 0);
+        }
+    }
+
+    pub fn why(&self) -> Option<Attribution> {
+        self.account.as_ref().map(|account| account.why.clone())
+    }
+}

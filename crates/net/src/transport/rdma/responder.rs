@@ -1,0 +1,138 @@
+//! The receiving half of a queue pair.
+
+use super::blocks::Blocks;
+use crate::spec::{Cnp, RdmaConfig, RdmaRecovery};
+
+pub struct ResponderSetup {
+    pub flow: u32,
+    pub transport: u16,
+    pub node: u32,
+    pub src: u32,
+    pub hash: u32,
+    pub priority: u8,
+    pub segments: u32,
+}
+
+pub struct Responder {
+    pub flow: u32,
+    pub node: u32,
+    pub src: u32,
+    pub hash: u32,
+    /// Next segment expected.
+    expected: u32,
+    segments: u32,
+    /// The gap that was answered negatively last, and until when it, or a block that is held, is not again.
+    nacked: u32,
+    nack_after: u64,
+    /// No notification in a frame of its own before.
+    cnp_after: u64,
+    pub transport: u16,
+    pub priority: u8,
+    pub highest: u32,
+    /// IRN: what is here beyond the gap.
+    held: Blocks,
+    pub marked: u64,
+    pub reordered: u64,
+    /// How long the last frame to arrive stood paused.
+    pub paused: u64,
+}
+
+/// What an arrival is answered with.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Answer {
+    pub ack: Option<Acknowledgement>,
+    /// A notification in a frame of its own.
+    pub cnp: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Acknowledgement {
+    pub cumulative: u32,
+    pub trigger: u32,
+    /// Go-back-N: send again from the cumulative one. IRN: it is missing, and the trigger is here.
+    pub negative: bool,
+    /// Carries a notification.
+    pub cnp: bool,
+}
+
+impl Responder {
+    pub fn new(setup: ResponderSetup) -> Self {
+        Responder {
+            flow: setup.flow,
+            node: setup.node,
+            src: setup.src,
+            hash: setup.hash,
+            expected: 0,
+            segments: setup.segments,
+            nacked: 0,
+            nack_after: 0,
+            cnp_after: 0,
+            transport: setup.transport,
+            priority: setup.priority,
+            highest: 0,
+            held: Blocks::default(),
+            marked: 0,
+            reordered: 0,
+            paused: 0,
+        }
+    }
+
+    pub fn on_data(&mut self, now: u64, seq: u32, marked: bool, config: &RdmaConfig) -> Answer {
+        self.marked += marked as u64;
+        self.reordered += (seq < self.highest) as u64;
+        self.highest = self.highest.max(seq);
+        let mut out_of_order = false;
+        let negative = match (&config.recovery, seq == self.expected) {
+            (RdmaRecovery::GoBackN { .. }, true) => {
+                self.expected += 1;
+                Some(false)
+            }
+            (RdmaRecovery::GoBackN { .. }, false) if seq > self.expected => {
+                let again = self.nacked == self.expected && now < self.nack_after;
+                if !again {
+                    (self.nacked, self.nack_after) = (self.expected, now + config.nack_interval.0);
+                    out_of_order = true;
+                }
+                (!again).then_some(true)
+            }
+            // InfiniBand C9-110: duplicates are answered.
+            (RdmaRecovery::GoBackN { .. }, _) => Some(false),
+            (RdmaRecovery::Irn(_), true) => {
+                self.expected = self.held.end_from(seq + 1);
+                self.held.discard_below(self.expected);
+                Some(!self.held.is_empty())
+            }
+            (RdmaRecovery::Irn(_), false) if seq > self.expected => {
+                let again = self.held.contains(seq) && now < self.nack_after;
+                if !again {
+                    self.nack_after = now + config.nack_interval.0;
+                    self.held.insert(seq);
+                    out_of_order = true;
+                }
+                (!again).then_some(true)
+            }
+            (RdmaRecovery::Irn(_), _) => Some(!self.held.is_empty()),
+        };
+        let notify = marked || out_of_order && config.cnp_out_of_order;
+        let (in_ack, alone) = match config.cnp {
+            Cnp::Ack => (notify, false),
+            Cnp::Packet { interval } => {
+                let alone = notify && now >= self.cnp_after;
+                if alone {
+                    self.cnp_after = now + interval.0;
+                }
+                (false, alone)
+            }
+        };
+        Answer { ack: negative.map(|negative| Acknowledgement { cumulative: self.expected, trigger: seq, negative, cnp: in_ack }), cnp: alone }
+    }
+
+    pub fn is_complete(&self) -> bool {
+        self.expected == self.segments
+    }
+
+    /// Segments that are here, and whether the last is among them.
+    pub fn received(&self) -> (u32, bool) {
+        (self.expected + self.held.count(), self.is_complete() || self.held.contains(self.segments - 1))
+    }
+}

@@ -1,0 +1,123 @@
+//! `kind = "rdma"`: parameter sets by name, modes, and what they need.
+
+mod common;
+
+use afflux_net::spec::{Cnp, Compat, DcqcnConfig, DcqcnCut, RateControl, RdmaConfig, RdmaRecovery, RdmaWindow, RouteHash, TransportConfig};
+use afflux_units::Span;
+use common::parse;
+
+const LOSSLESS: &str = r#"format = 1
+
+[topology]
+kind = "leaf_spine"
+leaves = 2
+spines = 2
+hosts_per_leaf = 4
+host_rate = "100Gbps"
+delay = "1us"
+
+[switch]
+sharing = "conweave"
+buffer = "9MiB"
+scheduling = "strict_priority"
+mmu = { bypass = [7] }
+pfc = { priorities = [3] }
+ecn = { kmin = "100kB", kmax = "400kB", pmax = 0.2, at = "dequeue" }
+
+[host]
+wire = "ns3rdma"
+
+[host.transport]
+kind = "rdma"
+ack_priority = 7
+
+[[traffic]]
+kind = "incast"
+to = 0
+senders = 3
+bytes = "64kB"
+priority = 3
+"#;
+
+const PFC: &str = "pfc = { priorities = [3] }\n";
+
+fn with(change: &str) -> String {
+    LOSSLESS.replace("ack_priority = 7\n", &format!("ack_priority = 7\n{change}\n"))
+}
+
+fn config(text: &str) -> RdmaConfig {
+    let scenario = parse(text).unwrap_or_else(|error| panic!("{error}"));
+    let TransportConfig::Rdma(config) = scenario.plan.transports[0].clone() else { panic!("RDMA") };
+    config
+}
+
+fn dcqcn(parameters: &str) -> (DcqcnConfig, Cnp) {
+    let config = config(&with(&format!("dcqcn = {{ parameters = \"{parameters}\" }}")));
+    let RateControl::Dcqcn(dcqcn) = config.control else { panic!("DCQCN") };
+    (dcqcn, config.cnp)
+}
+
+fn error(text: &str) -> String {
+    parse(text).err().expect("refused").to_string()
+}
+
+#[test]
+fn parameter_sets() {
+    let us = Span::from_us;
+    let of = |name: &str| {
+        let (c, cnp) = dcqcn(name);
+        let decrease = if let DcqcnCut::Polled { period } = c.cut { period } else { Span::ZERO };
+        let rates = (c.additive / 1_000_000, c.hyper / 1_000_000, c.min_rate / 1_000_000);
+        ((c.alpha_period, decrease, c.increase_period), c.byte_counter, c.fast_recovery, rates, c.clamp_target, cnp)
+    };
+    let packet = Cnp::Packet { interval: us(50) };
+    // On 100G: 5/50 and 10/25 Mbit/s per 25 Gbit/s.
+    assert_eq!(of("conweave"), ((us(1), us(4), us(300)), None, 1, (40, 100, 100), false, Cnp::Ack));
+    assert_eq!(of("hpcc"), ((us(1), us(4), us(300)), None, 1, (20, 200, 1_000), false, Cnp::Ack));
+    assert_eq!(of("hpcc_paper"), ((us(50), us(50), us(55)), None, 1, (20, 200, 1_000), false, Cnp::Ack));
+    assert_eq!(of("zhu"), ((us(55), us(0), us(60)), Some(300_000_000), 5, (40, 200, 100), true, packet));
+    assert_eq!(of("paper"), ((us(55), us(0), us(55)), Some(10_000_000), 5, (40, 200, 100), true, packet));
+    assert_eq!(of("nvidia"), ((us(1), us(4), us(300)), Some(32_767), 1, (5, 50, 1), false, packet));
+    let RateControl::Dcqcn(default) = config(LOSSLESS).control else { panic!("DCQCN") };
+    assert_eq!(default, dcqcn("paper").0);
+}
+
+#[test]
+fn modes() {
+    let without = |change: &str| with(change).replace(PFC, "");
+    assert_eq!(config(LOSSLESS).recovery, RdmaRecovery::GoBackN { rto: Span::from_ms(4) });
+    assert_eq!(config(&without("mode = \"gbn_no_pfc\"")).recovery, RdmaRecovery::GoBackN { rto: Span::from_ms(4) });
+    let RdmaRecovery::Irn(irn) = config(&without("mode = \"irn\"")).recovery else { panic!("IRN") };
+    assert_eq!((irn.bdp, irn.few, irn.rto_low, irn.rto_high, irn.timeouts, irn.ns3), (None, 3, Span::from_us(100), Span::from_us(320), true, false));
+    let RdmaRecovery::Irn(irn) = config(&with("mode = \"irn_pfc\"\nbdp = \"104kB\"")).recovery else { panic!("IRN") };
+    assert_eq!((irn.bdp, irn.timeouts), (Some(104_000), false));
+    config(&without("mode = \"semi_lossless\"").replace("mmu =", "honours_pause = true\nmmu ="));
+    assert_eq!(config(&with("window = \"scaled\"\nwindow_size = \"104kB\"")).window, RdmaWindow::Scaled(Some(104_000)));
+    // And what they need.
+    for (text, says) in [
+        (without(""), "host.transport.mode: needs switches that pause"),
+        (with("mode = \"irn\""), "host.transport.mode: switches pause the priority 3"),
+        (without("mode = \"semi_lossless\""), "switch.honours_pause = true"),
+        (LOSSLESS.replace("priority = 3", "priority = 2"), "flow 0 has priority 2, which is not among switch.pfc.priorities"),
+        (with("mode = \"irn_pfc\"\nrto = \"1ms\""), "host.transport.rto: has no meaning with IRN"),
+        (with("bdp = \"104kB\""), "host.transport.bdp: is for IRN"),
+        (with("window_size = \"104kB\""), "host.transport.window_size: needs window"),
+        (with("cnp = \"ack\"\ncnp_interval = \"4us\""), "host.transport.cnp_interval: has no meaning"),
+        (with("congestion = \"swift\"\ndcqcn = { g = 0.5 }"), "host.transport.dcqcn: has no meaning with congestion = \"swift\""),
+        (with("congestion = \"timely\"\ntimely = { t_low = \"1ms\" }"), "host.transport.timely.t_high"),
+        (with("dcqcn = { g = 2 }"), "host.transport.dcqcn.g: found 2: write a number from"),
+        (with("mode = \"lossles\""), "lossless"),
+    ] {
+        let found = error(&text);
+        assert!(found.contains(says), "{found}\n does not say {says}");
+    }
+}
+
+#[test]
+fn compat() {
+    let scenario = parse(&format!("{LOSSLESS}\n[run]\ncompat = \"conweave-ns3\"\n")).unwrap();
+    assert_eq!(scenario.plan.run.compat, Some(Compat::ConweaveNs3));
+    assert!(scenario.plan.switches.iter().all(|switch| switch.hash == RouteHash::Murmur3));
+    let TransportConfig::Rdma(config) = &scenario.plan.transports[0] else { panic!("RDMA") };
+    assert!(config.cnp_out_of_order);
+}

@@ -1,0 +1,192 @@
+"""ConWeave's ns-3 (conweave-project/conweave-ns3): one folder per run, `micro_*` or `L<load>_<window>_<scheme>_<mode>`.
+
+What its model (MODEL.md beside the runs) becomes:
+
+- Queue 0 there is priority 7 here: ahead of all, not counted and never dropped (`mmu.bypass`). Data are in priority 3.
+- The MMU's rules are `sharing = "conweave"`. A frame counts until its transmission starts, and ECN is decided on there. Its thresholds are on what
+  a queue holds beyond its minimum of 1049 B; `default` rows have them on the whole queue.
+- `compat = "conweave-ns3"` does what is a deviation of the code; everything else is said by ordinary keys.
+- Flows begin at the times of the flow file, cut off to nanoseconds as there.
+- `micro_fct` is the completion time flow by flow where nothing is left to chance (single flows: the flow farthest off, as a ratio); where ECN's draws
+  decide whose rate is cut, it is the mean over the flows, in a ratio to theirs. `fct_worst` is the flow farthest off in any case.
+- Slowdown is their formula: completion time over `rtt(src, dst) + wire bytes / rate`, at least 1, over all flows.
+
+Every run is shown with compat, against the bars, and with the default rules (each switch hashes with its own seed), for information.
+"""
+
+import json
+import lzma
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from .bars import Bars
+from .case import Case, Runner, Setup, Unmeasured, Unreadable, one_line
+
+SET = "conweave"
+COMPAT = "conweave-ns3"
+PAYLOAD, HEADER = 1000, 48
+#: What the switches of a scheme have. Further schemes are added here.
+SCHEMES: dict[str, dict[str, Any]] = {
+    "fecmp": {"balance": "ecmp"},
+}
+MODES = ("lossless", "irn")
+#: A queue's minimum, which the thresholds of ECN there do not count.
+MINIMUM = 1049
+
+
+def cases(folder: Path, bars: Bars) -> Iterator[Case]:
+    for path in sorted(path for path in folder.iterdir() if path.is_dir() and path.name != "inputs"):
+        reference = f"{SET}.{path.name}"
+        try:
+            yield from of_run(reference, path, folder / "inputs", bars)
+        except Unreadable as error:
+            yield Case(reference, path.name, problem=str(error), compat=COMPAT, bars=bars.of(SET, path.name))
+
+
+def of_run(reference: str, path: Path, inputs: Path, bars: Bars) -> Iterator[Case]:
+    summary = read_json(path / "summary.json")
+    scheme, mode = summary.get("lb"), summary.get("mode")
+    named = bars.of(SET, path.name)
+    if scheme not in SCHEMES or mode not in MODES:
+        what = f"the scheme {scheme}" if scheme not in SCHEMES else f"the mode {mode}"
+        yield Case(reference, path.name, problem=f"no scenario for {what} yet", compat=COMPAT, bars=named)
+        return
+    topology = inputs / f"{summary['topo']}.txt"
+    if not topology.is_file():
+        raise Unreadable(f"there is no topology {topology.name}")
+    flows = read_flows(inputs / f"{summary['flow_file']}.xz")
+    finished = read_finished(path / "fct.txt.xz", flows)
+    micro = path.name.startswith("micro_")
+    theirs: dict[str, float | None] = {
+        "slowdown_mean": summary["all"]["all"]["avg"],
+        "slowdown_p99": summary["all"]["all"]["p99"],
+        "pause_frames": summary["pfc_frames"],
+        "drops": summary["drop_ingress"] + summary["drop_egress"],
+        "ecn_marks": summary["ecn_marks"],
+        "timeouts": summary["timeouts"],
+        "retransmits": summary["retx_pkts"],
+        "fct_last_us": max(fct for fct, _ in finished) / 1e3,
+    }
+    if micro:
+        theirs |= {"micro_fct": 1.0, "fct_worst": 1.0, "fct_mean_us": sum(fct for fct, _ in finished) / len(finished) / 1e3}
+    certain = summary["ecn_marks"] == 0
+    of_case = {metric: bar for metric, bar in named.items() if (metric == "micro_fct") == micro}
+    for compat in (COMPAT, None):
+        case = Case(reference, f"{path.name}, {'compat' if compat else 'default rules'}", theirs=theirs, compat=compat)
+        case.bars = of_case if compat else {}
+        if micro:
+            case.remark = "micro_fct: " + ("the flow farthest off, as a ratio" if certain else "mean over the flows, as a ratio")
+        scenario = scenario_of(topology, scheme, mode, compat)
+        parameters = {"certain": certain, "fct_ns": [fct for fct, _ in finished], "standalone_ns": [alone for _, alone in finished]}
+        case.setups = [Setup(scenario, times, parameters, flows=tuple(flows), seed=1 + repetition) for repetition in range(bars.repetitions(SET, path.name))]
+        yield case
+
+
+def scenario_of(topology: Path, scheme: str, mode: str, compat: str | None) -> dict[str, Any]:
+    aside = MINIMUM if compat else 0
+    switch = {
+        "sharing": "conweave",
+        "buffer": "9437184B",
+        "scheduling": "strict_priority",
+        "queue_length": "before_transmission",
+        "mmu": {"bypass": [7]},
+        "ecn": {"kmin": f"{100_000 + aside}B", "kmax": f"{400_000 + aside}B", "pmax": 0.2, "at": "dequeue"},
+        **SCHEMES[scheme],
+    }
+    if mode == "lossless":
+        switch["pfc"] = {"priorities": [3], "response": "0ns"}
+    transport: dict[str, Any] = {"kind": "rdma", "mode": mode, "ack_priority": 7, "dcqcn": {"parameters": "conweave"}}
+    if mode == "irn":
+        transport["bdp"] = "104000B"
+    return {
+        "format": 1,
+        "name": "conweave",
+        "topology": {"kind": "hpcc", "file": str(topology)},
+        "switch": switch,
+        "host": {"wire": "ns3rdma", "transport": transport},
+        "traffic": [{"kind": "flows", "file": "flows.csv", "priority": 3}],
+        "run": {"compat": compat} if compat else {},
+        "record": {"explain": False},
+    }
+
+
+def times(runner: Runner, p: dict[str, Any]) -> dict[str, float]:
+    """Completion times flow by flow; `fct_ns` and `standalone_ns` are theirs, in the order of the flow file."""
+    result = runner.run()
+    by_id = dict(zip(result.flows.column("id"), result.flows.column("fct_ns"), strict=True))
+    ours = [by_id[flow] for flow in range(len(p["fct_ns"]))]
+    if None in ours:
+        raise Unmeasured(f"{ours.count(None)} flows never ended")
+    slowdowns = sorted(max(1.0, fct / alone) for fct, alone in zip(ours, p["standalone_ns"], strict=True))
+    ratios = [fct / theirs for fct, theirs in zip(ours, p["fct_ns"], strict=True)]
+    worst = max(ratios, key=lambda ratio: abs(ratio - 1))
+    summary = result.summary
+    return {
+        "slowdown_mean": sum(slowdowns) / len(slowdowns),
+        "slowdown_p99": percentile(slowdowns, 0.99),
+        "pause_frames": summary["pause_frames"],
+        "drops": summary["drops"] + summary["in_discards"],
+        "ecn_marks": summary["ecn_marks"],
+        "timeouts": summary["timeouts"],
+        "retransmits": summary["retransmits"],
+        "fct_last_us": max(ours) / 1e3,
+        "fct_mean_us": sum(ours) / len(ours) / 1e3,
+        "micro_fct": worst if p["certain"] else sum(ours) / sum(p["fct_ns"]),
+        "fct_worst": worst,
+    }
+
+
+def percentile(ascending: list[float], share: float) -> float:
+    """Linear, as numpy's."""
+    place = share * (len(ascending) - 1)
+    low = int(place)
+    high = min(low + 1, len(ascending) - 1)
+    return ascending[low] + (ascending[high] - ascending[low]) * (place - low)
+
+
+# ------------------------------------------------------------------------------------------------------------------------- inputs
+
+
+def read_lines(path: Path) -> list[str]:
+    try:
+        return lzma.decompress(path.read_bytes()).decode("ascii").splitlines()
+    except (OSError, EOFError, lzma.LZMAError, UnicodeDecodeError) as error:
+        raise Unreadable(f"{path.name} cannot be read: {one_line(error)}") from None
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise Unreadable(f"{path.name} cannot be read: {one_line(error)}") from None
+
+
+def read_flows(path: Path) -> list[tuple[int, int, int, int]]:
+    """`(start_ns, source, destination, bytes)`; a start is a double of seconds there, cut off to nanoseconds."""
+    first, *lines = read_lines(path)
+    if len(lines) < int(first):
+        raise Unreadable(f"{path.name} has {len(lines)} flows, its first line says {first}")
+    flows = []
+    for line in lines[: int(first)]:
+        src, dst, _, size, start = line.split()
+        flows.append((int(Fraction(float(start)) * 10**9) - 2_000_000_000, int(src), int(dst), max(1, int(size))))
+    return flows
+
+
+def read_finished(path: Path, flows: list[tuple[int, int, int, int]]) -> list[tuple[int, int]]:
+    """Completion time and standalone time of each flow, in the order of the flow file."""
+    found: dict[tuple[int, int], tuple[int, int]] = {}
+    for line in read_lines(path):
+        src, _, sport, _, _, _, fct, standalone = map(int, line.split())
+        found[src, sport] = (fct, standalone)
+    count: dict[int, int] = {}
+    finished = []
+    for _, src, _, _ in flows:
+        sport = 10_000 + count.get(src, 0)
+        count[src] = count.get(src, 0) + 1
+        if (src, sport) not in found:
+            raise Unreadable(f"{path.name} has no flow of host {src} with port {sport}")
+        finished.append(found[src, sport])
+    return finished
