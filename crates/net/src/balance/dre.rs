@@ -140,9 +140,6 @@ mod tests {
             assert_eq!(key, TICK);
             self.wakes.push(at);
         }
-        fn node(&self) -> NodeId {
-            unreachable!()
-        }
         fn rack(&self) -> Option<u32> {
             unreachable!()
         }
@@ -171,9 +168,6 @@ mod tests {
             unreachable!()
         }
         fn hash(&self, _: &Frame) -> u32 {
-            unreachable!()
-        }
-        fn rate(&self, _: u16) -> u64 {
             unreachable!()
         }
         fn below(&mut self, _: u64) -> u64 {

@@ -261,9 +261,6 @@ impl<O: Outlet> Site for Here<'_, '_, O> {
     fn now(&self) -> u64 {
         self.now
     }
-    fn node(&self) -> NodeId {
-        self.state().id
-    }
     fn rack(&self) -> Option<u32> {
         self.state().balanced.as_ref().expect("asked").rack
     }
@@ -309,9 +306,6 @@ impl<O: Outlet> Site for Here<'_, '_, O> {
     fn sent(&mut self, port: u16) -> u64 {
         let port = self.settled(port);
         self.shard.ports[port as usize].begun()
-    }
-    fn rate(&self, port: u16) -> u64 {
-        self.shard.ports[(self.state().first_port + port as u32) as usize].rate
     }
     fn below(&mut self, n: u64) -> u64 {
         self.shard.nodes[self.node as usize].stream.below(n)
