@@ -127,6 +127,7 @@ pub fn run() -> (Scenario, Output) {
         links: (0..16).map(|link| LinkRecord { frames: link, bytes: 1_000 * link, busy: 1_000_000 * link }).collect(),
         ports: vec![port],
         paths: Vec::new(),
+        reordering: Vec::new(),
         uplinks: Vec::new(),
         reordering: Vec::new(),
         storms: Vec::new(),
