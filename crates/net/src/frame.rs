@@ -51,6 +51,8 @@ impl Frame {
     pub const DUPLICATE: u16 = 1 << 13;
     /// Data: of a queue pair.
     pub const QUEUE_PAIR: u16 = Self::DELAYED;
+    /// Data, and a request for the window: `aux` is a rank, what remains of the flow, for queues that go by it.
+    pub const RANKED: u16 = Self::DUPLICATE;
     /// A queue pair's acknowledgement: it notifies of congestion; it is negative; it does nothing but notify.
     pub const CNP: u16 = Self::ECE;
     pub const NACK: u16 = Self::CWR;
@@ -266,9 +268,17 @@ pub struct Extra {
     pub paused: u64,
     pub telemetry: Telemetry,
     pub tag: Tag,
+    /// Of a frame whose `aux` would be its rank and its path.
+    pub rank: u32,
 }
 
 impl Extra {
+    /// For a frame that has none yet: with what its `aux` says.
+    pub fn beside(frame: &Frame) -> Extra {
+        let rank = if matches!(frame.kind(), Frame::DATA | Frame::CONTROL) && frame.has(Frame::RANKED) { frame.aux } else { 0 };
+        Extra { trigger: frame.aux, edge: u32::MAX, rank, ..Extra::default() }
+    }
+
     /// RFC 2018 with timestamps leaves room for three.
     pub const BLOCKS: usize = 3;
 }

@@ -157,7 +157,8 @@ pub struct Waiting {
     pub frame: Frame,
     /// When its tail has arrived.
     pub ready: u64,
-    /// What its class's clock of pauses showed when it came.
+    /// What its class's clock of pauses showed when it came. With a discipline that goes by urgency, where nothing is paused: its rank, the
+    /// smaller, the more urgent.
     pub clock: u64,
 }
 

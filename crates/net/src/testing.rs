@@ -62,7 +62,7 @@ pub fn wire() -> Wire {
 }
 
 pub fn host() -> HostConfig {
-    HostConfig { delay: Span::ZERO, queue: None, scheduling: Scheduling::Fifo, ecn: true, honours_pause: true, storm: None }
+    HostConfig { delay: Span::ZERO, queue: None, scheduling: Scheduling::Fifo, aqm: None, marking: None, ecn: true, honours_pause: true, storm: None }
 }
 
 pub fn switch() -> SwitchConfig {

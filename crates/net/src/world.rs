@@ -277,6 +277,7 @@ impl<'a> World<'a> {
         let wire = &self.plan.wire;
         let (payload, overhead, ack) = match &self.plan.transports[flow.transport as usize] {
             TransportConfig::Tcp(tcp) => (tcp.mss, 0, Some(wire.ack.max(wire.min_frame))),
+            TransportConfig::Pfabric(pfabric) => (pfabric.tcp.mss, 0, Some(wire.ack.max(wire.min_frame))),
             TransportConfig::Datagram(datagram) => (datagram.payload, 0, None),
             TransportConfig::Rdma(rdma) => (rdma.payload, rdma.overhead(), Some((wire.ack + rdma.overhead()).max(wire.min_frame))),
         };
@@ -355,6 +356,11 @@ impl<'a> World<'a> {
         // All of a connection takes one path.
         let own = flow.connection.map_or(flow.id as u64, |connection| (connection as u64) << 32 | 1);
         mix(mix(mix(a as u64 ^ mix(self.plan.run.seed)) ^ b as u64) ^ own) as u32
+    }
+
+    /// Hash of two hosts, for what is not told apart by flow.
+    pub fn pair_hash(&self, src: u32, dst: u32) -> u32 {
+        mix(mix(src as u64 ^ mix(self.plan.run.seed)) ^ dst as u64) as u32
     }
 
     /// The ports a frame of this hash leaves through, from `src` to `dst`, by the routes at `now`; if they lead nowhere, because links

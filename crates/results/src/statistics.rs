@@ -18,6 +18,10 @@ impl Distribution {
         Some(Self { values, mean })
     }
 
+    pub fn count(&self) -> u64 {
+        self.values.len() as u64
+    }
+
     pub fn mean(&self) -> f64 {
         self.mean
     }

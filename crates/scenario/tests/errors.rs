@@ -296,3 +296,48 @@ fn more_memory_than_allowed() {
     assert!(message.starts_with("fabric.toml:45: key run.max_memory: this scenario needs about "), "{message}");
     assert!(message.contains("more than 1 MB"), "{message}");
 }
+
+/// The valid scenario with another balance, after its line of `alpha`.
+fn balance_error(balance: &str) -> String {
+    error("alpha = 1.0", &format!("alpha = 1.0\nbalance = {balance}"))
+}
+
+#[test]
+fn balancers() {
+    for (balance, message) in [
+        (
+            "\"letflo\"",
+            "fabric.toml:14: key switch.balance: \"letflo\" is not known (did you mean \"letflow\"?): write \"ecmp\", \"resilient\", \"wcmp\", \"spray\", \
+             \"round_robin\", \"drill\", \"letflow\", \"conga\", \"dlb\" or \"presto\"",
+        ),
+        (
+            "{ gap = \"1us\" }",
+            "fabric.toml:14: key switch.balance: the key \"kind\" is missing: write kind = \"ecmp\", \"resilient\", \"wcmp\", \"spray\", \"round_robin\", \
+             \"drill\", \"letflow\", \"conga\", \"dlb\" or \"presto\"",
+        ),
+        ("{ kind = \"letflow\", gaps = \"1us\" }", "fabric.toml:14: key switch.balance.gaps: unknown key (did you mean \"gap\"?); the keys here are gap"),
+        ("{ kind = \"ecmp\", gap = \"1us\" }", "fabric.toml:14: key switch.balance.gap: unknown key; there are none here"),
+        ("{ kind = \"drill\", samples = 0 }", "fabric.toml:14: key switch.balance.samples: found 0: write a number from 1 to 64"),
+        ("{ kind = \"conga\", alpha = 1.0 }", "fabric.toml:14: key switch.balance.alpha: found 1: write a number above 0 and below 1"),
+        ("{ kind = \"conga\", tdre = \"0s\" }", "fabric.toml:14: key switch.balance.tdre: \"0ps\": write a time from \"1ns\" to \"1s\""),
+        ("{ kind = \"conga\", bits = 9 }", "fabric.toml:14: key switch.balance.bits: found 9: write a number from 1 to 8"),
+        ("{ kind = \"wcmp\", entries = 1 }", "fabric.toml:14: key switch.balance.entries: found 1: write a number from 2 to 65536, or \"off\""),
+        ("{ kind = \"wcmp\", weights = { spine0 = 0 } }", "fabric.toml:14: key switch.balance.weights.spine0: found 0: write a weight from 1 to 1000000"),
+        (
+            "{ kind = \"wcmp\", weights = { spine9 = 2 } }",
+            "fabric.toml:14: key switch.balance.weights.spine9: there is no node \"spine9\" (did you mean \"spine0\"?): the nodes are host0 to host7, leaf0 to \
+             leaf1, spine0 to spine1",
+        ),
+        (
+            "{ kind = \"dlb\", past_load_weight = 0, future_load_weight = 0 }",
+            "fabric.toml:14: key switch.balance.past_load_weight: found 0, and future_load_weight = 0 too: one of them is above 0",
+        ),
+        ("{ kind = \"presto\", flowcell = \"0B\" }", "fabric.toml:14: key switch.balance.flowcell: \"0B\": write a size above 0, as in \"64KiB\""),
+    ] {
+        assert_eq!(balance_error(balance), message);
+    }
+    assert_eq!(
+        error("alpha = 1.0", "alpha = 1.0\nbalance = \"conga\"\n[[switch.override]]\nmatch = \"spine*\"\nbalance = \"ecmp\""),
+        "fabric.toml:14: key switch.balance: the source's ToR chooses all of a path here, and the switches behind have to follow: write the same for all switches"
+    );
+}

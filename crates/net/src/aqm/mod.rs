@@ -1,12 +1,15 @@
 //! Queue disciplines that control delay: pure state machines, which are told of arrivals and departures and answer with verdicts. The
-//! port acts: it holds the frames (but for FQ-CoDel, which has queues of its own), counts, and drops.
+//! port acts: it holds the frames (but for FQ-CoDel, which has queues of its own), counts, and drops. Beside them pFabric's queue, which drops and
+//! serves by urgency.
 
 mod codel;
 mod fq_codel;
+mod pfabric;
 mod pie;
 
 pub use codel::{Codel, Control};
 pub use fq_codel::FqCodel;
+pub use pfabric::Pfabric;
 pub use pie::Pie;
 
 use crate::Model;
@@ -30,6 +33,7 @@ pub enum Aqm {
     Codel(Codel),
     FqCodel(Box<FqCodel>),
     Pie(Pie),
+    Pfabric(Pfabric),
 }
 
 impl Aqm {
@@ -38,6 +42,7 @@ impl Aqm {
             spec::Aqm::Codel(control) => Aqm::Codel(Codel::new(Control::new(control))),
             spec::Aqm::FqCodel(config) => Aqm::FqCodel(Box::new(FqCodel::new(config, stream.next_u64()))),
             spec::Aqm::Pie(config) => Aqm::Pie(Pie::new(config)),
+            spec::Aqm::Pfabric(limit) => Aqm::Pfabric(Pfabric::new(*limit)),
         }
     }
 
@@ -53,6 +58,7 @@ impl Aqm {
     pub fn push(&mut self, frames: &mut VecDeque<Waiting>, waiting: Waiting) -> Vec<Frame> {
         match self {
             Aqm::FqCodel(fq) => fq.push(waiting),
+            Aqm::Pfabric(queue) => queue.push(frames, waiting),
             _ => {
                 frames.push_back(waiting);
                 Vec::new()
@@ -62,8 +68,10 @@ impl Aqm {
 
     /// The next frame to leave at `now`, and what becomes of it; if it is dropped, ask again. `bytes` is what is in the queue with it.
     pub fn pull(&mut self, frames: &mut VecDeque<Waiting>, now: u64, bytes: u64) -> Option<(Waiting, Verdict)> {
-        if let Aqm::FqCodel(fq) = self {
-            return fq.pull(now);
+        match self {
+            Aqm::FqCodel(fq) => return fq.pull(now),
+            Aqm::Pfabric(queue) => return queue.pull(frames).map(|w| (w, Verdict::Send)),
+            _ => {}
         }
         let next = frames.pop_front();
         match self {
@@ -78,7 +86,7 @@ impl Aqm {
                 }
             },
             Aqm::Pie(pie) => next.inspect(|w| pie.on_dequeue(now, now.saturating_sub(w.ready), frames.is_empty())).map(|w| (w, Verdict::Send)),
-            Aqm::FqCodel(_) => unreachable!("above"),
+            Aqm::FqCodel(_) | Aqm::Pfabric(_) => unreachable!("above"),
         }
     }
 
@@ -89,4 +97,4 @@ impl Aqm {
     }
 }
 
-pub const MODELS: &[Model] = &[codel::MODEL, fq_codel::MODEL, pie::MODEL];
+pub const MODELS: &[Model] = &[codel::MODEL, fq_codel::MODEL, pie::MODEL, pfabric::MODEL];

@@ -73,7 +73,7 @@ impl Conga {
         self.estimators.run(site);
         if !matches!(frame.kind(), Frame::DATA | Frame::DATAGRAM) {
             // All that goes from leaf to leaf reports; in the simulator data alone.
-            if frame.kind() == Frame::ACK && !self.ns3 {
+            if matches!(frame.kind(), Frame::ACK | Frame::RDMA_ACK) && !self.ns3 {
                 self.report_beside(site, frame, role);
             }
             return Choice::Ecmp;

@@ -140,9 +140,6 @@ mod tests {
             assert_eq!(key, TICK);
             self.wakes.push(at);
         }
-        fn node(&self) -> NodeId {
-            unreachable!()
-        }
         fn rack(&self) -> Option<u32> {
             unreachable!()
         }
@@ -171,9 +168,6 @@ mod tests {
             unreachable!()
         }
         fn hash(&self, _: &Frame) -> u32 {
-            unreachable!()
-        }
-        fn rate(&self, _: u16) -> u64 {
             unreachable!()
         }
         fn below(&mut self, _: u64) -> u64 {
@@ -208,7 +202,7 @@ mod tests {
         for k in 1..60 {
             site.now = k as u64 * every.0;
             assert_eq!(site.wakes, [site.now]);
-            let x = bytes_per_tick as f64 / alpha * (1.0 - (1.0f64 - alpha).powi(k));
+            let x = bytes_per_tick as f64 / alpha * (1.0 - (0..k).fold(1.0, |left, _| left * (1.0 - alpha)));
             let full = 100e9 / 8.0 * 160e-6;
             assert!((estimators.load(&mut site, 0) - x / full).abs() < 5.0 / full, "tick {k}");
             site.wakes.clear();

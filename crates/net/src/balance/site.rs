@@ -15,8 +15,6 @@ pub enum End {
 /// either engine.
 pub trait Site {
     fn now(&self) -> u64;
-    /// The switch.
-    fn node(&self) -> NodeId;
     /// The rack whose hosts hang on this switch, if it is a ToR.
     fn rack(&self) -> Option<u32>;
     fn rack_of(&self, host: u32) -> u32;
@@ -45,8 +43,6 @@ pub trait Site {
     fn queued(&mut self, port: u16) -> u64;
     /// Bytes whose transmission by the port has begun, since the start of the run.
     fn sent(&mut self, port: u16) -> u64;
-    /// Bits per second.
-    fn rate(&self, port: u16) -> u64;
     /// Uniform in `0..n`, from the switch's own stream.
     fn below(&mut self, n: u64) -> u64;
     /// What the frame carries for balancers; it gets one if it has none.

@@ -212,7 +212,7 @@ fn take_tag(shard: &mut Shard, frame: &mut Frame) -> Tag {
     let extra = &mut shard.extras[frame.aux];
     let tag = std::mem::take(&mut extra.tag);
     // Then nothing else is on it.
-    if (extra.paused, extra.count, extra.edge, extra.stamp, extra.telemetry.count()) == (0, 0, u32::MAX, 0, 0) {
+    if (extra.paused, extra.count, extra.edge, extra.stamp, extra.rank, extra.telemetry.count()) == (0, 0, u32::MAX, 0, 0, 0) {
         let trigger = extra.trigger;
         shard.extras.remove(frame.aux);
         frame.aux = trigger;
@@ -261,9 +261,6 @@ impl<O: Outlet> Site for Here<'_, '_, O> {
     fn now(&self) -> u64 {
         self.now
     }
-    fn node(&self) -> NodeId {
-        self.state().id
-    }
     fn rack(&self) -> Option<u32> {
         self.state().balanced.as_ref().expect("asked").rack
     }
@@ -310,15 +307,12 @@ impl<O: Outlet> Site for Here<'_, '_, O> {
         let port = self.settled(port);
         self.shard.ports[port as usize].begun()
     }
-    fn rate(&self, port: u16) -> u64 {
-        self.shard.ports[(self.state().first_port + port as u32) as usize].rate
-    }
     fn below(&mut self, n: u64) -> u64 {
         self.shard.nodes[self.node as usize].stream.below(n)
     }
     fn tag(&mut self, frame: &mut Frame) -> &mut Tag {
         if !frame.has(Frame::EXTRA) {
-            frame.aux = self.shard.extras.insert(Extra { trigger: frame.aux, edge: u32::MAX, ..Extra::default() });
+            frame.aux = self.shard.extras.insert(Extra::beside(frame));
             frame.flags |= Frame::EXTRA;
         }
         &mut self.shard.extras[frame.aux].tag

@@ -43,6 +43,8 @@ impl<'a> Shard<'a> {
             faults: FxHashMap::default(),
             senders: Slab::default(),
             receivers: Slab::default(),
+            pfabrics: Slab::default(),
+            pools: FxHashMap::default(),
             sources: Slab::default(),
             sinks: Slab::default(),
             pairs: Slab::default(),
@@ -112,7 +114,7 @@ impl<'a> Shard<'a> {
                 let buffer = host
                     .queue
                     .map_or(Buffer::Unlimited, |limit| Buffer::new(&crate::spec::Buffer::Static { per_queue: limit, drop_when: Compare::Above }, &[], 1));
-                (buffer, None, &host.scheduling, false, None)
+                (buffer, host.marking.as_ref().map(Red::new), &host.scheduling, false, None)
             }
             NodeKind::Switch => {
                 let switch = &plan.switches[spec.config as usize];
@@ -130,7 +132,7 @@ impl<'a> Shard<'a> {
         let arrivals_first = spec.kind == NodeKind::Switch && plan.switches[spec.config as usize].queue_length == QueueLength::ThroughStart;
         let queues = scheduling.queues();
         let (aqm, room, own) = match spec.kind {
-            NodeKind::Host => (None, 0, &[][..]),
+            NodeKind::Host => (plan.hosts[spec.config as usize].aqm.as_ref(), 0, &[][..]),
             NodeKind::Switch => {
                 let switch = &plan.switches[spec.config as usize];
                 (switch.aqm.as_ref(), switch.device_queue, &switch.own[..])

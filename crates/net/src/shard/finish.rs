@@ -1,8 +1,9 @@
 //! What a shard leaves behind.
 
 use super::host::{received_record, sent_record};
+use super::pfabric::pfabric_record;
 use super::rdma::{pair_record, responder_record};
-use super::{Harvest, NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard};
+use super::{Harvest, NOT_YET, OVER, Outlet, PFABRIC, ReceivedRecord, SentRecord, Shard};
 use crate::record::LinkRecord;
 use crate::spec::{FlowId, TransportConfig};
 
@@ -56,6 +57,7 @@ impl<'a> Shard<'a> {
             if slot != NOT_YET && slot != OVER && self.world.place[self.world.flow(flow).src as usize].shard == self.index {
                 let record: Option<SentRecord> = match &self.world.plan.transports[self.world.flow(flow).transport as usize] {
                     TransportConfig::Rdma(_) => Some(pair_record(&self.pairs[slot], None)),
+                    TransportConfig::Pfabric(_) => Some(pfabric_record(&self.pfabrics[slot & !PFABRIC], None)),
                     TransportConfig::Tcp(_) => {
                         let s = &self.senders[slot];
                         // None for a connection's first flow that was acknowledged long ago.
@@ -83,7 +85,7 @@ impl<'a> Shard<'a> {
             if slot != NOT_YET && slot != OVER {
                 let record = match &self.world.plan.transports[self.world.flow(flow).transport as usize] {
                     TransportConfig::Rdma(_) => responder_record(&self.responders[slot], None),
-                    TransportConfig::Tcp(_) => {
+                    TransportConfig::Tcp(_) | TransportConfig::Pfabric(_) => {
                         let r = &self.receivers[slot];
                         received_record(r, self.world.message(r.current), r.current, None)
                     }

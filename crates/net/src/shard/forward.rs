@@ -270,7 +270,8 @@ impl<'a> Shard<'a> {
             if HELD {
                 state.used -= size;
             }
-            return self.offer_disciplined(out, now, node, port, queue, Waiting { frame, ready, clock: 0 });
+            let rank = rank(&self.extras, &frame);
+            return self.offer_disciplined(out, now, node, port, queue, Waiting { frame, ready, clock: rank });
         }
         if !HELD {
             state.used += size;
@@ -621,6 +622,15 @@ fn stamp(extra: &mut Extra, frame: &Frame, p: &Port, (at, beside): (u64, u64), r
     }
 }
 
+/// How urgent a frame is where that counts: for pFabric's data what remains of their flow, for everything else nothing.
+fn rank(extras: &Slab<Extra>, frame: &Frame) -> u64 {
+    match frame.kind() {
+        Frame::DATA | Frame::CONTROL if frame.has(Frame::EXTRA) => extras[frame.aux].rank as u64,
+        Frame::DATA | Frame::CONTROL if frame.has(Frame::RANKED) => frame.aux as u64,
+        _ => 0,
+    }
+}
+
 /// A frame says how long it stood paused.
 #[cold]
 #[inline(never)]
@@ -628,7 +638,7 @@ pub(super) fn carry_pause(extras: &mut Slab<Extra>, frame: &mut Frame, paused: u
     if frame.has(Frame::EXTRA) {
         extras[frame.aux].paused += paused;
     } else if frame.kind() != Frame::CONTROL {
-        frame.aux = extras.insert(Extra { trigger: frame.aux, edge: u32::MAX, paused, ..Extra::default() });
+        frame.aux = extras.insert(Extra { paused, ..Extra::beside(frame) });
         frame.flags |= Frame::EXTRA;
     }
 }

@@ -1,6 +1,6 @@
 //! What hosts do: transports meet the network here.
 
-use super::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, set_slot};
+use super::{NOT_YET, OVER, Outlet, PFABRIC, ReceivedRecord, SentRecord, Shard, set_slot};
 use crate::balance::{Tag, ecmp};
 use crate::frame::{Control, Event, Extra, Frame};
 use crate::idle::{idle, least_round_trip};
@@ -26,9 +26,11 @@ pub(super) struct Beside {
 }
 
 impl<'a> Shard<'a> {
-    fn tcp(&self, transport: u16) -> &'a TcpConfig {
+    /// The settings of what is TCP, if only in its receiver.
+    pub(super) fn tcp(&self, transport: u16) -> &'a TcpConfig {
         match &self.world.plan.transports[transport as usize] {
             TransportConfig::Tcp(config) => config,
+            TransportConfig::Pfabric(config) => &config.tcp,
             _ => unreachable!("a TCP frame of another transport's flow"),
         }
     }
@@ -148,6 +150,7 @@ impl<'a> Shard<'a> {
                 }
             }
             TransportConfig::Rdma(config) => self.open_pair(out, now, (node, id), (hash, idle), config),
+            TransportConfig::Pfabric(config) => self.start_pfabric(out, now, node, id, idle, config),
             TransportConfig::Datagram(_) => {
                 let source = Source {
                     flow: id,
@@ -183,13 +186,13 @@ impl<'a> Shard<'a> {
     }
 
     /// What a sender that asks for `config.ecn` gets from `dst`.
-    fn agreed_ecn(&self, dst: u32, config: &TcpConfig) -> EcnMode {
+    pub(super) fn agreed_ecn(&self, dst: u32, config: &TcpConfig) -> EcnMode {
         let node = &self.world.plan.topology.nodes[dst as usize];
         if self.world.plan.hosts[node.config as usize].ecn { config.ecn } else { EcnMode::Off }
     }
 
     /// A frame of the connection's own from a sender or a receiver.
-    fn control(&self, flow: FlowId, what: Control, to: (u32, u32, u8), ecn: EcnMode) -> Frame {
+    pub(super) fn control(&self, flow: FlowId, what: Control, to: (u32, u32, u8), ecn: EcnMode) -> Frame {
         let wire = &self.world.plan.wire;
         let (dst, hash, priority) = to;
         let size = if matches!(what, Control::Syn | Control::SynAck) { wire.syn } else { wire.ack };
@@ -227,7 +230,7 @@ impl<'a> Shard<'a> {
                     return;
                 }
                 if slot == NOT_YET {
-                    slot = self.open_receiver(now, frame.flow);
+                    slot = self.open_receiver(now, &frame);
                 }
                 let r = &mut self.receivers[slot];
                 r.answered = now;
@@ -240,6 +243,9 @@ impl<'a> Shard<'a> {
                 let slot = self.sending[frame.flow as usize];
                 if slot == OVER {
                     return;
+                }
+                if slot & PFABRIC != 0 {
+                    return self.on_pfabric_connected(out, now, slot & !PFABRIC);
                 }
                 let config = self.tcp(self.senders[slot].transport);
                 self.senders[slot].echo = self.senders[slot].echo.max(frame.aux);
@@ -254,8 +260,15 @@ impl<'a> Shard<'a> {
                 }
             }
             Control::AskWindow => {
-                let slot = self.receiving_slot(frame.flow);
-                if slot != OVER && slot != NOT_YET {
+                let mut slot = self.receiving_slot(frame.flow);
+                if slot == OVER {
+                    return self.acknowledge_again(out, now, &frame);
+                }
+                // Of a sender all of whose data were lost.
+                if slot == NOT_YET {
+                    slot = self.open_receiver(now, &frame);
+                }
+                {
                     let config = self.tcp(self.receivers[slot].transport);
                     let ack = self.receivers[slot].say_again();
                     self.answer(out, now, slot, ack, config);
@@ -269,6 +282,10 @@ impl<'a> Shard<'a> {
         let (node, mut frame) = (r.node, self.control(r.flow, what, (r.src, r.hash, r.priority), r.ecn));
         if self.receivers[slot].tunes() {
             frame.aux = stamp(now);
+        }
+        if what == Control::SynAck && self.is_pooled(self.receivers[slot].transport) {
+            // As the SYN.
+            frame.flags &= !Frame::ECT;
         }
         self.send(out, now, node, frame);
     }
@@ -352,10 +369,16 @@ impl<'a> Shard<'a> {
 
     pub(super) fn on_sender_wake<O: Outlet>(&mut self, out: &mut O, now: u64, flow: FlowId) {
         let slot = self.sending[flow as usize];
-        if slot != OVER && matches!(self.world.plan.transports[self.world.flow(flow).transport as usize], TransportConfig::Rdma(_)) {
+        if slot == OVER {
+            return;
+        }
+        if slot & PFABRIC != 0 {
+            return self.on_pfabric_wake(out, now, slot & !PFABRIC);
+        }
+        if matches!(self.world.plan.transports[self.world.flow(flow).transport as usize], TransportConfig::Rdma(_)) {
             return self.on_pair_wake(out, now, slot);
         }
-        if slot == OVER || self.senders[slot].armed != now {
+        if self.senders[slot].armed != now {
             return;
         }
         let s = &mut self.senders[slot];
@@ -386,17 +409,16 @@ impl<'a> Shard<'a> {
     #[inline(never)]
     fn on_ack<O: Outlet>(&mut self, out: &mut O, now: u64, frame: Frame) {
         let extra;
-        let (trigger, edge, blocks, stamp, paused): (u32, Option<u32>, &[(u32, u32)], u32, u64) = if frame.has(Frame::EXTRA) {
+        let (trigger, edge, blocks, stamp, paused) = if frame.has(Frame::EXTRA) {
             extra = *self.extras.remove(frame.aux);
             (extra.trigger, (extra.edge != u32::MAX).then_some(extra.edge), &extra.blocks[..extra.count as usize], extra.stamp, extra.paused)
         } else {
-            (frame.aux, None, &[], 0, 0)
+            (frame.aux, None, &[][..], 0, 0)
         };
         let slot = self.sending[frame.flow as usize];
         if slot == OVER {
             return;
         }
-        let config = self.tcp(self.senders[slot].transport);
         let ack = AckIn {
             cumulative: frame.seq,
             trigger,
@@ -409,6 +431,10 @@ impl<'a> Shard<'a> {
             stamp,
             paused,
         };
+        if slot & PFABRIC != 0 {
+            return self.on_pfabric_ack(out, now, slot & !PFABRIC, &ack);
+        }
+        let config = self.tcp(self.senders[slot].transport);
         let s = &mut self.senders[slot];
         let cause = s.on_ack(now, &ack, config);
         if s.una_passed_current() {
@@ -462,14 +488,9 @@ impl<'a> Shard<'a> {
             echo = stamp;
         }
         if slot == NOT_YET {
-            slot = self.open_receiver(now, frame.flow);
+            slot = self.open_receiver(now, &frame);
         } else if slot == OVER {
-            // Everything is here already: say so again.
-            let again = self.make_receiver(now, frame.flow);
-            let ack = again.repeat(frame.seq, frame.has(Frame::CE) && again.ecn != EcnMode::Off);
-            let answer = self.plain_ack(&again, ack);
-            self.send(out, now, again.node, answer);
-            return;
+            return self.acknowledge_again(out, now, &frame);
         }
         let config = self.tcp(self.receivers[slot].transport);
         let r = &mut self.receivers[slot];
@@ -497,6 +518,15 @@ impl<'a> Shard<'a> {
         }
     }
 
+    /// Everything is here already: say so again.
+    #[cold]
+    fn acknowledge_again<O: Outlet>(&mut self, out: &mut O, now: u64, frame: &Frame) {
+        let again = self.make_receiver(now, frame);
+        let ack = again.repeat(frame.seq, frame.has(Frame::CE) && again.ecn != EcnMode::Off);
+        let answer = self.plain_ack(&again, ack);
+        self.send(out, now, again.node, answer);
+    }
+
     /// Flows are here whole; with the last of them the connection's receiving half ends.
     fn complete_received<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32) {
         while self.receivers[slot].has_current() {
@@ -519,8 +549,9 @@ impl<'a> Shard<'a> {
 
     #[cold]
     #[inline(never)]
-    fn open_receiver(&mut self, now: u64, id: FlowId) -> u32 {
-        let mut receiver = self.make_receiver(now, id);
+    fn open_receiver(&mut self, now: u64, frame: &Frame) -> u32 {
+        let id = frame.flow;
+        let mut receiver = self.make_receiver(now, frame);
         let flow = self.world.flow(id);
         let config = self.tcp(flow.transport);
         if !config.handshake && config.sack_compression.is_some() {
@@ -531,15 +562,19 @@ impl<'a> Shard<'a> {
         slot
     }
 
-    fn make_receiver(&self, now: u64, id: FlowId) -> Receiver {
+    /// For the flow of this frame.
+    fn make_receiver(&self, now: u64, frame: &Frame) -> Receiver {
+        let id = frame.flow;
         let flow = self.world.flow(id);
+        // What answers a connection that is one with others is one with theirs.
+        let shared = frame.hash == self.world.pair_hash(flow.src, flow.dst) && self.is_pooled(flow.transport);
         let config = self.tcp(flow.transport);
         let setup = ReceiverSetup {
             flow: id,
             transport: flow.transport,
             node: self.world.place[flow.dst as usize].local,
             src: flow.src,
-            hash: self.world.flow_hash(flow, true),
+            hash: if shared { self.world.pair_hash(flow.dst, flow.src) } else { self.world.flow_hash(flow, true) },
             priority: config.ack_priority.unwrap_or(flow.priority),
             segments: self.world.connection_end(id),
             to: self.world.message(id).to,

@@ -12,6 +12,7 @@ mod forward;
 mod host;
 mod managed;
 mod pause;
+mod pfabric;
 mod policy;
 mod rdma;
 mod reorder;
@@ -30,6 +31,7 @@ use crate::port::Port;
 use crate::record::{CaptureRecord, Counters, PortRecord, ReorderRecord, StormRecord, UplinkRecord};
 use crate::spec::{FlowId, NodeId};
 use crate::transport::datagram::{Sink, Source};
+use crate::transport::pfabric::{Kept, Sender as PfabricSender};
 use crate::transport::rdma::{Nic, QueuePair, Responder};
 use crate::transport::tcp::{Receiver, Sender};
 use crate::world::World;
@@ -37,6 +39,7 @@ use afflux_engine::prefetch;
 use afflux_engine::random::Stream;
 use policy::Policy;
 use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
 
 /// Where a shard puts what happens later.
 pub trait Outlet {
@@ -116,6 +119,8 @@ fn set_slot(slots: &mut Vec<u32>, flow: FlowId, slot: u32) {
 /// Per flow and side: what has become of it here.
 const NOT_YET: u32 = u32::MAX;
 const OVER: u32 = u32::MAX - 1;
+/// In the slot of a sending half: one of [`Shard::pfabrics`].
+const PFABRIC: u32 = 1 << 30;
 
 /// Everything of one node but its ports.
 pub struct Node {
@@ -211,6 +216,9 @@ pub struct Shard<'a> {
     pub faults: FxHashMap<u32, Fault>,
     senders: Slab<Sender>,
     receivers: Slab<Receiver>,
+    pfabrics: Slab<PfabricSender>,
+    /// Idle connections of pairs of hosts, the one that has been idle longest first.
+    pools: FxHashMap<(u32, u32), VecDeque<Kept>>,
     sources: Slab<Source>,
     sinks: Slab<Sink>,
     pairs: Slab<QueuePair>,

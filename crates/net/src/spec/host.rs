@@ -30,6 +30,8 @@ pub struct HostConfig {
     pub queue: Option<super::Limit>,
     /// As on switches.
     pub scheduling: super::Scheduling,
+    pub aqm: Option<super::Aqm>,
+    pub marking: Option<super::Marking>,
     /// Agrees to explicit congestion notification when a peer asks for it.
     pub ecn: bool,
     /// Its NIC stops sending when told to.
@@ -44,6 +46,23 @@ pub enum TransportConfig {
     Tcp(TcpConfig),
     Datagram(Datagram),
     Rdma(super::RdmaConfig),
+    Pfabric(Pfabric),
+}
+
+/// pFabric's minimal transport, or ns-2's TCP without fast retransmit that it was made from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Pfabric {
+    /// Segments, initial and largest window, least time-out, NewReno or DCTCP, and the receiver. Connections are open.
+    pub tcp: TcpConfig,
+    /// The time-out is always `tcp.min_rto`, without estimation and back-off.
+    pub fixed_timeout: bool,
+    /// After so many time-outs in a row during which nothing came, only probes are sent until something does.
+    pub probe_after: Option<u32>,
+    /// Data say how much of their flow remains.
+    pub ranked: bool,
+    /// One open connection for each pair of hosts, on which flows follow each other; one that finds it busy opens another with a handshake.
+    /// Otherwise every flow has an open connection of its own.
+    pub pooled: bool,
 }
 
 /// A constant-rate source: frames of `payload` bytes at `rate` (of payload), the first at the flow's start. Nothing is acknowledged

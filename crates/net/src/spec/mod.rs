@@ -18,7 +18,7 @@ pub use conweave::{Conweave, ConweaveManner};
 pub use fabric::{Down, Link, LinkId, Node, NodeId, NodeKind, Topology};
 pub use flow::{Flow, FlowId, GroupId, Start};
 pub use host::{Bbr3Config, BbrConfig, Burst, CongestionControl, CubicConfig, CubicFlavour, DctcpConfig, EcnMode, HtcpConfig, HyStart};
-pub use host::{Datagram, DelayedAck, Estimator, HostConfig, Manner, Metrics, Pacing, Reader, Receive, ReceiveBuffer, Recovery, SackCompression};
+pub use host::{Datagram, DelayedAck, Estimator, HostConfig, Manner, Metrics, Pacing, Pfabric, Reader, Receive, ReceiveBuffer, Recovery, SackCompression};
 pub use host::{TcpConfig, TransportConfig, Wire};
 pub use mmu::{ConweaveRules, HpccRules, Mmu, Rules, SonicRules};
 pub use pfc::{Cable, Formula, Headroom, PauseTime, Pfc, Refresh, Storm, StormAction, Watchdog};
@@ -61,6 +61,7 @@ impl Plan {
             TransportConfig::Tcp(tcp) => tcp.mss,
             TransportConfig::Datagram(datagram) => datagram.payload,
             TransportConfig::Rdma(rdma) => rdma.payload + rdma.overhead(),
+            TransportConfig::Pfabric(pfabric) => pfabric.tcp.mss,
         };
         let largest = self.transports.iter().map(payload).max().unwrap_or(0) as u64;
         (largest + self.wire.data_header as u64).max(self.wire.min_frame as u64)

@@ -182,12 +182,14 @@ pub enum MarkAt {
     Dequeue,
 }
 
-/// A queue discipline that drops or marks by delay.
+/// A queue discipline that drops or marks by delay, or serves and drops by urgency.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Aqm {
     Codel(Codel),
     FqCodel(FqCodel),
     Pie(Pie),
+    /// The most urgent flow first; the least urgent frame is dropped where this limit is reached. The buffer has none then.
+    Pfabric(Option<Limit>),
 }
 
 #[derive(Debug, Clone, PartialEq)]

@@ -1,9 +1,10 @@
 //! Transports: who sends what when.
 
 pub mod datagram;
+pub mod pfabric;
 pub mod rdma;
 pub mod tcp;
 
 use crate::Model;
 
-pub const MODELS: &[Model] = &[tcp::MODEL, rdma::MODEL, datagram::MODEL];
+pub const MODELS: &[Model] = &[tcp::MODEL, rdma::MODEL, pfabric::MODEL, datagram::MODEL];

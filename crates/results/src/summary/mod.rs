@@ -5,7 +5,7 @@ mod flowcontrol;
 mod groups;
 mod jobs;
 
-pub use balance::BalanceReport;
+pub use balance::{BalanceReport, ImbalanceStatistics};
 pub use flowcontrol::{DeadlockReport, PauseStorm};
 pub use groups::{FctStatistics, Groups, Named, SlowdownStatistics};
 pub use jobs::{Deadlines, JobSummary};
@@ -179,7 +179,7 @@ pub fn summary(scenario: &Scenario, output: &Output, started: &ProcessStart) -> 
         deadlocks: flowcontrol::deadlocks(scenario, output),
         retransmits: counters.retransmits,
         timeouts: counters.timeouts,
-        balance: balance::of(plan, counters),
+        balance: balance::of(scenario, output),
         goodput_bps: goodput_bps(output),
         conservation: conservation(counters),
         cost: scenario.cost.clone().map(|FabricCost { currency, total, switches, ports }| Cost { currency, total, switches, ports }),

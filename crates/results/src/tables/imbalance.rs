@@ -27,6 +27,10 @@ impl Window {
     fn average(&self) -> f64 {
         self.sum as f64 / self.uplinks as f64
     }
+    /// None where nothing was sent.
+    fn imbalance(&self) -> Option<f64> {
+        (self.sum > 0).then(|| (self.max - self.min) as f64 / self.average())
+    }
 }
 
 pub struct Imbalance<'a> {
@@ -43,6 +47,11 @@ impl<'a> Imbalance<'a> {
         let windows = windows.filter(|records| nodes[records[0].node as usize].tier == TOR_TIER);
         Self { nodes, windows: windows.map(|records| window(records, uplinks[records[0].node as usize])).collect() }
     }
+}
+
+/// Start and imbalance of every window in which anything was sent.
+pub fn imbalances(scenario: &Scenario, output: &Output) -> Vec<(Time, f64)> {
+    Imbalance::new(scenario, output).windows.iter().filter_map(|window| Some((window.time, window.imbalance()?))).collect()
 }
 
 /// A link without a record has sent nothing.
@@ -79,7 +88,7 @@ impl Source for Imbalance<'_> {
             .i64("bytes_min", rows().map(|w| int(w.min)))
             .i64("bytes_max", rows().map(|w| int(w.max)))
             .f64("bytes_avg", rows().map(Window::average))
-            .f64_or_null("imbalance", rows().map(|w| (w.sum > 0).then(|| (w.max - w.min) as f64 / w.average())))
+            .f64_or_null("imbalance", rows().map(Window::imbalance))
             .batch()
             .map_err(arrow("imbalance"))
     }

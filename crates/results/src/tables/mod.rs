@@ -13,6 +13,8 @@ mod write;
 pub(crate) use flows::deadline_met;
 pub(crate) use jobs::{JobTimes, job_times};
 
+pub use imbalance::imbalances;
+
 use crate::ResultsError;
 use afflux_net::record::Output;
 use afflux_scenario::Scenario;

@@ -127,6 +127,8 @@ fn imbalance_over_all_uplinks() {
     let batch = only(Kind::Imbalance, &scenario, &output);
     assert_eq!(strings(&batch, "node"), [Some("leaf0"), Some("leaf1"), Some("leaf0")], "ToRs only");
     assert_eq!(f64s(&batch, "imbalance"), [Some(1.0), Some(2.0), None]);
+    let windows: Vec<f64> = super::imbalances(&scenario, &output).into_iter().map(|(_, imbalance)| imbalance).collect();
+    assert_eq!(windows, [1.0, 2.0], "where anything was sent");
     assert_eq!((i64s(&batch, "bytes_min"), f64s(&batch, "bytes_avg")), (vec![Some(100), Some(0), Some(0)], vec![Some(200.0), Some(25.0), Some(0.0)]));
 }
 

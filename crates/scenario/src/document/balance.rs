@@ -2,7 +2,7 @@
 
 use super::choice::tagged;
 use super::{Duration, Off, Or, Size};
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -35,6 +35,12 @@ tagged! {
     }
 }
 
+/// The name alone, where parameters keep their defaults.
+pub fn name_or_table(generator: &mut SchemaGenerator) -> Schema {
+    let table = generator.subschema_for::<Balance>();
+    json_schema!({ "anyOf": [table, { "enum": Balance::KINDS }] })
+}
+
 /// No parameters.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -59,7 +65,7 @@ pub struct RoundRobin {}
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Wcmp {
-    /// By name of the next hop (`*` and `?` as in `override`; the last that matches counts), 1 to 1000000; 1 where nothing is said. Default: the
+    /// By name of the next hop (`*` and `?` as in `override`; of several that match the last in the order of the alphabet counts), 1 to 1000000; 1 where nothing is said. Default: the
     /// capacity of the shortest paths behind each.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weights: Option<BTreeMap<String, u32>>,

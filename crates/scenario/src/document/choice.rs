@@ -165,9 +165,12 @@ macro_rules! tagged {
         pub enum $name {
             $($(#[$note])* #[serde(rename = $tag)] $variant($variant),)+
         }
+        impl $name {
+            pub const KINDS: &[&str] = &[$($tag),+];
+        }
         impl<'de> serde::Deserialize<'de> for $name {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                const KINDS: &[&str] = &[$($tag),+];
+                const KINDS: &[&str] = $name::KINDS;
                 struct Tables;
                 impl<'de> serde::de::Visitor<'de> for Tables {
                     type Value = $name;

@@ -1,6 +1,6 @@
 //! `[host]`: NICs, frame sizes, transports.
 
-use super::{Duration, Names, NicQueue, Or, QueueSize, Scheduling, Size, Storm, Transport, Unlimited};
+use super::{Duration, Ecn, Names, NicQueue, Off, Or, QueueSize, Scheduling, Size, Storm, Transport, Unlimited};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, MapAccess, Visitor};
@@ -39,6 +39,9 @@ pub struct Host {
     /// Reno, as in Linux). Default `true`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ecn: Option<bool>,
+    /// ECN marking of the NIC's queues, as on switches, or `"off"`. Default `"off"`; the pFabric authors' ns-2 marks there too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nic_ecn: Option<Or<Off, Ecn>>,
     /// Does the NIC stop sending priorities that its switch tells it to pause? Default `true`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub honours_pause: Option<bool>,
@@ -85,6 +88,9 @@ pub struct HostOverride {
     /// As in `[host]`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ecn: Option<bool>,
+    /// As in `[host]`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nic_ecn: Option<Or<Off, Ecn>>,
     /// As in `[host]`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub honours_pause: Option<bool>,

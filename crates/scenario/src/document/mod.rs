@@ -36,7 +36,8 @@ pub use switch::{Aqm, AqmKind, Compare, Ecn, Forwarding, Incapable, MarkAt, Queu
 pub use topology::{Custom, Dumbbell, FatTree, Fault, Hpcc, LeafSpine, LinkOverride, Star, Switches, Topology};
 pub use traffic::*;
 pub use transport::{
-    Bbr, Congestion, Cubic, Datagram, Dctcp, DelayedAck, Echo, Estimator, Flavour, Htcp, HyStart, Recovery, RenoFlavour, Stack, Tcp, Transport,
+    Bbr, Congestion, Connections, Cubic, Datagram, Dctcp, DelayedAck, Echo, Estimator, Flavour, Htcp, HyStart, Pfabric, PfabricCongestion, Rank, Recovery,
+    RenoFlavour, Stack, Tcp, Timeout, Transport,
 };
 pub use voq::{Ingress, Voq};
 

@@ -79,7 +79,8 @@ macro_rules! switch {
             #[serde(skip_serializing_if = "Option::is_none")]
             pub latency: Option<Duration>,
             /// Choice among equal-cost next hops. Default `"ecmp"`. In an override it replaces all of it.
-            #[serde(skip_serializing_if = "Option::is_none")]
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            #[schemars(schema_with = "super::balance::name_or_table")]
             pub balance: Option<Balance>,
             /// The hash of what goes by hash. Default `"own_seed"`; with `run.compat = "conweave-ns3"` that is `"murmur3"`.
             #[serde(skip_serializing_if = "Option::is_none")]
@@ -204,6 +205,9 @@ words! {
         Dwrr,
         /// Strict queues first, then the others by percentage (enhanced transmission selection, IEEE 802.1Qaz).
         Ets,
+        /// pFabric: the flow with the fewest bytes left first, in order; where the queue reaches its limit (a switch's `sharing = "static"` and
+        /// `buffer`, a host's `queue`), the frame with the most left is dropped.
+        Pfabric,
     }
     /// When a frame may leave.
     pub enum Forwarding {

@@ -15,6 +15,8 @@ tagged! {
         "datagram" => Datagram,
         /// RDMA over converged Ethernet.
         "rdma" => Rdma,
+        /// pFabric's minimal transport, or the TCP without fast retransmit that it was made from.
+        "pfabric" => Pfabric,
     }
 }
 
@@ -241,6 +243,76 @@ pub struct Dctcp {
     /// Alpha at the start, 0 to 1. Default 1 (RFC 8257 and Linux); the authors' ns-2 has 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub initial_alpha: Option<f64>,
+}
+
+/// pFabric's minimal transport (Alizadeh et al. 2013, as in the authors' ns-2). With `rto = "estimated"` and `rank = "none"` it is the TCP
+/// they compare with, with `congestion = "dctcp"` besides their DCTCP.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Pfabric {
+    /// How the window reacts. Default `"newreno"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub congestion: Option<PfabricCongestion>,
+    /// Payload of a full segment. Default: `mtu` less the profile's headers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mss: Option<Size>,
+    /// Initial window in segments. Default 12 (the study's: a round trip at 10 Gbps).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub initial_window: Option<u32>,
+    /// Largest window in segments. Default 23 (one less than the queues of the study hold).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_window: Option<u32>,
+    /// The time-out. Default `"fixed"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rto: Option<Timeout>,
+    /// The fixed time-out, or the floor of the estimated one. Default `"45us"`; with `rto = "estimated"` `"200us"` (the study's).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_rto: Option<Duration>,
+    /// After so many time-outs in a row during which nothing came, frames without data are sent instead until something does. Default 5, `"off"`
+    /// with `rto = "estimated"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub probe_after: Option<Or<Off, u32>>,
+    /// What data say of their flow, for `scheduling = "pfabric"`. Default `"remaining"`, `"none"` with `rto = "estimated"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rank: Option<Rank>,
+    /// Connections. Default `"own"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connections: Option<Connections>,
+    /// Parameters of DCTCP.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dctcp: Option<Dctcp>,
+}
+
+words! {
+    /// How the window reacts.
+    pub enum PfabricCongestion {
+        /// Slow start and congestion avoidance; a time-out leaves one segment.
+        Newreno,
+        /// And marks reduce it by the marked share.
+        Dctcp,
+    }
+    /// A time-out.
+    pub enum Timeout {
+        /// Always the same.
+        Fixed,
+        /// RFC 6298, with exponential back-off.
+        Estimated,
+    }
+    /// What data say of their flow.
+    pub enum Rank {
+        /// Bytes that are neither acknowledged nor SACKed.
+        Remaining,
+        /// Nothing.
+        None,
+    }
+    /// Connections.
+    pub enum Connections {
+        /// Every flow has one, open from the start.
+        Own,
+        /// Each pair of hosts has one, open from the start; a flow that finds it busy opens another with a handshake. They stay and keep their
+        /// slow start threshold, as in the authors' ns-2.
+        Pooled,
+    }
 }
 
 /// Parameters of NewReno.

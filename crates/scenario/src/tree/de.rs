@@ -219,7 +219,8 @@ impl<'de> VariantAccess<'de> for Choice<'de> {
     fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, Wrong> {
         match self.tagged {
             Some(entries) => seed.deserialize(Untagged(entries)),
-            None => Err(Wrong::new(format!("found \"{0}\": write a table with {TAG} = \"{0}\"", self.name))),
+            // The name alone, where no key has to be written.
+            None => seed.deserialize(Untagged(&[])).map_err(|_| Wrong::new(format!("found \"{0}\": write a table with {TAG} = \"{0}\"", self.name))),
         }
     }
     fn tuple_variant<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, Wrong> {

@@ -1,10 +1,10 @@
 //! `[host]`: NICs and frame sizes.
 
-use super::fill;
 use super::queue::{Order, scheduling};
 use super::switch::matching;
 use super::transport::Transports;
-use crate::document::{Duration, Host, HostOverride, NicQueue, Or, QueueSize, Size, Wire, WireTable};
+use super::{fill, meaningless};
+use crate::document::{Duration, Host, HostOverride, NicQueue, Or, QueueSize, Scheduling, Size, Wire, WireTable};
 use crate::spelling;
 use crate::tree::{Key, Wrong};
 use crate::wire::Profile;
@@ -123,7 +123,7 @@ fn overlay(keys: &mut Host, change: &HostOverride) {
     macro_rules! take {
         ($($name:ident)*) => { $(if change.$name.is_some() { keys.$name = change.$name.clone(); })* };
     }
-    take!(delay queue scheduling priorities quantum ecn honours_pause storm);
+    take!(delay queue scheduling priorities quantum ecn nic_ecn honours_pause storm);
 }
 
 fn build(keys: &mut Host, frame: u16, key: &Key) -> Result<HostConfig, Wrong> {
@@ -144,8 +144,27 @@ fn build(keys: &mut Host, frame: u16, key: &Key) -> Result<HostConfig, Wrong> {
         frame,
     };
     let scheduling = scheduling(order, key)?;
+    let aqm = (keys.scheduling == Some(Scheduling::Pfabric)).then_some(spec::Aqm::Pfabric(queue));
+    let marking = match fill(&mut keys.nic_ecn, Or::NONE).0 {
+        None => None,
+        Some(_) if aqm.is_some() => return Err(meaningless(key.clone().name("nic_ecn"), "scheduling = \"pfabric\"")),
+        Some(mut ecn) => {
+            let marking = super::switch::marking(&mut ecn, &key.clone().name("nic_ecn"))?;
+            keys.nic_ecn = Some(Or::some(ecn));
+            Some(marking)
+        }
+    };
     let storm = keys.storm.as_mut().map(|storm| super::pfc::storm(storm, &key.clone().name("storm"))).transpose()?;
-    Ok(HostConfig { delay, queue, scheduling, ecn: fill(&mut keys.ecn, true), honours_pause: fill(&mut keys.honours_pause, true), storm })
+    Ok(HostConfig {
+        delay,
+        queue: if aqm.is_some() { None } else { queue },
+        scheduling,
+        aqm,
+        marking,
+        ecn: fill(&mut keys.ecn, true),
+        honours_pause: fill(&mut keys.honours_pause, true),
+        storm,
+    })
 }
 
 /// The transport of each host: 0 but for overrides.

@@ -24,6 +24,7 @@ pub fn word(scheduling: Scheduling) -> &'static str {
         Scheduling::StrictPriority => "scheduling = \"strict_priority\"",
         Scheduling::Dwrr => "scheduling = \"dwrr\"",
         Scheduling::Ets => "scheduling = \"ets\"",
+        Scheduling::Pfabric => "scheduling = \"pfabric\"",
     }
 }
 
@@ -51,8 +52,9 @@ pub fn scheduling(mut order: Order, key: &Key) -> Result<spec::Scheduling, Wrong
         return Err(meaningless(at("quantum"), name));
     }
     match (kind, count) {
-        (Scheduling::Fifo, 0) => return Ok(spec::Scheduling::Fifo),
-        (Scheduling::Fifo, _) => return Err(meaningless(own(key, blocks), name)),
+        // pFabric's one queue has a discipline.
+        (Scheduling::Fifo | Scheduling::Pfabric, 0) => return Ok(spec::Scheduling::Fifo),
+        (Scheduling::Fifo | Scheduling::Pfabric, _) => return Err(meaningless(own(key, blocks), name)),
         (Scheduling::StrictPriority, 0) => {
             return match fill(order.priorities, 8) {
                 queues @ 2..=8 => Ok(spec::Scheduling::StrictPriority { queues }),

@@ -98,6 +98,29 @@ fn overlay(base: &Switch, mut change: Switch) -> Switch {
     change.or(keys)
 }
 
+/// What goes with `scheduling = "pfabric"`.
+fn check_pfabric(keys: &mut Switch, key: &Key) -> Result<(), Wrong> {
+    let at = |name: &str| key.clone().name(name);
+    if keys.sharing.is_none() && keys.voq.is_none() {
+        keys.sharing = Some(Sharing::Static);
+    }
+    if !matches!(keys.sharing, Some(Sharing::Static | Sharing::Unlimited)) {
+        return Err(Wrong::at(
+            at("sharing"),
+            "scheduling = \"pfabric\" drops by urgency in each queue: write sharing = \"static\" (with buffer) or \"unlimited\"",
+        ));
+    }
+    if keys.sharing == Some(Sharing::Static) && fill(&mut keys.drop_when, Compare::AtOrAbove) == Compare::Above {
+        return Err(Wrong::at(at("drop_when"), "with scheduling = \"pfabric\" a frame is dropped when the queue reaches its limit: write \"at_or_above\""));
+    }
+    for (name, given) in [("ecn", keys.ecn.as_ref().is_some_and(|ecn| ecn.0.is_some())), ("aqm", keys.aqm.as_ref().is_some_and(|aqm| aqm.0.is_some()))] {
+        if given {
+            return Err(meaningless(at(name), "scheduling = \"pfabric\""));
+        }
+    }
+    Ok(())
+}
+
 /// What a switch's keys are read in.
 struct Around {
     fabric: Topology,
@@ -137,7 +160,15 @@ fn build(keys: &mut Switch, around: &Around, key: &Key) -> Result<SwitchConfig, 
         frame: around.frame,
     };
     let scheduling = scheduling(order, key)?;
-    let buffer = buffer(keys, around.nic_rate, key)?;
+    let urgent = keys.scheduling == Some(Scheduling::Pfabric);
+    if urgent {
+        check_pfabric(keys, key)?;
+    }
+    let mut buffer = buffer(keys, around.nic_rate, key)?;
+    let urgent = urgent.then(|| match std::mem::replace(&mut buffer, Buffer::Unlimited) {
+        Buffer::Static { per_queue, .. } => spec::Aqm::Pfabric(Some(per_queue)),
+        _ => spec::Aqm::Pfabric(None),
+    });
     if let (Buffer::Voq(_), spec::Scheduling::Classes(_)) = (&buffer, &scheduling) {
         return Err(Wrong::at(
             at("queue"),
@@ -161,7 +192,7 @@ fn build(keys: &mut Switch, around: &Around, key: &Key) -> Result<SwitchConfig, 
         honours_pause,
         marking,
         aqm: match fill(&mut keys.aqm, Or::NONE).0 {
-            None => None,
+            None => urgent,
             Some(mut keys_of_aqm) => {
                 if keys_of_aqm.kind == AqmKind::FqCodel && keys.scheduling != Some(Scheduling::Fifo) {
                     return Err(Wrong::at(
@@ -371,7 +402,7 @@ fn checked_reserve(reserved: u64, total: u64, key: Key) -> Result<u64, Wrong> {
     Ok(reserved)
 }
 
-fn marking(ecn: &mut Ecn, key: &Key) -> Result<Marking, Wrong> {
+pub fn marking(ecn: &mut Ecn, key: &Key) -> Result<Marking, Wrong> {
     let at = |name: &str| key.clone().name(name);
     if let Some(k) = ecn.k.take() {
         for (name, given) in [("kmin", ecn.kmin.is_some()), ("kmax", ecn.kmax.is_some()), ("pmax", ecn.pmax.is_some())] {

@@ -3,8 +3,8 @@
 use super::hosts::Frames;
 use super::{fill, meaningless, rdma};
 use crate::document::{
-    Bbr, Congestion, Cubic, Datagram, Dctcp, DelayedAck, Duration, Echo, Estimator, Flavour, Host, Htcp, HyStart, Or, Recovery, RenoFlavour, Size, Stack, Tcp,
-    Transport,
+    Bbr, Congestion, Connections, Cubic, Datagram, Dctcp, DelayedAck, Duration, Echo, Estimator, Flavour, Host, Htcp, HyStart, Or, Pfabric, PfabricCongestion,
+    Rank, Recovery, RenoFlavour, Size, Stack, Tcp, Timeout, Transport,
 };
 use crate::spelling;
 use crate::topology::Facts;
@@ -78,6 +78,7 @@ impl Around<'_> {
     fn build(&self, transport: &mut Transport, key: &Key) -> Result<TransportConfig, Wrong> {
         match transport {
             Transport::Tcp(tcp) => self.tcp(tcp, key).map(TransportConfig::Tcp),
+            Transport::Pfabric(pfabric) => self.pfabric(pfabric, key).map(TransportConfig::Pfabric),
             Transport::Datagram(datagram) => self.frames.datagram(datagram, key).map(TransportConfig::Datagram),
             Transport::Rdma(rdma) => rdma::config(rdma, self.frames, self.nic, self.compat, key).map(TransportConfig::Rdma),
         }
@@ -181,6 +182,50 @@ impl Around<'_> {
                 Some(priority @ 8..) => return Err(Wrong::at(at("ack_priority"), format!("found {priority}: write a priority from 0 (lowest) to 7"))),
                 priority => priority,
             },
+        })
+    }
+
+    fn pfabric(&self, keys: &mut Pfabric, key: &Key) -> Result<spec::Pfabric, Wrong> {
+        let at = |name: &str| key.clone().name(name);
+        let estimated = fill(&mut keys.rto, Timeout::Fixed) == Timeout::Estimated;
+        let min_rto = fill(&mut keys.min_rto, Duration(Span::from_us(if estimated { 200 } else { 45 }))).0;
+        if min_rto == Span::ZERO || min_rto > Span::from_s(1) {
+            return Err(Wrong::at(at("min_rto"), format!("\"{min_rto}\": write a time above 0 and up to 1s")));
+        }
+        let max_window = fill(&mut keys.max_window, 23);
+        let initial_window = fill(&mut keys.initial_window, 12.min(max_window));
+        if initial_window == 0 || initial_window > max_window {
+            return Err(Wrong::at(at("initial_window"), format!("found {initial_window}: write 1 to max_window = {max_window}")));
+        }
+        let probe_after = fill(&mut keys.probe_after, if estimated { Or::NONE } else { Or::some(5) }).0;
+        if probe_after == Some(0) {
+            return Err(Wrong::at(at("probe_after"), "found 0: write at least 1, or \"off\""));
+        }
+        let congestion = match fill(&mut keys.congestion, PfabricCongestion::Newreno) {
+            PfabricCongestion::Newreno if keys.dctcp.is_some() => return Err(meaningless(at("dctcp"), "congestion = \"newreno\"")),
+            PfabricCongestion::Newreno => CongestionControl::NewReno,
+            PfabricCongestion::Dctcp => CongestionControl::Dctcp(dctcp(keys.dctcp.get_or_insert_default(), &at("dctcp"))?),
+        };
+        let ecn = if matches!(congestion, CongestionControl::Dctcp(_)) { EcnMode::Dctcp } else { EcnMode::Off };
+        // The receiver and what the two machines share: a TCP that finds losses by time-outs only.
+        let mut plain = Tcp {
+            mss: keys.mss,
+            initial_window: Some(initial_window),
+            max_window: Some(Or::some(max_window)),
+            dupack_threshold: Some(Or::NONE),
+            min_rto: Some(Duration(min_rto)),
+            initial_rto: Some(Duration(min_rto)),
+            min_rto_on_variance: Some(false),
+            ..Tcp::default()
+        };
+        let tcp = self.tcp(&mut plain, key)?;
+        keys.mss = plain.mss;
+        Ok(spec::Pfabric {
+            tcp: TcpConfig { congestion, ecn, ..tcp },
+            fixed_timeout: !estimated,
+            probe_after,
+            ranked: fill(&mut keys.rank, if estimated { Rank::None } else { Rank::Remaining }) == Rank::Remaining,
+            pooled: fill(&mut keys.connections, Connections::Own) == Connections::Pooled,
         })
     }
 

@@ -60,7 +60,7 @@ pub struct QueuePair {
     pub idle: Idle,
     account: Option<Box<Account>>,
     /// When the unacknowledged segments were sent last, where anyone wants to know.
-    times: Option<Box<VecDeque<u64>>>,
+    times: Option<VecDeque<u64>>,
 }
 
 /// What IRN's sender knows.
@@ -144,7 +144,7 @@ impl QueuePair {
             retransmitted: 0,
             timeouts: 0,
             idle,
-            times: (account.is_some() || control.wants_round_trips()).then(Box::default),
+            times: (account.is_some() || control.wants_round_trips()).then(VecDeque::new),
             account,
             control,
         }

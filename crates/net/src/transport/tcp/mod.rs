@@ -23,6 +23,8 @@ pub use rate::Around;
 pub use rate::{Lost, Sample, Sampler};
 pub use receiver::{AckNow, Arrival, Receiver, ReceiverSetup};
 pub use room::stamp;
+pub use rtt::Rtt;
+pub use scoreboard::{Scoreboard, Segment};
 pub use sender::{AckIn, Cause, Sender, SenderSetup};
 pub use timer::Expired;
 

@@ -99,8 +99,8 @@ impl Room {
             until: 0,
             counted_from: 0,
         };
-        // Linux tcp_init_buffer_space.
-        room.space = room.payload(room.size).min(10 * room.mss);
+        // Linux tcp_init_buffer_space: of whole segments, else a window of few large ones never fills it.
+        room.space = room.mss * room.allowed.min(10) as u64;
         room
     }
 
@@ -250,6 +250,21 @@ mod tests {
         // The next one takes longer, which says nothing.
         room.on_arrival(20 * MS, 89);
         assert_eq!(room.round_trip.microseconds(), 3_000);
+    }
+
+    /// A window of seven large segments is read whole in a round trip, which is reason to grow.
+    #[test]
+    fn few_large_segments_grow_too() {
+        let config = ReceiveBuffer { initial: Bytes(1 << 17), most: Bytes(6 << 20), share: 128 };
+        let mut room = Room::new(config, 0, 7, &TcpConfig { mss: 8948, ..crate::testing::tcp() });
+        // Seven segments at once per round trip of 5 ms, each seven on the announcement of the last.
+        for segment in 1..=28u32 {
+            let now = (1 + (segment as u64 - 1) / 7) * 5 * MS + segment as u64;
+            room.on_echo(now, stamp(now - 5 * MS), true);
+            room.announced = 7;
+            room.on_arrival(now, segment);
+        }
+        assert!(room.size > 1 << 17, "{} B", room.size);
     }
 
     /// Under a constant rate the buffer settles at twice what is read per measured round trip, and 16 segments; growth counts on top.

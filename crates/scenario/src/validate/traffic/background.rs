@@ -45,8 +45,7 @@ pub fn generate(block: &mut Background, index: usize, key: &Key, classes: &mut C
                 let payload = tcp.mss;
                 (TransportConfig::Tcp(tcp), payload)
             }
-            TransportConfig::Datagram(_) => return Err(Wrong::at(at("transport"), "sends datagrams: write a TCP transport, or protocol = \"datagram\"")),
-            TransportConfig::Rdma(_) => return Err(Wrong::at(at("transport"), "is RDMA, which has no rate of its own: write a TCP transport")),
+            _ => return Err(Wrong::at(at("transport"), "is not TCP: write a TCP transport, or protocol = \"datagram\"")),
         },
         Protocol::Datagram => {
             let mut datagram = Datagram { rate: Some(Or::some(Speed(rate))), payload: None, ecn_capable: None };

@@ -55,6 +55,7 @@ fn capacity(basis: LoadBasis, pattern: &afflux_traffic::Random, transport: u16, 
                 TransportConfig::Tcp(tcp) => tcp.mss,
                 TransportConfig::Datagram(datagram) => datagram.payload,
                 TransportConfig::Rdma(rdma) => rdma.payload,
+                TransportConfig::Pfabric(pfabric) => pfabric.tcp.mss,
             };
             let wire = &around.wire.wire;
             capacity.framing =

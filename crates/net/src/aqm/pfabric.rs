@@ -1,0 +1,108 @@
+//! pFabric's queue: the least urgent frame is dropped, the most urgent flow is served, in order.
+
+use crate::Model;
+use crate::frame::Frame;
+use crate::port::Waiting;
+use crate::spec::Limit;
+use std::collections::VecDeque;
+
+/// Frames carry their rank in [`Waiting::clock`]: the smaller, the more urgent.
+#[derive(Debug, Clone)]
+pub struct Pfabric {
+    limit: Option<Limit>,
+    bytes: u64,
+}
+
+impl Pfabric {
+    pub fn new(limit: Option<Limit>) -> Self {
+        Pfabric { limit, bytes: 0 }
+    }
+
+    /// Takes the frame in. If that reaches the limit, the frame with the largest rank goes, of equals the newest, and only one without which
+    /// the limit is kept.
+    pub fn push(&mut self, frames: &mut VecDeque<Waiting>, waiting: Waiting) -> Vec<Frame> {
+        self.bytes += waiting.frame.size as u64;
+        frames.push_back(waiting);
+        let over = match self.limit {
+            None => return Vec::new(),
+            Some(Limit::Bytes(limit)) if self.bytes < limit => return Vec::new(),
+            Some(Limit::Bytes(limit)) => self.bytes - limit,
+            Some(Limit::Packets(limit)) if frames.len() < limit as usize => return Vec::new(),
+            Some(Limit::Packets(_)) => 0,
+        };
+        let suffices = |w: &&(usize, &Waiting)| matches!(self.limit, Some(Limit::Packets(_))) || w.1.frame.size as u64 > over;
+        // Of equals `max_by_key` takes the last.
+        let victim = frames.iter().enumerate().filter(|w| suffices(&w)).max_by_key(|(_, w)| w.clock).map_or(frames.len() - 1, |(index, _)| index);
+        let dropped = frames.remove(victim).expect("an index of the queue").frame;
+        self.bytes -= dropped.size as u64;
+        vec![dropped]
+    }
+
+    /// The oldest frame of the flow that has the frame with the smallest rank (of equals the oldest).
+    pub fn pull(&mut self, frames: &mut VecDeque<Waiting>) -> Option<Waiting> {
+        let best = frames.iter().min_by_key(|w| w.clock)?.frame;
+        let first = frames.iter().position(|w| w.frame.hash == best.hash && w.frame.dst == best.dst).expect("the best itself, at the latest");
+        let next = frames.remove(first)?;
+        self.bytes -= next.frame.size as u64;
+        Some(next)
+    }
+}
+
+pub const MODEL: Model = Model {
+    kind: "scheduling",
+    name: "pfabric",
+    source: "Alizadeh et al., SIGCOMM 2013, and the authors' ns-2 code",
+    faithful: "a frame that makes the queue reach its limit costs the frame with the most remaining bytes (of equals the newest); the flow with the fewest is served, its oldest frame first; frames without a remaining size (acknowledgements, other transports) come before all others",
+    simplified: "remaining sizes above 4 GiB are equal; the frame in transmission does not count towards the limit (as in ns-2); flows are told apart by the 32-bit hash of what makes them and by their destination",
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn waiting(flow: u32, rank: u64, seq: u32) -> Waiting {
+        Waiting { frame: Frame { flow, hash: flow, seq, size: 1500, ..Frame::default() }, ready: 0, clock: rank }
+    }
+
+    #[test]
+    fn the_limit_of_24_packets_holds_23() {
+        let (mut queue, mut frames) = (Pfabric::new(Some(Limit::Bytes(36_000))), VecDeque::new());
+        let dropped: usize = (0..30).map(|seq| queue.push(&mut frames, waiting(1, 5, seq)).len()).sum();
+        assert_eq!((frames.len(), dropped), (23, 7));
+    }
+
+    #[test]
+    fn the_least_urgent_goes_and_of_equals_the_newest() {
+        let (mut queue, mut frames) = (Pfabric::new(Some(Limit::Packets(4))), VecDeque::new());
+        for (flow, rank, seq) in [(1, 50, 0), (2, 90, 0), (2, 90, 1)] {
+            assert!(queue.push(&mut frames, waiting(flow, rank, seq)).is_empty());
+        }
+        let dropped = queue.push(&mut frames, waiting(3, 10, 0));
+        assert_eq!((dropped[0].flow, dropped[0].seq), (2, 1));
+        // The arriving frame can be the victim.
+        assert_eq!(queue.push(&mut frames, waiting(4, 99, 7))[0].flow, 4);
+    }
+
+    #[test]
+    fn a_small_frame_does_not_make_room_for_a_large_one() {
+        let (mut queue, mut frames) = (Pfabric::new(Some(Limit::Bytes(3_001))), VecDeque::new());
+        let mut small = waiting(9, 1_000, 0);
+        small.frame.size = 40;
+        queue.push(&mut frames, small);
+        queue.push(&mut frames, waiting(1, 5, 0));
+        let dropped = queue.push(&mut frames, waiting(2, 7, 0));
+        assert_eq!(dropped[0].flow, 2, "the small one has the largest rank, but without it the limit would still be reached");
+    }
+
+    #[test]
+    fn the_best_flow_is_served_in_order() {
+        let (mut queue, mut frames) = (Pfabric::new(None), VecDeque::new());
+        // Flow 1's later frame is more urgent than its first: it has fewer bytes left by then.
+        for (flow, rank, seq) in [(1, 300, 0), (2, 200, 0), (1, 100, 1), (3, 100, 0)] {
+            queue.push(&mut frames, waiting(flow, rank, seq));
+        }
+        let order: Vec<_> = std::iter::from_fn(|| queue.pull(&mut frames)).map(|w| (w.frame.flow, w.frame.seq)).collect();
+        assert_eq!(order, [(1, 0), (1, 1), (3, 0), (2, 0)]);
+        assert_eq!(queue.bytes, 0);
+    }
+}

@@ -1,0 +1,17 @@
+//! pFabric's minimal transport, and the TCP it was made from: ns-2's, with losses found by time-outs only.
+//!
+//! The receiver is TCP's. [`Sender`] is a pure state machine like TCP's.
+
+mod sender;
+
+pub use sender::{Expired, Kept, Sender, SenderSetup, Transmit};
+
+use crate::Model;
+
+pub const MODEL: Model = Model {
+    kind: "transport",
+    name: "pfabric",
+    source: "Alizadeh et al., SIGCOMM 2013, section 4.2; the authors' ns-2 code (pFabric.patch)",
+    faithful: "data carry what remains of the flow, by what is neither acknowledged nor SACKed at the moment of sending; the window is counted from the first hole; no fast retransmit; a fixed time-out without estimation or back-off, after which the window is one segment and the holes go first; probes after so many time-outs in a row until anything is heard; one connection for each pair of hosts, and more where it is busy, which keep their threshold",
+    simplified: "a probe carries no data (in ns-2 one byte); SACKed segments are never sent again (ns-2 can repeat some after a time-out); estimated time-outs by RFC 6298 in picoseconds, not ticks",
+};

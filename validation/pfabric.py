@@ -1,0 +1,121 @@
+"""The pFabric authors' ns-2 code: `pfabric/*.csv.gz`.
+
+Three racks of four hosts, four spines, every link 10 Gbps with 0.2 us, 2.5 us at a host per traversal (README of the reference;
+spec/transports.md §2.10, §5.1). Frames of 1460 + 40 B, acknowledgements of 40 B, SACK 2 + 8 per block. A queue's length leaves the frame in
+transmission out, and a queue is full where the arriving frame would reach the limit. What the columns become:
+
+- Completion is normalised by the reference's own formula for the idle fabric, flow by flow, then averaged by size class.
+- The runs' TCP and DCTCP are the machine that pFabric's is made from: `rto = "estimated"`, no fast retransmit.
+- Connections are those of the pair, warm before its first flow; a flow that finds them busy opens another.
+- Next hops are taken in turn by frame and destination.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import fmean, median
+from typing import Any
+
+from .bars import Bars
+from .case import Case, Runner, Setup, Unmeasured, Unreadable, number, read_csv
+
+SET = "pfabric"
+SEGMENT, HEADER = 1460, 40
+HOSTS_PER_RACK = 4
+#: Upper bounds of the size classes, bytes.
+CLASSES = {"le_100KB": 100_000, "100KB_10MB": 10_000_000, "gt_10MB": None}
+#: Share of the slowest flows that a trimmed mean leaves out.
+TRIMMED = 0.001
+SCHEMES = ("pfabric", "dctcp", "tcp")
+
+
+def cases(folder: Path, bars: Bars) -> Iterator[Case]:
+    for path in sorted(path for path in folder.iterdir() if path.name.endswith(".csv.gz")):
+        run = path.name.removesuffix(".csv.gz")
+        match = re.fullmatch(r"(\w+?)_websearch_([\d.]+)", run)
+        if match is None or match[1] not in SCHEMES:
+            yield Case(SET, path.name, problem="no reader for this file yet", bars=bars.of(SET))
+            continue
+        try:
+            rows = read_csv(path, "start_ns src dst bytes fct_ns normalized".split())
+            flows = tuple((int(number(row, "start_ns")), int(number(row, "src")), int(number(row, "dst")), int(number(row, "bytes"))) for row in rows)
+            theirs = summary(match[1], [size for *_, size in flows], [number(row, "normalized") for row in rows])
+        except Unreadable as error:
+            yield Case(SET, run, problem=str(error), bars=bars.of(SET))
+            continue
+        setups = [Setup(scenario(match[1]), completions, {"scheme": match[1]}, flows, seed) for seed in range(1, bars.repetitions(SET) + 1)]
+        for name in CLASSES:
+            named = {metric: bar for metric, bar in bars.of(SET).items() if f"{name}.{metric}" in theirs}
+            for metric, bar in named.items():
+                yield Case(SET, f"{run}/{name}", {f"{name}.{metric}": theirs[f"{name}.{metric}"]}, {f"{name}.{metric}": bar}, setups)
+
+
+def scenario(scheme: str) -> dict[str, Any]:
+    """As the reference's README says."""
+    transport: dict[str, Any] = {"kind": "pfabric", "connections": "pooled", "initial_window": 12}
+    switch: dict[str, Any] = {"sharing": "static", "drop_when": "at_or_above", "queue_length": "before_transmission", "balance": "round_robin"}
+    host: dict[str, Any] = {"delay": "2.5us"}
+    if scheme == "pfabric":
+        transport |= {"max_window": 23, "min_rto": "45us"}
+        switch |= {"scheduling": "pfabric", "buffer": "36000B"}
+        host |= {"scheduling": "pfabric", "queue": "36000B"}
+    else:
+        transport |= {"rto": "estimated", "max_window": 149, "min_rto": "200us"}
+        switch["buffer"] = "225000B"
+        host["queue"] = "225000B"
+        if scheme == "dctcp":
+            transport |= {"congestion": "dctcp", "dctcp": {"initial_alpha": 0.0}}
+            switch["ecn"] = host["nic_ecn"] = {"k": "15packets", "compare": "at_or_above", "spacing": "ns3"}
+    wire = {"data_header": f"{HEADER}B", "ack": f"{HEADER}B", "syn": f"{HEADER}B", "sack_base": "2B", "sack_block": "8B", "min_frame": "0B", "gap": "0B"}
+    return {
+        "format": 1,
+        "topology": {
+            "kind": "leaf_spine",
+            "leaves": 3,
+            "spines": 4,
+            "hosts_per_leaf": HOSTS_PER_RACK,
+            "host_rate": "10Gbps",
+            "uplink_rate": "10Gbps",
+            "delay": "200ns",
+        },
+        "switch": switch,
+        "host": host | {"wire": wire | {"mtu_header": f"{HEADER}B"}, "mtu": f"{SEGMENT + HEADER}B", "transport": transport},
+        "traffic": [{"kind": "flows", "file": "flows.csv"}],
+        "run": {"fct_end": "last_ack"},
+    }
+
+
+def idle_ns(src: int, dst: int, size: int) -> float:
+    """The reference's formula: a frame's time for each segment but the first, and the first one's way and its acknowledgement's."""
+    across = src // HOSTS_PER_RACK != dst // HOSTS_PER_RACK
+    return (16_528 if across else 13_264) + (-(-size // SEGMENT) - 1) * 1_200
+
+
+def summary(scheme: str, sizes: list[int], normalized: list[float]) -> dict[str, float]:
+    values, low = {}, 0
+    for name, high in CLASSES.items():
+        here = sorted(n for size, n in zip(sizes, normalized, strict=True) if size > low and (high is None or size <= high))
+        low = high or low
+        if not here:
+            continue
+        mean = "mean_trimmed_dctcp" if scheme == "dctcp" else "mean"
+        values[f"{name}.{mean}"] = fmean(here[: len(here) - round(TRIMMED * len(here))] if scheme == "dctcp" else here)
+        values[f"{name}.median"] = median(here)
+        values[f"{name}.p99"] = percentile(here, 0.99)
+    return values
+
+
+def percentile(ordered: list[float], share: float) -> float:
+    """Linear between neighbours, as numpy's."""
+    place = share * (len(ordered) - 1)
+    below = int(place)
+    return ordered[below] + (place - below) * (ordered[min(below + 1, len(ordered) - 1)] - ordered[below])
+
+
+def completions(runner: Runner, p: dict[str, Any]) -> dict[str, float]:
+    flows = runner.run(ports=False).flows
+    columns = {name: list(flows.column(name)) for name in ("src", "dst", "bytes", "fct_ns")}
+    if None in columns["fct_ns"]:
+        raise Unmeasured(f"{columns['fct_ns'].count(None)} flows did not end")
+    rows = list(zip(*columns.values(), strict=True))
+    return summary(p["scheme"], columns["bytes"], [fct / idle_ns(src, dst, size) for src, dst, size, fct in rows])
