@@ -226,8 +226,7 @@ impl<'a> Shard<'a> {
         let a = p.automaton.as_deref_mut().expect("not plain");
         let class = frame.priority();
         let clock = if p.eventful { a.pause.as_ref().map_or(0, |pause| pause.clock(class, now)) } else { 0 };
-        a.queues[0].frames.push_back(Waiting { frame, ready: now, clock });
-        a.waiting += 1;
+        a.push(0, Waiting { frame, ready: now, clock });
         if !a.listed {
             a.listed = true;
             state.active.push(port);
