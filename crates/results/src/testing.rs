@@ -129,7 +129,6 @@ pub fn run() -> (Scenario, Output) {
         paths: Vec::new(),
         reordering: Vec::new(),
         uplinks: Vec::new(),
-        reordering: Vec::new(),
         storms: Vec::new(),
         deadlocks: Vec::new(),
         captures: Vec::new(),
