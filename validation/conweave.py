@@ -30,6 +30,10 @@ PAYLOAD, HEADER = 1000, 48
 #: What the switches of a scheme have. Further schemes are added here.
 SCHEMES: dict[str, dict[str, Any]] = {
     "fecmp": {"balance": "ecmp"},
+    "letflow": {"balance": {"kind": "letflow", "gap": "100us"}},
+    "conga": {"balance": {"kind": "conga", "gap": "100us", "tdre": "50us", "alpha": 0.2, "aging": "500us"}},
+    "drill": {"balance": "drill"},
+    "conweave": {"balance": "conweave"},
 }
 MODES = ("lossless", "irn")
 #: A queue's minimum, which the thresholds of ECN there do not count.

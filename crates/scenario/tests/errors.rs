@@ -117,7 +117,7 @@ says! {
     conweave_cuts_through: "alpha = 1.0" => "alpha = 1.0\nforwarding = \"cut_through\"\nbalance = { kind = \"conweave\" }",
         "fabric.toml:14: key switch.forwarding: \"cut_through\" with balance = \"conweave\": what waits to be reordered is stored; write \"store_and_forward\"";
     no_time_between_reorder_samples: "[record]" => "[record]\nreorder = \"0s\"",
-        "fabric.toml:49: key record.reorder: \"0s\": write a time above 0, or \"off\"";
+        "fabric.toml:48: key record.reorder: \"0s\": write a time above 0, or \"off\"";
     an_unknown_discipline: "[switch.ecn]\nkmin = \"100kB\"\nkmax = \"400kB\"\npmax = 0.2" => "[switch.aqm]\nkind = \"fqcodel\"",
         "fabric.toml:16: key switch.aqm.kind: \"fqcodel\" is not known (did you mean \"fq_codel\"?): write \"codel\", \"fq_codel\" or \"pie\"";
     a_discipline_without_kind: "[switch.ecn]\nkmin = \"100kB\"\nkmax = \"400kB\"\npmax = 0.2" => "[switch.aqm]\ntarget = \"5ms\"",
@@ -308,12 +308,12 @@ fn balancers() {
         (
             "\"letflo\"",
             "fabric.toml:14: key switch.balance: \"letflo\" is not known (did you mean \"letflow\"?): write \"ecmp\", \"resilient\", \"wcmp\", \"spray\", \
-             \"round_robin\", \"drill\", \"letflow\", \"conga\", \"dlb\" or \"presto\"",
+             \"round_robin\", \"drill\", \"letflow\", \"conga\", \"dlb\", \"presto\" or \"conweave\"",
         ),
         (
             "{ gap = \"1us\" }",
             "fabric.toml:14: key switch.balance: the key \"kind\" is missing: write kind = \"ecmp\", \"resilient\", \"wcmp\", \"spray\", \"round_robin\", \
-             \"drill\", \"letflow\", \"conga\", \"dlb\" or \"presto\"",
+             \"drill\", \"letflow\", \"conga\", \"dlb\", \"presto\" or \"conweave\"",
         ),
         ("{ kind = \"letflow\", gaps = \"1us\" }", "fabric.toml:14: key switch.balance.gaps: unknown key (did you mean \"gap\"?); the keys here are gap"),
         ("{ kind = \"ecmp\", gap = \"1us\" }", "fabric.toml:14: key switch.balance.gap: unknown key; there are none here"),

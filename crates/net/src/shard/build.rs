@@ -164,8 +164,8 @@ impl<'a> Shard<'a> {
             let asked = world.tick() > 1 || !world.rates.is_empty();
             let simple = fifo && managed.is_none() && pause.is_none() && unrecorded && !asked && !holds;
             let plain = simple && !classical;
-            // Marks at the start of transmission, where nothing is dropped there but for lack of ECN, nor averaged.
-            let marks = marking.as_ref().is_none_or(|red| red.at == MarkAt::Enqueue || red.weight.is_none() && !red.hard_drop);
+            // Marks by what is queued now; at the start of transmission, where nothing is dropped there but for lack of ECN.
+            let marks = marking.as_ref().is_none_or(|red| red.weight.is_none() && (red.at == MarkAt::Enqueue || !red.hard_drop));
             let fifo_classes = turns.is_none() && own.is_none() && aqm.is_none() && room == 0 && !arrivals_first;
             let common = !plain && fifo_classes && world.rates.is_empty() && unrecorded && marks && header.is_none();
             let peer = world.place[info.peer as usize];

@@ -140,7 +140,7 @@ fn engines_agree() {
         p.switches[0].buffer = Buffer::Mmu(Mmu { cell: Some(256), ..sonic(3_600_000) });
     });
     // Steady windows between pauses: room enough that most windows are, and little enough that some are not.
-    for (name, total) in [("sonic, cells, dctcp, paused now and then", 2_400_000), ("sonic, cells, dctcp, hardly ever paused", 5_000_000)] {
+    for (name, total) in [("sonic, cells, dctcp, paused now and then", 3_600_000), ("sonic, cells, dctcp, hardly ever paused", 6_000_000)] {
         add(name, fabric(), &move |p| {
             p.switches[0].buffer = Buffer::Mmu(Mmu { cell: Some(256), ..sonic(total) });
             p.switches[0].marking = Some(step(Limit::Bytes(60_000)));

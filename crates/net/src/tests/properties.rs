@@ -461,8 +461,9 @@ fn set_memory(plan: &mut Plan, (rules, shared, priorities, headroom, (quanta, at
     let aside = (plan.topology.hosts..plan.topology.nodes.len() as u32).map(|node| crate::set_aside(plan, node)).map(|s| s.headroom + s.reserved);
     let total = aside.max().expect("switches") + shared;
     plan.switches[0].buffer = Buffer::Mmu(Mmu { total, cell, bypass: 0, rules });
-    // A pause that expires before it is told again protects nothing.
-    lossless && at_half && quanta == u16::MAX
+    // A pause that expires before it is told again protects nothing, and a limit of its own loses what a queue may not hold.
+    let limited = plan.hosts[0].queue.is_some() || plan.switches[0].own.iter().any(|own| own.limit.is_some());
+    lossless && at_half && quanta == u16::MAX && !limited
 }
 
 fn case() -> impl Strategy<Value = Case> {
