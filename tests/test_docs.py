@@ -9,7 +9,7 @@ DOCS = Path(__file__).resolve().parent.parent / "docs"
 
 
 def test_worked_example_of_the_split(tmp_path: Path) -> None:
-    section = (DOCS / "results.md").read_text().split("### A worked example")[1].split("## ports")[0]
+    section = (DOCS / "results.md").read_text().split("### A worked example")[1].split("\n## ")[0]
     blocks = dict(re.findall(r"```(toml|csv)\n(.*?)```", section, re.S))
     (tmp_path / "example.toml").write_text(blocks["toml"])
     (tmp_path / "flows.csv").write_text(blocks["csv"])

@@ -123,7 +123,14 @@ fn a_flowlet_ends_with_a_gap_longer_than_the_limit_and_draws_uniformly() {
     assert_eq!(apart.paths.len(), spines as usize);
     // Chi-square with 7 degrees of freedom: above 24.3 once in a thousand.
     let expected = frames as f64 / spines as f64;
-    let chi: f64 = apart.paths.iter().map(|p| (p.frames as f64 - expected).powi(2) / expected).sum();
+    let chi: f64 = apart
+        .paths
+        .iter()
+        .map(|p| {
+            let off = p.frames as f64 - expected;
+            off * off / expected
+        })
+        .sum();
     assert!(chi < 24.3, "{chi}");
     // A draw meets another path seven times of eight.
     let reroutes = apart.counters.balance.reroutes as f64 / (frames - 1) as f64;
