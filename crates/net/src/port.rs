@@ -246,6 +246,12 @@ impl Port {
         self.transmission(size.min(self.header))
     }
 
+    /// Automaton: the frame whose transmission has begun at `now`.
+    pub fn just_begun(&self, now: u64) -> u64 {
+        let sending = self.automaton.as_ref().and_then(|a| a.sending);
+        sending.filter(|sent| self.free_at - sent.time == now).map_or(0, |sent| sent.size as u64)
+    }
+
     /// Plain: lets go of everything if all has left by `now`; returns those bytes.
     #[inline(always)]
     pub fn release_idle(&mut self, now: u64) -> u64 {

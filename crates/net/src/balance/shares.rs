@@ -28,13 +28,9 @@ impl Shares {
             rest.push((if exact < sum { 0 } else { exact % sum }, place));
         }
         rest.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
-        let mut given: u64 = table.iter().map(|(_, entries)| *entries).sum();
-        for (_, place) in rest {
-            if given >= entries {
-                break;
-            }
+        let given: u64 = table.iter().map(|(_, entries)| *entries).sum();
+        for (_, place) in rest.into_iter().take(entries.saturating_sub(given) as usize) {
             table[place].1 += 1;
-            given += 1;
         }
         Shares::new(table)
     }

@@ -301,7 +301,10 @@ impl<O: Outlet> Site for Here<'_, '_, O> {
     }
     fn queued(&mut self, port: u16) -> u64 {
         let port = self.settled(port);
-        self.shard.ports[port as usize].queued
+        let p = &self.shard.ports[port as usize];
+        // ns-3 deals with the arrival first.
+        let just = if self.shard.world.tick() > 1 { p.just_begun(self.now) } else { 0 };
+        p.queued + just
     }
     fn sent(&mut self, port: u16) -> u64 {
         let port = self.settled(port);
