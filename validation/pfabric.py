@@ -37,7 +37,7 @@ def cases(folder: Path, bars: Bars) -> Iterator[Case]:
             yield Case(SET, path.name, problem="no reader for this file yet", bars=bars.of(SET))
             continue
         try:
-            rows = read_csv(path, "start_ns src dst bytes fct_ns normalized".split())
+            rows = read_csv(path, ["start_ns", "src", "dst", "bytes", "fct_ns", "normalized"])
             flows = tuple((int(number(row, "start_ns")), int(number(row, "src")), int(number(row, "dst")), int(number(row, "bytes"))) for row in rows)
             theirs = summary(match[1], [size for *_, size in flows], [number(row, "normalized") for row in rows])
         except Unreadable as error:

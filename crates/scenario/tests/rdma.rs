@@ -58,7 +58,8 @@ fn dcqcn(parameters: &str) -> (DcqcnConfig, Cnp) {
 }
 
 fn error(text: &str) -> String {
-    parse(text).err().expect("refused").to_string()
+    let Err(error) = parse(text) else { panic!("not refused") };
+    error.to_string()
 }
 
 #[test]

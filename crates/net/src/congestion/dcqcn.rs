@@ -198,7 +198,7 @@ mod tests {
         c.on_cnp(0, &config);
         assert_eq!(c.rate(4 * US, &config), LINE);
         // Four updates of alpha without a notification, then the cut.
-        let alpha = (255.0f64 / 256.0).powi(4);
+        let alpha = [255.0f64 / 256.0; 4].iter().product::<f64>();
         let cut = (1e11 * (1.0 - alpha / 2.0)) as u64;
         assert!(c.rate(4 * US + NANOSECOND, &config).abs_diff(cut) <= 1);
         // Fast recovery after 300 us, then additive and hyper increase; the target is the line's rate.
