@@ -32,22 +32,23 @@ SCHEMES = ("pfabric", "dctcp", "tcp")
 def cases(folder: Path, bars: Bars) -> Iterator[Case]:
     for path in sorted(path for path in folder.iterdir() if path.name.endswith(".csv.gz")):
         run = path.name.removesuffix(".csv.gz")
+        reference = f"{SET}.{run.split('.')[0]}"
         match = re.fullmatch(r"(\w+?)_websearch_([\d.]+)", run)
         if match is None or match[1] not in SCHEMES:
-            yield Case(SET, path.name, problem="no reader for this file yet", bars=bars.of(SET))
+            yield Case(reference, path.name, problem="no reader for this file yet", bars=bars.of(SET))
             continue
         try:
             rows = read_csv(path, ["start_ns", "src", "dst", "bytes", "fct_ns", "normalized"])
             flows = tuple((int(number(row, "start_ns")), int(number(row, "src")), int(number(row, "dst")), int(number(row, "bytes"))) for row in rows)
             theirs = summary(match[1], [size for *_, size in flows], [number(row, "normalized") for row in rows])
         except Unreadable as error:
-            yield Case(SET, run, problem=str(error), bars=bars.of(SET))
+            yield Case(reference, run, problem=str(error), bars=bars.of(SET))
             continue
         setups = [Setup(scenario(match[1]), completions, {"scheme": match[1]}, flows, seed) for seed in range(1, bars.repetitions(SET) + 1)]
         for name in CLASSES:
             named = {metric: bar for metric, bar in bars.of(SET).items() if f"{name}.{metric}" in theirs}
             for metric, bar in named.items():
-                yield Case(SET, f"{run}/{name}", {f"{name}.{metric}": theirs[f"{name}.{metric}"]}, {f"{name}.{metric}": bar}, setups)
+                yield Case(reference, f"{run}/{name}", {f"{name}.{metric}": theirs[f"{name}.{metric}"]}, {f"{name}.{metric}": bar}, setups)
 
 
 def scenario(scheme: str) -> dict[str, Any]:
