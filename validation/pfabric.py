@@ -35,7 +35,6 @@ def cases(folder: Path, bars: Bars) -> Iterator[Case]:
         reference = f"{SET}.{run.split('.')[0]}"
         match = re.fullmatch(r"(\w+?)_websearch_([\d.]+)", run)
         if match is None or match[1] not in SCHEMES:
-            yield Case(reference, path.name, problem="no reader for this file yet", bars=bars.of(SET))
             continue
         try:
             rows = read_csv(path, ["start_ns", "src", "dst", "bytes", "fct_ns", "normalized"])
