@@ -21,6 +21,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from afflux.statistics import quantile
+
 from .bars import Bars
 from .case import Case, Runner, Setup, Unmeasured, Unreadable, one_line
 
@@ -129,7 +131,7 @@ def times(runner: Runner, p: dict[str, Any]) -> dict[str, float]:
     summary = result.summary
     return {
         "slowdown_mean": sum(slowdowns) / len(slowdowns),
-        "slowdown_p99": percentile(slowdowns, 0.99),
+        "slowdown_p99": quantile(slowdowns, 0.99),
         "pause_frames": summary["pause_frames"],
         "drops": summary["drops"] + summary["in_discards"],
         "ecn_marks": summary["ecn_marks"],
@@ -140,14 +142,6 @@ def times(runner: Runner, p: dict[str, Any]) -> dict[str, float]:
         "micro_fct": worst if p["certain"] else sum(ours) / sum(p["fct_ns"]),
         "fct_worst": worst,
     }
-
-
-def percentile(ascending: list[float], share: float) -> float:
-    """Linear, as numpy's."""
-    place = share * (len(ascending) - 1)
-    low = int(place)
-    high = min(low + 1, len(ascending) - 1)
-    return ascending[low] + (ascending[high] - ascending[low]) * (place - low)
 
 
 # ------------------------------------------------------------------------------------------------------------------------- inputs

@@ -16,6 +16,8 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import Any
 
+from afflux.statistics import quantile
+
 from .bars import Bars
 from .case import Case, Runner, Setup, Unmeasured, Unreadable, number, read_csv
 
@@ -101,15 +103,8 @@ def summary(scheme: str, sizes: list[int], normalized: list[float]) -> dict[str,
         mean = "mean_trimmed_dctcp" if scheme == "dctcp" else "mean"
         values[f"{name}.{mean}"] = fmean(here[: len(here) - round(TRIMMED * len(here))] if scheme == "dctcp" else here)
         values[f"{name}.median"] = median(here)
-        values[f"{name}.p99"] = percentile(here, 0.99)
+        values[f"{name}.p99"] = quantile(here, 0.99)
     return values
-
-
-def percentile(ordered: list[float], share: float) -> float:
-    """Linear between neighbours, as numpy's."""
-    place = share * (len(ordered) - 1)
-    below = int(place)
-    return ordered[below] + (place - below) * (ordered[min(below + 1, len(ordered) - 1)] - ordered[below])
 
 
 def completions(runner: Runner, p: dict[str, Any]) -> dict[str, float]:

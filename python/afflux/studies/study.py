@@ -86,7 +86,9 @@ class Verdict:
     written: tuple[Path, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        return {"study": self.study, "rows": [asdict(row) for row in self.rows], "checks": [asdict(check) for check in self.checks]}
+        """As `--json` prints it; the null model is shown in the tables only."""
+        rows = [{name: value for name, value in asdict(row).items() if name != "null"} for row in self.rows]
+        return {"study": self.study, "rows": rows, "checks": [asdict(check) for check in self.checks]}
 
 
 def carry_out(

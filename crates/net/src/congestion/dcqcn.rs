@@ -158,24 +158,8 @@ pub const MODEL: Model = Model {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::dcqcn as polled;
     use afflux_units::Span;
-
-    fn polled() -> DcqcnConfig {
-        DcqcnConfig {
-            g: 1.0 / 256.0,
-            cut: DcqcnCut::Polled { period: Span::from_us(4) },
-            alpha_period: Span::from_us(1),
-            increase_period: Span::from_us(300),
-            byte_counter: None,
-            fast_recovery: 1,
-            additive: 40_000_000,
-            hyper: 100_000_000,
-            min_rate: 100_000_000,
-            clamp_target: false,
-            first_rate: 1.0,
-            initial_alpha: 1.0,
-        }
-    }
 
     fn paper() -> DcqcnConfig {
         DcqcnConfig {

@@ -105,20 +105,7 @@ mod tests {
     use afflux_units::Span;
 
     fn config() -> SwiftConfig {
-        SwiftConfig {
-            base: Span::from_us(20),
-            hop: Span::from_ns(3_053),
-            fs_range: Span::from_us(100),
-            fs_min: 0.1,
-            fs_max: 100.0,
-            ai: 1.0,
-            beta: 0.8,
-            max_mdf: 0.5,
-            initial_window: 12.0,
-            min_window: 0.01,
-            max_window: 1e6,
-            timeouts: 5,
-        }
+        SwiftConfig { base: Span::from_us(20), hop: Span::from_ns(3_053), fs_range: Span::from_us(100), ..crate::testing::swift() }
     }
 
     #[test]

@@ -332,9 +332,7 @@ impl<O: Outlet> Site for Here<'_, '_, O> {
         if tag != Tag::None {
             *self.tag(&mut frame) = tag;
         }
-        self.shard.counters.sent_packets += 1;
-        self.shard.counters.sent_bytes += size as u64;
-        self.shard.live += 1;
+        self.shard.sets_out(size);
         self.counters().switch_frames += 1;
         self.leave(frame);
     }

@@ -73,7 +73,7 @@ impl<'a> Shard<'a> {
         if plan.transports.iter().any(|t| matches!(t, TransportConfig::Tcp(tcp) if tcp.small_queues)) {
             shard.cleared = vec![0; shard.ports.len()];
         }
-        if plan.transports.iter().any(|transport| matches!(transport, TransportConfig::Rdma(_))) {
+        if plan.has_queue_pairs() {
             shard.nics.resize_with(shard.ports.len(), Default::default);
         }
         for (id, flow) in plan.flows.iter().enumerate() {
@@ -161,8 +161,8 @@ impl<'a> Shard<'a> {
             let fifo = queues == 1 && !until_start && aqm.is_none() && !marks_at_start && header.is_none();
             let unrecorded = !sampled && capture.is_none() && !uplink;
             let deep = spec.kind == NodeKind::Switch && matches!(plan.switches[spec.config as usize].buffer, crate::spec::Buffer::Voq(_));
-            let asked = world.tick() > 1 || !world.rates.is_empty();
-            let simple = fifo && managed.is_none() && pause.is_none() && unrecorded && !asked && !holds;
+            let written = world.tick() > 1 || !world.rates.is_empty();
+            let simple = fifo && managed.is_none() && pause.is_none() && unrecorded && !written && !holds;
             let plain = simple && !classical;
             // Marks by what is queued now; at the start of transmission, where nothing is dropped there but for lack of ECN.
             let marks = marking.as_ref().is_none_or(|red| red.weight.is_none() && (red.at == MarkAt::Enqueue || !red.hard_drop));
@@ -209,20 +209,17 @@ impl<'a> Shard<'a> {
         }
         let balanced = super::balance::Balanced::of(world, id);
         // Balancers look at queues, and NICs of queue pairs are told when they are free.
-        let pairs = plan.transports.iter().any(|transport| matches!(transport, TransportConfig::Rdma(_)));
-        let asked = balanced.is_some() || spec.kind == NodeKind::Host && pairs;
+        let asked = balanced.is_some() || spec.kind == NodeKind::Host && plan.has_queue_pairs();
         let ports = &self.ports[first_port as usize..];
         let steadies = !classical
             && !asked
             && !until_start
             && !marks_at_start
             && world.tick() == 1
-            && world.rates.is_empty()
             && ports.iter().any(|p| !p.plain)
             && ports.iter().all(|p| p.plain || p.common && p.automaton.as_ref().is_some_and(|a| a.queues.len() == 1))
             && matches!(buffer, Buffer::Unlimited | Buffer::Static(_))
             && managed.as_ref().is_none_or(|managed| managed.mmu.can_be_calm())
-            && marking.as_ref().is_none_or(|red| red.weight.is_none())
             && !(spec.kind == NodeKind::Host && plan.hosts[spec.config as usize].storm.is_some());
         let calm = marking.iter().fold(buffer.calm(), |calm, red| calm.and(red.calm()));
         self.nodes.push(Node {

@@ -4,10 +4,9 @@ use super::{NOT_YET, OVER, Outlet, PFABRIC, ReceivedRecord, SentRecord, Shard, s
 use crate::balance::{Tag, ecmp};
 use crate::frame::{Control, Event, Extra, Frame};
 use crate::idle::{idle, least_round_trip};
-use crate::probe::explain::{Attribution, Label};
+use crate::probe::explain::Attribution;
 use crate::routing::NextHops;
 use crate::spec::{EcnMode, FctEnd, Flow, FlowId, Metrics, TcpConfig, TransportConfig};
-use crate::transport::datagram::{Sink, Source};
 use crate::transport::tcp::{AckIn, AckNow, Arrival, Cause, Expired, Message, Receiver, ReceiverSetup, Sender, SenderSetup, stamp};
 use afflux_engine::random::Stream;
 
@@ -25,6 +24,17 @@ pub(super) struct Beside {
     pub tag: Tag,
 }
 
+/// Timers are lazy: an event under way (`armed`, 0 for none) is armed anew when it goes off early, and only an earlier moment needs another. Does
+/// `wake` (0 for not at all)? Then it is the one under way.
+#[inline(always)]
+pub(super) fn needs_event(wake: u64, armed: &mut u64) -> bool {
+    let needs = wake != 0 && (*armed == 0 || wake < *armed);
+    if needs {
+        *armed = wake;
+    }
+    needs
+}
+
 impl<'a> Shard<'a> {
     /// The settings of what is TCP, if only in its receiver.
     pub(super) fn tcp(&self, transport: u16) -> &'a TcpConfig {
@@ -39,21 +49,10 @@ impl<'a> Shard<'a> {
     /// arrival and is not paused; 0 if it was dropped.
     #[inline(always)]
     pub(super) fn send<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, frame: Frame) -> u64 {
-        self.counters.sent_packets += 1;
-        self.counters.sent_bytes += frame.size as u64;
-        self.live += 1;
-        let state = &self.nodes[node as usize];
-        let port = if state.ports == 1 {
-            state.first_port
-        } else {
-            match self.world.routes(now).next_hops(state.id, frame.dst) {
-                NextHops::One(port) => state.first_port + port as u32,
-                NextHops::Many(set) => state.first_port + set[ecmp(frame.hash, state.hash_seed, set.len())] as u32,
-                NextHops::None => {
-                    self.drop_frame(frame, super::forward::Drop::Down);
-                    return 0;
-                }
-            }
+        self.sets_out(frame.size);
+        let Some(port) = self.outgoing(now, node, frame.dst, frame.hash) else {
+            self.drop_frame(frame, super::forward::Drop::Down);
+            return 0;
         };
         let dropped = self.counters.dropped_packets;
         self.offer(out, now, node, port, frame);
@@ -63,6 +62,29 @@ impl<'a> Shard<'a> {
         let until = self.cleared[port as usize].max(now) + self.ports[port as usize].serialize(frame.size);
         self.cleared[port as usize] = until;
         until
+    }
+
+    /// A frame of so many bytes comes into the network.
+    #[inline(always)]
+    pub(super) fn sets_out(&mut self, size: u16) {
+        self.counters.sent_packets += 1;
+        self.counters.sent_bytes += size as u64;
+        self.live += 1;
+    }
+
+    /// The port by which a host sends to `dst`, if any leads there; its only one is taken whether it does or not.
+    #[inline(always)]
+    pub(super) fn outgoing(&self, now: u64, node: u32, dst: u32, hash: u32) -> Option<u32> {
+        let state = &self.nodes[node as usize];
+        if state.ports == 1 {
+            return Some(state.first_port);
+        }
+        let port = match self.world.routes(now).next_hops(state.id, dst) {
+            NextHops::One(port) => port,
+            NextHops::Many(set) => set[ecmp(hash, state.hash_seed, set.len())],
+            NextHops::None => return None,
+        };
+        Some(state.first_port + port as u32)
     }
 
     /// A frame has come to its destination.
@@ -151,23 +173,7 @@ impl<'a> Shard<'a> {
             }
             TransportConfig::Rdma(config) => self.open_pair(out, now, (node, id), (hash, idle), config),
             TransportConfig::Pfabric(config) => self.start_pfabric(out, now, node, id, idle, config),
-            TransportConfig::Datagram(_) => {
-                let source = Source {
-                    flow: id,
-                    node,
-                    dst: flow.dst,
-                    hash,
-                    priority: flow.priority,
-                    start: now,
-                    next: 0,
-                    frames: shape.count as u32,
-                    idle,
-                    why: plan.record.explain.then(|| Attribution::new(now)),
-                };
-                let slot = self.sources.insert(source);
-                set_slot(&mut self.sending, id, slot);
-                self.on_send(out, now, id);
-            }
+            TransportConfig::Datagram(_) => self.start_datagrams(out, now, (node, id), (hash, idle)),
         }
     }
 
@@ -341,13 +347,12 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// One lazy timer per sender: it is armed anew when it goes off early; only an earlier moment needs a new one.
+    /// Sees to a sender's timer.
     #[inline(always)]
     fn arm_sender<O: Outlet>(&mut self, out: &mut O, slot: u32) {
         let s = &mut self.senders[slot];
         let wake = s.wake();
-        if wake != 0 && (s.armed == 0 || wake < s.armed) {
-            s.armed = wake;
+        if needs_event(wake, &mut s.armed) {
             let (node, flow) = (s.node, s.flow);
             let event = self.event(node, flow, Event::Sender);
             out.event(wake, event);
@@ -359,8 +364,7 @@ impl<'a> Shard<'a> {
     fn arm_receiver<O: Outlet>(&mut self, out: &mut O, slot: u32) {
         let r = &mut self.receivers[slot];
         let wake = r.wake();
-        if wake != 0 && (r.armed == 0 || wake < r.armed) {
-            r.armed = wake;
+        if needs_event(wake, &mut r.armed) {
             let (node, flow) = (r.node, r.flow);
             let event = self.event(node, flow, Event::Receiver);
             out.event(wake, event);
@@ -648,83 +652,6 @@ impl<'a> Shard<'a> {
             frame.size = (wire.ack + wire.sack_base + wire.sack_block * count).max(wire.min_frame);
         }
         self.send(out, now, node, frame);
-    }
-
-    /// A datagram source's next frame is due.
-    pub(super) fn on_send<O: Outlet>(&mut self, out: &mut O, now: u64, flow: FlowId) {
-        let slot = self.sending[flow as usize];
-        let plan = self.world.plan;
-        let TransportConfig::Datagram(config) = &plan.transports[self.world.flow(flow).transport as usize] else { unreachable!("a datagram source") };
-        let shape = self.world.shape(self.world.flow(flow));
-        self.last = self.last.max(now);
-        let s = &mut self.sources[slot];
-        let seq = s.next;
-        s.next += 1;
-        let last = s.next == s.frames;
-        let time = if last { s.idle.slowest_last } else { s.idle.slowest_full };
-        if let Some(why) = &mut s.why {
-            why.on_sent(now, Label::Pacing, 0, time, false);
-        }
-        let mut flags = Frame::DATAGRAM | s.priority as u16;
-        if config.ecn_capable {
-            flags |= Frame::ECT;
-        }
-        let (node, dst, hash) = (s.node, s.dst, s.hash);
-        let nic = self.ports[self.nodes[node as usize].first_port as usize].serialize(shape.full);
-        let due = self.sources[slot].due(seq + 1, config, nic);
-        let frame = Frame { flow, seq, dst, hash, size: if last { shape.last } else { shape.full }, flags, ..Frame::default() };
-        self.send(out, now, node, frame);
-        if last {
-            let s = self.sources.remove(slot);
-            self.harvest.sent.push(SentRecord {
-                flow,
-                start: s.start,
-                finish: None,
-                ideal: s.idle.total,
-                propagation: s.idle.propagation,
-                packets: s.frames as u64,
-                retransmitted: 0,
-                timeouts: 0,
-                why: s.why.clone(),
-            });
-            self.sending[flow as usize] = OVER;
-            self.live -= 1;
-            self.flows_done += 1;
-        } else {
-            let event = self.event(node, flow, Event::Send);
-            out.event(due, event);
-        }
-    }
-
-    fn on_datagram<O: Outlet>(&mut self, out: &mut O, now: u64, mut frame: Frame) {
-        let Beside { paused, tag, .. } = self.take_extra(&mut frame);
-        let mut slot = self.receiving_slot(frame.flow);
-        if slot == NOT_YET {
-            let flow = self.world.flow(frame.flow);
-            let expected = self.world.shape(flow).count as u32;
-            slot = self.sinks.insert(Sink { flow: frame.flow, frames: 0, expected, highest: 0, marked: 0, reordered: 0, has_last: false });
-            set_slot(&mut self.receiving, frame.flow, slot);
-        }
-        if self.record_paths {
-            self.count_path(&frame);
-        }
-        let s = &mut self.sinks[slot];
-        s.frames += 1;
-        s.marked += frame.has(Frame::CE) as u64;
-        if frame.seq < s.highest {
-            s.reordered += 1;
-            self.counters.balance.late.count(false, tag);
-        }
-        s.highest = s.highest.max(frame.seq);
-        s.has_last |= frame.seq + 1 == s.expected;
-        if s.frames == s.expected {
-            let record =
-                ReceivedRecord { flow: s.flow, finish: Some(now), frames: s.frames as u64, has_last: true, marked: s.marked, reordered: s.reordered, paused };
-            self.harvest.received.push(record);
-            self.sinks.remove(slot);
-            self.receiving[frame.flow as usize] = OVER;
-            self.flow_received(out, now, frame.flow, now);
-        }
     }
 
     /// The last byte of a flow is here, and will have been read by `read`: it may be what others wait for.

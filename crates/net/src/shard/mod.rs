@@ -5,6 +5,7 @@ mod application;
 mod balance;
 mod build;
 mod common;
+mod datagram;
 mod discipline;
 mod fifo;
 mod finish;

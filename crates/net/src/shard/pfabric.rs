@@ -1,5 +1,6 @@
 //! Hosts with pFabric's transport, or the TCP it was made from.
 
+use super::host::needs_event;
 use super::{OVER, Outlet, PFABRIC, SentRecord, Shard, set_slot};
 use crate::frame::{Control, Event, Extra, Frame};
 use crate::idle::Idle;
@@ -158,12 +159,11 @@ impl<'a> Shard<'a> {
         self.arm_pfabric(out, slot);
     }
 
-    /// One lazy timer per sender, as for TCP.
+    /// Sees to a sender's timer.
     #[inline(always)]
     fn arm_pfabric<O: Outlet>(&mut self, out: &mut O, slot: u32) {
         let s = &mut self.pfabrics[slot];
-        if s.deadline != 0 && (s.armed == 0 || s.deadline < s.armed) {
-            s.armed = s.deadline;
+        if needs_event(s.deadline, &mut s.armed) {
             let (at, node, flow) = (s.deadline, s.node, s.flow);
             let event = self.event(node, flow, Event::Sender);
             out.event(at, event);

@@ -1,10 +1,9 @@
 //! Queue pairs at hosts: the NIC makes a frame when its transmitter is free, for whoever's turn it is.
 
-use super::host::Beside;
+use super::host::{Beside, needs_event};
 use super::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, set_slot};
 use crate::frame::{Event, Extra, Frame};
 use crate::idle::Idle;
-use crate::routing::NextHops;
 use crate::spec::{FlowId, RdmaConfig, TransportConfig};
 use crate::telemetry::Telemetry;
 use crate::transport::rdma::{AckIn, Acknowledgement, QueuePair, Responder, ResponderSetup, Setup};
@@ -23,13 +22,7 @@ impl<'a> Shard<'a> {
     pub(super) fn open_pair<O: Outlet>(&mut self, out: &mut O, now: u64, (node, id): (u32, FlowId), (hash, idle): (u32, Idle), config: &RdmaConfig) {
         let world = self.world;
         let flow = world.flow(id);
-        let state = &self.nodes[node as usize];
-        let port = state.first_port
-            + match world.routes(now).next_hops(state.id, flow.dst) {
-                NextHops::One(port) => port as u32,
-                NextHops::Many(set) => set[crate::balance::ecmp(hash, state.hash_seed, set.len())] as u32,
-                NextHops::None => 0,
-            };
+        let port = self.outgoing(now, node, flow.dst, hash).unwrap_or(self.nodes[node as usize].first_port);
         let setup = Setup {
             flow: id,
             transport: flow.transport,
@@ -75,11 +68,9 @@ impl<'a> Shard<'a> {
     }
 
     fn arm_nic<O: Outlet>(&mut self, out: &mut O, node: u32, port: u32, at: u64) {
-        let nic = &mut self.nics[port as usize];
-        if nic.armed != 0 && nic.armed <= at {
+        if !needs_event(at, &mut self.nics[port as usize].armed) {
             return;
         }
-        nic.armed = at;
         let number = port - self.nodes[node as usize].first_port;
         let event = self.event(node, number, Event::Nic);
         out.event(at, event);
@@ -143,11 +134,8 @@ impl<'a> Shard<'a> {
     fn send_from_pair<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32) {
         let world = self.world;
         let wire = &world.plan.wire;
+        let config = self.rdma(self.pairs[slot].transport);
         let pair = &mut self.pairs[slot];
-        let config = match &world.plan.transports[pair.transport as usize] {
-            TransportConfig::Rdma(config) => config,
-            _ => unreachable!("a queue pair"),
-        };
         let (node, port, class) = (pair.node, pair.port, pair.priority);
         let p = &self.ports[port as usize];
         let clock = match p.automaton.as_ref().and_then(|a| a.pause.as_ref()) {
@@ -174,9 +162,7 @@ impl<'a> Shard<'a> {
         let place = pair.place;
         self.nics[port as usize].set_due(place, due);
         self.arm_pair(out, slot);
-        self.counters.sent_packets += 1;
-        self.counters.sent_bytes += size as u64;
-        self.live += 1;
+        self.sets_out(size);
         self.last = self.last.max(now);
         self.offer(out, now, node, port, frame);
         let at = self.nics[port as usize].earliest_due().max(self.ports[port as usize].free_at);
@@ -185,13 +171,12 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// One lazy timer per queue pair: it is armed anew when it goes off early; only an earlier moment needs a new one.
+    /// Sees to a queue pair's timer.
     #[inline(always)]
     fn arm_pair<O: Outlet>(&mut self, out: &mut O, slot: u32) {
         let pair = &mut self.pairs[slot];
         let wake = pair.wake();
-        if wake != 0 && (pair.armed == 0 || wake < pair.armed) {
-            pair.armed = wake;
+        if needs_event(wake, &mut pair.armed) {
             let (node, flow) = (pair.node, pair.flow);
             let event = self.event(node, flow, Event::Sender);
             out.event(wake, event);

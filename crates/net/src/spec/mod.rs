@@ -50,6 +50,11 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// Is RDMA among the transports?
+    pub fn has_queue_pairs(&self) -> bool {
+        self.transports.iter().any(|transport| matches!(transport, TransportConfig::Rdma(_)))
+    }
+
     /// Do switches write readings of their ports on frames?
     pub fn has_telemetry(&self) -> bool {
         self.transports.iter().any(|transport| matches!(transport, TransportConfig::Rdma(rdma) if rdma.overhead() > 0))
