@@ -1,6 +1,6 @@
 //! The sending half of a queue pair: what is sent next, and when it may leave.
 
-use super::blocks::Blocks;
+use crate::transport::blocks::Blocks;
 use super::control::{Ack, Control};
 use crate::idle::Idle;
 use crate::probe::explain::{Attribution, Label};

@@ -1,6 +1,6 @@
 //! The receiving half of a queue pair.
 
-use super::blocks::Blocks;
+use crate::transport::blocks::Blocks;
 use crate::spec::{Cnp, RdmaConfig, RdmaRecovery};
 
 pub struct ResponderSetup {
