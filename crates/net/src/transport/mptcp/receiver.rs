@@ -101,4 +101,3 @@ impl Joint {
         self.subflows.iter().flatten().map(|r| r.marked).sum()
     }
 }
-
