@@ -189,7 +189,7 @@ says! {
     no_subflow: "congestion = \"dctcp\"" => "mptcp = { subflows = 0 }",
         "fabric.toml:25: key host.transport.mptcp.subflows: found 0: write 1 to 32";
     an_unknown_coupling: "congestion = \"dctcp\"" => "mptcp = { coupling = \"olio\" }",
-        "fabric.toml:25: key host.transport.mptcp.coupling: found \"olio\": allowed is off, lia, olia, balia, wvegas, queue_aware (did you mean \"olia\"?)";
+        "fabric.toml:25: key host.transport.mptcp.coupling: \"olio\" is not known (did you mean \"olia\"?): write \"off\", \"lia\", \"olia\", \"balia\", \"wvegas\" or \"queue_aware\"";
     a_queue_of_lia: "congestion = \"dctcp\"" => "mptcp = { queue_segments = 4 }",
         "fabric.toml:25: key host.transport.mptcp.queue_segments: is for coupling = \"queue_aware\": leave it out";
     a_segment_without_room_for_the_option: "congestion = \"dctcp\"" => "mss = \"1460B\"\nmptcp = {}",
