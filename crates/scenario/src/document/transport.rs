@@ -176,7 +176,7 @@ pub struct Mptcp {
     /// How the windows of the subflows go together. Default `"lia"`. `"off"`: each subflow has `congestion` to itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub coupling: Option<Coupling>,
-    /// Of `coupling = "queue_aware"`: segments of its own that a subflow may have in queues before it gives way to its siblings. Default 10.
+    /// Of `coupling = "queue_aware"`: segments of its own that a subflow may have in queues before it gives way to its siblings. Default 4.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue_segments: Option<u32>,
     /// Where the receive window is full, the oldest segment goes on another subflow too if that one is much faster, and the subflow that holds
@@ -214,7 +214,7 @@ words! {
         Balia,
         /// Weighted Vegas, Cao et al. 2012.
         Wvegas,
-        /// LIA, and a subflow with a queue longer than its siblings' gives way.
+        /// LIA, and a subflow with a long queue gives way.
         QueueAware,
     }
 }

@@ -222,7 +222,7 @@ impl Around<'_> {
             Coupling::Olia => Some(spec::Coupling::Olia),
             Coupling::Balia => Some(spec::Coupling::Balia),
             Coupling::Wvegas => Some(spec::Coupling::Wvegas),
-            Coupling::QueueAware => Some(spec::Coupling::QueueAware { segments: fill(&mut keys.queue_segments, 10) }),
+            Coupling::QueueAware => Some(spec::Coupling::QueueAware { segments: fill(&mut keys.queue_segments, 4) }),
         };
         let scheduler = match fill(&mut keys.scheduler, PathScheduler::LowestRtt) {
             PathScheduler::LowestRtt => spec::PathScheduler::LowestRtt,
