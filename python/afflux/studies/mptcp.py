@@ -153,7 +153,8 @@ class Mptcp(Study):
             if _of_slice(case) in designs:
                 design = designs[_of_slice(case)]
                 rows += [Row(f"{size} {case}: slowest 5 %, ms", None, *_over_seeds(design, _slow(size))) for size in _SIZES]
-                rows.append(Row(f"{case}: background, Mbps", None, *_over_seeds(design, _background)))
+                if case != "alone":
+                    rows.append(Row(f"{case}: background, Mbps", None, *_over_seeds(design, _background)))
         return rows
 
     def checks(self, designs: Designs) -> Sequence[Check]:
@@ -202,6 +203,9 @@ class Mptcp(Study):
             ends = max(ends, flow.start + flow.fct)
         slower = (_slowest(beside) / _slowest(apart)) if beside and apart else 0.0
         return Check("no background, 70 kB: slowest 5 % with an earlier flow under way, by those without", slower > 1.1, round(slower, 3), 1.1)
+
+    def shown(self, designs: Designs) -> Designs:
+        return Designs([design for design in designs.values() if design.name.startswith("slice")])
 
     def answer(self, designs: Designs) -> str | None:
         names = [_of_slice(case) for case in ("beside MPTCP", _LIA, _AWARE)]
