@@ -11,10 +11,11 @@ from itertools import combinations
 from statistics import median
 from typing import Any
 
-from ..batch import Point
-from ..designs import Designs
-from ..metrics import JOB_TIME
-from . import Check, Row, Study, files
+from ...batch import Point
+from ...designs import Designs
+from ...metrics import JOB_TIME
+from .. import Check, Row, Study, files
+from . import findings
 
 _LEAF = "switch.override[0]"
 #: The source's thresholds were on a picture; these are SONiC's defaults (AZURE_LOSSLESS).
@@ -38,6 +39,8 @@ DESIGNS: dict[str, dict[str, Any]] = {
 _SAME = {"ecn_again": "ecn"}
 _FITTED = {("deep", "mapreduce", 10, False), ("deep", "mapreduce", 200, False), ("deep", "tez", 10, False), ("deep", "tez", 200, False)}
 _FITTED |= {("shallow", "mapreduce", 200, True)}
+#: The jobs, by gigabytes, whose ports are recorded.
+_SCREENS = 10
 
 
 @cache
@@ -78,6 +81,8 @@ def _keys(design: str, framework: str, size: int, traffic: bool) -> dict[str, An
         "host.transport.receive_buffer_share": assumed["receive_buffer_share"],
         "host.mtu": assumed["mtu"],
     }
+    if size == _SCREENS:
+        keys["record.ports"] = {"interval": f"{findings.INTERVAL // 1_000_000}ms", "nodes": ["compute-leaf"]}
     if traffic:
         keys |= {f"traffic[1].{key}": value for key, value in others.items()} | {"traffic[1].start": "0s"}
     return keys
@@ -133,25 +138,14 @@ class Hadoop(Study):
         return Check("measured differences of more than 8 % with the right sign", right == of, right, of)
 
     def findings(self, designs: Designs) -> list[Check]:
-        """The qualitative ones of the source, on MapReduce with 10 GB under traffic."""
-
-        def of(design: str, key: str) -> int | None:
-            name = _name(design, "mapreduce", 10, True)
-            return designs[name].first.summary[key] if name in designs else None
-
-        found = []
-        for name, design, key, other in [
-            ("q2: ECN removes queue drops", "ecn", "drops", "shallow"),
-            ("q3: ECN with PFC pauses less than PFC alone", "ecn_pfc", "pause_frames", "pfc"),
-            ("q4: PFC alone drops less at egress", "pfc", "drops", "shallow"),
-        ]:
-            few, many = of(design, key), of(other, key)
-            if few is not None and many is not None:
-                found.append(Check(name, few < many, few, many))
-        discards = of("pfc", "in_discards")
-        if discards is not None:
-            found.append(Check("q4: PFC alone has In Discards", discards > 0, discards, 1))
-        return found
+        """The qualitative ones of the source, on MapReduce with 10 GB: those jobs' screens are recorded."""
+        runs = {}
+        for design in DESIGNS:
+            for ending, traffic in (("", True), ("-quiet", False)):
+                name = _name(design, "mapreduce", _SCREENS, traffic)
+                if name in designs:
+                    runs[design + ending] = designs[name].first
+        return [check for finding in findings.ALL for check in finding(runs)]
 
     def answer(self, designs: Designs) -> str | None:
         names = [_name(d, "mapreduce", 10, True) for d in ("deep", "shallow")]
