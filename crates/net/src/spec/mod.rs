@@ -23,6 +23,7 @@ pub use host::{TcpConfig, TransportConfig, Wire};
 pub use mmu::{ConweaveRules, HpccRules, Mmu, Rules, SonicRules};
 pub use pfc::{Cable, Formula, Headroom, PauseTime, Pfc, Refresh, Storm, StormAction, Watchdog};
 pub use rdma::{Cnp, DcqcnConfig, DcqcnCut, HpccConfig, Irn, RateControl, RdmaConfig, RdmaRecovery, RdmaWindow, SwiftConfig, TimelyConfig};
+pub(crate) use run::models;
 pub use run::{Capture, Compat, EngineKind, FctEnd, PortSeries, Record, RunConfig};
 pub use switch::{
     Aqm, Buffer, Classes, Codel, Compare, Forwarding, FqCodel, Limit, MarkAt, Marking, Pie, QueueConfig, QueueLength, Scheduling, Service, Spacing,
