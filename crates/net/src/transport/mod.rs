@@ -7,4 +7,4 @@ pub mod tcp;
 
 use crate::Model;
 
-pub const MODELS: &[Model] = &[tcp::MODEL, rdma::MODEL, pfabric::MODEL, datagram::MODEL];
+pub const MODELS: &[Model] = &[tcp::MODEL, rdma::MODEL, rdma::REPS, pfabric::MODEL, datagram::MODEL];
