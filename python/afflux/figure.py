@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 WIDTH, HEIGHT = 300, 210
-LEFT, RIGHT, TOP, BOTTOM = 52, 12, 30, 44
+LEFT, RIGHT, TOP, BOTTOM = 52, 18, 30, 44
 LEGEND = 26
 #: Okabe and Ito's colours, which the colour-blind can tell apart, but for the yellow; the last one is for what the figure is about.
 COLOURS = ("#000000", "#0072b2", "#56b4e9", "#e69f00", "#d55e00", "#009e73", "#cc79a7")
@@ -59,7 +59,7 @@ def _panel(panel: Panel, colours: Mapping[str, str]) -> str:
     for y in _log_ticks(low, high) if panel.log_y else _steps(low, high):
         parts.append(f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{up(y):.1f}" y2="{up(y):.1f}" stroke="#ddd"/>')
         parts.append(f'<text x="{LEFT - 5}" y="{up(y) + 4:.1f}" text-anchor="end">{y:g}</text>')
-    size = 8.5 if panel.ticks else 11
+    size = 9 if panel.ticks else 11
     for x, label in enumerate(panel.ticks) if panel.ticks else ((x, f"{x:g}") for x in _steps(left, right)):
         parts.append(f'<text x="{across(x):.1f}" y="{HEIGHT - BOTTOM + 14}" text-anchor="middle" font-size="{size}">{html.escape(label)}</text>')
     parts.append(f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - BOTTOM + 30}" text-anchor="middle">{html.escape(panel.x)}</text>')

@@ -11,7 +11,7 @@ from ...statistics import interval, mean
 from ...text import digits, ratio
 from .. import Check, Row, files
 from .cases import BASELINES, BDP, CONWEAVE, LONG, Case, long_name
-from .reorder import Reordering, reordering
+from .series import Reordering, imbalance, reordering
 
 
 @dataclass(frozen=True)
@@ -90,14 +90,10 @@ def gain_checks(designs: Designs) -> Iterator[Check]:
 def balance_checks(designs: Designs) -> Iterator[Check]:
     """Figure 14: only DRILL balances better than ConWeave."""
     for case in dict.fromkeys(claim.case for claim in claims() if claim.case.fabric == "leaf-spine"):
-        means = {scheme: mean([imbalance(result) for result in design.results.values()]) for scheme, design in case.of(designs).items()}
+        means = {scheme: mean([mean(imbalance(result)) for result in design.results.values()]) for scheme, design in case.of(designs).items()}
         if CONWEAVE in means and len(means) > 1:
             better = sorted((scheme for scheme in means if means[scheme] < means[CONWEAVE]), key=means.__getitem__)
             yield Check(f"{case}: schemes with less imbalance than ConWeave", better == ["drill"], ", ".join(better) or "none", "drill")
-
-
-def imbalance(result) -> float:
-    return result.summary["balance"]["imbalance"]["mean"]
 
 
 def _over_seeds(design: Design, value: Callable[[Reordering], float]) -> tuple[float, float | None, float | None]:

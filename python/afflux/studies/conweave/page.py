@@ -8,9 +8,9 @@ from ... import figure, text
 from ...designs import Design, Designs
 from ...metrics import Metric
 from ...result import Result
-from ...statistics import interval, mean
+from ...statistics import interval, mean, quantile
 from .cases import CONWEAVE, SCHEMES, Case
-from .reorder import reordering
+from .series import imbalance, reordering
 
 COLOURS = dict(zip(SCHEMES, figure.COLOURS, strict=False))
 
@@ -69,8 +69,8 @@ def _weave(value: Callable[[Any], float]) -> Callable[[Result], float | None]:
 
 
 MEASURES: dict[str, Callable[[Result], float | None]] = {
-    "uplink imbalance, mean": _summary("balance", "imbalance", "mean"),
-    "uplink imbalance, median": lambda result: result.summary["balance"]["imbalance"]["cdf"][10],
+    "uplink imbalance, mean": lambda result: mean(imbalance(result)),
+    "uplink imbalance, median": lambda result: quantile(imbalance(result), 0.5),
     "out-of-order packets": lambda result: sum(result.summary["balance"]["out_of_order"].values()),
     "of those after loss recovery": _summary("balance", "out_of_order", "recovery"),
     "of those after an early flush": _summary("balance", "out_of_order", "early_flush"),
@@ -109,15 +109,16 @@ def _by_size(case: Case, statistic: str, designs: Designs) -> figure.Panel:
     for scheme, design in found.items():
         values = [design.value(Metric("", "", ("slowdown", "by_size", name, statistic), text.ratio)) for name in classes]
         lines[scheme] = [(float(place), value.mean) for place, value in enumerate(values) if value]
-    ticks = [text.size_class(name).replace(" – ", "–").replace(" kB", "k") for name in classes]
-    return figure.Panel(f"{case.load} %, {case.mode}", "flow size", f"{statistic} slowdown", lines, ticks, log_y=True)
+    # By their upper bounds.
+    ticks = [text.size_class(name).split(" – ")[-1].removeprefix("≤ ").replace(" kB", "k") for name in classes]
+    return figure.Panel(f"{case.load} %, {case.mode}", "flow size up to", f"{statistic} slowdown", lines, ticks, log_y=True)
 
 
 def _imbalance(case: Case, designs: Designs) -> figure.Panel:
     lines = {}
     for scheme, design in case.of(designs).items():
-        quantiles = [result.summary["balance"]["imbalance"]["cdf"] for result in design.results.values()]
-        lines[scheme] = [(mean(values), place / 20) for place, values in enumerate(zip(*quantiles, strict=True))]
+        samples = [imbalance(result) for result in design.results.values()]
+        lines[scheme] = [(mean([quantile(sample, place / 50) for sample in samples]), place / 50) for place in range(51)]
     return figure.Panel(f"{case.load} %, {case.mode}", "imbalance of the uplinks in 100 µs", "share of windows", lines)
 
 

@@ -1,4 +1,4 @@
-"""What reordering takes: queues of a port and memory of a switch, by samples of `reorder.parquet`."""
+"""What is sampled while flows start: how evenly uplinks are used, and what reordering takes. What drains afterwards is left out."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -7,10 +7,13 @@ from pathlib import Path
 
 from ...result import Result
 
+#: Nanoseconds: `record.imbalance` of the scenarios.
+WINDOW = 100_000
+
 
 @dataclass(frozen=True)
 class Reordering:
-    """How often what was found, over all samples of all ToRs from the end of the warm-up to the last arrival of a flow."""
+    """How often what was found, over all samples of all ToRs."""
 
     #: Samples by the number of reorder queues in use at a port that leads to a host.
     ports: Counter[int]
@@ -30,19 +33,39 @@ class Reordering:
 
 def reordering(result: Result) -> Reordering:
     assert result.dir
-    return _read(result.dir, result.summary["result_hash"])
+    return _reordering(result.dir, result.summary["result_hash"])
+
+
+def imbalance(result: Result) -> list[float]:
+    """(Maximum - minimum) / average of a ToR's uplinks in 100 us: of all ToRs and windows, ascending."""
+    assert result.dir
+    return _imbalance(result.dir, result.summary["result_hash"])
+
+
+def _starts(result: Result) -> tuple[int, int]:
+    """The end of the warm-up, and when the last flow starts."""
+    return result.summary["warmup_ns"], max(start for start in result.flows.column("start_ns") if start is not None)
 
 
 @cache
-def _read(dir: Path, hash: str) -> Reordering:
+def _imbalance(dir: Path, hash: str) -> list[float]:
     result = Result.open(dir)
-    last = max(start for start in result.flows.column("start_ns") if start is not None)
+    first, last = _starts(result)
+    table = result.table("imbalance")
+    pairs = zip(table.column("time_ns"), table.column("imbalance"), strict=True)
+    return sorted(value for time, value in pairs if value is not None and first <= time and time + WINDOW <= last)
+
+
+@cache
+def _reordering(dir: Path, hash: str) -> Reordering:
+    result = Result.open(dir)
+    first, last = _starts(result)
     hosts = len({*result.flows.column("src"), *result.flows.column("dst")})
     table = result.table("reorder")
     ports: Counter[int] = Counter()
     switches: Counter[int] = Counter()
     for time, port, queues, bytes in zip(*(table.column(name) for name in ("time_ns", "port", "queues", "bytes")), strict=True):
-        if result.summary["warmup_ns"] <= time <= last:
+        if first <= time <= last:
             if port == -1:
                 switches[bytes] += 1
             else:
