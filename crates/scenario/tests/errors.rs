@@ -334,7 +334,7 @@ fn balancers() {
         ),
         (
             "{ kind = \"detail\", thresholds = [\"64kB\", \"16kB\"] }",
-            "fabric.toml:14: key switch.balance.thresholds: \"64000B\", \"16000B\": write two sizes above 0, the smaller first, as in [\"16kB\", \"64kB\"]",
+            "fabric.toml:14: key switch.balance.thresholds: \"64kB\", \"16kB\": write two sizes above 0, the smaller first, as in [\"16kB\", \"64kB\"]",
         ),
         ("{ kind = \"presto\", flowcell = \"0B\" }", "fabric.toml:14: key switch.balance.flowcell: \"0B\": write a size above 0, as in \"64KiB\""),
     ] {
