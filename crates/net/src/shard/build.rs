@@ -45,6 +45,8 @@ impl<'a> Shard<'a> {
             receivers: Slab::default(),
             pfabrics: Slab::default(),
             pools: FxHashMap::default(),
+            connections: Slab::default(),
+            joints: Slab::default(),
             sources: Slab::default(),
             sinks: Slab::default(),
             pairs: Slab::default(),
@@ -70,7 +72,7 @@ impl<'a> Shard<'a> {
         for (local, &id) in world.shards[index as usize].iter().enumerate() {
             shard.add_node(id, local as u32, sampled.contains(&id), classical, seed);
         }
-        if plan.transports.iter().any(|t| matches!(t, TransportConfig::Tcp(tcp) if tcp.small_queues)) {
+        if plan.transports.iter().any(|t| matches!(t, TransportConfig::Tcp(tcp) | TransportConfig::Mptcp(MptcpConfig { tcp, .. }) if tcp.small_queues)) {
             shard.cleared = vec![0; shard.ports.len()];
         }
         if plan.has_queue_pairs() {

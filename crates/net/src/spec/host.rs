@@ -47,6 +47,7 @@ pub enum TransportConfig {
     Datagram(Datagram),
     Rdma(super::RdmaConfig),
     Pfabric(Pfabric),
+    Mptcp(super::MptcpConfig),
 }
 
 /// pFabric's minimal transport, or ns-2's TCP without fast retransmit that it was made from.
@@ -156,6 +157,8 @@ pub enum CongestionControl {
     /// The same as in ns-3.
     Ns3Bbr(BbrConfig),
     Bbr3(Bbr3Config),
+    /// With the windows of a connection's other subflows.
+    Coupled(super::Coupling),
 }
 
 /// BBR version 1, as in Linux.

@@ -7,6 +7,7 @@ mod fabric;
 mod flow;
 mod host;
 mod mmu;
+mod mptcp;
 mod pfc;
 mod rdma;
 mod run;
@@ -21,6 +22,7 @@ pub use host::{Bbr3Config, BbrConfig, Burst, CongestionControl, CubicConfig, Cub
 pub use host::{Datagram, DelayedAck, Estimator, HostConfig, Manner, Metrics, Pacing, Pfabric, Reader, Receive, ReceiveBuffer, Recovery, SackCompression};
 pub use host::{TcpConfig, TransportConfig, Wire};
 pub use mmu::{ConweaveRules, HpccRules, Mmu, Rules, SonicRules};
+pub use mptcp::{Coupling, MptcpConfig, PathManager, PathScheduler};
 pub use pfc::{Cable, Formula, Headroom, PauseTime, Pfc, Refresh, Storm, StormAction, Watchdog};
 pub use rdma::{Cnp, DcqcnConfig, DcqcnCut, Entropy, HpccConfig, Irn, RateControl, RdmaConfig, RdmaRecovery, RdmaWindow, Reps, SwiftConfig, TimelyConfig};
 pub(crate) use run::models;
@@ -68,6 +70,7 @@ impl Plan {
             TransportConfig::Datagram(datagram) => datagram.payload,
             TransportConfig::Rdma(rdma) => rdma.payload + rdma.overhead(),
             TransportConfig::Pfabric(pfabric) => pfabric.tcp.mss,
+            TransportConfig::Mptcp(mptcp) => mptcp.tcp.mss + MptcpConfig::DATA_OPTION,
         };
         let largest = self.transports.iter().map(payload).max().unwrap_or(0) as u64;
         (largest + self.wire.data_header as u64).max(self.wire.min_frame as u64)

@@ -10,6 +10,7 @@ mod determinism;
 mod extremes;
 mod lone_flow;
 mod lossless;
+mod mptcp;
 mod path;
 mod properties;
 mod queues;

@@ -1,10 +1,12 @@
 //! Transports: who sends what when.
 
+mod blocks;
 pub mod datagram;
+pub mod mptcp;
 pub mod pfabric;
 pub mod rdma;
 pub mod tcp;
 
 use crate::Model;
 
-pub const MODELS: &[Model] = &[tcp::MODEL, rdma::MODEL, rdma::REPS, pfabric::MODEL, datagram::MODEL];
+pub const MODELS: &[Model] = &[tcp::MODEL, rdma::MODEL, rdma::REPS, pfabric::MODEL, mptcp::MODEL, datagram::MODEL];

@@ -56,6 +56,7 @@ fn capacity(basis: LoadBasis, pattern: &afflux_traffic::Random, transport: u16, 
                 TransportConfig::Datagram(datagram) => datagram.payload,
                 TransportConfig::Rdma(rdma) => rdma.payload,
                 TransportConfig::Pfabric(pfabric) => pfabric.tcp.mss,
+                TransportConfig::Mptcp(mptcp) => mptcp.tcp.mss,
             };
             let wire = &around.wire.wire;
             capacity.framing =
