@@ -73,6 +73,7 @@ pub fn models() -> Vec<Model> {
         &balance::models(),
         flowcontrol::MODELS,
         fault::MODELS,
+        &spec::models(),
     ]
     .concat()
 }

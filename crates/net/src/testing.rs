@@ -166,6 +166,7 @@ pub fn rdma() -> RdmaConfig {
         control: RateControl::Dcqcn(dcqcn()),
         window: RdmaWindow::None,
         cnp: Cnp::Ack,
+        entropy: Entropy::Flow,
         cnp_out_of_order: true,
         nack_interval: Span::from_us(4),
         ack_priority: None,

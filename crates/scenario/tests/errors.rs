@@ -320,12 +320,12 @@ fn balancers() {
         (
             "\"letflo\"",
             "fabric.toml:14: key switch.balance: \"letflo\" is not known (did you mean \"letflow\"?): write \"ecmp\", \"resilient\", \"wcmp\", \"spray\", \
-             \"round_robin\", \"drill\", \"letflow\", \"conga\", \"dlb\", \"presto\" or \"conweave\"",
+             \"round_robin\", \"drill\", \"letflow\", \"conga\", \"dlb\", \"glb\", \"detail\", \"presto\" or \"conweave\"",
         ),
         (
             "{ gap = \"1us\" }",
             "fabric.toml:14: key switch.balance: the key \"kind\" is missing: write kind = \"ecmp\", \"resilient\", \"wcmp\", \"spray\", \"round_robin\", \
-             \"drill\", \"letflow\", \"conga\", \"dlb\", \"presto\" or \"conweave\"",
+             \"drill\", \"letflow\", \"conga\", \"dlb\", \"glb\", \"detail\", \"presto\" or \"conweave\"",
         ),
         ("{ kind = \"letflow\", gaps = \"1us\" }", "fabric.toml:14: key switch.balance.gaps: unknown key (did you mean \"gap\"?); the keys here are gap"),
         ("{ kind = \"ecmp\", gap = \"1us\" }", "fabric.toml:14: key switch.balance.gap: unknown key; there are none here"),
@@ -344,6 +344,10 @@ fn balancers() {
             "{ kind = \"dlb\", past_load_weight = 0, future_load_weight = 0 }",
             "fabric.toml:14: key switch.balance.past_load_weight: found 0, and future_load_weight = 0 too: one of them is above 0",
         ),
+        (
+            "{ kind = \"detail\", thresholds = [\"64kB\", \"16kB\"] }",
+            "fabric.toml:14: key switch.balance.thresholds: \"64kB\", \"16kB\": write two sizes above 0, the smaller first, as in [\"16kB\", \"64kB\"]",
+        ),
         ("{ kind = \"presto\", flowcell = \"0B\" }", "fabric.toml:14: key switch.balance.flowcell: \"0B\": write a size above 0, as in \"64KiB\""),
     ] {
         assert_eq!(balance_error(balance), message);
@@ -351,5 +355,9 @@ fn balancers() {
     assert_eq!(
         error("alpha = 1.0", "alpha = 1.0\nbalance = \"conga\"\n[[switch.override]]\nmatch = \"spine*\"\nbalance = \"ecmp\""),
         "fabric.toml:14: key switch.balance: the source's ToR chooses all of a path here, and the switches behind have to follow: write the same for all switches"
+    );
+    assert_eq!(
+        error("alpha = 1.0", "alpha = 1.0\nbalance = \"glb\"\n[[switch.override]]\nmatch = \"leaf*\"\nbalance = \"dlb\""),
+        "fabric.toml:14: key switch.balance: \"glb\": next hops tell ToRs of their links, and these have to understand: write the same for all switches"
     );
 }

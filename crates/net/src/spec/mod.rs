@@ -14,7 +14,7 @@ mod run;
 mod switch;
 
 pub use crate::app::Applications;
-pub use balance::{Balance, Conga, Dlb, Drill, LetFlow, Presto, RateEstimator, RouteHash, Spray, Wcmp};
+pub use balance::{Balance, Conga, Detail, Dlb, Drill, LetFlow, Presto, RateEstimator, RouteHash, Spray, Wcmp};
 pub use conweave::{Conweave, ConweaveManner};
 pub use fabric::{Down, Link, LinkId, Node, NodeId, NodeKind, Topology};
 pub use flow::{Flow, FlowId, GroupId, Start};
@@ -24,7 +24,8 @@ pub use host::{TcpConfig, TransportConfig, Wire};
 pub use mmu::{ConweaveRules, HpccRules, Mmu, Rules, SonicRules};
 pub use mptcp::{Coupling, MptcpConfig, PathManager, PathScheduler};
 pub use pfc::{Cable, Formula, Headroom, PauseTime, Pfc, Refresh, Storm, StormAction, Watchdog};
-pub use rdma::{Cnp, DcqcnConfig, DcqcnCut, HpccConfig, Irn, RateControl, RdmaConfig, RdmaRecovery, RdmaWindow, SwiftConfig, TimelyConfig};
+pub use rdma::{Cnp, DcqcnConfig, DcqcnCut, Entropy, HpccConfig, Irn, RateControl, RdmaConfig, RdmaRecovery, RdmaWindow, Reps, SwiftConfig, TimelyConfig};
+pub(crate) use run::models;
 pub use run::{Capture, Compat, EngineKind, FctEnd, PortSeries, Record, RunConfig};
 pub use switch::{
     Aqm, Buffer, Classes, Codel, Compare, Forwarding, FqCodel, Limit, MarkAt, Marking, Pie, QueueConfig, QueueLength, Scheduling, Service, Spacing,

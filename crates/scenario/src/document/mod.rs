@@ -19,7 +19,7 @@ mod traffic;
 mod transport;
 mod voq;
 
-pub use balance::{Balance, Conweave, Dlb, Ecmp, Wcmp};
+pub use balance::{Balance, Conweave, Detail, Dlb, Ecmp, Wcmp};
 pub use choice::{Auto, Names, Off, Or, Unlimited};
 pub use cost::Cost;
 pub use host::{Host, HostOverride, Wire, WireTable};
@@ -28,7 +28,7 @@ pub use pfc::{Headroom, Mmu, Pfc, Refresh, Storm, StormAction, Watchdog};
 pub use preset::Preset;
 pub use quantity::{Between, Chance, Duration, QueueSize, Size, Speed};
 pub use queue::{NicQueue, Queue, QueueRules};
-pub use rdma::{Cnp, Dcqcn, DcqcnParameters, HpccControl, Rdma, RdmaCongestion, RdmaMode, RdmaWindow, Swift, Timely};
+pub use rdma::{Cnp, Dcqcn, DcqcnParameters, Entropy, HpccControl, OfFlow, Rdma, RdmaCongestion, RdmaMode, RdmaWindow, Swift, Timely};
 pub use record::Record;
 pub use run::{Compat, Engine, FctEnd, Run, Until};
 pub use sonic::Sonic;
