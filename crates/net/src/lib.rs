@@ -9,6 +9,7 @@ mod estimate;
 mod fault;
 mod flowcontrol;
 mod frame;
+mod ideal;
 mod idle;
 mod marking;
 pub mod paths;
@@ -73,6 +74,7 @@ pub fn models() -> Vec<Model> {
         &balance::models(),
         flowcontrol::MODELS,
         fault::MODELS,
+        &[ideal::MODEL],
     ]
     .concat()
 }

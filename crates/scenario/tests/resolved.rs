@@ -103,7 +103,7 @@ load_basis = "max_link"
 flows = 20
 rack_local = 0.5
 arrivals = "lognormal"
-deadline = "1ms"
+deadline = {{ mean = "20ms", least = "3ms" }}
 [[traffic]]
 kind = "random"
 sizes = {{ mean = "10kB" }}

@@ -131,6 +131,7 @@ impl<'a> Shard<'a> {
         let with_return = plan.run.fct_end == FctEnd::LastAck && shape.ack.is_some();
         let idle = idle(self.world, now, flow, shape, with_return);
         let hash = self.world.flow_hash(flow, false);
+        let deadline = flow.deadline.map(|span| now + span.0);
         match &plan.transports[flow.transport as usize] {
             TransportConfig::Tcp(config) => {
                 let message = self.world.message(id);
@@ -138,7 +139,7 @@ impl<'a> Shard<'a> {
                     // Another flow on a connection that is open.
                     let slot = self.sending[message.head as usize];
                     set_slot(&mut self.sending, id, slot);
-                    self.senders[slot].append(now, id, message.to, idle, config);
+                    self.senders[slot].append(now, id, message.to, (idle, deadline), config);
                     return self.pump(out, now, slot, Cause::Start, config);
                 }
                 let setup = SenderSetup {
@@ -151,6 +152,7 @@ impl<'a> Shard<'a> {
                     segments: shape.count as u32,
                     ends: self.world.connection_end(id),
                     idle,
+                    deadline,
                     ecn: if config.handshake { config.ecn } else { self.agreed_ecn(flow.dst, config) },
                     explain: plan.record.explain,
                     random: Stream::new(plan.run.seed, CONTROL, id as u64),

@@ -146,6 +146,8 @@ pub enum CongestionControl {
     Rfc5681,
     /// RFC 8257.
     Dctcp(DctcpConfig),
+    /// Vamanan et al.: DCTCP with deadlines.
+    D2tcp(D2tcpConfig),
     /// RFC 9438.
     Cubic(CubicConfig),
     /// Leith and Shorten.
@@ -186,6 +188,24 @@ pub struct DctcpConfig {
     pub gain_shift: u32,
     /// Initial alpha in 1/1024; 1024 in Linux, 0 in the authors' ns-2.
     pub initial_alpha: u32,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct D2tcpConfig {
+    pub dctcp: DctcpConfig,
+    /// Bounds of the exponent d; 0.5 and 2 in the paper.
+    pub least: f64,
+    pub most: f64,
+    pub undated: Undated,
+}
+
+/// What a mark does to a flow without a deadline.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Undated {
+    /// d = 1.
+    Dctcp,
+    /// The window is halved, as in the authors' ns-2.
+    Halve,
 }
 
 #[derive(Debug, Clone, PartialEq)]

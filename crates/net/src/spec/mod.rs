@@ -17,7 +17,7 @@ pub use balance::{Balance, Conga, Dlb, Drill, LetFlow, Presto, RateEstimator, Ro
 pub use conweave::{Conweave, ConweaveManner};
 pub use fabric::{Down, Link, LinkId, Node, NodeId, NodeKind, Topology};
 pub use flow::{Flow, FlowId, GroupId, Start};
-pub use host::{Bbr3Config, BbrConfig, Burst, CongestionControl, CubicConfig, CubicFlavour, DctcpConfig, EcnMode, HtcpConfig, HyStart};
+pub use host::{Bbr3Config, BbrConfig, Burst, CongestionControl, CubicConfig, CubicFlavour, D2tcpConfig, DctcpConfig, EcnMode, HtcpConfig, HyStart, Undated};
 pub use host::{Datagram, DelayedAck, Estimator, HostConfig, Manner, Metrics, Pacing, Pfabric, Reader, Receive, ReceiveBuffer, Recovery, SackCompression};
 pub use host::{TcpConfig, TransportConfig, Wire};
 pub use mmu::{ConweaveRules, HpccRules, Mmu, Rules, SonicRules};

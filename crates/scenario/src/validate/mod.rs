@@ -4,6 +4,7 @@ mod balance;
 mod conweave;
 mod cost;
 mod hosts;
+mod ideal;
 mod pfc;
 mod queue;
 mod rdma;
@@ -74,6 +75,7 @@ pub fn check(document: &mut Document, inputs: &mut Inputs, reader: &dyn Reader) 
     };
     pfc::fits(&plan)?;
     rdma::fits(&plan, &document.host)?;
+    ideal::fits(&plan)?;
     if let Some(limit) = run.max_memory {
         let needed = afflux_net::estimate_memory(&plan);
         if needed > limit {
