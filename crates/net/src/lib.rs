@@ -1,5 +1,6 @@
 //! Packets, links, switches, hosts and transports: what a [`spec::Plan`] means, and its execution.
 
+mod allocation;
 pub mod app;
 mod aqm;
 mod balance;
@@ -12,6 +13,7 @@ mod frame;
 mod ideal;
 mod idle;
 mod marking;
+mod pacer;
 pub mod paths;
 mod port;
 mod probe;
@@ -74,7 +76,7 @@ pub fn models() -> Vec<Model> {
         &balance::models(),
         flowcontrol::MODELS,
         fault::MODELS,
-        &[ideal::MODEL],
+        &[ideal::MODEL, pacer::MODEL],
     ]
     .concat()
 }

@@ -119,7 +119,7 @@ says! {
     no_time_between_reorder_samples: "[record]" => "[record]\nreorder = \"0s\"",
         "fabric.toml:48: key record.reorder: \"0s\": write a time above 0, or \"off\"";
     an_unknown_discipline: "[switch.ecn]\nkmin = \"100kB\"\nkmax = \"400kB\"\npmax = 0.2" => "[switch.aqm]\nkind = \"fqcodel\"",
-        "fabric.toml:16: key switch.aqm.kind: \"fqcodel\" is not known (did you mean \"fq_codel\"?): write \"codel\", \"fq_codel\" or \"pie\"";
+        "fabric.toml:16: key switch.aqm.kind: \"fqcodel\" is not known (did you mean \"fq_codel\"?): write \"codel\", \"fq_codel\", \"pie\" or \"phantom\"";
     a_discipline_without_kind: "[switch.ecn]\nkmin = \"100kB\"\nkmax = \"400kB\"\npmax = 0.2" => "[switch.aqm]\ntarget = \"5ms\"",
         "fabric.toml:15: key switch.aqm: the key \"kind\" is missing";
     a_quantum_of_codel: "[switch.ecn]\nkmin = \"100kB\"\nkmax = \"400kB\"\npmax = 0.2" => "[switch.aqm]\nkind = \"codel\"\nquantum = \"1514B\"",
@@ -204,6 +204,24 @@ says! {
         "fabric.toml:41: key traffic[1].deadline.least: \"3ms\" is above mean = \"2ms\"";
     captures_without_packets: "seed = 7" => "engine = \"ideal\"",
         "fabric.toml:48: key record.ports: has no meaning with run.engine = \"ideal\", which has no packets: leave it out";
+    a_phantom_queue_that_grows: "[switch.ecn]\nkmin = \"100kB\"\nkmax = \"400kB\"\npmax = 0.2" => "[switch.aqm]\nkind = \"phantom\"\ndrain = 1.5",
+        "fabric.toml:17: key switch.aqm.drain: found 1.5: write a share from 0.1 to 1, as in 0.95";
+    a_phantom_queue_by_delay: "[switch.ecn]\nkmin = \"100kB\"\nkmax = \"400kB\"\npmax = 0.2" => "[switch.aqm]\nkind = \"phantom\"\ntarget = \"5ms\"",
+        "fabric.toml:17: key switch.aqm.target: has no meaning with kind = \"phantom\": leave it out";
+    a_pacer_that_learns_nothing: "wire = \"ethernet\"" => "pacer = { eta = 0.0 }",
+        "fabric.toml:21: key host.pacer.eta: found 0: write a number above 0 and up to 1";
+    a_pacer_that_is_never_slow: "wire = \"ethernet\"" => "pacer = { max_rate = \"1Mbps\" }",
+        "fabric.toml:21: key host.pacer.max_rate: \"1Mbps\" is below min_rate = \"10Mbps\"";
+    pdq_whose_answers_go_astray: "kind = \"tcp\"\ncongestion = \"dctcp\"" => "kind = \"pdq\"",
+        "fabric.toml:24: key host.transport.kind: \"pdq\" needs answers that come back by the way of what they answer: write hash = \"symmetric\" in [switch]";
+    pdq_that_is_all_header: "kind = \"tcp\"\ncongestion = \"dctcp\"" => "kind = \"pdq\"\nheader = \"1460B\"",
+        "fabric.toml:25: key host.transport.header: \"1460B\": write a size up to 1000B";
+    pdq_that_keeps_nobody: "kind = \"tcp\"\ncongestion = \"dctcp\"" => "kind = \"pdq\"\nmax_flows = 1",
+        "fabric.toml:25: key host.transport.max_flows: found 1: write a number from 2 to 1000000";
+    d3_that_grants_nothing: "kind = \"tcp\"\ncongestion = \"dctcp\"" => "kind = \"d3\"\nbase_rate = \"0bps\"",
+        "fabric.toml:25: key host.transport.base_rate: \"0bps\": write a rate from 1kbps";
+    d3_with_a_key_of_pdq: "kind = \"tcp\"\ncongestion = \"dctcp\"" => "kind = \"d3\"\nearly_start = 2",
+        "fabric.toml:25: key host.transport.early_start: unknown key; the keys here are payload, header, min_rto, interval, quench, base_rate, alpha, beta";
     an_early_request: "senders = 3" => "senders = 3\nrounds = 2\nclosed_loop = true\nrequest_delay = \"1ns\"",
         "fabric.toml:43: key traffic[1].request_delay: \"1ns\": nothing crosses this fabric in less than its shortest link delay, \"1us\"";
 }
@@ -265,6 +283,17 @@ fn what_flows_without_packets_cannot_be() {
     let slow = "[[traffic]]\nkind = \"datagram\"\npairs = [[0, 3]]\nrate = \"1Gbps\"\nduration = \"1ms\"\n[run]";
     assert!(message("[run]", slow).ends_with("\"ideal\" sends at line rate, and there are datagrams of a lower rate: write \"window_log\", or leave them out"));
     assert!(parse(&text.replace("seed = 7", "engine = \"ideal\"")).is_ok());
+}
+
+#[test]
+fn flows_that_are_granted_rates_keep_to_one_path() {
+    let sprayed = VALID.replace("kind = \"tcp\"\ncongestion = \"dctcp\"", "kind = \"d3\"").replace("alpha = 1.0", "alpha = 1.0\nbalance = \"spray\"");
+    assert_eq!(
+        parse(&sprayed).unwrap_err().to_string(),
+        "fabric.toml:25: key host.transport.kind: \"d3\" needs flows that keep to one path: write balance = \"ecmp\" in [switch]"
+    );
+    // With one spine there is no choice.
+    assert!(parse(&sprayed.replace("spines = 2", "spines = 1")).is_ok());
 }
 
 #[test]

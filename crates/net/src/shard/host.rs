@@ -99,6 +99,7 @@ impl<'a> Shard<'a> {
             Frame::DATA if frame.has(Frame::QUEUE_PAIR) => self.on_rdma_data(out, now, frame),
             Frame::DATA => self.on_data(out, now, frame),
             Frame::CONTROL => self.on_control(out, now, frame),
+            Frame::RATED => self.on_rated(out, now, frame),
             _ => self.on_datagram(out, now, frame),
         }
     }
@@ -175,6 +176,7 @@ impl<'a> Shard<'a> {
             }
             TransportConfig::Rdma(config) => self.open_pair(out, now, (node, id), (hash, idle), config),
             TransportConfig::Pfabric(config) => self.start_pfabric(out, now, node, id, idle, config),
+            TransportConfig::Pdq(_) | TransportConfig::D3(_) => self.start_rated(out, now, (node, id), (hash, idle)),
             TransportConfig::Datagram(_) => self.start_datagrams(out, now, (node, id), (hash, idle)),
         }
     }
@@ -183,8 +185,18 @@ impl<'a> Shard<'a> {
     #[cold]
     fn finish_local<O: Outlet>(&mut self, out: &mut O, now: u64, id: FlowId) {
         let frames = self.world.shape(self.world.flow(id)).count;
-        let nothing_sent =
-            SentRecord { flow: id, start: now, finish: Some(now), ideal: 0, propagation: 0, packets: 0, retransmitted: 0, timeouts: 0, why: None };
+        let nothing_sent = SentRecord {
+            flow: id,
+            start: now,
+            finish: Some(now),
+            given_up: false,
+            ideal: 0,
+            propagation: 0,
+            packets: 0,
+            retransmitted: 0,
+            timeouts: 0,
+            why: None,
+        };
         self.harvest.sent.push(nothing_sent);
         self.harvest.received.push(ReceivedRecord { flow: id, finish: Some(now), frames, has_last: true, marked: 0, reordered: 0, paused: 0 });
         set_slot(&mut self.sending, id, OVER);
@@ -330,6 +342,9 @@ impl<'a> Shard<'a> {
             if echo > 0 {
                 self.echo(&mut frame, echo);
             }
+            if !self.pacers.is_empty() && self.is_paced(out, now, node, &frame) {
+                continue;
+            }
             let until = self.send(out, now, node, frame);
             if config.small_queues && until > now {
                 self.senders[slot].small_queue.hand_over(now, until, frame.size);
@@ -381,8 +396,10 @@ impl<'a> Shard<'a> {
         if slot & PFABRIC != 0 {
             return self.on_pfabric_wake(out, now, slot & !PFABRIC);
         }
-        if matches!(self.world.plan.transports[self.world.flow(flow).transport as usize], TransportConfig::Rdma(_)) {
-            return self.on_pair_wake(out, now, slot);
+        match self.world.plan.transports[self.world.flow(flow).transport as usize] {
+            TransportConfig::Rdma(_) => return self.on_pair_wake(out, now, slot),
+            TransportConfig::Pdq(_) | TransportConfig::D3(_) => return self.on_rated_wake(out, now, slot),
+            _ => {}
         }
         if self.senders[slot].armed != now {
             return;
@@ -441,6 +458,10 @@ impl<'a> Shard<'a> {
             return self.on_pfabric_ack(out, now, slot & !PFABRIC, &ack);
         }
         let config = self.tcp(self.senders[slot].transport);
+        if !self.pacers.is_empty() && ack.ece {
+            let (node, flow) = (self.senders[slot].node, frame.flow);
+            self.echo_to_pacer(now, node, flow);
+        }
         let s = &mut self.senders[slot];
         let cause = s.on_ack(now, &ack, config);
         if s.una_passed_current() {
@@ -705,6 +726,7 @@ pub(super) fn sent_record(s: &Sender, message: &Message, finish: Option<u64>, wh
         flow: message.flow,
         start: message.start,
         finish,
+        given_up: false,
         ideal: message.idle.total,
         propagation: message.idle.propagation,
         packets: s.sent - message.sent,

@@ -32,11 +32,33 @@ pub struct HostConfig {
     pub scheduling: super::Scheduling,
     pub aqm: Option<super::Aqm>,
     pub marking: Option<super::Marking>,
+    /// Holds back data of TCP flows that have met congestion.
+    pub pacer: Option<Pacer>,
     /// Agrees to explicit congestion notification when a peer asks for it.
     pub ecn: bool,
     /// Its NIC stops sending when told to.
     pub honours_pause: bool,
     pub storm: Option<super::Storm>,
+}
+
+/// HULL's token bucket.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Pacer {
+    /// T_r: how often the rate changes.
+    pub interval: Span,
+    /// Weight of what was handed over in the last interval.
+    pub eta: f64,
+    /// Bits per second on top for each bit that waits.
+    pub queue_gain: f64,
+    /// p_a: an echo associates its flow.
+    pub probability: f64,
+    /// T_i: for so long.
+    pub timeout: Span,
+    pub min_rate: Rate,
+    /// `None`: the NIC's.
+    pub max_rate: Option<Rate>,
+    /// Bytes.
+    pub bucket: u64,
 }
 
 // A handful per run: what the smaller ones waste does not matter.
@@ -47,6 +69,8 @@ pub enum TransportConfig {
     Datagram(Datagram),
     Rdma(super::RdmaConfig),
     Pfabric(Pfabric),
+    Pdq(super::Pdq),
+    D3(super::D3),
 }
 
 /// pFabric's minimal transport, or ns-2's TCP without fast retransmit that it was made from.

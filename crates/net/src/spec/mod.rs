@@ -8,6 +8,7 @@ mod flow;
 mod host;
 mod mmu;
 mod pfc;
+mod rated;
 mod rdma;
 mod run;
 mod switch;
@@ -18,14 +19,17 @@ pub use conweave::{Conweave, ConweaveManner};
 pub use fabric::{Down, Link, LinkId, Node, NodeId, NodeKind, Topology};
 pub use flow::{Flow, FlowId, GroupId, Start};
 pub use host::{Bbr3Config, BbrConfig, Burst, CongestionControl, CubicConfig, CubicFlavour, D2tcpConfig, DctcpConfig, EcnMode, HtcpConfig, HyStart, Undated};
-pub use host::{Datagram, DelayedAck, Estimator, HostConfig, Manner, Metrics, Pacing, Pfabric, Reader, Receive, ReceiveBuffer, Recovery, SackCompression};
+pub use host::{
+    Datagram, DelayedAck, Estimator, HostConfig, Manner, Metrics, Pacer, Pacing, Pfabric, Reader, Receive, ReceiveBuffer, Recovery, SackCompression,
+};
 pub use host::{TcpConfig, TransportConfig, Wire};
 pub use mmu::{ConweaveRules, HpccRules, Mmu, Rules, SonicRules};
 pub use pfc::{Cable, Formula, Headroom, PauseTime, Pfc, Refresh, Storm, StormAction, Watchdog};
+pub use rated::{D3, Pdq, Rated};
 pub use rdma::{Cnp, DcqcnConfig, DcqcnCut, HpccConfig, Irn, RateControl, RdmaConfig, RdmaRecovery, RdmaWindow, SwiftConfig, TimelyConfig};
 pub use run::{Capture, Compat, EngineKind, FctEnd, PortSeries, Record, RunConfig};
 pub use switch::{
-    Aqm, Buffer, Classes, Codel, Compare, Forwarding, FqCodel, Limit, MarkAt, Marking, Pie, QueueConfig, QueueLength, Scheduling, Service, Spacing,
+    Aqm, Buffer, Classes, Codel, Compare, Forwarding, FqCodel, Limit, MarkAt, Marking, Phantom, Pie, QueueConfig, QueueLength, Scheduling, Service, Spacing,
     SwitchConfig, Voq, VoqCap,
 };
 
@@ -60,6 +64,11 @@ impl Plan {
         self.transports.iter().any(|transport| matches!(transport, TransportConfig::Rdma(rdma) if rdma.overhead() > 0))
     }
 
+    /// Do links grant rates?
+    pub fn has_rates(&self) -> bool {
+        self.transports.iter().any(|transport| matches!(transport, TransportConfig::Pdq(_) | TransportConfig::D3(_)))
+    }
+
     /// Size of the largest frame of any transport.
     pub fn largest_frame(&self) -> u64 {
         let payload = |transport: &TransportConfig| match transport {
@@ -67,6 +76,7 @@ impl Plan {
             TransportConfig::Datagram(datagram) => datagram.payload,
             TransportConfig::Rdma(rdma) => rdma.payload + rdma.overhead(),
             TransportConfig::Pfabric(pfabric) => pfabric.tcp.mss,
+            TransportConfig::Pdq(Pdq { rated, .. }) | TransportConfig::D3(D3 { rated, .. }) => rated.payload + rated.header,
         };
         let largest = self.transports.iter().map(payload).max().unwrap_or(0) as u64;
         (largest + self.wire.data_header as u64).max(self.wire.min_frame as u64)

@@ -2,9 +2,10 @@
 
 pub mod datagram;
 pub mod pfabric;
+pub mod rated;
 pub mod rdma;
 pub mod tcp;
 
 use crate::Model;
 
-pub const MODELS: &[Model] = &[tcp::MODEL, rdma::MODEL, pfabric::MODEL, datagram::MODEL];
+pub const MODELS: &[Model] = &[tcp::MODEL, rdma::MODEL, pfabric::MODEL, rated::PDQ, rated::D3, datagram::MODEL];

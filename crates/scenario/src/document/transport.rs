@@ -2,7 +2,7 @@
 
 use super::choice::tagged;
 use super::switch::words;
-use super::{Auto, Duration, Off, Or, Rdma, Size, Speed, Unlimited};
+use super::{Auto, D3, Duration, Off, Or, Pdq, Rdma, Size, Speed, Unlimited};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +17,10 @@ tagged! {
         "rdma" => Rdma,
         /// pFabric's minimal transport, or the TCP without fast retransmit that it was made from.
         "pfabric" => Pfabric,
+        /// PDQ: the most critical flows send, the others wait.
+        "pdq" => Pdq,
+        /// D3: rates by deadline, first come, first served.
+        "d3" => D3,
     }
 }
 

@@ -1,7 +1,7 @@
 //! `[host.transport]` and `[host.transports.NAME]`.
 
 use super::hosts::Frames;
-use super::{fill, meaningless, rdma};
+use super::{fill, meaningless, rated, rdma};
 use crate::document::{
     Bbr, Congestion, Connections, Cubic, D2tcp, Datagram, Dctcp, DelayedAck, Duration, Echo, Estimator, Flavour, Host, Htcp, HyStart, Or, Pfabric,
     PfabricCongestion, Rank, Recovery, RenoFlavour, Size, Stack, Tcp, Timeout, Transport, WithoutDeadline,
@@ -80,6 +80,8 @@ impl Around<'_> {
         match transport {
             Transport::Tcp(tcp) => self.tcp(tcp, key).map(TransportConfig::Tcp),
             Transport::Pfabric(pfabric) => self.pfabric(pfabric, key).map(TransportConfig::Pfabric),
+            Transport::Pdq(pdq) => rated::pdq(pdq, self.frames, self.idle_rtt, key).map(TransportConfig::Pdq),
+            Transport::D3(d3) => rated::d3(d3, self.frames, self.idle_rtt, key).map(TransportConfig::D3),
             Transport::Datagram(datagram) => self.frames.datagram(datagram, key).map(TransportConfig::Datagram),
             Transport::Rdma(rdma) => rdma::config(rdma, self.frames, self.nic, self.compat, key).map(TransportConfig::Rdma),
         }

@@ -257,7 +257,16 @@ impl Sender {
             sent: 0,
             retransmitted: 0,
             timeouts: 0,
-            current: Message { flow: setup.flow, to: setup.segments, start: now, idle: setup.idle, deadline: setup.deadline, sent: 0, retransmitted: 0, timeouts: 0 },
+            current: Message {
+                flow: setup.flow,
+                to: setup.segments,
+                start: now,
+                idle: setup.idle,
+                deadline: setup.deadline,
+                sent: 0,
+                retransmitted: 0,
+                timeouts: 0,
+            },
             waiting: VecDeque::new(),
             why: setup.explain.then(|| Attribution::new(now)),
         }
