@@ -1,5 +1,6 @@
 """Stopping a run: Ctrl-C ends it soon and cleanly; a kill leaves nothing that looks like a result."""
 
+import functools
 import random
 import signal
 import subprocess
@@ -18,7 +19,9 @@ LONG = INCAST[: INCAST.index("[[traffic]]")] + '[[traffic]]\nkind = "datagram"\n
 
 def start(file: Path, *options: str) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "afflux", "run", str(file), *options]
-    return subprocess.Popen(command, cwd=file.parent, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    # What runs the tests in the background may have it ignored, which is inherited.
+    heed = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    return subprocess.Popen(command, cwd=file.parent, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=heed)
 
 
 def wait_until_running(process: subprocess.Popen[str], file: Path) -> None:

@@ -450,7 +450,7 @@ def paths(row: dict[str, str], repetition: int) -> Setup:
             {"a": far, "b": "host1", "rate": f"{ACCESS_BPS}bps", "delay": f"{round(one_way / 3)}ns"},
         ]
     if row["proto"] == "mptcp":
-        tcp |= {"kind": "mptcp", "subflows": len(given), "coupling": "off", "mss": f"{payload}B"}
+        tcp |= {"mss": f"{payload}B", "mptcp": {"manager": "fullmesh", "subflows": len(given), "coupling": "off"}}
     scenario: dict[str, Any] = {
         "format": 1,
         "topology": {"kind": "custom", "hosts": 2, "switches": switches, "link": links},

@@ -278,6 +278,16 @@ pub struct Extra {
     pub rank: u32,
     /// Of kind `RATED`.
     pub header: Header,
+    pub multipath: Multipath,
+}
+
+/// The option of a connection over several paths: which subflow this is, from 1 (0: none), and the segment of data that is carried; of an
+/// acknowledgement the next one expected, and the first that the receive window does not allow.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Multipath {
+    pub subflow: u8,
+    pub data: u32,
+    pub edge: u32,
 }
 
 impl Extra {

@@ -51,10 +51,10 @@ impl Hop {
 /// Frames simulated one by one where switches cut through, before the pattern is taken as settled.
 const SETTLING: u64 = 64;
 
-fn hops(world: &World, now: u64, hash: u32, src: u32, dst: u32, full: u16, last: u16) -> Vec<Hop> {
+fn hops(world: &World, now: u64, (via, hash): (Option<u16>, u32), (src, dst): (u32, u32), full: u16, last: u16) -> Vec<Hop> {
     let mut hops: Vec<Hop> = Vec::with_capacity(6);
     let mut input: Option<(u64, u64, u64)> = None;
-    for (node, port) in world.path(now, hash, src, dst) {
+    for (node, port) in world.path_via(now, via, hash, src, dst) {
         let info = world.ports.of(node)[port as usize];
         let (full_time, last_time) = (world.serialize(&info, full), world.serialize(&info, last));
         let (first_full, first_last) = (world.first_bits(node, port, full), world.first_bits(node, port, last));
@@ -71,9 +71,67 @@ fn hops(world: &World, now: u64, hash: u32, src: u32, dst: u32, full: u16, last:
     hops
 }
 
+/// The way of a flow's frames, and of what answers them: the port by which they leave, if that is not a matter of the hash, and the hash.
+#[derive(Debug, Clone, Copy)]
+pub struct Route {
+    pub there: (Option<u16>, u32),
+    pub back: (Option<u16>, u32),
+}
+
+impl Route {
+    fn of(world: &World, flow: &Flow) -> Route {
+        Route { there: (None, world.flow_hash(flow, false)), back: (None, world.flow_hash(flow, true)) }
+    }
+}
+
 /// The idle network for a train of `flow` that starts at `now`; `with_return` counts the last acknowledgement's way back.
 pub fn idle(world: &World, now: u64, flow: &Flow, train: Shape, with_return: bool) -> Idle {
-    let mut forward = hops(world, now, world.flow_hash(flow, false), flow.src, flow.dst, train.full, train.last);
+    idle_by(world, now, flow, Route::of(world, flow), train, with_return)
+}
+
+/// The same over several routes at once: no time in which the train could be through is shorter, since what the routes share beyond their first
+/// links is not counted. With one route it is that route's.
+pub fn idle_over(world: &World, now: u64, flow: &Flow, routes: &[Route], train: Shape, with_return: bool) -> Idle {
+    let each: Vec<Idle> = routes.iter().map(|route| idle_by(world, now, flow, *route, train, with_return)).collect();
+    let best = each.iter().min_by_key(|idle| idle.total).expect("a route at least");
+    if routes.len() == 1 || train.count < 2 {
+        return *best;
+    }
+    let one = Shape { count: 1, full: train.last, ..train };
+    // By route: its NIC, a full frame's time there, when a lone frame is through, and a full frame's time on the slowest link.
+    let ways: Vec<(u16, u64, u64, u64)> = routes
+        .iter()
+        .zip(&each)
+        .filter_map(|(route, idle)| {
+            let &(node, port) = world.path_via(now, route.there.0, route.there.1, flow.src, flow.dst).first()?;
+            let nic = world.serialize(&world.ports.of(node)[port as usize], train.full);
+            Some((port, nic, idle_by(world, now, flow, *route, one, with_return).total, idle.slowest_full))
+        })
+        .collect();
+    let through = |by: u64, first: u64, time: u64| if by < first { 0 } else { 1 + (by - first) / time.max(1) };
+    let frames = |by: u64| {
+        let mut nics: Vec<u16> = ways.iter().map(|way| way.0).collect();
+        nics.sort_unstable();
+        nics.dedup();
+        let of = |nic: u16| {
+            let own = ways.iter().filter(move |way| way.0 == nic);
+            let first = own.clone().map(|way| way.2).min().expect("one of them");
+            let time = own.clone().map(|way| way.1).next().expect("one of them");
+            own.map(|way| through(by, way.2, way.3)).sum::<u64>().min(through(by, first, time))
+        };
+        nics.into_iter().map(of).sum::<u64>()
+    };
+    let (mut short, mut long) = (0, best.total);
+    while short < long {
+        let middle = short + (long - short) / 2;
+        if frames(middle) >= train.count { long = middle } else { short = middle + 1 }
+    }
+    Idle { total: short, ..*best }
+}
+
+/// For a train that takes `route`.
+pub fn idle_by(world: &World, now: u64, flow: &Flow, route: Route, train: Shape, with_return: bool) -> Idle {
+    let mut forward = hops(world, now, route.there, (flow.src, flow.dst), train.full, train.last);
     let mut idle = Idle {
         propagation: forward.iter().map(|h| h.delay).sum(),
         slowest_full: forward.iter().map(|h| h.full).max().unwrap_or(0),
@@ -109,7 +167,7 @@ pub fn idle(world: &World, now: u64, flow: &Flow, train: Shape, with_return: boo
     }
     idle.total = forward.iter_mut().fold(0, |at, hop| hop.pass(at, true));
     if let Some(ack) = train.ack {
-        let mut back = hops(world, now, world.flow_hash(flow, true), flow.dst, flow.src, ack, ack);
+        let mut back = hops(world, now, route.back, (flow.dst, flow.src), ack, ack);
         idle.round_trip = one_way + back.iter().map(Hop::alone).sum::<u64>();
         if with_return {
             idle.propagation += back.iter().map(|h| h.delay).sum::<u64>();
@@ -125,9 +183,11 @@ pub fn idle(world: &World, now: u64, flow: &Flow, train: Shape, with_return: boo
 
 /// From one end to the other and back for frames as small as an acknowledgement: what a handshake would have measured.
 pub fn least_round_trip(world: &World, now: u64, flow: &Flow, ack: u16) -> u64 {
-    let way = |reverse: bool| {
-        let (from, to) = if reverse { (flow.dst, flow.src) } else { (flow.src, flow.dst) };
-        hops(world, now, world.flow_hash(flow, reverse), from, to, ack, ack).iter().map(Hop::alone).sum::<u64>()
-    };
-    way(false) + way(true)
+    least_round_trip_by(world, now, flow, Route::of(world, flow), ack)
+}
+
+/// The same by `route`.
+pub fn least_round_trip_by(world: &World, now: u64, flow: &Flow, route: Route, ack: u16) -> u64 {
+    let way = |by, between| hops(world, now, by, between, ack, ack).iter().map(Hop::alone).sum::<u64>();
+    way(route.there, (flow.src, flow.dst)) + way(route.back, (flow.dst, flow.src))
 }

@@ -240,6 +240,31 @@ pub fn irn() -> RdmaConfig {
     RdmaConfig { recovery: RdmaRecovery::Irn(irn), ..rdma() }
 }
 
+/// Two subflows between the same addresses, LIA.
+pub fn mptcp() -> MptcpConfig {
+    MptcpConfig {
+        tcp: TcpConfig { congestion: CongestionControl::Coupled(Coupling::Lia), ..tcp() },
+        receive: Receive::Unlimited,
+        manager: PathManager::DiffPorts(2),
+        scheduler: PathScheduler::LowestRtt,
+        opportunistic: true,
+    }
+}
+
+/// Two hosts with so many disjoint ways between them, each of two switches and 5 us per link.
+pub fn parallel(rates: &[Rate]) -> Topology {
+    let mut nodes = vec![node("host0".into(), NodeKind::Host, 0, None), node("host1".into(), NodeKind::Host, 0, None)];
+    let mut links = Vec::new();
+    for (way, &rate) in rates.iter().enumerate() {
+        let near = nodes.len() as u32;
+        nodes.push(node(format!("near{way}"), NodeKind::Switch, 1, None));
+        nodes.push(node(format!("far{way}"), NodeKind::Switch, 1, None));
+        let fast = Rate::from_gbps(100);
+        links.extend([link(0, near, fast, Span::from_us(5)), link(near, near + 1, rate, Span::from_us(5)), link(near + 1, 1, fast, Span::from_us(5))]);
+    }
+    Topology { nodes, links, hosts: 2 }
+}
+
 pub fn flow(id: i64, src: u32, dst: u32, bytes: u64, start: Time) -> Flow {
     Flow { id, src, dst, bytes, start: Start::At(start), deadline: None, class: 0, job: Flow::NO_JOB, transport: 0, group: None, connection: None, priority: 0 }
 }

@@ -281,6 +281,7 @@ impl<'a> World<'a> {
             TransportConfig::Pdq(Pdq { rated, .. }) | TransportConfig::D3(D3 { rated, .. }) => {
                 (rated.payload, rated.header, Some((wire.ack + rated.header).max(wire.min_frame)))
             }
+            TransportConfig::Mptcp(mptcp) => (mptcp.tcp.mss, MptcpConfig::DATA_OPTION, Some((wire.ack + MptcpConfig::ACK_OPTION).max(wire.min_frame))),
             TransportConfig::Datagram(datagram) => (datagram.payload, 0, None),
             TransportConfig::Rdma(rdma) => (rdma.payload, rdma.overhead(), Some((wire.ack + rdma.overhead()).max(wire.min_frame))),
         };
@@ -371,6 +372,14 @@ impl<'a> World<'a> {
     pub fn path(&self, now: u64, hash: u32, src: u32, dst: u32) -> Vec<(NodeId, u16)> {
         let all = std::iter::once(self.routes(now)).chain(self.epochs.iter().map(|(_, routes)| routes));
         all.map(|routes| self.path_by(routes, hash, src, dst)).find(|path| !path.is_empty()).unwrap_or_default()
+    }
+
+    /// The same, leaving `src` by its port `via`, if one is given.
+    pub fn path_via(&self, now: u64, via: Option<u16>, hash: u32, src: u32, dst: u32) -> Vec<(NodeId, u16)> {
+        let Some(port) = via else { return self.path(now, hash, src, dst) };
+        let peer = self.ports.of(src)[port as usize].peer;
+        let rest = if peer == dst { Vec::new() } else { self.path(now, hash, peer, dst) };
+        if peer != dst && rest.is_empty() { rest } else { std::iter::once((src, port)).chain(rest).collect() }
     }
 
     fn path_by(&self, routes: &Routes, hash: u32, src: u32, dst: u32) -> Vec<(NodeId, u16)> {

@@ -190,6 +190,18 @@ says! {
         "fabric.toml:26: key host.transport.cubic.tick: has no meaning with flavour = \"ns3\": leave it out";
     hystart_plusplus_of_cubic: "congestion = \"dctcp\"" => "congestion = \"cubic\"\nhystart_plusplus = true",
         "fabric.toml:26: key host.transport.hystart_plusplus: with congestion = \"cubic\" write cubic.hystart = \"plusplus\"";
+    coupled_and_another_control: "congestion = \"dctcp\"" => "congestion = \"cubic\"\nmptcp = {}",
+        "fabric.toml:25: key host.transport.congestion: coupled subflows have a congestion control of their own: leave it out, or write mptcp.coupling = \"off\"";
+    no_subflow: "congestion = \"dctcp\"" => "mptcp = { subflows = 0 }",
+        "fabric.toml:25: key host.transport.mptcp.subflows: found 0: write 1 to 32";
+    an_unknown_coupling: "congestion = \"dctcp\"" => "mptcp = { coupling = \"olio\" }",
+        "fabric.toml:25: key host.transport.mptcp.coupling: \"olio\" is not known (did you mean \"olia\"?): write \"off\", \"lia\", \"olia\", \"balia\", \"wvegas\" or \"queue_aware\"";
+    a_queue_of_lia: "congestion = \"dctcp\"" => "mptcp = { queue_segments = 4 }",
+        "fabric.toml:25: key host.transport.mptcp.queue_segments: is for coupling = \"queue_aware\": leave it out";
+    a_segment_without_room_for_the_option: "congestion = \"dctcp\"" => "mss = \"1460B\"\nmptcp = {}",
+        "fabric.toml:25: key host.transport.mss: \"1460B\": write a size from 1B to 1436B (mtu = \"1500B\" less 40 B of headers, less 24 B for MPTCP's option)";
+    several_paths_as_ns3: "congestion = \"dctcp\"" => "stack = \"ns3\"\nmptcp = {}",
+        "fabric.toml:25: key host.transport.stack: with mptcp there is no stack = \"ns3\": leave it out";
     a_large_segment: "congestion = \"dctcp\"" => "congestion = \"dctcp\"\nmss = \"9000B\"",
         "fabric.toml:26: key host.transport.mss: \"9kB\": write a size from 1B to 1460B (mtu = \"1500B\" less 40 B of headers)";
     warmup_too_long: "seed = 7" => "until = \"1ms\"\nwarmup = \"1ms\"",

@@ -5,6 +5,7 @@ mod bbr3;
 mod bbr_ns3;
 #[cfg(test)]
 mod bottleneck;
+mod coupled;
 mod cubic;
 mod d2tcp;
 pub mod dcqcn;
@@ -19,6 +20,7 @@ pub mod timely;
 pub use bbr::Bbr;
 pub use bbr_ns3::Ns3Bbr;
 pub use bbr3::Bbr3;
+pub use coupled::{Coupled, Path};
 pub use cubic::Cubic;
 pub use d2tcp::D2tcp;
 pub use dctcp::Dctcp;
@@ -140,6 +142,7 @@ pub enum Control {
     Bbr(Box<Bbr>),
     Ns3Bbr(Box<Ns3Bbr>),
     Bbr3(Box<Bbr3>),
+    Coupled(Box<Coupled>),
 }
 
 impl Control {
@@ -159,6 +162,7 @@ impl Control {
             CongestionControl::Bbr(config) => Control::Bbr(Box::new(Bbr::new(config, mss, initial_window, random))),
             CongestionControl::Ns3Bbr(config) => Control::Ns3Bbr(Box::new(Ns3Bbr::new(config, mss, initial_window, random))),
             CongestionControl::Bbr3(config) => Control::Bbr3(Box::new(Bbr3::new(config, mss, initial_window, random))),
+            CongestionControl::Coupled(rule) => Control::Coupled(Box::new(Coupled::new(*rule))),
         }
     }
     /// For a connection that has agreed on `ecn`: without the echo that it needs DCTCP is Reno, as in Linux.
@@ -179,6 +183,7 @@ impl Control {
             Control::Cubic(c) => c.on_ack(window, ack),
             Control::Htcp(c) => c.on_ack(window, ack),
             Control::PlusPlus(c) => c.on_ack(window, ack),
+            Control::Coupled(c) => c.on_ack(window, ack),
             Control::Bbr(_) | Control::Ns3Bbr(_) | Control::Bbr3(_) => {}
         }
     }
@@ -199,6 +204,7 @@ impl Control {
             // The window is remembered where the state changes.
             Control::Ns3Bbr(_) => window.ssthresh,
             Control::Bbr3(c) => c.on_loss(window),
+            Control::Coupled(c) => c.on_loss(window),
         }
     }
     /// The slow start threshold after a loss or a time-out.
@@ -218,6 +224,7 @@ impl Control {
             // The window is remembered where the state changes.
             Control::Ns3Bbr(_) => window.ssthresh,
             Control::Bbr3(c) => c.on_loss(window),
+            Control::Coupled(c) => c.on_loss(window),
         }
     }
     /// The connection is at a flow that ends before segment `to` and has this deadline.
@@ -252,7 +259,7 @@ impl Control {
     #[inline(always)]
     pub fn on_state(&mut self, state: State, window: &mut Window, now: u64) {
         match self {
-            Control::NewReno(_) | Control::Rfc5681(_) | Control::Dctcp(_) | Control::D2tcp(_) => {}
+            Control::NewReno(_) | Control::Rfc5681(_) | Control::Dctcp(_) | Control::D2tcp(_) | Control::Coupled(_) => {}
             Control::Cubic(c) => c.on_state(state, now),
             Control::Htcp(c) => c.on_state(state, now),
             Control::PlusPlus(c) => c.on_state(state, window, now),
@@ -264,7 +271,7 @@ impl Control {
     /// The sender starts again, `idle` picoseconds after it sent last, with nothing outstanding.
     pub fn on_restart(&mut self, now: u64, idle: u64) {
         match self {
-            Control::NewReno(_) | Control::Rfc5681(_) | Control::Dctcp(_) | Control::D2tcp(_) | Control::Htcp(_) => {}
+            Control::NewReno(_) | Control::Rfc5681(_) | Control::Dctcp(_) | Control::D2tcp(_) | Control::Htcp(_) | Control::Coupled(_) => {}
             Control::Cubic(c) => c.on_restart(now, idle),
             Control::PlusPlus(c) => c.control.on_restart(now, idle),
             Control::Bbr(c) => c.on_restart(now),
@@ -342,7 +349,7 @@ impl Control {
     /// For traces.
     pub fn details(&self) -> String {
         match self {
-            Control::NewReno(_) | Control::Rfc5681(_) => String::new(),
+            Control::NewReno(_) | Control::Rfc5681(_) | Control::Coupled(_) => String::new(),
             Control::Dctcp(c) => c.details(),
             Control::D2tcp(c) => c.details(),
             Control::Cubic(c) => c.details(),
@@ -365,6 +372,7 @@ pub const MODELS: &[crate::Model] = &[
     bbr::MODEL,
     bbr_ns3::MODEL,
     bbr3::MODEL,
+    coupled::MODEL,
     dcqcn::MODEL,
     timely::MODEL,
     swift::MODEL,

@@ -79,8 +79,10 @@ pub fn merge(world: &World, shards: Vec<Shard>, done: &[Done], end: u64, classic
         capture.sort_by_key(|r| r.time);
     }
     paths.sort_unstable();
-    output.paths =
-        paths.into_iter().map(|(flow, number, frames, bytes)| PathRecord { flow, subflow: 0, nodes: path_nodes(world, flow, number), frames, bytes }).collect();
+    output.paths = paths
+        .into_iter()
+        .map(|(flow, subflow, number, frames, bytes)| PathRecord { flow, subflow: subflow as u32, nodes: path_nodes(world, flow, number), frames, bytes })
+        .collect();
     let complete = !done.iter().any(|d| d.reached_until);
     output.flows = sent.into_iter().zip(received).enumerate().map(|(id, (s, r))| flow_record(world, world.flow(id as FlowId), s, r, complete)).collect();
     output

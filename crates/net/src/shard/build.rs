@@ -49,6 +49,8 @@ impl<'a> Shard<'a> {
             links: Vec::new(),
             pacers: Vec::new(),
             pools: FxHashMap::default(),
+            connections: Slab::default(),
+            joints: Slab::default(),
             sources: Slab::default(),
             sinks: Slab::default(),
             pairs: Slab::default(),
@@ -74,7 +76,7 @@ impl<'a> Shard<'a> {
         for (local, &id) in world.shards[index as usize].iter().enumerate() {
             shard.add_node(id, local as u32, sampled.contains(&id), classical, seed);
         }
-        if plan.transports.iter().any(|t| matches!(t, TransportConfig::Tcp(tcp) if tcp.small_queues)) {
+        if plan.transports.iter().any(|t| matches!(t, TransportConfig::Tcp(tcp) | TransportConfig::Mptcp(MptcpConfig { tcp, .. }) if tcp.small_queues)) {
             shard.cleared = vec![0; shard.ports.len()];
         }
         shard.links = shard.links_that_grant();

@@ -85,7 +85,7 @@ impl<'a> Shard<'a> {
             set_slot(&mut self.receiving, frame.flow, slot);
         }
         if self.record_paths {
-            self.count_path(&frame);
+            self.count_path(&frame, 0);
         }
         let s = &mut self.sinks[slot];
         s.frames += 1;

@@ -1,10 +1,11 @@
 //! What a shard leaves behind.
 
 use super::host::{received_record, sent_record};
+use super::mptcp::{connection_record, joint_record};
 use super::pfabric::pfabric_record;
 use super::rated::{rated_received, rated_record};
 use super::rdma::{pair_record, responder_record};
-use super::{Harvest, NOT_YET, OVER, Outlet, PFABRIC, ReceivedRecord, SentRecord, Shard};
+use super::{Harvest, MPTCP, NOT_YET, OVER, Outlet, PFABRIC, ReceivedRecord, SentRecord, Shard};
 use crate::record::LinkRecord;
 use crate::spec::{FlowId, TransportConfig};
 
@@ -64,6 +65,7 @@ impl<'a> Shard<'a> {
                     TransportConfig::Rdma(_) => Some(pair_record(&self.pairs[slot], None)),
                     TransportConfig::Pdq(_) | TransportConfig::D3(_) => Some(rated_record(&self.rated[slot], None)),
                     TransportConfig::Pfabric(_) => Some(pfabric_record(&self.pfabrics[slot & !PFABRIC], None)),
+                    TransportConfig::Mptcp(_) => Some(connection_record(&self.connections[slot & !MPTCP], None, None)),
                     TransportConfig::Tcp(_) => {
                         let s = &self.senders[slot];
                         // None for a connection's first flow that was acknowledged long ago.
@@ -93,6 +95,7 @@ impl<'a> Shard<'a> {
                 let record = match &self.world.plan.transports[self.world.flow(flow).transport as usize] {
                     TransportConfig::Rdma(_) => responder_record(&self.responders[slot], None),
                     TransportConfig::Pdq(_) | TransportConfig::D3(_) => rated_received(&self.rated_receivers[slot], None),
+                    TransportConfig::Mptcp(_) => joint_record(&self.joints[slot & !MPTCP], None),
                     TransportConfig::Tcp(_) | TransportConfig::Pfabric(_) => {
                         let r = &self.receivers[slot];
                         received_record(r, self.world.message(r.current), r.current, None)
@@ -114,7 +117,7 @@ impl<'a> Shard<'a> {
             }
         }
         self.harvest.tasks = self.applications.take().map(|runtime| runtime.tasks).unwrap_or_default();
-        self.harvest.paths = self.path_counts.drain().map(|((flow, path), (frames, bytes))| (flow, path, frames, bytes)).collect();
+        self.harvest.paths = self.path_counts.drain().map(|((flow, subflow, path), (frames, bytes))| (flow, subflow, path, frames, bytes)).collect();
         (std::mem::take(&mut self.harvest), links)
     }
 }

@@ -1,8 +1,8 @@
 //! What hosts do: transports meet the network here.
 
-use super::{NOT_YET, OVER, Outlet, PFABRIC, ReceivedRecord, SentRecord, Shard, set_slot};
+use super::{MPTCP, NOT_YET, OVER, Outlet, PFABRIC, ReceivedRecord, SentRecord, Shard, set_slot};
 use crate::balance::{Tag, ecmp};
-use crate::frame::{Control, Event, Extra, Frame};
+use crate::frame::{Control, Event, Extra, Frame, Multipath};
 use crate::idle::{idle, least_round_trip};
 use crate::probe::explain::Attribution;
 use crate::routing::NextHops;
@@ -41,6 +41,7 @@ impl<'a> Shard<'a> {
         match &self.world.plan.transports[transport as usize] {
             TransportConfig::Tcp(config) => config,
             TransportConfig::Pfabric(config) => &config.tcp,
+            TransportConfig::Mptcp(config) => &config.tcp,
             _ => unreachable!("a TCP frame of another transport's flow"),
         }
     }
@@ -54,6 +55,12 @@ impl<'a> Shard<'a> {
             self.drop_frame(frame, super::forward::Drop::Down);
             return 0;
         };
+        self.send_by(out, now, node, port, frame)
+    }
+
+    /// The same by this port of the host's.
+    #[inline(always)]
+    pub(super) fn send_by<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: Frame) -> u64 {
         let dropped = self.counters.dropped_packets;
         self.offer(out, now, node, port, frame);
         if self.cleared.is_empty() || self.counters.dropped_packets > dropped {
@@ -177,6 +184,7 @@ impl<'a> Shard<'a> {
             TransportConfig::Rdma(config) => self.open_pair(out, now, (node, id), (hash, idle), config),
             TransportConfig::Pfabric(config) => self.start_pfabric(out, now, node, id, idle, config),
             TransportConfig::Pdq(_) | TransportConfig::D3(_) => self.start_rated(out, now, (node, id), (hash, idle)),
+            TransportConfig::Mptcp(config) => self.start_mptcp(out, now, node, id, config),
             TransportConfig::Datagram(_) => self.start_datagrams(out, now, (node, id), (hash, idle)),
         }
     }
@@ -242,6 +250,9 @@ impl<'a> Shard<'a> {
     #[cold]
     #[inline(never)]
     fn on_control<O: Outlet>(&mut self, out: &mut O, now: u64, frame: Frame) {
+        if self.is_multipath(&frame) {
+            return self.on_mptcp_control(out, now, frame);
+        }
         match Control::of(&frame) {
             Control::Syn => {
                 let asked = frame.has(Frame::ECE);
@@ -396,6 +407,9 @@ impl<'a> Shard<'a> {
         if slot & PFABRIC != 0 {
             return self.on_pfabric_wake(out, now, slot & !PFABRIC);
         }
+        if slot & MPTCP != 0 {
+            return self.on_mptcp_wake(out, now, slot & !MPTCP);
+        }
         match self.world.plan.transports[self.world.flow(flow).transport as usize] {
             TransportConfig::Rdma(_) => return self.on_pair_wake(out, now, slot),
             TransportConfig::Pdq(_) | TransportConfig::D3(_) => return self.on_rated_wake(out, now, slot),
@@ -431,11 +445,13 @@ impl<'a> Shard<'a> {
 
     #[inline(never)]
     fn on_ack<O: Outlet>(&mut self, out: &mut O, now: u64, frame: Frame) {
-        let extra;
+        let (extra, multipath);
         let (trigger, edge, blocks, stamp, paused) = if frame.has(Frame::EXTRA) {
             extra = *self.extras.remove(frame.aux);
+            multipath = extra.multipath;
             (extra.trigger, (extra.edge != u32::MAX).then_some(extra.edge), &extra.blocks[..extra.count as usize], extra.stamp, extra.paused)
         } else {
+            multipath = Multipath::default();
             (frame.aux, None, &[][..], 0, 0)
         };
         let slot = self.sending[frame.flow as usize];
@@ -456,6 +472,9 @@ impl<'a> Shard<'a> {
         };
         if slot & PFABRIC != 0 {
             return self.on_pfabric_ack(out, now, slot & !PFABRIC, &ack);
+        }
+        if slot & MPTCP != 0 {
+            return self.on_mptcp_ack(out, now, slot & !MPTCP, multipath, &ack);
         }
         let config = self.tcp(self.senders[slot].transport);
         if !self.pacers.is_empty() && ack.ece {
@@ -507,11 +526,14 @@ impl<'a> Shard<'a> {
 
     #[inline(never)]
     fn on_data<O: Outlet>(&mut self, out: &mut O, now: u64, mut frame: Frame) {
+        if self.is_multipath(&frame) {
+            return self.on_mptcp_data(out, now, frame);
+        }
         let Beside { paused, stamp, tag } = self.take_extra(&mut frame);
         let mut slot = self.receiving_slot(frame.flow);
         let mut echo = frame.aux;
         if self.record_paths {
-            self.count_path(&frame);
+            self.count_path(&frame, 0);
             echo = stamp;
         }
         if slot == NOT_YET {
@@ -618,6 +640,9 @@ impl<'a> Shard<'a> {
 
     pub(super) fn on_receiver_wake<O: Outlet>(&mut self, out: &mut O, now: u64, flow: FlowId) {
         let slot = self.receiving[flow as usize];
+        if slot != OVER && slot & MPTCP != 0 {
+            return self.on_mptcp_receiver_wake(out, now, slot & !MPTCP);
+        }
         if slot == OVER || self.receivers[slot].armed != now {
             return;
         }
@@ -636,7 +661,7 @@ impl<'a> Shard<'a> {
 
     /// An acknowledgement without options.
     #[inline(always)]
-    fn plain_ack(&self, r: &Receiver, ack: AckNow) -> Frame {
+    pub(super) fn plain_ack(&self, r: &Receiver, ack: AckNow) -> Frame {
         let wire = &self.world.plan.wire;
         let mut flags = Frame::ACK | r.priority as u16;
         for (is, flag) in [
@@ -714,8 +739,8 @@ impl<'a> Shard<'a> {
         Beside { paused: extra.paused, stamp: extra.stamp, tag: extra.tag }
     }
 
-    pub(super) fn count_path(&mut self, frame: &Frame) {
-        let entry = self.path_counts.entry((frame.flow, frame.aux)).or_default();
+    pub(super) fn count_path(&mut self, frame: &Frame, subflow: u8) {
+        let entry = self.path_counts.entry((frame.flow, subflow, frame.aux)).or_default();
         entry.0 += 1;
         entry.1 += frame.size as u64;
     }

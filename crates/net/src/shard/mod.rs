@@ -12,6 +12,7 @@ mod finish;
 mod forward;
 mod host;
 mod managed;
+mod mptcp;
 mod pacer;
 mod pause;
 mod pfabric;
@@ -36,6 +37,7 @@ use crate::port::Port;
 use crate::record::{CaptureRecord, Counters, PortRecord, ReorderRecord, StormRecord, UplinkRecord};
 use crate::spec::{FlowId, NodeId};
 use crate::transport::datagram::{Sink, Source};
+use crate::transport::mptcp::{Connection, Joint};
 use crate::transport::pfabric::{Kept, Sender as PfabricSender};
 use crate::transport::rated::{Receiver as RatedReceiver, Sender as RatedSender};
 use crate::transport::rdma::{Nic, QueuePair, Responder};
@@ -127,6 +129,8 @@ const NOT_YET: u32 = u32::MAX;
 const OVER: u32 = u32::MAX - 1;
 /// In the slot of a sending half: one of [`Shard::pfabrics`].
 const PFABRIC: u32 = 1 << 30;
+/// In either half's: one of [`Shard::connections`] or [`Shard::joints`].
+const MPTCP: u32 = 1 << 29;
 
 /// Everything of one node but its ports.
 pub struct Node {
@@ -210,7 +214,8 @@ pub struct Harvest {
     pub reordering: Vec<ReorderRecord>,
     pub storms: Vec<StormRecord>,
     pub waits: Vec<Wait>,
-    pub paths: Vec<(FlowId, u32, u64, u64)>,
+    /// By flow, subflow and the path's number: frames and bytes.
+    pub paths: Vec<(FlowId, u8, u32, u64, u64)>,
     pub tasks: Vec<crate::record::TaskRecord>,
 }
 
@@ -233,6 +238,8 @@ pub struct Shard<'a> {
     links: Vec<Link>,
     /// By node; none where no host has one.
     pacers: Vec<Option<Box<Pacer>>>,
+    connections: Slab<Connection>,
+    joints: Slab<Joint>,
     sources: Slab<Source>,
     sinks: Slab<Sink>,
     pairs: Slab<QueuePair>,
@@ -264,7 +271,7 @@ pub struct Shard<'a> {
     pub last: u64,
     /// Path numbers are collected.
     record_paths: bool,
-    path_counts: FxHashMap<(FlowId, u32), (u64, u64)>,
+    path_counts: FxHashMap<(FlowId, u8, u32), (u64, u64)>,
     pub harvest: Harvest,
 }
 

@@ -244,7 +244,7 @@ impl<'a> Shard<'a> {
         let Beside { paused, tag, .. } = self.take_extra(&mut frame);
         let mut slot = self.receiving_slot(frame.flow);
         if self.record_paths {
-            self.count_path(&frame);
+            self.count_path(&frame, 0);
         }
         if slot == NOT_YET {
             let responder = self.make_responder(frame.flow);

@@ -71,6 +71,7 @@ pub enum TransportConfig {
     Pfabric(Pfabric),
     Pdq(super::Pdq),
     D3(super::D3),
+    Mptcp(super::MptcpConfig),
 }
 
 /// pFabric's minimal transport, or ns-2's TCP without fast retransmit that it was made from.
@@ -182,6 +183,8 @@ pub enum CongestionControl {
     /// The same as in ns-3.
     Ns3Bbr(BbrConfig),
     Bbr3(Bbr3Config),
+    /// With the windows of a connection's other subflows.
+    Coupled(super::Coupling),
 }
 
 /// BBR version 1, as in Linux.

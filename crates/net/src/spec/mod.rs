@@ -7,6 +7,7 @@ mod fabric;
 mod flow;
 mod host;
 mod mmu;
+mod mptcp;
 mod pfc;
 mod rated;
 mod rdma;
@@ -24,6 +25,7 @@ pub use host::{
 };
 pub use host::{TcpConfig, TransportConfig, Wire};
 pub use mmu::{ConweaveRules, HpccRules, Mmu, Rules, SonicRules};
+pub use mptcp::{Coupling, MptcpConfig, PathManager, PathScheduler};
 pub use pfc::{Cable, Formula, Headroom, PauseTime, Pfc, Refresh, Storm, StormAction, Watchdog};
 pub use rated::{D3, Pdq, Rated};
 pub use rdma::{Cnp, DcqcnConfig, DcqcnCut, HpccConfig, Irn, RateControl, RdmaConfig, RdmaRecovery, RdmaWindow, SwiftConfig, TimelyConfig};
@@ -77,6 +79,7 @@ impl Plan {
             TransportConfig::Rdma(rdma) => rdma.payload + rdma.overhead(),
             TransportConfig::Pfabric(pfabric) => pfabric.tcp.mss,
             TransportConfig::Pdq(Pdq { rated, .. }) | TransportConfig::D3(D3 { rated, .. }) => rated.payload + rated.header,
+            TransportConfig::Mptcp(mptcp) => mptcp.tcp.mss + MptcpConfig::DATA_OPTION,
         };
         let largest = self.transports.iter().map(payload).max().unwrap_or(0) as u64;
         (largest + self.wire.data_header as u64).max(self.wire.min_frame as u64)

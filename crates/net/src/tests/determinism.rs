@@ -31,7 +31,7 @@ fn step_at(bytes: u64, at: MarkAt) -> Option<Marking> {
     Some(Marking { at, ..step(Limit::Bytes(bytes)) })
 }
 
-fn red(at: MarkAt, weight: Option<f64>) -> Option<Marking> {
+pub(super) fn red(at: MarkAt, weight: Option<f64>) -> Option<Marking> {
     Some(Marking {
         kmax: Limit::Bytes(80_000),
         pmax: Probability::new(0.3).unwrap(),

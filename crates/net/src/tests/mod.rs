@@ -11,6 +11,7 @@ mod extremes;
 mod hull;
 mod lone_flow;
 mod lossless;
+mod mptcp;
 mod path;
 mod properties;
 mod queues;

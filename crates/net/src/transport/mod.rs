@@ -1,6 +1,8 @@
 //! Transports: who sends what when.
 
+mod blocks;
 pub mod datagram;
+pub mod mptcp;
 pub mod pfabric;
 pub mod rated;
 pub mod rdma;
@@ -8,4 +10,4 @@ pub mod tcp;
 
 use crate::Model;
 
-pub const MODELS: &[Model] = &[tcp::MODEL, rdma::MODEL, pfabric::MODEL, rated::PDQ, rated::D3, datagram::MODEL];
+pub const MODELS: &[Model] = &[tcp::MODEL, rdma::MODEL, pfabric::MODEL, mptcp::MODEL, rated::PDQ, rated::D3, datagram::MODEL];

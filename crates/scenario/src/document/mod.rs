@@ -38,8 +38,8 @@ pub use switch::{Aqm, AqmKind, Compare, Ecn, Forwarding, Incapable, MarkAt, Queu
 pub use topology::{Custom, Dumbbell, FatTree, Fault, Hpcc, LeafSpine, LinkOverride, Star, Switches, Topology};
 pub use traffic::*;
 pub use transport::{
-    Bbr, Congestion, Connections, Cubic, D2tcp, Datagram, Dctcp, DelayedAck, Echo, Estimator, Flavour, Htcp, HyStart, Pfabric, PfabricCongestion, Rank,
-    Recovery, RenoFlavour, Stack, Tcp, Timeout, Transport, WithoutDeadline,
+    Bbr, Congestion, Connections, Coupling, Cubic, D2tcp, Datagram, Dctcp, DelayedAck, Echo, Estimator, Flavour, Htcp, HyStart, PathManager, PathScheduler,
+    Pfabric, PfabricCongestion, Rank, Recovery, RenoFlavour, Stack, Tcp, Timeout, Transport, WithoutDeadline,
 };
 pub use voq::{Ingress, Voq};
 

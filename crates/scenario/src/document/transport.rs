@@ -140,6 +140,9 @@ pub struct Tcp {
     /// HyStart++ (RFC 9406) in the first slow start. Default `false`; `congestion = "cubic"` has `cubic.hystart` for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hystart_plusplus: Option<bool>,
+    /// Connections take several paths (Multipath TCP, RFC 8684): each subflow is such a TCP. Default: they do not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mptcp: Option<Mptcp>,
     /// Parameters of NewReno.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub newreno: Option<Newreno>,
@@ -161,6 +164,66 @@ pub struct Tcp {
     /// Parameters of BBR version 3.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bbr3: Option<Bbr>,
+}
+
+/// Multipath TCP (RFC 8684). `receive_window` and `receive_buffer` are the connection's, everything else is each subflow's. A segment carries 24 B less,
+/// for its option.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Mptcp {
+    /// Which subflows are opened. Default `"ndiffports"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub manager: Option<PathManager>,
+    /// Subflows of a connection, 1 to 32; with `manager = "fullmesh"` at most so many. Default 2, with `"fullmesh"` 8.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub subflows: Option<u8>,
+    /// Which subflow gets the next segment. Default `"lowest_rtt"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scheduler: Option<PathScheduler>,
+    /// How the windows of the subflows go together. Default `"lia"`. `"off"`: each subflow has `congestion` to itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub coupling: Option<Coupling>,
+    /// Of `coupling = "queue_aware"`: segments of its own that a subflow may have in queues before it gives way to its siblings. Default 10.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue_segments: Option<u32>,
+    /// Where the receive window is full, the oldest segment goes on another subflow too if that one is much faster, and the subflow that holds
+    /// the window up is slowed down (opportunistic retransmission and penalisation). Default `true`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub opportunistic: Option<bool>,
+}
+
+words! {
+    /// Path managers.
+    pub enum PathManager {
+        /// Subflows between the same two addresses, told apart by their ports.
+        Ndiffports,
+        /// From every NIC of the source to every one of the destination.
+        Fullmesh,
+    }
+    /// Schedulers.
+    pub enum PathScheduler {
+        /// Of the subflows with room in their windows the one with the smallest smoothed round trip.
+        LowestRtt,
+        /// Those with room in turn.
+        RoundRobin,
+        /// Every segment on every subflow.
+        Redundant,
+    }
+    /// Coupled congestion controls.
+    pub enum Coupling {
+        /// None.
+        Off,
+        /// RFC 6356.
+        Lia,
+        /// Khalili et al. 2012.
+        Olia,
+        /// Peng et al. 2016.
+        Balia,
+        /// Weighted Vegas, Cao et al. 2012.
+        Wvegas,
+        /// LIA, and a subflow with a queue longer than its siblings' gives way.
+        QueueAware,
+    }
 }
 
 words! {

@@ -3,8 +3,8 @@
 use super::hosts::Frames;
 use super::{fill, meaningless, rated, rdma};
 use crate::document::{
-    Bbr, Congestion, Connections, Cubic, D2tcp, Datagram, Dctcp, DelayedAck, Duration, Echo, Estimator, Flavour, Host, Htcp, HyStart, Or, Pfabric,
-    PfabricCongestion, Rank, Recovery, RenoFlavour, Size, Stack, Tcp, Timeout, Transport, WithoutDeadline,
+    Bbr, Congestion, Connections, Coupling, Cubic, D2tcp, Datagram, Dctcp, DelayedAck, Duration, Echo, Estimator, Flavour, Host, Htcp, HyStart, Or,
+    PathManager, PathScheduler, Pfabric, PfabricCongestion, Rank, Recovery, RenoFlavour, Size, Stack, Tcp, Timeout, Transport, WithoutDeadline,
 };
 use crate::spelling;
 use crate::topology::Facts;
@@ -78,6 +78,7 @@ struct Around<'a> {
 impl Around<'_> {
     fn build(&self, transport: &mut Transport, key: &Key) -> Result<TransportConfig, Wrong> {
         match transport {
+            Transport::Tcp(tcp) if tcp.mptcp.is_some() => self.mptcp(tcp, key).map(TransportConfig::Mptcp),
             Transport::Tcp(tcp) => self.tcp(tcp, key).map(TransportConfig::Tcp),
             Transport::Pfabric(pfabric) => self.pfabric(pfabric, key).map(TransportConfig::Pfabric),
             Transport::Pdq(pdq) => rated::pdq(pdq, self.frames, self.idle_rtt, key).map(TransportConfig::Pdq),
@@ -185,6 +186,78 @@ impl Around<'_> {
                 Some(priority @ 8..) => return Err(Wrong::at(at("ack_priority"), format!("found {priority}: write a priority from 0 (lowest) to 7"))),
                 priority => priority,
             },
+        })
+    }
+
+    /// Of TCP with the key `mptcp`.
+    fn mptcp(&self, tcp: &mut Tcp, key: &Key) -> Result<spec::MptcpConfig, Wrong> {
+        let at = |name: &str| key.clone().name("mptcp").name(name);
+        for (name, given) in [("reader", tcp.reader.is_some()), ("ssthresh_cache", tcp.ssthresh_cache.is_some()), ("stack", tcp.stack == Some(Stack::Ns3))] {
+            if given {
+                return Err(Wrong::at(
+                    key.clone().name(name),
+                    format!("with mptcp there is no {name}{}: leave it out", if name == "stack" { " = \"ns3\"" } else { "" }),
+                ));
+            }
+        }
+        let option = spec::MptcpConfig::DATA_OPTION;
+        let most = self.frames.payload.saturating_sub(option);
+        let mss = fill(&mut tcp.mss, Size(Bytes(most.into()))).0;
+        if mss.0 == 0 || mss.0 > u64::from(most) {
+            return Err(Wrong::at(
+                key.clone().name("mss"),
+                format!("\"{mss}\": write a size from 1B to {most}B ({}, less {option} B for MPTCP's option)", self.frames.why),
+            ));
+        }
+        let keys = tcp.mptcp.as_mut().expect("checked before");
+        let manager = fill(&mut keys.manager, PathManager::Ndiffports);
+        let subflows = fill(&mut keys.subflows, if manager == PathManager::Fullmesh { 8 } else { 2 });
+        if !(1..=32).contains(&subflows) {
+            return Err(Wrong::at(at("subflows"), format!("found {subflows}: write 1 to 32")));
+        }
+        let coupling = fill(&mut keys.coupling, Coupling::Lia);
+        if keys.queue_segments.is_some() && coupling != Coupling::QueueAware {
+            return Err(Wrong::at(at("queue_segments"), "is for coupling = \"queue_aware\": leave it out"));
+        }
+        let coupled = match coupling {
+            Coupling::Off => None,
+            Coupling::Lia => Some(spec::Coupling::Lia),
+            Coupling::Olia => Some(spec::Coupling::Olia),
+            Coupling::Balia => Some(spec::Coupling::Balia),
+            Coupling::Wvegas => Some(spec::Coupling::Wvegas),
+            Coupling::QueueAware => Some(spec::Coupling::QueueAware { segments: fill(&mut keys.queue_segments, 10) }),
+        };
+        let scheduler = match fill(&mut keys.scheduler, PathScheduler::LowestRtt) {
+            PathScheduler::LowestRtt => spec::PathScheduler::LowestRtt,
+            PathScheduler::RoundRobin => spec::PathScheduler::RoundRobin,
+            PathScheduler::Redundant => spec::PathScheduler::Redundant,
+        };
+        let opportunistic = fill(&mut keys.opportunistic, true);
+        if coupled.is_some() && (tcp.congestion.is_some_and(|kind| kind != Congestion::Newreno) || tcp.newreno.is_some() || tcp.hystart_plusplus.is_some()) {
+            let name = if tcp.newreno.is_some() {
+                "newreno"
+            } else if tcp.hystart_plusplus.is_some() {
+                "hystart_plusplus"
+            } else {
+                "congestion"
+            };
+            return Err(Wrong::at(
+                key.clone().name(name),
+                "coupled subflows have a congestion control of their own: leave it out, or write mptcp.coupling = \"off\"",
+            ));
+        }
+        let config = self.tcp(tcp, key)?;
+        let receive = config.receive;
+        let congestion = coupled.map_or(config.congestion, CongestionControl::Coupled);
+        Ok(spec::MptcpConfig {
+            tcp: TcpConfig { congestion, receive: spec::Receive::Unlimited, ..config },
+            receive,
+            manager: match manager {
+                PathManager::Ndiffports => spec::PathManager::DiffPorts(subflows),
+                PathManager::Fullmesh => spec::PathManager::FullMesh(subflows),
+            },
+            scheduler,
+            opportunistic,
         })
     }
 

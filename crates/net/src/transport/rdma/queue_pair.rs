@@ -1,11 +1,11 @@
 //! The sending half of a queue pair: what is sent next, and when it may leave.
 
-use super::blocks::Blocks;
 use super::control::{Ack, Control};
 use crate::idle::Idle;
 use crate::probe::explain::{Attribution, Label};
 use crate::spec::{Irn, RdmaConfig, RdmaRecovery, RdmaWindow};
 use crate::telemetry::Telemetry;
+use crate::transport::blocks::Blocks;
 use crate::world::cut_off;
 use std::collections::VecDeque;
 

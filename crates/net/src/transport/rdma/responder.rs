@@ -1,7 +1,7 @@
 //! The receiving half of a queue pair.
 
-use super::blocks::Blocks;
 use crate::spec::{Cnp, RdmaConfig, RdmaRecovery};
+use crate::transport::blocks::Blocks;
 
 pub struct ResponderSetup {
     pub flow: u32,

@@ -15,6 +15,7 @@ mod rtt;
 mod scoreboard;
 mod sender;
 mod small_queue;
+mod subflow;
 mod timer;
 
 pub use message::Message;
@@ -22,10 +23,10 @@ pub use message::Message;
 pub use rate::Around;
 pub use rate::{Lost, Sample, Sampler};
 pub use receiver::{AckNow, Arrival, Receiver, ReceiverSetup};
-pub use room::stamp;
+pub use room::{Room, stamp};
 pub use rtt::Rtt;
 pub use scoreboard::{Scoreboard, Segment};
-pub use sender::{AckIn, Cause, Sender, SenderSetup};
+pub use sender::{AckIn, Cause, Sender, SenderSetup, Transmit, first_edge};
 pub use timer::Expired;
 
 use crate::Model;

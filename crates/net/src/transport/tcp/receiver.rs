@@ -175,6 +175,10 @@ impl Receiver {
             self.round_trip = now - self.answered;
         }
     }
+    /// What has come is acknowledged now.
+    pub fn say_now(&mut self) -> AckNow {
+        self.acknowledge(false)
+    }
     /// The acknowledgement again, on request.
     pub fn say_again(&mut self) -> AckNow {
         self.acknowledge(true)

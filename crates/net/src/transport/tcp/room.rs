@@ -52,7 +52,7 @@ impl RoundTrip {
 
 /// A receive buffer, and an application that may not read for a while. In bytes of payload.
 #[derive(Debug, Clone)]
-pub(super) struct Room {
+pub struct Room {
     config: ReceiveBuffer,
     /// The buffer now.
     pub(super) size: u64,
@@ -78,7 +78,7 @@ pub(super) struct Room {
 }
 
 impl Room {
-    pub(super) fn new(config: ReceiveBuffer, now: u64, first_edge: u32, of: &TcpConfig) -> Self {
+    pub fn new(config: ReceiveBuffer, now: u64, first_edge: u32, of: &TcpConfig) -> Self {
         let mut room = Room {
             config,
             size: config.initial.0,
@@ -105,12 +105,12 @@ impl Room {
     }
 
     /// Room for payload.
-    pub(super) fn payload(&self, bytes: u64) -> u64 {
+    pub fn payload(&self, bytes: u64) -> u64 {
         bytes * self.config.share as u64 / 256
     }
 
     /// Segments for which there is room when everything below `next` has arrived, of which some has not been read (Linux __tcp_select_window).
-    pub(super) fn free(&self, next: u32) -> u32 {
+    pub fn free(&self, next: u32) -> u32 {
         let full = self.payload(self.size);
         // What waits to be read is joined: one buffer's bookkeeping for many frames (Linux tcp_try_coalesce).
         let unread = (next - self.read) as u64;
@@ -121,7 +121,7 @@ impl Room {
     }
 
     /// The edge to announce.
-    pub(super) fn announce(&mut self, next: u32) -> u32 {
+    pub fn announce(&mut self, next: u32) -> u32 {
         self.allowed = self.allowed.max(next.saturating_add(self.free(next)));
         self.announced = self.allowed - next;
         self.allowed
@@ -129,12 +129,12 @@ impl Room {
 
     /// The application does not keep up: it has something to read, and the window would be smaller than the one last announced. Then the
     /// number of segments is no reason to acknowledge (Linux __tcp_ack_snd_check).
-    pub(super) fn fills(&self, next: u32) -> bool {
+    pub fn fills(&self, next: u32) -> bool {
         self.read < next && self.free(next) < self.announced
     }
 
     /// The application reads up to a chunk of what is here up to `next`, and works on it.
-    pub(super) fn work(&mut self, now: u64, next: u32, chunk: Bytes, rate: Rate) {
+    pub fn work(&mut self, now: u64, next: u32, chunk: Bytes, rate: Rate) {
         let segments = (next - self.read).min((chunk.0 / self.mss).max(1) as u32);
         if segments > 0 {
             self.read += segments;
@@ -143,7 +143,7 @@ impl Room {
     }
 
     /// When everything up to `next` has been dealt with if nothing follows.
-    pub(super) fn read_by(&self, now: u64, next: u32) -> u64 {
+    pub fn read_by(&self, now: u64, next: u32) -> u64 {
         match self.reader {
             Some(Reader::Worker { rate, .. }) => self.turns_at.max(now) + rate.serialize((next - self.read) as u64 * self.mss).0,
             _ => now,
@@ -151,14 +151,14 @@ impl Room {
     }
 
     /// A segment has come that echoes `stamp`.
-    pub(super) fn on_echo(&mut self, now: u64, stamp: u32, full: bool) {
+    pub fn on_echo(&mut self, now: u64, stamp: u32, full: bool) {
         if self.tunes() {
             self.round_trip.on_echo(now, stamp, full);
         }
     }
 
     /// Everything below `next` is here: the application takes it, if it is awake.
-    pub(super) fn on_arrival(&mut self, now: u64, next: u32) {
+    pub fn on_arrival(&mut self, now: u64, next: u32) {
         if self.tunes() {
             self.measure(now, next);
         }
@@ -172,7 +172,7 @@ impl Room {
     }
 
     /// It may yet grow.
-    pub(super) fn tunes(&self) -> bool {
+    pub fn tunes(&self) -> bool {
         self.size < self.config.most.0
     }
 
@@ -188,7 +188,7 @@ impl Room {
     }
 
     /// Linux tcp_rcv_space_adjust: once per round trip, room for twice what the application has read, and more while that grows.
-    pub(super) fn grow(&mut self, now: u64) {
+    pub fn grow(&mut self, now: u64) {
         let round_trip = self.round_trip.microseconds();
         if !self.tunes() || round_trip == 0 || (now - self.since) / MICROSECOND < round_trip {
             return;

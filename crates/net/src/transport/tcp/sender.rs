@@ -709,7 +709,7 @@ impl Sender {
 }
 
 /// The first edge: with a fixed window its size in segments, with a buffer what it has room for.
-pub(super) fn first_edge(config: &TcpConfig) -> u32 {
+pub fn first_edge(config: &TcpConfig) -> u32 {
     match config.receive {
         Receive::Unlimited => u32::MAX,
         Receive::Window(bytes) => ((bytes.0 / config.mss as u64).max(1)) as u32,

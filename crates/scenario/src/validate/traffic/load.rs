@@ -57,6 +57,7 @@ fn capacity(basis: LoadBasis, pattern: &afflux_traffic::Random, transport: u16, 
                 TransportConfig::Rdma(rdma) => rdma.payload,
                 TransportConfig::Pfabric(pfabric) => pfabric.tcp.mss,
                 TransportConfig::Pdq(Pdq { rated, .. }) | TransportConfig::D3(D3 { rated, .. }) => rated.payload,
+                TransportConfig::Mptcp(mptcp) => mptcp.tcp.mss,
             };
             let wire = &around.wire.wire;
             capacity.framing =

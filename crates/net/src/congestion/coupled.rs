@@ -1,0 +1,363 @@
+//! Windows that go together: the subflows of one connection (MPTCP). What is common to all: slow start, halving and time-outs are each subflow's
+//! own, and a subflow without siblings is NewReno.
+
+use super::{Ack, State, Window};
+use crate::Model;
+use crate::spec::Coupling;
+
+/// A subflow as its siblings see it.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Path {
+    /// Its window; the threshold while it recovers.
+    pub cwnd: u32,
+    /// The smoothed round trip in picoseconds; 0 before there is one.
+    pub rtt: u64,
+    /// Segments acknowledged since the last loss or between the last two, whichever is more.
+    pub run: u64,
+    /// Segments of its own that stand in queues.
+    pub queue: f64,
+}
+
+impl Path {
+    /// Segments per picosecond.
+    fn rate(&self) -> f64 {
+        self.cwnd as f64 / self.rtt as f64
+    }
+}
+
+#[derive(Debug, Clone)]
+pub struct Coupled {
+    rule: Coupling,
+    /// All subflows that have a round trip, and which of them this one is.
+    paths: Vec<Path>,
+    me: usize,
+    /// The window beyond whole segments.
+    part: f64,
+    /// Segments acknowledged since the last loss, and between the last two.
+    since: u64,
+    between: u64,
+    /// The least round trip, the newest one, and those of this round.
+    base: u64,
+    newest: u64,
+    sum: u64,
+    samples: u64,
+    /// The round ends with this segment.
+    round_end: u32,
+    /// Weighted Vegas: segments in queues that are wanted, and the least queueing time seen.
+    alpha: f64,
+    least_wait: u64,
+}
+
+/// Weighted Vegas, as in the Linux implementation of MPTCP: the segments in queues of all subflows together, of one at least, and those that end
+/// slow start.
+const TOTAL_ALPHA: f64 = 10.0;
+const LEAST_ALPHA: f64 = 2.0;
+const GAMMA: f64 = 1.0;
+
+impl Coupled {
+    pub fn new(rule: Coupling) -> Self {
+        Coupled {
+            rule,
+            paths: Vec::new(),
+            me: 0,
+            part: 0.0,
+            since: 0,
+            between: 0,
+            base: u64::MAX,
+            newest: 0,
+            sum: 0,
+            samples: 0,
+            round_end: 0,
+            alpha: LEAST_ALPHA,
+            least_wait: u64::MAX,
+        }
+    }
+
+    /// The subflows before an acknowledgement on number `me`.
+    pub fn look(&mut self, paths: &[Path], me: usize) {
+        self.paths.clear();
+        for (number, path) in paths.iter().enumerate() {
+            if number == me {
+                self.me = self.paths.len();
+                self.paths.push(*path);
+            } else if path.rtt > 0 && path.cwnd > 0 {
+                self.paths.push(*path);
+            }
+        }
+    }
+
+    pub fn run(&self) -> u64 {
+        self.since.max(self.between)
+    }
+
+    /// Segments of a window that stand in queues (Vegas's difference).
+    pub fn queue(&self, cwnd: u32) -> f64 {
+        if self.newest == 0 { 0.0 } else { cwnd as f64 * (self.newest - self.base) as f64 / self.newest as f64 }
+    }
+
+    pub fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+        self.since += ack.acked as u64;
+        if ack.rtt > 0 {
+            (self.base, self.newest) = (self.base.min(ack.rtt), ack.rtt);
+            (self.sum, self.samples) = (self.sum + ack.rtt, self.samples + 1);
+        }
+        if ack.una > self.round_end {
+            self.round_end = ack.next;
+            self.end_round(window, ack);
+            (self.sum, self.samples) = (0, 0);
+        }
+        if !ack.may_grow || ack.acked == 0 {
+            return;
+        }
+        if self.paths.iter().filter(|path| path.rtt > 0).count() < 2 && !matches!(self.rule, Coupling::Wvegas) {
+            return window.reno_increase(ack.acked);
+        }
+        let left = window.slow_start_increase(ack.acked);
+        if left > 0 {
+            self.part += left as f64 * self.gain(window.cwnd);
+            while self.part >= 1.0 {
+                self.part -= 1.0;
+                window.cwnd = (window.cwnd + 1).min(window.limit);
+            }
+            while self.part <= -1.0 {
+                self.part += 1.0;
+                window.cwnd = (window.cwnd - 1).max(1);
+            }
+        }
+    }
+
+    /// What a segment acknowledged in congestion avoidance adds.
+    fn gain(&self, cwnd: u32) -> f64 {
+        let total_rate: f64 = self.paths.iter().filter(|path| path.rtt > 0).map(Path::rate).sum();
+        let (me, own) = (&self.paths[self.me], 1.0 / cwnd as f64);
+        if me.rtt == 0 {
+            return own;
+        }
+        // w_r / RTT_r² over (Σ w_p / RTT_p)².
+        let share = |path: &Path| path.rate() / path.rtt as f64 / (total_rate * total_rate);
+        match self.rule {
+            Coupling::Lia | Coupling::QueueAware { .. } => {
+                // RFC 6356: α / w_total is the largest share.
+                self.measured().map(share).fold(0.0, f64::max).min(own)
+            }
+            Coupling::Olia => share(me) + self.tilt() * own,
+            Coupling::Balia => {
+                let a = self.ahead();
+                share(me) * (1.0 + a) / 2.0 * (4.0 + a) / 5.0
+            }
+            Coupling::Wvegas => 0.0,
+        }
+    }
+
+    fn measured(&self) -> impl Iterator<Item = &Path> {
+        self.paths.iter().filter(|path| path.rtt > 0)
+    }
+
+    /// BALIA: how much faster the fastest path is than this one.
+    fn ahead(&self) -> f64 {
+        let fastest = self.measured().map(Path::rate).fold(0.0, f64::max);
+        fastest / self.paths[self.me].rate()
+    }
+
+    /// OLIA's ε: from the paths with the largest windows to the best ones that have smaller windows.
+    fn tilt(&self) -> f64 {
+        let quality = |path: &Path| path.run as f64 / path.rtt as f64 / path.rtt as f64;
+        let best = self.measured().map(quality).fold(0.0, f64::max);
+        let largest = self.measured().map(|path| path.cwnd).max().unwrap_or(0);
+        let is_collected = |path: &Path| quality(path) == best && path.cwnd < largest;
+        let (count, collected) = (self.measured().count() as f64, self.measured().filter(|path| is_collected(path)).count());
+        let me = &self.paths[self.me];
+        if collected == 0 {
+            0.0
+        } else if is_collected(me) {
+            1.0 / (count * collected as f64)
+        } else if me.cwnd == largest {
+            -1.0 / (count * self.measured().filter(|path| path.cwnd == largest).count() as f64)
+        } else {
+            0.0
+        }
+    }
+
+    /// A round trip is over.
+    fn end_round(&mut self, window: &mut Window, ack: &Ack) {
+        if ack.state != State::Open || self.samples == 0 {
+            return;
+        }
+        match self.rule {
+            Coupling::Wvegas => self.weigh(window),
+            Coupling::QueueAware { segments } => {
+                let (own, allowed) = (self.queue(window.cwnd), segments as f64);
+                let shortest = self.measured().enumerate().filter(|(number, _)| *number != self.me).map(|(_, path)| path.queue).fold(f64::INFINITY, f64::min);
+                if own > allowed && shortest < own {
+                    // As much as stands in the queue beyond what is allowed, or beyond the shortest of the siblings' queues.
+                    window.cwnd = window.cwnd.saturating_sub((own - allowed.max(shortest)) as u32).max(2);
+                    window.ssthresh = window.ssthresh.min(window.cwnd);
+                }
+            }
+            Coupling::Lia | Coupling::Olia | Coupling::Balia => {}
+        }
+    }
+
+    /// Weighted Vegas, once per round trip.
+    fn weigh(&mut self, window: &mut Window) {
+        let rtt = self.sum / self.samples;
+        let wait = rtt - self.base;
+        let queued = window.cwnd as f64 * wait as f64 / rtt as f64;
+        if window.slow_start() {
+            if queued > GAMMA {
+                window.cwnd = window.cwnd.min((window.cwnd as f64 * self.base as f64 / rtt as f64) as u32 + 1).max(2);
+                window.ssthresh = window.ssthresh.min(window.cwnd - 1).max(2);
+            }
+            return;
+        }
+        if queued >= self.alpha {
+            let total: f64 = self.measured().map(Path::rate).sum();
+            let own = window.cwnd as f64 / rtt as f64;
+            let weight = if total > 0.0 { (own / total).min(1.0) } else { 1.0 };
+            self.alpha = (weight * TOTAL_ALPHA).max(LEAST_ALPHA);
+        }
+        if queued > self.alpha {
+            window.cwnd = (window.cwnd - 1).max(2);
+            window.ssthresh = window.ssthresh.min(window.cwnd).max(2);
+        } else if queued < self.alpha {
+            window.cwnd = (window.cwnd + 1).min(window.limit);
+        }
+        // Queues are let run empty when the wait has doubled, so that the least round trip is seen.
+        self.least_wait = self.least_wait.min(wait);
+        if wait >= 2 * self.least_wait && wait > 0 {
+            window.cwnd = ((window.cwnd as f64 * self.base as f64 / (2.0 * rtt as f64)) as u32).max(2);
+            window.ssthresh = window.ssthresh.min(window.cwnd);
+            self.least_wait = u64::MAX;
+        }
+    }
+
+    pub fn on_loss(&mut self, window: &Window) -> u32 {
+        self.between = std::mem::take(&mut self.since);
+        match self.rule {
+            Coupling::Balia if self.measured().count() > 1 && self.paths[self.me].rtt > 0 => {
+                let cut = window.cwnd as f64 / 2.0 * self.ahead().min(1.5);
+                window.cwnd.saturating_sub(cut as u32).max(2)
+            }
+            _ => window.half(),
+        }
+    }
+}
+
+pub const MODEL: Model = Model {
+    kind: "congestion",
+    name: "coupled",
+    source: "LIA: RFC 6356; OLIA: Khalili et al. 2012; BALIA: Peng et al. 2016, draft-walid-mptcp-congestion-control; weighted Vegas: Cao, Xu and Fu 2012, constants of the Linux implementation of MPTCP",
+    faithful: "increase and decrease in congestion avoidance per segment acknowledged, slow start and halving per subflow, NewReno where there is one subflow; queue_aware is afflux's own: LIA, and once per round trip a subflow with more than so many segments in queues gives back what is beyond, as long as a sibling has fewer there",
+    simplified: "real numbers instead of Linux's scaled integers; the round trips of the siblings are their smoothed ones",
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000_000;
+
+    fn window(cwnd: u32) -> Window {
+        Window { cwnd, credit: 0, ssthresh: 2, limit: u32::MAX }
+    }
+    fn ack(acked: u32) -> Ack {
+        Ack { acked, may_grow: true, ..Ack::default() }
+    }
+    fn path(cwnd: u32, ms: u64) -> Path {
+        Path { cwnd, rtt: ms * MS, ..Path::default() }
+    }
+    /// The gain of the first of these subflows.
+    fn gain(rule: Coupling, paths: &[Path]) -> f64 {
+        let mut coupled = Coupled::new(rule);
+        coupled.look(paths, 0);
+        coupled.gain(paths[0].cwnd)
+    }
+
+    /// RFC 6356: two subflows with equal round trips together grow by a segment per window of theirs together; none grows faster than TCP.
+    #[test]
+    fn lia_is_one_tcp_over_equal_round_trips() {
+        let paths = [path(10, 50), path(10, 50)];
+        // α = 20 · (10 / RTT²) / (20 / RTT)² = 1/2; the gain is α / 20.
+        assert!((gain(Coupling::Lia, &paths) - 0.5 / 20.0).abs() < 1e-12);
+        let unequal = [path(30, 50), path(10, 50)];
+        assert!((gain(Coupling::Lia, &unequal) - 30.0 / 1600.0).abs() < 1e-12);
+        // A short round trip beside a long one: capped by its own 1/w.
+        let apart = [path(4, 200), path(100, 10)];
+        assert!(gain(Coupling::Lia, &apart) <= 0.25);
+    }
+
+    #[test]
+    fn one_path_is_newreno() {
+        for rule in [Coupling::Lia, Coupling::Olia, Coupling::Balia, Coupling::QueueAware { segments: 4 }] {
+            let (mut coupled, mut w) = (Coupled::new(rule), window(10));
+            coupled.look(&[path(10, 50)], 0);
+            for _ in 0..10 {
+                coupled.on_ack(&mut w, &ack(1));
+            }
+            assert_eq!(w.cwnd, 11, "{rule:?}");
+            assert_eq!(coupled.on_loss(&w), 5, "{rule:?}");
+        }
+    }
+
+    /// a_r = 1 for the fastest: Δw = w/RTT² / (Σ w/RTT)²; for one twice as slow a_r = 2, which makes it grow 1.8 times as fast as that.
+    #[test]
+    fn balia_helps_the_slower_path() {
+        let paths = [path(10, 50), path(20, 50)];
+        assert!((gain(Coupling::Balia, &paths) - 10.0 / 900.0 * 1.5 * 6.0 / 5.0).abs() < 1e-12);
+        let mut coupled = Coupled::new(Coupling::Balia);
+        coupled.look(&paths, 0);
+        // min(2, 1.5) · 10 / 2 is taken away.
+        assert_eq!(coupled.on_loss(&window(10)), 3);
+        coupled.look(&paths, 1);
+        assert_eq!(coupled.on_loss(&window(20)), 10);
+    }
+
+    /// The best path has the smaller window: what it gains, the largest loses.
+    #[test]
+    fn olia_moves_windows_to_the_best_path() {
+        let paths = [Path { run: 1000, ..path(10, 50) }, Path { run: 10, ..path(20, 50) }];
+        let coupled_gain = 10.0 / 900.0;
+        assert!((gain(Coupling::Olia, &paths) - (coupled_gain + 0.5 / 10.0)).abs() < 1e-12);
+        let mut coupled = Coupled::new(Coupling::Olia);
+        coupled.look(&paths, 1);
+        assert!((coupled.gain(20) - (20.0 / 900.0 - 0.5 / 20.0)).abs() < 1e-12);
+        // With equal windows nothing is moved.
+        let even = [Path { run: 1000, ..path(10, 50) }, Path { run: 10, ..path(10, 50) }];
+        assert!((gain(Coupling::Olia, &even) - 10.0 / 400.0).abs() < 1e-12);
+    }
+
+    /// A subflow with twenty segments in queues beside one with two gives back all but the four it is allowed.
+    #[test]
+    fn a_queue_beside_a_shorter_one_is_left() {
+        let (mut coupled, mut w) = (Coupled::new(Coupling::QueueAware { segments: 4 }), window(40));
+        coupled.look(&[path(40, 100), Path { queue: 2.0, ..path(10, 50) }], 0);
+        let round = |coupled: &mut Coupled, w: &mut Window, rtt: u64, una: u32| {
+            coupled.on_ack(w, &Ack { rtt: rtt * MS, una, next: una + 40, ..Ack::default() });
+        };
+        round(&mut coupled, &mut w, 50, 1);
+        assert_eq!(w.cwnd, 40);
+        round(&mut coupled, &mut w, 100, 42);
+        assert_eq!(w.cwnd, 24);
+        // Where all queues are long, none is left.
+        let mut w = window(40);
+        coupled.look(&[path(40, 100), Path { queue: 30.0, ..path(10, 50) }], 0);
+        round(&mut coupled, &mut w, 100, 83);
+        assert_eq!(w.cwnd, 40);
+    }
+
+    /// Weighted Vegas keeps between two and ten segments in the queue of a lone path.
+    #[test]
+    fn weighted_vegas_settles() {
+        let (mut coupled, mut w) = (Coupled::new(Coupling::Wvegas), window(40));
+        let mut una = 1;
+        for _ in 0..400 {
+            // A pipe of 50 segments and 10 ms.
+            let rtt = (w.cwnd.max(50) as u64) * MS / 5;
+            coupled.look(&[Path { cwnd: w.cwnd, rtt, ..Path::default() }], 0);
+            let acked = w.cwnd;
+            coupled.on_ack(&mut w, &Ack { rtt, una, next: una + acked, acked, may_grow: true, ..Ack::default() });
+            una += acked + 1;
+        }
+        assert!((20..=62).contains(&w.cwnd), "{}", w.cwnd);
+    }
+}

@@ -1,0 +1,540 @@
+//! Hosts with connections over several paths.
+
+use super::host::{Beside, needs_event};
+use super::{MPTCP, NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, set_slot};
+use crate::frame::{Control, Event, Extra, Frame, Multipath};
+use crate::idle::{Route, idle_by, idle_over, least_round_trip_by};
+use crate::probe::explain::Attribution;
+use crate::spec::{EcnMode, FctEnd, Flow, FlowId, MptcpConfig, PathManager, TcpConfig, TransportConfig};
+use crate::transport::mptcp::{Connection, ConnectionSetup, Joint, Sending, Stage, Subflow};
+use crate::transport::tcp::{AckIn, AckNow, Arrival, Cause, Expired, Receiver, ReceiverSetup, Sender, SenderSetup, first_edge, stamp};
+use afflux_engine::random::{Stream, mix};
+
+/// Purpose of the random streams of subflows' congestion controls.
+const CONTROL: u64 = 0x6d70_6363;
+
+/// Hashes that are tried to reach a NIC of the destination, as source ports would be.
+const TRIES: u64 = 64;
+
+/// The hash of subflow `number` of a flow whose hash is `own`, at the `attempt`.
+fn subflow_hash(own: u32, number: usize, attempt: u64) -> u32 {
+    if number == 0 && attempt == 0 { own } else { mix(own as u64 ^ (number as u64) << 32 ^ attempt << 40) as u32 }
+}
+
+impl<'a> Shard<'a> {
+    fn mptcp(&self, transport: u16) -> &'a MptcpConfig {
+        match &self.world.plan.transports[transport as usize] {
+            TransportConfig::Mptcp(config) => config,
+            _ => unreachable!("a flow of another transport"),
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn is_multipath(&self, frame: &Frame) -> bool {
+        frame.has(Frame::EXTRA) && self.extras[frame.aux].multipath.subflow > 0
+    }
+
+    /// The ways that the path manager finds.
+    fn routes(&self, now: u64, flow: &Flow, config: &MptcpConfig) -> Vec<Route> {
+        let world = self.world;
+        let (own, back) = (world.flow_hash(flow, false), world.flow_hash(flow, true));
+        let route = |number: usize, via: Option<u16>, hash: u32| {
+            let path = world.path_via(now, via, hash, flow.src, flow.dst);
+            // Answers leave where data arrive.
+            let answered = path.last().map(|&(node, port)| world.ports.of(node)[port as usize].peer_port);
+            Route { there: (via, hash), back: (answered, subflow_hash(back, number, 0)) }
+        };
+        match config.manager {
+            PathManager::DiffPorts(count) => (0..count as usize).map(|number| route(number, None, subflow_hash(own, number, 0))).collect(),
+            PathManager::FullMesh(most) => {
+                let (sources, targets) = (world.ports.of(flow.src).len() as u16, world.ports.of(flow.dst).len() as u16);
+                let mut found = Vec::new();
+                for (via, target) in (0..sources).flat_map(|via| (0..targets).map(move |target| (via, target))) {
+                    let number = found.len();
+                    let leads_there = |&hash: &u32| {
+                        let path = world.path_via(now, Some(via), hash, flow.src, flow.dst);
+                        path.last().is_some_and(|&(node, port)| world.ports.of(node)[port as usize].peer_port == target)
+                    };
+                    if found.len() < most as usize
+                        && let Some(hash) = (0..TRIES).map(|attempt| subflow_hash(own, number, attempt)).find(leads_there)
+                    {
+                        found.push(route(number, Some(via), hash));
+                    }
+                }
+                found
+            }
+        }
+    }
+
+    pub(super) fn start_mptcp<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, id: FlowId, config: &MptcpConfig) {
+        let (plan, flow) = (self.world.plan, self.world.flow(id));
+        let shape = self.world.shape(flow);
+        let routes = self.routes(now, flow, config);
+        let with_return = plan.run.fct_end == FctEnd::LastAck;
+        let mut connection = Connection::new(ConnectionSetup {
+            flow: id,
+            transport: flow.transport,
+            node,
+            segments: shape.count as u32,
+            edge: first_edge(&TcpConfig { receive: config.receive, ..config.tcp.clone() }),
+            idle: idle_over(self.world, now, flow, &routes, shape, with_return),
+            start: now,
+        });
+        for (number, route) in routes.iter().enumerate() {
+            let mut idle = idle_by(self.world, now, flow, *route, shape, with_return);
+            // Which subflow carries the last segment is not known.
+            idle.slowest_last = idle.slowest_full;
+            let setup = SenderSetup {
+                flow: id,
+                transport: flow.transport,
+                node,
+                dst: flow.dst,
+                hash: route.there.1,
+                priority: flow.priority,
+                segments: 0,
+                ends: u32::MAX,
+                idle,
+                deadline: None,
+                ecn: if config.tcp.handshake { config.tcp.ecn } else { self.agreed_ecn(flow.dst, &config.tcp) },
+                explain: plan.record.explain,
+                random: Stream::new(plan.run.seed, CONTROL, (id as u64) << 8 | number as u64),
+            };
+            let mut sender = Sender::new(setup, now, &config.tcp);
+            sender.goes_on();
+            if !config.tcp.handshake {
+                let ack = shape.ack.expect("it acknowledges");
+                let round_trip = if sender.measures() { least_round_trip_by(self.world, now, flow, *route, ack) } else { 0 };
+                sender.open(now, round_trip, &config.tcp);
+            }
+            let stage = if config.tcp.handshake { Stage::Planned } else { Stage::Open };
+            connection.subflows.push(Subflow::new(sender, route.there.0, stage));
+        }
+        let slot = self.connections.insert(connection);
+        set_slot(&mut self.sending, id, slot | MPTCP);
+        if config.tcp.handshake {
+            self.send_mptcp_syn(out, now, slot, 0, config);
+            self.arm_mptcp(out, slot);
+        } else {
+            self.pump_mptcp(out, now, slot, 0, Cause::Start, config);
+        }
+    }
+
+    fn send_mptcp_syn<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, number: usize, config: &MptcpConfig) {
+        let subflow = &mut self.connections[slot].subflows[number];
+        subflow.stage = Stage::Opening;
+        subflow.sender.syn_sent(now, &config.tcp);
+        self.send_mptcp_control(out, now, slot, number, Control::Syn);
+    }
+
+    fn send_mptcp_control<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, number: usize, what: Control) {
+        let subflow = &self.connections[slot].subflows[number];
+        let (s, via) = (&subflow.sender, subflow.via);
+        let (node, mut frame) = (s.node, self.control(s.flow, what, (s.dst, s.hash, s.priority), s.ecn));
+        self.write_option(&mut frame, number, (0, u32::MAX), 0);
+        self.send_via(out, now, node, via, frame);
+    }
+
+    fn write_option(&mut self, frame: &mut Frame, number: usize, (data, edge): (u32, u32), stamp: u32) {
+        let multipath = Multipath { subflow: number as u8 + 1, data, edge };
+        frame.aux = self.extras.insert(Extra { edge: u32::MAX, stamp, multipath, ..Extra::default() });
+        frame.flags |= Frame::EXTRA;
+    }
+
+    /// By the NIC `via`, or by hash. As `send`.
+    fn send_via<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, via: Option<u16>, frame: Frame) -> u64 {
+        match via {
+            Some(port) => {
+                self.sets_out(frame.size);
+                let port = self.nodes[node as usize].first_port + port as u32;
+                self.send_by(out, now, node, port, frame)
+            }
+            None => self.send(out, now, node, frame),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    pub(super) fn on_mptcp_control<O: Outlet>(&mut self, out: &mut O, now: u64, frame: Frame) {
+        let number = self.extras.remove(frame.aux).multipath.subflow as usize - 1;
+        let here = self.nodes[self.ports[frame.port as usize].node as usize].id;
+        if here == self.world.flow(frame.flow).src { self.on_answer(out, now, &frame, number) } else { self.on_opening(out, now, &frame, number) }
+    }
+
+    /// To the host that has asked.
+    fn on_answer<O: Outlet>(&mut self, out: &mut O, now: u64, frame: &Frame, number: usize) {
+        let slot = self.sending[frame.flow as usize];
+        if slot == OVER {
+            return;
+        }
+        let slot = slot & !MPTCP;
+        let config = self.mptcp(self.connections[slot].transport);
+        let connection = &mut self.connections[slot];
+        let subflow = &mut connection.subflows[number];
+        match (Control::of(frame), subflow.stage) {
+            (Control::SynAck, Stage::Opening) => {
+                let Some(cause) = subflow.sender.on_connected(now, frame.has(Frame::ECE), &config.tcp) else { return };
+                if number == 0 {
+                    connection.opened(now, number);
+                    self.send_mptcp_control(out, now, slot, number, Control::Ack);
+                    return self.pump_mptcp(out, now, slot, number, cause, config);
+                }
+                subflow.stage = Stage::Confirming;
+                self.confirm(out, now, slot, number, config);
+            }
+            // Its answer was lost.
+            (Control::SynAck, Stage::Open) => self.send_mptcp_control(out, now, slot, number, Control::Ack),
+            (Control::Ack, Stage::Confirming) => {
+                connection.opened(now, number);
+                self.pump_mptcp(out, now, slot, number, Cause::Ack { excess: 0 }, config);
+            }
+            _ => {}
+        }
+    }
+
+    /// The third segment of MP_JOIN, which is answered.
+    fn confirm<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, number: usize, config: &MptcpConfig) {
+        self.send_mptcp_control(out, now, slot, number, Control::Ack);
+        let subflow = &mut self.connections[slot].subflows[number];
+        subflow.confirm_at = subflow.sender.time_out_from(now, &config.tcp);
+        self.arm_mptcp(out, slot);
+    }
+
+    /// To the host that is asked.
+    fn on_opening<O: Outlet>(&mut self, out: &mut O, now: u64, frame: &Frame, number: usize) {
+        let slot = self.joint_slot(now, frame);
+        if slot == OVER {
+            return;
+        }
+        self.hear_of(now, slot, frame, number);
+        let receiver = self.joints[slot].subflow(number).as_mut().expect("heard of");
+        match Control::of(frame) {
+            Control::Syn => {
+                receiver.answered = now;
+                if !frame.has(Frame::ECE) {
+                    receiver.ecn = EcnMode::Off;
+                }
+                self.answer_opening(out, now, slot, number, Control::SynAck);
+            }
+            Control::Ack => {
+                receiver.on_established(now);
+                if number > 0 {
+                    self.answer_opening(out, now, slot, number, Control::Ack);
+                }
+            }
+            Control::SynAck | Control::AskWindow => {}
+        }
+    }
+
+    fn answer_opening<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, number: usize, what: Control) {
+        let port = self.joints[slot].ports[number];
+        let r = self.joints[slot].subflows[number].as_ref().expect("heard of");
+        let (node, mut frame) = (r.node, self.control(r.flow, what, (r.src, r.hash, r.priority), r.ecn));
+        self.write_option(&mut frame, number, (0, u32::MAX), 0);
+        self.sets_out(frame.size);
+        self.send_by(out, now, node, port, frame);
+    }
+
+    /// Sends what windows allow, and sees to the timers. Subflow `of` is what it is done for.
+    fn pump_mptcp<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, of: usize, cause: Cause, config: &MptcpConfig) {
+        self.connections[slot].begin();
+        while let Some(Sending { subflow: number, transmit, data }) = self.connections[slot].transmit(now, of, cause, config) {
+            let wire = &self.world.plan.wire;
+            let connection = &self.connections[slot];
+            let s = &connection.subflows[number].sender;
+            let payload = self.world.payload(connection.flow, data, config.tcp.mss);
+            let mut flags = Frame::DATA | s.priority as u16;
+            // As TCP.
+            if s.ecn == EcnMode::Dctcp || (s.ecn == EcnMode::Classic && !transmit.retransmission) {
+                flags |= Frame::ECT;
+            }
+            if transmit.retransmission {
+                flags |= Frame::RETRANSMISSION;
+                self.counters.retransmits += 1;
+            }
+            if transmit.cwr {
+                flags |= Frame::CWR;
+            }
+            let size = (payload + MptcpConfig::DATA_OPTION + wire.data_header).max(wire.min_frame);
+            let mut frame = Frame { flow: s.flow, seq: transmit.seq, dst: s.dst, hash: s.hash, size, flags, ..Frame::default() };
+            let (node, via, echo) = (s.node, connection.subflows[number].via, connection.echo);
+            self.write_option(&mut frame, number, (data, u32::MAX), echo);
+            let until = self.send_via(out, now, node, via, frame);
+            if config.tcp.small_queues && until > now {
+                self.connections[slot].subflows[number].sender.small_queue.hand_over(now, until, size);
+            }
+        }
+        self.arm_mptcp(out, slot);
+    }
+
+    fn arm_mptcp<O: Outlet>(&mut self, out: &mut O, slot: u32) {
+        let connection = &mut self.connections[slot];
+        let wake = connection.wake();
+        if needs_event(wake, &mut connection.armed) {
+            let (node, flow) = (connection.node, connection.flow);
+            let event = self.event(node, flow, Event::Sender);
+            out.event(wake, event);
+        }
+    }
+
+    #[inline(never)]
+    pub(super) fn on_mptcp_wake<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32) {
+        if self.connections[slot].armed != now {
+            return;
+        }
+        self.connections[slot].armed = 0;
+        let config = self.mptcp(self.connections[slot].transport);
+        while let Some(number) = self.connections[slot].due(now) {
+            if self.connections[slot].subflows[number].stage == Stage::Confirming {
+                self.counters.timeouts += 1;
+                self.confirm(out, now, slot, number, config);
+                continue;
+            }
+            match self.connections[slot].on_wake(now, number, config) {
+                Expired::Pump(cause) => self.pump_mptcp(out, now, slot, number, cause, config),
+                Expired::TimedOut(cause) => {
+                    self.counters.timeouts += 1;
+                    self.pump_mptcp(out, now, slot, number, cause, config);
+                }
+                Expired::Syn => {
+                    self.counters.timeouts += 1;
+                    self.counters.retransmits += 1;
+                    self.send_mptcp_syn(out, now, slot, number, config);
+                }
+                Expired::AskWindow => unreachable!("a subflow has no window of its own at the receiver"),
+            }
+        }
+        self.arm_mptcp(out, slot);
+    }
+
+    #[inline(never)]
+    pub(super) fn on_mptcp_ack<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, multipath: Multipath, ack: &AckIn) {
+        let config = self.mptcp(self.connections[slot].transport);
+        let number = multipath.subflow as usize - 1;
+        let cause = self.connections[slot].on_ack(now, number, (multipath.data, multipath.edge), ack, config);
+        if self.connections[slot].finished() {
+            return self.finish_mptcp(out, now, slot, number, config);
+        }
+        // RFC 8684 §3.2 and §3.1: others join when the receiver is known to have understood.
+        let planned = |connection: &Connection| connection.subflows.iter().position(|subflow| subflow.stage == Stage::Planned);
+        while multipath.data > 0
+            && let Some(number) = planned(&self.connections[slot])
+        {
+            self.send_mptcp_syn(out, now, slot, number, config);
+        }
+        self.pump_mptcp(out, now, slot, number, cause, config);
+    }
+
+    fn finish_mptcp<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, number: usize, config: &MptcpConfig) {
+        let connection = &self.connections[slot];
+        let flow = connection.flow;
+        self.harvest.sent.push(connection_record(connection, Some(now), connection.subflows[number].sender.account()));
+        if config.tcp.handshake {
+            for number in 0..self.connections[slot].subflows.len() {
+                if self.connections[slot].subflows[number].stage == Stage::Open {
+                    self.send_mptcp_control(out, now, slot, number, Control::Ack);
+                }
+            }
+        }
+        self.connections.remove(slot);
+        self.sending[flow as usize] = OVER;
+        self.live -= 1;
+        self.flows_done += 1;
+    }
+
+    /// The receiving half, which this frame may be the first to tell of; `OVER` if everything has arrived.
+    fn joint_slot(&mut self, now: u64, frame: &Frame) -> u32 {
+        match self.receiving_slot(frame.flow) {
+            OVER => OVER,
+            NOT_YET => {
+                let flow = self.world.flow(frame.flow);
+                let config = self.mptcp(flow.transport);
+                let node = self.world.place[flow.dst as usize].local;
+                let segments = self.world.shape(flow).count as u32;
+                let slot = self.joints.insert(Joint::new(frame.flow, flow.transport, node, segments, now, config));
+                set_slot(&mut self.receiving, frame.flow, slot | MPTCP);
+                slot
+            }
+            slot => slot & !MPTCP,
+        }
+    }
+
+    /// Subflow `number` may be new.
+    fn hear_of(&mut self, now: u64, slot: u32, frame: &Frame, number: usize) {
+        if self.joints[slot].subflow(number).is_none() {
+            let receiver = self.make_subflow(now, frame, number);
+            *self.joints[slot].subflow(number) = Some(receiver);
+            self.joints[slot].ports[number] = frame.port;
+        }
+    }
+
+    fn make_subflow(&self, now: u64, frame: &Frame, number: usize) -> Receiver {
+        let flow = self.world.flow(frame.flow);
+        let config = self.mptcp(flow.transport);
+        let setup = ReceiverSetup {
+            flow: frame.flow,
+            transport: flow.transport,
+            node: self.world.place[flow.dst as usize].local,
+            src: flow.src,
+            hash: subflow_hash(self.world.flow_hash(flow, true), number, 0),
+            priority: config.tcp.ack_priority.unwrap_or(flow.priority),
+            segments: u32::MAX,
+            to: u32::MAX,
+            ecn: self.agreed_ecn(flow.dst, &config.tcp),
+            now,
+        };
+        let mut receiver = Receiver::new(setup, &config.tcp);
+        if !config.tcp.handshake && config.tcp.sack_compression.is_some() {
+            let route = Route { there: (None, frame.hash), back: (None, receiver.hash) };
+            let ack = self.world.shape(flow).ack.expect("it acknowledges");
+            receiver.round_trip = least_round_trip_by(self.world, now, flow, route, ack);
+        }
+        receiver
+    }
+
+    #[inline(never)]
+    pub(super) fn on_mptcp_data<O: Outlet>(&mut self, out: &mut O, now: u64, mut frame: Frame) {
+        let multipath = self.extras[frame.aux].multipath;
+        let Beside { paused, stamp: echo, tag } = self.take_extra(&mut frame);
+        let number = multipath.subflow as usize - 1;
+        if self.record_paths {
+            self.count_path(&frame, number as u8);
+        }
+        let slot = self.joint_slot(now, &frame);
+        if slot == OVER {
+            return self.acknowledge_all(out, now, &frame, number);
+        }
+        self.hear_of(now, slot, &frame, number);
+        let config = self.mptcp(self.joints[slot].transport);
+        let full = frame.size >= config.tcp.mss + MptcpConfig::DATA_OPTION + self.world.plan.wire.data_header;
+        let joint = &mut self.joints[slot];
+        let complete = joint.on_data(now, multipath.data, (echo, full));
+        let r = joint.subflows[number].as_mut().expect("heard of");
+        r.paused = paused;
+        if frame.seq < r.highest {
+            self.counters.balance.late.count(frame.has(Frame::RETRANSMISSION), tag);
+        }
+        let arrival = Arrival {
+            now,
+            seq: frame.seq,
+            marked: frame.has(Frame::CE),
+            cwr: frame.has(Frame::CWR),
+            retransmission: frame.has(Frame::RETRANSMISSION),
+            echo: 0,
+            full,
+        };
+        let mut reaction = r.on_data(arrival, &config.tcp);
+        if complete && reaction.second.is_none() {
+            // The last of the data is acknowledged at once, as a FIN is.
+            reaction.second = Some(r.say_now());
+        }
+        for ack in [reaction.first, reaction.second].into_iter().flatten() {
+            self.answer_mptcp(out, now, slot, number, ack, &config.tcp);
+        }
+        if complete {
+            let joint = &self.joints[slot];
+            let flow = joint.flow;
+            self.harvest.received.push(joint_record(joint, Some(now)));
+            self.joints.remove(slot);
+            self.receiving[flow as usize] = OVER;
+            return self.flow_received(out, now, flow, now);
+        }
+        self.arm_joint(out, slot);
+    }
+
+    /// Everything is here already: say so again.
+    #[cold]
+    fn acknowledge_all<O: Outlet>(&mut self, out: &mut O, now: u64, frame: &Frame, number: usize) {
+        let again = self.make_subflow(now, frame, number);
+        let ack = AckNow {
+            cumulative: frame.seq + 1,
+            trigger: frame.seq,
+            ece: frame.has(Frame::CE) && again.ecn != EcnMode::Off,
+            repeated: true,
+            duplicate: true,
+            delayed: false,
+        };
+        let mut answer = self.plain_ack(&again, ack);
+        answer.size = (self.world.plan.wire.ack + MptcpConfig::ACK_OPTION).max(self.world.plan.wire.min_frame);
+        let segments = self.world.shape(self.world.flow(frame.flow)).count as u32;
+        self.write_option(&mut answer, number, (segments, u32::MAX), 0);
+        self.extras[answer.aux].trigger = frame.seq;
+        self.sets_out(answer.size);
+        self.send_by(out, now, again.node, frame.port, answer);
+    }
+
+    fn answer_mptcp<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, number: usize, ack: AckNow, config: &TcpConfig) {
+        let joint = &mut self.joints[slot];
+        let (data, edge, stamped, port) = (joint.next, joint.edge(), joint.tunes(), joint.ports[number]);
+        let r = joint.subflows[number].as_ref().expect("heard of");
+        let selective = config.recovery != crate::spec::Recovery::NewReno && (r.holds() || ack.duplicate);
+        let (blocks, count) = if selective { r.blocks() } else { Default::default() };
+        let count = (count as usize).min(MptcpConfig::BLOCKS) as u8;
+        let (node, paused) = (r.node, r.paused);
+        let mut frame = self.plain_ack(self.joints[slot].subflows[number].as_ref().expect("heard of"), ack);
+        self.write_option(&mut frame, number, (data, edge), if stamped { stamp(now) } else { 0 });
+        let extra = &mut self.extras[frame.aux];
+        (extra.trigger, extra.blocks, extra.count, extra.paused) = (ack.trigger, blocks, count, paused);
+        let wire = &self.world.plan.wire;
+        let told = (count as u16 + ack.duplicate as u16).min(MptcpConfig::BLOCKS as u16);
+        let sack = if selective { wire.sack_base + wire.sack_block * told } else { 0 };
+        frame.size = (wire.ack + MptcpConfig::ACK_OPTION + sack).max(wire.min_frame);
+        self.sets_out(frame.size);
+        self.send_by(out, now, node, port, frame);
+    }
+
+    fn arm_joint<O: Outlet>(&mut self, out: &mut O, slot: u32) {
+        let joint = &mut self.joints[slot];
+        let wake = joint.wake();
+        if needs_event(wake, &mut joint.armed) {
+            let (node, flow) = (joint.node, joint.flow);
+            let event = self.event(node, flow, Event::Receiver);
+            out.event(wake, event);
+        }
+    }
+
+    pub(super) fn on_mptcp_receiver_wake<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32) {
+        if self.joints[slot].armed != now {
+            return;
+        }
+        self.joints[slot].armed = 0;
+        let config = &self.mptcp(self.joints[slot].transport).tcp;
+        for number in 0..self.joints[slot].subflows.len() {
+            if let Some(r) = &mut self.joints[slot].subflows[number]
+                && r.wake() != 0
+                && r.wake() <= now
+                && let Some(ack) = r.on_wake(now, config)
+            {
+                self.answer_mptcp(out, now, slot, number, ack, config);
+            }
+        }
+        self.arm_joint(out, slot);
+    }
+}
+
+pub(super) fn connection_record(connection: &Connection, finish: Option<u64>, why: Option<Attribution>) -> SentRecord {
+    let (packets, retransmitted, timeouts) = connection.sent();
+    SentRecord {
+        flow: connection.flow,
+        start: connection.start,
+        finish,
+        given_up: false,
+        ideal: connection.idle.total,
+        propagation: connection.idle.propagation,
+        packets,
+        retransmitted,
+        timeouts,
+        why,
+    }
+}
+
+pub(super) fn joint_record(joint: &Joint, finish: Option<u64>) -> ReceivedRecord {
+    ReceivedRecord {
+        flow: joint.flow,
+        finish,
+        frames: joint.next as u64,
+        has_last: joint.next == joint.segments,
+        marked: joint.marked(),
+        reordered: joint.reordered,
+        paused: 0,
+    }
+}

@@ -1,0 +1,60 @@
+//! Multipath TCP.
+
+use super::{Receive, TcpConfig};
+
+/// One connection over several subflows, each a TCP of its own (RFC 8684).
+#[derive(Debug, Clone, PartialEq)]
+pub struct MptcpConfig {
+    /// Of the subflows. Their windows at the receiver are without bounds: the connection has one.
+    pub tcp: TcpConfig,
+    pub receive: Receive,
+    pub manager: PathManager,
+    pub scheduler: PathScheduler,
+    /// Where the connection's one receive window is full, the oldest segment is sent on a faster subflow too, and the one that holds it back is
+    /// slowed down.
+    pub opportunistic: bool,
+}
+
+/// Which subflows there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PathManager {
+    /// So many between the same two addresses, told apart by their ports.
+    DiffPorts(u8),
+    /// One from every NIC of the source to every one of the destination that it reaches, so many at most.
+    FullMesh(u8),
+}
+
+/// Which subflow gets the next segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PathScheduler {
+    /// Of those with room the one with the smallest smoothed round trip.
+    LowestRtt,
+    /// Those with room in turn.
+    RoundRobin,
+    /// Every segment goes on every subflow.
+    Redundant,
+}
+
+/// How the windows of a connection's subflows go together.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Coupling {
+    /// RFC 6356.
+    Lia,
+    /// Khalili et al. 2012.
+    Olia,
+    /// Peng, Walid, Hwang and Low 2016.
+    Balia,
+    /// Weighted Vegas (Cao, Xu and Fu 2012).
+    Wvegas,
+    /// Grows as LIA does; a subflow whose queue holds more than `segments` of its own, while a sibling's is shorter, gives way.
+    QueueAware { segments: u32 },
+}
+
+impl MptcpConfig {
+    /// Bytes of the options of a segment: a mapping of eight bytes of sequence, and the acknowledgement of data (RFC 8684 §3.3), padded.
+    pub const DATA_OPTION: u16 = 24;
+    /// Of an acknowledgement.
+    pub const ACK_OPTION: u16 = 8;
+    /// What is left for SACK beside them and timestamps.
+    pub const BLOCKS: usize = 2;
+}

@@ -1,0 +1,187 @@
+//! Connections over several paths.
+
+use super::determinism::{same_everywhere, traffic};
+use crate::record::Output;
+use crate::spec::*;
+use crate::testing::*;
+use crate::{Progress, run};
+use afflux_units::{Bytes, Probability, Rate, Span, Time};
+
+const COUPLINGS: [Coupling; 5] = [Coupling::Lia, Coupling::Olia, Coupling::Balia, Coupling::Wvegas, Coupling::QueueAware { segments: 10 }];
+
+fn coupled(coupling: Coupling) -> MptcpConfig {
+    MptcpConfig { tcp: TcpConfig { congestion: CongestionControl::Coupled(coupling), ..mptcp().tcp }, ..mptcp() }
+}
+
+fn over(topology: Topology, flows: Vec<Flow>, config: MptcpConfig) -> Plan {
+    Plan { transports: vec![TransportConfig::Mptcp(config)], ..plan(topology, flows) }
+}
+
+fn done(plan: &Plan) -> Output {
+    run(plan, &Progress::default()).unwrap()
+}
+
+fn seconds(output: &Output, flow: usize) -> f64 {
+    let f = &output.flows[flow];
+    (f.finish.expect("finished").0 - f.start.unwrap().0) as f64 * 1e-12
+}
+
+/// Scarce memory: drops, time-outs and reinjection.
+fn scarce(mut plan: Plan) -> Plan {
+    plan.switches[0].buffer = Buffer::Static { per_queue: Limit::Bytes(20_000), drop_when: Compare::Above };
+    plan.record.paths = true;
+    plan
+}
+
+#[test]
+fn both_engines_and_any_threads_agree() {
+    for (number, coupling) in COUPLINGS.into_iter().enumerate() {
+        for scheduler in [PathScheduler::LowestRtt, PathScheduler::RoundRobin, PathScheduler::Redundant] {
+            let config = MptcpConfig { scheduler, receive: Receive::Window(Bytes(60_000)), ..coupled(coupling) };
+            let plan = scarce(over(fat_tree(4, 1), traffic(16, 60, 40, 300_000, number as u64), config));
+            let output = same_everywhere(&format!("{coupling:?} {scheduler:?}"), &plan);
+            assert!(output.counters.dropped_packets > 0 && output.flows.iter().all(|f| f.finish.is_some()));
+        }
+    }
+}
+
+/// As Linux: handshakes, delayed acknowledgements, RACK, small queues; and a mesh of NICs.
+#[test]
+fn a_mesh_of_linux_hosts_agrees() {
+    let tcp = TcpConfig { congestion: CongestionControl::Coupled(Coupling::Lia), ..linux() };
+    let config = MptcpConfig { tcp, manager: PathManager::FullMesh(8), ..mptcp() };
+    let rates = [Rate::from_gbps(10), Rate::from_gbps(5), Rate::from_gbps(1)];
+    let flows = (0..20).map(|id| flow(id, id as u32 % 2, 1 - id as u32 % 2, 200_000 + 7_000 * id as u64, Time::from_ns(3_000 * id as u64))).collect();
+    let output = same_everywhere("mesh", &scarce(over(parallel(&rates), flows, config)));
+    let subflows = output.paths.iter().map(|path| path.subflow).max();
+    assert_eq!(subflows, Some(2));
+}
+
+fn mbps(output: &Output, flow: usize) -> f64 {
+    output.flows[flow].bytes_received as f64 * 8e-6 / output.end.0 as f64 * 1e12
+}
+
+/// A pipe of 50 us and 10 Gbps on each way, with room for as much again.
+fn disjoint(ways: usize, config: MptcpConfig) -> Plan {
+    let mut plan = over(parallel(&vec![Rate::from_gbps(10); ways]), vec![flow(0, 0, 1, 400_000_000, Time(0))], config);
+    plan.switches[0].buffer = Buffer::Static { per_queue: Limit::Bytes(100_000), drop_when: Compare::Above };
+    plan
+}
+
+/// Section 9 no. 8 of the transports: two bottlenecks that nobody else uses are both filled, by every coupled control.
+#[test]
+fn disjoint_paths_are_filled() {
+    for coupling in COUPLINGS {
+        let config = MptcpConfig { manager: PathManager::FullMesh(4), ..coupled(coupling) };
+        let alone = seconds(&done(&disjoint(1, config.clone())), 0);
+        let ratio = alone / seconds(&done(&disjoint(2, config)), 0);
+        assert!((1.9..2.1).contains(&ratio), "{coupling:?}: {ratio:.3}");
+    }
+}
+
+/// The same: two subflows through one bottleneck take together what one TCP takes beside them, and with no coupling twice that.
+#[test]
+fn a_shared_bottleneck_is_shared_fairly() {
+    let share = |coupling: Option<Coupling>| {
+        let config = coupling.map_or(MptcpConfig { tcp: tcp(), ..mptcp() }, coupled);
+        let mut topology = star(3);
+        topology.links.iter_mut().for_each(|link| (link.rate, link.delay) = (Rate::from_gbps(1), Span::from_us(50)));
+        let mut plan = plan(topology, (0..2).map(|id| Flow { transport: id as u16, ..flow(id, id as u32, 2, 4_000_000_000, Time(0)) }).collect());
+        plan.transports = vec![TransportConfig::Mptcp(config), TransportConfig::Tcp(tcp())];
+        // RED, so that losses come by share and not by phase.
+        plan.switches[0].buffer = Buffer::Static { per_queue: Limit::Bytes(150_000), drop_when: Compare::Above };
+        plan.switches[0].marking = super::determinism::red(MarkAt::Enqueue, Some(0.002));
+        plan.run.until = Some(Time::from_ns(4_000_000_000));
+        let output = done(&plan);
+        mbps(&output, 0) / mbps(&output, 1)
+    };
+    let lia = share(Some(Coupling::Lia));
+    let olia = share(Some(Coupling::Olia));
+    let balia = share(Some(Coupling::Balia));
+    let uncoupled = share(None);
+    for (name, share) in [("lia", lia), ("olia", olia), ("balia", balia)] {
+        assert!((0.75..1.35).contains(&share), "{name}: {share:.2}");
+    }
+    assert!((1.6..2.4).contains(&uncoupled), "uncoupled {uncoupled:.2}");
+}
+
+/// The same: two paths with equal round trips and equal fixed losses. With equal windows α were one half, and both together one TCP's; they go up and
+/// down by themselves, α is the larger one's share, and the windows come out somewhat larger than that.
+#[test]
+fn equal_losses_make_one_tcp_of_two_subflows() {
+    let rate = |ways: usize, transport: TransportConfig| {
+        let rates = vec![Rate::from_gbps(10); ways];
+        let mut plan = plan(parallel(&rates), vec![flow(0, 0, 1, 40_000_000_000, Time(0))]);
+        plan.transports = vec![transport];
+        for link in &mut plan.topology.links {
+            link.delay = Span::from_us(500);
+            if link.rate == rates[0] {
+                link.loss = Probability::new(0.001).unwrap();
+            }
+        }
+        plan.run.until = Some(Time::from_ns(20_000_000_000));
+        mbps(&done(&plan), 0)
+    };
+    let one = rate(1, TransportConfig::Tcp(tcp()));
+    let two = rate(2, TransportConfig::Mptcp(MptcpConfig { manager: PathManager::FullMesh(2), ..mptcp() }));
+    assert!((1.0..1.25).contains(&(two / one)), "{:.3}", two / one);
+}
+
+/// With a handshake the second subflow carries data after the first acknowledgement of data and two more round trips (RFC 8684 §3.2); what is
+/// over before takes the first alone.
+#[test]
+fn short_flows_are_over_before_others_join() {
+    let used = |bytes: u64| {
+        let config = MptcpConfig { tcp: TcpConfig { handshake: true, ..mptcp().tcp }, manager: PathManager::FullMesh(2), ..mptcp() };
+        let mut plan = over(parallel(&[Rate::from_gbps(10); 2]), vec![flow(0, 0, 1, bytes, Time(0))], config);
+        plan.record.paths = true;
+        let output = done(&plan);
+        assert_eq!(output.flows[0].bytes_received, bytes);
+        output.paths.iter().map(|path| (path.subflow, path.frames)).collect::<Vec<_>>()
+    };
+    assert_eq!(used(10 * 1460), [(0, 10)]);
+    // Windows of 10, 20, 40 and 80 leave before the second subflow is open: 30 us for the handshake, 60 us until the first data are acknowledged, 120 more.
+    assert_eq!(used(70 * 1460), [(0, 70)]);
+    let long = used(2_000 * 1460);
+    assert!(long.len() == 2 && long[1].1 > 500, "{long:?}");
+}
+
+/// A way that goes down for good while data are on it: after the subflow's time-out they go the other way.
+#[test]
+fn what_a_dead_path_holds_is_sent_again_on_another() {
+    let config = MptcpConfig { manager: PathManager::FullMesh(2), ..mptcp() };
+    let mut plan = over(parallel(&[Rate::from_gbps(10); 2]), vec![flow(0, 0, 1, 20_000_000, Time(0))], config);
+    plan.topology.links[1].down.push(Down { from: Time::from_ns(2_000_000), to: None, detect: Span::from_s(1_000) });
+    let output = same_everywhere("a dead path", &plan);
+    let f = &output.flows[0];
+    assert!(f.finish.is_some() && f.timeouts > 0 && f.packets_retransmitted > 0, "{f:?}");
+    // 20 MB: 2 ms over both, 12.5 ms with headers over one.
+    assert!((0.0145..0.0165).contains(&seconds(&output, 0)), "{}", seconds(&output, 0));
+}
+
+/// Twenty segments of receive window, one way ten times as long, each in turn: without opportunism the long one holds up the short one.
+#[test]
+fn opportunism_keeps_a_full_window_moving() {
+    let time = |opportunistic: bool| {
+        let (scheduler, receive) = (PathScheduler::RoundRobin, Receive::Window(Bytes(20 * 1460)));
+        let config = MptcpConfig { manager: PathManager::FullMesh(2), scheduler, receive, opportunistic, ..mptcp() };
+        let mut plan = over(parallel(&[Rate::from_gbps(10); 2]), vec![flow(0, 0, 1, 20_000_000, Time(0))], config);
+        plan.topology.links[3..].iter_mut().for_each(|link| link.delay = Span::from_us(100));
+        seconds(&done(&plan), 0)
+    };
+    let (with, without) = (time(true), time(false));
+    assert!(with < 0.8 * without, "{with} s with, {without} s without");
+}
+
+/// With a redundant scheduler a lossy path costs no more than the lossless one beside it takes.
+#[test]
+fn redundance_hides_losses() {
+    let config = MptcpConfig { manager: PathManager::FullMesh(2), scheduler: PathScheduler::Redundant, ..mptcp() };
+    let time = |loss: f64| {
+        let mut plan = over(parallel(&[Rate::from_gbps(10); 2]), vec![flow(0, 0, 1, 3_000_000, Time(0))], config.clone());
+        plan.topology.links[1].loss = Probability::new(loss).unwrap();
+        seconds(&done(&plan), 0)
+    };
+    let (clean, lossy) = (time(0.0), time(0.05));
+    assert!(lossy <= 1.05 * clean, "{lossy} s, {clean} s without losses");
+}

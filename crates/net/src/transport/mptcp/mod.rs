@@ -1,0 +1,20 @@
+//! One connection over several paths (RFC 8684): each subflow is a TCP of its own, and data have numbers of their own above them.
+//!
+//! Data are counted in segments, as a subflow's are: segment `n` of the connection is full unless it is the last.
+
+mod receiver;
+mod scheduler;
+mod sender;
+
+pub use receiver::Joint;
+pub use sender::{Connection, ConnectionSetup, Sending, Stage, Subflow};
+
+use crate::Model;
+
+pub const MODEL: Model = Model {
+    kind: "transport",
+    name: "mptcp",
+    source: "RFC 8684; scheduler, opportunistic retransmission and penalisation as in the Linux implementation of MPTCP (mptcp_sched.c, v0.8x)",
+    faithful: "subflows that are TCPs of their own, of any congestion control or coupled; MP_CAPABLE, then MP_JOIN with its fourth segment after the first acknowledgement of data; ndiffports and fullmesh; mapping of data on subflows, acknowledgements of data, one receive window for the connection; lowest round trip, round robin and redundant scheduling; reinjection after a subflow's time-out; options' bytes on the wire",
+    simplified: "the destination's NIC is chosen by the hash that leads there, as ports would be; acknowledgements leave by the NIC at which data came; no ADD_ADDR, priorities or backup subflows, no checksum, no fallback to TCP; subflows close without further segments but one; no fast close; one flow per connection",
+};

@@ -1,0 +1,103 @@
+//! The receiving half: subflows, and the order of data above them.
+
+use crate::spec::{MptcpConfig, Receive};
+use crate::transport::blocks::Blocks;
+use crate::transport::tcp::{Receiver, Room, first_edge};
+
+pub struct Joint {
+    pub flow: u32,
+    pub transport: u16,
+    pub node: u32,
+    pub segments: u32,
+    /// By number; `None` until heard of.
+    pub subflows: Vec<Option<Receiver>>,
+    /// The port at which each was heard of, by which it is answered.
+    pub ports: Vec<u32>,
+    /// The next segment of data in order, and what has come beyond.
+    pub next: u32,
+    held: Blocks,
+    /// The highest segment of data that has come, and how many came after a higher one.
+    highest: u32,
+    pub reordered: u64,
+    /// Segments of data that may be outstanding, if that is fixed.
+    window: Option<u32>,
+    room: Option<Box<Room>>,
+    pub armed: u64,
+}
+
+impl Joint {
+    pub fn new(flow: u32, transport: u16, node: u32, segments: u32, now: u64, config: &MptcpConfig) -> Self {
+        let whole = crate::spec::TcpConfig { receive: config.receive, ..config.tcp.clone() };
+        Joint {
+            flow,
+            transport,
+            node,
+            segments,
+            subflows: Vec::new(),
+            ports: Vec::new(),
+            next: 0,
+            held: Blocks::default(),
+            highest: 0,
+            reordered: 0,
+            window: matches!(config.receive, Receive::Window(_)).then(|| first_edge(&whole)),
+            room: match config.receive {
+                Receive::Buffer(buffer) => Some(Box::new(Room::new(buffer, now, first_edge(&whole), &whole))),
+                _ => None,
+            },
+            armed: 0,
+        }
+    }
+
+    /// Takes a segment of data that echoes the stamp `echo`; true if with it everything is here.
+    pub fn on_data(&mut self, now: u64, data: u32, (echo, full): (u32, bool)) -> bool {
+        if let Some(room) = &mut self.room {
+            room.on_echo(now, echo, full);
+        }
+        let is_new = data >= self.next && !self.held.contains(data);
+        if is_new {
+            self.reordered += (data < self.highest) as u64;
+            self.highest = self.highest.max(data);
+            if data == self.next {
+                self.next = self.held.end_from(data + 1);
+                self.held.discard_below(self.next);
+                if let Some(room) = &mut self.room {
+                    room.on_arrival(now, self.next);
+                }
+            } else {
+                self.held.insert(data);
+            }
+        }
+        is_new && self.next == self.segments
+    }
+
+    /// The first segment of data that may not be sent; `u32::MAX` without bounds.
+    pub fn edge(&mut self) -> u32 {
+        match (&mut self.room, self.window) {
+            (Some(room), _) => room.announce(self.next),
+            (None, Some(window)) => self.next.saturating_add(window),
+            (None, None) => u32::MAX,
+        }
+    }
+
+    /// What it sends is stamped, to measure the round trip.
+    pub fn tunes(&self) -> bool {
+        self.room.as_ref().is_some_and(|room| room.tunes())
+    }
+
+    pub fn subflow(&mut self, number: usize) -> &mut Option<Receiver> {
+        if self.subflows.len() <= number {
+            self.subflows.resize_with(number + 1, || None);
+            self.ports.resize(number + 1, u32::MAX);
+        }
+        &mut self.subflows[number]
+    }
+
+    pub fn wake(&self) -> u64 {
+        self.subflows.iter().flatten().map(Receiver::wake).filter(|wake| *wake != 0).min().unwrap_or(0)
+    }
+
+    /// Marks of all subflows.
+    pub fn marked(&self) -> u64 {
+        self.subflows.iter().flatten().map(|r| r.marked).sum()
+    }
+}

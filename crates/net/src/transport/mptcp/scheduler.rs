@@ -1,0 +1,91 @@
+//! Which subflow sends what next.
+
+use super::sender::{Connection, Stage};
+use crate::spec::{MptcpConfig, PathScheduler};
+
+/// A segment of data for a subflow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Choice {
+    pub subflow: usize,
+    pub data: u32,
+}
+
+impl Connection {
+    /// The next segment of data and the subflow that is to carry it, if any has room.
+    pub(super) fn choose(&mut self, now: u64, config: &MptcpConfig) -> Option<Choice> {
+        self.forget_acknowledged();
+        match config.scheduler {
+            PathScheduler::Redundant => self.choose_for_all(now),
+            PathScheduler::LowestRtt | PathScheduler::RoundRobin => self.choose_one(now, config),
+        }
+    }
+
+    fn has_room(&self, number: usize, now: u64) -> bool {
+        let subflow = &self.subflows[number];
+        subflow.stage == Stage::Open && !self.stuck(number) && subflow.sender.has_room(now)
+    }
+
+    /// The subflow that the scheduler prefers among those with room, `not` excepted.
+    fn preferred(&self, now: u64, not: Option<usize>, config: &MptcpConfig) -> Option<usize> {
+        let count = self.subflows.len();
+        let free = (0..count).filter(|&number| Some(number) != not && self.has_room(number, now));
+        match config.scheduler {
+            PathScheduler::RoundRobin => free.min_by_key(|&number| (number + count - self.turn) % count),
+            _ => free.min_by_key(|&number| self.subflows[number].sender.smoothed_round_trip()),
+        }
+    }
+
+    fn choose_one(&mut self, now: u64, config: &MptcpConfig) -> Option<Choice> {
+        // What a subflow that timed out has not delivered goes first, by another.
+        for at in 0..self.reinject.len() {
+            let (data, from) = self.reinject[at];
+            if let Some(subflow) = self.preferred(now, Some(from), config) {
+                self.reinject.remove(at);
+                self.turn = subflow + 1;
+                return Some(Choice { subflow, data });
+            }
+        }
+        if self.next < self.segments.min(self.edge) {
+            let subflow = self.preferred(now, None, config)?;
+            self.turn = (subflow + 1) % self.subflows.len();
+            self.next += 1;
+            return Some(Choice { subflow, data: self.next - 1 });
+        }
+        let full = self.next == self.edge && self.next < self.segments;
+        if full && config.opportunistic { self.overtake(now, config) } else { None }
+    }
+
+    /// The receive window is full: the oldest segment goes on another subflow too, and the one that holds it may be slowed down.
+    fn overtake(&mut self, now: u64, config: &MptcpConfig) -> Option<Choice> {
+        let data = self.acknowledged;
+        let holder = (0..self.subflows.len()).find(|&number| self.subflows[number].front() == Some(data))?;
+        let other = self.preferred(now, Some(holder), config)?;
+        let (held, free) = (&self.subflows[holder].sender, &self.subflows[other].sender);
+        let (slow, fast) = (held.smoothed_round_trip(), free.smoothed_round_trip());
+        let window = held.window_size();
+        if slow > fast && now >= self.penalised + fast && self.subflows[holder].sender.penalise() {
+            self.penalised = now;
+        }
+        let carried = self.overtaken == Some((data, other));
+        if carried || !(window <= 4 || slow > 4 * fast) {
+            return None;
+        }
+        self.overtaken = Some((data, other));
+        Some(Choice { subflow: other, data })
+    }
+
+    fn choose_for_all(&mut self, now: u64) -> Option<Choice> {
+        let end = self.segments.min(self.edge);
+        let number = (0..self.subflows.len()).find(|&number| self.subflows[number].cursor.max(self.acknowledged) < end && self.has_room(number, now))?;
+        let subflow = &mut self.subflows[number];
+        let data = subflow.cursor.max(self.acknowledged);
+        subflow.cursor = data + 1;
+        self.next = self.next.max(data + 1);
+        Some(Choice { subflow: number, data })
+    }
+
+    fn forget_acknowledged(&mut self) {
+        let acknowledged = self.acknowledged;
+        self.reinject.retain(|(data, _)| *data >= acknowledged);
+    }
+}

@@ -1,0 +1,240 @@
+//! The sending half: subflows, what data each of them has been given, and what the receiver has of it.
+
+use crate::congestion::Path;
+use crate::idle::Idle;
+use crate::spec::MptcpConfig;
+use crate::transport::tcp::{AckIn, Cause, Expired, Sender, Transmit};
+use std::collections::VecDeque;
+
+/// How far a subflow's opening has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// Not begun.
+    Planned,
+    /// The SYN is under way.
+    Opening,
+    /// MP_JOIN: the third segment is under way, the fourth is waited for (RFC 8684 §3.2).
+    Confirming,
+    Open,
+}
+
+pub struct Subflow {
+    pub sender: Sender,
+    pub stage: Stage,
+    /// The NIC by which it leaves; `None`: by hash.
+    pub via: Option<u16>,
+    /// The data that its segments carry, from its oldest outstanding one.
+    map: VecDeque<u32>,
+    base: u32,
+    /// Redundant scheduling: the next segment of data for it.
+    pub(super) cursor: u32,
+    /// When the third segment of the handshake is sent again; 0 for not at all.
+    pub confirm_at: u64,
+}
+
+impl Subflow {
+    pub fn new(sender: Sender, via: Option<u16>, stage: Stage) -> Self {
+        Subflow { sender, stage, via, map: VecDeque::new(), base: 0, cursor: 0, confirm_at: 0 }
+    }
+
+    /// The data in its segment `seq`.
+    pub fn data(&self, seq: u32) -> u32 {
+        self.map[(seq - self.base) as usize]
+    }
+
+    /// The data in its oldest outstanding segment.
+    pub(super) fn front(&self) -> Option<u32> {
+        self.map.front().copied()
+    }
+
+    fn forget_below(&mut self, una: u32) {
+        self.map.drain(..(una - self.base) as usize);
+        self.base = una;
+    }
+
+    fn wake(&self) -> u64 {
+        match (self.sender.wake(), self.confirm_at) {
+            (wake, 0) | (0, wake) => wake,
+            (a, b) => a.min(b),
+        }
+    }
+}
+
+pub struct ConnectionSetup {
+    pub flow: u32,
+    pub transport: u16,
+    pub node: u32,
+    pub segments: u32,
+    /// The first segment of data that the receive window does not allow.
+    pub edge: u32,
+    pub idle: Idle,
+    pub start: u64,
+}
+
+pub struct Connection {
+    pub flow: u32,
+    pub transport: u16,
+    pub node: u32,
+    pub segments: u32,
+    pub idle: Idle,
+    pub start: u64,
+    pub subflows: Vec<Subflow>,
+    /// The next segment of data that has not been given to any subflow, the first that is not acknowledged, the first beyond the window.
+    pub(super) next: u32,
+    pub acknowledged: u32,
+    pub(super) edge: u32,
+    /// Data to be sent again, and the subflow that has not delivered them.
+    pub(super) reinject: VecDeque<(u32, usize)>,
+    /// Round robin: the subflow whose turn it is.
+    pub(super) turn: usize,
+    /// When a subflow was penalised last, and the data that overtook last, by which subflow.
+    pub(super) penalised: u64,
+    pub(super) overtaken: Option<(u32, usize)>,
+    /// Subflows that have said that they send nothing now, and those that may have something to send, by bits.
+    stuck: u64,
+    busy: u64,
+    pub armed: u64,
+    /// The newest timestamp of the receiver.
+    pub echo: u32,
+}
+
+/// A segment to be put on the wire.
+pub struct Sending {
+    pub subflow: usize,
+    pub transmit: Transmit,
+    pub data: u32,
+}
+
+impl Connection {
+    pub fn new(setup: ConnectionSetup) -> Self {
+        Connection {
+            flow: setup.flow,
+            transport: setup.transport,
+            node: setup.node,
+            segments: setup.segments,
+            idle: setup.idle,
+            start: setup.start,
+            subflows: Vec::new(),
+            next: 0,
+            acknowledged: 0,
+            edge: setup.edge,
+            reinject: VecDeque::new(),
+            turn: 0,
+            penalised: 0,
+            overtaken: None,
+            stuck: 0,
+            busy: 0,
+            armed: 0,
+            echo: 0,
+        }
+    }
+
+    pub(super) fn stuck(&self, number: usize) -> bool {
+        self.stuck & (1 << number) != 0
+    }
+
+    pub fn finished(&self) -> bool {
+        self.acknowledged == self.segments
+    }
+
+    /// Something may be sent now; [`Self::transmit`] says what until it returns `None`.
+    pub fn begin(&mut self) {
+        (self.stuck, self.busy) = (0, u64::MAX);
+    }
+
+    /// The next segment to send; `cause` is what number `of` looks for something to send for, which the others do because of it.
+    pub fn transmit(&mut self, now: u64, of: usize, cause: Cause, config: &MptcpConfig) -> Option<Sending> {
+        loop {
+            // What subflows have been given already, or are to repeat, and what they remember of why they stop.
+            while self.busy & ((1 << self.subflows.len()) - 1) != 0 {
+                let number = self.busy.trailing_zeros() as usize;
+                if let Some(sending) = self.transmit_on(number, now, of, cause, config) {
+                    return Some(sending);
+                }
+                self.busy &= !(1 << number);
+            }
+            let choice = self.choose(now, config)?;
+            let subflow = &mut self.subflows[choice.subflow];
+            subflow.sender.hand_over(now, &config.tcp);
+            subflow.map.push_back(choice.data);
+            if let Some(sending) = self.transmit_on(choice.subflow, now, of, cause, config) {
+                // Afterwards it is asked once more: then it knows whether the window stopped it.
+                self.busy |= 1 << choice.subflow;
+                return Some(sending);
+            }
+            self.stuck |= 1 << choice.subflow;
+        }
+    }
+
+    fn transmit_on(&mut self, number: usize, now: u64, of: usize, cause: Cause, config: &MptcpConfig) -> Option<Sending> {
+        let subflow = &mut self.subflows[number];
+        if subflow.stage != Stage::Open {
+            return None;
+        }
+        let cause = match cause {
+            Cause::Start => cause,
+            _ if number == of => cause,
+            _ => Cause::Ack { excess: 0 },
+        };
+        let transmit = subflow.sender.transmit(now, cause, &config.tcp)?;
+        Some(Sending { subflow: number, transmit, data: subflow.data(transmit.seq) })
+    }
+
+    /// An acknowledgement on subflow `number`: of data up to `data`, with the window's edge.
+    pub fn on_ack(&mut self, now: u64, number: usize, (data, edge): (u32, u32), ack: &AckIn, config: &MptcpConfig) -> Cause {
+        self.acknowledged = self.acknowledged.max(data);
+        self.edge = self.edge.max(edge);
+        self.next = self.next.max(self.acknowledged);
+        self.echo = self.echo.max(ack.stamp);
+        let paths: Vec<Path> = self.subflows.iter().map(|subflow| subflow.sender.path()).collect();
+        let finished = self.finished();
+        let subflow = &mut self.subflows[number];
+        if finished {
+            subflow.sender.account_ends();
+        }
+        subflow.sender.look(&paths, number);
+        let cause = subflow.sender.on_ack(now, ack, &config.tcp);
+        subflow.forget_below(subflow.sender.outstanding().0);
+        cause
+    }
+
+    /// When it is to be woken; 0 for not at all.
+    pub fn wake(&self) -> u64 {
+        self.subflows.iter().map(Subflow::wake).filter(|wake| *wake != 0).min().unwrap_or(0)
+    }
+
+    /// A subflow whose time has come.
+    pub fn due(&self, now: u64) -> Option<usize> {
+        self.subflows.iter().position(|subflow| subflow.wake() != 0 && subflow.wake() <= now)
+    }
+
+    /// Its timer, or its pace.
+    pub fn on_wake(&mut self, now: u64, number: usize, config: &MptcpConfig) -> Expired {
+        let subflow = &mut self.subflows[number];
+        let expired = subflow.sender.on_wake(now, &config.tcp);
+        if matches!(expired, Expired::TimedOut(_)) {
+            // What it has not delivered goes by others too.
+            for &data in &subflow.map {
+                if data >= self.acknowledged && self.reinject.iter().all(|(waiting, _)| *waiting != data) {
+                    self.reinject.push_back((data, number));
+                }
+            }
+        }
+        expired
+    }
+
+    /// A subflow that opens now: its account of time begins with the connection's.
+    pub fn opened(&mut self, now: u64, number: usize) {
+        let subflow = &mut self.subflows[number];
+        subflow.stage = Stage::Open;
+        subflow.confirm_at = 0;
+        subflow.sender.waited(now);
+    }
+
+    pub fn sent(&self) -> (u64, u64, u64) {
+        self.subflows.iter().fold((0, 0, 0), |(sent, again, timeouts), subflow| {
+            let s = &subflow.sender;
+            (sent + s.sent, again + s.retransmitted, timeouts + s.timeouts)
+        })
+    }
+}
