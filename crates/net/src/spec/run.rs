@@ -10,6 +10,8 @@ pub enum EngineKind {
     WindowLog,
     /// Binary heap, two events per hop: the oracle and the baseline.
     Classical,
+    /// Flows on one big switch, the least remaining first: no packets. All flows start by the clock.
+    Ideal,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

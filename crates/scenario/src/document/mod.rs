@@ -9,6 +9,7 @@ mod pfc;
 mod preset;
 mod quantity;
 mod queue;
+mod rated;
 mod rdma;
 mod record;
 mod run;
@@ -28,6 +29,7 @@ pub use pfc::{Headroom, Mmu, Pfc, Refresh, Storm, StormAction, Watchdog};
 pub use preset::Preset;
 pub use quantity::{Between, Chance, Duration, QueueSize, Size, Speed};
 pub use queue::{NicQueue, Queue, QueueRules};
+pub use rated::{D3, Pacer, Pdq};
 pub use rdma::{Cnp, Dcqcn, DcqcnParameters, Entropy, HpccControl, OfFlow, Rdma, RdmaCongestion, RdmaMode, RdmaWindow, Swift, Timely};
 pub use record::Record;
 pub use run::{Compat, Engine, FctEnd, Run, Until};
@@ -36,8 +38,8 @@ pub use switch::{Aqm, AqmKind, Compare, Ecn, Forwarding, Incapable, MarkAt, Queu
 pub use topology::{Custom, Dumbbell, FatTree, Fault, Hpcc, LeafSpine, LinkOverride, Star, Switches, Topology};
 pub use traffic::*;
 pub use transport::{
-    Bbr, Congestion, Connections, Coupling, Cubic, Datagram, Dctcp, DelayedAck, Echo, Estimator, Flavour, Htcp, HyStart, PathManager, PathScheduler, Pfabric,
-    PfabricCongestion, Rank, Recovery, RenoFlavour, Stack, Tcp, Timeout, Transport,
+    Bbr, Congestion, Connections, Coupling, Cubic, D2tcp, Datagram, Dctcp, DelayedAck, Echo, Estimator, Flavour, Htcp, HyStart, PathManager, PathScheduler,
+    Pfabric, PfabricCongestion, Rank, Recovery, RenoFlavour, Stack, Tcp, Timeout, Transport, WithoutDeadline,
 };
 pub use voq::{Ingress, Voq};
 
