@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 from conftest import REPO
 
-from validation import linux, ns3, page, run
+from validation import conweave, linux, ns3, page, run
 from validation.bars import Bar, Bars, BarsError
 from validation.case import Case, Setup, Unmeasured, Unreadable, fraction, greedy
 from validation.mrg32k3a import uniform
@@ -365,3 +365,26 @@ def test_the_product_knows_no_reference():
             modules = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
             modules += [node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)]
             assert not [name for name in modules if name.split(".")[0] == "validation"], path
+
+
+def test_order_of_schemes() -> None:
+    def of(scheme: str, theirs: float, ours: float | None) -> tuple[Case, dict[str, float]]:
+        case = Case(f"conweave.L50_2ms_{scheme}_irn", "", theirs={"slowdown_mean": theirs}, labels={"scheme": scheme, "runs": "L50_2ms_irn"})
+        return case, {} if ours is None else {"slowdown_mean": ours}
+
+    def judged(*runs: tuple[Case, dict[str, float]]) -> list[dict]:
+        return [
+            run.row(case, "schemes_in_order", [values["schemes_in_order"]] if values else None, case.problem)
+            for case, values in conweave.derived(runs, Bars({}))
+        ]
+
+    # LetFlow and ECMP are within 5 %: their order does not matter.
+    (same,) = judged(of("fecmp", 1.45, 1.40), of("letflow", 1.43, 1.41), of("conweave", 1.33, 1.30))
+    assert (same["reference"], same["theirs"], same["ours"], same["within"]) == ("conweave.L50_2ms_irn", 2, 2, True)
+    (swapped,) = judged(of("fecmp", 1.45, 1.30), of("letflow", 1.43, 1.41), of("conweave", 1.33, 1.31))
+    assert (swapped["theirs"], swapped["ours"], swapped["within"]) == (2, 1, False)
+    assert "fecmp and conweave: theirs 1.450 and 1.330, ours 1.300 and 1.310" in swapped["reason"]
+    (missing,) = judged(of("fecmp", 1.45, None), of("conweave", 1.33, 1.31))
+    assert not missing["within"]
+    assert missing["reason"] == "fecmp could not be run"
+    assert not judged(of("fecmp", 1.45, 1.40), of("letflow", 1.43, 1.41)), "no pair is far enough apart"

@@ -11,19 +11,23 @@ What its model (MODEL.md beside the runs) becomes:
   decide whose rate is cut, it is the mean over the flows, in a ratio to theirs. `fct_worst` is the flow farthest off in any case.
 - Slowdown is their formula: completion time over `rtt(src, dst) + wire bytes / rate`, at least 1, over all flows.
 
+- `schemes_in_order` is of all runs of a load and mode together: how many pairs of schemes have their mean slowdowns more than 5 % apart there, and
+  how many of these are in the same order here (medians over the seeds).
+
 Every run is shown with compat, against the bars, and with the default rules (each switch hashes with its own seed), for information.
 """
 
 import json
 import lzma
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 from afflux.statistics import quantile
 
-from .bars import Bars
+from .bars import Bar, Bars
 from .case import Case, Runner, Setup, Unmeasured, Unreadable, one_line
 
 SET = "conweave"
@@ -81,6 +85,8 @@ def of_run(reference: str, path: Path, inputs: Path, bars: Bars) -> Iterator[Cas
     of_case = {metric: bar for metric, bar in named.items() if (metric == "micro_fct") == micro}
     for compat in (COMPAT, None):
         case = Case(reference, f"{path.name}, {'compat' if compat else 'default rules'}", theirs=theirs, compat=compat)
+        if compat and not micro:
+            case.labels = {"scheme": scheme, "runs": path.name.replace(f"_{scheme}_", "_")}
         case.bars = of_case if compat else {}
         if micro:
             case.remark = "micro_fct: " + ("the flow farthest off, as a ratio" if certain else "mean over the flows, as a ratio")
@@ -88,6 +94,33 @@ def of_run(reference: str, path: Path, inputs: Path, bars: Bars) -> Iterator[Cas
         parameters = {"certain": certain, "fct_ns": [fct for fct, _ in finished], "standalone_ns": [alone for _, alone in finished]}
         case.setups = [Setup(scenario, times, parameters, flows=tuple(flows), seed=1 + repetition) for repetition in range(bars.repetitions(SET, path.name))]
         yield case
+
+
+#: Means that are nearer than this are in no order.
+APART = 0.05
+
+
+def derived(done: Iterable[tuple[Case, dict[str, float]]], bars: Bars) -> Iterator[tuple[Case, dict[str, float]]]:
+    """Are the schemes in the same order as theirs?"""
+    groups: dict[str, list[tuple[str, float, float | None]]] = {}
+    for case, values in done:
+        if case.labels:
+            groups.setdefault(case.labels["runs"], []).append((case.labels["scheme"], case.theirs["slowdown_mean"], values.get("slowdown_mean")))
+    for name, schemes in groups.items():
+        pairs = [pair for pair in combinations(schemes, 2) if max(pair[0][1], pair[1][1]) > (1 + APART) * min(pair[0][1], pair[1][1])]
+        if not pairs:
+            continue
+        case = Case(f"{SET}.{name}", f"{name}, order of schemes", theirs={"schemes_in_order": len(pairs)}, compat=COMPAT)
+        case.bars = {"schemes_in_order": Bar(rel=0.0)}
+        if missing := [scheme for scheme, _, ours in schemes if ours is None]:
+            case.problem = f"{', '.join(missing)} could not be run"
+            yield case, {}
+            continue
+        wrong = [(one, other) for one, other in pairs if (one[1] - other[1]) * (one[2] - other[2]) <= 0]
+        if wrong:
+            said = (f"{one[0]} and {other[0]}: theirs {one[1]:.3f} and {other[1]:.3f}, ours {one[2]:.3f} and {other[2]:.3f}" for one, other in wrong)
+            case.remark = "; ".join(said)
+        yield case, {"schemes_in_order": len(pairs) - len(wrong)}
 
 
 def scenario_of(topology: Path, scheme: str, mode: str, compat: str | None) -> dict[str, Any]:

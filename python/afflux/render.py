@@ -98,7 +98,9 @@ def _counts(s: dict[str, Any]) -> RenderableType:
     grid.add_row("goodput", text.rate(s["goodput_bps"]))
     if s.get("deadlines"):
         d = s["deadlines"]
-        grid.add_row("deadlines", f"{text.count(d['met'])} of {text.count(d['flows'])} met ({text.share(d['met_share'] or 0)})")
+        line = f"{text.count(d['met'])} of {text.count(d['flows'])} met ({text.share(d['met_share'] or 0)})"
+        line += f", {text.count(d['terminated'])} given up" if d["terminated"] else ""
+        grid.add_row("deadlines", line)
     return Padding(grid, (1, 0, 0, 0))
 
 

@@ -1,5 +1,6 @@
 //! What travels: 32 bytes by value, streamed through the window logs.
 
+use crate::allocation::Header;
 use crate::balance::Tag;
 use crate::telemetry::Telemetry;
 use afflux_engine::Timed;
@@ -71,6 +72,8 @@ impl Frame {
     pub const CONTROL: u16 = 3 << Self::KIND_SHIFT;
     /// Of a queue pair: `seq` is the next segment expected, `aux` that whose arrival caused it.
     pub const RDMA_ACK: u16 = 4 << Self::KIND_SHIFT;
+    /// Of a transport that is granted rates; what it is stands in [`Extra::header`].
+    pub const RATED: u16 = 5 << Self::KIND_SHIFT;
     /// Not a frame. From here on kinds are not traffic.
     pub const EVENT: u16 = 6 << Self::KIND_SHIFT;
     /// MAC control: see [`Frame::pause`].
@@ -181,6 +184,8 @@ pub enum Event {
     Nic = 13,
     /// Series of reorder queues. Last of all at their moment.
     Reordering = 14,
+    /// A host's pacer may let a frame go.
+    Pacer = 15,
 }
 
 impl Event {
@@ -201,6 +206,7 @@ impl Event {
             12 => Event::Balance,
             13 => Event::Nic,
             14 => Event::Reordering,
+            15 => Event::Pacer,
             other => unreachable!("event {other}"),
         }
     }
@@ -243,7 +249,7 @@ impl Rank {
         match frame.kind() {
             Frame::EVENT => match frame.seq {
                 0 => 0,
-                1..=6 | 11..=13 => 1,
+                1..=6 | 11..=13 | 15 => 1,
                 _ => 4,
             },
             Frame::PAUSE => 2,
@@ -270,6 +276,8 @@ pub struct Extra {
     pub tag: Tag,
     /// Of a frame whose `aux` would be its rank and its path.
     pub rank: u32,
+    /// Of kind `RATED`.
+    pub header: Header,
     pub multipath: Multipath,
 }
 

@@ -1,5 +1,6 @@
 //! Packets, links, switches, hosts and transports: what a [`spec::Plan`] means, and its execution.
 
+mod allocation;
 pub mod app;
 mod aqm;
 mod balance;
@@ -9,8 +10,10 @@ mod estimate;
 mod fault;
 mod flowcontrol;
 mod frame;
+mod ideal;
 mod idle;
 mod marking;
+mod pacer;
 pub mod paths;
 mod port;
 mod probe;
@@ -73,6 +76,8 @@ pub fn models() -> Vec<Model> {
         &balance::models(),
         flowcontrol::MODELS,
         fault::MODELS,
+        &spec::models(),
+        &[ideal::MODEL, pacer::MODEL],
     ]
     .concat()
 }

@@ -334,6 +334,16 @@ impl Port {
         self.busy += time;
     }
 
+    /// Bytes that wait, without the frame in transmission. The port must have been released or advanced to the moment.
+    pub fn waiting(&self, until_start: bool) -> u64 {
+        match &self.automaton {
+            None if self.sizes.len() == 0 => 0,
+            None => self.queued - self.sizes.head() as u64,
+            Some(_) if until_start => self.queued,
+            Some(a) => self.queued - a.sending.map_or(0, |sent| sent.size as u64),
+        }
+    }
+
     /// Bytes whose transmission has begun. The port must have been released or advanced to the moment.
     pub fn begun(&self) -> u64 {
         match &self.automaton {

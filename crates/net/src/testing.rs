@@ -62,7 +62,17 @@ pub fn wire() -> Wire {
 }
 
 pub fn host() -> HostConfig {
-    HostConfig { delay: Span::ZERO, queue: None, scheduling: Scheduling::Fifo, aqm: None, marking: None, ecn: true, honours_pause: true, storm: None }
+    HostConfig {
+        delay: Span::ZERO,
+        queue: None,
+        scheduling: Scheduling::Fifo,
+        aqm: None,
+        marking: None,
+        pacer: None,
+        ecn: true,
+        honours_pause: true,
+        storm: None,
+    }
 }
 
 pub fn switch() -> SwitchConfig {
@@ -166,6 +176,7 @@ pub fn rdma() -> RdmaConfig {
         control: RateControl::Dcqcn(dcqcn()),
         window: RdmaWindow::None,
         cnp: Cnp::Ack,
+        entropy: Entropy::Flow,
         cnp_out_of_order: true,
         nack_interval: Span::from_us(4),
         ack_priority: None,
@@ -271,4 +282,17 @@ pub fn plan(topology: Topology, flows: Vec<Flow>) -> Plan {
         run: RunConfig { seed: 1, until: None, until_done: false, fct_end: FctEnd::LastAck, engine: EngineKind::WindowLog, threads: 1, compat: None },
         record: Record { explain: true, ..Record::default() },
     }
+}
+
+/// For round trips of some microseconds.
+pub fn rated() -> Rated {
+    Rated { payload: 1444, header: 16, min_rto: Span::from_us(500), interval: Span::from_us(10), early_termination: true }
+}
+
+pub fn pdq() -> Pdq {
+    Pdq { rated: rated(), early_start: 2.0, suppression: 0.2, dampening: Span::from_us(10), most: 1_000 }
+}
+
+pub fn d3() -> D3 {
+    D3 { rated: rated(), base_rate: Rate::from_mbps(40), alpha: 0.1, beta: 1.0 }
 }

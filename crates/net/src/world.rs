@@ -278,6 +278,9 @@ impl<'a> World<'a> {
         let (payload, overhead, ack) = match &self.plan.transports[flow.transport as usize] {
             TransportConfig::Tcp(tcp) => (tcp.mss, 0, Some(wire.ack.max(wire.min_frame))),
             TransportConfig::Pfabric(pfabric) => (pfabric.tcp.mss, 0, Some(wire.ack.max(wire.min_frame))),
+            TransportConfig::Pdq(Pdq { rated, .. }) | TransportConfig::D3(D3 { rated, .. }) => {
+                (rated.payload, rated.header, Some((wire.ack + rated.header).max(wire.min_frame)))
+            }
             TransportConfig::Mptcp(mptcp) => (mptcp.tcp.mss, MptcpConfig::DATA_OPTION, Some((wire.ack + MptcpConfig::ACK_OPTION).max(wire.min_frame))),
             TransportConfig::Datagram(datagram) => (datagram.payload, 0, None),
             TransportConfig::Rdma(rdma) => (rdma.payload, rdma.overhead(), Some((wire.ack + rdma.overhead()).max(wire.min_frame))),

@@ -1,6 +1,6 @@
 //! The scenario with everything written out, and its hash.
 
-use crate::document::{Document, Run, Sizes, Topology, Traffic};
+use crate::document::{Document, Engine, Run, Sizes, Topology, Traffic};
 use crate::inputs::hash_of;
 
 /// TOML of a document whose defaults have been filled in.
@@ -8,7 +8,7 @@ pub fn text(document: &Document) -> Result<String, String> {
     toml::to_string(document).map_err(|error| error.to_string())
 }
 
-/// SHA-256 of what determines the results: without names, threads, the engine, what is recorded, prices, and where inputs lie.
+/// SHA-256 of what determines the results: without names, threads, which engine of packets, what is recorded, prices, and where inputs lie.
 pub fn hash(document: &Document) -> Result<String, String> {
     let mut document = document.clone();
     document.name = None;
@@ -16,7 +16,9 @@ pub fn hash(document: &Document) -> Result<String, String> {
     document.record = Default::default();
     document.sonic = None;
     document.cost = None;
-    document.run = Run { threads: None, engine: None, max_memory: None, ..document.run };
+    // The engines of packets are alike, that of flows is another model.
+    let engine = document.run.engine.filter(|engine| *engine == Engine::Ideal);
+    document.run = Run { threads: None, engine, max_memory: None, ..document.run };
     if let Topology::Hpcc(hpcc) = &mut document.topology {
         hpcc.file.clear();
     }

@@ -68,7 +68,7 @@ says! {
         "fabric.toml:21: key host.wire: \"ethrnet\" is not a profile (did you mean \"ethernet\"?): write \"ethernet\", \"ethernet_timestamps\", \"linux\", \"ns3p2p\", \"ns3rdma\", \"pfabric\" or \
          \"htsim\", or a table with numbers of your own";
     unknown_congestion_control: "\"newreno\"" => "\"reno\"",
-        "fabric.toml:28: key host.transports.bulk.congestion: \"reno\" is not known: write \"newreno\", \"dctcp\", \"cubic\", \"htcp\", \"bbr\" or \"bbr3\"";
+        "fabric.toml:28: key host.transports.bulk.congestion: \"reno\" is not known: write \"newreno\", \"dctcp\", \"d2tcp\", \"cubic\", \"htcp\", \"bbr\" or \"bbr3\"";
     bbr_without_quantum: "\"newreno\"" => "\"bbr\"\nbbr = { send_quantum = 0 }",
         "fabric.toml:29: key host.transports.bulk.bbr.send_quantum: write 1 to 127 segments, or \"auto\"";
     quantum_of_ns3: "\"newreno\"" => "\"bbr\"\nbbr = { flavour = \"ns3\", send_quantum = 2 }",
@@ -119,7 +119,7 @@ says! {
     no_time_between_reorder_samples: "[record]" => "[record]\nreorder = \"0s\"",
         "fabric.toml:48: key record.reorder: \"0s\": write a time above 0, or \"off\"";
     an_unknown_discipline: "[switch.ecn]\nkmin = \"100kB\"\nkmax = \"400kB\"\npmax = 0.2" => "[switch.aqm]\nkind = \"fqcodel\"",
-        "fabric.toml:16: key switch.aqm.kind: \"fqcodel\" is not known (did you mean \"fq_codel\"?): write \"codel\", \"fq_codel\" or \"pie\"";
+        "fabric.toml:16: key switch.aqm.kind: \"fqcodel\" is not known (did you mean \"fq_codel\"?): write \"codel\", \"fq_codel\", \"pie\" or \"phantom\"";
     a_discipline_without_kind: "[switch.ecn]\nkmin = \"100kB\"\nkmax = \"400kB\"\npmax = 0.2" => "[switch.aqm]\ntarget = \"5ms\"",
         "fabric.toml:15: key switch.aqm: the key \"kind\" is missing";
     a_quantum_of_codel: "[switch.ecn]\nkmin = \"100kB\"\nkmax = \"400kB\"\npmax = 0.2" => "[switch.aqm]\nkind = \"codel\"\nquantum = \"1514B\"",
@@ -176,6 +176,12 @@ says! {
         "fabric.toml:26: key host.transport.dctcp.gain: found 0.1: write a power of two from 1 down to 1/1024, as in 0.0625 (1/16)";
     dctcp_of_another: "congestion = \"dctcp\"" => "congestion = \"cubic\"\ndctcp = { gain = 0.5 }",
         "fabric.toml:26: key host.transport.dctcp: has no meaning with congestion = \"cubic\": leave it out";
+    d2tcp_of_another: "congestion = \"dctcp\"" => "congestion = \"dctcp\"\nd2tcp = { most = 3 }",
+        "fabric.toml:26: key host.transport.d2tcp: has no meaning with congestion = \"dctcp\": leave it out";
+    a_d2tcp_exponent: "congestion = \"dctcp\"" => "congestion = \"d2tcp\"\nd2tcp = { most = 0.5 }",
+        "fabric.toml:26: key host.transport.d2tcp.most: found 0.5: write a number from 1 to 100";
+    d2tcp_without_echo: "congestion = \"dctcp\"" => "congestion = \"d2tcp\"\necn = \"off\"",
+        "fabric.toml:26: key host.transport.ecn: congestion = \"d2tcp\" needs ecn = \"dctcp\": leave it out";
     a_cubic_beta: "congestion = \"dctcp\"" => "congestion = \"cubic\"\ncubic = { beta = 1.0 }",
         "fabric.toml:26: key host.transport.cubic.beta: found 1: write a number from 0.1 to 0.99";
     a_tick: "congestion = \"dctcp\"" => "congestion = \"htcp\"\nhtcp = { tick = \"3ms\" }",
@@ -200,6 +206,34 @@ says! {
         "fabric.toml:26: key host.transport.mss: \"9kB\": write a size from 1B to 1460B (mtu = \"1500B\" less 40 B of headers)";
     warmup_too_long: "seed = 7" => "until = \"1ms\"\nwarmup = \"1ms\"",
         "fabric.toml:46: key run.warmup: \"1ms\" is not before until = \"1ms\": no flow would count";
+    no_time_to_a_deadline: "senders = 3" => "senders = 3\ndeadline = \"0ms\"",
+        "fabric.toml:41: key traffic[1].deadline: \"0ps\": write a time above 0, up to 2400h, or \"off\"";
+    a_deadline_without_unit: "senders = 3" => "senders = 3\ndeadline = 20",
+        "fabric.toml:41: key traffic[1].deadline: found 20: write a time in quotes with its unit, as in \"1us\", or a table as in { mean = \"20ms\", least = \"3ms\" }, or \"off\"";
+    a_deadline_table_without_mean: "senders = 3" => "senders = 3\ndeadline = { least = \"3ms\" }",
+        "fabric.toml:41: key traffic[1].deadline: the key \"mean\" is missing";
+    a_floor_above_the_mean: "senders = 3" => "senders = 3\ndeadline = { mean = \"2ms\", least = \"3ms\" }",
+        "fabric.toml:41: key traffic[1].deadline.least: \"3ms\" is above mean = \"2ms\"";
+    captures_without_packets: "seed = 7" => "engine = \"ideal\"",
+        "fabric.toml:48: key record.ports: has no meaning with run.engine = \"ideal\", which has no packets: leave it out";
+    a_phantom_queue_that_grows: "[switch.ecn]\nkmin = \"100kB\"\nkmax = \"400kB\"\npmax = 0.2" => "[switch.aqm]\nkind = \"phantom\"\ndrain = 1.5",
+        "fabric.toml:17: key switch.aqm.drain: found 1.5: write a share from 0.1 to 1, as in 0.95";
+    a_phantom_queue_by_delay: "[switch.ecn]\nkmin = \"100kB\"\nkmax = \"400kB\"\npmax = 0.2" => "[switch.aqm]\nkind = \"phantom\"\ntarget = \"5ms\"",
+        "fabric.toml:17: key switch.aqm.target: has no meaning with kind = \"phantom\": leave it out";
+    a_pacer_that_learns_nothing: "wire = \"ethernet\"" => "pacer = { eta = 0.0 }",
+        "fabric.toml:21: key host.pacer.eta: found 0: write a number above 0 and up to 1";
+    a_pacer_that_is_never_slow: "wire = \"ethernet\"" => "pacer = { max_rate = \"1Mbps\" }",
+        "fabric.toml:21: key host.pacer.max_rate: \"1Mbps\" is below min_rate = \"10Mbps\"";
+    pdq_whose_answers_go_astray: "kind = \"tcp\"\ncongestion = \"dctcp\"" => "kind = \"pdq\"",
+        "fabric.toml:24: key host.transport.kind: \"pdq\" needs answers that come back by the way of what they answer: write hash = \"symmetric\" in [switch]";
+    pdq_that_is_all_header: "kind = \"tcp\"\ncongestion = \"dctcp\"" => "kind = \"pdq\"\nheader = \"1460B\"",
+        "fabric.toml:25: key host.transport.header: \"1460B\": write a size up to 1000B";
+    pdq_that_keeps_nobody: "kind = \"tcp\"\ncongestion = \"dctcp\"" => "kind = \"pdq\"\nmax_flows = 1",
+        "fabric.toml:25: key host.transport.max_flows: found 1: write a number from 2 to 1000000";
+    d3_that_grants_nothing: "kind = \"tcp\"\ncongestion = \"dctcp\"" => "kind = \"d3\"\nbase_rate = \"0bps\"",
+        "fabric.toml:25: key host.transport.base_rate: \"0bps\": write a rate from 1kbps";
+    d3_with_a_key_of_pdq: "kind = \"tcp\"\ncongestion = \"dctcp\"" => "kind = \"d3\"\nearly_start = 2",
+        "fabric.toml:25: key host.transport.early_start: unknown key; the keys here are payload, header, min_rto, interval, quench, base_rate, alpha, beta";
     an_early_request: "senders = 3" => "senders = 3\nrounds = 2\nclosed_loop = true\nrequest_delay = \"1ns\"",
         "fabric.toml:43: key traffic[1].request_delay: \"1ns\": nothing crosses this fabric in less than its shortest link delay, \"1us\"";
 }
@@ -247,6 +281,31 @@ fn fabrics_that_do_not_hang_together() {
     assert_eq!(message(&[("host0", "a"), ("a", "a")]), "fabric.toml:11: key topology.link[1].b: a link from \"a\" to itself");
     assert_eq!(message(&[("host0", "c")]), "fabric.toml:8: key topology.link[0].b: there is no node \"c\": the nodes are host0 to host1, a, b");
     assert!(parse(&custom(&(link("host0", "a") + &link("host1", "a")))).is_ok());
+}
+
+/// The flow-level engine has flows that start by the clock and send as fast as they can, and nothing else.
+#[test]
+fn what_flows_without_packets_cannot_be() {
+    let text = &VALID[..VALID.find("[record]").unwrap()];
+    let message = |from: &str, to: &str| parse(&text.replace("seed = 7", "engine = \"ideal\"").replacen(from, to, 1)).unwrap_err().to_string();
+    assert_eq!(
+        message("senders = 3", "senders = 3\nrounds = 2\nclosed_loop = true"),
+        "fabric.toml:47: key run.engine: \"ideal\" with flows that others start (closed loop): write \"window_log\", or traffic that starts by the clock"
+    );
+    let slow = "[[traffic]]\nkind = \"datagram\"\npairs = [[0, 3]]\nrate = \"1Gbps\"\nduration = \"1ms\"\n[run]";
+    assert!(message("[run]", slow).ends_with("\"ideal\" sends at line rate, and there are datagrams of a lower rate: write \"window_log\", or leave them out"));
+    assert!(parse(&text.replace("seed = 7", "engine = \"ideal\"")).is_ok());
+}
+
+#[test]
+fn flows_that_are_granted_rates_keep_to_one_path() {
+    let sprayed = VALID.replace("kind = \"tcp\"\ncongestion = \"dctcp\"", "kind = \"d3\"").replace("alpha = 1.0", "alpha = 1.0\nbalance = \"spray\"");
+    assert_eq!(
+        parse(&sprayed).unwrap_err().to_string(),
+        "fabric.toml:25: key host.transport.kind: \"d3\" needs flows that keep to one path: write balance = \"ecmp\" in [switch]"
+    );
+    // With one spine there is no choice.
+    assert!(parse(&sprayed.replace("spines = 2", "spines = 1")).is_ok());
 }
 
 #[test]
@@ -320,12 +379,12 @@ fn balancers() {
         (
             "\"letflo\"",
             "fabric.toml:14: key switch.balance: \"letflo\" is not known (did you mean \"letflow\"?): write \"ecmp\", \"resilient\", \"wcmp\", \"spray\", \
-             \"round_robin\", \"drill\", \"letflow\", \"conga\", \"dlb\", \"presto\" or \"conweave\"",
+             \"round_robin\", \"drill\", \"letflow\", \"conga\", \"dlb\", \"glb\", \"detail\", \"presto\" or \"conweave\"",
         ),
         (
             "{ gap = \"1us\" }",
             "fabric.toml:14: key switch.balance: the key \"kind\" is missing: write kind = \"ecmp\", \"resilient\", \"wcmp\", \"spray\", \"round_robin\", \
-             \"drill\", \"letflow\", \"conga\", \"dlb\", \"presto\" or \"conweave\"",
+             \"drill\", \"letflow\", \"conga\", \"dlb\", \"glb\", \"detail\", \"presto\" or \"conweave\"",
         ),
         ("{ kind = \"letflow\", gaps = \"1us\" }", "fabric.toml:14: key switch.balance.gaps: unknown key (did you mean \"gap\"?); the keys here are gap"),
         ("{ kind = \"ecmp\", gap = \"1us\" }", "fabric.toml:14: key switch.balance.gap: unknown key; there are none here"),
@@ -344,6 +403,10 @@ fn balancers() {
             "{ kind = \"dlb\", past_load_weight = 0, future_load_weight = 0 }",
             "fabric.toml:14: key switch.balance.past_load_weight: found 0, and future_load_weight = 0 too: one of them is above 0",
         ),
+        (
+            "{ kind = \"detail\", thresholds = [\"64kB\", \"16kB\"] }",
+            "fabric.toml:14: key switch.balance.thresholds: \"64kB\", \"16kB\": write two sizes above 0, the smaller first, as in [\"16kB\", \"64kB\"]",
+        ),
         ("{ kind = \"presto\", flowcell = \"0B\" }", "fabric.toml:14: key switch.balance.flowcell: \"0B\": write a size above 0, as in \"64KiB\""),
     ] {
         assert_eq!(balance_error(balance), message);
@@ -351,5 +414,9 @@ fn balancers() {
     assert_eq!(
         error("alpha = 1.0", "alpha = 1.0\nbalance = \"conga\"\n[[switch.override]]\nmatch = \"spine*\"\nbalance = \"ecmp\""),
         "fabric.toml:14: key switch.balance: the source's ToR chooses all of a path here, and the switches behind have to follow: write the same for all switches"
+    );
+    assert_eq!(
+        error("alpha = 1.0", "alpha = 1.0\nbalance = \"glb\"\n[[switch.override]]\nmatch = \"leaf*\"\nbalance = \"dlb\""),
+        "fabric.toml:14: key switch.balance: \"glb\": next hops tell ToRs of their links, and these have to understand: write the same for all switches"
     );
 }

@@ -2,7 +2,7 @@
 
 mod common;
 
-use afflux_net::spec::{Cnp, Compat, DcqcnConfig, DcqcnCut, RateControl, RdmaConfig, RdmaRecovery, RdmaWindow, RouteHash, TransportConfig};
+use afflux_net::spec::{Cnp, Compat, DcqcnConfig, DcqcnCut, Entropy, RateControl, RdmaConfig, RdmaRecovery, RdmaWindow, Reps, RouteHash, TransportConfig};
 use afflux_units::Span;
 use common::parse;
 
@@ -121,4 +121,29 @@ fn compat() {
     assert!(scenario.plan.switches.iter().all(|switch| switch.hash == RouteHash::Murmur3));
     let TransportConfig::Rdma(config) = &scenario.plan.transports[0] else { panic!("RDMA") };
     assert!(config.cnp_out_of_order);
+}
+
+#[test]
+fn entropies() {
+    assert_eq!(config(&with("")).entropy, Entropy::Flow);
+    let ack = |entropy: &str| with(&format!("cnp = \"ack\"\nentropy = {entropy}"));
+    assert_eq!(config(&ack("\"reps\"")).entropy, Entropy::Reps(Reps { cache: 8, freeze: None, explore: 16 }));
+    let frozen = config(&ack("{ kind = \"reps\", cache = 4, freeze = \"10ms\", explore = 0 }")).entropy;
+    assert_eq!(frozen, Entropy::Reps(Reps { cache: 4, freeze: Some(Span::from_ms(10)), explore: 0 }));
+    let switch = |key: &str| ack("\"reps\"").replace("sharing = ", &format!("{key}\nsharing = "));
+    for (text, message) in [
+        (with("entropy = \"reps\""), "fabric.toml:26: key host.transport.entropy: \"reps\" learns of marks by acknowledgements: write cnp = \"ack\""),
+        (ack("{ kind = \"reps\", cache = 0 }"), "fabric.toml:27: key host.transport.entropy.cache: found 0: write a number from 1 to 255"),
+        (ack("\"rep\""), "fabric.toml:27: key host.transport.entropy: \"rep\" is not known (did you mean \"reps\"?): write \"flow\" or \"reps\""),
+        (
+            switch("balance = \"drill\""),
+            "fabric.toml:28: key host.transport.entropy: \"reps\" is for switches that choose by hash: write switch.balance = \"ecmp\", \"resilient\" or \"wcmp\"",
+        ),
+        (
+            switch("hash = \"murmur3\""),
+            "fabric.toml:28: key host.transport.entropy: \"reps\": switch.hash = \"murmur3\" is of addresses and ports alone; write another",
+        ),
+    ] {
+        assert_eq!(error(&text), message);
+    }
 }

@@ -103,7 +103,7 @@ load_basis = "max_link"
 flows = 20
 rack_local = 0.5
 arrivals = "lognormal"
-deadline = "1ms"
+deadline = {{ mean = "20ms", least = "3ms" }}
 [[traffic]]
 kind = "random"
 sizes = {{ mean = "10kB" }}
@@ -202,6 +202,8 @@ fn queue_disciplines_survive() {
         "aqm = { kind = \"codel\", target = \"50us\", interval = \"1ms\", ecn = true }\ndevice_queue = 1",
         "aqm = { kind = \"fq_codel\", quantum = \"300B\", flows = 16, limit = 600, drop_batch = 8, ecn = false }",
         "aqm = { kind = \"pie\" }",
+        "aqm = { kind = \"phantom\" }",
+        "aqm = { kind = \"phantom\", drain = 0.9, threshold = \"6kB\" }",
         "aqm = { kind = \"pie\", ecn = true, ecn_threshold = \"5%\", target = \"1ms\", t_update = \"2ms\", alpha = 1, beta = 10, burst_allowance = \"0s\", derandomize = true }",
         "ecn = { kmin = \"10packets\", kmax = \"40packets\", pmax = 0.02, gentle = true, spacing = \"ns3\", hard_drop = true, average_weight = 0.002, idle_frame = \"2.667ms\" }",
     ];
@@ -218,6 +220,29 @@ fn queue_disciplines_survive() {
             }
         }
     }
+}
+
+/// PDQ, D3, and HULL's pacer: their defaults, and what is given.
+#[test]
+fn flow_scheduling_survives() {
+    for transport in [
+        "kind = \"pdq\"",
+        "kind = \"pdq\"\npayload = \"1000B\"\nheader = \"0B\"\nmin_rto = \"2ms\"\ninterval = \"30us\"\nearly_termination = false\nearly_start = 0.0\nsuppressed_probing = 0.0\ndampening = \"0s\"\nmax_flows = 20",
+        "kind = \"d3\"",
+        "kind = \"d3\"\nheader = \"20B\"\nquench = false\nbase_rate = \"10Mbps\"\nalpha = 0.2\nbeta = 0.5",
+    ] {
+        let text = VALID.replace("kind = \"tcp\"\ncongestion = \"dctcp\"", transport).replace("alpha = 1.0", "alpha = 1.0\nhash = \"symmetric\"");
+        for pacer in ["", "pacer = {}\n", "pacer = { interval = \"7.2us\", queue_gain = 3000.0, timeout = \"1ms\", max_rate = \"50Gbps\", bucket = \"9kB\" }\n"]
+        {
+            let text = text.replace("[host]\n", &format!("[host]\n{pacer}"));
+            let scenario = same(&parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}")));
+            assert_eq!(scenario.plan.hosts[0].pacer.is_some(), !pacer.is_empty());
+        }
+    }
+    let text = VALID.replace("kind = \"tcp\"\ncongestion = \"dctcp\"", "kind = \"d3\"");
+    let spec::TransportConfig::D3(d3) = parse(&text).unwrap().plan.transports.remove(0) else { panic!("another transport") };
+    // Ethernet's profile: 1500 B at most with 40 B of headers, of which the scheduling header takes 16 more.
+    assert_eq!((d3.rated.payload, d3.rated.header, d3.alpha, d3.beta), (1_444, 16, 0.1, 1.0));
 }
 
 /// ConWeave, its defaults, and the authors' simulator's.

@@ -39,6 +39,7 @@
 
 mod arrivals;
 mod classes;
+mod deadlines;
 mod error;
 mod flow_list;
 mod generated;
@@ -54,6 +55,7 @@ mod text;
 
 pub use arrivals::{ArrivalTimes, Arrivals};
 pub use classes::Classes;
+pub use deadlines::Deadlines;
 pub use error::{InputError, Place, TrafficError};
 pub use flow_list::{FlowColumns, FlowListOptions, LocalFlows, from_columns, read_csv, read_csv_from};
 pub use generated::{Generated, Job, Template};

@@ -8,6 +8,7 @@ const fn model(kind: &'static str, name: &'static str, source: &'static str, fai
 
 const SIZES: &str = "flow sizes";
 const ARRIVALS: &str = "arrivals";
+const DEADLINES: &str = "deadlines";
 const LOAD: &str = "load basis";
 const PATTERN: &str = "traffic pattern";
 const APPLICATION: &str = "application";
@@ -46,6 +47,13 @@ const MODELS: &[Model] = &[
         "one clock per host instead of one for all; the first gap is a whole gap",
     ),
     model(ARRIVALS, "fixed", "-", "equal gaps, in step or with a random phase per host", "starts are rounded to nanoseconds"),
+    model(
+        DEADLINES,
+        "exponential",
+        "D3, SIGCOMM'11, and PDQ, SIGCOMM'12 (mean 20 ms, at least 3 ms); from memory, the papers were not at hand",
+        "exponential, what is drawn below the floor counts as the floor; each source draws by itself",
+        "deadlines do not depend on sizes: a large flow may have one that cannot be met",
+    ),
     model(LOAD, "host_payload", "HPCC generator", "rate = load*C/(8*E[S]), payload only, traffic within racks included", "none"),
     model(
         LOAD,

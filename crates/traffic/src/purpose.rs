@@ -12,6 +12,8 @@ pub const GAP: u64 = named(b"traf-gap");
 pub const SIZE: u64 = named(b"traf-siz");
 /// Choice of a destination; entity: source host.
 pub const DESTINATION: u64 = named(b"traf-dst");
+/// Deadlines; entity: source host.
+pub const DEADLINE: u64 = named(b"traf-ddl");
 /// A permutation of hosts; entity: 0.
 pub const PERMUTATION: u64 = named(b"traf-prm");
 /// Jitter of starts; entity: pair, or round and sender.

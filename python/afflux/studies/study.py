@@ -28,6 +28,8 @@ class Row:
     predicted: bool = True
     #: What the simplest model says that knows the other published numbers; None without one.
     null: float | None = None
+    #: What is published is a lower bound.
+    at_least: bool = False
 
 
 @dataclass(frozen=True)
@@ -86,8 +88,8 @@ class Verdict:
     written: tuple[Path, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """As `--json` prints it; the null model is shown in the tables only."""
-        rows = [{name: value for name, value in asdict(row).items() if name != "null"} for row in self.rows]
+        """As `--json` prints it; the null model and what is a bound are shown in the tables only."""
+        rows = [{name: value for name, value in asdict(row).items() if name not in ("null", "at_least")} for row in self.rows]
         return {"study": self.study, "rows": rows, "checks": [asdict(check) for check in self.checks]}
 
 
@@ -137,10 +139,12 @@ HEAD = ("", "published", "ours", "interval", "error", "null model", "")
 
 def cells(row: Row) -> tuple[str, ...]:
     """A row as people read it."""
-    error = f"{100 * (row.ours / row.published - 1):+.1f} %" if row.ours is not None and row.published else "–"
+    compared = row.ours is not None and row.published and not row.at_least
+    error = f"{100 * (row.ours / row.published - 1):+.1f} %" if compared else "–"
     interval = f"{number(row.low)} – {number(row.high)}" if row.low is not None and row.high is not None else "–"
     null = f"{number(row.null)} ({100 * (row.null / row.published - 1):+.1f} %)" if row.null is not None and row.published else "–"
-    return row.what, number(row.published), number(row.ours), interval, error, null, "" if row.predicted else "calibrated"
+    published = f"≥ {number(row.published)}" if row.at_least else number(row.published)
+    return row.what, published, number(row.ours), interval, error, null, "" if row.predicted else "calibrated"
 
 
 def number(value: Any) -> str:

@@ -98,8 +98,17 @@ impl Case {
             links: vec![link(blocker), link(sender)],
             hosts: 2,
         };
-        let host =
-            HostConfig { delay: Span::ZERO, queue: None, scheduling: Scheduling::Fifo, aqm: None, marking: None, ecn: false, honours_pause: true, storm: None };
+        let host = HostConfig {
+            delay: Span::ZERO,
+            queue: None,
+            scheduling: Scheduling::Fifo,
+            aqm: None,
+            marking: None,
+            pacer: None,
+            ecn: false,
+            honours_pause: true,
+            storm: None,
+        };
         let storm = Storm { priority: 3, from: Time::ZERO, until: Some(Time(1)), period: Span::from_s(1), pause: PauseTime::Quanta(u16::MAX) };
         let charge = self.charge();
         let rules = SonicRules {

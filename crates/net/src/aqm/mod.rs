@@ -1,15 +1,17 @@
 //! Queue disciplines that control delay: pure state machines, which are told of arrivals and departures and answer with verdicts. The
 //! port acts: it holds the frames (but for FQ-CoDel, which has queues of its own), counts, and drops. Beside them pFabric's queue, which drops and
-//! serves by urgency.
+//! serves by urgency, and HULL's phantom queue, which marks by what has left.
 
 mod codel;
 mod fq_codel;
 mod pfabric;
+mod phantom;
 mod pie;
 
 pub use codel::{Codel, Control};
 pub use fq_codel::FqCodel;
 pub use pfabric::Pfabric;
+pub use phantom::Phantom;
 pub use pie::Pie;
 
 use crate::Model;
@@ -34,15 +36,18 @@ pub enum Aqm {
     FqCodel(Box<FqCodel>),
     Pie(Pie),
     Pfabric(Pfabric),
+    Phantom(Phantom),
 }
 
 impl Aqm {
-    pub fn new(config: &spec::Aqm, stream: &mut Stream) -> Self {
+    /// On a link of `line` bits per second.
+    pub fn new(config: &spec::Aqm, line: u64, stream: &mut Stream) -> Self {
         match config {
             spec::Aqm::Codel(control) => Aqm::Codel(Codel::new(Control::new(control))),
             spec::Aqm::FqCodel(config) => Aqm::FqCodel(Box::new(FqCodel::new(config, stream.next_u64()))),
             spec::Aqm::Pie(config) => Aqm::Pie(Pie::new(config)),
             spec::Aqm::Pfabric(limit) => Aqm::Pfabric(Pfabric::new(*limit)),
+            spec::Aqm::Phantom(config) => Aqm::Phantom(Phantom::new(config, line)),
         }
     }
 
@@ -71,6 +76,7 @@ impl Aqm {
         match self {
             Aqm::FqCodel(fq) => return fq.pull(now),
             Aqm::Pfabric(queue) => return queue.pull(frames).map(|w| (w, Verdict::Send)),
+            Aqm::Phantom(phantom) => return phantom.pull(frames, now),
             _ => {}
         }
         let next = frames.pop_front();
@@ -86,7 +92,7 @@ impl Aqm {
                 }
             },
             Aqm::Pie(pie) => next.inspect(|w| pie.on_dequeue(now, now.saturating_sub(w.ready), frames.is_empty())).map(|w| (w, Verdict::Send)),
-            Aqm::FqCodel(_) | Aqm::Pfabric(_) => unreachable!("above"),
+            Aqm::FqCodel(_) | Aqm::Pfabric(_) | Aqm::Phantom(_) => unreachable!("above"),
         }
     }
 
@@ -97,4 +103,4 @@ impl Aqm {
     }
 }
 
-pub const MODELS: &[Model] = &[codel::MODEL, fq_codel::MODEL, pie::MODEL, pfabric::MODEL];
+pub const MODELS: &[Model] = &[codel::MODEL, fq_codel::MODEL, pie::MODEL, pfabric::MODEL, phantom::MODEL];

@@ -140,6 +140,18 @@ mod tests {
             assert_eq!(key, TICK);
             self.wakes.push(at);
         }
+        fn node(&self) -> NodeId {
+            unreachable!()
+        }
+        fn tor_of(&self, _: u32) -> NodeId {
+            unreachable!()
+        }
+        fn came_from(&self, _: &Frame) -> NodeId {
+            unreachable!()
+        }
+        fn queued_ahead(&mut self, _: u16, _: u8) -> u64 {
+            unreachable!()
+        }
         fn rack(&self) -> Option<u32> {
             unreachable!()
         }

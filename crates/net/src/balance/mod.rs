@@ -7,11 +7,13 @@
 mod conga;
 mod conweave;
 mod counters;
+mod detail;
 mod dlb;
 mod dre;
 mod drill;
 mod ecmp;
 mod flowlets;
+mod glb;
 mod letflow;
 mod presto;
 mod resilient;
@@ -66,6 +68,7 @@ pub enum Balancer {
     LetFlow(letflow::LetFlow),
     Conga(conga::Conga),
     Dlb(dlb::Dlb),
+    Detail(detail::Detail),
     Presto(presto::Presto),
     Conweave(Box<conweave::Conweave>),
 }
@@ -83,6 +86,7 @@ impl Balancer {
             Balance::LetFlow(config) => Balancer::LetFlow(letflow::LetFlow::new(config)),
             Balance::Conga(config) => Balancer::Conga(conga::Conga::new(config, ports)),
             Balance::Dlb(config) => Balancer::Dlb(dlb::Dlb::new(config, ports)),
+            Balance::Detail(config) => Balancer::Detail(detail::Detail::new(config)),
             Balance::Presto(config) => Balancer::Presto(presto::Presto::new(config)),
             Balance::Conweave(config) => Balancer::Conweave(Box::new(conweave::Conweave::new(config, ports.len()))),
         })
@@ -92,7 +96,7 @@ impl Balancer {
     pub fn minds(&self, frame: &Frame) -> bool {
         match self {
             Balancer::Hash => false,
-            Balancer::Resilient | Balancer::Wcmp(_) | Balancer::Spray(_) | Balancer::Conga(_) | Balancer::Dlb(_) => true,
+            Balancer::Resilient | Balancer::Wcmp(_) | Balancer::Spray(_) | Balancer::Conga(_) | Balancer::Dlb(_) | Balancer::Detail(_) => true,
             Balancer::Drill(_) | Balancer::LetFlow(_) | Balancer::Presto(_) | Balancer::Conweave(_) => matches!(frame.kind(), Frame::DATA | Frame::DATAGRAM),
         }
     }
@@ -107,7 +111,8 @@ impl Balancer {
             Balancer::Drill(drill) => drill.choose(site, frame, hops),
             Balancer::LetFlow(letflow) => letflow.choose(site, frame, role),
             Balancer::Conga(conga) => conga.choose(site, frame, role),
-            Balancer::Dlb(dlb) => dlb.choose(site, frame, hops),
+            Balancer::Dlb(dlb) => dlb.choose(site, frame, role, hops),
+            Balancer::Detail(detail) => detail.choose(site, frame, hops),
             Balancer::Presto(presto) => presto.choose(site, frame, role),
             Balancer::Conweave(conweave) => conweave.choose(site, frame, role, hops),
         }
@@ -117,6 +122,7 @@ impl Balancer {
     pub fn told(&mut self, site: &mut impl Holding, frame: &Frame, tag: Tag) {
         match self {
             Balancer::Conweave(conweave) => conweave.told(site, frame, tag),
+            Balancer::Dlb(dlb) => dlb.told(tag),
             _ => unreachable!("frame {frame:?} to a switch that none sends to"),
         }
     }
@@ -162,6 +168,6 @@ pub fn path_step(number: u32, node: u32, port: u16) -> u32 {
 }
 
 pub fn models() -> Vec<Model> {
-    let one_each = [resilient::MODEL, wcmp::MODEL, drill::MODEL, letflow::MODEL, conga::MODEL, dlb::MODEL, presto::MODEL, conweave::MODEL];
-    [ecmp::MODELS, spray::MODELS, &one_each].concat()
+    let one_each = [resilient::MODEL, wcmp::MODEL, drill::MODEL, letflow::MODEL, conga::MODEL, detail::MODEL, presto::MODEL, conweave::MODEL];
+    [ecmp::MODELS, spray::MODELS, dlb::MODELS, &one_each].concat()
 }

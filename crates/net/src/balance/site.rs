@@ -18,6 +18,12 @@ pub trait Site {
     /// The rack whose hosts hang on this switch, if it is a ToR.
     fn rack(&self) -> Option<u32>;
     fn rack_of(&self, host: u32) -> u32;
+    /// This switch.
+    fn node(&self) -> NodeId;
+    /// The ToR of a host.
+    fn tor_of(&self, host: u32) -> NodeId;
+    /// The other end of the link by which the frame has come.
+    fn came_from(&self, frame: &Frame) -> NodeId;
     /// The host that the frame comes from.
     fn source_of(&self, frame: &Frame) -> u32;
     /// What stands for the flow's addresses and ports in a table that is keyed as ConWeave's ns-3 simulator keys it: it leaves out the source's
@@ -41,6 +47,8 @@ pub trait Site {
     fn hash(&self, frame: &Frame) -> u32;
     /// Bytes in the queues of one of this switch's ports, as its buffer counts them.
     fn queued(&mut self, port: u16) -> u64;
+    /// Of those, what goes before a new frame of this priority, or with it.
+    fn queued_ahead(&mut self, port: u16, priority: u8) -> u64;
     /// Bytes whose transmission by the port has begun, since the start of the run.
     fn sent(&mut self, port: u16) -> u64;
     /// Uniform in `0..n`, from the switch's own stream.

@@ -14,8 +14,6 @@ pub struct Path {
     pub rtt: u64,
     /// Segments acknowledged since the last loss or between the last two, whichever is more.
     pub run: u64,
-    /// Segments of its own that stand in queues.
-    pub queue: f64,
 }
 
 impl Path {
@@ -187,10 +185,9 @@ impl Coupled {
             Coupling::Wvegas => self.weigh(window),
             Coupling::QueueAware { segments } => {
                 let (own, allowed) = (self.queue(window.cwnd), segments as f64);
-                let shortest = self.measured().enumerate().filter(|(number, _)| *number != self.me).map(|(_, path)| path.queue).fold(f64::INFINITY, f64::min);
-                if own > allowed && shortest < own {
-                    // As much as stands in the queue beyond what is allowed, or beyond the shortest of the siblings' queues.
-                    window.cwnd = window.cwnd.saturating_sub((own - allowed.max(shortest)) as u32).max(2);
+                if own > allowed && self.measured().count() > 1 {
+                    // What stands in queues beyond what is allowed. LIA lets the siblings grow by it.
+                    window.cwnd = window.cwnd.saturating_sub((own - allowed) as u32).max(2);
                     window.ssthresh = window.ssthresh.min(window.cwnd);
                 }
             }
@@ -247,7 +244,7 @@ pub const MODEL: Model = Model {
     kind: "congestion",
     name: "coupled",
     source: "LIA: RFC 6356; OLIA: Khalili et al. 2012; BALIA: Peng et al. 2016, draft-walid-mptcp-congestion-control; weighted Vegas: Cao, Xu and Fu 2012, constants of the Linux implementation of MPTCP",
-    faithful: "increase and decrease in congestion avoidance per segment acknowledged, slow start and halving per subflow, NewReno where there is one subflow; queue_aware is afflux's own: LIA, and once per round trip a subflow with more than so many segments in queues gives back what is beyond, as long as a sibling has fewer there",
+    faithful: "increase and decrease in congestion avoidance per segment acknowledged, slow start and halving per subflow, NewReno where there is one subflow; queue_aware is afflux's own: LIA, and once per round trip a subflow with siblings that has more than so many segments in queues gives back what is beyond",
     simplified: "real numbers instead of Linux's scaled integers; the round trips of the siblings are their smoothed ones",
 };
 
@@ -326,11 +323,11 @@ mod tests {
         assert!((gain(Coupling::Olia, &even) - 10.0 / 400.0).abs() < 1e-12);
     }
 
-    /// A subflow with twenty segments in queues beside one with two gives back all but the four it is allowed.
+    /// A subflow with twenty segments in queues gives back all but the four it is allowed, if it has a sibling.
     #[test]
-    fn a_queue_beside_a_shorter_one_is_left() {
+    fn a_long_queue_is_left() {
         let (mut coupled, mut w) = (Coupled::new(Coupling::QueueAware { segments: 4 }), window(40));
-        coupled.look(&[path(40, 100), Path { queue: 2.0, ..path(10, 50) }], 0);
+        coupled.look(&[path(40, 100), path(10, 50)], 0);
         let round = |coupled: &mut Coupled, w: &mut Window, rtt: u64, una: u32| {
             coupled.on_ack(w, &Ack { rtt: rtt * MS, una, next: una + 40, ..Ack::default() });
         };
@@ -338,9 +335,8 @@ mod tests {
         assert_eq!(w.cwnd, 40);
         round(&mut coupled, &mut w, 100, 42);
         assert_eq!(w.cwnd, 24);
-        // Where all queues are long, none is left.
         let mut w = window(40);
-        coupled.look(&[path(40, 100), Path { queue: 30.0, ..path(10, 50) }], 0);
+        coupled.look(&[path(40, 100)], 0);
         round(&mut coupled, &mut w, 100, 83);
         assert_eq!(w.cwnd, 40);
     }

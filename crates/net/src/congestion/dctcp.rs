@@ -22,6 +22,11 @@ impl Dctcp {
         Dctcp { gain_shift: config.gain_shift, alpha: config.initial_alpha.min(ONE), end: 0, delivered: 0, marked: 0 }
     }
 
+    /// 0 to 1.
+    pub fn alpha(&self) -> f64 {
+        self.alpha as f64 / ONE as f64
+    }
+
     #[inline(always)]
     pub fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
         self.delivered += ack.delivered;

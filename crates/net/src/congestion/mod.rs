@@ -7,6 +7,7 @@ mod bbr_ns3;
 mod bottleneck;
 mod coupled;
 mod cubic;
+mod d2tcp;
 pub mod dcqcn;
 mod dctcp;
 pub mod hpcc;
@@ -21,6 +22,7 @@ pub use bbr_ns3::Ns3Bbr;
 pub use bbr3::Bbr3;
 pub use coupled::{Coupled, Path};
 pub use cubic::Cubic;
+pub use d2tcp::D2tcp;
 pub use dctcp::Dctcp;
 pub use htcp::Htcp;
 pub use hystart::PlusPlus;
@@ -132,6 +134,7 @@ pub enum Control {
     NewReno(NewReno),
     Rfc5681(Rfc5681),
     Dctcp(Dctcp),
+    D2tcp(Box<D2tcp>),
     Cubic(Box<Cubic>),
     Htcp(Box<Htcp>),
     /// Any of them after HyStart++.
@@ -149,6 +152,7 @@ impl Control {
             CongestionControl::NewReno => Control::NewReno(NewReno),
             CongestionControl::Rfc5681 => Control::Rfc5681(Rfc5681::default()),
             CongestionControl::Dctcp(config) => Control::Dctcp(Dctcp::new(config)),
+            CongestionControl::D2tcp(config) => Control::D2tcp(Box::new(D2tcp::new(config))),
             CongestionControl::Cubic(config) => {
                 let cubic = Control::Cubic(Box::new(Cubic::new(config)));
                 if config.hystart == HyStart::PlusPlus { Control::PlusPlus(Box::new(PlusPlus::new(cubic))) } else { cubic }
@@ -164,7 +168,7 @@ impl Control {
     /// For a connection that has agreed on `ecn`: without the echo that it needs DCTCP is Reno, as in Linux.
     pub fn agreed(tcp: &TcpConfig, ecn: EcnMode, random: &Stream) -> Self {
         match &tcp.congestion {
-            CongestionControl::Dctcp(_) if ecn == EcnMode::Off => Control::NewReno(NewReno),
+            CongestionControl::Dctcp(_) | CongestionControl::D2tcp(_) if ecn == EcnMode::Off => Control::NewReno(NewReno),
             config => Control::new(config, tcp.mss as u32, tcp.initial_window, random.clone()),
         }
     }
@@ -175,6 +179,7 @@ impl Control {
             Control::NewReno(c) => c.on_ack(window, ack),
             Control::Rfc5681(c) => c.on_ack(window, ack),
             Control::Dctcp(c) => c.on_ack(window, ack),
+            Control::D2tcp(c) => c.on_ack(window, ack),
             Control::Cubic(c) => c.on_ack(window, ack),
             Control::Htcp(c) => c.on_ack(window, ack),
             Control::PlusPlus(c) => c.on_ack(window, ack),
@@ -188,6 +193,7 @@ impl Control {
             Control::NewReno(c) => c.on_loss(window),
             Control::Rfc5681(c) => c.on_loss(window),
             Control::Dctcp(c) => c.on_ecn(window),
+            Control::D2tcp(c) => c.on_ecn(window, now),
             Control::Cubic(c) => c.on_loss(window),
             Control::Htcp(c) => c.on_loss(window, now),
             Control::PlusPlus(c) => {
@@ -207,6 +213,7 @@ impl Control {
             Control::NewReno(c) => c.on_loss(window),
             Control::Rfc5681(c) => c.on_loss(window),
             Control::Dctcp(c) => c.on_loss(window),
+            Control::D2tcp(c) => c.on_loss(window),
             Control::Cubic(c) => c.on_loss(window),
             Control::Htcp(c) => c.on_loss(window, now),
             Control::PlusPlus(c) => {
@@ -218,6 +225,22 @@ impl Control {
             Control::Ns3Bbr(_) => window.ssthresh,
             Control::Bbr3(c) => c.on_loss(window),
             Control::Coupled(c) => c.on_loss(window),
+        }
+    }
+    /// The connection is at a flow that ends before segment `to` and has this deadline.
+    pub fn on_flow(&mut self, to: u32, deadline: Option<u64>) {
+        match self {
+            Control::D2tcp(c) => c.on_flow(to, deadline),
+            Control::PlusPlus(c) => c.control.on_flow(to, deadline),
+            _ => {}
+        }
+    }
+    /// What has been acknowledged, and the smoothed round trip, before a reduction for an ECN echo.
+    pub fn on_progress(&mut self, una: u32, round_trip: u64) {
+        match self {
+            Control::D2tcp(c) => c.on_progress(una, round_trip),
+            Control::PlusPlus(c) => c.control.on_progress(una, round_trip),
+            _ => {}
         }
     }
     /// What is in flight, before a reduction, from senders that tell it.
@@ -236,7 +259,7 @@ impl Control {
     #[inline(always)]
     pub fn on_state(&mut self, state: State, window: &mut Window, now: u64) {
         match self {
-            Control::NewReno(_) | Control::Rfc5681(_) | Control::Dctcp(_) | Control::Coupled(_) => {}
+            Control::NewReno(_) | Control::Rfc5681(_) | Control::Dctcp(_) | Control::D2tcp(_) | Control::Coupled(_) => {}
             Control::Cubic(c) => c.on_state(state, now),
             Control::Htcp(c) => c.on_state(state, now),
             Control::PlusPlus(c) => c.on_state(state, window, now),
@@ -248,7 +271,7 @@ impl Control {
     /// The sender starts again, `idle` picoseconds after it sent last, with nothing outstanding.
     pub fn on_restart(&mut self, now: u64, idle: u64) {
         match self {
-            Control::NewReno(_) | Control::Rfc5681(_) | Control::Dctcp(_) | Control::Htcp(_) | Control::Coupled(_) => {}
+            Control::NewReno(_) | Control::Rfc5681(_) | Control::Dctcp(_) | Control::D2tcp(_) | Control::Htcp(_) | Control::Coupled(_) => {}
             Control::Cubic(c) => c.on_restart(now, idle),
             Control::PlusPlus(c) => c.control.on_restart(now, idle),
             Control::Bbr(c) => c.on_restart(now),
@@ -328,6 +351,7 @@ impl Control {
         match self {
             Control::NewReno(_) | Control::Rfc5681(_) | Control::Coupled(_) => String::new(),
             Control::Dctcp(c) => c.details(),
+            Control::D2tcp(c) => c.details(),
             Control::Cubic(c) => c.details(),
             Control::Htcp(c) => c.details(),
             Control::PlusPlus(c) => c.details() + &c.control.details(),
@@ -341,6 +365,7 @@ impl Control {
 pub const MODELS: &[crate::Model] = &[
     newreno::MODEL,
     dctcp::MODEL,
+    d2tcp::MODEL,
     cubic::MODEL,
     htcp::MODEL,
     hystart::MODEL,

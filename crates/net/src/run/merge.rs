@@ -133,7 +133,7 @@ fn flow_record(world: &World, flow: &Flow, sent: Option<SentRecord>, received: O
         finish: finish.map(Time),
         status: match finish {
             Some(_) => Status::Finished,
-            None if hopeless => Status::Terminated,
+            None if hopeless || sent.given_up => Status::Terminated,
             None => Status::Running,
         },
         ideal: Span(ideal),

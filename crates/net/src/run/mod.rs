@@ -16,14 +16,17 @@ use afflux_units::Time;
 use std::time::Instant;
 
 /// Processor time of the calling thread.
-fn thread_cpu_s() -> f64 {
+pub(crate) fn thread_cpu_s() -> f64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
 }
 
 /// Carries out `plan`. Deterministic: the same plan gives the same [`Output`] (but for its `engine` part) with either
-/// engine and any number of threads.
+/// engine of packets and any number of threads. The engine of flows has an answer of its own.
 pub fn run(plan: &Plan, progress: &Progress) -> Result<Output, RunError> {
+    if plan.run.engine == EngineKind::Ideal {
+        return crate::ideal::run(plan, progress);
+    }
     let wall = Instant::now();
     let classical = plan.run.engine == EngineKind::Classical;
     let workers = if classical { 1 } else { plan.run.threads.max(1) as usize };

@@ -267,6 +267,16 @@ impl<O: Outlet> Site for Here<'_, '_, O> {
     fn rack_of(&self, host: u32) -> u32 {
         self.shard.world.routes(self.now).rack_of(host)
     }
+    fn node(&self) -> NodeId {
+        self.state().id
+    }
+    fn tor_of(&self, host: u32) -> NodeId {
+        let routes = self.shard.world.routes(self.now);
+        routes.anchor(routes.rack_of(host))
+    }
+    fn came_from(&self, frame: &Frame) -> NodeId {
+        self.peer((frame.port - self.state().first_port) as u16)
+    }
     fn source_of(&self, frame: &Frame) -> u32 {
         let flow = self.shard.world.flow(frame.flow);
         if flow.dst == frame.dst { flow.src } else { flow.dst }
@@ -305,6 +315,11 @@ impl<O: Outlet> Site for Here<'_, '_, O> {
         // ns-3 deals with the arrival first.
         let just = if self.shard.world.tick() > 1 { p.just_begun(self.now) } else { 0 };
         p.queued + just
+    }
+    fn queued_ahead(&mut self, port: u16, priority: u8) -> u64 {
+        let port = self.settled(port);
+        let p = &self.shard.ports[port as usize];
+        p.automaton.as_ref().map_or(p.queued, |a| a.queues[a.queue_of_priority(priority)..].iter().map(|queue| queue.bytes).sum())
     }
     fn sent(&mut self, port: u16) -> u64 {
         let port = self.settled(port);

@@ -44,6 +44,10 @@ impl<'a> Shard<'a> {
             senders: Slab::default(),
             receivers: Slab::default(),
             pfabrics: Slab::default(),
+            rated: Slab::default(),
+            rated_receivers: Slab::default(),
+            links: Vec::new(),
+            pacers: Vec::new(),
             pools: FxHashMap::default(),
             connections: Slab::default(),
             joints: Slab::default(),
@@ -75,6 +79,8 @@ impl<'a> Shard<'a> {
         if plan.transports.iter().any(|t| matches!(t, TransportConfig::Tcp(tcp) | TransportConfig::Mptcp(MptcpConfig { tcp, .. }) if tcp.small_queues)) {
             shard.cleared = vec![0; shard.ports.len()];
         }
+        shard.links = shard.links_that_grant();
+        shard.pacers = super::pacer::pacers(world, &shard.nodes, &shard.ports);
         if plan.has_queue_pairs() {
             shard.nics.resize_with(shard.ports.len(), Default::default);
         }
@@ -177,7 +183,7 @@ impl<'a> Shard<'a> {
             assert!(!deep || !party.honours, "validated: virtual output queues are not paused");
             let automaton = (!plain).then(|| {
                 let discipline = (aqm.is_some() || room > 0).then(|| Discipline {
-                    aqm: aqm.iter().flat_map(|config| (0..queues).map(|_| Aqm::new(config, &mut stream)).collect::<Vec<_>>()).collect(),
+                    aqm: aqm.iter().flat_map(|config| (0..queues).map(|_| Aqm::new(config, link.rate.0, &mut stream)).collect::<Vec<_>>()).collect(),
                     device: VecDeque::new(),
                     room: room as usize,
                 });
@@ -210,8 +216,8 @@ impl<'a> Shard<'a> {
             }));
         }
         let balanced = super::balance::Balanced::of(world, id);
-        // Balancers look at queues, and NICs of queue pairs are told when they are free.
-        let asked = balanced.is_some() || spec.kind == NodeKind::Host && plan.has_queue_pairs();
+        // Balancers and links that grant rates look at queues, and NICs of queue pairs are told when they are free.
+        let asked = balanced.is_some() || plan.has_rates() || spec.kind == NodeKind::Host && plan.has_queue_pairs();
         let ports = &self.ports[first_port as usize..];
         let steadies = !classical
             && !asked
@@ -229,7 +235,7 @@ impl<'a> Shard<'a> {
             first_port,
             ports: self.ports.len() as u32 - first_port,
             host: spec.kind == NodeKind::Host,
-            balances: balanced.is_some(),
+            aside: balanced.is_some() || plan.has_rates() && spec.kind == NodeKind::Switch,
             watched: sampled || self.ports[first_port as usize..].iter().any(|p| p.faulty),
             header: header.unwrap_or(u16::MAX),
             until_start,

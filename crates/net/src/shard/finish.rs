@@ -3,6 +3,7 @@
 use super::host::{received_record, sent_record};
 use super::mptcp::{connection_record, joint_record};
 use super::pfabric::pfabric_record;
+use super::rated::{rated_received, rated_record};
 use super::rdma::{pair_record, responder_record};
 use super::{Harvest, MPTCP, NOT_YET, OVER, Outlet, PFABRIC, ReceivedRecord, SentRecord, Shard};
 use crate::record::LinkRecord;
@@ -52,12 +53,17 @@ impl<'a> Shard<'a> {
             self.counters.in_flight_packets += packets;
             self.counters.in_flight_bytes += bytes;
         }
+        for (packets, bytes) in self.pacers.iter().flatten().map(|pacer| pacer.held()) {
+            self.counters.in_flight_packets += packets;
+            self.counters.in_flight_bytes += bytes;
+        }
         let flows = self.sending.len().max(self.receiving.len());
         for flow in 0..flows as FlowId {
             let slot = self.sending.get(flow as usize).copied().unwrap_or(NOT_YET);
             if slot != NOT_YET && slot != OVER && self.world.place[self.world.flow(flow).src as usize].shard == self.index {
                 let record: Option<SentRecord> = match &self.world.plan.transports[self.world.flow(flow).transport as usize] {
                     TransportConfig::Rdma(_) => Some(pair_record(&self.pairs[slot], None)),
+                    TransportConfig::Pdq(_) | TransportConfig::D3(_) => Some(rated_record(&self.rated[slot], None)),
                     TransportConfig::Pfabric(_) => Some(pfabric_record(&self.pfabrics[slot & !PFABRIC], None)),
                     TransportConfig::Mptcp(_) => Some(connection_record(&self.connections[slot & !MPTCP], None, None)),
                     TransportConfig::Tcp(_) => {
@@ -72,6 +78,7 @@ impl<'a> Shard<'a> {
                             flow: s.flow,
                             start: s.start,
                             finish: None,
+                            given_up: false,
                             ideal: s.idle.total,
                             propagation: s.idle.propagation,
                             packets: s.next as u64,
@@ -87,6 +94,7 @@ impl<'a> Shard<'a> {
             if slot != NOT_YET && slot != OVER {
                 let record = match &self.world.plan.transports[self.world.flow(flow).transport as usize] {
                     TransportConfig::Rdma(_) => responder_record(&self.responders[slot], None),
+                    TransportConfig::Pdq(_) | TransportConfig::D3(_) => rated_received(&self.rated_receivers[slot], None),
                     TransportConfig::Mptcp(_) => joint_record(&self.joints[slot & !MPTCP], None),
                     TransportConfig::Tcp(_) | TransportConfig::Pfabric(_) => {
                         let r = &self.receivers[slot];

@@ -1,6 +1,7 @@
 //! From arrival to departure: choice of port, admission, marking, transmission.
 
 use super::{Outlet, Shard, Slab};
+use crate::allocation::What;
 use crate::aqm::Verdict as Early;
 use crate::balance::ecmp;
 use crate::buffer::mmu::{Charge, Verdict as Taken};
@@ -44,8 +45,8 @@ impl<'a> Shard<'a> {
             self.deliver(out, now, frame);
             return;
         }
-        if state.balances {
-            return self.arrive_balanced(out, now, node, frame);
+        if state.aside {
+            return if state.balanced.is_some() { self.arrive_balanced(out, now, node, frame) } else { self.arrive_rated(out, now, node, frame) };
         }
         let port = match self.world.routes(now).next_hops(state.id, frame.dst) {
             NextHops::One(port) => port,
@@ -584,6 +585,7 @@ impl<'a> Shard<'a> {
             Frame::CONTROL => (CaptureKind::TcpControl(Control::of(&frame)), 0, 0),
             // A datagram to a RoCEv2 port, without what is in it.
             Frame::RDMA_ACK => (CaptureKind::Datagram, 0, 0),
+            Frame::RATED if self.extras[frame.aux].header.what != What::Data || self.extras[frame.aux].header.answer => (CaptureKind::Datagram, 0, 0),
             kind => {
                 let payload = if frame.seq as u64 + 1 == shape.count { shape.last_payload } else { shape.payload };
                 (

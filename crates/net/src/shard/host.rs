@@ -106,6 +106,7 @@ impl<'a> Shard<'a> {
             Frame::DATA if frame.has(Frame::QUEUE_PAIR) => self.on_rdma_data(out, now, frame),
             Frame::DATA => self.on_data(out, now, frame),
             Frame::CONTROL => self.on_control(out, now, frame),
+            Frame::RATED => self.on_rated(out, now, frame),
             _ => self.on_datagram(out, now, frame),
         }
     }
@@ -138,6 +139,7 @@ impl<'a> Shard<'a> {
         let with_return = plan.run.fct_end == FctEnd::LastAck && shape.ack.is_some();
         let idle = idle(self.world, now, flow, shape, with_return);
         let hash = self.world.flow_hash(flow, false);
+        let deadline = flow.deadline.map(|span| now + span.0);
         match &plan.transports[flow.transport as usize] {
             TransportConfig::Tcp(config) => {
                 let message = self.world.message(id);
@@ -145,7 +147,7 @@ impl<'a> Shard<'a> {
                     // Another flow on a connection that is open.
                     let slot = self.sending[message.head as usize];
                     set_slot(&mut self.sending, id, slot);
-                    self.senders[slot].append(now, id, message.to, idle, config);
+                    self.senders[slot].append(now, id, message.to, (idle, deadline), config);
                     return self.pump(out, now, slot, Cause::Start, config);
                 }
                 let setup = SenderSetup {
@@ -158,6 +160,7 @@ impl<'a> Shard<'a> {
                     segments: shape.count as u32,
                     ends: self.world.connection_end(id),
                     idle,
+                    deadline,
                     ecn: if config.handshake { config.ecn } else { self.agreed_ecn(flow.dst, config) },
                     explain: plan.record.explain,
                     random: Stream::new(plan.run.seed, CONTROL, id as u64),
@@ -180,6 +183,7 @@ impl<'a> Shard<'a> {
             }
             TransportConfig::Rdma(config) => self.open_pair(out, now, (node, id), (hash, idle), config),
             TransportConfig::Pfabric(config) => self.start_pfabric(out, now, node, id, idle, config),
+            TransportConfig::Pdq(_) | TransportConfig::D3(_) => self.start_rated(out, now, (node, id), (hash, idle)),
             TransportConfig::Mptcp(config) => self.start_mptcp(out, now, node, id, config),
             TransportConfig::Datagram(_) => self.start_datagrams(out, now, (node, id), (hash, idle)),
         }
@@ -189,8 +193,18 @@ impl<'a> Shard<'a> {
     #[cold]
     fn finish_local<O: Outlet>(&mut self, out: &mut O, now: u64, id: FlowId) {
         let frames = self.world.shape(self.world.flow(id)).count;
-        let nothing_sent =
-            SentRecord { flow: id, start: now, finish: Some(now), ideal: 0, propagation: 0, packets: 0, retransmitted: 0, timeouts: 0, why: None };
+        let nothing_sent = SentRecord {
+            flow: id,
+            start: now,
+            finish: Some(now),
+            given_up: false,
+            ideal: 0,
+            propagation: 0,
+            packets: 0,
+            retransmitted: 0,
+            timeouts: 0,
+            why: None,
+        };
         self.harvest.sent.push(nothing_sent);
         self.harvest.received.push(ReceivedRecord { flow: id, finish: Some(now), frames, has_last: true, marked: 0, reordered: 0, paused: 0 });
         set_slot(&mut self.sending, id, OVER);
@@ -339,6 +353,9 @@ impl<'a> Shard<'a> {
             if echo > 0 {
                 self.echo(&mut frame, echo);
             }
+            if !self.pacers.is_empty() && self.is_paced(out, now, node, &frame) {
+                continue;
+            }
             let until = self.send(out, now, node, frame);
             if config.small_queues && until > now {
                 self.senders[slot].small_queue.hand_over(now, until, frame.size);
@@ -393,8 +410,10 @@ impl<'a> Shard<'a> {
         if slot & MPTCP != 0 {
             return self.on_mptcp_wake(out, now, slot & !MPTCP);
         }
-        if matches!(self.world.plan.transports[self.world.flow(flow).transport as usize], TransportConfig::Rdma(_)) {
-            return self.on_pair_wake(out, now, slot);
+        match self.world.plan.transports[self.world.flow(flow).transport as usize] {
+            TransportConfig::Rdma(_) => return self.on_pair_wake(out, now, slot),
+            TransportConfig::Pdq(_) | TransportConfig::D3(_) => return self.on_rated_wake(out, now, slot),
+            _ => {}
         }
         if self.senders[slot].armed != now {
             return;
@@ -458,6 +477,10 @@ impl<'a> Shard<'a> {
             return self.on_mptcp_ack(out, now, slot & !MPTCP, multipath, &ack);
         }
         let config = self.tcp(self.senders[slot].transport);
+        if !self.pacers.is_empty() && ack.ece {
+            let (node, flow) = (self.senders[slot].node, frame.flow);
+            self.echo_to_pacer(now, node, flow);
+        }
         let s = &mut self.senders[slot];
         let cause = s.on_ack(now, &ack, config);
         if s.una_passed_current() {
@@ -728,6 +751,7 @@ pub(super) fn sent_record(s: &Sender, message: &Message, finish: Option<u64>, wh
         flow: message.flow,
         start: message.start,
         finish,
+        given_up: false,
         ideal: message.idle.total,
         propagation: message.idle.propagation,
         packets: s.sent - message.sent,

@@ -13,9 +13,11 @@ mod forward;
 mod host;
 mod managed;
 mod mptcp;
+mod pacer;
 mod pause;
 mod pfabric;
 mod policy;
+mod rated;
 mod rdma;
 mod reorder;
 mod sample;
@@ -23,18 +25,21 @@ mod steady;
 mod voq;
 mod watchdog;
 
+use crate::allocation::Link;
 use crate::app::Runtime;
 use crate::buffer::{Buffer, Calm};
 use crate::fault::Fault;
 use crate::flowcontrol::deadlock::Wait;
 use crate::frame::{Event, Extra, Frame};
 use crate::marking::Red;
+use crate::pacer::Pacer;
 use crate::port::Port;
 use crate::record::{CaptureRecord, Counters, PortRecord, ReorderRecord, StormRecord, UplinkRecord};
 use crate::spec::{FlowId, NodeId};
 use crate::transport::datagram::{Sink, Source};
 use crate::transport::mptcp::{Connection, Joint};
 use crate::transport::pfabric::{Kept, Sender as PfabricSender};
+use crate::transport::rated::{Receiver as RatedReceiver, Sender as RatedSender};
 use crate::transport::rdma::{Nic, QueuePair, Responder};
 use crate::transport::tcp::{Receiver, Sender};
 use crate::world::World;
@@ -133,8 +138,8 @@ pub struct Node {
     pub first_port: u32,
     pub ports: u32,
     pub host: bool,
-    /// The way of what arrives is not just by hash: it has `balanced`.
-    pub balances: bool,
+    /// More is to be done with what arrives than to choose its way by hash: it has `balanced`, or its links grant rates.
+    pub aside: bool,
     /// Has faulty links or sampled ports: arrivals are looked at more closely.
     pub watched: bool,
     /// Bytes after which a frame is dealt with; `u16::MAX` for whole frames.
@@ -175,6 +180,8 @@ pub struct SentRecord {
     pub start: u64,
     /// The last acknowledgement, if it came.
     pub finish: Option<u64>,
+    /// Its transport will not go on with it.
+    pub given_up: bool,
     pub ideal: u64,
     pub propagation: u64,
     pub packets: u64,
@@ -225,6 +232,12 @@ pub struct Shard<'a> {
     pfabrics: Slab<PfabricSender>,
     /// Idle connections of pairs of hosts, the one that has been idle longest first.
     pools: FxHashMap<(u32, u32), VecDeque<Kept>>,
+    rated: Slab<RatedSender>,
+    rated_receivers: Slab<RatedReceiver>,
+    /// By port; none where no flow asks for rates.
+    links: Vec<Link>,
+    /// By node; none where no host has one.
+    pacers: Vec<Option<Box<Pacer>>>,
     connections: Slab<Connection>,
     joints: Slab<Joint>,
     sources: Slab<Source>,
@@ -308,6 +321,7 @@ impl<'a> Shard<'a> {
             Event::Application => self.on_application(out, now, event),
             Event::Balance => self.on_balance(out, now, node, event),
             Event::Nic => self.on_nic(out, now, node, event.flow),
+            Event::Pacer => self.on_pacer(out, now, node),
             Event::Reordering => self.sample_reordering(out, now, node),
         }
     }

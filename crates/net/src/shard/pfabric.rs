@@ -176,6 +176,7 @@ pub(super) fn pfabric_record(s: &Sender, finish: Option<u64>) -> SentRecord {
         flow: s.flow,
         start: s.start,
         finish,
+        given_up: false,
         ideal: s.idle.total,
         propagation: s.idle.propagation,
         packets: s.sent,

@@ -4,10 +4,14 @@ use super::host::{Beside, needs_event};
 use super::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, set_slot};
 use crate::frame::{Event, Extra, Frame};
 use crate::idle::Idle;
-use crate::spec::{FlowId, RdmaConfig, TransportConfig};
+use crate::spec::{Entropy, FlowId, RdmaConfig, TransportConfig};
 use crate::telemetry::Telemetry;
-use crate::transport::rdma::{AckIn, Acknowledgement, QueuePair, Responder, ResponderSetup, Setup};
+use crate::transport::rdma::{AckIn, Acknowledgement, QueuePair, Reps, Responder, ResponderSetup, Setup};
 use crate::world::cut_off;
+use afflux_engine::random::Stream;
+
+/// Purpose of the random streams of entropies (see `afflux_engine::random`).
+const ENTROPY: u64 = 0x7265_7073;
 
 impl<'a> Shard<'a> {
     fn rdma(&self, transport: u16) -> &'a RdmaConfig {
@@ -37,6 +41,7 @@ impl<'a> Shard<'a> {
             switches: world.path(now, hash, flow.src, flow.dst).len().saturating_sub(1) as u32,
             idle,
             explain: world.plan.record.explain,
+            reps: matches!(config.entropy, Entropy::Reps(_)).then(|| Box::new(Reps::new(Stream::new(world.plan.run.seed, ENTROPY, id as u64)))),
         };
         let slot = self.pairs.insert(QueuePair::new(setup, now, config));
         set_slot(&mut self.sending, id, slot);
@@ -154,7 +159,8 @@ impl<'a> Shard<'a> {
             flags |= Frame::RETRANSMISSION;
             self.counters.retransmits += 1;
         }
-        let mut frame = Frame { flow: pair.flow, seq: transmit.seq, dst: pair.dst, hash: pair.hash, size, flags, ..Frame::default() };
+        let hash = pair.next_hash(now, config);
+        let mut frame = Frame { flow: pair.flow, seq: transmit.seq, dst: pair.dst, hash, size, flags, ..Frame::default() };
         if overhead > 0 {
             frame.aux = self.extras.insert(Extra { edge: u32::MAX, ..Extra::default() });
             frame.flags |= Frame::EXTRA;
@@ -214,6 +220,7 @@ impl<'a> Shard<'a> {
             pair.control.on_cnp(now, config);
         } else {
             let (negative, cnp) = (frame.has(Frame::NACK), frame.has(Frame::CNP));
+            pair.recycle(frame.hash, cnp, config);
             let telemetry = (config.overhead() > 0).then_some((&telemetry, &self.world.rates[..]));
             let ack = AckIn { cumulative: frame.seq, trigger: frame.aux, negative, cnp, paused, telemetry };
             pair.on_ack(now, &ack, config);
@@ -256,7 +263,7 @@ impl<'a> Shard<'a> {
             let cumulative = self.world.shape(self.world.flow(frame.flow)).count as u32;
             let in_ack = self.rdma(again.transport).cnp == crate::spec::Cnp::Ack;
             let ack = Acknowledgement { cumulative, trigger: frame.seq, negative: false, cnp: in_ack && frame.has(Frame::CE) };
-            let answer = self.rdma_ack(&again, ack);
+            let answer = self.rdma_ack(&again, ack, frame.hash);
             self.send(out, now, again.node, answer);
             return;
         }
@@ -270,12 +277,12 @@ impl<'a> Shard<'a> {
         let (node, complete) = (r.node, r.is_complete());
         if answer.cnp {
             let r = &self.responders[slot];
-            let mut notification = self.rdma_ack(r, Acknowledgement { cumulative: 0, trigger: 0, negative: false, cnp: true });
+            let mut notification = self.rdma_ack(r, Acknowledgement { cumulative: 0, trigger: 0, negative: false, cnp: true }, frame.hash);
             notification.flags |= Frame::CNP_ALONE;
             self.send(out, now, node, notification);
         }
         if let Some(ack) = answer.ack {
-            let mut frame = self.rdma_ack(&self.responders[slot], ack);
+            let mut frame = self.rdma_ack(&self.responders[slot], ack, frame.hash);
             if paused > 0 || telemetry.count() > 0 {
                 frame.aux = self.extras.insert(Extra { trigger: ack.trigger, edge: u32::MAX, paused, telemetry, ..Extra::default() });
                 frame.flags |= Frame::EXTRA;
@@ -309,8 +316,9 @@ impl<'a> Shard<'a> {
         })
     }
 
+    /// `hash`: of the frame that it answers.
     #[inline(always)]
-    fn rdma_ack(&self, r: &Responder, ack: Acknowledgement) -> Frame {
+    fn rdma_ack(&self, r: &Responder, ack: Acknowledgement, hash: u32) -> Frame {
         let wire = &self.world.plan.wire;
         let mut flags = Frame::RDMA_ACK | Frame::ECT | r.priority as u16;
         if ack.negative {
@@ -319,8 +327,10 @@ impl<'a> Shard<'a> {
         if ack.cnp {
             flags |= Frame::CNP;
         }
-        let size = (wire.ack + self.rdma(r.transport).overhead()).max(wire.min_frame);
-        Frame { flow: r.flow, seq: ack.cumulative, aux: ack.trigger, dst: r.src, hash: r.hash, size, flags, ..Frame::default() }
+        let config = self.rdma(r.transport);
+        let size = (wire.ack + config.overhead()).max(wire.min_frame);
+        let hash = if matches!(config.entropy, Entropy::Reps(_)) { hash } else { r.hash };
+        Frame { flow: r.flow, seq: ack.cumulative, aux: ack.trigger, dst: r.src, hash, size, flags, ..Frame::default() }
     }
 }
 
@@ -329,6 +339,7 @@ pub(super) fn pair_record(pair: &QueuePair, finish: Option<u64>) -> SentRecord {
         flow: pair.flow,
         start: pair.start,
         finish,
+        given_up: false,
         ideal: pair.idle.total,
         propagation: pair.idle.propagation,
         packets: pair.sent,

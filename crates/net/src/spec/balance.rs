@@ -17,6 +17,7 @@ pub enum Balance {
     LetFlow(LetFlow),
     Conga(Conga),
     Dlb(Dlb),
+    Detail(Detail),
     Presto(Presto),
     /// On every switch of the fabric; not with cut-through, nor with virtual output queues.
     Conweave(super::Conweave),
@@ -26,7 +27,7 @@ impl Balance {
     /// The ToR of a frame's source chooses all of its path.
     pub fn pins(&self) -> bool {
         match self {
-            Balance::Ecmp | Balance::Resilient | Balance::Wcmp(_) | Balance::Spray(_) | Balance::Drill(_) | Balance::Dlb(_) => false,
+            Balance::Ecmp | Balance::Resilient | Balance::Wcmp(_) | Balance::Spray(_) | Balance::Drill(_) | Balance::Dlb(_) | Balance::Detail(_) => false,
             Balance::LetFlow(_) | Balance::Conga(_) | Balance::Presto(_) | Balance::Conweave(_) => true,
         }
     }
@@ -105,7 +106,14 @@ pub struct Conga {
     pub ns3: bool,
 }
 
-/// Local port quality.
+/// The port with little waiting.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Detail {
+    /// Bytes from which on a port is less favoured, and from which on it is to be avoided.
+    pub thresholds: [u64; 2],
+}
+
+/// Port quality.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Dlb {
     /// What ends a flowlet; `None`: each frame by itself.
@@ -117,6 +125,8 @@ pub struct Dlb {
     /// Bytes in a queue that is as bad as it gets.
     pub future_range: u64,
     pub bands: u32,
+    /// Next hops tell of theirs: on every switch of the fabric.
+    pub remote: bool,
 }
 
 /// Pieces of flows over all paths in turn.

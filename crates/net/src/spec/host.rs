@@ -32,11 +32,33 @@ pub struct HostConfig {
     pub scheduling: super::Scheduling,
     pub aqm: Option<super::Aqm>,
     pub marking: Option<super::Marking>,
+    /// Holds back data of TCP flows that have met congestion.
+    pub pacer: Option<Pacer>,
     /// Agrees to explicit congestion notification when a peer asks for it.
     pub ecn: bool,
     /// Its NIC stops sending when told to.
     pub honours_pause: bool,
     pub storm: Option<super::Storm>,
+}
+
+/// HULL's token bucket.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Pacer {
+    /// T_r: how often the rate changes.
+    pub interval: Span,
+    /// Weight of what was handed over in the last interval.
+    pub eta: f64,
+    /// Bits per second on top for each bit that waits.
+    pub queue_gain: f64,
+    /// p_a: an echo associates its flow.
+    pub probability: f64,
+    /// T_i: for so long.
+    pub timeout: Span,
+    pub min_rate: Rate,
+    /// `None`: the NIC's.
+    pub max_rate: Option<Rate>,
+    /// Bytes.
+    pub bucket: u64,
 }
 
 // A handful per run: what the smaller ones waste does not matter.
@@ -47,6 +69,8 @@ pub enum TransportConfig {
     Datagram(Datagram),
     Rdma(super::RdmaConfig),
     Pfabric(Pfabric),
+    Pdq(super::Pdq),
+    D3(super::D3),
     Mptcp(super::MptcpConfig),
 }
 
@@ -147,6 +171,8 @@ pub enum CongestionControl {
     Rfc5681,
     /// RFC 8257.
     Dctcp(DctcpConfig),
+    /// Vamanan et al.: DCTCP with deadlines.
+    D2tcp(D2tcpConfig),
     /// RFC 9438.
     Cubic(CubicConfig),
     /// Leith and Shorten.
@@ -189,6 +215,24 @@ pub struct DctcpConfig {
     pub gain_shift: u32,
     /// Initial alpha in 1/1024; 1024 in Linux, 0 in the authors' ns-2.
     pub initial_alpha: u32,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct D2tcpConfig {
+    pub dctcp: DctcpConfig,
+    /// Bounds of the exponent d; 0.5 and 2 in the paper.
+    pub least: f64,
+    pub most: f64,
+    pub undated: Undated,
+}
+
+/// What a mark does to a flow without a deadline.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Undated {
+    /// d = 1.
+    Dctcp,
+    /// The window is halved, as in the authors' ns-2.
+    Halve,
 }
 
 #[derive(Debug, Clone, PartialEq)]

@@ -9,25 +9,30 @@ mod host;
 mod mmu;
 mod mptcp;
 mod pfc;
+mod rated;
 mod rdma;
 mod run;
 mod switch;
 
 pub use crate::app::Applications;
-pub use balance::{Balance, Conga, Dlb, Drill, LetFlow, Presto, RateEstimator, RouteHash, Spray, Wcmp};
+pub use balance::{Balance, Conga, Detail, Dlb, Drill, LetFlow, Presto, RateEstimator, RouteHash, Spray, Wcmp};
 pub use conweave::{Conweave, ConweaveManner};
 pub use fabric::{Down, Link, LinkId, Node, NodeId, NodeKind, Topology};
 pub use flow::{Flow, FlowId, GroupId, Start};
-pub use host::{Bbr3Config, BbrConfig, Burst, CongestionControl, CubicConfig, CubicFlavour, DctcpConfig, EcnMode, HtcpConfig, HyStart};
-pub use host::{Datagram, DelayedAck, Estimator, HostConfig, Manner, Metrics, Pacing, Pfabric, Reader, Receive, ReceiveBuffer, Recovery, SackCompression};
+pub use host::{Bbr3Config, BbrConfig, Burst, CongestionControl, CubicConfig, CubicFlavour, D2tcpConfig, DctcpConfig, EcnMode, HtcpConfig, HyStart, Undated};
+pub use host::{
+    Datagram, DelayedAck, Estimator, HostConfig, Manner, Metrics, Pacer, Pacing, Pfabric, Reader, Receive, ReceiveBuffer, Recovery, SackCompression,
+};
 pub use host::{TcpConfig, TransportConfig, Wire};
 pub use mmu::{ConweaveRules, HpccRules, Mmu, Rules, SonicRules};
 pub use mptcp::{Coupling, MptcpConfig, PathManager, PathScheduler};
 pub use pfc::{Cable, Formula, Headroom, PauseTime, Pfc, Refresh, Storm, StormAction, Watchdog};
-pub use rdma::{Cnp, DcqcnConfig, DcqcnCut, HpccConfig, Irn, RateControl, RdmaConfig, RdmaRecovery, RdmaWindow, SwiftConfig, TimelyConfig};
+pub use rated::{D3, Pdq, Rated};
+pub use rdma::{Cnp, DcqcnConfig, DcqcnCut, Entropy, HpccConfig, Irn, RateControl, RdmaConfig, RdmaRecovery, RdmaWindow, Reps, SwiftConfig, TimelyConfig};
+pub(crate) use run::models;
 pub use run::{Capture, Compat, EngineKind, FctEnd, PortSeries, Record, RunConfig};
 pub use switch::{
-    Aqm, Buffer, Classes, Codel, Compare, Forwarding, FqCodel, Limit, MarkAt, Marking, Pie, QueueConfig, QueueLength, Scheduling, Service, Spacing,
+    Aqm, Buffer, Classes, Codel, Compare, Forwarding, FqCodel, Limit, MarkAt, Marking, Phantom, Pie, QueueConfig, QueueLength, Scheduling, Service, Spacing,
     SwitchConfig, Voq, VoqCap,
 };
 
@@ -62,6 +67,11 @@ impl Plan {
         self.transports.iter().any(|transport| matches!(transport, TransportConfig::Rdma(rdma) if rdma.overhead() > 0))
     }
 
+    /// Do links grant rates?
+    pub fn has_rates(&self) -> bool {
+        self.transports.iter().any(|transport| matches!(transport, TransportConfig::Pdq(_) | TransportConfig::D3(_)))
+    }
+
     /// Size of the largest frame of any transport.
     pub fn largest_frame(&self) -> u64 {
         let payload = |transport: &TransportConfig| match transport {
@@ -69,6 +79,7 @@ impl Plan {
             TransportConfig::Datagram(datagram) => datagram.payload,
             TransportConfig::Rdma(rdma) => rdma.payload + rdma.overhead(),
             TransportConfig::Pfabric(pfabric) => pfabric.tcp.mss,
+            TransportConfig::Pdq(Pdq { rated, .. }) | TransportConfig::D3(D3 { rated, .. }) => rated.payload + rated.header,
             TransportConfig::Mptcp(mptcp) => mptcp.tcp.mss + MptcpConfig::DATA_OPTION,
         };
         let largest = self.transports.iter().map(payload).max().unwrap_or(0) as u64;

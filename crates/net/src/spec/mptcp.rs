@@ -46,7 +46,7 @@ pub enum Coupling {
     Balia,
     /// Weighted Vegas (Cao, Xu and Fu 2012).
     Wvegas,
-    /// Grows as LIA does; a subflow whose queue holds more than `segments` of its own, while a sibling's is shorter, gives way.
+    /// Grows as LIA does; a subflow with more than `segments` of its own in queues gives way to its siblings.
     QueueAware { segments: u32 },
 }
 

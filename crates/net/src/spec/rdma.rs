@@ -10,6 +10,7 @@ pub struct RdmaConfig {
     pub control: RateControl,
     pub window: RdmaWindow,
     pub cnp: Cnp,
+    pub entropy: Entropy,
     /// A frame out of order is notified of as a marked one is.
     pub cnp_out_of_order: bool,
     /// The same gap, or the same block, is not answered negatively again before.
@@ -58,6 +59,26 @@ pub enum RateControl {
     Timely(TimelyConfig),
     Swift(SwiftConfig),
     Hpcc(HpccConfig),
+}
+
+/// What the hash of a frame comes from, where switches choose by hash.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Entropy {
+    /// The flow: one path.
+    Flow,
+    /// Each frame its own; acknowledgements bring back those of frames that came unmarked. Needs [`Cnp::Ack`].
+    Reps(Reps),
+}
+
+/// Recycled entropies (REPS).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reps {
+    /// Entropies that are kept.
+    pub cache: u8,
+    /// After a time-out those kept are used over and over for so long.
+    pub freeze: Option<Span>,
+    /// Then so many frames draw theirs.
+    pub explore: u8,
 }
 
 /// Bytes that may be unacknowledged.

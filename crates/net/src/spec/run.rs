@@ -1,6 +1,7 @@
 //! How to run and what to write down.
 
 use super::{LinkId, NodeId};
+use crate::Model;
 use afflux_units::{Span, Time};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -9,6 +10,8 @@ pub enum EngineKind {
     WindowLog,
     /// Binary heap, two events per hop: the oracle and the baseline.
     Classical,
+    /// Flows on one big switch, the least remaining first: no packets. All flows start by the clock.
+    Ideal,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,6 +20,18 @@ pub enum FctEnd {
     LastAck,
     /// The last byte has been received.
     LastByte,
+}
+
+/// For `afflux models`: a row for each deviation, so that anybody can see what `compat` does.
+pub(crate) fn models() -> Vec<Model> {
+    let row = |&(name, faithful): &(&'static str, &'static str)| Model {
+        kind: "compat",
+        name,
+        source: "`[run] compat = \"conweave-ns3\"`: conweave-project/conweave-ns3 at 236a801",
+        faithful,
+        simplified: "a deviation of that simulator, copied",
+    };
+    Compat::ConweaveNs3.deviations().iter().map(row).collect()
 }
 
 /// Another simulator whose deviations from papers and standards are copied, to compare with it.
@@ -43,6 +58,10 @@ impl Compat {
                 ("conga_reports", "CONGA: data alone carry reports, each one drawn at random"),
                 ("conga_choice", "CONGA: four paths that follow each other are looked at, from one drawn at random, and the path before is not preferred"),
                 ("conga_aging", "CONGA: at multiples of the age what is older is cleared, instead of being forgotten step by step"),
+                ("conweave_tags", "ConWeave: what a frame says between the ToRs takes no bytes, so that epochs are numbers without end"),
+                ("conweave_queues", "ConWeave: reorder queues without bound, in memory that is not counted until they are released"),
+                ("conweave_release", "ConWeave: what waits for a TAIL is released a nanosecond after it has come"),
+                ("conweave_age", "ConWeave: both ToRs forget a silent flow after the same time"),
                 ("cnp_out_of_order", "a frame out of order is answered with a congestion notification, as one that is marked"),
                 ("irn_plain_ack", "IRN: an acknowledgement without NACK ends the recovery"),
                 ("irn_repeats", "IRN: everything after the gap that is not known to be held is sent again, not only what lies below something that is held"),

@@ -190,6 +190,17 @@ pub enum Aqm {
     Pie(Pie),
     /// The most urgent flow first; the least urgent frame is dropped where this limit is reached. The buffer has none then.
     Pfabric(Option<Limit>),
+    /// Marks by a counter that empties more slowly than the link.
+    Phantom(Phantom),
+}
+
+/// HULL's phantom queue.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Phantom {
+    /// Share of the link's rate at which the counter empties.
+    pub drain: f64,
+    /// Bytes.
+    pub threshold: u64,
 }
 
 #[derive(Debug, Clone, PartialEq)]

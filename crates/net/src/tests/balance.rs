@@ -14,9 +14,9 @@ pub(super) fn balancers() -> Vec<(&'static str, Balance)> {
     let estimator = RateEstimator { every: Span::from_us(4), alpha: 0.2 };
     let conga = |ns3| Balance::Conga(Conga { gap: Span::from_us(5), estimator: estimator.clone(), bits: 3, aging: Span::from_us(40), ns3 });
     let drill = |samples, memory, ns3| Balance::Drill(Drill { samples, memory, ns3 });
-    let dlb = |idle: Option<u64>| {
+    let dlb = |idle: Option<u64>, remote| {
         let past = RateEstimator { every: Span::from_us(4), alpha: 0.5 };
-        Balance::Dlb(Dlb { idle: idle.map(Span::from_us), past, past_weight: 16, future_weight: 16, future_range: 30_000, bands: 8 })
+        Balance::Dlb(Dlb { idle: idle.map(Span::from_us), past, past_weight: 16, future_weight: 16, future_range: 30_000, bands: 8, remote })
     };
     vec![
         ("resilient", Balance::Resilient),
@@ -29,8 +29,11 @@ pub(super) fn balancers() -> Vec<(&'static str, Balance)> {
         ("letflow, ns-3", letflow(true)),
         ("conga", conga(false)),
         ("conga, ns-3", conga(true)),
-        ("dlb, flowlets", dlb(Some(5))),
-        ("dlb, frames", dlb(None)),
+        ("dlb, flowlets", dlb(Some(5), false)),
+        ("dlb, frames", dlb(None, false)),
+        ("glb, flowlets", dlb(Some(5), true)),
+        ("glb, frames", dlb(None, true)),
+        ("detail", Balance::Detail(Detail { thresholds: [16_000, 64_000] })),
         ("presto", Balance::Presto(Presto { cell: 10_000 })),
     ]
 }
@@ -238,26 +241,76 @@ fn conga_avoids_the_slow_path() {
 
 #[test]
 fn dlb_avoids_a_slow_uplink() {
-    let share = |balance| {
+    // Even use is a fifth.
+    for idle in [None, Some(300)] {
+        let share = slow_share("leaf0", Balance::Dlb(dlb(idle, false)));
+        assert!((0.1..0.27).contains(&share), "{idle:?}: {share}");
+    }
+}
+
+fn dlb(idle_ns: Option<u64>, remote: bool) -> Dlb {
+    let past = RateEstimator { every: Span::from_us(4), alpha: 0.5 };
+    Dlb { idle: idle_ns.map(Span::from_ns), past, past_weight: 16, future_weight: 16, future_range: 64_000, bands: 8, remote }
+}
+
+/// 80 Gbps from leaf0 to leaf1 over two spines; of the second, the link to `leaf` has 25 Gbps where the others have 100. Returns the second's share.
+fn slow_share(leaf: &str, balance: Balance) -> f64 {
+    let mut topology = leaf_spine(2, 2, 4);
+    link_between(&mut topology, leaf, "spine1").rate = Rate::from_gbps(25);
+    let flows = (0..4).map(|h| flow(h, h as u32, 4 + h as u32, 2_000_000, Time::ZERO)).collect();
+    let mut p = plan(topology, flows);
+    p.transports = vec![TransportConfig::Datagram(Datagram { rate: Some(Rate::from_gbps(20)), payload: 1_460, ecn_capable: false })];
+    p.switches[0].balance = balance;
+    p.switches[0].buffer = Buffer::Unlimited;
+    p.record.paths = true;
+    let output = outcome(&p);
+    let [fast, slow] = by_spine(&p, &output);
+    slow as f64 / (fast + slow) as f64
+}
+
+#[test]
+fn glb_knows_of_a_slow_downlink() {
+    for idle in [None, Some(300)] {
+        let (local, global) = (slow_share("leaf1", Balance::Dlb(dlb(idle, false))), slow_share("leaf1", Balance::Dlb(dlb(idle, true))));
+        assert!((0.4..0.6).contains(&local), "{idle:?}: its own ports look alike: {local}");
+        assert!((0.05..0.3).contains(&global), "{idle:?}: {global}");
+    }
+}
+
+#[test]
+fn detail_leaves_a_port_alone_where_much_waits() {
+    // As much as the slow link carries: 25 of 80 Gbps, and what waits there at the end.
+    let share = slow_share("leaf0", Balance::Detail(Detail { thresholds: [16_000, 64_000] }));
+    assert!((0.29..0.34).contains(&share), "{share}");
+    let never = slow_share("leaf0", Balance::Detail(Detail { thresholds: [u64::MAX; 2] }));
+    assert!((0.48..0.52).contains(&never), "all are favoured: {never}");
+}
+
+/// What waits in lower classes does not stand in the way.
+#[test]
+fn detail_counts_what_goes_before() {
+    let share = |priority| {
         let mut topology = leaf_spine(2, 2, 4);
         link_between(&mut topology, "leaf0", "spine1").rate = Rate::from_gbps(25);
-        let flows = (0..4).map(|h| flow(h, h as u32, 4 + h as u32, 2_000_000, Time::ZERO)).collect();
+        let mut flows: Vec<Flow> = (0..4).map(|h| flow(h, h as u32, 4 + h as u32, 2_000_000, Time::ZERO)).collect();
+        // Of frames that come at once, its own come last.
+        flows[3].priority = priority;
         let mut p = plan(topology, flows);
         p.transports = vec![TransportConfig::Datagram(Datagram { rate: Some(Rate::from_gbps(20)), payload: 1_460, ecn_capable: false })];
-        p.switches[0].balance = balance;
+        p.switches[0].balance = Balance::Detail(Detail { thresholds: [16_000, 64_000] });
+        p.switches[0].scheduling = Scheduling::StrictPriority { queues: 2 };
         p.switches[0].buffer = Buffer::Unlimited;
         p.record.paths = true;
         let output = outcome(&p);
-        let [fast, slow] = by_spine(&p, &output);
-        slow as f64 / (fast + slow) as f64
+        let over = |spine: &str| {
+            let through = |path: &&crate::record::PathRecord| path.nodes.iter().any(|&node| p.topology.nodes[node as usize].name == spine);
+            output.paths.iter().filter(|path| path.flow == 3).filter(through).map(|path| path.frames).sum::<u64>() as f64
+        };
+        over("spine1") / (over("spine0") + over("spine1"))
     };
-    let past = RateEstimator { every: Span::from_us(4), alpha: 0.5 };
-    let dlb = |idle: Option<u64>| Dlb { idle: idle.map(Span::from_ns), past: past.clone(), past_weight: 16, future_weight: 16, future_range: 64_000, bands: 8 };
-    // Even use is a fifth.
-    for idle in [None, Some(300)] {
-        let share = share(Balance::Dlb(dlb(idle)));
-        assert!((0.1..0.27).contains(&share), "{idle:?}: {share}");
-    }
+    let (low, high) = (share(0), share(1));
+    assert!(low < 0.25, "{low}");
+    assert!((0.46..0.54).contains(&high), "{high}");
 }
 
 /// Many small flows over two spines, one of which has 40 Gbps where the other has 100; returns the second's share.

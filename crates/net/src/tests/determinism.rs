@@ -135,6 +135,12 @@ fn scenarios() {
         p.switches[0].marking = step_at(30_000, MarkAt::Dequeue);
         p.transports = vec![TransportConfig::Tcp(dctcp())];
     });
+    add("d2tcp, near and far deadlines", &|p| {
+        p.switches[0].marking = step_at(30_000, MarkAt::Enqueue);
+        let d2tcp = D2tcpConfig { dctcp: DctcpConfig { gain_shift: 4, initial_alpha: 1024 }, least: 0.5, most: 2.0, undated: Undated::Halve };
+        p.transports = vec![TransportConfig::Tcp(TcpConfig { congestion: CongestionControl::D2tcp(d2tcp), ..dctcp() })];
+        p.flows.iter_mut().filter(|f| f.id % 4 > 0).for_each(|f| f.deadline = Some(Span::from_us(20 * (f.id % 4) as u64)));
+    });
     add("classic ecn, red at enqueue", &|p| {
         p.switches[0].marking = red(MarkAt::Enqueue, None);
         p.transports = vec![TransportConfig::Tcp(TcpConfig { ecn: EcnMode::Classic, ..tcp() })];

@@ -30,6 +30,8 @@ pub struct Scenario {
     pub room: u64,
     /// An arriving segment is marked if more than this many are before it.
     pub mark_above: Option<u64>,
+    /// When the flow is to have ended, in units.
+    pub deadline: Option<u64>,
     /// Transmissions that are lost, counted from 0 in the order of sending.
     pub lost: &'static [u32],
     /// Transmissions that take so many units longer, without holding up others.
@@ -52,6 +54,7 @@ impl Scenario {
             delay: 5,
             room: 1_000_000,
             mark_above: None,
+            deadline: None,
             lost: &[],
             late: &[],
             outage: None,
@@ -233,6 +236,7 @@ pub fn trace(scenario: &Scenario) -> String {
         // The application may have more.
         ends: u32::MAX,
         idle: Idle { round_trip: (2 * scenario.delay + 1) * scenario.unit, ..Idle::default() },
+        deadline: scenario.deadline.map(|units| units * scenario.unit),
         ecn: config.ecn,
         explain: false,
         random: afflux_engine::random::Stream::new(1, 1, 1),

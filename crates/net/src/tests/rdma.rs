@@ -129,6 +129,12 @@ fn engines_agree() {
         p.switches[0].balance = Balance::Spray(Spray::Random);
     });
     add("irn", irn(), &no_pfc);
+    let reps = |freeze| Entropy::Reps(Reps { cache: 8, freeze, explore: 16 });
+    add("irn, recycled entropies, paths", RdmaConfig { cnp_out_of_order: false, entropy: reps(None), ..irn() }, &|p| {
+        no_pfc(p);
+        p.record.paths = true;
+    });
+    add("go-back-n, recycled entropies that freeze", RdmaConfig { entropy: reps(Some(Span::from_us(50))), ..rdma() }, &small);
     add("irn over plain ports", irn(), &|p| {
         small(p);
         p.switches[0].marking = None;
@@ -302,6 +308,10 @@ fn compat_is_a_list() {
             "conga_reports",
             "conga_choice",
             "conga_aging",
+            "conweave_tags",
+            "conweave_queues",
+            "conweave_release",
+            "conweave_age",
             "cnp_out_of_order",
             "irn_plain_ack",
             "irn_repeats",
@@ -320,4 +330,32 @@ fn whole_nanoseconds() {
     let output = same_everywhere("whole nanoseconds", &p);
     assert_eq!(output.flows[0].finish.unwrap().0, (10 * 83 + 83 + 2 * 4 + 4_000) * 1_000);
     assert_eq!(output.flows[0].ideal.0, output.flows[0].finish.unwrap().0);
+}
+
+/// Two spines, the second of which has 25 Gbps to the destination where the others have 100: marks there come back, and entropies that lead there are
+/// not used again.
+#[test]
+fn recycled_entropies_leave_a_slow_path() {
+    let share = |entropy, balance| {
+        let mut topology = leaf_spine(2, 2, 4);
+        let id = |name: &str| topology.nodes.iter().position(|node| node.name == name).unwrap() as NodeId;
+        let (leaf, slow) = (id("leaf1"), id("spine1"));
+        topology.links.iter_mut().find(|link| (link.a, link.b) == (leaf, slow)).unwrap().rate = Rate::from_gbps(25);
+        let mut p = plan(topology, (0..4).map(|h| flow(h, h as u32, 4 + h as u32, 2_000_000, Time::ZERO)).collect());
+        p.switches[0].buffer = Buffer::Unlimited;
+        p.switches[0].balance = balance;
+        p.switches[0].marking = Some(step(Limit::Bytes(20_000)));
+        p.transports = vec![TransportConfig::Rdma(RdmaConfig { cnp_out_of_order: false, entropy, ..irn() })];
+        p.record.paths = true;
+        let output = same_everywhere("entropies", &p);
+        assert!(output.flows.iter().all(|flow| flow.finish.is_some()));
+        let frames = |over: bool| output.paths.iter().filter(|path| path.nodes.contains(&slow) == over).map(|path| path.frames).sum::<u64>() as f64;
+        frames(true) / (frames(true) + frames(false))
+    };
+    let sprayed = share(Entropy::Flow, Balance::Spray(Spray::Random));
+    let recycled = share(Entropy::Reps(Reps { cache: 8, freeze: None, explore: 16 }), Balance::Ecmp);
+    eprintln!("{sprayed:.3} over the slow path sprayed, {recycled:.3} recycled");
+    assert!((0.48..0.52).contains(&sprayed), "{sprayed}");
+    // Fair to the links: a fifth.
+    assert!(recycled < 0.35, "{recycled}");
 }

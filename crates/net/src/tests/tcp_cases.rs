@@ -27,6 +27,7 @@ impl Bench {
             // The application may have more.
             ends: u32::MAX,
             idle: Idle { round_trip: 10 * MS, ..Idle::default() },
+            deadline: None,
             ecn: config.ecn,
             explain: false,
             random: afflux_engine::random::Stream::new(1, 1, 1),

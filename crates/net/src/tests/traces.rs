@@ -129,6 +129,65 @@ fn dctcp_at_a_step() {
     );
 }
 
+/// With a deadline that leaves more time than is needed the cuts are deeper than DCTCP's, with one that is near they are less deep.
+#[test]
+fn d2tcp_at_a_step() {
+    let d2tcp = D2tcpConfig { dctcp: DctcpConfig { gain_shift: 4, initial_alpha: 512 }, least: 0.5, most: 2.0, undated: Undated::Dctcp };
+    let config = TcpConfig { initial_window: 4, congestion: CongestionControl::D2tcp(d2tcp), ..dctcp() };
+    let with = |deadline| Scenario { mark_above: Some(4), deadline: Some(deadline), ..Scenario::new(config.clone(), 160) };
+    expect(
+        with(1_000),
+        "
+  us  una next cwnd ssth state
+   0    0    4    4   - Open
+  11    1    6    5   - Open
+  24    7   18   11   - Open
+  39   19   42   23   - Open
+  42   22   46   18  18 Reduced
+  49   29   47   18  18 Reduced: CWR on 46
+  63   43   61   18  18 Reduced
+  72   52   65   13  13 Reduced: CWR on 64
+  82   62   75   13  13 Reduced
+  85   65   78   13  13 Open
+  96   76   89   13  13 Open
+ 110   90  104   14  13 Open
+ 125  105  120   15  13 Open
+ 141  121  137   16  13 Open
+ 142  122  137   12  12 Reduced
+ 146  126  138   12  12 Reduced: CWR on 137
+ 158  138  150   12  12 Open
+ 171  151  160   13  12 Open
+ 180  160  160   13  12 Open
+",
+    );
+    expect(
+        with(150),
+        "
+  us  una next cwnd ssth state
+   0    0    4    4   - Open
+  11    1    6    5   - Open
+  24    7   18   11   - Open
+  39   19   42   23   - Open
+  42   22   46   20  20 Reduced
+  47   27   47   20  20 Reduced: CWR on 46
+  63   43   63   20  20 Reduced
+  68   48   67   19  19 Reduced: CWR on 66
+  84   64   83   19  19 Reduced
+  89   69   86   17  17 Reduced: CWR on 85
+ 104   84  101   17  17 Reduced
+ 108   88  103   15  15 Reduced: CWR on 102
+ 122  102  117   15  15 Reduced
+ 123  103  118   15  15 Open
+ 138  118  134   16  15 Open
+ 153  133  148   11  11 Reduced
+ 155  135  148   11  11 Reduced
+ 158  138  149   11  11 Reduced: CWR on 148
+ 169  149  160   11  11 Open
+ 180  160  160   12  11 Open
+",
+    );
+}
+
 /// The same with the echo of RFC 3168: halved once, until the receiver has seen the CWR.
 #[test]
 fn classic_ecn_at_a_step() {
@@ -178,6 +237,7 @@ fn bursts_as_linux() {
         // The application may have more.
         ends: u32::MAX,
         idle: Idle { round_trip: 11 * US, ..Idle::default() },
+        deadline: None,
         ecn: EcnMode::Off,
         explain: false,
         random: afflux_engine::random::Stream::new(1, 1, 1),

@@ -4,9 +4,10 @@ mod blocks;
 pub mod datagram;
 pub mod mptcp;
 pub mod pfabric;
+pub mod rated;
 pub mod rdma;
 pub mod tcp;
 
 use crate::Model;
 
-pub const MODELS: &[Model] = &[tcp::MODEL, rdma::MODEL, pfabric::MODEL, mptcp::MODEL, datagram::MODEL];
+pub const MODELS: &[Model] = &[tcp::MODEL, rdma::MODEL, rdma::REPS, pfabric::MODEL, mptcp::MODEL, rated::PDQ, rated::D3, datagram::MODEL];

@@ -1,4 +1,4 @@
-//! Deadlines met, and completion times of jobs.
+//! Completion times of jobs.
 
 use crate::statistics::Distribution;
 use crate::tables::{JobTimes, job_times};
@@ -6,25 +6,6 @@ use crate::times::int;
 use afflux_net::record::Output;
 use afflux_scenario::Scenario;
 use serde::Serialize;
-
-/// Flows with a deadline that started, not in the warm-up.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Deadlines {
-    pub flows: u64,
-    pub met: u64,
-    /// `met / flows`; null of none.
-    pub met_share: Option<f64>,
-}
-
-pub fn deadlines(scenario: &Scenario, output: &Output) -> Option<Deadlines> {
-    let flows = &scenario.plan.flows;
-    flows.iter().any(|flow| flow.deadline.is_some()).then(|| {
-        let started = output.all_flows(&scenario.plan).filter(|(_, record)| record.start.is_some_and(|start| start.0 >= scenario.warmup.0));
-        let met: Vec<bool> = started.filter_map(|(flow, record)| crate::tables::deadline_met(flow, record)).collect();
-        let (all, met) = (met.len() as u64, met.iter().filter(|met| **met).count() as u64);
-        Deadlines { flows: all, met, met_share: (all > 0).then(|| met as f64 / all as f64) }
-    })
-}
 
 /// Jobs that did not start in the warm-up; times are of finished ones, nanoseconds, null if there are none.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -1,14 +1,16 @@
 //! `summary.json`: what a run was, what it cost, and what came of it.
 
 mod balance;
+mod deadlines;
 mod flowcontrol;
 mod groups;
 mod jobs;
 
 pub use balance::{BalanceReport, ImbalanceStatistics};
+pub use deadlines::{DeadlineStatistics, Deadlines};
 pub use flowcontrol::{DeadlockReport, PauseStorm};
 pub use groups::{FctStatistics, Groups, Named, SlowdownStatistics};
-pub use jobs::{Deadlines, JobSummary};
+pub use jobs::JobSummary;
 
 use crate::hash::{Hashes, hashes};
 use crate::process::{ProcessStart, peak_rss_bytes};
@@ -140,7 +142,7 @@ pub fn summary(scenario: &Scenario, output: &Output, started: &ProcessStart) -> 
     let plan = &scenario.plan;
     let counters = &output.counters;
     let (fct, slowdown) = groups::of(scenario, output);
-    let (deadlines, jobs) = (jobs::deadlines(scenario, output), jobs::of(scenario, output));
+    let (deadlines, jobs) = (deadlines::of(scenario, output), jobs::of(scenario, output));
     let Hashes { result, ports, counters: counters_hash } = hashes(scenario, output);
     Summary {
         afflux_version: env!("CARGO_PKG_VERSION"),

@@ -33,9 +33,25 @@ fn keys_of_the_contract() {
     assert_eq!((&value["drops"], &value["in_discards"], &value["drops_by_reason"]["loss"]), (&json!(3), &json!(0), &json!(2)));
     // 2000 bytes in 100 us.
     assert_eq!(value["goodput_bps"], json!(160_000_000.0));
-    assert_eq!(value["deadlines"], json!({"flows": 2, "met": 1, "met_share": 0.5}));
+    // The second flow still runs after its deadline.
+    let half = json!({"flows": 2, "met": 1, "missed": 1, "terminated": 0, "met_share": 0.5, "missed_share": 0.5});
+    let deadlines = value["deadlines"].as_object().unwrap();
+    assert!(half.as_object().unwrap().iter().all(|(key, part)| deadlines[key] == *part), "{deadlines:?}");
+    assert_eq!((&deadlines["by_class"]["default"]["met"], &deadlines["by_class"]["batch"]["missed_share"]), (&json!(1), &json!(1.0)));
     assert_eq!((&value["jobs"]["finished"], &value["jobs"]["p99_ns"]), (&json!(1), &json!(40_000.0)));
     assert_eq!(value["notes"], json!(["a note"]));
+}
+
+/// One given up is missed; one that still runs before its deadline is neither met nor missed.
+#[test]
+fn deadlines_given_up_and_still_open() {
+    let (mut scenario, mut output) = run();
+    output.flows[0].status = Status::Terminated;
+    output.flows[0].finish = None;
+    scenario.plan.flows[1].deadline = Some(Span::from_ms(5));
+    let value = value(&scenario, &output);
+    let deadlines = &value["deadlines"];
+    assert_eq!((&deadlines["flows"], &deadlines["met"], &deadlines["missed"], &deadlines["terminated"]), (&json!(2), &json!(0), &json!(1), &json!(1)));
 }
 
 #[test]

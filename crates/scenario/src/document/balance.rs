@@ -28,6 +28,10 @@ tagged! {
         "conga" => Conga,
         /// Flowlets or frames to the port of best quality (dynamic load balancing, adaptive routing and switching of switch ASICs).
         "dlb" => Dlb,
+        /// The same, and next hops tell ToRs of their own links (global load balancing). On all switches.
+        "glb" => Glb,
+        /// Every frame to a port where little waits before it (Zats et al., SIGCOMM 2012); acknowledgements too.
+        "detail" => Detail,
         /// Pieces of flows over all paths in turn, from the source's ToR (He et al., SIGCOMM 2015).
         "presto" => Presto,
         /// Rerouting at the source's ToR, reordering at the destination's (Song et al., SIGCOMM 2023).
@@ -120,7 +124,17 @@ pub struct Conga {
     pub aging: Option<Duration>,
 }
 
-/// Local port quality.
+/// DeTail's adaptive load balancing.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Detail {
+    /// A port where so many bytes of the frame's priority and above wait is less favoured, and where so many do is to be avoided. Default
+    /// `["16kB", "64kB"]` (the paper; recalled).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub thresholds: Option<[Size; 2]>,
+}
+
+/// Port quality: of its own ports with `dlb`, of those behind next hops too with `glb`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Dlb {
@@ -128,7 +142,7 @@ pub struct Dlb {
     /// `flowlet_idle_time`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idle: Option<Or<Off, Duration>>,
-    /// Interval at which the past load, a moving average, is brought up to date. Default `"16us"` (SONiC).
+    /// Interval at which the past load, a moving average, is brought up to date; with `glb` next hops tell what has changed then. Default `"16us"` (SONiC).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sampling_interval: Option<Duration>,
     /// Weight of the past load in a port's quality, 0 to 255. Default 16 (SONiC).
@@ -144,6 +158,8 @@ pub struct Dlb {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bands: Option<u32>,
 }
+/// The same keys.
+pub type Glb = Dlb;
 
 /// Pieces of flows.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -1,6 +1,6 @@
 //! `[host]`: NICs, frame sizes, transports.
 
-use super::{Duration, Ecn, Names, NicQueue, Off, Or, QueueSize, Scheduling, Size, Storm, Transport, Unlimited};
+use super::{Duration, Ecn, Names, NicQueue, Off, Or, Pacer, QueueSize, Scheduling, Size, Storm, Transport, Unlimited};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, MapAccess, Visitor};
@@ -42,6 +42,9 @@ pub struct Host {
     /// ECN marking of the NIC's queues, as on switches, or `"off"`. Default `"off"`; the pFabric authors' ns-2 marks there too.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nic_ecn: Option<Or<Off, Ecn>>,
+    /// HULL's pacer before the NIC, or `"off"`. Default `"off"`; `{}` has the authors' parameters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pacer: Option<Or<Off, Pacer>>,
     /// Does the NIC stop sending priorities that its switch tells it to pause? Default `true`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub honours_pause: Option<bool>,

@@ -9,6 +9,7 @@ mod pfc;
 mod preset;
 mod quantity;
 mod queue;
+mod rated;
 mod rdma;
 mod record;
 mod run;
@@ -19,7 +20,7 @@ mod traffic;
 mod transport;
 mod voq;
 
-pub use balance::{Balance, Conweave, Dlb, Ecmp, Wcmp};
+pub use balance::{Balance, Conweave, Detail, Dlb, Ecmp, Wcmp};
 pub use choice::{Auto, Names, Off, Or, Unlimited};
 pub use cost::Cost;
 pub use host::{Host, HostOverride, Wire, WireTable};
@@ -28,7 +29,8 @@ pub use pfc::{Headroom, Mmu, Pfc, Refresh, Storm, StormAction, Watchdog};
 pub use preset::Preset;
 pub use quantity::{Between, Chance, Duration, QueueSize, Size, Speed};
 pub use queue::{NicQueue, Queue, QueueRules};
-pub use rdma::{Cnp, Dcqcn, DcqcnParameters, HpccControl, Rdma, RdmaCongestion, RdmaMode, RdmaWindow, Swift, Timely};
+pub use rated::{D3, Pacer, Pdq};
+pub use rdma::{Cnp, Dcqcn, DcqcnParameters, Entropy, HpccControl, OfFlow, Rdma, RdmaCongestion, RdmaMode, RdmaWindow, Swift, Timely};
 pub use record::Record;
 pub use run::{Compat, Engine, FctEnd, Run, Until};
 pub use sonic::Sonic;
@@ -36,8 +38,8 @@ pub use switch::{Aqm, AqmKind, Compare, Ecn, Forwarding, Incapable, MarkAt, Queu
 pub use topology::{Custom, Dumbbell, FatTree, Fault, Hpcc, LeafSpine, LinkOverride, Star, Switches, Topology};
 pub use traffic::*;
 pub use transport::{
-    Bbr, Congestion, Connections, Coupling, Cubic, Datagram, Dctcp, DelayedAck, Echo, Estimator, Flavour, Htcp, HyStart, PathManager, PathScheduler, Pfabric,
-    PfabricCongestion, Rank, Recovery, RenoFlavour, Stack, Tcp, Timeout, Transport,
+    Bbr, Congestion, Connections, Coupling, Cubic, D2tcp, Datagram, Dctcp, DelayedAck, Echo, Estimator, Flavour, Htcp, HyStart, PathManager, PathScheduler,
+    Pfabric, PfabricCongestion, Rank, Recovery, RenoFlavour, Stack, Tcp, Timeout, Transport, WithoutDeadline,
 };
 pub use voq::{Ingress, Voq};
 

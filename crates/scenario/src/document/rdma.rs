@@ -1,8 +1,9 @@
 //! `kind = "rdma"` of `[host.transport]`.
 
+use super::choice::tagged;
 use super::switch::words;
-use super::{Duration, Size, Speed};
-use schemars::JsonSchema;
+use super::{Duration, Off, Or, Size, Speed};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
 /// RDMA over converged Ethernet: a queue pair per flow, whose frames the NIC makes when its transmitter is free.
@@ -30,6 +31,10 @@ pub struct Rdma {
     /// With `cnp = "packet"`: least time between two of a flow. Default `"50us"` (the paper of DCQCN); newer NVIDIA adapters have 4 us.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cnp_interval: Option<Duration>,
+    /// What the hash of frames comes from, by which switches choose paths; needs `cnp = "ack"` unless it is the flow. Default `"flow"`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "name_or_table")]
+    pub entropy: Option<Entropy>,
     /// A frame out of order is notified of as a marked one is. Default `false`; `true` with `run.compat = "conweave-ns3"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cnp_out_of_order: Option<bool>,
@@ -66,6 +71,43 @@ pub struct Rdma {
     /// Parameters of HPCC.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hpcc: Option<HpccControl>,
+}
+
+tagged! {
+    /// What the hash of frames comes from: a name, or a table with `kind` and parameters.
+    pub enum Entropy, default "kind" {
+        /// The flow: one path for all of its frames.
+        "flow" => OfFlow,
+        /// Each frame its own; those of frames that came unmarked are used again (REPS).
+        "reps" => Reps,
+    }
+}
+
+/// The name alone, where parameters keep their defaults.
+fn name_or_table(generator: &mut SchemaGenerator) -> Schema {
+    let table = generator.subschema_for::<Entropy>();
+    json_schema!({ "anyOf": [table, { "enum": Entropy::KINDS }] })
+}
+
+/// No parameters.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OfFlow {}
+
+/// Recycled entropies.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Reps {
+    /// Entropies that a sender keeps, 1 to 255. Default 8 (uet-htsim).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache: Option<u8>,
+    /// After a time-out those kept are used in turn for so long, or `"off"`. Default `"off"`: uet-htsim freezes for 10 ms where switches trim, so that a
+    /// time-out means a failure.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub freeze: Option<Or<Off, Duration>>,
+    /// Frames that draw theirs after that. Default 16 (uet-htsim).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub explore: Option<u8>,
 }
 
 /// Parameters of HPCC.

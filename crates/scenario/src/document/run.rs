@@ -23,7 +23,7 @@ pub struct Run {
     /// When a flow counts as complete. Default `"last_ack"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fct_end: Option<FctEnd>,
-    /// Which engine; both give the same results. Default `"window_log"`.
+    /// Which engine; `"window_log"` and `"classical"` give the same results. Default `"window_log"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub engine: Option<Engine>,
     /// Worker threads; results do not depend on it. Default 1.
@@ -103,4 +103,7 @@ pub enum Engine {
     WindowLog,
     /// A binary heap of events: the oracle.
     Classical,
+    /// No packets: flows on one big switch, of which the one with the least left goes first (pFabric's Ideal). What transports, switches and links
+    /// inside the fabric do has no effect; a completion time includes the idle path's latency.
+    Ideal,
 }

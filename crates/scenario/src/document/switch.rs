@@ -255,6 +255,8 @@ words! {
         FqCodel,
         /// RFC 8033.
         Pie,
+        /// HULL: a counter of what leaves, drained more slowly than the link sends, marks.
+        Phantom,
     }
     /// Frames that are not ECN-capable:
     pub enum Incapable {
@@ -313,7 +315,7 @@ pub struct Ecn {
     pub hard_drop: Option<bool>,
 }
 
-/// A queue discipline that drops, or marks, by delay.
+/// A queue discipline that drops, or marks, by delay; or a phantom queue, which marks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Aqm {
@@ -357,6 +359,12 @@ pub struct Aqm {
     /// With PIE and `ecn = true`: probability above which ECN-capable frames are dropped too. Default 0.1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ecn_threshold: Option<Chance>,
+    /// With a phantom queue: share of the link's rate at which the counter is drained (gamma). Default 0.95 (HULL).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub drain: Option<f64>,
+    /// With a phantom queue: what finds more in the counter is marked. Default `"1kB"` (HULL at 1 Gbps).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub threshold: Option<Size>,
     /// With PIE: no two drops too close together, none too far apart (RFC 8033 §5.4). Default false.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub derandomize: Option<bool>,

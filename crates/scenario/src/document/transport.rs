@@ -2,7 +2,7 @@
 
 use super::choice::tagged;
 use super::switch::words;
-use super::{Auto, Duration, Off, Or, Rdma, Size, Speed, Unlimited};
+use super::{Auto, D3, Duration, Off, Or, Pdq, Rdma, Size, Speed, Unlimited};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +17,10 @@ tagged! {
         "rdma" => Rdma,
         /// pFabric's minimal transport, or the TCP without fast retransmit that it was made from.
         "pfabric" => Pfabric,
+        /// PDQ: the most critical flows send, the others wait.
+        "pdq" => Pdq,
+        /// D3: rates by deadline, first come, first served.
+        "d3" => D3,
     }
 }
 
@@ -127,7 +131,7 @@ pub struct Tcp {
     /// Ceiling of the time-out with back-off. Default `"120s"` (Linux's TCP_RTO_MAX), or `min_rto` or `initial_rto` if longer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_rto: Option<Duration>,
-    /// Explicit congestion notification. Default `"dctcp"` with `congestion = "dctcp"`, otherwise `"off"`. BBR version 1 does not react to it; version 3 does with `"dctcp"`.
+    /// Explicit congestion notification. Default `"dctcp"` with `congestion = "dctcp"` or `"d2tcp"`, otherwise `"off"`. BBR version 1 does not react to it; version 3 does with `"dctcp"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ecn: Option<Echo>,
     /// Priority of what the receiver sends, acknowledgements above all, 0 to 7. Default: that of the flow. RDMA's are often in a higher class.
@@ -145,6 +149,9 @@ pub struct Tcp {
     /// Parameters of DCTCP.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dctcp: Option<Dctcp>,
+    /// Parameters of D2TCP.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub d2tcp: Option<D2tcp>,
     /// Parameters of CUBIC.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cubic: Option<Cubic>,
@@ -176,7 +183,7 @@ pub struct Mptcp {
     /// How the windows of the subflows go together. Default `"lia"`. `"off"`: each subflow has `congestion` to itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub coupling: Option<Coupling>,
-    /// Of `coupling = "queue_aware"`: segments of its own that a subflow may have in queues before it gives way to its siblings. Default 10.
+    /// Of `coupling = "queue_aware"`: segments of its own that a subflow may have in queues before it gives way to its siblings. Default 4.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue_segments: Option<u32>,
     /// Where the receive window is full, the oldest segment goes on another subflow too if that one is much faster, and the subflow that holds
@@ -214,7 +221,7 @@ words! {
         Balia,
         /// Weighted Vegas, Cao et al. 2012.
         Wvegas,
-        /// LIA, and a subflow with a queue longer than its siblings' gives way.
+        /// LIA, and a subflow with a long queue gives way.
         QueueAware,
     }
 }
@@ -242,6 +249,8 @@ words! {
         Newreno,
         /// RFC 8257.
         Dctcp,
+        /// DCTCP that yields less the nearer a flow's deadline is (Vamanan et al.).
+        D2tcp,
         /// RFC 9438.
         Cubic,
         /// H-TCP (Leith and Shorten).
@@ -308,6 +317,27 @@ pub struct Dctcp {
     pub initial_alpha: Option<f64>,
 }
 
+/// Parameters of D2TCP (Vamanan et al., SIGCOMM 2012): a mark cuts the window by alpha^d / 2, where d is the time a flow needs over the time it has left.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct D2tcp {
+    /// As in `dctcp`. Default 0.0625.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gain: Option<f64>,
+    /// As in `dctcp`. Default 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub initial_alpha: Option<f64>,
+    /// Least d: of flows with more time than they need, and of those whose deadline has passed. Default 0.5 (the paper's).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub least: Option<f64>,
+    /// Largest d. Default 2 (the paper's).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub most: Option<f64>,
+    /// What a mark does to a flow without a deadline. Default `"dctcp"` (the paper's).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub without_deadline: Option<WithoutDeadline>,
+}
+
 /// pFabric's minimal transport (Alizadeh et al. 2013, as in the authors' ns-2). With `rto = "estimated"` and `rank = "none"` it is the TCP
 /// they compare with, with `congestion = "dctcp"` besides their DCTCP.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -347,6 +377,13 @@ pub struct Pfabric {
 }
 
 words! {
+    /// A flow without a deadline.
+    pub enum WithoutDeadline {
+        /// As DCTCP: d = 1.
+        Dctcp,
+        /// Its window is halved, as in the authors' ns-2.
+        Halve,
+    }
     /// How the window reacts.
     pub enum PfabricCongestion {
         /// Slow start and congestion avoidance; a time-out leaves one segment.

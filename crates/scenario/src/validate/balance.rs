@@ -36,7 +36,9 @@ pub fn balance(balance: &mut Balance, topology: &Topology, key: &Key) -> Result<
             aging: interval(&mut keys.aging, Span::from_ms(10), at("aging"))?,
             ns3: false,
         }),
-        Balance::Dlb(keys) => spec::Balance::Dlb(dlb(keys, key)?),
+        Balance::Dlb(keys) => spec::Balance::Dlb(dlb(keys, false, key)?),
+        Balance::Glb(keys) => spec::Balance::Dlb(dlb(keys, true, key)?),
+        Balance::Detail(keys) => spec::Balance::Detail(detail(keys, key)?),
         Balance::Conweave(keys) => spec::Balance::Conweave(conweave::conweave(keys, key)?),
         Balance::Presto(keys) => match fill(&mut keys.flowcell, Size(Bytes(65_536))).0.0 {
             0 => return Err(Wrong::at(at("flowcell"), "\"0B\": write a size above 0, as in \"64KiB\"")),
@@ -68,7 +70,18 @@ fn wcmp(keys: &mut document::Wcmp, topology: &Topology, key: &Key) -> Result<spe
     Ok(spec::Wcmp { weights: Some(weights), entries })
 }
 
-fn dlb(keys: &mut document::Dlb, key: &Key) -> Result<spec::Dlb, Wrong> {
+fn detail(keys: &mut document::Detail, key: &Key) -> Result<spec::Detail, Wrong> {
+    let thresholds = fill(&mut keys.thresholds, [Size(Bytes(16_000)), Size(Bytes(64_000))]).map(|Size(bytes)| bytes);
+    match thresholds {
+        [less, avoid] if less.0 == 0 || avoid < less => Err(Wrong::at(
+            key.clone().name("thresholds"),
+            format!("\"{less}\", \"{avoid}\": write two sizes above 0, the smaller first, as in [\"16kB\", \"64kB\"]"),
+        )),
+        _ => Ok(spec::Detail { thresholds: thresholds.map(|bytes| bytes.0) }),
+    }
+}
+
+fn dlb(keys: &mut document::Dlb, remote: bool, key: &Key) -> Result<spec::Dlb, Wrong> {
     let at = |name: &str| key.clone().name(name);
     let past_weight = number(&mut keys.past_load_weight, 16, (0, 255), at("past_load_weight"))?;
     let future_weight = number(&mut keys.future_load_weight, 16, (0, 255), at("future_load_weight"))?;
@@ -86,6 +99,7 @@ fn dlb(keys: &mut document::Dlb, key: &Key) -> Result<spec::Dlb, Wrong> {
         future_weight,
         future_range,
         bands: number(&mut keys.bands, 8, (1, 256), at("bands"))?,
+        remote,
     })
 }
 
@@ -108,6 +122,10 @@ fn interval(slot: &mut Option<Duration>, default: Span, key: Key) -> Result<Span
 pub fn fits(topology: &Topology, configs: &[SwitchConfig]) -> Result<(), Wrong> {
     let key = || Key::from("switch").name("balance");
     let of_switches = || topology.nodes.iter().filter(|node| node.kind == NodeKind::Switch).map(|node| &configs[node.config as usize]);
+    let telling = of_switches().find(|config| matches!(&config.balance, spec::Balance::Dlb(dlb) if dlb.remote));
+    if telling.is_some_and(|telling| of_switches().any(|config| config.balance != telling.balance)) {
+        return Err(Wrong::at(key(), "\"glb\": next hops tell ToRs of their links, and these have to understand: write the same for all switches"));
+    }
     let Some(pins) = of_switches().find(|config| config.balance.pins()) else { return Ok(()) };
     // Who pins and who follows have to understand each other.
     if of_switches().any(|config| config.balance != pins.balance) {
@@ -130,6 +148,9 @@ pub fn fits(topology: &Topology, configs: &[SwitchConfig]) -> Result<(), Wrong> 
             }
             NoPaths::Host(host) => format!("{} does not hang on a switch with its only link", named(host)),
         };
-        Wrong::at(key(), format!("frames cannot be pinned to paths in this fabric: {why}; write \"ecmp\", \"wcmp\", \"spray\", \"drill\" or \"dlb\""))
+        Wrong::at(
+            key(),
+            format!("frames cannot be pinned to paths in this fabric: {why}; write \"ecmp\", \"wcmp\", \"spray\", \"drill\", \"dlb\", \"glb\" or \"detail\""),
+        )
     })
 }

@@ -4,8 +4,10 @@ mod balance;
 mod conweave;
 mod cost;
 mod hosts;
+mod ideal;
 mod pfc;
 mod queue;
+mod rated;
 mod rdma;
 mod record;
 mod run;
@@ -74,6 +76,8 @@ pub fn check(document: &mut Document, inputs: &mut Inputs, reader: &dyn Reader) 
     };
     pfc::fits(&plan)?;
     rdma::fits(&plan, &document.host)?;
+    rated::fits(&plan, &document.host)?;
+    ideal::fits(&plan)?;
     if let Some(limit) = run.max_memory {
         let needed = afflux_net::estimate_memory(&plan);
         if needed > limit {

@@ -3,11 +3,14 @@
 use super::hosts::Frames;
 use super::{fill, meaningless};
 use crate::document::{
-    Cnp, Dcqcn, DcqcnParameters, Duration, Host, HpccControl, Rdma, RdmaCongestion, RdmaMode, RdmaWindow, Size, Speed, Swift, Timely, Transport,
+    Cnp, Dcqcn, DcqcnParameters, Duration, Entropy, Host, HpccControl, OfFlow, Or, Rdma, RdmaCongestion, RdmaMode, RdmaWindow, Size, Speed, Swift, Timely,
+    Transport,
 };
 use crate::topology::Facts;
 use crate::tree::{Key, Wrong};
-use afflux_net::spec::{self, Compat, DcqcnConfig, DcqcnCut, HpccConfig, Irn, Plan, RateControl, RdmaConfig, RdmaRecovery, SwiftConfig, TimelyConfig};
+use afflux_net::spec::{
+    self, Aqm, Balance, Compat, DcqcnConfig, DcqcnCut, HpccConfig, Irn, Plan, RateControl, RdmaConfig, RdmaRecovery, RouteHash, SwiftConfig, TimelyConfig,
+};
 use afflux_units::{Bytes, Rate, Span};
 
 /// Of the first host's first link.
@@ -70,12 +73,27 @@ pub fn config(rdma: &mut Rdma, frames: &Frames, nic: Rate, compat: Option<Compat
         Cnp::Ack => spec::Cnp::Ack,
         Cnp::Packet => spec::Cnp::Packet { interval: time(&mut rdma.cnp_interval, Span::from_us(50), at("cnp_interval"))? },
     };
+    let entropy = match rdma.entropy.get_or_insert(Entropy::OfFlow(OfFlow {})) {
+        Entropy::OfFlow(_) => spec::Entropy::Flow,
+        Entropy::Reps(_) if cnp != spec::Cnp::Ack => {
+            return Err(Wrong::at(at("entropy"), "\"reps\" learns of marks by acknowledgements: write cnp = \"ack\""));
+        }
+        Entropy::Reps(keys) => spec::Entropy::Reps(spec::Reps {
+            cache: match fill(&mut keys.cache, 8) {
+                0 => return Err(Wrong::at(at("entropy").name("cache"), "found 0: write a number from 1 to 255")),
+                cache => cache,
+            },
+            freeze: fill(&mut keys.freeze, Or::NONE).0.map(|freeze| freeze.0),
+            explore: fill(&mut keys.explore, 16),
+        }),
+    };
     Ok(RdmaConfig {
         payload,
         recovery,
         control,
         window,
         cnp,
+        entropy,
         cnp_out_of_order: fill(&mut rdma.cnp_out_of_order, ns3),
         nack_interval: fill(&mut rdma.nack_interval, Duration(Span::from_us(4))).0,
         ack_priority: match rdma.ack_priority {
@@ -310,6 +328,9 @@ pub fn fits(plan: &Plan, host: &Host) -> Result<(), Wrong> {
         if of_it().next().is_none() {
             continue;
         }
+        if matches!(rdma.entropy, Some(Entropy::Reps(_))) {
+            recycles(plan, &key)?;
+        }
         let pausing = plan.switches.iter().filter(|switch| switch.pfc.is_some()).count();
         let key = key.name("mode");
         match rdma.mode.expect("filled in") {
@@ -334,6 +355,24 @@ pub fn fits(plan: &Plan, host: &Host) -> Result<(), Wrong> {
                     return Err(Wrong::at(key, "needs switches that obey pauses: write switch.honours_pause = true"));
                 }
             }
+        }
+    }
+    Ok(())
+}
+
+/// Entropies mean something where switches hash frames, and nothing takes them for flows.
+fn recycles(plan: &Plan, key: &Key) -> Result<(), Wrong> {
+    let at = || key.clone().name("entropy");
+    for switch in &plan.switches {
+        let hashes = matches!(switch.balance, Balance::Ecmp | Balance::Resilient | Balance::Wcmp(_));
+        if !hashes {
+            return Err(Wrong::at(at(), "\"reps\" is for switches that choose by hash: write switch.balance = \"ecmp\", \"resilient\" or \"wcmp\""));
+        }
+        if switch.hash == RouteHash::Murmur3 {
+            return Err(Wrong::at(at(), "\"reps\": switch.hash = \"murmur3\" is of addresses and ports alone; write another"));
+        }
+        if matches!(switch.aqm, Some(Aqm::FqCodel(_))) {
+            return Err(Wrong::at(at(), "\"reps\": fq_codel would take every frame for a flow of its own; write another aqm"));
         }
     }
     Ok(())

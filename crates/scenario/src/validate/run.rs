@@ -58,6 +58,7 @@ pub fn check(run: &mut Run) -> Result<Running, Wrong> {
         engine: match fill(&mut run.engine, Engine::WindowLog) {
             Engine::WindowLog => EngineKind::WindowLog,
             Engine::Classical => EngineKind::Classical,
+            Engine::Ideal => EngineKind::Ideal,
         },
         threads,
         compat: run.compat.map(|document::Compat::ConweaveNs3| Compat::ConweaveNs3),

@@ -460,10 +460,12 @@ pub fn marking(ecn: &mut Ecn, key: &Key) -> Result<Marking, Wrong> {
 fn aqm(keys: &mut document::Aqm, key: &Key) -> Result<spec::Aqm, Wrong> {
     let at = |name: &str| key.clone().name(name);
     let (codel, fq, pie) = (keys.kind == AqmKind::Codel, keys.kind == AqmKind::FqCodel, keys.kind == AqmKind::Pie);
+    let phantom = keys.kind == AqmKind::Phantom;
     let word = match keys.kind {
         AqmKind::Codel => "kind = \"codel\"",
         AqmKind::FqCodel => "kind = \"fq_codel\"",
         AqmKind::Pie => "kind = \"pie\"",
+        AqmKind::Phantom => "kind = \"phantom\"",
     };
     if !fq && keys.limit.is_some() {
         return Err(Wrong::at(
@@ -482,10 +484,22 @@ fn aqm(keys: &mut document::Aqm, key: &Key) -> Result<spec::Aqm, Wrong> {
         ("burst_allowance", keys.burst_allowance.is_some(), pie),
         ("ecn_threshold", keys.ecn_threshold.is_some(), pie),
         ("derandomize", keys.derandomize.is_some(), pie),
+        ("target", keys.target.is_some(), !phantom),
+        ("ecn", keys.ecn.is_some(), !phantom),
+        ("drain", keys.drain.is_some(), phantom),
+        ("threshold", keys.threshold.is_some(), phantom),
     ] {
         if given && !needs {
             return Err(meaningless(at(name), word));
         }
+    }
+    if phantom {
+        let drain = fill(&mut keys.drain, 0.95);
+        if !(0.1..=1.0).contains(&drain) {
+            return Err(Wrong::at(at("drain"), format!("found {drain}: write a share from 0.1 to 1, as in 0.95")));
+        }
+        let threshold = fill(&mut keys.threshold, Size(Bytes(1_000))).0.0;
+        return Ok(spec::Aqm::Phantom(spec::Phantom { drain, threshold }));
     }
     if keys.ecn == Some(false) && keys.ecn_threshold.is_some() {
         return Err(meaningless(at("ecn_threshold"), "ecn = false"));

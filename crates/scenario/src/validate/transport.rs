@@ -1,16 +1,17 @@
 //! `[host.transport]` and `[host.transports.NAME]`.
 
 use super::hosts::Frames;
-use super::{fill, meaningless, rdma};
+use super::{fill, meaningless, rated, rdma};
 use crate::document::{
-    Bbr, Congestion, Connections, Coupling, Cubic, Datagram, Dctcp, DelayedAck, Duration, Echo, Estimator, Flavour, Host, Htcp, HyStart, Or, PathManager,
-    PathScheduler, Pfabric, PfabricCongestion, Rank, Recovery, RenoFlavour, Size, Stack, Tcp, Timeout, Transport,
+    Bbr, Congestion, Connections, Coupling, Cubic, D2tcp, Datagram, Dctcp, DelayedAck, Duration, Echo, Estimator, Flavour, Host, Htcp, HyStart, Or,
+    PathManager, PathScheduler, Pfabric, PfabricCongestion, Rank, Recovery, RenoFlavour, Size, Stack, Tcp, Timeout, Transport, WithoutDeadline,
 };
 use crate::spelling;
 use crate::topology::Facts;
 use crate::tree::{Key, Wrong};
 use afflux_net::spec::{
-    self, Bbr3Config, BbrConfig, CongestionControl, CubicConfig, CubicFlavour, DctcpConfig, EcnMode, HtcpConfig, TcpConfig, TransportConfig,
+    self, Bbr3Config, BbrConfig, CongestionControl, CubicConfig, CubicFlavour, D2tcpConfig, DctcpConfig, EcnMode, HtcpConfig, TcpConfig, TransportConfig,
+    Undated,
 };
 use afflux_units::{Bytes, Rate, Span};
 
@@ -80,6 +81,8 @@ impl Around<'_> {
             Transport::Tcp(tcp) if tcp.mptcp.is_some() => self.mptcp(tcp, key).map(TransportConfig::Mptcp),
             Transport::Tcp(tcp) => self.tcp(tcp, key).map(TransportConfig::Tcp),
             Transport::Pfabric(pfabric) => self.pfabric(pfabric, key).map(TransportConfig::Pfabric),
+            Transport::Pdq(pdq) => rated::pdq(pdq, self.frames, self.idle_rtt, key).map(TransportConfig::Pdq),
+            Transport::D3(d3) => rated::d3(d3, self.frames, self.idle_rtt, key).map(TransportConfig::D3),
             Transport::Datagram(datagram) => self.frames.datagram(datagram, key).map(TransportConfig::Datagram),
             Transport::Rdma(rdma) => rdma::config(rdma, self.frames, self.nic, self.compat, key).map(TransportConfig::Rdma),
         }
@@ -222,7 +225,7 @@ impl Around<'_> {
             Coupling::Olia => Some(spec::Coupling::Olia),
             Coupling::Balia => Some(spec::Coupling::Balia),
             Coupling::Wvegas => Some(spec::Coupling::Wvegas),
-            Coupling::QueueAware => Some(spec::Coupling::QueueAware { segments: fill(&mut keys.queue_segments, 10) }),
+            Coupling::QueueAware => Some(spec::Coupling::QueueAware { segments: fill(&mut keys.queue_segments, 4) }),
         };
         let scheduler = match fill(&mut keys.scheduler, PathScheduler::LowestRtt) {
             PathScheduler::LowestRtt => spec::PathScheduler::LowestRtt,
@@ -399,6 +402,7 @@ fn congestion(tcp: &mut Tcp, mss: u16, key: &Key) -> Result<(CongestionControl, 
     let word = match kind {
         Congestion::Newreno => "newreno",
         Congestion::Dctcp => "dctcp",
+        Congestion::D2tcp => "d2tcp",
         Congestion::Cubic => "cubic",
         Congestion::Htcp => "htcp",
         Congestion::Bbr => "bbr",
@@ -407,6 +411,7 @@ fn congestion(tcp: &mut Tcp, mss: u16, key: &Key) -> Result<(CongestionControl, 
     let others = [
         ("newreno", tcp.newreno.is_some() && kind != Congestion::Newreno),
         ("dctcp", tcp.dctcp.is_some() && kind != Congestion::Dctcp),
+        ("d2tcp", tcp.d2tcp.is_some() && kind != Congestion::D2tcp),
         ("cubic", tcp.cubic.is_some() && kind != Congestion::Cubic),
         ("htcp", tcp.htcp.is_some() && kind != Congestion::Htcp),
         ("bbr", tcp.bbr.is_some() && kind != Congestion::Bbr),
@@ -416,9 +421,9 @@ fn congestion(tcp: &mut Tcp, mss: u16, key: &Key) -> Result<(CongestionControl, 
         return Err(meaningless(key_of(name), &format!("congestion = \"{word}\"")));
     }
     let ecn = match kind {
-        Congestion::Dctcp => match fill(&mut tcp.ecn, Echo::Dctcp) {
+        Congestion::Dctcp | Congestion::D2tcp => match fill(&mut tcp.ecn, Echo::Dctcp) {
             Echo::Dctcp => EcnMode::Dctcp,
-            _ => return Err(Wrong::at(key_of("ecn"), "congestion = \"dctcp\" needs ecn = \"dctcp\": leave it out")),
+            _ => return Err(Wrong::at(key_of("ecn"), format!("congestion = \"{word}\" needs ecn = \"dctcp\": leave it out"))),
         },
         _ => match fill(&mut tcp.ecn, Echo::Off) {
             Echo::Off => EcnMode::Off,
@@ -438,6 +443,7 @@ fn congestion(tcp: &mut Tcp, mss: u16, key: &Key) -> Result<(CongestionControl, 
             RenoFlavour::Rfc5681 => CongestionControl::Rfc5681,
         },
         Congestion::Dctcp => CongestionControl::Dctcp(dctcp(tcp.dctcp.get_or_insert_with(Dctcp::default), &key_of("dctcp"))?),
+        Congestion::D2tcp => CongestionControl::D2tcp(d2tcp(tcp.d2tcp.get_or_insert_default(), &key_of("d2tcp"))?),
         Congestion::Cubic => {
             if tcp.hystart_plusplus.is_some() {
                 return Err(Wrong::at(key_of("hystart_plusplus"), "with congestion = \"cubic\" write cubic.hystart = \"plusplus\""));
@@ -486,6 +492,24 @@ fn dctcp(parameters: &mut Dctcp, key: &Key) -> Result<DctcpConfig, Wrong> {
         return Err(Wrong::at(key.clone().name("initial_alpha"), format!("found {alpha}: write a number from 0 to 1")));
     }
     Ok(DctcpConfig { gain_shift, initial_alpha: (alpha * 1024.0 + 0.5) as u32 })
+}
+
+fn d2tcp(parameters: &mut D2tcp, key: &Key) -> Result<D2tcpConfig, Wrong> {
+    let mut plain = Dctcp { gain: parameters.gain, initial_alpha: parameters.initial_alpha };
+    let dctcp = dctcp(&mut plain, key)?;
+    (parameters.gain, parameters.initial_alpha) = (plain.gain, plain.initial_alpha);
+    let (least, most) = (fill(&mut parameters.least, 0.5), fill(&mut parameters.most, 2.0));
+    if !(0.01..=1.0).contains(&least) {
+        return Err(Wrong::at(key.clone().name("least"), format!("found {least}: write a number from 0.01 to 1")));
+    }
+    if !(1.0..=100.0).contains(&most) {
+        return Err(Wrong::at(key.clone().name("most"), format!("found {most}: write a number from 1 to 100")));
+    }
+    let undated = match fill(&mut parameters.without_deadline, WithoutDeadline::Dctcp) {
+        WithoutDeadline::Dctcp => Undated::Dctcp,
+        WithoutDeadline::Halve => Undated::Halve,
+    };
+    Ok(D2tcpConfig { dctcp, least, most, undated })
 }
 
 fn cubic(parameters: &mut Cubic, default: Flavour, mss: u16, key: &Key) -> Result<CubicConfig, Wrong> {

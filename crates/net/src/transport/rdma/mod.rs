@@ -3,13 +3,26 @@
 mod control;
 mod nic;
 mod queue_pair;
+mod reps;
 mod responder;
 
 pub use nic::Nic;
 pub use queue_pair::{AckIn, QueuePair, Setup};
+pub use reps::Reps;
 pub use responder::{Acknowledgement, Responder, ResponderSetup};
 
 use crate::Model;
+
+pub const REPS: Model = Model {
+    kind: "balance",
+    name: "reps",
+    source: "recycled entropies, the default sprayer of Ultra Ethernet's simulator (uet-htsim, uec_mp.cpp)",
+    faithful: "`entropy = \"reps\"` of a transport of kind `rdma`: every frame has an entropy of its own, by which switches hash; acknowledgements go by it too and bring \
+               back those of frames that came unmarked; of the last 8 the oldest that was not used again is, once, otherwise one is drawn; `freeze`: after a time-out \
+               those kept are used in turn for a while, then 16 frames draw theirs",
+    simplified: "over IRN or go-back-N, which take what is overtaken for lost, instead of Ultra Ethernet's transport with packet trimming; entropies have 32 bits \
+                 instead of 16",
+};
 
 pub const MODEL: Model = Model {
     kind: "transport",

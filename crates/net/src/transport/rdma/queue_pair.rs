@@ -1,9 +1,10 @@
 //! The sending half of a queue pair: what is sent next, and when it may leave.
 
 use super::control::{Ack, Control};
+use super::reps::Reps;
 use crate::idle::Idle;
 use crate::probe::explain::{Attribution, Label};
-use crate::spec::{Irn, RdmaConfig, RdmaRecovery, RdmaWindow};
+use crate::spec::{Entropy, Irn, RdmaConfig, RdmaRecovery, RdmaWindow};
 use crate::telemetry::Telemetry;
 use crate::transport::blocks::Blocks;
 use crate::world::cut_off;
@@ -25,6 +26,8 @@ pub struct Setup {
     pub switches: u32,
     pub idle: Idle,
     pub explain: bool,
+    /// Where frames have entropies of their own.
+    pub reps: Option<Box<Reps>>,
 }
 
 pub struct QueuePair {
@@ -58,6 +61,7 @@ pub struct QueuePair {
     pub retransmitted: u64,
     pub timeouts: u64,
     pub idle: Idle,
+    reps: Option<Box<Reps>>,
     account: Option<Box<Account>>,
     /// When the unacknowledged segments were sent last, where anyone wants to know.
     times: Option<VecDeque<u64>>,
@@ -145,6 +149,7 @@ impl QueuePair {
             timeouts: 0,
             idle,
             times: (account.is_some() || control.wants_round_trips()).then(VecDeque::new),
+            reps: setup.reps,
             account,
             control,
         }
@@ -156,6 +161,23 @@ impl QueuePair {
     #[inline(always)]
     pub fn is_last(&self, seq: u32) -> bool {
         seq + 1 == self.segments
+    }
+
+    /// The hash of the next frame.
+    #[inline(always)]
+    pub fn next_hash(&mut self, now: u64, config: &RdmaConfig) -> u32 {
+        match (&mut self.reps, &config.entropy) {
+            (Some(reps), Entropy::Reps(config)) => reps.next(now, config),
+            _ => self.hash,
+        }
+    }
+
+    /// An acknowledgement brings back the entropy of what it answers.
+    #[inline(always)]
+    pub fn recycle(&mut self, hash: u32, marked: bool, config: &RdmaConfig) {
+        if let (Some(reps), Entropy::Reps(config)) = (&mut self.reps, &config.entropy) {
+            reps.on_ack(hash, marked, config);
+        }
     }
 
     /// Payload before segment `seq`.
@@ -395,6 +417,9 @@ impl QueuePair {
             (selective.repeated, selective.repeat_to) = (self.una, self.sent_to);
         }
         self.next = self.una;
+        if let (Some(reps), Entropy::Reps(config)) = (&mut self.reps, &config.entropy) {
+            reps.on_timeout(now, config);
+        }
         self.control.on_timeout(now, config);
         if self.account.is_some() && !could {
             self.opens(now, Label::Recovery, 0);

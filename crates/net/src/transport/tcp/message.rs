@@ -17,6 +17,8 @@ pub struct Message {
     pub to: u32,
     pub start: u64,
     pub idle: Idle,
+    /// When it is to have ended.
+    pub deadline: Option<u64>,
     /// Figures of the connection when it became the current one.
     pub sent: u64,
     pub retransmitted: u64,
@@ -31,11 +33,11 @@ pub struct Completed {
 
 impl Sender {
     /// Another flow on this connection starts; it ends before segment `to`.
-    pub fn append(&mut self, now: u64, flow: u32, to: u32, idle: Idle, config: &TcpConfig) {
+    pub fn append(&mut self, now: u64, flow: u32, to: u32, (idle, deadline): (Idle, Option<u64>), config: &TcpConfig) {
         self.restart(now, config);
         self.written = self.segments;
         self.segments = to;
-        let message = Message { flow, to, start: now, idle, sent: self.sent, retransmitted: self.retransmitted, timeouts: self.timeouts };
+        let message = Message { flow, to, start: now, idle, deadline, sent: self.sent, retransmitted: self.retransmitted, timeouts: self.timeouts };
         if self.una >= self.current.to {
             self.become_current(now, message);
         } else {
@@ -45,6 +47,7 @@ impl Sender {
 
     pub(super) fn become_current(&mut self, now: u64, message: Message) {
         self.idle = message.idle;
+        self.control.on_flow(message.to, message.deadline);
         if self.why.is_some() {
             self.why = Some(Attribution::behind_others(message.start, now));
         }

@@ -226,6 +226,7 @@ impl Sender {
         self.send_cwr = self.una > self.ns3.answered;
         if self.state != State::Reduced {
             self.control.on_flight(self.pipe());
+            self.control.on_progress(self.una, self.rtt.smoothed());
             self.window.ssthresh = self.control.on_ecn(&self.window, now);
             self.enter(State::Reduced, now);
             self.high = self.next;

@@ -78,6 +78,8 @@ pub struct SenderSetup {
     /// Behind the connection's last segment, which carries its FIN.
     pub ends: u32,
     pub idle: Idle,
+    /// When the flow is to have ended.
+    pub deadline: Option<u64>,
     /// What the two ends have agreed on.
     pub ecn: EcnMode,
     pub explain: bool,
@@ -187,6 +189,8 @@ impl Sender {
     pub fn new(setup: SenderSetup, now: u64, config: &TcpConfig) -> Self {
         let limit = config.max_window.unwrap_or(u32::MAX);
         let ecn = setup.ecn;
+        let mut control = Control::agreed(config, ecn, &setup.random);
+        control.on_flow(setup.segments, setup.deadline);
         Sender {
             una: 0,
             next: 0,
@@ -231,7 +235,7 @@ impl Sender {
             in_line: false,
             small_queue: SmallQueue::default(),
             board: Scoreboard::default(),
-            control: Control::agreed(config, ecn, &setup.random),
+            control,
             sampler: None,
             burst: 0,
             in_burst: 0,
@@ -253,7 +257,16 @@ impl Sender {
             sent: 0,
             retransmitted: 0,
             timeouts: 0,
-            current: Message { flow: setup.flow, to: setup.segments, start: now, idle: setup.idle, sent: 0, retransmitted: 0, timeouts: 0 },
+            current: Message {
+                flow: setup.flow,
+                to: setup.segments,
+                start: now,
+                idle: setup.idle,
+                deadline: setup.deadline,
+                sent: 0,
+                retransmitted: 0,
+                timeouts: 0,
+            },
             waiting: VecDeque::new(),
             why: setup.explain.then(|| Attribution::new(now)),
         }
@@ -312,6 +325,7 @@ impl Sender {
             self.ecn = EcnMode::Off;
         }
         self.control = Control::agreed(config, self.ecn, &self.random);
+        self.control.on_flow(self.current.to, self.current.deadline);
         if self.retransmitted > 1 {
             // RFC 5681 §3.1; as Linux not after one lost SYN (RFC 6298 made its time-out short).
             self.window.cwnd = 1;
@@ -462,6 +476,7 @@ impl Sender {
         let seen = Ack { now, rtt, state: self.state, acked: grown, delivered, ece: ack.ece, una: self.una, next: self.next, may_grow, ..Ack::default() };
         self.control.on_ack(&mut self.window, &seen);
         if ack.ece && self.ecn != EcnMode::Off && self.state == State::Open && self.una < self.segments {
+            self.control.on_progress(self.una, self.rtt.smoothed());
             let ssthresh = self.control.on_ecn(&self.window, now);
             self.undo = None;
             self.reduce(ssthresh, State::Reduced, now, config);

@@ -38,11 +38,11 @@ impl Sender {
     /// What its siblings are told.
     pub fn path(&self) -> Path {
         let cwnd = if matches!(self.state, State::Recovery | State::Reduced) { self.window.ssthresh.min(self.window.cwnd) } else { self.window.cwnd };
-        let (run, queue) = match &self.control {
-            Control::Coupled(coupled) => (coupled.run(), coupled.queue(cwnd)),
-            _ => (0, 0.0),
+        let run = match &self.control {
+            Control::Coupled(coupled) => coupled.run(),
+            _ => 0,
         };
-        Path { cwnd: if self.connected { cwnd } else { 0 }, rtt: self.rtt.smoothed(), run, queue }
+        Path { cwnd: if self.connected { cwnd } else { 0 }, rtt: self.rtt.smoothed(), run }
     }
 
     /// Its siblings and itself, number `me`, before it takes an acknowledgement.

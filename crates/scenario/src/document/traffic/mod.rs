@@ -23,9 +23,10 @@ macro_rules! block {
             /// When the block begins; starts in files count from then. Default `"0s"`.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub start: Option<$crate::document::Duration>,
-            /// Deadline of each flow, from its start, or `"off"`. Default `"off"`; a flow list's column `deadline_ns` goes before.
+            /// Deadline of each flow, from its start: a time, a table of a distribution, or `"off"`. Default `"off"`; a flow list's column
+            /// `deadline_ns` goes before.
             #[serde(skip_serializing_if = "Option::is_none")]
-            pub deadline: Option<$crate::document::Or<$crate::document::Off, $crate::document::Duration>>,
+            pub deadline: Option<$crate::document::Or<$crate::document::Off, $crate::document::Deadline>>,
             /// Added to `[run] seed` for this block's draws. Default 0.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub seed: Option<u64>,
@@ -52,11 +53,13 @@ macro_rules! block {
     };
 }
 
+mod deadline;
 mod files;
 mod hadoop;
 mod patterns;
 mod random;
 
+pub use deadline::Deadline;
 pub use files::{FileFormat, Flows, Local, Placement};
 pub use hadoop::{Background, Cluster, Disks, Framework, Hadoop, HadoopTrace, Pairing, Per, Protocol};
 pub use patterns::{AllToAll, DatagramSource, Incast, Pairs, Permutation};
@@ -98,7 +101,7 @@ pub struct Common<'a> {
     pub priority: &'a mut Option<u8>,
     pub dscp: &'a mut Option<u8>,
     pub start: &'a mut Option<Duration>,
-    pub deadline: &'a mut Option<Or<Off, Duration>>,
+    pub deadline: &'a mut Option<Or<Off, Deadline>>,
     pub seed: &'a mut Option<u64>,
     pub persistent: &'a mut Option<bool>,
 }

@@ -1,10 +1,10 @@
 //! The keys that all blocks have, and errors of the traffic crate in words of the file.
 
 use super::Around;
-use crate::document::{Common, Duration, Or, Traffic};
+use crate::document::{Common, Deadline, Duration, Or, Traffic};
 use crate::tree::{Key, Wrong};
 use crate::validate::{fill, meaningless};
-use afflux_traffic::{Classes, Draws, Template, TrafficError};
+use afflux_traffic::{Classes, Deadlines, Draws, Template, TrafficError};
 use afflux_units::{Span, Time};
 
 /// What a block's common keys say.
@@ -45,10 +45,12 @@ pub fn shared(
     if start > LATEST {
         return Err(Wrong::at(at("start"), format!("\"{start}\": write a start up to 2400h")));
     }
-    let deadline = fill(common.deadline, Or::NONE).0.map(|Duration(span)| span);
-    if deadline.is_some_and(|deadline| deadline == Span::ZERO || deadline > LATEST) {
-        return Err(Wrong::at(at("deadline"), "write a time above 0, up to 2400h, or \"off\""));
-    }
+    let deadline = match fill(common.deadline, Or::NONE).0 {
+        None => None,
+        Some(Deadline::Fixed(Duration(span))) => Some(deadline_within(span, at("deadline"))?),
+        // Drawn once the block's flows are known.
+        Some(Deadline::Drawn(_)) => None,
+    };
     let transport = match transport {
         Some(slot) => around.transports.find(&fill(slot, "default".into()), at("transport"))?,
         None => 0,
@@ -57,8 +59,33 @@ pub fn shared(
     if seed > i64::MAX as u64 {
         return Err(Wrong::at(at("seed"), format!("found {seed}: write a whole number up to {}", i64::MAX)));
     }
-    let draws = Draws::new(around.seed.wrapping_add(seed), &name);
+    let draws = draws(around.seed, common.seed, &name);
     Ok(Shared { template: Template { class, transport, priority, deadline }, draws, start: Time(start.0) })
+}
+
+fn deadline_within(span: Span, key: Key) -> Result<Span, Wrong> {
+    if span == Span::ZERO || span > LATEST {
+        return Err(Wrong::at(key, format!("\"{span}\": write a time above 0, up to 2400h, or \"off\"")));
+    }
+    Ok(span)
+}
+
+/// What deadlines the block draws, and its draws.
+pub fn deadlines(block: &mut Traffic, index: usize, key: &Key, seed: u64) -> Result<Option<(Deadlines, Draws)>, Wrong> {
+    let common = keys(block);
+    let key = key.clone().name("deadline");
+    let Some(Deadline::Drawn(table)) = common.deadline.as_mut().and_then(|deadline| deadline.0.as_mut()) else { return Ok(None) };
+    let mean = deadline_within(table.mean.0, key.clone().name("mean"))?;
+    let least = fill(&mut table.least, Duration(Span::ZERO)).0;
+    if least > mean {
+        return Err(Wrong::at(key.name("least"), format!("\"{least}\" is above mean = \"{mean}\"")));
+    }
+    let draws = draws(seed, common.seed, &fill(common.name, format!("traffic{index}")));
+    Ok(Some((Deadlines { mean, least }, draws)))
+}
+
+fn draws(seed: u64, own: &Option<u64>, name: &str) -> Draws {
+    Draws::new(seed.wrapping_add(own.unwrap_or(0)), name)
 }
 
 /// A block's name.

@@ -3,7 +3,7 @@
 use super::Around;
 use crate::document::{self, Random};
 use crate::tree::{Key, Wrong};
-use afflux_net::spec::TransportConfig;
+use afflux_net::spec::{D3, Pdq, TransportConfig};
 use afflux_traffic::{Capacity, Channel, Destinations, Framing, LoadBasis};
 
 /// Flows per second of one source, and what the user should know about it.
@@ -56,6 +56,7 @@ fn capacity(basis: LoadBasis, pattern: &afflux_traffic::Random, transport: u16, 
                 TransportConfig::Datagram(datagram) => datagram.payload,
                 TransportConfig::Rdma(rdma) => rdma.payload,
                 TransportConfig::Pfabric(pfabric) => pfabric.tcp.mss,
+                TransportConfig::Pdq(Pdq { rated, .. }) | TransportConfig::D3(D3 { rated, .. }) => rated.payload,
                 TransportConfig::Mptcp(mptcp) => mptcp.tcp.mss,
             };
             let wire = &around.wire.wire;

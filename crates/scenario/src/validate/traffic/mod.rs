@@ -74,6 +74,9 @@ pub fn generate(blocks: &mut [Traffic], mut around: Around) -> Result<Sent, Wron
         if !matches!(block, Traffic::DatagramSource(_)) {
             by_host::assign(&mut part.flows, &around.of_hosts, &mut around.transports);
         }
+        if let Some((deadlines, draws)) = common::deadlines(block, index, &key, around.seed)? {
+            deadlines.assign(&mut part, &draws);
+        }
         if common::persistent(block) {
             let other = part.flows.iter().any(|f| !matches!(around.transports.configs[f.transport as usize], TransportConfig::Tcp(_)));
             if other {

@@ -1,0 +1,159 @@
+//! D3's router (spec/transports.md §2.8): rates first come, first served, with sums for all state.
+
+use super::{Seen, What};
+use crate::spec;
+
+/// Links on a path, at most.
+pub const HOPS: usize = 8;
+
+/// In kilobits per second: sums come out as they went in.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Header {
+    /// It asks for a rate; other frames pass.
+    pub request: bool,
+    /// Desired now, and in the request before.
+    pub desired: u32,
+    pub desired_before: u32,
+    /// What each link granted to the request before, and grants to this one; and how many links that are.
+    pub granted_before: [u32; HOPS],
+    pub granted: [u32; HOPS],
+    pub hops: u8,
+}
+
+#[derive(Debug)]
+pub struct Link {
+    line: f64,
+    base: u32,
+    alpha: f64,
+    beta: f64,
+    interval: u64,
+    /// Estimate of what there is to give.
+    capacity: f64,
+    updated: u64,
+    sent_then: u64,
+    /// N, D and A of the paper.
+    flows: i64,
+    desired: i64,
+    allocated: i64,
+}
+
+impl Link {
+    pub fn new(line: u64, config: &spec::D3) -> Self {
+        let line = line as f64 / 1e3;
+        let base = (config.base_rate.0 / 1_000) as u32;
+        let interval = config.rated.interval.0;
+        Link { line, base, alpha: config.alpha, beta: config.beta, interval, capacity: line, updated: 0, sent_then: 0, flows: 0, desired: 0, allocated: 0 }
+    }
+
+    /// C + alpha * (C - u) - beta * q / T, once per interval, when something comes; never more than the link has.
+    fn refresh(&mut self, seen: &Seen) {
+        let elapsed = seen.now - self.updated;
+        if elapsed < self.interval {
+            return;
+        }
+        // Kilobits per second are bits per millisecond.
+        let used = (seen.sent - self.sent_then) as f64 * 8.0 / (elapsed as f64 / 1e9);
+        let queue = seen.waiting as f64 * 8.0 / (self.interval as f64 / 1e9);
+        self.capacity = (self.capacity + self.alpha * (self.line - used) - self.beta * queue).clamp(0.0, self.line);
+        (self.updated, self.sent_then) = (seen.now, seen.sent);
+    }
+
+    pub fn on_forward(&mut self, seen: &Seen, what: What, header: &mut Header) {
+        let hop = header.hops as usize;
+        assert!(hop < HOPS, "validated: no path has more links");
+        match what {
+            What::End => {
+                self.flows -= 1;
+                self.allocated -= header.granted_before[hop] as i64;
+                self.desired -= header.desired_before as i64;
+                header.hops += 1;
+                return;
+            }
+            What::Syn => self.flows += 1,
+            What::Data | What::Probe => {}
+        }
+        if !header.request {
+            return;
+        }
+        self.refresh(seen);
+        let capacity = self.capacity as i64;
+        self.allocated -= header.granted_before[hop] as i64;
+        self.desired += header.desired as i64 - header.desired_before as i64;
+        let left = capacity - self.allocated;
+        let share = ((capacity - self.desired) / self.flows.max(1)).max(0);
+        let desired = header.desired as i64;
+        let granted = if left > desired { desired + share } else { left.max(0) };
+        let granted = granted.clamp(self.base as i64, u32::MAX as i64);
+        self.allocated += granted;
+        header.granted[hop] = granted as u32;
+        header.hops += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use afflux_units::{Rate, Span};
+
+    fn link() -> Link {
+        let rated = spec::Rated { payload: 1460, header: 16, min_rto: Span::from_ms(1), interval: Span::from_us(20), early_termination: true };
+        Link::new(10_000_000_000, &spec::D3 { rated, base_rate: Rate(1_000_000), alpha: 0.1, beta: 1.0 })
+    }
+
+    fn seen(us: u64, waiting: u64, sent: u64) -> Seen {
+        Seen { now: us * 1_000_000, waiting, sent }
+    }
+
+    fn ask(link: &mut Link, what: What, desired: u32, before: Option<&Header>) -> Header {
+        let mut header = Header { request: true, desired, ..Header::default() };
+        if let Some(before) = before {
+            (header.desired_before, header.granted_before) = (before.desired, before.granted);
+        }
+        link.on_forward(&seen(1, 0, 0), what, &mut header);
+        header
+    }
+
+    /// spec/transports.md §9.9: with d1 + d2 < C each gets d_i + (C - D) / 2; a third flow that wants more than is left gets what is left.
+    #[test]
+    fn shares_and_what_is_left() {
+        let mut link = link();
+        let first = ask(&mut link, What::Syn, 2_000_000, None);
+        // Alone: everything.
+        assert_eq!(first.granted[0], 10_000_000);
+        let second = ask(&mut link, What::Syn, 3_000_000, None);
+        // First come, first served: nothing is left, and it gets the base rate.
+        assert_eq!(second.granted[0], 1_000);
+        let first = ask(&mut link, What::Data, 2_000_000, Some(&first));
+        assert_eq!(first.granted[0], 2_000_000 + 2_500_000);
+        let second = ask(&mut link, What::Data, 3_000_000, Some(&second));
+        assert_eq!(second.granted[0], 3_000_000 + 2_500_000);
+        let first = ask(&mut link, What::Data, 2_000_000, Some(&first));
+        assert_eq!((first.granted[0], link.allocated), (4_500_000, 10_000_000));
+        // The second is content with less, and a third wants more than that leaves.
+        let second = ask(&mut link, What::Data, 1_000_000, Some(&second));
+        assert_eq!(second.granted[0], 1_000_000 + 3_500_000);
+        let third = ask(&mut link, What::Syn, 2_000_000, None);
+        assert_eq!(third.granted[0], 1_000_000);
+        // What flows return is there again.
+        for of in [first, second, third] {
+            let mut end = Header { desired_before: of.desired, granted_before: of.granted, ..Header::default() };
+            link.on_forward(&seen(2, 0, 0), What::End, &mut end);
+        }
+        assert_eq!((link.flows, link.desired, link.allocated), (0, 0, 0));
+    }
+
+    /// A queue takes capacity away; an idle link gets it back.
+    #[test]
+    fn capacity_follows_the_queue() {
+        let mut link = link();
+        // 20 us at 10 Gbps are 25,000 B, all of which were sent; 2,500 B wait: a tenth.
+        link.refresh(&seen(20, 2_500, 25_000));
+        assert_eq!(link.capacity, 9e6);
+        link.refresh(&seen(40, 0, 37_500));
+        assert_eq!(link.capacity, 9.5e6);
+        link.refresh(&seen(45, 9_999, 37_500));
+        assert_eq!(link.capacity, 9.5e6);
+        link.refresh(&seen(1_000, 0, 37_500));
+        assert_eq!(link.capacity, 10e6);
+    }
+}

@@ -1,0 +1,86 @@
+//! What links know of the flows that ask them for rates, and what they answer. Pure state machines.
+
+pub mod d3;
+pub mod pdq;
+
+use crate::spec::{NodeId, Plan, TransportConfig};
+
+/// What a frame of a rated transport is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum What {
+    /// The first of a flow.
+    Syn,
+    #[default]
+    Data,
+    /// A header and nothing else.
+    Probe,
+    /// The flow ends, or is given up.
+    End,
+}
+
+/// The scheduling header.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Header {
+    pub what: What,
+    /// From the receiver: it answers a frame of that kind.
+    pub answer: bool,
+    /// When the frame, or the one answered, was sent.
+    pub sent: u64,
+    pub scheme: Scheme,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+pub enum Scheme {
+    #[default]
+    None,
+    Pdq(pdq::Header),
+    D3(d3::Header),
+}
+
+/// One direction of a link.
+#[derive(Debug, Default)]
+pub struct Link {
+    pdq: Option<pdq::Link>,
+    d3: Option<d3::Link>,
+}
+
+/// What a link sees of its own port.
+#[derive(Debug, Clone, Copy)]
+pub struct Seen {
+    pub now: u64,
+    /// Bytes that wait, without the frame in transmission.
+    pub waiting: u64,
+    /// Bytes whose transmission has begun so far.
+    pub sent: u64,
+}
+
+impl Link {
+    /// Of `node`, for a rate of `line` bits per second.
+    pub fn of(plan: &Plan, node: NodeId, line: u64) -> Link {
+        let mut link = Link::default();
+        for transport in &plan.transports {
+            match transport {
+                TransportConfig::Pdq(config) => link.pdq = Some(pdq::Link::new(node, line, config)),
+                TransportConfig::D3(config) => link.d3 = Some(d3::Link::new(line, config)),
+                _ => {}
+            }
+        }
+        link
+    }
+
+    /// A frame of `flow` is about to join the queue.
+    pub fn on_forward(&mut self, seen: &Seen, flow: u32, header: &mut Header) {
+        match &mut header.scheme {
+            Scheme::Pdq(pdq) => self.pdq.as_mut().expect("it is among the transports").on_forward(seen, flow, header.what, pdq),
+            Scheme::D3(d3) => self.d3.as_mut().expect("it is among the transports").on_forward(seen, header.what, d3),
+            Scheme::None => {}
+        }
+    }
+
+    /// An answer to a frame that went this way has come back.
+    pub fn on_answer(&mut self, flow: u32, header: &mut Header) {
+        if let Scheme::Pdq(pdq) = &mut header.scheme {
+            self.pdq.as_mut().expect("it is among the transports").on_answer(flow, pdq);
+        }
+    }
+}

@@ -1,0 +1,312 @@
+//! PDQ's switch (spec/transports.md §2.9): a list of the most critical flows of a link, of which the first send and the others wait.
+
+use super::{Seen, What};
+use crate::spec;
+use std::cmp::Ordering;
+
+/// In place of a node: nobody pauses the flow.
+pub const NOBODY: u32 = u32::MAX;
+
+#[derive(Debug, Clone, Copy)]
+pub struct Header {
+    /// Bits per second.
+    pub rate: u64,
+    /// The node that pauses the flow.
+    pub pausing: u32,
+    /// Moment; `u64::MAX` for none.
+    pub deadline: u64,
+    /// How long the rest of the flow takes at its fastest.
+    pub remaining: u64,
+    pub round_trip: u64,
+    /// Answers: round trips between probes.
+    pub interval: f64,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    flow: u32,
+    /// 0: it does not send.
+    rate: u64,
+    /// Granted to a frame whose answer has not come by yet.
+    promised: u64,
+    deadline: u64,
+    remaining: u64,
+    round_trip: u64,
+    heard: u64,
+}
+
+impl Entry {
+    fn takes(&self) -> u64 {
+        self.rate.max(self.promised)
+    }
+
+    /// The earlier deadline first, then who has less left, then the smaller number.
+    fn criticality(&self, other: &Entry) -> Ordering {
+        (self.deadline, self.remaining, self.flow).cmp(&(other.deadline, other.remaining, other.flow))
+    }
+}
+
+#[derive(Debug)]
+pub struct Link {
+    id: u32,
+    line: u64,
+    early_start: f64,
+    suppression: f64,
+    dampening: u64,
+    most: usize,
+    interval: u64,
+    /// What may be given.
+    capacity: u64,
+    updated: u64,
+    /// The most critical first.
+    list: Vec<Entry>,
+    /// When a paused flow was let go last, and which.
+    accepted: Option<(u64, u32)>,
+    /// Flows that found no place in the list in this interval, and how many it were in the one before.
+    outside: Vec<u32>,
+    outside_before: usize,
+}
+
+/// A flow that was not heard of for so many intervals between its probes is forgotten.
+const SILENT: f64 = 10.0;
+/// A rate of less than a frame of so many bits per round trip is none.
+const LEAST: u128 = 12_000;
+
+impl Link {
+    pub fn new(id: u32, line: u64, config: &spec::Pdq) -> Self {
+        Link {
+            id,
+            line,
+            early_start: config.early_start,
+            suppression: config.suppression,
+            dampening: config.dampening.0,
+            most: config.most as usize,
+            interval: config.rated.interval.0,
+            capacity: line,
+            updated: 0,
+            list: Vec::new(),
+            accepted: None,
+            outside: Vec::new(),
+            outside_before: 0,
+        }
+    }
+
+    /// C = max(0, r - q / (2 RTT)), every two round trips, when something comes.
+    fn refresh(&mut self, seen: &Seen) {
+        let period = 2 * self.interval;
+        if seen.now - self.updated < period {
+            return;
+        }
+        let drain = (seen.waiting as u128 * 8_000_000_000_000 / period as u128) as u64;
+        self.capacity = self.line.saturating_sub(drain);
+        self.updated = seen.now;
+        self.outside_before = std::mem::take(&mut self.outside).len();
+        let (now, step, interval) = (seen.now, self.suppression, self.interval);
+        let mut rank = 0.0;
+        self.list.retain(|entry| {
+            rank += 1.0;
+            let between = interval.max(entry.round_trip) as f64 * f64::max(1.0, step * rank);
+            (now - entry.heard) as f64 <= SILENT * between
+        });
+    }
+
+    fn forget(&mut self, flow: u32) {
+        self.list.retain(|entry| entry.flow != flow);
+    }
+
+    /// What flows more critical than the one at `place` leave. Those that will end within K round trips together do not count.
+    fn available(&self, place: usize) -> u64 {
+        let (mut ending, mut taken) = (0.0, 0u64);
+        for entry in &self.list[..place] {
+            let rounds = entry.remaining as f64 / entry.round_trip.max(1) as f64;
+            if rounds < self.early_start && ending < self.early_start {
+                ending += rounds;
+            } else {
+                taken += entry.takes();
+            }
+            if taken >= self.capacity {
+                return 0;
+            }
+        }
+        self.capacity - taken
+    }
+
+    /// Its place in the list, if it gets one.
+    fn insert(&mut self, entry: Entry) -> Option<usize> {
+        let sending = self.list.iter().filter(|entry| entry.takes() > 0).count();
+        let room = (2 * sending).max(2).min(self.most);
+        if self.list.len() >= room {
+            if self.list.last().is_some_and(|last| last.criticality(&entry).is_lt()) {
+                return None;
+            }
+            self.list.truncate(room - 1);
+        }
+        let place = self.list.partition_point(|other| other.criticality(&entry).is_lt());
+        self.list.insert(place, entry);
+        Some(place)
+    }
+
+    pub fn on_forward(&mut self, seen: &Seen, flow: u32, what: What, header: &mut Header) {
+        self.refresh(seen);
+        let known = self.list.iter().position(|entry| entry.flow == flow);
+        if what == What::End || header.pausing != NOBODY && header.pausing != self.id {
+            return self.forget(flow);
+        }
+        let Header { deadline, remaining, round_trip, .. } = *header;
+        let mut entry = Entry { flow, rate: 0, promised: 0, deadline, remaining, round_trip, heard: seen.now };
+        let place = match known {
+            Some(place) => {
+                entry.rate = self.list.remove(place).rate;
+                let place = self.list.partition_point(|other| other.criticality(&entry).is_lt());
+                self.list.insert(place, entry);
+                Some(place)
+            }
+            None => self.insert(entry),
+        };
+        let Some(place) = place else { return self.share(flow, header) };
+        let granted = self.available(place).min(header.rate);
+        let paused = entry.rate == 0;
+        let just_let_go = self.accepted.is_some_and(|(at, other)| other != flow && seen.now - at < self.dampening);
+        if granted as u128 * round_trip as u128 / 1_000_000_000_000 < LEAST || paused && just_let_go {
+            self.list[place].rate = 0;
+            (header.pausing, header.rate) = (self.id, 0);
+            return;
+        }
+        if paused {
+            self.accepted = Some((seen.now, flow));
+        }
+        self.list[place].promised = granted;
+        (header.pausing, header.rate) = (NOBODY, granted);
+    }
+
+    /// A flow that is not in the list has its part of what those in it leave.
+    fn share(&mut self, flow: u32, header: &mut Header) {
+        if !self.outside.contains(&flow) {
+            self.outside.push(flow);
+        }
+        // Those in the list that wait come first.
+        let waits = self.list.iter().any(|entry| entry.takes() == 0);
+        let taken: u64 = if waits { self.capacity } else { self.list.iter().map(Entry::takes).sum() };
+        let left = self.capacity.saturating_sub(taken) / self.outside.len().max(self.outside_before) as u64;
+        let granted = left.min(header.rate);
+        let none = granted as u128 * header.round_trip as u128 / 1_000_000_000_000 < LEAST;
+        (header.pausing, header.rate) = if none { (self.id, 0) } else { (NOBODY, granted) };
+    }
+
+    pub fn on_answer(&mut self, flow: u32, header: &mut Header) {
+        if header.pausing != NOBODY && header.pausing != self.id {
+            self.forget(flow);
+        }
+        if header.pausing != NOBODY {
+            header.rate = 0;
+        }
+        if let Some(place) = self.list.iter().position(|entry| entry.flow == flow) {
+            (self.list[place].rate, self.list[place].promised) = (header.rate, 0);
+            header.interval = header.interval.max(self.suppression * place as f64);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use afflux_units::Span;
+
+    const G: u64 = 1_000_000_000;
+    const US: u64 = 1_000_000;
+
+    fn link(early_start: f64) -> Link {
+        let rated = spec::Rated { payload: 1460, header: 16, min_rto: Span::from_ms(1), interval: Span::from_us(20), early_termination: true };
+        Link::new(7, 10 * G, &spec::Pdq { rated, early_start, suppression: 0.2, dampening: Span::from_us(10), most: 100 })
+    }
+
+    /// There and back; what the sender then knows.
+    fn ask(link: &mut Link, us: u64, flow: u32, remaining_us: u64, deadline_us: Option<u64>, pausing: u32) -> Header {
+        let seen = Seen { now: us * US, waiting: 0, sent: 0 };
+        let deadline = deadline_us.map_or(u64::MAX, |us| us * US);
+        let mut header = Header { rate: 10 * G, pausing, deadline, remaining: remaining_us * US, round_trip: 20 * US, interval: 0.0 };
+        link.on_forward(&seen, flow, What::Data, &mut header);
+        link.on_answer(flow, &mut header);
+        header
+    }
+
+    #[test]
+    fn the_most_critical_sends_and_the_others_wait() {
+        let mut link = link(2.0);
+        assert_eq!(ask(&mut link, 0, 1, 1_000, None, NOBODY).rate, 10 * G);
+        let second = ask(&mut link, 20, 2, 2_000, None, NOBODY);
+        assert_eq!((second.rate, second.pausing, second.interval), (0, 7, 0.2));
+        // One with less left takes its place at once; so does one with a deadline, however long.
+        assert_eq!(ask(&mut link, 40, 3, 500, None, NOBODY).rate, 10 * G);
+        assert_eq!(ask(&mut link, 60, 1, 1_000, None, NOBODY).rate, 0);
+        assert_eq!(ask(&mut link, 80, 4, 9_000, Some(90_000), NOBODY).rate, 10 * G);
+        assert_eq!(ask(&mut link, 100, 3, 480, None, NOBODY).rate, 0);
+        // It ends; the next one is let go when it probes.
+        link.on_forward(&Seen { now: 120 * US, waiting: 0, sent: 0 }, 4, What::End, &mut Header { pausing: NOBODY, ..second });
+        assert_eq!(ask(&mut link, 130, 3, 480, None, 7).rate, 10 * G);
+    }
+
+    /// §9.10: with K = 2 the next flow starts up to two round trips before the current one ends.
+    #[test]
+    fn early_start() {
+        for (early_start, left, granted) in [(2.0, 39, 10 * G), (2.0, 41, 0), (0.0, 1, 0)] {
+            let mut link = link(early_start);
+            ask(&mut link, 0, 1, left, None, NOBODY);
+            assert_eq!(ask(&mut link, 20, 2, 1_000, None, NOBODY).rate, granted, "{left} us left");
+        }
+        // Two that end within one and a half round trips each: the second is counted, since the sum was below K before it.
+        let mut link = link(2.0);
+        ask(&mut link, 0, 1, 30, None, NOBODY);
+        ask(&mut link, 20, 2, 31, None, NOBODY);
+        assert_eq!(ask(&mut link, 40, 3, 1_000, None, NOBODY).rate, 10 * G);
+        // A fourth after that is behind a sum of 3.
+        assert_eq!(ask(&mut link, 60, 4, 2_000, None, NOBODY).rate, 0);
+    }
+
+    #[test]
+    fn dampening() {
+        let mut link = link(2.0);
+        ask(&mut link, 0, 1, 10, None, NOBODY);
+        // The first is about to end, but it has been let go less than 10 us ago.
+        assert_eq!(ask(&mut link, 9, 2, 1_000, None, NOBODY).rate, 0);
+        assert_eq!(ask(&mut link, 10, 2, 1_000, None, 7).rate, 10 * G);
+    }
+
+    /// A flow that another switch pauses is none of ours.
+    #[test]
+    fn paused_elsewhere() {
+        let mut link = link(2.0);
+        ask(&mut link, 0, 1, 500, None, NOBODY);
+        ask(&mut link, 20, 1, 500, None, 9);
+        assert!(link.list.is_empty());
+        let mut answer = Header { rate: 0, pausing: 9, deadline: u64::MAX, remaining: US, round_trip: US, interval: 0.0 };
+        ask(&mut link, 40, 2, 400, None, NOBODY);
+        link.on_answer(2, &mut answer);
+        assert!(link.list.is_empty());
+    }
+
+    /// Room for twice as many as send; the others share what is left, which is nothing here.
+    #[test]
+    fn a_list_of_twice_those_that_send() {
+        let mut link = link(0.0);
+        for flow in 1..6 {
+            ask(&mut link, 20 * flow as u64, flow, 100 * flow as u64 + 1_000, None, NOBODY);
+        }
+        let listed: Vec<u32> = link.list.iter().map(|entry| entry.flow).collect();
+        assert_eq!((listed, link.outside.len()), (vec![1, 2], 2));
+        // More critical than the last: it takes its place.
+        ask(&mut link, 140, 9, 1_150, None, NOBODY);
+        assert_eq!(link.list.iter().map(|entry| entry.flow).collect::<Vec<_>>(), [1, 9]);
+    }
+
+    #[test]
+    fn capacity_yields_to_the_queue_and_silence_is_forgotten() {
+        let mut link = link(2.0);
+        ask(&mut link, 0, 1, 5_000, None, NOBODY);
+        // 10,000 B in two round trips of 20 us are 2 Gbps.
+        let mut header = Header { rate: 10 * G, pausing: NOBODY, deadline: u64::MAX, remaining: 4_900 * US, round_trip: 20 * US, interval: 0.0 };
+        link.on_forward(&Seen { now: 50 * US, waiting: 10_000, sent: 0 }, 1, What::Data, &mut header);
+        assert_eq!(header.rate, 8 * G);
+        assert_eq!(ask(&mut link, 1_000, 2, 9_000, None, NOBODY).rate, 10 * G);
+    }
+}

@@ -1,0 +1,66 @@
+//! HULL's phantom queue: a counter of what leaves a link, which empties more slowly than the link sends.
+
+use super::Verdict;
+use crate::Model;
+use crate::frame::Frame;
+use crate::port::Waiting;
+use crate::spec;
+use std::collections::VecDeque;
+
+#[derive(Debug, Clone)]
+pub struct Phantom {
+    /// Bits per second at which the counter empties.
+    drain: f64,
+    /// In bits.
+    threshold: f64,
+    counted: f64,
+    at: u64,
+}
+
+impl Phantom {
+    /// For a link of `line` bits per second.
+    pub fn new(config: &spec::Phantom, line: u64) -> Self {
+        Phantom { drain: config.drain * line as f64, threshold: config.threshold as f64 * 8.0, counted: 0.0, at: 0 }
+    }
+
+    /// First in, first out: a frame leaves at `now`, and is marked if it finds more than the threshold.
+    pub fn pull(&mut self, frames: &mut VecDeque<Waiting>, now: u64) -> Option<(Waiting, Verdict)> {
+        let waiting = frames.pop_front()?;
+        self.counted = (self.counted - self.drain * (now - self.at) as f64 / 1e12).max(0.0);
+        self.at = now;
+        let marks = self.counted > self.threshold && waiting.frame.has(Frame::ECT);
+        self.counted += waiting.frame.size as f64 * 8.0;
+        Some((waiting, if marks { Verdict::Mark } else { Verdict::Send }))
+    }
+}
+
+pub const MODEL: Model = Model {
+    kind: "marking",
+    name: "phantom",
+    source: "Alizadeh et al., NSDI 2012 (HULL); pFabric.patch",
+    faithful: "a counter of the bytes that leave a link, drained at a share of its rate (0.95); what finds more than the threshold (1 kB) is marked; the real queue has no say",
+    simplified: "in series only: what has left counts, not what arrives (ns-2 has both); counted at the start of transmission, the frame itself not; frames that are not ECN-capable pass",
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Frames of 1500 B with the ends of one touching the next on a link of 10 Gbps: each leaves 5 % of itself in the counter.
+    #[test]
+    fn a_full_link_marks_once_the_counter_is_above_the_threshold() {
+        let mut phantom = Phantom::new(&spec::Phantom { drain: 0.95, threshold: 1_000 }, 10_000_000_000);
+        let frame = |flags| Waiting { frame: Frame { size: 1_500, flags, ..Frame::default() }, ready: 0, clock: 0 };
+        let mut leaves = |at: u64, flags| phantom.pull(&mut VecDeque::from([frame(flags)]), at).unwrap().1;
+        // Before frame n the counter is at 75 n: above 1000 from the fifteenth on (n = 14).
+        for n in 0..14 {
+            assert_eq!(leaves(n * 1_200_000, Frame::ECT), Verdict::Send, "{n}");
+        }
+        assert_eq!(leaves(14 * 1_200_000, Frame::ECT), Verdict::Mark);
+        assert_eq!(leaves(15 * 1_200_000, 0), Verdict::Send);
+        // At 90 % of the link's rate the counter runs empty: 79 B per frame less.
+        let from = 16 * 1_200_000;
+        let marks = (0..100u64).filter(|n| leaves(from + n * 1_200_000 * 10 / 9, Frame::ECT) == Verdict::Mark).count();
+        assert!((1..10).contains(&marks), "{marks}");
+    }
+}

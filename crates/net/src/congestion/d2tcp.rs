@@ -1,0 +1,125 @@
+//! D2TCP: DCTCP whose reduction depends on how near a flow's deadline is.
+
+use super::{Ack, Dctcp, Window};
+use crate::Model;
+use crate::spec::{D2tcpConfig, Undated};
+
+#[derive(Debug, Clone)]
+pub struct D2tcp {
+    dctcp: Dctcp,
+    least: f64,
+    most: f64,
+    undated: Undated,
+    /// The flow at hand: behind its last segment, and when it is to have ended.
+    to: u32,
+    deadline: Option<u64>,
+    /// Acknowledged so far, and the smoothed round trip.
+    una: u32,
+    round_trip: u64,
+}
+
+impl D2tcp {
+    pub fn new(config: &D2tcpConfig) -> Self {
+        let D2tcpConfig { dctcp, least, most, undated } = config;
+        D2tcp { dctcp: Dctcp::new(dctcp), least: *least, most: *most, undated: *undated, to: 0, deadline: None, una: 0, round_trip: 0 }
+    }
+
+    pub fn on_flow(&mut self, to: u32, deadline: Option<u64>) {
+        (self.to, self.deadline) = (to, deadline);
+    }
+
+    pub fn on_progress(&mut self, una: u32, round_trip: u64) {
+        (self.una, self.round_trip) = (una, round_trip);
+    }
+
+    #[inline(always)]
+    pub fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+        self.dctcp.on_ack(window, ack);
+    }
+
+    /// d = Tc / D: how long the flow needs at three quarters of its window on average (a sawtooth between half of it and all of it), over what
+    /// is left of its time. `None` without a deadline.
+    fn urgency(&self, window: &Window, now: u64) -> Option<f64> {
+        let deadline = self.deadline?;
+        let needed = self.to.saturating_sub(self.una) as f64 / (0.75 * window.cwnd as f64) * self.round_trip as f64;
+        // The authors' ns-2: once the deadline has passed the time left counts as very long.
+        let left = if deadline > now { (deadline - now) as f64 } else { f64::INFINITY };
+        Some((needed / left).clamp(self.least, self.most))
+    }
+
+    /// cwnd * (1 - alpha^d / 2), at least two segments.
+    pub fn on_ecn(&mut self, window: &Window, now: u64) -> u32 {
+        let penalty = match (self.urgency(window, now), self.undated) {
+            (Some(d), _) => libm::pow(self.dctcp.alpha(), d),
+            (None, Undated::Dctcp) => self.dctcp.alpha(),
+            (None, Undated::Halve) => 1.0,
+        };
+        let cut = (window.cwnd as f64 * penalty / 2.0) as u32;
+        (window.cwnd - cut).max(2)
+    }
+
+    pub fn on_loss(&mut self, window: &Window) -> u32 {
+        self.dctcp.on_loss(window)
+    }
+}
+
+#[cfg(test)]
+impl D2tcp {
+    pub fn details(&self) -> String {
+        self.dctcp.details()
+    }
+}
+
+pub const MODEL: Model = Model {
+    kind: "congestion control",
+    name: "d2tcp",
+    source: "Vamanan et al., SIGCOMM 2012; the authors' ns-2 as in pFabric.patch (DDTcpAgent)",
+    faithful: "DCTCP with a cut by alpha^d / 2; d is the time needed at three quarters of the window over the time left, from 0.5 to 2; 1 without a deadline; afterwards 0.5, as in ns-2; ns-2's halving of flows without a deadline by `without_deadline`",
+    simplified: "no early termination (an option of the authors' ns-2); remaining time by the smoothed round trip; alpha in 1/1024 as DCTCP",
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::DctcpConfig;
+
+    fn window(cwnd: u32) -> Window {
+        Window { cwnd, credit: 0, ssthresh: 2, limit: u32::MAX }
+    }
+
+    fn d2tcp(alpha: u32, undated: Undated) -> D2tcp {
+        D2tcp::new(&D2tcpConfig { dctcp: DctcpConfig { gain_shift: 4, initial_alpha: alpha }, least: 0.5, most: 2.0, undated })
+    }
+
+    /// p = alpha^d with d = Tc/D, in closed form: 300 segments at 100 per window of which three quarters count take 4 round trips.
+    #[test]
+    fn cut_by_the_time_left() {
+        let mut control = d2tcp(256, Undated::Dctcp);
+        control.on_progress(0, 1_000);
+        let mut cut = |deadline: u64| {
+            control.on_flow(300, Some(deadline));
+            100 - control.on_ecn(&window(100), 1_000_000)
+        };
+        // As much time as is needed: as DCTCP with alpha 1/4.
+        assert_eq!(cut(1_004_000), 12);
+        // Half as much: d = 2, alpha^d = 1/16.
+        assert_eq!(cut(1_002_000), 3);
+        // No more than twice as urgent.
+        assert_eq!(cut(1_000_001), 3);
+        // Four times as much, which counts as twice: alpha^0.5 = 1/2.
+        assert_eq!((cut(1_008_000), cut(1_016_000)), (25, 25));
+        // Two thirds: (1/4)^1.5 = 1/8.
+        assert_eq!(cut(1_000_000 + 4_000 * 2 / 3), 6);
+        // It has passed.
+        assert_eq!((cut(1_000_000), cut(10)), (25, 25));
+    }
+
+    #[test]
+    fn without_a_deadline() {
+        let mut dctcp = Dctcp::new(&DctcpConfig { gain_shift: 4, initial_alpha: 300 });
+        for cwnd in 2..2_000 {
+            assert_eq!(d2tcp(300, Undated::Dctcp).on_ecn(&window(cwnd), 5), dctcp.on_ecn(&window(cwnd)));
+        }
+        assert_eq!(d2tcp(300, Undated::Halve).on_ecn(&window(100), 5), 50);
+    }
+}

@@ -1,0 +1,138 @@
+//! The flow-level engine: one big switch, on which the flow with the least left goes first.
+//!
+//! pFabric's "Ideal". No packets, no buffers, no round trips: at every arrival and completion all flows are sorted by what remains of them, and each
+//! is started, at line rate, whose source and destination are both free. A completion time is what that takes and the flow's latency in the idle
+//! fabric.
+
+mod matching;
+
+use crate::idle::idle;
+use crate::record::{Counters, Engine, FlowRecord, LinkRecord, Output, Split, Status};
+use crate::spec::{FctEnd, Flow, FlowId, Plan, Start};
+use crate::world::{Shape, World};
+use crate::{Model, Progress, RunError};
+use afflux_units::{Span, Time};
+use matching::Matching;
+use std::time::Instant;
+
+pub const MODEL: Model = Model {
+    kind: "engine",
+    name: "ideal",
+    source: "Alizadeh et al., SIGCOMM 2013 (Ideal); the readme of their ideal simulator",
+    faithful: "all flows by what remains of them at every arrival and completion, each started whose source and destination are both free, at line rate, and stopped when it is not; headers count; completion by the latency of the idle path, so that a lone flow has slowdown 1",
+    simplified: "the fabric is one big switch: its inner links never limit; at most a factor of 2 from the least mean; ties by the order of flows; the destination is taken at once (in yaps a propagation delay later); a host is one machine of its first link's rate",
+};
+
+/// What a flow is to the big switch.
+struct Demand {
+    /// Time of all its frames on the slower of its two hosts' links, picoseconds.
+    time: u64,
+    /// Bits per second of that link.
+    rate: u64,
+    ideal: u64,
+    propagation: u64,
+}
+
+fn demand(world: &World, now: u64, flow: &Flow, shape: Shape) -> Demand {
+    let with_return = world.plan.run.fct_end == FctEnd::LastAck && shape.ack.is_some();
+    let idle = idle(world, now, flow, shape, with_return);
+    let path = world.path(now, world.flow_hash(flow, false), flow.src, flow.dst);
+    let ends = [path.first(), path.last()].map(|hop| {
+        let &(node, port) = hop.expect("checked: every destination can be reached");
+        world.ports.of(node)[port as usize]
+    });
+    let slower = ends.iter().min_by_key(|info| world.link(info).rate.0).expect("two ends");
+    let time = (shape.count - 1) * world.serialize(slower, shape.full) + world.serialize(slower, shape.last);
+    Demand { time, rate: world.link(slower).rate.0, ideal: idle.total, propagation: idle.propagation }
+}
+
+/// Carries out `plan`, whose flows all start by the clock.
+pub fn run(plan: &Plan, progress: &Progress) -> Result<Output, RunError> {
+    let wall = Instant::now();
+    let cpu = crate::run::thread_cpu_s();
+    let world = World::new(plan, 1)?;
+    let until = world.until();
+    let mut matching = Matching::new(plan.topology.hosts as usize);
+    let mut demands: Vec<Option<Demand>> = plan.flows.iter().map(|_| None).collect();
+    // When the big switch is done with each flow.
+    let mut served: Vec<Option<u64>> = vec![None; plan.flows.len()];
+    let (mut next, mut events, mut cancelled) = (0, 0u64, false);
+    let mut ended: Vec<FlowId> = Vec::new();
+    loop {
+        let arrival = plan.flows.get(next).map_or(u64::MAX, |flow| start(flow));
+        let now = arrival.min(matching.next_end());
+        if now > until || now == u64::MAX {
+            break;
+        }
+        if events % 1_024 == 0 && progress.cancelled() {
+            cancelled = true;
+            break;
+        }
+        matching.advance(now, &mut ended);
+        events += ended.len() as u64;
+        progress.advance(now, 0, ended.len() as u64);
+        ended.drain(..).for_each(|flow| served[flow as usize] = Some(now));
+        while let Some(flow) = plan.flows.get(next).filter(|flow| start(flow) == now) {
+            let id = next as FlowId;
+            next += 1;
+            events += 1;
+            if flow.src == flow.dst {
+                (demands[id as usize], served[id as usize]) = (Some(Demand { time: 0, rate: 1, ideal: 0, propagation: 0 }), Some(now));
+                continue;
+            }
+            let demand = demand(&world, now, flow, world.shape(flow));
+            matching.add(id, (flow.src, flow.dst), demand.time, demand.rate);
+            demands[id as usize] = Some(demand);
+        }
+        matching.choose();
+    }
+    let mut end = 0;
+    let mut record = |(id, flow): (usize, &Flow)| {
+        let demand = demands[id].as_ref();
+        let begun = demand.map(|_| start(flow));
+        // Its latency: what the idle path takes beyond the frames' time on the link.
+        let finish = served[id].zip(demand).map(|(at, demand)| at + demand.ideal.saturating_sub(demand.time)).filter(|&finish| finish <= until);
+        end = end.max(finish.or(begun).unwrap_or(0));
+        let waited = finish.zip(demand).map_or(0, |(finish, demand)| finish - start(flow) - demand.ideal);
+        FlowRecord {
+            start: begun.map(Time),
+            finish: finish.map(Time),
+            status: if finish.is_some() { Status::Finished } else { Status::Running },
+            ideal: Span(demand.map_or(0, |demand| demand.ideal)),
+            propagation: Span(demand.map_or(0, |demand| demand.propagation)),
+            split: if plan.record.explain { Split { queueing: waited, ..Split::default() } } else { Split::default() },
+            packets_sent: if finish.is_some() && flow.src != flow.dst { world.shape(flow).count } else { 0 },
+            packets_retransmitted: 0,
+            timeouts: 0,
+            ecn_marked: 0,
+            packets_reordered: 0,
+            bytes_received: if finish.is_some() { flow.bytes } else { 0 },
+        }
+    };
+    let flows: Vec<FlowRecord> = plan.flows.iter().enumerate().map(&mut record).collect();
+    let cut = flows.iter().any(|flow| flow.finish.is_none());
+    Ok(Output {
+        flows,
+        started: Vec::new(),
+        tasks: Vec::new(),
+        links: vec![LinkRecord::default(); 2 * plan.topology.links.len()],
+        ports: Vec::new(),
+        paths: Vec::new(),
+        uplinks: Vec::new(),
+        reordering: Vec::new(),
+        captures: Vec::new(),
+        storms: Vec::new(),
+        deadlocks: Vec::new(),
+        counters: Counters::default(),
+        end: Time(if cut && !cancelled { until } else { end }),
+        cancelled,
+        engine: Engine { events, thread_cpu_s: vec![crate::run::thread_cpu_s() - cpu], wall_s: wall.elapsed().as_secs_f64(), window_ps: 0 },
+    })
+}
+
+fn start(flow: &Flow) -> u64 {
+    match flow.start {
+        Start::At(time) => time.0,
+        Start::After { .. } => unreachable!("validated: only flows that start by the clock"),
+    }
+}

@@ -1,0 +1,229 @@
+//! HULL's pacer: a token bucket between a host's TCP and its NIC, for flows that have met congestion.
+
+use crate::Model;
+use crate::frame::Frame;
+use crate::spec;
+use afflux_engine::random::Stream;
+use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
+
+pub struct Pacer {
+    config: spec::Pacer,
+    least: f64,
+    most: f64,
+    /// Bits per second.
+    rate: f64,
+    /// Bits, at `at`.
+    tokens: f64,
+    at: u64,
+    /// When the rate changes next, and the bytes handed over since it changed last.
+    change: u64,
+    taken: u64,
+    queue: VecDeque<Frame>,
+    queued: u64,
+    flows: FxHashMap<u32, Paced>,
+    stream: Stream,
+    /// The event under way, 0 for none.
+    pub armed: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Paced {
+    until: u64,
+    /// Frames that wait here.
+    waiting: u32,
+}
+
+impl Pacer {
+    /// For a NIC of `line` bits per second.
+    pub fn new(config: &spec::Pacer, line: u64, stream: Stream) -> Self {
+        let most = config.max_rate.map_or(line, |rate| rate.0.min(line)) as f64;
+        let least = (config.min_rate.0 as f64).min(most);
+        Pacer {
+            least,
+            most,
+            rate: most,
+            tokens: config.bucket as f64 * 8.0,
+            at: 0,
+            change: config.interval.0,
+            taken: 0,
+            queue: VecDeque::new(),
+            queued: 0,
+            flows: FxHashMap::default(),
+            stream,
+            armed: 0,
+            config: config.clone(),
+        }
+    }
+
+    /// An acknowledgement with the echo came for this flow.
+    pub fn on_echo(&mut self, now: u64, flow: u32) {
+        if self.stream.next_f64() < self.config.probability {
+            let until = now + self.config.timeout.0;
+            self.flows.entry(flow).or_insert(Paced { until, waiting: 0 }).until = until;
+        }
+    }
+
+    /// Do frames of this flow wait for tokens? They do as long as any does, lest they overtake each other.
+    pub fn holds(&mut self, now: u64, flow: u32) -> bool {
+        let Some(paced) = self.flows.get(&flow) else { return false };
+        let holds = now < paced.until || paced.waiting > 0;
+        if !holds {
+            self.flows.remove(&flow);
+        }
+        holds
+    }
+
+    pub fn take(&mut self, now: u64, frame: Frame) {
+        self.settle(now);
+        self.taken += frame.size as u64;
+        self.queued += frame.size as u64;
+        self.flows.get_mut(&frame.flow).expect("asked before").waiting += 1;
+        self.queue.push_back(frame);
+    }
+
+    /// The next frame that has its tokens.
+    pub fn release(&mut self, now: u64) -> Option<Frame> {
+        self.settle(now);
+        let bits = self.queue.front()?.size as f64 * 8.0;
+        // A frame larger than the bucket goes when the bucket is full.
+        if self.tokens < bits.min(self.config.bucket as f64 * 8.0) {
+            return None;
+        }
+        self.tokens = (self.tokens - bits).max(0.0);
+        let frame = self.queue.pop_front()?;
+        self.queued -= frame.size as u64;
+        if let Some(paced) = self.flows.get_mut(&frame.flow) {
+            paced.waiting -= 1;
+        }
+        Some(frame)
+    }
+
+    /// When to look again; 0 for not at all.
+    pub fn wake(&self, now: u64) -> u64 {
+        let Some(next) = self.queue.front() else { return 0 };
+        let bits = (next.size as f64 * 8.0).min(self.config.bucket as f64 * 8.0) - self.tokens;
+        let at = now + (bits / self.rate * 1e12) as u64 + 1;
+        at.min(self.change)
+    }
+
+    /// Frames and bytes that wait.
+    pub fn held(&self) -> (u64, u64) {
+        (self.queue.len() as u64, self.queued)
+    }
+
+    fn fill(&mut self, now: u64) {
+        self.tokens = (self.tokens + self.rate * (now - self.at) as f64 / 1e12).min(self.config.bucket as f64 * 8.0);
+        self.at = now;
+    }
+
+    /// R = (1 - eta) R + eta M / T + beta Q at every interval (HULL, §4.2), then tokens up to now.
+    fn settle(&mut self, now: u64) {
+        let every = self.config.interval.0;
+        while self.change <= now {
+            self.fill(self.change);
+            let arrived = self.taken as f64 * 8.0 / (every as f64 / 1e12);
+            let rate = (1.0 - self.config.eta) * self.rate + self.config.eta * arrived + self.config.queue_gain * self.queued as f64 * 8.0;
+            let changed = rate.clamp(self.least, self.most);
+            self.taken = 0;
+            self.change += every;
+            if changed == self.rate && self.queue.is_empty() && self.tokens >= self.config.bucket as f64 * 8.0 {
+                // Nothing changes any more.
+                self.change += (now.saturating_sub(self.change) / every) * every;
+            }
+            self.rate = changed;
+        }
+        self.fill(now);
+    }
+}
+
+pub const MODEL: Model = Model {
+    kind: "host",
+    name: "pacer",
+    source: "Alizadeh et al., NSDI 2012 (HULL); pFabric.patch's defaults",
+    faithful: "a token bucket whose rate follows what is handed over and what waits, every 64 us (eta 0.125); a flow is associated with probability 0.125 per echo, for 10 ms; other flows pass",
+    simplified: "data of TCP flows only; a flow stays associated while any of its frames waits; beta is per bit that waits (ns-2's qlength_factor); waits in the pacer count as queueing in the split; no limit of its queue",
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use afflux_units::{Rate, Span};
+
+    const G: f64 = 1e9;
+
+    fn pacer(probability: f64) -> Pacer {
+        let config = spec::Pacer {
+            interval: Span::from_us(64),
+            eta: 0.125,
+            queue_gain: 122.0,
+            probability,
+            timeout: Span::from_ms(10),
+            min_rate: Rate::from_mbps(10),
+            max_rate: None,
+            bucket: 3_000,
+        };
+        Pacer::new(&config, 1_000_000_000, Stream::new(1, 1, 1))
+    }
+
+    fn frame(flow: u32) -> Frame {
+        Frame { flow, size: 1_500, ..Frame::default() }
+    }
+
+    #[test]
+    fn flows_are_associated_for_a_while_by_chance() {
+        let mut sure = pacer(1.0);
+        assert!(!sure.holds(0, 3));
+        sure.on_echo(5, 3);
+        let end = 5 + Span::from_ms(10).0;
+        assert!(sure.holds(end - 1, 3) && !sure.holds(end - 1, 4) && !sure.holds(end, 3));
+        let mut rare = pacer(0.125);
+        (0..8_000).for_each(|flow| rare.on_echo(0, flow));
+        let held = (0..8_000).filter(|&flow| rare.holds(1, flow)).count();
+        assert!((900..1_100).contains(&held), "{held}");
+    }
+
+    /// Idle, the rate falls by an eighth per interval, and rises by what waits.
+    #[test]
+    fn the_rate_follows_what_comes_and_waits() {
+        let mut pacer = pacer(1.0);
+        pacer.on_echo(0, 1);
+        let at = |us: u64| Span::from_us(us).0;
+        pacer.settle(at(64 * 10));
+        assert!((pacer.rate / (G * libm::pow(0.875, 10.0)) - 1.0).abs() < 1e-12);
+        pacer.settle(at(64 * 1_000));
+        assert_eq!(pacer.rate, 1e7);
+        // Two fill the bucket, four wait: 6,000 B for 64 us.
+        let now = at(64 * 1_000);
+        (0..6).for_each(|_| pacer.take(now, frame(1)));
+        let sent = std::iter::from_fn(|| pacer.release(now)).count();
+        assert_eq!((sent, pacer.held()), (2, (4, 6_000)));
+        // Tokens for 1,500 B at 10 Mbps take 1.2 ms: the change of the rate comes first.
+        assert_eq!(pacer.wake(now), at(64 * 1_001));
+        pacer.settle(at(64 * 1_001));
+        let expected = 0.875 * 1e7 + 0.125 * (9_000.0 * 8.0 / 64e-6) + 122.0 * 6_000.0 * 8.0;
+        assert!((pacer.rate / expected - 1.0).abs() < 1e-12, "{} {expected}", pacer.rate);
+    }
+
+    /// A flow whose time is up still waits behind its own frames.
+    #[test]
+    fn no_frame_overtakes_another() {
+        let mut pacer = pacer(1.0);
+        pacer.on_echo(0, 1);
+        (0..4).for_each(|_| pacer.take(0, frame(1)));
+        let late = Span::from_ms(11).0;
+        pacer.settle(1);
+        assert!(pacer.holds(late, 1));
+        let mut now = 1;
+        let mut gaps = Vec::new();
+        while let Some(_) = pacer.queue.front() {
+            match pacer.release(now) {
+                Some(_) => gaps.push(now),
+                None => now = pacer.wake(now),
+            }
+        }
+        // Two at once, then one per 12 us or more at what is left of 1 Gbps.
+        assert!(gaps[1] == 1 && gaps[2] >= Span::from_us(12).0 && gaps[3] >= gaps[2] + Span::from_us(11).0, "{gaps:?}");
+        assert!(!pacer.holds(late, 1));
+    }
+}

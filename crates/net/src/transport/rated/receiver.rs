@@ -1,0 +1,49 @@
+//! The receiving half: what has come, and an answer to everything.
+
+use std::collections::BTreeSet;
+
+pub struct Receiver {
+    pub flow: u32,
+    segments: u32,
+    /// All below have come; and what has of those above.
+    next: u32,
+    above: BTreeSet<u32>,
+    /// Behind the highest that has come.
+    pub highest: u32,
+    pub marked: u64,
+    pub reordered: u64,
+    /// How long the last frame stood paused.
+    pub paused: u64,
+}
+
+impl Receiver {
+    pub fn new(flow: u32, segments: u32) -> Self {
+        Receiver { flow, segments, next: 0, above: BTreeSet::new(), highest: 0, marked: 0, reordered: 0, paused: 0 }
+    }
+
+    pub fn on_data(&mut self, seq: u32, marked: bool) {
+        self.marked += marked as u64;
+        self.reordered += (seq < self.highest) as u64;
+        self.highest = self.highest.max(seq + 1);
+        if seq >= self.next {
+            self.above.insert(seq);
+        }
+        while self.above.remove(&self.next) {
+            self.next += 1;
+        }
+    }
+
+    /// The first that has not come.
+    pub fn next(&self) -> u32 {
+        self.next
+    }
+
+    pub fn is_complete(&self) -> bool {
+        self.next == self.segments
+    }
+
+    /// Segments that have come, and whether the last is among them.
+    pub fn received(&self) -> (u64, bool) {
+        (self.next as u64 + self.above.len() as u64, self.is_complete() || self.above.contains(&(self.segments - 1)))
+    }
+}

@@ -1,0 +1,450 @@
+//! The sending half.
+
+use crate::allocation::{Header, Scheme, What, d3, pdq};
+use crate::idle::Idle;
+use crate::probe::explain::{Attribution, Label};
+use crate::spec::{D3, Pdq, Rated};
+use std::collections::VecDeque;
+
+/// Segments sent later that arrived, and mean that one is lost.
+const OVERTAKEN: u64 = 3;
+
+/// By whose rules.
+#[derive(Debug, Clone, Copy)]
+pub enum Scheduling<'a> {
+    Pdq(&'a Pdq),
+    D3(&'a D3),
+}
+
+impl<'a> Scheduling<'a> {
+    pub fn rated(self) -> &'a Rated {
+        match self {
+            Scheduling::Pdq(config) => &config.rated,
+            Scheduling::D3(config) => &config.rated,
+        }
+    }
+}
+
+pub struct SenderSetup {
+    pub flow: u32,
+    pub transport: u16,
+    pub node: u32,
+    pub dst: u32,
+    pub hash: u32,
+    pub priority: u8,
+    pub segments: u32,
+    /// Bits on the wire of a full segment and of the last one, gaps included.
+    pub full_bits: u64,
+    pub last_bits: u64,
+    /// Rate of the slowest link on the path.
+    pub line: u64,
+    pub idle: Idle,
+    pub deadline: Option<u64>,
+    pub explain: bool,
+}
+
+/// What an answer says.
+#[derive(Debug, Clone, Copy)]
+pub struct AckIn {
+    pub cumulative: u32,
+    /// The segment that it answers, if that was one.
+    pub trigger: Option<u32>,
+    pub header: Header,
+    pub paused: u64,
+}
+
+/// What the sender does next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Act {
+    /// A segment, for the first time or again.
+    Send(u32, bool),
+    /// A header alone.
+    Signal(What),
+    /// The deadline cannot be met any more: the flow is over once an `End` has been sent.
+    GiveUp,
+    /// Nothing before this moment; 0 for not before something comes.
+    Wait(u64),
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Segment {
+    /// Of all transmissions, when it was sent last.
+    order: u64,
+    at: u64,
+    paced: u64,
+    arrived: bool,
+    lost: bool,
+}
+
+/// What one scheme remembers and the other does not.
+#[derive(Debug, Clone, Copy)]
+enum Memory {
+    Pdq { pausing: u32, interval: f64 },
+    D3 { desired: u32, granted: [u32; d3::HOPS], awaiting: bool, due: u64, ended: bool },
+}
+
+pub struct Sender {
+    una: u32,
+    next: u32,
+    segments: u32,
+    full_bits: u64,
+    last_bits: u64,
+    line: u64,
+    outstanding: VecDeque<Segment>,
+    lost: u32,
+    orders: u64,
+    /// Bits per second that are granted, 0 to wait.
+    rate: u64,
+    /// The rate holds from the start of this transmission of so many bits.
+    last_sent: u64,
+    last_bits_sent: u64,
+    connected: bool,
+    round_trip: u64,
+    /// When the last frame without data was sent, and what it was.
+    signalled: u64,
+    /// When the time-out was set off last, and how often it has been in vain.
+    heard: u64,
+    silent: u32,
+    memory: Memory,
+    /// Why the next segment could not leave before.
+    cause: (Label, u64),
+    pub deadline: Option<u64>,
+    pub armed: u64,
+    pub flow: u32,
+    pub transport: u16,
+    pub node: u32,
+    pub dst: u32,
+    pub hash: u32,
+    pub priority: u8,
+    pub start: u64,
+    pub idle: Idle,
+    pub sent: u64,
+    pub retransmitted: u64,
+    pub timeouts: u64,
+    pub why: Option<Attribution>,
+}
+
+impl Sender {
+    pub fn new(setup: SenderSetup, now: u64, config: Scheduling) -> Self {
+        let memory = match config {
+            Scheduling::Pdq(_) => Memory::Pdq { pausing: pdq::NOBODY, interval: 0.0 },
+            Scheduling::D3(_) => Memory::D3 { desired: 0, granted: [0; d3::HOPS], awaiting: false, due: 0, ended: false },
+        };
+        Sender {
+            una: 0,
+            next: 0,
+            segments: setup.segments,
+            full_bits: setup.full_bits,
+            last_bits: setup.last_bits,
+            line: setup.line,
+            outstanding: VecDeque::new(),
+            lost: 0,
+            orders: 0,
+            rate: 0,
+            last_sent: 0,
+            last_bits_sent: 0,
+            connected: false,
+            round_trip: setup.idle.round_trip.max(1),
+            signalled: 0,
+            heard: now,
+            silent: 0,
+            memory,
+            cause: (Label::Application, 0),
+            deadline: setup.deadline,
+            armed: 0,
+            flow: setup.flow,
+            transport: setup.transport,
+            node: setup.node,
+            dst: setup.dst,
+            hash: setup.hash,
+            priority: setup.priority,
+            start: now,
+            idle: setup.idle,
+            sent: 0,
+            retransmitted: 0,
+            timeouts: 0,
+            why: setup.explain.then(|| Attribution::new(now)),
+        }
+    }
+
+    pub fn finished(&self) -> bool {
+        self.una == self.segments
+    }
+
+    /// The links on the path still count on it.
+    pub fn is_open(&self) -> bool {
+        !matches!(self.memory, Memory::D3 { ended: true, .. })
+    }
+
+    fn is_last(&self, seq: u32) -> bool {
+        seq + 1 == self.segments
+    }
+
+    fn bits(&self, seq: u32) -> u64 {
+        if self.is_last(seq) { self.last_bits } else { self.full_bits }
+    }
+
+    /// Bits of what has not been sent, or is to be sent again.
+    fn remaining_bits(&self) -> u64 {
+        let new = (self.segments - self.next) as u64;
+        let fresh = if new > 0 { (new - 1) * self.full_bits + self.last_bits } else { 0 };
+        fresh + self.lost as u64 * self.full_bits
+    }
+
+    /// How long the rest takes at the fastest.
+    fn needed(&self) -> u64 {
+        time(self.remaining_bits(), self.line)
+    }
+
+    fn timeout(&self, rated: &Rated) -> u64 {
+        (rated.min_rto.0.max(2 * self.round_trip)) << self.silent.min(10)
+    }
+
+    /// Time between probes of a paused flow.
+    fn between_probes(&self) -> u64 {
+        match self.memory {
+            Memory::Pdq { interval, .. } => (self.round_trip as f64 * interval.max(1.0)) as u64,
+            Memory::D3 { .. } => self.round_trip,
+        }
+    }
+
+    /// PDQ's early termination, D3's quenching.
+    fn is_hopeless(&self, now: u64, rated: &Rated) -> bool {
+        let Some(deadline) = self.deadline.filter(|_| rated.early_termination) else { return false };
+        if self.remaining_bits() == 0 && self.connected && now <= deadline {
+            return false;
+        }
+        let left = deadline.saturating_sub(now);
+        match self.memory {
+            Memory::Pdq { .. } => now > deadline || self.needed() > left || self.connected && self.rate == 0 && left < self.round_trip,
+            // What the links have just granted has to be given back.
+            Memory::D3 { awaiting, due, .. } => (!awaiting || now > due + 4 * self.round_trip) && (now > deadline || self.needed() > left),
+        }
+    }
+
+    /// When the next segment may leave at the rate of now.
+    fn next_send(&self) -> u64 {
+        if self.last_bits_sent == 0 { self.last_sent } else { self.last_sent + time(self.last_bits_sent, self.rate) }
+    }
+
+    /// What is to be done at `now`. To be asked again, after it has been done, until it is to wait.
+    pub fn next_act(&mut self, now: u64, config: Scheduling) -> Act {
+        let rated = config.rated();
+        if self.is_hopeless(now, rated) {
+            return Act::GiveUp;
+        }
+        // PDQ looks at it again when the last moment is past.
+        let last_moment = self.deadline.filter(|&deadline| rated.early_termination && deadline >= now).map_or(u64::MAX, |deadline| deadline + 1);
+        if !self.connected {
+            let again = self.signalled + self.timeout(rated);
+            return match self.orders {
+                0 => Act::Signal(What::Syn),
+                _ if now >= again => {
+                    (self.silent, self.timeouts, self.retransmitted) = (self.silent + 1, self.timeouts + 1, self.retransmitted + 1);
+                    Act::Signal(What::Syn)
+                }
+                _ => Act::Wait(again.min(last_moment)),
+            };
+        }
+        let mut wake = last_moment;
+        if self.una < self.next {
+            let expires = self.heard + self.timeout(rated);
+            if now >= expires {
+                self.take_for_lost(now);
+            }
+            wake = wake.min(self.heard + self.timeout(rated));
+        }
+        let has_work = self.lost > 0 || self.next < self.segments;
+        if let Memory::D3 { awaiting, due, ended, .. } = self.memory {
+            if !has_work && !ended && !awaiting {
+                return Act::Signal(What::End);
+            }
+            // An answer that does not come is not waited for.
+            let due = if awaiting { self.signalled.max(due) + self.timeout(rated) } else { due };
+            if has_work && self.rate == 0 {
+                if now >= due {
+                    return Act::Signal(What::Probe);
+                }
+                wake = wake.min(due);
+            }
+        } else if has_work && self.rate == 0 {
+            let due = self.signalled + self.between_probes();
+            if now >= due {
+                return Act::Signal(What::Probe);
+            }
+            wake = wake.min(due);
+        }
+        if has_work && self.rate > 0 {
+            let at = self.next_send();
+            if now >= at {
+                return self.choose();
+            }
+            wake = wake.min(at);
+        }
+        Act::Wait(if wake == u64::MAX { 0 } else { wake })
+    }
+
+    fn choose(&self) -> Act {
+        match self.outstanding.iter().position(|segment| segment.lost) {
+            Some(place) if self.lost > 0 => Act::Send(self.una + place as u32, true),
+            _ => Act::Send(self.next, false),
+        }
+    }
+
+    /// Nothing was heard for too long: everything under way is lost.
+    fn take_for_lost(&mut self, now: u64) {
+        for segment in &mut self.outstanding {
+            self.lost += (!segment.arrived && !segment.lost) as u32;
+            segment.lost |= !segment.arrived;
+        }
+        self.heard = now;
+        self.silent += 1;
+        self.timeouts += 1;
+        self.cause = (Label::Recovery, 0);
+    }
+
+    /// The header of the frame that `act` sends at `now`, which is sent.
+    pub fn on_sent(&mut self, now: u64, act: Act, config: Scheduling) -> Header {
+        self.orders += 1;
+        let what = match act {
+            Act::Send(seq, again) => {
+                self.note_segment(now, seq, again);
+                What::Data
+            }
+            Act::Signal(what) => {
+                self.signalled = now;
+                what
+            }
+            Act::GiveUp => What::End,
+            Act::Wait(_) => unreachable!("nothing is sent"),
+        };
+        Header { what, answer: false, sent: now, scheme: self.scheme(now, what, config) }
+    }
+
+    fn note_segment(&mut self, now: u64, seq: u32, again: bool) {
+        let (label, excess) = self.cause;
+        let slowest = if self.is_last(seq) { self.idle.slowest_last } else { self.idle.slowest_full };
+        let label = if again { Label::Recovery } else { label };
+        let paced = self.why.as_mut().map_or(now, |why| why.on_sent(now, label, excess, slowest, again));
+        // Until something else ends a wait, the pace does.
+        self.cause = (Label::Pacing, 0);
+        let segment = Segment { order: self.orders, at: now, paced, arrived: false, lost: false };
+        if self.una == self.next {
+            self.heard = now;
+        }
+        if again {
+            self.outstanding[(seq - self.una) as usize] = segment;
+            self.lost -= 1;
+            self.retransmitted += 1;
+        } else {
+            self.outstanding.push_back(segment);
+            self.next += 1;
+        }
+        self.sent += 1;
+        (self.last_sent, self.last_bits_sent) = (now, self.bits(seq));
+    }
+
+    fn scheme(&mut self, now: u64, what: What, config: Scheduling) -> Scheme {
+        let (line, round_trip, remaining) = (self.line, self.round_trip, self.needed());
+        let (bits, deadline) = (self.remaining_bits(), self.deadline);
+        match (&mut self.memory, config) {
+            (Memory::Pdq { pausing, .. }, _) => {
+                Scheme::Pdq(pdq::Header { rate: line, pausing: *pausing, deadline: deadline.unwrap_or(u64::MAX), remaining, round_trip, interval: 0.0 })
+            }
+            (Memory::D3 { desired, granted, awaiting, due, ended }, _) => {
+                let mut header = d3::Header { desired_before: *desired, granted_before: *granted, ..d3::Header::default() };
+                *ended |= what == What::End;
+                let overdue = *awaiting && now >= *due + 4 * round_trip;
+                if !*ended && now >= *due && (!*awaiting || overdue || what != What::Data) {
+                    // Remaining bytes over the time left; nothing without a deadline.
+                    let left = deadline.map(|deadline| deadline.saturating_sub(now).max(1));
+                    let wants = left.map_or(0, |left| (bits as u128 * 1_000_000_000).div_ceil(left as u128).min(u32::MAX as u128) as u32);
+                    header.request = true;
+                    header.desired = wants;
+                    *desired = wants;
+                    *awaiting = true;
+                    *due = now + round_trip;
+                }
+                Scheme::D3(header)
+            }
+        }
+    }
+
+    /// Takes an answer.
+    pub fn on_ack(&mut self, now: u64, ack: &AckIn, config: Scheduling) {
+        (self.heard, self.silent) = (now, 0);
+        if let Some(why) = &mut self.why {
+            why.stood(ack.paused);
+        }
+        self.sample(now - ack.header.sent);
+        let mut excess = 0;
+        match ack.trigger {
+            Some(seq) if seq >= self.una && seq < self.next => {
+                let segment = &mut self.outstanding[(seq - self.una) as usize];
+                segment.arrived = true;
+                self.lost -= std::mem::take(&mut segment.lost) as u32;
+                let Segment { order, at, paced, .. } = *segment;
+                excess = now.saturating_sub(paced + self.idle.round_trip);
+                if let Some(why) = &mut self.why
+                    && ack.cumulative >= self.segments
+                {
+                    why.end_at(at);
+                }
+                self.mark_overtaken(order);
+            }
+            _ => {}
+        }
+        while self.una < ack.cumulative.min(self.next) {
+            let segment = self.outstanding.pop_front().expect("one for each that is outstanding");
+            self.lost -= segment.lost as u32;
+            self.una += 1;
+        }
+        self.connected |= ack.header.what == What::Syn;
+        self.take_grant(&ack.header, excess, config);
+    }
+
+    fn sample(&mut self, round_trip: u64) {
+        // An eighth, as elsewhere; the first one counts whole.
+        self.round_trip = if self.connected { (7 * self.round_trip + round_trip) / 8 } else { round_trip };
+    }
+
+    /// Of those sent before the one that arrived, all but the last three are lost if they have not.
+    fn mark_overtaken(&mut self, order: u64) {
+        // The path keeps the order: where nothing is lost the oldest is never overtaken.
+        if self.outstanding.front().is_none_or(|first| first.order + OVERTAKEN > order) {
+            return;
+        }
+        for segment in self.outstanding.iter_mut().filter(|segment| segment.order + OVERTAKEN <= order) {
+            self.lost += (!segment.arrived && !segment.lost) as u32;
+            segment.lost |= !segment.arrived;
+        }
+    }
+
+    fn take_grant(&mut self, header: &Header, excess: u64, config: Scheduling) {
+        let before = self.rate;
+        match (&mut self.memory, header.scheme, config) {
+            (Memory::Pdq { pausing, interval }, Scheme::Pdq(said), _) => {
+                (*pausing, *interval) = (said.pausing, said.interval);
+                self.rate = said.rate;
+            }
+            (Memory::D3 { granted, awaiting, ended: false, .. }, Scheme::D3(said), Scheduling::D3(config)) if said.request => {
+                *granted = said.granted;
+                *awaiting = false;
+                let least = said.granted[..said.hops as usize].iter().copied().min().unwrap_or(0);
+                // Only the base rate: no data.
+                self.rate = if least as u64 * 1_000 <= config.base_rate.0 { 0 } else { least as u64 * 1_000 };
+            }
+            _ => {}
+        }
+        self.rate = self.rate.min(self.line);
+        if before == 0 && self.rate > 0 {
+            // It waited for a grant: a further round trip.
+            self.cause = (Label::Window, excess);
+        }
+    }
+}
+
+/// Of so many bits, to the nearest picosecond as on links.
+fn time(bits: u64, rate: u64) -> u64 {
+    ((bits as u128 * 1_000_000_000_000 + rate as u128 / 2) / rate as u128) as u64
+}

@@ -1,0 +1,67 @@
+//! Deadlines that are drawn.
+
+use crate::{Draws, Generated, purpose};
+use afflux_engine::random::Stream;
+use afflux_units::Span;
+use std::collections::BTreeMap;
+
+/// Exponential with a mean, and never less than a floor: what is drawn below counts as the floor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Deadlines {
+    pub mean: Span,
+    pub least: Span,
+}
+
+impl Deadlines {
+    /// The deadline for a uniform draw `u` in [0, 1): whole nanoseconds, as in flow lists.
+    pub fn sample(&self, u: f64) -> Span {
+        let drawn = Span::from_ns((-libm::log(1.0 - u) * (self.mean.0 as f64 / 1e3) + 0.5) as u64);
+        drawn.max(self.least).max(Span::from_ns(1))
+    }
+
+    /// Gives every flow without a deadline one. Each source draws by itself, in the order of its flows.
+    pub fn assign(&self, part: &mut Generated, draws: &Draws) {
+        let mut streams: BTreeMap<u32, Stream> = BTreeMap::new();
+        for flow in part.flows.iter_mut().chain(&mut part.local).filter(|flow| flow.deadline.is_none()) {
+            let stream = streams.entry(flow.src).or_insert_with(|| draws.stream(purpose::DEADLINE, u64::from(flow.src)));
+            flow.deadline = Some(self.sample(stream.next_f64()));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Template;
+    use afflux_net::spec::Start;
+    use afflux_units::Time;
+
+    #[test]
+    fn mean_and_floor() {
+        let deadlines = Deadlines { mean: Span::from_ms(20), least: Span::from_ms(3) };
+        assert_eq!(deadlines.sample(0.0), Span::from_ms(3));
+        // The median of an exponential is its mean times ln 2.
+        assert_eq!(deadlines.sample(0.5), Span::from_ns(13_862_944));
+        let draws = 1_000_000;
+        let mean = (0..draws).map(|i| deadlines.sample((i as f64 + 0.5) / draws as f64).0 as f64 / 1e9).sum::<f64>() / draws as f64;
+        // E[max(X, m)] = m + mean * exp(-m / mean).
+        assert!((mean - (3.0 + 20.0 * libm::exp(-3.0 / 20.0))).abs() < 1e-3, "{mean}");
+    }
+
+    #[test]
+    fn a_source_draws_for_itself_and_what_has_a_deadline_keeps_it() {
+        let deadlines = Deadlines { mean: Span::from_ms(20), least: Span::ZERO };
+        let flow = |src: u32, ns: u64| Template::default().flow(0, src, 9, 1, Start::At(Time::from_ns(ns)));
+        let of = |flows: Vec<_>| {
+            let mut part = Generated { flows, ..Generated::default() };
+            deadlines.assign(&mut part, &Draws::new(1, "web"));
+            part.flows.iter().map(|flow| flow.deadline.unwrap()).collect::<Vec<_>>()
+        };
+        let all = of(vec![flow(0, 1), flow(1, 2), flow(0, 3)]);
+        assert_eq!(of(vec![flow(0, 1), flow(0, 3)]), [all[0], all[2]]);
+        assert!(all[0] != all[1] && all[0] != all[2]);
+        let mut given = flow(0, 2);
+        given.deadline = Some(Span::from_us(5));
+        assert_eq!(of(vec![flow(0, 1), given, flow(0, 3)]), [all[0], Span::from_us(5), all[2]]);
+    }
+}

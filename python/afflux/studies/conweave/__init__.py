@@ -1,0 +1,45 @@
+"""ConWeave's evaluation (SIGCOMM 2023, §4.1): five load balancers under RDMA, lossless and with IRN.
+
+studies/conweave/README.md tells what the source did, what is assumed, and what came out differently.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from ...batch import Point
+from ...designs import Design, Designs
+from .. import Check, Row, Study
+from . import claims, page
+from .cases import CLAIMED, LONG, SEEDS, long_points, others
+
+
+class ConWeave(Study):
+    name = "conweave"
+    title = "ConWeave beside ECMP, CONGA, LetFlow and DRILL, lossless and with IRN"
+
+    def points(self, quick: bool) -> Sequence[Point]:
+        if quick:
+            return [point for case in CLAIMED if case.fabric == "leaf-spine" for point in case.points(1)]
+        claimed = [point for case in CLAIMED for point in case.points(SEEDS)]
+        return [*claimed, *long_points(), *(point for case, seeds in others() for point in case.points(seeds))]
+
+    def table(self, designs: Designs) -> Sequence[Row]:
+        return claims.rows(designs)
+
+    def checks(self, designs: Designs) -> Sequence[Check]:
+        return claims.checks(designs)
+
+    def answer(self, designs: Designs) -> str | None:
+        return claims.sentence(designs)
+
+    def shown(self, designs: Designs) -> Designs:
+        """One seed of the hardest case: five of them are more points than a page can hold."""
+        found = LONG.of(designs).values() or designs.values()
+        return Designs([Design(design.name, {design.seeds[0]: design.first}) for design in found])
+
+    def plots(self, designs: Designs, dir: Path) -> Sequence[Path]:
+        every = [*CLAIMED, *(case for case, _ in others())]
+        return [page.tables(designs, every, dir / "cases.md"), *page.figures(designs, CLAIMED, dir)]
+
+
+STUDY = ConWeave()

@@ -1,0 +1,102 @@
+"""What is simulated: which schemes on which fabric, with which flows, and how often."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from ...batch import Point
+from ...designs import Design, Designs
+from .. import files
+
+#: The baselines, and ConWeave as the last one. CONGA and LetFlow have the paper's gap of 100 us and the rest of its authors' runs.
+SCHEMES: dict[str, dict[str, Any]] = {
+    "ecmp": {"kind": "ecmp"},
+    "conga": {"kind": "conga", "gap": "100us", "tdre": "50us", "alpha": 0.2, "aging": "500us"},
+    "letflow": {"kind": "letflow", "gap": "100us"},
+    "drill": {"kind": "drill", "samples": 2, "memory": 1},
+    "conweave": {"kind": "conweave"},
+}
+CONWEAVE = "conweave"
+BASELINES = [scheme for scheme in SCHEMES if scheme != CONWEAVE]
+#: ConWeave's times on the authors' fat-trees; those of the leaf-spine are the defaults.
+_FAT_TREE = {
+    "lossless": {"inactive": "1ms", "default_wait": "600us", "flush_extra": "64us"},
+    "irn": {"inactive": "1ms", "default_wait": "300us"},
+}
+#: A bandwidth-delay product: what IRN may have in flight, and the bound between short and long flows.
+BDP = {"leaf-spine": "104kB", "fat-tree": "156kB"}
+#: Flow sizes, and the size classes that are told apart on the leaf-spine.
+SIZES: dict[str, list[str]] = {
+    "alistorage": ["4kB", "8kB", "16kB", "32kB", "104kB", "256kB"],
+    "fbhdp-20": ["500B", "1kB", "30kB", "104kB", "1MB"],
+    "solar": ["4096B", "16384B", "65536B", "104kB"],
+}
+FABRICS, LOADS, MODES = tuple(BDP), (50, 60, 80), ("lossless", "irn")
+
+
+@dataclass(frozen=True)
+class Case:
+    """What the schemes are compared on."""
+
+    fabric: str
+    sizes: str
+    load: int
+    mode: str
+
+    def __str__(self) -> str:
+        return f"{self.fabric}, {self.sizes}, {self.load} %, {self.mode}"
+
+    def name(self, scheme: str) -> str:
+        return f"{self.fabric}-{self.sizes}-{self.load}-{self.mode}-{scheme}"
+
+    def of(self, designs: Designs) -> dict[str, Design]:
+        """By scheme, those that are there."""
+        return {scheme: designs[self.name(scheme)] for scheme in SCHEMES if self.name(scheme) in designs}
+
+    def keys(self, scheme: str) -> dict[str, Any]:
+        """What differs from the fabric's scenario file."""
+        balance = SCHEMES[scheme] | (_FAT_TREE[self.mode] if (scheme, self.fabric) == (CONWEAVE, "fat-tree") else {})
+        keys: dict[str, Any] = {"switch.balance": balance, "traffic[0].sizes": self.sizes, "traffic[0].load": self.load / 100}
+        if self.fabric == "leaf-spine":
+            keys["run.size_bounds"] = SIZES[self.sizes]
+        if self.mode == "irn":
+            keys |= {"host.transport.mode": "irn", "host.transport.bdp": BDP[self.fabric], "switch.pfc": "off"}
+        if scheme == CONWEAVE:
+            keys["record.reorder"] = "10us"
+        return keys
+
+    def points(self, seeds: int) -> Iterator[Point]:
+        for seed in range(1, seeds + 1):
+            for scheme in SCHEMES:
+                yield Point(self.name(scheme), files("conweave") / f"{self.fabric}.toml", self.keys(scheme), seed)
+
+
+#: What the paper's claims are about: five seeds each.
+CLAIMED = [Case("leaf-spine", "alistorage", load, mode) for load in (80, 50) for mode in MODES]
+CLAIMED += [Case("fat-tree", "alistorage", 60, mode) for mode in MODES]
+SEEDS = 5
+
+
+def others() -> Iterator[tuple[Case, int]]:
+    """The rest of the product of fabrics, sizes, loads and modes, and with how many seeds: the whole study is to take an hour on two cores."""
+    for fabric in FABRICS:
+        for sizes in SIZES:
+            for load in LOADS:
+                for mode in MODES:
+                    case = Case(fabric, sizes, load, mode)
+                    if case not in CLAIMED:
+                        yield case, 1 if fabric == "fat-tree" else SEEDS if sizes == "alistorage" else 3
+
+
+#: One case measured for ten times as long, to see what the short window costs.
+LONG = Case("leaf-spine", "alistorage", 80, "lossless")
+
+
+def long_name(scheme: str) -> str:
+    return f"{LONG.name(scheme)}-100ms"
+
+
+def long_points() -> Iterator[Point]:
+    for scheme in ("ecmp", CONWEAVE):
+        keys = LONG.keys(scheme) | {"traffic[0].duration": "102ms", "run.until": "152ms"}
+        yield Point(long_name(scheme), files("conweave") / "leaf-spine.toml", keys, 1)

@@ -1,0 +1,169 @@
+"""What the paper claims, beside ours."""
+
+import csv
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from ...designs import Design, Designs
+from ...metrics import Metric
+from ...statistics import interval, mean
+from ...text import digits, ratio
+from .. import Check, Row, files
+from .cases import BASELINES, BDP, CONWEAVE, LONG, Case, long_name
+from .series import Reordering, imbalance, reordering
+
+
+@dataclass(frozen=True)
+class Claim:
+    """ConWeave's slowdown is at least `gain` below that of every baseline."""
+
+    case: Case
+    #: `all`, or `short` and `long`: less than a bandwidth-delay product, or more.
+    flows: str
+    statistic: str
+    gain: float
+
+    def __str__(self) -> str:
+        of = "" if self.flows == "all" else f" of {self.flows} flows"
+        return f"{self.case.fabric}, {self.case.load} %, {self.case.mode}: {self.statistic} slowdown{of}"
+
+    def metric(self) -> Metric:
+        classes = {"all": ("all",), "short": ("by_size", f"le_{_bound(self.case)}"), "long": ("by_size", f"gt_{_bound(self.case)}")}
+        return Metric(f"slowdown_{self.flows}_{self.statistic}", "slowdown", ("slowdown", *classes[self.flows], self.statistic), ratio)
+
+
+def _bound(case: Case) -> str:
+    return BDP[case.fabric].replace("k", "K")
+
+
+@cache
+def claims() -> tuple[Claim, ...]:
+    with (files("conweave") / "published.csv").open(encoding="utf-8") as lines:
+        rows = csv.DictReader(line for line in lines if not line.startswith("#"))
+        return tuple(
+            Claim(Case(r["fabric"], "alistorage", int(r["load"]), r["mode"]), r["flows"], r["statistic"], float(r["gain_percent"]) / 100) for r in rows
+        )
+
+
+@dataclass(frozen=True)
+class Gain:
+    """How much lower ConWeave's value is than a baseline's, seed by seed: both saw the same flows. The interval is a bootstrap over the seeds."""
+
+    mean: float
+    low: float | None
+    high: float | None
+
+    @classmethod
+    def of(cls, baseline: Design, conweave: Design, metric: Metric) -> "Gain | None":
+        theirs, ours = baseline.by_seed(metric), conweave.by_seed(metric)
+        gains = [1 - ours[seed] / theirs[seed] for seed in theirs.keys() & ours.keys()]
+        return cls(mean(gains), *(interval(gains, mean) or (None, None))) if gains else None
+
+
+def gains(claim: Claim, designs: Designs) -> dict[str, Gain]:
+    """By baseline."""
+    found = claim.case.of(designs)
+    pairs = {scheme: Gain.of(found[scheme], found[CONWEAVE], claim.metric()) for scheme in BASELINES if scheme in found and CONWEAVE in found}
+    return {scheme: gain for scheme, gain in pairs.items() if gain}
+
+
+def gain_rows(designs: Designs) -> Iterator[Row]:
+    for claim in claims():
+        for scheme, gain in gains(claim, designs).items():
+            low, high = (percent(gain.low), percent(gain.high)) if gain.low is not None and gain.high is not None else (None, None)
+            yield Row(f"{claim}, % below {scheme}", percent(claim.gain), percent(gain.mean), low, high, at_least=True)
+
+
+def percent(share: float) -> float:
+    return round(100 * share, 1)
+
+
+def gain_checks(designs: Designs) -> Iterator[Check]:
+    for claim in claims():
+        if found := gains(claim, designs):
+            worst = min(found, key=lambda scheme: found[scheme].mean)
+            value = found[worst].mean
+            yield Check(f"{claim}: % below every baseline (least: {worst})", value >= claim.gain, percent(value), percent(claim.gain))
+
+
+def balance_checks(designs: Designs) -> Iterator[Check]:
+    """Figure 14: only DRILL balances better than ConWeave."""
+    for case in dict.fromkeys(claim.case for claim in claims() if claim.case.fabric == "leaf-spine"):
+        means = {scheme: mean([mean(imbalance(result)) for result in design.results.values()]) for scheme, design in case.of(designs).items()}
+        if CONWEAVE in means and len(means) > 1:
+            better = sorted((scheme for scheme in means if means[scheme] < means[CONWEAVE]), key=means.__getitem__)
+            yield Check(f"{case}: schemes with less imbalance than ConWeave", better == ["drill"], ", ".join(better) or "none", "drill")
+
+
+def _over_seeds(design: Design, value: Callable[[Reordering], float]) -> tuple[float, float | None, float | None]:
+    values = [value(reordering(result)) for result in design.results.values()]
+    return mean(values), *(interval(values, mean) or (None, None))
+
+
+def resource_rows(designs: Designs) -> Iterator[Row]:
+    """Figure 16: what reordering takes of a switch's memory, lossless at 80 %."""
+    design = Case("leaf-spine", "alistorage", 80, "lossless").of(designs).get(CONWEAVE)
+    if design:
+        for what, published, value in (("p99.9", 1.5, lambda r: r.bytes(0.999)), ("largest", 2.4, lambda r: r.bytes(1.0))):
+            ours, low, high = (None if x is None else round(x / 1e6, 3) for x in _over_seeds(design, value))
+            yield Row(f"leaf-spine, 80 %, lossless: reorder memory of a switch, {what}, MB", published, ours, low, high)
+
+
+def resource_checks(designs: Designs) -> Iterator[Check]:
+    """Figures 15 and 16."""
+    memory: dict[tuple[int, str], float] = {}
+    for case in dict.fromkeys(claim.case for claim in claims() if claim.case.fabric == "leaf-spine"):
+        if design := case.of(designs).get(CONWEAVE):
+            every = [reordering(result) for result in design.results.values()]
+            most = max(r.queues(1.0) for r in every)
+            usual = mean([r.fewer_than(10) for r in every])
+            memory[case.load, case.mode] = mean([r.bytes(0.999) for r in every])
+            yield Check(f"{case}: samples with fewer than 10 reorder queues at a port, %", usual > 0.5, round(100 * usual, 3), "most")
+            yield Check(f"{case}: most reorder queues at a port", most <= 15, most, 15)
+    for load in sorted({load for load, _ in memory}):
+        if (load, "lossless") in memory and (load, "irn") in memory:
+            lossless, irn = (round(memory[load, mode] / 1e6, 3) for mode in ("lossless", "irn"))
+            yield Check(f"{load} %: reorder memory (p99.9, MB), lossless more than IRN", lossless > irn, lossless, irn)
+
+
+#: By how much the gain may change when the window is ten times as long.
+LONG_BAR = 0.05
+
+
+def long_rows(designs: Designs) -> Iterator[tuple[Row, Check]]:
+    """What the short window costs: the gain over ECMP, and ConWeave's own slowdown."""
+    if not all(name in designs for scheme in ("ecmp", CONWEAVE) for name in (LONG.name(scheme), long_name(scheme))):
+        return
+    for claim in (claim for claim in claims() if claim.case == LONG):
+        metric = claim.metric()
+        short = Gain.of(designs[LONG.name("ecmp")], designs[LONG.name(CONWEAVE)], metric)
+        long = Gain.of(designs[long_name("ecmp")], designs[long_name(CONWEAVE)], metric)
+        if short and long:
+            row = Row(f"{claim}, % below ecmp, in a window of 100 ms", None, percent(long.mean))
+            change = abs(long.mean - short.mean)
+            yield row, Check(f"{claim}: change of the gain over ecmp from 10 to 100 ms, points", change <= LONG_BAR, percent(change), percent(LONG_BAR))
+
+
+def sentence(designs: Designs) -> str | None:
+    found = [(claim, gains(claim, designs)) for claim in claims()]
+    found = [(claim, of) for claim, of in found if of]
+    if not found:
+        return None
+    total = sum(len(of) for _, of in found)
+    below = sum(gain.mean > 0 for _, of in found for gain in of.values())
+    least = sum(gain.mean >= claim.gain for claim, of in found for gain in of.values())
+    claim, of = found[0]
+    shown = ", ".join(f"{digits(100 * gain.mean, 3)} % below {scheme}" for scheme, gain in of.items())
+    return (
+        f"ConWeave's slowdown is below the baseline's in {below} of {total} comparisons, and by as much as the paper says in {least}. "
+        f"On the {claim}: {shown} (the paper: at least {digits(100 * claim.gain, 3)} %)."
+    )
+
+
+def rows(designs: Designs) -> Sequence[Row]:
+    return [*gain_rows(designs), *resource_rows(designs), *(row for row, _ in long_rows(designs))]
+
+
+def checks(designs: Designs) -> Sequence[Check]:
+    return [*gain_checks(designs), *balance_checks(designs), *resource_checks(designs), *(check for _, check in long_rows(designs))]

@@ -1,0 +1,86 @@
+"""What is sampled while flows start: how evenly uplinks are used, and what reordering takes. What drains afterwards is left out."""
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from ...result import Result
+
+#: Nanoseconds: `record.imbalance` of the scenarios.
+WINDOW = 100_000
+
+
+@dataclass(frozen=True)
+class Reordering:
+    """How often what was found, over all samples of all ToRs."""
+
+    #: Samples by the number of reorder queues in use at a port that leads to a host.
+    ports: Counter[int]
+    #: Samples by the bytes that all reorder queues of a switch held.
+    switches: Counter[int]
+
+    def queues(self, q: float) -> int:
+        return _quantile(self.ports, q)
+
+    def bytes(self, q: float) -> int:
+        return _quantile(self.switches, q)
+
+    def fewer_than(self, queues: int) -> float:
+        """The share of samples of ports."""
+        return sum(count for value, count in self.ports.items() if value < queues) / sum(self.ports.values())
+
+
+def reordering(result: Result) -> Reordering:
+    assert result.dir
+    return _reordering(result.dir, result.summary["result_hash"])
+
+
+def imbalance(result: Result) -> list[float]:
+    """(Maximum - minimum) / average of a ToR's uplinks in 100 us: of all ToRs and windows, ascending."""
+    assert result.dir
+    return _imbalance(result.dir, result.summary["result_hash"])
+
+
+def _starts(result: Result) -> tuple[int, int]:
+    """The end of the warm-up, and when the last flow starts."""
+    return result.summary["warmup_ns"], max(start for start in result.flows.column("start_ns") if start is not None)
+
+
+@cache
+def _imbalance(dir: Path, hash: str) -> list[float]:
+    result = Result.open(dir)
+    first, last = _starts(result)
+    table = result.table("imbalance")
+    pairs = zip(table.column("time_ns"), table.column("imbalance"), strict=True)
+    return sorted(value for time, value in pairs if value is not None and first <= time and time + WINDOW <= last)
+
+
+@cache
+def _reordering(dir: Path, hash: str) -> Reordering:
+    result = Result.open(dir)
+    first, last = _starts(result)
+    hosts = len({*result.flows.column("src"), *result.flows.column("dst")})
+    table = result.table("reorder")
+    ports: Counter[int] = Counter()
+    switches: Counter[int] = Counter()
+    for time, port, queues, bytes in zip(*(table.column(name) for name in ("time_ns", "port", "queues", "bytes")), strict=True):
+        if first <= time <= last:
+            if port == -1:
+                switches[bytes] += 1
+            else:
+                ports[queues] += 1
+    # Ports without a reorder queue have no row.
+    racks = len({node for node, port in zip(table.column("node"), table.column("port"), strict=True) if port == -1})
+    ports[0] += switches.total() // racks * hosts - ports.total()
+    return Reordering(ports, switches)
+
+
+def _quantile(counts: Counter[int], q: float) -> int:
+    """The least value that so large a share of the samples does not exceed."""
+    wanted, seen = q * counts.total(), 0
+    for value in sorted(counts):
+        seen += counts[value]
+        if seen >= wanted:
+            return value
+    return max(counts)
