@@ -132,16 +132,16 @@ fn entropies() {
     assert_eq!(frozen, Entropy::Reps(Reps { cache: 4, freeze: Some(Span::from_ms(10)), explore: 0 }));
     let switch = |key: &str| ack("\"reps\"").replace("sharing = ", &format!("{key}\nsharing = "));
     for (text, message) in [
-        (with("entropy = \"reps\""), "fabric.toml:26: key host.transport.entropy: \"reps\" learns of marks by acknowledgements: write cnp = \"ack\""),
-        (ack("{ kind = \"reps\", cache = 0 }"), "fabric.toml:27: key host.transport.entropy.cache: found 0: write a number from 1 to 255"),
-        (ack("\"rep\""), "fabric.toml:27: key host.transport.entropy: \"rep\" is not known (did you mean \"reps\"?): write \"flow\" or \"reps\""),
+        (with("entropy = \"reps\""), "fabric.toml:25: key host.transport.entropy: \"reps\" learns of marks by acknowledgements: write cnp = \"ack\""),
+        (ack("{ kind = \"reps\", cache = 0 }"), "fabric.toml:26: key host.transport.entropy.cache: found 0: write a number from 1 to 255"),
+        (ack("\"rep\""), "fabric.toml:26: key host.transport.entropy: \"rep\" is not known (did you mean \"reps\"?): write \"flow\" or \"reps\""),
         (
             switch("balance = \"drill\""),
-            "fabric.toml:28: key host.transport.entropy: \"reps\" is for switches that choose by hash: write switch.balance = \"ecmp\", \"resilient\" or \"wcmp\"",
+            "fabric.toml:27: key host.transport.entropy: \"reps\" is for switches that choose by hash: write switch.balance = \"ecmp\", \"resilient\" or \"wcmp\"",
         ),
         (
             switch("hash = \"murmur3\""),
-            "fabric.toml:28: key host.transport.entropy: \"reps\": switch.hash = \"murmur3\" is of addresses and ports alone; write another",
+            "fabric.toml:27: key host.transport.entropy: \"reps\": switch.hash = \"murmur3\" is of addresses and ports alone; write another",
         ),
     ] {
         assert_eq!(error(&text), message);
