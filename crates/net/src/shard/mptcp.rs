@@ -112,21 +112,21 @@ impl<'a> Shard<'a> {
         let slot = self.connections.insert(connection);
         set_slot(&mut self.sending, id, slot | MPTCP);
         if config.tcp.handshake {
-            self.send_mptcp_syn(out, now, slot, 0, config);
+            self.emit_mptcp_syn(out, now, slot, 0, config);
             self.arm_mptcp(out, slot);
         } else {
             self.pump_mptcp(out, now, slot, 0, Cause::Start, config);
         }
     }
 
-    fn send_mptcp_syn<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, number: usize, config: &MptcpConfig) {
+    fn emit_mptcp_syn<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, number: usize, config: &MptcpConfig) {
         let subflow = &mut self.connections[slot].subflows[number];
         subflow.stage = Stage::Opening;
         subflow.sender.syn_sent(now, &config.tcp);
-        self.send_mptcp_control(out, now, slot, number, Control::Syn);
+        self.emit_mptcp_control(out, now, slot, number, Control::Syn);
     }
 
-    fn send_mptcp_control<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, number: usize, what: Control) {
+    fn emit_mptcp_control<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, number: usize, what: Control) {
         let subflow = &self.connections[slot].subflows[number];
         let (s, via) = (&subflow.sender, subflow.via);
         let (node, mut frame) = (s.node, self.control(s.flow, what, (s.dst, s.hash, s.priority), s.ecn));
@@ -175,14 +175,14 @@ impl<'a> Shard<'a> {
                 let Some(cause) = subflow.sender.on_connected(now, frame.has(Frame::ECE), &config.tcp) else { return };
                 if number == 0 {
                     connection.opened(now, number);
-                    self.send_mptcp_control(out, now, slot, number, Control::Ack);
+                    self.emit_mptcp_control(out, now, slot, number, Control::Ack);
                     return self.pump_mptcp(out, now, slot, number, cause, config);
                 }
                 subflow.stage = Stage::Confirming;
                 self.confirm(out, now, slot, number, config);
             }
             // Its answer was lost.
-            (Control::SynAck, Stage::Open) => self.send_mptcp_control(out, now, slot, number, Control::Ack),
+            (Control::SynAck, Stage::Open) => self.emit_mptcp_control(out, now, slot, number, Control::Ack),
             (Control::Ack, Stage::Confirming) => {
                 connection.opened(now, number);
                 self.pump_mptcp(out, now, slot, number, Cause::Ack { excess: 0 }, config);
@@ -193,7 +193,7 @@ impl<'a> Shard<'a> {
 
     /// The third segment of MP_JOIN, which is answered.
     fn confirm<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, number: usize, config: &MptcpConfig) {
-        self.send_mptcp_control(out, now, slot, number, Control::Ack);
+        self.emit_mptcp_control(out, now, slot, number, Control::Ack);
         let subflow = &mut self.connections[slot].subflows[number];
         subflow.confirm_at = subflow.sender.time_out_from(now, &config.tcp);
         self.arm_mptcp(out, slot);
@@ -298,7 +298,7 @@ impl<'a> Shard<'a> {
                 Expired::Syn => {
                     self.counters.timeouts += 1;
                     self.counters.retransmits += 1;
-                    self.send_mptcp_syn(out, now, slot, number, config);
+                    self.emit_mptcp_syn(out, now, slot, number, config);
                 }
                 Expired::AskWindow => unreachable!("a subflow has no window of its own at the receiver"),
             }
@@ -319,7 +319,7 @@ impl<'a> Shard<'a> {
         while multipath.data > 0
             && let Some(number) = planned(&self.connections[slot])
         {
-            self.send_mptcp_syn(out, now, slot, number, config);
+            self.emit_mptcp_syn(out, now, slot, number, config);
         }
         self.pump_mptcp(out, now, slot, number, cause, config);
     }
@@ -331,7 +331,7 @@ impl<'a> Shard<'a> {
         if config.tcp.handshake {
             for number in 0..self.connections[slot].subflows.len() {
                 if self.connections[slot].subflows[number].stage == Stage::Open {
-                    self.send_mptcp_control(out, now, slot, number, Control::Ack);
+                    self.emit_mptcp_control(out, now, slot, number, Control::Ack);
                 }
             }
         }
