@@ -11,6 +11,7 @@ mod extremes;
 mod lone_flow;
 mod lossless;
 mod path;
+mod pfabric;
 mod properties;
 mod queues;
 mod rdma;
