@@ -6,22 +6,37 @@ use crate::port::Waiting;
 use crate::spec::Limit;
 use std::collections::VecDeque;
 
-/// Frames carry their rank in [`Waiting::clock`]: the smaller, the more urgent.
+/// Frames come with their rank in [`Waiting::clock`]: the smaller, the more urgent. While they wait, their turn of arrival stands behind it, and they
+/// stand in no order.
 #[derive(Debug, Clone)]
 pub struct Pfabric {
     limit: Option<Limit>,
     bytes: u64,
+    /// Since the queue was empty.
+    arrivals: u32,
 }
 
 impl Pfabric {
     pub fn new(limit: Option<Limit>) -> Self {
-        Pfabric { limit, bytes: 0 }
+        Pfabric { limit, bytes: 0, arrivals: 0 }
+    }
+
+    /// Would a frame of this size stay if nothing else were here?
+    #[inline(always)]
+    pub fn takes_alone(&self, size: u64) -> bool {
+        match self.limit {
+            None => true,
+            Some(Limit::Bytes(limit)) => size < limit,
+            Some(Limit::Packets(limit)) => limit > 1,
+        }
     }
 
     /// Takes the frame in. If that reaches the limit, the frame with the largest rank goes, of equals the newest, and only one without which
     /// the limit is kept.
-    pub fn push(&mut self, frames: &mut VecDeque<Waiting>, waiting: Waiting) -> Vec<Frame> {
+    pub fn push(&mut self, frames: &mut VecDeque<Waiting>, mut waiting: Waiting) -> Vec<Frame> {
         self.bytes += waiting.frame.size as u64;
+        self.arrivals = if frames.is_empty() { 0 } else { self.arrivals.saturating_add(1) };
+        waiting.clock = waiting.clock << 32 | self.arrivals as u64;
         frames.push_back(waiting);
         let over = match self.limit {
             None => return Vec::new(),
@@ -31,18 +46,24 @@ impl Pfabric {
             Some(Limit::Packets(_)) => 0,
         };
         let suffices = |w: &&(usize, &Waiting)| matches!(self.limit, Some(Limit::Packets(_))) || w.1.frame.size as u64 > over;
-        // Of equals `max_by_key` takes the last.
-        let victim = frames.iter().enumerate().filter(|w| suffices(&w)).max_by_key(|(_, w)| w.clock).map_or(frames.len() - 1, |(index, _)| index);
-        let dropped = frames.remove(victim).expect("an index of the queue").frame;
+        let worst = frames.iter().enumerate().filter(|w| suffices(&w)).max_by_key(|(_, w)| w.clock);
+        let victim = worst.or_else(|| frames.iter().enumerate().max_by_key(|(_, w)| w.clock as u32)).expect("one has just come").0;
+        let dropped = frames.swap_remove_back(victim).expect("an index of the queue").frame;
         self.bytes -= dropped.size as u64;
         vec![dropped]
     }
 
     /// The oldest frame of the flow that has the frame with the smallest rank (of equals the oldest).
     pub fn pull(&mut self, frames: &mut VecDeque<Waiting>) -> Option<Waiting> {
-        let best = frames.iter().min_by_key(|w| w.clock)?.frame;
-        let first = frames.iter().position(|w| w.frame.hash == best.hash && w.frame.dst == best.dst).expect("the best itself, at the latest");
-        let next = frames.remove(first)?;
+        let next = match frames.len() {
+            0 | 1 => frames.pop_front()?,
+            _ => {
+                let best = frames.iter().min_by_key(|w| w.clock)?.frame;
+                let of_flow = frames.iter().enumerate().filter(|(_, w)| w.frame.hash == best.hash && w.frame.dst == best.dst);
+                let (first, _) = of_flow.min_by_key(|(_, w)| w.clock as u32).expect("the best itself, at the latest");
+                frames.swap_remove_back(first)?
+            }
+        };
         self.bytes -= next.frame.size as u64;
         Some(next)
     }
