@@ -44,8 +44,9 @@ def write(
 ) -> Path:
     """Writes the report of these results, replacing a file of this name.
 
-    Results of one scenario name are one design with several seeds; designs stand side by side. `answer` is the sentence at the top, `table` the
-    one under it, `figures` what is drawn below; without them they tell how the designs differ, or what the only one did. The same results give the same file.
+    Results of one scenario name are one design with several seeds; designs stand side by side. `answer` is the sentence at the top, `figures` what
+    is drawn under it, `table` the one below; without them they tell how the designs differ, or what the only one did. The same results give the same
+    file.
     """
     designs = gather(results)
     sentence, found = (answer, []) if answer is not None else _answer(designs)

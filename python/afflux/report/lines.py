@@ -41,9 +41,9 @@ def draw(figure: Lines) -> str:
     for tick in range(round(top / step) + 1):
         _, y = at(low, tick * step)
         parts.append(f'<line x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{y}" y2="{y}" stroke="var(--grid)"/>')
-        parts.append(f'<text x="{_LEFT - 6}" y="{y + 4}" text-anchor="end">{digits(tick * step)}</text>')
+        parts.append(f'<text x="{_LEFT - 6}" y="{y + 4}" text-anchor="end">{tick * step:.4g}</text>')
     for x in sorted({x for x, _ in points}):
-        parts.append(f'<text x="{at(x, 0)[0]}" y="{_HEIGHT - _BOTTOM + 16}" text-anchor="middle">{digits(x)}</text>')
+        parts.append(f'<text x="{at(x, 0)[0]}" y="{_HEIGHT - _BOTTOM + 16}" text-anchor="middle">{x:.4g}</text>')
     parts.append(f'<text x="{(_LEFT + _WIDTH - _RIGHT) / 2}" y="{_HEIGHT - 8}" text-anchor="middle">{html.escape(figure.across)}</text>')
     middle = (_TOP + _HEIGHT - _BOTTOM) / 2
     parts.append(f'<text x="12" y="{middle}" text-anchor="middle" transform="rotate(-90 12 {middle})">{html.escape(figure.up)}</text>')
@@ -54,11 +54,11 @@ def draw(figure: Lines) -> str:
         way = " ".join(f"{x},{y}" for x, y in places)
         parts.append(f'<polyline points="{way}" fill="none" stroke="{colour}" stroke-width="2" stroke-dasharray="{dashes}"/>')
         for (x, y), (load, value) in zip(places, line, strict=True):
-            told = f"{html.escape(name)}, {digits(load)}: {digits(value)}"
+            told = f"{html.escape(name)}, {load:.4g}: {digits(value)}"
             parts.append(f'<circle cx="{x}" cy="{y}" r="3.5" fill="{colour}"><title>{told}</title></circle>')
         dashed = f'stroke="{colour}" stroke-width="2" stroke-dasharray="{dashes}"'
         sample = f'<svg width="34" height="10" aria-hidden="true"><line x1="1" x2="33" y1="5" y2="5" {dashed}/></svg>'
-        beyond = ", ".join(f"{digits(value)} at {digits(x)}" for x, value in line if value > top)
+        beyond = ", ".join(f"{digits(value)} at {x:.4g}" for x, value in line if value > top)
         legend.append(f'<span class="entry">{sample} {html.escape(name)}{f" (beyond: {beyond})" if beyond else ""}</span>')
     style = "display:block;width:100%;height:auto;font:12px var(--font);fill:var(--ink-soft)"
     svg = f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{html.escape(figure.title, quote=True)}" style="{style}">{"".join(parts)}</svg>'

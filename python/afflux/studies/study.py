@@ -72,7 +72,7 @@ class Study(ABC):
         return designs
 
     def figures(self, designs: Designs) -> Sequence["Lines"]:
-        """What the report draws below its table."""
+        """What the report draws above its table."""
         return []
 
     def plots(self, designs: Designs, dir: Path) -> Sequence[Path]:
