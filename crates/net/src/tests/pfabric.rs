@@ -183,10 +183,10 @@ fn a_short_flow_passes() {
     // Four links, each busy with a frame of 1.2 us at most.
     assert!(took.0 > record.ideal.0 && took.0 <= record.ideal.0 + 4 * 1_200_000, "{took}, alone {}", record.ideal);
     assert_eq!(record.packets_retransmitted, 0);
-    // With one queue for all in order of arrival it waits for all windows before it.
+    // In one queue of 150 frames in order of arrival, which the windows of eleven fill, it waits for those before it.
     let mut fifo = p.clone();
     fifo.switches[0].aqm = None;
-    fifo.switches[0].buffer = Buffer::Static { per_queue: LIMIT, drop_when: Compare::AtOrAbove };
+    fifo.switches[0].buffer = Buffer::Static { per_queue: Limit::Bytes(225_000), drop_when: Compare::AtOrAbove };
     let record = &run(&fifo, &Progress::default()).unwrap().flows[11];
     assert!(record.finish.unwrap().since(record.start.unwrap()).0 > 2 * took.0);
 }
