@@ -119,8 +119,7 @@ fn marking() -> impl Strategy<Value = Option<Marking>> {
     let at = prop_oneof![Just(MarkAt::Enqueue), Just(MarkAt::Dequeue)];
     let compare = prop_oneof![Just(Compare::Above), Just(Compare::AtOrAbove)];
     let average = prop::option::of(0.01..1.0f64);
-    let spacing =
-        prop_oneof![2 => Just(Spacing::Independent), 1 => Just(Spacing::Uniform), 1 => Just(Spacing::Ns2), 1 => Just(Spacing::Ns3), 1 => Just(Spacing::Linux)];
+    let spacing = prop_oneof![2 => Just(Spacing::Independent), 1 => Just(Spacing::Uniform), 1 => Just(Spacing::Ns3), 1 => Just(Spacing::Linux)];
     let rules = (any::<bool>(), prop::bool::weighted(0.3), prop::bool::weighted(0.2), spacing);
     let marking = (1..30_000u64, 0..30_000u64, 0.0..1.0f64, at, compare, average, rules).prop_map(
         |(kmin, width, pmax, at, compare, average_weight, (drop_incapable, gentle, hard_drop, spacing))| Marking {
@@ -163,14 +162,7 @@ fn aqm() -> impl Strategy<Value = Option<Aqm>> {
             })
         },
     );
-    let pfabric = prop_oneof![1 => Just(None), 2 => (18_200..60_000u64).prop_map(|bytes| Some(Limit::Bytes(bytes))), 1 => (2..20u32).prop_map(|frames| Some(Limit::Packets(frames)))];
-    prop_oneof![
-        3 => Just(None),
-        1 => codel.prop_map(|c| Some(Aqm::Codel(c))),
-        1 => fq.prop_map(Some),
-        1 => pie.prop_map(Some),
-        1 => pfabric.prop_map(|limit| Some(Aqm::Pfabric(limit)))
-    ]
+    prop_oneof![3 => Just(None), 1 => codel.prop_map(|c| Some(Aqm::Codel(c))), 1 => fq.prop_map(Some), 1 => pie.prop_map(Some)]
 }
 
 fn scheduling() -> impl Strategy<Value = Scheduling> {
@@ -203,12 +195,8 @@ fn switch_config() -> impl Strategy<Value = SwitchConfig> {
     let device_queue = prop_oneof![4 => Just(0u32), 1 => Just(1), 1 => 2..8u32];
     (buffer(), marking(), aqm(), scheduling(), forwarding, (balance, hash), length, (latency, device_queue, own_queues())).prop_map(
         |(buffer, marking, aqm, scheduling, forwarding, (balance, hash), queue_length, (latency, device_queue, own))| {
-            // FQ-CoDel and pFabric's queue schedule by themselves, and that one has its own limit.
-            let (scheduling, buffer) = match (&aqm, &scheduling) {
-                (Some(Aqm::FqCodel(_)), Scheduling::Classes(_)) => (Scheduling::Fifo, buffer),
-                (Some(Aqm::Pfabric(_)), _) => (Scheduling::Fifo, Buffer::Unlimited),
-                _ => (scheduling, buffer),
-            };
+            // FQ-CoDel schedules by itself.
+            let scheduling = if matches!((&aqm, &scheduling), (Some(Aqm::FqCodel(_)), Scheduling::Classes(_))) { Scheduling::Fifo } else { scheduling };
             let switch = SwitchConfig {
                 own: match (own, scheduling.queues()) {
                     (Some(own), queues @ 2..) => (own.into_iter().take(queues as usize))
@@ -367,21 +355,9 @@ fn rdma_config() -> impl Strategy<Value = RdmaConfig> {
     )
 }
 
-fn pfabric_config() -> impl Strategy<Value = Pfabric> {
-    let dctcp = CongestionControl::Dctcp(DctcpConfig { gain_shift: 4, initial_alpha: 0 });
-    let base = prop_oneof![2 => Just(pfabric()), 1 => Just(ns2_tcp(CongestionControl::NewReno)), 1 => Just(ns2_tcp(dctcp))];
-    (base, any::<bool>(), any::<bool>(), prop::option::of(1..7u32), 1..13u32).prop_map(|(base, pooled, ranked, probe_after, initial_window)| Pfabric {
-        tcp: TcpConfig { initial_window, ..base.tcp },
-        pooled,
-        ranked,
-        probe_after,
-        ..base
-    })
-}
-
-/// Transport 0 and 1 are TCP, 2 a datagram source, 3 RDMA, 4 pFabric's or the TCP it was made from.
+/// Transport 0 and 1 are TCP, 2 a datagram source, 3 RDMA.
 fn flows(hosts: u32) -> impl Strategy<Value = Vec<Flow>> {
-    let one = (0..hosts, 1..hosts, 1..60_000u64, 0..20u64, 0..8u8, prop_oneof![4 => Just(0u16), 3 => Just(1), 1 => Just(2), 4 => Just(3), 4 => Just(4)]);
+    let one = (0..hosts, 1..hosts, 1..60_000u64, 0..20u64, 0..8u8, prop_oneof![4 => Just(0u16), 3 => Just(1), 1 => Just(2), 4 => Just(3)]);
     let incast = (0..hosts, 1..40_000u64, 0..20u64, 2..60usize);
     (prop::collection::vec(one, 1..25), prop::option::of(incast)).prop_map(move |(random, incast)| {
         let mut flows: Vec<Flow> = random
@@ -494,8 +470,7 @@ fn case() -> impl Strategy<Value = Case> {
     fabric().prop_flat_map(|topology| {
         let hosts = topology.hosts;
         let host = (prop_oneof![Just(Span::ZERO), Just(Span::from_ns(700))], prop::option::weighted(0.2, 9_100..100_000u64), scheduling());
-        let run =
-            (any::<u64>(), any::<bool>(), prop_oneof![4 => Just(2u32), 1 => Just(3)], prop_oneof![Just(0u16), Just(20u16)], rdma_config(), pfabric_config());
+        let run = (any::<u64>(), any::<bool>(), prop_oneof![4 => Just(2u32), 1 => Just(3)], prop_oneof![Just(0u16), Just(20u16)], rdma_config());
         (Just(topology), (switch_config(), managed()), tcp_config(), tcp_config(), flows(hosts), disturbance(), host, run).prop_map(
             |(
                 mut topology,
@@ -505,7 +480,7 @@ fn case() -> impl Strategy<Value = Case> {
                 mut flows,
                 (loss, down, until, sampling, closed),
                 (delay, queue, scheduling),
-                (seed, last_byte, threads, gap, rdma, mut pfabric),
+                (seed, last_byte, threads, gap, rdma),
             )| {
                 // Heavy loss at the hosts only: with it on every link of a long path nothing would ever get through.
                 let heavy = loss.is_some_and(|p| p > 0.1);
@@ -545,12 +520,7 @@ fn case() -> impl Strategy<Value = Case> {
                 let in_order = switch.balance == Balance::Ecmp && plan.topology.links.iter().all(|l| l.down.is_empty());
                 plan.switches = vec![switch];
                 plan.hosts = vec![HostConfig { delay, queue: queue.map(Limit::Bytes), scheduling, ..crate::testing::host() }];
-                // A time-out that does not grow has to be longer than all queues may be: else repeats alone can fill a link for ever.
-                let longest = plan.topology.links.iter().map(|l| 20 * l.delay.0 + 3_000 * l.rate.serialize(1_500).0).max().expect("links");
-                pfabric.tcp.min_rto = pfabric.tcp.min_rto.max(Span(longest));
-                pfabric.tcp.initial_rto = pfabric.tcp.min_rto;
-                plan.transports =
-                    vec![TransportConfig::Tcp(first), TransportConfig::Tcp(second), datagrams, TransportConfig::Rdma(rdma), TransportConfig::Pfabric(pfabric)];
+                plan.transports = vec![TransportConfig::Tcp(first), TransportConfig::Tcp(second), datagrams, TransportConfig::Rdma(rdma)];
                 plan.wire.gap = gap;
                 plan.run.seed = seed;
                 plan.run.until = until.map(Time::from_ns);
