@@ -15,6 +15,7 @@ from tiny_study import Tiny
 import afflux
 from afflux import batch, studies
 from afflux.batch import Point
+from afflux.studies import pfabric
 
 #: Seconds until something that must happen is taken not to.
 PATIENCE = 120
@@ -221,3 +222,16 @@ def test_files_of_studies_are_found():
     assert (studies.files(".") / "README.md").is_file()
     with pytest.raises(FileNotFoundError, match="nothing"):
         studies.files("nothing")
+
+
+def test_the_pfabric_study_covers_the_figures():
+    study = studies.find("pfabric")
+    every, quick = study.points(quick=False), study.points(quick=True)
+    assert len(every) == 2 * 8 * len(pfabric.SCHEMES)
+    assert {point.name for point in quick} < {point.name for point in every}
+    assert all(point in every for point in quick)
+    for scheme in pfabric.SCHEMES:
+        point = next(point for point in every if point.name == f"{scheme}-datamining-0.8")
+        assert point.load().flows >= 20_000
+    # Same rack, and across with a second segment.
+    assert (pfabric.idle_ns(0, 15, 1), pfabric.idle_ns(0, 16, 1_461)) == (13_264, 15_880)

@@ -71,6 +71,21 @@ def test_the_answer_can_be_given(results, tmp_path):
     assert "tail-drop with seed 1: job time" in alone
 
 
+def test_lines_are_drawn_above_the_table(results, tmp_path):
+    series = {"a<b": [(0.1, 1.0), (0.5, 3.0), (0.8, 40.0)], "beside": [(0.1, 2.0)]}
+    page = report.write(results, tmp_path / "r.html", answer="x", figures=[report.Lines("Mice & co", "load", "times", series, most=10.0)]).read_text()
+    assert page.index('class="answer"') < page.index("Mice &amp; co") < page.index("<table>")
+    (way,) = re.findall(r'<polyline points="([^"]+)"[^>]*series-0', page)
+    places = [tuple(map(float, point.split(","))) for point in way.split()]
+    # What is beyond the axis stands at its end, and is told.
+    assert [x for x, _ in places] == sorted(x for x, _ in places)
+    assert places[0][1] > places[1][1] > places[2][1]
+    assert page.count("<circle") == 4
+    assert "a&lt;b (beyond: 40" in page
+    top = min(float(y) for y in re.findall(r'<line x1="48"[^>]* y1="([\d.]+)"', page))
+    assert places[2][1] == top
+
+
 def test_completion_times_are_those_of_the_flows(results, tmp_path):
     data = data_of(report.write(results, tmp_path / "report.html"))
     first = data["completion"]["designs"][0]

@@ -1,6 +1,7 @@
 """`make validate`: every input yields rows, bars mean what they say, and the product knows nothing of references."""
 
 import ast
+import gzip
 import json
 import lzma
 import math
@@ -131,6 +132,24 @@ def test_runs_of_conweaves_simulator(tmp_path: Path):
     later = [row for row in rows if row["reference"] == "conweave.later"]
     assert later
     assert all("scheme nothing" in row["reason"] and not row["within"] for row in later)
+
+
+def test_a_lone_flow_of_yaps(tmp_path: Path):
+    """Two links at 10 Gbps and, across racks, two at 40, 1.44 us each, there and back; and 1.2 us for every segment but the first."""
+    folder = tmp_path / "reference" / "yaps"
+    folder.mkdir(parents=True)
+    (tmp_path / "reference" / "bars.toml").write_text("[yaps]\nmean = { rel = 0.0001 }\n")
+    head = "id,size_bytes,src,dst,start_us,fct_us,oracle_us,slowdown\n"
+    # Twelve segments are less than the round trip of 14.6 us holds: the window of 12 leaves a gap of 0.2 us.
+    lines = "0,1460,0,16,1000001.5,14.6,14.6,1.0\n1,17520,0,15,1000101.5,21.424,21.424,1.0\n2,146000,3,100,1000201.5,133.6,133.4,1.0015\n"
+    (folder / "pfabric_ws_0.1_lone.csv.gz").write_bytes(gzip.compress((head + lines).encode()))
+    (folder / "dctcp_ws_0.1_lone.csv.gz").write_bytes(gzip.compress(head.encode()))
+    code, rows = validate(tmp_path / "reference")
+    barred = [row for row in rows if row["bar"] and row["reference"] == "yaps.pfabric_ws_0"]
+    assert [(row["metric"], row["within"]) for row in barred] == [("le_100KB.mean", True), ("100KB_10MB.mean", True)], rows
+    (other,) = [row for row in rows if row["reference"] == "yaps"]
+    assert code == 1
+    assert "no reader" in other["reason"]
 
 
 def test_a_filter(ref: Path):

@@ -7,6 +7,8 @@ transmission out, and a queue is full where the arriving frame would reach the l
 - Completion is normalised by the reference's own formula for the idle fabric, flow by flow, then averaged by size class.
 - The runs' TCP and DCTCP are the machine that pFabric's is made from: `rto = "estimated"`, no fast retransmit.
 - Connections are those of the pair, warm before its first flow; a flow that finds them busy opens another.
+- Marks are by bytes (`queue_in_bytes_`), and the first frame that finds 15 frames is spared. A SYN is not ECN-capable, so marking queues drop it; the
+  answer is.
 - Next hops are taken in turn by frame and destination.
 """
 
@@ -67,7 +69,8 @@ def scenario(scheme: str) -> dict[str, Any]:
         host["queue"] = "225000B"
         if scheme == "dctcp":
             transport |= {"congestion": "dctcp", "dctcp": {"initial_alpha": 0.0}}
-            switch["ecn"] = host["nic_ecn"] = {"k": "15packets", "compare": "at_or_above", "spacing": "ns3"}
+            # 15 frames in bytes; at a host the frame in transmission counts here.
+            switch["ecn"], host["nic_ecn"] = ({"k": k, "compare": "at_or_above", "spacing": "ns2"} for k in ("22500B", "24000B"))
     wire = {"data_header": f"{HEADER}B", "ack": f"{HEADER}B", "syn": f"{HEADER}B", "sack_base": "2B", "sack_block": "8B", "min_frame": "0B", "gap": "0B"}
     return {
         "format": 1,

@@ -74,6 +74,8 @@ pub struct Automaton {
     pub latest: u16,
     /// In the node's list of ports with waiting frames.
     pub listed: bool,
+    /// Window engine: pFabric's queue and nothing besides: see `shard::urgent`.
+    pub urgent: bool,
     /// Queues take turns; otherwise the highest goes first.
     pub turns: Option<Box<Turns>>,
     /// More than queues.
@@ -547,6 +549,7 @@ impl Automaton {
             waiting: 0,
             latest: 0,
             listed: false,
+            urgent: false,
             turns: None,
             discipline: discipline.map(Box::new),
             pause: pause.map(Box::new),

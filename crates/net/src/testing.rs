@@ -266,6 +266,21 @@ pub fn parallel(rates: &[Rate]) -> Topology {
     Topology { nodes, links, hosts: 2 }
 }
 
+/// The pFabric study's transport: a window of 12 to 23 segments, 45 us, probes after five time-outs.
+pub fn pfabric() -> Pfabric {
+    let rto = Span::from_us(45);
+    let tcp = TcpConfig { initial_window: 12, max_window: Some(23), dupack_threshold: None, min_rto: rto, initial_rto: rto, ..tcp() };
+    Pfabric { tcp, fixed_timeout: true, probe_after: Some(5), ranked: true, pooled: false }
+}
+
+/// The TCP that the study compares with: a window of up to 149, estimated time-outs of 200 us and more.
+pub fn ns2_tcp(congestion: CongestionControl) -> Pfabric {
+    let ecn = if matches!(congestion, CongestionControl::Dctcp(_)) { EcnMode::Dctcp } else { EcnMode::Off };
+    let rto = Span::from_us(200);
+    let tcp = TcpConfig { congestion, ecn, max_window: Some(149), min_rto: rto, initial_rto: rto, ..pfabric().tcp };
+    Pfabric { tcp, fixed_timeout: false, probe_after: None, ranked: false, pooled: false }
+}
+
 pub fn flow(id: i64, src: u32, dst: u32, bytes: u64, start: Time) -> Flow {
     Flow { id, src, dst, bytes, start: Start::At(start), deadline: None, class: 0, job: Flow::NO_JOB, transport: 0, group: None, connection: None, priority: 0 }
 }

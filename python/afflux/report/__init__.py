@@ -16,6 +16,9 @@ from ..designs import Designs, gather
 from ..metrics import JOB_TIME
 from ..result import Result
 from . import data
+from .lines import Lines, draw
+
+__all__ = ["Lines", "Table", "write"]
 
 HERE = Path(__file__).resolve().parent
 
@@ -36,12 +39,14 @@ def write(
     answer: str | None = None,
     table: Table | None = None,
     title: str | None = None,
+    figures: Sequence[Lines] = (),
     notes: Sequence[str] = (),
 ) -> Path:
     """Writes the report of these results, replacing a file of this name.
 
-    Results of one scenario name are one design with several seeds; designs stand side by side. `answer` is the sentence at the top, `table` the
-    one under it; without them they tell how the designs differ, or what the only one did. The same results give the same file.
+    Results of one scenario name are one design with several seeds; designs stand side by side. `answer` is the sentence at the top, `figures` what
+    is drawn under it, `table` the one below; without them they tell how the designs differ, or what the only one did. The same results give the same
+    file.
     """
     designs = gather(results)
     sentence, found = (answer, []) if answer is not None else _answer(designs)
@@ -49,6 +54,7 @@ def write(
         title=html.escape(title or ", ".join(designs)),
         answer=html.escape(sentence),
         table=_table(table or _metrics(designs)),
+        figures=f'<div class="pair">{"".join(map(draw, figures))}</div>' if figures else "",
         notes="".join(f'<p class="note">{html.escape(note)}</p>' for note in [*notes, *found]),
         about=_about(designs),
         version=html.escape(__version__),

@@ -5,11 +5,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import batch
 from ..batch import Outcome, Point, Watch
 from ..designs import Designs
+
+if TYPE_CHECKING:
+    from ..report import Lines
 
 
 @dataclass(frozen=True)
@@ -70,6 +73,10 @@ class Study(ABC):
         """The designs whose series the report shows."""
         return designs
 
+    def figures(self, designs: Designs) -> Sequence["Lines"]:
+        """What the report draws above its table."""
+        return []
+
     def plots(self, designs: Designs, dir: Path) -> Sequence[Path]:
         """Writes figures into `dir` and tells which."""
         return []
@@ -113,7 +120,7 @@ def carry_out(
         from .. import report
 
         table = report.Table("Ours beside the published numbers", HEAD, [cells(row) for row in rows])
-        written.append(report.write(study.shown(designs), out / "report.html", answer=answer, table=table, title=study.title))
+        written.append(report.write(study.shown(designs), out / "report.html", answer=answer, table=table, figures=study.figures(designs), title=study.title))
     if rows:
         written.append(_page(study, rows, checks, out / "results.md"))
     verdict = Verdict(study.name, rows, checks, answer, outcome, tuple(written))

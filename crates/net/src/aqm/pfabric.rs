@@ -6,22 +6,47 @@ use crate::port::Waiting;
 use crate::spec::Limit;
 use std::collections::VecDeque;
 
-/// Frames carry their rank in [`Waiting::clock`]: the smaller, the more urgent.
+/// Frames come with their rank in [`Waiting::clock`]: the smaller, the more urgent. They wait in no order.
 #[derive(Debug, Clone)]
 pub struct Pfabric {
     limit: Option<Limit>,
     bytes: u64,
+    /// Since the queue was empty.
+    arrivals: u32,
+    /// What is looked at of each frame, in the queue's order.
+    keys: Vec<Key>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Key {
+    /// The rank, and behind it the turn of arrival.
+    urgency: u64,
+    hash: u32,
+    dst: u32,
 }
 
 impl Pfabric {
     pub fn new(limit: Option<Limit>) -> Self {
-        Pfabric { limit, bytes: 0 }
+        Pfabric { limit, bytes: 0, arrivals: 0, keys: Vec::new() }
+    }
+
+    /// Would a frame of this size stay if nothing else were here?
+    #[inline(always)]
+    pub fn takes_alone(&self, size: u64) -> bool {
+        match self.limit {
+            None => true,
+            Some(Limit::Bytes(limit)) => size < limit,
+            Some(Limit::Packets(limit)) => limit > 1,
+        }
     }
 
     /// Takes the frame in. If that reaches the limit, the frame with the largest rank goes, of equals the newest, and only one without which
     /// the limit is kept.
     pub fn push(&mut self, frames: &mut VecDeque<Waiting>, waiting: Waiting) -> Vec<Frame> {
         self.bytes += waiting.frame.size as u64;
+        self.arrivals = if frames.is_empty() { 0 } else { self.arrivals.saturating_add(1) };
+        let Frame { hash, dst, .. } = waiting.frame;
+        self.keys.push(Key { urgency: waiting.clock << 32 | self.arrivals as u64, hash, dst });
         frames.push_back(waiting);
         let over = match self.limit {
             None => return Vec::new(),
@@ -30,19 +55,25 @@ impl Pfabric {
             Some(Limit::Packets(limit)) if frames.len() < limit as usize => return Vec::new(),
             Some(Limit::Packets(_)) => 0,
         };
-        let suffices = |w: &&(usize, &Waiting)| matches!(self.limit, Some(Limit::Packets(_))) || w.1.frame.size as u64 > over;
-        // Of equals `max_by_key` takes the last.
-        let victim = frames.iter().enumerate().filter(|w| suffices(&w)).max_by_key(|(_, w)| w.clock).map_or(frames.len() - 1, |(index, _)| index);
-        let dropped = frames.remove(victim).expect("an index of the queue").frame;
+        let suffices = |size: u16| matches!(self.limit, Some(Limit::Packets(_))) || size as u64 > over;
+        let all = || self.keys.iter().zip(frames.iter()).enumerate();
+        let worst = all().filter(|(_, (_, w))| suffices(w.frame.size)).max_by_key(|(_, (key, _))| key.urgency);
+        // None suffices: the newest.
+        let victim = worst.or_else(|| all().max_by_key(|(_, (key, _))| key.urgency as u32)).expect("one has just come").0;
+        self.keys.swap_remove(victim);
+        let dropped = frames.swap_remove_back(victim).expect("an index of the queue").frame;
         self.bytes -= dropped.size as u64;
         vec![dropped]
     }
 
     /// The oldest frame of the flow that has the frame with the smallest rank (of equals the oldest).
     pub fn pull(&mut self, frames: &mut VecDeque<Waiting>) -> Option<Waiting> {
-        let best = frames.iter().min_by_key(|w| w.clock)?.frame;
-        let first = frames.iter().position(|w| w.frame.hash == best.hash && w.frame.dst == best.dst).expect("the best itself, at the latest");
-        let next = frames.remove(first)?;
+        let best = *self.keys.iter().min_by_key(|key| key.urgency)?;
+        let of_flow = self.keys.iter().enumerate().filter(|(_, key)| key.hash == best.hash && key.dst == best.dst);
+        let (first, _) = of_flow.min_by_key(|(_, key)| key.urgency as u32).expect("the best itself, at the latest");
+        self.keys.swap_remove(first);
+        // The queue's memory stays where it is warm.
+        let next = frames.swap_remove_back(first)?;
         self.bytes -= next.frame.size as u64;
         Some(next)
     }

@@ -3,18 +3,17 @@
 use super::{Choice, Site};
 use crate::Model;
 use crate::spec;
-use rustc_hash::FxHashMap;
 
 /// Every frame by itself.
 pub struct Spray {
     in_turn: bool,
-    /// By destination rack: the next one's turn.
-    turns: FxHashMap<u32, usize>,
+    /// By destination rack: the next one's turn, if there was one.
+    turns: Vec<Option<usize>>,
 }
 
 impl Spray {
     pub fn new(spray: spec::Spray) -> Self {
-        Spray { in_turn: spray == spec::Spray::RoundRobin, turns: FxHashMap::default() }
+        Spray { in_turn: spray == spec::Spray::RoundRobin, turns: Vec::new() }
     }
 
     pub fn choose(&mut self, site: &mut impl Site, dst: u32, hops: &[u16]) -> Choice {
@@ -24,9 +23,12 @@ impl Spray {
         if !self.in_turn {
             return Choice::Port(hops[site.below(hops.len() as u64) as usize]);
         }
-        let turn = self.turns.entry(site.rack_of(dst)).or_insert_with(|| site.below(hops.len() as u64) as usize);
-        let choice = *turn % hops.len();
-        *turn = choice + 1;
+        let rack = site.rack_of(dst) as usize;
+        if rack >= self.turns.len() {
+            self.turns.resize(rack + 1, None);
+        }
+        let choice = self.turns[rack].unwrap_or_else(|| site.below(hops.len() as u64) as usize) % hops.len();
+        self.turns[rack] = Some(choice + 1);
         Choice::Port(hops[choice])
     }
 }

@@ -95,13 +95,21 @@ impl Red {
     /// `length` is what the curve sees, the average if there is one, and `present` the length of the moment.
     pub fn verdict(&self, length: f64, present: u64, capable: bool, memory: &mut Memory, stream: &mut Stream) -> Verdict {
         let above = |k: u64| if self.or_equal { length >= k as f64 } else { length > k as f64 };
-        let short = self.spacing == Spacing::Ns3 && present <= if self.in_packets { 1 } else { 1_500 };
+        let short = match self.spacing {
+            Spacing::Ns2 => present <= 1,
+            Spacing::Ns3 => present <= if self.in_packets { 1 } else { 1_500 },
+            _ => false,
+        };
         if !above(self.kmin) || short {
             memory.count = -1;
             return Verdict::Send;
         }
         let certain = above(if self.gentle { 2 * self.kmax } else { self.kmax });
-        if certain {
+        if certain && self.spacing == Spacing::Ns2 {
+            if !self.hit(1.0, memory, stream) {
+                return Verdict::Send;
+            }
+        } else if certain {
             memory.count = if self.spacing == Spacing::Linux { -1 } else { 0 };
         } else {
             let p = if above(self.kmax) {
@@ -125,7 +133,7 @@ impl Red {
         if self.spacing == Spacing::Independent {
             return stream.next_f64() < p;
         }
-        if self.spacing == Spacing::Ns3 && memory.count < 0 {
+        if matches!(self.spacing, Spacing::Ns2 | Spacing::Ns3) && memory.count < 0 {
             memory.count = 1;
             return false;
         }
@@ -137,7 +145,7 @@ impl Red {
                 false
             }
             Spacing::Linux => expected >= memory.drawn,
-            Spacing::Ns3 => expected >= 2.0 || (expected >= 1.0 && stream.next_f64() < p / (2.0 - expected)),
+            Spacing::Ns2 | Spacing::Ns3 => expected >= 2.0 || (expected >= 1.0 && stream.next_f64() < p / (2.0 - expected)),
             _ => expected >= 1.0 || stream.next_f64() < p / (1.0 - expected),
         };
         if hit {
@@ -159,7 +167,7 @@ impl Red {
     /// (Floyd and Jacobson 1993).
     fn average(&self, weight: f64, average: f64, length: f64, idle_arrivals: f64) -> f64 {
         if length == 0.0 {
-            libm::pow(1.0 - weight, idle_arrivals + (self.spacing == Spacing::Ns3) as u8 as f64) * average
+            libm::pow(1.0 - weight, idle_arrivals + matches!(self.spacing, Spacing::Ns2 | Spacing::Ns3) as u8 as f64) * average
         } else {
             average + weight * (length - average)
         }
@@ -179,7 +187,7 @@ pub const MODELS: &[Model] = &[
         name: "red",
         source: "Floyd and Jacobson 1993; WRED of switches: linear from kmin to pmax at kmax, always above",
         faithful: "instantaneous or averaged (idle time decays the average by (1-w)^m); at enqueue or dequeue; marks independent, uniformly spaced by \
-                   p/(1-count*p), by ns-3's rules (wait of 1/p), or by one draw per mark as in Linux; gentle region up to 2*kmax; above, mark or drop",
+                   p/(1-count*p), by ns-2's or ns-3's rules (wait of 1/p), or by one draw per mark as in Linux; gentle region up to 2*kmax; above, mark or drop",
         simplified: "idle time runs from the end of the queue's last transmission; Linux has a table of \
                      shifts for it; probabilities do not depend on a frame's size; no self-adapting pmax",
     },
@@ -252,6 +260,18 @@ mod tests {
     /// Floyd and Jacobson: independent marks are geometrically spaced, with mean 1/p and deviation sqrt(1-p)/p; with the count they are
     /// uniform, with half the mean and never further apart than 1/p.
     #[test]
+    fn where_all_is_marked_ns2_spares_the_first_frame() {
+        let marks = |spacing| {
+            let red = Red::new(&spec::Marking { spacing, compare: Compare::AtOrAbove, ..config(200, 200, 1.0) });
+            let (mut memory, mut stream) = (Memory::default(), Stream::new(1, 1, 1));
+            let verdicts = [300, 300, 300, 100, 200, 200, 1].map(|length| red.verdict(length as f64, length, false, &mut memory, &mut stream));
+            verdicts.map(|verdict| verdict == Verdict::Drop)
+        };
+        assert_eq!(marks(Spacing::Ns2), [false, true, true, false, false, true, false]);
+        assert_eq!(marks(Spacing::Independent), [true, true, true, false, true, true, false]);
+    }
+
+    #[test]
     fn spacing_of_marks() {
         let moments = |list: &[u32]| {
             let mean = list.iter().map(|&x| x as f64).sum::<f64>() / list.len() as f64;
@@ -266,8 +286,10 @@ mod tests {
         let (mean, deviation, longest) = with(Spacing::Uniform);
         assert!((mean - 25.0).abs() < 0.5 && (deviation / (48.0f64 / 12.0f64.sqrt()) - 1.0).abs() < 0.05 && longest <= 50, "{mean} {deviation} {longest}");
         // Never before 1/p, always by 2/p.
-        let (mean, _, longest) = with(Spacing::Ns3);
-        assert!((mean - 75.0).abs() < 1.5 && longest <= 100, "{mean} {longest}");
+        for spacing in [Spacing::Ns2, Spacing::Ns3] {
+            let (mean, _, longest) = with(spacing);
+            assert!((mean - 75.0).abs() < 1.5 && longest <= 100, "{mean} {longest}");
+        }
         // Uniform over 1..=50.
         let (mean, deviation, longest) = with(Spacing::Linux);
         assert!((mean - 25.5).abs() < 0.5 && (deviation / (49.0f64 / 12.0f64.sqrt()) - 1.0).abs() < 0.05 && longest <= 50, "{mean} {deviation} {longest}");

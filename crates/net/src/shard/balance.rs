@@ -10,7 +10,7 @@ use crate::world::World;
 /// What a switch that does not simply hash has besides.
 pub struct Balanced {
     /// Taken out while it is asked.
-    balancer: Option<Balancer>,
+    balancer: Option<Box<Balancer>>,
     /// The rack of which this is the ToR.
     rack: Option<u32>,
     /// By port: a host is at its other end.
@@ -29,7 +29,7 @@ impl Balanced {
         let balancer = Balancer::of(&world.plan.switches[spec.config as usize], &rates)?;
         let rack = world.ports.of(id).iter().map(|info| info.peer).find(|&peer| is_host(peer)).map(|host| world.routes(0).rack_of(host));
         let rack = rack.filter(|&rack| world.routes(0).anchor(rack) == id);
-        Some(Box::new(Balanced { balancer: Some(balancer), rack, from_host }))
+        Some(Box::new(Balanced { balancer: Some(Box::new(balancer)), rack, from_host }))
     }
 
     /// Hosts hang on it.
@@ -38,7 +38,7 @@ impl Balanced {
     }
 
     fn asked(&self) -> &Balancer {
-        self.balancer.as_ref().expect("not being asked")
+        self.balancer.as_deref().expect("not being asked")
     }
 
     /// Frames and bytes held.

@@ -176,6 +176,15 @@ impl<'a> Shard<'a> {
             let marks = marking.as_ref().is_none_or(|red| red.weight.is_none() && (red.at == MarkAt::Enqueue || !red.hard_drop));
             let fifo_classes = turns.is_none() && own.is_none() && aqm.is_none() && room == 0 && !arrivals_first;
             let common = !plain && fifo_classes && world.rates.is_empty() && unrecorded && marks && header.is_none();
+            let alone = queues == 1 && turns.is_none() && own.is_none() && room == 0 && !arrivals_first && managed.is_none() && pause.is_none() && !holds;
+            let urgent = !classical
+                && matches!(aqm, Some(crate::spec::Aqm::Pfabric(_)))
+                && alone
+                && unrecorded
+                && !written
+                && marking.is_none()
+                && header.is_none()
+                && matches!(buffer, Buffer::Unlimited);
             let peer = world.place[info.peer as usize];
             let global = 2 * info.link as u64 + info.reverse as u64;
             let mut stream = Stream::new(seed, purpose::MARKING, global);
@@ -189,6 +198,7 @@ impl<'a> Shard<'a> {
                 });
                 let mut automaton = Automaton::new(queues, scheduling.of_priority(), discipline, pause, sampled, capture.map(|c| c as u32), uplink);
                 automaton.turns = turns.clone().map(Box::new);
+                automaton.urgent = urgent;
                 automaton
             });
             let faulty = link.loss.get() > 0.0 || !link.down.is_empty();

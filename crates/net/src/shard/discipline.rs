@@ -55,7 +55,9 @@ impl<'a> Shard<'a> {
         let surplus = a.discipline.as_mut().expect("just seen").push(queue, &mut q.frames, waiting);
         self.drop_surplus(node, port, queue, surplus);
         let p = &mut self.ports[port as usize];
-        p.note_length(self.nodes[node as usize].until_start, queue);
+        if p.automaton.as_ref().is_some_and(|a| a.series.is_some()) {
+            p.note_length(self.nodes[node as usize].until_start, queue);
+        }
         if p.automaton.as_ref().is_some_and(|a| a.sending.is_none()) {
             self.start_disciplined(out, now, node, port);
         } else {

@@ -180,7 +180,14 @@ impl<'a> Shard<'a> {
     /// The same out of line: the window engine's automata are not to cost its plain ports anything.
     #[inline(never)]
     fn offer_aside<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: Frame) {
-        if self.ports[port as usize].common { self.offer_common(out, now, node, port, frame) } else { self.offer_automaton(out, now, node, port, frame) }
+        let p = &self.ports[port as usize];
+        if p.common {
+            self.offer_common(out, now, node, port, frame)
+        } else if p.automaton.as_ref().is_some_and(|a| a.urgent) {
+            self.offer_urgent(out, now, node, port, frame)
+        } else {
+            self.offer_automaton(out, now, node, port, frame)
+        }
     }
 
     /// A frame for a port of the common kind with which something is out of the ordinary.
@@ -351,6 +358,9 @@ impl<'a> Shard<'a> {
     pub(super) fn advance<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
         if !O::CLASSICAL && self.ports[port as usize].common {
             return self.advance_common(out, now, node, port);
+        }
+        if !O::CLASSICAL && self.ports[port as usize].automaton.as_ref().is_some_and(|a| a.urgent) {
+            return self.advance_urgent(out, now, node, port);
         }
         loop {
             let at = self.ports[port as usize].next_action();
@@ -524,6 +534,12 @@ impl<'a> Shard<'a> {
         let mut active = std::mem::take(&mut self.nodes[node as usize].active);
         let mut earliest = u64::MAX;
         active.retain(|&port| {
+            let free_at = self.ports[port as usize].free_at;
+            if free_at >= end {
+                // Until then nothing changes.
+                earliest = earliest.min(free_at);
+                return true;
+            }
             self.advance(out, end - 1, node, port);
             let p = &mut self.ports[port as usize];
             let a = p.automaton.as_mut().expect("only automata are listed");
@@ -625,7 +641,8 @@ fn stamp(extra: &mut Extra, frame: &Frame, p: &Port, (at, beside): (u64, u64), r
 }
 
 /// How urgent a frame is where that counts: for pFabric's data what remains of their flow, for everything else nothing.
-fn rank(extras: &Slab<Extra>, frame: &Frame) -> u64 {
+#[inline(always)]
+pub(super) fn rank(extras: &Slab<Extra>, frame: &Frame) -> u64 {
     match frame.kind() {
         Frame::DATA | Frame::CONTROL if frame.has(Frame::EXTRA) => extras[frame.aux].rank as u64,
         Frame::DATA | Frame::CONTROL if frame.has(Frame::RANKED) => frame.aux as u64,

@@ -314,10 +314,6 @@ impl<'a> Shard<'a> {
         if self.receivers[slot].tunes() {
             frame.aux = stamp(now);
         }
-        if what == Control::SynAck && self.is_pooled(self.receivers[slot].transport) {
-            // As the SYN.
-            frame.flags &= !Frame::ECT;
-        }
         self.send(out, now, node, frame);
     }
 

@@ -22,6 +22,7 @@ mod rdma;
 mod reorder;
 mod sample;
 mod steady;
+mod urgent;
 mod voq;
 mod watchdog;
 

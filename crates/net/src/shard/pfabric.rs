@@ -67,7 +67,7 @@ impl<'a> Shard<'a> {
         let s = &self.pfabrics[slot];
         let (node, mut frame) = (s.node, self.control(s.flow, what, (s.dst, s.hash, s.priority), s.ecn));
         if what == Control::Syn {
-            // Nothing has been agreed on yet (RFC 3168 §6.1.1; so do the authors' hosts): marking queues drop it.
+            // Nothing has been agreed on yet (RFC 3168 §6.1.1; so do the authors' hosts): marking queues drop it. The answer is ECN-capable there.
             frame.flags &= !Frame::ECT;
         }
         if rank > 0 {

@@ -169,6 +169,9 @@ pub enum Spacing {
     /// ns-3 by default (`Wait`): none before 1/p, then with p / (2 - count * p), which is uniform from 1/p to 2/p; none while no more than one
     /// frame is queued, nor for the first frame after that; a frame that ends an idle spell counts in the average too.
     Ns3,
+    /// ns-2 by default: the same, but none only while nothing is queued, and where everything is marked the first frame after a shorter queue is
+    /// spared too.
+    Ns2,
     /// Linux: a number R uniform in 0..1 is drawn per mark, and the first frame with count * p >= R is marked.
     Linux,
 }

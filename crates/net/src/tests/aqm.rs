@@ -178,7 +178,7 @@ fn a_device_queue_is_part_of_a_fifo() {
 #[test]
 fn red_settles_between_its_thresholds() {
     let rate = Rate::from_mbps(100);
-    for spacing in [Spacing::Independent, Spacing::Uniform, Spacing::Ns3, Spacing::Linux] {
+    for spacing in [Spacing::Independent, Spacing::Uniform, Spacing::Ns2, Spacing::Ns3, Spacing::Linux] {
         let flows = (0..8).map(|i| flow(i, 1 + i as u32, 0, 2_000_000_000, Time::from_ns(i as u64 * 1_000_000))).collect();
         let mut plan = plan(bottleneck(8, rate, Span::from_ms(5)), flows);
         plan.transports = vec![TransportConfig::Tcp(slow_tcp())];

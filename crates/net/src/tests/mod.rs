@@ -13,6 +13,7 @@ mod lone_flow;
 mod lossless;
 mod mptcp;
 mod path;
+mod pfabric;
 mod properties;
 mod queues;
 mod rated;

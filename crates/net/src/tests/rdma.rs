@@ -52,7 +52,7 @@ fn tells(name: &str, output: &Output) {
 }
 
 /// Everything that a flow took beyond the ideal is accounted for.
-fn adds_up(output: &Output) {
+pub(super) fn adds_up(output: &Output) {
     for record in &output.flows {
         let (Some(start), Some(finish)) = (record.start, record.finish) else { continue };
         let s = record.split;

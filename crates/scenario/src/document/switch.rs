@@ -244,6 +244,9 @@ words! {
         /// As in ns-3 by default (`Wait`): none before 1/p, then with p / (2 − count · p), which is uniform from 1/p to 2/p; none while no more
         /// than one frame is queued, nor for the first frame after that; a frame that ends an idle spell counts in the average too.
         Ns3,
+        /// As in ns-2 by default (`wait_`, `use_mark_p_`): like `"ns3"`, but none only while nothing is queued, and above `kmax` too the first
+        /// frame after a queue below `kmin` is spared.
+        Ns2,
         /// As in Linux: one number R, uniform in 0 to 1, is drawn per mark, and the first frame with count · p ≥ R is marked.
         Linux,
     }

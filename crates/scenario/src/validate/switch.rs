@@ -450,6 +450,7 @@ pub fn marking(ecn: &mut Ecn, key: &Key) -> Result<Marking, Wrong> {
         spacing: match fill(&mut ecn.spacing, Spacing::Independent) {
             Spacing::Independent => spec::Spacing::Independent,
             Spacing::Uniform => spec::Spacing::Uniform,
+            Spacing::Ns2 => spec::Spacing::Ns2,
             Spacing::Ns3 => spec::Spacing::Ns3,
             Spacing::Linux => spec::Spacing::Linux,
         },

@@ -67,6 +67,7 @@ pub enum Expired {
 #[derive(Debug, Clone)]
 pub struct Kept {
     ssthresh: f64,
+    counted: u32,
     alpha: Option<Alpha>,
     rtt: Option<Rtt>,
     /// What its frames say of the connection.
@@ -107,6 +108,9 @@ pub struct Sender {
     /// In segments; whole ones are sent.
     cwnd: f64,
     ssthresh: f64,
+    /// Acknowledgements that opened the window above the threshold since it grew or was reduced: so many as it is long let it grow by one (ns-2's
+    /// `windowOption_` 0).
+    counted: u32,
     limit: f64,
     /// With DCTCP.
     alpha: Option<Alpha>,
@@ -147,9 +151,9 @@ impl Sender {
     pub fn new(setup: SenderSetup, now: u64, config: &Pfabric) -> Self {
         let tcp = &config.tcp;
         let limit = tcp.max_window.unwrap_or(u32::MAX) as f64;
-        let (ssthresh, alpha, rtt) = match setup.kept {
-            Some(kept) => (kept.ssthresh, kept.alpha, kept.rtt),
-            None => (f64::INFINITY, Alpha::of(&tcp.congestion, setup.ecn), (!config.fixed_timeout).then(|| Rtt::new(tcp))),
+        let (ssthresh, counted, alpha, rtt) = match setup.kept {
+            Some(kept) => (kept.ssthresh, kept.counted, kept.alpha, kept.rtt),
+            None => (f64::INFINITY, 0, Alpha::of(&tcp.congestion, setup.ecn), (!config.fixed_timeout).then(|| Rtt::new(tcp))),
         };
         Sender {
             una: 0,
@@ -164,6 +168,7 @@ impl Sender {
             sacked_to: 0,
             cwnd: (tcp.initial_window as f64).min(limit),
             ssthresh,
+            counted,
             limit,
             alpha,
             board: Scoreboard::default(),
@@ -196,7 +201,7 @@ impl Sender {
     /// What this connection keeps for its next flow.
     pub fn keep(&self) -> Kept {
         let alpha = self.alpha.map(|alpha| Alpha { end: 0, ..alpha });
-        Kept { ssthresh: self.ssthresh, alpha, rtt: self.rtt, hash: self.hash }
+        Kept { ssthresh: self.ssthresh, counted: self.counted, alpha, rtt: self.rtt, hash: self.hash }
     }
 
     pub fn finished(&self) -> bool {
@@ -283,14 +288,26 @@ impl Sender {
             alpha.on_ack(acked, ece, ack.cumulative, self.most);
         }
         if opens {
-            self.cwnd = (self.cwnd + if self.cwnd < self.ssthresh { 1.0 } else { 1.0 / self.cwnd }).min(self.limit);
+            self.open();
         }
         if ece && (self.una > self.reduced_to || self.last_cut == Some(Cut::Timeout)) {
             let left = self.cwnd * (1.0 - self.alpha.map_or(1.0, |alpha| alpha.value) / 2.0);
             (self.ssthresh, self.cwnd) = (left.floor().max(2.0), left.max(1.0));
-            (self.reduced_to, self.last_cut) = (self.most, Some(Cut::Mark));
+            (self.reduced_to, self.last_cut, self.counted) = (self.most, Some(Cut::Mark), 0);
         }
         Cause::Ack { excess }
+    }
+
+    /// Slow start, or one segment more for each window.
+    fn open(&mut self) {
+        if self.cwnd >= self.ssthresh {
+            self.counted += 1;
+            if (self.counted as f64) < self.cwnd {
+                return;
+            }
+            self.counted = 0;
+        }
+        self.cwnd = (self.cwnd + 1.0).min(self.limit);
     }
 
     /// The timer.
@@ -309,7 +326,7 @@ impl Sender {
             self.ssthresh = (self.cwnd / 2.0).floor().max(2.0);
             self.last_cut = Some(Cut::Timeout);
         }
-        self.cwnd = 1.0;
+        (self.cwnd, self.counted) = (1.0, 0);
         (self.next, self.hole, self.recover) = (self.una, self.una, self.most);
         self.timed = None;
         self.silent += 1;

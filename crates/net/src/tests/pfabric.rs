@@ -1,0 +1,246 @@
+//! pFabric: a flow alone against its formula, the same from both engines, and what happens where everything is lost.
+
+use super::determinism::{same_everywhere, traffic};
+use super::rdma::adds_up;
+use crate::record::Output;
+use crate::spec::*;
+use crate::testing::*;
+use crate::{Progress, run};
+use afflux_units::{Probability, Rate, Span, Time};
+
+/// The study's queues: 24 full frames, of which 23 fit.
+const LIMIT: Limit = Limit::Bytes(36_000);
+
+/// Hosts at 10 Gbps, 0.2 us per link, 2.5 us per traversal of a host (spec/transports.md §5.1).
+fn study(leaves: u32, hosts_per_leaf: u32, uplink_gbps: u64, flows: Vec<Flow>) -> Plan {
+    let mut p = plan(leaf_spine(leaves, 4, hosts_per_leaf), flows);
+    let hosts = p.topology.hosts as usize;
+    for (i, link) in p.topology.links.iter_mut().enumerate() {
+        (link.rate, link.delay) = (Rate::from_gbps(if i < hosts { 10 } else { uplink_gbps }), Span::from_ns(200));
+    }
+    p.transports = vec![TransportConfig::Pfabric(pfabric())];
+    p.wire.sack_base = 2;
+    p.hosts[0].delay = Span::from_ns(2_500);
+    p.hosts[0].aqm = Some(Aqm::Pfabric(Some(LIMIT)));
+    p.switches[0].aqm = Some(Aqm::Pfabric(Some(LIMIT)));
+    p.switches[0].buffer = Buffer::Unlimited;
+    p.switches[0].queue_length = QueueLength::BeforeTransmission;
+    p.switches[0].balance = Balance::Spray(Spray::RoundRobin);
+    p
+}
+
+/// In packets: all up to 100, then ever larger ones up to 20,000.
+fn sizes() -> Vec<u64> {
+    let mut sizes: Vec<u64> = (1..=100).collect();
+    while sizes[sizes.len() - 1] < 20_000 {
+        sizes.push((sizes[sizes.len() - 1] * 9 / 8).min(20_000));
+    }
+    sizes
+}
+
+/// What a flow of n packets takes alone (spec/transports.md §2.10): a first packet's way and its acknowledgement's, 1.2 us for each further
+/// packet, and, for flows longer than the initial window of 12, what the round trip is longer than 12 packets.
+#[test]
+fn a_flow_alone() {
+    for (leaves, per_leaf, uplink, dst, first_ns, longer_ns) in
+        [(9, 16, 40, 15, 13_264, 0), (9, 16, 40, 16, 14_680, 280), (3, 4, 10, 3, 13_264, 0), (3, 4, 10, 4, 16_528, 2_128)]
+    {
+        let mut start = Time::from_ns(1_000);
+        let flows: Vec<Flow> = (sizes().into_iter().enumerate())
+            .map(|(id, packets)| {
+                let flow = flow(id as i64, 0, dst, packets * 1_460, start);
+                start = start + Span::from_ns(100_000 + packets * 1_200);
+                flow
+            })
+            .collect();
+        let mut p = study(leaves, per_leaf, uplink, flows);
+        for pooled in [false, true] {
+            p.transports = vec![TransportConfig::Pfabric(Pfabric { pooled, ..pfabric() })];
+            for engine in [EngineKind::WindowLog, EngineKind::Classical] {
+                p.run.engine = engine;
+                let output = run(&p, &Progress::default()).unwrap();
+                assert_eq!(output.flows.len(), sizes().len());
+                for (packets, record) in sizes().into_iter().zip(&output.flows) {
+                    let expected = first_ns + (packets - 1) * 1_200 + if packets > 12 { longer_ns } else { 0 };
+                    let took = record.finish.unwrap().since(record.start.unwrap());
+                    assert!(took.0.abs_diff(expected * 1_000) <= 1_000, "{packets} packets to host {dst}, {engine:?}: {took}, expected {expected} ns");
+                    assert_eq!((record.timeouts, record.packets_retransmitted), (0, 0), "{packets} packets");
+                }
+                adds_up(&output);
+            }
+        }
+    }
+}
+
+/// Random pairs and an incast on top.
+fn busy(transport: Pfabric) -> Plan {
+    let mut flows = traffic(12, 200, 600, 150_000, 5);
+    flows.extend((0..11).map(|src| flow(0, src, 11, 200_000, Time::from_ns(1_000 * (src as u64 % 4)))));
+    flows.sort_by_key(|f| if let Start::At(t) = f.start { t } else { unreachable!() });
+    flows.iter_mut().enumerate().for_each(|(id, f)| f.id = id as i64);
+    let mut p = study(3, 4, 10, flows);
+    p.transports = vec![TransportConfig::Pfabric(transport)];
+    p
+}
+
+/// The same, over the queues of the study's TCP.
+fn with_fifos(congestion: CongestionControl) -> Plan {
+    let mut p = busy(Pfabric { pooled: true, ..ns2_tcp(congestion) });
+    p.hosts[0].aqm = None;
+    p.hosts[0].queue = Some(Limit::Bytes(225_000));
+    p.switches[0].aqm = None;
+    p.switches[0].buffer = Buffer::Static { per_queue: Limit::Bytes(225_000), drop_when: Compare::AtOrAbove };
+    p
+}
+
+fn with_marks() -> Plan {
+    let mut p = with_fifos(CongestionControl::Dctcp(DctcpConfig { gain_shift: 4, initial_alpha: 0 }));
+    let marking = Marking { compare: Compare::AtOrAbove, spacing: Spacing::Ns2, ..step(Limit::Bytes(22_500)) };
+    p.hosts[0].marking = Some(marking.clone());
+    p.switches[0].marking = Some(marking);
+    p
+}
+
+fn all_finished(name: &str, output: &Output) {
+    let c = output.counters;
+    eprintln!(
+        "{name}: {} hops, {} drops, {} marks, {} retransmits, {} timeouts, end {}",
+        c.packet_hops, c.dropped_packets, c.ecn_marks, c.retransmits, c.timeouts, output.end
+    );
+    assert!(output.flows.iter().all(|f| f.finish.is_some()), "{name}");
+}
+
+#[test]
+fn engines_agree() {
+    let pooled = || Pfabric { pooled: true, ..pfabric() };
+    let plans: Vec<(&str, Plan, bool)> = vec![
+        ("own connections", busy(pfabric()), true),
+        ("pooled connections", busy(pooled()), true),
+        ("paths recorded, random spray", Plan { record: Record { paths: true, explain: true, ..Record::default() }, ..sprayed() }, true),
+        ("tcp", with_fifos(CongestionControl::NewReno), false),
+        ("dctcp", with_marks(), false),
+        ("dctcp, paths recorded, loss", lossy(Plan { record: Record { paths: true, explain: true, ..Record::default() }, ..with_marks() }), true),
+        ("loss", lossy(busy(pooled())), true),
+        ("all records, short run", all_records(), true),
+    ];
+    for (name, plan, drops) in &plans {
+        let output = same_everywhere(name, plan);
+        adds_up(&output);
+        assert!(output.counters.timeouts > 10 && (output.counters.dropped_packets > 10 || !drops), "{name}: {:?}", output.counters);
+        if plan.run.until.is_none() {
+            all_finished(name, &output);
+        }
+        if name.starts_with("dctcp") {
+            assert!(output.counters.ecn_marks > 100, "{name}: {} marks", output.counters.ecn_marks);
+        }
+    }
+}
+
+fn sprayed() -> Plan {
+    let mut p = busy(pfabric());
+    p.switches[0].balance = Balance::Spray(Spray::Random);
+    p
+}
+
+fn lossy(mut p: Plan) -> Plan {
+    p.topology.links.iter_mut().for_each(|l| l.loss = Probability::new(0.02).unwrap());
+    p
+}
+
+fn all_records() -> Plan {
+    let mut p = busy(pfabric());
+    p.record.ports = Some(PortSeries { interval: Span::from_us(7), nodes: (0..p.topology.nodes.len() as u32).collect() });
+    p.record.imbalance = Some(Span::from_us(20));
+    p.record.captures = vec![Capture { link: 0, reverse: true }, Capture { link: 0, reverse: false }];
+    p.run.until = Some(Time::from_ns(777_777));
+    p
+}
+
+/// Where paths are recorded, what remains travels in a frame's extra: nothing else changes.
+#[test]
+fn recorded_paths_change_nothing() {
+    let plain = busy(Pfabric { pooled: true, ..pfabric() });
+    let mut recorded = plain.clone();
+    recorded.record.paths = true;
+    let (plain, recorded) = (run(&plain, &Progress::default()).unwrap(), run(&recorded, &Progress::default()).unwrap());
+    assert_eq!(format!("{:?}", plain.flows), format!("{:?}", recorded.flows));
+    assert_eq!(plain.counters.dropped_packets, recorded.counters.dropped_packets);
+    // Frames in turn over all four spines.
+    let across: Vec<_> = recorded.paths.iter().filter(|p| p.flow == 0).collect();
+    assert!(recorded.paths.len() > plain.flows.len() && across.len() == 4, "{across:?}");
+}
+
+/// A short flow among long ones is not delayed by more than the frame in transmission at each hop.
+#[test]
+fn a_short_flow_passes() {
+    let mut flows: Vec<Flow> = (1..12).map(|src| flow(src as i64 - 1, src, 0, 2_000_000, Time::ZERO)).collect();
+    flows.push(flow(11, 4, 0, 5 * 1_460, Time::from_ns(500_000)));
+    let p = study(3, 4, 10, flows);
+    let output = same_everywhere("a short flow among long ones", &p);
+    all_finished("a short flow among long ones", &output);
+    let record = &output.flows[11];
+    let took = record.finish.unwrap().since(record.start.unwrap());
+    // Four links, each busy with a frame of 1.2 us at most.
+    assert!(took.0 > record.ideal.0 && took.0 <= record.ideal.0 + 4 * 1_200_000, "{took}, alone {}", record.ideal);
+    assert_eq!(record.packets_retransmitted, 0);
+    // In one queue of 150 frames in order of arrival, which the windows of eleven fill, it waits for those before it.
+    let mut fifo = p.clone();
+    fifo.switches[0].aqm = None;
+    fifo.switches[0].buffer = Buffer::Static { per_queue: Limit::Bytes(225_000), drop_when: Compare::AtOrAbove };
+    let record = &run(&fifo, &Progress::default()).unwrap().flows[11];
+    assert!(record.finish.unwrap().since(record.start.unwrap()).0 > 2 * took.0);
+}
+
+/// The host's link is down for a while. Five time-outs, always 45 us apart, repeat the first segment; then only probes go, until one is
+/// answered; then the segment.
+#[test]
+fn probes_until_anything_is_heard() {
+    let mut p = plan(star(2), vec![flow(0, 0, 1, 1_460, Time::ZERO)]);
+    p.transports = vec![TransportConfig::Pfabric(pfabric())];
+    p.topology.links[0].down = vec![Down { from: Time::ZERO, to: Some(Time::from_ns(280_000)), detect: Span::from_ms(1) }];
+    let output = same_everywhere("probes", &p);
+    let record = &output.flows[0];
+    // The probe of the seventh time-out is the first that passes; 40 B take 3.2 ns of a link and a full frame 120 ns.
+    let (probe, data) = (4_000_000 + 4 * 3_200, 4_000_000 + 2 * 120_000 + 2 * 3_200);
+    assert_eq!(record.finish.unwrap().0, 7 * 45_000_000 + probe + data);
+    assert_eq!((record.timeouts, record.packets_retransmitted), (7, 5), "the first four time-outs and the answer to the probe repeat it");
+    adds_up(&output);
+    assert_eq!(record.split.recovery, record.finish.unwrap().0 - record.ideal.0);
+
+    // Without probes every time-out repeats the segment.
+    p.transports = vec![TransportConfig::Pfabric(Pfabric { probe_after: None, ..pfabric() })];
+    let record = &same_everywhere("no probes", &p).flows[0];
+    assert_eq!((record.finish.unwrap().0, record.timeouts, record.packets_retransmitted), (7 * 45_000_000 + data, 7, 7));
+}
+
+/// Estimated time-outs double: 200, 400, 800 us.
+#[test]
+fn estimated_timeouts_back_off() {
+    let mut p = plan(star(2), vec![flow(0, 0, 1, 1_460, Time::ZERO)]);
+    p.transports = vec![TransportConfig::Pfabric(ns2_tcp(CongestionControl::NewReno))];
+    p.topology.links[0].down = vec![Down { from: Time::ZERO, to: Some(Time::from_ns(650_000)), detect: Span::from_ms(100) }];
+    let record = &same_everywhere("back-off", &p).flows[0];
+    let data = 4_000_000 + 2 * 120_000 + 2 * 3_200;
+    assert_eq!((record.finish.unwrap().0, record.timeouts), (1_400_000_000 + data, 3));
+}
+
+/// A flow that finds its pair's connection busy opens another: a round trip of 40 B frames and 52 B SYNs more. The next finds both idle.
+#[test]
+fn connections_are_opened_on_demand() {
+    let late = Time::from_ns(1_000_000);
+    let flows = vec![flow(0, 0, 1, 1_460_000, Time::ZERO), flow(1, 0, 1, 1_460, Time::from_ns(10_000)), flow(2, 0, 1, 1_460, late), flow(3, 0, 1, 1_460, late)];
+    let mut p = plan(star(2), flows);
+    p.transports = vec![TransportConfig::Pfabric(Pfabric { pooled: true, ..pfabric() })];
+    let sent = |p: &Plan| {
+        let output = same_everywhere("connections", p);
+        (output.flows.iter().map(|f| f.packets_sent).collect::<Vec<_>>(), output)
+    };
+    let (packets, output) = sent(&p);
+    assert_eq!(packets, [1_000, 2, 1, 1], "the second flow's SYN is counted");
+    adds_up(&output);
+    let took = |flow: usize| output.flows[flow].finish.unwrap().since(output.flows[flow].start.unwrap()).0;
+    assert!(took(1) > output.flows[1].ideal.0 + 4_000_000, "a round trip at least");
+    assert_eq!(took(2), output.flows[2].ideal.0);
+    p.transports = vec![TransportConfig::Pfabric(pfabric())];
+    assert_eq!(sent(&p).0, [1_000, 1, 1, 1]);
+}
