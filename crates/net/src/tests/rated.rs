@@ -132,8 +132,9 @@ fn deadline_flows(pairs: u32, count: u32, load: f64, mean_us: f64, seed: u64) ->
 
 /// Share of flows that end after their deadline, or never.
 fn missed(plan: &Plan, output: &Output) -> f64 {
-    let met =
-        |(flow, record): (&Flow, &crate::record::FlowRecord)| record.finish.is_some_and(|finish| finish - record.start.unwrap() <= flow.deadline.unwrap());
+    let met = |(flow, record): (&Flow, &crate::record::FlowRecord)| {
+        record.finish.is_some_and(|finish| flow.deadline.is_none_or(|deadline| finish - record.start.unwrap() <= deadline))
+    };
     1.0 - output.all_flows(plan).filter(|&pair| met(pair)).count() as f64 / output.flows.len() as f64
 }
 
@@ -163,13 +164,33 @@ fn compare(schemes: &[&str], flows: &[Flow], pairs: u32) -> Vec<(f64, f64)> {
     schemes.iter().map(outcome).collect()
 }
 
+/// Bursts of answers to one question: `pairs` flows each, whose deadlines lie between two bounds.
+fn bursts(pairs: u32, rounds: u32, every_us: u64, bytes: (u64, u64), deadline_us: (u64, u64), seed: u64) -> Vec<Flow> {
+    let mut stream = Stream::new(seed, 96, 0);
+    let mut between = |(least, most): (u64, u64)| least + stream.below(most - least + 1);
+    let mut flows: Vec<Flow> = (0..rounds * pairs)
+        .map(|id| {
+            let at = Time::from_ns((id / pairs) as u64 * every_us * 1_000 + between((0, 20_000)));
+            let deadline = Some(Span::from_us(between(deadline_us)));
+            Flow { deadline, ..flow(id as i64, id % pairs, pairs + id % pairs, between(bytes), at) }
+        })
+        .collect();
+    flows.sort_by_key(|f| if let Start::At(at) = f.start { at } else { unreachable!("by the clock") });
+    flows
+}
+
 #[test]
 fn explore() {
-    for (load, mean) in [(0.5, 500.0), (0.7, 500.0), (0.9, 500.0), (0.7, 1000.0), (0.9, 1000.0), (0.9, 2000.0)] {
+    for (load, mean) in [(0.5, 500.0), (0.8, 1000.0)] {
         eprintln!("load {load} mean {mean}");
         compare(&["pdq", "d3", "d2tcp", "dctcp"], &deadline_flows(20, 2_000, load, mean, 1), 20);
-        let mut without = deadline_flows(20, 2_000, load, mean, 1);
-        without.iter_mut().for_each(|f| f.deadline = None);
-        compare(&["pdq", "d3", "dctcp"], &without.iter().map(|f| Flow { deadline: None, ..f.clone() }).collect::<Vec<_>>(), 20);
+        let without: Vec<Flow> = deadline_flows(20, 2_000, load, mean, 1).into_iter().map(|f| Flow { deadline: None, ..f }).collect();
+        compare(&["pdq", "d3", "dctcp"], &without, 20);
+    }
+    for (bytes, deadline) in
+        [((50_000, 150_000), (600, 2_400)), ((50_000, 150_000), (800, 3_000)), ((20_000, 60_000), (300, 1_200)), ((200_000, 400_000), (2_000, 8_000))]
+    {
+        eprintln!("bursts {bytes:?} {deadline:?}");
+        compare(&["pdq", "d3", "d2tcp", "dctcp"], &bursts(20, 40, 10_000, bytes, deadline, 1), 20);
     }
 }
