@@ -216,7 +216,7 @@ mod tests {
         assert!(pacer.holds(late, 1));
         let mut now = 1;
         let mut gaps = Vec::new();
-        while let Some(_) = pacer.queue.front() {
+        while pacer.queue.front().is_some() {
             match pacer.release(now) {
                 Some(_) => gaps.push(now),
                 None => now = pacer.wake(now),

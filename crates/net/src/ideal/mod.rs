@@ -59,7 +59,7 @@ pub fn run(plan: &Plan, progress: &Progress) -> Result<Output, RunError> {
     let (mut next, mut events, mut cancelled) = (0, 0u64, false);
     let mut ended: Vec<FlowId> = Vec::new();
     loop {
-        let arrival = plan.flows.get(next).map_or(u64::MAX, |flow| start(flow));
+        let arrival = plan.flows.get(next).map_or(u64::MAX, start);
         let now = arrival.min(matching.next_end());
         if now > until || now == u64::MAX {
             break;

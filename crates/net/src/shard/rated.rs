@@ -98,7 +98,9 @@ impl<'a> Shard<'a> {
                     return;
                 }
                 Act::GiveUp => {
-                    self.send_rated(out, now, slot, act);
+                    if self.rated[slot].is_open() {
+                        self.send_rated(out, now, slot, act);
+                    }
                     return self.close_rated(now, slot, None);
                 }
                 _ => self.send_rated(out, now, slot, act),

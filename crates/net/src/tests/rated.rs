@@ -132,8 +132,9 @@ fn deadline_flows(pairs: u32, count: u32, load: f64, mean_us: f64, seed: u64) ->
 
 /// Share of flows that end after their deadline, or never.
 fn missed(plan: &Plan, output: &Output) -> f64 {
-    let met =
-        |(flow, record): (&Flow, &crate::record::FlowRecord)| record.finish.is_some_and(|finish| finish - record.start.unwrap() <= flow.deadline.unwrap());
+    let met = |(flow, record): (&Flow, &crate::record::FlowRecord)| {
+        record.finish.is_some_and(|finish| flow.deadline.is_none_or(|deadline| finish - record.start.unwrap() <= deadline))
+    };
     1.0 - output.all_flows(plan).filter(|&pair| met(pair)).count() as f64 / output.flows.len() as f64
 }
 
@@ -149,27 +150,63 @@ fn scheme(name: &str) -> TransportConfig {
 }
 
 /// The same flows by each scheme; what share misses, and the mean completion time of those that end, in microseconds.
-fn compare(schemes: &[&str], flows: &[Flow], pairs: u32) -> Vec<(f64, f64)> {
+fn compare(schemes: &[&str], flows: &[Flow], topology: &Topology, k: u32) -> Vec<(f64, f64)> {
     let outcome = |name: &&str| {
-        let mut plan = plan(dumbbell(pairs), flows.to_vec());
+        let mut plan = plan(topology.clone(), flows.to_vec());
         plan.transports = vec![scheme(name)];
-        plan.switches[0].marking = Some(step(Limit::Packets(20)));
+        // A frame of D3's that is lost would leave the sums of its links wrong for good (§2.8).
+        plan.switches[0].buffer = Buffer::Unlimited;
+        plan.switches[0].marking = Some(Marking { drop_incapable: false, ..step(Limit::Packets(k)) });
         plan.record.explain = false;
         let output = run(&plan, &Progress::default()).unwrap();
+        assert_eq!(output.counters.dropped_packets, 0);
         let result = (missed(&plan, &output), mean_fct(&output));
-        eprintln!("{name}: {:.2} % missed, mean {:.1} us, {} drops", 100.0 * result.0, result.1, output.counters.dropped_packets);
+        eprintln!("{name}: {:.2} % missed, mean {:.1} us", 100.0 * result.0, result.1);
         result
     };
     schemes.iter().map(outcome).collect()
 }
 
+/// Bursts of answers to one question: `pairs` flows each, whose deadlines lie between two bounds.
+fn bursts(pairs: u32, rounds: u32, every_us: u64, bytes: (u64, u64), deadline_us: (u64, u64), seed: u64) -> Vec<Flow> {
+    let mut stream = Stream::new(seed, 96, 0);
+    let mut between = |(least, most): (u64, u64)| least + stream.below(most - least + 1);
+    let mut flows: Vec<Flow> = (0..rounds * pairs)
+        .map(|id| {
+            let at = Time::from_ns((id / pairs) as u64 * every_us * 1_000 + between((0, 20_000)));
+            let deadline = Some(Span::from_us(between(deadline_us)));
+            Flow { deadline, ..flow(id as i64, id % pairs, pairs + id % pairs, between(bytes), at) }
+        })
+        .collect();
+    flows.sort_by_key(|f| if let Start::At(at) = f.start { at } else { unreachable!("by the clock") });
+    flows
+}
+
+/// §5.5: PDQ meets more deadlines than D3, and without deadlines its mean completion time is about 30 % below D3's.
 #[test]
-fn explore() {
-    for (load, mean) in [(0.5, 500.0), (0.7, 500.0), (0.9, 500.0), (0.7, 1000.0), (0.9, 1000.0), (0.9, 2000.0)] {
-        eprintln!("load {load} mean {mean}");
-        compare(&["pdq", "d3", "d2tcp", "dctcp"], &deadline_flows(20, 2_000, load, mean, 1), 20);
-        let mut without = deadline_flows(20, 2_000, load, mean, 1);
-        without.iter_mut().for_each(|f| f.deadline = None);
-        compare(&["pdq", "d3", "dctcp"], &without.iter().map(|f| Flow { deadline: None, ..f.clone() }).collect::<Vec<_>>(), 20);
-    }
+fn pdq_against_d3() {
+    let flows = deadline_flows(20, 1_000, 0.5, 500.0, 1);
+    let [pdq, d3] = compare(&["pdq", "d3"], &flows, &dumbbell(20), 20)[..] else { unreachable!("two") };
+    assert!(pdq.0 < 0.75 * d3.0, "{pdq:?} {d3:?}");
+    let without: Vec<Flow> = flows.into_iter().map(|f| Flow { deadline: None, ..f }).collect();
+    let [pdq, d3] = compare(&["pdq", "d3"], &without, &dumbbell(20), 20)[..] else { unreachable!("two") };
+    assert!(pdq.1 < 0.85 * d3.1, "{pdq:?} {d3:?}");
+}
+
+/// §5.5: D2TCP misses fewer deadlines than D3, where flows take a few round trips and come one by one, ...
+#[test]
+fn d2tcp_against_d3() {
+    let [d2tcp, d3] = compare(&["d2tcp", "d3"], &deadline_flows(20, 1_000, 0.5, 500.0, 1), &dumbbell(20), 20)[..] else { unreachable!("two") };
+    assert!(d2tcp.0 < 0.85 * d3.0, "{d2tcp:?} {d3:?}");
+}
+
+/// ... and fewer than DCTCP, where near and far deadlines meet and windows are of more than a few segments. The direction only: 29.3 % against
+/// 32.7 % here, where the paper has 75 % fewer.
+#[test]
+fn d2tcp_against_dctcp() {
+    let mut long = dumbbell(5);
+    long.links[10].delay = Span::from_us(20);
+    let flows = bursts(5, 30, 20_000, (1_000_000, 2_000_000), (3_000, 12_000), 1);
+    let [d2tcp, dctcp] = compare(&["d2tcp", "dctcp"], &flows, &long, 65)[..] else { unreachable!("two") };
+    assert!(d2tcp.0 < 0.95 * dctcp.0, "{d2tcp:?} {dctcp:?}");
 }

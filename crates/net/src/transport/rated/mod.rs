@@ -21,6 +21,6 @@ pub const D3: Model = Model {
     kind: "transport",
     name: "d3",
     source: "Wilson, Ballani, Karagiannis and Rowstron, SIGCOMM 2011",
-    faithful: "a request per round trip with the desired rate and the last grants, on the SYN first; routers keep three sums and grant first come, first served; base rate with requests without data; capacity corrected by use and queue; quenching; lost SYNs, requests and FINs leave the sums wrong",
+    faithful: "a request per round trip with the desired rate and the last grants, on the SYN first; routers keep three sums and grant first come, first served; base rate with requests without data; capacity corrected by use and queue; quenching; lost SYNs, requests and FINs leave the sums wrong, so that a link may grant the base rate for ever: give such runs buffers that lose nothing, or an end",
     simplified: "the sender's own link grants as routers do; the FIN is a frame of its own behind the last segment sent for the first time, and what is lost is sent again at the last rate; capacity is never above the link's; lost segments by three sent later or by time-out",
 };

@@ -421,7 +421,7 @@ impl Sender {
     }
 
     fn take_grant(&mut self, header: &Header, excess: u64, config: Scheduling) {
-        let before = self.rate;
+        let (before, has_work) = (self.rate, self.lost > 0 || self.next < self.segments);
         match (&mut self.memory, header.scheme, config) {
             (Memory::Pdq { pausing, interval }, Scheme::Pdq(said), _) => {
                 (*pausing, *interval) = (said.pausing, said.interval);
@@ -431,8 +431,11 @@ impl Sender {
                 *granted = said.granted;
                 *awaiting = false;
                 let least = said.granted[..said.hops as usize].iter().copied().min().unwrap_or(0);
-                // Only the base rate: no data.
-                self.rate = if least as u64 * 1_000 <= config.base_rate.0 { 0 } else { least as u64 * 1_000 };
+                let most = least as u64 * 1_000;
+                // Only the base rate: no data. What has all been sent keeps its rate, should some of it have to be sent again.
+                if most > config.base_rate.0 || has_work {
+                    self.rate = if most > config.base_rate.0 { most } else { 0 };
+                }
             }
             _ => {}
         }
