@@ -20,6 +20,18 @@ const FABRICS: &[Model] = &[
         "oversubscription by more hosts per edge switch only",
     ),
     fabric(
+        "dual_homed_fat_tree",
+        "Raiciu et al., SIGCOMM'11; sizes as htsim builds it",
+        "pairs of edge switches that serve the same hosts, each with half of the pod's aggregation switches",
+        "a host's two NICs are chosen by hash, or by MPTCP's full mesh",
+    ),
+    fabric(
+        "vl2",
+        "Greenberg et al., SIGCOMM'09",
+        "numbers of switches by their ports; two uplinks per rack, aggregation and intermediate switches in full mesh",
+        "load is spread by equal-cost paths: racks that share an aggregation switch do not go up to an intermediate one",
+    ),
+    fabric(
         "hpcc",
         "topology files of HPCC and ConWeave",
         "hosts, switches, rates, delays and error rates of links",

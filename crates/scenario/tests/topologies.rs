@@ -55,6 +55,30 @@ fn fat_tree() {
     assert_eq!(fabric.nodes.iter().find(|node| node.name == "agg7").unwrap().group, Some(3));
 }
 
+/// k = 12 as in the study: 576 hosts, 144 edge, 72 aggregation and 36 core switches.
+#[test]
+fn a_dual_homed_fat_tree() {
+    let fabric = topology("kind = \"dual_homed_fat_tree\"\nk = 12");
+    assert_eq!((fabric.hosts, switches(&fabric)), (576, 252));
+    assert_eq!(peers(&fabric, "host8"), ["edge2", "edge3"]);
+    assert_eq!(peers(&fabric, "edge2")[6..], ["host14", "host15", "agg0", "agg1", "agg2"]);
+    assert_eq!(peers(&fabric, "edge3")[8..], ["agg3", "agg4", "agg5"]);
+    assert_eq!(peers(&fabric, "agg1").len(), 12);
+    assert_eq!(peers(&fabric, "agg4")[6..], ["core24", "core25", "core26", "core27", "core28", "core29"]);
+    assert_eq!(peers(&fabric, "core35").len(), 12);
+}
+
+/// D_A = 4, D_I = 6: six racks, six aggregation switches of four ports, two intermediate ones of six.
+#[test]
+fn vl2() {
+    let fabric = topology("kind = \"vl2\"\naggregation_ports = 4\nintermediate_ports = 6");
+    assert_eq!((fabric.hosts, switches(&fabric)), (120, 14));
+    assert_eq!(peers(&fabric, "tor1")[20..], ["agg2", "agg3"]);
+    assert_eq!(peers(&fabric, "agg5"), ["tor2", "tor5", "int0", "int1"]);
+    assert_eq!(peers(&fabric, "int1"), ["agg0", "agg1", "agg2", "agg3", "agg4", "agg5"]);
+    assert_eq!((fabric.links[0].rate.as_gbps(), fabric.links[120].rate.as_gbps()), (1.0, 10.0));
+}
+
 #[test]
 fn a_large_fat_tree_is_quick() {
     let start = Instant::now();

@@ -32,7 +32,10 @@ _DCTCP = _TCP | {"congestion": "dctcp", "dctcp": {"initial_alpha": 0.0}}
 
 #: What differs from studies/pfabric/fabric.toml.
 SCHEMES: dict[str, dict[str, Any]] = {
+    "Ideal": {"run.engine": "ideal"},
     "pFabric": {},
+    # Its answers come back by the flow's own path, so paths go by hash.
+    "PDQ": _FIFO | {"host.transport": {"kind": "pdq"}, "switch.balance": "ecmp", "switch.hash": "symmetric"},
     "DCTCP": _FIFO | {"switch.ecn": _MARKS, "host.nic_ecn": _HOST_MARKS, "host.transport": _DCTCP},
     "TCP-DropTail": _FIFO,
 }

@@ -7,7 +7,7 @@ use crate::idle::{idle, least_round_trip};
 use crate::probe::explain::Attribution;
 use crate::routing::NextHops;
 use crate::spec::{EcnMode, FctEnd, Flow, FlowId, Metrics, TcpConfig, TransportConfig};
-use crate::transport::tcp::{AckIn, AckNow, Arrival, Cause, Expired, Message, Receiver, ReceiverSetup, Sender, SenderSetup, stamp};
+use crate::transport::tcp::{AckIn, AckNow, Arrival, Cause, Expired, Message, Receiver, ReceiverSetup, Sender, SenderSetup, Transmit, stamp};
 use afflux_engine::random::Stream;
 
 /// Purpose of the random streams of congestion controls (see `afflux_engine::random`).
@@ -324,18 +324,8 @@ impl<'a> Shard<'a> {
             let s = &self.senders[slot];
             let within = transmit.seq + 1 < s.current.to;
             let payload = if within { config.mss } else { self.world.payload(s.current.flow, transmit.seq, config.mss) };
-            let mut flags = Frame::DATA | s.priority as u16;
-            // RFC 3168 §6.1.5: retransmissions are not ECN-capable; DCTCP marks everything capable.
-            if s.ecn == EcnMode::Dctcp || (s.ecn == EcnMode::Classic && !transmit.retransmission) {
-                flags |= Frame::ECT;
-            }
-            if transmit.retransmission {
-                flags |= Frame::RETRANSMISSION;
-                self.counters.retransmits += 1;
-            }
-            if transmit.cwr {
-                flags |= Frame::CWR;
-            }
+            let flags = data_flags(s, &transmit);
+            self.counters.retransmits += transmit.retransmission as u64;
             let mut frame = Frame {
                 flow: s.flow,
                 seq: transmit.seq,
@@ -740,6 +730,23 @@ impl<'a> Shard<'a> {
         entry.0 += 1;
         entry.1 += frame.size as u64;
     }
+}
+
+/// Flags of a segment.
+#[inline(always)]
+pub(super) fn data_flags(s: &Sender, transmit: &Transmit) -> u16 {
+    let mut flags = Frame::DATA | s.priority as u16;
+    // RFC 3168 §6.1.5: retransmissions are not ECN-capable; DCTCP marks everything capable.
+    if s.ecn == EcnMode::Dctcp || (s.ecn == EcnMode::Classic && !transmit.retransmission) {
+        flags |= Frame::ECT;
+    }
+    if transmit.retransmission {
+        flags |= Frame::RETRANSMISSION;
+    }
+    if transmit.cwr {
+        flags |= Frame::CWR;
+    }
+    flags
 }
 
 pub(super) fn sent_record(s: &Sender, message: &Message, finish: Option<u64>, why: Option<Attribution>) -> SentRecord {

@@ -1,6 +1,6 @@
 //! Hosts with connections over several paths.
 
-use super::host::{Beside, needs_event};
+use super::host::{Beside, data_flags, needs_event};
 use super::{MPTCP, NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, set_slot};
 use crate::frame::{Control, Event, Extra, Frame, Multipath};
 use crate::idle::{Route, idle_by, idle_over, least_round_trip_by};
@@ -242,18 +242,8 @@ impl<'a> Shard<'a> {
             let connection = &self.connections[slot];
             let s = &connection.subflows[number].sender;
             let payload = self.world.payload(connection.flow, data, config.tcp.mss);
-            let mut flags = Frame::DATA | s.priority as u16;
-            // As TCP.
-            if s.ecn == EcnMode::Dctcp || (s.ecn == EcnMode::Classic && !transmit.retransmission) {
-                flags |= Frame::ECT;
-            }
-            if transmit.retransmission {
-                flags |= Frame::RETRANSMISSION;
-                self.counters.retransmits += 1;
-            }
-            if transmit.cwr {
-                flags |= Frame::CWR;
-            }
+            let flags = data_flags(s, &transmit);
+            self.counters.retransmits += transmit.retransmission as u64;
             let size = (payload + MptcpConfig::DATA_OPTION + wire.data_header).max(wire.min_frame);
             let mut frame = Frame { flow: s.flow, seq: transmit.seq, dst: s.dst, hash: s.hash, size, flags, ..Frame::default() };
             let (node, via, echo) = (s.node, connection.subflows[number].via, connection.echo);

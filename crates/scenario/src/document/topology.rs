@@ -16,6 +16,10 @@ tagged! {
         "leaf_spine" => LeafSpine,
         /// Al-Fares's three-stage Clos of k-port switches (`edge0` …, `agg0` …, `core0` …).
         "fat_tree" => FatTree,
+        /// A FatTree whose hosts have two NICs, at two edge switches (Raiciu et al. 2011).
+        "dual_homed_fat_tree" => DualHomed,
+        /// VL2's folded Clos (`tor0` …, `agg0` …, `int0` …; Greenberg et al. 2009).
+        "vl2" => Vl2,
         /// A topology file of HPCC or ConWeave.
         "hpcc" => Hpcc,
         /// Link by link.
@@ -116,6 +120,47 @@ fabric! {
         /// Rate of every link. Default `"100Gbps"`.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub rate: Option<Speed>,
+        /// Delay of every link, one way. Default `"1us"`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub delay: Option<Duration>,
+    }
+}
+
+fabric! {
+    /// k pods of k/2 pairs of edge switches and k/2 aggregation switches, (k/2)² cores. Every host has a link to both edge switches of its pair; the
+    /// first of a pair is linked to the first half of its pod's aggregation switches, the second to the other half.
+    pub struct DualHomed {
+        /// Number of pods; a multiple of 4. The study's is 12.
+        pub k: u32,
+        /// Hosts of each pair of edge switches. Default 2k/3, rounded down: 2.67:1 oversubscription in a pod with k = 12.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub hosts_per_pair: Option<u32>,
+        /// Rate of every link. Default `"1Gbps"`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub rate: Option<Speed>,
+        /// Delay of every link, one way. Default `"1us"`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub delay: Option<Duration>,
+    }
+}
+
+fabric! {
+    /// Racks with two uplinks each to aggregation switches, every one of which is linked to every intermediate switch. Equal-cost paths lead over all
+    /// intermediate switches, as its load balancing does, but between racks that share an aggregation switch, where they turn round there.
+    pub struct Vl2 {
+        /// Ports of an aggregation switch (D_A), even: half go to racks, half to intermediate switches, of which there are D_A/2.
+        pub aggregation_ports: u32,
+        /// Ports of an intermediate switch (D_I), even: the number of aggregation switches. There are D_A · D_I / 4 racks.
+        pub intermediate_ports: u32,
+        /// Hosts of a rack. Default 20.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub hosts_per_tor: Option<u32>,
+        /// Rate of the hosts' links. Default `"1Gbps"`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub host_rate: Option<Speed>,
+        /// Rate of all other links. Default `"10Gbps"`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub uplink_rate: Option<Speed>,
         /// Delay of every link, one way. Default `"1us"`.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub delay: Option<Duration>,

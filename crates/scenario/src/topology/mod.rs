@@ -4,6 +4,7 @@ mod builder;
 mod changes;
 mod connected;
 mod custom;
+mod dual_homed;
 mod dumbbell;
 mod facts;
 mod fat_tree;
@@ -11,6 +12,7 @@ mod hpcc;
 mod leaf_spine;
 mod names;
 mod star;
+mod vl2;
 
 pub use facts::Facts;
 pub use names::Names;
@@ -29,6 +31,8 @@ pub fn build(document: &mut document::Topology, inputs: &mut Inputs) -> Result<T
         Kind::Dumbbell(dumbbell) => dumbbell::build(dumbbell, &key)?,
         Kind::LeafSpine(leaf_spine) => leaf_spine::build(leaf_spine, &key)?,
         Kind::FatTree(fat_tree) => fat_tree::build(fat_tree, &key)?,
+        Kind::DualHomed(dual_homed) => dual_homed::build(dual_homed, &key)?,
+        Kind::Vl2(vl2) => vl2::build(vl2, &key)?,
         Kind::Hpcc(hpcc) => hpcc::build(hpcc, &key, inputs)?,
         Kind::Custom(custom) => custom::build(custom, &key)?,
     };
@@ -37,6 +41,8 @@ pub fn build(document: &mut document::Topology, inputs: &mut Inputs) -> Result<T
         Kind::Dumbbell(d) => (&mut d.overrides, &mut d.faults),
         Kind::LeafSpine(d) => (&mut d.overrides, &mut d.faults),
         Kind::FatTree(d) => (&mut d.overrides, &mut d.faults),
+        Kind::DualHomed(d) => (&mut d.overrides, &mut d.faults),
+        Kind::Vl2(d) => (&mut d.overrides, &mut d.faults),
         Kind::Hpcc(d) => (&mut d.overrides, &mut d.faults),
         Kind::Custom(d) => (&mut d.overrides, &mut d.faults),
     };

@@ -15,20 +15,20 @@ impl Connection {
     pub(super) fn choose(&mut self, now: u64, config: &MptcpConfig) -> Option<Choice> {
         self.forget_acknowledged();
         match config.scheduler {
-            PathScheduler::Redundant => self.choose_for_all(now),
+            PathScheduler::Redundant => self.choose_for_all(),
             PathScheduler::LowestRtt | PathScheduler::RoundRobin => self.choose_one(now, config),
         }
     }
 
-    fn has_room(&self, number: usize, now: u64) -> bool {
+    fn has_room(&self, number: usize) -> bool {
         let subflow = &self.subflows[number];
-        subflow.stage == Stage::Open && !self.stuck(number) && subflow.sender.has_room(now)
+        subflow.stage == Stage::Open && !self.stuck(number) && subflow.sender.has_room()
     }
 
     /// The subflow that the scheduler prefers among those with room, `not` excepted.
-    fn preferred(&self, now: u64, not: Option<usize>, config: &MptcpConfig) -> Option<usize> {
+    fn preferred(&self, not: Option<usize>, config: &MptcpConfig) -> Option<usize> {
         let count = self.subflows.len();
-        let free = (0..count).filter(|&number| Some(number) != not && self.has_room(number, now));
+        let free = (0..count).filter(|&number| Some(number) != not && self.has_room(number));
         match config.scheduler {
             PathScheduler::RoundRobin => free.min_by_key(|&number| (number + count - self.turn) % count),
             _ => free.min_by_key(|&number| self.subflows[number].sender.smoothed_round_trip()),
@@ -39,14 +39,14 @@ impl Connection {
         // What a subflow that timed out has not delivered goes first, by another.
         for at in 0..self.reinject.len() {
             let (data, from) = self.reinject[at];
-            if let Some(subflow) = self.preferred(now, Some(from), config) {
+            if let Some(subflow) = self.preferred(Some(from), config) {
                 self.reinject.remove(at);
                 self.turn = subflow + 1;
                 return Some(Choice { subflow, data });
             }
         }
         if self.next < self.segments.min(self.edge) {
-            let subflow = self.preferred(now, None, config)?;
+            let subflow = self.preferred(None, config)?;
             self.turn = (subflow + 1) % self.subflows.len();
             self.next += 1;
             return Some(Choice { subflow, data: self.next - 1 });
@@ -59,7 +59,7 @@ impl Connection {
     fn overtake(&mut self, now: u64, config: &MptcpConfig) -> Option<Choice> {
         let data = self.acknowledged;
         let holder = (0..self.subflows.len()).find(|&number| self.subflows[number].front() == Some(data))?;
-        let other = self.preferred(now, Some(holder), config)?;
+        let other = self.preferred(Some(holder), config)?;
         let (held, free) = (&self.subflows[holder].sender, &self.subflows[other].sender);
         let (slow, fast) = (held.smoothed_round_trip(), free.smoothed_round_trip());
         let window = held.window_size();
@@ -74,9 +74,9 @@ impl Connection {
         Some(Choice { subflow: other, data })
     }
 
-    fn choose_for_all(&mut self, now: u64) -> Option<Choice> {
+    fn choose_for_all(&mut self) -> Option<Choice> {
         let end = self.segments.min(self.edge);
-        let number = (0..self.subflows.len()).find(|&number| self.subflows[number].cursor.max(self.acknowledged) < end && self.has_room(number, now))?;
+        let number = (0..self.subflows.len()).find(|&number| self.subflows[number].cursor.max(self.acknowledged) < end && self.has_room(number))?;
         let subflow = &mut self.subflows[number];
         let data = subflow.cursor.max(self.acknowledged);
         subflow.cursor = data + 1;

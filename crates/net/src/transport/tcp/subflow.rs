@@ -25,9 +25,9 @@ impl Sender {
         self.segments - 1
     }
 
-    /// The window has room for another segment, and nothing is being found out after a time-out.
-    pub fn has_room(&self, now: u64) -> bool {
-        self.connected && self.state != State::Loss && self.next == self.segments && self.pipe() < self.window.cwnd && self.pace_at <= now
+    /// The window has room for another segment, none waits for its turn already, and nothing is being found out after a time-out.
+    pub fn has_room(&self) -> bool {
+        self.connected && self.state != State::Loss && self.next == self.segments && self.pipe() < self.window.cwnd
     }
 
     /// The segments that are not acknowledged: from the first to the one behind the last that was handed over.
