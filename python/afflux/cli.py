@@ -148,18 +148,29 @@ def explain(
                 show(render.queues(longest_queues(result.ports)))
 
 
-@app.command(epilog=example("afflux report out/shallow-1 out/shallow-2 out/deep-1 out/deep-2 -o report.html"))
+@app.command(epilog=example("afflux report out/shallow-* out/deep-* -o report.html", "afflux report out/shallow-* out/deep-* --format pdf -o figures"))
 def report(
     dirs: Annotated[list[Path], typer.Argument(metavar="DIR…", help=DIRS, show_default=False)],
-    out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE.html", help="The file to write; one that exists is replaced.", show_default=False)],
-    title: Annotated[str | None, typer.Option("--title", help="Heading of the report.", show_default="the designs' names")] = None,
+    out: Annotated[
+        Path,
+        typer.Option("-o", "--out", metavar="FILE.html|DIR", help="The page, or the directory of figures; files of a name are replaced.", show_default=False),
+    ],
+    title: Annotated[str | None, typer.Option("--title", help="Heading of the page.", show_default="the designs' names")] = None,
+    format: Annotated[str, typer.Option("--format", metavar="html|pdf|svg|png", help="The page, or figures for a paper.")] = "html",
 ) -> None:
-    """Write one self-contained HTML file: the answer, completion times, port series, job timelines, where the time went."""
+    """Write one self-contained HTML file: the answer, completion times, where the time went, a replay, port series, job timelines; or figures."""
     from . import report as reports
+    from .report import paper
 
     with failures():
-        written = reports.write(dirs, out, title=title)
-        print(f"written to {written}: {written.stat().st_size / 1e6:.2f} MB")
+        if format == "html":
+            written = [reports.write(dirs, out, title=title)]
+        elif title is not None:
+            raise ValueError("--title is of the page: figures for papers have none")
+        else:
+            written = paper.write(dirs, out, format)
+        for path in written:
+            print(f"written to {path}: {path.stat().st_size / 1e6:.2f} MB")
 
 
 @app.command(epilog=example("afflux compare out/shallow-* out/deep-* --baseline out/deep-1"))

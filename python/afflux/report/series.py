@@ -81,7 +81,7 @@ def of(designs: Sequence[Design]) -> dict[str, Any] | None:
         if recording is None:
             continue
         # The samples of each bucket; a sample at the end of a bucket belongs to it.
-        edges = _edges(recording.times, bucket)
+        spans = edges(recording.times, bucket)
         for metric, (column, combine) in COLUMNS.items():
             values = recording.table.column(column)
             for port in ports:
@@ -90,7 +90,7 @@ def of(designs: Sequence[Design]) -> dict[str, Any] | None:
                     continue
                 port["series"][index] = port["series"][index] or {str(queue): {} for queue in sorted(queues)}
                 for queue, place in queues.items():
-                    series = _reduced(values[place :: recording.block], edges, combine)
+                    series = reduced(values[place :: recording.block], spans, combine)
                     if series:
                         port["series"][index][str(queue)][metric] = series
     return {
@@ -119,21 +119,21 @@ def _chosen(recordings: Sequence[Recording]) -> list[str]:
     return list(dict.fromkeys([*turns, *every]))[:PORTS]
 
 
-def _edges(times: Sequence[int], bucket: int) -> list[tuple[int, int]]:
+def edges(times: Sequence[int], bucket: int) -> list[tuple[int, int]]:
     """First sample of each bucket, and the one after its last."""
-    edges, first = [], 0
+    found, first = [], 0
     for place in range(-(-times[-1] // bucket)):
         last = first
         while last < len(times) and times[last] <= (place + 1) * bucket:
             last += 1
-        edges.append((first, last))
+        found.append((first, last))
         first = last
-    return edges
+    return found
 
 
-def _reduced(values: Sequence[int], edges: Sequence[tuple[int, int]], combine: Callable[[Sequence[int]], int]) -> list[int]:
+def reduced(values: Sequence[int], spans: Sequence[tuple[int, int]], combine: Callable[[Sequence[int]], int]) -> list[int]:
     """A value per bucket, without the zeros at the end."""
-    reduced = [combine(values[first:last]) if last > first else 0 for first, last in edges]
+    reduced = [combine(values[first:last]) if last > first else 0 for first, last in spans]
     while reduced and not reduced[-1]:
         reduced.pop()
     return reduced
