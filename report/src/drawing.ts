@@ -104,7 +104,9 @@ export class Drawing {
       pen.stroke();
     };
     for (const { way, direction, level } of drawn) {
-      pen.globalAlpha = scene.flow && !scene.flow.directions.has(direction) ? 0.22 : 1;
+      // Among very many, those that are idle are hardly seen.
+      const seen = drawn.length > 400 ? 0.25 + 0.75 * Math.min(2 * (level ?? 0), 1) : 1;
+      pen.globalAlpha = seen * (scene.flow && !scene.flow.directions.has(direction) ? 0.22 : 1);
       pen.strokeStyle = level === null ? colour("edge") : shade(scene.shown, level);
       pen.lineWidth = level === null ? 1 : width;
       pen.setLineDash(level === null ? [3, 3] : []);

@@ -36,7 +36,7 @@ export interface Layout {
 }
 
 // Bounds, px: a rack is never narrower, a host that has a line of its own neither.
-const RACK = 10;
+const RACK = 8;
 const HOST = 26;
 const LEFT = 76;
 const TOP = 26;
