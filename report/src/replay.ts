@@ -2,7 +2,7 @@
 import { Chart, type Line } from "./chart";
 import type { Counter, Fabric, Flows, Report } from "./data";
 import { choice, chooser, html, table } from "./dom";
-import { type Choice, Drawing } from "./drawing";
+import { type Choice, Drawing, type Scene } from "./drawing";
 import { flowTable, flowText } from "./flows";
 import { type Show, count, percent, rate, size, time } from "./format";
 import { isHost } from "./layout";
@@ -34,6 +34,7 @@ export function replay(report: Report): HTMLElement[] {
   let moments: Moments;
   let flows: Flows;
   let ports: { node: number; port: number; name: string }[];
+  let way: Scene["flow"] = null;
 
   function design(index: number): void {
     state.design = index;
@@ -41,6 +42,12 @@ export function replay(report: Report): HTMLElement[] {
     // A port or node of another fabric is none of this one.
     if (fabric && fabric !== report.replay.fabrics[run.fabric]) state.choice = null;
     fabric = report.replay.fabrics[run.fabric];
+    // The same flow, if it is one of those of this design too.
+    if (flows && state.flow !== null) {
+      const row = report.flows[index].columns.id.indexOf(flows.columns.id[state.flow]);
+      state.flow = row < 0 ? null : row;
+    }
+    way = null;
     moments = new Moments(run);
     flows = report.flows[index];
     ports = portsOf(fabric);
@@ -65,7 +72,7 @@ export function replay(report: Report): HTMLElement[] {
   }
 
   function scene(): void {
-    drawing.show({ fabric, moments, frame: state.frame, shown: state.shown, choice: state.choice, flow: wayOf() });
+    drawing.show({ fabric, moments, frame: state.frame, shown: state.shown, choice: state.choice, flow: way });
   }
 
   function move(frame: number): void {
@@ -234,7 +241,7 @@ export function replay(report: Report): HTMLElement[] {
     const port = ports[direction];
     const link = direction >> 1;
     const head = html("h3", {}, port.name);
-    const facts = [say("replay.portRate", { rate: rate(fabric.rate[link]) }), say("replay.mean", { value: percent(moments.mean(direction)) })];
+    const facts = [say("replay.port", { rate: rate(fabric.rate[link]), mean: percent(moments.mean(direction)) })];
     const other = html("button", { type: "button", click: () => choose({ kind: "port", direction: direction ^ 1 }) }, say("replay.other", { port: ports[direction ^ 1].name }));
     if (!moments.recorded(direction)) {
       const why = report.replay.runs[state.design].ports ? say("replay.portMissing") : say("replay.portsMissing");
@@ -262,6 +269,7 @@ export function replay(report: Report): HTMLElement[] {
 
   function chooseFlow(row: number | null): void {
     state.flow = row;
+    way = wayOf();
     flowsBox.querySelectorAll("tr[data-row]").forEach((line) => {
       const own = (line as HTMLElement).dataset.row === String(row);
       line.classList.toggle("picked", own);
@@ -274,19 +282,22 @@ export function replay(report: Report): HTMLElement[] {
   }
 
   // The share of the chosen flow's frames that went over each direction of a link. Between two nodes with several links a path does not tell which.
-  function wayOf(): { directions: Map<number, number>; nodes: Set<number> } | null {
+  function wayOf(): Scene["flow"] {
     if (state.flow === null) return null;
     const place = new Map(fabric.nodes.map((name, node) => [name, node]));
     const directions = new Map<number, number>();
     const nodes = new Set<number>([`host${flows.columns.src[state.flow]}`, `host${flows.columns.dst[state.flow]}`].flatMap((name) => place.get(name) ?? []));
+    const between = new Map<string, number[]>();
+    ports.forEach((port, direction) => {
+      const key = `${port.node} ${ports[direction ^ 1].node}`;
+      between.set(key, [...(between.get(key) ?? []), direction]);
+    });
     const paths = flows.paths?.[state.flow];
     for (const path of paths?.paths ?? []) {
-      const way = path.nodes.map((name) => place.get(name) ?? -1);
-      for (const node of way) nodes.add(node);
-      for (let hop = 1; hop < way.length; hop++)
-        ports.forEach((port, direction) => {
-          if (port.node === way[hop - 1] && ports[direction ^ 1].node === way[hop]) directions.set(direction, (directions.get(direction) ?? 0) + path.frames / Math.max(paths?.frames ?? 1, 1));
-        });
+      const hops = path.nodes.map((name) => place.get(name) ?? -1);
+      for (const node of hops) nodes.add(node);
+      for (let hop = 1; hop < hops.length; hop++)
+        for (const direction of between.get(`${hops[hop - 1]} ${hops[hop]}`) ?? []) directions.set(direction, (directions.get(direction) ?? 0) + path.frames / Math.max(paths?.frames ?? 1, 1));
     }
     return { directions, nodes };
   }
