@@ -96,7 +96,8 @@ export class Drawing {
     const drawn = place.ways.flatMap((way, direction) => (way ? [{ way, direction, level: this.level(direction) }] : []));
     // What is busy lies on top.
     drawn.sort((one, other) => (one.level ?? -1) - (other.level ?? -1));
-    const width = drawn.length > 800 ? 1.2 : drawn.length > 200 ? 1.8 : 2.6;
+    const density = drawn.length / place.width;
+    const width = density > 0.6 ? 1.2 : density > 0.17 ? 1.8 : 2.6;
     const line = (way: { x1: number; y1: number; x2: number; y2: number }): void => {
       pen.beginPath();
       pen.moveTo(way.x1, way.y1);
