@@ -119,3 +119,13 @@ def test_words_are_those_of_the_code():
 def test_words_in_words():
     said = say("answer.metric", metric=Words("job time", "ジョブ所要時間"), value="1 s")
     assert (said, said.ja) == ("job time 1 s", "ジョブ所要時間 1 s")
+
+
+def test_there_is_an_answer_without_jobs(tmp_path):
+    text = reported.MIXED[: reported.MIXED.index("[[traffic]]")] + reported.RANDOM + '\nports = { interval = "1ms" }\n'
+    scenario = afflux.Scenario.parse(text, tmp_path / "random.toml")
+    found = [scenario.set("name", name).set("switch.buffer", buffer).run(seed=1) for name, buffer in (("deep", "100packets"), ("shallow", "10packets"))]
+    page = report.write(found, tmp_path / "report.html").read_text()
+    said = re.search(r'<p class="answer">(.*?)</p>', page)[1]
+    assert "The slowdown p99 is " in said
+    assert "スローダウン p99は" in said

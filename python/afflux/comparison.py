@@ -58,8 +58,8 @@ class Comparison:
 
     def sentence(self) -> Words:
         """The answer in words, by job time if there are jobs, else by the slowdown of the slowest hundredth of flows."""
-        main = [d for metric in (JOB_TIME, SLOWDOWN_P99) for d in self.differences if d.metric is metric]
-        main = [d for d in main if d.metric is main[0].metric]
+        main = [d for metric in (JOB_TIME, SLOWDOWN_P99) for d in self.differences if d.metric == metric]
+        main = [d for d in main if d.metric == main[0].metric]
         return join([_sentence(d, self.baseline) for d in main])
 
 
