@@ -112,6 +112,15 @@ def test_downsampling_keeps_sums_and_extremes(results, tmp_path, monkeypatch):
         assert (lowest[place] if place < len(lowest) else 0) == min(row["queue_bytes"] for row in inside)
 
 
+def test_many_queues_share_the_room(results, tmp_path, monkeypatch):
+    whole = data_of(report.write(results, tmp_path / "report.html"))["ports"]["buckets"]
+    monkeypatch.setattr(series, "FEWEST", 10)
+    # 9 ports of two designs.
+    monkeypatch.setattr(series, "VALUES", 20 * 2 * 9 * len(series.COLUMNS))
+    found = data_of(report.write(results, tmp_path / "report.html"))["ports"]["buckets"]
+    assert 10 <= found <= 20 < whole
+
+
 def test_many_ports_are_chosen_from(results, tmp_path, monkeypatch):
     monkeypatch.setattr(series, "PORTS", 3)
     ports = data_of(report.write(results, tmp_path / "report.html"))["ports"]

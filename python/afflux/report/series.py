@@ -7,8 +7,8 @@ from typing import Any
 from .._core import Table
 from ..designs import Design
 
-#: Intervals shown, at most.
-BUCKETS = 1_500
+#: Intervals shown, at most; fewer where many queues were in use, for no more than so many values; but at least so many.
+BUCKETS, VALUES, FEWEST = 1_500, 3_000_000, 200
 #: Ports shown, at most.
 PORTS = 24
 
@@ -60,6 +60,12 @@ class Recording:
     def interval(self) -> int:
         return self.times[1] - self.times[0] if len(self.times) > 1 else self.times[0]
 
+    def used(self, ports: Sequence[str]) -> int:
+        """How many queues of these ports have sent anything; and the ports themselves."""
+        sent = self.table.column("tx_bytes")
+        places = [place for port in ports for queue, place in self.places.get(port, {}).items() if queue == -1 or any(sent[place :: self.block])]
+        return max(len(places), 1)
+
     def weights(self, metric: str) -> dict[str, int]:
         """By port, over the whole run."""
         name, combine = COLUMNS[metric]
@@ -74,8 +80,9 @@ def of(designs: Sequence[Design]) -> dict[str, Any] | None:
         return None
     interval = max(recording.interval for recording in there)
     end = max(recording.times[-1] for recording in there)
-    bucket = -(-end // (BUCKETS * interval)) * interval
     names = _chosen(there)
+    most = min(BUCKETS, max(VALUES // (len(COLUMNS) * sum(recording.used(names) for recording in there)), FEWEST))
+    bucket = -(-end // (most * interval)) * interval
     ports: list[dict[str, Any]] = [{"name": name, "series": [None] * len(designs)} for name in names]
     for index, recording in enumerate(recordings):
         if recording is None:
