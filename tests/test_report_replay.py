@@ -129,3 +129,13 @@ def test_there_is_an_answer_without_jobs(tmp_path):
     said = re.search(r'<p class="answer">(.*?)</p>', page)[1]
     assert "The slowdown p99 is " in said
     assert "スローダウン p99は" in said
+
+
+def test_what_is_recorded_makes_no_other_design(tmp_path):
+    scenario = afflux.Scenario.parse(reported.MIXED, tmp_path / "small.toml")
+    one = scenario.run(seed=1, out=tmp_path / "1")
+    two = scenario.set("record.paths", False).run(seed=2, out=tmp_path / "2")
+    found = data_of(report.write([one, two], tmp_path / "report.html"))
+    assert [design["seeds"] for design in found["designs"]] == [[1, 2]]
+    with pytest.raises(ValueError, match="differ in switch.buffer"):
+        report.write([one, scenario.set("switch.buffer", "20packets").run(seed=3, out=tmp_path / "3")], tmp_path / "other.html")

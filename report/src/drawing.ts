@@ -136,7 +136,7 @@ export class Drawing {
     pen.textAlign = "left";
     pen.font = `12px ${family}`;
     pen.fillStyle = colour("ink-soft");
-    for (const row of place.rows) pen.fillText(row.tier === 0 ? "host" : row.name, 4, row.y, 68);
+    for (const row of place.rows) pen.fillText(row.tier === 0 ? "host" : row.name, 4, row.y, place.margin - 8);
     pen.textAlign = "center";
     const chosen = scene.choice?.kind === "node" ? scene.choice.node : scene.choice && !place.ways[scene.choice.direction] ? this.host(scene.choice.direction) : -1;
     place.boxes.forEach((box, node) => {

@@ -23,6 +23,7 @@ export interface Way {
 export interface Layout {
   width: number;
   height: number;
+  margin: number;
   // By node.
   boxes: Box[];
   tiers: number[];
@@ -38,7 +39,6 @@ export interface Layout {
 // Bounds, px: a rack is never narrower, a host that has a line of its own neither.
 const RACK = 8;
 const HOST = 26;
-const LEFT = 76;
 const TOP = 26;
 const BOX = 24;
 
@@ -46,6 +46,8 @@ export const isHost = (name: string): boolean => /^host\d+$/.test(name);
 
 export function layout(fabric: Fabric, available: number): Layout {
   const nodes = fabric.nodes.length;
+  // Room for the names of tiers.
+  const margin = available < 600 ? 46 : 76;
   const neighbours: number[][] = Array.from({ length: nodes }, () => []);
   fabric.a.forEach((a, link) => {
     neighbours[a].push(fabric.b[link]);
@@ -67,8 +69,8 @@ export function layout(fabric: Fabric, available: number): Layout {
     list.map((node) => ({ node, at: middle(node, of) })).sort((one, other) => one.at - other.at || one.node - other.node).map(({ node }) => node);
   const order: number[][] = [hosts, byMiddle(first, (peer) => (tiers[peer] === 0 ? peer : undefined))];
 
-  const width = Math.max(available, LEFT + 12 + order[1].length * RACK);
-  const inner = width - LEFT - 12;
+  const width = Math.max(available, margin + 12 + order[1].length * RACK);
+  const inner = width - margin - 12;
   const packed = inner / Math.max(hosts.length, 1) < HOST;
   const mean = hosts.length / Math.max(first.length, 1);
   const weights = order[1].map((node) => Math.max(rackOf.get(node)?.length ?? 0, mean / 2, 0.5));
@@ -77,7 +79,7 @@ export function layout(fabric: Fabric, available: number): Layout {
   const gap = Math.max(110, Math.min(170, 60 + fabric.a.length * 0.6));
   const yOf = (tier: number): number => TOP + (highest - tier) * gap;
   let bottom = yOf(1) + BOX;
-  let left = LEFT;
+  let left = margin;
   order[1].forEach((node, at) => {
     const slot = (inner * weights[at]) / total;
     const side = Math.min(6, slot * 0.06);
@@ -108,11 +110,11 @@ export function layout(fabric: Fabric, available: number): Layout {
     const slot = inner / here.length;
     here.forEach((node, at) => {
       const own = Math.min(slot - Math.min(10, slot * 0.2), 150);
-      boxes[node] = { x: LEFT + slot * (at + 0.5) - own / 2, y: yOf(tier), width: own, height: BOX };
+      boxes[node] = { x: margin + slot * (at + 0.5) - own / 2, y: yOf(tier), width: own, height: BOX };
     });
   }
   const rows = order.map((list, tier) => ({ tier, name: stem(list.map((node) => fabric.nodes[node])), y: list.length ? boxes[list[0]].y + boxes[list[0]].height / 2 : 0 })).filter((row) => order[row.tier].length);
-  return { width, height: bottom + 10, boxes, tiers, packed, ways: ways(fabric, boxes, tiers, packed), rows, order };
+  return { width, height: bottom + 10, margin, boxes, tiers, packed, ways: ways(fabric, boxes, tiers, packed), rows, order };
 }
 
 // Links away from the nearest host.
