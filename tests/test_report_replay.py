@@ -137,5 +137,5 @@ def test_what_is_recorded_makes_no_other_design(tmp_path):
     two = scenario.set("record.paths", False).run(seed=2, out=tmp_path / "2")
     found = data_of(report.write([one, two], tmp_path / "report.html"))
     assert [design["seeds"] for design in found["designs"]] == [[1, 2]]
-    with pytest.raises(ValueError, match="differ in switch.buffer"):
+    with pytest.raises(ValueError, match=r"differ in switch\.buffer"):
         report.write([one, scenario.set("switch.buffer", "20packets").run(seed=3, out=tmp_path / "3")], tmp_path / "other.html")
