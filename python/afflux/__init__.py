@@ -14,6 +14,8 @@ from ._core import Error, Model, Progress, ResultExists, RunError, ScenarioError
 from .comparison import Comparison, compare
 from .designs import Design, Designs
 from .explain import Explanation
+from .extras import MissingExtra
+from .grid import Sweep, sweep
 from .result import Result
 from .scenario import Scenario, load
 
@@ -23,6 +25,7 @@ __all__ = [
     "Designs",
     "Error",
     "Explanation",
+    "MissingExtra",
     "Model",
     "Progress",
     "Result",
@@ -30,10 +33,12 @@ __all__ = [
     "RunError",
     "Scenario",
     "ScenarioError",
+    "Sweep",
     "Table",
     "__version__",
     "compare",
     "load",
     "models",
     "schema",
+    "sweep",
 ]

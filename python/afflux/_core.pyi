@@ -61,6 +61,19 @@ class Scenario:
     def switches(self) -> int: ...
     @property
     def links(self) -> int: ...
+    @property
+    def nodes(self) -> list[tuple[str, str, int, int | None]]:
+        """Name, `"host"` or `"switch"`, height above the hosts, and rack or pod of every node."""
+    @property
+    def edges(self) -> list[tuple[int, int, int, float]]:
+        """Both ends of every link as indices of `nodes`, its rate in bits per second and its delay in nanoseconds."""
+    @property
+    def expected_memory(self) -> int:
+        """Bytes that a run will need, roughly."""
+    @property
+    def has_flow_control(self) -> bool: ...
+    def expected_traffic(self) -> tuple[int, int, int, bool]:
+        """Payload bytes, packet-hops, hops per second of traffic without an end, and whether all applications told what they send."""
     def run(
         self,
         out: str | os.PathLike[str] | None = None,

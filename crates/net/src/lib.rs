@@ -7,6 +7,7 @@ mod balance;
 mod buffer;
 mod congestion;
 mod estimate;
+mod expected;
 mod fault;
 mod flowcontrol;
 mod frame;
@@ -35,6 +36,7 @@ mod tests;
 
 pub use buffer::mmu::{SetAside, set_aside};
 pub use estimate::estimate_memory;
+pub use expected::{Expected, expected};
 pub use flowcontrol::headroom::{PortFacts, by_formula};
 pub use flowcontrol::response_time;
 pub use progress::Progress;

@@ -1,0 +1,5 @@
+"""Commands of `afflux`, one per file, registered in `cli`."""
+
+from . import sweep
+
+__all__ = ["sweep"]
