@@ -18,6 +18,7 @@ from .extras import MissingExtra
 from .grid import Sweep, sweep
 from .result import Result
 from .scenario import Scenario, load
+from .tuning import Tuning, tune
 
 __all__ = [
     "Comparison",
@@ -35,10 +36,12 @@ __all__ = [
     "ScenarioError",
     "Sweep",
     "Table",
+    "Tuning",
     "__version__",
     "compare",
     "load",
     "models",
     "schema",
     "sweep",
+    "tune",
 ]

@@ -28,13 +28,16 @@ from .scenario import Scenario
 MANIFEST = "manifest.json"
 
 
+#: A scenario file, or a scenario made in code.
+Source = str | os.PathLike[str] | Scenario
+
+
 @dataclass(frozen=True)
 class Point:
     """One simulation. Points of one name are one design, with several seeds."""
 
     name: str
-    #: A file, or a scenario made in code.
-    scenario: str | os.PathLike[str] | Scenario
+    scenario: Source
     #: Keys that differ from the scenario file, as `{"switch.buffer": "9MB"}`.
     set: Mapping[str, Any] = field(default_factory=dict)
     #: None: the scenario's own.
@@ -50,7 +53,7 @@ class Point:
         return self.scenario.path if isinstance(self.scenario, Scenario) else Path(self.scenario)
 
 
-def load(scenario: str | os.PathLike[str] | Scenario, changes: Mapping[str, Any], *, seed: int | None = None, threads: int | None = None) -> _core.Scenario:
+def load(scenario: Source, changes: Mapping[str, Any], *, seed: int | None = None, threads: int | None = None) -> _core.Scenario:
     """A scenario with some keys changed, validated. Raises `ScenarioError`."""
     pairs = [(key, toml.value(value)) for key, value in changes.items()]
     if isinstance(scenario, Scenario):
@@ -114,8 +117,8 @@ def run(
 ) -> Outcome:
     """Runs what is not there yet, `jobs` points at a time (default: one per core), each on `threads` threads, or all on an `executor`.
 
-    All points are validated first: raises `ScenarioError`, and nothing was run; if not `strict`, only when all are wrong, and those that are
-    have failed. A point that fails does not stop the others. `fresh` runs all of them again.
+    All points are validated first: raises `ScenarioError`, and nothing was run; if not `strict`, the wrong ones have failed. A point that
+    fails does not stop the others. `fresh` runs all of them again.
     """
     watch = watch or Silent()
     out = Path(out)
@@ -143,17 +146,15 @@ def run(
 
 def _validated(points: Sequence[Point], out: Path, threads: int, strict: bool) -> tuple[list["_Task"], list[Failure]]:
     tasks: list[_Task] = []
-    wrong: list[tuple[Point, _core.ScenarioError]] = []
+    wrong: list[Failure] = []
     for point in points:
         try:
             tasks.append(_Task.of(point, out, threads))
         except _core.ScenarioError as error:
             if strict:
                 raise
-            wrong.append((point, error))
-    if wrong and not tasks:
-        raise wrong[0][1]
-    return tasks, [Failure(point.name if point.seed is None else f"{point.name}-{point.seed}", str(error)) for point, error in wrong]
+            wrong.append(Failure(point.name if point.seed is None else f"{point.name}-{point.seed}", str(error)))
+    return tasks, wrong
 
 
 @dataclass(frozen=True)

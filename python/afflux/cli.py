@@ -161,6 +161,7 @@ def study(
 
 
 app.command(epilog=example(*commands.sweep.EXAMPLES))(commands.sweep.sweep)
+app.command(epilog=example(*commands.tune.EXAMPLES))(commands.tune.tune)
 
 importing = typer.Typer(name="import", help="Read other tools' files.", no_args_is_help=True, epilog=example("afflux import sonic config_db.json -o leaf.toml"))
 exporting = typer.Typer(name="export", help="Write a design for other tools.", no_args_is_help=True, epilog=example("afflux export sonic leaf.toml"))

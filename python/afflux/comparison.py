@@ -86,7 +86,7 @@ def compare(results: Designs | Iterable[Result | str | os.PathLike[str]], baseli
         if len(paired) < ENOUGH_SEEDS:
             few = "1 seed" if len(paired) == 1 else f"{len(paired)} seeds"
             notes.append(f"{design.name}: {few} in common are too few to tell a difference from chance; run at least {ENOUGH_SEEDS}, better 10 or more")
-        found += [d for metric in designs.metrics() if (d := _difference(metric, base, design, paired))]
+        found += [d for metric in designs.metrics() if (d := difference(metric, base, design, paired))]
     for design in designs.values():
         if any(result.summary["fct"]["all"]["censored"] for result in design.results.values()):
             notes.append(f"{design.name}: some flows did not finish, so its true completion times and slowdowns are higher")
@@ -97,12 +97,12 @@ def compare(results: Designs | Iterable[Result | str | os.PathLike[str]], baseli
     return Comparison(base.name, tuple(design.name for design in others), tuple(found), tuple(notes))
 
 
-def _difference(metric: Metric, base: Design, design: Design, seeds: Sequence[int]) -> Difference | None:
+def difference(metric: Metric, base: Design, design: Design, seeds: Sequence[int]) -> Difference | None:
+    """None if the metric is not known on both sides for any of the seeds."""
     before, after = base.by_seed(metric), design.by_seed(metric)
     pairs = [(before[seed], after[seed]) for seed in seeds if seed in before and seed in after]
     if not pairs:
         return None
-    difference = _mean_difference(pairs)
     low, high = interval(pairs, _mean_difference) or (None, None)
     positive = all(old > 0 for old, _ in pairs)
     shares = interval(pairs, _share) if positive else None
@@ -110,7 +110,7 @@ def _difference(metric: Metric, base: Design, design: Design, seeds: Sequence[in
     old_mean, new_mean = mean([old for old, _ in pairs]), mean([new for _, new in pairs])
     share = _share(pairs) if old_mean > 0 else None
     verdict = _verdict(metric, pairs, low, high)
-    return Difference(metric, design.name, len(pairs), old_mean, new_mean, difference, low, high, share, share_low, share_high, verdict)
+    return Difference(metric, design.name, len(pairs), old_mean, new_mean, _mean_difference(pairs), low, high, share, share_low, share_high, verdict)
 
 
 def _mean_difference(pairs: Sequence[tuple[float, float]]) -> float:

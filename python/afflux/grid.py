@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from . import _core, batch, settings
-from .batch import Outcome, Point, Watch
+from .batch import Outcome, Point, Source, Watch
 from .designs import Designs
 from .executors import Executor, named
 from .metrics import METRICS
-from .scenario import Scenario
 
 TABLE = "sweep.csv"
 
@@ -47,7 +46,7 @@ class Sweep:
 
 
 def sweep(
-    scenario: str | os.PathLike[str] | Scenario,
+    scenario: Source,
     vary: Mapping[str, Sequence[Any]],
     *,
     seeds: Iterable[int] | None = None,
@@ -96,7 +95,7 @@ def _check(key: str, texts: Sequence[str]) -> None:
         raise ValueError(f"{key}: the value {twice[0]} is there twice")
 
 
-def _first_valid(scenario: str | os.PathLike[str] | Scenario, combinations: Iterable[Mapping[str, Any]]) -> _core.Scenario:
+def _first_valid(scenario: Source, combinations: Iterable[Mapping[str, Any]]) -> _core.Scenario:
     """Raises the first one's error if all are wrong."""
     wrong = []
     for changes in combinations:

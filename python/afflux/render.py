@@ -211,26 +211,35 @@ _COUNTERS = (("drops", "drops"), ("in discards", "in_discards"), ("ECN marks", "
 def comparison(found: Comparison) -> Iterator[RenderableType]:
     """What `afflux compare` prints: the answer, then every metric."""
     yield Text(found.sentence(), style="bold")
-    colours = {"better": "green", "worse": "red"}
     for design in found.designs:
-        made = table(f"{design} against {found.baseline}", "", found.baseline, design, "difference", "95 % interval", "")
-        made.columns[-1].justify = "left"
-        for d in found.of(design):
-            by_share = d.share is not None
-            difference = _percent(d.share) + " %" if d.share is not None else _signed(d.metric, d.difference)
-            low, high = (d.share_low, d.share_high) if by_share and d.share_low is not None else (None, None)
-            interval = f"{_percent(low)} to {_percent(high)} %" if low is not None and high is not None else _interval(d)
-            if d.verdict == "same":
-                difference, interval = "0", "–"
-            if d.metric is COST:
-                interval = "–"
-            row = (d.metric.title, d.metric.show(d.baseline_mean), d.metric.show(d.design_mean), difference, interval, d.verdict)
-            made.add_row(*row, style=colours.get(d.verdict, "dim" if d.verdict == "same" else ""))
-        yield made
+        yield differences(f"{design} against {found.baseline}", found.baseline, design, found.of(design))
     if found.notes:
         yield Text()
     for note in found.notes:
         yield Text(f"note: {note}", style="dim")
+
+
+def differences(title: str, baseline: str, design: str, found: Sequence[Difference]) -> Table:
+    """A line per metric."""
+    colours = {"better": "green", "worse": "red"}
+    made = table(title, "", baseline, design, "difference", "95 % interval", "")
+    made.columns[-1].justify = "left"
+    for d in found:
+        low, high = (d.share_low, d.share_high) if d.share is not None and d.share_low is not None else (None, None)
+        interval = f"{_percent(low)} to {_percent(high)} %" if low is not None and high is not None else _interval(d)
+        difference = by(d)
+        if d.verdict == "same":
+            difference, interval = "0", "–"
+        if d.metric is COST:
+            interval = "–"
+        row = (d.metric.title, d.metric.show(d.baseline_mean), d.metric.show(d.design_mean), difference, interval, d.verdict)
+        made.add_row(*row, style=colours.get(d.verdict, "dim" if d.verdict == "same" else ""))
+    return made
+
+
+def by(d: Difference) -> str:
+    """A difference as a share where there is one."""
+    return _percent(d.share) + " %" if d.share is not None else _signed(d.metric, d.difference)
 
 
 def _percent(share: float) -> str:

@@ -1,5 +1,5 @@
 """Commands of `afflux`, one per file, registered in `cli`."""
 
-from . import sweep
+from . import sweep, tune
 
-__all__ = ["sweep"]
+__all__ = ["sweep", "tune"]
