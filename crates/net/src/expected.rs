@@ -6,7 +6,7 @@ use crate::spec::{EngineKind, Flow, MptcpConfig, NodeId, NodeKind, Pdq, Plan, St
 /// Without retransmissions, handshakes and control frames: roughly.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Expected {
-    /// Payload that is sent, as far as hosts and time allow.
+    /// Payload that is sent, as far as links and time allow.
     pub bytes: u64,
     pub packet_hops: u64,
     /// Of traffic that has no end but that of the jobs: comes on top for each simulated second.
@@ -40,9 +40,8 @@ pub fn expected(plan: &Plan) -> Expected {
         }
     }
     let shares = plan.run.until.map(|end| fabric.shares(&timed, end.0));
-    for (flow, bytes) in timed {
-        let share = shares.as_ref().map_or(1.0, |shares| shares[0][flow.src as usize].min(shares[1][flow.dst as usize]));
-        let bytes = bytes * share;
+    for (number, (flow, bytes)) in timed.into_iter().enumerate() {
+        let bytes = bytes * shares.as_ref().map_or(1.0, |shares| shares[number]);
         found.bytes += bytes as u64;
         found.packet_hops += (bytes * hops_per_byte(&plan.transports[flow.transport as usize], bytes) * f64::from(distances.of_flow(flow))) as u64;
     }
@@ -93,14 +92,17 @@ fn hops_per_byte(transport: &TransportConfig, bytes: f64) -> f64 {
     if bytes.is_finite() && bytes > 0.0 { frames * (bytes / payload).ceil() / bytes } else { frames / payload }
 }
 
-/// What hosts can send and receive.
-struct Fabric {
-    /// By host, bits per second.
+/// What links can carry.
+struct Fabric<'a> {
+    plan: &'a Plan,
+    ports: Ports,
+    routes: Routes,
+    /// Of the hosts' links together, bits per second.
     rate: Vec<f64>,
 }
 
-impl Fabric {
-    fn of(plan: &Plan) -> Self {
+impl<'a> Fabric<'a> {
+    fn of(plan: &'a Plan) -> Self {
         let mut rate = vec![0.0; plan.topology.hosts as usize];
         for link in &plan.topology.links {
             for end in [link.a, link.b] {
@@ -109,22 +111,43 @@ impl Fabric {
                 }
             }
         }
-        Fabric { rate }
+        Fabric { plan, ports: Ports::new(&plan.topology), routes: Routes::build(&plan.topology), rate }
     }
 
-    /// What part of what is wanted each host can send, and receive, until `end`.
-    fn shares(&self, wanted: &[(&Flow, f64)], end: u64) -> [Vec<f64>; 2] {
-        let side = |host: fn(&Flow) -> u32| {
-            let mut sums = vec![(0.0f64, u64::MAX); self.rate.len()];
-            for (flow, bytes) in wanted {
-                let (sum, first) = &mut sums[host(flow) as usize];
+    /// What part of what each flow wants the most loaded link on a path of it can carry until `end`.
+    fn shares(&self, wanted: &[(&Flow, f64)], end: u64) -> Vec<f64> {
+        // Bytes and the first start, by link and direction.
+        let mut load = vec![[(0.0f64, u64::MAX); 2]; self.plan.topology.links.len()];
+        for (number, (flow, bytes)) in wanted.iter().enumerate() {
+            self.walk(flow, number, |link, reverse| {
+                let (sum, first) = &mut load[link][reverse];
                 *sum += bytes;
                 *first = start(flow).min(*first);
-            }
-            let able = |rate: f64, first: u64| rate / 8.0 * end.saturating_sub(first) as f64 * 1e-12;
-            sums.iter().zip(&self.rate).map(|(&(sum, first), &rate)| if sum > 0.0 { (able(rate, first) / sum).min(1.0) } else { 1.0 }).collect()
+            });
+        }
+        let able = |link: usize, reverse: usize| {
+            let (sum, first) = load[link][reverse];
+            let room = self.plan.topology.links[link].rate.0 as f64 / 8.0 * end.saturating_sub(first) as f64 * 1e-12;
+            if sum > 0.0 { (room / sum).min(1.0) } else { 1.0 }
         };
-        [side(|flow| flow.src), side(|flow| flow.dst)]
+        let of_flow = |(number, (flow, _)): (usize, &(&Flow, f64))| {
+            let mut share = 1.0f64;
+            self.walk(flow, number, |link, reverse| share = share.min(able(link, reverse)));
+            share
+        };
+        wanted.iter().enumerate().map(of_flow).collect()
+    }
+
+    /// One of the shortest paths; flows take them in turn.
+    fn walk(&self, flow: &Flow, number: usize, mut step: impl FnMut(usize, usize)) {
+        let mut node = flow.src;
+        while node != flow.dst {
+            let next = self.routes.next_hops(node, flow.dst);
+            let Some(port) = next.as_slice().get(number % next.as_slice().len().max(1)) else { return };
+            let port = self.ports.of(node)[*port as usize];
+            step(port.link as usize, usize::from(port.reverse));
+            node = port.peer;
+        }
     }
 }
 
@@ -192,5 +215,31 @@ impl<'a> Distances<'a> {
             *far = 0;
         }
         distance
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Progress;
+    use crate::testing::{flow, leaf_spine, plan, star};
+    use afflux_units::Time;
+
+    #[test]
+    fn without_losses_it_is_what_a_run_takes() {
+        let flows = vec![flow(0, 0, 1, 100_000, Time::ZERO), flow(1, 0, 3, 1, Time::ZERO), flow(2, 2, 1, 50_001, Time::ZERO), flow(3, 3, 3, 9, Time::ZERO)];
+        let plan = plan(leaf_spine(2, 2, 2), flows);
+        let output = crate::run(&plan, &Progress::default()).unwrap();
+        assert_eq!(output.counters.dropped_packets, 0);
+        assert_eq!(expected(&plan), Expected { bytes: 150_002, packet_hops: output.counters.packet_hops, hops_per_second: 0, unknown: false });
+    }
+
+    #[test]
+    fn a_link_carries_what_it_can_until_the_end() {
+        let flows = (1..4).map(|source| flow(i64::from(source), source, 0, 1 << 40, Time::from_ns(100_000))).collect();
+        let mut plan = plan(star(4), flows);
+        plan.run.until = Some(Time::from_ns(1_100_000));
+        let able = plan.topology.links[0].rate.0 / 8 / 1_000;
+        assert!(expected(&plan).bytes.abs_diff(able) <= 3, "{} of {able}", expected(&plan).bytes);
     }
 }

@@ -8,25 +8,19 @@ from rich.console import Console
 
 from .. import settings
 from ..console import FAILED, complain, failures, print_json, show, width
+from .options import Address, Jobs, Set, Values, With
 
 EXAMPLES = (
     "afflux sweep star.toml --vary switch.buffer=200kB,1MB,9MB --vary switch.ecn.k=50kB,100kB,200kB --seeds 1-5",
     "afflux sweep star.toml --vary switch.buffer=200kB,9MB --seeds 1-10 --executor dask --address tcp://head:8786",
 )
 
-Vary = Annotated[list[str] | None, typer.Option("--vary", metavar="KEY.PATH=A,B,…", help="A key and its values; may be repeated.", show_default=False)]
-Set = Annotated[list[str] | None, typer.Option("--set", metavar="KEY.PATH=VALUE", help="Change a key in all points; may be repeated.", show_default=False)]
 Seeds = Annotated[str | None, typer.Option("--seeds", metavar="A-B", help="Seeds of every combination, as in 1-5 or 1,2,7.", show_default="the scenario's own")]
-With = Annotated[str, typer.Option("--executor", metavar="local|dask|ray", help="Where points are simulated; it changes no result.")]
-Address = Annotated[
-    str | None, typer.Option("--address", metavar="URL", help="Of the cluster, as in tcp://head:8786.", show_default="a cluster of this machine")
-]
-Jobs = Annotated[int | None, typer.Option("--jobs", metavar="N", min=1, help="Points at a time.", show_default="one per core")]
 
 
 def sweep(
     scenario: Annotated[Path, typer.Argument(metavar="SCENARIO.toml", help="The scenario file.", show_default=False)],
-    vary: Vary = None,
+    vary: Values = None,
     seeds: Seeds = None,
     set: Set = None,
     executor: With = "local",

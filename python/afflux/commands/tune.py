@@ -11,16 +11,13 @@ from rich.text import Text
 from .. import settings
 from ..console import failures, print_json, show
 from ..tuning import Candidate, Drift, Tuning
-from .sweep import Address, Jobs, Set, With
+from .options import Address, Jobs, Ranges, Set, With
 
 EXAMPLES = (
     "afflux tune star.toml --vary switch.ecn.k=5kB..500kB --objective throughput --objective fct_p99 --budget 20",
     "afflux tune fabric.toml --vary switch.ecn.kmin=20kB..400kB --vary host.transport.congestion=cubic,dctcp --objective job_time",
 )
 
-Vary = Annotated[
-    list[str] | None, typer.Option("--vary", metavar="KEY.PATH=LO..HI", help="A key and its range, or choices A,B,…; may be repeated.", show_default=False)
-]
 Objective = Annotated[
     list[str] | None,
     typer.Option("--objective", metavar="METRIC", help="job_time, p99_slowdown, throughput, cost, …; several give a front.", show_default=False),
@@ -29,7 +26,7 @@ Objective = Annotated[
 
 def tune(
     scenario: Annotated[Path, typer.Argument(metavar="SCENARIO.toml", help="The scenario file.", show_default=False)],
-    vary: Vary = None,
+    vary: Ranges = None,
     objective: Objective = None,
     budget: Annotated[int, typer.Option("--budget", metavar="N", min=1, help="Settings to try, beside the scenario as it is.")] = 24,
     seeds: Annotated[str, typer.Option("--seeds", metavar="A-B", help="Seeds of every setting, as in 1-5 or 1,2,7.")] = "1-5",
