@@ -13,10 +13,9 @@ from pathlib import Path
 
 import pytest
 from conftest import INCAST, REPO
-from typer.testing import CliRunner
 
 import afflux
-from afflux import cli, settings
+from afflux import settings
 from afflux.executors import named
 
 #: Quick points: a few frames.
@@ -118,14 +117,14 @@ def test_a_sweep_killed_three_times_ends_with_the_table_of_an_unbroken_one(quick
     assert [(row["switch.buffer"], row["seed"]) for row in rows[:9:4]] == [("9packets", "1"), ("9packets", "1"), ("20packets", "1")]
 
 
-def test_command(command, quick, tmp_path):
-    done = command("sweep", quick, "--vary", "switch.buffer=9packets,oops", "--set", "traffic.0.senders=4", "--seeds", "1")
-    assert done.returncode == 1
+def test_command(invoke, quick, tmp_path):
+    done = invoke("sweep", quick, "--vary", "switch.buffer=9packets,oops", "--set", "traffic.0.senders=4", "--seeds", "1")
+    assert done.exit_code == 1
     assert "switch.buffer=oops-1: " in done.stderr
     assert '"oops" is not a size' in done.stderr
     assert "1 failed" in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 100
-    rows = json.loads(command("sweep", quick, "--vary", "switch.buffer=9packets", "--set", "traffic.0.senders=4", "--json").stdout)
+    rows = json.loads(invoke("sweep", quick, "--vary", "switch.buffer=9packets", "--set", "traffic.0.senders=4", "--json").stdout)
     (row,) = rows
     alone = afflux.load(quick).set("switch.buffer", "9packets").set("traffic.0.senders", 4).run(seed=1).summary
     assert (row["result_hash"], row["drops"], row["error"]) == (alone["result_hash"], alone["drops"], None)
@@ -133,8 +132,7 @@ def test_command(command, quick, tmp_path):
     assert table[0].startswith("switch.buffer,seed,status,job_time_mean_ns,")
 
 
-def test_what_cannot_be_swept(quick, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_what_cannot_be_swept(invoke, quick, tmp_path):
     for arguments, words in [
         (["--vary", "switch.bufer=9packets,90packets"], "did you mean"),
         (["--vary", "switch.buffer=9packets,9packets"], "there twice"),
@@ -145,7 +143,7 @@ def test_what_cannot_be_swept(quick, tmp_path, monkeypatch):
         (["--executor", "slurm"], "local, dask, ray"),
         (["--address", "tcp://head:8786"], "--executor dask"),
     ]:
-        done = CliRunner().invoke(cli.app, ["sweep", str(quick), *arguments])
+        done = invoke("sweep", quick, *arguments)
         assert (done.exit_code, words in done.stderr) == (2, True), done.output
     assert not (tmp_path / "out").exists()
 

@@ -43,6 +43,8 @@ class Comparison:
     designs: tuple[str, ...]
     differences: tuple[Difference, ...]
     notes: tuple[str, ...]
+    #: Of costs, if there are prices.
+    currency: str | None = None
 
     def of(self, design: str) -> list[Difference]:
         return [difference for difference in self.differences if difference.design == design]
@@ -51,15 +53,23 @@ class Comparison:
         return {
             "baseline": self.baseline,
             "designs": list(self.designs),
+            "answer": self.sentence(),
+            "currency": self.currency,
             "differences": [difference.to_dict() for difference in self.differences],
             "notes": list(self.notes),
         }
 
     def sentence(self) -> str:
-        """The answer in words, by job time if there are jobs, else by the slowdown of the slowest hundredth of flows."""
+        """The answer in words, by job time if there are jobs, else by the slowdown of the slowest hundredth of flows; and what it costs."""
         main = [d for metric in (JOB_TIME, SLOWDOWN_P99) for d in self.differences if d.metric is metric]
         main = [d for d in main if d.metric is main[0].metric]
-        return " ".join(_sentence(d, self.baseline) for d in main)
+        prices = [d for d in self.differences if d.metric is COST and d.verdict != SAME]
+        return " ".join([*(_sentence(d, self.baseline) for d in main), *(self._price(d) for d in prices)])
+
+    def _price(self, d: Difference) -> str:
+        share = f" ({100 * d.share:+.1f} %)" if d.share is not None else ""
+        show, unit = d.metric.show, f" {self.currency}" if self.currency else ""
+        return f"Prices: {show(d.design_mean)}{unit} with {d.design}, {show(d.baseline_mean)}{unit} with {self.baseline}{share}."
 
 
 def compare(results: Designs | Iterable[Result | str | os.PathLike[str]], baseline: str | None = None) -> Comparison:
@@ -94,7 +104,8 @@ def compare(results: Designs | Iterable[Result | str | os.PathLike[str]], baseli
     if len(currencies) > 1:
         notes.append(f"costs are in different currencies ({', '.join(sorted(currencies))}) and are left out")
         found = [d for d in found if d.metric is not COST]
-    return Comparison(base.name, tuple(design.name for design in others), tuple(found), tuple(notes))
+    currency = currencies.pop() if len(currencies) == 1 else None
+    return Comparison(base.name, tuple(design.name for design in others), tuple(found), tuple(notes), currency)
 
 
 def difference(metric: Metric, base: Design, design: Design, seeds: Sequence[int]) -> Difference | None:
