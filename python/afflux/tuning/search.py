@@ -133,7 +133,7 @@ def _first(budget: int) -> int:
 def _spread(space: Sequence[Parameter], count: int, seed: int) -> list[dict[str, Any]]:
     """A Latin hypercube: every range is cut into as many parts as there are settings, and each part is used once."""
     draws = random.Random(seed)
-    columns = {}
+    columns: dict[str, list[Any]] = {}
     for one in space:
         order = draws.sample(range(count), count)
         if isinstance(one, Range):
