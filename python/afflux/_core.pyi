@@ -61,6 +61,12 @@ class Scenario:
     def switches(self) -> int: ...
     @property
     def links(self) -> int: ...
+    def flow_list(self) -> tuple[Table, int]:
+        """The flows known beforehand (`id,start_ns,src,dst,bytes,class,deadline_ns`), and how many start only when others end."""
+    def node_table(self) -> Table:
+        """The nodes in their order, hosts first: `name`, `kind`, `tier`, `group`."""
+    def link_table(self) -> Table:
+        """The links in their order: `a`, `b`, `rate_bps`, `delay_ps`, `loss`, `down`."""
     def run(
         self,
         out: str | os.PathLike[str] | None = None,
@@ -126,3 +132,19 @@ def models() -> list[Model]:
     """Every model with its source and its limits."""
 
 def read_parquet(path: str | os.PathLike[str]) -> Table: ...
+def read_capture(path: str | os.PathLike[str], gap_ns: int) -> tuple[Table, list[str], int, int, int, list[tuple[str, int]], bool]:
+    """Flows of a capture, their hosts' addresses, its begin, frames, frames used, the others by reason, whether it ends within a frame."""
+
+def read_flows(path: str | os.PathLike[str], format: str, origin_ns: int) -> tuple[Table, list[str]]:
+    """The flows of a file of HPCC's form (`"hpcc"`) or a connection matrix (`"htsim"`), and notes."""
+
+def flow_table(
+    start_ns: Sequence[int],
+    src: Sequence[int],
+    dst: Sequence[int],
+    bytes: Sequence[int],
+    classes: Sequence[str | None] | None = None,
+    deadlines_ns: Sequence[int | None] | None = None,
+    ids: Sequence[int] | None = None,
+) -> Table: ...
+def write_parquet(table: Table, path: str | os.PathLike[str]) -> None: ...

@@ -2,22 +2,18 @@
 
 import json
 import sys
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from rich.console import Console, RenderableType
+from rich.console import Console
 
-from . import __version__, _core
+from . import __version__, _core, commands
+from .console import FAILED, INTERRUPTED, complain, deliver, example, failures, print_json, show, width
 from .result import Result
 
 #: What several result directories mean.
 DIRS = "Result directories; those of one scenario name are one design, with several seeds."
-
-# Exit codes: wrong scenario or option; failure while running; Ctrl-C.
-WRONG, FAILED, INTERRUPTED = 2, 1, 130
 
 app = typer.Typer(
     name="afflux",
@@ -28,48 +24,6 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-
-def example(*lines: str) -> str:
-    """The end of a command's help."""
-    return "[bold]Example[/bold]\n\n" + "\n\n".join(f"[cyan]{line}[/cyan]" for line in lines)
-
-
-@contextmanager
-def failures() -> Iterator[None]:
-    """Turns what can go wrong into a message on stderr and an exit code."""
-    try:
-        yield
-    except (_core.ScenarioError, _core.ResultExists, LookupError, ValueError) as error:
-        complain(error.args[0] if isinstance(error, KeyError) else error)
-        raise typer.Exit(WRONG) from None
-    except FileNotFoundError as error:
-        complain(error)
-        raise typer.Exit(WRONG) from None
-    except (_core.Error, OSError, MemoryError) as error:
-        complain(error)
-        raise typer.Exit(FAILED) from None
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        raise typer.Exit(INTERRUPTED) from None
-
-
-def complain(error: object) -> None:
-    print(f"error: {error}", file=sys.stderr)
-
-
-def show(parts: Iterable[RenderableType]) -> None:
-    console = Console(highlight=False)
-    for part in parts:
-        console.print(part)
-
-
-def width() -> int:
-    return Console().width
-
-
-def print_json(value: Any) -> None:
-    print(json.dumps(value, indent=2, ensure_ascii=False))
 
 
 def version(wanted: bool) -> None:
@@ -210,6 +164,7 @@ importing = typer.Typer(name="import", help="Read other tools' files.", no_args_
 exporting = typer.Typer(name="export", help="Write a design for other tools.", no_args_is_help=True, epilog=example("afflux export sonic leaf.toml"))
 app.add_typer(importing)
 app.add_typer(exporting)
+commands.exchange.register(importing, exporting)
 
 
 @importing.command(
@@ -259,20 +214,6 @@ def export_linux(
         groups = list(sysctl.of_scenario(tomllib.loads(_core.load(scenario).resolved)))
         missing = [f"not expressed, {title}: {line}" for title, settings in groups for line in settings.missing]
         deliver("\n".join(settings.text(title) for title, settings in groups), out, force, missing)
-
-
-def deliver(text: str, out: Path | None, force: bool, notes: Iterable[str]) -> None:
-    """To a file as a whole or to stdout; notes to stderr."""
-    if out is None:
-        print(text, end="")
-    else:
-        if out.exists() and not force:
-            raise ValueError(f"{out} exists: choose another name, or --force to replace it")
-        partial = out.with_name(out.name + ".partial")
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(out)
-    for note in notes:
-        print(f"note: {note}", file=sys.stderr)
 
 
 @app.command(epilog=example("afflux schema > scenario.schema.json"))

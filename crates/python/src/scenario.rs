@@ -1,8 +1,10 @@
 //! Validated scenarios, and running them.
 
 use crate::errors::{Failure, from_scenario};
+use crate::exchange;
 use crate::progress::Progress;
 use crate::result;
+use crate::table::Table;
 use afflux_net::spec::NodeKind;
 use afflux_results::{ParquetFlowLists, ProcessStart};
 use afflux_scenario::Overrides;
@@ -108,6 +110,22 @@ impl Scenario {
     #[getter]
     fn links(&self) -> usize {
         self.inner.plan.topology.links.len()
+    }
+
+    /// The flows that are known beforehand (`id,start_ns,src,dst,bytes,class,deadline_ns`), and how many start only when others end. Applications'
+    /// are in neither.
+    fn flow_list(&self) -> PyResult<(Table, usize)> {
+        exchange::planned(&self.inner)
+    }
+
+    /// The nodes in their order, hosts first: `name`, `kind` (`host` or `switch`), `tier` (0 host, 1 ToR, …), `group` (rack or pod).
+    fn node_table(&self) -> PyResult<Table> {
+        exchange::nodes(&self.inner)
+    }
+
+    /// The links in their order: `a` and `b` (indices of nodes), `rate_bps`, `delay_ps`, `loss`, `down` (number of outages).
+    fn link_table(&self) -> PyResult<Table> {
+        exchange::links(&self.inner)
     }
 
     fn __repr__(&self) -> String {

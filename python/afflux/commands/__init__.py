@@ -1,0 +1,5 @@
+"""Commands of `afflux`, one per file, registered in `cli`."""
+
+from . import exchange
+
+__all__ = ["exchange"]
