@@ -38,6 +38,35 @@ class Progress:
         """Stops the run soon; nothing of it is written."""
 
 @final
+class Ack:
+    """What an acknowledgement says to a congestion control written in Python."""
+
+    @property
+    def now_ns(self) -> float:
+        """Simulated time."""
+    @property
+    def rtt_ns(self) -> float | None:
+        """Round trip of the newest segment that was sent once; `None` without such."""
+    @property
+    def acked(self) -> int:
+        """Segments newly acknowledged in order."""
+    @property
+    def delivered(self) -> int:
+        """Segments newly known to have arrived, in order or not."""
+    @property
+    def ece(self) -> bool:
+        """The echo of a mark."""
+    @property
+    def may_grow(self) -> bool:
+        """The window was what limited the sender, and nothing is being repaired."""
+    @property
+    def outstanding(self) -> int:
+        """Segments sent and not acknowledged in order."""
+    @property
+    def state(self) -> str:
+        """`"open"`, `"reduced"` (after a mark), `"recovery"` or `"loss"` (after a time-out)."""
+
+@final
 class Scenario:
     @property
     def name(self) -> str: ...
@@ -75,6 +104,8 @@ class Scenario:
         on_progress: Callable[[Progress], object] | None = None,
         interval: float = 0.1,
         whole_process: bool = False,
+        congestion: Callable[[], object] | None = None,
+        paced: bool = False,
     ) -> Result: ...
 
 @final

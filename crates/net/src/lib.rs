@@ -34,6 +34,7 @@ mod testing;
 mod tests;
 
 pub use buffer::mmu::{SetAside, set_aside};
+pub use congestion::{Ack, Algorithm, Factory, Foreign, State, Window};
 pub use estimate::estimate_memory;
 pub use flowcontrol::headroom::{PortFacts, by_formula};
 pub use flowcontrol::response_time;

@@ -1,6 +1,7 @@
 //! `afflux._core`: what Python sees of the simulator. Converts and maps errors, holds no logic.
 
 mod catalogue;
+mod congestion;
 mod errors;
 mod exchange;
 mod progress;
@@ -12,6 +13,8 @@ mod table;
 mod _core {
     #[pymodule_export]
     use super::catalogue::{Model, models, schema};
+    #[pymodule_export]
+    use super::congestion::Ack;
     #[pymodule_export]
     use super::errors::{Error, ResultExists, RunError, ScenarioError};
     #[pymodule_export]
