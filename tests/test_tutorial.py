@@ -29,7 +29,7 @@ def test_the_tutorial(tmp_path):
         assert done.returncode == 0, f"{text}\n{done.stderr}"
     # What the page says about the outcome.
     results = [tmp_path / "out" / f"{name}-{seed}" for name in ("shallow", "deep", "marking") for seed in range(1, 6)]
-    verdicts = {(row.design, row.metric): row.verdict for row in afflux.compare(results, "shallow").differences}
+    verdicts = {(row.design, row.metric.name): row.verdict for row in afflux.compare(results, "shallow").differences}
     assert (verdicts["deep", "drops"], verdicts["marking", "drops"]) == ("better", "better")
     assert verdicts["deep", "fct_p50_ns"] == "worse"
     assert json.loads((tmp_path / "decision.json").read_text())["baseline"] == "deep"
