@@ -130,7 +130,7 @@ def test_what_goes_wrong_is_raised(star, tmp_path):
 
     with pytest.raises(ZeroDivisionError, match="mine"):
         star.run(congestion=Broken)
-    with pytest.raises(ValueError, match="cwnd is nan"):
+    with pytest.raises(ValueError, match="cwnd is NaN"):
         star.run(congestion=type("Nan", (Broken,), {"on_ack": lambda self, ack: setattr(self, "cwnd", float("nan"))}))
     with pytest.raises(TypeError, match="cwnd is wide"):
         star.run(congestion=type("Text", (Broken,), {"on_ack": lambda self, ack: setattr(self, "cwnd", "wide")}))

@@ -36,7 +36,7 @@ class CongestionControl:
     ssthresh: float = math.inf
 
     def on_ack(self, ack: Ack) -> None:
-        """An acknowledgement has come: change `cwnd`. It counts while `ack.state` is `"open"`; else the transport sets the window."""
+        """An acknowledgement has come: change `cwnd`. It counts while `ack.state` is `"open"` or `"loss"`; else the transport sets the window."""
         if not ack.may_grow:
             return
         if self.cwnd < self.ssthresh:

@@ -107,7 +107,7 @@ class Scenario(MutableMapping[str, Any]):
         `congestion` is a class, or whatever makes an object of one for each connection (see `CongestionControl`): all TCP connections have it
         instead of the scenario's. Such a run is slow, uses one thread, writes no directory, and repeats only as far as the class does.
         """
-        checked = self.check(seed=seed, threads=threads)
+        checked = self.check(seed=seed, threads=threads if congestion is None else 1)
         if congestion is None:
             return Result.of_run(checked.run(out, force=force, on_progress=on_progress, interval=interval))
         run = checked.run(out, force=force, on_progress=on_progress, interval=interval, congestion=congestion, paced=is_paced(congestion))

@@ -18,8 +18,12 @@ Files = Annotated[list[Path], typer.Argument(metavar="FILE…", help="The files;
 ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO.toml", help="The scenario file.", show_default=False)]
 Planned = Annotated[Path, typer.Argument(metavar="SCENARIO.toml|DIR", help="A scenario, or a result directory: the flows as they were.", show_default=False)]
 Out = Annotated[Path | None, typer.Option("-o", "--out", metavar="FILE", help="Where it goes.", show_default="printed")]
-FlowsOut = Annotated[Path | None, typer.Option("-o", "--out", metavar="FILE", help="Where the flow list goes: .csv, .csv.gz or .parquet.", show_default="printed")]
-HostsOut = Annotated[Path | None, typer.Option("--hosts-out", metavar="FILE", help="Where the hosts' numbers go.", show_default="beside the output: NAME.hosts.csv")]
+FlowsOut = Annotated[
+    Path | None, typer.Option("-o", "--out", metavar="FILE", help="Where the flow list goes: .csv, .csv.gz or .parquet.", show_default="printed")
+]
+HostsOut = Annotated[
+    Path | None, typer.Option("--hosts-out", metavar="FILE", help="Where the hosts' numbers go.", show_default="beside the output: NAME.hosts.csv")
+]
 HostsIn = Annotated[Path | None, typer.Option("--hosts", metavar="FILE", help="CSV host,name: the numbers hosts are to have.", show_default="natural order")]
 TrafficIn = Annotated[Path | None, typer.Option("--flows", metavar="FILE", help="A flow list for the scenario.", show_default="a permutation stands in")]
 Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]

@@ -40,7 +40,9 @@ class Schema:
                     raise AvroError("a named type without a name")
                 self._named[name.rpartition(".")[2]] = schema
                 fields = schema.get("fields", [])
-                if kind == "record" and not (isinstance(fields, list) and all(isinstance(f, dict) and "type" in f and isinstance(f.get("name"), str) for f in fields)):
+                if kind == "record" and not (
+                    isinstance(fields, list) and all(isinstance(f, dict) and "type" in f and isinstance(f.get("name"), str) for f in fields)
+                ):
                     raise AvroError(f"a record {name} without fields")
                 if kind == "enum" and not isinstance(schema.get("symbols"), list):
                     raise AvroError(f"an enum {name} without symbols")

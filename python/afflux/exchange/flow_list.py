@@ -86,5 +86,9 @@ class FlowList:
 
     def _write_compressed(self, path: Path) -> None:
         # Without the time of writing: the same flows are the same bytes.
-        with path.open("wb") as raw, gzip.GzipFile(fileobj=raw, mode="wb", filename="", mtime=0) as zipped, io.TextIOWrapper(zipped, "utf-8", newline="") as file:
+        with (
+            path.open("wb") as raw,
+            gzip.GzipFile(fileobj=raw, mode="wb", filename="", mtime=0) as zipped,
+            io.TextIOWrapper(zipped, "utf-8", newline="") as file,
+        ):
             file.writelines(self.csv())

@@ -112,7 +112,9 @@ def topology_of(scenario: _core.Scenario) -> tuple[str, Account]:
         out.append(f"{a} {b} {_rate(link.rate)} {_delay(link.delay)} {link.loss:.6f}")
     if down := sum(map(bool, scenario.link_table()["down"])):
         account.notes.append(f"outages of {plural(down, 'link')} are not expressed")
-    account.notes.append("switches' numbers: " + ", ".join(f"{number[name]} {name}" for name in fabric.switches[:4]) + (" …" if len(fabric.switches) > 4 else ""))
+    account.notes.append(
+        "switches' numbers: " + ", ".join(f"{number[name]} {name}" for name in fabric.switches[:4]) + (" …" if len(fabric.switches) > 4 else "")
+    )
     return "\n".join(out) + "\n", account
 
 

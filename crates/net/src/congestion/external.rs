@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 /// The congestion control of one connection.
 pub trait Algorithm: Debug + Send + Sync {
-    /// Takes every acknowledgement. What it makes of the window counts where nothing else sets it: outside recovery.
+    /// Takes every acknowledgement. What it makes of the window counts where nothing else sets it: outside reductions and recovery.
     fn on_ack(&mut self, window: &mut Window, ack: &Ack);
     /// The slow start threshold after a loss.
     fn on_loss(&mut self, window: &Window, now: u64) -> u32;
@@ -51,7 +51,7 @@ impl External {
     pub fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
         let mut wanted = *window;
         self.0.on_ack(&mut wanted, ack);
-        if ack.state == State::Open {
+        if matches!(ack.state, State::Open | State::Loss) {
             window.cwnd = wanted.cwnd.clamp(1, window.limit);
             window.ssthresh = wanted.ssthresh.max(2);
         }
