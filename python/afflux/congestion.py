@@ -2,8 +2,10 @@
 
     class Aimd(afflux.CongestionControl):
         def on_ack(self, ack):
-            if ack.may_grow:
-                self.cwnd += ack.acked if self.cwnd < self.ssthresh else ack.acked / self.cwnd
+            if ack.may_grow and self.cwnd < self.ssthresh:
+                self.cwnd = min(self.cwnd + ack.acked, self.ssthresh)
+            elif ack.may_grow:
+                self.cwnd += ack.acked / self.cwnd
 
         def on_loss(self, now_ns):
             self.ssthresh = max(self.cwnd / 2, 2)
@@ -40,7 +42,7 @@ class CongestionControl:
         if not ack.may_grow:
             return
         if self.cwnd < self.ssthresh:
-            self.cwnd += ack.acked
+            self.cwnd = min(self.cwnd + ack.acked, self.ssthresh)
         else:
             self.cwnd += ack.acked / self.cwnd
 

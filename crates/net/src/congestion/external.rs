@@ -52,8 +52,7 @@ impl External {
         let mut wanted = *window;
         self.0.on_ack(&mut wanted, ack);
         if matches!(ack.state, State::Open | State::Loss) {
-            window.cwnd = wanted.cwnd.clamp(1, window.limit);
-            window.ssthresh = wanted.ssthresh.max(2);
+            *window = Window { cwnd: wanted.cwnd.clamp(1, window.limit), ssthresh: wanted.ssthresh.max(2), limit: window.limit, ..wanted };
         }
     }
     pub fn on_loss(&mut self, window: &Window, now: u64) -> u32 {
