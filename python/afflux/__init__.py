@@ -15,8 +15,11 @@ from .comparison import Comparison, compare
 from .congestion import Ack, CongestionControl
 from .designs import Design, Designs
 from .explain import Explanation
+from .extras import MissingExtra
+from .grid import Sweep, sweep
 from .result import Result
 from .scenario import Scenario, load
+from .tuning import Tuning, tune
 
 __all__ = [
     "Ack",
@@ -26,6 +29,7 @@ __all__ = [
     "Designs",
     "Error",
     "Explanation",
+    "MissingExtra",
     "Model",
     "Progress",
     "Result",
@@ -33,10 +37,14 @@ __all__ = [
     "RunError",
     "Scenario",
     "ScenarioError",
+    "Sweep",
     "Table",
+    "Tuning",
     "__version__",
     "compare",
     "load",
     "models",
     "schema",
+    "sweep",
+    "tune",
 ]

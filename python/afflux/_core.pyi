@@ -90,12 +90,23 @@ class Scenario:
     def switches(self) -> int: ...
     @property
     def links(self) -> int: ...
+    @property
+    def nodes(self) -> list[tuple[str, str, int, int | None]]:
+        """Name, `"host"` or `"switch"`, height above the hosts, and rack or pod of every node."""
+    @property
+    def edges(self) -> list[tuple[int, int, int, float]]:
+        """Both ends of every link as indices of `nodes`, its rate in bits per second and its delay in nanoseconds."""
+    @property
+    def expected_memory(self) -> int:
+        """Bytes that a run will need, roughly."""
+    @property
+    def has_flow_control(self) -> bool: ...
+    def expected_traffic(self) -> tuple[int, int, int, bool]:
+        """Payload bytes, packet-hops, hops per second of traffic without an end, and whether all applications told what they send."""
     def flow_list(self) -> tuple[Table, int]:
         """The flows known beforehand (`id,start_ns,src,dst,bytes,class,deadline_ns`), and how many start only when others end."""
-    def node_table(self) -> Table:
-        """The nodes in their order, hosts first: `name`, `kind`, `tier`, `group`."""
-    def link_table(self) -> Table:
-        """The links in their order: `a`, `b`, `rate_bps`, `delay_ps`, `loss`, `down`."""
+    def link_faults(self) -> list[tuple[float, int]]:
+        """Of every link the share of frames that it loses, and how often it is down."""
     def run(
         self,
         out: str | os.PathLike[str] | None = None,

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from . import __version__, _core, commands
+from . import __version__, _core, commands, settings
+from .commands import options
 from .console import FAILED, INTERRUPTED, complain, deliver, example, failures, print_json, show, width
 from .result import Result
 
@@ -19,7 +20,6 @@ app = typer.Typer(
     name="afflux",
     help="Simulates data-centre networks packet by packet: buffers, ECN, congestion control, load balancing.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -42,18 +42,22 @@ def root(
 @app.command(epilog=example("afflux run examples/incast-dctcp.toml --set switch.buffer=9MB --seed 2"))
 def run(
     scenario: Annotated[Path, typer.Argument(metavar="SCENARIO.toml", help="The scenario file.", show_default=False)],
-    set: Annotated[list[str] | None, typer.Option("--set", metavar="KEY.PATH=VALUE", help="Change a key before validation; may be repeated.")] = None,
+    set: options.Set = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of all random draws, instead of the scenario's.")] = None,
     threads: Annotated[int | None, typer.Option(min=1, help="Worker threads; results do not depend on it.")] = None,
     out: Annotated[Path | None, typer.Option("-o", "--out", metavar="DIR", help="Result directory.", show_default="out/<scenario name>-<seed>")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a result directory that exists.")] = False,
+    show_config: Annotated[bool, typer.Option("--show-config", help="Print the resolved scenario, defaults written out, and run nothing.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print summary.json instead of tables.")] = False,
 ) -> None:
     """Run one simulation, write a result directory, print the summary."""
     from . import progress, render
 
     with failures():
-        loaded = _core.load(scenario, set=[assignment(text) for text in set or []], seed=seed, threads=threads)
+        loaded = _core.load(scenario, set=[settings.assignment(text) for text in set or []], seed=seed, threads=threads)
+        if show_config:
+            print(loaded.resolved, end="")
+            return
         where = out or Path("out") / f"{loaded.name}-{loaded.seed}"
         with progress.shown(loaded, Console(stderr=True)) as on_progress:
             result = Result.of_run(loaded.run(where, force=force, on_progress=on_progress, whole_process=True))
@@ -62,13 +66,6 @@ def run(
         else:
             show(render.summary(result, hosts=loaded.hosts, switches=loaded.switches))
             print(f"written to {where}")
-
-
-def assignment(text: str) -> tuple[str, str]:
-    key, equals, value = text.partition("=")
-    if not equals or not key.strip():
-        raise ValueError(f"--set {text}: expected KEY.PATH=VALUE, as in --set switch.buffer=9MB")
-    return key.strip(), value.strip()
 
 
 @app.command(
@@ -159,6 +156,11 @@ def study(
         if verdict.outcome.failures:
             raise typer.Exit(FAILED)
 
+
+app.command(epilog=example(*commands.new.EXAMPLES))(commands.new.new)
+app.command(epilog=example(*commands.check.EXAMPLES))(commands.check.check)
+app.command(epilog=example(*commands.sweep.EXAMPLES))(commands.sweep.sweep)
+app.command(epilog=example(*commands.tune.EXAMPLES))(commands.tune.tune)
 
 importing = typer.Typer(name="import", help="Read other tools' files.", no_args_is_help=True, epilog=example("afflux import sonic config_db.json -o leaf.toml"))
 exporting = typer.Typer(name="export", help="Write a design for other tools.", no_args_is_help=True, epilog=example("afflux export sonic leaf.toml"))

@@ -2,10 +2,10 @@
 
 use crate::errors::ScenarioError;
 use crate::table::Table;
-use afflux_net::spec::{NodeKind, Start};
+use afflux_net::spec::Start;
 use afflux_traffic::{Generated, HpccOptions, LocalFlows, MatrixOptions, Template, TrafficError, capture, hpcc, matrix};
 use afflux_units::Span;
-use arrow_array::{ArrayRef, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray};
+use arrow_array::{ArrayRef, Int32Array, Int64Array, RecordBatch, StringArray};
 use parquet::arrow::ArrowWriter;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
@@ -142,29 +142,4 @@ pub fn planned(scenario: &afflux_scenario::Scenario) -> PyResult<(Table, usize)>
         ("deadline_ns", Arc::new(Int64Array::from_iter(deadlines))),
     ])?;
     Ok((table, scenario.plan.flows.len() - flows().count()))
-}
-
-/// The nodes of a scenario.
-pub fn nodes(scenario: &afflux_scenario::Scenario) -> PyResult<Table> {
-    let nodes = &scenario.plan.topology.nodes;
-    let kind = |kind: NodeKind| if kind == NodeKind::Host { "host" } else { "switch" };
-    table(vec![
-        ("name", Arc::new(StringArray::from_iter_values(nodes.iter().map(|node| &node.name)))),
-        ("kind", Arc::new(StringArray::from_iter_values(nodes.iter().map(|node| kind(node.kind))))),
-        ("tier", Arc::new(Int32Array::from_iter_values(nodes.iter().map(|node| i32::from(node.tier))))),
-        ("group", Arc::new(Int32Array::from_iter(nodes.iter().map(|node| node.group.map(|group| group as i32))))),
-    ])
-}
-
-/// The links of a scenario.
-pub fn links(scenario: &afflux_scenario::Scenario) -> PyResult<Table> {
-    let links = &scenario.plan.topology.links;
-    table(vec![
-        ("a", hosts(links.iter().map(|link| link.a))),
-        ("b", hosts(links.iter().map(|link| link.b))),
-        ("rate_bps", longs(links.iter().map(|link| link.rate.0))),
-        ("delay_ps", longs(links.iter().map(|link| link.delay.0))),
-        ("loss", Arc::new(Float64Array::from_iter_values(links.iter().map(|link| link.loss.get())))),
-        ("down", Arc::new(Int32Array::from_iter_values(links.iter().map(|link| link.down.len() as i32)))),
-    ])
 }

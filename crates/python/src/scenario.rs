@@ -114,20 +114,47 @@ impl Scenario {
         self.inner.plan.topology.links.len()
     }
 
+    /// Name, `"host"` or `"switch"`, height above the hosts, and rack or pod of every node.
+    #[getter]
+    fn nodes(&self) -> Vec<(&str, &'static str, u8, Option<u32>)> {
+        let kind = |kind| if kind == NodeKind::Host { "host" } else { "switch" };
+        self.inner.plan.topology.nodes.iter().map(|node| (node.name.as_str(), kind(node.kind), node.tier, node.group)).collect()
+    }
+
+    /// Both ends of every link as indices of `nodes`, its rate in bits per second and its delay in nanoseconds.
+    #[getter]
+    fn edges(&self) -> Vec<(u32, u32, u64, f64)> {
+        self.inner.plan.topology.links.iter().map(|link| (link.a, link.b, link.rate.0, link.delay.0 as f64 / 1e3)).collect()
+    }
+
+    /// Bytes that a run will need, roughly.
+    #[getter]
+    fn expected_memory(&self) -> u64 {
+        afflux_net::estimate_memory(&self.inner.plan)
+    }
+
+    /// What the traffic comes to: payload bytes, packet-hops, hops that come on top for each simulated second of traffic without an end, and
+    /// whether all applications told what they send.
+    fn expected_traffic(&self, py: Python<'_>) -> (u64, u64, u64, bool) {
+        let found = py.detach(|| afflux_net::expected(&self.inner.plan));
+        (found.bytes, found.packet_hops, found.hops_per_second, !found.unknown)
+    }
+
+    /// Are there switches with flow control?
+    #[getter]
+    fn has_flow_control(&self) -> bool {
+        self.inner.plan.switches.iter().any(|switch| switch.pfc.is_some())
+    }
+
+    /// Of every link the share of frames that it loses, and how often it is down.
+    fn link_faults(&self) -> Vec<(f64, usize)> {
+        self.inner.plan.topology.links.iter().map(|link| (link.loss.get(), link.down.len())).collect()
+    }
+
     /// The flows that are known beforehand (`id,start_ns,src,dst,bytes,class,deadline_ns`), and how many start only when others end. Applications'
     /// are in neither.
     fn flow_list(&self) -> PyResult<(Table, usize)> {
         exchange::planned(&self.inner)
-    }
-
-    /// The nodes in their order, hosts first: `name`, `kind` (`host` or `switch`), `tier` (0 host, 1 ToR, …), `group` (rack or pod).
-    fn node_table(&self) -> PyResult<Table> {
-        exchange::nodes(&self.inner)
-    }
-
-    /// The links in their order: `a` and `b` (indices of nodes), `rate_bps`, `delay_ps`, `loss`, `down` (number of outages).
-    fn link_table(&self) -> PyResult<Table> {
-        exchange::links(&self.inner)
     }
 
     fn __repr__(&self) -> String {

@@ -1,5 +1,5 @@
 """Commands of `afflux`, one per file, registered in `cli`."""
 
-from . import exchange
+from . import check, exchange, new, sweep, tune
 
-__all__ = ["exchange"]
+__all__ = ["check", "exchange", "new", "sweep", "tune"]

@@ -48,10 +48,9 @@ class Fabric:
     @classmethod
     def of(cls, scenario: _core.Scenario) -> Self:
         """What a validated scenario is built on."""
-        nodes, links = scenario.node_table(), scenario.link_table()
-        names = nodes["name"]
-        columns = (links[name] for name in ("a", "b", "rate_bps", "delay_ps", "loss"))
-        made = [Link(names[a], names[b], rate(bps), span(delay), loss) for a, b, bps, delay, loss in zip(*columns, strict=True)]
+        names = [name for name, *_ in scenario.nodes]
+        wires = zip(scenario.edges, scenario.link_faults(), strict=True)
+        made = [Link(names[a], names[b], rate(bps), span(round(delay_ns * 1e3)), loss) for (a, b, bps, delay_ns), (loss, _) in wires]
         return cls(scenario.hosts, names[scenario.hosts :], made, names[: scenario.hosts])
 
     def to_scenario(self, source: str, flows: str | None, account: Account) -> str:

@@ -288,7 +288,8 @@ def of_scenario(scenario: Mapping[str, Any]) -> tuple[Design, list[str]]:
     """From a scenario's `switch` and `host` tables, resolved or not; and what SONiC cannot be told."""
     missing: list[str] = []
     switch, host = scenario.get("switch", {}), scenario.get("host", {})
-    mmu, pfc = switch.get("mmu", {}), {} if switch.get("pfc") == "off" else switch.get("pfc", {})
+    mmu, pfc = switch.get("mmu", {}), switch.get("pfc", {})
+    pfc = {} if pfc == "off" else pfc
     design = Design()
     sharing = switch.get("sharing", "dynamic")
     if sharing not in ("sonic", "dynamic"):
