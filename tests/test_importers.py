@@ -517,7 +517,7 @@ def test_no_bytes_crash_an_importer(kind, tmp_path):
     path, out = tmp_path / "file", tmp_path / "out.csv"
     options = ["--rate", "10Gbps"] if kind == "containerlab" else []
     codes = []
-    for attempt in range(60):
+    for attempt in range(40):
         data = bytearray(good)
         if attempt % 3 == 0:
             del data[draw.randrange(len(data) + 1) :]
