@@ -166,6 +166,7 @@ importing = typer.Typer(name="import", help="Read other tools' files.", no_args_
 exporting = typer.Typer(name="export", help="Write a design for other tools.", no_args_is_help=True, epilog=example("afflux export sonic leaf.toml"))
 app.add_typer(importing)
 app.add_typer(exporting)
+commands.exchange.register(importing, exporting)
 
 
 @importing.command(

@@ -35,6 +35,7 @@ mod testing;
 mod tests;
 
 pub use buffer::mmu::{SetAside, set_aside};
+pub use congestion::{Ack, Algorithm, Factory, Foreign, State, Window};
 pub use estimate::estimate_memory;
 pub use expected::{Expected, expected};
 pub use flowcontrol::headroom::{PortFacts, by_formula};
