@@ -62,6 +62,8 @@ class _Short:
     start: int
     fct: int
     queueing: int
+    #: The core switch by which it went: there is one for each path.
+    core: str
     #: It went by the uplink that the background uses.
     loaded: bool
 
@@ -72,7 +74,9 @@ def _short(result: Result) -> tuple[_Short, ...]:
     names = ("id", "class", "start_ns", "fct_ns", "queueing_ns")
     rows = zip(*(result.flows.column(name) for name in names), strict=True)
     return tuple(
-        _Short(id, size, start, fct, queueing, "edge0a" in by_path[id]) for id, size, start, fct, queueing in rows if size in _SIZES and fct is not None
+        _Short(id, size, start, fct, queueing, by_path[id].split(">")[3], "edge0a" in by_path[id])
+        for id, size, start, fct, queueing in rows
+        if size in _SIZES and fct is not None
     )
 
 
@@ -100,6 +104,21 @@ def _later(size: str) -> Callable[[Result], float]:
 def _slow(size: str) -> Callable[[Result], float]:
     """The mean completion time of the slowest twentieth of one size, in ms."""
     return lambda result: _slowest([flow.fct for flow in _short(result) if flow.size == size]) / 1e6
+
+
+def _used(core: str) -> Callable[[Result], float]:
+    """Utilisation of the path over a core switch where it is its own, percent."""
+
+    def of(result: Result) -> float:
+        links = zip(*(result.links.column(name) for name in ("from", "to", "utilisation")), strict=True)
+        return 100 * max(used for start, end, used in links if end == core and start.startswith("agg0"))
+
+    return of
+
+
+def _by_path(core: str, value: Callable[[list[float]], float]) -> Callable[[Result], float]:
+    """Of the completion times of 70 kB over a core switch, in ms."""
+    return lambda result: value([flow.fct / 1e6 for flow in _short(result) if flow.size == "70 kB" and flow.core == core])
 
 
 def _in_front(result: Result, size: str, loaded: bool) -> list[tuple[str, float, str]]:
@@ -168,6 +187,10 @@ class Mptcp(Study):
                 rows.append(Row(f"{size} beside MPTCP: slowest 5 % later on loaded paths, ms", published, *_over_seeds(design, _later(size))))
                 waits = _over_seeds(design, _behind(size, lambda name: name == "background"))
                 rows.append(Row(f"{size} beside MPTCP: share of its waits on loaded paths behind the background", None, *waits))
+            for core in ("core0", "core1", "core2", "core3"):
+                rows.append(Row(f"path over {core}: used, %", None, *_over_seeds(design, _used(core))))
+                rows.append(Row(f"path over {core}: 70 kB, mean, ms", None, *_over_seeds(design, _by_path(core, mean))))
+                rows.append(Row(f"path over {core}: 70 kB, deviation, ms", None, *_over_seeds(design, _by_path(core, pstdev))))
         if _of_slice("alone, dense") in designs:
             design = designs[_of_slice("alone, dense")]
             for size in _SIZES:
