@@ -4,6 +4,7 @@
 mod application;
 mod balance;
 mod build;
+mod capture;
 mod common;
 mod datagram;
 mod discipline;
@@ -24,6 +25,7 @@ mod sample;
 mod steady;
 mod urgent;
 mod voq;
+mod watch;
 mod watchdog;
 
 use crate::allocation::Link;
@@ -35,7 +37,7 @@ use crate::frame::{Event, Extra, Frame};
 use crate::marking::Red;
 use crate::pacer::Pacer;
 use crate::port::Port;
-use crate::record::{CaptureRecord, Counters, PortRecord, ReorderRecord, StormRecord, UplinkRecord};
+use crate::record::{CaptureRecord, Counters, GapRecord, PortRecord, ReorderRecord, RoundTripRecord, StormRecord, UplinkRecord, WaitRecord};
 use crate::spec::{FlowId, NodeId};
 use crate::transport::datagram::{Sink, Source};
 use crate::transport::mptcp::{Connection, Joint};
@@ -145,7 +147,7 @@ pub struct Node {
     pub first_port: u32,
     pub ports: u32,
     pub host: bool,
-    /// More is to be done with what arrives than to choose its way by hash: it has `balanced`, or its links grant rates.
+    /// More is to be done with what arrives than to choose its way by hash: it has `balanced`, or its links grant rates. Of a host: it forwards.
     pub aside: bool,
     /// Has faulty links or sampled ports: arrivals are looked at more closely.
     pub watched: bool,
@@ -224,6 +226,9 @@ pub struct Harvest {
     /// By flow, subflow and the path's number: frames and bytes.
     pub paths: Vec<(FlowId, u8, u32, u64, u64)>,
     pub tasks: Vec<crate::record::TaskRecord>,
+    pub gaps: Vec<GapRecord>,
+    pub waits_behind: Vec<WaitRecord>,
+    pub round_trips: Vec<RoundTripRecord>,
 }
 
 /// Aligned so that two workers' counters never share a cache line (or a pair of lines that the processor fetches together).
@@ -359,6 +364,9 @@ impl<'a> Shard<'a> {
             if let Some(port) = self.world.routes(0).next_hop(state.id, frame.dst, frame.hash, state.hash_seed) {
                 prefetch::<2, _>(&self.ports, state.first_port as usize + port as usize);
             }
+            return;
+        }
+        if state.aside && state.id != frame.dst {
             return;
         }
         match frame.kind() {

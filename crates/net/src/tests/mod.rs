@@ -19,6 +19,7 @@ mod properties;
 mod queues;
 mod rated;
 mod rdma;
+mod relay;
 mod tcp_cases;
 mod traces;
 mod traces_control;
