@@ -125,4 +125,19 @@ def schema() -> str:
 def models() -> list[Model]:
     """Every model with its source and its limits."""
 
+def live(
+    scenario: Scenario,
+    *,
+    hosts: str | None = None,
+    duration: float | None = None,
+    command: Sequence[str] = (),
+    bound_us: float = 100.0,
+    out: str | os.PathLike[str] | None = None,
+    force: bool = False,
+) -> str:
+    """Runs `scenario` in real time between real hosts; returns `live.json`. Ctrl-C ends it like its time."""
+
+def live_capabilities() -> list[tuple[str, str, bool, str | None, str]]:
+    """What live mode needs: name, what for, whether it must be there, why it is not (`None`: it is), what helps."""
+
 def read_parquet(path: str | os.PathLike[str]) -> Table: ...

@@ -38,7 +38,7 @@ pub use estimate::estimate_memory;
 pub use flowcontrol::headroom::{PortFacts, by_formula};
 pub use flowcontrol::response_time;
 pub use progress::Progress;
-pub use run::run;
+pub use run::{outside, run};
 
 /// Why a run could not be carried out.
 #[derive(Debug, thiserror::Error)]
@@ -77,7 +77,7 @@ pub fn models() -> Vec<Model> {
         flowcontrol::MODELS,
         fault::MODELS,
         &spec::models(),
-        &[ideal::MODEL, pacer::MODEL],
+        &[ideal::MODEL, pacer::MODEL, outside::MODEL],
     ]
     .concat()
 }

@@ -2,6 +2,7 @@
 
 mod catalogue;
 mod errors;
+mod live;
 mod progress;
 mod result;
 mod scenario;
@@ -13,6 +14,8 @@ mod _core {
     use super::catalogue::{Model, models, schema};
     #[pymodule_export]
     use super::errors::{Error, ResultExists, RunError, ScenarioError};
+    #[pymodule_export]
+    use super::live::{live, live_capabilities};
     #[pymodule_export]
     use super::progress::Progress;
     #[pymodule_export]
