@@ -69,6 +69,12 @@ pub trait Outlet {
     fn sent(&mut self, _at: u64, _port: u32) {}
 }
 
+/// An event that `node` makes for itself, in a shard with that many ports.
+#[inline(always)]
+fn own_event(ports: usize, node: u32, flow: u32, event: Event) -> Frame {
+    Frame { port: ports as u32 + node, flow, seq: event as u32, flags: Frame::EVENT, ..Frame::default() }
+}
+
 /// Slots that are used again.
 pub struct Slab<T> {
     items: Vec<T>,
@@ -346,7 +352,7 @@ impl<'a> Shard<'a> {
     }
 
     fn event(&self, node: u32, flow: u32, event: Event) -> Frame {
-        Frame { port: self.ports.len() as u32 + node, flow, seq: event as u32, flags: Frame::EVENT, ..Frame::default() }
+        own_event(self.ports.len(), node, flow, event)
     }
 
     /// Starts loading what [`Self::handle`] will need for a frame that a node deals with soon.
@@ -354,7 +360,8 @@ impl<'a> Shard<'a> {
     pub fn prefetch(&self, node: u32, frame: &Frame) {
         let state = &self.nodes[node as usize];
         if !state.host {
-            if let Some(port) = self.world.routes(0).likely_next_hop(state.id, frame.dst, frame.hash, state.hash_seed) {
+            // A guess, where the switch sprays or routes have changed.
+            if let Some(port) = self.world.routes(0).next_hop(state.id, frame.dst, frame.hash, state.hash_seed) {
                 prefetch::<2, _>(&self.ports, state.first_port as usize + port as usize);
             }
             return;
