@@ -129,9 +129,9 @@ def live(
     scenario: Scenario,
     *,
     hosts: str | None = None,
-    duration: float | None = None,
+    duration: str | None = None,
     command: Sequence[str] = (),
-    bound_us: float = 100.0,
+    bound: str = "100us",
     out: str | os.PathLike[str] | None = None,
     force: bool = False,
 ) -> str:

@@ -11,6 +11,7 @@ import typer
 from rich.console import Console, RenderableType
 
 from . import __version__, _core
+from .commands import live
 from .result import Result
 
 #: What several result directories mean.
@@ -204,6 +205,9 @@ def study(
             complain(f"{failure.point}: {failure.error}")
         if verdict.outcome.failures:
             raise typer.Exit(FAILED)
+
+
+app.command(epilog=example(*live.EXAMPLES))(live.live)
 
 
 importing = typer.Typer(name="import", help="Read other tools' files.", no_args_is_help=True, epilog=example("afflux import sonic config_db.json -o leaf.toml"))

@@ -71,9 +71,11 @@ pub fn run(scenario: &Scenario, options: &Options, control: &Control) -> Result<
     let real = addresses::chosen(&scenario.plan, options.hosts.as_deref())?;
     let (plan, mut notes) = plan::between(scenario, &real)?;
     let hosts = host::create(&plan, &real, scenario.packets.mtu)?;
-    for host in &hosts {
+    for (index, host) in hosts.iter().enumerate() {
         let addresses: Vec<String> = host.nics.iter().map(|nic| nic.address.to_string()).collect();
-        (control.say)(&format!("{}  {}  nsenter --net={}", host.name, addresses.join(" "), host.path_outside()));
+        // The command has its own view of processes.
+        let path = if options.command.is_empty() { host.path_outside() } else { format!("$AFFLUX_NETNS_{index}") };
+        (control.say)(&format!("{}  {}  nsenter --net={path}", host.name, addresses.join(" ")));
     }
     let command = if options.command.is_empty() { None } else { Some(command::start(&options.command, &hosts)?) };
     let (output, watched) =

@@ -48,7 +48,8 @@ fn simulated(flows: &[Flow], real: &HashSet<u32>) -> Vec<Flow> {
         let groups: HashSet<u32> = left.iter().filter_map(|&flow| flows[flow].group).collect();
         let connections: HashSet<u32> = left.iter().filter_map(|&flow| flows[flow].connection).collect();
         let also = |flow: &Flow| {
-            matches!(flow.start, Start::After { group, .. } if groups.contains(&group)) || flow.connection.is_some_and(|connection| connections.contains(&connection))
+            matches!(flow.start, Start::After { group, .. } if groups.contains(&group))
+                || flow.connection.is_some_and(|connection| connections.contains(&connection))
         };
         let before = left.len();
         left.extend((0..flows.len()).filter(|&flow| also(&flows[flow])));

@@ -105,7 +105,7 @@ pub fn relay(
     let base_rtt = base_rtt.filter_map(|(a, b)| Some(driven.propagation(a, b)? + driven.propagation(b, a)?)).min();
     let watched = Watched { real_time, base_rtt, notes, ..Watched::default() };
     let mut relay = Relay { driven, hosts, packets, place, clock: Clock::start(), store: Store::default(), watched };
-    let ended = relay.until_the_end(command.as_mut(), options, control);
+    let ended = relay.until_the_end(command.as_ref(), options, control);
     relay.watched.duration = relay.clock.elapsed();
     ended?;
     if let Some(command) = &mut command {
@@ -116,7 +116,7 @@ pub fn relay(
 }
 
 impl Relay<'_, '_, '_, '_> {
-    fn until_the_end(&mut self, command: Option<&mut Command>, options: &Options, control: &Control) -> Result<(), LiveError> {
+    fn until_the_end(&mut self, command: Option<&Command>, options: &Options, control: &Control) -> Result<(), LiveError> {
         let nics: Vec<(usize, usize)> = self.hosts.iter().enumerate().flat_map(|(host, h)| (0..h.nics.len()).map(move |nic| (host, nic))).collect();
         let ended: Option<OwnedFd> = command.map(|command| command.watch()).transpose()?;
         let descriptors: Vec<i32> =
@@ -179,10 +179,13 @@ impl Relay<'_, '_, '_, '_> {
         for _ in 0..BATCH {
             let token = self.store.room(self.packets.mtu as usize);
             let (room, length) = &mut self.store.packets[token as usize];
-            let taken = self.hosts[host].nics[nic].take(room).map_err(LiveError::system(format!("reading from {}", self.hosts[host].name)))?;
-            let Some(bytes) = taken else {
-                self.store.free.push(token);
-                break;
+            let bytes = match self.hosts[host].nics[nic].take(room) {
+                Ok(Some(bytes)) => bytes,
+                Ok(None) => {
+                    self.store.free.push(token);
+                    break;
+                }
+                Err(source) => return Err(LiveError::System { doing: format!("reading from {}", self.hosts[host].name), source }),
             };
             *length = bytes;
             let parsed = packet::parse(&room[..bytes]);

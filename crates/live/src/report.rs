@@ -125,7 +125,10 @@ pub(crate) fn report(plan: &Plan, output: &Output, hosts: &[Host], watched: Watc
     let base_rtt_us = watched.base_rtt.map(|span| span.0 as f64 / 1e6);
     let mut wrong = Vec::new();
     if lateness.p99 > bound_us {
-        wrong.push(format!("packets left {:.0} us late at the 99th percentile, and at most {bound_us:.0} us are allowed: the machine fell behind", lateness.p99));
+        wrong.push(format!(
+            "packets left {:.0} us late at the 99th percentile, and at most {bound_us:.0} us are allowed: the machine fell behind",
+            lateness.p99
+        ));
     }
     if watched.unread > 0 {
         wrong.push(format!("{} packets were lost in the hosts' devices before they could be read", watched.unread));

@@ -9,19 +9,19 @@ use std::path::PathBuf;
 /// Runs `scenario` in real time between the real hosts `hosts` (how many, or names with commas; all by default), writes the result directory `out`
 /// if one is given, and returns `live.json`. Ctrl-C ends the run like its time: what it has done until then is told all the same.
 #[pyfunction]
-#[pyo3(signature = (scenario, *, hosts=None, duration=None, command=Vec::new(), bound_us=100.0, out=None, force=false))]
+#[pyo3(signature = (scenario, *, hosts=None, duration=None, command=Vec::new(), bound="100us", out=None, force=false))]
 #[allow(clippy::too_many_arguments)] // by name
 pub fn live(
     py: Python<'_>,
     scenario: &Scenario,
     hosts: Option<String>,
-    duration: Option<f64>,
+    duration: Option<&str>,
     command: Vec<String>,
-    bound_us: f64,
+    bound: &str,
     out: Option<PathBuf>,
     force: bool,
 ) -> PyResult<String> {
-    linux::live(py, scenario, hosts, duration, command, bound_us, out, force)
+    linux::live(py, scenario, hosts, duration, command, bound, out, force)
 }
 
 /// What live mode needs of the machine: name, what for, whether it must be there, whether it is (or why not), and what helps.
@@ -35,7 +35,7 @@ mod linux {
     use super::*;
 
     #[allow(clippy::too_many_arguments)] // as above
-    pub fn live(_: Python<'_>, _: &Scenario, _: Option<String>, _: Option<f64>, _: Vec<String>, _: f64, _: Option<PathBuf>, _: bool) -> PyResult<String> {
+    pub fn live(_: Python<'_>, _: &Scenario, _: Option<String>, _: Option<&str>, _: Vec<String>, _: &str, _: Option<PathBuf>, _: bool) -> PyResult<String> {
         Err(Error::new_err("live mode needs Linux: its hosts are network namespaces"))
     }
     pub fn capabilities() -> PyResult<Vec<(String, String, bool, Option<String>, String)>> {
@@ -50,6 +50,7 @@ mod linux {
     use crate::scenario::{POLL, guarded};
     use afflux_live::{Control, LiveError, Options};
     use afflux_results::ProcessStart;
+    use afflux_units::Span;
     use pyo3::exceptions::PyValueError;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, Ordering};
@@ -61,16 +62,17 @@ mod linux {
         py: Python<'_>,
         scenario: &Scenario,
         hosts: Option<String>,
-        duration: Option<f64>,
+        duration: Option<&str>,
         command: Vec<String>,
-        bound_us: f64,
+        bound: &str,
         out: Option<PathBuf>,
         force: bool,
     ) -> PyResult<String> {
-        let seconds = |value: f64, name: &str| {
-            Duration::try_from_secs_f64(value).map_err(|_| PyValueError::new_err(format!("{name}: {value} is no time that can be waited for")))
+        let time = |text: &str, name: &str| match text.parse::<Span>() {
+            Ok(span) => Ok(Duration::from_nanos(span.0.div_ceil(1_000))),
+            Err(error) => Err(PyValueError::new_err(format!("--{name} {text}: {error}"))),
         };
-        let options = Options { hosts, duration: duration.map(|value| seconds(value, "duration")).transpose()?, command, bound: seconds(bound_us / 1e6, "bound")? };
+        let options = Options { hosts, duration: duration.map(|text| time(text, "duration")).transpose()?, command, bound: time(bound, "bound")? };
         let scenario = scenario.inner.clone();
         let stop = Arc::new(AtomicBool::new(false));
         let (send, mut receive) = channel();

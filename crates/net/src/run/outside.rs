@@ -113,7 +113,8 @@ impl Driven<'_, '_> {
             flags |= Frame::ECT | Frame::CE;
         }
         let hash = self.hash(packet.ends);
-        let frame = Frame { seq: number, aux: packet.token, dst: packet.dst, hash, size: packet.size.max(self.world.plan.wire.min_frame), flags, ..Frame::default() };
+        let frame =
+            Frame { seq: number, aux: packet.token, dst: packet.dst, hash, size: packet.size.max(self.world.plan.wire.min_frame), flags, ..Frame::default() };
         self.shard.enter_from_outside(&mut self.later, self.now, (packet.host, packet.nic), flow, frame);
     }
 

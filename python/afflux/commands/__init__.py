@@ -1,0 +1,1 @@
+"""Commands of `afflux`, one per file, registered in `cli`."""
