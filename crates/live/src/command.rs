@@ -22,7 +22,9 @@ pub struct Command {
 struct Prepared {
     network: RawFd,
     parent: u32,
+    /// Both ends of the pipe.
     alive: RawFd,
+    held: RawFd,
     /// Descriptors that the first process of the namespace keeps for everybody in it, ascending.
     kept: Vec<RawFd>,
     root: CString,
@@ -35,11 +37,7 @@ struct Prepared {
 /// Starts `words` in the first of `hosts`. It finds the others by its environment.
 pub fn start(words: &[String], hosts: &[Host]) -> Result<Command, LiveError> {
     let [program, arguments @ ..] = words else { unreachable!("there is a command") };
-    let failed = LiveError::system("making a pipe");
-    let (reader, writer) = match io::pipe() {
-        Ok(ends) => ends,
-        Err(error) => return Err(failed(error)),
-    };
+    let (reader, writer) = io::pipe().map_err(LiveError::system("making a pipe"))?;
     let mut kept: Vec<RawFd> = hosts.iter().map(|host| host.namespace.as_raw_fd()).collect();
     kept.sort_unstable();
     let text = |text: &str| sys::c_string(text).expect("no zero in it");
@@ -47,6 +45,7 @@ pub fn start(words: &[String], hosts: &[Host]) -> Result<Command, LiveError> {
         network: hosts[0].namespace.as_raw_fd(),
         parent: std::process::id(),
         alive: reader.as_raw_fd(),
+        held: writer.as_raw_fd(),
         kept,
         root: text("/"),
         proc: text("/proc"),
@@ -124,11 +123,12 @@ impl Prepared {
     /// The one before us may have died before it could take us along: then nobody holds the pipe any more.
     ///
     /// # Safety
-    /// System calls with numbers.
+    /// In a process that has its own copy of the pipe.
     unsafe fn end_if_alone(&self) {
         let mut pipe = libc::pollfd { fd: self.alive, events: 0, revents: 0 };
-        // SAFETY: the structure lives across the call.
+        // SAFETY: takes a number; the structure lives across the call.
         unsafe {
+            libc::close(self.held);
             if libc::poll(&mut pipe, 1, 0) > 0 && pipe.revents & libc::POLLHUP != 0 {
                 libc::_exit(1);
             }

@@ -119,7 +119,7 @@ mod linux {
     ) -> std::result::Result<String, Failed> {
         let started = ProcessStart::now();
         let claim = out.map(|dir| afflux_results::claim(&dir, force)).transpose().map_err(Failed::Results)?;
-        let control = Control { stop, say: &|line| eprintln!("{line}") };
+        let control = Control { stop, say: &|line: &str| eprintln!("{line}") };
         let finished = afflux_live::run(&scenario, options, &control).map_err(Failed::Live)?;
         let report = finished.report.to_json();
         if let Some(claim) = claim {
