@@ -372,6 +372,11 @@ impl<'a> World<'a> {
         mix(mix(mix(a as u64 ^ mix(self.plan.run.seed)) ^ b as u64) ^ own) as u32
     }
 
+    /// Have both directions of a flow one hash?
+    pub fn hashes_symmetrically(&self) -> bool {
+        self.symmetric
+    }
+
     /// Hash of two hosts, for what is not told apart by flow.
     pub fn pair_hash(&self, src: u32, dst: u32) -> u32 {
         mix(mix(src as u64 ^ mix(self.plan.run.seed)) ^ dst as u64) as u32

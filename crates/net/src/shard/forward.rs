@@ -597,6 +597,9 @@ impl<'a> Shard<'a> {
             Drop::Ingress => c.in_discards += 1,
         }
         self.live -= 1;
+        if self.is_from_outside(&frame) {
+            self.lose_outside(&frame);
+        }
         if frame.has(Frame::EXTRA) {
             self.extras.remove(frame.aux);
         }

@@ -14,6 +14,7 @@ mod forward;
 mod host;
 mod managed;
 mod mptcp;
+mod outside;
 mod pacer;
 mod pause;
 mod pfabric;
@@ -46,6 +47,8 @@ use crate::transport::rated::{Receiver as RatedReceiver, Sender as RatedSender};
 use crate::transport::rdma::{Nic, QueuePair, Responder};
 use crate::transport::tcp::{Receiver, Sender};
 use crate::world::World;
+pub use outside::{Departure, Outside};
+
 use afflux_engine::prefetch;
 use afflux_engine::random::Stream;
 use policy::Policy;
@@ -285,6 +288,8 @@ pub struct Shard<'a> {
     record_paths: bool,
     path_counts: FxHashMap<(FlowId, u8, u32), (u64, u64)>,
     pub harvest: Harvest,
+    /// Where packets of real hosts come from and go to, if there are any.
+    pub outside: Option<Box<Outside>>,
 }
 
 pub struct Group {

@@ -13,6 +13,7 @@ mod hull;
 mod lone_flow;
 mod lossless;
 mod mptcp;
+mod outside;
 mod path;
 mod pfabric;
 mod properties;
