@@ -1,10 +1,12 @@
 """Figures for papers."""
 
 import struct
+import sys
 
 import pytest
 import reported
 
+from afflux.extras import MissingExtra
 from afflux.report import paper
 
 
@@ -36,11 +38,8 @@ def test_figures(results, tmp_path, format):
 
 
 def test_without_matplotlib(results, tmp_path, monkeypatch):
-    def missing(name: str):
-        raise ImportError(name)
-
-    monkeypatch.setattr(paper, "import_module", missing)
-    with pytest.raises(paper.NoMatplotlib, match=r"pip install 'afflux\[plot\]'"):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(MissingExtra, match=r'pip install "afflux\[plot\]"'):
         paper.write(results, tmp_path / "figures", "pdf")
     assert not (tmp_path / "figures").exists()
 

@@ -44,6 +44,8 @@ class Comparison:
     designs: tuple[str, ...]
     differences: tuple[Difference, ...]
     notes: tuple[str, ...]
+    #: Of costs, if there are prices.
+    currency: str | None = None
 
     def of(self, design: str) -> list[Difference]:
         return [difference for difference in self.differences if difference.design == design]
@@ -52,15 +54,24 @@ class Comparison:
         return {
             "baseline": self.baseline,
             "designs": list(self.designs),
+            "answer": self.sentence(),
+            "currency": self.currency,
             "differences": [difference.to_dict() for difference in self.differences],
             "notes": list(self.notes),
         }
 
     def sentence(self) -> Words:
-        """The answer in words, by job time if there are jobs, else by the slowdown of the slowest hundredth of flows."""
+        """The answer in words, by job time if there are jobs, else by the slowdown of the slowest hundredth of flows; and what it costs."""
         main = [d for metric in (JOB_TIME, SLOWDOWN_P99) for d in self.differences if d.metric == metric]
         main = [d for d in main if d.metric == main[0].metric]
-        return join([_sentence(d, self.baseline) for d in main])
+        prices = [d for d in self.differences if d.metric is COST and d.verdict != SAME]
+        return join([*(_sentence(d, self.baseline) for d in main), *(self._price(d) for d in prices)])
+
+    def _price(self, d: Difference) -> Words:
+        unit = f" {self.currency}" if self.currency else ""
+        new, old = (f"{d.metric.show(value)}{unit}" for value in (d.design_mean, d.baseline_mean))
+        share = say("compare.share", share=f"{100 * d.share:+.1f}") if d.share is not None else ""
+        return say("compare.price", new=new, design=d.design, old=old, baseline=self.baseline, share=share)
 
 
 def compare(results: Designs | Iterable[Result | str | os.PathLike[str]], baseline: str | None = None) -> Comparison:
@@ -89,7 +100,7 @@ def compare(results: Designs | Iterable[Result | str | os.PathLike[str]], baseli
         if len(paired) < ENOUGH_SEEDS:
             few = say("seeds.one" if len(paired) == 1 else "seeds.many", count=len(paired))
             notes.append(say("compare.note.few", design=design.name, seeds=few, enough=ENOUGH_SEEDS))
-        found += [d for metric in designs.metrics() if (d := _difference(metric, base, design, paired))]
+        found += [d for metric in designs.metrics() if (d := difference(metric, base, design, paired))]
     for design in designs.values():
         if any(result.summary["fct"]["all"]["censored"] for result in design.results.values()):
             notes.append(say("compare.note.censored", design=design.name))
@@ -97,15 +108,16 @@ def compare(results: Designs | Iterable[Result | str | os.PathLike[str]], baseli
     if len(currencies) > 1:
         notes.append(say("compare.note.currencies", currencies=", ".join(sorted(currencies))))
         found = [d for d in found if d.metric is not COST]
-    return Comparison(base.name, tuple(design.name for design in others), tuple(found), tuple(notes))
+    currency = currencies.pop() if len(currencies) == 1 else None
+    return Comparison(base.name, tuple(design.name for design in others), tuple(found), tuple(notes), currency)
 
 
-def _difference(metric: Metric, base: Design, design: Design, seeds: Sequence[int]) -> Difference | None:
+def difference(metric: Metric, base: Design, design: Design, seeds: Sequence[int]) -> Difference | None:
+    """None if the metric is not known on both sides for any of the seeds."""
     before, after = base.by_seed(metric), design.by_seed(metric)
     pairs = [(before[seed], after[seed]) for seed in seeds if seed in before and seed in after]
     if not pairs:
         return None
-    difference = _mean_difference(pairs)
     low, high = interval(pairs, _mean_difference) or (None, None)
     positive = all(old > 0 for old, _ in pairs)
     shares = interval(pairs, _share) if positive else None
@@ -113,7 +125,7 @@ def _difference(metric: Metric, base: Design, design: Design, seeds: Sequence[in
     old_mean, new_mean = mean([old for old, _ in pairs]), mean([new for _, new in pairs])
     share = _share(pairs) if old_mean > 0 else None
     verdict = _verdict(metric, pairs, low, high)
-    return Difference(metric, design.name, len(pairs), old_mean, new_mean, difference, low, high, share, share_low, share_high, verdict)
+    return Difference(metric, design.name, len(pairs), old_mean, new_mean, _mean_difference(pairs), low, high, share, share_low, share_high, verdict)
 
 
 def _mean_difference(pairs: Sequence[tuple[float, float]]) -> float:

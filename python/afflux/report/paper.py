@@ -5,12 +5,12 @@
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from ..designs import Design, Designs, gather
 from ..explain import LABELS
+from ..extras import needed
 from ..result import Result
 from . import completion, series, split
 
@@ -48,18 +48,13 @@ STYLE = {
 PARTS = dict(zip(LABELS, ("#bfc5cc", "#78b7e3", "#e8743b", "#e5b1d3", "#b073a8", "#f2c230", "#9ad9ef", "#3fae8a", "#d8dbb5"), strict=True))
 
 
-class NoMatplotlib(ValueError):
-    """The extra is not installed."""
-
-
 def write(results: Designs | Iterable[Result | str | os.PathLike[str]], dir: str | os.PathLike[str], format: str) -> list[Path]:
-    """Writes what there is to draw into `dir`: fct-cdf, slowdown-by-size, queue, split. Raises `NoMatplotlib`, `ValueError`."""
+    """Writes what there is to draw into `dir`: fct-cdf, slowdown-by-size, queue, split. Raises `MissingExtra`, `ValueError`."""
     if format not in FORMATS:
         raise ValueError(f"format {format!r}: there are html, {', '.join(FORMATS)}")
-    try:
-        matplotlib, figures = import_module("matplotlib"), import_module("matplotlib.figure")
-    except ImportError:
-        raise NoMatplotlib("figures for papers are drawn by matplotlib, which is not installed: pip install 'afflux[plot]'") from None
+    with needed("plot", "a figure for papers"):
+        import matplotlib
+        from matplotlib.figure import Figure
     designs = list(gather(results).values())
     dir = Path(dir)
     if dir.exists() and not dir.is_dir():
@@ -75,7 +70,7 @@ def write(results: Designs | Iterable[Result | str | os.PathLike[str]], dir: str
     date = {"pdf": "CreationDate", "svg": "Date"}.get(format)
     with matplotlib.rc_context(STYLE):
         for name, draw in drawn.items():
-            figure = figures.Figure(figsize=(WIDTH, HEIGHT), layout="constrained")
+            figure = Figure(figsize=(WIDTH, HEIGHT), layout="constrained")
             if draw(figure.add_subplot()):
                 path = dir / f"{name}.{format}"
                 figure.savefig(path, format=format, dpi=300, metadata={date: None} if date else None)
