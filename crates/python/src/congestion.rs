@@ -164,16 +164,16 @@ impl Algorithm for OfPython {
         let rate = self.shared.guarded(|py| {
             let rate: Option<f64> = object.call_method0(py, "pacing")?.extract(py)?;
             match rate {
-                Some(rate) if rate.is_nan() || rate <= 0.0 => Err(PyValueError::new_err(format!("pacing() is {rate}: expected bits per second, more than 0, or None"))),
+                Some(rate) if rate.is_nan() || rate <= 0.0 => {
+                    Err(PyValueError::new_err(format!("pacing() is {rate}: expected bits per second, more than 0, or None")))
+                }
                 rate => Ok(rate),
             }
         });
         rate.flatten().map(|rate| (rate as u64).max(1))
     }
     fn copy(&self) -> Box<dyn Algorithm> {
-        let copied = self.object.as_ref().and_then(|object| {
-            self.shared.guarded(|py| Ok(py.import("copy")?.call_method1("deepcopy", (object,))?.unbind()))
-        });
+        let copied = self.object.as_ref().and_then(|object| self.shared.guarded(|py| Ok(py.import("copy")?.call_method1("deepcopy", (object,))?.unbind())));
         Box::new(OfPython { object: copied, shared: self.shared.clone() })
     }
 }

@@ -185,7 +185,9 @@ impl Scenario {
         let mut raised = None;
         if let Some(make) = congestion {
             if out.is_some() {
-                return Err(PyValueError::new_err("a run with a congestion control in Python has no directory: what is written there can be run again, this cannot"));
+                return Err(PyValueError::new_err(
+                    "a run with a congestion control in Python has no directory: what is written there can be run again, this cannot",
+                ));
             }
             let with = congestion::with(&self.inner.plan, make, paced, &progress);
             let (changed, errors) = with.ok_or_else(|| PyValueError::new_err("a congestion control in Python needs TCP: there is none in this scenario"))?;

@@ -285,7 +285,13 @@ impl Control {
     /// The sender starts again, `idle` picoseconds after it sent last, with nothing outstanding.
     pub fn on_restart(&mut self, now: u64, idle: u64) {
         match self {
-            Control::NewReno(_) | Control::Rfc5681(_) | Control::Dctcp(_) | Control::D2tcp(_) | Control::Htcp(_) | Control::Coupled(_) | Control::External(_) => {}
+            Control::NewReno(_)
+            | Control::Rfc5681(_)
+            | Control::Dctcp(_)
+            | Control::D2tcp(_)
+            | Control::Htcp(_)
+            | Control::Coupled(_)
+            | Control::External(_) => {}
             Control::Cubic(c) => c.on_restart(now, idle),
             Control::PlusPlus(c) => c.control.on_restart(now, idle),
             Control::Bbr(c) => c.on_restart(now),

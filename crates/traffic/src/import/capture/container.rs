@@ -233,7 +233,9 @@ impl<R: BufRead> Frames<R> {
                 (9, [resolution, ..]) => {
                     let power = u32::from(resolution & 0x7f);
                     let per_second = if resolution & 0x80 == 0 { 10u64.checked_pow(power) } else { 2u64.checked_pow(power) };
-                    let Some(per_second) = per_second else { return self.wrong(format!("stamps of resolution {resolution:#04x}"), "at most 10^-19 s or 2^-63 s") };
+                    let Some(per_second) = per_second else {
+                        return self.wrong(format!("stamps of resolution {resolution:#04x}"), "at most 10^-19 s or 2^-63 s");
+                    };
                     interface.per_second = per_second;
                 }
                 // if_tsoffset
