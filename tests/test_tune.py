@@ -129,7 +129,12 @@ def test_the_same_call_gives_the_same_answer_and_continues(tmp_path):
     assert len(first.candidates) == 6
     assert [c.name for c in tune("one", Here(), seed=2).candidates] != [c.name for c in first.candidates]
     assert any("too few" in note for note in first.notes)
-    assert first.chosen in (first.own, *first.candidates)
+    # The best three and the scenario as it is have met again.
+    assert len(first.finalists) == 4
+    assert first.chosen is first.finalists[0]
+    means = [c.mean(first.objectives[0]) for c in first.finalists]
+    assert means == sorted(means)
+    assert all(len(c.values["job_time_mean_ns"]) == 6 for c in first.finalists)
     assert "scenario as it is" in first.sentence()
 
 
@@ -161,7 +166,7 @@ def test_command(invoke, tmp_path):
         assert words in done.stdout, words
     assert max(map(len, done.stdout.splitlines())) <= 100
     told = json.loads(invoke(*arguments, "--no-sensitivity", "--json").stdout)
-    assert set(told) == {"objectives", "own", "candidates", "front", "chosen", "confirmed", "sensitivity", "notes", "scenario"}
+    assert set(told) == {"objectives", "own", "candidates", "front", "finalists", "chosen", "confirmed", "sensitivity", "notes", "scenario"}
     assert invoke("check", told["scenario"]).exit_code == 0
 
 

@@ -173,6 +173,21 @@ def schema() -> str:
 def models() -> list[Model]:
     """Every model with its source and its limits."""
 
+def live(
+    scenario: Scenario,
+    *,
+    hosts: str | None = None,
+    duration: str | None = None,
+    command: Sequence[str] = (),
+    bound: str = "100us",
+    out: str | os.PathLike[str] | None = None,
+    force: bool = False,
+) -> str:
+    """Runs `scenario` in real time between real hosts; returns `live.json`. Ctrl-C ends it like its time."""
+
+def live_capabilities() -> list[tuple[str, str, bool, str | None, str]]:
+    """What live mode needs: name, what for, whether it must be there, why it is not (`None`: it is), what helps."""
+
 def read_parquet(path: str | os.PathLike[str]) -> Table: ...
 def read_capture(path: str | os.PathLike[str], gap_ns: int) -> tuple[Table, list[str], int, int, int, list[tuple[str, int]], bool]:
     """Flows of a capture, their hosts' addresses, its begin, frames, frames used, the others by reason, whether it ends within a frame."""

@@ -4,6 +4,7 @@ mod catalogue;
 mod congestion;
 mod errors;
 mod exchange;
+mod live;
 mod progress;
 mod result;
 mod scenario;
@@ -19,6 +20,8 @@ mod _core {
     use super::errors::{Error, ResultExists, RunError, ScenarioError};
     #[pymodule_export]
     use super::exchange::{flow_table, read_capture, read_flows, write_parquet};
+    #[pymodule_export]
+    use super::live::{live, live_capabilities};
     #[pymodule_export]
     use super::progress::Progress;
     #[pymodule_export]

@@ -19,12 +19,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// How often a run looks for signals.
-const POLL: Duration = Duration::from_millis(50);
+pub const POLL: Duration = Duration::from_millis(50);
 
 /// A validated scenario, ready to run.
 #[pyclass(frozen, module = "afflux._core")]
 pub struct Scenario {
-    inner: Arc<afflux_scenario::Scenario>,
+    pub inner: Arc<afflux_scenario::Scenario>,
 }
 
 /// Reads and validates a scenario file.
@@ -248,7 +248,7 @@ fn simulate(
 }
 
 /// A panic is a defect of ours; it must not take the interpreter with it.
-fn guarded<T>(work: impl FnOnce() -> std::result::Result<T, Failure>) -> std::result::Result<T, Failure> {
+pub fn guarded<T>(work: impl FnOnce() -> std::result::Result<T, Failure>) -> std::result::Result<T, Failure> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
         let message = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
         Err(Failure::Panic(message.unwrap_or("panic").into()))

@@ -83,11 +83,11 @@ def _front(found: Tuning) -> RenderableType:
 
     stopped = sum(candidate.stopped for candidate in found.candidates)
     failed = sum(candidate.error is not None for candidate in found.candidates)
-    title = f"{'The best' if len(found.objectives) == 1 else 'Nothing beats these in every objective'}: of {len(found.candidates)} settings"
+    title = f"{'The best, with twice the seeds' if found.finalists else 'Nothing beats these in every objective'}: of {len(found.candidates)} settings"
     title += f", {stopped} given up after the first seeds" if stopped else ""
     title += f", {failed} failed" if failed else ""
     made = table(title, *settings.short(found.keys), *(metric.title for metric in found.objectives), "firm", "", left=len(found.keys))
-    rows = [*found.front, *([] if found.own in found.front else [found.own])]
+    rows = found.finalists or [*found.front, *([] if found.own in found.front else [found.own])]
     for candidate in rows:
         values = [metric.show(mean) if (mean := candidate.mean(metric)) is not None else "–" for metric in found.objectives]
         firm = "–" if candidate.firmness is None else f"{100 * candidate.firmness:.0f} %"

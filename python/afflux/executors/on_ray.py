@@ -19,7 +19,7 @@ class OnRay(Remote):
         super().__init__(jobs)
         self._ours = not ray.is_initialized()
         if self._ours:
-            here = {"num_cpus": jobs or cores(), "include_dashboard": False} if address is None else {}
+            here: dict[str, Any] = {"num_cpus": jobs or cores(), "include_dashboard": False} if address is None else {}
             try:
                 ray.init(address=address or "local", log_to_driver=False, logging_level=logging.ERROR, **here)
             except (OSError, ValueError, RuntimeError) as error:

@@ -42,7 +42,8 @@ class Process:
 
     def __init__(self, order: Order) -> None:
         self.share = 0.0
-        self._began, self._rest, self._answer = time.monotonic(), b"", None
+        self._began, self._rest = time.monotonic(), b""
+        self._answer: dict[str, Any] | None = None
         self._process = subprocess.Popen(
             [sys.executable, "-m", "afflux.worker"],
             stdin=subprocess.PIPE,

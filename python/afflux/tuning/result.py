@@ -69,6 +69,8 @@ class Tuning:
     candidates: tuple[Candidate, ...]
     #: The best; with several objectives all that nothing beats in every one of them, the first objective's best first.
     front: tuple[Candidate, ...]
+    #: With one objective: the best few and the scenario as it is, over twice the seeds, the best of them first; empty with several.
+    finalists: tuple[Candidate, ...]
     #: What to take: the best in the last objective of those that are hardly behind in the others.
     chosen: Candidate
     #: The chosen setting against the scenario as it is, over seeds that the search has not seen; empty if it is the scenario's own.
@@ -85,6 +87,7 @@ class Tuning:
             "own": self.own.to_dict(),
             "candidates": [candidate.to_dict() for candidate in self.candidates],
             "front": [candidate.name for candidate in self.front],
+            "finalists": [candidate.to_dict() for candidate in self.finalists],
             "chosen": self.chosen.to_dict(),
             "confirmed": [difference.to_dict() for difference in self.confirmed],
             "sensitivity": [drift.to_dict() for drift in self.sensitivity],

@@ -22,6 +22,8 @@ from .space import DRIFTS, Choices, Parameter, Range, parameter
 BEST = "best.toml"
 #: Settings asked for at a time, whatever the number of cores: what is asked for next depends on what came of those before.
 BATCH = 4
+#: With one objective, so many of the best are simulated with further seeds before one is chosen.
+FINALISTS = 3
 #: Below this share a difference is nothing that an answer hangs on.
 NEGLIGIBLE = 0.01
 
@@ -48,8 +50,9 @@ def tune(
         found = afflux.tune("star.toml", {"switch.ecn.k": "5kB..500kB"}, ["throughput", "fct_p99"], budget=20)
 
     `budget` settings are tried, beside the scenario as it is, with every one of `seeds` (hopeless ones with the first few only). Of a front
-    the setting is chosen that is best in the last objective, of those that are at most the share `slack` from the best in the ones before.
-    It is then held against the scenario as it is with as many other seeds. `seed` is the search's own. The same call gives the same answer
+    the setting is chosen that is best in the last objective, of those that are at most the share `slack` from the best in the ones before;
+    with one objective the best three and the scenario as it is first meet again with as many other seeds. The chosen one is then held
+    against the scenario as it is, with other seeds again. `seed` is the search's own. The same call gives the same answer
     on any executor and any number of cores, and continues where it was stopped: everything is kept in `out` (by default
     `out/tune-<scenario name>`). Raises `ScenarioError`, `ValueError` for a range or objective that cannot be read, `MissingExtra` without
     Optuna, `RunError` if the scenario as it is fails.
@@ -67,7 +70,9 @@ def tune(
     place = Path(out) if out is not None else Path("out") / f"tune-{loaded.name}"
     with ExitStack() as stack:
         chosen_executor = stack.enter_context(named(executor, jobs=jobs, address=address)) if isinstance(executor, str) else executor
-        planned = len(every_seed) * (budget + 3 + (DRIFTS * sum(isinstance(one, Range) for one in space) if sensitivity else 0))
+        planned = len(every_seed) * (
+            budget + 3 + (FINALISTS + 1) * (len(metrics) == 1) + (DRIFTS * sum(isinstance(one, Range) for one in space) if sensitivity else 0)
+        )
         rounds = Rounds(watch or Silent(), planned)
         evaluator = Evaluator(scenario, dict(set or {}), metrics, place / "points", chosen_executor, rounds)
         own = _own(evaluator, every_seed)
@@ -76,16 +81,18 @@ def tune(
         whole = [candidate for candidate in (own, *tried) if candidate.values and not candidate.stopped]
         firm = dict(zip((c.name for c in whole), firmness(whole, metrics, every_seed), strict=True))
         own, tried = replace(own, firmness=firm[own.name]), [replace(c, firmness=firm.get(c.name)) for c in tried]
-        best = _front([c for c in (own, *tried) if c.name in firm], metrics, every_seed)
-        chosen = _choose(best, metrics, every_seed, slack)
-        confirmed = _confirm(evaluator, chosen, every_seed) if chosen.changes else ()
+        whole = [candidate for candidate in (own, *tried) if candidate.name in firm]
+        best = _front(whole, metrics, every_seed)
+        finalists, seen = _final(evaluator, whole, every_seed) if len(metrics) == 1 else ((), every_seed)
+        chosen = finalists[0] if finalists else _choose(best, metrics, every_seed, slack)
+        confirmed = _confirm(evaluator, chosen, len(every_seed), seen) if chosen.changes else ()
         drifts = tuple(_drifts(evaluator, space, chosen, every_seed)) if sensitivity and chosen.changes else ()
     notes = [f"{c.name}: {c.error}" for c in tried if c.error]
     if len(every_seed) < 5:
         notes.append(f"{len(every_seed)} seeds are too few to tell a difference from chance; search with at least 5")
     best_scenario = batch.load(scenario, {**dict(set or {}), **chosen.changes, "name": f"{loaded.name}-tuned"})
     _write(place / BEST, best_scenario.resolved)
-    return Tuning(metrics, tuple(vary), own, tuple(tried), tuple(best), chosen, confirmed, drifts, tuple(notes), place / BEST)
+    return Tuning(metrics, tuple(vary), own, tuple(tried), tuple(best), tuple(finalists), chosen, confirmed, drifts, tuple(notes), place / BEST)
 
 
 def _own(evaluator: Evaluator, seeds: Sequence[int]) -> Candidate:
@@ -126,7 +133,7 @@ def _first(budget: int) -> int:
 def _spread(space: Sequence[Parameter], count: int, seed: int) -> list[dict[str, Any]]:
     """A Latin hypercube: every range is cut into as many parts as there are settings, and each part is used once."""
     draws = random.Random(seed)
-    columns = {}
+    columns: dict[str, list[Any]] = {}
     for one in space:
         order = draws.sample(range(count), count)
         if isinstance(one, Range):
@@ -172,9 +179,27 @@ def _choose(best: Sequence[Candidate], metrics: Sequence[Metric], seeds: Sequenc
     return best[min(left, key=lambda one: means[one][-1])]
 
 
-def _confirm(evaluator: Evaluator, chosen: Candidate, seeds: Sequence[int]) -> tuple[Difference, ...]:
+def _final(evaluator: Evaluator, whole: Sequence[Candidate], seeds: Sequence[int]) -> tuple[list[Candidate], list[int]]:
+    """The few best and the scenario as it is once more, with as many other seeds: the best over all of them first. And all seeds seen."""
+    metrics = evaluator.objectives
+    means = {candidate.name: mean for candidate, (mean,) in zip(whole, lowered(whole, metrics, seeds), strict=True)}
+    own, *others = whole
+    few = [own, *sorted(others, key=lambda candidate: means[candidate.name])[:FINALISTS]]
+    seen = [*seeds, *_fresh(seeds, len(seeds))]
+    evaluator.simulate([candidate.changes for candidate in few], seen[len(seeds) :])
+    every = [candidate for candidate in (evaluator.candidate(one.changes, seen) for one in few) if candidate.values]
+    firm = firmness(every, metrics, seen)
+    order = sorted(range(len(every)), key=lambda place: lowered([every[place]], metrics, seen)[0])
+    return [replace(every[place], firmness=firm[place]) for place in order], seen
+
+
+def _fresh(seen: Sequence[int], count: int) -> range:
+    return range(max(seen) + 1, max(seen) + 1 + count)
+
+
+def _confirm(evaluator: Evaluator, chosen: Candidate, count: int, seen: Sequence[int]) -> tuple[Difference, ...]:
     """Whoever is chosen for its numbers was lucky with them too: other seeds tell what remains."""
-    fresh = list(range(max(seeds) + 1, max(seeds) + 1 + len(seeds)))
+    fresh = _fresh(seen, count)
     evaluator.simulate([{}, chosen.changes], fresh)
     return _differences(evaluator, {}, chosen.changes, fresh)
 

@@ -107,8 +107,8 @@ def parameter(key: str, text: str) -> Parameter:
     ends, _, how = text.partition(":")
     if how not in ("", "log", "linear"):
         raise ValueError(f"{wrong}after a range stands :log or :linear, not :{how}")
-    found = [_quantity(end) for end in ends.split("..")]
-    if len(found) != 2 or found[0] is None or found[1] is None:
+    found = [quantity for end in ends.split("..") if (quantity := _quantity(end))]
+    if len(found) != 2:
         raise ValueError(f"{wrong}expected two numbers with their units, as in 20kB..400kB")
     (low, low_unit), (high, high_unit) = found
     family = next((family for family in FAMILIES if low_unit in family and high_unit in family), {})
