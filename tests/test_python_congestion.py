@@ -1,7 +1,9 @@
 """A congestion control written in Python."""
 
+import _thread
 import re
 import threading
+import time
 
 import pytest
 from conftest import REPO
@@ -140,6 +142,17 @@ def test_what_goes_wrong_is_raised(star, tmp_path):
     with pytest.raises(ValueError, match="needs TCP"):
         star.run(congestion=Broken)
     assert not (tmp_path / "x").exists()
+
+
+def test_ctrl_c(star):
+    star["traffic.0.sizes"] = "5GB"
+    timer = threading.Timer(0.7, _thread.interrupt_main)
+    timer.start()
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        star.run(congestion=Whole)
+    timer.join()
+    assert time.monotonic() - began < 30
 
 
 def test_it_is_listed():

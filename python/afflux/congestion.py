@@ -12,7 +12,7 @@
 
     result = afflux.load("star.toml").run(congestion=Aimd)
 
-They are slow (a call into Python for every acknowledgement: some microseconds), run on one thread, and are outside the promise that the same
+They are slow (a call into Python for every acknowledgement: about ten microseconds), run on one thread, and are outside the promise that the same
 scenario gives the same bytes everywhere: that is up to the class. Losses are found and repaired by the scenario's transport.
 """
 
