@@ -3,7 +3,7 @@
     import afflux
 
     scenario = afflux.load("examples/incast.toml")
-    scenario["switch"]["buffer"] = "9MB"
+    scenario["switch.buffer"] = "9MB"
     result = scenario.run(seed=2)
     print(result.summary["fct"]["all"]["p99_ns"], result.explain().slowest(5))
 
@@ -12,6 +12,7 @@
 
 from ._core import Error, Model, Progress, ResultExists, RunError, ScenarioError, Table, __version__, models, schema
 from .comparison import Comparison, compare
+from .congestion import Ack, CongestionControl
 from .designs import Design, Designs
 from .explain import Explanation
 from .extras import MissingExtra
@@ -21,7 +22,9 @@ from .scenario import Scenario, load
 from .tuning import Tuning, tune
 
 __all__ = [
+    "Ack",
     "Comparison",
+    "CongestionControl",
     "Design",
     "Designs",
     "Error",

@@ -75,17 +75,26 @@ def explain(
     dir: Annotated[Path, typer.Argument(metavar="DIR", help="A result directory.", show_default=False)],
     flow: Annotated[int | None, typer.Option("--flow", metavar="ID", help="One flow, part by part.")] = None,
     slowest: Annotated[int | None, typer.Option("--slowest", metavar="N", min=1, help="The N flows with the largest slowdown.")] = None,
+    front: Annotated[bool, typer.Option("--waits", help="Only who stood in front of whom, by class of traffic (of --flow or --slowest, if given).")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
-    """Show where each flow's time went; without options the mean over all flows, by size, and the longest queues if ports were recorded."""
+    """Show where each flow's time went; without options the mean over all flows, by size, the longest queues if ports
+    were recorded, and who stood in front of whom if waits were."""
     from . import render
     from .explain import longest_queues
+    from .waits import behind
 
     with failures():
         if flow is not None and slowest is not None:
             raise ValueError("--flow and --slowest exclude each other")
         result = Result.open(dir)
         explanation = result.explain()
+        chosen = [flow] if flow is not None else [one.id for one in explanation.slowest(slowest)] if slowest is not None else None
+        if front or ("waits" in result.recorded and not as_json):
+            waits = behind(result.table("waits"), result.flows, chosen)
+        if front:
+            print_json([one.to_dict() for one in waits]) if as_json else show(render.waits(waits))
+            return
         if flow is not None:
             one = explanation.flow(flow)
             print_json(one.to_dict()) if as_json else show(render.flow(one, width()))
@@ -97,6 +106,8 @@ def explain(
             print_json([group.to_dict() for group in groups]) if as_json else show(render.shares(groups, width()))
             if "ports" in result.recorded and not as_json:
                 show(render.queues(longest_queues(result.ports)))
+        if "waits" in result.recorded and not as_json:
+            show(render.waits(waits))
 
 
 @app.command(epilog=example("afflux report out/shallow-1 out/shallow-2 out/deep-1 out/deep-2 -o report.html"))
@@ -161,11 +172,13 @@ app.command(epilog=example(*commands.new.EXAMPLES))(commands.new.new)
 app.command(epilog=example(*commands.check.EXAMPLES))(commands.check.check)
 app.command(epilog=example(*commands.sweep.EXAMPLES))(commands.sweep.sweep)
 app.command(epilog=example(*commands.tune.EXAMPLES))(commands.tune.tune)
+app.command(epilog=example(*commands.live.EXAMPLES))(commands.live.live)
 
 importing = typer.Typer(name="import", help="Read other tools' files.", no_args_is_help=True, epilog=example("afflux import sonic config_db.json -o leaf.toml"))
 exporting = typer.Typer(name="export", help="Write a design for other tools.", no_args_is_help=True, epilog=example("afflux export sonic leaf.toml"))
 app.add_typer(importing)
 app.add_typer(exporting)
+commands.exchange.register(importing, exporting)
 
 
 @importing.command(

@@ -63,10 +63,9 @@ def deliver(text: str, out: Path | None, force: bool, notes: Iterable[str]) -> N
     if out is None:
         print(text, end="")
     else:
-        if out.exists() and not force:
-            raise ValueError(f"{out} exists: choose another name, or --force to replace it")
-        partial = out.with_name(out.name + ".partial")
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(out)
+        from .exchange.files import deliver as written
+        from .exchange.files import text_writer
+
+        written({out: text_writer(text)}, force)
     for note in notes:
         print(f"note: {note}", file=sys.stderr)

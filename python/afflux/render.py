@@ -20,6 +20,7 @@ from .metrics import COST, SHORT, Metric
 from .result import Result
 from .statistics import mean
 from .studies.study import HEAD, Verdict, cells, number
+from .waits import Behind
 
 #: One colour per label, the same wherever a label is shown.
 COLOURS = {
@@ -206,6 +207,16 @@ def queues(longest: Sequence[Queue]) -> Iterator[RenderableType]:
 
 
 _COUNTERS = (("drops", "drops"), ("in discards", "in_discards"), ("ECN marks", "ecn_marks"), ("paused", "paused_ns"))
+
+
+def waits(found: Sequence[Behind]) -> Iterator[RenderableType]:
+    """Behind whom frames of each class waited."""
+    if not found:
+        return
+    made = table("Who stood in front: what frames of each class waited for", "class", "behind", "most of it at", "there", "share of its waits", "in all", left=3)
+    for one in found:
+        made.add_row(one.flow_class, one.behind, f"{one.node} → {one.peer}", *map(text.share, (one.share_there, one.share)), text.time(one.wait_ns))
+    yield made
 
 
 def comparison(found: Comparison) -> Iterator[RenderableType]:

@@ -18,7 +18,7 @@ pub struct Frame {
     pub seq: u32,
     /// Acknowledgement: the segment whose arrival caused it, or a handle of [`Extra`] if `EXTRA` is set.
     /// Data: the path's number, if paths are recorded, otherwise the timestamp it echoes; or the same.
-    /// SYN-ACK: its timestamp.
+    /// SYN-ACK: its timestamp. Other frames that open or close a connection: the first segment that is not acknowledged.
     pub aux: u32,
     /// Destination host.
     pub dst: u32,

@@ -344,6 +344,17 @@ impl<'a> World<'a> {
         if seq + 1 == message.to { self.last_payload(at, full) } else { full }
     }
 
+    /// Payload before segment `seq` of the connection whose first flow is `head`; all of it behind the last one.
+    pub fn position(&self, head: FlowId, seq: u32, full: u16) -> u64 {
+        let (mut at, mut before, mut message) = (head, 0, self.message(head));
+        while seq >= message.to {
+            before += self.flow(at).bytes;
+            let Some(next) = message.next else { return before };
+            (at, message) = (next, self.message(next));
+        }
+        before + (seq - message.from) as u64 * full as u64
+    }
+
     /// Payload of a flow's last segment.
     pub fn last_payload(&self, flow: FlowId, payload: u16) -> u16 {
         match self.flow(flow).bytes % payload as u64 {
@@ -359,6 +370,11 @@ impl<'a> World<'a> {
         // All of a connection takes one path.
         let own = flow.connection.map_or(flow.id as u64, |connection| (connection as u64) << 32 | 1);
         mix(mix(mix(a as u64 ^ mix(self.plan.run.seed)) ^ b as u64) ^ own) as u32
+    }
+
+    /// Have both directions of a flow one hash?
+    pub fn hashes_symmetrically(&self) -> bool {
+        self.symmetric
     }
 
     /// Hash of two hosts, for what is not told apart by flow.

@@ -2,7 +2,7 @@
 
 use afflux_net::record::{Counters, Engine, FlowRecord, LinkRecord, Output, PortRecord, Split, Status};
 use afflux_net::spec::{EngineKind, FctEnd, Flow, Link, Node, NodeKind, Plan, PortSeries, Record, RunConfig, Start, Topology, Wire};
-use afflux_scenario::{Job, Scenario};
+use afflux_scenario::{Job, Packets, Scenario};
 use afflux_units::{Probability, Rate, Span, Time};
 
 /// A flow that starts at `start` ps.
@@ -50,7 +50,7 @@ pub fn topology() -> Topology {
     nodes.extend((0..2).map(|spine| node(&format!("spine{spine}"), NodeKind::Switch, None, 2)));
     let ends = [(0, 4), (1, 4), (2, 5), (3, 5), (4, 6), (4, 7), (5, 6), (5, 7)];
     let link = |(a, b)| Link { a, b, rate: Rate::from_gbps(10), delay: Span::from_us(1), loss: Probability::ZERO, down: Vec::new() };
-    Topology { nodes, links: ends.into_iter().map(link).collect(), hosts: 4 }
+    Topology { nodes, links: ends.into_iter().map(link).collect(), hosts: 4, relays: false }
 }
 
 /// Three flows: finished in a job, unfinished with a deadline, not started.
@@ -85,6 +85,7 @@ pub fn run() -> (Scenario, Output) {
         notes: vec!["a note".into()],
         max_memory: None,
         cost: None,
+        packets: Packets { mtu: 1500, link_header: 18, priority_of_dscp: [0; 64] },
     };
     let port = PortRecord {
         time: Time::from_ns(10_000),
@@ -131,6 +132,9 @@ pub fn run() -> (Scenario, Output) {
         uplinks: Vec::new(),
         storms: Vec::new(),
         deadlocks: Vec::new(),
+        gaps: Vec::new(),
+        waits: Vec::new(),
+        round_trips: Vec::new(),
         captures: Vec::new(),
         counters,
         end: Time::from_ns(100_000),

@@ -12,6 +12,7 @@ use crate::flowcontrol::headroom::{PortFacts, headroom};
 use crate::frame::Event;
 use crate::marking::Red;
 use crate::port::{Automaton, Discipline, Port, PortSetup};
+use crate::probe::hops::{Gaps, Waits, Watch};
 use crate::record::Counters;
 use crate::scheduling::{Cores, Turns};
 use crate::shard::Outlet;
@@ -72,6 +73,7 @@ impl<'a> Shard<'a> {
             record_paths: plan.record.paths,
             path_counts: FxHashMap::default(),
             harvest: Harvest::default(),
+            outside: None,
         };
         for (local, &id) in world.shards[index as usize].iter().enumerate() {
             shard.add_node(id, local as u32, sampled.contains(&id), classical, seed);
@@ -167,7 +169,10 @@ impl<'a> Shard<'a> {
             let uplink = plan.record.imbalance.is_some() && spec.kind == NodeKind::Switch && spec.tier < plan.topology.nodes[info.peer as usize].tier;
             let pause = party.port(&Party::of(plan, info.peer), link);
             let fifo = queues == 1 && !until_start && aqm.is_none() && !marks_at_start && header.is_none();
-            let unrecorded = !sampled && capture.is_none() && !uplink;
+            let gaps = plan.record.gaps.contains(&id).then(Gaps::default);
+            let waits = plan.record.waits.contains(&id).then(Waits::default);
+            let watch = (gaps.is_some() || waits.is_some()).then(|| Box::new(Watch { gaps, waits }));
+            let unrecorded = !sampled && capture.is_none() && !uplink && watch.is_none();
             let deep = spec.kind == NodeKind::Switch && matches!(plan.switches[spec.config as usize].buffer, crate::spec::Buffer::Voq(_));
             let written = world.tick() > 1 || !world.rates.is_empty();
             let simple = fifo && managed.is_none() && pause.is_none() && unrecorded && !written && !holds;
@@ -199,6 +204,7 @@ impl<'a> Shard<'a> {
                 let mut automaton = Automaton::new(queues, scheduling.of_priority(), discipline, pause, sampled, capture.map(|c| c as u32), uplink);
                 automaton.turns = turns.clone().map(Box::new);
                 automaton.urgent = urgent;
+                automaton.watch = watch;
                 automaton
             });
             let faulty = link.loss.get() > 0.0 || !link.down.is_empty();
@@ -245,7 +251,7 @@ impl<'a> Shard<'a> {
             first_port,
             ports: self.ports.len() as u32 - first_port,
             host: spec.kind == NodeKind::Host,
-            aside: balanced.is_some() || plan.has_rates() && spec.kind == NodeKind::Switch,
+            aside: balanced.is_some() || plan.has_rates() && spec.kind == NodeKind::Switch || plan.topology.relays && spec.kind == NodeKind::Host,
             watched: sampled || self.ports[first_port as usize..].iter().any(|p| p.faulty),
             header: header.unwrap_or(u16::MAX),
             until_start,

@@ -1,5 +1,6 @@
 //! What hosts do: transports meet the network here.
 
+use super::finish::round_trips;
 use super::{MPTCP, NOT_YET, OVER, Outlet, PFABRIC, ReceivedRecord, SentRecord, Shard, own_event, set_slot};
 use crate::balance::Tag;
 use crate::frame::{Control, Event, Extra, Frame, Multipath};
@@ -160,6 +161,7 @@ impl<'a> Shard<'a> {
                     random: Stream::new(plan.run.seed, CONTROL, id as u64),
                 };
                 let mut sender = Sender::new(setup, now, config);
+                sender.round_trips = plan.record.round_trips.then(Box::default);
                 if config.metrics == Metrics::Full
                     && let Some(ssthresh) = self.thresholds.get(&(node, flow.dst))
                 {
@@ -231,7 +233,8 @@ impl<'a> Shard<'a> {
 
     fn send_from_sender<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, what: Control) {
         let s = &self.senders[slot];
-        let (node, frame) = (s.node, self.control(s.flow, what, (s.dst, s.hash, s.priority), s.ecn));
+        let (node, mut frame) = (s.node, self.control(s.flow, what, (s.dst, s.hash, s.priority), s.ecn));
+        frame.aux = s.acknowledged();
         self.send(out, now, node, frame);
     }
 
@@ -491,6 +494,7 @@ impl<'a> Shard<'a> {
                 // The last acknowledgement carried the other side's FIN.
                 self.send_from_sender(out, now, slot, Control::Ack);
             }
+            self.harvest.round_trips.extend(round_trips(&self.senders[slot], 0));
             self.senders.remove(slot);
             self.sending[head as usize] = OVER;
         }

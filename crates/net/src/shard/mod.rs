@@ -4,6 +4,7 @@
 mod application;
 mod balance;
 mod build;
+mod capture;
 mod common;
 mod datagram;
 mod discipline;
@@ -13,6 +14,7 @@ mod forward;
 mod host;
 mod managed;
 mod mptcp;
+mod outside;
 mod pacer;
 mod pause;
 mod pfabric;
@@ -24,6 +26,7 @@ mod sample;
 mod steady;
 mod urgent;
 mod voq;
+mod watch;
 mod watchdog;
 
 use crate::allocation::Link;
@@ -35,7 +38,7 @@ use crate::frame::{Event, Extra, Frame};
 use crate::marking::Red;
 use crate::pacer::Pacer;
 use crate::port::Port;
-use crate::record::{CaptureRecord, Counters, PortRecord, ReorderRecord, StormRecord, UplinkRecord};
+use crate::record::{CaptureRecord, Counters, GapRecord, PortRecord, ReorderRecord, RoundTripRecord, StormRecord, UplinkRecord, WaitRecord};
 use crate::spec::{FlowId, NodeId};
 use crate::transport::datagram::{Sink, Source};
 use crate::transport::mptcp::{Connection, Joint};
@@ -44,6 +47,8 @@ use crate::transport::rated::{Receiver as RatedReceiver, Sender as RatedSender};
 use crate::transport::rdma::{Nic, QueuePair, Responder};
 use crate::transport::tcp::{Receiver, Sender};
 use crate::world::World;
+pub use outside::{Departure, Outside};
+
 use afflux_engine::prefetch;
 use afflux_engine::random::Stream;
 use policy::Policy;
@@ -145,7 +150,7 @@ pub struct Node {
     pub first_port: u32,
     pub ports: u32,
     pub host: bool,
-    /// More is to be done with what arrives than to choose its way by hash: it has `balanced`, or its links grant rates.
+    /// More is to be done with what arrives than to choose its way by hash: it has `balanced`, or its links grant rates. Of a host: it forwards.
     pub aside: bool,
     /// Has faulty links or sampled ports: arrivals are looked at more closely.
     pub watched: bool,
@@ -224,6 +229,9 @@ pub struct Harvest {
     /// By flow, subflow and the path's number: frames and bytes.
     pub paths: Vec<(FlowId, u8, u32, u64, u64)>,
     pub tasks: Vec<crate::record::TaskRecord>,
+    pub gaps: Vec<GapRecord>,
+    pub waits_behind: Vec<WaitRecord>,
+    pub round_trips: Vec<RoundTripRecord>,
 }
 
 /// Aligned so that two workers' counters never share a cache line (or a pair of lines that the processor fetches together).
@@ -280,6 +288,8 @@ pub struct Shard<'a> {
     record_paths: bool,
     path_counts: FxHashMap<(FlowId, u8, u32), (u64, u64)>,
     pub harvest: Harvest,
+    /// Where packets of real hosts come from and go to, if there are any.
+    pub outside: Option<Box<Outside>>,
 }
 
 pub struct Group {
@@ -359,6 +369,9 @@ impl<'a> Shard<'a> {
             if let Some(port) = self.world.routes(0).next_hop(state.id, frame.dst, frame.hash, state.hash_seed) {
                 prefetch::<2, _>(&self.ports, state.first_port as usize + port as usize);
             }
+            return;
+        }
+        if state.aside && state.id != frame.dst {
             return;
         }
         match frame.kind() {

@@ -70,9 +70,9 @@ fn deep(ports_per_core: Option<u32>) -> Buffer {
 }
 
 /// Everything but the engine's own figures, as text.
-fn digest(output: &Output) -> String {
+pub(super) fn digest(output: &Output) -> String {
     format!(
-        "{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}",
+        "{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}",
         output.flows,
         output.started,
         output.tasks,
@@ -82,6 +82,9 @@ fn digest(output: &Output) -> String {
         output.uplinks,
         output.reordering,
         output.captures,
+        output.gaps,
+        output.waits,
+        output.round_trips,
         output.counters,
         output.end,
         output.storms,
@@ -273,6 +276,7 @@ fn scenarios() {
         p.switches[0].aqm = Some(Aqm::Codel(codel(true)));
         p.switches[0].device_queue = 1;
         p.switches[0].forwarding = Forwarding::CutThrough { header: 64 };
+        p.record.waits = (0..p.topology.nodes.len() as u32).collect();
         p.transports = vec![TransportConfig::Tcp(TcpConfig { ecn: EcnMode::Classic, ..tcp() })];
     });
     add("weighted queues, red drops at dequeue, short run", &|p| {
@@ -328,6 +332,8 @@ fn scenarios() {
         p.record.paths = true;
         p.record.imbalance = Some(Span::from_us(20));
         p.record.captures = vec![Capture { link: 0, reverse: false }, Capture { link: 40, reverse: true }];
+        p.record.round_trips = true;
+        (p.record.gaps, p.record.waits) = ((0..p.topology.nodes.len() as u32).collect(), (10..30).collect());
         p.switches[0].marking = step_at(30_000, MarkAt::Enqueue);
         p.transports = vec![TransportConfig::Tcp(dctcp())];
         p.switches[0].buffer = shared(150_000, 0.5);

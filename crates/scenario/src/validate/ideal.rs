@@ -24,6 +24,9 @@ pub fn fits(plan: &Plan) -> Result<(), Wrong> {
         ("paths", record.paths),
         ("imbalance", record.imbalance.is_some()),
         ("reorder", record.reordering.is_some()),
+        ("round_trips", record.round_trips),
+        ("gaps", !record.gaps.is_empty()),
+        ("waits", !record.waits.is_empty()),
         ("capture", !record.captures.is_empty()),
     ];
     match asked.into_iter().find(|(_, asked)| *asked) {
