@@ -30,7 +30,7 @@ pub fn expected(plan: &Plan) -> Expected {
         match plan.run.until {
             // So much that it is not meant to end by itself.
             None if flow.bytes as f64 * 8.0 / rate > ENDLESS_S => {
-                found.hops_per_second += (hops_per_byte(transport, f64::INFINITY) * rate / 8.0 * f64::from(distances.of_flow(flow))) as u64;
+                found.hops_per_second += (hops_per_byte(transport, f64::INFINITY) * rate / 8.0 * f64::from(distances.of_flow(flow))).round() as u64;
             }
             None => timed.push((flow, flow.bytes as f64)),
             Some(end) => {
@@ -42,15 +42,15 @@ pub fn expected(plan: &Plan) -> Expected {
     let shares = plan.run.until.map(|end| fabric.shares(&timed, end.0));
     for (number, (flow, bytes)) in timed.into_iter().enumerate() {
         let bytes = bytes * shares.as_ref().map_or(1.0, |shares| shares[number]);
-        found.bytes += bytes as u64;
-        found.packet_hops += (bytes * hops_per_byte(&plan.transports[flow.transport as usize], bytes) * f64::from(distances.of_flow(flow))) as u64;
+        found.bytes += bytes.round() as u64;
+        found.packet_hops += (bytes * hops_per_byte(&plan.transports[flow.transport as usize], bytes) * f64::from(distances.of_flow(flow))).round() as u64;
     }
     for program in plan.applications.iter().flat_map(|applications| &applications.programs) {
         match program.expected_bytes() {
             None => found.unknown = true,
             Some(bytes) => {
                 found.bytes += bytes;
-                found.packet_hops += (bytes as f64 * hops_per_byte(&plan.transports[0], f64::INFINITY) * distances.mean(&program.hosts())) as u64;
+                found.packet_hops += (bytes as f64 * hops_per_byte(&plan.transports[0], f64::INFINITY) * distances.mean(&program.hosts())).round() as u64;
             }
         }
     }

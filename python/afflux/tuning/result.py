@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from .. import settings
 from ..comparison import Difference
 from ..metrics import Metric
 
@@ -99,7 +100,7 @@ class Tuning:
         """The answer in words."""
         if not self.chosen.changes:
             return f"Nothing that was tried is better than the scenario as it is, of {len(self.candidates)} settings."
-        what = ", ".join(f"{key} = {value}" for key, value in self.chosen.changes.items())
+        what = ", ".join(f"{key} = {settings.shown(value)}" for key, value in self.chosen.changes.items())
         parts = []
         for d in self.confirmed:
             share = f"{100 * d.share:+.1f} %" if d.share is not None else d.metric.show(d.difference)

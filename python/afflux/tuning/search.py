@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from .. import _core, batch, extras
+from .. import _core, batch, extras, settings
 from ..batch import Silent, Source, Watch
 from ..comparison import TOO_FEW, WORSE, Difference, difference
 from ..executors import Executor, named
@@ -60,7 +60,7 @@ def tune(
     with extras.needed("tune", "afflux tune"):
         import optuna
     metrics = objectives([objective] if isinstance(objective, str) else list(objective))
-    space = [parameter(key, text if isinstance(text, str) else ",".join(map(str, text))) for key, text in vary.items()]
+    space = [parameter(key, text if isinstance(text, str) else ",".join(map(settings.shown, text))) for key, text in vary.items()]
     if not space:
         raise ValueError("--vary is missing: name a key and its range, as in --vary switch.ecn.k=20kB..400kB")
     if budget < 1:
@@ -89,7 +89,8 @@ def tune(
         drifts = tuple(_drifts(evaluator, space, chosen, every_seed)) if sensitivity and chosen.changes else ()
     notes = [f"{c.name}: {c.error}" for c in tried if c.error]
     if len(every_seed) < 5:
-        notes.append(f"{len(every_seed)} seeds are too few to tell a difference from chance; search with at least 5")
+        few = "1 seed is" if len(every_seed) == 1 else f"{len(every_seed)} seeds are"
+        notes.append(f"{few} too few to tell a difference from chance; search with at least 5")
     best_scenario = batch.load(scenario, {**dict(set or {}), **chosen.changes, "name": f"{loaded.name}-tuned"})
     _write(place / BEST, best_scenario.resolved)
     return Tuning(metrics, tuple(vary), own, tuple(tried), tuple(best), tuple(finalists), chosen, confirmed, drifts, tuple(notes), place / BEST)
