@@ -1,11 +1,11 @@
-# make setup | demo | test | bench [CASE=name] | validate [REF=folder] [ONLY=set.file] | lint | clean
+# make setup | demo | test | bench [CASE=name] | validate [REF=folder] [ONLY=set.file] | validate-live [ONLY=name] | lint | clean
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 # What the extension module is built from; its Python half is used where it stands.
 SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -type f)
 
-.PHONY: setup demo test bench validate lint clean
+.PHONY: setup demo test bench validate validate-live lint clean
 
 setup: $(VENV)/built
 
@@ -33,6 +33,10 @@ bench: setup
 # Against other simulators and real Linux; REF is the folder with their numbers, JOBS the processes, LIMIT seconds per simulation.
 validate: setup
 	$(BIN)/python -m validation.run $(if $(REF),--ref "$(REF)") $(if $(ONLY),--only "$(ONLY)") $(if $(JOBS),--jobs $(JOBS)) $(if $(LIMIT),--limit $(LIMIT))
+
+# Real Linux hosts in real time against theory and simulation; needs root, and a machine that does little else.
+validate-live: setup
+	$(BIN)/python -m validation.live $(if $(ONLY),--only "$(ONLY)")
 
 lint: setup
 	cargo fmt --check

@@ -66,6 +66,13 @@ def test_no_platform_mathematics(crate):
             assert not found, f"{source}: {line.strip()}"
 
 
+def test_unsafe_code_is_where_it_is_needed():
+    allowed = {"engine/src/prefetch.rs", "live/src/sys.rs", "live/src/command.rs"}
+    crates = REPO / "crates"
+    found = {str(source.relative_to(crates)) for source in crates.rglob("src/**/*.rs") if re.search(r"allow\(unsafe_code\)", source.read_text())}
+    assert found == allowed
+
+
 def public(names) -> set[str]:
     return {name for name in names if not name.startswith("_")}
 

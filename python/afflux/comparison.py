@@ -43,6 +43,8 @@ class Comparison:
     designs: tuple[str, ...]
     differences: tuple[Difference, ...]
     notes: tuple[str, ...]
+    #: Of costs, if there are prices.
+    currency: str | None = None
 
     def of(self, design: str) -> list[Difference]:
         return [difference for difference in self.differences if difference.design == design]
@@ -51,15 +53,23 @@ class Comparison:
         return {
             "baseline": self.baseline,
             "designs": list(self.designs),
+            "answer": self.sentence(),
+            "currency": self.currency,
             "differences": [difference.to_dict() for difference in self.differences],
             "notes": list(self.notes),
         }
 
     def sentence(self) -> str:
-        """The answer in words, by job time if there are jobs, else by the slowdown of the slowest hundredth of flows."""
+        """The answer in words, by job time if there are jobs, else by the slowdown of the slowest hundredth of flows; and what it costs."""
         main = [d for metric in (JOB_TIME, SLOWDOWN_P99) for d in self.differences if d.metric is metric]
         main = [d for d in main if d.metric is main[0].metric]
-        return " ".join(_sentence(d, self.baseline) for d in main)
+        prices = [d for d in self.differences if d.metric is COST and d.verdict != SAME]
+        return " ".join([*(_sentence(d, self.baseline) for d in main), *(self._price(d) for d in prices)])
+
+    def _price(self, d: Difference) -> str:
+        share = f" ({100 * d.share:+.1f} %)" if d.share is not None else ""
+        show, unit = d.metric.show, f" {self.currency}" if self.currency else ""
+        return f"Prices: {show(d.design_mean)}{unit} with {d.design}, {show(d.baseline_mean)}{unit} with {self.baseline}{share}."
 
 
 def compare(results: Designs | Iterable[Result | str | os.PathLike[str]], baseline: str | None = None) -> Comparison:
@@ -86,7 +96,7 @@ def compare(results: Designs | Iterable[Result | str | os.PathLike[str]], baseli
         if len(paired) < ENOUGH_SEEDS:
             few = "1 seed" if len(paired) == 1 else f"{len(paired)} seeds"
             notes.append(f"{design.name}: {few} in common are too few to tell a difference from chance; run at least {ENOUGH_SEEDS}, better 10 or more")
-        found += [d for metric in designs.metrics() if (d := _difference(metric, base, design, paired))]
+        found += [d for metric in designs.metrics() if (d := difference(metric, base, design, paired))]
     for design in designs.values():
         if any(result.summary["fct"]["all"]["censored"] for result in design.results.values()):
             notes.append(f"{design.name}: some flows did not finish, so its true completion times and slowdowns are higher")
@@ -94,15 +104,16 @@ def compare(results: Designs | Iterable[Result | str | os.PathLike[str]], baseli
     if len(currencies) > 1:
         notes.append(f"costs are in different currencies ({', '.join(sorted(currencies))}) and are left out")
         found = [d for d in found if d.metric is not COST]
-    return Comparison(base.name, tuple(design.name for design in others), tuple(found), tuple(notes))
+    currency = currencies.pop() if len(currencies) == 1 else None
+    return Comparison(base.name, tuple(design.name for design in others), tuple(found), tuple(notes), currency)
 
 
-def _difference(metric: Metric, base: Design, design: Design, seeds: Sequence[int]) -> Difference | None:
+def difference(metric: Metric, base: Design, design: Design, seeds: Sequence[int]) -> Difference | None:
+    """None if the metric is not known on both sides for any of the seeds."""
     before, after = base.by_seed(metric), design.by_seed(metric)
     pairs = [(before[seed], after[seed]) for seed in seeds if seed in before and seed in after]
     if not pairs:
         return None
-    difference = _mean_difference(pairs)
     low, high = interval(pairs, _mean_difference) or (None, None)
     positive = all(old > 0 for old, _ in pairs)
     shares = interval(pairs, _share) if positive else None
@@ -110,7 +121,7 @@ def _difference(metric: Metric, base: Design, design: Design, seeds: Sequence[in
     old_mean, new_mean = mean([old for old, _ in pairs]), mean([new for _, new in pairs])
     share = _share(pairs) if old_mean > 0 else None
     verdict = _verdict(metric, pairs, low, high)
-    return Difference(metric, design.name, len(pairs), old_mean, new_mean, difference, low, high, share, share_low, share_high, verdict)
+    return Difference(metric, design.name, len(pairs), old_mean, new_mean, _mean_difference(pairs), low, high, share, share_low, share_high, verdict)
 
 
 def _mean_difference(pairs: Sequence[tuple[float, float]]) -> float:

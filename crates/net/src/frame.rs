@@ -1,6 +1,6 @@
 //! What travels: 32 bytes by value, streamed through the window logs.
 
-use crate::allocation::Header;
+use crate::allocation::{Header, Scheme};
 use crate::balance::Tag;
 use crate::telemetry::Telemetry;
 use afflux_engine::Timed;
@@ -295,6 +295,17 @@ impl Extra {
     pub fn beside(frame: &Frame) -> Extra {
         let rank = if matches!(frame.kind(), Frame::DATA | Frame::CONTROL) && frame.has(Frame::RANKED) { frame.aux } else { 0 };
         Extra { trigger: frame.aux, edge: u32::MAX, rank, ..Extra::default() }
+    }
+
+    /// Says nothing but what would stand in `Frame::aux`.
+    pub fn is_bare(&self) -> bool {
+        // Whole: a field that is added must be thought of here.
+        let Extra { trigger: _, edge, blocks: _, count, stamp, paused, telemetry, tag, rank, header, multipath } = self;
+        let Header { what: _, answer: _, sent: _, scheme } = header;
+        let Multipath { subflow, data: _, edge: _ } = multipath;
+        (*edge, *count, *stamp, *paused, telemetry.count(), *rank, *subflow) == (u32::MAX, 0, 0, 0, 0, 0, 0)
+            && *tag == Tag::None
+            && matches!(scheme, Scheme::None)
     }
 
     /// RFC 2018 with timestamps leaves room for three.

@@ -91,8 +91,8 @@ pub fn idle(world: &World, now: u64, flow: &Flow, train: Shape, with_return: boo
 
 /// The same over several routes at once: no time in which the train could be through is shorter, since what the routes share beyond their first
 /// links is not counted. With one route it is that route's.
-pub fn idle_over(world: &World, now: u64, flow: &Flow, routes: &[Route], train: Shape, with_return: bool) -> Idle {
-    let each: Vec<Idle> = routes.iter().map(|route| idle_by(world, now, flow, *route, train, with_return)).collect();
+/// `each` is [`idle_by`] of the routes.
+pub fn idle_over(world: &World, now: u64, flow: &Flow, (routes, each): (&[Route], &[Idle]), train: Shape, with_return: bool) -> Idle {
     let best = each.iter().min_by_key(|idle| idle.total).expect("a route at least");
     if routes.len() == 1 || train.count < 2 {
         return *best;
@@ -101,7 +101,7 @@ pub fn idle_over(world: &World, now: u64, flow: &Flow, routes: &[Route], train: 
     // By route: its NIC, a full frame's time there, when a lone frame is through, and a full frame's time on the slowest link.
     let ways: Vec<(u16, u64, u64, u64)> = routes
         .iter()
-        .zip(&each)
+        .zip(each)
         .filter_map(|(route, idle)| {
             let &(node, port) = world.path_via(now, route.there.0, route.there.1, flow.src, flow.dst).first()?;
             let nic = world.serialize(&world.ports.of(node)[port as usize], train.full);

@@ -7,6 +7,7 @@ mod balance;
 mod buffer;
 mod congestion;
 mod estimate;
+mod expected;
 mod fault;
 mod flowcontrol;
 mod frame;
@@ -34,11 +35,13 @@ mod testing;
 mod tests;
 
 pub use buffer::mmu::{SetAside, set_aside};
+pub use congestion::{Ack, Algorithm, Factory, Foreign, State, Window};
 pub use estimate::estimate_memory;
+pub use expected::{Expected, expected};
 pub use flowcontrol::headroom::{PortFacts, by_formula};
 pub use flowcontrol::response_time;
 pub use progress::Progress;
-pub use run::run;
+pub use run::{outside, run};
 
 /// Why a run could not be carried out.
 #[derive(Debug, thiserror::Error)]
@@ -77,7 +80,7 @@ pub fn models() -> Vec<Model> {
         flowcontrol::MODELS,
         fault::MODELS,
         &spec::models(),
-        &[ideal::MODEL, pacer::MODEL],
+        &[ideal::MODEL, pacer::MODEL, outside::MODEL],
     ]
     .concat()
 }

@@ -212,9 +212,9 @@ impl Routes {
         }
     }
 
-    /// The next hop by hash, if there is one: a guess where a switch sprays or routes have changed.
+    /// The next hop by hash, if there is one.
     #[inline(always)]
-    pub(crate) fn likely_next_hop(&self, node: NodeId, host: u32, hash: u32, seed: u32) -> Option<u16> {
+    pub(crate) fn next_hop(&self, node: NodeId, host: u32, hash: u32, seed: u32) -> Option<u16> {
         match self.next_hops(node, host) {
             NextHops::None => None,
             NextHops::One(port) => Some(port),

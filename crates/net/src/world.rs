@@ -2,10 +2,9 @@
 
 use crate::RunError;
 use crate::app::Flows;
-use crate::balance::ecmp;
 use crate::flowcontrol::{PAUSE_FRAME, Party};
 use crate::paths::Paths;
-use crate::routing::{NextHops, PortInfo, Ports, Routes};
+use crate::routing::{PortInfo, Ports, Routes};
 use crate::spec::*;
 use afflux_engine::random::mix;
 use rustc_hash::FxHashMap;
@@ -373,6 +372,11 @@ impl<'a> World<'a> {
         mix(mix(mix(a as u64 ^ mix(self.plan.run.seed)) ^ b as u64) ^ own) as u32
     }
 
+    /// Have both directions of a flow one hash?
+    pub fn hashes_symmetrically(&self) -> bool {
+        self.symmetric
+    }
+
     /// Hash of two hosts, for what is not told apart by flow.
     pub fn pair_hash(&self, src: u32, dst: u32) -> u32 {
         mix(mix(src as u64 ^ mix(self.plan.run.seed)) ^ dst as u64) as u32
@@ -397,10 +401,8 @@ impl<'a> World<'a> {
         let mut hops = Vec::with_capacity(6);
         let mut node = src;
         while node != dst {
-            let port = match routes.next_hops(node, dst) {
-                NextHops::None => return Vec::new(),
-                NextHops::One(port) => port,
-                NextHops::Many(set) => set[ecmp(hash, self.hash_seed[node as usize], set.len())],
+            let Some(port) = routes.next_hop(node, dst, hash, self.hash_seed[node as usize]) else {
+                return Vec::new();
             };
             hops.push((node, port));
             node = self.ports.of(node)[port as usize].peer;

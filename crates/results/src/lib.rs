@@ -43,6 +43,21 @@ use afflux_scenario::Scenario;
 /// [`ResultsError::Cancelled`] if the run was cancelled, or is while its files are being written (nothing is left behind); input and output errors;
 /// [`ResultsError::Inconsistent`] if the output contradicts itself.
 pub fn write(claim: Claim, scenario: &Scenario, output: &Output, started: ProcessStart, progress: &Progress) -> Result<Summary, ResultsError> {
+    write_with(claim, scenario, output, started, progress, &[])
+}
+
+/// The same with further files, each by its name and content.
+///
+/// # Errors
+/// As [`write`].
+pub fn write_with(
+    claim: Claim,
+    scenario: &Scenario,
+    output: &Output,
+    started: ProcessStart,
+    progress: &Progress,
+    further: &[(&str, &str)],
+) -> Result<Summary, ResultsError> {
     let unless_cancelled = || if output.cancelled || progress.cancelled() { Err(ResultsError::Cancelled) } else { Ok(()) };
     unless_cancelled()?;
     claim.text("scenario.toml", &scenario.resolved)?;
@@ -53,6 +68,9 @@ pub fn write(claim: Claim, scenario: &Scenario, output: &Output, started: Proces
     }
     for (name, capture) in pcapng::files(scenario, output) {
         capture.write(&claim.path(&name))?;
+    }
+    for (name, content) in further {
+        claim.text(name, content)?;
     }
     let summary = summary(scenario, output, &started);
     claim.text("summary.json", &summary.to_json())?;

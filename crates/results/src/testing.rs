@@ -2,7 +2,7 @@
 
 use afflux_net::record::{Counters, Engine, FlowRecord, LinkRecord, Output, PortRecord, Split, Status};
 use afflux_net::spec::{EngineKind, FctEnd, Flow, Link, Node, NodeKind, Plan, PortSeries, Record, RunConfig, Start, Topology, Wire};
-use afflux_scenario::{Job, Scenario};
+use afflux_scenario::{Job, Packets, Scenario};
 use afflux_units::{Probability, Rate, Span, Time};
 
 /// A flow that starts at `start` ps.
@@ -85,6 +85,7 @@ pub fn run() -> (Scenario, Output) {
         notes: vec!["a note".into()],
         max_memory: None,
         cost: None,
+        packets: Packets { mtu: 1500, link_header: 18, priority_of_dscp: [0; 64] },
     };
     let port = PortRecord {
         time: Time::from_ns(10_000),

@@ -47,6 +47,19 @@ pub struct Scenario {
     pub max_memory: Option<u64>,
     /// What the fabric costs, if the scenario has prices.
     pub cost: Option<FabricCost>,
+    /// How packets of real hosts become frames.
+    pub packets: Packets,
+}
+
+/// How IP packets become frames.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Packets {
+    /// Bytes of the largest packet.
+    pub mtu: u16,
+    /// Bytes of a frame around its packet.
+    pub link_header: u16,
+    /// As `host.dscp_to_priority` says.
+    pub priority_of_dscp: [u8; 64],
 }
 
 /// What a fabric costs, by the prices of `[cost]`.
@@ -118,6 +131,7 @@ pub fn parse(text: &str, path: &Path, overrides: &Overrides, reader: &dyn Reader
         notes: checked.notes,
         max_memory: checked.max_memory,
         cost: checked.cost,
+        packets: checked.packets,
     })
 }
 

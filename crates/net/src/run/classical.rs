@@ -29,7 +29,7 @@ impl Key {
     }
 }
 
-struct Later {
+pub(super) struct Later {
     heap: Heap,
     /// Frames lie still here while their keys move.
     frames: Slab<Frame>,
@@ -38,6 +38,40 @@ struct Later {
 }
 
 impl Later {
+    pub fn new() -> Self {
+        Later { heap: Heap::new(), frames: Slab::default(), pending: 0 }
+    }
+
+    /// When something happens next.
+    #[inline(always)]
+    pub fn next(&mut self) -> Option<u64> {
+        self.heap.peek().map(|key| Key(key).at())
+    }
+
+    /// It happens.
+    #[inline(always)]
+    pub fn step(&mut self, shard: &mut Shard) {
+        let key = Key(self.heap.peek().expect("something is to happen"));
+        let at = key.at();
+        self.heap.pop();
+        if key.rank() == 0 {
+            self.pending -= 1;
+            let port = key.slot();
+            shard.transmission_ended(self, at, shard.ports[port as usize].node, port);
+        } else {
+            let frame = *self.frames.remove(key.slot());
+            self.pending -= (key.rank() < Rank::SAMPLES.number()) as i64;
+            let node = shard.node_of(&frame);
+            shard.handle(self, at, node, frame);
+        }
+    }
+
+    /// Frames on links, and their bytes.
+    pub fn in_flight(&self) -> (u64, u64) {
+        let frames = self.heap.iter().map(Key).filter(|key| key.rank() != 0).map(|key| &self.frames[key.slot()]);
+        frames.filter(|frame| frame.is_traffic()).fold((0, 0), |(count, bytes), frame| (count + 1, bytes + frame.size as u64))
+    }
+
     #[inline(always)]
     fn push(&mut self, at: u64, rank: Rank, frame: Frame) {
         let slot = self.frames.insert(frame);
@@ -71,12 +105,11 @@ impl Outlet for Later {
 
 pub fn work(shard: &mut Shard, progress: &Progress) -> super::window::Done {
     let cpu = super::thread_cpu_s();
-    let mut later = Later { heap: Heap::new(), frames: Slab::default(), pending: 0 };
+    let mut later = Later::new();
     let mut done = super::window::Done { events: 0, cpu_s: 0.0, in_flight: (0, 0), reached_until: false, cancelled: false };
     let (mut reported_hops, mut reported_flows) = (0, 0);
     shard.begin(&mut later);
-    while let Some(key) = later.heap.peek().map(Key) {
-        let at = key.at();
+    while let Some(at) = later.next() {
         // What happens at the moment at which the last frame is absorbed still happens.
         if (shard.live == 0 || later.pending == 0) && at > shard.last {
             break;
@@ -85,18 +118,8 @@ pub fn work(shard: &mut Shard, progress: &Progress) -> super::window::Done {
             done.reached_until = true;
             break;
         }
-        later.heap.pop();
         done.events += 1;
-        if key.rank() == 0 {
-            later.pending -= 1;
-            let port = key.slot();
-            shard.transmission_ended(&mut later, at, shard.ports[port as usize].node, port);
-        } else {
-            let frame = *later.frames.remove(key.slot());
-            later.pending -= (key.rank() < Rank::SAMPLES.number()) as i64;
-            let node = shard.node_of(&frame);
-            shard.handle(&mut later, at, node, frame);
-        }
+        later.step(shard);
         if done.events.is_multiple_of(65_536) {
             progress.advance(at, shard.counters.packet_hops - reported_hops, shard.flows_done - reported_flows);
             (reported_hops, reported_flows) = (shard.counters.packet_hops, shard.flows_done);
@@ -107,13 +130,7 @@ pub fn work(shard: &mut Shard, progress: &Progress) -> super::window::Done {
         }
     }
     progress.advance(0, shard.counters.packet_hops - reported_hops, shard.flows_done - reported_flows);
-    for key in later.heap.iter().map(Key).filter(|key| key.rank() != 0) {
-        let frame = &later.frames[key.slot()];
-        if frame.is_traffic() {
-            done.in_flight.0 += 1;
-            done.in_flight.1 += frame.size as u64;
-        }
-    }
+    done.in_flight = later.in_flight();
     done.cpu_s = super::thread_cpu_s() - cpu;
     done
 }

@@ -3,6 +3,7 @@
 mod classical;
 mod heap;
 mod merge;
+pub mod outside;
 mod sorter;
 mod window;
 

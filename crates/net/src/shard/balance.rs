@@ -211,9 +211,7 @@ fn take_tag(shard: &mut Shard, frame: &mut Frame) -> Tag {
     }
     let extra = &mut shard.extras[frame.aux];
     let tag = std::mem::take(&mut extra.tag);
-    // Then nothing else is on it.
-    let subflow = extra.multipath.subflow;
-    if (extra.paused, extra.count, extra.edge, extra.stamp, extra.rank, extra.telemetry.count(), subflow) == (0, 0, u32::MAX, 0, 0, 0, 0) {
+    if extra.is_bare() {
         let trigger = extra.trigger;
         shard.extras.remove(frame.aux);
         frame.aux = trigger;

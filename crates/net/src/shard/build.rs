@@ -73,6 +73,7 @@ impl<'a> Shard<'a> {
             record_paths: plan.record.paths,
             path_counts: FxHashMap::default(),
             harvest: Harvest::default(),
+            outside: None,
         };
         for (local, &id) in world.shards[index as usize].iter().enumerate() {
             shard.add_node(id, local as u32, sampled.contains(&id), classical, seed);

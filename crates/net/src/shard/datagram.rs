@@ -77,6 +77,9 @@ impl<'a> Shard<'a> {
 
     pub(super) fn on_datagram<O: Outlet>(&mut self, out: &mut O, now: u64, mut frame: Frame) {
         let Beside { paused, tag, .. } = self.take_extra(&mut frame);
+        if self.is_from_outside(&frame) {
+            return self.leave_outside(now, &frame);
+        }
         let mut slot = self.receiving_slot(frame.flow);
         if slot == NOT_YET {
             let flow = self.world.flow(frame.flow);

@@ -2,14 +2,12 @@
 
 use super::{Outlet, Shard, Slab};
 use crate::aqm::Verdict as Early;
-use crate::balance::ecmp;
 use crate::buffer::mmu::{Charge, Verdict as Taken};
 use crate::buffer::{QueueView, Verdict};
 use crate::fault::Fate;
 use crate::frame::{Event, Extra, Frame};
 use crate::marking::Red;
 use crate::port::{Departure, PAUSE_QUEUE, Port, Sending, Waiting};
-use crate::routing::NextHops;
 use crate::scheduling;
 use crate::spec::MarkAt;
 use crate::telemetry::Reading;
@@ -48,10 +46,8 @@ impl<'a> Shard<'a> {
         if state.aside {
             return if state.balanced.is_some() { self.arrive_balanced(out, now, node, frame) } else { self.arrive_rated(out, now, node, frame) };
         }
-        let port = match self.world.routes(now).next_hops(state.id, frame.dst) {
-            NextHops::One(port) => port,
-            NextHops::Many(set) => set[ecmp(frame.hash, state.hash_seed, set.len())],
-            NextHops::None => return self.drop_frame(frame, Drop::Down),
+        let Some(port) = self.world.routes(now).next_hop(state.id, frame.dst, frame.hash, state.hash_seed) else {
+            return self.drop_frame(frame, Drop::Down);
         };
         self.forward(out, now, node, port, frame);
     }
@@ -601,6 +597,9 @@ impl<'a> Shard<'a> {
             Drop::Ingress => c.in_discards += 1,
         }
         self.live -= 1;
+        if self.is_from_outside(&frame) {
+            self.lose_outside(&frame);
+        }
         if frame.has(Frame::EXTRA) {
             self.extras.remove(frame.aux);
         }

@@ -1,12 +1,11 @@
 //! What hosts do: transports meet the network here.
 
 use super::finish::round_trips;
-use super::{MPTCP, NOT_YET, OVER, Outlet, PFABRIC, ReceivedRecord, SentRecord, Shard, set_slot};
-use crate::balance::{Tag, ecmp};
+use super::{MPTCP, NOT_YET, OVER, Outlet, PFABRIC, ReceivedRecord, SentRecord, Shard, own_event, set_slot};
+use crate::balance::Tag;
 use crate::frame::{Control, Event, Extra, Frame, Multipath};
 use crate::idle::{idle, least_round_trip};
 use crate::probe::explain::Attribution;
-use crate::routing::NextHops;
 use crate::spec::{EcnMode, FctEnd, Flow, FlowId, Metrics, TcpConfig, TransportConfig};
 use crate::transport::tcp::{AckIn, AckNow, Arrival, Cause, Expired, Message, Receiver, ReceiverSetup, Sender, SenderSetup, Transmit, stamp};
 use afflux_engine::random::Stream;
@@ -25,15 +24,14 @@ pub(super) struct Beside {
     pub tag: Tag,
 }
 
-/// Timers are lazy: an event under way (`armed`, 0 for none) is armed anew when it goes off early, and only an earlier moment needs another. Does
-/// `wake` (0 for not at all)? Then it is the one under way.
+/// Timers are lazy: an event under way (`armed`, 0 for none) is armed anew when it goes off early, and only an earlier moment needs another. If
+/// `wake` (0 for not at all) does, `event` is sent and is the one under way.
 #[inline(always)]
-pub(super) fn needs_event(wake: u64, armed: &mut u64) -> bool {
-    let needs = wake != 0 && (*armed == 0 || wake < *armed);
-    if needs {
+pub(super) fn arm<O: Outlet>(out: &mut O, wake: u64, armed: &mut u64, event: Frame) {
+    if wake != 0 && (*armed == 0 || wake < *armed) {
         *armed = wake;
+        out.event(wake, event);
     }
-    needs
 }
 
 impl<'a> Shard<'a> {
@@ -87,11 +85,7 @@ impl<'a> Shard<'a> {
         if state.ports == 1 {
             return Some(state.first_port);
         }
-        let port = match self.world.routes(now).next_hops(state.id, dst) {
-            NextHops::One(port) => port,
-            NextHops::Many(set) => set[ecmp(hash, state.hash_seed, set.len())],
-            NextHops::None => return None,
-        };
+        let port = self.world.routes(now).next_hop(state.id, dst, hash, state.hash_seed)?;
         Some(state.first_port + port as u32)
     }
 
@@ -367,25 +361,17 @@ impl<'a> Shard<'a> {
     /// Sees to a sender's timer.
     #[inline(always)]
     fn arm_sender<O: Outlet>(&mut self, out: &mut O, slot: u32) {
+        let ports = self.ports.len();
         let s = &mut self.senders[slot];
-        let wake = s.wake();
-        if needs_event(wake, &mut s.armed) {
-            let (node, flow) = (s.node, s.flow);
-            let event = self.event(node, flow, Event::Sender);
-            out.event(wake, event);
-        }
+        arm(out, s.wake(), &mut s.armed, own_event(ports, s.node, s.flow, Event::Sender));
     }
 
     /// The same for a receiver.
     #[inline(always)]
     fn arm_receiver<O: Outlet>(&mut self, out: &mut O, slot: u32) {
+        let ports = self.ports.len();
         let r = &mut self.receivers[slot];
-        let wake = r.wake();
-        if needs_event(wake, &mut r.armed) {
-            let (node, flow) = (r.node, r.flow);
-            let event = self.event(node, flow, Event::Receiver);
-            out.event(wake, event);
-        }
+        arm(out, r.wake(), &mut r.armed, own_event(ports, r.node, r.flow, Event::Receiver));
     }
 
     pub(super) fn on_sender_wake<O: Outlet>(&mut self, out: &mut O, now: u64, flow: FlowId) {

@@ -14,6 +14,7 @@ mod forward;
 mod host;
 mod managed;
 mod mptcp;
+mod outside;
 mod pacer;
 mod pause;
 mod pfabric;
@@ -46,6 +47,8 @@ use crate::transport::rated::{Receiver as RatedReceiver, Sender as RatedSender};
 use crate::transport::rdma::{Nic, QueuePair, Responder};
 use crate::transport::tcp::{Receiver, Sender};
 use crate::world::World;
+pub use outside::{Departure, Outside};
+
 use afflux_engine::prefetch;
 use afflux_engine::random::Stream;
 use policy::Policy;
@@ -66,6 +69,12 @@ pub trait Outlet {
     fn pause(&mut self, at: u64, shard: u16, frame: Frame);
     /// Classical engine: the transmission under way at `port` ends, or a pause there expires.
     fn sent(&mut self, _at: u64, _port: u32) {}
+}
+
+/// An event that `node` makes for itself, in a shard with that many ports.
+#[inline(always)]
+fn own_event(ports: usize, node: u32, flow: u32, event: Event) -> Frame {
+    Frame { port: ports as u32 + node, flow, seq: event as u32, flags: Frame::EVENT, ..Frame::default() }
 }
 
 /// Slots that are used again.
@@ -279,6 +288,8 @@ pub struct Shard<'a> {
     record_paths: bool,
     path_counts: FxHashMap<(FlowId, u8, u32), (u64, u64)>,
     pub harvest: Harvest,
+    /// Where packets of real hosts come from and go to, if there are any.
+    pub outside: Option<Box<Outside>>,
 }
 
 pub struct Group {
@@ -346,7 +357,7 @@ impl<'a> Shard<'a> {
     }
 
     fn event(&self, node: u32, flow: u32, event: Event) -> Frame {
-        Frame { port: self.ports.len() as u32 + node, flow, seq: event as u32, flags: Frame::EVENT, ..Frame::default() }
+        own_event(self.ports.len(), node, flow, event)
     }
 
     /// Starts loading what [`Self::handle`] will need for a frame that a node deals with soon.
@@ -354,7 +365,8 @@ impl<'a> Shard<'a> {
     pub fn prefetch(&self, node: u32, frame: &Frame) {
         let state = &self.nodes[node as usize];
         if !state.host {
-            if let Some(port) = self.world.routes(0).likely_next_hop(state.id, frame.dst, frame.hash, state.hash_seed) {
+            // A guess, where the switch sprays or routes have changed.
+            if let Some(port) = self.world.routes(0).next_hop(state.id, frame.dst, frame.hash, state.hash_seed) {
                 prefetch::<2, _>(&self.ports, state.first_port as usize + port as usize);
             }
             return;

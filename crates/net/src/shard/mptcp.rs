@@ -1,10 +1,10 @@
 //! Hosts with connections over several paths.
 
 use super::finish::round_trips;
-use super::host::{Beside, data_flags, needs_event};
-use super::{MPTCP, NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, set_slot};
+use super::host::{Beside, arm, data_flags};
+use super::{MPTCP, NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, own_event, set_slot};
 use crate::frame::{Control, Event, Extra, Frame, Multipath};
-use crate::idle::{Route, idle_by, idle_over, least_round_trip_by};
+use crate::idle::{Idle, Route, idle_by, idle_over, least_round_trip_by};
 use crate::probe::explain::Attribution;
 use crate::spec::{EcnMode, FctEnd, Flow, FlowId, MptcpConfig, PathManager, TcpConfig, TransportConfig};
 use crate::transport::mptcp::{Connection, ConnectionSetup, Joint, Sending, Stage, Subflow};
@@ -73,19 +73,19 @@ impl<'a> Shard<'a> {
         let shape = self.world.shape(flow);
         let routes = self.routes(now, flow, config);
         let with_return = plan.run.fct_end == FctEnd::LastAck;
+        let each: Vec<Idle> = routes.iter().map(|route| idle_by(self.world, now, flow, *route, shape, with_return)).collect();
         let mut connection = Connection::new(ConnectionSetup {
             flow: id,
             transport: flow.transport,
             node,
             segments: shape.count as u32,
             edge: first_edge(&TcpConfig { receive: config.receive, ..config.tcp.clone() }),
-            idle: idle_over(self.world, now, flow, &routes, shape, with_return),
+            idle: idle_over(self.world, now, flow, (&routes, &each), shape, with_return),
             start: now,
         });
-        for (number, route) in routes.iter().enumerate() {
-            let mut idle = idle_by(self.world, now, flow, *route, shape, with_return);
+        for (number, (route, idle)) in routes.iter().zip(each).enumerate() {
             // Which subflow carries the last segment is not known.
-            idle.slowest_last = idle.slowest_full;
+            let idle = Idle { slowest_last: idle.slowest_full, ..idle };
             let setup = SenderSetup {
                 flow: id,
                 transport: flow.transport,
@@ -279,13 +279,9 @@ impl<'a> Shard<'a> {
     }
 
     fn arm_mptcp<O: Outlet>(&mut self, out: &mut O, slot: u32) {
+        let ports = self.ports.len();
         let connection = &mut self.connections[slot];
-        let wake = connection.wake();
-        if needs_event(wake, &mut connection.armed) {
-            let (node, flow) = (connection.node, connection.flow);
-            let event = self.event(node, flow, Event::Sender);
-            out.event(wake, event);
-        }
+        arm(out, connection.wake(), &mut connection.armed, own_event(ports, connection.node, connection.flow, Event::Sender));
     }
 
     #[inline(never)]
@@ -496,13 +492,9 @@ impl<'a> Shard<'a> {
     }
 
     fn arm_joint<O: Outlet>(&mut self, out: &mut O, slot: u32) {
+        let ports = self.ports.len();
         let joint = &mut self.joints[slot];
-        let wake = joint.wake();
-        if needs_event(wake, &mut joint.armed) {
-            let (node, flow) = (joint.node, joint.flow);
-            let event = self.event(node, flow, Event::Receiver);
-            out.event(wake, event);
-        }
+        arm(out, joint.wake(), &mut joint.armed, own_event(ports, joint.node, joint.flow, Event::Receiver));
     }
 
     pub(super) fn on_mptcp_receiver_wake<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32) {

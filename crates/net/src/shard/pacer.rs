@@ -1,7 +1,7 @@
 //! Where TCP's data meet their host's pacer.
 
 use super::forward::Drop;
-use super::host::needs_event;
+use super::host::arm;
 use super::{Node, Outlet, Shard};
 use crate::frame::{Event, Frame};
 use crate::pacer::Pacer;
@@ -67,10 +67,8 @@ impl<'a> Shard<'a> {
                 None => self.drop_frame(frame, Drop::Down),
             }
         }
+        let event = self.event(node, 0, Event::Pacer);
         let pacer = self.pacers[node as usize].as_mut().expect("asked before");
-        if needs_event(pacer.wake(now), &mut pacer.armed) {
-            let (at, event) = (pacer.armed, self.event(node, 0, Event::Pacer));
-            out.event(at, event);
-        }
+        arm(out, pacer.wake(now), &mut pacer.armed, event);
     }
 }

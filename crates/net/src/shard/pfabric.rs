@@ -1,7 +1,7 @@
 //! Hosts with pFabric's transport, or the TCP it was made from.
 
-use super::host::needs_event;
-use super::{OVER, Outlet, PFABRIC, SentRecord, Shard, set_slot};
+use super::host::arm;
+use super::{OVER, Outlet, PFABRIC, SentRecord, Shard, own_event, set_slot};
 use crate::frame::{Control, Event, Extra, Frame};
 use crate::idle::Idle;
 use crate::spec::{EcnMode, FlowId, Pfabric, TransportConfig};
@@ -162,12 +162,9 @@ impl<'a> Shard<'a> {
     /// Sees to a sender's timer.
     #[inline(always)]
     fn arm_pfabric<O: Outlet>(&mut self, out: &mut O, slot: u32) {
+        let ports = self.ports.len();
         let s = &mut self.pfabrics[slot];
-        if needs_event(s.deadline, &mut s.armed) {
-            let (at, node, flow) = (s.deadline, s.node, s.flow);
-            let event = self.event(node, flow, Event::Sender);
-            out.event(at, event);
-        }
+        arm(out, s.deadline, &mut s.armed, own_event(ports, s.node, s.flow, Event::Sender));
     }
 }
 

@@ -1,13 +1,11 @@
 //! Where the transports that are granted rates meet hosts, and links that grant them.
 
 use super::forward::Drop;
-use super::host::needs_event;
-use super::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, set_slot};
+use super::host::arm;
+use super::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, own_event, set_slot};
 use crate::allocation::{Header, Link, Seen, What};
-use crate::balance::ecmp;
 use crate::frame::{Event, Extra, Frame};
 use crate::idle::Idle;
-use crate::routing::NextHops;
 use crate::spec::{FlowId, TransportConfig};
 use crate::transport::rated::{AckIn, Act, Receiver, Scheduling, Sender, SenderSetup};
 
@@ -33,10 +31,8 @@ impl<'a> Shard<'a> {
     #[inline(never)]
     pub(super) fn arrive_rated<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, frame: Frame) {
         let state = &self.nodes[node as usize];
-        let port = match self.world.routes(now).next_hops(state.id, frame.dst) {
-            NextHops::One(port) => port,
-            NextHops::Many(set) => set[ecmp(frame.hash, state.hash_seed, set.len())],
-            NextHops::None => return self.drop_frame(frame, Drop::Down),
+        let Some(port) = self.world.routes(now).next_hop(state.id, frame.dst, frame.hash, state.hash_seed) else {
+            return self.drop_frame(frame, Drop::Down);
         };
         if frame.kind() == Frame::RATED {
             self.pass_links(out, now, node, state.first_port + port as u32, &frame);
@@ -89,13 +85,9 @@ impl<'a> Shard<'a> {
             let act = self.rated[slot].next_act(now, config);
             match act {
                 Act::Wait(at) => {
+                    let ports = self.ports.len();
                     let s = &mut self.rated[slot];
-                    if needs_event(at, &mut s.armed) {
-                        let (node, flow) = (s.node, s.flow);
-                        let event = self.event(node, flow, Event::Sender);
-                        out.event(at, event);
-                    }
-                    return;
+                    return arm(out, at, &mut s.armed, own_event(ports, s.node, s.flow, Event::Sender));
                 }
                 Act::GiveUp => {
                     if self.rated[slot].is_open() {

@@ -1,7 +1,7 @@
 //! Queue pairs at hosts: the NIC makes a frame when its transmitter is free, for whoever's turn it is.
 
-use super::host::{Beside, needs_event};
-use super::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, set_slot};
+use super::host::{Beside, arm};
+use super::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, own_event, set_slot};
 use crate::frame::{Event, Extra, Frame};
 use crate::idle::Idle;
 use crate::spec::{Entropy, FlowId, RdmaConfig, TransportConfig};
@@ -73,12 +73,9 @@ impl<'a> Shard<'a> {
     }
 
     fn arm_nic<O: Outlet>(&mut self, out: &mut O, node: u32, port: u32, at: u64) {
-        if !needs_event(at, &mut self.nics[port as usize].armed) {
-            return;
-        }
         let number = port - self.nodes[node as usize].first_port;
         let event = self.event(node, number, Event::Nic);
-        out.event(at, event);
+        arm(out, at, &mut self.nics[port as usize].armed, event);
     }
 
     pub(super) fn on_nic<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, number: u32) {
@@ -180,13 +177,9 @@ impl<'a> Shard<'a> {
     /// Sees to a queue pair's timer.
     #[inline(always)]
     fn arm_pair<O: Outlet>(&mut self, out: &mut O, slot: u32) {
+        let ports = self.ports.len();
         let pair = &mut self.pairs[slot];
-        let wake = pair.wake();
-        if needs_event(wake, &mut pair.armed) {
-            let (node, flow) = (pair.node, pair.flow);
-            let event = self.event(node, flow, Event::Sender);
-            out.event(wake, event);
-        }
+        arm(out, pair.wake(), &mut pair.armed, own_event(ports, pair.node, pair.flow, Event::Sender));
     }
 
     pub(super) fn on_pair_wake<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32) {

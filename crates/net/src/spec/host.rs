@@ -185,6 +185,8 @@ pub enum CongestionControl {
     Bbr3(Bbr3Config),
     /// With the windows of a connection's other subflows.
     Coupled(super::Coupling),
+    /// One that whoever runs the plan has brought; no scenario says so.
+    External(crate::congestion::Foreign),
 }
 
 /// BBR version 1, as in Linux.

@@ -70,7 +70,7 @@ fn deep(ports_per_core: Option<u32>) -> Buffer {
 }
 
 /// Everything but the engine's own figures, as text.
-fn digest(output: &Output) -> String {
+pub(super) fn digest(output: &Output) -> String {
     format!(
         "{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}",
         output.flows,

@@ -18,6 +18,9 @@ pub struct Frames {
     pub payload: u16,
     /// How it comes about, for messages.
     pub why: String,
+    /// Of an IP packet, and what a frame has around it: the headers that do not count towards the MTU.
+    pub mtu: u16,
+    pub link_header: u16,
 }
 
 pub fn wire(host: &mut Host) -> Result<Frames, Wrong> {
@@ -41,7 +44,8 @@ pub fn wire(host: &mut Host) -> Result<Frames, Wrong> {
         return Err(Wrong::at(key, format!("\"{mtu}\": frames have at most 65535 bytes")));
     }
     let why = format!("mtu = \"{mtu}\" less {mtu_header} B of headers");
-    Ok(Frames { wire, payload: room as u16, why })
+    let link_header = wire.data_header - mtu_header.min(wire.data_header);
+    Ok(Frames { wire, payload: room as u16, why, mtu: mtu.0 as u16, link_header })
 }
 
 fn named(name: &str, key: Key) -> Result<&'static Profile, Wrong> {

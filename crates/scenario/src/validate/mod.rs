@@ -20,7 +20,7 @@ use crate::document::Document;
 use crate::inputs::Inputs;
 use crate::topology::{self, Facts};
 use crate::tree::{Key, Wrong};
-use crate::{FabricCost, Job, Reader};
+use crate::{FabricCost, Job, Packets, Reader};
 use afflux_net::spec::{Compat, NodeKind, Plan, RouteHash};
 use afflux_units::Span;
 
@@ -39,6 +39,7 @@ pub struct Checked {
     pub max_memory: Option<u64>,
     pub cost: Option<FabricCost>,
     pub notes: Vec<String>,
+    pub packets: Packets,
 }
 
 pub fn check(document: &mut Document, inputs: &mut Inputs, reader: &dyn Reader) -> Result<Checked, Wrong> {
@@ -59,6 +60,7 @@ pub fn check(document: &mut Document, inputs: &mut Inputs, reader: &dyn Reader) 
     let transports = transport::check(&mut document.host, &wire, &facts, run.config.compat)?;
     let of_hosts = hosts::transports(&document.host, &topology, &transports)?;
     let priority_of_dscp = hosts::priority_of_dscp(&document.host)?;
+    let packets = Packets { mtu: wire.mtu, link_header: wire.link_header, priority_of_dscp };
     let seed = run.config.seed;
     let around =
         traffic::Around { inputs, reader, facts: &facts, wire: &wire, seed, transports, of_hosts, priority_of_dscp, run: &run.config, clusters: Vec::new() };
@@ -95,6 +97,7 @@ pub fn check(document: &mut Document, inputs: &mut Inputs, reader: &dyn Reader) 
         max_memory: run.max_memory,
         cost,
         notes: traffic.notes,
+        packets,
     })
 }
 

@@ -247,6 +247,11 @@ impl Around<'_> {
             ));
         }
         let config = self.tcp(tcp, key)?;
+        // What is refused above must not stand in the resolved scenario.
+        tcp.ssthresh_cache = None;
+        if coupled.is_some() {
+            (tcp.congestion, tcp.newreno, tcp.hystart_plusplus) = (None, None, None);
+        }
         let receive = config.receive;
         let congestion = coupled.map_or(config.congestion, CongestionControl::Coupled);
         Ok(spec::MptcpConfig {

@@ -37,10 +37,14 @@ impl Connection {
 
     fn choose_one(&mut self, now: u64, config: &MptcpConfig) -> Option<Choice> {
         // What a subflow that timed out has not delivered goes first, by another.
-        for at in 0..self.reinject.len() {
-            let (data, from) = self.reinject[at];
-            if let Some(subflow) = self.preferred(Some(from), config) {
-                self.reinject.remove(at);
+        if !self.reinject.is_empty()
+            && let Some(first) = self.preferred(None, config)
+        {
+            // The best takes whatever was not its own; the next best, if there is one, takes that.
+            let other = self.preferred(Some(first), config);
+            let at = self.reinject.iter().position(|(_, from)| *from != first || other.is_some());
+            if let Some((data, from)) = at.and_then(|at| self.reinject.remove(at)) {
+                let subflow = if from == first { other.expect("asked for") } else { first };
                 self.turn = subflow + 1;
                 return Some(Choice { subflow, data });
             }

@@ -4,6 +4,7 @@ use crate::congestion::Path;
 use crate::idle::Idle;
 use crate::spec::MptcpConfig;
 use crate::transport::tcp::{AckIn, Cause, Expired, Sender, Transmit};
+use rustc_hash::FxHashSet;
 use std::collections::VecDeque;
 
 /// How far a subflow's opening has come.
@@ -85,6 +86,8 @@ pub struct Connection {
     pub(super) edge: u32,
     /// Data to be sent again, and the subflow that has not delivered them.
     pub(super) reinject: VecDeque<(u32, usize)>,
+    /// Of all subflows, as a coupled control looks at them; kept for its memory.
+    paths: Vec<Path>,
     /// Round robin: the subflow whose turn it is.
     pub(super) turn: usize,
     /// When a subflow was penalised last, and the data that overtook last, by which subflow.
@@ -119,6 +122,7 @@ impl Connection {
             acknowledged: 0,
             edge: setup.edge,
             reinject: VecDeque::new(),
+            paths: Vec::new(),
             turn: 0,
             penalised: 0,
             overtaken: None,
@@ -186,13 +190,16 @@ impl Connection {
         self.edge = self.edge.max(edge);
         self.next = self.next.max(self.acknowledged);
         self.echo = self.echo.max(ack.stamp);
-        let paths: Vec<Path> = self.subflows.iter().map(|subflow| subflow.sender.path()).collect();
+        let mut paths = std::mem::take(&mut self.paths);
+        paths.clear();
+        paths.extend(self.subflows.iter().map(|subflow| subflow.sender.path()));
         let finished = self.finished();
         let subflow = &mut self.subflows[number];
         if finished {
             subflow.sender.account_ends();
         }
         subflow.sender.look(&paths, number);
+        self.paths = paths;
         let cause = subflow.sender.on_ack(now, ack, &config.tcp);
         subflow.forget_below(subflow.sender.outstanding().0);
         cause
@@ -214,11 +221,9 @@ impl Connection {
         let expired = subflow.sender.on_wake(now, &config.tcp);
         if matches!(expired, Expired::TimedOut(_)) {
             // What it has not delivered goes by others too.
-            for &data in &subflow.map {
-                if data >= self.acknowledged && self.reinject.iter().all(|(waiting, _)| *waiting != data) {
-                    self.reinject.push_back((data, number));
-                }
-            }
+            let mut waiting: FxHashSet<u32> = self.reinject.iter().map(|(data, _)| *data).collect();
+            let anew = subflow.map.iter().filter(|data| **data >= self.acknowledged && waiting.insert(**data));
+            self.reinject.extend(anew.map(|data| (*data, number)));
         }
         expired
     }

@@ -1,0 +1,64 @@
+//! What live mode needs of the machine, each by its name.
+
+use crate::sys;
+use std::fs;
+
+/// Something that is needed, or helps.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Need {
+    pub name: &'static str,
+    pub needed_for: &'static str,
+    pub how: &'static str,
+}
+
+pub(crate) const NAMESPACES: Need = Need {
+    name: "CAP_SYS_ADMIN",
+    needed_for: "makes network, mount and process namespaces",
+    how: "run as root, or under `unshare --user --map-root-user` where users may make namespaces",
+};
+pub(crate) const DEVICE: Need = Need {
+    name: "/dev/net/tun",
+    needed_for: "hands packets of the hosts to the simulated network",
+    how: "load the kernel's module tun, and allow reading and writing the file (in a container: --device /dev/net/tun)",
+};
+pub(crate) const ADMIN: Need = Need {
+    name: "CAP_NET_ADMIN",
+    needed_for: "makes and sets up the hosts' devices",
+    how: "run as root, or under `unshare --user --map-root-user` where users may make namespaces",
+};
+pub(crate) const REAL_TIME: Need = Need {
+    name: "CAP_SYS_NICE",
+    needed_for: "keeps other processes from delaying packets (SCHED_FIFO)",
+    how: "run as root, or allow it with `ulimit -r`; without it packets are late whenever the machine is busy",
+};
+
+/// Something live mode needs, and whether it is there.
+#[derive(Debug, Clone)]
+pub struct Capability {
+    pub name: &'static str,
+    pub needed_for: &'static str,
+    /// Without it there is no run; the others only make it better.
+    pub required: bool,
+    /// `Err`: why not.
+    pub present: Result<(), String>,
+    pub how: &'static str,
+}
+
+/// Tries out everything that live mode needs, and leaves nothing of it.
+pub fn capabilities() -> Vec<Capability> {
+    // Each in a thread of its own: a thread keeps the namespace and the scheduling it has been given.
+    let tried = |need: Need, required: bool, attempt: fn() -> std::io::Result<()>| {
+        let present = std::thread::spawn(attempt).join().unwrap_or_else(|_| Err(std::io::Error::other("panicked")));
+        Capability { name: need.name, needed_for: need.needed_for, required, present: present.map_err(|error| error.to_string()), how: need.how }
+    };
+    vec![
+        tried(NAMESPACES, true, || sys::unshare(libc::CLONE_NEWNET)),
+        tried(DEVICE, true, || fs::File::options().read(true).write(true).open("/dev/net/tun").map(drop)),
+        tried(ADMIN, true, || {
+            sys::unshare(libc::CLONE_NEWNET)?;
+            let device = fs::File::options().read(true).write(true).open("/dev/net/tun")?;
+            sys::attach_tun(&device, "nic0")
+        }),
+        tried(REAL_TIME, false, sys::schedule_in_real_time),
+    ]
+}

@@ -1,0 +1,157 @@
+//! Real hosts: network namespaces without a name, with a device for each NIC.
+
+use crate::addresses::{PREFIX_BITS, address};
+use crate::capability::{ADMIN, DEVICE, NAMESPACES};
+use crate::{LiveError, sys};
+use afflux_net::routing::Ports;
+use afflux_net::spec::Plan;
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::net::Ipv4Addr;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::OpenOptionsExt;
+
+/// Packets that may wait in a device until they are read: more than a sender hands over at once (64 KB of 64-byte packets).
+const DEVICE_QUEUE: u16 = 4096;
+/// Settings of a host's kernel, where it has them: our packets take the way that the scenario says, and only those of its traffic are sent.
+const SETTINGS: [(&str, &str); 4] = [
+    ("net/ipv4/conf/all/rp_filter", "0"),
+    ("net/ipv4/conf/default/rp_filter", "0"),
+    ("net/ipv6/conf/all/disable_ipv6", "1"),
+    ("net/ipv6/conf/default/disable_ipv6", "1"),
+];
+
+#[derive(Debug)]
+pub struct Host {
+    /// In the plan.
+    pub number: u32,
+    pub name: String,
+    /// All that keeps it.
+    pub namespace: OwnedFd,
+    pub nics: Vec<Nic>,
+}
+
+#[derive(Debug)]
+pub struct Nic {
+    /// The name of its interface.
+    pub name: String,
+    pub address: Ipv4Addr,
+    device: File,
+}
+
+impl Nic {
+    pub fn descriptor(&self) -> i32 {
+        self.device.as_raw_fd()
+    }
+    /// A packet that the host sends, if there is one.
+    #[inline]
+    pub fn take(&self, room: &mut [u8]) -> io::Result<Option<usize>> {
+        match (&self.device).read(room) {
+            Ok(length) => Ok(Some(length)),
+            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+    /// The host receives a packet.
+    #[inline]
+    pub fn give(&self, packet: &[u8]) -> io::Result<()> {
+        (&self.device).write(packet).map(drop)
+    }
+}
+
+impl Host {
+    /// Where other processes of this machine find it while it exists.
+    pub fn path_outside(&self) -> String {
+        format!("/proc/{}/fd/{}", std::process::id(), self.namespace.as_raw_fd())
+    }
+
+    /// Packets that its devices have dropped before anybody could read them.
+    pub fn unread(&self) -> Result<u64, LiveError> {
+        let namespace = self.namespace.as_raw_fd();
+        let table = std::thread::scope(|scope| {
+            let reader = scope.spawn(move || {
+                sys::join(namespace, libc::CLONE_NEWNET)?;
+                fs::read_to_string("/proc/thread-self/net/dev")
+            });
+            reader.join().expect("does not panic")
+        });
+        let table = table.map_err(LiveError::system(format!("reading the counters of {}", self.name)))?;
+        Ok(self.nics.iter().map(|nic| sending_drops(&table, &nic.name).unwrap_or(0)).sum())
+    }
+}
+
+/// Of an interface in `/proc/net/dev`: eight numbers of receiving, then those of sending: bytes, packets, errors, drops, …
+fn sending_drops(table: &str, interface: &str) -> Option<u64> {
+    let numbers = table.lines().find_map(|line| line.trim_start().strip_prefix(interface)?.strip_prefix(':'))?;
+    numbers.split_whitespace().nth(11)?.parse().ok()
+}
+
+/// Makes the hosts `real` of the plan.
+pub fn create(plan: &Plan, real: &[u32], mtu: u16) -> Result<Vec<Host>, LiveError> {
+    let ports = Ports::new(&plan.topology);
+    real.iter()
+        .map(|&number| {
+            let name = plan.topology.nodes[number as usize].name.clone();
+            let nics = ports.of(number).len() as u32;
+            // A thread of its own, which has the namespace and takes it along when it ends: only the descriptors remain.
+            std::thread::scope(|scope| scope.spawn(|| inside_a_new_namespace(number, name, nics, mtu)).join().expect("does not panic"))
+        })
+        .collect()
+}
+
+fn inside_a_new_namespace(number: u32, name: String, nics: u32, mtu: u16) -> Result<Host, LiveError> {
+    let doing = |what: &str| format!("setting up {name}: {what}");
+    sys::unshare(libc::CLONE_NEWNET).map_err(LiveError::unless_permitted(NAMESPACES, &doing("making a network namespace")))?;
+    let namespace = File::open("/proc/thread-self/ns/net").map_err(LiveError::system(doing("opening its network namespace")))?;
+    for (setting, value) in SETTINGS {
+        match fs::write(format!("/proc/sys/{setting}"), value) {
+            // A kernel without IPv6, say.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            other => other.map_err(LiveError::system(doing(&format!("{setting} = {value}"))))?,
+        }
+    }
+    sys::Interface::named("lo").and_then(|lo| lo.bring_up()).map_err(LiveError::unless_permitted(ADMIN, &doing("bringing up lo")))?;
+    let nics = (0..nics)
+        .map(|nic| {
+            let interface = format!("nic{nic}");
+            let device = open_device(&doing("opening /dev/net/tun"))?;
+            sys::attach_tun(&device, &interface).map_err(LiveError::unless_permitted(ADMIN, &doing(&format!("making {interface}"))))?;
+            let address = address(number, nic);
+            sys::Interface::named(&interface)
+                .and_then(|device| {
+                    device.set_mtu(mtu)?;
+                    device.set_queue(DEVICE_QUEUE)?;
+                    device.set_address(address, PREFIX_BITS)?;
+                    device.bring_up()
+                })
+                .map_err(LiveError::unless_permitted(ADMIN, &doing(&format!("{interface} with {address} and an MTU of {mtu}"))))?;
+            Ok(Nic { name: interface, address, device })
+        })
+        .collect::<Result<_, LiveError>>()?;
+    Ok(Host { number, name, namespace: namespace.into(), nics })
+}
+
+fn open_device(doing: &str) -> Result<File, LiveError> {
+    let opened = File::options().read(true).write(true).custom_flags(libc::O_NONBLOCK).open("/dev/net/tun");
+    opened.map_err(|source| match source.raw_os_error() {
+        Some(libc::ENOENT | libc::ENXIO | libc::ENODEV | libc::EPERM | libc::EACCES) => {
+            LiveError::Lacking { what: DEVICE.name, needed_for: DEVICE.needed_for, how: DEVICE.how, source }
+        }
+        _ => LiveError::System { doing: doing.into(), source },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn drops_are_read_from_the_right_column() {
+        let table = "Inter-|   Receive                                                |  Transmit\n \
+                     face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed\n    \
+                     lo:       0       0    0    0    0     0          0         0        0       0    0    0    0     0       0          0\n  \
+                     nic0:     1       2    3    4    5     6          7         8        9      10   11   12   13    14      15         16\n";
+        assert_eq!(sending_drops(table, "nic0"), Some(12));
+        assert_eq!(sending_drops(table, "nic1"), None);
+    }
+}

@@ -1,0 +1,87 @@
+//! The scenario in real time: links, queues, switches and simulated flows of a plan, with packets of real Linux hosts passing through.
+//!
+//! Hosts are anonymous network namespaces, kept by file descriptors and nothing else, each with a TUN device per NIC that vanishes with its
+//! descriptor; the command's processes live in a process namespace whose first process dies with this one. So nothing remains on any exit.
+#![cfg(target_os = "linux")]
+
+mod addresses;
+mod capability;
+mod clock;
+mod command;
+mod error;
+mod host;
+mod lateness;
+mod packet;
+mod plan;
+mod relay;
+mod report;
+mod sys;
+
+pub use capability::{Capability, capabilities};
+pub use error::LiveError;
+pub use report::Report;
+
+use afflux_net::record::Output;
+use afflux_net::spec::Plan;
+use afflux_scenario::Scenario;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// How a scenario is to be run.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Which hosts are real: a number for the first ones, or names or numbers with commas; `None` for all.
+    pub hosts: Option<String>,
+    /// Ends then; `None`: when the command ends, or when told to.
+    pub duration: Option<Duration>,
+    /// Runs in the first real host; may be empty.
+    pub command: Vec<String>,
+    /// A run whose packets leave later than this at the 99th percentile is not valid.
+    pub bound: Duration,
+}
+
+/// From outside while it runs.
+pub struct Control<'a> {
+    /// The run is to end.
+    pub stop: &'a AtomicBool,
+    /// For people, while it begins.
+    pub say: &'a dyn Fn(&str),
+}
+
+impl Control<'_> {
+    fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Acquire)
+    }
+}
+
+/// What is left of a run.
+#[derive(Debug)]
+pub struct Finished {
+    /// What was driven: the scenario's plan without what is left to real hosts.
+    pub plan: Plan,
+    pub output: Output,
+    pub report: Report,
+}
+
+/// Runs `scenario` until it ends. On the calling thread, which is the one that forwards packets: the command dies with it.
+///
+/// # Errors
+/// [`LiveError`] names what is lacking or wrong; nothing is left behind.
+pub fn run(scenario: &Scenario, options: &Options, control: &Control) -> Result<Finished, LiveError> {
+    let real = addresses::chosen(&scenario.plan, options.hosts.as_deref())?;
+    let (plan, mut notes) = plan::between(scenario, &real)?;
+    let hosts = host::create(&plan, &real, scenario.packets.mtu)?;
+    for (index, host) in hosts.iter().enumerate() {
+        let addresses: Vec<String> = host.nics.iter().map(|nic| nic.address.to_string()).collect();
+        // The command has its own view of processes.
+        let path = if options.command.is_empty() { host.path_outside() } else { format!("$AFFLUX_NETNS_{index}") };
+        (control.say)(&format!("{}  {}  nsenter --net={path}", host.name, addresses.join(" ")));
+    }
+    let command = if options.command.is_empty() { None } else { Some(command::start(&options.command, &hosts)?) };
+    let (output, watched) =
+        afflux_net::outside::drive(&plan, |driven| relay::relay(driven, &hosts, command, &scenario.packets, options, control)).map_err(LiveError::Run)?;
+    let watched = watched?;
+    notes.extend(watched.notes.iter().cloned());
+    let report = report::report(&plan, &output, &hosts, watched, options, notes);
+    Ok(Finished { plan, output, report })
+}

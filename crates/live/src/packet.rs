@@ -1,0 +1,116 @@
+//! IPv4 packets as far as the network looks at them.
+
+use std::net::Ipv4Addr;
+
+/// The ECN field (RFC 3168 §5).
+const ECN: u8 = 0b11;
+const CE: u8 = 0b11;
+const TCP: u8 = 6;
+const UDP: u8 = 17;
+const LEAST_HEADER: usize = 20;
+
+/// What the network wants to know of a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Header {
+    pub destination: Ipv4Addr,
+    pub dscp: u8,
+    /// ECN-capable; has met congestion.
+    pub capable: bool,
+    pub marked: bool,
+    /// Protocol, address and port of either end. Of fragments, and of what has no ports, without them.
+    pub ends: (u64, u64),
+}
+
+/// `None`: not IPv4.
+pub fn parse(packet: &[u8]) -> Option<Header> {
+    let &[version_and_length, traffic_class, ..] = packet else { return None };
+    let length = usize::from(version_and_length & 0xf) * 4;
+    if version_and_length >> 4 != 4 || length < LEAST_HEADER || packet.len() < length {
+        return None;
+    }
+    let word = |at: usize| u32::from_be_bytes([packet[at], packet[at + 1], packet[at + 2], packet[at + 3]]);
+    let protocol = packet[9];
+    let fragmented = u16::from_be_bytes([packet[6], packet[7]]) & 0x3fff != 0;
+    let (source_port, destination_port) = match packet.get(length..length + 4) {
+        Some(&[a, b, c, d]) if matches!(protocol, TCP | UDP) && !fragmented => (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d])),
+        _ => (0, 0),
+    };
+    let end = |address: u32, port: u16| u64::from(protocol) << 48 | u64::from(address) << 16 | u64::from(port);
+    let (source, destination) = (word(12), word(16));
+    Some(Header {
+        destination: Ipv4Addr::from(destination),
+        dscp: traffic_class >> 2,
+        capable: traffic_class & ECN != 0,
+        marked: traffic_class & ECN == CE,
+        ends: (end(source, source_port), end(destination, destination_port)),
+    })
+}
+
+/// Sets "congestion experienced" in an ECN-capable packet.
+pub fn mark(packet: &mut [u8]) {
+    let before = u16::from_be_bytes([packet[0], packet[1]]);
+    let after = before | u16::from(CE);
+    packet[1] = after as u8;
+    let sum = u16::from_be_bytes([packet[10], packet[11]]);
+    packet[10..12].copy_from_slice(&updated(sum, before, after).to_be_bytes());
+}
+
+/// The header's checksum after a word of it has changed (RFC 1624, equation 3).
+fn updated(sum: u16, before: u16, after: u16) -> u16 {
+    let folded = u32::from(!sum) + u32::from(!before) + u32::from(after);
+    let folded = (folded & 0xffff) + (folded >> 16);
+    !(((folded & 0xffff) + (folded >> 16)) as u16)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RFC 1071 over the whole header: 0 for a right one.
+    fn checksum(header: &[u8]) -> u16 {
+        let mut sum: u32 = header.chunks(2).map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]]))).sum();
+        while sum >> 16 != 0 {
+            sum = (sum & 0xffff) + (sum >> 16);
+        }
+        !(sum as u16)
+    }
+
+    fn packet(traffic_class: u8, flags: u16, identification: u16) -> Vec<u8> {
+        let mut packet = vec![0x45, traffic_class, 0, 28, 0, 0, 0, 0, 64, UDP, 0, 0, 10, 0, 0, 1, 10, 0, 1, 2, 0x12, 0x34, 0x56, 0x78, 0, 8, 0, 0];
+        packet[4..6].copy_from_slice(&identification.to_be_bytes());
+        packet[6..8].copy_from_slice(&flags.to_be_bytes());
+        let sum = checksum(&packet[..20]);
+        packet[10..12].copy_from_slice(&sum.to_be_bytes());
+        packet
+    }
+
+    #[test]
+    fn reads_what_switches_look_at() {
+        let header = parse(&packet(46 << 2 | 0b10, 0x4000, 7)).unwrap();
+        assert_eq!((header.destination, header.dscp, header.capable, header.marked), (Ipv4Addr::new(10, 0, 1, 2), 46, true, false));
+        assert_eq!(header.ends, (17 << 48 | 0x0a00_0001 << 16 | 0x1234, 17 << 48 | 0x0a00_0102 << 16 | 0x5678));
+        let header = parse(&packet(0b11, 0x2000, 7)).unwrap();
+        assert_eq!((header.capable, header.marked, header.ends.0 & 0xffff), (true, true, 0), "a fragment has no ports");
+        assert!(!parse(&packet(0, 0, 7)).unwrap().capable);
+    }
+
+    #[test]
+    fn refuses_what_is_not_ipv4() {
+        assert_eq!(parse(&[]), None);
+        assert_eq!(parse(&[0x60; 40]), None, "IPv6");
+        assert_eq!(parse(&[0x45; 19]), None, "cut short");
+        assert_eq!(parse(&[0x44; 40]), None, "a header of 16 bytes");
+        assert_eq!(parse(&[0x4f; 40]), None, "a header longer than the packet");
+    }
+
+    #[test]
+    fn a_mark_keeps_the_checksum_right() {
+        for identification in 0..=u16::MAX {
+            for capable in [0b01, 0b10] {
+                let mut packet = packet(0x28 | capable, 0x4000, identification);
+                mark(&mut packet);
+                assert_eq!((packet[1], checksum(&packet[..20])), (0x2b, 0), "identification {identification}");
+            }
+        }
+    }
+}

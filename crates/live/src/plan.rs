@@ -1,0 +1,62 @@
+//! The scenario's plan, as far as it is simulated beside real hosts.
+
+use crate::LiveError;
+use afflux_net::spec::{EngineKind, Flow, NodeKind, Plan, PortSeries, Start};
+use afflux_scenario::Scenario;
+use afflux_units::Span;
+use std::collections::HashSet;
+
+/// Series of the switches' ports, where the scenario asks for none.
+const INTERVAL: Span = Span(100_000_000_000);
+
+/// Without what real hosts do themselves. The notes say what was left out.
+pub fn between(scenario: &Scenario, real: &[u32]) -> Result<(Plan, Vec<String>), LiveError> {
+    let mut plan = scenario.plan.clone();
+    let mut notes = scenario.notes.clone();
+    if plan.run.engine == EngineKind::Ideal {
+        return Err(LiveError::Wrong("run.engine = \"ideal\" knows no packets: live mode needs an engine of packets".into()));
+    }
+    plan.run.engine = EngineKind::Classical;
+    plan.run.threads = 1;
+    if plan.applications.take().is_some() {
+        notes.push("applications are not simulated in live mode".into());
+    }
+    let real: HashSet<u32> = real.iter().copied().collect();
+    let all = plan.flows.len();
+    plan.flows = simulated(&plan.flows, &real);
+    match all - plan.flows.len() {
+        0 => {}
+        left => notes.push(format!("{left} of {all} flows are between real hosts (or start after such ones), and are left to them")),
+    }
+    if !std::mem::take(&mut plan.record.captures).is_empty() {
+        notes.push("links are not captured in live mode: capture at a host's nic0".into());
+    }
+    if std::mem::take(&mut plan.record.paths) {
+        notes.push("paths are not recorded in live mode".into());
+    }
+    if plan.record.ports.is_none() {
+        let switches = (0..plan.topology.nodes.len() as u32).filter(|&node| plan.topology.nodes[node as usize].kind == NodeKind::Switch);
+        plan.record.ports = Some(PortSeries { interval: INTERVAL, nodes: switches.collect() });
+    }
+    Ok((plan, notes))
+}
+
+/// Flows with a simulated end that do not wait for one that is left out.
+fn simulated(flows: &[Flow], real: &HashSet<u32>) -> Vec<Flow> {
+    let mut left: HashSet<usize> = (0..flows.len()).filter(|&flow| real.contains(&flows[flow].src) && real.contains(&flows[flow].dst)).collect();
+    loop {
+        let groups: HashSet<u32> = left.iter().filter_map(|&flow| flows[flow].group).collect();
+        let connections: HashSet<u32> = left.iter().filter_map(|&flow| flows[flow].connection).collect();
+        let also = |flow: &Flow| {
+            matches!(flow.start, Start::After { group, .. } if groups.contains(&group))
+                || flow.connection.is_some_and(|connection| connections.contains(&connection))
+        };
+        let before = left.len();
+        left.extend((0..flows.len()).filter(|&flow| also(&flows[flow])));
+        if left.len() == before {
+            break;
+        }
+    }
+    let kept = flows.iter().enumerate().filter(|(flow, _)| !left.contains(flow));
+    kept.map(|(_, flow)| flow.clone()).collect()
+}

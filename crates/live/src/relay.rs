@@ -1,0 +1,234 @@
+//! Packets between hosts and the simulated network, by the wall clock.
+
+use crate::clock::{Clock, simulated};
+use crate::command::Command;
+use crate::host::Host;
+use crate::lateness::Lateness;
+use crate::packet::{self, Header};
+use crate::{Control, LiveError, Options, addresses, sys};
+use afflux_net::outside::{Driven, Packet};
+use afflux_scenario::Packets;
+use afflux_units::Span;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::time::Duration;
+
+/// A real-time thread that is woken by a timer is up to this late (p99 41 us measured under SCHED_FIFO): the rest of a wait is spun away.
+const SPIN_NS: u64 = 60_000;
+/// Without a sleep of [`NAP_NS`] for longer than this it takes one: the kernel takes the processor from a real-time thread that only spins for
+/// 50 ms each second, at once.
+const AWAKE_NS: u64 = 2_000_000;
+const NAP_NS: u64 = 20_000;
+/// How long to wait for packets before asking whether all is to end.
+const ASK_NS: u64 = 20_000_000;
+/// Packets of one device that are taken before others have their turn.
+const BATCH: usize = 32;
+/// How long a command that was interrupted has to end before it is killed.
+const GRACE_NS: u64 = 2_000_000_000;
+
+/// What happened beside what the network records.
+#[derive(Debug, Default)]
+pub struct Watched {
+    /// From when a packet should have left for its host to when it did.
+    pub lateness: Lateness,
+    /// For how long a packet that came while others were dealt with can have waited to be looked at.
+    pub pickup: Lateness,
+    pub duration: Duration,
+    pub entered: u64,
+    pub delivered: u64,
+    /// Not IPv4, or not for a host of the scenario.
+    pub ignored: u64,
+    /// To hosts of the scenario that are not real.
+    pub to_nobody: u64,
+    /// Marks written into packets.
+    pub marks: u64,
+    /// Lost in devices, before or behind the network.
+    pub unread: u64,
+    pub refused: u64,
+    pub real_time: bool,
+    pub interrupted: bool,
+    /// The command's exit status; none if it was killed, or there is none.
+    pub status: Option<i32>,
+    /// Least propagation there and back between two of the hosts.
+    pub base_rtt: Option<Span>,
+    pub notes: Vec<String>,
+}
+
+/// Packets under way, by token.
+#[derive(Default)]
+struct Store {
+    packets: Vec<(Box<[u8]>, usize)>,
+    free: Vec<u32>,
+}
+
+impl Store {
+    /// Room for a packet.
+    fn room(&mut self, most: usize) -> u32 {
+        self.free.pop().unwrap_or_else(|| {
+            self.packets.push((vec![0; most].into_boxed_slice(), 0));
+            self.packets.len() as u32 - 1
+        })
+    }
+}
+
+struct Relay<'a, 'd, 'w, 'p> {
+    driven: &'d mut Driven<'w, 'p>,
+    hosts: &'a [Host],
+    packets: &'a Packets,
+    /// By number in the plan: place among `hosts`.
+    place: Vec<Option<usize>>,
+    clock: Clock,
+    store: Store,
+    watched: Watched,
+}
+
+/// Until the run ends.
+pub fn relay(
+    driven: &mut Driven,
+    hosts: &[Host],
+    mut command: Option<Command>,
+    packets: &Packets,
+    options: &Options,
+    control: &Control,
+) -> Result<Watched, LiveError> {
+    let mut notes = Vec::new();
+    let real_time = match sys::schedule_in_real_time() {
+        Ok(()) => true,
+        Err(error) => {
+            notes.push(format!("no real-time scheduling (CAP_SYS_NICE is lacking: {error}): packets are late whenever the machine is busy"));
+            false
+        }
+    };
+    sys::sleep_exactly().map_err(LiveError::system("asking for exact sleeps"))?;
+    let mut place = vec![None; driven.hosts() as usize];
+    hosts.iter().enumerate().for_each(|(index, host)| place[host.number as usize] = Some(index));
+    let base_rtt = hosts.iter().flat_map(|a| hosts.iter().map(move |b| (a.number, b.number))).filter(|(a, b)| a < b);
+    let base_rtt = base_rtt.filter_map(|(a, b)| Some(driven.propagation(a, b)? + driven.propagation(b, a)?)).min();
+    let watched = Watched { real_time, base_rtt, notes, ..Watched::default() };
+    let mut relay = Relay { driven, hosts, packets, place, clock: Clock::start(), store: Store::default(), watched };
+    let ended = relay.until_the_end(command.as_ref(), options, control);
+    relay.watched.duration = relay.clock.elapsed();
+    ended?;
+    if let Some(command) = &mut command {
+        relay.watched.status = command.end()?;
+    }
+    relay.watched.unread = hosts.iter().map(Host::unread).sum::<Result<u64, _>>()?;
+    Ok(relay.watched)
+}
+
+impl Relay<'_, '_, '_, '_> {
+    fn until_the_end(&mut self, command: Option<&Command>, options: &Options, control: &Control) -> Result<(), LiveError> {
+        let nics: Vec<(usize, usize)> = self.hosts.iter().enumerate().flat_map(|(host, h)| (0..h.nics.len()).map(move |nic| (host, nic))).collect();
+        let ended: Option<OwnedFd> = command.map(|command| command.watch()).transpose()?;
+        let descriptors: Vec<i32> =
+            nics.iter().map(|&(host, nic)| self.hosts[host].nics[nic].descriptor()).chain(ended.iter().map(AsRawFd::as_raw_fd)).collect();
+        let mut poll = sys::Poll::of(&descriptors).map_err(LiveError::system("watching the hosts' devices"))?;
+        let mut end_ns = options.duration.map_or(u64::MAX, |duration| duration.as_nanos() as u64);
+        let mut ready = Vec::new();
+        let (mut slept, mut asked, mut looked) = (0, 0, u64::MAX);
+        loop {
+            let now = self.clock.now_ns();
+            if now >= end_ns {
+                break;
+            }
+            if now - asked >= ASK_NS {
+                asked = now;
+                if control.stopped() && !self.watched.interrupted {
+                    self.watched.interrupted = true;
+                    end_ns = end_ns.min(if ended.is_some() { now + GRACE_NS } else { now });
+                }
+            }
+            let due = self.driven.next().map_or(u64::MAX, |at| at.0.div_ceil(1_000));
+            let mut wait = due.min(end_ns).saturating_sub(now + SPIN_NS).min(ASK_NS);
+            if wait == 0 && self.watched.real_time && now - slept > AWAKE_NS {
+                wait = NAP_NS;
+            }
+            poll.wait(wait, &mut ready).map_err(LiveError::system("waiting for packets"))?;
+            let now = self.clock.now_ns();
+            if wait > 0 {
+                // Then a packet has woken us, or found us awake.
+                (slept, looked) = (now, now);
+            }
+            if !ready.is_empty() {
+                self.watched.pickup.note(now.saturating_sub(looked));
+            }
+            looked = now;
+            for &index in &ready {
+                match nics.get(index) {
+                    Some(&(host, nic)) => self.take_from(host, nic)?,
+                    None => return Ok(()),
+                }
+            }
+            self.bring_up();
+        }
+        Ok(())
+    }
+
+    /// Everything up to now happens.
+    #[inline]
+    fn bring_up(&mut self) {
+        self.driven.advance(simulated(self.clock.now_ns()));
+        if !self.driven.arrived().is_empty() {
+            self.deliver();
+        }
+        for token in self.driven.lost().drain(..) {
+            self.store.free.push(token);
+        }
+    }
+
+    fn take_from(&mut self, host: usize, nic: usize) -> Result<(), LiveError> {
+        for _ in 0..BATCH {
+            let token = self.store.room(self.packets.mtu as usize);
+            let (room, length) = &mut self.store.packets[token as usize];
+            let bytes = match self.hosts[host].nics[nic].take(room) {
+                Ok(Some(bytes)) => bytes,
+                Ok(None) => {
+                    self.store.free.push(token);
+                    break;
+                }
+                Err(source) => return Err(LiveError::System { doing: format!("reading from {}", self.hosts[host].name), source }),
+            };
+            *length = bytes;
+            let parsed = packet::parse(&room[..bytes]);
+            let known = parsed.and_then(|header| Some((header, addresses::host_of(header.destination).filter(|to| (*to as usize) < self.place.len())?)));
+            // What is for the host's own address does not come here, and would come back.
+            let Some((Header { dscp, capable, marked, ends, .. }, dst)) = known.filter(|(_, dst)| *dst != self.hosts[host].number) else {
+                self.watched.ignored += 1;
+                self.store.free.push(token);
+                continue;
+            };
+            self.watched.entered += 1;
+            let size = (bytes as u16).saturating_add(self.packets.link_header);
+            let priority = self.packets.priority_of_dscp[usize::from(dscp)];
+            self.bring_up();
+            let packet = Packet { host: self.hosts[host].number, nic: nic as u32, dst, size, capable, marked, priority, ends, token };
+            self.driven.enter(&packet);
+        }
+        Ok(())
+    }
+
+    /// What has come to its host leaves the network.
+    fn deliver(&mut self) {
+        let mut arrived = std::mem::take(self.driven.arrived());
+        for departure in arrived.drain(..) {
+            let token = departure.token;
+            self.store.free.push(token);
+            let Some(host) = self.place[departure.host as usize] else {
+                self.watched.to_nobody += 1;
+                continue;
+            };
+            let (room, length) = &mut self.store.packets[token as usize];
+            let packet = &mut room[..*length];
+            if departure.marked && packet::parse(packet).is_some_and(|header| header.capable && !header.marked) {
+                packet::mark(packet);
+                self.watched.marks += 1;
+            }
+            self.watched.lateness.note(self.clock.now_ns().saturating_sub(departure.at.div_ceil(1_000)));
+            match self.hosts[host].nics[departure.nic as usize].give(packet) {
+                Ok(()) => self.watched.delivered += 1,
+                // Its kernel has no room, or its interface has been taken down.
+                Err(_) => self.watched.refused += 1,
+            }
+        }
+        *self.driven.arrived() = arrived;
+    }
+}

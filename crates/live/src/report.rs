@@ -1,0 +1,197 @@
+//! What is told of a run: `live.json`.
+
+use crate::Options;
+use crate::host::Host;
+use crate::lateness::Lateness;
+use crate::relay::Watched;
+use afflux_net::record::Output;
+use afflux_net::routing::Ports;
+use afflux_net::spec::Plan;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// With a shorter way there and back, what the machine adds is no small part of it any more.
+const LEAST_HONEST_RTT_US: f64 = 500.0;
+
+/// A run in real time, and whether it was one.
+#[derive(Debug, Clone, Serialize)]
+pub struct Report {
+    pub scenario_seed: u64,
+    /// Packets left in time.
+    pub valid: bool,
+    /// Why not.
+    pub wrong: Vec<String>,
+    pub notes: Vec<String>,
+    pub duration_s: f64,
+    /// Ended by Ctrl-C.
+    pub interrupted: bool,
+    pub real_time_scheduling: bool,
+    /// The 99th percentile of `lateness_us` must not be above this.
+    pub bound_us: f64,
+    /// From when packets should have left for their hosts to when they did.
+    pub lateness_us: Quantiles,
+    /// For how long packets that came while others were dealt with can have waited to be looked at.
+    pub pickup_us: Quantiles,
+    /// Least propagation there and back between two real hosts.
+    pub base_rtt_us: Option<f64>,
+    /// Processor time of the thread that forwards.
+    pub cpu_s: f64,
+    pub packets: PacketCounts,
+    pub hosts: Vec<HostReport>,
+    /// Of every port that was recorded, up to the last sample.
+    pub ports: Vec<PortReport>,
+    pub command: Option<CommandReport>,
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub struct Quantiles {
+    pub count: u64,
+    pub p50: f64,
+    pub p99: f64,
+    pub p999: f64,
+    pub max: f64,
+}
+
+/// Packets of real hosts; of simulated ones only in `dropped` and `marked`.
+#[derive(Debug, Clone, Serialize)]
+pub struct PacketCounts {
+    pub entered: u64,
+    pub delivered: u64,
+    /// By the network, of all that was in it; likewise the two that follow.
+    pub dropped: u64,
+    pub dropped_by_loss: u64,
+    pub marked: u64,
+    /// Marks written into packets of real hosts.
+    pub marks_written: u64,
+    /// Not IPv4, or for no host of the scenario.
+    pub ignored: u64,
+    /// For hosts that are not real.
+    pub to_simulated_hosts: u64,
+    /// Lost in a host's device before they could be read: the host sent faster than we read.
+    pub unread: u64,
+    /// Not taken by the receiving kernel.
+    pub refused: u64,
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub struct HostReport {
+    pub name: String,
+    pub addresses: Vec<String>,
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub struct PortReport {
+    pub node: String,
+    pub port: u32,
+    /// The node at the other end of its link.
+    pub peer: String,
+    pub tx_bytes: u64,
+    pub drops: u64,
+    pub ecn_marks: u64,
+    /// Mean over the samples, and the most at any time.
+    pub queue_bytes_mean: f64,
+    pub queue_bytes_max: u64,
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub struct CommandReport {
+    pub command: Vec<String>,
+    /// None if it was killed.
+    pub status: Option<i32>,
+}
+
+impl Report {
+    /// `live.json`.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("numbers and strings") + "\n"
+    }
+}
+
+fn us(duration: Duration) -> f64 {
+    duration.as_nanos() as f64 / 1e3
+}
+
+impl From<&Lateness> for Quantiles {
+    fn from(lateness: &Lateness) -> Self {
+        let [p50, p99, p999] = [0.5, 0.99, 0.999].map(|share| us(lateness.quantile(share)));
+        Quantiles { count: lateness.count(), p50, p99, p999, max: us(lateness.most()) }
+    }
+}
+
+pub(crate) fn report(plan: &Plan, output: &Output, hosts: &[Host], watched: Watched, options: &Options, mut notes: Vec<String>) -> Report {
+    let lateness = Quantiles::from(&watched.lateness);
+    let bound_us = us(options.bound);
+    let base_rtt_us = watched.base_rtt.map(|span| span.0 as f64 / 1e6);
+    let mut wrong = Vec::new();
+    if lateness.p99 > bound_us {
+        wrong.push(format!(
+            "packets left {:.0} us late at the 99th percentile, and at most {bound_us:.0} us are allowed: the machine fell behind",
+            lateness.p99
+        ));
+    }
+    if watched.unread > 0 {
+        wrong.push(format!("{} packets were lost in the hosts' devices before they could be read", watched.unread));
+    }
+    if watched.refused > 0 {
+        notes.push(format!("{} packets were not taken by the kernels of their hosts", watched.refused));
+    }
+    if let Some(rtt) = base_rtt_us.filter(|rtt| *rtt < LEAST_HONEST_RTT_US) {
+        notes.push(format!(
+            "the base round trip of {rtt:.0} us is below {LEAST_HONEST_RTT_US:.0} us: hosts and forwarding add tens of microseconds, so this is not honest in real time; lengthen all delays and slow all rates by the same factor instead"
+        ));
+    }
+    let c = &output.counters;
+    Report {
+        scenario_seed: plan.run.seed,
+        valid: wrong.is_empty(),
+        wrong,
+        notes,
+        duration_s: watched.duration.as_secs_f64(),
+        interrupted: watched.interrupted,
+        real_time_scheduling: watched.real_time,
+        bound_us,
+        lateness_us: lateness,
+        pickup_us: Quantiles::from(&watched.pickup),
+        base_rtt_us,
+        cpu_s: output.engine.thread_cpu_s.iter().sum(),
+        packets: PacketCounts {
+            entered: watched.entered,
+            delivered: watched.delivered,
+            dropped: c.dropped_packets,
+            dropped_by_loss: c.drops_loss,
+            marked: c.ecn_marks,
+            marks_written: watched.marks,
+            ignored: watched.ignored,
+            to_simulated_hosts: watched.to_nobody,
+            unread: watched.unread,
+            refused: watched.refused,
+        },
+        hosts: hosts
+            .iter()
+            .map(|host| HostReport { name: host.name.clone(), addresses: host.nics.iter().map(|nic| nic.address.to_string()).collect() })
+            .collect(),
+        ports: ports(plan, output),
+        command: (!options.command.is_empty()).then(|| CommandReport { command: options.command.clone(), status: watched.status }),
+    }
+}
+
+fn ports(plan: &Plan, output: &Output) -> Vec<PortReport> {
+    let links = Ports::new(&plan.topology);
+    let name = |node: u32| plan.topology.nodes[node as usize].name.clone();
+    let mut reports: BTreeMap<(u32, u32), (PortReport, u64)> = BTreeMap::new();
+    for row in output.ports.iter().filter(|row| row.queue < 0) {
+        let (report, samples) = reports.entry((row.node, row.port)).or_insert_with(|| {
+            let peer = name(links.of(row.node)[row.port as usize].peer);
+            (PortReport { node: name(row.node), port: row.port, peer, tx_bytes: 0, drops: 0, ecn_marks: 0, queue_bytes_mean: 0.0, queue_bytes_max: 0 }, 0)
+        });
+        report.tx_bytes += row.tx_bytes;
+        report.drops += row.drops;
+        report.ecn_marks += row.ecn_marks;
+        report.queue_bytes_max = report.queue_bytes_max.max(row.queue_bytes_max);
+        // The sum, until all are there.
+        report.queue_bytes_mean += row.queue_bytes as f64;
+        *samples += 1;
+    }
+    reports.into_values().map(|(report, samples)| PortReport { queue_bytes_mean: report.queue_bytes_mean / samples as f64, ..report }).collect()
+}

@@ -1,0 +1,175 @@
+//! A network driven from outside: somebody else's clock says how late it is, and packets of real hosts enter and leave. It is the classical
+//! engine with everything the plan has, switches and simulated flows, so all that is simulated works on real packets too.
+
+use super::classical::Later;
+use super::merge;
+use super::window::Done;
+use crate::app::NewFlow;
+use crate::frame::Frame;
+use crate::record::{Engine, Output};
+use crate::shard::{Outside, Shard};
+use crate::spec::{Datagram, Flow, FlowId, Plan, TransportConfig};
+use crate::world::World;
+use crate::{Model, RunError};
+use afflux_engine::random::mix;
+use afflux_units::{Span, Time};
+use rustc_hash::FxHashMap;
+use std::time::Instant;
+
+pub use crate::shard::Departure;
+
+/// A packet of a real host.
+#[derive(Debug, Clone, Copy)]
+pub struct Packet {
+    /// Where it enters: host and its port.
+    pub host: u32,
+    pub nic: u32,
+    /// The host it is for.
+    pub dst: u32,
+    /// Bytes of the frame in buffers, without the gap.
+    pub size: u16,
+    /// ECN-capable; has met congestion already.
+    pub capable: bool,
+    pub marked: bool,
+    /// 0 to 7.
+    pub priority: u8,
+    /// Numbers that stand for its two ends (protocol, address and port): packets of equal ends are one flow.
+    pub ends: (u64, u64),
+    /// Comes back with the packet.
+    pub token: u32,
+}
+
+/// Flows of a pair of hosts that switches with flow tables tell apart; further ones share entries, as they do in switches.
+const TOLD_APART: u64 = 4096;
+
+pub struct Driven<'w, 'p> {
+    world: &'w World<'p>,
+    shard: Shard<'w>,
+    later: Later,
+    events: u64,
+    now: u64,
+    /// By source, destination and what [`TOLD_APART`] leaves of the ends: the flow, and its packets so far.
+    flows: FxHashMap<(u32, u32, u64), (FlowId, u32)>,
+}
+
+/// Builds `plan`'s network and lets `work` drive it. Returns what was recorded, up to where `work` has brought it.
+///
+/// # Errors
+/// As for [`crate::run`].
+///
+/// # Panics
+/// If the plan has applications, captures or paths to record, which take flows that are known here.
+pub fn drive<R>(plan: &Plan, work: impl FnOnce(&mut Driven) -> R) -> Result<(Output, R), RunError> {
+    assert!(plan.applications.is_none() && plan.record.captures.is_empty() && !plan.record.paths, "not with packets from outside");
+    let wall = Instant::now();
+    let mut plan = plan.clone();
+    plan.run.until = None;
+    let transport = plan.transports.len() as u16;
+    let mtu = (plan.largest_frame() as u16).saturating_sub(plan.wire.data_header).max(1);
+    plan.transports.push(TransportConfig::Datagram(Datagram { rate: None, payload: mtu, ecn_capable: true }));
+    let world = World::new(&plan, 1)?;
+    let mut shard = Shard::new(&world, 0, true);
+    shard.outside = Some(Box::new(Outside { transport, ..Outside::default() }));
+    let mut driven = Driven { world: &world, shard, later: Later::new(), events: 0, now: 0, flows: FxHashMap::default() };
+    driven.shard.begin(&mut driven.later);
+    let cpu = super::thread_cpu_s();
+    let result = work(&mut driven);
+    let Driven { shard, later, events, now, .. } = driven;
+    let cpu_s = super::thread_cpu_s() - cpu;
+    let done = Done { events, cpu_s, in_flight: later.in_flight(), reached_until: true, cancelled: false };
+    let mut output = merge::merge(&world, vec![shard], &[done], now, true);
+    // What came from outside is not a flow of which there is anything to tell.
+    output.flows.truncate(plan.flows.len());
+    output.engine = Engine { events, thread_cpu_s: vec![cpu_s], wall_s: wall.elapsed().as_secs_f64(), window_ps: 0 };
+    merge::check_conservation(&output)?;
+    Ok((output, result))
+}
+
+impl Driven<'_, '_> {
+    /// When something happens next, if nothing enters before.
+    #[inline]
+    pub fn next(&mut self) -> Option<Time> {
+        self.later.next().map(Time)
+    }
+
+    /// Everything up to `now` happens.
+    #[inline]
+    pub fn advance(&mut self, now: Time) {
+        while self.later.next().is_some_and(|at| at <= now.0) {
+            self.later.step(&mut self.shard);
+            self.events += 1;
+        }
+        self.now = self.now.max(now.0);
+    }
+
+    /// A packet enters, now.
+    pub fn enter(&mut self, packet: &Packet) {
+        let (flow, number) = self.flow_of(packet);
+        let mut flags = packet.priority as u16 & Frame::PRIORITY;
+        if packet.capable {
+            flags |= Frame::ECT;
+        }
+        if packet.marked {
+            flags |= Frame::ECT | Frame::CE;
+        }
+        let hash = self.hash(packet.ends);
+        let frame =
+            Frame { seq: number, aux: packet.token, dst: packet.dst, hash, size: packet.size.max(self.world.plan.wire.min_frame), flags, ..Frame::default() };
+        self.shard.enter_from_outside(&mut self.later, self.now, (packet.host, packet.nic), flow, frame);
+    }
+
+    /// Hosts of the network.
+    pub fn hosts(&self) -> u32 {
+        self.world.plan.topology.hosts
+    }
+
+    /// Of a path from `a` to `b` at the beginning, with what hosts and switches add; `None`: there is none.
+    pub fn propagation(&self, a: u32, b: u32) -> Option<Span> {
+        let path = self.world.path(0, self.world.pair_hash(a, b), a, b);
+        let delays = path.iter().map(|&(node, port)| self.world.delay(node, &self.world.ports.of(node)[port as usize]));
+        (!path.is_empty()).then(|| Span(delays.sum()))
+    }
+
+    /// Packets that have come to their hosts, in order of time: to be taken out.
+    pub fn arrived(&mut self) -> &mut Vec<Departure> {
+        &mut self.outside().arrived
+    }
+
+    /// Tokens of packets that were dropped: to be taken out.
+    pub fn lost(&mut self) -> &mut Vec<u32> {
+        &mut self.outside().lost
+    }
+
+    fn outside(&mut self) -> &mut Outside {
+        self.shard.outside.as_mut().expect("set at the beginning")
+    }
+
+    /// Its flow, and how many packets of it have come before.
+    fn flow_of(&mut self, packet: &Packet) -> (FlowId, u32) {
+        let Packet { host, dst, ends, priority, .. } = *packet;
+        let apart = mix(mix(ends.0) ^ ends.1) % TOLD_APART;
+        let world = self.world;
+        let entry = self.flows.entry((host, dst, apart)).or_insert_with(|| {
+            let transport = self.shard.outside.as_ref().expect("set at the beginning").transport;
+            let new = NewFlow { src: host, dst, bytes: 1, transport, class: 0, priority, job: Flow::NO_JOB };
+            (world.started.push(new, Time(self.now), 0), 0)
+        });
+        let number = entry.1;
+        entry.1 = number.wrapping_add(1);
+        (entry.0, number)
+    }
+
+    /// For equal-cost choices.
+    fn hash(&self, (a, b): (u64, u64)) -> u32 {
+        let (a, b) = if self.world.hashes_symmetrically() { (a.min(b), a.max(b)) } else { (a, b) };
+        mix(mix(a ^ mix(self.world.plan.run.seed)) ^ b) as u32
+    }
+}
+
+pub const MODEL: Model = Model {
+    kind: "live",
+    name: "real hosts",
+    source: "-",
+    faithful: "packets of real hosts pass the simulated NICs, links and switches in real time, each at the size it would have on the cable; marks are written into their IP headers",
+    simplified: "IPv4 only; a host's own stack takes the time it takes, on top of host.delay; per-flow balancers tell 4096 flows of a pair of hosts apart; no applications, captures, path records",
+};

@@ -1,0 +1,137 @@
+//! The scenario in real time.
+
+#[cfg(not(target_os = "linux"))]
+use crate::errors::Error;
+use crate::scenario::Scenario;
+use pyo3::prelude::*;
+use std::path::PathBuf;
+
+/// Runs `scenario` in real time between the real hosts `hosts` (how many, or names with commas; all by default), writes the result directory `out`
+/// if one is given, and returns `live.json`. Ctrl-C ends the run like its time: what it has done until then is told all the same.
+#[pyfunction]
+#[pyo3(signature = (scenario, *, hosts=None, duration=None, command=Vec::new(), bound="100us", out=None, force=false))]
+#[allow(clippy::too_many_arguments)] // by name
+pub fn live(
+    py: Python<'_>,
+    scenario: &Scenario,
+    hosts: Option<String>,
+    duration: Option<&str>,
+    command: Vec<String>,
+    bound: &str,
+    out: Option<PathBuf>,
+    force: bool,
+) -> PyResult<String> {
+    linux::live(py, scenario, hosts, duration, command, bound, out, force)
+}
+
+/// What live mode needs of the machine: name, what for, whether it must be there, whether it is (or why not), and what helps.
+#[pyfunction]
+pub fn live_capabilities() -> PyResult<Vec<(String, String, bool, Option<String>, String)>> {
+    linux::capabilities()
+}
+
+#[cfg(not(target_os = "linux"))]
+mod linux {
+    use super::*;
+
+    #[allow(clippy::too_many_arguments)] // as above
+    pub fn live(_: Python<'_>, _: &Scenario, _: Option<String>, _: Option<&str>, _: Vec<String>, _: &str, _: Option<PathBuf>, _: bool) -> PyResult<String> {
+        Err(Error::new_err("live mode needs Linux: its hosts are network namespaces"))
+    }
+    pub fn capabilities() -> PyResult<Vec<(String, String, bool, Option<String>, String)>> {
+        Err(Error::new_err("live mode needs Linux: its hosts are network namespaces"))
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use super::*;
+    use crate::errors::{Failure, RunError};
+    use crate::scenario::{POLL, guarded};
+    use afflux_live::{Control, LiveError, Options};
+    use afflux_results::ProcessStart;
+    use afflux_units::Span;
+    use pyo3::exceptions::PyValueError;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::sync::mpsc::{RecvTimeoutError, channel};
+    use std::time::Duration;
+
+    #[allow(clippy::too_many_arguments)] // as above
+    pub fn live(
+        py: Python<'_>,
+        scenario: &Scenario,
+        hosts: Option<String>,
+        duration: Option<&str>,
+        command: Vec<String>,
+        bound: &str,
+        out: Option<PathBuf>,
+        force: bool,
+    ) -> PyResult<String> {
+        let time = |text: &str, name: &str| match text.parse::<Span>() {
+            Ok(span) => Ok(Duration::from_nanos(span.0.div_ceil(1_000))),
+            Err(error) => Err(PyValueError::new_err(format!("--{name} {text}: {error}"))),
+        };
+        let options = Options { hosts, duration: duration.map(|text| time(text, "duration")).transpose()?, command, bound: time(bound, "bound")? };
+        let scenario = scenario.inner.clone();
+        let stop = Arc::new(AtomicBool::new(false));
+        let (send, mut receive) = channel();
+        let stopped = stop.clone();
+        std::thread::Builder::new().name("afflux-live".into()).spawn(move || {
+            // The receiver waits for the answer whatever happens.
+            let _ = send.send(guarded(|| Ok(work(scenario, &options, &stopped, out, force))));
+        })?;
+        loop {
+            let receive = &mut receive;
+            match py.detach(move || receive.recv_timeout(POLL)) {
+                Ok(Ok(answer)) => return answer.map_err(|failed| failed.into_py(py)),
+                Ok(Err(panic)) => return Err(panic.into_py(py)),
+                Err(RecvTimeoutError::Disconnected) => return Err(Failure::Panic("the thread that forwards is gone".into()).into_py(py)),
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            if py.check_signals().is_err() {
+                stop.store(true, Ordering::Release);
+            }
+        }
+    }
+
+    enum Failed {
+        Live(LiveError),
+        Results(afflux_results::ResultsError),
+    }
+
+    impl Failed {
+        fn into_py(self, py: Python<'_>) -> PyErr {
+            match self {
+                Failed::Live(LiveError::Wrong(message)) => PyValueError::new_err(message),
+                Failed::Live(error) => RunError::new_err(error.to_string()),
+                Failed::Results(error) => Failure::Results(error).into_py(py),
+            }
+        }
+    }
+
+    fn work(
+        scenario: Arc<afflux_scenario::Scenario>,
+        options: &Options,
+        stop: &AtomicBool,
+        out: Option<PathBuf>,
+        force: bool,
+    ) -> std::result::Result<String, Failed> {
+        let started = ProcessStart::now();
+        let claim = out.map(|dir| afflux_results::claim(&dir, force)).transpose().map_err(Failed::Results)?;
+        let control = Control { stop, say: &|line: &str| eprintln!("{line}") };
+        let finished = afflux_live::run(&scenario, options, &control).map_err(Failed::Live)?;
+        let report = finished.report.to_json();
+        if let Some(claim) = claim {
+            let driven = afflux_scenario::Scenario { plan: finished.plan, notes: finished.report.notes.clone(), ..(*scenario).clone() };
+            let further = [("live.json", report.as_str())];
+            afflux_results::write_with(claim, &driven, &finished.output, started, &afflux_net::Progress::default(), &further).map_err(Failed::Results)?;
+        }
+        Ok(report)
+    }
+
+    pub fn capabilities() -> PyResult<Vec<(String, String, bool, Option<String>, String)>> {
+        let all = afflux_live::capabilities();
+        Ok(all.into_iter().map(|c| (c.name.into(), c.needed_for.into(), c.required, c.present.err(), c.how.into())).collect())
+    }
+}

@@ -1,0 +1,97 @@
+"""`afflux live`."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from .. import _core
+from ..console import FAILED, INTERRUPTED, WRONG, complain, failures, print_json, show
+from ..settings import assignment
+
+EXAMPLES = (
+    "afflux live examples/live-bottleneck.toml -- bash",
+    "afflux live fabric.toml --hosts host0,host16 --duration 30s -- ./experiment.sh",
+    "afflux live --check",
+)
+
+
+def live(
+    scenario: Annotated[Path | None, typer.Argument(metavar="SCENARIO.toml", help="The scenario file.", show_default=False)] = None,
+    command: Annotated[list[str] | None, typer.Argument(metavar="[-- COMMAND…]", help="Runs in the first real host.", show_default=False)] = None,
+    hosts: Annotated[
+        str | None, typer.Option("--hosts", metavar="N | NAME,…", help="Which hosts are real: the first N, or those named.", show_default="all")
+    ] = None,
+    duration: Annotated[
+        str | None, typer.Option("--duration", metavar="TIME", help="Ends then, as in 30s.", show_default="COMMAND's end, else run.until, else Ctrl-C")
+    ] = None,
+    set: Annotated[list[str] | None, typer.Option("--set", metavar="KEY.PATH=VALUE", help="Change a key before validation; may be repeated.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Seed of all random draws, instead of the scenario's.")] = None,
+    bound: Annotated[str, typer.Option("--bound", metavar="TIME", help="The run is not valid if packets leave later at the 99th percentile.")] = "100us",
+    out: Annotated[Path | None, typer.Option("-o", "--out", metavar="DIR", help="Result directory.", show_default="out/live-<scenario name>-<seed>")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a result directory that exists.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Say what live mode needs of this machine and whether it is there; run nothing.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print live.json instead of tables.")] = False,
+) -> None:
+    """The same fabric in real time between real Linux hosts: namespaces that vanish with the run, Linux only."""
+    with failures():
+        if check:
+            raise typer.Exit(capabilities(as_json))
+        if scenario is None:
+            complain("which scenario? (afflux live SCENARIO.toml, or afflux live --check)")
+            raise typer.Exit(WRONG)
+        loaded = _core.load(scenario, set=[assignment(text) for text in set or []], seed=seed)
+        until = None if loaded.until_ns is None or command else f"{loaded.until_ns}ns"
+        where = out or Path("out") / f"live-{loaded.name}-{loaded.seed}"
+        text = _core.live(loaded, hosts=hosts, duration=duration or until, command=command or [], bound=bound, out=where, force=force)
+        report = json.loads(text)
+        if as_json:
+            print(text, end="")
+        else:
+            show(tables(report))
+            print(f"written to {where}")
+        for note in report["notes"]:
+            print(f"note: {note}", file=sys.stderr)
+        for reason in report["wrong"]:
+            complain(f"not valid: {reason}")
+        status = (report["command"] or {}).get("status")
+        if report["interrupted"]:
+            raise typer.Exit(INTERRUPTED)
+        if status:
+            complain(f"the command ended with status {status}")
+        if report["wrong"] or status:
+            raise typer.Exit(FAILED)
+
+
+def capabilities(as_json: bool) -> int:
+    """Prints what is there and what is not; the exit code."""
+    names = ("name", "needed_for", "required", "lacking", "how")
+    every = [dict(zip(names, row, strict=True)) for row in _core.live_capabilities()]
+    if as_json:
+        print_json(every)
+    else:
+        table = Table("needed", "what for", "here", box=None)
+        for row in every:
+            here = "yes" if row["lacking"] is None else f"{'no' if row['required'] else 'no, goes without'} ({row['lacking']}): {row['how']}"
+            table.add_row(row["name"], row["needed_for"], here)
+        show([table])
+    return FAILED if any(row["required"] and row["lacking"] is not None for row in every) else 0
+
+
+def tables(report: dict[str, Any]) -> list[Table]:
+    """What a person wants to know of a run."""
+    packets, late = report["packets"], report["lateness_us"]
+    run = Table(title="live", box=None, show_header=False, title_justify="left")
+    run.add_row("duration", f"{report['duration_s']:.1f} s, {report['cpu_s']:.1f} s of processor time")
+    run.add_row("packets", f"{packets['entered']} in, {packets['delivered']} out, {packets['dropped']} dropped, {packets['marked']} marked")
+    run.add_row("departures late by", f"{late['p50']:.0f} us (p50), {late['p99']:.0f} us (p99), {late['max']:.0f} us (most)")
+    run.add_row("valid", "yes" if report["valid"] else "no")
+    ports = Table("port", "to", "sent", "dropped", "marked", "mean queue", "longest", title="ports", box=None, title_justify="left")
+    for port in report["ports"]:
+        if port["tx_bytes"] or port["drops"]:
+            cells = (f"{port['tx_bytes']:,} B", port["drops"], port["ecn_marks"], f"{port['queue_bytes_mean']:,.0f} B", f"{port['queue_bytes_max']:,} B")
+            ports.add_row(f"{port['node']}.{port['port']}", port["peer"], *map(str, cells))
+    return [run, ports]

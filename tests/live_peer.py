@@ -1,0 +1,79 @@
+"""What the hosts of tests/test_live.py run."""
+
+import json
+import os
+import socket
+import struct
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from afflux.live import address, hosts, inside
+
+IP_RECVTOS = 13
+
+
+def udp(host: int, port: int = 0) -> socket.socket:
+    def make() -> socket.socket:
+        made = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
+        made.bind((address(host), port))
+        made.settimeout(5)
+        return made
+
+    return inside(host, make)
+
+
+def echo(count: int) -> dict[str, Any]:
+    """Round trips between the first host and the last one, in seconds."""
+    last = hosts() - 1
+    here, there = udp(0), udp(last, 7)
+
+    def answer() -> None:
+        for _ in range(count):
+            data, sender = there.recvfrom(2048)
+            there.sendto(data, sender)
+
+    thread = threading.Thread(target=answer)
+    thread.start()
+    trips = []
+    for number in range(count):
+        begin = time.monotonic()
+        here.sendto(struct.pack("!I", number), (address(last), 7))
+        assert struct.unpack("!I", here.recv(2048))[0] == number
+        trips.append(time.monotonic() - begin)
+    thread.join()
+    return {"trips": trips}
+
+
+def burst(count: int, tos: int) -> dict[str, Any]:
+    """Datagrams of 1,000 B in one go; what arrives, and how many of them marked."""
+    last = hosts() - 1
+    here, there = udp(0), udp(last, 9)
+    there.setsockopt(socket.IPPROTO_IP, IP_RECVTOS, 1)
+    here.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, tos)
+    for _ in range(count):
+        here.sendto(bytes(1000), (address(last), 9))
+    there.settimeout(1)
+    seen: list[int] = []
+    try:
+        while len(seen) < count:
+            _, extra, _, _ = there.recvmsg(2048, 64)
+            seen += [value[0] for level, kind, value in extra if level == socket.IPPROTO_IP and kind == socket.IP_TOS]
+    except TimeoutError:
+        pass
+    return {"received": len(seen), "marked": sum(tos & 3 == 3 for tos in seen), "other": sum(tos & 3 == 0 for tos in seen)}
+
+
+def look() -> dict[str, Any]:
+    """What a process sees of its host."""
+    devices = [line.split(":")[0].strip() for line in Path("/proc/thread-self/net/dev").read_text().splitlines()[2:]]
+    processes = sorted(int(name) for name in os.listdir("/proc") if name.isdigit())
+    return {"devices": sorted(devices), "sys": sorted(os.listdir("/sys/class/net")), "processes": processes, "env": dict(os.environ)}
+
+
+if __name__ == "__main__":
+    out, what, *arguments = sys.argv[1:]
+    Path(out).write_text(json.dumps(globals()[what](*map(int, arguments))))

@@ -1,0 +1,257 @@
+"""`afflux live`: packets of real hosts cross the simulated fabric, and nothing is left behind.
+
+Whether they do so in time is for `make validate-live`: other tests run beside this one.
+"""
+
+import ctypes
+import functools
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from conftest import REPO
+
+from afflux import _core
+
+PEER = REPO / "tests/live_peer.py"
+#: Late packets do not matter here.
+LENIENT = ("--bound", "10s")
+CAP_NET_ADMIN, CAP_SYS_ADMIN, CAP_SYS_NICE = 12, 21, 23
+PR_CAPBSET_DROP = 24
+
+SCENARIO = """\
+format = 1
+name = "small"
+
+[topology]
+kind = "dumbbell"
+pairs = 1
+access_rate = "1Gbps"
+access_delay = "10us"
+rate = "20Mbps"
+delay = "5ms"
+
+[switch]
+sharing = "static"
+buffer = "40kB"
+ecn = { k = "15kB" }
+
+[host]
+dscp_to_priority = { 26 = 3 }
+
+[record]
+ports = { interval = "10ms" }
+"""
+
+lacking = [name for name, _, required, why, _ in _core.live_capabilities() if required and why is not None] if sys.platform == "linux" else ["Linux"]
+needs_hosts = pytest.mark.skipif(bool(lacking), reason=f"real hosts need {', '.join(lacking)}")
+
+
+def live(tmp_path: Path, *arguments: object, text: str = SCENARIO, without: int | None = None) -> subprocess.CompletedProcess[str]:
+    """Runs `afflux live`; `without`: a capability that it is not to have."""
+    (tmp_path / "small.toml").write_text(text)
+    drop = None if without is None else functools.partial(ctypes.CDLL(None).prctl, PR_CAPBSET_DROP, without, 0, 0, 0)
+    environment = os.environ | {"COLUMNS": "100", "NO_COLOR": "1"}
+    command = [sys.executable, "-m", "afflux", "live", "small.toml", *map(str, arguments)]
+    return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60, preexec_fn=drop)
+
+
+def peer(tmp_path: Path, *arguments: object, options: tuple[str, ...] = LENIENT, text: str = SCENARIO) -> tuple[dict, dict]:
+    """What the hosts' program found, and live.json."""
+    done = live(tmp_path, *options, "--json", "--force", "-o", "out", "--", sys.executable, PEER, "found.json", *arguments, text=text)
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    assert report == json.loads((tmp_path / "out/live.json").read_text())
+    return json.loads((tmp_path / "found.json").read_text()), report
+
+
+@needs_hosts
+def test_packets_cross_with_the_delay(tmp_path):
+    found, report = peer(tmp_path, "echo", 50)
+    # Twice 5 ms and four times 10 us, and what headers take on the links: never less.
+    assert len(found["trips"]) == 50
+    assert min(found["trips"]) > 0.01004
+    assert report["packets"]["entered"] == report["packets"]["delivered"] == 100
+    assert report["valid"]
+    assert report["base_rtt_us"] == pytest.approx(10_040)
+    assert report["lateness_us"]["count"] == 100
+    assert [(host["name"], host["addresses"]) for host in report["hosts"]] == [("host0", ["10.0.0.1"]), ("host1", ["10.0.0.2"])]
+    ports = {(port["node"], port["peer"]): port for port in report["ports"]}
+    # 4 B of payload, 28 B of headers, at least 64 B on the cable.
+    assert ports["left", "right"]["tx_bytes"] == ports["right", "left"]["tx_bytes"] == 50 * 64
+    assert not report["notes"] or not report["real_time_scheduling"]
+
+
+@needs_hosts
+def test_marks_and_drops_reach_real_hosts(tmp_path):
+    found, report = peer(tmp_path, "burst", 100, 2)
+    packets = report["packets"]
+    assert packets["entered"] == 100
+    assert found["received"] == packets["delivered"]
+    assert packets["unread"] == 0
+    assert found["received"] + packets["dropped"] == 100
+    assert 0 < packets["dropped"] < 90
+    # 15 kB hold 14 frames, one of them on the link.
+    assert found["marked"] == packets["marks_written"] > 10
+    assert found["other"] == 0
+    port = next(port for port in report["ports"] if (port["node"], port["peer"]) == ("left", "right"))
+    assert (port["drops"], port["ecn_marks"] >= packets["marks_written"], port["queue_bytes_max"] <= 40_000) == (packets["dropped"], True, True)
+    summary = json.loads((tmp_path / "out/summary.json").read_text())
+    assert summary["name"] == "small"
+    assert (tmp_path / "out/ports.parquet").is_file()
+
+
+@needs_hosts
+def test_packets_that_cannot_be_marked_are_not(tmp_path):
+    found, report = peer(tmp_path, "burst", 100, 0)
+    assert found["marked"] == report["packets"]["marks_written"] == 0
+    assert found["other"] == found["received"] == 100 - report["packets"]["dropped"] < 100
+
+
+@needs_hosts
+def test_the_command_sees_its_host_and_finds_the_others(tmp_path):
+    found, _ = peer(tmp_path, "look")
+    assert found["devices"] == found["sys"] == ["lo", "nic0"]
+    assert found["processes"][0] == 1
+    assert len(found["processes"]) <= 3, "a process namespace of its own"
+    expected = {"AFFLUX_HOST": "host0", "AFFLUX_HOSTS": "2", "AFFLUX_NAME_1": "host1", "AFFLUX_ADDRESS_1": "10.0.0.2", "AFFLUX_ADDRESSES_0": "10.0.0.1"}
+    assert expected.items() <= found["env"].items()
+
+
+@needs_hosts
+def test_simulated_and_real_hosts_share_the_fabric(tmp_path):
+    text = SCENARIO.replace("pairs = 1", "pairs = 2") + '[[traffic]]\nkind = "pairs"\npairs = [[1, 3], [0, 2]]\nbytes = "100kB"\n'
+    found, report = peer(tmp_path, "echo", 30, options=(*LENIENT, "--hosts", "host0,host2"), text=text)
+    assert len(found["trips"]) == 30
+    assert any("1 of 2 flows are between real hosts" in note for note in report["notes"])
+    import afflux
+
+    flows = afflux.Result.open(tmp_path / "out").flows
+    assert (flows["src"], flows["dst"], flows["bytes_received"]) == ([1], [3], [100_000])
+
+
+@needs_hosts
+def test_a_run_that_fell_behind_is_not_valid(tmp_path):
+    done = live(tmp_path, "--bound", "0us", "-o", "out", "--", sys.executable, PEER, "found.json", "echo", "20")
+    assert (done.returncode, "not valid: packets left" in done.stderr) == (1, True), done.stderr
+    assert json.loads((tmp_path / "out/live.json").read_text())["valid"] is False
+
+
+@needs_hosts
+def test_it_ends_by_time_and_with_the_command(tmp_path):
+    done = live(tmp_path, *LENIENT, "--duration", "300ms", "--json", "-o", "a", "--", "sleep", "1000")
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    assert 0.3 <= report["duration_s"] < 5
+    assert report["command"] == {"command": ["sleep", "1000"], "status": None}
+    done = live(tmp_path, *LENIENT, "-o", "b", "--", "sh", "-c", "exit 7")
+    assert done.returncode == 1
+    assert "the command ended with status 7" in done.stderr
+    assert json.loads((tmp_path / "b/live.json").read_text())["command"]["status"] == 7
+    done = live(tmp_path, "-o", "c", "--", "no-such-command")
+    assert done.returncode == 2
+    assert "no-such-command: there is no such command" in done.stderr
+    assert not (tmp_path / "c").exists()
+
+
+def namespaces() -> set[str]:
+    """Network namespaces in which there are processes, or that a process holds open."""
+    found = set()
+    for process in Path("/proc").iterdir():
+        if process.name.isdigit():
+            for link in [process / "ns/net", *fds(process)]:
+                try:
+                    found.add(os.readlink(link))
+                except OSError:
+                    continue
+    return {name for name in found if name.startswith("net:")}
+
+
+def fds(process: Path) -> list[Path]:
+    try:
+        return list((process / "fd").iterdir())
+    except OSError:
+        return []
+
+
+def descendants(pid: int) -> set[int]:
+    try:
+        children = {int(child) for task in Path(f"/proc/{pid}/task").iterdir() for child in (task / "children").read_text().split()}
+    except OSError:
+        return set()
+    return children | {found for child in children for found in descendants(child)}
+
+
+def alive(pid: int) -> bool:
+    try:
+        return not re.search(r"^State:\s+Z", Path(f"/proc/{pid}/status").read_text(), re.M)
+    except OSError:
+        return False
+
+
+@needs_hosts
+@pytest.mark.parametrize("by", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_nothing_is_left_behind(tmp_path, by):
+    (tmp_path / "small.toml").write_text(SCENARIO)
+    before, devices = namespaces(), Path("/proc/net/dev").read_text().count("\n")
+    # A grandchild that has left its parent, its session and standard output.
+    stray = "setsid sleep 1000 >/dev/null 2>&1 & echo ready; sleep 1000"
+    command = [sys.executable, "-m", "afflux", "live", "small.toml", "-o", "out", "--", "sh", "-c", stray]
+    heed = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, preexec_fn=heed)
+    try:
+        assert process.stdout.readline() == "ready\n"
+        children = descendants(process.pid)
+        assert len(children) >= 4, "two in between, the shell, and its children"
+        # Others may come and go.
+        own = {os.readlink(f"/proc/{process.pid}/fd/{fd.name}") for fd in fds(Path(f"/proc/{process.pid}"))} & (namespaces() - before)
+        assert len(own) == 2
+    finally:
+        process.send_signal(by)
+        process.communicate(timeout=20)
+    deadline = time.monotonic() + 10
+    while (any(map(alive, children)) or own & namespaces()) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not [child for child in children if alive(child)]
+    assert not own & namespaces()
+    assert Path("/proc/net/dev").read_text().count("\n") == devices
+    if by == signal.SIGINT:
+        assert process.returncode == 130
+        assert json.loads((tmp_path / "out/live.json").read_text())["interrupted"]
+    else:
+        assert not (tmp_path / "out").exists()
+
+
+@needs_hosts
+def test_it_names_what_it_lacks(tmp_path):
+    for capability, name in [(CAP_SYS_ADMIN, "CAP_SYS_ADMIN"), (CAP_NET_ADMIN, "CAP_NET_ADMIN")]:
+        done = live(tmp_path, "-o", "out", "--", "true", without=capability)
+        assert (done.returncode, f"error: {name} is lacking, which" in done.stderr) == (1, True), done.stderr
+        assert not (tmp_path / "out").exists()
+        done = live(tmp_path, "--check", "--json", without=capability)
+        assert done.returncode == 1
+        assert name in [row["name"] for row in json.loads(done.stdout) if row["lacking"]]
+    done = live(tmp_path, *LENIENT, "--json", "-o", "out", "--", "true", without=CAP_SYS_NICE)
+    assert done.returncode == 0
+    assert not json.loads(done.stdout)["real_time_scheduling"]
+    assert "note: no real-time scheduling (CAP_SYS_NICE is lacking" in done.stderr
+
+
+def test_wrong_options(tmp_path):
+    for options, message in [
+        (["--hosts", "3"], "--hosts 3: the scenario has 2 hosts"),
+        (["--hosts", "host0,host9"], '"host9" is not one of the scenario\'s 2 hosts (host0 to host1)'),
+        (["--hosts", "0,host0"], '"host0" comes twice'),
+        (["--duration", "5"], "--duration 5: "),
+        (["--bound", "fast"], "--bound fast: "),
+        (["--set", "run.engine=ideal"], '"ideal"'),
+    ]:
+        done = live(tmp_path, *options, "-o", "out", "--", "true")
+        assert (done.returncode, message in done.stderr) == (2, True), done.stderr
+        assert not (tmp_path / "out").exists()

@@ -1,0 +1,387 @@
+"""Real Linux hosts over `afflux live` against theory, and against the simulation of the same scenario; writes `out/validate-live.json`.
+
+    make validate-live                   everything
+    make validate-live ONLY=cubic        what has this in its name
+
+Needs root (namespaces, devices, real-time scheduling) and a machine that is doing little else. Ends with 0 if everything is within its bar, or if it
+had to be skipped, which it says; with 1 if not.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import socket
+import statistics
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import afflux
+from afflux import _core
+from afflux.live import address, hosts, inside
+
+OUT = Path("out")
+#: From Linux's headers; Python has no names for them.
+IPPROTO_MPTCP, TCP_CONGESTION, TCP_WINDOW_CLAMP, SO_TIMESTAMPNS = 262, 13, 10, 35
+WARMUP_S = 5.0
+
+
+@dataclass
+class Row:
+    """One comparison; `low` and `high` bound what `ours` may be."""
+
+    name: str
+    what: str
+    ours: float
+    low: float
+    high: float
+    unit: str
+    valid: bool
+    late_p99_us: float
+
+    @property
+    def within(self) -> bool:
+        return self.valid and self.low <= self.ours <= self.high
+
+
+# Scenarios. A bottleneck between two switches; hosts are ten times as fast where nothing else is said.
+
+
+def path(rate: str, delay: str, buffer: str, access: str = "10Gbps", switch: str = "", pairs: int = 1, traffic: str = "") -> str:
+    return f"""\
+format = 1
+name = "live-validation"
+
+[topology]
+kind = "dumbbell"
+pairs = {pairs}
+access_rate = "{access}"
+access_delay = "10us"
+rate = "{rate}"
+delay = "{delay}"
+
+[switch]
+sharing = "static"
+buffer = "{buffer}"
+{switch}
+
+[host]
+wire = "ethernet_timestamps"
+
+[record]
+ports = {{ interval = "5ms" }}
+{traffic}
+"""
+
+
+def four_paths(rate: str) -> str:
+    links = "\n".join(f'[[topology.link]]\na = "host{host}"\nb = "switch{path}"\nrate = "{rate}"\ndelay = "1ms"\n' for path in range(4) for host in range(2))
+    return f"""\
+format = 1
+name = "live-four-paths"
+
+[topology]
+kind = "custom"
+hosts = 2
+switches = 4
+{links}
+
+[switch]
+sharing = "static"
+buffer = "100kB"
+"""
+
+
+def run_live(text: str, what: str, *arguments: object, seconds: float = 60) -> tuple[dict[str, Any], dict[str, Any], Path]:
+    """What the program found in its host, live.json, and the result directory."""
+    place = Path(tempfile.mkdtemp(prefix="afflux-live-"))
+    (place / "scenario.toml").write_text(text)
+    found = place / "found.json"
+    program = [sys.executable, "-m", "validation.live", "--in-host", str(found), what, *map(str, arguments)]
+    command = [sys.executable, "-m", "afflux", "live", str(place / "scenario.toml"), "-o", str(place / "out"), "--json", "--", *program]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=seconds)
+    if not found.exists():
+        raise RuntimeError(f"{what}: {done.stderr.strip()}")
+    return json.loads(found.read_text()), json.loads(done.stdout), place / "out"
+
+
+# What runs in the hosts.
+
+
+def connected(control: str, window: int | None = None, protocol: int = 0, port: int = 5001) -> tuple[socket.socket, socket.socket]:
+    """A connection from the first host to the last."""
+    last = hosts() - 1
+
+    def listen() -> socket.socket:
+        made = socket.socket(socket.AF_INET, socket.SOCK_STREAM, protocol)
+        if window:
+            made.setsockopt(socket.IPPROTO_TCP, TCP_WINDOW_CLAMP, window)
+        made.bind((address(last), port))
+        made.listen()
+        return made
+
+    def connect() -> socket.socket:
+        made = socket.socket(socket.AF_INET, socket.SOCK_STREAM, protocol)
+        made.setsockopt(socket.IPPROTO_TCP, TCP_CONGESTION, control.encode())
+        made.connect((address(last), port))
+        return made
+
+    listener = inside(last, listen)
+    sender = inside(0, connect)
+    receiver, _ = listener.accept()
+    return sender, receiver
+
+
+def bulk(sender: socket.socket, receiver: socket.socket, seconds: float, series: list[tuple[float, int]]) -> None:
+    """Sends as fast as it goes; `series` gets what had been received when."""
+    stop = time.monotonic() + seconds
+
+    def send() -> None:
+        data = bytes(1 << 17)
+        try:
+            while time.monotonic() < stop:
+                sender.send(data)
+        except OSError:
+            pass
+
+    thread = threading.Thread(target=send, daemon=True)
+    thread.start()
+    room, total = bytearray(1 << 18), 0
+    while time.monotonic() < stop:
+        total += receiver.recv_into(room)
+        series.append((time.monotonic(), total))
+
+
+def rate_of(series: list[tuple[float, int]], skip: float) -> float:
+    """Bits per second from `skip` seconds after the first byte on."""
+    begin = series[0][0] + skip
+    kept = [entry for entry in series if entry[0] >= begin]
+    return 8 * (kept[-1][1] - kept[0][1]) / (kept[-1][0] - kept[0][0])
+
+
+def settle(sysctls: dict[str, str]) -> None:
+    """Settings of every host; only of theirs."""
+    for host in range(hosts()):
+        for name, value in sysctls.items():
+            inside(host, lambda name=name, value=value: Path("/proc/sys", name).write_text(value))
+
+
+def throughput(control: str, seconds: str, window: str = "0") -> dict[str, Any]:
+    settle({"net/ipv4/tcp_rmem": "4096 131072 67108864", "net/ipv4/tcp_wmem": "4096 131072 67108864", "net/ipv4/tcp_no_metrics_save": "1"})
+    sender, receiver = connected(control, int(window) or None)
+    series: list[tuple[float, int]] = []
+    bulk(sender, receiver, float(seconds), series)
+    return {"bps": rate_of(series, WARMUP_S)}
+
+
+def ping(count: str) -> dict[str, Any]:
+    """Echoes answered by the other kernel; stamped by this one when they come back."""
+    os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(10))
+    raw = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)
+    raw.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
+    raw.settimeout(2)
+    trips = []
+    for number in range(int(count)):
+        body = struct.pack("!BBHHH", 8, 0, 0, 7, number) + bytes(48)
+        total = sum(struct.unpack(f"!{len(body) // 2}H", body))
+        total = (total & 0xFFFF) + (total >> 16)
+        packet = body[:2] + struct.pack("!H", ~(total + (total >> 16)) & 0xFFFF) + body[4:]
+        begin = time.time_ns()
+        raw.sendto(packet, (address(hosts() - 1), 0))
+        while True:
+            answer, extra, _, _ = raw.recvmsg(256, 128)
+            if answer[20] == 0 and struct.unpack("!HH", answer[24:28]) == (7, number):
+                break
+        seconds, nanoseconds = struct.unpack("qq", next(data for level, kind, data in extra if kind == SO_TIMESTAMPNS))
+        trips.append(seconds * 10**9 + nanoseconds - begin)
+        time.sleep(0.001)
+    return {"trips_ns": trips}
+
+
+def marked(seconds: str) -> dict[str, Any]:
+    settle({"net/ipv4/tcp_ecn": "1"})
+    sender, receiver = connected("cubic")
+    series: list[tuple[float, int]] = []
+    bulk(sender, receiver, float(seconds), series)
+    seen = inside(0, lambda: subprocess.run(["ss", "-tin"], capture_output=True, text=True).stdout) if shutil.which("ss") else ""
+    return {"ss": seen, "bps": rate_of(series, 2.0)}
+
+
+def multipath(seconds: str) -> dict[str, Any]:
+    def ip(host: int, *words: str) -> None:
+        inside(host, lambda: subprocess.run(["ip", "mptcp", *words], check=True))
+
+    last = hosts() - 1
+    for host in (0, last):
+        ip(host, "limits", "set", "subflows", "8", "add_addr_accepted", "8")
+    for nic in range(1, 4):
+        ip(0, "endpoint", "add", address(0, nic), "dev", f"nic{nic}", "subflow")
+        ip(last, "endpoint", "add", address(last, nic), "dev", f"nic{nic}", "signal")
+    sender, receiver = connected("cubic", protocol=IPPROTO_MPTCP)
+    series: list[tuple[float, int]] = []
+    bulk(sender, receiver, float(seconds), series)
+    return {"bps": rate_of(series, 3.0)}
+
+
+# Checks.
+
+
+def window_limited() -> list[Row]:
+    window, round_trip = 1_000_000, 0.300_040
+    found, report, _ = run_live(path("100Mbps", "150ms", "4MB"), "throughput", "cubic", 30, window)
+    theory = 8 * window / round_trip
+    return [row("window-limited", f"{window / 1e6:.0f} MB window over 300 ms at 100 Mbps", found["bps"] / theory, 0.97, 1.03, "of theory", report)]
+
+
+def delay() -> list[Row]:
+    found, report, _ = run_live(path("1Gbps", "5ms", "1MB", access="1Gbps"), "ping", 3000)
+    # 98 B on the cable, and the gap, on three links each way.
+    configured = 2 * (5e6 + 2 * 10e3) + 6 * (28 + 56 - 8 + 18 + 20) * 8
+    errors = sorted(trip - configured for trip in found["trips_ns"])
+    rows = []
+    for share, name in [(0.5, "p50"), (0.99, "p99")]:
+        error = errors[int(share * (len(errors) - 1))] / 1e3
+        rows.append(row(f"ping-{name}", f"{name} of ping's error over 10 ms", error, -1.0, 100.0, "us", report))
+    return rows
+
+
+def fast() -> list[Row]:
+    found, report, _ = run_live(path("1Gbps", "1ms", "1MB", access="10Gbps"), "throughput", "cubic", 15)
+    return [row("gigabit", "one flow through 1 Gbps", found["bps"] / 1e6, 860.0, 960.0, "Mbps", report)]
+
+
+def ecn() -> list[Row]:
+    found, report, _ = run_live(path("100Mbps", "5ms", "250kB", switch='ecn = { k = "30kB" }'), "marked", 8)
+    seen = "ecnseen" in found["ss"] and "delivered_ce:" in found["ss"]
+    return [
+        row("ecn-seen", "`ss -ti` shows marks, and nothing is dropped", float(seen and report["packets"]["dropped"] == 0), 1.0, 1.0, "", report),
+        row("ecn-rate", "one flow that is marked", found["bps"] / 1e6, 80.0, 95.0, "Mbps", report),
+    ]
+
+
+def mptcp() -> list[Row]:
+    found, report, _ = run_live(four_paths("50Mbps"), "multipath", 12)
+    carried = [port["tx_bytes"] for port in report["ports"] if port["peer"] == "host1"]
+    # 94.1 % of a link is payload, less 1.7 % for its options.
+    return [
+        row("mptcp-rate", "kernel MPTCP over four paths of 50 Mbps", found["bps"] / 1e6, 0.85 * 4 * 50 * 0.925, 4 * 50 * 0.941, "Mbps", report),
+        row("mptcp-paths", "least share of the four paths", min(carried) / max(carried), 0.8, 1.0, "", report),
+    ]
+
+
+def same(control: str, simulated: str) -> Callable[[], list[Row]]:
+    """The same scenario simulated and live: throughput and mean queue."""
+
+    def check() -> list[Row]:
+        seconds = 30
+        traffic = f"""
+[host.transport]
+stack = "linux"
+congestion = "{simulated}"
+receive_buffer = {{ initial = "131072B", most = "64MiB" }}
+
+[[traffic]]
+kind = "pairs"
+pairs = [[0, 1]]
+bytes = "1GB"
+
+[run]
+until = "{seconds}s"
+"""
+        text = path("100Mbps", "10ms", "250kB", access="1Gbps", traffic=traffic)
+        ours = afflux.Scenario.parse(text).run()
+        queue, rate = bottleneck(ours.ports)
+        _found, report, out = run_live(text, "throughput", control, seconds)
+        live_queue, live_rate = bottleneck(afflux.Result.open(out).ports)
+        return [
+            row(f"{control}-rate", f"{control}: simulated against live bytes of the bottleneck", rate / live_rate, 0.85, 1.15, "of live", report),
+            row(
+                f"{control}-queue",
+                f"{control}: simulated mean queue against live ({live_queue / 1e3:.1f} kB)",
+                queue / live_queue,
+                0.85,
+                1.15,
+                "of live",
+                report,
+            ),
+        ]
+
+    return check
+
+
+def bottleneck(ports: Any) -> tuple[float, float]:
+    """Mean queue in bytes and bytes per second from `left` to `right`, after the warm-up."""
+    columns = {name: ports.column(name) for name in ("time_ns", "node", "port", "queue", "queue_bytes", "tx_bytes")}
+    rows = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+    # The bottleneck is the last link of the dumbbell.
+    last = max(row["port"] for row in rows if row["node"] == "left")
+    kept = [row for row in rows if row["node"] == "left" and row["port"] == last and row["queue"] < 0 and row["time_ns"] > WARMUP_S * 1e9]
+    # While there is something to send.
+    while kept and kept[-1]["tx_bytes"] == 0:
+        kept.pop()
+    span = (kept[-1]["time_ns"] - kept[0]["time_ns"]) / 1e9
+    return statistics.fmean(row["queue_bytes"] for row in kept), sum(row["tx_bytes"] for row in kept[1:]) / span
+
+
+def row(name: str, what: str, ours: float, low: float, high: float, unit: str, report: dict[str, Any]) -> Row:
+    return Row(name, what, ours, low, high, unit, report["valid"], report["lateness_us"]["p99"])
+
+
+CHECKS: dict[str, Callable[[], list[Row]]] = {
+    "window-limited": window_limited,
+    "ping": delay,
+    "gigabit": fast,
+    "ecn": ecn,
+    "mptcp": mptcp,
+    "cubic": same("cubic", "cubic"),
+    "reno": same("reno", "newreno"),
+    "bbr": same("bbr", "bbr"),
+}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Live mode against theory and simulation.")
+    parser.add_argument("--only", default="", help="what has this in its name")
+    options = parser.parse_args()
+    lacking = [f"{name} ({why})" for name, _, _, why, _ in _core.live_capabilities() if why is not None]
+    if lacking:
+        print(f"validate-live: skipped, nothing was compared: this machine lacks {', '.join(lacking)}")
+        return 0
+    controls = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text().split()
+    rows: list[Row] = []
+    for name, check in CHECKS.items():
+        if options.only not in name:
+            continue
+        if name in ("reno", "bbr", "cubic") and name not in controls:
+            print(f"{name}: skipped, this kernel has {', '.join(controls)}")
+            continue
+        if name == "mptcp" and not (Path("/proc/sys/net/mptcp/enabled").exists() and shutil.which("ip")):
+            print(f"{name}: skipped, it needs a kernel with MPTCP, and the command ip")
+            continue
+        for one in check():
+            rows.append(one)
+            verdict = "ok" if one.within else "NOT VALID" if not one.valid else "OUTSIDE"
+            print(
+                f"{verdict:9} {one.name:16} {one.ours:10.3f} {one.unit:9} [{one.low:g}, {one.high:g}]  late p99 {one.late_p99_us:.0f} us  {one.what}",
+                flush=True,
+            )
+    OUT.mkdir(exist_ok=True)
+    (OUT / "validate-live.json").write_text(json.dumps([asdict(one) | {"within": one.within} for one in rows], indent=1) + "\n")
+    return 0 if rows and all(one.within for one in rows) else 1
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--in-host"]:
+        result, function, *arguments = sys.argv[2:]
+        Path(result).write_text(json.dumps(globals()[function](*arguments)))
+        # Connections may still have much to say.
+        os._exit(0)
+    sys.exit(main())
