@@ -64,7 +64,8 @@ def test_waits_and_gaps_of_frames_that_meet(tmp_path: Path) -> None:
     second = next(flow for (node, flow) in gaps if node == "host2")
     for node in ("host2", "switch0"):
         gap = gaps[node, second]
-        assert gap["frames"] == 10 and gap["gap_ns_deviation"] == pytest.approx(0, abs=1)
+        assert gap["frames"] == 10
+        assert gap["gap_ns_deviation"] == pytest.approx(0, abs=1)
         assert gap["gap_ns_least"] == gap["gap_ns_most"] == pytest.approx(time, abs=1)
 
 
@@ -74,7 +75,8 @@ def test_explain_names_who_stood_in_front(tmp_path: Path, command) -> None:
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     by = {(one["flow_class"], one["behind"]): one for one in found}
-    assert by["second", "first"]["node"] == "switch0" and by["second", "first"]["share_there"] == 1.0
+    assert by["second", "first"]["node"] == "switch0"
+    assert by["second", "first"]["share_there"] == 1.0
     assert sum(one["share"] for one in found if one["flow_class"] == "second") == pytest.approx(1.0)
     assert "Who stood in front" in command("explain", "out").stdout
 

@@ -13,7 +13,8 @@ def test_queries_are_jobs_with_deadlines(command, tmp_path: Path) -> None:
     flows, jobs, waits = (parquet.read_table(tmp_path / "out" / f"{name}.parquet").to_pylist() for name in ("flows", "jobs", "waits"))
     assert {flow["class"] for flow in flows} == {"query", "message", "background"}
     answers = [flow for flow in flows if flow["class"] == "query"]
-    assert len(answers) == 12 * len(jobs) and {flow["job"] for flow in answers} == {job["job"] for job in jobs}
+    assert len(answers) == 12 * len(jobs)
+    assert {flow["job"] for flow in answers} == {job["job"] for job in jobs}
     assert all(flow["deadline_ns"] is not None and 2_000 <= flow["bytes"] <= 20_000 for flow in answers)
     assert all(flow["deadline_ns"] is None and flow["job"] is None for flow in flows if flow["class"] != "query")
     # A query is over when its last answer is.
@@ -27,4 +28,6 @@ def test_mistakes(command, scenario) -> None:
     path = scenario(text=EXAMPLE.read_text(), name="service.toml")
     for key, value, said in [("workers", "40", "1 to 31"), ("queries_per_second", "-1.0", "0 for none"), ("message", "0B", "at least one byte")]:
         done = command("run", path, "--set", f"traffic[0].{key}={value}")
-        assert done.returncode == 2 and said in done.stderr and f"traffic[0].{key}" in done.stderr, done.stderr
+        assert done.returncode == 2
+        assert said in done.stderr
+        assert f"traffic[0].{key}" in done.stderr

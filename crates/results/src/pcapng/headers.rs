@@ -2,7 +2,7 @@
 //!
 //! Host `h` (below 2²⁴ − 1) is 10.x.y.z with the 24 bits of `h + 1`, and 02:00:… with its 32 bits, by whichever NIC. Flow `f` (its position in the
 //! plan) has source port 32768 + f mod 2¹⁵ and destination port 1024 + f / 2¹⁵ (mod 2¹⁵), its further subflows source ports from 1024 to 32767; what
-//! answers has them the other way round. Sequence numbers start from 0 and are taken mod 2³². The priority is the class selector of the DSCP.
+//! answers has them the other way round. The first byte of payload has the sequence number 1, all are taken mod 2³². The priority is the class selector of the DSCP.
 //! Payload is zeros, so that all checksums are right; frame check sequences are left out, as network cards do.
 
 use super::tcp::{Facts, Seen, Segment};

@@ -110,17 +110,19 @@ impl<'a> Seen<'a> {
     pub fn segment(&mut self, record: &CaptureRecord) -> Segment {
         let place = self.facts.place(record, record.sequence) as u32;
         let closes = record.options.as_ref().and_then(|options| options.multipath).is_some_and(|multipath| multipath.closes);
+        // The SYN has the number before that of the first byte.
+        let first = 1u32;
         let (sequence, acknowledged, fin) = match record.kind {
             CaptureKind::TcpAck => {
                 // The other side's end is acknowledged with the own one.
-                let first = record.last && !record.again;
-                (u32::from(record.last && record.again), place.wrapping_add(record.last.into()), first)
+                let ends = record.last && !record.again;
+                (first + u32::from(record.last && record.again), first.wrapping_add(place).wrapping_add(record.last.into()), ends)
             }
-            // The byte before the first.
-            CaptureKind::TcpControl(Control::Syn | Control::SynAck) => (u32::MAX, 0, false),
-            CaptureKind::TcpControl(Control::AskWindow) => (place.wrapping_sub(1), 0, false),
-            CaptureKind::TcpControl(Control::Ack) => (place.wrapping_add(record.last.into()), record.last.into(), closes),
-            _ => (place, 0, record.last),
+            CaptureKind::TcpControl(Control::Syn) => (0, 0, false),
+            CaptureKind::TcpControl(Control::SynAck) => (0, first, false),
+            CaptureKind::TcpControl(Control::AskWindow) => (place, first, false),
+            CaptureKind::TcpControl(Control::Ack) => (first.wrapping_add(place).wrapping_add(record.last.into()), first + u32::from(record.last), closes),
+            _ => (first.wrapping_add(place), first, record.last),
         };
         let (window, options) = match self.facts.tcp(record) {
             Some((config, receive)) => (window(record, receive), self.options(record, place, config, receive)),
@@ -163,7 +165,7 @@ impl<'a> Seen<'a> {
         if !options.blocks.is_empty() {
             out.extend([1, 1, 5, 2 + 8 * options.blocks.len() as u8]);
             for edge in options.blocks.iter().flat_map(|&(from, to)| [from, to]) {
-                out.extend((self.facts.place(record, edge) as u32).to_be_bytes());
+                out.extend((self.facts.place(record, edge) as u32).wrapping_add(1).to_be_bytes());
             }
         }
         out.resize(out.len().next_multiple_of(4), 1);

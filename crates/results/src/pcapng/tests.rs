@@ -120,11 +120,11 @@ fn tcp_headers() {
     assert_eq!((captured[14], captured[15], be16(captured, 16)), (0x45, 5 << 5 | 3, 1_500));
     assert_eq!(captured[26..34], [10, 0, 0, 1, 10, 1, 0x11, 0x71]);
     assert_eq!((be16(captured, 34), be16(captured, 36)), (32_768 + 40_000 % 32_768, 1_025));
-    assert_eq!((be32(captured, 38), be32(captured, 42), captured[47]), (9, 0, 0x90));
+    assert_eq!((be32(captured, 38), be32(captured, 42), captured[47]), (10, 1, 0x90));
     let Packet { captured, length, .. } = &packets[1];
     assert_eq!((captured.len(), *length, be16(captured, 16)), (60, 60, 40));
     assert_eq!((be16(captured, 34), be16(captured, 36)), (1_025, 32_768 + 40_000 % 32_768));
-    assert_eq!((be32(captured, 38), be32(captured, 42), captured[47]), (0, 1_469, 0x50));
+    assert_eq!((be32(captured, 38), be32(captured, 42), captured[47]), (1, 1_470, 0x50));
     for Packet { captured, .. } in &packets {
         assert_eq!((checksum(&captured[14..34], 0), transport_checksum(captured)), (0, 0));
     }
