@@ -17,6 +17,7 @@ mod pacer;
 pub mod paths;
 mod port;
 mod probe;
+mod processor;
 mod progress;
 pub mod record;
 pub mod routing;
@@ -77,7 +78,7 @@ pub fn models() -> Vec<Model> {
         flowcontrol::MODELS,
         fault::MODELS,
         &spec::models(),
-        &[ideal::MODEL, pacer::MODEL],
+        &[ideal::MODEL, pacer::MODEL, processor::MODEL],
     ]
     .concat()
 }

@@ -72,6 +72,7 @@ pub fn host() -> HostConfig {
         ecn: true,
         honours_pause: true,
         storm: None,
+        processor: None,
     }
 }
 
@@ -90,6 +91,7 @@ pub fn switch() -> SwitchConfig {
         device_queue: 0,
         pfc: None,
         honours_pause: false,
+        processor: None,
     }
 }
 
@@ -310,4 +312,8 @@ pub fn pdq() -> Pdq {
 
 pub fn d3() -> D3 {
     D3 { rated: rated(), base_rate: Rate::from_mbps(40), alpha: 0.1, beta: 1.0 }
+}
+
+pub fn nack() -> Nack {
+    Nack { rate: None, payload: 1460, report: Span::from_us(20), timeout: Span::from_us(60) }
 }

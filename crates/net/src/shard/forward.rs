@@ -25,7 +25,7 @@ pub enum Drop {
     Loss,
     Down,
     Watchdog,
-    /// The memory management unit had no room at ingress.
+    /// No room at ingress: in the memory management unit, or before the processor.
     Ingress,
 }
 
@@ -35,9 +35,15 @@ impl<'a> Shard<'a> {
     pub fn arrive<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, frame: Frame) {
         let state = &mut self.nodes[node as usize];
         self.last = self.last.max(now);
-        if state.watched && !self.passes_link(now, node, frame) {
+        if state.watched && !(self.passes_link(now, node, frame) && self.passes_processor(out, now, node, frame)) {
             return;
         }
+        self.arrived(out, now, node, frame);
+    }
+
+    /// What has arrived by a link goes on from here.
+    #[inline(always)]
+    pub(super) fn arrived<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, frame: Frame) {
         self.counters.packet_hops += 1;
         let state = &self.nodes[node as usize];
         if state.host {
@@ -598,6 +604,7 @@ impl<'a> Shard<'a> {
         let (kind, sequence, payload) = match frame.kind() {
             _ if frame.has(Frame::TO_SWITCH) => (CaptureKind::Switch, 0, 0),
             Frame::ACK => (CaptureKind::TcpAck, (frame.seq as u64 * shape.payload as u64).min(flow.bytes), 0),
+            Frame::CONTROL if frame.seq == Control::Report as u32 => (CaptureKind::Datagram, 0, 0),
             Frame::CONTROL => (CaptureKind::TcpControl(Control::of(&frame)), 0, 0),
             // A datagram to a RoCEv2 port, without what is in it.
             Frame::RDMA_ACK => (CaptureKind::Datagram, 0, 0),

@@ -12,6 +12,7 @@ mod hull;
 mod lone_flow;
 mod lossless;
 mod mptcp;
+mod nack;
 mod path;
 mod pfabric;
 mod properties;

@@ -35,7 +35,7 @@ pub fn frame(out: &mut Vec<u8>, record: &CaptureRecord, snaplen: usize) {
         CaptureKind::TcpAck => tcp(out, record, 0, record.sequence as u32),
         // The byte before the first.
         CaptureKind::TcpControl(Control::Syn | Control::SynAck) => tcp(out, record, u32::MAX, 0),
-        CaptureKind::TcpControl(Control::Ack | Control::AskWindow) => tcp(out, record, 0, 0),
+        CaptureKind::TcpControl(Control::Ack | Control::AskWindow | Control::Report) => tcp(out, record, 0, 0),
         CaptureKind::Datagram | CaptureKind::Switch => udp(out, record, segment),
     }
     let sum = checksum(&out[transport..], pseudo_header(record, protocol, segment));
