@@ -632,7 +632,10 @@ impl<'a> Shard<'a> {
         if slot != OVER && slot & MPTCP != 0 {
             return self.on_mptcp_receiver_wake(out, now, slot & !MPTCP);
         }
-        if slot != OVER && matches!(self.world.plan.transports[self.world.flow(flow).transport as usize], TransportConfig::Nack(_)) {
+        if slot != OVER
+            && !self.nack_receivers.slots().is_empty()
+            && matches!(self.world.plan.transports[self.world.flow(flow).transport as usize], TransportConfig::Nack(_))
+        {
             return self.on_report_due(out, now, slot);
         }
         if slot == OVER || self.receivers[slot].armed != now {
