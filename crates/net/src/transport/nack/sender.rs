@@ -67,7 +67,7 @@ pub struct Sender {
     paced: u64,
     due: u64,
     nic: u64,
-    /// When something was sent or heard last, and how many time-outs in a row were in vain.
+    /// When something was sent, or something new was heard, last, and how many time-outs in a row were in vain.
     alive: u64,
     silent: u32,
     /// By how much the round trip that a report ended was longer than idle, if nothing could be sent before.
@@ -178,7 +178,7 @@ impl Sender {
     }
 
     pub fn on_report(&mut self, now: u64, report: &Report) {
-        (self.alive, self.silent) = (now, 0);
+        let (before, waiting) = (self.una, self.again.len());
         let idles = self.again.is_empty() && self.next == self.segments;
         if let Some(why) = &mut self.why {
             why.stood(report.paused);
@@ -209,6 +209,10 @@ impl Sender {
                     self.again.push_back(seq);
                 }
             }
+        }
+        // A report that says nothing new may come of a receiver that does not know of the last segments.
+        if self.una > before || self.again.len() > waiting {
+            (self.alive, self.silent) = (now, 0);
         }
     }
 }
@@ -267,5 +271,10 @@ mod tests {
         // 300 us after the last one, then twice as long.
         assert_eq!(drive(&mut s, 950_000_000), [(0, 0, false), (1, 1, false), (301, 1, true), (901, 1, true)]);
         assert_eq!(s.timeouts, 2);
+        // A report counts if it says something new.
+        let report = Report { cumulative: 1, latest: 0, repeated: false, missing: &[], paused: 0 };
+        s.on_report(1_000_000_000, &report);
+        s.on_report(1_100_000_000, &report);
+        assert_eq!(drive(&mut s, 1_400_000_000), [(1300, 1, true)]);
     }
 }
