@@ -262,6 +262,11 @@ def models(as_json: Annotated[bool, typer.Option("--json", help="Print JSON inst
             show(render.models(every))
 
 
+from .commands import plan as planning  # noqa: E402 - what it needs of this module is above
+
+app.command(epilog=planning.EPILOG)(planning.plan)
+
+
 def main() -> None:
     """Entry point of the command."""
     try:

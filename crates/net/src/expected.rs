@@ -71,6 +71,7 @@ fn start(flow: &Flow) -> u64 {
 fn limit(transport: &TransportConfig) -> f64 {
     let limit = match transport {
         TransportConfig::Datagram(datagram) => datagram.rate,
+        TransportConfig::Nack(nack) => nack.rate,
         TransportConfig::Tcp(tcp) => tcp.pacing.and_then(|pacing| pacing.most),
         _ => None,
     };
@@ -84,6 +85,8 @@ fn hops_per_byte(transport: &TransportConfig, bytes: f64) -> f64 {
         TransportConfig::Tcp(tcp) => (tcp.mss, acknowledged(tcp)),
         TransportConfig::Mptcp(mptcp) => (mptcp.tcp.mss.saturating_sub(MptcpConfig::DATA_OPTION), acknowledged(&mptcp.tcp)),
         TransportConfig::Datagram(datagram) => (datagram.payload, 1.0),
+        // Reports are few.
+        TransportConfig::Nack(nack) => (nack.payload, 1.0),
         TransportConfig::Rdma(rdma) => (rdma.payload, 2.0),
         TransportConfig::Pfabric(pfabric) => (pfabric.tcp.mss, 2.0),
         TransportConfig::Pdq(Pdq { rated, .. }) | TransportConfig::D3(crate::spec::D3 { rated, .. }) => (rated.payload, 2.0),

@@ -18,6 +18,7 @@ mod pacer;
 pub mod paths;
 mod port;
 mod probe;
+mod processor;
 mod progress;
 pub mod record;
 pub mod routing;
@@ -80,7 +81,7 @@ pub fn models() -> Vec<Model> {
         flowcontrol::MODELS,
         fault::MODELS,
         &spec::models(),
-        &[ideal::MODEL, pacer::MODEL, outside::MODEL],
+        &[ideal::MODEL, pacer::MODEL, outside::MODEL, processor::MODEL],
     ]
     .concat()
 }

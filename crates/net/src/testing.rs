@@ -89,6 +89,7 @@ pub fn host() -> HostConfig {
         ecn: true,
         honours_pause: true,
         storm: None,
+        processor: None,
     }
 }
 
@@ -107,6 +108,7 @@ pub fn switch() -> SwitchConfig {
         device_queue: 0,
         pfc: None,
         honours_pause: false,
+        processor: None,
     }
 }
 
@@ -327,4 +329,8 @@ pub fn pdq() -> Pdq {
 
 pub fn d3() -> D3 {
     D3 { rated: rated(), base_rate: Rate::from_mbps(40), alpha: 0.1, beta: 1.0 }
+}
+
+pub fn nack() -> Nack {
+    Nack { rate: None, payload: 1460, report: Span::from_us(20), timeout: Span::from_us(60) }
 }

@@ -225,6 +225,15 @@ impl<'a> World<'a> {
         self.epochs.iter().map(|(from, _)| *from)
     }
 
+    /// The processor of a node, if it has one.
+    pub fn processor(&self, node: NodeId) -> Option<&Processor> {
+        let spec = &self.plan.topology.nodes[node as usize];
+        match spec.kind {
+            NodeKind::Host => self.plan.hosts[spec.config as usize].processor.as_ref(),
+            NodeKind::Switch => self.plan.switches[spec.config as usize].processor.as_ref(),
+        }
+    }
+
     pub fn link(&self, port: &PortInfo) -> &Link {
         &self.plan.topology.links[port.link as usize]
     }
@@ -282,6 +291,7 @@ impl<'a> World<'a> {
             }
             TransportConfig::Mptcp(mptcp) => (mptcp.tcp.mss, MptcpConfig::DATA_OPTION, Some((wire.ack + MptcpConfig::ACK_OPTION).max(wire.min_frame))),
             TransportConfig::Datagram(datagram) => (datagram.payload, 0, None),
+            TransportConfig::Nack(nack) => (nack.payload, 0, Some(wire.ack.max(wire.min_frame))),
             TransportConfig::Rdma(rdma) => (rdma.payload, rdma.overhead(), Some((wire.ack + rdma.overhead()).max(wire.min_frame))),
         };
         let count = flow.bytes.div_ceil(payload as u64);

@@ -49,9 +49,12 @@ impl<'a> Shard<'a> {
             rated_receivers: Slab::default(),
             links: Vec::new(),
             pacers: Vec::new(),
+            processors: Vec::new(),
             pools: FxHashMap::default(),
             connections: Slab::default(),
             joints: Slab::default(),
+            nack_senders: Slab::default(),
+            nack_receivers: Slab::default(),
             sources: Slab::default(),
             sinks: Slab::default(),
             pairs: Slab::default(),
@@ -83,6 +86,7 @@ impl<'a> Shard<'a> {
         }
         shard.links = shard.links_that_grant();
         shard.pacers = super::pacer::pacers(world, &shard.nodes, &shard.ports);
+        shard.processors = super::processor::processors(world, &shard.nodes);
         if plan.has_queue_pairs() {
             shard.nics.resize_with(shard.ports.len(), Default::default);
         }
@@ -239,6 +243,7 @@ impl<'a> Shard<'a> {
             && !asked
             && !until_start
             && !marks_at_start
+            && world.processor(id).is_none()
             && world.tick() == 1
             && ports.iter().any(|p| !p.plain)
             && ports.iter().all(|p| p.plain || p.common && p.automaton.as_ref().is_some_and(|a| a.queues.len() == 1))
@@ -252,7 +257,7 @@ impl<'a> Shard<'a> {
             ports: self.ports.len() as u32 - first_port,
             host: spec.kind == NodeKind::Host,
             aside: balanced.is_some() || plan.has_rates() && spec.kind == NodeKind::Switch || plan.topology.relays && spec.kind == NodeKind::Host,
-            watched: sampled || self.ports[first_port as usize..].iter().any(|p| p.faulty),
+            watched: sampled || self.ports[first_port as usize..].iter().any(|p| p.faulty) || world.processor(id).is_some(),
             header: header.unwrap_or(u16::MAX),
             until_start,
             arrivals_first,

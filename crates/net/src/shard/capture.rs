@@ -60,6 +60,7 @@ impl<'a> Shard<'a> {
             (TransportConfig::Tcp(tcp), Frame::DATA | Frame::ACK | Frame::CONTROL) => self.tcp_content(frame, tcp.mss, tcp.handshake),
             (TransportConfig::Mptcp(mptcp), Frame::DATA | Frame::ACK | Frame::CONTROL) => self.mptcp_content(flow, frame, mptcp.tcp.mss),
             (_, Frame::ACK) => Content::bare(CaptureKind::TcpAck, (frame.seq as u64 * shape.payload as u64).min(flow.bytes), 0),
+            (_, Frame::CONTROL) if Control::of(frame) == Control::Report => Content::bare(CaptureKind::Datagram, 0, 0),
             (_, Frame::CONTROL) => Content::bare(CaptureKind::TcpControl(Control::of(frame)), 0, 0),
             // A datagram to a RoCEv2 port, without what is in it.
             (_, Frame::RDMA_ACK) => Content::bare(CaptureKind::Datagram, 0, 0),

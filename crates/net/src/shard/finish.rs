@@ -2,6 +2,7 @@
 
 use super::host::{received_record, sent_record};
 use super::mptcp::{connection_record, joint_record};
+use super::nack::{nack_received, nack_record};
 use super::pfabric::pfabric_record;
 use super::rated::{rated_received, rated_record};
 use super::rdma::{pair_record, responder_record};
@@ -64,6 +65,10 @@ impl<'a> Shard<'a> {
             self.counters.in_flight_packets += packets;
             self.counters.in_flight_bytes += bytes;
         }
+        for (packets, bytes) in self.processors.iter().flatten().map(|processor| processor.held()) {
+            self.counters.in_flight_packets += packets;
+            self.counters.in_flight_bytes += bytes;
+        }
         let flows = self.sending.len().max(self.receiving.len());
         for flow in 0..flows as FlowId {
             let slot = self.sending.get(flow as usize).copied().unwrap_or(NOT_YET);
@@ -71,6 +76,7 @@ impl<'a> Shard<'a> {
                 let record: Option<SentRecord> = match &self.world.plan.transports[self.world.flow(flow).transport as usize] {
                     TransportConfig::Rdma(_) => Some(pair_record(&self.pairs[slot], None)),
                     TransportConfig::Pdq(_) | TransportConfig::D3(_) => Some(rated_record(&self.rated[slot], None)),
+                    TransportConfig::Nack(_) => Some(nack_record(&self.nack_senders[slot], None)),
                     TransportConfig::Pfabric(_) => Some(pfabric_record(&self.pfabrics[slot & !PFABRIC], None)),
                     TransportConfig::Mptcp(_) => {
                         let connection = &self.connections[slot & !MPTCP];
@@ -109,6 +115,7 @@ impl<'a> Shard<'a> {
                 let record = match &self.world.plan.transports[self.world.flow(flow).transport as usize] {
                     TransportConfig::Rdma(_) => responder_record(&self.responders[slot], None),
                     TransportConfig::Pdq(_) | TransportConfig::D3(_) => rated_received(&self.rated_receivers[slot], None),
+                    TransportConfig::Nack(_) => nack_received(&self.nack_receivers[slot], None),
                     TransportConfig::Mptcp(_) => joint_record(&self.joints[slot & !MPTCP], None),
                     TransportConfig::Tcp(_) | TransportConfig::Pfabric(_) => {
                         let r = &self.receivers[slot];

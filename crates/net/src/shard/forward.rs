@@ -20,7 +20,7 @@ pub enum Drop {
     Loss,
     Down,
     Watchdog,
-    /// The memory management unit had no room at ingress.
+    /// No room at ingress: in the memory management unit, or before the processor.
     Ingress,
 }
 
@@ -30,9 +30,15 @@ impl<'a> Shard<'a> {
     pub fn arrive<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, frame: Frame) {
         let state = &mut self.nodes[node as usize];
         self.last = self.last.max(now);
-        if state.watched && !self.passes_link(now, node, frame) {
+        if state.watched && !(self.passes_link(now, node, frame) && self.passes_processor(out, now, node, frame)) {
             return;
         }
+        self.arrived(out, now, node, frame);
+    }
+
+    /// What has arrived by a link goes on from here.
+    #[inline(always)]
+    pub(super) fn arrived<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, frame: Frame) {
         self.counters.packet_hops += 1;
         let state = &self.nodes[node as usize];
         if state.host {

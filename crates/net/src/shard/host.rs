@@ -182,6 +182,7 @@ impl<'a> Shard<'a> {
             TransportConfig::Pdq(_) | TransportConfig::D3(_) => self.start_rated(out, now, (node, id), (hash, idle)),
             TransportConfig::Mptcp(config) => self.start_mptcp(out, now, node, id, config),
             TransportConfig::Datagram(_) => self.start_datagrams(out, now, (node, id), (hash, idle)),
+            TransportConfig::Nack(_) => self.start_nack(out, now, (node, id), (hash, idle)),
         }
     }
 
@@ -287,6 +288,7 @@ impl<'a> Shard<'a> {
                     self.receivers[slot].on_established(now);
                 }
             }
+            Control::Report => self.on_report(out, now, frame),
             Control::AskWindow => {
                 let mut slot = self.receiving_slot(frame.flow);
                 if slot == OVER {
@@ -388,6 +390,7 @@ impl<'a> Shard<'a> {
         match self.world.plan.transports[self.world.flow(flow).transport as usize] {
             TransportConfig::Rdma(_) => return self.on_pair_wake(out, now, slot),
             TransportConfig::Pdq(_) | TransportConfig::D3(_) => return self.on_rated_wake(out, now, slot),
+            TransportConfig::Nack(_) => return self.on_nack_wake(out, now, slot),
             _ => {}
         }
         if self.senders[slot].armed != now {
@@ -618,6 +621,12 @@ impl<'a> Shard<'a> {
         let slot = self.receiving[flow as usize];
         if slot != OVER && slot & MPTCP != 0 {
             return self.on_mptcp_receiver_wake(out, now, slot & !MPTCP);
+        }
+        if slot != OVER
+            && !self.nack_receivers.slots().is_empty()
+            && matches!(self.world.plan.transports[self.world.flow(flow).transport as usize], TransportConfig::Nack(_))
+        {
+            return self.on_report_due(out, now, slot);
         }
         if slot == OVER || self.receivers[slot].armed != now {
             return;

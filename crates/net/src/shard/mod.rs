@@ -14,11 +14,13 @@ mod forward;
 mod host;
 mod managed;
 mod mptcp;
+mod nack;
 mod outside;
 mod pacer;
 mod pause;
 mod pfabric;
 mod policy;
+mod processor;
 mod rated;
 mod rdma;
 mod reorder;
@@ -38,10 +40,12 @@ use crate::frame::{Event, Extra, Frame};
 use crate::marking::Red;
 use crate::pacer::Pacer;
 use crate::port::Port;
+use crate::processor::Processor;
 use crate::record::{CaptureRecord, Counters, GapRecord, PortRecord, ReorderRecord, RoundTripRecord, StormRecord, UplinkRecord, WaitRecord};
 use crate::spec::{FlowId, NodeId};
 use crate::transport::datagram::{Sink, Source};
 use crate::transport::mptcp::{Connection, Joint};
+use crate::transport::nack::{Receiver as NackReceiver, Sender as NackSender};
 use crate::transport::pfabric::{Kept, Sender as PfabricSender};
 use crate::transport::rated::{Receiver as RatedReceiver, Sender as RatedSender};
 use crate::transport::rdma::{Nic, QueuePair, Responder};
@@ -253,8 +257,12 @@ pub struct Shard<'a> {
     links: Vec<Link>,
     /// By node; none where no host has one.
     pacers: Vec<Option<Box<Pacer>>>,
+    /// By node; none where no node has one.
+    processors: Vec<Option<Box<Processor>>>,
     connections: Slab<Connection>,
     joints: Slab<Joint>,
+    nack_senders: Slab<NackSender>,
+    nack_receivers: Slab<NackReceiver>,
     sources: Slab<Source>,
     sinks: Slab<Sink>,
     pairs: Slab<QueuePair>,
@@ -338,7 +346,10 @@ impl<'a> Shard<'a> {
             Event::Application => self.on_application(out, now, event),
             Event::Balance => self.on_balance(out, now, node, event),
             Event::Nic => self.on_nic(out, now, node, event.flow),
-            Event::Pacer => self.on_pacer(out, now, node),
+            Event::Release => {
+                self.on_pacer(out, now, node);
+                self.on_processor(out, now, node);
+            }
             Event::Reordering => self.sample_reordering(out, now, node),
         }
     }

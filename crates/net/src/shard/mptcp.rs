@@ -242,7 +242,7 @@ impl<'a> Shard<'a> {
                     self.answer_opening(out, now, slot, number, Control::Ack);
                 }
             }
-            Control::SynAck | Control::AskWindow => {}
+            Control::SynAck | Control::AskWindow | Control::Report => {}
         }
     }
 

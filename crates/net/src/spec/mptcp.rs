@@ -70,7 +70,7 @@ impl MptcpConfig {
             (Control::Ack, false, true) => 20,
             (Control::Ack, true, true) => 24,
             (Control::Ack, _, false) => 0,
-            (Control::AskWindow, _, _) => 0,
+            (Control::AskWindow | Control::Report, _, _) => 0,
         }
     }
 }

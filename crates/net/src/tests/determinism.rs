@@ -1,6 +1,7 @@
 //! The same result from both engines and any number of threads.
 
 use super::applications::{Wander, example, wander};
+use super::hull;
 use crate::record::Output;
 use crate::spec::*;
 use crate::testing::*;
@@ -354,6 +355,22 @@ fn scenarios() {
     add("datagrams among tcp", &|p| {
         p.transports.push(TransportConfig::Datagram(Datagram { rate: Some(Rate::from_gbps(30)), payload: 1460, ecn_capable: false }));
         p.flows.iter_mut().filter(|f| f.id % 5 == 0).for_each(|f| f.transport = 1);
+    });
+    add("datagrams with reports among tcp", &|p| {
+        p.transports.push(TransportConfig::Nack(Nack { rate: Some(Rate::from_gbps(40)), ..nack() }));
+        p.transports.push(TransportConfig::Nack(nack()));
+        p.flows.iter_mut().filter(|f| f.id % 3 > 0).for_each(|f| f.transport = (f.id % 3) as u16);
+        p.topology.links.iter_mut().for_each(|link| link.loss = Probability::new(0.01).unwrap());
+        p.record.paths = true;
+    });
+    add("processors", &|p| {
+        let processor = |packet, queue| Some(Processor { packet: Span::from_ns(packet), interrupt: Span::from_ns(packet / 3), queue, stall: None });
+        p.switches.push(SwitchConfig { processor: processor(60, 40), ..p.switches[0].clone() });
+        (32..40).for_each(|edge| p.topology.nodes[edge].config = 1);
+        let stall = Some(Stall { work: Span::from_us(30), pause: Span::from_us(20) });
+        p.hosts.push(HostConfig { processor: Some(Processor { stall, ..processor(0, 5).unwrap() }), pacer: hull::pacer(), ..p.hosts[0].clone() });
+        (0..8).for_each(|host| p.topology.nodes[host].config = 1);
+        p.record.ports = Some(PortSeries { interval: Span::from_us(20), nodes: (30..42).collect() });
     });
     add("closed loop", &|p| {
         // Three rounds of queries to each of four hosts; a round starts when the last answer of the one before is in.

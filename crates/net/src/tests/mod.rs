@@ -13,6 +13,7 @@ mod hull;
 mod lone_flow;
 mod lossless;
 mod mptcp;
+mod nack;
 mod outside;
 mod path;
 mod pfabric;
