@@ -93,7 +93,7 @@ impl Session {
                 out.extend([JOIN, 0]);
                 out.extend(&self.hmac(number, side)[..20]);
             }
-            (Control::Ack | Control::AskWindow, _, _) => return out.truncate(start),
+            (Control::Ack | Control::AskWindow | Control::Report, _, _) => return out.truncate(start),
         }
         out[start + 1] = (out.len() - start) as u8;
     }
