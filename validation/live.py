@@ -55,7 +55,16 @@ class Row:
 # Scenarios. A bottleneck between two switches; hosts are ten times as fast where nothing else is said.
 
 
-def path(rate: str, delay: str, buffer: str, access: str = "10Gbps", switch: str = "", pairs: int = 1, traffic: str = "") -> str:
+#: For where nothing is simulated: a scenario needs some, which is left to the real hosts.
+TRAFFIC = """
+[[traffic]]
+kind = "pairs"
+pairs = [[0, 1]]
+sizes = "1MB"
+"""
+
+
+def path(rate: str, delay: str, buffer: str, access: str = "10Gbps", switch: str = "", pairs: int = 1, traffic: str = TRAFFIC) -> str:
     return f"""\
 format = 1
 name = "live-validation"
@@ -97,7 +106,7 @@ switches = 4
 [switch]
 sharing = "static"
 buffer = "100kB"
-"""
+{TRAFFIC}"""
 
 
 def run_live(text: str, what: str, *arguments: object, seconds: float = 60) -> tuple[dict[str, Any], dict[str, Any], Path]:
@@ -291,7 +300,7 @@ receive_buffer = {{ initial = "131072B", most = "64MiB" }}
 [[traffic]]
 kind = "pairs"
 pairs = [[0, 1]]
-bytes = "1GB"
+sizes = "1GB"
 
 [run]
 until = "{seconds}s"
