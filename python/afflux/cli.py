@@ -181,6 +181,7 @@ def study(
 
 app.command(epilog=example(*commands.new.EXAMPLES))(commands.new.new)
 app.command(epilog=example(*commands.check.EXAMPLES))(commands.check.check)
+app.command(epilog=example(*commands.plan.EXAMPLES))(commands.plan.plan)
 app.command(epilog=example(*commands.sweep.EXAMPLES))(commands.sweep.sweep)
 app.command(epilog=example(*commands.tune.EXAMPLES))(commands.tune.tune)
 app.command(epilog=example(*commands.live.EXAMPLES))(commands.live.live)
@@ -260,11 +261,6 @@ def models(as_json: Annotated[bool, typer.Option("--json", help="Print JSON inst
             print_json([{key: getattr(model, key) for key in keys} for model in every])
         else:
             show(render.models(every))
-
-
-from .commands import plan as planning  # noqa: E402 - what it needs of this module is above
-
-app.command(epilog=planning.EPILOG)(planning.plan)
 
 
 def main() -> None:

@@ -9,7 +9,7 @@ from rich.console import RenderableType
 from rich.table import Table
 
 from .. import planner
-from ..cli import example, failures, print_json, show
+from ..console import failures, print_json, show
 from ..text import duration, rate, size, time
 
 _RATES = {"bps": 1.0, "kbps": 1e3, "Mbps": 1e6, "Gbps": 1e9, "Tbps": 1e12}
@@ -70,7 +70,7 @@ def plan(
         print_json(proposed.to_dict()) if as_json else show(_parts(proposed))
 
 
-EPILOG = example("afflux plan --rate 1Gbps --rtt 300ms --loss 1e-6 --memory 256MB", "afflux plan --rate 100Mbps --rtt 600ms --congestion htcp --formula-only")
+EXAMPLES = ("afflux plan --rate 1Gbps --rtt 300ms --loss 1e-6 --memory 256MB", "afflux plan --rate 100Mbps --rtt 600ms --congestion htcp --formula-only")
 
 
 def _parts(proposed: planner.Plan) -> Iterator[RenderableType]:
