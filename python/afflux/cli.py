@@ -181,6 +181,7 @@ def study(
 
 app.command(epilog=example(*commands.new.EXAMPLES))(commands.new.new)
 app.command(epilog=example(*commands.check.EXAMPLES))(commands.check.check)
+app.command(epilog=example(*commands.plan.EXAMPLES))(commands.plan.plan)
 app.command(epilog=example(*commands.sweep.EXAMPLES))(commands.sweep.sweep)
 app.command(epilog=example(*commands.tune.EXAMPLES))(commands.tune.tune)
 app.command(epilog=example(*commands.plan.EXAMPLES))(commands.plan.plan)

@@ -18,7 +18,7 @@ macro_rules! says {
 says! {
     unknown_key: "alpha = 1.0" => "aplha = 1.0",
         "fabric.toml:13: key switch.aplha: unknown key (did you mean \"alpha\"?); the keys here are override, preset, buffer, sharing, alpha, reserved, mmu, pfc, \
-         honours_pause, voq, queue_length, device_queue, drop_when, ecn, aqm, scheduling, priorities, quantum, forwarding, cut_through_header, latency, balance, hash, queue";
+         honours_pause, voq, queue_length, device_queue, drop_when, ecn, aqm, scheduling, priorities, quantum, forwarding, cut_through_header, latency, processor, balance, hash, queue";
     unknown_top_level_key: "[run]" => "[runs]",
         "fabric.toml:44: key runs: unknown key (did you mean \"run\"?); the keys here are format, name, description, topology, switch, host, traffic, run, record, cost, sonic";
     unknown_key_in_a_traffic_block: "senders = 3" => "sender = 3",
@@ -236,14 +236,14 @@ says! {
         "fabric.toml:25: key host.transport.early_start: unknown key; the keys here are payload, header, min_rto, interval, quench, base_rate, alpha, beta";
     a_rate_of_nothing: "kind = \"tcp\"\ncongestion = \"dctcp\"" => "kind = \"nack\"\nrate = \"0bps\"",
         "fabric.toml:25: key host.transport.rate: \"0bps\": write a rate above 0, or \"unlimited\"";
-    reports_without_end: "kind = \"tcp\"\ncongestion = \"dctcp\"" => "kind = \"nack\"\nreport = \"0s\"",
-        "fabric.toml:25: key host.transport.report: \"0s\": write a time from 1us to 60s";
+    reports_too_often: "kind = \"tcp\"\ncongestion = \"dctcp\"" => "kind = \"nack\"\nreport = \"10ns\"",
+        "fabric.toml:25: key host.transport.report: \"10ns\": write a time from 1us to 60s";
     an_idle_processor: "wire = \"ethernet\"" => "processor = { queue = 20 }",
         "fabric.toml:21: key host.processor: a processor that takes no time does nothing: write packet_time, interrupt_time or stall, or \"off\"";
     a_processor_that_holds_nothing: "wire = \"ethernet\"" => "processor = { packet_time = \"5us\", queue = 0 }",
         "fabric.toml:21: key host.processor.queue: found 0: write a number of frames from 1 to 1000000";
-    a_stall_without_work: "wire = \"ethernet\"" => "processor = { stall = { work = \"0s\", pause = \"1s\" } }",
-        "fabric.toml:21: key host.processor.stall.work: \"0s\": write a time from 1us to 3600s";
+    a_stall_after_hardly_any_work: "wire = \"ethernet\"" => "processor = { stall = { work = \"10ns\", pause = \"1s\" } }",
+        "fabric.toml:21: key host.processor.stall.work: \"10ns\": write a time from 1us to 3600s";
     an_early_request: "senders = 3" => "senders = 3\nrounds = 2\nclosed_loop = true\nrequest_delay = \"1ns\"",
         "fabric.toml:43: key traffic[1].request_delay: \"1ns\": nothing crosses this fabric in less than its shortest link delay, \"1us\"";
 }
