@@ -126,6 +126,10 @@ def run_live(text: str, what: str, *arguments: object, seconds: float = 60) -> t
 # What runs in the hosts.
 
 
+#: Kept open: subflows are accepted there too.
+LISTENERS: list[socket.socket] = []
+
+
 def connected(control: str, window: int | None = None, protocol: int = 0, port: int = 5001) -> tuple[socket.socket, socket.socket]:
     """A connection from the first host to the last."""
     last = hosts() - 1
@@ -150,6 +154,7 @@ def connected(control: str, window: int | None = None, protocol: int = 0, port: 
     listener = inside(last, listen)
     sender = inside(0, connect)
     receiver, _ = listener.accept()
+    LISTENERS.append(listener)
     return sender, receiver
 
 

@@ -137,7 +137,7 @@ impl Relay<'_, '_, '_, '_> {
                     end_ns = end_ns.min(if ended.is_some() { now + GRACE_NS } else { now });
                 }
             }
-            let due = self.driven.next().map_or(u64::MAX, |at| at.0.div_ceil(1_000));
+            let due = self.driven.due().map_or(u64::MAX, |at| at.0.div_ceil(1_000));
             let mut wait = due.min(end_ns).saturating_sub(now + SPIN_NS).min(ASK_NS);
             if wait == 0 && self.watched.real_time && now - slept > AWAKE_NS {
                 wait = NAP_NS;
