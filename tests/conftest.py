@@ -5,8 +5,12 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+from typer.testing import CliRunner
+
+from afflux import cli
 
 REPO = Path(__file__).resolve().parents[1]
 SHARED = REPO.parent / "shared"
@@ -54,6 +58,19 @@ def command(tmp_path: Path) -> Command:
     def run(*args: object, cwd: Path = tmp_path) -> subprocess.CompletedProcess[str]:
         environment = os.environ | {"COLUMNS": "100", "NO_COLOR": "1"}
         return subprocess.run([sys.executable, "-m", "afflux", *map(str, args)], cwd=cwd, env=environment, capture_output=True, text=True, timeout=300)
+
+    return run
+
+
+@pytest.fixture
+def invoke(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+    """The same within this process: quicker, for what does not hang on processes."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("NO_COLOR", "1")
+
+    def run(*args: object) -> Any:
+        return CliRunner().invoke(cli.app, [*map(str, args)])
 
     return run
 

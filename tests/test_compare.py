@@ -161,3 +161,15 @@ def test_gathering():
         gather([])
     with pytest.raises(LookupError, match="no design 'x'"):
         designs(base=[1.0])["x"]
+
+
+def test_the_answer_names_what_it_costs():
+    made = {
+        name: afflux.Design(name, {seed: Made(name, seed, time * seed, cost=cost) for seed in range(1, 6)})
+        for name, time, cost in [("deep", 5.0, 45_000.0), ("shallow", 4.0, 30_000.0)]
+    }
+    found = afflux.compare(Designs(made.values()))
+    assert found.sentence().startswith("The job time is 20.0 % lower with shallow than with deep")
+    assert found.sentence().endswith("Prices: 30,000 EUR with shallow, 45,000 EUR with deep (-33.3 %).")
+    told = found.to_dict()
+    assert (told["answer"], told["currency"]) == (found.sentence(), "EUR")

@@ -121,6 +121,12 @@ def test_unknown_tables_are_named(command, config):
     assert "table VLAN is not understood and left out" in done.stderr
 
 
+def test_a_scenario_that_was_never_imported(command, scenario):
+    done = command("export", "sonic", scenario(('sharing = "static"', 'ecn = { k = "30kB" }')))
+    assert done.returncode == 0, done.stderr
+    assert "WRED_PROFILE" in json.loads(done.stdout)
+
+
 def test_public_configurations(shared):
     """Those that SONiC generates for real switches: everything that is understood comes back."""
     files = sorted((shared / "data/sonic").glob("*.json"))

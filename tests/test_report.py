@@ -1,16 +1,15 @@
 """The HTML report: what is in it, and in a real browser that it works there."""
 
-import base64
 import hashlib
-import json
 import re
 import shutil
 import subprocess
-import zlib
 from pathlib import Path
 
 import pytest
-from conftest import INCAST, REPO
+import reported
+from conftest import REPO
+from reported import data_of
 
 import afflux
 from afflux import report
@@ -19,36 +18,10 @@ from afflux.report import series
 BUILT = REPO / "python" / "afflux" / "report" / "built"
 SOURCES = REPO / "report"
 
-MIXED = INCAST.replace(
-    "[record]",
-    """[[traffic]]
-kind = "random"
-name = "background"
-sizes = "websearch"
-load = 0.2
-load_basis = "host_payload"
-duration = "5ms"
-
-[record]""",
-)
-DESIGNS = {"tail-drop": {}, "dctcp": {"switch.ecn.k": "15packets", "host.transport.congestion": "dctcp"}}
-
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory) -> list[afflux.Result]:
-    folder = tmp_path_factory.mktemp("results")
-    found = []
-    for name, keys in DESIGNS.items():
-        scenario = afflux.Scenario.parse(MIXED, folder / "small.toml").set("name", name)
-        for key, value in keys.items():
-            scenario.set(key, value)
-        found += [scenario.run(seed=seed, out=folder / f"{name}-{seed}") for seed in (1, 2)]
-    return found
-
-
-def data_of(page: Path) -> dict:
-    packed = re.search(r'<script type="text/plain" id="data">([^<]*)</script>', page.read_text())
-    return json.loads(zlib.decompress(base64.b64decode(packed[1])))
+    return reported.incast(tmp_path_factory.mktemp("results"))
 
 
 def test_everything_is_inside(results, tmp_path):
@@ -139,6 +112,15 @@ def test_downsampling_keeps_sums_and_extremes(results, tmp_path, monkeypatch):
         assert (lowest[place] if place < len(lowest) else 0) == min(row["queue_bytes"] for row in inside)
 
 
+def test_many_queues_share_the_room(results, tmp_path, monkeypatch):
+    whole = data_of(report.write(results, tmp_path / "report.html"))["ports"]["buckets"]
+    monkeypatch.setattr(series, "FEWEST", 10)
+    # 9 ports of two designs.
+    monkeypatch.setattr(series, "VALUES", 20 * 2 * 9 * len(series.COLUMNS))
+    found = data_of(report.write(results, tmp_path / "report.html"))["ports"]["buckets"]
+    assert 10 <= found <= 20 < whole
+
+
 def test_many_ports_are_chosen_from(results, tmp_path, monkeypatch):
     monkeypatch.setattr(series, "PORTS", 3)
     ports = data_of(report.write(results, tmp_path / "report.html"))["ports"]
@@ -165,7 +147,8 @@ def test_command(command, scenario, tmp_path):
 
 
 def test_built_files_say_they_are_up_to_date():
-    names = ["build.mjs", "package-lock.json", "package.json", "tsconfig.json", *(f"src/{path.name}" for path in (SOURCES / "src").iterdir())]
+    names = ["../python/afflux/words.json", "build.mjs", "package-lock.json", "package.json", "tsconfig.json"]
+    names += [f"src/{path.name}" for path in (SOURCES / "src").iterdir()]
     digest = hashlib.sha256()
     for name in sorted(names):
         digest.update(f"{name}\0".encode() + (SOURCES / name).read_bytes() + b"\0")
@@ -178,109 +161,9 @@ def test_building_gives_the_built_files(tmp_path):
         pytest.skip("needs the tools of report/: run npm ci --ignore-scripts there")
     checkout = tmp_path / "checkout"
     shutil.copytree(SOURCES, checkout / "report", symlinks=True)
+    words = Path("python/afflux/words.json")
+    (checkout / words.parent).mkdir(parents=True)
+    shutil.copy(REPO / words, checkout / words)
     subprocess.run(["npm", "run", "build"], cwd=checkout / "report", check=True, capture_output=True, timeout=300)
     for name in ("report.js", "style.css"):
         assert (checkout / "python/afflux/report/built" / name).read_bytes() == (BUILT / name).read_bytes(), name
-
-
-@pytest.fixture(scope="module")
-def browser():
-    chromium = next((found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None)
-    if chromium is None:
-        pytest.skip("needs a browser: apt-get install chromium")
-    playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
-    with playwright.sync_playwright() as running:
-        opened = running.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        yield opened
-        opened.close()
-
-
-@pytest.fixture
-def opened(browser, results, tmp_path):
-    """Opens a report from the file system; nothing may go wrong in it, and nothing else be asked for."""
-    page_file = report.write(results, tmp_path / "report.html")
-    troubles: list[str] = []
-    asked: list[str] = []
-
-    def show(width: int = 1280, height: int = 900, scheme: str = "light"):
-        page = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme).new_page()
-        page.on("console", lambda message: troubles.append(message.text))
-        page.on("pageerror", lambda error: troubles.append(str(error)))
-        page.on("request", lambda request: asked.append(request.url))
-        page.goto(page_file.as_uri())
-        page.wait_for_selector("html[data-ready]", timeout=20_000)
-        return page
-
-    yield show
-    assert troubles == []
-    assert {url for url in asked if not url.startswith("data:")} == {page_file.as_uri()}
-
-
-def inked(page, chart: str) -> int:
-    """Pixels of a chart's canvas that are drawn on."""
-    return page.evaluate(
-        """(title) => {
-            const chart = [...document.querySelectorAll("figure.chart")].find((one) => one.querySelector("figcaption").textContent.startsWith(title));
-            const canvas = chart.querySelector("canvas");
-            const data = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
-            return data.filter((_, at) => at % 4 === 3).reduce((sum, alpha) => sum + (alpha > 0), 0);
-        }""",
-        chart,
-    )
-
-
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (1280, "dark"), (390, "light"), (390, "dark")])
-def test_the_page_fits_and_draws(opened, width, scheme):
-    page = opened(width=width, scheme=scheme)
-    assert page.evaluate("document.documentElement.scrollWidth") == width
-    assert [heading.inner_text() for heading in page.query_selector_all("h2")] == ["Completion times", "Where the time went", "Ports", "Jobs", "Scenarios"]
-    for chart in ("Slowdown by flow size", "Share of flows", "Queue Length", "Queue Drops", "Transmit Latency", "Out Rate"):
-        assert inked(page, chart) > 500, chart
-    background = page.evaluate("getComputedStyle(document.body).backgroundColor")
-    lightness = sum(map(int, re.findall(r"\d+", background)[:3])) / 3
-    assert (lightness < 60) == (scheme == "dark")
-    assert page.query_selector_all("svg.timeline rect")
-
-
-def test_choices_change_what_is_shown(opened):
-    page = opened()
-    page.get_by_label("Completion time", exact=True).check(force=True)
-    page.get_by_label("p50", exact=True).check(force=True)
-    page.get_by_label("Tail", exact=True).check(force=True)
-    assert page.get_by_text("Completion time by flow size, p50", exact=True).is_visible()
-    assert page.get_by_text("Share of flows with a larger completion time").is_visible()
-    assert page.get_by_text("Zero all the time at this port").inner_text() != ""
-    drops = page.locator("figure.chart", has_text="Queue Drops")
-    busy = inked(page, "Queue Drops")
-    page.locator("#ports select").select_option(index=5)
-    assert inked(page, "Queue Drops") != busy
-    assert drops.is_visible()
-    page.get_by_label("Dark").check(force=True)
-    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
-
-
-def test_the_keyboard_reaches_and_reads_charts(opened):
-    page = opened()
-    reached = set()
-    for _ in range(60):
-        page.keyboard.press("Tab")
-        reached.add(page.evaluate("document.activeElement.tagName + '.' + document.activeElement.className"))
-    assert {"A.", "INPUT.", "SELECT.", "FIGURE.chart", "SUMMARY."} <= reached
-    chart = page.locator("figure.chart", has_text="Queue Length")
-    chart.focus()
-    assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") != "none"
-    before = chart.locator(".readout").inner_text()
-    for _ in range(3):
-        page.keyboard.press("ArrowRight")
-    page.wait_for_function("(before) => document.activeElement.querySelector('.readout').innerText !== before", arg=before)
-    # The readout tells the time and the value of each design.
-    assert chart.locator(".readout b").count() == len(DESIGNS)
-
-
-def test_it_prints_in_light_colours(opened):
-    page = opened(scheme="dark")
-    before = page.evaluate("document.documentElement.dataset.theme")
-    page.evaluate("window.seen = null; addEventListener('beforeprint', () => { window.seen = document.documentElement.dataset.theme; })")
-    pdf = page.pdf(format="A4")
-    assert pdf.startswith(b"%PDF")
-    assert (before, page.evaluate("window.seen"), page.evaluate("document.documentElement.dataset.theme")) == ("dark", "light", "dark")

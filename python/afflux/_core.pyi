@@ -38,6 +38,35 @@ class Progress:
         """Stops the run soon; nothing of it is written."""
 
 @final
+class Ack:
+    """What an acknowledgement says to a congestion control written in Python."""
+
+    @property
+    def now_ns(self) -> float:
+        """Simulated time."""
+    @property
+    def rtt_ns(self) -> float | None:
+        """Round trip of the newest segment that was sent once; `None` without such."""
+    @property
+    def acked(self) -> int:
+        """Segments newly acknowledged in order."""
+    @property
+    def delivered(self) -> int:
+        """Segments newly known to have arrived, in order or not."""
+    @property
+    def ece(self) -> bool:
+        """The echo of a mark."""
+    @property
+    def may_grow(self) -> bool:
+        """The window was what limited the sender, and nothing is being repaired."""
+    @property
+    def outstanding(self) -> int:
+        """Segments sent and not acknowledged in order."""
+    @property
+    def state(self) -> str:
+        """`"open"`, `"reduced"` (after a mark), `"recovery"` or `"loss"` (after a time-out)."""
+
+@final
 class Scenario:
     @property
     def name(self) -> str: ...
@@ -61,6 +90,23 @@ class Scenario:
     def switches(self) -> int: ...
     @property
     def links(self) -> int: ...
+    @property
+    def nodes(self) -> list[tuple[str, str, int, int | None]]:
+        """Name, `"host"` or `"switch"`, height above the hosts, and rack or pod of every node."""
+    @property
+    def edges(self) -> list[tuple[int, int, int, float]]:
+        """Both ends of every link as indices of `nodes`, its rate in bits per second and its delay in nanoseconds."""
+    @property
+    def expected_memory(self) -> int:
+        """Bytes that a run will need, roughly."""
+    @property
+    def has_flow_control(self) -> bool: ...
+    def expected_traffic(self) -> tuple[int, int, int, bool]:
+        """Payload bytes, packet-hops, hops per second of traffic without an end, and whether all applications told what they send."""
+    def flow_list(self) -> tuple[Table, int]:
+        """The flows known beforehand (`id,start_ns,src,dst,bytes,class,deadline_ns`), and how many start only when others end."""
+    def link_faults(self) -> list[tuple[float, int]]:
+        """Of every link the share of frames that it loses, and how often it is down."""
     def run(
         self,
         out: str | os.PathLike[str] | None = None,
@@ -69,6 +115,8 @@ class Scenario:
         on_progress: Callable[[Progress], object] | None = None,
         interval: float = 0.1,
         whole_process: bool = False,
+        congestion: Callable[[], object] | None = None,
+        paced: bool = False,
     ) -> Result: ...
 
 @final
@@ -141,3 +189,19 @@ def live_capabilities() -> list[tuple[str, str, bool, str | None, str]]:
     """What live mode needs: name, what for, whether it must be there, why it is not (`None`: it is), what helps."""
 
 def read_parquet(path: str | os.PathLike[str]) -> Table: ...
+def read_capture(path: str | os.PathLike[str], gap_ns: int) -> tuple[Table, list[str], int, int, int, list[tuple[str, int]], bool]:
+    """Flows of a capture, their hosts' addresses, its begin, frames, frames used, the others by reason, whether it ends within a frame."""
+
+def read_flows(path: str | os.PathLike[str], format: str, origin_ns: int) -> tuple[Table, list[str]]:
+    """The flows of a file of HPCC's form (`"hpcc"`) or a connection matrix (`"htsim"`), and notes."""
+
+def flow_table(
+    start_ns: Sequence[int],
+    src: Sequence[int],
+    dst: Sequence[int],
+    bytes: Sequence[int],
+    classes: Sequence[str | None] | None = None,
+    deadlines_ns: Sequence[int | None] | None = None,
+    ids: Sequence[int] | None = None,
+) -> Table: ...
+def write_parquet(table: Table, path: str | os.PathLike[str]) -> None: ...

@@ -13,21 +13,23 @@ import hashlib
 import json
 import os
 import re
-import selectors
-import subprocess
-import sys
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
 from . import __version__, _core, designs, toml
+from .executors import Answer, Executor, Order, named
+from .executors.process import build
 from .result import Result
+from .scenario import Scenario
 
 MANIFEST = "manifest.json"
+
+
+#: A scenario file, or a scenario made in code.
+Source = str | os.PathLike[str] | Scenario
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,7 @@ class Point:
     """One simulation. Points of one name are one design, with several seeds."""
 
     name: str
-    scenario: str | os.PathLike[str]
+    scenario: Source
     #: Keys that differ from the scenario file, as `{"switch.buffer": "9MB"}`.
     set: Mapping[str, Any] = field(default_factory=dict)
     #: None: the scenario's own.
@@ -43,8 +45,20 @@ class Point:
 
     def load(self, threads: int = 1) -> _core.Scenario:
         """Validates it. Raises `ScenarioError`."""
-        changes = [(key, toml.value(value)) for key, value in {**self.set, "name": self.name}.items()]
-        return _core.load(self.scenario, set=changes, seed=self.seed, threads=threads)
+        return load(self.scenario, {**self.set, "name": self.name}, seed=self.seed, threads=threads)
+
+    @property
+    def path(self) -> Path:
+        """The scenario file; of a scenario made in code the one that its inputs are relative to."""
+        return self.scenario.path if isinstance(self.scenario, Scenario) else Path(self.scenario)
+
+
+def load(scenario: Source, changes: Mapping[str, Any], *, seed: int | None = None, threads: int | None = None) -> _core.Scenario:
+    """A scenario with some keys changed, validated. Raises `ScenarioError`."""
+    pairs = [(key, toml.value(value)) for key, value in changes.items()]
+    if isinstance(scenario, Scenario):
+        return _core.parse(scenario.to_toml(), scenario.path, set=pairs, seed=seed, threads=threads)
+    return _core.load(scenario, set=pairs, seed=seed, threads=threads)
 
 
 @dataclass(frozen=True)
@@ -98,29 +112,49 @@ def run(
     threads: int = 1,
     fresh: bool = False,
     watch: Watch | None = None,
+    executor: Executor | None = None,
+    strict: bool = True,
 ) -> Outcome:
-    """Runs what is not there yet, `jobs` points at a time (default: one per core), each on `threads` threads.
+    """Runs what is not there yet, `jobs` points at a time (default: one per core), each on `threads` threads, or all on an `executor`.
 
-    All points are validated first: raises `ScenarioError`, and nothing was run. A point that fails does not stop the others. `fresh` runs
-    all of them again. With points whose memory is known from the first of them to finish, no more run at once than fit.
+    All points are validated first: raises `ScenarioError`, and nothing was run; if not `strict`, the wrong ones have failed. A point that
+    fails does not stop the others. `fresh` runs all of them again.
     """
     watch = watch or Silent()
     out = Path(out)
-    tasks = [_Task.of(point, out, threads) for point in points]
+    tasks, refused = _validated(points, out, threads, strict)
     if twice := {task.key for task in tasks if sum(other.key == task.key for other in tasks) > 1}:
         raise ValueError(f"two points are called {min(twice)}: points of one name differ in their seed")
     out.mkdir(parents=True, exist_ok=True)
     with _locked(out):
         manifest = _Manifest.read(out)
         done = {task.key for task in tasks if not fresh and manifest.holds(task)}
-        builds = {manifest.points[key].get("build") for key in done} - {_build()}
+        builds = {manifest.points[key].get("build") for key in done} - {build()}
         notes = [f"{len(done)} points were read from an earlier run, some of another build of afflux {__version__}; --fresh runs them again"] if builds else []
         watch.begin(len(tasks), len(done))
-        _simulate([task for task in tasks if task.key not in done], manifest, jobs or _cores(), watch)
+        missing = [task for task in tasks if task.key not in done]
+        if executor is not None:
+            _simulate(missing, manifest, executor, watch)
+        elif missing:
+            with named("local", jobs=jobs) as ours:
+                _simulate(missing, manifest, ours, watch)
         failures = [Failure(task.key, manifest.points[task.key]["error"]) for task in tasks if manifest.points[task.key]["status"] == "failed"]
         failed = {failure.point for failure in failures}
         results = {(task.point.name, task.seed): Result.open(task.dir) for task in tasks if task.key not in failed}
-    return Outcome(out, results, tuple(failures), len(done), tuple(notes))
+    return Outcome(out, results, (*refused, *failures), len(done), tuple(notes))
+
+
+def _validated(points: Sequence[Point], out: Path, threads: int, strict: bool) -> tuple[list["_Task"], list[Failure]]:
+    tasks: list[_Task] = []
+    wrong: list[Failure] = []
+    for point in points:
+        try:
+            tasks.append(_Task.of(point, out, threads))
+        except _core.ScenarioError as error:
+            if strict:
+                raise
+            wrong.append(Failure(point.name if point.seed is None else f"{point.name}-{point.seed}", str(error)))
+    return tasks, wrong
 
 
 @dataclass(frozen=True)
@@ -134,25 +168,34 @@ class _Task:
     scenario_hash: str
     #: Of the resolved scenario: other recordings of the same run are another result directory.
     digest: str
-    threads: int
+    resolved: str
 
     @classmethod
     def of(cls, point: Point, out: Path, threads: int) -> "_Task":
         loaded = point.load(threads)
         key = f"{point.name}-{loaded.seed}"
         # Threads change no result.
-        resolved = re.sub(r"(?m)^threads = \d+$", "", loaded.resolved)
-        return cls(point, key, loaded.seed, out / key, loaded.hash, hashlib.sha256(resolved.encode()).hexdigest(), threads)
+        same = re.sub(r"(?m)^threads = \d+$", "", loaded.resolved)
+        return cls(point, key, loaded.seed, out / key, loaded.hash, hashlib.sha256(same.encode()).hexdigest(), loaded.resolved)
 
-    def order(self) -> dict[str, Any]:
-        """What the worker needs to know."""
-        changes = {key: toml.value(value) for key, value in {**self.point.set, "name": self.point.name}.items()}
-        return {"scenario": os.path.abspath(self.point.scenario), "set": changes, "seed": self.seed, "threads": self.threads, "out": str(self.dir)}
+    def order(self) -> Order:
+        return Order(self.resolved, os.path.abspath(self.point.path), os.path.abspath(self.dir))
 
-    def entry(self, **more: Any) -> dict[str, Any]:
+    def entry(self, answer: Answer) -> dict[str, Any]:
         """What the manifest says of it."""
-        head = {"scenario": str(self.point.scenario), "set": {key: toml.value(value) for key, value in self.point.set.items()}, "seed": self.seed}
-        return head | {"scenario_hash": self.scenario_hash, "digest": self.digest, "afflux_version": __version__, "build": _build()} | more
+        head = {"scenario": str(self.point.path), "set": {key: toml.value(value) for key, value in self.point.set.items()}, "seed": self.seed}
+        head |= {"scenario_hash": self.scenario_hash, "digest": self.digest, "afflux_version": __version__, "build": build()}
+        error = answer.error or self._foreign(answer)
+        if error is None:
+            return head | {"status": "finished", "wall_s": answer.wall_s} | answer.said
+        return head | {"status": "failed", "wall_s": answer.wall_s, "error": error}
+
+    def _foreign(self, answer: Answer) -> str | None:
+        """Was it made by an afflux that is not ours?"""
+        theirs = answer.said["afflux_version"]
+        if theirs != __version__:
+            return f"it was simulated by afflux {theirs}, here is {__version__}: install the same on all machines"
+        return None if answer.said["scenario_hash"] == self.scenario_hash else "another scenario was simulated: install the same afflux on all machines"
 
 
 class _Manifest:
@@ -207,103 +250,16 @@ def _locked(out: Path) -> Iterator[None]:
         yield
 
 
-def _simulate(tasks: list[_Task], manifest: _Manifest, jobs: int, watch: Watch) -> None:
-    waiting = list(reversed(tasks))
-    running: dict[str, _Worker] = {}
-    memory, largest = _free_memory(), 0
+def _simulate(tasks: Sequence[_Task], manifest: _Manifest, executor: Executor, watch: Watch) -> None:
+    missing = {task.key: task for task in tasks}
+    for task in tasks:
+        executor.submit(task.key, task.order())
     try:
-        with selectors.DefaultSelector() as ready:
-            while waiting or running:
-                # As many as there are cores, but for memory: the largest of those that finished is what the next may need.
-                room = jobs if not largest or memory is None else max(1, min(jobs, memory // largest))
-                while waiting and len(running) < room:
-                    worker = _Worker(waiting.pop())
-                    running[worker.task.key] = worker
-                    ready.register(worker.output, selectors.EVENT_READ, worker)
-                for place, _ in ready.select(timeout=1.0):
-                    worker = place.data
-                    if worker.read():
-                        continue
-                    ready.unregister(worker.output)
-                    del running[worker.task.key]
-                    entry = worker.entry()
-                    largest = max(largest, entry.get("peak_rss_bytes") or 0)
-                    manifest.put(worker.task.key, entry)
-                    watch.finished(worker.task.key, entry["wall_s"], entry.get("error"))
-                watch.running({key: worker.share for key, worker in running.items()})
+        while missing:
+            for key, answer in executor.ended(1.0):
+                entry = missing.pop(key).entry(answer)
+                manifest.put(key, entry)
+                watch.finished(key, entry["wall_s"], entry.get("error"))
+            watch.running(executor.shares())
     finally:
-        for worker in running.values():
-            worker.stop()
-
-
-class _Worker:
-    """A process that runs one point. It ends when the pipe to it closes, so also when this process is killed."""
-
-    def __init__(self, task: _Task) -> None:
-        self.task, self.share = task, 0.0
-        self._began, self._rest, self._answer = time.monotonic(), b"", None
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "afflux.worker"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,  # Ctrl-C is for us; we stop the workers
-        )
-        assert self._process.stdin
-        assert self._process.stdout
-        self.output = self._process.stdout
-        self._process.stdin.write(json.dumps(task.order()).encode() + b"\n")
-        self._process.stdin.flush()
-
-    def read(self) -> bool:
-        """Takes what it says; false when it has ended."""
-        data = os.read(self.output.fileno(), 65_536)
-        *lines, self._rest = (self._rest + data).split(b"\n")
-        for line in lines:
-            said = json.loads(line)
-            self.share = said.get("share", self.share)
-            self._answer = said.get("answer", self._answer)
-        return bool(data)
-
-    def entry(self) -> dict[str, Any]:
-        """What came of it."""
-        assert self._process.stderr
-        # It writes there only when it dies.
-        words = self._process.stderr.read().decode(errors="replace").strip()
-        code = self._process.wait()
-        self._close()
-        wall = round(time.monotonic() - self._began, 3)
-        if code == 0 and self._answer and "error" not in self._answer:
-            return self.task.entry(status="finished", wall_s=wall, **self._answer)
-        how = f"the process was ended by signal {-code}" if code < 0 else f"the process ended with code {code}"
-        error = (self._answer or {}).get("error") or (f"{how}: {words[-1_000:]}" if words else how)
-        return self.task.entry(status="failed", wall_s=wall, error=error)
-
-    def stop(self) -> None:
-        self._process.kill()
-        self._process.wait()
-        self._close()
-
-    def _close(self) -> None:
-        for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
-            if pipe:
-                pipe.close()
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _free_memory() -> int | None:
-    """Bytes; None where the system does not tell."""
-    try:
-        found = re.search(r"MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text())
-    except OSError:
-        return None
-    return int(found[1]) * 1024 if found else None
-
-
-@cache
-def _build() -> str:
-    """Tells one build of the simulator from another of the same version."""
-    return hashlib.sha256(Path(_core.__file__).read_bytes()).hexdigest()[:16]
+        executor.cancel()

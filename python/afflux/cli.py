@@ -2,75 +2,28 @@
 
 import json
 import sys
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from rich.console import Console, RenderableType
+from rich.console import Console
 
-from . import __version__, _core
-from .commands import live
+from . import __version__, _core, commands, settings
+from .commands import options
+from .console import FAILED, INTERRUPTED, complain, deliver, example, failures, print_json, show, width
 from .result import Result
 
 #: What several result directories mean.
 DIRS = "Result directories; those of one scenario name are one design, with several seeds."
 
-# Exit codes: wrong scenario or option; failure while running; Ctrl-C.
-WRONG, FAILED, INTERRUPTED = 2, 1, 130
-
 app = typer.Typer(
     name="afflux",
     help="Simulates data-centre networks packet by packet: buffers, ECN, congestion control, load balancing.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-
-def example(*lines: str) -> str:
-    """The end of a command's help."""
-    return "[bold]Example[/bold]\n\n" + "\n\n".join(f"[cyan]{line}[/cyan]" for line in lines)
-
-
-@contextmanager
-def failures() -> Iterator[None]:
-    """Turns what can go wrong into a message on stderr and an exit code."""
-    try:
-        yield
-    except (_core.ScenarioError, _core.ResultExists, LookupError, ValueError) as error:
-        complain(error.args[0] if isinstance(error, KeyError) else error)
-        raise typer.Exit(WRONG) from None
-    except FileNotFoundError as error:
-        complain(error)
-        raise typer.Exit(WRONG) from None
-    except (_core.Error, OSError, MemoryError) as error:
-        complain(error)
-        raise typer.Exit(FAILED) from None
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        raise typer.Exit(INTERRUPTED) from None
-
-
-def complain(error: object) -> None:
-    print(f"error: {error}", file=sys.stderr)
-
-
-def show(parts: Iterable[RenderableType]) -> None:
-    console = Console(highlight=False)
-    for part in parts:
-        console.print(part)
-
-
-def width() -> int:
-    return Console().width
-
-
-def print_json(value: Any) -> None:
-    print(json.dumps(value, indent=2, ensure_ascii=False))
 
 
 def version(wanted: bool) -> None:
@@ -89,18 +42,22 @@ def root(
 @app.command(epilog=example("afflux run examples/incast-dctcp.toml --set switch.buffer=9MB --seed 2"))
 def run(
     scenario: Annotated[Path, typer.Argument(metavar="SCENARIO.toml", help="The scenario file.", show_default=False)],
-    set: Annotated[list[str] | None, typer.Option("--set", metavar="KEY.PATH=VALUE", help="Change a key before validation; may be repeated.")] = None,
+    set: options.Set = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of all random draws, instead of the scenario's.")] = None,
     threads: Annotated[int | None, typer.Option(min=1, help="Worker threads; results do not depend on it.")] = None,
     out: Annotated[Path | None, typer.Option("-o", "--out", metavar="DIR", help="Result directory.", show_default="out/<scenario name>-<seed>")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a result directory that exists.")] = False,
+    show_config: Annotated[bool, typer.Option("--show-config", help="Print the resolved scenario, defaults written out, and run nothing.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print summary.json instead of tables.")] = False,
 ) -> None:
     """Run one simulation, write a result directory, print the summary."""
     from . import progress, render
 
     with failures():
-        loaded = _core.load(scenario, set=[assignment(text) for text in set or []], seed=seed, threads=threads)
+        loaded = _core.load(scenario, set=[settings.assignment(text) for text in set or []], seed=seed, threads=threads)
+        if show_config:
+            print(loaded.resolved, end="")
+            return
         where = out or Path("out") / f"{loaded.name}-{loaded.seed}"
         with progress.shown(loaded, Console(stderr=True)) as on_progress:
             result = Result.of_run(loaded.run(where, force=force, on_progress=on_progress, whole_process=True))
@@ -111,13 +68,6 @@ def run(
             print(f"written to {where}")
 
 
-def assignment(text: str) -> tuple[str, str]:
-    key, equals, value = text.partition("=")
-    if not equals or not key.strip():
-        raise ValueError(f"--set {text}: expected KEY.PATH=VALUE, as in --set switch.buffer=9MB")
-    return key.strip(), value.strip()
-
-
 @app.command(
     epilog=example("afflux explain out/incast-dctcp-1", "afflux explain out/incast-dctcp-1 --slowest 10", "afflux explain out/incast-dctcp-1 --flow 17")
 )
@@ -125,17 +75,26 @@ def explain(
     dir: Annotated[Path, typer.Argument(metavar="DIR", help="A result directory.", show_default=False)],
     flow: Annotated[int | None, typer.Option("--flow", metavar="ID", help="One flow, part by part.")] = None,
     slowest: Annotated[int | None, typer.Option("--slowest", metavar="N", min=1, help="The N flows with the largest slowdown.")] = None,
+    front: Annotated[bool, typer.Option("--waits", help="Only who stood in front of whom, by class of traffic (of --flow or --slowest, if given).")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
-    """Show where each flow's time went; without options the mean over all flows, by size, and the longest queues if ports were recorded."""
+    """Show where each flow's time went; without options the mean over all flows, by size, the longest queues if ports
+    were recorded, and who stood in front of whom if waits were."""
     from . import render
     from .explain import longest_queues
+    from .waits import behind
 
     with failures():
         if flow is not None and slowest is not None:
             raise ValueError("--flow and --slowest exclude each other")
         result = Result.open(dir)
         explanation = result.explain()
+        chosen = [flow] if flow is not None else [one.id for one in explanation.slowest(slowest)] if slowest is not None else None
+        if front or ("waits" in result.recorded and not as_json):
+            waits = behind(result.table("waits"), result.flows, chosen)
+        if front:
+            print_json([one.to_dict() for one in waits]) if as_json else show(render.waits(waits))
+            return
         if flow is not None:
             one = explanation.flow(flow)
             print_json(one.to_dict()) if as_json else show(render.flow(one, width()))
@@ -147,20 +106,33 @@ def explain(
             print_json([group.to_dict() for group in groups]) if as_json else show(render.shares(groups, width()))
             if "ports" in result.recorded and not as_json:
                 show(render.queues(longest_queues(result.ports)))
+        if "waits" in result.recorded and not as_json:
+            show(render.waits(waits))
 
 
-@app.command(epilog=example("afflux report out/shallow-1 out/shallow-2 out/deep-1 out/deep-2 -o report.html"))
+@app.command(epilog=example("afflux report out/shallow-* out/deep-* -o report.html", "afflux report out/shallow-* out/deep-* --format pdf -o figures"))
 def report(
     dirs: Annotated[list[Path], typer.Argument(metavar="DIR…", help=DIRS, show_default=False)],
-    out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE.html", help="The file to write; one that exists is replaced.", show_default=False)],
-    title: Annotated[str | None, typer.Option("--title", help="Heading of the report.", show_default="the designs' names")] = None,
+    out: Annotated[
+        Path,
+        typer.Option("-o", "--out", metavar="FILE.html|DIR", help="The page, or the directory of figures; files of a name are replaced.", show_default=False),
+    ],
+    title: Annotated[str | None, typer.Option("--title", help="Heading of the page.", show_default="the designs' names")] = None,
+    format: Annotated[str, typer.Option("--format", metavar="html|pdf|svg|png", help="The page, or figures for a paper.")] = "html",
 ) -> None:
-    """Write one self-contained HTML file: the answer, completion times, port series, job timelines, where the time went."""
+    """Write one self-contained HTML file: the answer, completion times, where the time went, a replay, port series, job timelines; or figures."""
     from . import report as reports
+    from .report import paper
 
     with failures():
-        written = reports.write(dirs, out, title=title)
-        print(f"written to {written}: {written.stat().st_size / 1e6:.2f} MB")
+        if format == "html":
+            written = [reports.write(dirs, out, title=title)]
+        elif title is not None:
+            raise ValueError("--title is of the page: figures for papers have none")
+        else:
+            written = paper.write(dirs, out, format)
+        for path in written:
+            print(f"written to {path}: {path.stat().st_size / 1e6:.2f} MB")
 
 
 @app.command(epilog=example("afflux compare out/shallow-* out/deep-* --baseline out/deep-1"))
@@ -207,13 +179,18 @@ def study(
             raise typer.Exit(FAILED)
 
 
-app.command(epilog=example(*live.EXAMPLES))(live.live)
-
+app.command(epilog=example(*commands.new.EXAMPLES))(commands.new.new)
+app.command(epilog=example(*commands.check.EXAMPLES))(commands.check.check)
+app.command(epilog=example(*commands.sweep.EXAMPLES))(commands.sweep.sweep)
+app.command(epilog=example(*commands.tune.EXAMPLES))(commands.tune.tune)
+app.command(epilog=example(*commands.plan.EXAMPLES))(commands.plan.plan)
+app.command(epilog=example(*commands.live.EXAMPLES))(commands.live.live)
 
 importing = typer.Typer(name="import", help="Read other tools' files.", no_args_is_help=True, epilog=example("afflux import sonic config_db.json -o leaf.toml"))
 exporting = typer.Typer(name="export", help="Write a design for other tools.", no_args_is_help=True, epilog=example("afflux export sonic leaf.toml"))
 app.add_typer(importing)
 app.add_typer(exporting)
+commands.exchange.register(importing, exporting)
 
 
 @importing.command(
@@ -263,20 +240,6 @@ def export_linux(
         groups = list(sysctl.of_scenario(tomllib.loads(_core.load(scenario).resolved)))
         missing = [f"not expressed, {title}: {line}" for title, settings in groups for line in settings.missing]
         deliver("\n".join(settings.text(title) for title, settings in groups), out, force, missing)
-
-
-def deliver(text: str, out: Path | None, force: bool, notes: Iterable[str]) -> None:
-    """To a file as a whole or to stdout; notes to stderr."""
-    if out is None:
-        print(text, end="")
-    else:
-        if out.exists() and not force:
-            raise ValueError(f"{out} exists: choose another name, or --force to replace it")
-        partial = out.with_name(out.name + ".partial")
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(out)
-    for note in notes:
-        print(f"note: {note}", file=sys.stderr)
 
 
 @app.command(epilog=example("afflux schema > scenario.schema.json"))

@@ -9,6 +9,7 @@ from .designs import Design, Designs, gather
 from .metrics import COST, JOB_TIME, SLOWDOWN_P99, Metric
 from .result import Result
 from .statistics import ENOUGH_SEEDS, interval, mean
+from .words import Words, join, said, say
 
 BETTER, WORSE, LOWER, HIGHER, SAME = "better", "worse", "lower", "higher", "same"
 UNCLEAR, TOO_FEW = "cannot tell", "too few seeds"
@@ -43,6 +44,8 @@ class Comparison:
     designs: tuple[str, ...]
     differences: tuple[Difference, ...]
     notes: tuple[str, ...]
+    #: Of costs, if there are prices.
+    currency: str | None = None
 
     def of(self, design: str) -> list[Difference]:
         return [difference for difference in self.differences if difference.design == design]
@@ -51,15 +54,24 @@ class Comparison:
         return {
             "baseline": self.baseline,
             "designs": list(self.designs),
+            "answer": self.sentence(),
+            "currency": self.currency,
             "differences": [difference.to_dict() for difference in self.differences],
             "notes": list(self.notes),
         }
 
-    def sentence(self) -> str:
-        """The answer in words, by job time if there are jobs, else by the slowdown of the slowest hundredth of flows."""
-        main = [d for metric in (JOB_TIME, SLOWDOWN_P99) for d in self.differences if d.metric is metric]
-        main = [d for d in main if d.metric is main[0].metric]
-        return " ".join(_sentence(d, self.baseline) for d in main)
+    def sentence(self) -> Words:
+        """The answer in words, by job time if there are jobs, else by the slowdown of the slowest hundredth of flows; and what it costs."""
+        main = [d for metric in (JOB_TIME, SLOWDOWN_P99) for d in self.differences if d.metric == metric]
+        main = [d for d in main if d.metric == main[0].metric]
+        prices = [d for d in self.differences if d.metric is COST and d.verdict != SAME]
+        return join([*(_sentence(d, self.baseline) for d in main), *(self._price(d) for d in prices)])
+
+    def _price(self, d: Difference) -> Words:
+        unit = f" {self.currency}" if self.currency else ""
+        new, old = (f"{d.metric.show(value)}{unit}" for value in (d.design_mean, d.baseline_mean))
+        share = say("compare.share", share=f"{100 * d.share:+.1f}") if d.share is not None else ""
+        return say("compare.price", new=new, design=d.design, old=old, baseline=self.baseline, share=share)
 
 
 def compare(results: Designs | Iterable[Result | str | os.PathLike[str]], baseline: str | None = None) -> Comparison:
@@ -82,27 +94,30 @@ def compare(results: Designs | Iterable[Result | str | os.PathLike[str]], baseli
         if not paired:
             raise ValueError(f"{design.name!r} and {base.name!r} have no seed in common: run both with the same seeds")
         if alone:
-            notes.append(f"{design.name}: seed{'s' if len(alone) > 1 else ''} {', '.join(map(str, alone))} of one side only left out")
+            notes.append(
+                say("compare.note.alone", design=design.name, seeds=say("seed.many" if len(alone) > 1 else "seed.one", seeds=", ".join(map(str, alone))))
+            )
         if len(paired) < ENOUGH_SEEDS:
-            few = "1 seed" if len(paired) == 1 else f"{len(paired)} seeds"
-            notes.append(f"{design.name}: {few} in common are too few to tell a difference from chance; run at least {ENOUGH_SEEDS}, better 10 or more")
-        found += [d for metric in designs.metrics() if (d := _difference(metric, base, design, paired))]
+            few = say("seeds.one" if len(paired) == 1 else "seeds.many", count=len(paired))
+            notes.append(say("compare.note.few", design=design.name, seeds=few, enough=ENOUGH_SEEDS))
+        found += [d for metric in designs.metrics() if (d := difference(metric, base, design, paired))]
     for design in designs.values():
         if any(result.summary["fct"]["all"]["censored"] for result in design.results.values()):
-            notes.append(f"{design.name}: some flows did not finish, so its true completion times and slowdowns are higher")
+            notes.append(say("compare.note.censored", design=design.name))
     currencies = {result.summary["cost"]["currency"] for design in designs.values() for result in design.results.values() if result.summary.get("cost")}
     if len(currencies) > 1:
-        notes.append(f"costs are in different currencies ({', '.join(sorted(currencies))}) and are left out")
+        notes.append(say("compare.note.currencies", currencies=", ".join(sorted(currencies))))
         found = [d for d in found if d.metric is not COST]
-    return Comparison(base.name, tuple(design.name for design in others), tuple(found), tuple(notes))
+    currency = currencies.pop() if len(currencies) == 1 else None
+    return Comparison(base.name, tuple(design.name for design in others), tuple(found), tuple(notes), currency)
 
 
-def _difference(metric: Metric, base: Design, design: Design, seeds: Sequence[int]) -> Difference | None:
+def difference(metric: Metric, base: Design, design: Design, seeds: Sequence[int]) -> Difference | None:
+    """None if the metric is not known on both sides for any of the seeds."""
     before, after = base.by_seed(metric), design.by_seed(metric)
     pairs = [(before[seed], after[seed]) for seed in seeds if seed in before and seed in after]
     if not pairs:
         return None
-    difference = _mean_difference(pairs)
     low, high = interval(pairs, _mean_difference) or (None, None)
     positive = all(old > 0 for old, _ in pairs)
     shares = interval(pairs, _share) if positive else None
@@ -110,7 +125,7 @@ def _difference(metric: Metric, base: Design, design: Design, seeds: Sequence[in
     old_mean, new_mean = mean([old for old, _ in pairs]), mean([new for _, new in pairs])
     share = _share(pairs) if old_mean > 0 else None
     verdict = _verdict(metric, pairs, low, high)
-    return Difference(metric, design.name, len(pairs), old_mean, new_mean, difference, low, high, share, share_low, share_high, verdict)
+    return Difference(metric, design.name, len(pairs), old_mean, new_mean, _mean_difference(pairs), low, high, share, share_low, share_high, verdict)
 
 
 def _mean_difference(pairs: Sequence[tuple[float, float]]) -> float:
@@ -135,15 +150,22 @@ def _verdict(metric: Metric, pairs: Sequence[tuple[float, float]], low: float | 
     return BETTER if fell == metric.lower_is_better else WORSE
 
 
-def _sentence(d: Difference, baseline: str) -> str:
-    what = d.metric.title
-    values = f"{d.metric.show(d.design_mean)} with {d.design}, {d.metric.show(d.baseline_mean)} with {baseline}"
+def _sentence(d: Difference, baseline: str) -> Words:
+    words = {
+        "what": said(f"metric.{d.metric.name}", d.metric.title),
+        "design": d.design,
+        "baseline": baseline,
+        "new": d.metric.show(d.design_mean),
+        "old": d.metric.show(d.baseline_mean),
+        "seeds": d.seeds,
+    }
     if d.verdict == SAME:
-        return f"The {what} is the same with {d.design} and {baseline}: {d.metric.show(d.design_mean)}."
+        return say("compare.same", value=d.metric.show(d.design_mean), **words)
     if d.verdict == TOO_FEW:
-        return f"The {what} is {values}; {d.seeds} {'seed is' if d.seeds == 1 else 'seeds are'} too few to tell whether that is chance."
+        return say("compare.few.one" if d.seeds == 1 else "compare.few", **words)
     if d.verdict == UNCLEAR:
-        return f"Over {d.seeds} seeds nothing speaks against an equal {what}: {values}, and the interval of the difference spans zero."
-    by = f"{100 * abs(d.share):.1f} % " if d.share is not None else ""
-    within = f" (95 % interval {100 * d.share_low:+.1f} to {100 * d.share_high:+.1f} %)" if d.share_low is not None and d.share_high is not None else ""
-    return f"The {what} is {by}{'lower' if d.difference < 0 else 'higher'} with {d.design} than with {baseline}{within}: {values}, over {d.seeds} seeds."
+        return say("compare.unclear", **words)
+    by = say("compare.by", share=f"{100 * abs(d.share):.1f}") if d.share is not None else ""
+    known = d.share_low is not None and d.share_high is not None
+    within = say("compare.within", low=f"{100 * d.share_low:+.1f}", high=f"{100 * d.share_high:+.1f}") if known else ""
+    return say("compare.lower" if d.difference < 0 else "compare.higher", by=by, within=within, **words)

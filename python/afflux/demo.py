@@ -13,6 +13,7 @@ from .metrics import COST, JOB_TIME, Metric
 from .statistics import mean
 from .studies import files
 from .studies.hadoop import DESIGNS
+from .words import Words, join, say
 
 OUT = Path("out") / "demo"
 SEEDS = (1, 2, 3, 4, 5)
@@ -21,7 +22,7 @@ ASKED = {"deep": "deep", "shallow": "shallow", "shallow-ecn": "ecn", "shallow-ec
 #: An example; the deep switch's price is in the scenario.
 SHALLOW_PRICE = 12_000
 
-TITLE = "A sort behind deep and shallow buffers"
+TITLE = say("demo.title")
 QUESTION = (
     "Hadoop sorts 2 GB while every compute node sends 13 Gbps to another one. Would a shallow switch (Trident 3, 32 MB) do as well for the compute "
     "nodes' leaf as a deep one (Jericho+, 8 GB), and what do ECN, PFC and DCTCP add?"
@@ -30,11 +31,7 @@ QUESTION = (
 CALL = ("fct", "by_class", "rpc", "mean_ns")
 #: Rows of the table.
 ROWS = ("job time", "95 %", "change", "one call", "tail drops", "early drops", "marks", "pauses", "price, USD")
-NOTES = (
-    f"Means over {len(SEEDS)} seeds, which draw who sends to whom, the same for each design; 95 %: interval of the job time. One call: the mean time of "
-    "Hadoop's short messages, which wait in the queues as everything does. Tail drops: the queue was full. Early drops: frames that cannot be marked, "
-    "mostly acknowledgements, dropped where others are marked. The price is an example, of this one switch.",
-)
+NOTES = (say("demo.note", seeds=len(SEEDS)),)
 
 
 def points() -> list[batch.Point]:
@@ -72,31 +69,35 @@ def _seconds(ns: float) -> str:
     return f"{ns / 1e9:.1f}"
 
 
-def answer(designs: Designs, found: Comparison) -> str:
+def answer(designs: Designs, found: Comparison) -> Words:
     """A sentence, made of the numbers."""
     times = [d for d in found.differences if d.metric is JOB_TIME]
     sooner, later = ([d for d in times if d.verdict == verdict] for verdict in (BETTER, WORSE))
     open_ones = [d for d in times if d not in sooner + later]
-    parts = [f"{_percent(some)} {word} with {_names(some)}" for some, word in ((sooner, "sooner"), (later, "later")) if some]
-    parts += [f"not to be told apart with {_names(open_ones)}"] if open_ones else []
+    parts = [say(f"demo.{word}", percent=_percent(some), names=_names(some)) for some, word in ((sooner, "sooner"), (later, "later")) if some]
+    parts += [say("demo.open", names=_names(open_ones))] if open_ones else []
     deep, *others = designs.values()
     price = _mean(designs["shallow"], *COST.path) / _mean(deep, *COST.path)
     calls = sorted(_mean(design, *CALL) for design in others)
-    return (
-        f"With other transfers in the way the sort takes {text.time(_mean(deep, *JOB_TIME.path), 2)} behind the deep buffer, where one of Hadoop's calls takes "
-        f"{text.time(_mean(deep, *CALL), 2)} instead of {text.time(calls[0], 2)} to {text.time(calls[-1], 2)}; it is done {', and '.join(parts)}, at "
-        f"{100 * price:.0f} % of the price."
+    return say(
+        "demo.answer",
+        deep=text.time(_mean(deep, *JOB_TIME.path), 2),
+        call=text.time(_mean(deep, *CALL), 2),
+        least=text.time(calls[0], 2),
+        most=text.time(calls[-1], 2),
+        parts=join(parts, (", and ", "、")),
+        price=f"{100 * price:.0f}",
     )
 
 
-def _percent(some: list[Difference]) -> str:
+def _percent(some: list[Difference]) -> Words:
     low, *_, high = sorted([round(100 * abs(d.share or 0)) for d in some] * 2)
-    return f"{low} %" if low == high else f"{low} to {high} %"
+    return say("percent", value=low) if low == high else say("demo.percents", low=low, high=high)
 
 
 def _names(some: list[Difference]) -> str:
     *most, last = [d.design for d in some]
-    return f"{', '.join(most)} and {last}" if most else last
+    return say("demo.and", most=join(most, (", ", "、")), last=last) if most else last
 
 
 def main() -> int:
@@ -127,7 +128,8 @@ def main() -> int:
     console.print(f"[bold]{said}[/bold]")
     for note in NOTES:
         console.print(note, style="dim")
-    page = report.write(designs, OUT / "report.html", answer=said, table=report.Table("", head, rows), title=TITLE, notes=NOTES)
+    table = report.Table("", head, [(say(f"demo.row.{name}"), *cells) for name, *cells in rows])
+    page = report.write(designs, OUT / "report.html", answer=said, table=table, title=TITLE, notes=NOTES)
     hops = sum(result.summary["packet_hops"] for result in outcome.results.values())
     console.print(f"{hops:,} packet-hops in {time.monotonic() - began:.0f} s. The report: {page}. The scenario: studies/hadoop/small.toml.", style="dim")
     return 0

@@ -11,7 +11,8 @@ from .metrics import METRICS, Metric
 from .result import Result
 from .statistics import interval, mean
 
-#: Differences in these keys leave a design what it is. Threads and engines give the same results; names of inputs are told apart by their hash.
+#: Differences in these keys, and in what is recorded, leave a design what it is. Threads and engines give the same results; names of inputs are told
+#: apart by their hash.
 _SAME = {"run.seed", "run.threads", "run.engine", "run.max_memory", "description"}
 
 
@@ -123,7 +124,8 @@ def _different(one: Result, other: Result) -> list[str]:
     if one.dir is None or other.dir is None or not (one.dir / "scenario.toml").is_file() or not (other.dir / "scenario.toml").is_file():
         return []
     first, second = (dict(_leaves(tomllib.loads(_scenario(result.dir)), "")) for result in (one, other) if result.dir)
-    return sorted(key for key in first.keys() | second.keys() if first.get(key) != second.get(key) and key not in _SAME)
+    keys = [key for key in first.keys() | second.keys() if first.get(key) != second.get(key)]
+    return sorted(key for key in keys if key not in _SAME and not key.startswith("record."))
 
 
 def _scenario(dir: Path) -> str:

@@ -1,4 +1,4 @@
-"""Line charts as SVG files: several panels side by side, one legend, no other program needed."""
+"""Studies' line charts as SVG files: several panels side by side, one legend, no other program needed. Figures for papers are in report/paper.py."""
 
 import html
 import math

@@ -57,3 +57,8 @@ METRICS: tuple[Metric, ...] = (
     COST,
 )
 assert SLOWDOWN_P99 in METRICS
+
+#: Those that a line of a table has room for.
+SHORT = tuple(
+    m for m in METRICS if m.name in ("job_time_mean_ns", "fct_mean_ns", "slowdown_p99", "goodput_bps", "drops", "ecn_marks", "pause_frames", "timeouts")
+)

@@ -11,13 +11,16 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from . import coflows, text
+from . import coflows, settings, text
 from ._core import Model
 from .comparison import Comparison, Difference
 from .explain import LABELS, Flow, Group, Queue
-from .metrics import COST, Metric
+from .grid import Sweep
+from .metrics import COST, SHORT, Metric
 from .result import Result
+from .statistics import mean
 from .studies.study import HEAD, Verdict, cells, number
+from .waits import Behind
 
 #: One colour per label, the same wherever a label is shown.
 COLOURS = {
@@ -206,29 +209,50 @@ def queues(longest: Sequence[Queue]) -> Iterator[RenderableType]:
 _COUNTERS = (("drops", "drops"), ("in discards", "in_discards"), ("ECN marks", "ecn_marks"), ("paused", "paused_ns"))
 
 
+def waits(found: Sequence[Behind]) -> Iterator[RenderableType]:
+    """Behind whom frames of each class waited."""
+    if not found:
+        return
+    made = table(
+        "Who stood in front: what frames of each class waited for", "class", "behind", "most of it at", "there", "share of its waits", "in all", left=3
+    )
+    for one in found:
+        made.add_row(one.flow_class, one.behind, f"{one.node} → {one.peer}", *map(text.share, (one.share_there, one.share)), text.time(one.wait_ns))
+    yield made
+
+
 def comparison(found: Comparison) -> Iterator[RenderableType]:
     """What `afflux compare` prints: the answer, then every metric."""
     yield Text(found.sentence(), style="bold")
-    colours = {"better": "green", "worse": "red"}
     for design in found.designs:
-        made = table(f"{design} against {found.baseline}", "", found.baseline, design, "difference", "95 % interval", "")
-        made.columns[-1].justify = "left"
-        for d in found.of(design):
-            by_share = d.share is not None
-            difference = _percent(d.share) + " %" if d.share is not None else _signed(d.metric, d.difference)
-            low, high = (d.share_low, d.share_high) if by_share and d.share_low is not None else (None, None)
-            interval = f"{_percent(low)} to {_percent(high)} %" if low is not None and high is not None else _interval(d)
-            if d.verdict == "same":
-                difference, interval = "0", "–"
-            if d.metric is COST:
-                interval = "–"
-            row = (d.metric.title, d.metric.show(d.baseline_mean), d.metric.show(d.design_mean), difference, interval, d.verdict)
-            made.add_row(*row, style=colours.get(d.verdict, "dim" if d.verdict == "same" else ""))
-        yield made
+        yield differences(f"{design} against {found.baseline}", found.baseline, design, found.of(design))
     if found.notes:
         yield Text()
     for note in found.notes:
         yield Text(f"note: {note}", style="dim")
+
+
+def differences(title: str, baseline: str, design: str, found: Sequence[Difference]) -> Table:
+    """A line per metric."""
+    colours = {"better": "green", "worse": "red"}
+    made = table(title, "", baseline, design, "difference", "95 % interval", "")
+    made.columns[-1].justify = "left"
+    for d in found:
+        low, high = (d.share_low, d.share_high) if d.share is not None and d.share_low is not None else (None, None)
+        interval = f"{_percent(low)} to {_percent(high)} %" if low is not None and high is not None else _interval(d)
+        difference = by(d)
+        if d.verdict == "same":
+            difference, interval = "0", "–"
+        if d.metric is COST:
+            interval = "–"
+        row = (d.metric.title, d.metric.show(d.baseline_mean), d.metric.show(d.design_mean), difference, interval, d.verdict)
+        made.add_row(*row, style=colours.get(d.verdict, "dim" if d.verdict == "same" else ""))
+    return made
+
+
+def by(d: Difference) -> str:
+    """A difference as a share where there is one."""
+    return _percent(d.share) + " %" if d.share is not None else _signed(d.metric, d.difference)
 
 
 def _percent(share: float) -> str:
@@ -241,6 +265,34 @@ def _signed(metric: Metric, value: float) -> str:
 
 def _interval(d: Difference) -> str:
     return "–" if d.low is None or d.high is None else f"{_signed(d.metric, d.low)} to {_signed(d.metric, d.high)}"
+
+
+def sweep(found: Sweep, width: int) -> Iterator[RenderableType]:
+    """What `afflux sweep` prints: a line per combination, with the mean over its seeds and as many metrics as fit."""
+    rows, seeds = found.rows, {row["seed"] for row in found.rows}
+    keys = settings.short(found.keys)
+    lines: list[tuple[list[Text | str], bool]] = []
+    shown = [metric for metric in SHORT if any(row.get(metric.name) for row in rows)]
+    for _, group in groupby(rows, key=lambda row: [row[key] for key in found.keys]):
+        points = list(group)
+        done = [row for row in points if row["status"] == "finished"]
+        values = [mean([row[metric.name] for row in done]) if done and all(row[metric.name] is not None for row in done) else None for metric in shown]
+        cells: list[Text | str] = ["–" if value is None else metric.show(value) for metric, value in zip(shown, values, strict=True)]
+        failed = f"{len(points) - len(done)} failed" if len(done) < len(points) else ""
+        lines.append(([*(settings.shown(points[0][key]) for key in found.keys), *cells, failed], bool(done)))
+    titles = [*keys, *(metric.title for metric in shown), ""]
+    widths = [max(len(str(line[place])) for line in [titles, *(cells for cells, _ in lines)]) + 2 for place in range(len(titles))]
+    room = width - sum(widths[: len(keys)]) - widths[-1]
+    kept = [place for place in range(len(keys), len(titles) - 1) if sum(widths[len(keys) : place + 1]) <= room]
+    columns = [*range(len(keys)), *kept, len(titles) - 1]
+    made = table(f"{_plural(len(rows), 'point')}, {_plural(len(seeds), 'seed')}", *(titles[place] for place in columns), left=len(keys))
+    for cells, good in lines:
+        made.add_row(*(cells[place] for place in columns), style="" if good else "red")
+    yield made
+    yield Text()
+    for note in found.outcome.notes:
+        yield Text(f"note: {note}", style="dim")
+    yield Text(f"means over seeds; every point is in {found.path}", style="dim")
 
 
 def studies(listed: Sequence[dict[str, Any]]) -> Iterator[RenderableType]:

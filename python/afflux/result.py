@@ -9,7 +9,7 @@ from typing import Any
 from . import _core
 from .explain import Explanation
 
-TABLES = ("flows", "ports", "links", "jobs", "paths", "imbalance", "reorder")
+TABLES = ("flows", "ports", "links", "jobs", "paths", "imbalance", "reorder", "round_trips", "gaps", "waits")
 
 
 class Result:

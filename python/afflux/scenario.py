@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from . import _core, toml
+from .congestion import CongestionControl, is_paced
 from .result import Result
 
 
@@ -19,15 +20,16 @@ def load(path: str | os.PathLike[str]) -> "Scenario":
 class Scenario(MutableMapping[str, Any]):
     """A scenario as nested dicts, as in its TOML file, and the place its relative paths are relative to.
 
-    `scenario["switch"]["buffer"] = "9MB"` or `scenario.set("switch.buffer", "9MB")` changes it; `check()` and `run()` validate it.
+    `scenario["switch.buffer"] = "9MB"`, `scenario["switch"]["buffer"] = "9MB"` or `scenario.set("switch.buffer", "9MB")` changes it; `check()` and
+    `run()` validate it. Built in code: `Scenario(topology={"kind": "star", "hosts": 9}, traffic=[{…}])`, with `format = 1` filled in.
     """
 
     path: Path
     data: dict[str, Any]
 
-    def __init__(self, data: Mapping[str, Any], path: str | os.PathLike[str] = "scenario.toml") -> None:
+    def __init__(self, data: Mapping[str, Any] | None = None, path: str | os.PathLike[str] = "scenario.toml", **tables: Any) -> None:
         self.path = Path(path)
-        self.data = copy.deepcopy(dict(data))
+        self.data = copy.deepcopy({"format": 1, **(data or {}), **tables})
         # The text it was read from, and what that says: errors name its lines as long as nothing was changed.
         self._text: str | None = None
         self._original: dict[str, Any] | None = None
@@ -46,7 +48,8 @@ class Scenario(MutableMapping[str, Any]):
         except tomllib.TOMLDecodeError:
             _core.parse(text, path)  # says where and what, in the words of all other errors
             raise
-        scenario = cls(data, path)
+        scenario = cls(path=path)
+        scenario.data = copy.deepcopy(data)
         scenario._text, scenario._original = text, copy.deepcopy(data)
         return scenario
 
@@ -61,6 +64,8 @@ class Scenario(MutableMapping[str, Any]):
         """Writes a value at a path as for `get`, making tables on the way."""
         *tables, last = _path(key)
         table = self._find(tables, make=True)
+        if not isinstance(table, list | dict):
+            raise TypeError(f"{key}: {'.'.join(tables)} is {table!r}, not a table")
         if isinstance(table, list):
             table[int(last)] = value
         else:
@@ -92,14 +97,26 @@ class Scenario(MutableMapping[str, Any]):
         force: bool = False,
         on_progress: Callable[[_core.Progress], object] | None = None,
         interval: float = 0.1,
+        congestion: Callable[[], CongestionControl] | None = None,
     ) -> Result:
         """Simulates; other Python threads go on meanwhile, and Ctrl-C stops it.
 
         With `out` a result directory is written (one that exists is refused without `force`). `on_progress` is called
         about every `interval` seconds. Raises `ScenarioError`, `ResultExists` or `RunError`.
+
+        `congestion` is a class, or whatever makes an object of one for each connection (see `CongestionControl`): all TCP connections have it
+        instead of the scenario's. Such a run is slow, uses one thread, writes no directory, and repeats only as far as the class does.
         """
-        checked = self.check(seed=seed, threads=threads)
-        return Result.of_run(checked.run(out, force=force, on_progress=on_progress, interval=interval))
+        checked = self.check(seed=seed, threads=threads if congestion is None else 1)
+        if congestion is None:
+            return Result.of_run(checked.run(out, force=force, on_progress=on_progress, interval=interval))
+        run = checked.run(out, force=force, on_progress=on_progress, interval=interval, congestion=congestion, paced=is_paced(congestion))
+        result = Result.of_run(run)
+        # Its scenario and its hashes do not say it.
+        name = getattr(congestion, "__name__", type(congestion).__name__)
+        result.summary["congestion"] = f"python:{name}"
+        result.summary.setdefault("notes", []).append(f"congestion control in Python ({name}): outside the promise that results repeat")
+        return result
 
     def _find(self, keys: list[str], make: bool = False) -> Any:
         place: Any = self.data
@@ -113,13 +130,21 @@ class Scenario(MutableMapping[str, Any]):
         return place
 
     def __getitem__(self, key: str) -> Any:
-        return self.data[key]
+        try:
+            return self._find(_path(key))
+        except (IndexError, TypeError, ValueError):
+            raise KeyError(key) from None
 
     def __setitem__(self, key: str, value: Any) -> None:
-        self.data[key] = value
+        self.set(key, value)
 
     def __delitem__(self, key: str) -> None:
-        del self.data[key]
+        *tables, last = _path(key)
+        try:
+            table = self._find(tables)
+            del table[int(last) if isinstance(table, list) else last]
+        except (IndexError, TypeError, ValueError):
+            raise KeyError(key) from None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.data)

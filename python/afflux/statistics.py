@@ -33,12 +33,12 @@ def interval(sample: Sequence[T], statistic: Callable[[Sequence[T]], float]) -> 
     """
     if len(sample) < 2:
         return None
-    found = sorted(statistic([sample[place] for place in places]) for places in _resamples(len(sample)))
+    found = sorted(statistic([sample[place] for place in places]) for places in resamples(len(sample)))
     return quantile(found, (1 - CONFIDENCE) / 2), quantile(found, (1 + CONFIDENCE) / 2)
 
 
 @cache
-def _resamples(size: int) -> list[list[int]]:
+def resamples(size: int) -> list[list[int]]:
     """One set of draws for all samples of a size: metrics that move together are resampled together."""
     draws = random.Random(size)
     return [draws.choices(range(size), k=size) for _ in range(DRAWS)]

@@ -1,4 +1,4 @@
-"""A process of a batch: reads what to run from standard input, says on standard output how far it is and what came of it."""
+"""A process that simulates one point: reads what to run from standard input, says on standard output how far it is and what came of it."""
 
 import json
 import os
@@ -6,17 +6,19 @@ import sys
 import threading
 from typing import Any
 
-from . import _core
+from . import __version__, _core
+from .executors.process import build
 
 
 def main() -> None:
     order = json.loads(sys.stdin.buffer.readline())
     threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
-        loaded = _core.load(order["scenario"], set=list(order["set"].items()), seed=order["seed"], threads=order["threads"])
+        loaded = _core.parse(order["text"], order["path"])
         run = loaded.run(order["out"], force=True, on_progress=lambda progress: _say(share=_share(loaded, progress)), interval=0.5, whole_process=True)
         summary = json.loads(run.summary)
-        _say(answer={key: summary[key] for key in ("result_hash", "peak_rss_bytes", "packet_hops")})
+        made_by = {"scenario_hash": loaded.hash, "afflux_version": __version__, "build": build()}
+        _say(answer={key: summary[key] for key in ("result_hash", "peak_rss_bytes", "packet_hops")} | made_by)
     except (_core.Error, OSError, MemoryError) as error:
         _say(answer={"error": str(error) or type(error).__name__})
 

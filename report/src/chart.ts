@@ -3,6 +3,7 @@ import uPlot from "uplot";
 import { html } from "./dom";
 import type { Show } from "./format";
 import { DASHES, colour, isPrinting, onTheme, seriesColour } from "./theme";
+import { list, say } from "./words";
 
 export interface Line {
   label: string;
@@ -68,7 +69,7 @@ export class Chart {
     const shown = this.shown;
     this.width = this.room();
     if (!shown || this.width < 50) return;
-    this.element.setAttribute("aria-label", `${this.caption.textContent}: chart of ${shown.lines.map((line) => line.label).join(", ")}; arrow keys move through it`);
+    this.element.setAttribute("aria-label", say("chart.label", { title: this.caption.textContent ?? "", lines: list(shown.lines.filter((line) => !line.edge).map((line) => line.label)) }));
     this.frame.style.minHeight = `${HEIGHT}px`;
     this.plot = new uPlot(this.options(shown), [shown.x, ...shown.lines.map((line) => line.values)] as uPlot.AlignedData, this.frame);
     this.tell(null);

@@ -2,24 +2,26 @@
 import { Chart } from "./chart";
 import type { Completion, Design } from "./data";
 import { choice, details, html, table } from "./dom";
-import { count, percent, ratio, size, time } from "./format";
+import { between, count, percent, ratio, size, time } from "./format";
+import { say } from "./words";
 
-const PERCENTILES: [string, string][] = [["mean", "Mean"], ["p50", "p50"], ["p95", "p95"], ["p99", "p99"], ["p999", "p99.9"]];
-const MEASURES: [string, string][] = [["slowdown", "Slowdown"], ["fct", "Completion time"]];
+// What stays when the language is changed.
+const state = { measure: "slowdown" as "fct" | "slowdown", percentile: "", tail: "cdf" };
 
 export function completion(data: Completion, designs: Design[]): HTMLElement[] {
-  let measure: "fct" | "slowdown" = "slowdown";
   // The highest that some class of sizes has enough flows for, up to p99.
-  let percentile = ["p99", "p95", "p50"].find((name) => data.designs.some((one) => one.slowdown[name].some((value) => value !== null))) ?? "mean";
-  let tail = "cdf";
+  state.percentile ||= ["p99", "p95", "p50"].find((name) => data.designs.some((one) => one.slowdown[name].some((value) => value !== null))) ?? "mean";
+  const percentiles: [string, string][] = [["mean", say("mean")], ["p50", "p50"], ["p95", "p95"], ["p99", "p99"], ["p999", "p99.9"]];
+  const measures: [string, string][] = [["slowdown", say("slowdown")], ["fct", say("fct")]];
   const bySize = new Chart("");
   const cdf = new Chart("");
   const numbers = html("div");
-  const places = data.sizes.map(([low, high]) => (low === high ? size(low) : `${size(low)} –\n${size(high)}`));
+  const places = data.sizes.map(([low, high]) => (low === high ? size(low) : between(`${size(low)} `, `\n${size(high)}`).replace(/ +/g, " ")));
   const draw = (): void => {
+    const { measure, percentile, tail } = state;
     const show = measure === "fct" ? time : ratio;
-    const what = measure === "fct" ? "Completion time" : "Slowdown";
-    const label = PERCENTILES.find(([name]) => name === percentile)?.[1] ?? percentile;
+    const what = say(measure);
+    const label = percentiles.find(([name]) => name === percentile)?.[1] ?? percentile;
     bySize.show(
       {
         x: data.sizes.map((_, index) => index),
@@ -30,7 +32,7 @@ export function completion(data: Completion, designs: Design[]): HTMLElement[] {
         places,
         points: true,
       },
-      `${what} by flow size, ${label}`,
+      say("completion.bySize", { what, label }),
     );
     const rows = data.sizes.map((_, bin) => [
       places[bin].replace("\n", " "),
@@ -39,7 +41,7 @@ export function completion(data: Completion, designs: Design[]): HTMLElement[] {
         return [value === null ? "–" : show(value), count(one.count[bin])];
       }),
     ]);
-    numbers.replaceChildren(table(`${what}, ${label}, by flow size`, ["flow size", ...designs.flatMap((design) => [design.name, "flows"])], rows));
+    numbers.replaceChildren(table(say("completion.bySize", { what, label }), [say("completion.size"), ...designs.flatMap((design) => [design.name, say("flows")])], rows));
     const grid = data.cdf[measure];
     const above = tail === "tail";
     cdf.show(
@@ -55,17 +57,17 @@ export function completion(data: Completion, designs: Design[]): HTMLElement[] {
         logX: true,
         logY: above,
       },
-      above ? `Share of flows with a larger ${what.toLowerCase()}` : `Share of flows up to a ${what.toLowerCase()}`,
+      say(above ? `completion.above.${measure}` : `completion.below.${measure}`),
     );
   };
   const controls = html(
     "div",
     { class: "controls" },
-    choice("Measure", MEASURES, measure, (value) => ((measure = value as typeof measure), draw())),
-    choice("Statistic", PERCENTILES, percentile, (value) => ((percentile = value), draw())),
-    choice("Distribution", [["cdf", "CDF"], ["tail", "Tail"]], tail, (value) => ((tail = value), draw())),
+    choice(say("completion.measure"), measures, state.measure, (value) => ((state.measure = value as typeof state.measure), draw())),
+    choice(say("completion.statistic"), percentiles, state.percentile, (value) => ((state.percentile = value), draw())),
+    choice(say("completion.distribution"), [["cdf", "CDF"], ["tail", say("completion.tail")]], state.tail, (value) => ((state.tail = value), draw())),
   );
   draw();
-  const note = html("p", { class: "note" }, "A percentile stands only where a class has enough flows for it: 20 for p95, 100 for p99, 1,000 for p99.9. All seeds together; flows that started in the warm-up are left out.");
-  return [controls, html("div", { class: "pair" }, bySize.element, cdf.element), details("The numbers by flow size", numbers), note];
+  const note = html("p", { class: "note" }, say("completion.note"));
+  return [controls, html("div", { class: "pair" }, bySize.element, cdf.element), details(say("completion.numbers"), numbers), note];
 }

@@ -49,7 +49,76 @@ export interface Timeline {
 
 export interface Split {
   labels: string[];
+  // By name of the size class in summary.json.
   groups: { size: string; designs: ({ flows: number; mean_fct_ns: number; shares: number[] } | null)[] }[];
+}
+
+export interface Fabric {
+  // Hosts in their order, then switches.
+  nodes: string[];
+  // Links, by the places of their ends; direction 2 * l is that from a to b of link l, 2 * l + 1 the other way.
+  a: number[];
+  b: number[];
+  rate: number[];
+}
+
+// What a port did in each frame, as characters; see moments.ts. Rate, queue, drops, marks, PAUSE frames.
+export type Series = Partial<Record<"u" | "q" | "d" | "m" | "p", string>>;
+export type Counter = "d" | "m" | "p";
+
+export interface Run {
+  fabric: number;
+  seed: number;
+  end: number;
+  // By direction, thousandths of its capacity, over the whole run.
+  means: number[];
+  // Null: ports were not recorded.
+  ports: {
+    frame_ns: number;
+    interval_ns: number;
+    frames: number;
+    recorded: number;
+    most: Record<"q" | Counter, number>;
+    totals: Record<Counter, Record<string, number>>;
+    series: Record<string, Series>;
+  } | null;
+}
+
+export interface Replay {
+  fabrics: Fabric[];
+  runs: Run[];
+}
+
+export interface Path {
+  nodes: string[];
+  frames: number;
+  bytes: number;
+  subflow: number;
+}
+
+export interface Flows {
+  // Rows of the columns.
+  kinds: Record<"slowest" | "biggest" | "unfinished", number[]>;
+  flows: number;
+  columns: {
+    id: number[];
+    class: string[];
+    job: string[];
+    src: number[];
+    dst: number[];
+    bytes: number[];
+    start_ns: number[];
+    fct_ns: (number | null)[];
+    slowdown: (number | null)[];
+    packets_sent: number[];
+    packets_retransmitted: number[];
+    timeouts: number[];
+    ecn_marked: number[];
+  };
+  // By label; null: not recorded.
+  split: Record<string, (number | null)[]> | null;
+  // By row; null: not recorded.
+  paths: { paths: Path[]; all: number; frames: number }[] | null;
 }
 
 export interface Report {
@@ -58,6 +127,8 @@ export interface Report {
   ports: PortSeries | null;
   timelines: (Timeline | null)[];
   split: Split | null;
+  replay: Replay;
+  flows: Flows[];
 }
 
 // The data is deflated JSON in base64: a tenth of its plain size.

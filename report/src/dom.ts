@@ -43,8 +43,16 @@ export function selection(label: string, options: [string, string][], changed: (
   return { element: html("label", { class: "selection" }, html("span", {}, label), select), set };
 }
 
+// As buttons if they fit into a line, else as a list.
+export function chooser(label: string, options: [string, string][], chosen: string, changed: (value: string) => void): HTMLElement {
+  if (options.reduce((sum, [, text]) => sum + text.length + 4, 0) < 70) return choice(label, options, chosen, changed);
+  const { element } = selection(label, options, changed);
+  element.querySelector("select")!.value = chosen;
+  return element;
+}
+
 // A table with its heads in the first row and column; it scrolls sideways on its own where it is too wide.
-export function table(caption: string, head: string[], rows: string[][]): HTMLElement {
+export function table(caption: string, head: string[], rows: Child[][]): HTMLElement {
   const made = html("table", {}, html("caption", {}, caption));
   made.append(html("thead", {}, html("tr", {}, ...head.map((text) => html("th", { scope: "col" }, text)))));
   made.append(html("tbody", {}, ...rows.map(([first, ...rest]) => html("tr", {}, html("th", { scope: "row" }, first), ...rest.map((text) => html("td", {}, text))))));

@@ -1,7 +1,8 @@
 // Job timelines: what ran when, and where.
 import type { Design, Timeline } from "./data";
 import { details, html, svg, table } from "./dom";
-import { time } from "./format";
+import { count, time } from "./format";
+import { list, say } from "./words";
 
 const WIDTH = 1000;
 
@@ -36,7 +37,7 @@ function timeline(data: Timeline, design: Design, end: number, phases: string[])
   }
   const laneHeight = Math.min(16, Math.max(2.5, 420 / lanes.length));
   const height = lanes.length * laneHeight + 24;
-  const drawing = svg("svg", { viewBox: `0 0 ${WIDTH} ${height}`, class: "timeline", role: "img", "aria-label": `Timeline of ${design.name}: ${bars.length} bars until ${time(data.end)}` });
+  const drawing = svg("svg", { viewBox: `0 0 ${WIDTH} ${height}`, class: "timeline", role: "img", "aria-label": say("jobs.drawing", { design: design.name, bars: bars.length, time: time(data.end) }) });
   const at = (ns: number): number => (ns / Math.max(end, 1)) * (WIDTH - 4) + 2;
   const step = round(end / 8);
   for (let tick = 0; tick * step <= end; tick++) {
@@ -46,13 +47,13 @@ function timeline(data: Timeline, design: Design, end: number, phases: string[])
     drawing.append(svg("text", { x, y: height - 4, "text-anchor": anchor }, tick === 0 ? "0" : time(tick * step)));
   }
   for (const { lane, node } of first)
-    if (lane > 0 && nodes.length > 1) drawing.append(svg("line", { x1: 0, x2: WIDTH, y1: lane * laneHeight, y2: lane * laneHeight, class: "node" }, svg("title", {}, `node ${node}`)));
+    if (lane > 0 && nodes.length > 1) drawing.append(svg("line", { x1: 0, x2: WIDTH, y1: lane * laneHeight, y2: lane * laneHeight, class: "node" }, svg("title", {}, say("jobs.node", { node }))));
   lanes.forEach((lane, place) => {
     for (const bar of lane) {
       const phase = data.phases[data.phase[bar.row]];
-      const words = [data.jobs[data.job[bar.row]], phases.length > 1 ? phase : "", data.task[bar.row], data.node[bar.row] >= 0 ? `node ${data.node[bar.row]}` : ""].filter((word) => word !== "");
+      const words = [data.jobs[data.job[bar.row]], phases.length > 1 ? phase : "", data.task[bar.row], data.node[bar.row] >= 0 ? say("jobs.node", { node: data.node[bar.row] }) : ""].filter((word) => word !== "");
       const unfinished = data.finish[bar.row] === null;
-      const text = `${words.join(", ")}: ${time(bar.start)} – ${unfinished ? "not finished" : `${time(bar.finish)} (${time(bar.finish - bar.start)})`}`;
+      const text = say(unfinished ? "jobs.barUnfinished" : "jobs.bar", { what: list(words), start: time(bar.start), finish: time(bar.finish), duration: time(bar.finish - bar.start) });
       const box = { x: at(bar.start), y: place * laneHeight + 0.5, width: Math.max(at(bar.finish) - at(bar.start), 0.8), height: Math.max(laneHeight - 1, 1.5) };
       drawing.append(svg("rect", { ...box, class: `${phase === "" ? "whole" : `series-${phases.indexOf(phase) % 8}`}${unfinished ? " unfinished" : ""}` }, svg("title", {}, text)));
       const label = isTask(bar) ? "" : words.slice(0, 2).join(" ");
@@ -62,15 +63,15 @@ function timeline(data: Timeline, design: Design, end: number, phases: string[])
   const listed = wholes.slice(0, 200).map((bar) => {
     const name = [data.jobs[data.job[bar.row]], phases.length > 1 ? data.phases[data.phase[bar.row]] : ""].filter((word) => word !== "").join(", ");
     const done = data.finish[bar.row];
-    return [name, time(bar.start), done === null ? "not finished" : time(done), done === null ? "–" : time(done - bar.start)];
+    return [name, time(bar.start), done === null ? say("unfinished") : time(done), done === null ? "–" : time(done - bar.start)];
   });
-  const left = data.total > data.start.length ? `; ${data.start.length} of ${data.total} rows are drawn, evenly chosen among the tasks` : "";
+  const left = data.total > data.start.length ? say("jobs.left", { drawn: count(data.start.length), total: count(data.total) }) : "";
   return html(
     "figure",
     { class: "wide" },
-    html("figcaption", {}, `${design.name}, seed ${data.seed}${nodes.length ? `: jobs and phases above, below them the tasks of ${nodes.length} ${nodes.length === 1 ? "node" : "nodes"}` : ""}${left}`),
-    html("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": `Timeline of ${design.name}` }, drawing),
-    details("The numbers", table(`Jobs and phases of ${design.name}${wholes.length > 200 ? ", the first 200" : ""}`, ["job", "start", "finish", "duration"], listed)),
+    html("figcaption", {}, `${say("jobs.of", { design: design.name, seed: data.seed })}${nodes.length ? say("jobs.lanes", { nodes: nodes.length }) : ""}${left}`),
+    html("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": say("jobs.timeline", { design: design.name }) }, drawing),
+    details(say("numbers"), table(say(wholes.length > 200 ? "jobs.firstRows" : "jobs.rows", { design: design.name }), [say("jobs.job"), say("jobs.start"), say("jobs.finish"), say("jobs.duration")], listed)),
   );
 }
 

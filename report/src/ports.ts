@@ -3,10 +3,11 @@ import { Chart, type Line } from "./chart";
 import type { Design, Metric, PortSeries } from "./data";
 import { choice, html, selection } from "./dom";
 import { type Show, count, percent, rate, size, time } from "./format";
+import { type Key, list, say, sentences } from "./words";
 
 interface Panel {
-  title: string;
-  about: string;
+  title: Key;
+  about: Key;
   // A second one is the lower edge of a band.
   metrics: [Metric, Metric?];
   show: Show;
@@ -17,29 +18,42 @@ interface Panel {
 }
 
 const PANELS: Panel[] = [
-  { title: "Queue Length", about: "highest in each interval, shaded down to the lowest", metrics: ["queue_max", "queue_min"], show: size, steps: false, always: true },
-  { title: "Queue Drops (Out Discards)", about: "frames in each interval", metrics: ["drops"], show: count, steps: true, always: true },
-  { title: "Transmit Latency", about: "longest wait in each interval", metrics: ["latency_max"], show: time, steps: false, always: true },
-  { title: "ECN Marks", about: "frames in each interval", metrics: ["ecn_marks"], show: count, steps: true },
-  { title: "In Discards", about: "frames in each interval", metrics: ["in_discards"], show: count, steps: true },
-  { title: "Pause Frames Sent", about: "in each interval", metrics: ["pause_tx"], show: count, steps: true },
-  { title: "Pause Frames Received", about: "in each interval", metrics: ["pause_rx"], show: count, steps: true },
-  { title: "Time Paused", about: "share of each interval", metrics: ["paused_ns"], show: percent, scale: (value, ns) => value / ns, steps: true },
-  { title: "Out Rate", about: "mean of each interval", metrics: ["tx_bytes"], show: rate, scale: (value, ns) => (value * 8e9) / ns, steps: false, always: true },
-  { title: "In Rate", about: "mean of each interval", metrics: ["rx_bytes"], show: rate, scale: (value, ns) => (value * 8e9) / ns, steps: false },
+  { title: "ports.queue", about: "ports.band", metrics: ["queue_max", "queue_min"], show: size, steps: false, always: true },
+  { title: "ports.drops", about: "ports.frames", metrics: ["drops"], show: count, steps: true, always: true },
+  { title: "ports.latency", about: "ports.longest", metrics: ["latency_max"], show: time, steps: false, always: true },
+  { title: "ports.marks", about: "ports.frames", metrics: ["ecn_marks"], show: count, steps: true },
+  { title: "ports.discards", about: "ports.frames", metrics: ["in_discards"], show: count, steps: true },
+  { title: "ports.pauseSent", about: "ports.each", metrics: ["pause_tx"], show: count, steps: true },
+  { title: "ports.pauseReceived", about: "ports.each", metrics: ["pause_rx"], show: count, steps: true },
+  { title: "ports.paused", about: "ports.share", metrics: ["paused_ns"], show: percent, scale: (value, ns) => value / ns, steps: true },
+  { title: "ports.out", about: "ports.mean", metrics: ["tx_bytes"], show: rate, scale: (value, ns) => (value * 8e9) / ns, steps: false, always: true },
+  { title: "ports.in", about: "ports.mean", metrics: ["rx_bytes"], show: rate, scale: (value, ns) => (value * 8e9) / ns, steps: false },
 ];
 
+// What stays when the language is changed; and how another section has a port shown here.
+const state = { port: 0, queue: "-1" };
+let names: string[] = [];
+let select: ((port: number) => void) | null = null;
+
+// Null: this port's series are not here.
+export function showPort(name: string): (() => void) | null {
+  const port = names.indexOf(name);
+  return port < 0 ? null : () => select?.(port);
+}
+
+export function portNames(data: PortSeries | null): void {
+  names = data?.ports.map((port) => port.name) ?? [];
+}
+
 export function ports(data: PortSeries, designs: Design[]): HTMLElement[] {
-  let port = data.ports[0];
-  let queue = "-1";
   const x = Array.from({ length: data.buckets }, (_, index) => (index + 1) * data.bucket_ns);
-  const charts = PANELS.map((panel) => new Chart(panel.title, "ports"));
+  const charts = PANELS.map((panel) => new Chart(say(panel.title), "ports"));
   const silent = html("p", { class: "note" });
   const draw = (): void => {
     const quiet: string[] = [];
     PANELS.forEach((panel, place) => {
       const lines: Line[] = [];
-      const recorded = port.series.flatMap((of, index) => (of && of[queue] ? [{ series: of[queue], index }] : []));
+      const recorded = data.ports[state.port].series.flatMap((of, index) => (of && of[state.queue] ? [{ series: of[state.queue], index }] : []));
       for (const { series, index } of recorded)
         panel.metrics.forEach((metric, place) => {
           const found = (metric && series[metric]) ?? [];
@@ -51,37 +65,41 @@ export function ports(data: PortSeries, designs: Design[]): HTMLElement[] {
       const anything = lines.some((line) => line.values.some((value) => value));
       const element = charts[place].element;
       element.hidden = lines.length === 0 || !(anything || panel.always);
-      if (!anything) quiet.push(panel.title);
-      if (!element.hidden) charts[place].show({ x, lines, showX: time, showY: panel.show, steps: panel.steps, dense: true }, `${panel.title}: ${panel.about}`);
+      if (!anything) quiet.push(say(panel.title));
+      const title = say("ports.chart", { title: say(panel.title), about: say(panel.about) });
+      if (!element.hidden) charts[place].show({ x, lines, showX: time, showY: panel.show, steps: panel.steps, dense: true }, title);
     });
-    silent.textContent = quiet.length ? `Zero all the time at this port: ${quiet.join(", ")}.` : "";
-  };
-  const queuesOf = (of: typeof port): [string, string][] => {
-    const names = new Set(of.series.flatMap((series) => Object.keys(series ?? {})));
-    return [...names].sort((a, b) => Number(a) - Number(b)).map((name) => [name, name === "-1" ? "Whole port" : `Queue ${name}`]);
+    silent.textContent = quiet.length ? say("ports.zero", { what: list(quiet) }) : "";
   };
   const queueBox = html("div");
   const offerQueues = (): void => {
-    const options = queuesOf(port);
-    queue = "-1";
-    queueBox.replaceChildren(...(options.length > 1 ? [choice("Queue", options, queue, (value) => ((queue = value), draw()))] : []));
+    const found = new Set(data.ports[state.port].series.flatMap((series) => Object.keys(series ?? {})));
+    const options = [...found].sort((a, b) => Number(a) - Number(b)).map((name): [string, string] => [name, name === "-1" ? say("ports.whole") : say("ports.queueOf", { queue: name })]);
+    if (!found.has(state.queue)) state.queue = options[0]?.[0] ?? "-1";
+    queueBox.replaceChildren(...(options.length > 1 ? [choice(say("ports.queueChoice"), options, state.queue, (value) => ((state.queue = value), draw()))] : []));
   };
-  const choose = selection("Port", data.ports.map((one, index) => [String(index), one.name]), (value) => {
-    port = data.ports[Number(value)];
+  const choose = selection(say("ports.port"), data.ports.map((one, index) => [String(index), one.name]), (value) => show(Number(value)));
+  const box = choose.element.querySelector("select")!;
+  const show = (port: number): void => {
+    state.port = port;
+    box.value = String(port);
     offerQueues();
     draw();
-  });
-  offerQueues();
-  draw();
+  };
+  select = (port) => {
+    show(port);
+    document.getElementById("ports")?.scrollIntoView();
+    box.focus({ preventScroll: true });
+  };
+  show(state.port);
   const intervals = [...new Set(data.intervals_ns.filter((ns): ns is number => ns !== null))];
   const coarser = intervals.some((ns) => ns < data.bucket_ns);
+  const every = list(intervals.map(time));
   const notes = [
-    `Of ${data.seeds.length > 1 && new Set(data.seeds).size > 1 ? `the seeds ${data.seeds.join(", ")}` : `seed ${data.seeds[0]}`}.`,
-    coarser
-      ? `Downsampled: recorded every ${intervals.map(time).join(", ")}, shown every ${time(data.bucket_ns)}; counters are added up, of lengths and latencies the highest (and of the queue also the lowest) value of each interval is kept.`
-      : `As recorded, every ${intervals.map(time).join(", ")}.`,
-    data.recorded > data.ports.length ? `The ${data.ports.length} of ${data.recorded} recorded ports with the most drops, pauses, marks and the longest queues.` : `All ${data.recorded} recorded ports.`,
-    "Drag across a chart to look closer, double-click or press Escape to see all; arrow keys move the cursor.",
+    say(new Set(data.seeds).size > 1 ? "ports.seeds" : "ports.seed", { seeds: list((new Set(data.seeds).size > 1 ? data.seeds : data.seeds.slice(0, 1)).map(String)) }),
+    coarser ? say("ports.downsampled", { recorded: every, shown: time(data.bucket_ns) }) : say("ports.asRecorded", { every }),
+    say(data.recorded > data.ports.length ? "ports.some" : "ports.all", { shown: count(data.ports.length), recorded: count(data.recorded) }),
+    say("ports.keys"),
   ];
-  return [html("div", { class: "controls" }, choose.element, queueBox), html("div", { class: "pair" }, ...charts.map((chart) => chart.element)), silent, html("p", { class: "note" }, notes.join(" "))];
+  return [html("div", { class: "controls" }, choose.element, queueBox), html("div", { class: "pair" }, ...charts.map((chart) => chart.element)), silent, html("p", { class: "note" }, sentences(notes))];
 }

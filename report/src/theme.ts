@@ -1,7 +1,10 @@
 // Light, dark, or as the system says; always light on paper.
 import { choice } from "./dom";
+import { say } from "./words";
 
-const listeners: (() => void)[] = [];
+let listeners: (() => void)[] = [];
+// Colours of the style sheet as they are now.
+const colours = new Map<string, string>();
 const system = matchMedia("(prefers-color-scheme: dark)");
 let chosen = "auto";
 let printing = false;
@@ -17,7 +20,13 @@ export function onTheme(redraw: () => void): void {
 
 function apply(): void {
   document.documentElement.dataset.theme = isDark() ? "dark" : "light";
+  colours.clear();
   for (const redraw of listeners) redraw();
+}
+
+// What was drawn is gone.
+export function forget(): void {
+  listeners = [];
 }
 
 export function isPrinting(): boolean {
@@ -26,18 +35,25 @@ export function isPrinting(): boolean {
 
 // A colour of the style sheet.
 export function colour(name: string): string {
-  return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+  const known = colours.get(name);
+  if (known !== undefined) return known;
+  const found = getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+  colours.set(name, found);
+  return found;
 }
 
 // One per design or phase. Lines differ in their dashes too, so that no colour has to be told from another.
 export const seriesColour = (index: number): string => colour(`series-${index % 8}`);
 export const DASHES: number[][] = [[], [8, 4], [2, 3], [10, 3, 2, 3], [5, 2], [1, 2], [12, 4, 4, 4], [3, 6]];
 
-export function themeChoice(): HTMLElement {
+export function followSystem(): void {
   system.addEventListener("change", apply);
   addEventListener("beforeprint", () => ((printing = true), apply()));
   addEventListener("afterprint", () => ((printing = false), apply()));
   apply();
-  const options: [string, string][] = [["auto", "Auto"], ["light", "Light"], ["dark", "Dark"]];
-  return choice("Colours", options, chosen, (value) => ((chosen = value), apply()));
+}
+
+export function themeChoice(): HTMLElement {
+  const options: [string, string][] = [["auto", say("theme.auto")], ["light", say("theme.light")], ["dark", say("theme.dark")]];
+  return choice(say("theme.colours"), options, chosen, (value) => ((chosen = value), apply()));
 }

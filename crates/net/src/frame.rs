@@ -18,7 +18,7 @@ pub struct Frame {
     pub seq: u32,
     /// Acknowledgement: the segment whose arrival caused it, or a handle of [`Extra`] if `EXTRA` is set.
     /// Data: the path's number, if paths are recorded, otherwise the timestamp it echoes; or the same.
-    /// SYN-ACK: its timestamp.
+    /// SYN-ACK: its timestamp. Other frames that open or close a connection: the first segment that is not acknowledged.
     pub aux: u32,
     /// Destination host.
     pub dst: u32,
@@ -54,6 +54,8 @@ impl Frame {
     pub const QUEUE_PAIR: u16 = Self::DELAYED;
     /// Data, and a request for the window: `aux` is a rank, what remains of the flow, for queues that go by it.
     pub const RANKED: u16 = Self::DUPLICATE;
+    /// Datagram: the receiver reports what is missing.
+    pub const REPORTED: u16 = Self::DELAYED;
     /// A queue pair's acknowledgement: it notifies of congestion; it is negative; it does nothing but notify.
     pub const CNP: u16 = Self::ECE;
     pub const NACK: u16 = Self::CWR;
@@ -129,7 +131,7 @@ impl Frame {
     }
 }
 
-/// Segments without data that open and close a connection; carried in `Frame::seq` of frames of kind `CONTROL`.
+/// Frames without data that open and close a connection, and reports; carried in `Frame::seq` of frames of kind `CONTROL`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Control {
@@ -139,6 +141,8 @@ pub enum Control {
     Ack = 2,
     /// Asks for the receive window.
     AskWindow = 3,
+    /// What is missing of datagrams that are repeated. In [`Extra`]: the ranges, `edge` is the first that has not come, `trigger` what came last.
+    Report = 4,
 }
 
 impl Control {
@@ -148,6 +152,7 @@ impl Control {
             1 => Control::SynAck,
             2 => Control::Ack,
             3 => Control::AskWindow,
+            4 => Control::Report,
             other => unreachable!("control {other}"),
         }
     }
@@ -184,8 +189,8 @@ pub enum Event {
     Nic = 13,
     /// Series of reorder queues. Last of all at their moment.
     Reordering = 14,
-    /// A host's pacer may let a frame go.
-    Pacer = 15,
+    /// A host's pacer may let a frame go, or a node's processor is done with one.
+    Release = 15,
 }
 
 impl Event {
@@ -206,7 +211,7 @@ impl Event {
             12 => Event::Balance,
             13 => Event::Nic,
             14 => Event::Reordering,
-            15 => Event::Pacer,
+            15 => Event::Release,
             other => unreachable!("event {other}"),
         }
     }

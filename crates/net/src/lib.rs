@@ -7,6 +7,7 @@ mod balance;
 mod buffer;
 mod congestion;
 mod estimate;
+mod expected;
 mod fault;
 mod flowcontrol;
 mod frame;
@@ -17,6 +18,7 @@ mod pacer;
 pub mod paths;
 mod port;
 mod probe;
+mod processor;
 mod progress;
 pub mod record;
 pub mod routing;
@@ -34,7 +36,9 @@ mod testing;
 mod tests;
 
 pub use buffer::mmu::{SetAside, set_aside};
+pub use congestion::{Ack, Algorithm, Factory, Foreign, State, Window};
 pub use estimate::estimate_memory;
+pub use expected::{Expected, expected};
 pub use flowcontrol::headroom::{PortFacts, by_formula};
 pub use flowcontrol::response_time;
 pub use progress::Progress;
@@ -77,7 +81,7 @@ pub fn models() -> Vec<Model> {
         flowcontrol::MODELS,
         fault::MODELS,
         &spec::models(),
-        &[ideal::MODEL, pacer::MODEL, outside::MODEL],
+        &[ideal::MODEL, pacer::MODEL, outside::MODEL, processor::MODEL],
     ]
     .concat()
 }

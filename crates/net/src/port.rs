@@ -9,6 +9,7 @@ use crate::aqm::Aqm;
 use crate::flowcontrol::Pause;
 use crate::frame::Frame;
 use crate::marking::Memory;
+use crate::probe::hops::Watch;
 use crate::scheduling::Turns;
 use afflux_engine::random::Stream;
 use afflux_units::{Pace, Rate};
@@ -85,6 +86,8 @@ pub struct Automaton {
     pub series: Option<Box<Series>>,
     /// Index into the run's captures.
     pub capture: Option<u32>,
+    /// What it notes of frames on request.
+    pub watch: Option<Box<Watch>>,
     /// Bytes sent in the current uplink window, if recorded.
     pub uplink: Option<u64>,
 }
@@ -124,7 +127,10 @@ pub struct Departure {
     pub arrives: u64,
     pub peer_port: u32,
     pub peer_shard: u16,
+    /// Since when the frame could have gone.
+    pub ready: u64,
     pub capture: Option<u32>,
+    pub watched: bool,
 }
 
 #[derive(Default)]
@@ -381,7 +387,9 @@ impl Port {
             arrives: start + first_bits + self.delay,
             peer_port: self.peer_port,
             peer_shard: self.peer_shard,
+            ready: waiting.ready,
             capture: a.capture,
+            watched: a.watch.is_some(),
         }
     }
 
@@ -555,6 +563,7 @@ impl Automaton {
             pause: pause.map(Box::new),
             series: series.then(|| Box::new(Series { rows: vec![Interval::default(); rows], rx_bytes: 0 })),
             capture,
+            watch: None,
             uplink: uplink.then_some(0),
         }
     }
@@ -624,9 +633,14 @@ impl Automaton {
 
     /// All frames that wait here.
     pub fn frames(&self) -> impl Iterator<Item = &Frame> {
+        self.held().map(|w| &w.frame)
+    }
+
+    /// The same, with what is known of their waiting.
+    pub fn held(&self) -> impl Iterator<Item = &Waiting> {
         let d = self.discipline.iter();
         let beside = d.flat_map(|d| d.device.iter().map(|(w, _)| w).chain(d.aqm.iter().flat_map(|aqm| aqm.held())));
-        self.queues.iter().flat_map(|q| &q.frames).chain(beside).map(|w| &w.frame)
+        self.queues.iter().flat_map(|q| &q.frames).chain(beside)
     }
 
     #[inline(always)]

@@ -2,6 +2,7 @@
 
 pub use crate::balance::{BalanceCounters, ConweaveCounters, LateCounters};
 pub use crate::frame::Control;
+pub use crate::probe::hops::{Behind, Gap, RoundTrips, Wait};
 use crate::spec::{Flow, FlowId, LinkId, NodeId, Plan, StormAction};
 use afflux_units::{Span, Time};
 
@@ -24,6 +25,12 @@ pub struct Output {
     pub uplinks: Vec<UplinkRecord>,
     /// Sorted by time, node, port.
     pub reordering: Vec<ReorderRecord>,
+    /// Sorted by node, port, flow, subflow.
+    pub gaps: Vec<GapRecord>,
+    /// Sorted by flow, node, port, whom they waited behind.
+    pub waits: Vec<WaitRecord>,
+    /// Sorted by flow, subflow.
+    pub round_trips: Vec<RoundTripRecord>,
     /// One list per `Record::captures`, in order of time.
     pub captures: Vec<Vec<CaptureRecord>>,
     /// Storms that watchdogs have seen, in order of time, node, port and priority.
@@ -171,6 +178,37 @@ pub struct Deadlock {
     pub links: Vec<u32>,
 }
 
+/// Gaps between the data frames of a flow (or subflow) where they leave a port, start to start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GapRecord {
+    pub node: NodeId,
+    pub port: u32,
+    pub flow: FlowId,
+    pub subflow: u8,
+    pub gap: Gap,
+}
+
+/// How long frames of a flow waited at a port, acknowledgements included, and for whose transmissions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WaitRecord {
+    pub flow: FlowId,
+    pub node: NodeId,
+    pub port: u32,
+    pub behind: Behind,
+    pub wait: Wait,
+}
+
+/// Round trips of a connection, or subflow, as its sender measures them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RoundTripRecord {
+    /// The connection's first flow.
+    pub flow: FlowId,
+    pub subflow: u8,
+    pub measured: RoundTrips,
+    /// The smoothed one at the end.
+    pub smoothed: u64,
+}
+
 /// Bytes that a switch sent to a higher tier over one link in one window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UplinkRecord {
@@ -193,7 +231,7 @@ pub struct ReorderRecord {
     pub bytes: u64,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CaptureRecord {
     /// Start of transmission.
     pub time: Time,
@@ -201,7 +239,7 @@ pub struct CaptureRecord {
     pub src: u32,
     pub dst: u32,
     pub kind: CaptureKind,
-    /// First payload byte for data, cumulative acknowledgement in bytes for acknowledgements.
+    /// First payload byte for data, cumulative acknowledgement in bytes for acknowledgements; of what opens or closes a connection, the bytes before it.
     pub sequence: u64,
     pub payload: u16,
     /// Bytes on the wire without gap.
@@ -211,7 +249,35 @@ pub struct CaptureRecord {
     /// Echo and window-reduced flags of TCP.
     pub ece: bool,
     pub cwr: bool,
+    /// The last segment of a connection with a handshake; of an acknowledgement: of that segment.
+    pub last: bool,
+    /// An acknowledgement of something that had been acknowledged before.
+    pub again: bool,
+    /// From the flow's destination to its source.
+    pub answer: bool,
     pub priority: u8,
+    pub options: Option<Box<CaptureOptions>>,
+}
+
+/// What a frame of TCP carries beside its header. All in bytes of the connection's (or subflow's) payload.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CaptureOptions {
+    /// The first byte that the receive window does not allow, if it is announced: of the subflow's or, over several paths, of the connection's.
+    pub edge: Option<u64>,
+    /// Selective acknowledgements, in the order in which they stand there.
+    pub blocks: Vec<(u64, u64)>,
+    pub multipath: Option<CaptureMultipath>,
+}
+
+/// Of a connection over several paths.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CaptureMultipath {
+    /// From 0.
+    pub subflow: u8,
+    /// The first byte of the connection's data that is carried; of an acknowledgement, the next one expected.
+    pub data: u64,
+    /// The last that is said on this subflow.
+    pub closes: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -143,8 +143,7 @@ impl Routes {
             while next < order.len() {
                 let node = order[next];
                 next += 1;
-                // Hosts do not forward: the search passes through switches only.
-                if node != anchor && !is_switch(node) {
+                if node != anchor && !topology.forwards(node) {
                     continue;
                 }
                 for port in ports.of(node) {
@@ -162,7 +161,7 @@ impl Routes {
                 found.clear();
                 for (number, port) in ports.of(node).iter().enumerate() {
                     let nearer = distance[port.peer as usize] != u32::MAX && distance[port.peer as usize] + 1 == distance[node as usize];
-                    if usable(port.link) && nearer && (port.peer == anchor || is_switch(port.peer)) {
+                    if usable(port.link) && nearer && (port.peer == anchor || topology.forwards(port.peer)) {
                         found.push(number as u16);
                     }
                 }

@@ -16,7 +16,7 @@ pub fn star(hosts: u32) -> Topology {
     let mut nodes: Vec<Node> = (0..hosts).map(|h| node(format!("host{h}"), NodeKind::Host, 0, Some(0))).collect();
     nodes.push(node("switch0".into(), NodeKind::Switch, 1, Some(0)));
     let links = (0..hosts).map(|h| link(h, hosts, Rate::from_gbps(100), Span::from_us(1))).collect();
-    Topology { nodes, links, hosts }
+    Topology { nodes, links, hosts, relays: false }
 }
 
 pub fn leaf_spine(leaves: u32, spines: u32, hosts_per_leaf: u32) -> Topology {
@@ -29,7 +29,7 @@ pub fn leaf_spine(leaves: u32, spines: u32, hosts_per_leaf: u32) -> Topology {
     for l in 0..leaves {
         links.extend((0..spines).map(|s| link(hosts + l, hosts + leaves + s, rate, delay)));
     }
-    Topology { nodes, links, hosts }
+    Topology { nodes, links, hosts, relays: false }
 }
 
 /// Aggregation switch j of each pod is linked to cores j·k/2 … j·k/2+k/2−1.
@@ -53,7 +53,24 @@ pub fn fat_tree(k: u32, oversubscription: u32) -> Topology {
             links.extend((0..half).map(|c| link(agg + pod * half + a, core + a * half + c, rate, delay)));
         }
     }
-    Topology { nodes, links, hosts }
+    Topology { nodes, links, hosts, relays: false }
+}
+
+/// BCube: a switch of each level joins hosts that differ in that digit alone.
+pub fn bcube(ports: u32, levels: u32) -> Topology {
+    let hosts = ports.pow(levels);
+    let per_level = hosts / ports;
+    let mut nodes: Vec<Node> = (0..hosts).map(|h| node(format!("host{h}"), NodeKind::Host, 0, Some(h / ports))).collect();
+    nodes.extend((0..levels * per_level).map(|s| node(format!("level{}_{}", s / per_level, s % per_level), NodeKind::Switch, 1, None)));
+    let mut links = Vec::new();
+    for host in 0..hosts {
+        for level in 0..levels {
+            let weight = ports.pow(level);
+            let switch = hosts + level * per_level + host / (weight * ports) * weight + host % weight;
+            links.push(link(host, switch, Rate::from_gbps(100), Span::from_us(1)));
+        }
+    }
+    Topology { nodes, links, hosts, relays: true }
 }
 
 /// 1460-byte segments in 1500-byte frames, 40-byte acknowledgements.
@@ -72,6 +89,7 @@ pub fn host() -> HostConfig {
         ecn: true,
         honours_pause: true,
         storm: None,
+        processor: None,
     }
 }
 
@@ -90,6 +108,7 @@ pub fn switch() -> SwitchConfig {
         device_queue: 0,
         pfc: None,
         honours_pause: false,
+        processor: None,
     }
 }
 
@@ -263,7 +282,7 @@ pub fn parallel(rates: &[Rate]) -> Topology {
         let fast = Rate::from_gbps(100);
         links.extend([link(0, near, fast, Span::from_us(5)), link(near, near + 1, rate, Span::from_us(5)), link(near + 1, 1, fast, Span::from_us(5))]);
     }
-    Topology { nodes, links, hosts: 2 }
+    Topology { nodes, links, hosts: 2, relays: false }
 }
 
 /// The pFabric study's transport: a window of 12 to 23 segments, 45 us, probes after five time-outs.
@@ -310,4 +329,8 @@ pub fn pdq() -> Pdq {
 
 pub fn d3() -> D3 {
     D3 { rated: rated(), base_rate: Rate::from_mbps(40), alpha: 0.1, beta: 1.0 }
+}
+
+pub fn nack() -> Nack {
+    Nack { rate: None, payload: 1460, report: Span::from_us(20), timeout: Span::from_us(60) }
 }

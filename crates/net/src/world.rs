@@ -225,6 +225,15 @@ impl<'a> World<'a> {
         self.epochs.iter().map(|(from, _)| *from)
     }
 
+    /// The processor of a node, if it has one.
+    pub fn processor(&self, node: NodeId) -> Option<&Processor> {
+        let spec = &self.plan.topology.nodes[node as usize];
+        match spec.kind {
+            NodeKind::Host => self.plan.hosts[spec.config as usize].processor.as_ref(),
+            NodeKind::Switch => self.plan.switches[spec.config as usize].processor.as_ref(),
+        }
+    }
+
     pub fn link(&self, port: &PortInfo) -> &Link {
         &self.plan.topology.links[port.link as usize]
     }
@@ -282,6 +291,7 @@ impl<'a> World<'a> {
             }
             TransportConfig::Mptcp(mptcp) => (mptcp.tcp.mss, MptcpConfig::DATA_OPTION, Some((wire.ack + MptcpConfig::ACK_OPTION).max(wire.min_frame))),
             TransportConfig::Datagram(datagram) => (datagram.payload, 0, None),
+            TransportConfig::Nack(nack) => (nack.payload, 0, Some(wire.ack.max(wire.min_frame))),
             TransportConfig::Rdma(rdma) => (rdma.payload, rdma.overhead(), Some((wire.ack + rdma.overhead()).max(wire.min_frame))),
         };
         let count = flow.bytes.div_ceil(payload as u64);
@@ -342,6 +352,17 @@ impl<'a> World<'a> {
             message = self.message(at);
         }
         if seq + 1 == message.to { self.last_payload(at, full) } else { full }
+    }
+
+    /// Payload before segment `seq` of the connection whose first flow is `head`; all of it behind the last one.
+    pub fn position(&self, head: FlowId, seq: u32, full: u16) -> u64 {
+        let (mut at, mut before, mut message) = (head, 0, self.message(head));
+        while seq >= message.to {
+            before += self.flow(at).bytes;
+            let Some(next) = message.next else { return before };
+            (at, message) = (next, self.message(next));
+        }
+        before + (seq - message.from) as u64 * full as u64
     }
 
     /// Payload of a flow's last segment.

@@ -1,7 +1,9 @@
 //! `afflux._core`: what Python sees of the simulator. Converts and maps errors, holds no logic.
 
 mod catalogue;
+mod congestion;
 mod errors;
+mod exchange;
 mod live;
 mod progress;
 mod result;
@@ -13,7 +15,11 @@ mod _core {
     #[pymodule_export]
     use super::catalogue::{Model, models, schema};
     #[pymodule_export]
+    use super::congestion::Ack;
+    #[pymodule_export]
     use super::errors::{Error, ResultExists, RunError, ScenarioError};
+    #[pymodule_export]
+    use super::exchange::{flow_table, read_capture, read_flows, write_parquet};
     #[pymodule_export]
     use super::live::{live, live_capabilities};
     #[pymodule_export]

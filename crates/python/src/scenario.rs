@@ -1,11 +1,15 @@
 //! Validated scenarios, and running them.
 
+use crate::congestion;
 use crate::errors::{Failure, from_scenario};
+use crate::exchange;
 use crate::progress::Progress;
 use crate::result;
-use afflux_net::spec::NodeKind;
+use crate::table::Table;
+use afflux_net::spec::{NodeKind, Plan};
 use afflux_results::{ParquetFlowLists, ProcessStart};
 use afflux_scenario::Overrides;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -110,14 +114,59 @@ impl Scenario {
         self.inner.plan.topology.links.len()
     }
 
+    /// Name, `"host"` or `"switch"`, height above the hosts, and rack or pod of every node.
+    #[getter]
+    fn nodes(&self) -> Vec<(&str, &'static str, u8, Option<u32>)> {
+        let kind = |kind| if kind == NodeKind::Host { "host" } else { "switch" };
+        self.inner.plan.topology.nodes.iter().map(|node| (node.name.as_str(), kind(node.kind), node.tier, node.group)).collect()
+    }
+
+    /// Both ends of every link as indices of `nodes`, its rate in bits per second and its delay in nanoseconds.
+    #[getter]
+    fn edges(&self) -> Vec<(u32, u32, u64, f64)> {
+        self.inner.plan.topology.links.iter().map(|link| (link.a, link.b, link.rate.0, link.delay.0 as f64 / 1e3)).collect()
+    }
+
+    /// Bytes that a run will need, roughly.
+    #[getter]
+    fn expected_memory(&self) -> u64 {
+        afflux_net::estimate_memory(&self.inner.plan)
+    }
+
+    /// What the traffic comes to: payload bytes, packet-hops, hops that come on top for each simulated second of traffic without an end, and
+    /// whether all applications told what they send.
+    fn expected_traffic(&self, py: Python<'_>) -> (u64, u64, u64, bool) {
+        let found = py.detach(|| afflux_net::expected(&self.inner.plan));
+        (found.bytes, found.packet_hops, found.hops_per_second, !found.unknown)
+    }
+
+    /// Are there switches with flow control?
+    #[getter]
+    fn has_flow_control(&self) -> bool {
+        self.inner.plan.switches.iter().any(|switch| switch.pfc.is_some())
+    }
+
+    /// Of every link the share of frames that it loses, and how often it is down.
+    fn link_faults(&self) -> Vec<(f64, usize)> {
+        self.inner.plan.topology.links.iter().map(|link| (link.loss.get(), link.down.len())).collect()
+    }
+
+    /// The flows that are known beforehand (`id,start_ns,src,dst,bytes,class,deadline_ns`), and how many start only when others end. Applications'
+    /// are in neither.
+    fn flow_list(&self) -> PyResult<(Table, usize)> {
+        exchange::planned(&self.inner)
+    }
+
     fn __repr__(&self) -> String {
         format!("<Scenario {:?} seed {}>", self.inner.name, self.seed())
     }
 
     /// Simulates on a thread of its own, with the GIL released, and writes the result directory `out` if one is given.
     /// `on_progress` is called about every `interval` seconds; an exception in it, or Ctrl-C, stops the run and leaves
-    /// nothing behind. `whole_process` counts the time since the process began.
-    #[pyo3(signature = (out=None, *, force=false, on_progress=None, interval=0.1, whole_process=false))]
+    /// nothing behind. `whole_process` counts the time since the process began. `congestion` makes the congestion control of each TCP connection,
+    /// `paced` says that it has a rate; then no directory is written.
+    #[pyo3(signature = (out=None, *, force=false, on_progress=None, interval=0.1, whole_process=false, congestion=None, paced=false))]
+    #[allow(clippy::too_many_arguments)]
     fn run(
         &self,
         py: Python<'_>,
@@ -126,23 +175,40 @@ impl Scenario {
         on_progress: Option<Py<PyAny>>,
         interval: f64,
         whole_process: bool,
+        congestion: Option<Py<PyAny>>,
+        paced: bool,
     ) -> PyResult<result::Result> {
         let started = if whole_process { ProcessStart::of_process() } else { ProcessStart::now() };
         let progress = Arc::new(afflux_net::Progress::default());
         let watched = Py::new(py, Progress { shared: progress.clone() })?;
+        let mut plan = None;
+        let mut raised = None;
+        if let Some(make) = congestion {
+            if out.is_some() {
+                return Err(PyValueError::new_err(
+                    "a run with a congestion control in Python has no directory: what is written there can be run again, this cannot",
+                ));
+            }
+            let with = congestion::with(&self.inner.plan, make, paced, &progress);
+            let (changed, errors) = with.ok_or_else(|| PyValueError::new_err("a congestion control in Python needs TCP: there is none in this scenario"))?;
+            (plan, raised) = (Some(changed), Some(errors));
+        }
         let interval = Duration::try_from_secs_f64(interval).unwrap_or_default();
         let (send, mut receive) = channel();
         let scenario = self.inner.clone();
         thread::Builder::new().name("afflux".into()).spawn(move || {
             // The receiver waits for the answer whatever happens.
-            let _ = send.send(guarded(|| simulate(scenario, out.as_deref(), force, started, &progress)));
+            let _ = send.send(guarded(|| simulate(scenario, plan, out.as_deref(), force, started, &progress)));
         })?;
         let mut shown = Instant::now();
         let mut interrupted = None;
         loop {
             let receive = &mut receive;
             match py.detach(move || receive.recv_timeout(POLL)) {
-                Ok(answer) => return interrupted.map_or_else(|| answer.map_err(|failure| failure.into_py(py)), Err),
+                Ok(answer) => {
+                    let error = interrupted.or_else(|| raised.and_then(|raised| raised.take()));
+                    return error.map_or_else(|| answer.map_err(|failure| failure.into_py(py)), Err);
+                }
                 Err(RecvTimeoutError::Disconnected) => return Err(Failure::Panic("the simulation thread is gone".into()).into_py(py)),
                 Err(RecvTimeoutError::Timeout) => {}
             }
@@ -162,6 +228,7 @@ impl Scenario {
 
 fn simulate(
     scenario: Arc<afflux_scenario::Scenario>,
+    plan: Option<Plan>,
     out: Option<&Path>,
     force: bool,
     started: ProcessStart,
@@ -169,7 +236,7 @@ fn simulate(
 ) -> std::result::Result<result::Result, Failure> {
     let claim = out.map(|dir| afflux_results::claim(dir, force)).transpose().map_err(Failure::Results)?;
     let dir = claim.as_ref().map(|claim| claim.dir().to_path_buf());
-    let output = afflux_net::run(&scenario.plan, progress).map_err(Failure::Run)?;
+    let output = afflux_net::run(plan.as_ref().unwrap_or(&scenario.plan), progress).map_err(Failure::Run)?;
     if output.cancelled {
         return Err(Failure::Results(afflux_results::ResultsError::Cancelled));
     }

@@ -23,8 +23,8 @@ const STREAM_CAPSULE: &CStr = c"arrow_array_stream";
 /// An Arrow table: `pyarrow.table(t)`, `polars.DataFrame(t)`, DuckDB and pandas take it without a copy.
 #[pyclass(frozen, module = "afflux._core")]
 pub struct Table {
-    schema: SchemaRef,
-    batches: Vec<RecordBatch>,
+    pub schema: SchemaRef,
+    pub batches: Vec<RecordBatch>,
 }
 
 impl Table {

@@ -32,6 +32,12 @@ const FABRICS: &[Model] = &[
         "load is spread by equal-cost paths: racks that share an aggregation switch do not go up to an intermediate one",
     ),
     fabric(
+        "bcube",
+        "Guo et al., SIGCOMM'09",
+        "hosts of several NICs that forward for each other over levels of switches; digits are corrected in any order",
+        "a forwarding host takes its delay twice, holds frames in its NIC's queues and has no limit of its own; ways over a digit that is right already are taken only where a failure leaves no other; no source routing, no probing of paths",
+    ),
+    fabric(
         "hpcc",
         "topology files of HPCC and ConWeave",
         "hosts, switches, rates, delays and error rates of links",

@@ -23,7 +23,7 @@ pub fn hash(document: &Document) -> Result<String, String> {
         hpcc.file.clear();
     }
     for block in &mut document.traffic {
-        let sizes = match block {
+        let sizes: Vec<&mut Sizes> = match block {
             Traffic::Flows(flows) => {
                 flows.file.clear();
                 continue;
@@ -32,21 +32,24 @@ pub fn hash(document: &Document) -> Result<String, String> {
                 if let Some(matrix) = &mut random.matrix {
                     matrix.clear();
                 }
-                &mut random.sizes
+                vec![&mut random.sizes]
             }
-            Traffic::Permutation(block) => &mut block.sizes,
-            Traffic::Pairs(block) => &mut block.sizes,
-            Traffic::AllToAll(block) => &mut block.sizes,
+            Traffic::Permutation(block) => vec![&mut block.sizes],
+            Traffic::Pairs(block) => vec![&mut block.sizes],
+            Traffic::AllToAll(block) => vec![&mut block.sizes],
+            Traffic::PartitionAggregate(block) => [&mut block.query, &mut block.message, &mut block.background].into_iter().flatten().collect(),
             Traffic::HadoopTrace(trace) => {
                 trace.file.clear();
                 continue;
             }
             Traffic::Incast(_) | Traffic::DatagramSource(_) | Traffic::Hadoop(_) | Traffic::Background(_) => continue,
         };
-        if let Sizes::Table(table) = sizes
-            && let Some(file) = &mut table.file
-        {
-            file.clear();
+        for sizes in sizes {
+            if let Sizes::Table(table) = sizes
+                && let Some(file) = &mut table.file
+            {
+                file.clear();
+            }
         }
     }
     text(&document).map(|text| hash_of(&text))

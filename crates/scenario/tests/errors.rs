@@ -39,9 +39,9 @@ says! {
         "fabric.toml:9: key topology.delay: \"0ps\": a link has a delay above 0, as in \"1us\" (or \"5ns\" for a metre of cable)";
     unknown_topology: "\"leaf_spine\"" => "\"leafspine\"",
         "fabric.toml:4: key topology.kind: \"leafspine\" is not known (did you mean \"leaf_spine\"?): write \"star\", \"dumbbell\", \"leaf_spine\", \"fat_tree\", \
-         \"dual_homed_fat_tree\", \"vl2\", \"hpcc\" or \"custom\"";
+         \"dual_homed_fat_tree\", \"vl2\", \"bcube\", \"hpcc\" or \"custom\"";
     topology_without_kind: "kind = \"leaf_spine\"\n" => "",
-        "fabric.toml:3: key topology: the key \"kind\" is missing: write kind = \"star\", \"dumbbell\", \"leaf_spine\", \"fat_tree\", \"dual_homed_fat_tree\", \"vl2\", \"hpcc\" or \"custom\"";
+        "fabric.toml:3: key topology: the key \"kind\" is missing: write kind = \"star\", \"dumbbell\", \"leaf_spine\", \"fat_tree\", \"dual_homed_fat_tree\", \"vl2\", \"bcube\", \"hpcc\" or \"custom\"";
     missing_key: "spines = 2\n" => "",
         "fabric.toml:3: key topology: the key \"spines\" is missing";
     host_out_of_range: "to = 0" => "to = 8",
@@ -234,6 +234,16 @@ says! {
         "fabric.toml:25: key host.transport.base_rate: \"0bps\": write a rate from 1kbps";
     d3_with_a_key_of_pdq: "kind = \"tcp\"\ncongestion = \"dctcp\"" => "kind = \"d3\"\nearly_start = 2",
         "fabric.toml:25: key host.transport.early_start: unknown key; the keys here are payload, header, min_rto, interval, quench, base_rate, alpha, beta";
+    a_rate_of_nothing: "kind = \"tcp\"\ncongestion = \"dctcp\"" => "kind = \"nack\"\nrate = \"0bps\"",
+        "fabric.toml:25: key host.transport.rate: \"0bps\": write a rate above 0, or \"unlimited\"";
+    reports_without_end: "kind = \"tcp\"\ncongestion = \"dctcp\"" => "kind = \"nack\"\nreport = \"0s\"",
+        "fabric.toml:25: key host.transport.report: \"0s\": write a time from 1us to 60s";
+    an_idle_processor: "wire = \"ethernet\"" => "processor = { queue = 20 }",
+        "fabric.toml:21: key host.processor: a processor that takes no time does nothing: write packet_time, interrupt_time or stall, or \"off\"";
+    a_processor_that_holds_nothing: "wire = \"ethernet\"" => "processor = { packet_time = \"5us\", queue = 0 }",
+        "fabric.toml:21: key host.processor.queue: found 0: write a number of frames from 1 to 1000000";
+    a_stall_without_work: "wire = \"ethernet\"" => "processor = { stall = { work = \"0s\", pause = \"1s\" } }",
+        "fabric.toml:21: key host.processor.stall.work: \"0s\": write a time from 1us to 3600s";
     an_early_request: "senders = 3" => "senders = 3\nrounds = 2\nclosed_loop = true\nrequest_delay = \"1ns\"",
         "fabric.toml:43: key traffic[1].request_delay: \"1ns\": nothing crosses this fabric in less than its shortest link delay, \"1us\"";
 }

@@ -228,10 +228,13 @@ fn flow_scheduling_survives() {
     for transport in [
         "kind = \"pdq\"",
         "kind = \"pdq\"\npayload = \"1000B\"\nheader = \"0B\"\nmin_rto = \"2ms\"\ninterval = \"30us\"\nearly_termination = false\nearly_start = 0.0\nsuppressed_probing = 0.0\ndampening = \"0s\"\nmax_flows = 20",
+        "kind = \"nack\"",
+        "kind = \"nack\"\nrate = \"1Gbps\"\npayload = \"1000B\"\nreport = \"2ms\"\ntimeout = \"5ms\"",
         "kind = \"d3\"",
         "kind = \"d3\"\nheader = \"20B\"\nquench = false\nbase_rate = \"10Mbps\"\nalpha = 0.2\nbeta = 0.5",
     ] {
         let text = VALID.replace("kind = \"tcp\"\ncongestion = \"dctcp\"", transport).replace("alpha = 1.0", "alpha = 1.0\nhash = \"symmetric\"");
+        let text = text.replace("[host]\n", "[host]\nprocessor = { packet_time = \"1us\", stall = { work = \"1s\", pause = \"1ms\" } }\n");
         for pacer in ["", "pacer = {}\n", "pacer = { interval = \"7.2us\", queue_gain = 3000.0, timeout = \"1ms\", max_rate = \"50Gbps\", bucket = \"9kB\" }\n"]
         {
             let text = text.replace("[host]\n", &format!("[host]\n{pacer}"));

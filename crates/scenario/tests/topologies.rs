@@ -2,7 +2,7 @@
 
 mod common;
 
-use afflux_net::routing::Ports;
+use afflux_net::routing::{Ports, Routes};
 use afflux_net::spec::{NodeKind, Topology};
 use common::{folder, parse};
 use std::time::Instant;
@@ -144,4 +144,52 @@ fn loads() {
     // One host receives half of what the other seven send, and a seventh of the rest from each of them.
     let hot = share("max_link", "hotspot = { hosts = [0], share = 1.0 }\ndestinations = [0]\nsources = \"1-7\"");
     assert_eq!(hot, 7.14);
+}
+
+/// BCube(4, 1): sixteen hosts of two NICs, four switches on each of two levels; and three levels.
+#[test]
+fn bcube() {
+    let fabric = topology("kind = \"bcube\"\nports = 4");
+    assert_eq!((fabric.hosts, switches(&fabric), fabric.links.len(), fabric.relays), (16, 8, 32, true));
+    assert_eq!(peers(&fabric, "host6"), ["level0_1", "level1_2"]);
+    assert_eq!(peers(&fabric, "level0_1"), ["host4", "host5", "host6", "host7"]);
+    assert_eq!(peers(&fabric, "level1_2"), ["host2", "host6", "host10", "host14"]);
+    let fabric = topology("kind = \"bcube\"\nports = 3\nlevels = 3");
+    assert_eq!((fabric.hosts, switches(&fabric)), (27, 27));
+    assert_eq!(peers(&fabric, "level1_4"), ["host10", "host13", "host16"]);
+}
+
+/// Shortest paths between two hosts, by walking the routes.
+fn paths(fabric: &Topology, from: &str, to: &str) -> usize {
+    fn walk(routes: &Routes, ports: &Ports, node: u32, to: u32) -> usize {
+        if node == to {
+            return 1;
+        }
+        routes.next_hops(node, to).as_slice().iter().map(|port| walk(routes, ports, ports.of(node)[*port as usize].peer, to)).sum()
+    }
+    let number = |name: &str| fabric.nodes.iter().position(|node| node.name == name).unwrap() as u32;
+    walk(&Routes::build(fabric), &Ports::new(fabric), number(from), number(to))
+}
+
+/// Fabrics, section 7.4 no. 9, and as their papers have them.
+#[test]
+fn path_counts_of_every_fabric() {
+    let counts = |text: &str, pairs: &[(&str, &str)]| {
+        let fabric = topology(text);
+        pairs.iter().map(|(from, to)| paths(&fabric, from, to)).collect::<Vec<_>>()
+    };
+    assert_eq!(counts("kind = \"star\"\nhosts = 3", &[("host0", "host2")]), [1]);
+    assert_eq!(counts("kind = \"dumbbell\"\npairs = 2", &[("host0", "host1"), ("host0", "host3")]), [1, 1]);
+    let leaves = "kind = \"leaf_spine\"\nleaves = 2\nspines = 3\nhosts_per_leaf = 2\nparallel = 2";
+    // Each of two links up, and each of two down.
+    assert_eq!(counts(leaves, &[("host0", "host1"), ("host0", "host2")]), [1, 12]);
+    assert_eq!(counts("kind = \"fat_tree\"\nk = 6", &[("host0", "host1"), ("host0", "host3"), ("host0", "host9")]), [1, 3, 9]);
+    // In a pair by either switch; in a pod and beyond by both, each with three of the pod's aggregation switches, and these with six cores each.
+    let dual = "kind = \"dual_homed_fat_tree\"\nk = 12";
+    assert_eq!(counts(dual, &[("host0", "host1"), ("host0", "host8"), ("host0", "host48")]), [2, 6, 36]);
+    // Racks 0 and 3 share both aggregation switches, 0 and 1 none: two up, two intermediate, two down.
+    let vl2 = "kind = \"vl2\"\naggregation_ports = 4\nintermediate_ports = 6";
+    assert_eq!(counts(vl2, &[("host0", "host1"), ("host0", "host60"), ("host0", "host20")]), [1, 2, 8]);
+    let bcube = "kind = \"bcube\"\nports = 3\nlevels = 3";
+    assert_eq!(counts(bcube, &[("host0", "host2"), ("host0", "host12"), ("host0", "host26")]), [1, 2, 6]);
 }

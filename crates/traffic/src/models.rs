@@ -86,6 +86,13 @@ const MODELS: &[Model] = &[
         "open or closed loop, size per worker or in total, jitter",
         "requests are a fixed delay, not frames",
     ),
+    model(
+        PATTERN,
+        "partition_aggregate",
+        "DCTCP, SIGCOMM'10, section 2.2; Fujii, Tazaki and Sekiya, IEICE 2014, section 3.3: answers of 2 to 20 kB, messages of 50 kB to 1 MB, background of 1 to 50 MB",
+        "every query is answered by workers drawn for it, with jitter and a deadline; messages and background by Poisson processes of their own",
+        "requests take no time; one level of aggregation; sizes are uniform within their ranges, of which alone the sources tell",
+    ),
     model(PATTERN, "permutation", "htsim, MPTCP (SIGCOMM'11)", "all permutations without fixed points are equally likely", "none"),
     model(PATTERN, "stride", "Hedera, NSDI'10", "host i to i + stride", "none"),
     model(

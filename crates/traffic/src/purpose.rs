@@ -20,6 +20,9 @@ pub const PERMUTATION: u64 = named(b"traf-prm");
 pub const JITTER: u64 = named(b"traf-jit");
 /// An incast's receiver and senders; entity: round.
 pub const INCAST: u64 = named(b"traf-inc");
+/// Of a service that splits its work: draws of its control messages, and of its updates.
+pub const MESSAGES: u64 = named(b"traf-msg");
+pub const UPDATES: u64 = named(b"traf-upd");
 /// Hosts within racks for a trace's tasks; entity: rack-level task.
 pub const PLACEMENT: u64 = named(b"traf-plc");
 
@@ -33,6 +36,10 @@ impl Draws {
     /// Blocks of different `name` draw independently; give a block its position as name if it has none.
     pub fn new(seed: u64, name: &str) -> Self {
         Draws { seed: name.bytes().fold(seed, |state, byte| mix(state ^ u64::from(byte))) }
+    }
+    /// Those of a part of the block.
+    pub fn within(&self, part: u64) -> Self {
+        Draws { seed: mix(self.seed ^ part) }
     }
     pub fn stream(&self, purpose: u64, entity: u64) -> Stream {
         Stream::new(self.seed, purpose, entity)

@@ -9,6 +9,8 @@ import typer
 from rich.table import Table
 
 from .. import _core
+from ..console import FAILED, INTERRUPTED, WRONG, complain, failures, print_json, show
+from ..settings import assignment
 
 EXAMPLES = (
     "afflux live examples/live-bottleneck.toml -- bash",
@@ -35,8 +37,6 @@ def live(
     as_json: Annotated[bool, typer.Option("--json", help="Print live.json instead of tables.")] = False,
 ) -> None:
     """The same fabric in real time between real Linux hosts: namespaces that vanish with the run, Linux only."""
-    from ..cli import FAILED, INTERRUPTED, WRONG, assignment, complain, failures, show
-
     with failures():
         if check:
             raise typer.Exit(capabilities(as_json))
@@ -68,8 +68,6 @@ def live(
 
 def capabilities(as_json: bool) -> int:
     """Prints what is there and what is not; the exit code."""
-    from ..cli import FAILED, print_json, show
-
     names = ("name", "needed_for", "required", "lacking", "how")
     every = [dict(zip(names, row, strict=True)) for row in _core.live_capabilities()]
     if as_json:

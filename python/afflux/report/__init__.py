@@ -13,8 +13,9 @@ from string import Template
 from .. import __version__
 from ..comparison import compare
 from ..designs import Designs, gather
-from ..metrics import JOB_TIME
+from ..metrics import JOB_TIME, Metric
 from ..result import Result
+from ..words import Words, join, said, say
 from . import data
 from .lines import Lines, draw
 
@@ -25,7 +26,7 @@ HERE = Path(__file__).resolve().parent
 
 @dataclass(frozen=True)
 class Table:
-    """The table under the answer; cells are shown as they are, the first column to the left."""
+    """The table under the answer; cells are shown as they are, the first column to the left. `afflux.words.Words` are there in both languages."""
 
     caption: str
     head: Sequence[str]
@@ -51,13 +52,17 @@ def write(
     designs = gather(results)
     sentence, found = (answer, []) if answer is not None else _answer(designs)
     page = Template((HERE / "page.html").read_text(encoding="utf-8")).substitute(
-        title=html.escape(title or ", ".join(designs)),
-        answer=html.escape(sentence),
+        name=html.escape(title or ", ".join(designs)),
+        title=_both(title or ", ".join(designs)),
+        answer=_both(sentence),
         table=_table(table or _metrics(designs)),
         figures=f'<div class="pair">{"".join(map(draw, figures))}</div>' if figures else "",
-        notes="".join(f'<p class="note">{html.escape(note)}</p>' for note in [*notes, *found]),
+        notes="".join(f'<p class="note">{_both(note)}</p>' for note in [*notes, *found]),
         about=_about(designs),
-        version=html.escape(__version__),
+        answer_title=_both(say("answer.title")),
+        about_title=_both(say("about.title")),
+        noscript=_both(say("noscript")),
+        made=_both(say("made", version=__version__)),
         style=(HERE / "built" / "style.css").read_text(encoding="utf-8"),
         script=(HERE / "built" / "report.js").read_text(encoding="utf-8"),
         data=_packed(data.of(designs)),
@@ -78,12 +83,22 @@ def _answer(designs: Designs) -> tuple[str, list[str]]:
     (design,) = designs.values()
     shown = {metric.name: value for metric in designs.metrics() if (value := design.value(metric))}
     main = [shown[name] for name in (JOB_TIME.name, "fct_p99_ns", "slowdown_p99") if name in shown]
-    over = f"over {len(design.seeds)} seeds (95 % interval in brackets)" if len(design.seeds) > 1 else f"with seed {design.seeds[0]}"
-    said = "; ".join(f"{value.metric.title} {value}" for value in main) or "no flow finished"
-    counts = ", ".join(f"{value.metric.show(value.mean)} {value.metric.title}" for value in shown.values() if value.metric.counter)
+    what = join([say("answer.metric", metric=_title(value.metric), value=value) for value in main] or [say("answer.nothing")], ("; ", "、"))
+    several = len(design.seeds) > 1
+    sentences = [
+        say("answer.one", design=design.name, seeds=len(design.seeds), what=what)
+        if several
+        else say("answer.single", design=design.name, seed=design.seeds[0], what=what)
+    ]
+    counts = [say("answer.count", value=value.metric.show(value.mean), metric=_title(value.metric)) for value in shown.values() if value.metric.counter]
+    if counts:
+        sentences.append(say("answer.counts", counts=join(counts, (", ", "、"))))
     censored = any(result.summary["fct"]["all"]["censored"] for result in design.results.values())
-    notes = ["Some flows did not finish, so the true completion times and slowdowns are higher."] if censored else []
-    return f"{design.name} {over}: {said}.{f' Per run: {counts}.' if counts else ''}", notes
+    return join(sentences), [say("answer.censored")] if censored else []
+
+
+def _title(metric: Metric) -> str:
+    return said(f"metric.{metric.name}", metric.title)
 
 
 def _metrics(designs: Designs) -> Table:
@@ -92,26 +107,33 @@ def _metrics(designs: Designs) -> Table:
     currencies = sorted({result.summary["cost"]["currency"] for design in designs.values() for result in design.results.values() if result.summary.get("cost")})
     rows = []
     for metric in designs.metrics():
-        title = f"{metric.title}, {' / '.join(currencies)}" if metric.name == "cost" else metric.title
+        title = say("answer.in", metric=_title(metric), unit=" / ".join(currencies)) if metric.name == "cost" else _title(metric)
         values = [design.value(metric) for design in designs.values()]
         rows.append([title, *("–" if value is None else str(value) for value in values)])
-    head = ["", *(f"{design.name}, {_plural(len(design.seeds), 'seed')}" for design in designs.values())]
-    return Table("Mean over the seeds, with 95 % bootstrap intervals in brackets" if several else "", head, rows)
+    head = ["", *(say("answer.seed" if len(design.seeds) == 1 else "answer.seeds", design=design.name, seeds=len(design.seeds)) for design in designs.values())]
+    return Table(say("answer.caption") if several else "", head, rows)
 
 
-def _plural(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+def _both(text: str) -> str:
+    """In both languages, one of which the style sheet hides; words without their Japanese are there in any case."""
+    if not isinstance(text, Words):
+        return html.escape(text)
+    if text == text.ja:
+        return html.escape(text)
+    return f'<span lang="en">{html.escape(text)}</span><span lang="ja">{html.escape(text.ja)}</span>'
 
 
 def _table(table: Table) -> str:
-    head = "".join(f'<th scope="col">{html.escape(text)}</th>' for text in table.head)
-    rows = "".join(f'<tr><th scope="row">{html.escape(first)}</th>{"".join(f"<td>{_cell(text)}</td>" for text in rest)}</tr>' for first, *rest in table.rows)
-    caption = f"<caption>{html.escape(table.caption)}</caption>" if table.caption else ""
+    head = "".join(f'<th scope="col">{_both(text)}</th>' for text in table.head)
+    rows = "".join(f'<tr><th scope="row">{_both(first)}</th>{"".join(f"<td>{_cell(text)}</td>" for text in rest)}</tr>' for first, *rest in table.rows)
+    caption = f"<caption>{_both(table.caption)}</caption>" if table.caption else ""
     return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
 
 
 def _cell(text: str) -> str:
     """An interval in brackets may stand below its value where there is little room."""
+    if isinstance(text, Words):
+        return _both(text)
     value, bracket, interval = text.partition(" (")
     return f'{html.escape(value)} <span class="interval">({html.escape(interval)}</span>' if bracket else html.escape(text)
 
@@ -124,13 +146,13 @@ def _about(designs: Designs) -> str:
         lines = [f"<h3>{html.escape(design.name)}</h3>"]
         if first.dir and (first.dir / "scenario.toml").is_file():
             text = (first.dir / "scenario.toml").read_text(encoding="utf-8")
-            summary = f"The resolved scenario (seed {first.summary['seed']}); running it again gives the same result"
+            summary = _both(say("about.resolved", seed=first.summary["seed"]))
             lines.append(f'<details><summary>{summary}</summary><pre tabindex="0">{html.escape(text)}</pre></details>')
         hashes = "".join(
             f'<tr><th scope="row">{seed}</th><td><code>{result.summary["result_hash"][:16]}</code></td></tr>' for seed, result in design.results.items()
         )
-        head = '<thead><tr><th scope="col">seed</th><th scope="col">result hash</th></tr></thead>'
-        lines.append(f"<details><summary>Result hashes by seed</summary><table>{head}<tbody>{hashes}</tbody></table></details>")
+        head = f'<thead><tr><th scope="col">{_both(say("about.seed"))}</th><th scope="col">{_both(say("about.hash"))}</th></tr></thead>'
+        lines.append(f"<details><summary>{_both(say('about.hashes'))}</summary><table>{head}<tbody>{hashes}</tbody></table></details>")
         lines += [f'<p class="note">{html.escape(note)}</p>' for note in first.summary["notes"]]
         parts.append("".join(lines))
     return "".join(parts)

@@ -3,7 +3,7 @@
 from typing import Any
 
 from ..designs import Design, Designs
-from . import completion, series, split, timeline
+from . import completion, flows, replay, series, split, timeline
 
 
 def of(designs: Designs) -> dict[str, Any]:
@@ -14,6 +14,8 @@ def of(designs: Designs) -> dict[str, Any]:
         "ports": series.of(every),
         "timelines": [timeline.of(design.first) for design in every],
         "split": split.of(every),
+        "replay": replay.of(every),
+        "flows": [flows.of(design.first) for design in every],
     }
 
 

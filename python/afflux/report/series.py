@@ -7,8 +7,8 @@ from typing import Any
 from .._core import Table
 from ..designs import Design
 
-#: Intervals shown, at most.
-BUCKETS = 1_500
+#: Intervals shown, at most; fewer where many queues were in use, for no more than so many values; but at least so many.
+BUCKETS, VALUES, FEWEST = 1_500, 3_000_000, 200
 #: Ports shown, at most.
 PORTS = 24
 
@@ -60,6 +60,12 @@ class Recording:
     def interval(self) -> int:
         return self.times[1] - self.times[0] if len(self.times) > 1 else self.times[0]
 
+    def used(self, ports: Sequence[str]) -> int:
+        """How many queues of these ports have sent anything; and the ports themselves."""
+        sent = self.table.column("tx_bytes")
+        places = [place for port in ports for queue, place in self.places.get(port, {}).items() if queue == -1 or any(sent[place :: self.block])]
+        return max(len(places), 1)
+
     def weights(self, metric: str) -> dict[str, int]:
         """By port, over the whole run."""
         name, combine = COLUMNS[metric]
@@ -74,14 +80,15 @@ def of(designs: Sequence[Design]) -> dict[str, Any] | None:
         return None
     interval = max(recording.interval for recording in there)
     end = max(recording.times[-1] for recording in there)
-    bucket = -(-end // (BUCKETS * interval)) * interval
     names = _chosen(there)
+    most = min(BUCKETS, max(VALUES // (len(COLUMNS) * sum(recording.used(names) for recording in there)), FEWEST))
+    bucket = -(-end // (most * interval)) * interval
     ports: list[dict[str, Any]] = [{"name": name, "series": [None] * len(designs)} for name in names]
     for index, recording in enumerate(recordings):
         if recording is None:
             continue
         # The samples of each bucket; a sample at the end of a bucket belongs to it.
-        edges = _edges(recording.times, bucket)
+        spans = edges(recording.times, bucket)
         for metric, (column, combine) in COLUMNS.items():
             values = recording.table.column(column)
             for port in ports:
@@ -90,7 +97,7 @@ def of(designs: Sequence[Design]) -> dict[str, Any] | None:
                     continue
                 port["series"][index] = port["series"][index] or {str(queue): {} for queue in sorted(queues)}
                 for queue, place in queues.items():
-                    series = _reduced(values[place :: recording.block], edges, combine)
+                    series = reduced(values[place :: recording.block], spans, combine)
                     if series:
                         port["series"][index][str(queue)][metric] = series
     return {
@@ -119,21 +126,21 @@ def _chosen(recordings: Sequence[Recording]) -> list[str]:
     return list(dict.fromkeys([*turns, *every]))[:PORTS]
 
 
-def _edges(times: Sequence[int], bucket: int) -> list[tuple[int, int]]:
+def edges(times: Sequence[int], bucket: int) -> list[tuple[int, int]]:
     """First sample of each bucket, and the one after its last."""
-    edges, first = [], 0
+    found, first = [], 0
     for place in range(-(-times[-1] // bucket)):
         last = first
         while last < len(times) and times[last] <= (place + 1) * bucket:
             last += 1
-        edges.append((first, last))
+        found.append((first, last))
         first = last
-    return edges
+    return found
 
 
-def _reduced(values: Sequence[int], edges: Sequence[tuple[int, int]], combine: Callable[[Sequence[int]], int]) -> list[int]:
+def reduced(values: Sequence[int], spans: Sequence[tuple[int, int]], combine: Callable[[Sequence[int]], int]) -> list[int]:
     """A value per bucket, without the zeros at the end."""
-    reduced = [combine(values[first:last]) if last > first else 0 for first, last in edges]
+    reduced = [combine(values[first:last]) if last > first else 0 for first, last in spans]
     while reduced and not reduced[-1]:
         reduced.pop()
     return reduced

@@ -289,6 +289,7 @@ def of_scenario(scenario: Mapping[str, Any]) -> tuple[Design, list[str]]:
     missing: list[str] = []
     switch, host = scenario.get("switch", {}), scenario.get("host", {})
     mmu, pfc = switch.get("mmu", {}), switch.get("pfc", {})
+    pfc = {} if pfc == "off" else pfc
     design = Design()
     sharing = switch.get("sharing", "dynamic")
     if sharing not in ("sonic", "dynamic"):

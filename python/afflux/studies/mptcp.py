@@ -6,6 +6,7 @@ al. (SIGCOMM 2011). studies/mptcp/README.md tells what is assumed.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from statistics import mean, pstdev
 from typing import Any
 
@@ -13,6 +14,7 @@ from ..batch import Point
 from ..designs import Design, Designs
 from ..result import Result
 from ..statistics import interval
+from ..waits import behind
 from . import Check, Row, Study, files
 
 #: Payload of a segment, and what it takes on the wire with preamble and gap.
@@ -55,19 +57,27 @@ def _of_short(case: str) -> str:
 class _Short:
     """A short flow of the slice."""
 
+    id: int
     size: str
     start: int
     fct: int
     queueing: int
+    #: The core switch by which it went: there is one for each path.
+    core: str
     #: It went by the uplink that the background uses.
     loaded: bool
 
 
-def _short(result: Result) -> list[_Short]:
+@lru_cache(maxsize=32)
+def _short(result: Result) -> tuple[_Short, ...]:
     by_path = dict(zip(result.paths.column("flow"), result.paths.column("path"), strict=True))
     names = ("id", "class", "start_ns", "fct_ns", "queueing_ns")
     rows = zip(*(result.flows.column(name) for name in names), strict=True)
-    return [_Short(size, start, fct, queueing, "edge0a" in by_path[id]) for id, size, start, fct, queueing in rows if size in _SIZES and fct is not None]
+    return tuple(
+        _Short(id, size, start, fct, queueing, by_path[id].split(">")[3], "edge0a" in by_path[id])
+        for id, size, start, fct, queueing in rows
+        if size in _SIZES and fct is not None
+    )
 
 
 def _slowest(times: Sequence[float]) -> float:
@@ -94,6 +104,32 @@ def _later(size: str) -> Callable[[Result], float]:
 def _slow(size: str) -> Callable[[Result], float]:
     """The mean completion time of the slowest twentieth of one size, in ms."""
     return lambda result: _slowest([flow.fct for flow in _short(result) if flow.size == size]) / 1e6
+
+
+def _used(core: str) -> Callable[[Result], float]:
+    """Utilisation of the path over a core switch where it is its own, percent."""
+
+    def of(result: Result) -> float:
+        links = zip(*(result.links.column(name) for name in ("from", "to", "utilisation")), strict=True)
+        return 100 * max(used for start, end, used in links if end == core and start.startswith("agg0"))
+
+    return of
+
+
+def _by_path(core: str, value: Callable[[list[float]], float]) -> Callable[[Result], float]:
+    """Of the completion times of 70 kB over a core switch, in ms."""
+    return lambda result: value([flow.fct / 1e6 for flow in _short(result) if flow.size == "70 kB" and flow.core == core])
+
+
+def _in_front(result: Result, size: str, loaded: bool) -> list[tuple[str, float, str]]:
+    """Behind whom frames of one size waited: class, share of their waits, and where most of it was; the longest first."""
+    chosen = [flow.id for flow in _short(result) if flow.size == size and flow.loaded is loaded]
+    return [(one.behind, one.share, one.node) for one in behind(result.table("waits"), result.flows, chosen)]
+
+
+def _behind(size: str, whom: Callable[[str], bool]) -> Callable[[Result], float]:
+    """The share of the waits of one size on loaded paths that was behind them."""
+    return lambda result: sum(share for name, share, _ in _in_front(result, size, True) if whom(name))
 
 
 def _background(result: Result) -> float:
@@ -149,6 +185,17 @@ class Mptcp(Study):
             for size in _SIZES:
                 published = 10.0 if size == "2 kB" else None
                 rows.append(Row(f"{size} beside MPTCP: slowest 5 % later on loaded paths, ms", published, *_over_seeds(design, _later(size))))
+                waits = _over_seeds(design, _behind(size, lambda name: name == "background"))
+                rows.append(Row(f"{size} beside MPTCP: share of its waits on loaded paths behind the background", None, *waits))
+            for core in ("core0", "core1", "core2", "core3"):
+                rows.append(Row(f"path over {core}: used, %", None, *_over_seeds(design, _used(core))))
+                rows.append(Row(f"path over {core}: 70 kB, mean, ms", None, *_over_seeds(design, _by_path(core, mean))))
+                rows.append(Row(f"path over {core}: 70 kB, deviation, ms", None, *_over_seeds(design, _by_path(core, pstdev))))
+        if _of_slice("alone, dense") in designs:
+            design = designs[_of_slice("alone, dense")]
+            for size in _SIZES:
+                waits = _over_seeds(design, _behind(size, lambda name: name in _SIZES))
+                rows.append(Row(f"{size} alone, dense: share of its waits behind other short flows", None, *waits))
         for case in ("alone", "beside MPTCP", _LIA, _AWARE):
             if _of_slice(case) in designs:
                 design = designs[_of_slice(case)]
@@ -186,10 +233,13 @@ class Mptcp(Study):
         queueing = (mean(f.queueing for f in slow) - mean(f.queueing for f in idle)) / extra
         ports = zip(*(result.ports.column(name) for name in ("node", "queue", "queue_bytes_max")), strict=True)
         deepest = max((most, node) for node, queue, most in ports if queue == -1)[1]
+        first, share, place = _in_front(result, "2 kB", True)[0]
         return [
             Check("70 kB: a larger spread on the loaded paths, ms", spread[0] > spread[1], round(spread[0], 2), round(spread[1], 2)),
             Check("2 kB: the slowest 5 % are later on the loaded paths, ms", later > 1, round(later, 2), 1),
             Check("queueing is most of what the slowest 5 % of 70 kB are later by, share", queueing > 0.5, round(queueing, 2), 0.5),
+            Check("2 kB on loaded paths wait behind the background, share of their waits", first == "background" and share > 0.5, round(share, 2), 0.5),
+            Check("they wait for it at an edge switch", place.startswith("edge"), place, "edge"),
             Check("the deepest queue is at an edge switch", deepest.startswith("edge"), deepest, "edge"),
         ]
 

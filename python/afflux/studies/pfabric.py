@@ -15,6 +15,7 @@ from ..designs import Designs
 from ..report import Lines
 from ..result import Result
 from ..statistics import quantile
+from ..words import say
 from . import Check, Row, Study, files
 
 #: The study's TCP: no fast retransmit, estimated time-outs. Each flow has a connection: with eight for each of 20,592 pairs hardly two flows share one.
@@ -185,7 +186,7 @@ class Pfabric(Study):
         if not all(found.values()):
             return None
         said = ", ".join(f"{scheme} {m.average:.2f} ({m.mice_p99:.2f})" for scheme, m in found.items() if m)
-        return f"At 60 % load of web search flows take, on average (mice at the 99th percentile), so many times what the idle fabric takes: {said}."
+        return say("pfabric.answer", said=said)
 
     def figures(self, designs: Designs) -> Sequence[Lines]:
         drawn = []

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from .. import batch
 from ..batch import Outcome, Point, Watch
 from ..designs import Designs
+from ..words import said, say
 
 if TYPE_CHECKING:
     from ..report import Lines
@@ -119,8 +120,9 @@ def carry_out(
     if answer is not None:
         from .. import report
 
-        table = report.Table("Ours beside the published numbers", HEAD, [cells(row) for row in rows])
-        written.append(report.write(study.shown(designs), out / "report.html", answer=answer, table=table, figures=study.figures(designs), title=study.title))
+        table = report.Table(say("study.caption"), [_word(name) for name in HEAD], [list(map(_word, cells(row))) for row in rows])
+        title = said(f"study.title.{study.name}", study.title)
+        written.append(report.write(study.shown(designs), out / "report.html", answer=answer, table=table, figures=study.figures(designs), title=title))
     if rows:
         written.append(_page(study, rows, checks, out / "results.md"))
     verdict = Verdict(study.name, rows, checks, answer, outcome, tuple(written))
@@ -142,6 +144,11 @@ def _page(study: Study, rows: Sequence[Row], checks: Sequence[Check], to: Path) 
 
 #: Columns of the table of rows, for people.
 HEAD = ("", "published", "ours", "interval", "error", "null model", "")
+
+
+def _word(text: str) -> str:
+    """What stands in heads and cells, in both languages; names of rows are the study's."""
+    return said(f"study.{text}", text)
 
 
 def cells(row: Row) -> tuple[str, ...]:

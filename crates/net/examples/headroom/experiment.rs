@@ -97,6 +97,7 @@ impl Case {
             nodes: vec![node("blocker", NodeKind::Host, 1), node("sender", NodeKind::Host, 0), node("switch", NodeKind::Switch, 0)],
             links: vec![link(blocker), link(sender)],
             hosts: 2,
+            relays: false,
         };
         let host = HostConfig {
             delay: Span::ZERO,
@@ -108,6 +109,7 @@ impl Case {
             ecn: false,
             honours_pause: true,
             storm: None,
+            processor: None,
         };
         let storm = Storm { priority: 3, from: Time::ZERO, until: Some(Time(1)), period: Span::from_s(1), pause: PauseTime::Quanta(u16::MAX) };
         let charge = self.charge();
@@ -136,6 +138,7 @@ impl Case {
             hash: RouteHash::OwnSeed,
             queue_length: QueueLength::ThroughTransmission,
             device_queue: 0,
+            processor: None,
             pfc: Some(Pfc {
                 priorities: 1 << 3,
                 headroom: Headroom::Bytes(headroom),

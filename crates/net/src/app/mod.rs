@@ -24,6 +24,10 @@ pub trait Program: fmt::Debug + Send + Sync {
     fn hosts(&self) -> Vec<u32>;
     /// How many flows it will start, roughly: for estimates of memory.
     fn expected_flows(&self) -> u64;
+    /// Payload that they carry together, roughly, for estimates of time; `None`: not known.
+    fn expected_bytes(&self) -> Option<u64> {
+        None
+    }
 }
 
 /// The applications of a plan.

@@ -10,6 +10,7 @@ mod cubic;
 mod d2tcp;
 pub mod dcqcn;
 mod dctcp;
+mod external;
 pub mod hpcc;
 mod htcp;
 mod hystart;
@@ -24,6 +25,7 @@ pub use coupled::{Coupled, Path};
 pub use cubic::Cubic;
 pub use d2tcp::D2tcp;
 pub use dctcp::Dctcp;
+pub use external::{Algorithm, External, Factory, Foreign};
 pub use htcp::Htcp;
 pub use hystart::PlusPlus;
 pub use newreno::{NewReno, Rfc5681};
@@ -143,6 +145,7 @@ pub enum Control {
     Ns3Bbr(Box<Ns3Bbr>),
     Bbr3(Box<Bbr3>),
     Coupled(Box<Coupled>),
+    External(Box<External>),
 }
 
 impl Control {
@@ -163,6 +166,7 @@ impl Control {
             CongestionControl::Ns3Bbr(config) => Control::Ns3Bbr(Box::new(Ns3Bbr::new(config, mss, initial_window, random))),
             CongestionControl::Bbr3(config) => Control::Bbr3(Box::new(Bbr3::new(config, mss, initial_window, random))),
             CongestionControl::Coupled(rule) => Control::Coupled(Box::new(Coupled::new(*rule))),
+            CongestionControl::External(factory) => Control::External(Box::new(External::new(factory, mss, initial_window))),
         }
     }
     /// For a connection that has agreed on `ecn`: without the echo that it needs DCTCP is Reno, as in Linux.
@@ -184,6 +188,7 @@ impl Control {
             Control::Htcp(c) => c.on_ack(window, ack),
             Control::PlusPlus(c) => c.on_ack(window, ack),
             Control::Coupled(c) => c.on_ack(window, ack),
+            Control::External(c) => c.on_ack(window, ack),
             Control::Bbr(_) | Control::Ns3Bbr(_) | Control::Bbr3(_) => {}
         }
     }
@@ -205,9 +210,10 @@ impl Control {
             Control::Ns3Bbr(_) => window.ssthresh,
             Control::Bbr3(c) => c.on_loss(window),
             Control::Coupled(c) => c.on_loss(window),
+            Control::External(c) => c.on_ecn(window, now),
         }
     }
-    /// The slow start threshold after a loss or a time-out.
+    /// The slow start threshold after a loss.
     pub fn on_loss(&mut self, window: &Window, now: u64) -> u32 {
         match self {
             Control::NewReno(c) => c.on_loss(window),
@@ -225,6 +231,14 @@ impl Control {
             Control::Ns3Bbr(_) => window.ssthresh,
             Control::Bbr3(c) => c.on_loss(window),
             Control::Coupled(c) => c.on_loss(window),
+            Control::External(c) => c.on_loss(window, now),
+        }
+    }
+    /// The slow start threshold after a time-out.
+    pub fn on_timeout(&mut self, window: &Window, now: u64) -> u32 {
+        match self {
+            Control::External(c) => c.on_timeout(window, now),
+            _ => self.on_loss(window, now),
         }
     }
     /// The connection is at a flow that ends before segment `to` and has this deadline.
@@ -259,7 +273,7 @@ impl Control {
     #[inline(always)]
     pub fn on_state(&mut self, state: State, window: &mut Window, now: u64) {
         match self {
-            Control::NewReno(_) | Control::Rfc5681(_) | Control::Dctcp(_) | Control::D2tcp(_) | Control::Coupled(_) => {}
+            Control::NewReno(_) | Control::Rfc5681(_) | Control::Dctcp(_) | Control::D2tcp(_) | Control::Coupled(_) | Control::External(_) => {}
             Control::Cubic(c) => c.on_state(state, now),
             Control::Htcp(c) => c.on_state(state, now),
             Control::PlusPlus(c) => c.on_state(state, window, now),
@@ -271,7 +285,13 @@ impl Control {
     /// The sender starts again, `idle` picoseconds after it sent last, with nothing outstanding.
     pub fn on_restart(&mut self, now: u64, idle: u64) {
         match self {
-            Control::NewReno(_) | Control::Rfc5681(_) | Control::Dctcp(_) | Control::D2tcp(_) | Control::Htcp(_) | Control::Coupled(_) => {}
+            Control::NewReno(_)
+            | Control::Rfc5681(_)
+            | Control::Dctcp(_)
+            | Control::D2tcp(_)
+            | Control::Htcp(_)
+            | Control::Coupled(_)
+            | Control::External(_) => {}
             Control::Cubic(c) => c.on_restart(now, idle),
             Control::PlusPlus(c) => c.control.on_restart(now, idle),
             Control::Bbr(c) => c.on_restart(now),
@@ -339,6 +359,7 @@ impl Control {
             Control::Bbr(c) => Some(c.pacing_rate()),
             Control::Ns3Bbr(c) => Some(c.pacing_rate()),
             Control::Bbr3(c) => Some(c.pacing_rate()),
+            Control::External(c) => c.pacing_rate(),
             _ => None,
         }
     }
@@ -349,7 +370,7 @@ impl Control {
     /// For traces.
     pub fn details(&self) -> String {
         match self {
-            Control::NewReno(_) | Control::Rfc5681(_) | Control::Coupled(_) => String::new(),
+            Control::NewReno(_) | Control::Rfc5681(_) | Control::Coupled(_) | Control::External(_) => String::new(),
             Control::Dctcp(c) => c.details(),
             Control::D2tcp(c) => c.details(),
             Control::Cubic(c) => c.details(),
@@ -373,6 +394,7 @@ pub const MODELS: &[crate::Model] = &[
     bbr_ns3::MODEL,
     bbr3::MODEL,
     coupled::MODEL,
+    external::MODEL,
     dcqcn::MODEL,
     timely::MODEL,
     swift::MODEL,

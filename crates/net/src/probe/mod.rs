@@ -1,3 +1,4 @@
 //! What is written down during a run.
 
 pub mod explain;
+pub mod hops;

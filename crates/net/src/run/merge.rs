@@ -22,6 +22,9 @@ pub fn merge(world: &World, shards: Vec<Shard>, done: &[Done], end: u64, classic
         paths: Vec::new(),
         uplinks: Vec::new(),
         reordering: Vec::new(),
+        gaps: Vec::new(),
+        waits: Vec::new(),
+        round_trips: Vec::new(),
         captures: vec![Vec::new(); plan.record.captures.len()],
         storms: Vec::new(),
         deadlocks: Vec::new(),
@@ -59,6 +62,9 @@ pub fn merge(world: &World, shards: Vec<Shard>, done: &[Done], end: u64, classic
         }
         paths.extend(harvest.paths);
         output.tasks.extend(harvest.tasks);
+        output.gaps.extend(harvest.gaps);
+        output.waits.extend(harvest.waits_behind);
+        output.round_trips.extend(harvest.round_trips);
     }
     // Samples taken after the end: the fast engine notices the end at a window's border.
     output.ports.retain(|r| r.time.0 <= end);
@@ -78,6 +84,9 @@ pub fn merge(world: &World, shards: Vec<Shard>, done: &[Done], end: u64, classic
         capture.retain(|r| r.time.0 <= end);
         capture.sort_by_key(|r| r.time);
     }
+    output.gaps.sort_unstable_by_key(|r| (r.node, r.port, r.flow, r.subflow));
+    output.waits.sort_unstable_by_key(|r| (r.flow, r.node, r.port, r.behind));
+    output.round_trips.sort_unstable_by_key(|r| (r.flow, r.subflow));
     paths.sort_unstable();
     output.paths = paths
         .into_iter()

@@ -12,6 +12,7 @@ use crate::flowcontrol::headroom::{PortFacts, headroom};
 use crate::frame::Event;
 use crate::marking::Red;
 use crate::port::{Automaton, Discipline, Port, PortSetup};
+use crate::probe::hops::{Gaps, Waits, Watch};
 use crate::record::Counters;
 use crate::scheduling::{Cores, Turns};
 use crate::shard::Outlet;
@@ -48,9 +49,12 @@ impl<'a> Shard<'a> {
             rated_receivers: Slab::default(),
             links: Vec::new(),
             pacers: Vec::new(),
+            processors: Vec::new(),
             pools: FxHashMap::default(),
             connections: Slab::default(),
             joints: Slab::default(),
+            nack_senders: Slab::default(),
+            nack_receivers: Slab::default(),
             sources: Slab::default(),
             sinks: Slab::default(),
             pairs: Slab::default(),
@@ -82,6 +86,7 @@ impl<'a> Shard<'a> {
         }
         shard.links = shard.links_that_grant();
         shard.pacers = super::pacer::pacers(world, &shard.nodes, &shard.ports);
+        shard.processors = super::processor::processors(world, &shard.nodes);
         if plan.has_queue_pairs() {
             shard.nics.resize_with(shard.ports.len(), Default::default);
         }
@@ -168,7 +173,10 @@ impl<'a> Shard<'a> {
             let uplink = plan.record.imbalance.is_some() && spec.kind == NodeKind::Switch && spec.tier < plan.topology.nodes[info.peer as usize].tier;
             let pause = party.port(&Party::of(plan, info.peer), link);
             let fifo = queues == 1 && !until_start && aqm.is_none() && !marks_at_start && header.is_none();
-            let unrecorded = !sampled && capture.is_none() && !uplink;
+            let gaps = plan.record.gaps.contains(&id).then(Gaps::default);
+            let waits = plan.record.waits.contains(&id).then(Waits::default);
+            let watch = (gaps.is_some() || waits.is_some()).then(|| Box::new(Watch { gaps, waits }));
+            let unrecorded = !sampled && capture.is_none() && !uplink && watch.is_none();
             let deep = spec.kind == NodeKind::Switch && matches!(plan.switches[spec.config as usize].buffer, crate::spec::Buffer::Voq(_));
             let written = world.tick() > 1 || !world.rates.is_empty();
             let simple = fifo && managed.is_none() && pause.is_none() && unrecorded && !written && !holds;
@@ -200,6 +208,7 @@ impl<'a> Shard<'a> {
                 let mut automaton = Automaton::new(queues, scheduling.of_priority(), discipline, pause, sampled, capture.map(|c| c as u32), uplink);
                 automaton.turns = turns.clone().map(Box::new);
                 automaton.urgent = urgent;
+                automaton.watch = watch;
                 automaton
             });
             let faulty = link.loss.get() > 0.0 || !link.down.is_empty();
@@ -234,6 +243,7 @@ impl<'a> Shard<'a> {
             && !asked
             && !until_start
             && !marks_at_start
+            && world.processor(id).is_none()
             && world.tick() == 1
             && ports.iter().any(|p| !p.plain)
             && ports.iter().all(|p| p.plain || p.common && p.automaton.as_ref().is_some_and(|a| a.queues.len() == 1))
@@ -246,8 +256,8 @@ impl<'a> Shard<'a> {
             first_port,
             ports: self.ports.len() as u32 - first_port,
             host: spec.kind == NodeKind::Host,
-            aside: balanced.is_some() || plan.has_rates() && spec.kind == NodeKind::Switch,
-            watched: sampled || self.ports[first_port as usize..].iter().any(|p| p.faulty),
+            aside: balanced.is_some() || plan.has_rates() && spec.kind == NodeKind::Switch || plan.topology.relays && spec.kind == NodeKind::Host,
+            watched: sampled || self.ports[first_port as usize..].iter().any(|p| p.faulty) || world.processor(id).is_some(),
             header: header.unwrap_or(u16::MAX),
             until_start,
             arrivals_first,

@@ -76,6 +76,9 @@ impl<'a> Shard<'a> {
     }
 
     pub(super) fn on_datagram<O: Outlet>(&mut self, out: &mut O, now: u64, mut frame: Frame) {
+        if frame.has(Frame::REPORTED) {
+            return self.on_nack_data(out, now, frame);
+        }
         let Beside { paused, tag, .. } = self.take_extra(&mut frame);
         if self.is_from_outside(&frame) {
             return self.leave_outside(now, &frame);

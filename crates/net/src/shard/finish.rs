@@ -2,12 +2,14 @@
 
 use super::host::{received_record, sent_record};
 use super::mptcp::{connection_record, joint_record};
+use super::nack::{nack_received, nack_record};
 use super::pfabric::pfabric_record;
 use super::rated::{rated_received, rated_record};
 use super::rdma::{pair_record, responder_record};
 use super::{Harvest, MPTCP, NOT_YET, OVER, Outlet, PFABRIC, ReceivedRecord, SentRecord, Shard};
-use crate::record::LinkRecord;
+use crate::record::{GapRecord, LinkRecord, RoundTripRecord, WaitRecord};
 use crate::spec::{FlowId, TransportConfig};
+use crate::transport::tcp::Sender;
 
 /// The sink of a run that is over: whatever would happen later does not.
 pub struct Nothing<const CLASSICAL: bool>;
@@ -39,6 +41,12 @@ impl<'a> Shard<'a> {
                 let (frames, bytes, busy) = p.ended(end);
                 let info = self.world.ports.of(id)[number as usize];
                 links.push((2 * info.link as usize + info.reverse as usize, LinkRecord { frames, bytes, busy }));
+                if let Some(watch) = p.automaton.as_ref().and_then(|a| a.watch.as_ref()) {
+                    let gaps = watch.gaps.iter().flat_map(|gaps| &gaps.of);
+                    self.harvest.gaps.extend(gaps.map(|(&(flow, subflow), &gap)| GapRecord { node: id, port: number, flow, subflow, gap }));
+                    let waits = watch.waits.iter().flat_map(|waits| &waits.of);
+                    self.harvest.waits_behind.extend(waits.map(|(&(flow, behind), &wait)| WaitRecord { flow, node: id, port: number, behind, wait }));
+                }
                 if let Some(a) = &p.automaton {
                     for frame in a.frames() {
                         self.counters.in_flight_packets += 1;
@@ -57,6 +65,10 @@ impl<'a> Shard<'a> {
             self.counters.in_flight_packets += packets;
             self.counters.in_flight_bytes += bytes;
         }
+        for (packets, bytes) in self.processors.iter().flatten().map(|processor| processor.held()) {
+            self.counters.in_flight_packets += packets;
+            self.counters.in_flight_bytes += bytes;
+        }
         let flows = self.sending.len().max(self.receiving.len());
         for flow in 0..flows as FlowId {
             let slot = self.sending.get(flow as usize).copied().unwrap_or(NOT_YET);
@@ -64,10 +76,18 @@ impl<'a> Shard<'a> {
                 let record: Option<SentRecord> = match &self.world.plan.transports[self.world.flow(flow).transport as usize] {
                     TransportConfig::Rdma(_) => Some(pair_record(&self.pairs[slot], None)),
                     TransportConfig::Pdq(_) | TransportConfig::D3(_) => Some(rated_record(&self.rated[slot], None)),
+                    TransportConfig::Nack(_) => Some(nack_record(&self.nack_senders[slot], None)),
                     TransportConfig::Pfabric(_) => Some(pfabric_record(&self.pfabrics[slot & !PFABRIC], None)),
-                    TransportConfig::Mptcp(_) => Some(connection_record(&self.connections[slot & !MPTCP], None, None)),
+                    TransportConfig::Mptcp(_) => {
+                        let connection = &self.connections[slot & !MPTCP];
+                        self.harvest.round_trips.extend(connection.subflows.iter().enumerate().flat_map(|(n, subflow)| round_trips(&subflow.sender, n)));
+                        Some(connection_record(connection, None, None))
+                    }
                     TransportConfig::Tcp(_) => {
                         let s = &self.senders[slot];
+                        if s.flow == flow {
+                            self.harvest.round_trips.extend(round_trips(s, 0));
+                        }
                         // None for a connection's first flow that was acknowledged long ago.
                         let message = std::iter::once(&s.current).chain(&s.waiting).find(|m| m.flow == flow);
                         message.map(|message| sent_record(s, message, None, s.why_of(message)))
@@ -95,6 +115,7 @@ impl<'a> Shard<'a> {
                 let record = match &self.world.plan.transports[self.world.flow(flow).transport as usize] {
                     TransportConfig::Rdma(_) => responder_record(&self.responders[slot], None),
                     TransportConfig::Pdq(_) | TransportConfig::D3(_) => rated_received(&self.rated_receivers[slot], None),
+                    TransportConfig::Nack(_) => nack_received(&self.nack_receivers[slot], None),
                     TransportConfig::Mptcp(_) => joint_record(&self.joints[slot & !MPTCP], None),
                     TransportConfig::Tcp(_) | TransportConfig::Pfabric(_) => {
                         let r = &self.receivers[slot];
@@ -120,4 +141,10 @@ impl<'a> Shard<'a> {
         self.harvest.paths = self.path_counts.drain().map(|((flow, subflow, path), (frames, bytes))| (flow, subflow, path, frames, bytes)).collect();
         (std::mem::take(&mut self.harvest), links)
     }
+}
+
+/// What a sender has measured, if that is asked for.
+pub(super) fn round_trips(s: &Sender, subflow: usize) -> Option<RoundTripRecord> {
+    let measured = *s.round_trips.as_deref()?;
+    Some(RoundTripRecord { flow: s.flow, subflow: subflow as u8, measured, smoothed: s.smoothed_round_trip() })
 }

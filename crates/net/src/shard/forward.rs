@@ -1,19 +1,16 @@
 //! From arrival to departure: choice of port, admission, marking, transmission.
 
 use super::{Outlet, Shard, Slab};
-use crate::allocation::What;
 use crate::aqm::Verdict as Early;
 use crate::buffer::mmu::{Charge, Verdict as Taken};
 use crate::buffer::{QueueView, Verdict};
 use crate::fault::Fate;
-use crate::frame::{Control, Event, Extra, Frame};
+use crate::frame::{Event, Extra, Frame};
 use crate::marking::Red;
 use crate::port::{Departure, PAUSE_QUEUE, Port, Sending, Waiting};
-use crate::record::{CaptureKind, CaptureRecord};
 use crate::scheduling;
 use crate::spec::MarkAt;
 use crate::telemetry::Reading;
-use afflux_units::Time;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Drop {
@@ -23,7 +20,7 @@ pub enum Drop {
     Loss,
     Down,
     Watchdog,
-    /// The memory management unit had no room at ingress.
+    /// No room at ingress: in the memory management unit, or before the processor.
     Ingress,
 }
 
@@ -33,12 +30,21 @@ impl<'a> Shard<'a> {
     pub fn arrive<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, frame: Frame) {
         let state = &mut self.nodes[node as usize];
         self.last = self.last.max(now);
-        if state.watched && !self.passes_link(now, node, frame) {
+        if state.watched && !(self.passes_link(now, node, frame) && self.passes_processor(out, now, node, frame)) {
             return;
         }
+        self.arrived(out, now, node, frame);
+    }
+
+    /// What has arrived by a link goes on from here.
+    #[inline(always)]
+    pub(super) fn arrived<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, frame: Frame) {
         self.counters.packet_hops += 1;
         let state = &self.nodes[node as usize];
         if state.host {
+            if state.aside && state.id != frame.dst {
+                return self.relay(out, now, node, frame);
+            }
             debug_assert_eq!(state.id, frame.dst, "hosts do not forward");
             self.deliver(out, now, frame);
             return;
@@ -50,6 +56,19 @@ impl<'a> Shard<'a> {
             return self.drop_frame(frame, Drop::Down);
         };
         self.forward(out, now, node, port, frame);
+    }
+
+    /// A host forwards what is for another.
+    #[cold]
+    #[inline(never)]
+    fn relay<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, frame: Frame) {
+        match self.outgoing(now, node, frame.dst, frame.hash) {
+            Some(port) => {
+                let port = port - self.nodes[node as usize].first_port;
+                self.forward(out, now, node, port as u16, frame)
+            }
+            None => self.drop_frame(frame, Drop::Down),
+        }
     }
 
     /// At a node with faulty links or sampled ports: does the frame survive the link, and count it.
@@ -506,6 +525,9 @@ impl<'a> Shard<'a> {
         if let Some(capture) = departure.capture {
             self.capture(capture, departure.start, frame);
         }
+        if departure.watched {
+            self.watch(port, &frame, &departure);
+        }
         frame.port = departure.peer_port;
         if O::CLASSICAL {
             // The sooner of the two first: it has less far to sink.
@@ -587,46 +609,6 @@ impl<'a> Shard<'a> {
         if frame.has(Frame::EXTRA) {
             self.extras.remove(frame.aux);
         }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn capture(&mut self, capture: u32, start: u64, frame: Frame) {
-        let flow = self.world.flow(frame.flow);
-        let shape = self.world.shape(flow);
-        let (kind, sequence, payload) = match frame.kind() {
-            _ if frame.has(Frame::TO_SWITCH) => (CaptureKind::Switch, 0, 0),
-            Frame::ACK => (CaptureKind::TcpAck, (frame.seq as u64 * shape.payload as u64).min(flow.bytes), 0),
-            Frame::CONTROL => (CaptureKind::TcpControl(Control::of(&frame)), 0, 0),
-            // A datagram to a RoCEv2 port, without what is in it.
-            Frame::RDMA_ACK => (CaptureKind::Datagram, 0, 0),
-            Frame::RATED if self.extras[frame.aux].header.what != What::Data || self.extras[frame.aux].header.answer => (CaptureKind::Datagram, 0, 0),
-            kind => {
-                let payload = if frame.seq as u64 + 1 == shape.count { shape.last_payload } else { shape.payload };
-                (
-                    if kind == Frame::DATA && !frame.has(Frame::QUEUE_PAIR) { CaptureKind::TcpData } else { CaptureKind::Datagram },
-                    frame.seq as u64 * shape.payload as u64,
-                    payload,
-                )
-            }
-        };
-        let ecn = if frame.has(Frame::CE) { 3 } else { 2 * frame.has(Frame::ECT) as u8 };
-        let (src, dst) = if flow.dst != frame.dst { (flow.dst, flow.src) } else { (flow.src, flow.dst) };
-        let record = CaptureRecord {
-            time: Time(start),
-            flow: frame.flow,
-            src,
-            dst,
-            kind,
-            sequence,
-            payload,
-            size: frame.size,
-            ecn,
-            ece: frame.has(Frame::ECE),
-            cwr: frame.has(Frame::CWR),
-            priority: frame.priority(),
-        };
-        self.harvest.captures.push((capture, record));
     }
 }
 

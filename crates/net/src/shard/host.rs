@@ -1,5 +1,6 @@
 //! What hosts do: transports meet the network here.
 
+use super::finish::round_trips;
 use super::{MPTCP, NOT_YET, OVER, Outlet, PFABRIC, ReceivedRecord, SentRecord, Shard, own_event, set_slot};
 use crate::balance::Tag;
 use crate::frame::{Control, Event, Extra, Frame, Multipath};
@@ -160,6 +161,7 @@ impl<'a> Shard<'a> {
                     random: Stream::new(plan.run.seed, CONTROL, id as u64),
                 };
                 let mut sender = Sender::new(setup, now, config);
+                sender.round_trips = plan.record.round_trips.then(Box::default);
                 if config.metrics == Metrics::Full
                     && let Some(ssthresh) = self.thresholds.get(&(node, flow.dst))
                 {
@@ -180,6 +182,7 @@ impl<'a> Shard<'a> {
             TransportConfig::Pdq(_) | TransportConfig::D3(_) => self.start_rated(out, now, (node, id), (hash, idle)),
             TransportConfig::Mptcp(config) => self.start_mptcp(out, now, node, id, config),
             TransportConfig::Datagram(_) => self.start_datagrams(out, now, (node, id), (hash, idle)),
+            TransportConfig::Nack(_) => self.start_nack(out, now, (node, id), (hash, idle)),
         }
     }
 
@@ -231,7 +234,8 @@ impl<'a> Shard<'a> {
 
     fn send_from_sender<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, what: Control) {
         let s = &self.senders[slot];
-        let (node, frame) = (s.node, self.control(s.flow, what, (s.dst, s.hash, s.priority), s.ecn));
+        let (node, mut frame) = (s.node, self.control(s.flow, what, (s.dst, s.hash, s.priority), s.ecn));
+        frame.aux = s.acknowledged();
         self.send(out, now, node, frame);
     }
 
@@ -284,6 +288,7 @@ impl<'a> Shard<'a> {
                     self.receivers[slot].on_established(now);
                 }
             }
+            Control::Report => self.on_report(out, now, frame),
             Control::AskWindow => {
                 let mut slot = self.receiving_slot(frame.flow);
                 if slot == OVER {
@@ -385,6 +390,7 @@ impl<'a> Shard<'a> {
         match self.world.plan.transports[self.world.flow(flow).transport as usize] {
             TransportConfig::Rdma(_) => return self.on_pair_wake(out, now, slot),
             TransportConfig::Pdq(_) | TransportConfig::D3(_) => return self.on_rated_wake(out, now, slot),
+            TransportConfig::Nack(_) => return self.on_nack_wake(out, now, slot),
             _ => {}
         }
         if self.senders[slot].armed != now {
@@ -491,6 +497,7 @@ impl<'a> Shard<'a> {
                 // The last acknowledgement carried the other side's FIN.
                 self.send_from_sender(out, now, slot, Control::Ack);
             }
+            self.harvest.round_trips.extend(round_trips(&self.senders[slot], 0));
             self.senders.remove(slot);
             self.sending[head as usize] = OVER;
         }
@@ -614,6 +621,12 @@ impl<'a> Shard<'a> {
         let slot = self.receiving[flow as usize];
         if slot != OVER && slot & MPTCP != 0 {
             return self.on_mptcp_receiver_wake(out, now, slot & !MPTCP);
+        }
+        if slot != OVER
+            && !self.nack_receivers.slots().is_empty()
+            && matches!(self.world.plan.transports[self.world.flow(flow).transport as usize], TransportConfig::Nack(_))
+        {
+            return self.on_report_due(out, now, slot);
         }
         if slot == OVER || self.receivers[slot].armed != now {
             return;

@@ -4,6 +4,7 @@
 mod application;
 mod balance;
 mod build;
+mod capture;
 mod common;
 mod datagram;
 mod discipline;
@@ -13,11 +14,13 @@ mod forward;
 mod host;
 mod managed;
 mod mptcp;
+mod nack;
 mod outside;
 mod pacer;
 mod pause;
 mod pfabric;
 mod policy;
+mod processor;
 mod rated;
 mod rdma;
 mod reorder;
@@ -25,6 +28,7 @@ mod sample;
 mod steady;
 mod urgent;
 mod voq;
+mod watch;
 mod watchdog;
 
 use crate::allocation::Link;
@@ -36,10 +40,12 @@ use crate::frame::{Event, Extra, Frame};
 use crate::marking::Red;
 use crate::pacer::Pacer;
 use crate::port::Port;
-use crate::record::{CaptureRecord, Counters, PortRecord, ReorderRecord, StormRecord, UplinkRecord};
+use crate::processor::Processor;
+use crate::record::{CaptureRecord, Counters, GapRecord, PortRecord, ReorderRecord, RoundTripRecord, StormRecord, UplinkRecord, WaitRecord};
 use crate::spec::{FlowId, NodeId};
 use crate::transport::datagram::{Sink, Source};
 use crate::transport::mptcp::{Connection, Joint};
+use crate::transport::nack::{Receiver as NackReceiver, Sender as NackSender};
 use crate::transport::pfabric::{Kept, Sender as PfabricSender};
 use crate::transport::rated::{Receiver as RatedReceiver, Sender as RatedSender};
 use crate::transport::rdma::{Nic, QueuePair, Responder};
@@ -148,7 +154,7 @@ pub struct Node {
     pub first_port: u32,
     pub ports: u32,
     pub host: bool,
-    /// More is to be done with what arrives than to choose its way by hash: it has `balanced`, or its links grant rates.
+    /// More is to be done with what arrives than to choose its way by hash: it has `balanced`, or its links grant rates. Of a host: it forwards.
     pub aside: bool,
     /// Has faulty links or sampled ports: arrivals are looked at more closely.
     pub watched: bool,
@@ -227,6 +233,9 @@ pub struct Harvest {
     /// By flow, subflow and the path's number: frames and bytes.
     pub paths: Vec<(FlowId, u8, u32, u64, u64)>,
     pub tasks: Vec<crate::record::TaskRecord>,
+    pub gaps: Vec<GapRecord>,
+    pub waits_behind: Vec<WaitRecord>,
+    pub round_trips: Vec<RoundTripRecord>,
 }
 
 /// Aligned so that two workers' counters never share a cache line (or a pair of lines that the processor fetches together).
@@ -248,8 +257,12 @@ pub struct Shard<'a> {
     links: Vec<Link>,
     /// By node; none where no host has one.
     pacers: Vec<Option<Box<Pacer>>>,
+    /// By node; none where no node has one.
+    processors: Vec<Option<Box<Processor>>>,
     connections: Slab<Connection>,
     joints: Slab<Joint>,
+    nack_senders: Slab<NackSender>,
+    nack_receivers: Slab<NackReceiver>,
     sources: Slab<Source>,
     sinks: Slab<Sink>,
     pairs: Slab<QueuePair>,
@@ -333,7 +346,10 @@ impl<'a> Shard<'a> {
             Event::Application => self.on_application(out, now, event),
             Event::Balance => self.on_balance(out, now, node, event),
             Event::Nic => self.on_nic(out, now, node, event.flow),
-            Event::Pacer => self.on_pacer(out, now, node),
+            Event::Release => {
+                self.on_pacer(out, now, node);
+                self.on_processor(out, now, node);
+            }
             Event::Reordering => self.sample_reordering(out, now, node),
         }
     }
@@ -364,6 +380,9 @@ impl<'a> Shard<'a> {
             if let Some(port) = self.world.routes(0).next_hop(state.id, frame.dst, frame.hash, state.hash_seed) {
                 prefetch::<2, _>(&self.ports, state.first_port as usize + port as usize);
             }
+            return;
+        }
+        if state.aside && state.id != frame.dst {
             return;
         }
         match frame.kind() {

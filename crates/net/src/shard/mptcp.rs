@@ -1,5 +1,6 @@
 //! Hosts with connections over several paths.
 
+use super::finish::round_trips;
 use super::host::{Beside, arm, data_flags};
 use super::{MPTCP, NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, own_event, set_slot};
 use crate::frame::{Control, Event, Extra, Frame, Multipath};
@@ -53,7 +54,8 @@ impl<'a> Shard<'a> {
                     let number = found.len();
                     let leads_there = |&hash: &u32| {
                         let path = world.path_via(now, Some(via), hash, flow.src, flow.dst);
-                        path.last().is_some_and(|&(node, port)| world.ports.of(node)[port as usize].peer_port == target)
+                        let returns = path.iter().skip(1).any(|&(node, _)| node == flow.src);
+                        !returns && path.last().is_some_and(|&(node, port)| world.ports.of(node)[port as usize].peer_port == target)
                     };
                     if found.len() < most as usize
                         && let Some(hash) = (0..TRIES).map(|attempt| subflow_hash(own, number, attempt)).find(leads_there)
@@ -101,6 +103,7 @@ impl<'a> Shard<'a> {
             };
             let mut sender = Sender::new(setup, now, &config.tcp);
             sender.goes_on();
+            sender.round_trips = plan.record.round_trips.then(Box::default);
             if !config.tcp.handshake {
                 let ack = shape.ack.expect("it acknowledges");
                 let round_trip = if sender.measures() { least_round_trip_by(self.world, now, flow, *route, ack) } else { 0 };
@@ -130,7 +133,25 @@ impl<'a> Shard<'a> {
         let subflow = &self.connections[slot].subflows[number];
         let (s, via) = (&subflow.sender, subflow.via);
         let (node, mut frame) = (s.node, self.control(s.flow, what, (s.dst, s.hash, s.priority), s.ecn));
+        frame.size = self.opening_size(what, number, true);
         self.write_option(&mut frame, number, (0, u32::MAX), 0);
+        self.send_via(out, now, node, via, frame);
+    }
+
+    /// With the option of this step of the handshake.
+    fn opening_size(&self, what: Control, number: usize, asks: bool) -> u16 {
+        let wire = &self.world.plan.wire;
+        let plain = if matches!(what, Control::Syn | Control::SynAck) { wire.syn } else { wire.ack };
+        (plain + MptcpConfig::opening_option(what, number > 0, asks)).max(wire.min_frame)
+    }
+
+    /// The last that is said on a subflow: no more options.
+    fn close_subflow<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, number: usize) {
+        let subflow = &self.connections[slot].subflows[number];
+        let (s, via) = (&subflow.sender, subflow.via);
+        let (node, next) = (s.node, s.next());
+        let mut frame = self.control(s.flow, Control::Ack, (s.dst, s.hash, s.priority), s.ecn);
+        self.write_option(&mut frame, number, (next, 0), 0);
         self.send_via(out, now, node, via, frame);
     }
 
@@ -221,7 +242,7 @@ impl<'a> Shard<'a> {
                     self.answer_opening(out, now, slot, number, Control::Ack);
                 }
             }
-            Control::SynAck | Control::AskWindow => {}
+            Control::SynAck | Control::AskWindow | Control::Report => {}
         }
     }
 
@@ -229,6 +250,7 @@ impl<'a> Shard<'a> {
         let port = self.joints[slot].ports[number];
         let r = self.joints[slot].subflows[number].as_ref().expect("heard of");
         let (node, mut frame) = (r.node, self.control(r.flow, what, (r.src, r.hash, r.priority), r.ecn));
+        frame.size = self.opening_size(what, number, false);
         self.write_option(&mut frame, number, (0, u32::MAX), 0);
         self.sets_out(frame.size);
         self.send_by(out, now, node, port, frame);
@@ -314,10 +336,11 @@ impl<'a> Shard<'a> {
         let connection = &self.connections[slot];
         let flow = connection.flow;
         self.harvest.sent.push(connection_record(connection, Some(now), connection.subflows[number].sender.account()));
+        self.harvest.round_trips.extend(connection.subflows.iter().enumerate().flat_map(|(n, subflow)| round_trips(&subflow.sender, n)));
         if config.tcp.handshake {
             for number in 0..self.connections[slot].subflows.len() {
                 if self.connections[slot].subflows[number].stage == Stage::Open {
-                    self.emit_mptcp_control(out, now, slot, number, Control::Ack);
+                    self.close_subflow(out, now, slot, number);
                 }
             }
         }

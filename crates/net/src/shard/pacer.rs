@@ -51,7 +51,7 @@ impl<'a> Shard<'a> {
     }
 
     pub(super) fn on_pacer<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32) {
-        let pacer = self.pacers[node as usize].as_mut().expect("its own event");
+        let Some(Some(pacer)) = self.pacers.get_mut(node as usize) else { return };
         if pacer.armed == now {
             pacer.armed = 0;
             self.run_pacer(out, now, node);
@@ -67,7 +67,7 @@ impl<'a> Shard<'a> {
                 None => self.drop_frame(frame, Drop::Down),
             }
         }
-        let event = self.event(node, 0, Event::Pacer);
+        let event = self.event(node, 0, Event::Release);
         let pacer = self.pacers[node as usize].as_mut().expect("asked before");
         arm(out, pacer.wake(now), &mut pacer.armed, event);
     }

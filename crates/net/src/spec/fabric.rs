@@ -57,4 +57,13 @@ pub struct Topology {
     pub links: Vec<Link>,
     /// Nodes `0..hosts` are hosts.
     pub hosts: u32,
+    /// Hosts forward what is not for them, by the same rules as switches.
+    pub relays: bool,
+}
+
+impl Topology {
+    /// What comes to `node` for others goes on.
+    pub fn forwards(&self, node: NodeId) -> bool {
+        self.relays || self.nodes[node as usize].kind == NodeKind::Switch
+    }
 }

@@ -39,6 +39,8 @@ pub struct HostConfig {
     /// Its NIC stops sending when told to.
     pub honours_pause: bool,
     pub storm: Option<super::Storm>,
+    /// Deals with what arrives; `None`: that takes no time.
+    pub processor: Option<super::Processor>,
 }
 
 /// HULL's token bucket.
@@ -67,6 +69,7 @@ pub struct Pacer {
 pub enum TransportConfig {
     Tcp(TcpConfig),
     Datagram(Datagram),
+    Nack(super::Nack),
     Rdma(super::RdmaConfig),
     Pfabric(Pfabric),
     Pdq(super::Pdq),
@@ -185,6 +188,8 @@ pub enum CongestionControl {
     Bbr3(Bbr3Config),
     /// With the windows of a connection's other subflows.
     Coupled(super::Coupling),
+    /// One that whoever runs the plan has brought; no scenario says so.
+    External(crate::congestion::Foreign),
 }
 
 /// BBR version 1, as in Linux.

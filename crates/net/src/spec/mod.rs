@@ -8,7 +8,9 @@ mod flow;
 mod host;
 mod mmu;
 mod mptcp;
+mod nack;
 mod pfc;
+mod processor;
 mod rated;
 mod rdma;
 mod run;
@@ -26,7 +28,9 @@ pub use host::{
 pub use host::{TcpConfig, TransportConfig, Wire};
 pub use mmu::{ConweaveRules, HpccRules, Mmu, Rules, SonicRules};
 pub use mptcp::{Coupling, MptcpConfig, PathManager, PathScheduler};
+pub use nack::Nack;
 pub use pfc::{Cable, Formula, Headroom, PauseTime, Pfc, Refresh, Storm, StormAction, Watchdog};
+pub use processor::{Processor, Stall};
 pub use rated::{D3, Pdq, Rated};
 pub use rdma::{Cnp, DcqcnConfig, DcqcnCut, Entropy, HpccConfig, Irn, RateControl, RdmaConfig, RdmaRecovery, RdmaWindow, Reps, SwiftConfig, TimelyConfig};
 pub(crate) use run::models;
@@ -77,6 +81,7 @@ impl Plan {
         let payload = |transport: &TransportConfig| match transport {
             TransportConfig::Tcp(tcp) => tcp.mss,
             TransportConfig::Datagram(datagram) => datagram.payload,
+            TransportConfig::Nack(nack) => nack.payload,
             TransportConfig::Rdma(rdma) => rdma.payload + rdma.overhead(),
             TransportConfig::Pfabric(pfabric) => pfabric.tcp.mss,
             TransportConfig::Pdq(Pdq { rated, .. }) | TransportConfig::D3(D3 { rated, .. }) => rated.payload + rated.header,

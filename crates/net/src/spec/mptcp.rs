@@ -1,6 +1,7 @@
 //! Multipath TCP.
 
 use super::{Receive, TcpConfig};
+use crate::frame::Control;
 
 /// One connection over several subflows, each a TCP of its own (RFC 8684).
 #[derive(Debug, Clone, PartialEq)]
@@ -57,4 +58,19 @@ impl MptcpConfig {
     pub const ACK_OPTION: u16 = 8;
     /// What is left for SACK beside them and timestamps.
     pub const BLOCKS: usize = 2;
+
+    /// Of a segment that opens a connection (MP_CAPABLE) or `joins` it (MP_JOIN), from the host that `asks` or the one that answers (RFC 8684 §3.1,
+    /// §3.2). The fourth segment of a subflow that joins is a plain acknowledgement.
+    pub const fn opening_option(what: Control, joins: bool, asks: bool) -> u16 {
+        match (what, joins, asks) {
+            (Control::Syn, false, _) => 4,
+            (Control::Syn, true, _) => 12,
+            (Control::SynAck, false, _) => 12,
+            (Control::SynAck, true, _) => 16,
+            (Control::Ack, false, true) => 20,
+            (Control::Ack, true, true) => 24,
+            (Control::Ack, _, false) => 0,
+            (Control::AskWindow | Control::Report, _, _) => 0,
+        }
+    }
 }

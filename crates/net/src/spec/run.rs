@@ -97,6 +97,15 @@ pub struct Record {
     /// Reorder queues of each ToR, at intervals.
     pub reordering: Option<Span>,
     pub captures: Vec<Capture>,
+    /// Links both of whose directions are captured, and kept together; ascending.
+    pub joined: Vec<LinkId>,
+    /// Bytes kept of each captured frame.
+    pub snaplen: u32,
+    /// Round trips as senders measure them.
+    pub round_trips: bool,
+    /// Nodes whose ports note the gaps between the frames of a flow, and those that note who stood in front of whom; ascending.
+    pub gaps: Vec<NodeId>,
+    pub waits: Vec<NodeId>,
 }
 
 /// A row per port, queue and interval.

@@ -26,6 +26,8 @@ pub struct SwitchConfig {
     pub pfc: Option<super::Pfc>,
     /// Stops sending when told to.
     pub honours_pause: bool,
+    /// Deals with what arrives; `None`: that takes no time. Not with cut-through or a memory management unit.
+    pub processor: Option<super::Processor>,
 }
 
 impl SwitchConfig {

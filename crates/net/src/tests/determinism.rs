@@ -1,6 +1,7 @@
 //! The same result from both engines and any number of threads.
 
 use super::applications::{Wander, example, wander};
+use super::hull;
 use crate::record::Output;
 use crate::spec::*;
 use crate::testing::*;
@@ -70,9 +71,9 @@ fn deep(ports_per_core: Option<u32>) -> Buffer {
 }
 
 /// Everything but the engine's own figures, as text.
-fn digest(output: &Output) -> String {
+pub(super) fn digest(output: &Output) -> String {
     format!(
-        "{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}",
+        "{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}",
         output.flows,
         output.started,
         output.tasks,
@@ -82,6 +83,9 @@ fn digest(output: &Output) -> String {
         output.uplinks,
         output.reordering,
         output.captures,
+        output.gaps,
+        output.waits,
+        output.round_trips,
         output.counters,
         output.end,
         output.storms,
@@ -273,6 +277,7 @@ fn scenarios() {
         p.switches[0].aqm = Some(Aqm::Codel(codel(true)));
         p.switches[0].device_queue = 1;
         p.switches[0].forwarding = Forwarding::CutThrough { header: 64 };
+        p.record.waits = (0..p.topology.nodes.len() as u32).collect();
         p.transports = vec![TransportConfig::Tcp(TcpConfig { ecn: EcnMode::Classic, ..tcp() })];
     });
     add("weighted queues, red drops at dequeue, short run", &|p| {
@@ -328,6 +333,8 @@ fn scenarios() {
         p.record.paths = true;
         p.record.imbalance = Some(Span::from_us(20));
         p.record.captures = vec![Capture { link: 0, reverse: false }, Capture { link: 40, reverse: true }];
+        p.record.round_trips = true;
+        (p.record.gaps, p.record.waits) = ((0..p.topology.nodes.len() as u32).collect(), (10..30).collect());
         p.switches[0].marking = step_at(30_000, MarkAt::Enqueue);
         p.transports = vec![TransportConfig::Tcp(dctcp())];
         p.switches[0].buffer = shared(150_000, 0.5);
@@ -348,6 +355,22 @@ fn scenarios() {
     add("datagrams among tcp", &|p| {
         p.transports.push(TransportConfig::Datagram(Datagram { rate: Some(Rate::from_gbps(30)), payload: 1460, ecn_capable: false }));
         p.flows.iter_mut().filter(|f| f.id % 5 == 0).for_each(|f| f.transport = 1);
+    });
+    add("datagrams with reports among tcp", &|p| {
+        p.transports.push(TransportConfig::Nack(Nack { rate: Some(Rate::from_gbps(40)), ..nack() }));
+        p.transports.push(TransportConfig::Nack(nack()));
+        p.flows.iter_mut().filter(|f| f.id % 3 > 0).for_each(|f| f.transport = (f.id % 3) as u16);
+        p.topology.links.iter_mut().for_each(|link| link.loss = Probability::new(0.01).unwrap());
+        p.record.paths = true;
+    });
+    add("processors", &|p| {
+        let processor = |packet, queue| Some(Processor { packet: Span::from_ns(packet), interrupt: Span::from_ns(packet / 3), queue, stall: None });
+        p.switches.push(SwitchConfig { processor: processor(60, 40), ..p.switches[0].clone() });
+        (32..40).for_each(|edge| p.topology.nodes[edge].config = 1);
+        let stall = Some(Stall { work: Span::from_us(30), pause: Span::from_us(20) });
+        p.hosts.push(HostConfig { processor: Some(Processor { stall, ..processor(0, 5).unwrap() }), pacer: hull::pacer(), ..p.hosts[0].clone() });
+        (0..8).for_each(|host| p.topology.nodes[host].config = 1);
+        p.record.ports = Some(PortSeries { interval: Span::from_us(20), nodes: (30..42).collect() });
     });
     add("closed loop", &|p| {
         // Three rounds of queries to each of four hosts; a round starts when the last answer of the one before is in.

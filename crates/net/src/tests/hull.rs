@@ -11,7 +11,7 @@ fn phantom() -> Option<Aqm> {
     Some(Aqm::Phantom(Phantom { drain: 0.95, threshold: 6_000 }))
 }
 
-fn pacer() -> Option<Pacer> {
+pub(super) fn pacer() -> Option<Pacer> {
     Some(Pacer {
         interval: Span::from_us(10),
         eta: 0.125,

@@ -72,6 +72,12 @@ fn datagrams_at_line_rate() {
 }
 
 #[test]
+fn datagrams_with_reports_at_line_rate() {
+    check(TransportConfig::Nack(nack()), FctEnd::LastAck, Forwarding::StoreAndForward, 20);
+    check(TransportConfig::Nack(nack()), FctEnd::LastByte, Forwarding::CutThrough { header: 64 }, 0);
+}
+
+#[test]
 fn rdma_at_line_rate() {
     check(TransportConfig::Rdma(rdma()), FctEnd::LastAck, Forwarding::StoreAndForward, 20);
     check(TransportConfig::Rdma(rdma()), FctEnd::LastByte, Forwarding::StoreAndForward, 0);

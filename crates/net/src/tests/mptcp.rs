@@ -52,7 +52,11 @@ fn a_mesh_of_linux_hosts_agrees() {
     let config = MptcpConfig { tcp, manager: PathManager::FullMesh(8), ..mptcp() };
     let rates = [Rate::from_gbps(10), Rate::from_gbps(5), Rate::from_gbps(1)];
     let flows = (0..20).map(|id| flow(id, id as u32 % 2, 1 - id as u32 % 2, 200_000 + 7_000 * id as u64, Time::from_ns(3_000 * id as u64))).collect();
-    let output = same_everywhere("mesh", &scarce(over(parallel(&rates), flows, config)));
+    let mut plan = scarce(over(parallel(&rates), flows, config));
+    plan.record.captures = [0, 1].into_iter().flat_map(|link| [false, true].map(|reverse| Capture { link, reverse })).collect();
+    plan.record.round_trips = true;
+    let output = same_everywhere("mesh", &plan);
+    assert!(output.captures.iter().all(|records| !records.is_empty()));
     let subflows = output.paths.iter().map(|path| path.subflow).max();
     assert_eq!(subflows, Some(2));
 }

@@ -217,6 +217,7 @@ fn switch_config() -> impl Strategy<Value = SwitchConfig> {
                 queue_length,
                 pfc: None,
                 honours_pause: false,
+                processor: None,
             };
             if matches!(switch.buffer, Buffer::Voq(_)) { with_voq(switch) } else { switch }
         },

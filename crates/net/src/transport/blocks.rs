@@ -43,6 +43,12 @@ impl Blocks {
         if after > 0 { self.0[after - 1].1.max(seq) } else { seq }
     }
 
+    /// What lies between `seq`, which is in none of them and below all, and the end of the last one, and is in none of them.
+    pub fn gaps_from(&self, seq: u32) -> impl Iterator<Item = (u32, u32)> + '_ {
+        let ends = std::iter::once(seq).chain(self.0.iter().map(|block| block.1));
+        ends.zip(self.0.iter().map(|block| block.0))
+    }
+
     /// The first block.
     pub fn first(&self) -> Option<(u32, u32)> {
         self.0.first().copied()

@@ -3,6 +3,7 @@
 mod blocks;
 pub mod datagram;
 pub mod mptcp;
+pub mod nack;
 pub mod pfabric;
 pub mod rated;
 pub mod rdma;
@@ -10,4 +11,4 @@ pub mod tcp;
 
 use crate::Model;
 
-pub const MODELS: &[Model] = &[tcp::MODEL, rdma::MODEL, rdma::REPS, pfabric::MODEL, mptcp::MODEL, rated::PDQ, rated::D3, datagram::MODEL];
+pub const MODELS: &[Model] = &[tcp::MODEL, rdma::MODEL, rdma::REPS, pfabric::MODEL, mptcp::MODEL, rated::PDQ, rated::D3, datagram::MODEL, nack::MODEL];

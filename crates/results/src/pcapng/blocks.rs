@@ -1,4 +1,4 @@
-//! The blocks of a pcapng file (draft-ietf-opsawg-pcapng), little-endian, one interface.
+//! The blocks of a pcapng file (draft-ietf-opsawg-pcapng), little-endian.
 
 const SECTION_HEADER: u32 = 0x0A0D_0D0A;
 const INTERFACE_DESCRIPTION: u32 = 1;
@@ -34,10 +34,10 @@ pub fn interface(out: &mut Vec<u8>, name: &str, rate_bps: u64, snaplen: u32) {
     });
 }
 
-/// Section 4.3: the beginning of a frame of `length` bytes.
-pub fn packet(out: &mut Vec<u8>, time_ns: u64, captured: &[u8], length: u32) {
+/// Section 4.3: the beginning of a frame of `length` bytes at one of the interfaces described before.
+pub fn packet(out: &mut Vec<u8>, interface: u32, time_ns: u64, captured: &[u8], length: u32) {
     block(out, ENHANCED_PACKET, |out| {
-        out.extend(0u32.to_le_bytes());
+        out.extend(interface.to_le_bytes());
         out.extend(((time_ns >> 32) as u32).to_le_bytes());
         out.extend((time_ns as u32).to_le_bytes());
         out.extend((captured.len() as u32).to_le_bytes());

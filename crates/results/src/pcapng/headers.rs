@@ -1,50 +1,53 @@
 //! Real headers for simulated frames.
 //!
-//! Host `h` (below 2²⁴ − 1) is 10.x.y.z with the 24 bits of `h + 1`, and 02:00:… with its 32 bits. Flow `f` (its position in the plan)
-//! has source port 32768 + f mod 2¹⁵ and destination port 1024 + f / 2¹⁵ (mod 2¹⁵); its acknowledgements have them the
-//! other way round. Sequence numbers start from 0 and are taken mod 2³²; there is no SYN. The priority is the class selector
-//! of the DSCP. Payload is zeros, so that all checksums are right. Options of TCP are not shown.
+//! Host `h` (below 2²⁴ − 1) is 10.x.y.z with the 24 bits of `h + 1`, and 02:00:… with its 32 bits, by whichever NIC. Flow `f` (its position in the
+//! plan) has source port 32768 + f mod 2¹⁵ and destination port 1024 + f / 2¹⁵ (mod 2¹⁵), its further subflows source ports from 1024 to 32767; what
+//! answers has them the other way round. The first byte of payload has the sequence number 1, all are taken mod 2³². The priority is the class selector of the DSCP.
+//! Payload is zeros, so that all checksums are right; frame check sequences are left out, as network cards do.
 
+use super::tcp::{Facts, Seen, Segment};
 use afflux_net::record::{CaptureKind, CaptureRecord, Control};
 
 const ETHERNET: usize = 14;
 const IPV4: usize = 20;
+const TCP: usize = 20;
+const UDP: usize = 8;
 const PROTOCOL_TCP: u8 = 6;
 const PROTOCOL_UDP: u8 = 17;
 
+const FIN: u8 = 0x01;
 const SYN: u8 = 0x02;
 const ACK: u8 = 0x10;
 const ECE: u8 = 0x40;
 const CWR: u8 = 0x80;
 
-/// Appends the headers, and payload up to `snaplen` bytes.
-pub fn frame(out: &mut Vec<u8>, record: &CaptureRecord, snaplen: usize) {
+/// Appends the frame up to `snaplen` bytes, at least its headers. Returns its whole length: what the simulation counts without the frame check
+/// sequence. Profiles of other simulators have frames smaller than real headers; none is shorter than its headers and payload.
+pub fn frame(out: &mut Vec<u8>, record: &CaptureRecord, facts: &Facts, seen: &mut Seen, snaplen: usize) -> u32 {
     let start = out.len();
-    let (protocol, header) = match record.kind {
-        CaptureKind::TcpData | CaptureKind::TcpAck | CaptureKind::TcpControl(_) => (PROTOCOL_TCP, 20),
-        CaptureKind::Datagram | CaptureKind::Switch => (PROTOCOL_UDP, 8),
+    let segment = match record.kind {
+        CaptureKind::TcpData | CaptureKind::TcpAck | CaptureKind::TcpControl(_) => Some(seen.segment(record)),
+        CaptureKind::Datagram | CaptureKind::Switch => None,
     };
-    let segment = header + record.payload;
+    let (protocol, header) = segment.as_ref().map_or((PROTOCOL_UDP, UDP), |segment| (PROTOCOL_TCP, TCP + segment.options.len()));
+    let carried = header as u16 + record.payload;
     out.extend(mac(record.dst));
     out.extend(mac(record.src));
     out.extend([0x08, 0x00]);
-    ipv4(out, record, protocol, segment);
+    ipv4(out, record, protocol, carried);
     let transport = out.len();
-    match record.kind {
-        CaptureKind::TcpData => tcp(out, record, record.sequence as u32, 0),
-        CaptureKind::TcpAck => tcp(out, record, 0, record.sequence as u32),
-        // The byte before the first.
-        CaptureKind::TcpControl(Control::Syn | Control::SynAck) => tcp(out, record, u32::MAX, 0),
-        CaptureKind::TcpControl(Control::Ack | Control::AskWindow) => tcp(out, record, 0, 0),
-        CaptureKind::Datagram | CaptureKind::Switch => udp(out, record, segment),
+    match &segment {
+        Some(segment) => tcp(out, record, segment),
+        None => udp(out, record, carried),
     }
-    let sum = checksum(&out[transport..], pseudo_header(record, protocol, segment));
+    let sum = checksum(&out[transport..], pseudo_header(record, protocol, carried));
     // RFC 768: a checksum of zero is sent as all ones.
     let (offset, sum) = if protocol == PROTOCOL_TCP { (16, sum) } else { (6, if sum == 0 { 0xFFFF } else { sum }) };
     out[transport + offset..transport + offset + 2].copy_from_slice(&sum.to_be_bytes());
-    let payload = usize::from(record.payload).min(snaplen.saturating_sub(out.len() - start));
-    out.resize(out.len() + payload, 0);
-    debug_assert!(out.len() - start >= ETHERNET + IPV4 + usize::from(header));
+    debug_assert_eq!(out.len() - start, ETHERNET + IPV4 + header);
+    let length = usize::from(record.size.saturating_sub(facts.fcs)).max(out.len() - start + usize::from(record.payload));
+    out.resize(start + length.min(snaplen.max(out.len() - start)), 0);
+    length as u32
 }
 
 fn mac(host: u32) -> [u8; 6] {
@@ -59,11 +62,11 @@ fn address(host: u32) -> [u8; 4] {
 }
 
 /// RFC 791.
-fn ipv4(out: &mut Vec<u8>, record: &CaptureRecord, protocol: u8, segment: u16) {
+fn ipv4(out: &mut Vec<u8>, record: &CaptureRecord, protocol: u8, carried: u16) {
     let start = out.len();
     let traffic_class = record.priority << 5 | record.ecn;
     out.extend([0x45, traffic_class]);
-    out.extend((IPV4 as u16 + segment).to_be_bytes());
+    out.extend((IPV4 as u16 + carried).to_be_bytes());
     // No identification, don't fragment, time to live 64, checksum to come.
     out.extend([0, 0, 0x40, 0, 64, protocol, 0, 0]);
     out.extend(address(record.src));
@@ -75,34 +78,45 @@ fn ipv4(out: &mut Vec<u8>, record: &CaptureRecord, protocol: u8, segment: u16) {
 /// Source and destination port of a frame.
 fn ports(record: &CaptureRecord) -> [u16; 2] {
     let (low, high) = ((record.flow & 0x7FFF) as u16, ((record.flow >> 15) & 0x7FFF) as u16);
-    let [sender, receiver] = [0x8000 | low, 1_024 + high];
-    if matches!(record.kind, CaptureKind::TcpAck | CaptureKind::TcpControl(Control::SynAck)) { [receiver, sender] } else { [sender, receiver] }
+    let subflow = record.options.as_ref().and_then(|options| options.multipath).map_or(0, |multipath| multipath.subflow);
+    let source = match subflow {
+        0 => 0x8000 | low,
+        // Those of the flows before and after it are others.
+        number => 1_024 + ((u64::from(record.flow) * 63 + u64::from(number)) % 31_744) as u16,
+    };
+    let answers = record.answer && !matches!(record.kind, CaptureKind::Datagram | CaptureKind::Switch);
+    if answers { [1_024 + high, source] } else { [source, 1_024 + high] }
 }
 
 /// RFC 9293, RFC 3168.
-fn tcp(out: &mut Vec<u8>, record: &CaptureRecord, sequence: u32, acknowledged: u32) {
+fn tcp(out: &mut Vec<u8>, record: &CaptureRecord, segment: &Segment) {
     ports(record).into_iter().for_each(|port| out.extend(port.to_be_bytes()));
-    out.extend(sequence.to_be_bytes());
-    out.extend(acknowledged.to_be_bytes());
+    out.extend(segment.sequence.to_be_bytes());
+    out.extend(segment.acknowledged.to_be_bytes());
     let kind = match record.kind {
-        CaptureKind::TcpControl(Control::Syn) => SYN,
+        // §6.1.1: a SYN that asks has both flags.
+        CaptureKind::TcpControl(Control::Syn) => SYN | if record.ece { CWR } else { 0 },
         CaptureKind::TcpControl(Control::SynAck) => SYN | ACK,
         _ => ACK,
     };
-    let flags = kind | if record.ece { ECE } else { 0 } | if record.cwr { CWR } else { 0 };
-    // Five words of header, the largest window, checksum to come, nothing urgent.
-    out.extend([0x50, flags, 0xFF, 0xFF, 0, 0, 0, 0]);
+    let flags = kind | if record.ece { ECE } else { 0 } | if record.cwr { CWR } else { 0 } | if segment.fin { FIN } else { 0 };
+    let words = (TCP + segment.options.len()) / 4;
+    out.extend([(words as u8) << 4, flags]);
+    out.extend(segment.window.to_be_bytes());
+    // Checksum to come, nothing urgent.
+    out.extend([0, 0, 0, 0]);
+    out.extend(&segment.options);
 }
 
 /// RFC 768.
-fn udp(out: &mut Vec<u8>, record: &CaptureRecord, segment: u16) {
+fn udp(out: &mut Vec<u8>, record: &CaptureRecord, carried: u16) {
     ports(record).into_iter().for_each(|port| out.extend(port.to_be_bytes()));
-    out.extend(segment.to_be_bytes());
+    out.extend(carried.to_be_bytes());
     out.extend([0, 0]);
 }
 
-fn pseudo_header(record: &CaptureRecord, protocol: u8, segment: u16) -> u32 {
-    sum16(&address(record.src)) + sum16(&address(record.dst)) + u32::from(protocol) + u32::from(segment)
+fn pseudo_header(record: &CaptureRecord, protocol: u8, carried: u16) -> u32 {
+    sum16(&address(record.src)) + sum16(&address(record.dst)) + u32::from(protocol) + u32::from(carried)
 }
 
 fn sum16(bytes: &[u8]) -> u32 {

@@ -1,38 +1,56 @@
-//! Captures as pcapng files: `<from>-<to>.pcapng`, one direction of one link each, with nanosecond stamps.
+//! Captures as pcapng files with nanosecond stamps: `<from>-<to>.pcapng`, one direction of one link, or `<a>-<b>-both.pcapng`, both as two interfaces.
 
 mod blocks;
 mod headers;
+mod multipath;
+mod tcp;
 
 use crate::ResultsError;
 use afflux_net::record::{CaptureRecord, Output};
-use afflux_net::spec::Capture;
+use afflux_net::spec::{Capture, LinkId, Plan};
 use afflux_scenario::Scenario;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
-
-/// Bytes kept of each frame: all headers.
-const SNAPLEN: u32 = 96;
+use tcp::{Facts, Seen};
 
 pub struct CaptureFile<'a> {
+    interfaces: Vec<Interface<'a>>,
+    plan: &'a Plan,
+    output: &'a Output,
+}
+
+struct Interface<'a> {
     /// `leaf0->spine1`.
-    interface: String,
+    name: String,
     rate_bps: u64,
     records: &'a [CaptureRecord],
 }
 
 /// The files of a run, with their names. Captures of parallel links are numbered from the second on: `a-b-2.pcapng`.
-pub fn files<'a>(scenario: &Scenario, output: &'a Output) -> Vec<(String, CaptureFile<'a>)> {
-    let topology = &scenario.plan.topology;
+pub fn files<'a>(scenario: &'a Scenario, output: &'a Output) -> Vec<(String, CaptureFile<'a>)> {
+    let plan = &scenario.plan;
+    let name = |node: u32| plan.topology.nodes[node as usize].name.as_str();
     let mut files: Vec<(String, CaptureFile)> = Vec::new();
-    for (Capture { link, reverse }, records) in scenario.plan.record.captures.iter().zip(&output.captures) {
-        let link = &topology.links[*link as usize];
+    let mut both: Option<LinkId> = None;
+    for (Capture { link: id, reverse }, records) in plan.record.captures.iter().zip(&output.captures) {
+        let link = &plan.topology.links[*id as usize];
         let (from, to) = if *reverse { (link.b, link.a) } else { (link.a, link.b) };
-        let [from, to] = [from, to].map(|node| topology.nodes[node as usize].name.as_str());
-        let names = ["".to_owned()].into_iter().chain((2..).map(|number| format!("-{number}")));
-        let mut names = names.map(|suffix| format!("{from}-{to}{suffix}.pcapng").replace('/', "_"));
+        let interface = Interface { name: format!("{}->{}", name(from), name(to)), rate_bps: link.rate.0, records };
+        // Its other direction came just before.
+        if both == Some(*id)
+            && let Some((_, file)) = files.last_mut()
+        {
+            file.interfaces.push(interface);
+            continue;
+        }
+        let joined = plan.record.joined.contains(id);
+        both = joined.then_some(*id);
+        let stem = format!("{}-{}{}", name(from), name(to), if joined { "-both" } else { "" });
+        let numbers = ["".to_owned()].into_iter().chain((2..).map(|number| format!("-{number}")));
+        let mut names = numbers.map(|number| format!("{stem}{number}.pcapng").replace('/', "_"));
         let Some(name) = names.find(|name| files.iter().all(|(taken, _)| taken != name)) else { continue };
-        files.push((name, CaptureFile { interface: format!("{from}->{to}"), rate_bps: link.rate.0, records }));
+        files.push((name, CaptureFile { interfaces: vec![interface], plan, output }));
     }
     files
 }
@@ -48,18 +66,25 @@ impl CaptureFile<'_> {
     }
 
     fn write_to(&self, out: &mut impl Write) -> std::io::Result<()> {
+        let snaplen = self.plan.record.snaplen;
         let mut block = Vec::new();
         blocks::section_header(&mut block);
-        blocks::interface(&mut block, &self.interface, self.rate_bps, SNAPLEN);
+        for interface in &self.interfaces {
+            blocks::interface(&mut block, &interface.name, interface.rate_bps, snaplen);
+        }
         out.write_all(&block)?;
+        let facts = Facts::of(self.plan, self.output);
+        let mut seen = Seen::new(&facts);
         let mut frame = Vec::new();
-        for record in self.records {
+        let mut left: Vec<&[CaptureRecord]> = self.interfaces.iter().map(|interface| interface.records).collect();
+        // The earliest next; of two at once that of the first interface.
+        while let Some(number) = (0..left.len()).filter(|&number| !left[number].is_empty()).min_by_key(|&number| left[number][0].time) {
+            let record = &left[number][0];
+            left[number] = &left[number][1..];
             frame.clear();
-            headers::frame(&mut frame, record, SNAPLEN as usize);
-            // Profiles of other simulators have frames smaller than real headers; a packet is never shorter than what is shown of it.
-            let length = u32::from(record.size).max(frame.len() as u32);
+            let length = headers::frame(&mut frame, record, &facts, &mut seen, snaplen as usize);
             block.clear();
-            blocks::packet(&mut block, record.time.round_ns(), &frame, length);
+            blocks::packet(&mut block, number as u32, record.time.round_ns(), &frame, length);
             out.write_all(&block)?;
         }
         Ok(())

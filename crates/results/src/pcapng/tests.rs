@@ -1,7 +1,9 @@
 use super::headers::checksum;
+use super::multipath::{Session, hmac_sha256};
+use super::tcp::Side;
 use super::*;
 use crate::testing::run;
-use afflux_net::record::CaptureKind;
+use afflux_net::record::{CaptureKind, CaptureMultipath, Control};
 use afflux_units::Time;
 
 struct Packet {
@@ -67,17 +69,35 @@ fn transport_checksum(frame: &[u8]) -> u16 {
     let mut bytes = frame[26..34].to_vec();
     bytes.extend([0, frame[23]]);
     bytes.extend(segment.to_be_bytes());
-    bytes.extend(&frame[34..if frame[23] == 6 { 54 } else { 42 }]);
+    bytes.extend(&frame[34..if frame[23] == 6 { 34 + usize::from(frame[46] >> 4) * 4 } else { 42 }]);
     checksum(&bytes, 0)
 }
 
 fn record(kind: CaptureKind) -> CaptureRecord {
-    CaptureRecord { time: Time(0), flow: 40_000, src: 0, dst: 70_000, kind, sequence: 0, payload: 0, size: 64, ecn: 0, ece: false, cwr: false, priority: 0 }
+    CaptureRecord {
+        time: Time(0),
+        flow: 40_000,
+        src: 0,
+        dst: 70_000,
+        kind,
+        sequence: 0,
+        payload: 0,
+        size: 64,
+        ecn: 0,
+        ece: false,
+        cwr: false,
+        last: false,
+        again: false,
+        answer: kind == CaptureKind::TcpAck,
+        priority: 0,
+        options: None,
+    }
 }
 
 fn written(records: Vec<CaptureRecord>) -> Vec<Packet> {
     let (mut scenario, mut output) = run();
     scenario.plan.record.captures = vec![Capture { link: 5, reverse: false }];
+    scenario.plan.record.snaplen = 96;
     output.captures = vec![records];
     let dir = tempfile::tempdir().unwrap();
     let files = files(&scenario, &output);
@@ -95,16 +115,16 @@ fn tcp_headers() {
     let ack = CaptureRecord { time: late, src: 70_000, dst: 0, sequence: 1_469, ece: true, ..record(CaptureKind::TcpAck) };
     let packets = written(vec![data, ack]);
     let Packet { time_ns, captured, length } = &packets[0];
-    assert_eq!((*time_ns, captured.len(), *length), ((5 << 32) + 7, 96, 1_518));
+    assert_eq!((*time_ns, captured.len(), *length), ((5 << 32) + 7, 96, 1_514));
     assert_eq!(captured[0..14], [2, 0, 0, 1, 0x11, 0x71, 2, 0, 0, 0, 0, 1, 8, 0]);
     assert_eq!((captured[14], captured[15], be16(captured, 16)), (0x45, 5 << 5 | 3, 1_500));
     assert_eq!(captured[26..34], [10, 0, 0, 1, 10, 1, 0x11, 0x71]);
     assert_eq!((be16(captured, 34), be16(captured, 36)), (32_768 + 40_000 % 32_768, 1_025));
-    assert_eq!((be32(captured, 38), be32(captured, 42), captured[47]), (9, 0, 0x90));
+    assert_eq!((be32(captured, 38), be32(captured, 42), captured[47]), (10, 1, 0x90));
     let Packet { captured, length, .. } = &packets[1];
-    assert_eq!((captured.len(), *length, be16(captured, 16)), (54, 64, 40));
+    assert_eq!((captured.len(), *length, be16(captured, 16)), (60, 60, 40));
     assert_eq!((be16(captured, 34), be16(captured, 36)), (1_025, 32_768 + 40_000 % 32_768));
-    assert_eq!((be32(captured, 38), be32(captured, 42), captured[47]), (0, 1_469, 0x50));
+    assert_eq!((be32(captured, 38), be32(captured, 42), captured[47]), (1, 1_470, 0x50));
     for Packet { captured, .. } in &packets {
         assert_eq!((checksum(&captured[14..34], 0), transport_checksum(captured)), (0, 0));
     }
@@ -116,7 +136,7 @@ fn datagrams_and_small_profiles() {
     let bare = CaptureRecord { size: 40, ..record(CaptureKind::TcpAck) };
     let packets = written(vec![datagram, bare]);
     let Packet { captured, length, .. } = &packets[0];
-    assert_eq!((captured.len(), *length, captured[15], captured[23], be16(captured, 38)), (52, 64, 1, 17, 18));
+    assert_eq!((captured.len(), *length, captured[15], captured[23], be16(captured, 38)), (60, 60, 1, 17, 18));
     assert_eq!((checksum(&captured[14..34], 0), transport_checksum(captured)), (0, 0));
     assert_eq!((packets[1].captured.len(), packets[1].length), (54, 54), "never shorter than its headers");
 }
@@ -136,4 +156,45 @@ fn captures_of_parallel_links_have_names_of_their_own() {
     output.captures = vec![Vec::new(); 3];
     let names: Vec<_> = files(&scenario, &output).into_iter().map(|(name, _)| name).collect();
     assert_eq!(names, ["leaf0-spine0.pcapng", "leaf0-spine0-2.pcapng", "spine0-leaf0.pcapng"]);
+}
+
+#[test]
+fn both_directions_share_a_file() {
+    let (mut scenario, mut output) = run();
+    scenario.plan.record.captures = vec![Capture { link: 4, reverse: false }, Capture { link: 4, reverse: true }, Capture { link: 5, reverse: false }];
+    scenario.plan.record.joined = vec![4];
+    let at = |time| CaptureRecord { time: Time(time), ..record(CaptureKind::TcpAck) };
+    output.captures = vec![vec![at(2_000), at(5_000)], vec![at(1_000), at(5_000)], Vec::new()];
+    let files = files(&scenario, &output);
+    assert_eq!(files.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["leaf0-spine0-both.pcapng", "leaf0-spine1.pcapng"]);
+    let mut bytes = Vec::new();
+    files[0].1.write_to(&mut bytes).unwrap();
+    let packets: Vec<(u32, u32)> = blocks(&bytes)[3..].iter().map(|(_, body)| (le32(body, 0), le32(body, 8))).collect();
+    assert_eq!(packets, [(1, 1), (0, 2), (0, 5), (1, 5)]);
+}
+
+/// RFC 4231, test cases 2 and 1.
+#[test]
+fn hmac() {
+    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    assert_eq!(hex(&hmac_sha256(b"Jefe", b"what do ya want for nothing?")), "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
+    assert_eq!(hex(&hmac_sha256(&[0x0b; 20], b"Hi There")), "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7");
+}
+
+#[test]
+fn options_of_multipath_have_the_lengths_of_rfc_8684() {
+    let session = Session::new(1, 7);
+    let length = |control, side, subflow, closes| {
+        let mut out = Vec::new();
+        session.opening(&mut out, control, side, &CaptureMultipath { subflow, data: 0, closes });
+        assert!(out.is_empty() || usize::from(out[1]) == out.len());
+        out.len() as u16
+    };
+    for (control, side) in [(Control::Syn, Side::Asks), (Control::SynAck, Side::Answers), (Control::Ack, Side::Asks), (Control::Ack, Side::Answers)] {
+        for subflow in [0, 3] {
+            let simulated = afflux_net::spec::MptcpConfig::opening_option(control, subflow > 0, side == Side::Asks);
+            assert_eq!(length(control, side, subflow, false), simulated, "{control:?} {side:?} {subflow}");
+        }
+    }
+    assert_eq!(length(Control::Ack, Side::Asks, 1, true), 0);
 }

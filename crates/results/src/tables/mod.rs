@@ -2,12 +2,15 @@
 
 mod columns;
 mod flows;
+mod gaps;
 mod imbalance;
 mod jobs;
 mod links;
 mod paths;
 mod ports;
 mod reorder;
+mod round_trips;
+mod waits;
 mod write;
 
 pub(crate) use flows::deadline_met;
@@ -34,10 +37,14 @@ pub enum Kind {
     Paths,
     Imbalance,
     Reorder,
+    RoundTrips,
+    Gaps,
+    Waits,
 }
 
 impl Kind {
-    pub const ALL: [Kind; 7] = [Self::Flows, Self::Ports, Self::Links, Self::Jobs, Self::Paths, Self::Imbalance, Self::Reorder];
+    pub const ALL: [Kind; 10] =
+        [Self::Flows, Self::Ports, Self::Links, Self::Jobs, Self::Paths, Self::Imbalance, Self::Reorder, Self::RoundTrips, Self::Gaps, Self::Waits];
 
     /// As in `<name>.parquet`.
     pub fn name(self) -> &'static str {
@@ -49,6 +56,9 @@ impl Kind {
             Self::Paths => "paths",
             Self::Imbalance => "imbalance",
             Self::Reorder => "reorder",
+            Self::RoundTrips => "round_trips",
+            Self::Gaps => "gaps",
+            Self::Waits => "waits",
         }
     }
 
@@ -91,6 +101,9 @@ impl<'a> Tables<'a> {
             Kind::Paths => record.paths,
             Kind::Imbalance => record.imbalance.is_some(),
             Kind::Reorder => record.reordering.is_some(),
+            Kind::RoundTrips => record.round_trips,
+            Kind::Gaps => !record.gaps.is_empty(),
+            Kind::Waits => !record.waits.is_empty(),
         };
         Kind::ALL.into_iter().filter(has).collect()
     }
@@ -115,6 +128,9 @@ impl<'a> Tables<'a> {
             Kind::Paths => Box::new(paths::Paths { scenario, output }),
             Kind::Imbalance => Box::new(imbalance::Imbalance::new(scenario, output)),
             Kind::Reorder => Box::new(reorder::Reorder { scenario, output }),
+            Kind::RoundTrips => Box::new(round_trips::RoundTrips { scenario, output }),
+            Kind::Gaps => Box::new(gaps::Gaps::new(scenario, output)),
+            Kind::Waits => Box::new(waits::Waits::new(scenario, output)),
         }
     }
 }

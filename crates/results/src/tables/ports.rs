@@ -26,7 +26,7 @@ impl<'a> Ports<'a> {
 }
 
 /// A node's ports are numbered in the order in which its links appear.
-fn peers(topology: &Topology) -> Vec<Vec<NodeId>> {
+pub(super) fn peers(topology: &Topology) -> Vec<Vec<NodeId>> {
     let mut peers = vec![Vec::new(); topology.nodes.len()];
     for link in &topology.links {
         peers[link.a as usize].push(link.b);

@@ -1,6 +1,6 @@
 //! `[host]`: NICs, frame sizes, transports.
 
-use super::{Duration, Ecn, Names, NicQueue, Off, Or, Pacer, QueueSize, Scheduling, Size, Storm, Transport, Unlimited};
+use super::{Duration, Ecn, Names, NicQueue, Off, Or, Pacer, Processor, QueueSize, Scheduling, Size, Storm, Transport, Unlimited};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, MapAccess, Visitor};
@@ -51,6 +51,9 @@ pub struct Host {
     /// The NIC tells its switch to stop sending, again and again: a fault to test with. Default: it does not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub storm: Option<Storm>,
+    /// A processor that deals with what arrives, or `"off"`: that takes no time. Default `"off"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub processor: Option<Or<Off, Processor>>,
     /// Frame sizes: the name of a profile or a table. Default `"ethernet"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wire: Option<Wire>,
@@ -100,6 +103,9 @@ pub struct HostOverride {
     /// As in `[host]`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub storm: Option<Storm>,
+    /// As in `[host]`; it replaces all of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub processor: Option<Or<Off, Processor>>,
     /// As in `[host]`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quantum: Option<Size>,

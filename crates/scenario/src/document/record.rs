@@ -1,6 +1,6 @@
 //! `[record]`: what to write down.
 
-use super::{Duration, Names, Off, Or};
+use super::{Duration, Names, Off, Or, Size};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -25,9 +25,22 @@ pub struct Record {
     /// `"off"`; ConWeave's figures have 10 us.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reorder: Option<Or<Off, Duration>>,
-    /// Directions of links to capture: `"host0>leaf0"` is what host0 sends to leaf0. Default: none.
+    /// Round trips of every TCP connection and MPTCP subflow as its sender measures them (`round_trips.parquet`). Default `false`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub round_trips: Option<bool>,
+    /// Gaps between the frames of a flow where they leave a port (`gaps.parquet`), at the ports of: `"switches"`, `"hosts"`, `"all"`, or names as in
+    /// `["leaf*", "host0"]`. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gaps: Option<Names>,
+    /// Who stood in front of whom, by class of traffic (`waits.parquet`, and in `afflux explain`), at the ports of: as `gaps`. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waits: Option<Names>,
+    /// Links to capture: `"host0>leaf0"` is what host0 sends to leaf0, `"host0-leaf0"` both directions in one file. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capture: Option<Names>,
+    /// Bytes kept of each captured frame, from `"96B"` (all headers) to `"65535B"`. Default `"96B"`; tcpdump keeps whole frames.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub snaplen: Option<Size>,
 }
 
 /// Series of queues and counters.

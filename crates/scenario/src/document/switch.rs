@@ -1,6 +1,6 @@
 //! `[switch]`: buffers, marking, scheduling, forwarding, choice of path.
 
-use super::{Balance, Chance, Duration, Mmu, Names, Off, Or, Pfc, Preset, Queue, QueueSize, Size, Voq};
+use super::{Balance, Chance, Duration, Mmu, Names, Off, Or, Pfc, Preset, Processor, Queue, QueueSize, Size, Voq};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -78,6 +78,9 @@ macro_rules! switch {
             /// simulators; shallow switches of today take 500 to 800 ns.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub latency: Option<Duration>,
+            /// A processor that deals with what arrives, or `"off"`: that takes no time. Default `"off"`. In an override it replaces all of it.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub processor: Option<Or<Off, Processor>>,
             /// Choice among equal-cost next hops. Default `"ecmp"`. In an override it replaces all of it.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             #[schemars(schema_with = "super::balance::name_or_table")]
@@ -117,7 +120,7 @@ switch! {
 /// Calls a macro with the keys that `[switch]` and its overrides share.
 macro_rules! every_key {
     ($with:ident) => {
-        $with!(preset buffer sharing alpha reserved mmu pfc honours_pause voq queue_length device_queue drop_when ecn aqm scheduling priorities quantum forwarding cut_through_header latency balance hash queue)
+        $with!(preset buffer sharing alpha reserved mmu pfc honours_pause voq queue_length device_queue drop_when ecn aqm scheduling priorities quantum forwarding cut_through_header latency processor balance hash queue)
     };
 }
 

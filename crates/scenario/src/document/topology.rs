@@ -20,6 +20,8 @@ tagged! {
         "dual_homed_fat_tree" => DualHomed,
         /// VL2's folded Clos (`tor0` …, `agg0` …, `int0` …; Greenberg et al. 2009).
         "vl2" => Vl2,
+        /// BCube's servers of several NICs that forward for each other, on levels of small switches (`level0_0` …; Guo et al. 2009).
+        "bcube" => Bcube,
         /// A topology file of HPCC or ConWeave.
         "hpcc" => Hpcc,
         /// Link by link.
@@ -161,6 +163,25 @@ fabric! {
         /// Rate of all other links. Default `"10Gbps"`.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub uplink_rate: Option<Speed>,
+        /// Delay of every link, one way. Default `"1us"`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub delay: Option<Duration>,
+    }
+}
+
+fabric! {
+    /// BCube(n, k): n^(k+1) hosts with k+1 NICs each, numbered by k+1 digits from 0 to n−1. A switch of level i joins the n hosts that differ in
+    /// digit i (the last is digit 0) alone; there are n^k on each level, `level<i>_<number>` by the other digits. Hosts forward what is not for them,
+    /// by hash over the shortest ways (the orders in which digits are corrected); BCube's further ways, over a digit that is right already, are not used.
+    pub struct Bcube {
+        /// Ports of a switch, n.
+        pub ports: u32,
+        /// Levels of switches, k + 1, from 2; NICs of a host. Default 2.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub levels: Option<u32>,
+        /// Rate of every link. Default `"1Gbps"`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub rate: Option<Speed>,
         /// Delay of every link, one way. Default `"1us"`.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub delay: Option<Duration>,

@@ -2,7 +2,7 @@
 
 use super::choice::tagged;
 use super::switch::words;
-use super::{Auto, D3, Duration, Off, Or, Pdq, Rdma, Size, Speed, Unlimited};
+use super::{Auto, D3, Duration, Nack, Off, Or, Pdq, Rdma, Size, Speed, Unlimited};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +13,8 @@ tagged! {
         "tcp" => Tcp,
         /// A constant rate without acknowledgement or repetition.
         "datagram" => Datagram,
+        /// A constant rate, and repetition of what is reported missing.
+        "nack" => Nack,
         /// RDMA over converged Ethernet.
         "rdma" => Rdma,
         /// pFabric's minimal transport, or the TCP without fast retransmit that it was made from.

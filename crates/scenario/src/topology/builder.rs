@@ -36,6 +36,10 @@ impl Builder {
     pub fn lossy_link(&mut self, a: NodeId, b: NodeId, rate: Rate, delay: Span, loss: Probability) {
         self.topology.links.push(Link { a, b, rate, delay, loss, down: Vec::new() });
     }
+    /// Hosts forward what is not for them.
+    pub fn hosts_relay(&mut self) {
+        self.topology.relays = true;
+    }
     /// Hosts so far.
     pub fn hosts(&self) -> u32 {
         self.topology.hosts

@@ -36,13 +36,13 @@ pub fn check(topology: &Topology, key: &Key) -> Result<(), Wrong> {
     }
 }
 
-/// What a host reaches; hosts do not forward.
+/// What a host reaches.
 fn reach(topology: &Topology, ports: &Ports, from: NodeId) -> Vec<bool> {
     let mut reached = vec![false; topology.nodes.len()];
     reached[from as usize] = true;
     let mut waiting = VecDeque::from([from]);
     while let Some(node) = waiting.pop_front() {
-        if node != from && topology.nodes[node as usize].kind == NodeKind::Host {
+        if node != from && !topology.forwards(node) {
             continue;
         }
         for port in ports.of(node) {

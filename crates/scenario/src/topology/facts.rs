@@ -97,6 +97,9 @@ impl<'a> Facts<'a> {
     /// Capacity between two halves of the hosts, one direction: half of the least total capacity between two neighbouring tiers. Known where
     /// links join neighbouring tiers only (star, leaf-spine, fat-tree), and for two switches with hosts on both.
     pub fn bisection(&self) -> Option<Rate> {
+        if self.topology.relays {
+            return None;
+        }
         let nodes = &self.topology.nodes;
         let mut between: Vec<u128> = Vec::new();
         let mut inside: u128 = 0;
@@ -133,7 +136,7 @@ impl<'a> Facts<'a> {
         let mut waiting = BinaryHeap::from([Reverse((0u64, from))]);
         best[from as usize] = 0;
         while let Some(Reverse((distance, node))) = waiting.pop() {
-            let passes = node == from || self.topology.nodes[node as usize].kind == NodeKind::Switch;
+            let passes = node == from || self.topology.forwards(node);
             if distance > best[node as usize] || !passes {
                 continue;
             }
@@ -185,7 +188,7 @@ impl<'a> Facts<'a> {
         let mut next = 0;
         while let Some(&node) = order.get(next) {
             next += 1;
-            if node != anchor && self.topology.nodes[node as usize].kind == NodeKind::Host {
+            if node != anchor && !self.topology.forwards(node) {
                 continue;
             }
             for port in self.ports.of(node) {
@@ -200,8 +203,8 @@ impl<'a> Facts<'a> {
                 continue;
             }
             let nearer = |peer: NodeId| {
-                let switch = peer == anchor || self.topology.nodes[peer as usize].kind == NodeKind::Switch;
-                switch && distance[peer as usize].checked_add(1) == Some(distance[node as usize])
+                let forwards = peer == anchor || self.topology.forwards(peer);
+                forwards && distance[peer as usize].checked_add(1) == Some(distance[node as usize])
             };
             let ways: Vec<_> = self.ports.of(node).iter().filter(|port| nearer(port.peer)).collect();
             let part = demand[node as usize] / ways.len() as f64;

@@ -1,5 +1,6 @@
 //! From `[topology]` to nodes and links.
 
+mod bcube;
 mod builder;
 mod changes;
 mod connected;
@@ -33,6 +34,7 @@ pub fn build(document: &mut document::Topology, inputs: &mut Inputs) -> Result<T
         Kind::FatTree(fat_tree) => fat_tree::build(fat_tree, &key)?,
         Kind::DualHomed(dual_homed) => dual_homed::build(dual_homed, &key)?,
         Kind::Vl2(vl2) => vl2::build(vl2, &key)?,
+        Kind::Bcube(bcube) => bcube::build(bcube, &key)?,
         Kind::Hpcc(hpcc) => hpcc::build(hpcc, &key, inputs)?,
         Kind::Custom(custom) => custom::build(custom, &key)?,
     };
@@ -43,6 +45,7 @@ pub fn build(document: &mut document::Topology, inputs: &mut Inputs) -> Result<T
         Kind::FatTree(d) => (&mut d.overrides, &mut d.faults),
         Kind::DualHomed(d) => (&mut d.overrides, &mut d.faults),
         Kind::Vl2(d) => (&mut d.overrides, &mut d.faults),
+        Kind::Bcube(d) => (&mut d.overrides, &mut d.faults),
         Kind::Hpcc(d) => (&mut d.overrides, &mut d.faults),
         Kind::Custom(d) => (&mut d.overrides, &mut d.faults),
     };

@@ -127,7 +127,7 @@ fn overlay(keys: &mut Host, change: &HostOverride) {
     macro_rules! take {
         ($($name:ident)*) => { $(if change.$name.is_some() { keys.$name = change.$name.clone(); })* };
     }
-    take!(delay queue scheduling priorities quantum ecn nic_ecn honours_pause storm);
+    take!(delay queue scheduling priorities quantum ecn nic_ecn honours_pause storm processor);
 }
 
 fn build(keys: &mut Host, frame: u16, key: &Key) -> Result<HostConfig, Wrong> {
@@ -177,6 +177,7 @@ fn build(keys: &mut Host, frame: u16, key: &Key) -> Result<HostConfig, Wrong> {
         ecn: fill(&mut keys.ecn, true),
         honours_pause: fill(&mut keys.honours_pause, true),
         storm,
+        processor: super::processor::processor(&mut keys.processor, &key.clone().name("processor"))?,
     })
 }
 

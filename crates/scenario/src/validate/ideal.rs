@@ -14,7 +14,11 @@ pub fn fits(plan: &Plan) -> Result<(), Wrong> {
     if plan.flows.iter().any(|flow| matches!(flow.start, Start::After { .. })) {
         return Err(Wrong::at(engine, "\"ideal\" with flows that others start (closed loop): write \"window_log\", or traffic that starts by the clock"));
     }
-    let limited = |transport: &TransportConfig| matches!(transport, TransportConfig::Datagram(datagram) if datagram.rate.is_some());
+    let limited = |transport: &TransportConfig| match transport {
+        TransportConfig::Datagram(datagram) => datagram.rate.is_some(),
+        TransportConfig::Nack(nack) => nack.rate.is_some(),
+        _ => false,
+    };
     if plan.flows.iter().any(|flow| limited(&plan.transports[flow.transport as usize])) {
         return Err(Wrong::at(engine, "\"ideal\" sends at line rate, and there are datagrams of a lower rate: write \"window_log\", or leave them out"));
     }
@@ -24,6 +28,9 @@ pub fn fits(plan: &Plan) -> Result<(), Wrong> {
         ("paths", record.paths),
         ("imbalance", record.imbalance.is_some()),
         ("reorder", record.reordering.is_some()),
+        ("round_trips", record.round_trips),
+        ("gaps", !record.gaps.is_empty()),
+        ("waits", !record.waits.is_empty()),
         ("capture", !record.captures.is_empty()),
     ];
     match asked.into_iter().find(|(_, asked)| *asked) {

@@ -1,12 +1,15 @@
 //! `[record]`.
 
 use super::fill;
-use crate::document::{Duration, Names, Or, Record};
+use crate::document::{Duration, Names, Or, Record, Size};
 use crate::topology;
 use crate::tree::{Key, Wrong};
 use afflux_net::routing::Ports;
-use afflux_net::spec::{self, Capture, NodeId, NodeKind, PortSeries, Topology};
-use afflux_units::Span;
+use afflux_net::spec::{self, Capture, LinkId, NodeId, NodeKind, PortSeries, Topology};
+use afflux_units::{Bytes, Span};
+
+/// Ethernet, IPv4 and TCP with the longest options, in whole words of 32 bits.
+const HEADERS: u64 = 96;
 
 pub fn check(record: &mut Record, topology: &Topology) -> Result<spec::Record, Wrong> {
     let key = Key::from("record");
@@ -33,17 +36,46 @@ pub fn check(record: &mut Record, topology: &Topology) -> Result<spec::Record, W
     if reordering == Some(Span::ZERO) {
         return Err(Wrong::at(key.name("reorder"), "\"0s\": write a time above 0, or \"off\""));
     }
+    let watched = |asked: &mut Option<Names>, name: &str| sampled(&fill(asked, Names(Vec::new())).0, &names, topology, &key.clone().name(name));
+    let (gaps, waits) = (watched(&mut record.gaps, "gaps")?, watched(&mut record.waits, "waits")?);
+    let snaplen = fill(&mut record.snaplen, Size(Bytes(HEADERS))).0.0;
+    if !(HEADERS..=65_535).contains(&snaplen) {
+        return Err(Wrong::at(key.name("snaplen"), format!("\"{}\": write a size from {HEADERS}B (all headers) to 65535B", Bytes(snaplen))));
+    }
     let mut captures: Vec<Capture> = Vec::new();
+    let mut joined: Vec<LinkId> = Vec::new();
     let asked = fill(&mut record.capture, Names(Vec::new()));
     let all = Ports::new(topology);
     for (index, text) in asked.0.iter().enumerate() {
         let key = if asked.0.len() == 1 { key.clone().name("capture") } else { key.clone().name("capture").index(index) };
-        let links = names.links(text, '>', &all).map_err(|message| Wrong::at(key, message))?;
-        captures.extend(links.into_iter().map(|(link, reverse)| Capture { link, reverse }));
+        if text.contains('>') {
+            let links = names.links(text, '>', &all).map_err(|message| Wrong::at(key, message))?;
+            captures.extend(links.into_iter().map(|(link, reverse)| Capture { link, reverse }));
+        } else {
+            // Without any separator the arrow is what is missing.
+            let separator = if text.contains('-') { '-' } else { '>' };
+            let links = names.links(text, separator, &all).map_err(|message| Wrong::at(key, message))?;
+            joined.extend(links.iter().map(|(link, _)| link));
+            captures.extend(links.into_iter().flat_map(|(link, _)| [false, true].map(|reverse| Capture { link, reverse })));
+        }
     }
+    joined.sort_unstable();
+    joined.dedup();
     captures.sort_unstable_by_key(|capture| (capture.link, capture.reverse));
     captures.dedup();
-    Ok(spec::Record { explain: fill(&mut record.explain, true), ports, paths: fill(&mut record.paths, false), imbalance, reordering, captures })
+    Ok(spec::Record {
+        explain: fill(&mut record.explain, true),
+        ports,
+        paths: fill(&mut record.paths, false),
+        imbalance,
+        reordering,
+        captures,
+        joined,
+        snaplen: snaplen as u32,
+        round_trips: fill(&mut record.round_trips, false),
+        gaps,
+        waits,
+    })
 }
 
 /// Nodes in their order.

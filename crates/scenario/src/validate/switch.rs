@@ -185,7 +185,15 @@ fn build(keys: &mut Switch, around: &Around, key: &Key) -> Result<SwitchConfig, 
             Some(marking)
         }
     };
+    let processor = super::processor::processor(&mut keys.processor, &at("processor"))?;
+    if processor.is_some() && keys.forwarding == Some(Forwarding::CutThrough) {
+        return Err(meaningless(at("processor"), "forwarding = \"cut_through\""));
+    }
+    if processor.is_some() && matches!(buffer, Buffer::Mmu(_)) {
+        return Err(meaningless(at("processor"), "a memory management unit"));
+    }
     Ok(SwitchConfig {
+        processor,
         own: own_queues(keys, &buffer, &marking, key)?,
         buffer,
         pfc,

@@ -1,7 +1,7 @@
 //! `[host.transport]` and `[host.transports.NAME]`.
 
 use super::hosts::Frames;
-use super::{fill, meaningless, rated, rdma};
+use super::{fill, meaningless, nack, rated, rdma};
 use crate::document::{
     Bbr, Congestion, Connections, Coupling, Cubic, D2tcp, Datagram, Dctcp, DelayedAck, Duration, Echo, Estimator, Flavour, Host, Htcp, HyStart, Or,
     PathManager, PathScheduler, Pfabric, PfabricCongestion, Rank, Recovery, RenoFlavour, Size, Stack, Tcp, Timeout, Transport, WithoutDeadline,
@@ -84,6 +84,7 @@ impl Around<'_> {
             Transport::Pdq(pdq) => rated::pdq(pdq, self.frames, self.idle_rtt, key).map(TransportConfig::Pdq),
             Transport::D3(d3) => rated::d3(d3, self.frames, self.idle_rtt, key).map(TransportConfig::D3),
             Transport::Datagram(datagram) => self.frames.datagram(datagram, key).map(TransportConfig::Datagram),
+            Transport::Nack(keys) => nack::config(keys, self.frames, self.idle_rtt, key).map(TransportConfig::Nack),
             Transport::Rdma(rdma) => rdma::config(rdma, self.frames, self.nic, self.compat, key).map(TransportConfig::Rdma),
         }
     }
@@ -247,6 +248,11 @@ impl Around<'_> {
             ));
         }
         let config = self.tcp(tcp, key)?;
+        // What is refused above must not stand in the resolved scenario.
+        tcp.ssthresh_cache = None;
+        if coupled.is_some() {
+            (tcp.congestion, tcp.newreno, tcp.hystart_plusplus) = (None, None, None);
+        }
         let receive = config.receive;
         let congestion = coupled.map_or(config.congestion, CongestionControl::Coupled);
         Ok(spec::MptcpConfig {

@@ -51,6 +51,12 @@ impl Program for Hadoop {
         };
         s.jobs.iter().map(of).sum()
     }
+
+    /// As if nothing were read, fetched or written at the host that has it.
+    fn expected_bytes(&self) -> Option<u64> {
+        let of = |work: &Work| work.maps.iter().sum::<u64>() + work.shuffle + work.output * u64::from(self.0.output_replication);
+        Some(self.0.jobs.iter().map(of).sum())
+    }
 }
 
 struct Running {

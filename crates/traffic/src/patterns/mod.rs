@@ -6,6 +6,7 @@ pub mod constant;
 pub mod destinations;
 pub mod incast;
 pub mod pairs;
+pub mod partition_aggregate;
 pub mod random;
 pub mod shares;
 pub mod spatial;

@@ -9,6 +9,7 @@ from ...designs import Design, Designs
 from ...metrics import Metric
 from ...statistics import interval, mean
 from ...text import digits, ratio
+from ...words import join, say
 from .. import Check, Row, files
 from .cases import BASELINES, BDP, CONWEAVE, LONG, Case, long_name
 from .series import Reordering, imbalance, reordering
@@ -154,11 +155,8 @@ def sentence(designs: Designs) -> str | None:
     below = sum(gain.mean > 0 for _, of in found for gain in of.values())
     least = sum(gain.mean >= claim.gain for claim, of in found for gain in of.values())
     claim, of = found[0]
-    shown = ", ".join(f"{digits(100 * gain.mean, 3)} % below {scheme}" for scheme, gain in of.items())
-    return (
-        f"ConWeave's slowdown is below the baseline's in {below} of {total} comparisons, and by as much as the paper says in {least}. "
-        f"On the {claim}: {shown} (the paper: at least {digits(100 * claim.gain, 3)} %)."
-    )
+    shown = join([say("conweave.gain", gain=digits(100 * gain.mean, 3), scheme=scheme) for scheme, gain in of.items()], (", ", "、"))
+    return say("conweave.answer", below=below, total=total, least=least, claim=claim, shown=shown, published=digits(100 * claim.gain, 3))
 
 
 def rows(designs: Designs) -> Sequence[Row]:

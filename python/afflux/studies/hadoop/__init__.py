@@ -14,6 +14,7 @@ from typing import Any
 from ...batch import Point
 from ...designs import Designs
 from ...metrics import JOB_TIME
+from ...words import say
 from .. import Check, Row, Study, files
 from . import findings
 
@@ -83,6 +84,7 @@ def _keys(design: str, framework: str, size: int, traffic: bool) -> dict[str, An
     }
     if size == _SCREENS:
         keys["record.ports"] = {"interval": f"{findings.INTERVAL // 1_000_000}ms", "nodes": ["compute-leaf"]}
+        keys["record.paths"] = True
     if traffic:
         keys |= {f"traffic[1].{key}": value for key, value in others.items()} | {"traffic[1].start": "0s"}
     return keys
@@ -155,11 +157,7 @@ class Hadoop(Study):
         if not deep or not shallow:
             return None
         change = 100 * (shallow.mean - deep.mean) / deep.mean
-        return (
-            f"Under traffic, TeraSort of 10 GB takes {deep.mean / 1e9:.1f} s behind the deep buffer "
-            f"and {shallow.mean / 1e9:.1f} s behind the shallow one ({change:+.1f} %). "
-            f"The source measured 70.4 s and 55.4 s."
-        )
+        return say("hadoop.answer", deep=f"{deep.mean / 1e9:.1f}", shallow=f"{shallow.mean / 1e9:.1f}", change=f"{change:+.1f}")
 
     def shown(self, designs: Designs) -> Designs:
         return Designs([design for design in designs.values() if design.name.endswith("mapreduce-10GB-traffic")])

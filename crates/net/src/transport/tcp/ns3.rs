@@ -64,6 +64,7 @@ impl Sender {
         if cumulative > before && !self.board[before].has(Segment::AMBIGUOUS) {
             let sent = self.board[before].sent();
             self.rtt.sample(now - sent, cumulative, self.next, config);
+            self.note_round_trip(now - sent);
             self.ns3.note_least(self.rtt.smoothed());
         }
         let mut news = News::default();

@@ -67,7 +67,10 @@ impl Sender {
         let most = config.pacing.and_then(|pacing| pacing.most).map(|most| most.0);
         let rate = match self.sampler {
             Some(_) => self.control.pacing_rate(),
-            None => self.rate_of_window(config.pacing.as_ref()?, config),
+            None => {
+                let pacing = config.pacing.as_ref()?;
+                self.control.pacing_rate().or_else(|| self.rate_of_window(pacing, config))
+            }
         };
         rate.map(|rate| most.map_or(rate, |most| rate.min(most))).or(most)
     }

@@ -161,7 +161,7 @@ impl Sender {
             if config.undo {
                 self.undo = Some((self.window.cwnd, self.window.ssthresh));
             }
-            self.window.ssthresh = self.control.on_loss(&self.window, now);
+            self.window.ssthresh = self.control.on_timeout(&self.window, now);
         }
         self.episode = self.next;
         self.repeated_since = 0;

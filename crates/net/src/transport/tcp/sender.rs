@@ -13,6 +13,7 @@ use super::timer::Timer;
 use crate::congestion::{Ack, Control, State, Window};
 use crate::idle::Idle;
 use crate::probe::explain::{Attribution, Label};
+use crate::probe::hops::RoundTrips;
 use crate::spec::{Burst, EcnMode, Estimator, Manner, Receive, Recovery, TcpConfig};
 
 use afflux_engine::random::Stream;
@@ -151,6 +152,8 @@ pub struct Sender {
     /// It is not the pace that is waited for, but room in the host's own queue.
     pub(super) in_line: bool,
     pub small_queue: SmallQueue,
+    /// What it measures, if that is asked for.
+    pub round_trips: Option<Box<RoundTrips>>,
     pub(super) board: Scoreboard,
     pub(super) control: Control,
     pub(super) rtt: Rtt,
@@ -234,6 +237,7 @@ impl Sender {
             pace_wait: 0,
             in_line: false,
             small_queue: SmallQueue::default(),
+            round_trips: None,
             board: Scoreboard::default(),
             control,
             sampler: None,
@@ -350,6 +354,23 @@ impl Sender {
         self.control.on_established(&self.window, now, round_trip);
     }
 
+    #[inline(always)]
+    pub(super) fn note_round_trip(&mut self, time: u64) {
+        if let Some(noted) = &mut self.round_trips {
+            noted.note(time);
+        }
+    }
+
+    /// The first segment that is not acknowledged.
+    pub fn acknowledged(&self) -> u32 {
+        self.una
+    }
+
+    /// The first that has not been sent.
+    pub fn next(&self) -> u32 {
+        self.next
+    }
+
     /// Does anything here go by the least round trip?
     pub fn measures(&self) -> bool {
         self.rack.is_some() || self.control.wants_samples()
@@ -437,6 +458,7 @@ impl Sender {
         let delivered = news.delivered;
         if let Some(sent) = news.oldest {
             self.rtt.sample(now - sent, self.una, self.next, config);
+            self.note_round_trip(now - sent);
         } else if acked > 0 && config.estimator == Estimator::Linux && ack.repeated && now - sent_then >= self.rack.as_ref().map_or(0, |r| r.min_rtt) {
             // Timestamps measure repetitions too, in milliseconds. (The time of an original that was repeated since is not known here, nor
             // which of several repetitions it was if the last cannot have been back yet.)

@@ -62,7 +62,7 @@ mod random;
 pub use deadline::Deadline;
 pub use files::{FileFormat, Flows, Local, Placement};
 pub use hadoop::{Background, Cluster, Disks, Framework, Hadoop, HadoopTrace, Pairing, Per, Protocol};
-pub use patterns::{AllToAll, DatagramSource, Incast, Pairs, Permutation};
+pub use patterns::{AllToAll, DatagramSource, Incast, Pairs, PartitionAggregate, Permutation};
 pub use random::{Arrivals, LoadBasis, Random};
 
 use super::choice::tagged;
@@ -77,6 +77,8 @@ tagged! {
         "random" => Random,
         /// Many senders to one receiver at once.
         "incast" => Incast,
+        /// Queries that many hosts answer at once, and what is sent beside them.
+        "partition_aggregate" => PartitionAggregate,
         /// Every host sends to one other and receives from one.
         "permutation" => Permutation,
         /// Fixed pairs of hosts.

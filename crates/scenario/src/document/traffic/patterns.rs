@@ -45,6 +45,45 @@ block! {
 }
 
 block! {
+    /// A service that splits its work: every host asks others, whose answers come at once; every query is a job, its answers have `deadline`, which
+    /// counts from the query, and `class`. Beside them messages (class `message`) and background (class `background`) between any two hosts. Give the
+    /// hosts' least time-out, `min_rto`, in `[host.transport]`.
+    pub struct PartitionAggregate {
+        /// As in `kind = "flows"`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub transport: Option<String>,
+        /// Hosts that take part. Default `"all"`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub hosts: Option<Hosts>,
+        /// Hosts that answer a query, drawn for each. Default: all others, 40 at most (DCTCP, SIGCOMM 2010).
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub workers: Option<u32>,
+        /// Size of an answer. Default: from 2 to 20 kB (DCTCP; Fujii et al. 2014).
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub query: Option<Sizes>,
+        /// Queries per second of one host.
+        pub queries_per_second: f64,
+        /// Each answer is delayed by a uniform time up to this, so that they do not come at once. Default `"0s"`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub jitter: Option<Duration>,
+        /// Size of a message. Default: from 50 kB to 1 MB.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub message: Option<Sizes>,
+        /// Messages per second of one host. Default 1: the source has seconds between them.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub messages_per_second: Option<f64>,
+        /// Size of a background flow. Default: from 1 to 50 MB.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub background: Option<Sizes>,
+        /// Background flows per second of one host. Default 0.1: rare, and yet most of the bytes.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub background_per_second: Option<f64>,
+        /// Flows start for so long.
+        pub duration: Duration,
+    }
+}
+
+block! {
     /// Every host sends to one other and receives from one: drawn at random, or by a stride.
     pub struct Permutation {
         /// As in `kind = "flows"`.

@@ -108,6 +108,7 @@ fn keys(block: &mut Traffic) -> Common<'_> {
         Traffic::Flows(block) => block.common(),
         Traffic::Random(block) => block.common(),
         Traffic::Incast(block) => block.common(),
+        Traffic::PartitionAggregate(block) => block.common(),
         Traffic::Permutation(block) => block.common(),
         Traffic::Pairs(block) => block.common(),
         Traffic::AllToAll(block) => block.common(),

@@ -54,6 +54,7 @@ fn capacity(basis: LoadBasis, pattern: &afflux_traffic::Random, transport: u16, 
             let payload = match &around.transports.configs[transport as usize] {
                 TransportConfig::Tcp(tcp) => tcp.mss,
                 TransportConfig::Datagram(datagram) => datagram.payload,
+                TransportConfig::Nack(nack) => nack.payload,
                 TransportConfig::Rdma(rdma) => rdma.payload,
                 TransportConfig::Pfabric(pfabric) => pfabric.tcp.mss,
                 TransportConfig::Pdq(Pdq { rated, .. }) | TransportConfig::D3(D3 { rated, .. }) => rated.payload,

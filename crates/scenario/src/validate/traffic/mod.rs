@@ -6,6 +6,7 @@ mod common;
 mod files;
 mod hadoop;
 mod load;
+mod partition_aggregate;
 mod patterns;
 mod random;
 mod select;
@@ -76,6 +77,10 @@ pub fn generate(blocks: &mut [Traffic], mut around: Around) -> Result<Sent, Wron
         }
         if let Some((deadlines, draws)) = common::deadlines(block, index, &key, around.seed)? {
             deadlines.assign(&mut part, &draws);
+            if matches!(block, Traffic::PartitionAggregate(_)) {
+                // Queries have one, not what is sent beside them.
+                part.flows.iter_mut().filter(|flow| flow.job == Flow::NO_JOB).for_each(|flow| flow.deadline = None);
+            }
         }
         if common::persistent(block) {
             let other = part.flows.iter().any(|f| !matches!(around.transports.configs[f.transport as usize], TransportConfig::Tcp(_)));
@@ -136,6 +141,7 @@ fn block(block: &mut Traffic, index: usize, key: &Key, classes: &mut Classes, ar
         Traffic::Flows(flows) => files::generate(flows, index, key, classes, around),
         Traffic::Random(random) => random::generate(random, index, key, classes, around),
         Traffic::Incast(incast) => patterns::incast(incast, index, key, classes, around),
+        Traffic::PartitionAggregate(service) => partition_aggregate::generate(service, index, key, classes, around),
         Traffic::Permutation(permutation) => patterns::permutation(permutation, index, key, classes, around),
         Traffic::Pairs(pairs) => patterns::pairs(pairs, index, key, classes, around),
         Traffic::AllToAll(all) => patterns::all_to_all(all, index, key, classes, around),

@@ -1,0 +1,78 @@
+//! Congestion controls that are not ours: whoever runs a plan brings them (the Python face does, for prototypes).
+
+use super::{Ack, State, Window};
+use crate::Model;
+use std::fmt::Debug;
+use std::sync::Arc;
+
+/// The congestion control of one connection.
+pub trait Algorithm: Debug + Send + Sync {
+    /// Takes every acknowledgement. What it makes of the window counts where nothing else sets it: outside reductions and recovery.
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack);
+    /// The slow start threshold after a loss.
+    fn on_loss(&mut self, window: &Window, now: u64) -> u32;
+    /// The slow start threshold after an ECN echo.
+    fn on_ecn(&mut self, window: &Window, now: u64) -> u32;
+    /// The slow start threshold after a time-out, which leaves a window of one segment.
+    fn on_timeout(&mut self, window: &Window, now: u64) -> u32;
+    /// Bits of payload per second, where the transport paces; `None`: by the window.
+    fn pacing_rate(&self) -> Option<u64>;
+    fn copy(&self) -> Box<dyn Algorithm>;
+}
+
+/// Makes one for each connection.
+pub trait Factory: Debug + Send + Sync {
+    fn make(&self, mss: u32, initial_window: u32) -> Box<dyn Algorithm>;
+}
+
+/// The factory in a plan; two are equal if they are the same.
+#[derive(Debug, Clone)]
+pub struct Foreign(pub Arc<dyn Factory>);
+
+impl PartialEq for Foreign {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+#[derive(Debug)]
+pub struct External(Box<dyn Algorithm>);
+
+impl Clone for External {
+    fn clone(&self) -> Self {
+        External(self.0.copy())
+    }
+}
+
+impl External {
+    pub fn new(factory: &Foreign, mss: u32, initial_window: u32) -> Self {
+        External(factory.0.make(mss, initial_window))
+    }
+    pub fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+        let mut wanted = *window;
+        self.0.on_ack(&mut wanted, ack);
+        if matches!(ack.state, State::Open | State::Loss) {
+            *window = Window { cwnd: wanted.cwnd.clamp(1, window.limit), ssthresh: wanted.ssthresh.max(2), limit: window.limit, ..wanted };
+        }
+    }
+    pub fn on_loss(&mut self, window: &Window, now: u64) -> u32 {
+        self.0.on_loss(window, now).max(2)
+    }
+    pub fn on_ecn(&mut self, window: &Window, now: u64) -> u32 {
+        self.0.on_ecn(window, now).max(2)
+    }
+    pub fn on_timeout(&mut self, window: &Window, now: u64) -> u32 {
+        self.0.on_timeout(window, now).max(2)
+    }
+    pub fn pacing_rate(&self) -> Option<u64> {
+        self.0.pacing_rate()
+    }
+}
+
+pub const MODEL: Model = Model {
+    kind: "congestion control",
+    name: "python",
+    source: "a class of yours: Scenario.run(congestion=…) in Python",
+    faithful: "window, slow start threshold and pacing rate are the class's; losses, recovery and timers are the transport's, as for any other",
+    simplified: "for prototypes: about ten microseconds for each acknowledgement, on one thread, and outside the promise that results repeat",
+};

@@ -1,0 +1,190 @@
+//! What a port remembers of the frames that it sends, on request: the gaps between those of each flow, and how long each waited behind whom.
+
+use crate::spec::FlowId;
+use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
+
+/// Of one port.
+#[derive(Default)]
+pub struct Watch {
+    pub gaps: Option<Gaps>,
+    pub waits: Option<Waits>,
+}
+
+/// From the start of one transmission to that of the next of the same flow and subflow.
+#[derive(Default)]
+pub struct Gaps {
+    pub of: FxHashMap<(FlowId, u8), Gap>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Gap {
+    last: u64,
+    pub frames: u64,
+    pub bytes: u64,
+    pub sum: u64,
+    pub least: u64,
+    pub most: u64,
+    /// Sum of the squares.
+    pub squares: u128,
+}
+
+impl Gaps {
+    pub fn note(&mut self, whose: (FlowId, u8), start: u64, size: u16) {
+        let gap = self.of.entry(whose).or_insert(Gap { last: u64::MAX, frames: 0, bytes: 0, sum: 0, least: u64::MAX, most: 0, squares: 0 });
+        gap.frames += 1;
+        gap.bytes += size as u64;
+        if gap.last != u64::MAX {
+            let length = start - gap.last;
+            gap.sum += length;
+            gap.least = gap.least.min(length);
+            gap.most = gap.most.max(length);
+            gap.squares += length as u128 * length as u128;
+        }
+        gap.last = start;
+    }
+}
+
+/// A transmission.
+#[derive(Debug, Clone, Copy)]
+pub struct Sent {
+    pub start: u64,
+    pub end: u64,
+    pub flow: FlowId,
+    pub class: u16,
+}
+
+/// Whose transmissions a frame waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Behind {
+    /// Nobody's: the port was paused, or held the frame back.
+    Nobody,
+    /// Earlier ones of its own flow.
+    Own,
+    /// Other flows' of this class.
+    Class(u16),
+}
+
+/// Time that frames waited here, by whose they were and who was sent meanwhile.
+#[derive(Default)]
+pub struct Waits {
+    pub of: FxHashMap<(FlowId, Behind), Wait>,
+    /// Transmissions in order, from the first that somebody still waiting has seen.
+    sent: VecDeque<Sent>,
+    /// How many there may be before those that nobody has seen are forgotten.
+    room: usize,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Wait {
+    /// Frames that waited so.
+    pub frames: u64,
+    pub time: u64,
+}
+
+impl Waits {
+    const LEAST_ROOM: usize = 64;
+
+    /// `next` begins; it has been ready since `ready`. `oldest` is since when the frame that has been ready longest of those that stay is.
+    pub fn note(&mut self, next: Sent, ready: u64, oldest: impl Fn() -> Option<u64>) {
+        if ready < next.start {
+            self.account(&next, ready);
+        }
+        if self.sent.len() >= self.room.max(Self::LEAST_ROOM) {
+            match oldest() {
+                None => self.sent.clear(),
+                Some(oldest) => drop(self.sent.drain(..self.sent.partition_point(|sent| sent.end <= oldest))),
+            }
+            self.room = 2 * self.sent.len();
+        }
+        self.sent.push_back(next);
+    }
+
+    fn account(&mut self, next: &Sent, ready: u64) {
+        let mut left = next.start - ready;
+        let first = self.sent.partition_point(|sent| sent.end <= ready);
+        let mut by: Vec<(Behind, u64)> = Vec::new();
+        for sent in self.sent.range(first..) {
+            let behind = if sent.flow == next.flow { Behind::Own } else { Behind::Class(sent.class) };
+            let time = sent.end.min(next.start) - sent.start.max(ready);
+            left -= time;
+            match by.iter_mut().find(|(whom, _)| *whom == behind) {
+                Some((_, sum)) => *sum += time,
+                None => by.push((behind, time)),
+            }
+        }
+        if left > 0 {
+            by.push((Behind::Nobody, left));
+        }
+        for (behind, time) in by {
+            let wait = self.of.entry((next.flow, behind)).or_default();
+            wait.frames += 1;
+            wait.time += time;
+        }
+    }
+}
+
+/// Round trips that a sender has measured, of segments that were sent once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RoundTrips {
+    pub samples: u64,
+    pub sum: u64,
+    pub least: u64,
+    pub most: u64,
+}
+
+impl Default for RoundTrips {
+    fn default() -> Self {
+        RoundTrips { samples: 0, sum: 0, least: u64::MAX, most: 0 }
+    }
+}
+
+impl RoundTrips {
+    pub fn note(&mut self, time: u64) {
+        self.samples += 1;
+        self.sum += time;
+        self.least = self.least.min(time);
+        self.most = self.most.max(time);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_are_charged_to_those_in_front() {
+        let mut waits = Waits::default();
+        let sent = |start, end, flow, class| Sent { start, end, flow, class };
+        waits.note(sent(0, 100, 7, 1), 0, || None);
+        waits.note(sent(100, 150, 8, 2), 20, || None);
+        // Ready within the first of them; then the port is paused for 10.
+        waits.note(sent(160, 200, 7, 1), 50, || None);
+        let of = |flow, behind| waits.of.get(&(flow, behind)).map(|wait| (wait.frames, wait.time));
+        assert_eq!(of(8, Behind::Class(1)), Some((1, 80)));
+        assert_eq!((of(7, Behind::Own), of(7, Behind::Class(2)), of(7, Behind::Nobody)), (Some((1, 50)), Some((1, 50)), Some((1, 10))));
+    }
+
+    /// However many have passed, none that somebody waits behind is forgotten.
+    #[test]
+    fn what_somebody_has_seen_is_kept() {
+        let mut waits = Waits::default();
+        for n in 0..1_000 {
+            // One has waited since 300.
+            waits.note(Sent { start: n, end: n + 1, flow: 1, class: 0 }, n, || (n > 300).then_some(300));
+        }
+        waits.note(Sent { start: 1_000, end: 1_001, flow: 2, class: 0 }, 300, || None);
+        assert_eq!(waits.of[&(2, Behind::Class(0))].time, 700);
+    }
+
+    #[test]
+    fn gaps() {
+        let mut gaps = Gaps::default();
+        for start in [5, 15, 45] {
+            gaps.note((3, 0), start, 100);
+        }
+        gaps.note((3, 1), 46, 100);
+        let gap = gaps.of[&(3, 0)];
+        assert_eq!((gap.frames, gap.bytes, gap.sum, gap.least, gap.most, gap.squares), (3, 300, 40, 10, 30, 1_000));
+    }
+}

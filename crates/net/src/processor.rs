@@ -1,0 +1,160 @@
+//! The processor of a router or host: frames are dealt with one after the other, at a cost each, and not at all while it is busy with something else.
+
+use crate::Model;
+use crate::frame::Frame;
+use crate::spec;
+use std::collections::VecDeque;
+
+pub const MODEL: Model = Model {
+    kind: "host",
+    name: "processor",
+    source: "packet rate of routers made of computers, and receivers whose disk flush stops the kernel (KEK, Linux Conference 2001); receive livelock: Mogul and Ramakrishnan, TOCS 1997",
+    faithful: "one processor for all links of a node; frames wait in one queue of limited length and cost a fixed time each; the arrival of a frame costs time that is taken from the others, even of a frame that is dropped; stalls during which the queue fills, and what does not fit is lost (`in_discards`)",
+    simplified: "costs do not depend on a frame's size; what a host sends costs nothing; stalls come by the clock, not by what has been written; the ideal completion time does not know of the processor, so its time counts as queueing; not with cut-through or a memory management unit",
+};
+
+pub struct Processor {
+    config: spec::Processor,
+    /// The front is being dealt with, and that is done at `due`.
+    queue: VecDeque<Frame>,
+    due: u64,
+    /// The event under way, 0 for none.
+    pub armed: u64,
+}
+
+/// What becomes of a frame that arrives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Taken {
+    /// It is dealt with in no time.
+    AtOnce,
+    Held,
+    Dropped,
+}
+
+impl Processor {
+    pub fn new(config: spec::Processor) -> Self {
+        Processor { config, queue: VecDeque::new(), due: 0, armed: 0 }
+    }
+
+    pub fn take(&mut self, now: u64, frame: Frame) -> Taken {
+        let spec::Processor { packet, interrupt, queue, .. } = self.config;
+        if self.queue.is_empty() {
+            let due = self.done(now, interrupt.0 + packet.0);
+            if due == now {
+                return Taken::AtOnce;
+            }
+            self.due = due;
+        } else if self.queue.len() < queue as usize {
+            self.due = self.done(self.due, interrupt.0);
+        } else {
+            // While nothing is done, a network card drops by itself.
+            if self.is_working(now) {
+                self.due = self.done(self.due, interrupt.0);
+            }
+            return Taken::Dropped;
+        }
+        self.queue.push_back(frame);
+        Taken::Held
+    }
+
+    /// The next frame that has been dealt with by `now`.
+    pub fn release(&mut self, now: u64) -> Option<Frame> {
+        if self.queue.is_empty() || self.due > now {
+            return None;
+        }
+        let frame = self.queue.pop_front();
+        if !self.queue.is_empty() {
+            self.due = self.done(now, self.config.packet.0);
+        }
+        frame
+    }
+
+    /// When to look again, 0 for not at all.
+    pub fn wake(&self) -> u64 {
+        if self.queue.is_empty() { 0 } else { self.due }
+    }
+
+    /// Frames and bytes that are here.
+    pub fn held(&self) -> (u64, u64) {
+        (self.queue.len() as u64, self.queue.iter().map(|frame| frame.size as u64).sum())
+    }
+
+    fn is_working(&self, now: u64) -> bool {
+        self.config.stall.is_none_or(|stall| now % (stall.work.0 + stall.pause.0) < stall.work.0)
+    }
+
+    /// When work of so long, begun at `from`, is done.
+    fn done(&self, from: u64, work: u64) -> u64 {
+        let Some(stall) = self.config.stall else { return from + work };
+        let (period, spell) = (stall.work.0 + stall.pause.0, stall.work.0);
+        // In time worked since the start; a stall begins at the end of a spell, and what is done then is done before it.
+        let worked = from / period * spell + (from % period).min(spell);
+        let (target, stalled) = (worked + work, from % period >= spell);
+        if work == 0 && !stalled {
+            return from;
+        }
+        match target % spell {
+            0 if work > 0 => target / spell * period - stall.pause.0,
+            rest => target / spell * period + rest,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use afflux_units::Span;
+
+    fn processor(packet: u64, interrupt: u64, queue: u32, stall: Option<(u64, u64)>) -> Processor {
+        let stall = stall.map(|(work, pause)| spec::Stall { work: Span(work), pause: Span(pause) });
+        Processor::new(spec::Processor { packet: Span(packet), interrupt: Span(interrupt), queue, stall })
+    }
+
+    fn frame(seq: u32) -> Frame {
+        Frame { seq, size: 100, ..Frame::default() }
+    }
+
+    #[test]
+    fn one_after_the_other() {
+        let mut p = processor(10, 0, 2, None);
+        assert_eq!((p.take(5, frame(0)), p.take(6, frame(1)), p.take(7, frame(2))), (Taken::Held, Taken::Held, Taken::Dropped));
+        assert_eq!((p.release(14).map(|f| f.seq), p.release(15).map(|f| f.seq), p.wake()), (None, Some(0), 25));
+        assert_eq!((p.held(), p.release(25).map(|f| f.seq), p.wake()), ((1, 100), Some(1), 0));
+    }
+
+    /// Above what it can do it does less: with nothing but arrivals it comes to nothing.
+    #[test]
+    fn livelock() {
+        let through = |gap: u64| {
+            let (mut p, mut out) = (processor(10, 5, 4, None), 0);
+            for now in 0..100_000 {
+                while p.release(now).is_some() {
+                    out += 1;
+                }
+                if now % gap == 0 {
+                    p.take(now, frame(0));
+                }
+            }
+            out
+        };
+        // One per 20, per 15 (its most), per 10: half of the time goes to arrivals; per 5: all of it.
+        assert!((4_998..=5_000).contains(&through(20)) && (6_660..=6_667).contains(&through(15)));
+        assert!((4_990..=5_010).contains(&through(10)) && through(5) <= 2, "{} {}", through(10), through(5));
+    }
+
+    #[test]
+    fn stalls() {
+        let p = processor(0, 0, 9, Some((100, 50)));
+        let cases =
+            [(0, 0, 0), (99, 0, 99), (100, 0, 150), (149, 0, 150), (150, 0, 150), (90, 10, 100), (90, 11, 151), (120, 7, 157), (10, 290, 400), (10, 291, 451)];
+        for (from, work, done) in cases {
+            assert_eq!(p.done(from, work), done, "{work} from {from}");
+        }
+        let mut p = processor(0, 0, 2, Some((100, 50)));
+        assert_eq!(
+            (p.take(99, frame(0)), p.take(100, frame(1)), p.take(120, frame(2)), p.take(130, frame(3))),
+            (Taken::AtOnce, Taken::Held, Taken::Held, Taken::Dropped)
+        );
+        assert_eq!((p.wake(), p.release(150).map(|f| f.seq), p.release(150).map(|f| f.seq), p.release(150).map(|f| f.seq)), (150, Some(1), Some(2), None));
+    }
+}

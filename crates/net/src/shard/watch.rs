@@ -1,0 +1,33 @@
+//! What ports note on request of the frames that they send: the gaps between those of a flow, and who stood in front of each.
+
+use super::Shard;
+use crate::frame::Frame;
+use crate::port::Departure;
+use crate::probe::hops::Sent;
+
+impl<'a> Shard<'a> {
+    /// The frame's transmission begins as `departure` says.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn watch(&mut self, port: u32, frame: &Frame, departure: &Departure) {
+        // The window engine starts what begins before its window ends.
+        if departure.start > self.world.until() {
+            return;
+        }
+        let flow = self.world.flow(frame.flow);
+        let subflow = if self.is_multipath(frame) { self.extras[frame.aux].multipath.subflow - 1 } else { 0 };
+        let forward = frame.dst == flow.dst && matches!(frame.kind(), Frame::DATA | Frame::DATAGRAM);
+        let a = self.ports[port as usize].automaton.as_mut().expect("only automata are watched");
+        let mut watch = a.watch.take().expect("it is");
+        if let Some(gaps) = &mut watch.gaps
+            && forward
+        {
+            gaps.note((frame.flow, subflow), departure.start, frame.size);
+        }
+        if let Some(waits) = &mut watch.waits {
+            let sent = Sent { start: departure.start, end: departure.ends, flow: frame.flow, class: flow.class };
+            waits.note(sent, departure.ready, || a.held().map(|waiting| waiting.ready).min());
+        }
+        a.watch = Some(watch);
+    }
+}

@@ -1,0 +1,280 @@
+//! The sending half.
+
+use crate::idle::Idle;
+use crate::probe::explain::{Attribution, Label};
+use crate::spec::Nack;
+use std::collections::VecDeque;
+
+pub struct SenderSetup {
+    pub flow: u32,
+    pub transport: u16,
+    pub node: u32,
+    pub dst: u32,
+    pub hash: u32,
+    pub priority: u8,
+    pub segments: u32,
+    /// Time of a full frame at the NIC: the pace of a sender without a rate.
+    pub nic: u64,
+    pub idle: Idle,
+    pub explain: bool,
+}
+
+/// What a report says.
+#[derive(Debug, Clone, Copy)]
+pub struct Report<'a> {
+    /// All below have come.
+    pub cumulative: u32,
+    /// The segment that came last, and whether that was a repetition.
+    pub latest: u32,
+    pub repeated: bool,
+    /// From and behind.
+    pub missing: &'a [(u32, u32)],
+    pub paused: u64,
+}
+
+/// What the sender does next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Act {
+    /// A segment, for the first time or again.
+    Send(u32, bool),
+    /// Nothing before this moment.
+    Wait(u64),
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Segment {
+    /// Of all transmissions, when it was sent last.
+    order: u64,
+    at: u64,
+    paced: u64,
+    repeated: bool,
+    /// Reported missing, and not yet sent again.
+    asked: bool,
+}
+
+pub struct Sender {
+    una: u32,
+    next: u32,
+    segments: u32,
+    outstanding: VecDeque<Segment>,
+    /// Segments to be sent again in the order of asking, and some that need not any more.
+    again: VecDeque<u32>,
+    orders: u64,
+    /// The latest transmission that is known to have arrived.
+    reached: u64,
+    /// The pace began at `base` and `paced` transmissions ago.
+    base: u64,
+    paced: u64,
+    due: u64,
+    nic: u64,
+    /// When something was sent, or something new was heard, last, and how many time-outs in a row were in vain.
+    alive: u64,
+    silent: u32,
+    /// By how much the round trip that a report ended was longer than idle, if nothing could be sent before.
+    excess: u64,
+    pub armed: u64,
+    pub flow: u32,
+    pub transport: u16,
+    pub node: u32,
+    pub dst: u32,
+    pub hash: u32,
+    pub priority: u8,
+    pub start: u64,
+    pub idle: Idle,
+    pub sent: u64,
+    pub retransmitted: u64,
+    pub timeouts: u64,
+    pub why: Option<Attribution>,
+}
+
+impl Sender {
+    pub fn new(setup: SenderSetup, now: u64) -> Self {
+        Sender {
+            una: 0,
+            next: 0,
+            segments: setup.segments,
+            outstanding: VecDeque::new(),
+            again: VecDeque::new(),
+            orders: 0,
+            reached: 0,
+            base: now,
+            paced: 0,
+            due: now,
+            nic: setup.nic,
+            alive: now,
+            silent: 0,
+            excess: 0,
+            armed: 0,
+            flow: setup.flow,
+            transport: setup.transport,
+            node: setup.node,
+            dst: setup.dst,
+            hash: setup.hash,
+            priority: setup.priority,
+            start: now,
+            idle: setup.idle,
+            sent: 0,
+            retransmitted: 0,
+            timeouts: 0,
+            why: setup.explain.then(|| Attribution::new(now)),
+        }
+    }
+
+    pub fn finished(&self) -> bool {
+        self.una == self.segments
+    }
+
+    /// What is to be done at `now`. To be asked again, after it has been done, until it is to wait.
+    pub fn next_act(&mut self, now: u64, config: &Nack) -> Act {
+        while self.again.front().is_some_and(|&seq| seq < self.una || !self.outstanding[(seq - self.una) as usize].asked) {
+            self.again.pop_front();
+        }
+        let work = match self.again.front() {
+            Some(&seq) => Some((seq, true)),
+            None => (self.next < self.segments).then_some((self.next, false)),
+        };
+        match work {
+            Some((seq, again)) if now >= self.due => Act::Send(seq, again),
+            Some(_) => Act::Wait(self.due),
+            None => {
+                // All has been sent and nothing is heard: the receiver may not know that there is more, or its last report is lost.
+                let expires = self.due.max(self.alive + (config.timeout.0 << self.silent.min(10)));
+                if now < expires {
+                    return Act::Wait(expires);
+                }
+                self.silent += 1;
+                self.timeouts += 1;
+                Act::Send(self.segments - 1, true)
+            }
+        }
+    }
+
+    /// A segment has been sent at `now`.
+    pub fn on_sent(&mut self, now: u64, seq: u32, again: bool, config: &Nack) {
+        self.orders += 1;
+        let slowest = if seq + 1 == self.segments { self.idle.slowest_last } else { self.idle.slowest_full };
+        let label = if again { Label::Recovery } else { Label::Pacing };
+        let excess = std::mem::take(&mut self.excess);
+        let paced = self.why.as_mut().map_or(now, |why| why.on_sent(now, label, excess, slowest, again));
+        let segment = Segment { order: self.orders, at: now, paced, repeated: again, asked: false };
+        if again {
+            self.outstanding[(seq - self.una) as usize] = segment;
+            self.retransmitted += 1;
+        } else {
+            self.outstanding.push_back(segment);
+            self.next += 1;
+        }
+        self.sent += 1;
+        self.alive = now;
+        if now > self.due {
+            (self.base, self.paced) = (now, 0);
+        }
+        self.paced += 1;
+        // From when the pace began, so that rounding does not accumulate.
+        self.due = match config.rate {
+            None => self.base + self.paced * self.nic,
+            Some(rate) => self.base + (self.paced as u128 * config.payload as u128 * 8_000_000_000_000 / rate.0 as u128) as u64,
+        };
+    }
+
+    pub fn on_report(&mut self, now: u64, report: &Report) {
+        let (before, waiting) = (self.una, self.again.len());
+        let idles = self.again.is_empty() && self.next == self.segments;
+        if let Some(why) = &mut self.why {
+            why.stood(report.paused);
+        }
+        if report.latest >= self.una && report.latest < self.next {
+            let Segment { order, at, paced, repeated, .. } = self.outstanding[(report.latest - self.una) as usize];
+            // Of a segment that was repeated needlessly the first transmission came, which is no longer known.
+            if repeated == report.repeated {
+                self.reached = self.reached.max(order);
+                self.excess = if idles { now.saturating_sub(paced + self.idle.round_trip) } else { 0 };
+                if let Some(why) = &mut self.why
+                    && report.cumulative >= self.segments
+                {
+                    why.end_at(at);
+                }
+            }
+        }
+        while self.una < report.cumulative.min(self.next) {
+            self.outstanding.pop_front();
+            self.una += 1;
+        }
+        for &(from, to) in report.missing {
+            for seq in from.max(self.una)..to.min(self.next) {
+                let segment = &mut self.outstanding[(seq - self.una) as usize];
+                // Otherwise it has been sent again already, and may be on its way.
+                if !segment.asked && segment.order < self.reached {
+                    segment.asked = true;
+                    self.again.push_back(seq);
+                }
+            }
+        }
+        // A report that says nothing new may come of a receiver that does not know of the last segments.
+        if self.una > before || self.again.len() > waiting {
+            (self.alive, self.silent) = (now, 0);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use afflux_units::{Rate, Span};
+
+    fn config() -> Nack {
+        // 1000 B at 8 Gbps: one per microsecond.
+        Nack { rate: Some(Rate::from_gbps(8)), payload: 1_000, report: Span::from_us(100), timeout: Span::from_us(300) }
+    }
+
+    fn sender(segments: u32) -> Sender {
+        let setup = SenderSetup { flow: 0, transport: 0, node: 0, dst: 1, hash: 0, priority: 0, segments, nic: 100_000, idle: Idle::default(), explain: true };
+        Sender::new(setup, 0)
+    }
+
+    fn drive(s: &mut Sender, until: u64) -> Vec<(u64, u32, bool)> {
+        let (config, mut now, mut sent) = (config(), s.due, Vec::new());
+        loop {
+            match s.next_act(now, &config) {
+                Act::Send(seq, again) => {
+                    s.on_sent(now, seq, again, &config);
+                    sent.push((now / 1_000_000, seq, again));
+                }
+                Act::Wait(at) if at > until => return sent,
+                Act::Wait(at) => now = at,
+            }
+        }
+    }
+
+    #[test]
+    fn paced_and_repeated_first() {
+        let mut s = sender(10);
+        assert_eq!(drive(&mut s, 3_500_000), [(0, 0, false), (1, 1, false), (2, 2, false), (3, 3, false)]);
+        s.on_report(3_600_000, &Report { cumulative: 1, latest: 2, repeated: false, missing: &[(1, 2)], paused: 0 });
+        // The same again before the repetition can have come: once is enough.
+        assert_eq!(drive(&mut s, 4_500_000), [(4, 1, true)]);
+        s.on_report(4_600_000, &Report { cumulative: 1, latest: 3, repeated: false, missing: &[(1, 2)], paused: 0 });
+        assert_eq!(drive(&mut s, 5_500_000), [(5, 4, false)]);
+        // Something that was sent after the repetition has come, and it has not.
+        s.on_report(5_600_000, &Report { cumulative: 1, latest: 4, repeated: false, missing: &[(1, 2)], paused: 0 });
+        assert_eq!(drive(&mut s, 6_500_000), [(6, 1, true)]);
+        s.on_report(6_600_000, &Report { cumulative: 5, latest: 1, repeated: true, missing: &[], paused: 0 });
+        assert_eq!(drive(&mut s, 11_500_000).len(), 5);
+        s.on_report(12_000_000, &Report { cumulative: 10, latest: 9, repeated: false, missing: &[], paused: 0 });
+        assert!(s.finished());
+        assert_eq!((s.sent, s.retransmitted, s.timeouts), (12, 2, 0));
+    }
+
+    #[test]
+    fn silence() {
+        let mut s = sender(2);
+        // 300 us after the last one, then twice as long.
+        assert_eq!(drive(&mut s, 950_000_000), [(0, 0, false), (1, 1, false), (301, 1, true), (901, 1, true)]);
+        assert_eq!(s.timeouts, 2);
+        // A report counts if it says something new.
+        let report = Report { cumulative: 1, latest: 0, repeated: false, missing: &[], paused: 0 };
+        s.on_report(1_000_000_000, &report);
+        s.on_report(1_100_000_000, &report);
+        assert_eq!(drive(&mut s, 1_400_000_000), [(1300, 1, true)]);
+    }
+}

@@ -1,0 +1,145 @@
+//! Flow lists and fabrics for other tools, and theirs.
+
+use crate::errors::ScenarioError;
+use crate::table::Table;
+use afflux_net::spec::Start;
+use afflux_traffic::{Generated, HpccOptions, LocalFlows, MatrixOptions, Template, TrafficError, capture, hpcc, matrix};
+use afflux_units::Span;
+use arrow_array::{ArrayRef, Int32Array, Int64Array, RecordBatch, StringArray};
+use parquet::arrow::ArrowWriter;
+use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::prelude::*;
+use std::fs::File;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// A table of columns that have names and may hold nulls.
+fn table(columns: Vec<(&str, ArrayRef)>) -> PyResult<Table> {
+    let batch = RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, array)| (name, array, true)));
+    let batch = batch.map_err(|error| PyValueError::new_err(error.to_string()))?;
+    Ok(Table::new(batch.schema(), vec![batch]))
+}
+
+fn longs(values: impl Iterator<Item = u64>) -> ArrayRef {
+    Arc::new(Int64Array::from_iter_values(values.map(|value| i64::try_from(value).unwrap_or(i64::MAX))))
+}
+
+fn hosts(values: impl Iterator<Item = u32>) -> ArrayRef {
+    Arc::new(Int32Array::from_iter_values(values.map(|host| host as i32)))
+}
+
+fn refused(py: Python<'_>, error: TrafficError) -> PyErr {
+    let exception = ScenarioError::new_err(error.to_string());
+    let value = exception.value(py);
+    let set = value.setattr("file", error.file()).and(value.setattr("line", error.line())).and(value.setattr("key", error.key()));
+    set.err().unwrap_or(exception)
+}
+
+/// Reads a capture. Flows (`start_ns,src,dst,bytes,class`; hosts are indices of the second element), the hosts' addresses, when the capture
+/// began (nanoseconds since 1970), frames read, frames with bytes of flows, the others by reason, and whether the file ends within a frame.
+#[pyfunction]
+#[allow(clippy::type_complexity)]
+pub fn read_capture(py: Python<'_>, path: PathBuf, gap_ns: u64) -> PyResult<(Table, Vec<String>, u64, u64, u64, Vec<(String, u64)>, bool)> {
+    let captured = py.detach(|| capture::read(&path, gap_ns)).map_err(|error| refused(py, error))?;
+    let flows = &captured.flows;
+    let table = table(vec![
+        ("start_ns", longs(flows.iter().map(|flow| flow.start_ns))),
+        ("src", hosts(flows.iter().map(|flow| flow.src))),
+        ("dst", hosts(flows.iter().map(|flow| flow.dst))),
+        ("bytes", longs(flows.iter().map(|flow| flow.bytes))),
+        ("class", Arc::new(StringArray::from_iter_values(flows.iter().map(|flow| if flow.tcp { "tcp" } else { "udp" })))),
+    ])?;
+    let addresses = captured.hosts.iter().map(ToString::to_string).collect();
+    let dropped = captured.dropped.iter().map(|(reason, count)| (reason.to_string(), *count)).collect();
+    Ok((table, addresses, captured.origin_ns, captured.frames, captured.used, dropped, captured.cut))
+}
+
+/// Reads a flow file of HPCC or ConWeave (`"hpcc"`) or a connection matrix of htsim (`"htsim"`): `id,start_ns,src,dst,bytes`, and notes.
+#[pyfunction]
+pub fn read_flows(py: Python<'_>, path: PathBuf, format: &str, origin_ns: u64) -> PyResult<(Table, Vec<String>)> {
+    // How many hosts there are is not known here.
+    let hosts_most = i32::MAX as u32;
+    let origin = Span(origin_ns.saturating_mul(1_000));
+    let template = Template::default();
+    let read = || -> Result<Generated, TrafficError> {
+        match format {
+            "hpcc" => hpcc::read(&path, &HpccOptions { hosts: hosts_most, origin, local: LocalFlows::Drop }, &template),
+            _ => matrix::read(&path, &MatrixOptions { hosts: hosts_most, local: LocalFlows::Drop }, &template),
+        }
+    };
+    let given = py.detach(read).map_err(|error| refused(py, error))?;
+    let flows = &given.flows;
+    let start = |start: &Start| match start {
+        Start::At(time) => time.round_ns(),
+        Start::After { .. } => 0,
+    };
+    let table = table(vec![
+        ("id", Arc::new(Int64Array::from_iter_values(flows.iter().map(|flow| flow.id)))),
+        ("start_ns", longs(flows.iter().map(|flow| start(&flow.start)))),
+        ("src", hosts(flows.iter().map(|flow| flow.src))),
+        ("dst", hosts(flows.iter().map(|flow| flow.dst))),
+        ("bytes", longs(flows.iter().map(|flow| flow.bytes))),
+    ])?;
+    Ok((table, given.notes.clone()))
+}
+
+/// Writes a table as Parquet.
+#[pyfunction]
+pub fn write_parquet(py: Python<'_>, table: &Table, path: PathBuf) -> PyResult<()> {
+    let write = || -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+        let mut writer = ArrowWriter::try_new(File::create(&path)?, table.schema.clone(), None)?;
+        for batch in &table.batches {
+            writer.write(batch)?;
+        }
+        writer.close()?;
+        Ok(())
+    };
+    py.detach(write).map_err(|error| PyOSError::new_err(format!("{}: {error}", path.display())))
+}
+
+/// A flow list as a table; `classes` and `deadlines_ns` may be left out, and hold `None` for flows without.
+#[pyfunction]
+#[pyo3(signature = (start_ns, src, dst, bytes, classes=None, deadlines_ns=None, ids=None))]
+pub fn flow_table(
+    start_ns: Vec<i64>,
+    src: Vec<i32>,
+    dst: Vec<i32>,
+    bytes: Vec<i64>,
+    classes: Option<Vec<Option<String>>>,
+    deadlines_ns: Option<Vec<Option<i64>>>,
+    ids: Option<Vec<i64>>,
+) -> PyResult<Table> {
+    let mut columns: Vec<(&str, ArrayRef)> = Vec::new();
+    if let Some(ids) = ids {
+        columns.push(("id", Arc::new(Int64Array::from(ids))));
+    }
+    columns.extend([
+        ("start_ns", Arc::new(Int64Array::from(start_ns)) as ArrayRef),
+        ("src", Arc::new(Int32Array::from(src))),
+        ("dst", Arc::new(Int32Array::from(dst))),
+        ("bytes", Arc::new(Int64Array::from(bytes))),
+    ]);
+    if let Some(classes) = classes {
+        columns.push(("class", Arc::new(StringArray::from(classes))));
+    }
+    if let Some(deadlines) = deadlines_ns {
+        columns.push(("deadline_ns", Arc::new(Int64Array::from(deadlines))));
+    }
+    table(columns)
+}
+
+/// The flows that a scenario knows beforehand, and how many start only when others end.
+pub fn planned(scenario: &afflux_scenario::Scenario) -> PyResult<(Table, usize)> {
+    let flows = || scenario.plan.flows.iter().filter_map(|flow| if let Start::At(time) = flow.start { Some((flow, time.round_ns())) } else { None });
+    let deadlines = flows().map(|(flow, _)| flow.deadline.map(|deadline| (deadline.0 / 1_000) as i64));
+    let table = table(vec![
+        ("id", Arc::new(Int64Array::from_iter_values(flows().map(|(flow, _)| flow.id)))),
+        ("start_ns", longs(flows().map(|(_, start)| start))),
+        ("src", hosts(flows().map(|(flow, _)| flow.src))),
+        ("dst", hosts(flows().map(|(flow, _)| flow.dst))),
+        ("bytes", longs(flows().map(|(flow, _)| flow.bytes))),
+        ("class", Arc::new(StringArray::from_iter_values(flows().map(|(flow, _)| &scenario.classes[flow.class as usize])))),
+        ("deadline_ns", Arc::new(Int64Array::from_iter(deadlines))),
+    ])?;
+    Ok((table, scenario.plan.flows.len() - flows().count()))
+}

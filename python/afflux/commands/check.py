@@ -1,0 +1,74 @@
+"""`afflux check`."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from .. import _core, settings, text
+from ..checking import Checked
+from ..console import failures, print_json, show
+from .options import Set
+
+EXAMPLES = ("afflux check examples/leaf-spine-websearch.toml", "afflux check fabric.toml --set topology.k=16")
+
+
+def check(
+    scenario: Annotated[Path, typer.Argument(metavar="SCENARIO.toml", help="The scenario file.", show_default=False)],
+    set: Set = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
+) -> None:
+    """Validate a scenario, draw its topology, estimate packet-hops, time and memory; run nothing."""
+    from .. import checking
+
+    with failures():
+        found = checking.check(_core.load(scenario, set=[settings.assignment(one) for one in set or []]))
+        print_json(found.to_dict()) if as_json else show(_shown(found))
+
+
+def _shown(found: Checked) -> Iterator[RenderableType]:
+    from ..topology import drawing
+
+    yield Text.assemble((found.name, "bold"), f"  seed {found.seed}  ·  valid")
+    yield Text()
+    for line in drawing(found.tiers):
+        yield Text(line, no_wrap=True, overflow="ignore")
+    yield Text()
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="dim")
+    grid.add_column()
+    grid.add_row("traffic", _traffic(found))
+    grid.add_row("simulated", f"until {text.time(found.until_ns)}" if found.until_ns is not None else "until nothing is left to do")
+    grid.add_row("time", _time(found))
+    grid.add_row("memory", f"about {text.size(found.memory_bytes)}")
+    yield grid
+    for note in found.notes:
+        yield Text(f"note: {note}", style="dim")
+
+
+def _traffic(found: Checked) -> str:
+    line = f"{text.count(found.flows)} flow{'s' if found.flows != 1 else ''}, {text.size(found.payload_bytes)}"
+    line += f"; about {_rough(found.packet_hops)} packet-hops"
+    if found.hops_per_second:
+        line += f", and {_rough(found.hops_per_second)} for each simulated second of traffic that has no end of its own"
+    return line if found.complete else line + ", without what applications send, which is not known"
+
+
+def _time(found: Checked) -> str:
+    basis = f"at {found.speed / 1e6:.0f} million packet-hops per second and core, as docs/bench.md measured at this size"
+    if found.seconds is not None:
+        return f"about {text.duration(max(found.seconds, 1))} on one core, {basis}"
+    per_second = f", and {text.duration(max(found.hops_per_second / found.speed, 1))} for each simulated second" if found.hops_per_second else ""
+    return f"at least {text.duration(max(found.packet_hops / found.speed, 1))} on one core{per_second}, {basis}"
+
+
+def _rough(value: int) -> str:
+    """Two digits: it is an estimate."""
+    for unit, name in ((1e9, " billion"), (1e6, " million")):
+        if value >= unit:
+            return text.digits(value / unit, 2) + name
+    return text.count(round(value, 2 - len(str(value))) if value else 0)

@@ -1,0 +1,46 @@
+"""`afflux new`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..console import deliver, failures, print_json, show
+
+EXAMPLES = ("afflux new", "afflux new incast", "afflux new leaf-spine -o fabric.toml")
+
+
+def _names(incomplete: str) -> list[str]:
+    from .. import templating
+
+    return [template.name for template in templating.every() if template.name.startswith(incomplete)]
+
+
+def new(
+    template: Annotated[
+        str | None, typer.Argument(metavar="[TEMPLATE]", help="Which; without it they are listed.", show_default=False, autocompletion=_names)
+    ] = None,
+    out: Annotated[Path | None, typer.Option("-o", "--out", metavar="FILE", help="The file to write.", show_default="<template>.toml")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that exists.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="List templates as JSON.")] = False,
+) -> None:
+    """Write a commented scenario to begin with, or list the templates."""
+    from .. import templating
+    from ..render import table
+
+    with failures():
+        if template is None:
+            listed = templating.every()
+            if as_json:
+                print_json([{"template": one.name, "title": one.title} for one in listed])
+                return
+            made = table("", "template", "", left=2)
+            made.columns[1].no_wrap = False
+            for one in listed:
+                made.add_row(one.name, one.title)
+            show([made])
+            return
+        chosen = templating.find(template)
+        place = out or Path(f"{template}.toml")
+        deliver(chosen.text, place, force, [])
+        print(f"written to {place}; next: afflux check {place}, afflux run {place}")

@@ -1,0 +1,102 @@
+"""`afflux plan`: windows, buffers and connections for one path."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Annotated
+
+import typer
+from rich.console import RenderableType
+from rich.table import Table
+
+from .. import planner
+from ..console import failures, print_json, show
+from ..text import duration, rate, size, time
+
+EXAMPLES = (
+    "afflux plan --rate 1Gbps --rtt 300ms --loss 1e-6 --memory 256MB",
+    "afflux plan --rate 100Mbps --rtt 600ms --congestion htcp --formula-only",
+)
+
+_RATES = {"bps": 1.0, "kbps": 1e3, "Mbps": 1e6, "Gbps": 1e9, "Tbps": 1e12}
+_TIMES = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
+_SIZES = {"B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30}
+
+
+def _quantity(option: str, text: str, units: Mapping[str, float], least: float, most: float, like: str) -> float:
+    """Raises `ValueError`, naming the option, what was found and what is allowed."""
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?(?:e[+-]?\d+)?)\s*([A-Za-z]+)\s*", text)
+    if not found or found[2] not in units:
+        raise ValueError(f"{option} {text}: write a number and a unit of {', '.join(units)}, as in {like}")
+    value = float(found[1]) * units[found[2]]
+    if not least <= value <= most:
+        bounds = {least: None, most: None}
+        for bound in bounds:
+            unit, factor = max(((u, f) for u, f in units.items() if f <= bound), key=lambda pair: pair[1])
+            bounds[bound] = f"{bound / factor:g}{unit}"
+        raise ValueError(f"{option} {text}: write {bounds[least]} to {bounds[most]}")
+    return value
+
+
+def plan(
+    rate_: Annotated[str, typer.Option("--rate", metavar="RATE", help="Of the path's narrowest link, as in 1Gbps.", show_default=False)],
+    rtt: Annotated[str, typer.Option("--rtt", metavar="TIME", help="Round trip without queues, as in 300ms.", show_default=False)],
+    loss: Annotated[str, typer.Option("--loss", metavar="P", help="Share of frames that are lost whatever is sent.")] = "0",
+    memory: Annotated[str, typer.Option("--memory", metavar="SIZE", help="Of each host, for socket buffers.")] = "64MB",
+    mtu: Annotated[int, typer.Option("--mtu", metavar="BYTES", help="Largest IP packet.")] = 1500,
+    congestion: Annotated[str, typer.Option("--congestion", metavar="NAME", help=f"One of {', '.join(planner.CONGESTION)}.")] = "cubic",
+    queue: Annotated[str | None, typer.Option("--queue", metavar="SIZE", help="Of the bottleneck.", show_default="rate times round trip")] = None,
+    simulate: Annotated[bool, typer.Option("--simulate/--formula-only", help="Simulate the proposal.")] = True,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
+) -> None:
+    """Propose windows, socket buffers and connections for a path, and say what throughput to expect: by formula, then by a simulation."""
+    with failures():
+        try:
+            share = float(loss)
+        except ValueError:
+            share = -1.0
+        if not 0 <= share <= 0.2:
+            raise ValueError(f"--loss {loss}: write a probability from 0 to 0.2, as in 1e-6")
+        if not 576 <= mtu <= 9_216:
+            raise ValueError(f"--mtu {mtu}: write 576 to 9216 bytes")
+        if congestion not in planner.CONGESTION:
+            raise ValueError(f"--congestion {congestion}: write one of {', '.join(planner.CONGESTION)}")
+        path = planner.Path(
+            rate=_quantity("--rate", rate_, _RATES, 1e5, 4e11, "1Gbps"),
+            rtt=_quantity("--rtt", rtt, _TIMES, 1e-4, 2.0, "300ms"),
+            loss=share,
+            memory=_quantity("--memory", memory, _SIZES, 4_096, 1e12, "256MB"),
+            mtu=mtu,
+            congestion=congestion,
+            queue=None if queue is None else _quantity("--queue", queue, _SIZES, 2 * (mtu + 14), 1e12, "4MB"),
+        )
+        proposed = planner.plan(path)
+        if simulate:
+            proposed = planner.confirmed(proposed)
+        print_json(proposed.to_dict()) if as_json else show(_parts(proposed))
+
+
+def _parts(proposed: planner.Plan) -> Iterator[RenderableType]:
+    path = proposed.path
+    count = f"{proposed.connections} connection{'s' if proposed.connections > 1 else ''}"
+    each = "" if path.congestion == "nack" else f", each with a window of {size(proposed.window)} (socket buffers of {size(proposed.buffer)})"
+    yield f"[bold]{count}{each}[/bold]"
+    table = Table(box=None, pad_edge=False)
+    for column in ("limit", "throughput", "by"):
+        table.add_column(column)
+    name, _ = proposed.expected
+    for limit, formula in proposed.limits.items():
+        table.add_row(f"{limit}{' *' if limit == name else ''}", rate(formula.bps), formula.source)
+    yield table
+    yield f"* by formula the least: what to expect. Windows are open after about {time(proposed.opening * 1e9, 3)} without losses."
+    if found := proposed.simulated:
+        seeds = f", mean of {found.seeds} seeds" if found.seeds > 1 else ""
+        again = f"{found.retransmits:,} segments sent again, {found.timeouts:,} time-outs"
+        settled, mean = rate(found.settled_bps), rate(found.mean_bps)
+        yield f"Simulated for {duration(found.seconds)}{seeds}: {settled} in the second half, {mean} from the start on ({again})."
+    else:
+        yield "Not simulated."
+    for note in proposed.notes:
+        yield f"note: {note}"
+    yield ""
+    for key, value in proposed.sysctl.items():
+        yield f"{key} = {value}"

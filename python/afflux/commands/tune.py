@@ -1,0 +1,131 @@
+"""`afflux tune`."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console, RenderableType
+from rich.text import Text
+
+from .. import settings
+from ..console import failures, print_json, show
+from ..tuning import Candidate, Drift, Tuning
+from .options import Address, Jobs, Ranges, Set, With
+
+EXAMPLES = (
+    "afflux tune star.toml --vary switch.ecn.k=5kB..500kB --objective throughput --objective fct_p99 --budget 20",
+    "afflux tune fabric.toml --vary switch.ecn.kmin=20kB..400kB --vary host.transport.congestion=cubic,dctcp --objective job_time",
+)
+
+Objective = Annotated[
+    list[str] | None,
+    typer.Option("--objective", metavar="METRIC", help="job_time, p99_slowdown, throughput, cost, …; several give a front.", show_default=False),
+]
+
+
+def tune(
+    scenario: Annotated[Path, typer.Argument(metavar="SCENARIO.toml", help="The scenario file.", show_default=False)],
+    vary: Ranges = None,
+    objective: Objective = None,
+    budget: Annotated[int, typer.Option("--budget", metavar="N", min=1, help="Settings to try, beside the scenario as it is.")] = 24,
+    seeds: Annotated[str, typer.Option("--seeds", metavar="A-B", help="Seeds of every setting, as in 1-5 or 1,2,7.")] = "1-5",
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Of the search itself.")] = 1,
+    set: Set = None,
+    slack: Annotated[float, typer.Option("--slack", min=0, metavar="SHARE", help="How far from the best in an objective the next one decides.")] = 0.01,
+    sensitivity: Annotated[bool, typer.Option(help="See how far each threshold may drift.")] = True,
+    executor: With = "local",
+    address: Address = None,
+    jobs: Jobs = None,
+    out: Annotated[Path | None, typer.Option("-o", "--out", metavar="DIR", help="Where everything is kept.", show_default="out/tune-<scenario name>")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+) -> None:
+    """Search thresholds and parameters for what makes an objective best; report the front and how sure it is. A search that was stopped continues."""
+    from .. import progress, tuning
+
+    with failures():
+        with progress.of_batch(Console(stderr=True)) as watch:
+            found = tuning.tune(
+                scenario,
+                dict(map(settings.assignment, vary or [])),
+                objective or [],
+                budget=budget,
+                seeds=settings.seeds(seeds),
+                set={key: settings.value(value) for key, value in map(settings.assignment, set or [])},
+                seed=seed,
+                slack=slack,
+                sensitivity=sensitivity,
+                out=out,
+                executor=executor,
+                address=address,
+                jobs=jobs,
+                watch=watch,
+            )
+        print_json(found.to_dict()) if as_json else show(_shown(found))
+
+
+def _shown(found: Tuning) -> Iterator[RenderableType]:
+    yield Text(found.sentence(), style="bold")
+    yield _front(found)
+    yield from _confirmed(found)
+    yield from _sensitivity(found)
+    yield Text()
+    for note in found.notes:
+        yield Text(f"note: {note}", style="dim")
+    yield Text(f"written to {found.path}; on to the devices:", style="dim")
+    for kind in ("sonic", "linux"):
+        yield Text(f"  afflux export {kind} {found.path}")
+
+
+def _front(found: Tuning) -> RenderableType:
+    """The front, and the scenario as it is beside it."""
+    from ..render import table
+
+    stopped = sum(candidate.stopped for candidate in found.candidates)
+    failed = sum(candidate.error is not None for candidate in found.candidates)
+    title = f"{'The best, with twice the seeds' if found.finalists else 'Nothing beats these in every objective'}: of {len(found.candidates)} settings"
+    title += f", {stopped} given up after the first seeds" if stopped else ""
+    title += f", {failed} failed" if failed else ""
+    made = table(title, *settings.short(found.keys), *(metric.title for metric in found.objectives), "firm", "", left=len(found.keys))
+    rows = found.finalists or [*found.front, *([] if found.own in found.front else [found.own])]
+    for candidate in rows:
+        values = [metric.show(mean) if (mean := candidate.mean(metric)) is not None else "–" for metric in found.objectives]
+        firm = "–" if candidate.firmness is None else f"{100 * candidate.firmness:.0f} %"
+        words = "chosen" if candidate is found.chosen else ""
+        made.add_row(*_settings(candidate, found.keys), *values, firm, words, style="bold" if words else "")
+    return made
+
+
+def _settings(candidate: Candidate, keys: tuple[str, ...]) -> list[str]:
+    if not candidate.changes:
+        return [candidate.name, *[""] * (len(keys) - 1)]
+    return [settings.shown(candidate.changes[key]) for key in keys]
+
+
+def _confirmed(found: Tuning) -> Iterator[RenderableType]:
+    from ..render import differences
+
+    if found.confirmed:
+        yield differences("With seeds that the search has not seen", found.own.name, "chosen", found.confirmed)
+
+
+def _sensitivity(found: Tuning) -> Iterator[RenderableType]:
+    from ..render import table
+
+    if not found.sensitivity:
+        return
+    made = table("How far a threshold may drift before an objective is worse", "threshold", "objective", "chosen", "from", "to", "beyond", left=2)
+    made.columns[-1].justify = "left"
+    names = dict(zip(found.keys, settings.short(found.keys), strict=True))
+    for drift in found.sensitivity:
+        values = (settings.shown(value) for value in (found.chosen.changes[drift.key], drift.low, drift.high))
+        made.add_row(names[drift.key], drift.metric.title, *values, ", ".join(_beyond(drift)) or "nothing worse was measured")
+    yield made
+
+
+def _beyond(drift: Drift) -> Iterator[str]:
+    """What happened at the first values that were too far."""
+    from ..render import by
+
+    for value, difference in drift.harm:
+        yield f"{settings.shown(value)}: {by(difference) if difference else 'refused'}"

@@ -1,0 +1,141 @@
+"""Avro's binary encoding, read by the schema that a file carries (Apache Avro 1.11 specification, "Binary encoding")."""
+
+import struct
+from typing import Any, BinaryIO
+
+
+class AvroError(ValueError):
+    """Bytes or a schema that are not Avro's."""
+
+
+class End(AvroError):
+    """The bytes end within a value."""
+
+
+#: Longer strings and arrays are taken for damage.
+_LONGEST = 1 << 28
+_PRIMITIVE = {"null", "boolean", "int", "long", "float", "double", "bytes", "string"}
+
+
+class Schema:
+    """A schema, and reading values of it."""
+
+    def __init__(self, schema: Any) -> None:
+        self._named: dict[str, Any] = {}
+        self._root = schema
+        self._collect(schema, "", 0)
+
+    def _collect(self, schema: Any, namespace: str, depth: int) -> None:
+        if depth > 100:
+            raise AvroError("a schema nested too deeply")
+        if isinstance(schema, list):
+            for branch in schema:
+                self._collect(branch, namespace, depth + 1)
+        elif isinstance(schema, dict):
+            kind = schema.get("type")
+            namespace = schema.get("namespace", namespace)
+            if kind in ("record", "enum", "fixed"):
+                name = schema.get("name")
+                if not isinstance(name, str) or not isinstance(namespace, str):
+                    raise AvroError("a named type without a name")
+                self._named[name.rpartition(".")[2]] = schema
+                fields = schema.get("fields", [])
+                if kind == "record" and not (
+                    isinstance(fields, list) and all(isinstance(f, dict) and "type" in f and isinstance(f.get("name"), str) for f in fields)
+                ):
+                    raise AvroError(f"a record {name} without fields")
+                if kind == "enum" and not isinstance(schema.get("symbols"), list):
+                    raise AvroError(f"an enum {name} without symbols")
+                for f in fields:
+                    self._collect(f["type"], namespace, depth + 1)
+            elif kind == "array":
+                self._collect(schema.get("items"), namespace, depth + 1)
+            elif kind == "map":
+                self._collect(schema.get("values"), namespace, depth + 1)
+            elif isinstance(kind, dict | list):
+                self._collect(kind, namespace, depth + 1)
+            elif kind not in _PRIMITIVE:
+                raise AvroError(f"a type {kind!r}")
+        elif not isinstance(schema, str):
+            raise AvroError(f"a schema {schema!r}")
+
+    def read(self, stream: BinaryIO) -> Any:
+        """A value; records are dicts, values of unions stand for themselves with records' names beside them: `(name, record)`."""
+        return self._read(self._root, stream, 0)
+
+    def _read(self, schema: Any, stream: BinaryIO, depth: int) -> Any:
+        if depth > 100:
+            raise AvroError("values nested too deeply")
+        if isinstance(schema, list):
+            branch = _long(stream)
+            if not 0 <= branch < len(schema):
+                raise AvroError(f"branch {branch} of a union of {len(schema)}")
+            return self._read(schema[branch], stream, depth + 1)
+        kind = schema.get("type") if isinstance(schema, dict) else schema
+        if isinstance(kind, dict | list):
+            return self._read(kind, stream, depth + 1)
+        match kind:
+            case "null":
+                return None
+            case "boolean":
+                return _bytes(stream, 1) != b"\0"
+            case "int" | "long":
+                return _long(stream)
+            case "float":
+                return struct.unpack("<f", _bytes(stream, 4))[0]
+            case "double":
+                return struct.unpack("<d", _bytes(stream, 8))[0]
+            case "bytes":
+                return _bytes(stream, _long(stream))
+            case "string":
+                return _bytes(stream, _long(stream)).decode("utf-8", "replace")
+            case "fixed":
+                return _bytes(stream, int(schema.get("size", 0)))
+            case "enum":
+                place, symbols = _long(stream), schema["symbols"]
+                if not 0 <= place < len(symbols):
+                    raise AvroError(f"symbol {place} of {len(symbols)}")
+                return symbols[place]
+            case "array":
+                return [self._read(schema.get("items"), stream, depth + 1) for _ in _blocks(stream)]
+            case "map":
+                return {_bytes(stream, _long(stream)).decode("utf-8", "replace"): self._read(schema.get("values"), stream, depth + 1) for _ in _blocks(stream)}
+            case "record":
+                return {f["name"]: self._read(f["type"], stream, depth + 1) for f in schema["fields"]}
+            case str() if kind.rpartition(".")[2] in self._named:
+                return self._read(self._named[kind.rpartition(".")[2]], stream, depth + 1)
+        raise AvroError(f"a type {kind!r} that is not defined")
+
+
+def _bytes(stream: BinaryIO, count: int) -> bytes:
+    if not 0 <= count <= _LONGEST:
+        raise AvroError(f"a length of {count}")
+    data = stream.read(count)
+    if len(data) < count:
+        raise End("the end of the file within a value")
+    return data
+
+
+def _long(stream: BinaryIO) -> int:
+    """Zigzag, seven bits at a time, the lowest first."""
+    value = shift = 0
+    while True:
+        byte = _bytes(stream, 1)[0]
+        value |= (byte & 0x7F) << shift
+        if not byte & 0x80:
+            return (value >> 1) ^ -(value & 1)
+        shift += 7
+        if shift > 63:
+            raise AvroError("a number of more than 64 bits")
+
+
+def _blocks(stream: BinaryIO):
+    """As often as an array or map has items: blocks of them, the last of length 0."""
+    total = 0
+    while count := _long(stream):
+        if count < 0:
+            _long(stream)  # the block's size in bytes, for those who skip it
+        total += abs(count)
+        if total > _LONGEST >> 4:
+            raise AvroError(f"{total} items")
+        yield from range(abs(count))

@@ -1,0 +1,168 @@
+"""Files of the HPCC and ConWeave ns-3 simulators: topology, flows, completion times.
+
+Sources: `simulation/` of alibaba-edu/High-Precision-Congestion-Control, `config/` and `analysis/` of conweave-project/conweave-ns3.
+"""
+
+import csv
+import io
+import os
+import re
+from pathlib import Path
+
+from .. import _core, toml
+from ..result import Result
+from .account import Account, Wrong, plural, shown
+from .fabric import Fabric
+from .files import lines
+from .flow_list import FlowList
+
+#: Both generators begin at 2 s.
+ORIGIN_NS = 2_000_000_000
+#: Data go in this priority group in both.
+GROUP = 3
+
+
+def topology(path: Path, flows: str | None) -> tuple[str, Account]:
+    """A topology file as a scenario whose links can be edited."""
+    # The scenario format reads such files itself: this is that reader.
+    text = f'format = 1\n[topology]\nkind = "hpcc"\nfile = {toml.value(str(path.absolute()))}\n[[traffic]]\nkind = "permutation"\nsizes = "1MB"\n'
+    checked = _core.parse(text, Path("imported.toml"))
+    fabric = Fabric.of(checked)
+    account = Account("links", len(fabric.links))
+    account.notes.append(f"{plural(fabric.hosts, 'host')}, {plural(len(fabric.switches), 'switch', 'switches')}, numbered in the order of their numbers there")
+    return fabric.to_scenario(path.name, flows, account), account
+
+
+def flows(path: Path, origin_ns: int = ORIGIN_NS) -> tuple[FlowList, Account]:
+    """A flow file, of either form."""
+    table, notes = _core.read_flows(path, "hpcc", origin_ns)
+    return _with_notes(FlowList.of_table(table), notes)
+
+
+def _with_notes(flows: FlowList, notes: list[str]) -> tuple[FlowList, Account]:
+    flows.ids = None
+    account = Account("flows", len(flows))
+    for note in notes:
+        if found := re.search(r"(\d+) (?:flows|connections) from a host to itself were left out", note):
+            account.drop("from a host to itself", int(found[1]))
+        else:
+            account.notes.append(note)
+    return flows, account
+
+
+# ------------------------------------------------------------------------------------------------------------- completion times
+
+_FORM = "eight columns: src dst sport dport bytes start_ns fct_ns standalone_ns"
+
+
+def completion_times(path: Path, origin_ns: int = ORIGIN_NS) -> tuple[str, Account]:
+    """A file of completion times as CSV: a flow list with `fct_ns`, `standalone_ns` and `slowdown` beside it.
+
+    Hosts are numbers (ConWeave) or addresses 11.h.h.1 in hexadecimal, `0b000101` (HPCC).
+    """
+    account = Account("flows")
+    rows = []
+    for at, line in lines(path):
+        fields = line.split()
+        if len(fields) != 8:
+            raise Wrong(path, at, f"{plural(len(fields), 'column')} in {shown(line)}", _FORM)
+        ends = [_host(field, path, at) for field in fields[:2]]
+        if not all(re.fullmatch(r"\d{1,18}", field) for field in fields[2:]):
+            raise Wrong(path, at, shown(line), f"{_FORM}, whole numbers")
+        size, start, fct, alone = map(int, fields[4:])
+        if start < origin_ns:
+            raise Wrong(path, at, f"start {start} ns", f"{origin_ns} ns or later (--origin)")
+        if ends[0] == ends[1]:
+            account.drop("from a host to itself")
+        elif size == 0:
+            account.drop("without bytes")
+        else:
+            rows.append((start - origin_ns, *ends, size, fct, alone, max(1.0, fct / alone) if alone else ""))
+    rows.sort(key=lambda row: row[0])
+    account.taken = len(rows)
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["start_ns", "src", "dst", "bytes", "fct_ns", "standalone_ns", "slowdown"])
+    writer.writerows(rows)
+    return out.getvalue(), account
+
+
+def _host(field: str, path: Path, at: int) -> int:
+    if re.fullmatch(r"\d{1,9}", field) and len(field) < 8:
+        return int(field)
+    if re.fullmatch(r"0b[0-9a-f]{4}01", field):
+        # Host h is 11.(h / 256).(h mod 256).1.
+        return int(field[2:6], 16)
+    raise Wrong(path, at, f"host {shown(field)}", "a number, or an address like 0b000101 (11.0.1.1)")
+
+
+# ----------------------------------------------------------------------------------------------------------------------- exports
+
+
+def topology_of(scenario: _core.Scenario) -> tuple[str, Account]:
+    """A scenario's fabric as a topology file."""
+    fabric = Fabric.of(scenario)
+    number = {name: at for at, name in enumerate([*fabric.host_names, *fabric.switches])}
+    account = Account("links", len(fabric.links))
+    first = fabric.hosts
+    out = [f"{len(number)} {len(fabric.switches)} {len(fabric.links)}", " ".join(str(first + at) for at in range(len(fabric.switches)))]
+    for link in fabric.links:
+        # There the first end of a host's link is the host.
+        a, b = sorted((number[link.a], number[link.b]))
+        out.append(f"{a} {b} {_rate(link.rate)} {_delay(link.delay)} {link.loss:.6f}")
+    if down := sum(outages > 0 for _, outages in scenario.link_faults()):
+        account.notes.append(f"outages of {plural(down, 'link')} are not expressed")
+    account.notes.append(
+        "switches' numbers: " + ", ".join(f"{number[name]} {name}" for name in fabric.switches[:4]) + (" …" if len(fabric.switches) > 4 else "")
+    )
+    return "\n".join(out) + "\n", account
+
+
+def _rate(text: str) -> str:
+    """ns-3's `DataRate` has no Tbps in older versions."""
+    return f"{int(text.removesuffix('Tbps')) * 1000}Gbps" if text.endswith("Tbps") else text
+
+
+def _delay(text: str) -> str:
+    """In nanoseconds, as their files have it, where it is a whole number of them."""
+    for unit, size in (("ms", 1_000_000), ("us", 1_000), ("ns", 1)):
+        if text.endswith(unit):
+            return f"{int(text.removesuffix(unit)) * size}ns"
+    return text
+
+
+def flows_of(flows: FlowList, account: Account, *, ports: bool, origin_ns: int = ORIGIN_NS) -> str:
+    """A flow file; `ports` gives it HPCC's column of destination ports, else it has ConWeave's form."""
+    if flows.classes is not None and any(flows.classes):
+        account.notes.append(f"classes and priorities are not expressed: all flows are in priority group {GROUP}")
+    if flows.deadlines_ns is not None:
+        account.notes.append("deadlines are not expressed")
+    port = "100 " if ports else ""
+    rows = zip(flows.start_ns, flows.src, flows.dst, flows.bytes, strict=True)
+    out = [str(len(flows))]
+    for start, src, dst, size in rows:
+        seconds, ns = divmod(start + origin_ns, 10**9)
+        out.append(f"{src} {dst} {GROUP} {port}{size} {seconds}.{ns:09}")
+    return "\n".join(out) + "\n"
+
+
+def completion_times_of(dir: str | os.PathLike[str], origin_ns: int = ORIGIN_NS) -> tuple[str, Account]:
+    """A result's completion times in the form of `fct.txt`; the last column is `ideal_ns`."""
+    table = Result.open(dir).flows
+    account = Account("flows")
+    columns = (table[name] for name in ("src", "dst", "bytes", "start_ns", "fct_ns", "ideal_ns", "finish_ns"))
+    rows = []
+    sent: dict[int, int] = {}
+    received: dict[int, int] = {}
+    for src, dst, size, start, fct, ideal, finish in zip(*columns, strict=True):
+        # Ports count from 10000 at the source and from 100 at the destination there.
+        sport, dport = 10_000 + sent.get(src, 0), 100 + received.get(dst, 0)
+        sent[src], received[dst] = sent.get(src, 0) + 1, received.get(dst, 0) + 1
+        if fct is None:
+            account.drop("not finished")
+        else:
+            rows.append((finish, f"{src} {dst} {sport % 65536} {dport % 65536} {size} {start + origin_ns} {fct} {ideal}"))
+    rows.sort(key=lambda row: row[0])
+    account.taken = len(rows)
+    account.notes.append("the last column is ideal_ns, which counts every frame; theirs is rtt + wire bytes / rate")
+    return "".join(f"{line}\n" for _, line in rows), account

@@ -1,0 +1,116 @@
+"""Jobs of other systems' logs: a trace that `kind = "hadoop_trace"` reads, and their shuffles as flows."""
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO
+
+from . import hosts
+from .account import Account, Wrong, shown
+from .files import lines
+from .flow_list import FlowList
+
+
+@dataclass
+class Job:
+    name: str
+    submit_ms: int
+    #: Bytes of map input, shuffle and output.
+    read: int = 0
+    shuffled: int = 0
+    written: int = 0
+
+
+@dataclass
+class Transfer:
+    """What one machine sent another."""
+
+    start_ms: int
+    src: str
+    dst: str
+    bytes: int
+    kind: str
+
+
+@dataclass
+class Log:
+    """What was read from logs."""
+
+    jobs: list[Job] = field(default_factory=list)
+    transfers: list[Transfer] = field(default_factory=list)
+    account: Account = field(default_factory=lambda: Account("jobs"))
+    of_transfers: Account = field(default_factory=lambda: Account("flows"))
+
+
+def trace(jobs: Iterable[Job]) -> str:
+    """The form of the SWIM project's traces: job, submission, gap, bytes of map input, shuffle and output."""
+    out = []
+    first = before = None
+    for job in sorted(jobs, key=lambda job: (job.submit_ms, hosts.natural(job.name))):
+        first = job.submit_ms if first is None else first
+        gap = 0 if before is None else job.submit_ms - before
+        before = job.submit_ms
+        name = "".join("_" if c.isspace() or not c.isprintable() else c for c in job.name) or "job"
+        # What begins like a comment would be skipped.
+        name = "_" + name if name.startswith("#") else name
+        out.append(f"{name}\t{(job.submit_ms - first) / 1e3:.3f}\t{gap / 1e3:.3f}\t{job.read}\t{job.shuffled}\t{job.written}\n")
+    return "".join(out)
+
+
+def flows(log: Log, given: Mapping[str, int] | None) -> tuple[FlowList, Mapping[str, int]]:
+    """The transfers as a flow list that begins with the first job, and the hosts' numbers. `given` numbers are kept."""
+    numbers = given if given is not None else hosts.numbered(name for transfer in log.transfers for name in (transfer.src, transfer.dst))
+    origin = min((job.submit_ms for job in log.jobs), default=0)
+    list_ = FlowList([], [], [], [], [])
+    assert list_.classes is not None
+    for transfer in sorted(log.transfers, key=lambda transfer: transfer.start_ms):
+        ends = (numbers.get(transfer.src), numbers.get(transfer.dst))
+        if ends[0] is None or ends[1] is None:
+            log.of_transfers.drop("of hosts that the mapping does not name")
+        elif ends[0] == ends[1]:
+            log.of_transfers.drop("from a host to itself")
+        else:
+            list_.start_ns.append(max(0, transfer.start_ms - origin) * 1_000_000)
+            list_.src.append(ends[0])
+            list_.dst.append(ends[1])
+            list_.bytes.append(transfer.bytes)
+            list_.classes.append(transfer.kind)
+    log.of_transfers.taken = len(list_)
+    return list_, numbers
+
+
+def shared_out(total: int, weights: list[int]) -> list[int]:
+    """Whole numbers in proportion to the weights (equal ones if all are 0) that add up to the total."""
+    if not weights:
+        return []
+    if not sum(weights):
+        weights = [1] * len(weights)
+    whole, done, parts, seen = sum(weights), 0, [], 0
+    for weight in weights:
+        seen += weight
+        upto = total * seen // whole
+        parts.append(upto - done)
+        done = upto
+    return parts
+
+
+def json_lines(path: str | os.PathLike[str], account: Account, stream: BinaryIO | None = None, first: int = 1) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Objects, one per line; a last line that breaks off (the log was still being written) is dropped."""
+    broken: Wrong | None = None
+    for at, line in lines(path, stream, first):
+        if broken:
+            raise broken
+        try:
+            value = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            broken = Wrong(path, at, f"{shown(line)} ({str(error).splitlines()[0]})", "an object in JSON")
+            continue
+        if not isinstance(value, dict):
+            raise Wrong(path, at, shown(value), "an object in JSON")
+        yield at, value
+    if broken:
+        # Nothing but a broken line is no log at all.
+        if broken.line == first:
+            raise broken
+        account.notes.append(f"{path}: the last line breaks off and is left out")

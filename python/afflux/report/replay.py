@@ -1,0 +1,154 @@
+"""What the replay shows: the fabric, and what every recorded port did over time, of the lowest seed of each design."""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..designs import Design
+from ..result import Result
+from .series import COLUMNS, Recording, edges, reduced
+
+#: Moments shown, at most; and at least, where there are very many ports.
+FRAMES, FEWEST = 300, 24
+#: Values of queue and rate that a page holds, of all designs together; each is two bytes before it is deflated.
+CELLS = 600_000
+#: Values are written as characters, from this one on: 1,700 steps, two bytes each in UTF-8.
+ZERO, STEPS = 0x100, 1_700
+#: Of the ports, whatever there are too many of: those to switches first, then those with most to show.
+RANKS = ("drops", "queue_max", "tx_bytes")
+#: In the page, and where from.
+COUNTERS = {"d": ("drops", "in_discards"), "m": ("ecn_marks",), "p": ("pause_tx", "pause_rx")}
+
+
+def of(designs: Sequence[Design]) -> dict[str, Any]:
+    fabrics: list[dict[str, Any]] = []
+    runs = []
+    recorded = [Recording.of(design) for design in designs]
+    many = sum(recording is not None for recording in recorded)
+    for design, recording in zip(designs, recorded, strict=True):
+        fabric = _fabric(design.first)
+        if fabric not in fabrics:
+            fabrics.append(fabric)
+        run = {
+            "fabric": fabrics.index(fabric),
+            "seed": design.first.summary["seed"],
+            "end": design.first.summary["simulated_ns"],
+            "means": [round(1_000 * share) for share in design.first.links.column("utilisation")],
+            "ports": None,
+        }
+        if recording is not None:
+            run["ports"] = _ports(recording, fabric, CELLS // many)
+        runs.append(run)
+    return {"fabrics": fabrics, "runs": runs}
+
+
+def _fabric(result: Result) -> dict[str, Any]:
+    """Nodes, and links by the places of their ends; the direction 2 * l is that from `a` to `b` of link l."""
+    links = result.links
+    first, second, rate = (links.column(name)[::2] for name in ("from", "to", "rate_bps"))
+    nodes = list(dict.fromkeys([*first, *second]))
+    nodes.sort(key=_place)
+    place = {name: at for at, name in enumerate(nodes)}
+    return {"nodes": nodes, "a": [place[name] for name in first], "b": [place[name] for name in second], "rate": rate}
+
+
+def is_host(name: str) -> bool:
+    """Hosts are called host0, host1, …; no switch is."""
+    return name.startswith("host") and name[4:].isdigit()
+
+
+def _place(name: str) -> tuple[bool, int]:
+    """Hosts in their order, then switches in the order of the links."""
+    return (False, int(name[4:])) if is_host(name) else (True, 0)
+
+
+def _ports(recording: Recording, fabric: dict[str, Any], cells: int) -> dict[str, Any]:
+    directions = _directions(fabric)
+    whole = {at: queues.get(-1, min(queues.values())) for port, queues in recording.places.items() if (at := directions.get(_key(port))) is not None}
+    chosen = _chosen(recording, fabric, whole, max(cells // (2 * FEWEST), 1))
+    frames = max(min(FRAMES, cells // (2 * max(len(chosen), 1))), FEWEST)
+    # A frame is a whole number of samples.
+    frame = -(-recording.times[-1] // (frames * recording.interval)) * recording.interval
+    spans = edges(recording.times, frame)
+    rates = [rate for rate in fabric["rate"] for _ in "ab"]
+    found: dict[int, dict[str, str]] = {at: {} for at in chosen}
+    totals: dict[str, dict[int, int]] = {name: {} for name in COUNTERS}
+
+    def column(metric: str) -> tuple[dict[int, list[int]], int]:
+        """By direction: a value per frame; and the highest of all."""
+        values = recording.table.column(COLUMNS[metric][0])
+        combine: Callable[[Sequence[int]], int] = COLUMNS[metric][1]
+        series = {at: reduced(values[whole[at] :: recording.block], spans, combine) for at in chosen}
+        return series, max((max(one, default=0) for one in series.values()), default=0)
+
+    sent, _ = column("tx_bytes")
+    for at, one in sent.items():
+        full = rates[at] * frame / 8e9
+        found[at]["u"] = _characters([round(1_000 * min(value / full, 1)) for value in one])
+    queues, longest = column("queue_max")
+    for at, one in queues.items():
+        found[at]["q"] = _characters([_step(value, longest) for value in one])
+    most = {}
+    for name, metrics in COUNTERS.items():
+        sums: dict[int, list[int]] = {}
+        for metric in metrics:
+            for at, one in column(metric)[0].items():
+                sums[at] = _added(sums.get(at, []), one)
+        most[name] = max((max(one, default=0) for one in sums.values()), default=0)
+        for at, one in sums.items():
+            if one:
+                totals[name][at] = sum(one)
+                found[at][name] = _characters([_step(value, most[name]) for value in one])
+    return {
+        "frame_ns": frame,
+        "interval_ns": recording.interval,
+        "frames": len(spans),
+        "recorded": len(whole),
+        "most": {"q": longest, **most},
+        "totals": totals,
+        # By direction of a link: what the port at its beginning did.
+        "series": found,
+    }
+
+
+def _directions(fabric: dict[str, Any]) -> dict[tuple[str, int], int]:
+    """Of each port the direction in which it sends: a node's ports are numbered in the order of its links."""
+    ports: dict[int, int] = {}
+    found = {}
+    for link, ends in enumerate(zip(fabric["a"], fabric["b"], strict=True)):
+        for side, node in enumerate(ends):
+            found[fabric["nodes"][node], ports.get(node, 0)] = 2 * link + side
+            ports[node] = ports.get(node, 0) + 1
+    return found
+
+
+def _key(port: str) -> tuple[str, int]:
+    node, _, rest = port.partition(" port ")
+    return node, int(rest.split(" ", 1)[0])
+
+
+def _chosen(recording: Recording, fabric: dict[str, Any], whole: dict[int, int], room: int) -> list[int]:
+    if len(whole) <= room:
+        return sorted(whole)
+    columns = [(recording.table.column(COLUMNS[metric][0]), COLUMNS[metric][1]) for metric in RANKS]
+
+    def rank(at: int) -> tuple[Any, ...]:
+        ends = fabric["a"][at // 2], fabric["b"][at // 2]
+        to_host = any(is_host(fabric["nodes"][end]) for end in ends)
+        return (to_host, *(-combine(values[whole[at] :: recording.block]) for values, combine in columns), at)
+
+    return sorted(sorted(whole, key=rank)[:room])
+
+
+def _added(one: Sequence[int], other: Sequence[int]) -> list[int]:
+    shorter, longer = sorted((one, other), key=len)
+    return [value + (shorter[at] if at < len(shorter) else 0) for at, value in enumerate(longer)]
+
+
+def _step(value: int, most: int) -> int:
+    """By logarithm, so that short queues and long ones are told to the same share of themselves, about 1 %."""
+    return 0 if value <= 0 else 1 + round((STEPS - 2) * math.log(value) / math.log(max(most, 2)))
+
+
+def _characters(steps: Sequence[int]) -> str:
+    return "".join(chr(ZERO + step) for step in steps)

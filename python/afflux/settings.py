@@ -1,0 +1,82 @@
+"""Keys of a scenario and what they are set to, as written on the command line."""
+
+import hashlib
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from . import toml
+
+#: Longest name of a point; file systems take 255 bytes for a file, and the seed follows.
+LONGEST_NAME = 120
+
+
+def assignment(text: str) -> tuple[str, str]:
+    """`KEY.PATH=VALUE` of an option. Raises `ValueError`."""
+    key, equals, value = text.partition("=")
+    if not equals or not key.strip() or not value.strip():
+        raise ValueError(f"{text}: expected KEY.PATH=VALUE, as in switch.buffer=9MB")
+    return key.strip(), value.strip()
+
+
+def value(text: str) -> Any:
+    """A value as `--set` takes it: TOML, or bare words."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def choices(text: str) -> list[str]:
+    """Splits at commas, but not within quotes, brackets and braces."""
+    parts, depth, quote = [""], 0, ""
+    for character in text:
+        if quote:
+            quote = "" if character == quote else quote
+        elif character in "\"'":
+            quote = character
+        depth += (character in "[{") - (character in "]}") if not quote else 0
+        if character == "," and not depth and not quote:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return [part.strip() for part in parts]
+
+
+def seeds(text: str) -> list[int]:
+    """`1-5`, `1,2,7` or both. Raises `ValueError`."""
+    found: list[int] = []
+    for part in text.split(","):
+        matched = re.fullmatch(r"\s*(\d+)\s*(?:-\s*(\d+)\s*)?", part)
+        first, last = (int(matched[1]), int(matched[2] or matched[1])) if matched else (1, 0)
+        if last < first:
+            raise ValueError(f"--seeds {text}: expected whole numbers and ranges from low to high, as in 1-5 or 1,2,7")
+        found += range(first, last + 1)
+    if len(set(found)) < len(found):
+        raise ValueError(f"--seeds {text}: a seed is named twice")
+    return found
+
+
+def shown(item: Any) -> str:
+    """A value without the quotes of plain words."""
+    return item if isinstance(item, str) else toml.value(item)
+
+
+def point_name(changes: Mapping[str, Any]) -> str:
+    """The name of a point after what is changed: the same for the same changes, and fit for a directory."""
+    words = ",".join(f"{key}={shown(item)}" for key, item in changes.items())
+    name = re.sub(r"[^\w.,=+%\[\]-]", "_", words)[:LONGEST_NAME]
+    return name if name == words else f"{name}~{hashlib.sha256(words.encode()).hexdigest()[:8]}"
+
+
+def short(keys: Sequence[str]) -> list[str]:
+    """Each key by as many of its last parts as tell it from the others."""
+
+    def last(key: str, parts: int) -> str:
+        return ".".join(key.split(".")[-parts:])
+
+    def fits(key: str, parts: int) -> bool:
+        return [last(other, parts) for other in keys].count(last(key, parts)) == 1
+
+    return [last(key, next((parts for parts in range(1, 9) if fits(key, parts)), 9)) for key in keys]

@@ -1,0 +1,6 @@
+"""Searching for settings: `afflux tune`. Needs Optuna (`pip install "afflux[tune]"`) once it searches."""
+
+from .result import Candidate, Drift, Tuning
+from .search import tune
+
+__all__ = ["Candidate", "Drift", "Tuning", "tune"]

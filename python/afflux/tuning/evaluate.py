@@ -1,0 +1,131 @@
+"""Simulating settings: each with every seed, the hopeless ones with the first few only."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .. import batch, settings
+from ..batch import Point, Source, Watch
+from ..designs import Design
+from ..executors import Executor
+from ..metrics import Metric
+from ..result import Result
+from ..statistics import resamples
+from .result import OWN, Candidate
+
+#: A setting is given up when with every one of the first seeds it is worse by more than this share than one that is known, in all objectives.
+HOPELESS = 0.05
+#: Resamples that firmness is taken from.
+DRAWS = 500
+
+
+@dataclass
+class Evaluator:
+    """Simulates settings in one directory: what is there is not simulated again."""
+
+    scenario: Source
+    fixed: Mapping[str, Any]
+    objectives: Sequence[Metric]
+    out: Path
+    executor: Executor
+    watch: Watch
+
+    def __post_init__(self) -> None:
+        self._results: dict[str, dict[int, Result]] = {}
+        self._errors: dict[str, str] = {}
+
+    def simulate(self, every: Iterable[Mapping[str, Any]], seeds: Sequence[int]) -> None:
+        points = [Point(name_of(changes), self.scenario, {**self.fixed, **changes}, seed) for changes in every for seed in seeds]
+        outcome = batch.run(points, self.out, watch=self.watch, executor=self.executor, strict=False)
+        for (name, seed), result in outcome.results.items():
+            self._results.setdefault(name, {})[seed] = result
+        for failure in outcome.failures:
+            self._errors.setdefault(failure.point.rpartition("-")[0], failure.error)
+
+    def race(self, every: Sequence[Mapping[str, Any]], seeds: Sequence[int], known: Sequence[Candidate]) -> list[Candidate]:
+        """With the first seeds, and then with the others those that are not hopeless beside what is known."""
+        first = seeds[: first_seeds(len(seeds))]
+        self.simulate(every, first)
+        begun = [self.candidate(changes, first) for changes in every]
+        lost = {candidate.name for candidate in begun if any(hopeless(candidate, other, self.objectives) for other in known)}
+        left = [candidate for candidate in begun if candidate.values and candidate.name not in lost]
+        if len(first) < len(seeds):
+            self.simulate([candidate.changes for candidate in left], seeds[len(first) :])
+        return [self.candidate(c.changes, first if c.name in lost else seeds, stopped=c.name in lost) if c.values else c for c in begun]
+
+    def candidate(self, changes: Mapping[str, Any], seeds: Sequence[int], stopped: bool = False) -> Candidate:
+        """What is known of a setting. Raises `LookupError` if a summary does not have an objective."""
+        name = name_of(changes)
+        results = self._results.get(name, {})
+        if name in self._errors or not all(seed in results for seed in seeds):
+            return Candidate(name, changes, None, error=self._errors.get(name, "it was not simulated"))
+        values: dict[str, dict[int, float]] = {}
+        for metric in self.objectives:
+            found = {seed: metric.of(results[seed].summary) for seed in seeds}
+            values[metric.name] = {seed: value for seed, value in found.items() if value is not None}
+            if len(values[metric.name]) < len(seeds):
+                raise LookupError(f"{metric.title} is not known in every run: summary.json has no number at {'.'.join(metric.path)}")
+        return Candidate(name, changes, values, stopped=stopped)
+
+    def design(self, changes: Mapping[str, Any]) -> Design:
+        name = name_of(changes)
+        return Design(name, dict(sorted(self._results.get(name, {}).items())))
+
+    def failed(self, changes: Mapping[str, Any]) -> bool:
+        return name_of(changes) in self._errors
+
+
+def name_of(changes: Mapping[str, Any]) -> str:
+    return settings.point_name(changes) or OWN
+
+
+def first_seeds(count: int) -> int:
+    """A third, but two, without which chance looks like certainty."""
+    return min(count, max(2, -(-count // 3)))
+
+
+def hopeless(one: Candidate, other: Candidate, objectives: Sequence[Metric]) -> bool:
+    """Is one worse than the other with every seed and in every objective, by more than a little?"""
+    if not one.values or not other.values:
+        return False
+    for metric in objectives:
+        for seed, value in one.values[metric.name].items():
+            bar = other.values[metric.name].get(seed)
+            if bar is None:
+                return False
+            margin = HOPELESS * abs(bar)
+            if not (value > bar + margin if metric.lower_is_better else value < bar - margin):
+                return False
+    return True
+
+
+def front(means: Sequence[Sequence[float]]) -> list[int]:
+    """Of points with coordinates that are to be low: those that no other one is below or beside in all."""
+
+    def beaten(one: Sequence[float], other: Sequence[float]) -> bool:
+        return all(b <= a for a, b in zip(one, other, strict=True)) and any(b < a for a, b in zip(one, other, strict=True))
+
+    return [place for place, one in enumerate(means) if not any(beaten(one, other) for other in means)]
+
+
+def lowered(candidates: Sequence[Candidate], objectives: Sequence[Metric], seeds: Sequence[int]) -> list[list[float]]:
+    """Means over these seeds (which may repeat), with a sign that makes lower better."""
+    made = []
+    for candidate in candidates:
+        assert candidate.values
+        signed = [(1 if metric.lower_is_better else -1, candidate.values[metric.name]) for metric in objectives]
+        made.append([sign * sum(of[seed] for seed in seeds) / len(seeds) for sign, of in signed])
+    return made
+
+
+def firmness(candidates: Sequence[Candidate], objectives: Sequence[Metric], seeds: Sequence[int]) -> list[float | None]:
+    """In what share of resamples of the seeds each is on the front; None with a single seed."""
+    if len(seeds) < 2:
+        return [None] * len(candidates)
+    counts = [0] * len(candidates)
+    draws = resamples(len(seeds))[:DRAWS]
+    for places in draws:
+        for place in front(lowered(candidates, objectives, [seeds[place] for place in places])):
+            counts[place] += 1
+    return [count / len(draws) for count in counts]

@@ -1,0 +1,45 @@
+"""What is searched for: a number of the summary, to be low or high."""
+
+from collections.abc import Sequence
+
+from .. import text
+from ..metrics import METRICS, Metric
+
+#: Short names.
+ALIASES = {
+    "job_time": "job_time_mean_ns",
+    "fct": "fct_mean_ns",
+    "fct_p99": "fct_p99_ns",
+    "p99_slowdown": "slowdown_p99",
+    "throughput": "goodput_bps",
+    "goodput": "goodput_bps",
+}
+
+
+def objective(words: str) -> Metric:
+    """A metric by name, or a path into summary.json as `fct.by_class.query.p99_ns`; `:min` or `:max` may follow. Raises `ValueError`."""
+    name, _, direction = words.partition(":")
+    if direction not in ("", "min", "max"):
+        raise ValueError(f"--objective {words}: after a metric stands :min or :max")
+    known = {metric.name: metric for metric in METRICS}
+    found = known.get(ALIASES.get(name, name))
+    if found is None and "." in name:
+        path = tuple(name.split("."))
+        show = text.time if name.endswith("_ns") else text.rate if name.endswith("_bps") else text.ratio
+        title = " ".join(part for part in path if part not in ("all", "by_class", "by_size")).removesuffix("_ns").removesuffix("_bps")
+        found = Metric(name, title, path, show)
+    if found is None:
+        names = ", ".join([*ALIASES, *known])
+        raise ValueError(f"--objective {words}: there are {names}, and paths into summary.json as slowdown.by_class.query.p99")
+    lower = direction == "min" if direction else found.lower_is_better is not False
+    return found if lower == found.lower_is_better else Metric(found.name, found.title, found.path, found.show, lower)
+
+
+def objectives(every: Sequence[str]) -> tuple[Metric, ...]:
+    """Raises `ValueError`."""
+    found = tuple(map(objective, every))
+    if not found:
+        raise ValueError("--objective is missing: name one metric or several, as in --objective job_time")
+    if len({metric.name for metric in found}) < len(found):
+        raise ValueError("--objective: a metric is named twice")
+    return found

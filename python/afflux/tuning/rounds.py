@@ -1,0 +1,22 @@
+"""The batches of a search, watched as one."""
+
+from collections.abc import Mapping
+
+from ..batch import Watch
+
+
+class Rounds:
+    """Tells a watch of every point that is simulated; `planned` is the most that there can be."""
+
+    def __init__(self, watch: Watch, planned: int) -> None:
+        self._watch = watch
+        watch.begin(planned, 0)
+
+    def begin(self, total: int, reused: int) -> None:
+        """Of one batch: the search has said all that is known beforehand."""
+
+    def finished(self, point: str, seconds: float, error: str | None) -> None:
+        self._watch.finished(point, seconds, error)
+
+    def running(self, shares: Mapping[str, float]) -> None:
+        self._watch.running(shares)

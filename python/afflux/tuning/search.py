@@ -1,0 +1,257 @@
+"""The search: Optuna asks, the executors answer."""
+
+import os
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from .. import _core, batch, extras, settings
+from ..batch import Silent, Source, Watch
+from ..comparison import TOO_FEW, WORSE, Difference, difference
+from ..executors import Executor, named
+from ..metrics import Metric
+from .evaluate import Evaluator, firmness, front, lowered, name_of
+from .objective import objectives
+from .result import Candidate, Drift, Tuning
+from .rounds import Rounds
+from .space import DRIFTS, Choices, Parameter, Range, parameter
+
+BEST = "best.toml"
+#: Settings asked for at a time, whatever the number of cores: what is asked for next depends on what came of those before.
+BATCH = 4
+#: With one objective, so many of the best are simulated with further seeds before one is chosen.
+FINALISTS = 3
+#: Below this share a difference is nothing that an answer hangs on.
+NEGLIGIBLE = 0.01
+
+
+def tune(
+    scenario: Source,
+    vary: Mapping[str, str | Sequence[Any]],
+    objective: str | Sequence[str],
+    *,
+    budget: int = 24,
+    seeds: Iterable[int] = range(1, 6),
+    set: Mapping[str, Any] | None = None,
+    seed: int = 1,
+    slack: float = 0.01,
+    sensitivity: bool = True,
+    out: str | os.PathLike[str] | None = None,
+    executor: str | Executor = "local",
+    address: str | None = None,
+    jobs: int | None = None,
+    watch: Watch | None = None,
+) -> Tuning:
+    """Searches for the settings that make an objective best, or several: then for all that nothing beats in every one.
+
+        found = afflux.tune("star.toml", {"switch.ecn.k": "5kB..500kB"}, ["throughput", "fct_p99"], budget=20)
+
+    `budget` settings are tried, beside the scenario as it is, with every one of `seeds` (hopeless ones with the first few only). Of a front
+    the setting is chosen that is best in the last objective, of those that are at most the share `slack` from the best in the ones before;
+    with one objective the best three and the scenario as it is first meet again with as many other seeds. The chosen one is then held
+    against the scenario as it is, with other seeds again. `seed` is the search's own. The same call gives the same answer
+    on any executor and any number of cores, and continues where it was stopped: everything is kept in `out` (by default
+    `out/tune-<scenario name>`). Raises `ScenarioError`, `ValueError` for a range or objective that cannot be read, `MissingExtra` without
+    Optuna, `RunError` if the scenario as it is fails.
+    """
+    with extras.needed("tune", "afflux tune"):
+        import optuna
+    metrics = objectives([objective] if isinstance(objective, str) else list(objective))
+    space = [parameter(key, text if isinstance(text, str) else ",".join(map(settings.shown, text))) for key, text in vary.items()]
+    if not space:
+        raise ValueError("--vary is missing: name a key and its range, as in --vary switch.ecn.k=20kB..400kB")
+    if budget < 1:
+        raise ValueError(f"--budget {budget}: at least one setting is to be tried")
+    every_seed = list(seeds)
+    loaded = batch.load(scenario, set or {})
+    place = Path(out) if out is not None else Path("out") / f"tune-{loaded.name}"
+    with ExitStack() as stack:
+        chosen_executor = stack.enter_context(named(executor, jobs=jobs, address=address)) if isinstance(executor, str) else executor
+        planned = len(every_seed) * (
+            budget + 3 + (FINALISTS + 1) * (len(metrics) == 1) + (DRIFTS * sum(isinstance(one, Range) for one in space) if sensitivity else 0)
+        )
+        rounds = Rounds(watch or Silent(), planned)
+        evaluator = Evaluator(scenario, dict(set or {}), metrics, place / "points", chosen_executor, rounds)
+        own = _own(evaluator, every_seed)
+        optuna.logging.set_verbosity(optuna.logging.WARNING)
+        tried = _search(optuna, evaluator, space, own, budget, every_seed, seed)
+        whole = [candidate for candidate in (own, *tried) if candidate.values and not candidate.stopped]
+        firm = dict(zip((c.name for c in whole), firmness(whole, metrics, every_seed), strict=True))
+        own, tried = replace(own, firmness=firm[own.name]), [replace(c, firmness=firm.get(c.name)) for c in tried]
+        whole = [candidate for candidate in (own, *tried) if candidate.name in firm]
+        best = _front(whole, metrics, every_seed)
+        finalists, seen = _final(evaluator, whole, every_seed) if len(metrics) == 1 else ((), every_seed)
+        chosen = finalists[0] if finalists else _choose(best, metrics, every_seed, slack)
+        confirmed = _confirm(evaluator, chosen, len(every_seed), seen) if chosen.changes else ()
+        drifts = tuple(_drifts(evaluator, space, chosen, every_seed)) if sensitivity and chosen.changes else ()
+    notes = [f"{c.name}: {c.error}" for c in tried if c.error]
+    if len(every_seed) < 5:
+        few = "1 seed is" if len(every_seed) == 1 else f"{len(every_seed)} seeds are"
+        notes.append(f"{few} too few to tell a difference from chance; search with at least 5")
+    best_scenario = batch.load(scenario, {**dict(set or {}), **chosen.changes, "name": f"{loaded.name}-tuned"})
+    _write(place / BEST, best_scenario.resolved)
+    return Tuning(metrics, tuple(vary), own, tuple(tried), tuple(best), tuple(finalists), chosen, confirmed, drifts, tuple(notes), place / BEST)
+
+
+def _own(evaluator: Evaluator, seeds: Sequence[int]) -> Candidate:
+    evaluator.simulate([{}], seeds)
+    own = evaluator.candidate({}, seeds)
+    if own.values is None:
+        raise _core.RunError(f"the scenario as it is cannot be simulated: {own.error}")
+    return own
+
+
+def _search(optuna: Any, evaluator: Evaluator, space: Sequence[Parameter], own: Candidate, budget: int, seeds: Sequence[int], seed: int) -> list[Candidate]:
+    sampler = optuna.samplers.TPESampler(seed=seed, n_startup_trials=_first(budget), constant_liar=True)
+    study = optuna.create_study(sampler=sampler, directions=["minimize"] * len(evaluator.objectives))
+    for params in _spread(space, _first(budget), seed):
+        study.enqueue_trial(params)
+    distributions = {one.key: _distribution(optuna, one) for one in space}
+    tried: dict[str, Candidate] = {}
+    asked = 0
+    # In a small space what is asked for has been tried already, again and again.
+    while len(tried) < budget and asked < 10 * budget:
+        trials = [study.ask(distributions) for _ in range(min(BATCH, budget - len(tried)))]
+        asked += len(trials)
+        changes = [{one.key: one.setting(trial.params[one.key]) for one in space} for trial in trials]
+        new = {name_of(change): change for change in changes if name_of(change) not in tried}
+        known = [own, *(c for c in tried.values() if c.values and not c.stopped)]
+        for candidate in evaluator.race(list(new.values()), seeds, known):
+            tried[candidate.name] = candidate
+        for trial, change in zip(trials, changes, strict=True):
+            _tell(optuna, study, trial, tried[name_of(change)], own, evaluator.objectives)
+    return list(tried.values())
+
+
+def _first(budget: int) -> int:
+    """How many settings are spread evenly before the search begins to learn."""
+    return max(min(budget, BATCH), budget // 3)
+
+
+def _spread(space: Sequence[Parameter], count: int, seed: int) -> list[dict[str, Any]]:
+    """A Latin hypercube: every range is cut into as many parts as there are settings, and each part is used once."""
+    draws = random.Random(seed)
+    columns: dict[str, list[Any]] = {}
+    for one in space:
+        order = draws.sample(range(count), count)
+        if isinstance(one, Range):
+            found = [one.place((part + 0.5) / count) for part in order]
+            columns[one.key] = [round(value) for value in found] if one.whole and not one.units else found
+        else:
+            columns[one.key] = [one.values[part % len(one.values)] for part in order]
+    return [{key: values[place] for key, values in columns.items()} for place in range(count)]
+
+
+def _distribution(optuna: Any, one: Parameter) -> Any:
+    if isinstance(one, Choices):
+        return optuna.distributions.CategoricalDistribution(one.values)
+    if one.whole and not one.units:
+        return optuna.distributions.IntDistribution(int(one.low), int(one.high), log=one.log)
+    return optuna.distributions.FloatDistribution(one.low, one.high, log=one.log)
+
+
+def _tell(optuna: Any, study: Any, trial: Any, candidate: Candidate, own: Candidate, metrics: Sequence[Metric]) -> None:
+    """The difference to the scenario as it is with the same seeds: what seeds have in common is no news."""
+    if candidate.values is None:
+        study.tell(trial, state=optuna.trial.TrialState.FAIL)
+        return
+    seeds = list(candidate.values[metrics[0].name])
+    (mine,), (its_own,) = lowered([candidate], metrics, seeds), lowered([own], metrics, seeds)
+    study.tell(trial, [(a - b) / (abs(b) or 1.0) for a, b in zip(mine, its_own, strict=True)])
+
+
+def _front(candidates: Sequence[Candidate], metrics: Sequence[Metric], seeds: Sequence[int]) -> list[Candidate]:
+    means = lowered(candidates, metrics, seeds)
+    # Of equals the first: the scenario as it is before all others.
+    places = [place for place in front(means) if means.index(means[place]) == place]
+    return [candidates[place] for place in sorted(places, key=lambda place: means[place])]
+
+
+def _choose(best: Sequence[Candidate], metrics: Sequence[Metric], seeds: Sequence[int], slack: float) -> Candidate:
+    """Objective by objective: what is at most `slack` away from the best of the first one, and of those in the second, and so on."""
+    means = lowered(best, metrics, seeds)
+    left = list(range(len(best)))
+    for place in range(len(metrics) - 1):
+        least = min(means[one][place] for one in left)
+        left = [one for one in left if means[one][place] <= least + slack * abs(least)]
+    return best[min(left, key=lambda one: means[one][-1])]
+
+
+def _final(evaluator: Evaluator, whole: Sequence[Candidate], seeds: Sequence[int]) -> tuple[list[Candidate], list[int]]:
+    """The few best and the scenario as it is once more, with as many other seeds: the best over all of them first. And all seeds seen."""
+    metrics = evaluator.objectives
+    means = {candidate.name: mean for candidate, (mean,) in zip(whole, lowered(whole, metrics, seeds), strict=True)}
+    own, *others = whole
+    few = [own, *sorted(others, key=lambda candidate: means[candidate.name])[:FINALISTS]]
+    seen = [*seeds, *_fresh(seeds, len(seeds))]
+    evaluator.simulate([candidate.changes for candidate in few], seen[len(seeds) :])
+    every = [candidate for candidate in (evaluator.candidate(one.changes, seen) for one in few) if candidate.values]
+    firm = firmness(every, metrics, seen)
+    order = sorted(range(len(every)), key=lambda place: lowered([every[place]], metrics, seen)[0])
+    return [replace(every[place], firmness=firm[place]) for place in order], seen
+
+
+def _fresh(seen: Sequence[int], count: int) -> range:
+    return range(max(seen) + 1, max(seen) + 1 + count)
+
+
+def _confirm(evaluator: Evaluator, chosen: Candidate, count: int, seen: Sequence[int]) -> tuple[Difference, ...]:
+    """Whoever is chosen for its numbers was lucky with them too: other seeds tell what remains."""
+    fresh = _fresh(seen, count)
+    evaluator.simulate([{}, chosen.changes], fresh)
+    return _differences(evaluator, {}, chosen.changes, fresh)
+
+
+def _differences(evaluator: Evaluator, before: Mapping[str, Any], after: Mapping[str, Any], seeds: Sequence[int]) -> tuple[Difference, ...]:
+    base, design = evaluator.design(before), evaluator.design(after)
+    found = (difference(metric, base, design, seeds) for metric in evaluator.objectives)
+    return tuple(d for d in found if d is not None)
+
+
+def _drifts(evaluator: Evaluator, space: Sequence[Parameter], chosen: Candidate, seeds: Sequence[int]) -> Iterable[Drift]:
+    """Each threshold by itself, down and up."""
+    ranges = [one for one in space if isinstance(one, Range)]
+    around = {one.key: [(number, {**chosen.changes, one.key: one.written(number)}) for number in one.drifts(chosen.changes[one.key])] for one in ranges}
+    evaluator.simulate([changes for values in around.values() for _, changes in values], seeds)
+    for one in ranges:
+        middle = one.number(chosen.changes[one.key]) or 0.0
+        for place, metric in enumerate(evaluator.objectives):
+            tried: list[_Tried] = [(middle, chosen.changes[one.key], None)]
+            for number, changes in around[one.key]:
+                found = None if evaluator.failed(changes) else _differences(evaluator, chosen.changes, changes, seeds)[place]
+                tried.append((number, changes[one.key], found))
+            tried.sort(key=lambda item: item[0])
+            at = [item[0] for item in tried].index(middle)
+            (low, below), (high, above) = _unharmed(tried[at::-1]), _unharmed(tried[at:])
+            harm = tuple((value, found) for _, value, found in (*below, *above))
+            yield Drift(one.key, metric, low, high, harm, tuple((value, found) for number, value, found in tried if number != middle))
+
+
+#: A value as a number and as it is set, and what it comes to against the chosen one.
+_Tried = tuple[float, Any, Difference | None]
+
+
+def _unharmed(outwards: Sequence[_Tried]) -> tuple[Any, list[_Tried]]:
+    """The last value before something is worse, and the first where it is; it begins with the chosen one itself."""
+    last = outwards[0][1]
+    for one in outwards[1:]:
+        if one[2] is None or harmful(one[2]):
+            return last, [one]
+        last = one[1]
+    return last, []
+
+
+def harmful(found: Difference) -> bool:
+    """Is it worse than chance explains, or with too few seeds to know simply worse, and by more than a trifle?"""
+    worse = found.difference > 0 if found.metric.lower_is_better else found.difference < 0
+    weighty = found.share is None or abs(found.share) > NEGLIGIBLE
+    return worse and weighty and found.verdict in (WORSE, TOO_FEW)
+
+
+def _write(path: Path, text: str) -> None:
+    partial = path.with_name(f".{path.name}.partial")
+    partial.write_text(text, encoding="utf-8")
+    partial.replace(path)

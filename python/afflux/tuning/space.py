@@ -1,0 +1,130 @@
+"""What may be set to what: ranges with units, and choices."""
+
+import math
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from .. import settings
+
+#: Units that can be converted into each other, each family from the smallest; the last word of a setting.
+FAMILIES: tuple[dict[str, int], ...] = (
+    {"B": 1, "kB": 10**3, "KiB": 2**10, "MB": 10**6, "MiB": 2**20, "GB": 10**9, "GiB": 2**30, "TB": 10**12, "TiB": 2**40},
+    {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12},
+    {"bps": 1, "kbps": 10**3, "Mbps": 10**6, "Gbps": 10**9, "Tbps": 10**12},
+    {"packets": 1},
+    {"%": 1},
+)
+#: Settings are rounded to so many digits: what is found can be written down, and neighbours that nobody could tell apart are one.
+DIGITS = 3
+#: From this ratio of its ends a range is searched by ratios instead of differences.
+LOG_FROM = 10
+#: How far a threshold is moved from the chosen setting, to see what changes: by ratios, or by parts of a linear range.
+DRIFT_RATIOS = (0.25, 0.5, 0.71, 1.41, 2.0, 4.0)
+DRIFT_PARTS = (-0.5, -0.25, -0.1, 0.1, 0.25, 0.5)
+DRIFTS = len(DRIFT_RATIOS)
+
+
+@dataclass(frozen=True)
+class Choices:
+    """One of a few values."""
+
+    key: str
+    values: tuple[str, ...]
+
+    def setting(self, drawn: Any) -> Any:
+        return settings.value(drawn)
+
+
+@dataclass(frozen=True)
+class Range:
+    """Any value between two, in units of the smallest of their family."""
+
+    key: str
+    low: float
+    high: float
+    #: Of a family above; none: plain numbers.
+    units: tuple[tuple[str, int], ...]
+    whole: bool
+    log: bool
+
+    def setting(self, drawn: float) -> Any:
+        """The nearest value that is written with few digits and not outside."""
+        return self.written(min(max(self._rounded(drawn), self.low), self.high))
+
+    def written(self, number: float) -> Any:
+        if not self.units:
+            return int(number) if self.whole else number
+        name, factor = max(((name, factor) for name, factor in self._decimal if factor <= number), key=lambda unit: unit[1], default=self.units[0])
+        return f"{number / factor:.12g}{name}"
+
+    def number(self, setting: Any) -> float | None:
+        """What a setting of this key is in our unit; None if it is of another kind."""
+        found = _quantity(settings.shown(setting))
+        if found is None or found[1] not in ("" if not self.units else dict(self.units)):
+            return None
+        return float(found[0] * dict(self.units).get(found[1], 1))
+
+    def drifts(self, setting: Any) -> list[float]:
+        """Values around a setting, from below: by ratios on both sides, or by parts of a linear range."""
+        middle = self.number(setting)
+        if middle is None:
+            return []
+        if self.log:
+            found = [middle * ratio for ratio in DRIFT_RATIOS]
+        else:
+            found = [middle + part * (self.high - self.low) for part in DRIFT_PARTS]
+        rounded = [self._rounded(number) for number in found if number > 0]
+        return sorted({number for number in rounded if number > 0 and number != middle})
+
+    def place(self, share: float) -> float:
+        """The value at a share of the range's length, as it is searched."""
+        return self.low * (self.high / self.low) ** share if self.log else self.low + share * (self.high - self.low)
+
+    @property
+    def _decimal(self) -> list[tuple[str, int]]:
+        return [(name, factor) for name, factor in self.units if "i" not in name]
+
+    def _rounded(self, number: float) -> float:
+        step = 10.0 ** (math.floor(math.log10(abs(number))) - DIGITS + 1) if number else 1.0
+        if self.whole:
+            step = max(step, 1.0)
+        return float(Fraction(round(number / step)) * Fraction(f"{step:.12g}"))
+
+
+Parameter = Choices | Range
+
+
+def parameter(key: str, text: str) -> Parameter:
+    """`20kB..400kB` (`:log` or `:linear` may follow) or `a,b,c`. Raises `ValueError`."""
+    wrong = f"--vary {key}={text}: "
+    if ".." not in text:
+        values = tuple(settings.choices(text))
+        if len(values) < 2 or len(set(values)) < len(values) or not all(values):
+            raise ValueError(f"{wrong}expected a range, as in 20kB..400kB, or two or more different choices, as in cubic,dctcp")
+        return Choices(key, values)
+    ends, _, how = text.partition(":")
+    if how not in ("", "log", "linear"):
+        raise ValueError(f"{wrong}after a range stands :log or :linear, not :{how}")
+    found = [quantity for end in ends.split("..") if (quantity := _quantity(end))]
+    if len(found) != 2:
+        raise ValueError(f"{wrong}expected two numbers with their units, as in 20kB..400kB")
+    (low, low_unit), (high, high_unit) = found
+    family = next((family for family in FAMILIES if low_unit in family and high_unit in family), {})
+    if (low_unit or high_unit) and not family:
+        known = ", ".join(name for family in FAMILIES for name in family)
+        raise ValueError(f"{wrong}both ends need units that can be compared: {known}")
+    first, last = float(low * family.get(low_unit, 1)), float(high * family.get(high_unit, 1))
+    if first >= last:
+        raise ValueError(f"{wrong}the first end is to be below the second")
+    if how == "log" and first <= 0:
+        raise ValueError(f"{wrong}a range that is searched by ratios starts above 0")
+    log = how == "log" or (how == "" and first > 0 and last / first >= LOG_FROM)
+    plain_whole = not family and low.denominator == high.denominator == 1 and not re.search(r"[.eE]", ends.replace("..", " "))
+    return Range(key, first, last, tuple(family.items()), bool(family and "%" not in family) or plain_whole, log)
+
+
+def _quantity(text: str) -> tuple[Fraction, str] | None:
+    matched = re.fullmatch(r"\s*(\d+(?:\.\d+)?(?:[eE]-?\d+)?)\s*([a-zA-Z%]*)\s*", text)
+    return (Fraction(matched[1]), matched[2]) if matched else None

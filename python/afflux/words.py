@@ -1,0 +1,46 @@
+"""What reports say, in English and Japanese. Every word is in words.json, which the page's script reads too."""
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+#: The first is the one for whom a page is not told otherwise.
+LANGUAGES = ("en", "ja")
+
+
+class Words(str):
+    """English text that knows its Japanese."""
+
+    ja: str
+
+    def __new__(cls, en: str, ja: str) -> "Words":
+        text = super().__new__(cls, en)
+        text.ja = ja
+        return text
+
+
+def say(key: str, **values: Any) -> Words:
+    """The words of a key with its places in braces filled in; values may be `Words` themselves."""
+    en, ja = (_every()[key][language] for language in LANGUAGES)
+    return Words(en.format(**values), ja.format(**{name: japanese(value) for name, value in values.items()}))
+
+
+def said(key: str, english: str) -> str:
+    """`english` with its Japanese if the key is known."""
+    return Words(english, _every()[key]["ja"]) if key in _every() else english
+
+
+def join(parts: list[str], between: tuple[str, str] = (" ", "")) -> Words:
+    """Sentences one after the other."""
+    return Words(between[0].join(parts), between[1].join(map(japanese, parts)))
+
+
+def japanese(text: Any) -> Any:
+    """The Japanese of words, everything else as it is."""
+    return text.ja if isinstance(text, Words) else text
+
+
+@cache
+def _every() -> dict[str, dict[str, str]]:
+    return json.loads(Path(__file__).with_name("words.json").read_text(encoding="utf-8"))

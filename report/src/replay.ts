@@ -1,0 +1,347 @@
+// The replay: the fabric drawn, a slider through time, and what is chosen in it: a port, a node or a flow.
+import { Chart, type Line } from "./chart";
+import type { Counter, Fabric, Flows, Report } from "./data";
+import { choice, chooser, html, table } from "./dom";
+import { type Choice, Drawing, type Scene } from "./drawing";
+import { flowTable, flowText } from "./flows";
+import { type Show, count, percent, rate, size, time } from "./format";
+import { isHost } from "./layout";
+import { Moments } from "./moments";
+import { showPort } from "./ports";
+import { type Shown, shade, valueAt } from "./scale";
+import { colour, isPrinting, onTheme } from "./theme";
+import { type Key, list, say, sentences } from "./words";
+
+// What stays when the language is changed.
+const state = { design: 0, frame: 0, shown: "rate" as Shown, speed: "1", choice: null as Choice, flow: null as number | null };
+const TICK = 80;
+
+export function replay(report: Report): HTMLElement[] {
+  const names = report.designs.map((design) => design.name);
+  const tip = html("div", { class: "tip", hidden: true });
+  const drawing = new Drawing(choose, hover);
+  const slider = html("input", { type: "range", min: 0, step: 1, value: 0, class: "slider", "aria-label": say("replay.time"), input: () => move(Number(slider.value)), keydown: (event) => key(event as KeyboardEvent) });
+  const clock = html("output", { class: "clock" });
+  const play = html("button", { type: "button", class: "play", click: () => (timer ? stop() : start()) });
+  const activity = html("canvas", { class: "activity", "aria-hidden": "true" });
+  const legend = html("div", { class: "scale" });
+  const panel = html("div", { class: "chosen", role: "region", "aria-label": say("replay.chosen") });
+  const flowsBox = html("div", { class: "flows" });
+  const note = html("p", { class: "note" });
+  const now = html("p", { class: "now" });
+  let timer = 0;
+  let fabric: Fabric;
+  let moments: Moments;
+  let flows: Flows;
+  let ports: { node: number; port: number; name: string }[];
+  let way: Scene["flow"] = null;
+
+  function design(index: number): void {
+    state.design = index;
+    const run = report.replay.runs[index];
+    // A port or node of another fabric is none of this one.
+    if (fabric && fabric !== report.replay.fabrics[run.fabric]) state.choice = null;
+    fabric = report.replay.fabrics[run.fabric];
+    // The same flow, if it is one of those of this design too.
+    if (flows && state.flow !== null) {
+      const row = report.flows[index].columns.id.indexOf(flows.columns.id[state.flow]);
+      state.flow = row < 0 ? null : row;
+    }
+    way = null;
+    moments = new Moments(run);
+    flows = report.flows[index];
+    ports = portsOf(fabric);
+    state.frame = Math.min(state.frame, moments.frames - 1);
+    slider.max = String(moments.frames - 1);
+    const still = run.ports === null;
+    slider.disabled = play.disabled = still;
+    timeBox.hidden = speedBox.hidden = still;
+    const said = [run.ports ? say("replay.of", { seed: run.seed }) : say("replay.still", { seed: run.seed })];
+    if (run.ports) {
+      said.push(run.ports.interval_ns < run.ports.frame_ns ? say("replay.downsampled", { recorded: time(run.ports.interval_ns), shown: time(run.ports.frame_ns) }) : say("replay.asRecorded", { every: time(run.ports.frame_ns) }));
+      const shown = Object.keys(run.ports.series).length;
+      if (shown < 2 * fabric.a.length) said.push(say(shown < run.ports.recorded ? "replay.somePorts" : "replay.recordedPorts", { shown: count(shown), recorded: count(run.ports.recorded), all: count(2 * fabric.a.length) }));
+    }
+    note.textContent = sentences([...said, say("replay.cables"), ...(still ? [] : [say("replay.strip"), say("replay.keys")])]);
+    flowsBox.replaceChildren(...flowTable(flows, state.flow, chooseFlow));
+    if (!timer) play.textContent = say("replay.play");
+    legends();
+    choose(state.choice);
+    if (state.flow !== null) chooseFlow(state.flow);
+    move(state.frame);
+  }
+
+  function scene(): void {
+    drawing.show({ fabric, moments, frame: state.frame, shown: state.shown, choice: state.choice, flow: way });
+  }
+
+  function move(frame: number): void {
+    state.frame = frame;
+    slider.value = String(frame);
+    const until = Math.min((frame + 1) * moments.frameNs, report.replay.runs[state.design].end);
+    clock.textContent = time(until);
+    slider.setAttribute("aria-valuetext", time(until));
+    drawing.element.setAttribute("aria-label", say("replay.drawing", { design: names[state.design], time: time(until), hosts: fabric.nodes.filter(isHost).length, switches: fabric.nodes.filter((name) => !isHost(name)).length }));
+    scene();
+    strip();
+    tellNow();
+  }
+
+  function start(): void {
+    if (state.frame >= moments.frames - 1) move(0);
+    timer = window.setInterval(() => {
+      if (!slider.isConnected || state.frame >= moments.frames - 1) return stop();
+      move(Math.min(state.frame + Math.max(Number(state.speed), 1), moments.frames - 1));
+    }, TICK / Math.min(Number(state.speed), 1));
+    play.textContent = say("replay.pause");
+  }
+
+  function stop(): void {
+    clearInterval(timer);
+    timer = 0;
+    play.textContent = say("replay.play");
+  }
+
+  function key(event: KeyboardEvent): void {
+    if (event.key !== " ") return;
+    event.preventDefault();
+    play.click();
+  }
+
+  // How much happens when: the longest queue and the busiest link of each frame, drops below.
+  function strip(): void {
+    const run = report.replay.runs[state.design].ports;
+    const width = isPrinting() ? 500 : activity.clientWidth;
+    if (!run || width < 20) return;
+    const ratio = Math.max(devicePixelRatio, 1);
+    const height = 34;
+    activity.width = width * ratio;
+    activity.height = height * ratio;
+    const pen = activity.getContext("2d")!;
+    pen.scale(ratio, ratio);
+    const step = width / moments.frames;
+    busiest(run).forEach(({ used, queue, drops }, frame) => {
+      const level = state.shown === "rate" ? used : run.most.q ? queue / run.most.q : 0;
+      pen.fillStyle = shade(state.shown, 0.35 + 0.6 * level);
+      pen.fillRect(frame * step, height - 7 - level * (height - 8), Math.max(step, 0.8), level * (height - 8));
+      if (drops) {
+        pen.fillStyle = colour("focus");
+        pen.fillRect(frame * step, height - 5, Math.max(step, 1), 5);
+      }
+    });
+    const chosen = state.flow;
+    if (chosen !== null) {
+      const from = flows.columns.start_ns[chosen];
+      const fct = flows.columns.fct_ns[chosen];
+      const whole = moments.frames * moments.frameNs;
+      const [x, end] = [from, fct === null ? report.replay.runs[state.design].end : from + fct].map((ns) => (ns / whole) * width);
+      pen.strokeStyle = colour("path");
+      pen.lineWidth = 2;
+      pen.strokeRect(x, 1, Math.max(end - x, 2), height - 2);
+    }
+    pen.fillStyle = colour("ink");
+    pen.fillRect((state.frame + 0.5) * step - 1, 0, 2, height);
+  }
+
+  const summed = new Map<object, { used: number; queue: number; drops: number }[]>();
+  function busiest(run: object): { used: number; queue: number; drops: number }[] {
+    let found = summed.get(run);
+    if (!found) {
+      const directions = Object.keys(report.replay.runs[state.design].ports?.series ?? {}).map(Number);
+      found = Array.from({ length: moments.frames }, (_, frame) => {
+        const one = { used: 0, queue: 0, drops: 0 };
+        for (const direction of directions) {
+          one.used = Math.max(one.used, moments.used(direction, frame) ?? 0);
+          one.queue = Math.max(one.queue, moments.queue(direction, frame) ?? 0);
+          one.drops += moments.counted(direction, "d", frame);
+        }
+        return one;
+      });
+      summed.set(run, found);
+    }
+    return found;
+  }
+
+  function legends(): void {
+    const ramp = (shown: Shown, title: string, show: Show): HTMLElement => {
+      const bar = html("span", { class: "ramp", "aria-hidden": "true" });
+      bar.style.background = `linear-gradient(to right, ${Array.from({ length: 9 }, (_, at) => shade(shown, at / 8)).join(", ")})`;
+      const ticks = [0, 0.5, 1].map((at) => html("span", {}, show(valueAt(shown, at, moments.longest))));
+      return html("div", { class: "legend" }, html("span", { class: "legend-title" }, title), bar, html("span", { class: "ticks" }, ...ticks));
+    };
+    const queue = moments.longest > 0;
+    const parts = [ramp("rate", say(report.replay.runs[state.design].ports ? "replay.rate" : "replay.rateWhole"), percent)];
+    if (queue) parts.push(ramp("queue", say("replay.queue"), size));
+    const marks = [html("span", { class: "entry" }, html("span", { class: "dashes", "aria-hidden": "true" }), say("replay.legend.none"))];
+    if (report.replay.runs[state.design].ports) marks.unshift(html("span", { class: "entry" }, "✕ ", say("replay.legend.drops")));
+    if (queue) marks.unshift(html("span", { class: "entry" }, html("span", { class: "pile", "aria-hidden": "true" }), say("replay.legend.queue")));
+    legend.replaceChildren(...parts, html("div", { class: "readout" }, ...marks));
+    shownBox.hidden = !queue;
+  }
+
+  function hover(found: Choice, x: number, y: number): void {
+    tip.hidden = !found;
+    if (!found) return;
+    const lines = found.kind === "node" ? [fabric.nodes[found.node]] : [ports[found.direction].name, ...momentOf(found.direction)];
+    tip.replaceChildren(...lines.map((line) => html("div", {}, line)));
+    const width = drawing.element.clientWidth;
+    tip.style.top = `${y + 14}px`;
+    tip.style.left = x > width / 2 ? "" : `${x + 12}px`;
+    tip.style.right = x > width / 2 ? `${width - x + 12}px` : "";
+  }
+
+  // What a port does at the moment shown.
+  function momentOf(direction: number): string[] {
+    const used = moments.used(direction, state.frame);
+    if (used === null) return [say("replay.portNot"), say("replay.mean", { value: percent(moments.mean(direction)) })];
+    if (!report.replay.runs[state.design].ports) return [say("replay.mean", { value: percent(used) })];
+    const parts = [`${say("replay.rate")} ${percent(used)}`, `${say("replay.queue")} ${size(moments.queue(direction, state.frame) ?? 0)}`];
+    for (const [counter, word] of COUNTERS) {
+      const counted = moments.counted(direction, counter, state.frame);
+      if (counted) parts.push(`${say(word)} ${count(counted)}`);
+    }
+    return parts;
+  }
+
+  function tellNow(): void {
+    const chosen = state.choice;
+    now.textContent = chosen?.kind === "port" ? say("replay.now", { time: clock.textContent ?? "", what: list(momentOf(chosen.direction)) }) : "";
+  }
+
+  function choose(chosen: Choice): void {
+    state.choice = chosen;
+    if (!chosen) panel.replaceChildren(html("h3", {}, say("replay.chosen")), html("p", { class: "note" }, say("replay.choose")), portChoice(-1));
+    else if (chosen.kind === "node") panel.replaceChildren(...nodePanel(chosen.node));
+    else panel.replaceChildren(...portPanel(chosen.direction));
+    tellNow();
+    scene();
+  }
+
+  // Ports without a mouse: node, then port.
+  function portChoice(direction: number): HTMLElement {
+    const select = html("select", { change: () => choose(select.value === "" ? null : { kind: "port", direction: Number(select.value) }) });
+    select.append(html("option", { value: "" }, say("replay.none")));
+    const sorted = ports.map((port, at) => ({ ...port, at })).sort((one, other) => Number(isHost(fabric.nodes[one.node])) - Number(isHost(fabric.nodes[other.node])) || one.node - other.node || one.port - other.port);
+    for (const port of sorted) select.append(html("option", { value: port.at, selected: port.at === direction }, port.name));
+    return html("label", { class: "selection" }, html("span", {}, say("ports.port")), select);
+  }
+
+  function nodePanel(node: number): HTMLElement[] {
+    const own = ports.map((port, direction) => ({ ...port, direction })).filter((port) => port.node === node).sort((one, other) => one.port - other.port);
+    const head = ["replay.column.port", "replay.column.mean", "replay.column.drops", "replay.column.marks", "replay.column.pauses"] as Key[];
+    const rows = own.map((port): (string | Node)[] => {
+      const button = html("button", { type: "button", class: "link", click: () => choose({ kind: "port", direction: port.direction }) }, port.name.slice(fabric.nodes[node].length + 1));
+      const totals = moments.recorded(port.direction) ? COUNTERS.map(([counter]) => count(moments.total(port.direction, counter))) : COUNTERS.map(() => "–");
+      return [button, percent(moments.mean(port.direction)), ...totals];
+    });
+    return [html("h3", {}, fabric.nodes[node]), table(say("replay.nodePorts", { node: fabric.nodes[node] }), head.map((key) => say(key)), rows)];
+  }
+
+  function portPanel(direction: number): HTMLElement[] {
+    const port = ports[direction];
+    const link = direction >> 1;
+    const head = html("h3", {}, port.name);
+    const facts = [say("replay.port", { rate: rate(fabric.rate[link]), mean: percent(moments.mean(direction)) })];
+    const other = html("button", { type: "button", click: () => choose({ kind: "port", direction: direction ^ 1 }) }, say("replay.other", { port: ports[direction ^ 1].name }));
+    if (!moments.recorded(direction)) {
+      const why = report.replay.runs[state.design].ports ? say("replay.portMissing") : say("replay.portsMissing");
+      return [head, html("p", {}, sentences(facts)), html("p", { class: "note" }, why), other, portChoice(direction)];
+    }
+    facts.push(...COUNTERS.flatMap(([counter, word]) => (moments.total(direction, counter) ? [say("replay.total", { what: say(word), value: count(moments.total(direction, counter)) })] : [])));
+    const x = Array.from({ length: moments.frames }, (_, frame) => (frame + 1) * moments.frameNs);
+    const chart = (title: string, show: Show, values: number[], steps: boolean): HTMLElement => {
+      const made = new Chart(title, "replay");
+      const lines: Line[] = [{ label: names[state.design], index: state.design, values }];
+      made.show({ x, lines, showX: time, showY: show, steps, dense: true });
+      return made.element;
+    };
+    const frames = x.map((_, frame) => frame);
+    const charts = [
+      chart(say("replay.queueChart"), size, frames.map((frame) => moments.queue(direction, frame) ?? 0), false),
+      chart(say("replay.rateChart"), percent, frames.map((frame) => moments.used(direction, frame) ?? 0), false),
+    ];
+    for (const [counter, word] of COUNTERS)
+      if (moments.total(direction, counter)) charts.push(chart(say("replay.countChart", { what: say(word) }), count, frames.map((frame) => moments.counted(direction, counter, frame)), true));
+    const every = showPort(port.name);
+    const more = every ? [html("button", { type: "button", click: every }, say("replay.everySeries"))] : [];
+    return [head, html("p", {}, sentences(facts)), now, html("div", { class: "charts" }, ...charts), html("p", { class: "buttons" }, ...more, other), portChoice(direction)];
+  }
+
+  function chooseFlow(row: number | null): void {
+    state.flow = row;
+    way = wayOf();
+    flowsBox.querySelectorAll("tr[data-row]").forEach((line) => {
+      const own = (line as HTMLElement).dataset.row === String(row);
+      line.classList.toggle("picked", own);
+      line.querySelector("button")?.setAttribute("aria-pressed", String(own));
+    });
+    const box = flowsBox.querySelector(".flow-text");
+    box?.replaceChildren(...(row === null ? [] : flowText(flows, row, () => chooseFlow(null))));
+    scene();
+    strip();
+  }
+
+  // The share of the chosen flow's frames that went over each direction of a link. Between two nodes with several links a path does not tell which.
+  function wayOf(): Scene["flow"] {
+    if (state.flow === null) return null;
+    const place = new Map(fabric.nodes.map((name, node) => [name, node]));
+    const directions = new Map<number, number>();
+    const nodes = new Set<number>([`host${flows.columns.src[state.flow]}`, `host${flows.columns.dst[state.flow]}`].flatMap((name) => place.get(name) ?? []));
+    const between = new Map<string, number[]>();
+    ports.forEach((port, direction) => {
+      const key = `${port.node} ${ports[direction ^ 1].node}`;
+      between.set(key, [...(between.get(key) ?? []), direction]);
+    });
+    const paths = flows.paths?.[state.flow];
+    for (const path of paths?.paths ?? []) {
+      const hops = path.nodes.map((name) => place.get(name) ?? -1);
+      for (const node of hops) nodes.add(node);
+      for (let hop = 1; hop < hops.length; hop++)
+        for (const direction of between.get(`${hops[hop - 1]} ${hops[hop]}`) ?? []) directions.set(direction, (directions.get(direction) ?? 0) + path.frames / Math.max(paths?.frames ?? 1, 1));
+    }
+    return { directions, nodes };
+  }
+
+  onTheme(() => {
+    legends();
+    scene();
+    strip();
+  });
+  new ResizeObserver(() => strip()).observe(activity);
+  const designs = names.map((name, index): [string, string] => [String(index), name]);
+  const shownBox = html("div", {}, choice(say("replay.colours"), [["rate", say("replay.rate")], ["queue", say("replay.queue")]], state.shown, (value) => ((state.shown = value as Shown), move(state.frame))));
+  const speeds = ["0.25", "1", "4"].map((value): [string, string] => [value, `${value}×`]);
+  const speedBox = html(
+    "div",
+    {},
+    choice(say("replay.speed"), speeds, state.speed, (value) => {
+      state.speed = value;
+      if (timer) (stop(), start());
+    }),
+  );
+  const controls = html(
+    "div",
+    { class: "controls" },
+    ...(designs.length > 1 ? [chooser(say("design"), designs, String(state.design), (value) => design(Number(value)))] : []),
+    shownBox,
+    speedBox,
+  );
+  const timeBox = html("div", { class: "time" }, play, html("div", { class: "track" }, activity, slider), clock);
+  drawing.element.append(tip);
+  design(state.design);
+  return [controls, html("div", { class: "stage" }, drawing.element), timeBox, legend, note, html("div", { class: "below" }, flowsBox, panel)];
+}
+
+const COUNTERS: [Counter, Key][] = [["d", "replay.drops"], ["m", "replay.marks"], ["p", "replay.pauses"]];
+
+// By direction: the port that sends in it. A node's ports are numbered in the order of its links.
+function portsOf(fabric: Fabric): { node: number; port: number; name: string }[] {
+  const used = new Array<number>(fabric.nodes.length).fill(0);
+  return fabric.a.flatMap((a, link) => {
+    const b = fabric.b[link];
+    return [[a, b], [b, a]].map(([node, peer]) => {
+      const port = used[node]++;
+      return { node, port, name: `${fabric.nodes[node]} port ${port} → ${fabric.nodes[peer]}` };
+    });
+  });
+}

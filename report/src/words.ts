@@ -1,0 +1,27 @@
+// What the page says, in the language chosen. Every word is in words.json of the Python package, which writes the answer with it.
+import every from "../../python/afflux/words.json";
+
+export type Key = keyof typeof every;
+export type Language = "en" | "ja";
+export const LANGUAGES: [Language, string][] = [["en", "English"], ["ja", "日本語"]];
+
+let chosen: Language = navigator.language.toLowerCase().startsWith("ja") ? "ja" : "en";
+document.documentElement.lang = chosen;
+
+export const language = (): Language => chosen;
+
+export function speak(of: Language): void {
+  chosen = of;
+  document.documentElement.lang = of;
+}
+
+export function say(key: Key, values: Record<string, string | number> = {}): string {
+  return every[key][chosen].replace(/\{(\w+)\}/g, (_, name: string) => String(values[name] ?? ""));
+}
+
+// Words for a name that comes with the data; the name itself where there are none.
+export const named = (kind: string, name: string): string => (`${kind}.${name}` in every ? say(`${kind}.${name}` as Key) : name);
+
+export const list = (texts: string[]): string => texts.join(chosen === "ja" ? "、" : ", ");
+// Sentences one after the other.
+export const sentences = (texts: string[]): string => texts.join(chosen === "ja" ? "" : " ");

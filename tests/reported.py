@@ -1,0 +1,86 @@
+"""Results that the tests of the report look at."""
+
+import base64
+import json
+import re
+import zlib
+from pathlib import Path
+from typing import Any
+
+from conftest import INCAST, REPO
+
+import afflux
+
+RANDOM = """\
+[[traffic]]
+kind = "random"
+name = "background"
+sizes = "websearch"
+load = 0.2
+load_basis = "host_payload"
+duration = "5ms"
+
+[record]"""
+MIXED = INCAST.replace("[record]", RANDOM)
+DESIGNS: dict[str, dict[str, Any]] = {"tail-drop": {}, "dctcp": {"switch.ecn.k": "15packets", "host.transport.congestion": "dctcp"}}
+
+STAR = """\
+kind = "star"
+hosts = 9
+rate = "10Gbps"
+delay = "1us"
+"""
+LEAF_SPINE = """\
+kind = "leaf_spine"
+leaves = 4
+spines = 2
+hosts_per_leaf = 4
+host_rate = "10Gbps"
+uplink_rate = "10Gbps"
+delay = "1us"
+"""
+
+
+def incast(folder: Path) -> list[afflux.Result]:
+    """A star, two designs, two seeds."""
+    return [result for name, keys in DESIGNS.items() for result in _run(folder, MIXED, name, keys, (1, 2))]
+
+
+def fabric(folder: Path) -> list[afflux.Result]:
+    """A leaf-spine, two designs: flows on one path, and on as many as there are."""
+    text = MIXED.replace(STAR, LEAF_SPINE)
+    return [result for name in ("ecmp", "spray") for result in _run(folder, text, name, {"switch.balance": name, "record.ports.nodes": "all"}, (1,))]
+
+
+def conweave(folder: Path) -> list[afflux.Result]:
+    """A third of a millisecond of the study: 128 hosts, two of its designs, recorded as its report has them."""
+    from afflux.studies.conweave.cases import LONG, RECORDED
+
+    path = REPO / "studies" / "conweave" / "leaf-spine.toml"
+    found = []
+    for scheme in ("ecmp", "conweave"):
+        scenario = afflux.load(path).set("name", scheme)
+        for key, value in (LONG.keys(scheme) | RECORDED | {"traffic[0].duration": "300us", "run.warmup": "0s", "record.ports.interval": "20us"}).items():
+            scenario.set(key, value)
+        found.append(scenario.run(seed=1, out=folder / scheme))
+    return found
+
+
+def hadoop(folder: Path) -> list[afflux.Result]:
+    """A fortieth of the demo's sort."""
+    scenario = afflux.load(REPO / "studies" / "hadoop" / "small.toml").set("traffic[0].size", "50MB")
+    return [scenario.run(seed=1, out=folder / "small-1")]
+
+
+def _run(folder: Path, text: str, name: str, keys: dict[str, Any], seeds: tuple[int, ...]) -> list[afflux.Result]:
+    scenario = afflux.Scenario.parse(text, folder / "small.toml").set("name", name)
+    for key, value in keys.items():
+        scenario.set(key, value)
+    return [scenario.run(seed=seed, out=folder / f"{name}-{seed}") for seed in seeds]
+
+
+def data_of(page: Path) -> dict[str, Any]:
+    """What a page's script is given."""
+    packed = re.search(r'<script type="text/plain" id="data">([^<]*)</script>', page.read_text())
+    assert packed
+    return json.loads(zlib.decompress(base64.b64decode(packed[1])))

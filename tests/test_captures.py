@@ -1,0 +1,240 @@
+"""Captures as an independent dissector reads them: no malformed frame, no wrong checksum, and the same round trips and repetitions as ours."""
+
+import shutil
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import afflux
+
+TSHARK = shutil.which("tshark")
+pytestmark = pytest.mark.skipif(TSHARK is None, reason="needs tshark (.ci/run installs it)")
+
+#: Hosts 0 and 1 with two NICs each, and a slow link on each way.
+TWO_WAYS = """\
+format = 1
+name = "ways"
+
+[topology]
+kind = "custom"
+hosts = 2
+switches = ["a0", "b0", "a1", "b1"]
+link = [
+  { a = "host0", b = "a0", rate = "10Gbps", delay = "10us" },
+  { a = "host0", b = "b0", rate = "10Gbps", delay = "10us" },
+  { a = "a0", b = "a1", rate = "200Mbps", delay = "100us" },
+  { a = "b0", b = "b1", rate = "100Mbps", delay = "200us" },
+  { a = "host1", b = "a1", rate = "10Gbps", delay = "10us" },
+  { a = "host1", b = "b1", rate = "10Gbps", delay = "10us" },
+]
+
+[switch]
+sharing = "static"
+buffer = "60kB"
+
+[host]
+wire = "ethernet_timestamps"
+
+[host.transport]
+kind = "tcp"
+stack = "linux"
+mptcp = { manager = "fullmesh", subflows = 4, coupling = "lia" }
+
+[[traffic]]
+kind = "pairs"
+pairs = [[0, 1]]
+sizes = "3000123B"
+
+[record]
+round_trips = true
+paths = true
+capture = ["host0-a0", "host0-b0"]
+snaplen = "65535B"
+"""
+
+#: One connection that never has more than one segment under way, so that nothing waits anywhere.
+STOP_AND_WAIT = """\
+format = 1
+name = "wait"
+
+[topology]
+kind = "star"
+hosts = 2
+rate = "1Gbps"
+delay = "10us"
+
+[host.transport]
+kind = "tcp"
+handshake = true
+initial_window = 1
+receive_window = "1460B"
+
+[[traffic]]
+kind = "pairs"
+pairs = [[0, 1]]
+sizes = "100000B"
+
+[record]
+round_trips = true
+capture = "host0-switch0"
+snaplen = "65535B"
+"""
+
+#: Losses that SACK and time-outs repair.
+LOSSY = """\
+format = 1
+name = "lossy"
+
+[topology]
+kind = "dumbbell"
+pairs = 1
+access_rate = "10Gbps"
+rate = "100Mbps"
+delay = "1ms"
+
+[switch]
+sharing = "static"
+buffer = "45kB"
+
+[host]
+wire = "ethernet_timestamps"
+
+[host.transport]
+kind = "tcp"
+stack = "linux"
+
+[[traffic]]
+kind = "pairs"
+pairs = [[0, 1]]
+sizes = "20MB"
+
+[record]
+round_trips = true
+capture = "host0-left"
+snaplen = "65535B"
+"""
+
+
+def run(tmp_path: Path, text: str) -> tuple[afflux.Result, list[Path]]:
+    (tmp_path / "scenario.toml").write_text(text)
+    result = afflux.load(tmp_path / "scenario.toml").run(out=tmp_path / "out")
+    return result, sorted((tmp_path / "out").glob("*.pcapng"))
+
+
+def dissect(file: Path, filter: str, *fields: str) -> list[list[str]]:
+    """The fields of the frames that the filter lets through."""
+    options = [option for name in ("tcp.check_checksum:TRUE", "ip.check_checksum:TRUE", "udp.check_checksum:TRUE") for option in ("-o", name)]
+    shown = [option for field in fields for option in ("-e", field)]
+    command = [TSHARK, "-n", "-r", file, *options, "-Y", filter, "-T", "fields", *shown]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+    return [line.split("\t") for line in done.stdout.splitlines()]
+
+
+def sound(file: Path) -> None:
+    assert dissect(file, "_ws.malformed || _ws.expert.severity == error", "frame.number", "_ws.expert.message") == []
+    # 1 is good, 0 bad, 2 not looked at.
+    checked = dissect(file, "tcp", "ip.checksum.status", "tcp.checksum.status")
+    assert checked
+    assert all(row == ["1", "1"] for row in checked)
+
+
+def merged(tmp_path: Path, files: list[Path]) -> Path:
+    mergecap = shutil.which("mergecap")
+    if mergecap is None:
+        pytest.skip("needs mergecap, which comes with tshark")
+    subprocess.run([mergecap, "-w", tmp_path / "all.pcapng", *files], check=True, timeout=60)
+    return tmp_path / "all.pcapng"
+
+
+def test_a_connection_over_two_paths_is_followed(tmp_path: Path) -> None:
+    result, files = run(tmp_path, TWO_WAYS)
+    assert [file.name for file in files] == ["host0-a0-both.pcapng", "host0-b0-both.pcapng"]
+    file = merged(tmp_path, files)
+    sound(file)
+    streams = dissect(file, "tcp.len > 0", "tcp.stream", "mptcp.stream")
+    assert {one for one, _ in streams} == {"0", "1"}, "two subflows"
+    assert {whole for _, whole in streams} == {"0"}, "of one connection"
+    # MP_CAPABLE with keys, then MP_JOIN with a token and messages that the keys authenticate, of the other's key.
+    opening = dissect(file, "tcp.options.mptcp.subtype < 2", "tcp.options.mptcp.subtype", "tcp.option_len", "tcp.options.mptcp.version")
+    assert [subtype for subtype, *_ in opening] == ["0"] * 3 + ["1"] * 3
+    token = dissect(file, "tcp.options.mptcp.recvtok", "tcp.options.mptcp.recvtok")
+    expected = dissect(file, "mptcp.expected_token", "mptcp.expected_token")
+    assert len(token) == 1
+    assert [int(token[0][0], 0)] in [[int(value, 0) for value in row[0].split(",")] for row in expected]
+    # The data: every byte once, as far as the dissector maps them.
+    first, last = (int(dissect(file, "mptcp.dss.dsn && tcp.len > 0", "mptcp.dss.dsn")[place][0]) for place in (0, -1))
+    assert first == 1
+    mapped = dissect(file, "tcp.len > 0", "mptcp.dss.dsn", "tcp.len")
+    covered = {int(dsn) + offset for dsn, length in mapped for offset in (0, int(length) - 1)}
+    assert max(covered) == 3_000_123
+    assert last <= 3_000_123
+    acknowledged = [int(row[0].split(",")[0]) for row in dissect(file, "mptcp.ack && ip.src == 10.0.0.2", "mptcp.ack")]
+    assert max(acknowledged) == 3_000_124, "the byte after the last"
+    # Repetitions, by subflow.
+    flow = result.flows
+    sent_again = flow.column("packets_retransmitted")[0]
+    assert sent_again > 0
+    assert repeated(file) == sent_again
+
+
+def repeated(file: Path) -> int:
+    """Segments with data that the dissector takes for repetitions. Where they leave their sender, those that it calls out of order are, too: it
+    guesses by the time since the highest one."""
+    kinds = " || ".join(f"tcp.analysis.{kind}" for kind in ("retransmission", "fast_retransmission", "spurious_retransmission", "out_of_order"))
+    return len(dissect(file, f"tcp.len > 0 && ({kinds})", "frame.number"))
+
+
+def test_round_trips_without_any_queue(tmp_path: Path) -> None:
+    result, (file,) = run(tmp_path, STOP_AND_WAIT)
+    sound(file)
+    ours = result.table("round_trips")
+    theirs = [
+        round(float(value) * 1e9) for (value,) in dissect(file, "tcp.analysis.ack_rtt && ip.src == 10.0.0.2 && tcp.flags.syn == 0", "tcp.analysis.ack_rtt")
+    ]
+    assert ours.column("samples") == [len(theirs)] == [69]
+    # The dissector sees an acknowledgement where it leaves the switch: 64 bytes, the gap, and 10 us before the host does.
+    way = (64 + 20) * 8 + 10_000
+    # The first segment waits in the NIC while the handshake's last acknowledgement leaves.
+    waited = (64 + 20) * 8
+    assert ours.column("least_ns")[0] == min(theirs) + way
+    assert ours.column("most_ns")[0] == max(theirs) + way + waited
+    assert ours.column("mean_ns")[0] == pytest.approx(sum(theirs) / len(theirs) + way + waited / len(theirs), abs=0.01)
+    assert repeated(file) == 0
+    flags = Counter(row[0] for row in dissect(file, "tcp.flags.syn == 1 || tcp.flags.fin == 1", "tcp.flags"))
+    assert sum(flags.values()) == 4, "both sides open and close"
+    # Nothing is left to complain about but that the window is used up, as it is meant to be.
+    assert dissect(file, "tcp.analysis.flags && !tcp.analysis.window_full", "frame.number") == []
+
+
+def test_repetitions_and_round_trips_of_a_lossy_path(tmp_path: Path) -> None:
+    result, (file,) = run(tmp_path, LOSSY)
+    sound(file)
+    sent_again = result.flows.column("packets_retransmitted")[0]
+    assert sent_again > 20
+    assert repeated(file) == sent_again
+    assert dissect(file, "tcp.options.sack_le", "frame.number"), "SACK blocks"
+    stamps = dissect(file, "tcp.options.timestamp.tsval", "tcp.options.timestamp.tsval")
+    assert [int(value) for (value,) in stamps] == sorted(int(value) for (value,) in stamps)
+
+
+def test_round_trips_through_a_queue(tmp_path: Path) -> None:
+    text = LOSSY.replace('stack = "linux"', 'handshake = true\nreceive_window = "60kB"').replace('buffer = "45kB"', 'buffer = "1MB"').replace("20MB", "2MB")
+    result, (file,) = run(tmp_path, text)
+    sound(file)
+    samples = [float(value) * 1e9 for (value,) in dissect(file, "tcp.analysis.ack_rtt && ip.src == 10.0.0.2 && tcp.flags.syn == 0", "tcp.analysis.ack_rtt")]
+    ours = result.table("round_trips")
+    assert result.summary["retransmits"] == repeated(file) == 0
+    assert ours.column("samples")[0] == len(samples)
+    # Microseconds in the NIC, and on the link to the host, of milliseconds in the queue.
+    assert ours.column("mean_ns")[0] == pytest.approx(sum(samples) / len(samples), rel=0.002)
+    assert min(samples) > 2e6
+    assert max(samples) > 4e6, "there is a queue"
+
+
+def test_other_transports_have_sound_headers(tmp_path: Path) -> None:
+    text = LOSSY.replace("[record]\n", '[[traffic]]\nkind = "datagram"\npairs = [[0, 1]]\nrate = "10Mbps"\nbytes = "1MB"\n\n[record]\n')
+    _, (file,) = run(tmp_path, text)
+    sound(file)
+    assert all(status == ["1"] for status in dissect(file, "udp", "udp.checksum.status"))

@@ -1,0 +1,127 @@
+"""`afflux check` estimates what a run takes and draws it; `afflux new` writes what passes it."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from conftest import REPO
+
+import afflux
+from afflux import templating
+from afflux._core import parse
+from afflux.checking import check
+from afflux.topology import FIELD, drawing, tiers
+
+TEMPLATES = {template.name: template for template in templating.every()}
+
+
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_templates_are_valid(name):
+    template = TEMPLATES[name]
+    loaded = parse(template.text, f"{name}.toml")
+    assert loaded.name == name
+    # Commented, and done in a minute.
+    assert sum("#" in line for line in template.text.splitlines()) >= 5
+    found = check(loaded)
+    assert found.packet_hops / found.speed < 60
+
+
+def test_templates_run_within_their_estimate():
+    found = parse(TEMPLATES["incast"].text, "incast.toml")
+    hops = json.loads(found.run().summary)["packet_hops"]
+    assert check(found).packet_hops == pytest.approx(hops, rel=0.1)
+
+
+@pytest.mark.parametrize("example", ["incast-dctcp", "leaf-spine-websearch", "mptcp-fat-tree", "rdma-incast", "lossless-incast"])
+def test_estimates_of_packet_hops(example):
+    scenario = afflux.load(REPO / "examples" / f"{example}.toml")
+    summary = scenario.run().summary
+    assert check(scenario.check()).packet_hops == pytest.approx(summary["packet_hops"], rel=0.1)
+
+
+def test_a_bottleneck_bounds_what_is_sent():
+    scenario = afflux.Scenario.parse(TEMPLATES["long-fat"].text, "long-fat.toml").set("run.until", "2s")
+    # 1 Gbps for two seconds, whatever the flows would send.
+    assert check(scenario.check()).payload_bytes == pytest.approx(250e6, rel=0.06)
+
+
+def test_command(invoke, tmp_path):
+    (tmp_path / "star.toml").write_text(TEMPLATES["incast"].text)
+    done = invoke("check", "star.toml", "--set", "topology.hosts=20")
+    assert done.exit_code == 0, done.stderr
+    for words in ("incast  seed 1  ·  valid", "20 hosts", "20 links of 25 Gbps, 1 µs", "packet-hops", "docs/bench.md", "memory"):
+        assert words in done.stdout, words
+    assert max(map(len, done.stdout.splitlines())) <= 100
+    told = json.loads(invoke("check", "star.toml", "--json").stdout)
+    assert (told["hosts"], told["switches"], told["tiers"][0]["name"]) == (17, 1, "switch")
+    assert {"packet_hops", "seconds", "memory_bytes", "payload_bytes", "notes"} <= set(told)
+    wrong = invoke("check", "star.toml", "--set", "switch.bufer=9MB")
+    assert (wrong.exit_code, wrong.stdout) == (2, "")
+    assert "did you mean" in wrong.stderr
+    # It runs nothing.
+    assert {path.name for path in tmp_path.iterdir()} == {"star.toml"}
+
+
+def scenario(topology: str):
+    text = f'format = 1\n[topology]\n{topology}\n[host.transport]\nkind = "tcp"\n[[traffic]]\nkind = "permutation"\nsizes = "1kB"\n'
+    return parse(text, "drawn.toml")
+
+
+def test_drawings():
+    assert drawing(tiers(scenario('kind = "leaf_spine"\nleaves = 2\nspines = 2\nhosts_per_leaf = 2\nhost_rate = "10Gbps"'))) == [
+        f"{'■ ■':^{FIELD}}  2 spines",
+        f"{'╲╳╱':^{FIELD}}  4 links of 10 Gbps, 1 µs",
+        f"{'■ ■':^{FIELD}}  2 leaves, 1:1 down to up",
+        f"{'│ │':^{FIELD}}  4 links of 10 Gbps, 1 µs",
+        f"{'•• ••':^{FIELD}}  4 hosts, 2 racks of 2",
+    ]
+    large = drawing(tiers(scenario('kind = "fat_tree"\nk = 16\noversubscription = 2')))
+    assert max(map(len, large)) <= 80
+    assert [line.split()[-3:] for line in large if "hosts" in line] == [["racks", "of", "16"]]
+    assert "2,048 hosts" in large[-1]
+    assert any("oversubscribed 2:1" in line for line in large)
+    dumbbell = "\n".join(drawing(tiers(scenario('kind = "dumbbell"\npairs = 2'))))
+    assert "1 link of 10 Gbps, 10 µs among them" in dumbbell
+
+
+def test_new(invoke, tmp_path):
+    listed = invoke("new")
+    assert all(name in listed.stdout for name in TEMPLATES)
+    assert [one["template"] for one in json.loads(invoke("new", "--json").stdout)] == list(TEMPLATES)
+    assert invoke("new", "incast", "-o", "mine.toml").exit_code == 0
+    assert (tmp_path / "mine.toml").read_text() == TEMPLATES["incast"].text
+    (tmp_path / "mine.toml").write_text("changed")
+    again = invoke("new", "incast", "-o", "mine.toml")
+    assert (again.exit_code, (tmp_path / "mine.toml").read_text()) == (2, "changed")
+    assert "--force" in again.stderr
+    assert invoke("new", "incast", "-o", "mine.toml", "--force").exit_code == 0
+    unknown = invoke("new", "incest")
+    assert unknown.exit_code == 2
+    assert "did you mean 'incast'" in unknown.stderr
+
+
+def test_show_config(invoke, tmp_path):
+    (tmp_path / "star.toml").write_text(TEMPLATES["incast"].text)
+    done = invoke("run", "star.toml", "--set", "switch.buffer=1MB", "--seed", "7", "--show-config")
+    assert done.exit_code == 0
+    shown = afflux.Scenario.parse(done.stdout, tmp_path / "shown.toml")
+    assert (shown["switch"]["buffer"], shown["run"]["seed"], shown["run"]["fct_end"]) == ("1MB", 7, "last_ack")
+    assert shown.check().hash == afflux.load(tmp_path / "star.toml").set("switch.buffer", "1MB").check(seed=7).hash
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "place", "expected"),
+    [
+        ("afflux run x.toml --set switch.ecn.k", 4, ["switch.ecn.k=", "switch.ecn.kmax=", "switch.ecn.kmin="]),
+        ("afflux new lo", 2, ["long-fat", "lossless-rdma"]),
+        ("afflux sw", 1, ["sweep"]),
+    ],
+)
+def test_completion(words, place, expected):
+    environment = os.environ | {"_AFFLUX_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(place)}
+    script = "import sys; sys.argv[0] = 'afflux'; from afflux.cli import main; main()"
+    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, timeout=60)
+    assert done.stdout.split() == expected

@@ -1,0 +1,97 @@
+"""What ports note of frames: gaps, and who stood in front of whom."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import afflux
+
+#: Each of two hosts sends one frame to host 0 at once.
+TWO_FRAMES = """\
+format = 1
+name = "two"
+
+[topology]
+kind = "star"
+hosts = 3
+rate = "10Gbps"
+delay = "1us"
+
+[[traffic]]
+kind = "datagram"
+class = "first"
+pairs = [[1, 0]]
+rate = "10Gbps"
+bytes = "1460B"
+
+[[traffic]]
+kind = "datagram"
+class = "second"
+pairs = [[2, 0]]
+rate = "10Gbps"
+bytes = "14600B"
+
+[record]
+gaps = "all"
+waits = "all"
+"""
+
+
+def rows(result: afflux.Result, table: str) -> list[dict]:
+    columns = result.table(table)
+    return [dict(zip(columns.column_names, row, strict=True)) for row in zip(*(columns.column(name) for name in columns.column_names), strict=True)]
+
+
+def run(tmp_path: Path, text: str = TWO_FRAMES) -> afflux.Result:
+    (tmp_path / "two.toml").write_text(text)
+    return afflux.load(tmp_path / "two.toml").run(out=tmp_path / "out")
+
+
+def test_waits_and_gaps_of_frames_that_meet(tmp_path: Path) -> None:
+    result = run(tmp_path)
+    payload = max(row["bytes"] / row["frames"] for row in rows(result, "gaps"))
+    # A frame and its gap, ns.
+    time = (payload + 20) * 8 / 10
+    waits = {(row["node"], row["behind"], row["own"]): row for row in rows(result, "waits") if row["node"] == "switch0"}
+    # The other host's ten frames arrive one frame's time apart, each finds the port busy for as long.
+    other = waits["switch0", "first", False]
+    assert (other["frames"], other["wait_ns"]) == (1, round(time))
+    own = waits["switch0", "second", True]
+    assert (own["frames"], own["wait_ns"]) == (9, pytest.approx(9 * time, abs=1))
+    assert set(waits) == {("switch0", "first", False), ("switch0", "second", True)}
+    gaps = {(row["node"], row["flow"]): row for row in rows(result, "gaps")}
+    second = next(flow for (node, flow) in gaps if node == "host2")
+    for node in ("host2", "switch0"):
+        gap = gaps[node, second]
+        assert gap["frames"] == 10
+        assert gap["gap_ns_deviation"] == pytest.approx(0, abs=1)
+        assert gap["gap_ns_least"] == gap["gap_ns_most"] == pytest.approx(time, abs=1)
+
+
+def test_explain_names_who_stood_in_front(tmp_path: Path, command) -> None:
+    run(tmp_path)
+    done = command("explain", "out", "--waits", "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    by = {(one["flow_class"], one["behind"]): one for one in found}
+    assert by["second", "first"]["node"] == "switch0"
+    assert by["second", "first"]["share_there"] == 1.0
+    assert sum(one["share"] for one in found if one["flow_class"] == "second") == pytest.approx(1.0)
+    assert "Who stood in front" in command("explain", "out").stdout
+
+
+def test_waits_that_were_not_recorded(tmp_path: Path, command) -> None:
+    run(tmp_path, TWO_FRAMES.replace('waits = "all"\n', ""))
+    done = command("explain", "out", "--waits")
+    assert done.returncode == 2 or done.returncode == 1
+    assert "waits" in done.stderr
+
+
+def test_recording_changes_nothing(tmp_path: Path, scenario) -> None:
+    plain = afflux.load(scenario()).run().summary
+    watched = afflux.load(scenario(("paths = true", 'paths = true\ngaps = "all"\nwaits = "all"\nround_trips = true'))).run()
+    assert [plain[key] for key in ("result_hash", "ports_hash", "counters_hash")] == [
+        watched.summary[key] for key in ("result_hash", "ports_hash", "counters_hash")
+    ]
+    assert {"gaps", "waits", "round_trips"} <= set(watched.recorded)

@@ -1,0 +1,574 @@
+"""Other tools' files in and out: what comes in is what was there, what is wrong is named, what goes out comes back."""
+
+import csv
+import gzip
+import io
+import json
+import lzma
+import random
+import tomllib
+from pathlib import Path
+
+import pyarrow.parquet
+import pytest
+from typer.testing import CliRunner
+
+import afflux
+from afflux.cli import app
+from afflux.exchange import avro, hosts
+
+TOPOLOGY = """\
+8 4 9
+4 5 6 7
+0 4 100Gbps 1000ns 0
+1 4 100Gbps 1000ns 0
+2 5 25Gbps 1000ns 0
+3 5 100Gbps 1000ns 0.010000
+4 6 100Gbps 2000ns 0
+4 7 100Gbps 2000ns 0
+5 6 100Gbps 2000ns 0
+5 7 100Gbps 2000ns 0
+5 7 100Gbps 2000ns 0.001000
+"""
+FLOWS = "4\n0 2 3 50000 2.000000010\n1 3 3 1000 2.000001000\n3 3 3 5 2.000001000\n2 0 3 777 2.000002500\n"
+MATRIX = "Nodes 4\nConnections 3\n0->2 id 1 start 0 size 50000\n1->3 id 2 start 1500000 size 1000\n2->1 id 3 start 1500001 size 9\n"
+COMPLETIONS = "0 2 10000 100 50000 2000000010 9000 8000\n0b000101 0b000301 10000 100 1000 2000001000 5000 6000\n3 3 1 1 5 2000001000 1 1\n"
+LAB = """\
+name: demo
+topology:
+  defaults:
+    kind: nokia_srlinux
+  groups:
+    servers: {kind: linux, labels: {tier: bottom}}
+  nodes:
+    spine1:
+    leaf1:
+    leaf2: {labels: {role: leaf}}
+    b1: {group: servers}
+    a1: {group: servers}
+    a2: {kind: linux}
+    frr: {kind: linux, labels: {role: switch}}
+    lonely: {kind: linux}
+  links:
+    - endpoints: ["leaf1:e1-1", "spine1:e1-1"]
+    - endpoints: ["leaf2:e1-1", "spine1:e1-2"]
+    - endpoints: ["frr:eth1", "spine1:e1-3"]
+    - endpoints: ["b1:eth1", "leaf2:e1-2"]
+    - type: veth
+      endpoints:
+        - {node: a1, interface: eth1}
+        - {node: leaf1, interface: e1-2}
+      labels: {rate: 40Gbps, delay: 3us}
+    - endpoints: ["a2:eth1", "frr:eth2"]
+    - endpoints: ["leaf1:e1-9", "host:veth7"]
+    - {type: mgmt-net, endpoint: {node: leaf1, interface: e1-8}, host-interface: x}
+"""
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Writes files by name."""
+
+    def write(**texts: str | bytes) -> Path:
+        for name, text in texts.items():
+            path = tmp_path / name.replace("__", ".")
+            path.write_bytes(text.encode() if isinstance(text, str) else text)
+        return tmp_path
+
+    return write
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(path.read_text())))
+
+
+# ------------------------------------------------------------------------------------------------------------------ HPCC, ConWeave
+
+
+def test_hpcc_topology_is_the_same_fabric(command, files):
+    here = files(topology__txt=TOPOLOGY, flow__txt=FLOWS)
+    assert command("import", "hpcc-flows", "flow.txt", "-o", "flows.csv").returncode == 0
+    done = command("import", "hpcc-topology", "topology.txt", "--flows", "flows.csv", "-o", "fabric.toml")
+    assert done.returncode == 0, done.stderr
+    assert "9 links taken, 0 dropped" in done.stderr
+    (here / "direct.toml").write_text(
+        'format = 1\ntopology = { kind = "hpcc", file = "topology.txt" }\ntraffic = [{ kind = "flows", file = "flow.txt", format = "hpcc", local = "drop" }]\n'
+    )
+    ours, theirs = (afflux.load(here / name).run().summary for name in ("fabric.toml", "direct.toml"))
+    assert [ours[key] for key in ("result_hash", "ports_hash", "counters_hash")] == [theirs[key] for key in ("result_hash", "ports_hash", "counters_hash")]
+    back = command("export", "hpcc-topology", "fabric.toml")
+    assert [line.split() for line in back.stdout.splitlines()] == [
+        [*line.split()[:4], f"{float(line.split()[4]):.6f}"] if line.count(" ") == 4 else line.split() for line in TOPOLOGY.splitlines()
+    ]
+
+
+def test_hpcc_flows_there_and_back(command, files):
+    here = files(flow__txt=FLOWS, topology__txt=TOPOLOGY)
+    done = command("import", "hpcc-flows", "flow.txt", "-o", "flows.csv")
+    assert "3 flows taken, 1 dropped: 1 from a host to itself" in done.stderr
+    assert (here / "flows.csv").read_text() == "start_ns,src,dst,bytes\n10,0,2,50000\n1000,1,3,1000\n2500,2,0,777\n"
+    command("import", "hpcc-topology", "topology.txt", "--flows", "flows.csv", "-o", "fabric.toml")
+    back = command("export", "hpcc-flows", "fabric.toml")
+    assert back.stdout == "3\n" + "\n".join(line for line in FLOWS.splitlines()[1:] if not line.startswith("3 3")) + "\n"
+    command("export", "hpcc-flows", "fabric.toml", "--ports", "-o", "ports.txt")
+    assert command("import", "hpcc-flows", "ports.txt").stdout == (here / "flows.csv").read_text()
+
+
+def test_hpcc_completion_times(command, files, scenario):
+    here = files(fct__txt=COMPLETIONS)
+    done = command("import", "hpcc-fct", "fct.txt", "-o", "theirs.csv", "--json")
+    assert json.loads(done.stdout)["records"] == [{"what": "flows", "taken": 2, "dropped": {"from a host to itself": 1}, "notes": []}]
+    assert [list(row.values()) for row in rows(here / "theirs.csv")] == [
+        ["10", "0", "2", "50000", "9000", "8000", "1.125"],
+        ["1000", "1", "3", "1000", "5000", "6000", "1.0"],
+    ]
+    command("run", scenario(), "-o", "result")
+    command("export", "hpcc-fct", "result", "-o", "ours.txt")
+    assert command("import", "hpcc-fct", "ours.txt", "-o", "ours.csv").returncode == 0
+    flows = afflux.Result.open(here / "result").flows
+    read = {(int(row["start_ns"]), int(row["src"])): int(row["fct_ns"]) for row in rows(here / "ours.csv")}
+    assert read == {(start, src): fct for start, src, fct in zip(flows["start_ns"], flows["src"], flows["fct_ns"], strict=True) if fct is not None}
+
+
+# --------------------------------------------------------------------------------------------------------------------------- htsim
+
+
+def test_htsim_there_and_back(command, files, scenario):
+    here = files(perm__cm=MATRIX)
+    done = command("import", "htsim", "perm.cm", "-o", "flows.csv")
+    assert done.returncode == 0, done.stderr
+    assert "1 starts were rounded to whole nanoseconds" in done.stderr
+    assert (here / "flows.csv").read_text() == "start_ns,src,dst,bytes\n0,0,2,50000\n1500,1,3,1000\n1500,2,1,9\n"
+    scenario(
+        text='format = 1\n[topology]\nkind = "star"\nhosts = 4\n[[traffic]]\nkind = "flows"\nfile = "flows.csv"\n',
+        name="star.toml",
+    )
+    assert command("export", "htsim", "star.toml").stdout == MATRIX.replace("1500001", "1500000")
+
+
+# -------------------------------------------------------------------------------------------------------------------- containerlab
+
+
+def test_containerlab(command, files):
+    here = files(lab__clab__yml=LAB)
+    done = command("import", "containerlab", "lab.clab.yml", "--rate", "100Gbps", "--host-rate", "25Gbps", "--delay", "2us", "-o", "fabric.toml")
+    assert done.returncode == 0, done.stderr
+    assert "6 links taken, 2 dropped: 1 of type mgmt-net, 1 that leave the lab" in done.stderr
+    assert "without a link, left out: 1 host (lonely)" in done.stderr
+    topology = tomllib.loads((here / "fabric.toml").read_text())["topology"]
+    assert (topology["hosts"], topology["switches"]) == (3, ["spine1", "leaf1", "leaf2", "frr"])
+    links = {(link["a"], link["b"]): (link["rate"], link["delay"]) for link in topology["link"]}
+    # In rack order: a1 under leaf1, b1 under leaf2, a2 under frr.
+    assert links == {
+        ("leaf1", "spine1"): ("100Gbps", "2us"),
+        ("leaf2", "spine1"): ("100Gbps", "2us"),
+        ("frr", "spine1"): ("100Gbps", "2us"),
+        ("host1", "leaf2"): ("25Gbps", "2us"),
+        ("host0", "leaf1"): ("40Gbps", "3us"),
+        ("host2", "frr"): ("25Gbps", "2us"),
+    }
+    assert command("run", "fabric.toml", "--set", "run.until=1ms").returncode == 0
+
+    done = command("export", "containerlab", "fabric.toml", "-o", "back.clab.yml")
+    assert done.returncode == 0, done.stderr
+    assert command("import", "containerlab", "back.clab.yml", "-o", "back.toml").returncode == 0
+    assert tomllib.loads((here / "back.toml").read_text())["topology"] == topology
+
+
+def test_roles_by_option(command, files):
+    nodes = "nodes:\n    s: {kind: linux}\n    x: {kind: linux}\n    y: {kind: linux}\n"
+    files(lab__yml=f"topology:\n  {nodes}  links:\n    - endpoints: ['s:1', 'x:1']\n    - endpoints: ['s:2', 'y:1']\n")
+    assert command("import", "containerlab", "lab.yml", "--rate", "1Gbps").returncode == 2
+    done = command("import", "containerlab", "lab.yml", "--rate", "1Gbps", "--switch", "s*")
+    assert done.returncode == 0, done.stderr
+    assert tomllib.loads(done.stdout)["topology"]["switches"] == ["s"]
+
+
+# ------------------------------------------------------------------------------------------------------------------------ captures
+
+
+def test_a_capture_of_ours_gives_the_flows(command, scenario, tmp_path):
+    """Eight connections of four hosts, with drops: what is sent again counts once."""
+    text = 'format = 1\nname = "captured"\n[topology]\nkind = "star"\nhosts = 5\nrate = "10Gbps"\n[switch]\nbuffer = "15kB"\nsharing = "static"\n'
+    text += '[host.transport]\nmin_rto = "1ms"\n[[traffic]]\nkind = "incast"\nto = 0\nsenders = 4\nbytes = "123457B"\nrounds = 2\nperiod = "30ms"\n'
+    text += '[record]\ncapture = ["host*>switch0"]\n'
+    assert command("run", scenario(text=text), "-o", "result").returncode == 0
+    result = afflux.Result.open(tmp_path / "result")
+    assert result.summary["retransmits"] > 0
+    captures = sorted((tmp_path / "result").glob("host*.pcapng"), key=lambda path: hosts.natural(path.name))
+    assert len(captures) == 5
+    found, again = [], 0
+    for path in captures:
+        done = command("import", "pcap", path, "-o", "flows.parquet", "--force", "--json")
+        if done.returncode == 2:
+            assert "no flows" in done.stderr
+            assert path.name.startswith("host0-")
+            continue
+        assert done.returncode == 0, done.stderr
+        again += json.loads(done.stdout)["records"][0]["dropped"].get("sent again", 0)
+        names = {row["host"]: row["name"] for row in rows(tmp_path / "flows.hosts.csv")}
+        table = pyarrow.parquet.read_table(tmp_path / "flows.parquet").to_pylist()
+        found += [(names[str(row["src"])], names[str(row["dst"])], row["bytes"], row["class"]) for row in table]
+    expected = [(f"10.0.0.{src + 1}", "10.0.0.1", size, "tcp") for src, size in zip(result.flows["src"], result.flows["bytes"], strict=True)]
+    assert sorted(found) == sorted(expected)
+    assert again == result.summary["retransmits"]
+
+
+def pcap(frames: list[tuple[float, bytes]]) -> bytes:
+    out = [bytes.fromhex("d4c3b2a1020004000000000000000000ffff000001000000")]
+    for time, frame in frames:
+        out += [int(number).to_bytes(4, "little") for number in (time, time % 1 * 1e6, len(frame), len(frame))] + [frame]
+    return b"".join(out)
+
+
+def udp(src: int, dst: int, size: int) -> bytes:
+    ip = bytes([0x45, 0, *(28 + size).to_bytes(2), 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, src, 10, 0, 0, dst])
+    return bytes(12) + b"\x08\x00" + ip + bytes([0, 7, 0, 9, *(8 + size).to_bytes(2), 0, 0]) + bytes(size)
+
+
+def test_gaps_and_given_numbers(command, files):
+    capture = pcap([(100, udp(1, 2, 50)), (100.25, udp(1, 2, 50)), (101, udp(9, 2, 7)), (103, udp(1, 2, 1))])
+    here = files(c__pcap=capture, names__csv="host,name\n7,10.0.0.1\n3,10.0.0.2\n")
+    assert command("import", "pcap", "c.pcap", "-o", "one.csv", "--gap", "10s").returncode == 0
+    assert [row["bytes"] for row in rows(here / "one.csv")] == ["101", "7"]
+    done = command("import", "pcap", "c.pcap", "-o", "two.csv", "--gap", "500ms", "--hosts", "names.csv")
+    assert "1 flow of hosts that the mapping does not name left out" in done.stderr
+    assert "from 1970-01-01 00:01:40 UTC on" in done.stderr
+    assert (here / "two.csv").read_text() == "start_ns,src,dst,bytes,class\n0,7,3,100,udp\n3000000000,7,3,1,udp\n"
+    assert (here / "two.hosts.csv").read_text() == "host,name\n3,10.0.0.2\n7,10.0.0.1\n"
+    (here / "c.pcap.gz").write_bytes(gzip.compress(capture))
+    assert command("import", "pcap", "c.pcap.gz", "--gap", "10s").stdout == (here / "one.csv").read_text()
+
+
+# ---------------------------------------------------------------------------------------------------------------------------- jobs
+
+SCHEMA = {
+    "type": "record",
+    "name": "Event",
+    "namespace": "org.apache.hadoop.mapreduce.jobhistory",
+    "fields": [
+        {"name": "type", "type": {"type": "enum", "name": "EventType", "symbols": ["JOB_SUBMITTED", "TASK_STARTED", "MAP_ATTEMPT_STARTED",
+                                                                                "MAP_ATTEMPT_FINISHED", "REDUCE_ATTEMPT_STARTED",
+                                                                                "REDUCE_ATTEMPT_FINISHED", "MAP_ATTEMPT_KILLED", "JOB_FINISHED"]}},
+        {"name": "event", "type": [
+            {"type": "record", "name": "JobSubmitted", "fields": [
+                {"name": "jobid", "type": "string"}, {"name": "submitTime", "type": "long"}, {"name": "acls", "type": {"type": "map", "values": "string"}}]},
+            {"type": "record", "name": "TaskStarted", "fields": [{"name": "taskid", "type": "string"}, {"name": "splitLocations", "type": ["null", "string"]}]},
+            {"type": "record", "name": "TaskAttemptStarted", "fields": [{"name": "attemptId", "type": "string"}, {"name": "startTime", "type": "long"}]},
+            {"type": "record", "name": "MapAttemptFinished", "fields": [
+                {"name": "taskid", "type": "string"}, {"name": "attemptId", "type": "string"}, {"name": "mapFinishTime", "type": "long"},
+                {"name": "hostname", "type": "string"},
+                {"name": "counters", "type": {"type": "record", "name": "JhCounters", "fields": [
+                    {"name": "name", "type": "string"},
+                    {"name": "groups", "type": {"type": "array", "items": {"type": "record", "name": "JhCounterGroup", "fields": [
+                        {"name": "name", "type": "string"},
+                        {"name": "counts", "type": {"type": "array", "items": {"type": "record", "name": "JhCounter", "fields": [
+                            {"name": "name", "type": "string"}, {"name": "value", "type": "long"}]}}}]}}}]}}]},
+            {"type": "record", "name": "ReduceAttemptFinished", "fields": [
+                {"name": "taskid", "type": "string"}, {"name": "attemptId", "type": "string"}, {"name": "finishTime", "type": "long"},
+                {"name": "hostname", "type": "string"}, {"name": "counters", "type": "JhCounters"}]},
+            {"type": "record", "name": "TaskAttemptUnsuccessfulCompletion", "fields": [{"name": "attemptId", "type": "string"}]},
+            {"type": "record", "name": "JobFinished", "fields": [{"name": "jobid", "type": "string"}]},
+        ]},
+    ],
+}  # fmt: skip
+
+
+def counters(**values: int) -> dict:
+    return {"name": "COUNTERS", "groups": [{"name": "all", "counts": [{"name": name, "value": value} for name, value in values.items()]}]}
+
+
+def history(job: str = "job_7_0001", submit: int = 1_000_000) -> list[tuple[str, str, dict]]:
+    """Two maps (one reads over the network), two reducers."""
+    events: list[tuple[str, str, dict]] = [("JOB_SUBMITTED", "JobSubmitted", {"jobid": job, "submitTime": submit, "acls": {}})]
+    for number, (host, split) in enumerate([("node1", "node1,node3"), ("node2", "node3,node10")]):
+        task, attempt = f"map{number}", f"map{number}_0"
+        events.append(("TASK_STARTED", "TaskStarted", {"taskid": task, "splitLocations": split}))
+        events.append(("MAP_ATTEMPT_STARTED", "TaskAttemptStarted", {"attemptId": attempt, "startTime": submit + 100}))
+        counted = counters(FILE_BYTES_READ=5, HDFS_BYTES_READ=1_000, MAP_OUTPUT_MATERIALIZED_BYTES=300 + 300 * number)
+        finished = {"taskid": task, "attemptId": attempt, "mapFinishTime": submit + 500 + number, "hostname": host, "counters": counted}
+        events.append(("MAP_ATTEMPT_FINISHED", "MapAttemptFinished", finished))
+    events.append(("MAP_ATTEMPT_KILLED", "TaskAttemptUnsuccessfulCompletion", {"attemptId": "map1_1"}))
+    for number, host in enumerate(["node2", "node10"]):
+        task, attempt = f"reduce{number}", f"reduce{number}_0"
+        events.append(("REDUCE_ATTEMPT_STARTED", "TaskAttemptStarted", {"attemptId": attempt, "startTime": submit + 400 + 500 * number}))
+        counted = counters(REDUCE_SHUFFLE_BYTES=450, HDFS_BYTES_WRITTEN=400)
+        events.append(
+            (
+                "REDUCE_ATTEMPT_FINISHED",
+                "ReduceAttemptFinished",
+                {"taskid": task, "attemptId": attempt, "finishTime": submit + 2_000, "hostname": host, "counters": counted},
+            )
+        )
+    return [*events, ("JOB_FINISHED", "JobFinished", {"jobid": job})]
+
+
+def as_json(events: list[tuple[str, str, dict]]) -> str:
+    def union(name: str, record: dict) -> dict:
+        if name == "TaskStarted":
+            record = record | {"splitLocations": record["splitLocations"]}
+        return {f"org.apache.hadoop.mapreduce.jobhistory.{name}": record}
+
+    lines = [json.dumps({"type": kind, "event": union(name, record)}) + "\n\n" for kind, name, record in events]
+    return "Avro-Json\n" + json.dumps(SCHEMA) + "\n" + "".join(lines)
+
+
+def encoded(schema: object, value: object, named: dict) -> bytes:
+    """Avro's binary encoding, for tests."""
+    if isinstance(schema, list):
+        names = [branch.get("name") if isinstance(branch, dict) else branch for branch in schema]
+        name, inner = value if isinstance(value, tuple) else ("null" if value is None else "string", value)
+        return encoded("long", names.index(name), named) + encoded(schema[names.index(name)], inner, named)
+    kind = schema["type"] if isinstance(schema, dict) else schema
+    if isinstance(schema, dict) and "name" in schema:
+        named[schema["name"]] = schema
+    match kind:
+        case "null":
+            return b""
+        case "long":
+            number, out = (value << 1) ^ (value >> 63), bytearray()
+            while number > 0x7F:
+                out.append(number & 0x7F | 0x80)
+                number >>= 7
+            return bytes([*out, number])
+        case "string":
+            return encoded("long", len(value.encode()), named) + value.encode()
+        case "enum":
+            return encoded("long", schema["symbols"].index(value), named)
+        case "array":
+            items = b"".join(encoded(schema["items"], item, named) for item in value)
+            # A block with its size in bytes, as writers may give it.
+            return (encoded("long", -len(value), named) + encoded("long", len(items), named) + items if value else b"") + b"\0"
+        case "map":
+            return b"\0"
+        case "record":
+            return b"".join(encoded(field["type"], value[field["name"]], named) for field in schema["fields"])
+    return encoded(named[kind], value, named)
+
+
+def as_binary(events: list[tuple[str, str, dict]]) -> bytes:
+    named: dict = {}
+    body = b"".join(encoded(SCHEMA, {"type": kind, "event": (name, record)}, named) for kind, name, record in events)
+    return b"Avro-Binary\n" + json.dumps(SCHEMA).encode() + b"\n" + body
+
+
+TRACE = "job_7_0001\t0.000\t0.000\t2000\t900\t800\njob_7_0002\t61.500\t61.500\t2000\t900\t800\n"
+SHUFFLE = """\
+start_ns,src,dst,bytes,class
+100000000,2,1,1000,read
+500000000,0,1,150,fetch
+900000000,0,3,150,fetch
+900000000,1,3,300,fetch
+"""
+
+
+@pytest.mark.parametrize("form", [as_json, as_binary])
+def test_jhist(command, files, scenario, form):
+    here = files(a__jhist=form(history()), b__jhist=form(history("job_7_0002", 1_061_500)), c__jhist=form(history("job_7_0003")[:-1]))
+    done = command("import", "jhist", "b.jhist", "a.jhist", "c.jhist", "-o", "jobs.tsv")
+    assert done.returncode == 0, done.stderr
+    assert "2 jobs taken, 1 dropped: 1 without an end" in done.stderr
+    assert (here / "jobs.tsv").read_text() == TRACE
+    done = command("import", "jhist", "a.jhist", "--flows", "shuffle.csv")
+    assert "4 flows taken, 3 dropped: 1 from a host to itself, 1 of attempts that did not succeed, 1 reads on the same host" in done.stderr
+    assert (here / "shuffle.csv").read_text() == SHUFFLE
+    assert [row["name"] for row in rows(here / "shuffle.hosts.csv")] == ["node1", "node2", "node3", "node10"]
+    # The scenario format reads what was written.
+    text = 'format = 1\n[topology]\nkind = "star"\nhosts = 4\n[[traffic]]\nkind = "hadoop_trace"\nfile = "jobs.tsv"\n[run]\nuntil = "jobs"\n'
+    assert afflux.load(scenario(text=text)).check().hosts == 4
+
+
+def spark_log() -> list[dict]:
+    def task(stage: int, host: str, launch: int, **metrics: dict) -> dict:
+        names = {"read": "Shuffle Read Metrics", "write": "Shuffle Write Metrics", "input": "Input Metrics", "output": "Output Metrics"}
+        return {
+            "Event": "SparkListenerTaskEnd", "Stage ID": stage, "Task End Reason": {"Reason": "Success"}, "Task Info": {"Host": host, "Launch Time": launch},
+            "Task Metrics": {names[key]: value for key, value in metrics.items()},
+        }  # fmt: skip
+
+    def stage(number: int, *parents: int) -> dict:
+        return {"Stage ID": number, "Parent IDs": list(parents)}
+
+    return [
+        {"Event": "SparkListenerLogStart", "Spark Version": "3.5.1"},
+        {"Event": "SparkListenerApplicationStart", "App Name": "sort", "App ID": "app-1", "Timestamp": 5_000},
+        {"Event": "SparkListenerJobStart", "Job ID": 0, "Submission Time": 6_000, "Stage Infos": [stage(0), stage(1, 0)], "Stage IDs": [0, 1]},
+        {"Event": "SparkListenerStageSubmitted", "Stage Info": stage(0)},
+        task(0, "w1", 6_100, input={"Bytes Read": 1_000}, write={"Shuffle Bytes Written": 300}),
+        task(0, "w2", 6_100, input={"Bytes Read": 1_000}, write={"Shuffle Bytes Written": 600}),
+        {"Event": "SparkListenerTaskEnd", "Stage ID": 0, "Task End Reason": {"Reason": "TaskKilled"}},
+        task(1, "w1", 7_000, read={"Remote Bytes Read": 300, "Local Bytes Read": 150}, output={"Bytes Written": 420}),
+        task(1, "w3", 7_001, read={"Remote Bytes Read": 450, "Local Bytes Read": 0}),
+        # Its parent was computed before the log began.
+        {"Event": "SparkListenerJobStart", "Job ID": 1, "Submission Time": 9_500, "Stage Infos": [stage(3, 2)], "Stage IDs": [2, 3]},
+        task(3, "w1", 9_600, read={"Remote Bytes Read": 10, "Local Bytes Read": 0}),
+    ]
+
+
+def test_spark(command, files):
+    text = "".join(json.dumps(event) + "\n" for event in spark_log())
+    here = files(app__log=text + '{"Event": "SparkListenerTa')
+    done = command("import", "spark", "app.log", "-o", "jobs.tsv", "--flows", "shuffle.csv")
+    assert done.returncode == 0, done.stderr
+    assert (here / "jobs.tsv").read_text() == "app-1_0\t0.000\t0.000\t2000\t900\t420\napp-1_1\t3.500\t3.500\t0\t10\t0\n"
+    assert (here / "shuffle.csv").read_text() == (
+        "start_ns,src,dst,bytes,class\n1000000000,1,0,300,fetch\n1001000000,0,2,150,fetch\n1001000000,1,2,300,fetch\n"
+    )
+    assert "3 flows taken, 2 dropped: 1 fetches whose writers are not in the log, 1 of tasks that did not succeed" in done.stderr
+    assert "the last line breaks off" in done.stderr
+
+
+# -------------------------------------------------------------------------------------------------------------------------- export
+
+
+def test_flows_of_scenarios_and_results(command, scenario, tmp_path):
+    path = scenario()
+    done = command("export", "flows", path, "-o", "planned.csv")
+    assert done.returncode == 0, done.stderr
+    assert "24 flows taken" in done.stderr
+    command("run", path, "-o", "result")
+    for name in ("was.csv", "was.csv.gz", "was.parquet"):
+        assert command("export", "flows", "result", "-o", name).returncode == 0
+    assert gzip.decompress((tmp_path / "was.csv.gz").read_bytes()).decode() == (tmp_path / "was.csv").read_text()
+    assert (tmp_path / "was.csv").read_text() == (tmp_path / "planned.csv").read_text()
+    # A run of the exported list is the run it came from.
+    expected = afflux.Result.open(tmp_path / "result").flows["fct_ns"]
+    text = path.read_text()
+    replay = text[: text.index("[[traffic]]")] + '[[traffic]]\nkind = "flows"\nfile = "{}"\n'
+    for name in ("was.csv", "was.parquet"):
+        assert afflux.load(scenario(text=replay.format(name), name="replay.toml")).run().flows["fct_ns"] == expected
+
+
+def test_nothing_is_replaced_or_left_half_written(command, files):
+    here = files(perm__cm=MATRIX, bad__cm=MATRIX.replace("size 9", "size nine"), flows__csv="mine")
+    done = command("import", "htsim", "perm.cm", "-o", "flows.csv")
+    assert done.returncode == 2
+    assert "flows.csv exists: choose another name, or --force" in done.stderr
+    assert command("import", "htsim", "bad.cm", "-o", "flows.csv", "--force").returncode == 2
+    assert (here / "flows.csv").read_text() == "mine"
+    assert command("import", "htsim", "perm.cm", "-o", "flows.csv", "--force").returncode == 0
+    # The second of two outputs exists: neither is written.
+    (here / "a.jhist").write_text(as_json(history()))
+    (here / "s.hosts.csv").write_text("mine")
+    assert command("import", "jhist", "a.jhist", "-o", "jobs.tsv", "--flows", "s.csv").returncode == 2
+    assert command("import", "htsim", "perm.cm", "-o", "nowhere/flows.csv").returncode == 2
+    assert sorted(path.name for path in here.iterdir()) == ["a.jhist", "bad.cm", "flows.csv", "perm.cm", "s.hosts.csv"]
+
+
+# -------------------------------------------------------------------------------------------------------------------------- errors
+
+JOB = as_json(history())
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "found", "expected"),
+    [
+        ("hpcc-topology", TOPOLOGY.replace("25Gbps", "25"), ":5: found", "a rate"),
+        ("hpcc-flows", FLOWS.replace(" 777 ", " x "), ":5: found size `x`", "a whole number of bytes"),
+        ("hpcc-flows", FLOWS.replace("2.000000010", "1.9"), ":2: found start `1.9`", "2s or later"),
+        ("hpcc-fct", COMPLETIONS.replace(" 8000\n", "\n"), ":1: found 7 columns", "eight columns: src dst sport"),
+        ("hpcc-fct", COMPLETIONS.replace("0b000101", "0c000101"), ":2: found host '0c000101'", "a number, or an address"),
+        ("htsim", MATRIX.replace("size 9", "size nine"), ":5: found", "`size` and at least one byte"),
+        ("containerlab", LAB, ":17: found the link leaf1 – spine1 without a rate", "--rate"),
+        ("containerlab", LAB.replace("rate: 40Gbps", "rate: fast"), "fast", "Gbps"),
+        ("containerlab", LAB.replace('"leaf2:e1-2"', '"leef2:e1-2"'), ":20: found a link to 'leef2'", "one of the nodes: spine1, leaf1"),
+        ("containerlab", LAB.replace("topology:", "topolgy:"), ":1: found no topology", "topology:"),
+        ("containerlab", LAB.replace('["leaf1:e1-1", "spine1:e1-1"]', '["leaf1:e1-1"]'), ":17: found endpoints", "two of them"),
+        ("containerlab", "a: [1\n", ":2: found", "YAML"),
+        ("pcap", "start_ns,src\n", "found the bytes", "a capture: pcap or pcapng"),
+        ("jhist", "Avro-Xml\n", ":1: found b'Avro-Xml", "Avro-Json or Avro-Binary"),
+        ("jhist", JOB.replace('"submitTime": 1000000', '"submitTime": "now"'), ":3: found submitTime of JOB_SUBMITTED 'now'", "a whole number"),
+        ("jhist", JOB.replace('{"type": "JOB_FINISHED"', '{"type": "JOB_FINISHED" oops') + "{}\n", ":27: found", "an object in JSON"),
+        ("spark", '{"Event": 5}\n', ":1: found", "an event of Spark"),
+        ("spark", '{"Event": "SparkListenerJobStart", "Job ID": -1}\n', ":1: found Job ID -1", "a whole number, not negative"),
+        ("spark", "", "found no events", "an event log of Spark"),
+        ("spark", b"(\xb5/\xfd\x00", ":1: found the bytes", "text in UTF-8"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_named(command, files, kind, text, found, expected):
+    here = files(broken__file=text)
+    options = ["--rate", "fast"] if found == "fast" else []
+    done = command("import", kind, "broken.file", "-o", "out.csv", *options)
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.startswith("error: ")
+    assert "broken.file" in done.stderr or kind == "containerlab"
+    assert found in done.stderr
+    assert expected in done.stderr
+    assert [path.name for path in here.iterdir()] == ["broken.file"]
+
+
+def whole(kind: str) -> bytes:
+    """A good file."""
+    texts = {"hpcc-topology": TOPOLOGY, "hpcc-flows": FLOWS, "hpcc-fct": COMPLETIONS, "htsim": MATRIX, "containerlab": LAB, "jhist": JOB}
+    if kind == "pcap":
+        return pcap([(100, udp(1, 2, 50)), (100.25, udp(2, 1, 50))])
+    if kind == "spark":
+        return "".join(json.dumps(event) + "\n" for event in spark_log()).encode()
+    if kind == "jhist-binary":
+        return as_binary(history())
+    return texts[kind].encode()
+
+
+@pytest.mark.parametrize("kind", ["hpcc-topology", "hpcc-flows", "hpcc-fct", "htsim", "containerlab", "pcap", "jhist", "jhist-binary", "spark"])
+def test_no_bytes_crash_an_importer(kind, tmp_path):
+    """Cut off, changed and random bytes are read or refused; nothing else happens."""
+    draw = random.Random(f"afflux {kind}")
+    good = whole(kind)
+    path, out = tmp_path / "file", tmp_path / "out.csv"
+    options = ["--rate", "10Gbps"] if kind == "containerlab" else []
+    codes = []
+    for attempt in range(40):
+        data = bytearray(good)
+        if attempt % 3 == 0:
+            del data[draw.randrange(len(data) + 1) :]
+        if attempt % 3 == 1:
+            for _ in range(draw.randrange(1, 6)):
+                data[draw.randrange(len(data))] = draw.choice([draw.randrange(256), *b'0123456789-"{}[]:,. \n'])
+        if attempt % 3 == 2:
+            at = draw.randrange(len(data))
+            data[at : at + draw.randrange(40)] = draw.choice([b"", draw.randbytes(draw.randrange(60)), data[draw.randrange(len(data)) :][:80]])
+        if attempt % 20 == 19:
+            data = bytearray(draw.randbytes(draw.randrange(300)))
+        if attempt % 10 == 5:
+            data = bytearray(draw.choice([gzip.compress, lzma.compress])(bytes(data)))
+            del data[draw.randrange(len(data) // 2, len(data) + 1) :]
+        path.write_bytes(data)
+        done = CliRunner().invoke(app, ["import", kind.removesuffix("-binary"), str(path), "-o", str(out), "--force", *options])
+        assert done.exception is None or isinstance(done.exception, SystemExit), (attempt, bytes(data), done.exception)
+        assert done.exit_code in (0, 2), (attempt, done.output)
+        codes.append(done.exit_code)
+    path.write_bytes(good)
+    assert CliRunner().invoke(app, ["import", kind.removesuffix("-binary"), str(path), "-o", str(out), "--force", *options]).exit_code == 0
+    assert 2 in codes
+
+
+def test_avro_of_any_bytes():
+    schema = avro.Schema(SCHEMA)
+    draw = random.Random(1)
+    for _ in range(3_000):
+        stream = io.BytesIO(draw.randbytes(draw.randrange(60)))
+        try:
+            schema.read(stream)
+        except avro.AvroError:
+            continue
+
+
+def test_real_files(command, shared, tmp_path):
+    """Topologies, flows, completion times and matrices of the reference data, where they are."""
+    inputs = shared / "reference/conweave/inputs"
+    fabric = inputs / "leaf_spine_128_100G_OS2.txt"
+    assert command("import", "hpcc-flows", inputs / "micro_perm.txt.xz", "-o", "flows.csv").returncode == 0
+    assert command("import", "hpcc-topology", fabric, "--flows", "flows.csv", "-o", "fabric.toml").returncode == 0
+    back = [line.split() for line in command("export", "hpcc-topology", "fabric.toml").stdout.splitlines()]
+    given = [line.split() for line in fabric.read_text().splitlines() if line.strip()]
+    assert back[:2] == given[:2]
+    assert [line[:4] for line in back[2:]] == [line[:4] for line in given[2 : 2 + int(given[0][2])]]
+    theirs = lzma.decompress((inputs / "micro_perm.txt.xz").read_bytes()).decode().split("\n")
+    ours = command("export", "hpcc-flows", "fabric.toml").stdout.split("\n")
+    assert sorted(line.strip() for line in ours if line) == sorted(line.strip() for line in theirs if line.strip())
+    run = next(path for path in sorted((shared / "reference/conweave").iterdir()) if (path / "fct.txt.xz").is_file())
+    done = command("import", "hpcc-fct", run / "fct.txt.xz", "-o", "fct.csv")
+    assert done.returncode == 0, done.stderr
+    matrix = shared / "reference/htsim/perm_128n_10000000B.cm"
+    assert command("import", "htsim", matrix, "-o", "perm.csv").returncode == 0
+    assert len(rows(tmp_path / "perm.csv")) == 128

@@ -1,0 +1,159 @@
+"""A congestion control written in Python."""
+
+import _thread
+import re
+import threading
+import time
+
+import pytest
+from conftest import REPO
+
+import afflux
+
+STAR = {
+    "name": "star",
+    "topology": {"kind": "star", "hosts": 4, "rate": "10Gbps", "delay": "5us"},
+    "switch": {"buffer": "60packets", "sharing": "static"},
+    "host": {"transport": {"congestion": "newreno", "min_rto": "1ms"}},
+    "traffic": [{"kind": "pairs", "pairs": [[1, 0], [2, 0], [3, 0]], "sizes": "8MB"}],
+}
+
+
+class Whole(afflux.CongestionControl):
+    """NewReno as the built-in one counts: whole segments."""
+
+    credit = 0
+
+    def on_ack(self, ack: afflux.Ack) -> None:
+        if not ack.may_grow:
+            return
+        acked = ack.acked
+        if self.cwnd < self.ssthresh:
+            step = min(acked, self.ssthresh - self.cwnd)
+            self.cwnd += step
+            acked -= step
+        self.credit += acked
+        while acked and self.credit >= self.cwnd:
+            self.credit -= self.cwnd
+            self.cwnd += 1
+
+    def on_loss(self, now_ns: float) -> None:
+        self.credit = 0
+        self.ssthresh = max(self.cwnd // 2, 2)
+
+
+@pytest.fixture
+def star() -> afflux.Scenario:
+    return afflux.Scenario(STAR)
+
+
+def aimd() -> type[afflux.CongestionControl]:
+    """The class of docs/python.md."""
+    text = (REPO / "docs/python.md").read_text(encoding="utf-8")
+    code = next(block for block in re.findall(r"```python\n(.*?)```", text, re.S) if "class Aimd" in block)
+    names: dict = {"afflux": afflux}
+    exec(code.split("\n\n\nresult")[0], names)
+    return names["Aimd"]
+
+
+def test_newreno_in_python_is_newreno(star):
+    ours, theirs = star.run(), star.run(congestion=Whole)
+    assert ours.summary["drops"] > 0
+    assert theirs.flows["fct_ns"] == ours.flows["fct_ns"]
+    assert theirs.summary["result_hash"] == ours.summary["result_hash"]
+    assert theirs.summary["congestion"] == "python:Whole"
+    assert any("outside the promise" in note for note in theirs.summary["notes"])
+
+
+@pytest.mark.parametrize("stack", ["basic", "linux"])
+def test_the_example_is_close_to_newreno(star, stack):
+    star["host.transport.stack"] = stack
+    ours, theirs = star.run(), star.run(congestion=aimd())
+    assert ours.summary["drops"] > 0
+    assert max(theirs.flows["fct_ns"]) == pytest.approx(max(ours.flows["fct_ns"]), rel=0.02)
+
+
+def test_what_is_called(star):
+    calls: dict[str, int] = {}
+    threads = set()
+
+    class Seen(afflux.CongestionControl):
+        def on_ack(self, ack: afflux.Ack) -> None:
+            calls["ack"] = calls.get("ack", 0) + 1
+            threads.add(threading.get_ident())
+            assert ack.now_ns > 0
+            assert ack.rtt_ns is None or ack.rtt_ns >= 20_000
+            assert ack.state in ("open", "reduced", "recovery", "loss")
+            super().on_ack(ack)
+
+        def on_loss(self, now_ns: float) -> None:
+            calls["loss"] = calls.get("loss", 0) + 1
+            super().on_loss(now_ns)
+
+        def on_ecn(self, now_ns: float) -> None:
+            calls["ecn"] = calls.get("ecn", 0) + 1
+            self.ssthresh = max(self.cwnd * 0.8, 2)
+
+        def on_timeout(self, now_ns: float) -> None:
+            calls["timeout"] = calls.get("timeout", 0) + 1
+            self.ssthresh = 2
+
+    assert star.run(congestion=Seen, threads=3).summary["threads"] == 1
+    assert calls["ack"] > 1_000
+    assert calls["loss"] > 0
+    assert "ecn" not in calls
+    assert len(threads) == 1
+    star["host.transport.ecn"], star["switch.ecn"] = "classic", {"k": "20packets"}
+    assert star.run(congestion=Seen).summary["ecn_marks"] > 0
+    assert calls["ecn"] > 0
+    # Nothing but a time-out ends this one.
+    star["switch.buffer"], star["traffic.0.sizes"] = "2packets", "20kB"
+    assert star.run(congestion=Seen).summary["timeouts"] > 0
+    assert calls["timeout"] > 0
+
+
+def test_a_rate(star):
+    star["traffic.0.pairs"] = [[1, 0]]
+
+    class Slow(afflux.CongestionControl):
+        def pacing(self) -> float:
+            return 1e9
+
+    fct = star.run(congestion=Slow).flows["fct_ns"][0]
+    assert fct == pytest.approx(8e6 * 8, rel=0.05)
+    with pytest.raises(ValueError, match="more than 0"):
+        star.run(congestion=type("Stopped", (Slow,), {"pacing": lambda self: 0.0}))
+
+
+def test_what_goes_wrong_is_raised(star, tmp_path):
+    class Broken(afflux.CongestionControl):
+        def on_ack(self, ack: afflux.Ack) -> None:
+            raise ZeroDivisionError("mine")
+
+    with pytest.raises(ZeroDivisionError, match="mine"):
+        star.run(congestion=Broken)
+    with pytest.raises(ValueError, match="cwnd is NaN"):
+        star.run(congestion=type("Nan", (Broken,), {"on_ack": lambda self, ack: setattr(self, "cwnd", float("nan"))}))
+    with pytest.raises(TypeError, match="cwnd is wide"):
+        star.run(congestion=type("Text", (Broken,), {"on_ack": lambda self, ack: setattr(self, "cwnd", "wide")}))
+    with pytest.raises(ValueError, match="has no directory"):
+        star.run(congestion=Broken, out=tmp_path / "x")
+    star["host.transport"] = {"kind": "rdma", "mode": "gbn_no_pfc"}
+    with pytest.raises(ValueError, match="needs TCP"):
+        star.run(congestion=Broken)
+    assert not (tmp_path / "x").exists()
+
+
+def test_ctrl_c(star):
+    star["traffic.0.sizes"] = "5GB"
+    timer = threading.Timer(0.7, _thread.interrupt_main)
+    timer.start()
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        star.run(congestion=Whole)
+    timer.join()
+    assert time.monotonic() - began < 30
+
+
+def test_it_is_listed():
+    assert any(model.name == "python" and "prototypes" in model.simplified for model in afflux.models())

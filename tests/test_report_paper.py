@@ -1,0 +1,59 @@
+"""Figures for papers."""
+
+import struct
+import sys
+
+import pytest
+import reported
+
+from afflux.extras import MissingExtra
+from afflux.report import paper
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    return reported.incast(tmp_path_factory.mktemp("results"))
+
+
+@pytest.mark.parametrize("format", paper.FORMATS)
+def test_figures(results, tmp_path, format):
+    pytest.importorskip("matplotlib")
+    written = paper.write(results, tmp_path / "figures", format)
+    assert [path.name for path in written] == [f"{name}.{format}" for name in ("fct-cdf", "slowdown-by-size", "queue", "split")]
+    for path in written:
+        content = path.read_bytes()
+        if format == "png":
+            # 3.3 inches at 300 dots.
+            assert struct.unpack(">II", content[16:24]) == (990, 630)
+        elif format == "pdf":
+            assert content.startswith(b"%PDF")
+            # TrueType, and inside.
+            assert b"/FontFile2" in content
+            assert b"/Type3" not in content
+            assert b"/MediaBox [ 0 0 237.6 151.2 ]" in content
+        else:
+            assert b"<text" not in content
+    again = paper.write(results, tmp_path / "again", format)
+    assert [path.read_bytes() for path in again] == [path.read_bytes() for path in written]
+
+
+def test_without_matplotlib(results, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(MissingExtra, match=r'pip install "afflux\[plot\]"'):
+        paper.write(results, tmp_path / "figures", "pdf")
+    assert not (tmp_path / "figures").exists()
+
+
+def test_command(command, results, tmp_path):
+    pytest.importorskip("matplotlib")
+    done = command("report", results[0].dir, "--format", "svg", "-o", "figures")
+    assert done.returncode == 0, done.stderr
+    assert "written to figures/fct-cdf.svg" in done.stdout
+    for options, message in (
+        (("--format", "eps"), "'eps': there are html, pdf, svg, png"),
+        (("--format", "pdf", "--title", "x"), "--title is of the page"),
+    ):
+        done = command("report", results[0].dir, *options, "-o", "other")
+        assert done.returncode == 2
+        assert message in done.stderr
+        assert not (tmp_path / "other").exists()

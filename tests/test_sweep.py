@@ -1,0 +1,192 @@
+"""Sweeps: every combination once, whatever happens in between and wherever it is simulated."""
+
+import csv
+import importlib.util
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from conftest import INCAST, REPO
+
+import afflux
+from afflux import settings
+from afflux.executors import named
+
+#: Quick points: a few frames.
+QUICK = INCAST.replace("rounds = 3", "rounds = 2").replace('bytes = "200kB"', 'bytes = "20kB"').replace("paths = true", "")
+VARY = {"switch.buffer": ["9packets", "90packets"], "traffic.0.senders": [4, 8]}
+PATIENCE = 120
+
+
+@pytest.fixture
+def quick(tmp_path) -> Path:
+    path = tmp_path / "quick.toml"
+    path.write_text(QUICK)
+    return path
+
+
+def executor(name: str):
+    module = {"dask": "distributed", "ray": "ray"}.get(name)
+    if module and importlib.util.find_spec(module) is None:
+        pytest.skip(f'needs {module}: pip install "afflux[{name}]"')
+    return named(name, jobs=2)
+
+
+@pytest.fixture(scope="module")
+def local_rows(tmp_path_factory):
+    place = tmp_path_factory.mktemp("local")
+    (place / "quick.toml").write_text(QUICK)
+    return afflux.sweep(place / "quick.toml", VARY, seeds=[1, 2], out=place / "out").rows
+
+
+@pytest.mark.parametrize("name", ["local", "dask", "ray"])
+def test_the_contract_of_executors(name, quick, tmp_path, local_rows):
+    """The same rows; a point that fails stops no other, and is tried again; what is there is not simulated again; orders after a cancel are taken."""
+    out = tmp_path / "out"
+    in_the_way = out / "points" / "switch.buffer=9packets,traffic.0.senders=4-1"
+    in_the_way.mkdir(parents=True)
+    (in_the_way / "thesis.tex").touch()
+    (out / "points" / "manifest.json").write_text('{"format": 1, "points": {}}')
+    with executor(name) as chosen:
+        broken = afflux.sweep(quick, VARY, seeds=[1, 2], out=out, executor=chosen)
+        assert [row["status"] for row in broken.rows] == ["failed"] + ["finished"] * 7
+        assert "traffic.0.senders=4-1" in broken.rows[0]["error"]
+        assert (in_the_way / "thesis.tex").exists()
+        (in_the_way / "thesis.tex").unlink()
+        found = afflux.sweep(quick, VARY, seeds=[1, 2], out=out, executor=chosen)
+        assert found.outcome.reused == 7
+        assert found.rows == local_rows
+        again = afflux.sweep(quick, VARY, seeds=[1, 2], out=out, executor=chosen)
+    assert (again.outcome.reused, again.rows) == (8, local_rows)
+    # The whole result is there, not only its numbers.
+    files = {file.name for file in (out / "points" / "switch.buffer=90packets,traffic.0.senders=8-2").iterdir()}
+    assert files == {"scenario.toml", "summary.json", "flows.parquet", "links.parquet", "ports.parquet", "jobs.parquet"}
+    assert not list((out / "points").glob(".*partial*"))
+
+
+def finished(out: Path) -> int:
+    manifest = out / "points" / "manifest.json"
+    points = json.loads(manifest.read_text())["points"] if manifest.exists() else {}
+    return sum(entry["status"] == "finished" for entry in points.values())
+
+
+def test_a_sweep_killed_three_times_ends_with_the_table_of_an_unbroken_one(quick, tmp_path):
+    arguments = ["sweep", str(quick), "--vary", "switch.buffer=9packets,20packets,90packets", "--vary", "traffic.0.senders=2,8", "--seeds", "1-4"]
+
+    def start(out: str) -> subprocess.Popen:
+        command = [sys.executable, "-m", "afflux", *arguments, "-o", out]
+        return subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    unbroken = start("unbroken")
+    _, said = unbroken.communicate(timeout=PATIENCE)
+    assert unbroken.returncode == 0, said
+
+    draws = random.Random()
+    kept = 0
+    for kill in range(3):
+        sweep = start("broken")
+        # At random, but not before something new is finished nor after everything is.
+        enough = kept + draws.randint(1, 4)
+        until = time.monotonic() + PATIENCE
+        while finished(tmp_path / "broken") < enough:
+            assert sweep.poll() is None, f"it ended before kill {kill}"
+            assert time.monotonic() < until, "nothing gets finished"
+            time.sleep(0.005)
+        time.sleep(draws.uniform(0, 0.2))
+        os.kill(sweep.pid, signal.SIGKILL)
+        sweep.communicate(timeout=PATIENCE)
+        kept = finished(tmp_path / "broken")
+        assert kept < 24
+        assert not (tmp_path / "broken" / "sweep.csv").exists()
+
+    last = start("broken")
+    _, said = last.communicate(timeout=PATIENCE)
+    assert last.returncode == 0, said
+    assert f"{kept} of 24 points are there already" in said
+    assert (tmp_path / "broken" / "sweep.csv").read_bytes() == (tmp_path / "unbroken" / "sweep.csv").read_bytes()
+    names = {path.name for path in (tmp_path / "unbroken" / "points").iterdir()}
+    assert {path.name for path in (tmp_path / "broken" / "points").iterdir()} == names
+    rows = list(csv.DictReader((tmp_path / "broken" / "sweep.csv").open()))
+    assert len({row["result_hash"] for row in rows}) > 3
+    assert [(row["switch.buffer"], row["seed"]) for row in rows[:9:4]] == [("9packets", "1"), ("9packets", "1"), ("20packets", "1")]
+
+
+def test_command(invoke, quick, tmp_path):
+    done = invoke("sweep", quick, "--vary", "switch.buffer=9packets,oops", "--set", "traffic.0.senders=4", "--seeds", "1")
+    assert done.exit_code == 1
+    assert "switch.buffer=oops-1: " in done.stderr
+    assert '"oops" is not a size' in done.stderr
+    assert "1 failed" in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 100
+    rows = json.loads(invoke("sweep", quick, "--vary", "switch.buffer=9packets", "--set", "traffic.0.senders=4", "--json").stdout)
+    (row,) = rows
+    alone = afflux.load(quick).set("switch.buffer", "9packets").set("traffic.0.senders", 4).run(seed=1).summary
+    assert (row["result_hash"], row["drops"], row["error"]) == (alone["result_hash"], alone["drops"], None)
+    table = (tmp_path / "out" / "sweep-small" / "sweep.csv").read_text().splitlines()
+    assert table[0].startswith("switch.buffer,seed,status,job_time_mean_ns,")
+
+
+def test_what_cannot_be_swept(invoke, quick, tmp_path):
+    for arguments, words in [
+        (["--vary", "switch.bufer=9packets,90packets"], "did you mean"),
+        (["--vary", "switch.buffer=9packets,9packets"], "there twice"),
+        (["--vary", "switch.buffer"], "KEY.PATH=VALUE"),
+        (["--vary", "run.seed=1,2"], "--seeds"),
+        (["--vary", "switch.buffer=9packets", "--vary", "switch.buffer=8packets"], "there twice"),
+        (["--seeds", "5-1"], "--seeds 5-1"),
+        (["--executor", "slurm"], "local, dask, ray"),
+        (["--address", "tcp://head:8786"], "--executor dask"),
+    ]:
+        done = invoke("sweep", quick, *arguments)
+        assert (done.exit_code, words in done.stderr) == (2, True), done.output
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_missing_library_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    monkeypatch.delitem(sys.modules, "afflux.executors.on_dask", raising=False)
+    with pytest.raises(afflux.MissingExtra, match=r'pip install "afflux\[dask\]"'):
+        named("dask")
+
+
+def test_a_scenario_made_in_code(quick, tmp_path):
+    scenario = afflux.load(quick).set("switch.buffer", "9packets")
+    found = afflux.sweep(scenario, {"traffic.0.senders": [4, 8]}, out=tmp_path / "out")
+    assert [row["traffic.0.senders"] for row in found.rows] == [4, 8]
+    assert found.rows[1]["result_hash"] == scenario.run().summary["result_hash"]
+    assert found.designs["traffic.0.senders=4"].seeds == [1]
+
+
+def test_points_have_names_fit_for_directories():
+    assert settings.point_name({"switch.ecn.k": "20kB", "host.n": 3}) == "switch.ecn.k=20kB,host.n=3"
+    slashed, other = settings.point_name({"traffic.0.file": "a/b"}), settings.point_name({"traffic.0.file": "a_b"})
+    assert "/" not in slashed
+    assert slashed != other
+    assert len(settings.point_name({"key": "x" * 400})) < 200
+
+
+def test_values_of_options():
+    assert settings.choices('a,[1,2],{ k = "1,2" },"x,y"') == ["a", "[1,2]", '{ k = "1,2" }', '"x,y"']
+    assert [settings.value(text) for text in ("9MB", "3", "0.5", "true", '"x"', "[1, 2]")] == ["9MB", 3, 0.5, True, "x", [1, 2]]
+    assert settings.seeds("1-3,7") == [1, 2, 3, 7]
+    assert settings.short(["switch.ecn.k", "host.transport.k", "switch.buffer"]) == ["ecn.k", "transport.k", "buffer"]
+
+
+def test_a_resolved_scenario_is_the_scenario():
+    """What executors are sent, and what a result directory keeps, gives the same scenario again."""
+    checked = 0
+    for path in sorted([*REPO.glob("examples/*.toml"), *REPO.glob("benches/*.toml"), *REPO.glob("studies/*/*.toml")]):
+        try:
+            loaded = afflux.load(path).check()
+        except afflux.ScenarioError:  # its inputs are not in the repository
+            continue
+        again = afflux.Scenario.parse(loaded.resolved, path).check()
+        assert (again.hash, again.resolved) == (loaded.hash, loaded.resolved), path
+        checked += 1
+    assert checked > 15

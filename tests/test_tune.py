@@ -1,0 +1,240 @@
+"""Tuning: what ranges and objectives mean, that the search repeats itself, and that it finds an optimum that is known."""
+
+import json
+import sys
+
+import pytest
+from conftest import INCAST
+from here import Here
+
+import afflux
+from afflux.tuning.evaluate import first_seeds, front, hopeless
+from afflux.tuning.objective import objective, objectives
+from afflux.tuning.result import Candidate
+from afflux.tuning.space import Choices, Range, parameter
+
+pytest.importorskip("optuna", reason='needs Optuna: pip install "afflux[tune]"')
+
+#: Two long DCTCP flows into one port of 10 Gbps, and short messages that wait behind them.
+DCTCP = """\
+format = 1
+name = "dctcp-k"
+
+[topology]
+kind = "star"
+hosts = 4
+rate = "10Gbps"
+delay = "25us"
+
+[switch]
+buffer = "2MB"
+ecn = { k = "100kB" }
+
+[host.transport]
+congestion = "dctcp"
+min_rto = "10ms"
+
+[[traffic]]
+kind = "pairs"
+class = "long"
+pairs = [[0, 3], [1, 3]]
+sizes = "1GB"
+jitter = "50us"
+
+[[traffic]]
+kind = "random"
+class = "mice"
+sources = "2"
+destinations = "3"
+sizes = "2kB"
+flows_per_second = 4000
+duration = "40ms"
+
+[run]
+warmup = "10ms"
+until = "50ms"
+
+[record]
+explain = false
+"""
+#: C·RTT/7 (Alizadeh et al., SIGCOMM 2010, equation 13): 10 Gbps times 100 us, by 8 · 7, bytes.
+LEAST_K = 10e9 * 100e-6 / 8 / 7
+QUICK = INCAST.replace("rounds = 3", "rounds = 2").replace('bytes = "200kB"', 'bytes = "50kB"').replace("paths = true", "")
+
+
+def kilobytes(setting: str) -> float:
+    assert setting.endswith("kB")
+    return float(setting.removesuffix("kB"))
+
+
+def test_the_k_of_dctcp_is_found(tmp_path):
+    (tmp_path / "dctcp-k.toml").write_text(DCTCP)
+    found = afflux.tune(
+        tmp_path / "dctcp-k.toml",
+        {"switch.ecn.k": "2kB..500kB"},
+        ["throughput", "fct.by_class.mice.p99_ns"],
+        budget=16,
+        slack=0.005,
+        out=tmp_path / "out",
+        executor=Here(),
+    )
+    # Above the bound the link is never idle; below it throughput is lost, and the more the lower K is.
+    tried = {1e3 * kilobytes(c.changes["switch.ecn.k"]): c.mean(found.objectives[0]) for c in found.candidates if not c.stopped}
+    most = max(tried.values())
+    assert all(goodput > 0.99 * most for k, goodput in tried.items() if k > LEAST_K)
+    low = [goodput for k, goodput in sorted(tried.items()) if k < LEAST_K / 2]
+    assert len(low) >= 2
+    assert low == sorted(low)
+    assert low[-1] < 0.985 * most
+    # The chosen one is there, and the messages' queue is hardly longer than it must be.
+    chosen = 1e3 * kilobytes(found.chosen.changes["switch.ecn.k"])
+    assert LEAST_K < chosen < 3 * LEAST_K
+    assert [d.metric for d in found.confirmed] == list(found.objectives)
+    goodput, wait = found.confirmed
+    assert goodput.share > -0.01
+    assert (wait.verdict, wait.seeds) == ("better", 5)
+    assert wait.share_high < -0.2
+    # Other seeds than the search's.
+    assert {path.name for path in (tmp_path / "out" / "points").glob("as-it-is-*")} == {f"as-it-is-{seed}" for seed in range(1, 11)}
+    # Towards lower values throughput suffers, towards higher ones the messages.
+    by_goodput, by_wait = found.sensitivity
+    assert kilobytes(by_goodput.low) > kilobytes(by_wait.low)
+    assert kilobytes(by_wait.high) < kilobytes(by_goodput.high)
+    assert all(difference.share < -0.01 for _, difference in by_goodput.harm)
+    # What is written is the scenario that was chosen.
+    best = afflux.load(found.path)
+    assert best.get("switch.ecn.kmin") == f"{chosen:.0f}B"
+    alone = best.run(seed=1).summary["goodput_bps"]
+    assert alone == found.chosen.values["goodput_bps"][1]
+
+
+def test_the_same_call_gives_the_same_answer_and_continues(tmp_path):
+    (tmp_path / "small.toml").write_text(QUICK)
+    vary = {"switch.buffer": "4packets..200packets", "host.transport.min_rto": "200us..5ms", "host.transport.congestion": "newreno,cubic"}
+
+    def tune(out: str, executor: Here, seed: int = 1) -> afflux.Tuning:
+        return afflux.tune(tmp_path / "small.toml", vary, "job_time", budget=6, seeds=[1, 2, 3], seed=seed, out=tmp_path / out, executor=executor)
+
+    def told(found: afflux.Tuning) -> dict:
+        return found.to_dict() | {"scenario": None}
+
+    one, other = Here(), Here(last_first=True)
+    first = tune("one", one)
+    assert told(tune("other", other)) == told(first)
+    # Nothing is simulated twice, and again nothing at all.
+    assert len(one.simulated) == len(set(one.simulated))
+    again = Here()
+    assert told(tune("one", again)) == told(first)
+    assert again.simulated == []
+    assert len(first.candidates) == 6
+    assert [c.name for c in tune("one", Here(), seed=2).candidates] != [c.name for c in first.candidates]
+    assert any("too few" in note for note in first.notes)
+    # The best three and the scenario as it is have met again.
+    assert len(first.finalists) == 4
+    assert first.chosen is first.finalists[0]
+    means = [c.mean(first.objectives[0]) for c in first.finalists]
+    assert means == sorted(means)
+    assert all(len(c.values["job_time_mean_ns"]) == 6 for c in first.finalists)
+    assert "scenario as it is" in first.sentence()
+
+
+def test_a_refused_setting_is_a_failed_one(tmp_path):
+    (tmp_path / "small.toml").write_text(QUICK)
+    found = afflux.tune(
+        tmp_path / "small.toml",
+        {"switch.ecn.kmax": "10packets..100packets"},
+        "fct_p99",
+        set={"switch.ecn": {"kmin": "30packets", "kmax": "60packets", "pmax": 1.0}},
+        budget=4,
+        seeds=[1, 2],
+        sensitivity=False,
+        out=tmp_path / "out",
+        executor=Here(),
+    )
+    refused = [c for c in found.candidates if c.error]
+    assert refused
+    assert all(float(c.changes["switch.ecn.kmax"].removesuffix("packets")) < 30 for c in refused)
+    assert len(found.notes) == len(refused) + 1
+
+
+def test_command(invoke, tmp_path):
+    (tmp_path / "small.toml").write_text(QUICK)
+    arguments = ["tune", "small.toml", "--vary", "switch.buffer=4packets..200packets", "--objective", "job_time", "--budget", "2", "--seeds", "1-2"]
+    done = invoke(*arguments, "--no-sensitivity")
+    assert done.exit_code == 0, done.stderr
+    for words in ("job time", "as-it-is", "afflux export sonic out/tune-small/best.toml", "too few"):
+        assert words in done.stdout, words
+    assert max(map(len, done.stdout.splitlines())) <= 100
+    told = json.loads(invoke(*arguments, "--no-sensitivity", "--json").stdout)
+    assert set(told) == {"objectives", "own", "candidates", "front", "finalists", "chosen", "confirmed", "sensitivity", "notes", "scenario"}
+    assert invoke("check", told["scenario"]).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("vary", "metrics", "words"),
+    [
+        ({"switch.buffer": "4packets"}, "job_time", "expected a range"),
+        ({"switch.buffer": "4packets..200kB"}, "job_time", "units that can be compared"),
+        ({"switch.buffer": "9packets..4packets"}, "job_time", "below the second"),
+        ({"switch.buffer": "4packets..9packets:cubic"}, "job_time", ":log or :linear"),
+        ({"switch.buffer": "4packets..9packets"}, "job_tme", "job_time"),
+        ({"switch.buffer": "4packets..9packets"}, [], "--objective is missing"),
+        ({}, "job_time", "--vary is missing"),
+        ({"switch.buffer": "4packets..9packets"}, "fct.by_class.nobody.p99_ns", "no number at"),
+    ],
+)
+def test_what_cannot_be_tuned(tmp_path, vary, metrics, words):
+    (tmp_path / "small.toml").write_text(QUICK)
+    with pytest.raises((ValueError, LookupError), match=words):
+        afflux.tune(tmp_path / "small.toml", vary, metrics, budget=1, seeds=[1], out=tmp_path / "out", executor=Here())
+
+
+def test_a_missing_library_is_named(tmp_path, monkeypatch):
+    (tmp_path / "small.toml").write_text(QUICK)
+    monkeypatch.setitem(sys.modules, "optuna", None)
+    with pytest.raises(afflux.MissingExtra, match=r'pip install "afflux\[tune\]"'):
+        afflux.tune(tmp_path / "small.toml", {"switch.buffer": "4packets..9packets"}, "job_time")
+
+
+def test_ranges():
+    sizes = parameter("k", "20kB..4MB")
+    assert isinstance(sizes, Range)
+    assert (sizes.low, sizes.high, sizes.log, sizes.whole) == (20e3, 4e6, True, True)
+    assert [sizes.setting(value) for value in (20_000.4, 123_456, 1_234_567.8, 9e9)] == ["20kB", "123kB", "1.23MB", "4MB"]
+    assert (sizes.number("64KiB"), sizes.number("3packets"), sizes.number("off")) == (65_536, None, None)
+    assert sizes.drifts("100kB") == [25e3, 50e3, 71e3, 141e3, 200e3, 400e3]
+    times = parameter("t", "100ns..900ns")
+    assert (times.log, times.setting(123_456)) == (False, "123ns")
+    assert parameter("t", "100ns..900ns:log").log
+    assert not parameter("t", "1us..900us:linear").log
+    count = parameter("n", "1..64")
+    assert [count.setting(value) for value in (1, 33.4, 64)] == [1, 33, 64]
+    share = parameter("p", "0.01..1")
+    assert (share.log, share.setting(0.012_345)) == (True, 0.0123)
+    assert parameter("p", "0..1").setting(0.6) == 1
+    assert parameter("p", "0.0..1.0").setting(0.123_456) == 0.123
+    assert parameter("c", "cubic,dctcp") == Choices("c", ("cubic", "dctcp"))
+
+
+def test_objectives():
+    assert objective("throughput").lower_is_better is False
+    assert objective("job_time").name == "job_time_mean_ns"
+    assert objective("ecn_marks:max").lower_is_better is False
+    made = objective("fct.by_class.mice.p99_ns")
+    assert (made.title, made.path, made.lower_is_better) == ("fct mice p99", ("fct", "by_class", "mice", "p99_ns"), True)
+    with pytest.raises(ValueError, match="twice"):
+        objectives(["goodput", "throughput"])
+
+
+def test_fronts_and_hopeless_ones():
+    assert front([[1, 5], [2, 2], [3, 3], [5, 1], [2, 2]]) == [0, 1, 3, 4]
+    metric = objective("job_time")
+
+    def candidate(*values: float) -> Candidate:
+        return Candidate("x", {}, {metric.name: dict(enumerate(values))})
+
+    known = candidate(10, 20, 30)
+    assert hopeless(candidate(11, 22), known, [metric])
+    assert not hopeless(candidate(11, 19), known, [metric])
+    assert not hopeless(candidate(10.1, 20.1), known, [metric])
+    assert [first_seeds(count) for count in (1, 2, 3, 5, 9, 12)] == [1, 2, 2, 2, 3, 4]

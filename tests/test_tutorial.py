@@ -1,0 +1,36 @@
+"""The commands of docs/tutorial.md work, one after the other, in an empty directory."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from conftest import REPO
+
+import afflux
+
+TUTORIAL = (REPO / "docs/tutorial.md").read_text(encoding="utf-8")
+BLOCK = re.compile(r"^```(\w+)(?: ([\w.-]+))?\n(.*?)^```$", re.M | re.S)
+
+
+def test_the_tutorial(tmp_path):
+    blocks = BLOCK.findall(TUTORIAL)
+    assert [language for language, _, _ in blocks].count("sh") >= 6
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    for language, name, text in blocks:
+        if language == "toml":
+            (tmp_path / name).write_text(text, encoding="utf-8")
+            continue
+        assert language == "sh"
+        environment = os.environ | {"PATH": path, "NO_COLOR": "1"}
+        done = subprocess.run(["bash", "-euo", "pipefail", "-c", text], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, f"{text}\n{done.stderr}"
+    # What the page says about the outcome.
+    results = [tmp_path / "out" / f"{name}-{seed}" for name in ("shallow", "deep", "marking") for seed in range(1, 6)]
+    verdicts = {(row.design, row.metric.name): row.verdict for row in afflux.compare(results, "shallow").differences}
+    assert (verdicts["deep", "drops"], verdicts["marking", "drops"]) == ("better", "better")
+    assert verdicts["deep", "fct_p50_ns"] == "worse"
+    assert json.loads((tmp_path / "decision.json").read_text())["baseline"] == "deep"
+    assert len((tmp_path / "flows.csv").read_text().splitlines()) > 160
