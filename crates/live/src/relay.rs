@@ -14,10 +14,10 @@ use std::time::Duration;
 
 /// A real-time thread that is woken by a timer is up to this late (p99 41 us measured under SCHED_FIFO): the rest of a wait is spun away.
 const SPIN_NS: u64 = 60_000;
-/// Without a sleep of [`NAP_NS`] for longer than this it takes one: the kernel takes the processor from a real-time thread that only spins for
-/// 50 ms each second, at once.
-const AWAKE_NS: u64 = 2_000_000;
-const NAP_NS: u64 = 20_000;
+/// Without a sleep of [`NAP_NS`] for longer than this it takes one: the kernel takes the processor from a real-time thread for 50 ms at once if it
+/// used more than 95 % of a second (kernel.sched_rt_runtime_us).
+const AWAKE_NS: u64 = 500_000;
+const NAP_NS: u64 = 40_000;
 /// How long to wait for packets before asking whether all is to end.
 const ASK_NS: u64 = 20_000_000;
 /// Packets of one device that are taken before others have their turn.
@@ -137,7 +137,7 @@ impl Relay<'_, '_, '_, '_> {
                     end_ns = end_ns.min(if ended.is_some() { now + GRACE_NS } else { now });
                 }
             }
-            let due = self.driven.next().map_or(u64::MAX, |at| at.0.div_ceil(1_000));
+            let due = self.driven.due().map_or(u64::MAX, |at| at.0.div_ceil(1_000));
             let mut wait = due.min(end_ns).saturating_sub(now + SPIN_NS).min(ASK_NS);
             if wait == 0 && self.watched.real_time && now - slept > AWAKE_NS {
                 wait = NAP_NS;

@@ -24,9 +24,12 @@ pub fn live(
     linux::live(py, scenario, hosts, duration, command, bound, out, force)
 }
 
+/// Name, what for, whether it must be there, why it is not, what helps.
+type Row = (String, String, bool, Option<String>, String);
+
 /// What live mode needs of the machine: name, what for, whether it must be there, whether it is (or why not), and what helps.
 #[pyfunction]
-pub fn live_capabilities() -> PyResult<Vec<(String, String, bool, Option<String>, String)>> {
+pub fn live_capabilities() -> PyResult<Vec<Row>> {
     linux::capabilities()
 }
 
@@ -38,7 +41,7 @@ mod linux {
     pub fn live(_: Python<'_>, _: &Scenario, _: Option<String>, _: Option<&str>, _: Vec<String>, _: &str, _: Option<PathBuf>, _: bool) -> PyResult<String> {
         Err(Error::new_err("live mode needs Linux: its hosts are network namespaces"))
     }
-    pub fn capabilities() -> PyResult<Vec<(String, String, bool, Option<String>, String)>> {
+    pub fn capabilities() -> PyResult<Vec<Row>> {
         Err(Error::new_err("live mode needs Linux: its hosts are network namespaces"))
     }
 }
@@ -130,7 +133,7 @@ mod linux {
         Ok(report)
     }
 
-    pub fn capabilities() -> PyResult<Vec<(String, String, bool, Option<String>, String)>> {
+    pub fn capabilities() -> PyResult<Vec<Row>> {
         let all = afflux_live::capabilities();
         Ok(all.into_iter().map(|c| (c.name.into(), c.needed_for.into(), c.required, c.present.err(), c.how.into())).collect())
     }

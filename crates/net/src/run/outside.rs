@@ -88,7 +88,7 @@ pub fn drive<R>(plan: &Plan, work: impl FnOnce(&mut Driven) -> R) -> Result<(Out
 impl Driven<'_, '_> {
     /// When something happens next, if nothing enters before.
     #[inline]
-    pub fn next(&mut self) -> Option<Time> {
+    pub fn due(&mut self) -> Option<Time> {
         self.later.next().map(Time)
     }
 

@@ -75,7 +75,7 @@ fn a_lone_packet_takes_what_the_path_takes() {
         driven.advance(Time(5_000));
         let packet = Packet { host: 0, nic: 0, dst: 3, size: 1500, capable: false, marked: false, priority: 0, ends: (1, 2), token: 9 };
         driven.enter(&packet);
-        assert_eq!(driven.next(), Some(Time(5_000 + 1_200_000)), "the first link is busy until then");
+        assert_eq!(driven.due(), Some(Time(5_000 + 1_200_000)), "the first link is busy until then");
         driven.advance(Time(1_000_000_000));
         (std::mem::take(driven.arrived()), driven.propagation(0, 3), driven.propagation(0, 0))
     })
