@@ -184,7 +184,6 @@ app.command(epilog=example(*commands.check.EXAMPLES))(commands.check.check)
 app.command(epilog=example(*commands.plan.EXAMPLES))(commands.plan.plan)
 app.command(epilog=example(*commands.sweep.EXAMPLES))(commands.sweep.sweep)
 app.command(epilog=example(*commands.tune.EXAMPLES))(commands.tune.tune)
-app.command(epilog=example(*commands.plan.EXAMPLES))(commands.plan.plan)
 app.command(epilog=example(*commands.live.EXAMPLES))(commands.live.live)
 
 importing = typer.Typer(name="import", help="Read other tools' files.", no_args_is_help=True, epilog=example("afflux import sonic config_db.json -o leaf.toml"))
