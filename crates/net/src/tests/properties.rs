@@ -475,9 +475,9 @@ fn over_several_paths(tcp: TcpConfig, seed: u64) -> TransportConfig {
     TransportConfig::Mptcp(MptcpConfig {
         receive: tcp.receive,
         tcp: TcpConfig { congestion, receive: Receive::Unlimited, reader: None, ..tcp },
-        manager: if seed % 2 == 0 { PathManager::DiffPorts(1 + (seed / 30 % 4) as u8) } else { PathManager::FullMesh(4) },
+        manager: if seed.is_multiple_of(2) { PathManager::DiffPorts(1 + (seed / 30 % 4) as u8) } else { PathManager::FullMesh(4) },
         scheduler: [PathScheduler::LowestRtt, PathScheduler::RoundRobin, PathScheduler::Redundant][(seed / 120 % 3) as usize],
-        opportunistic: seed / 360 % 2 == 0,
+        opportunistic: (seed / 360).is_multiple_of(2),
     })
 }
 
