@@ -202,27 +202,40 @@ def throughput(control: str, seconds: str, window: str = "0") -> dict[str, Any]:
     return {"bps": rate_of(series, WARMUP_S), "announced": announced}
 
 
+#: Between two echoes; what the kernel has not run for some milliseconds is slow for reasons of the machine (docs/live.md).
+PACE_S = 0.0005
+
+
 def ping(count: str) -> dict[str, Any]:
     """Echoes answered by the other kernel; stamped by this one when they come back."""
     os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(10))
     raw = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)
     raw.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
-    raw.settimeout(2)
+    begun: list[int] = []
     trips = []
-    for number in range(int(count)):
-        body = struct.pack("!BBHHH", 8, 0, 0, 7, number) + bytes(48)
-        total = sum(struct.unpack(f"!{len(body) // 2}H", body))
-        total = (total & 0xFFFF) + (total >> 16)
-        packet = body[:2] + struct.pack("!H", ~(total + (total >> 16)) & 0xFFFF) + body[4:]
-        begin = time.time_ns()
-        raw.sendto(packet, (address(hosts() - 1), 0))
-        while True:
+    following = time.monotonic()
+    while len(trips) < int(count):
+        wait = following - time.monotonic()
+        if wait <= 0 and len(begun) < int(count):
+            body = struct.pack("!BBHHH", 8, 0, 0, 7, len(begun)) + bytes(48)
+            total = sum(struct.unpack(f"!{len(body) // 2}H", body))
+            total = (total & 0xFFFF) + (total >> 16)
+            packet = body[:2] + struct.pack("!H", ~(total + (total >> 16)) & 0xFFFF) + body[4:]
+            begun.append(time.time_ns())
+            raw.sendto(packet, (address(hosts() - 1), 0))
+            following += PACE_S
+            continue
+        # After the last a second, by which all have come back or are lost.
+        raw.settimeout(wait if wait > 0 else 1.0)
+        try:
             answer, extra, _, _ = raw.recvmsg(256, 128)
-            if answer[20] == 0 and struct.unpack("!HH", answer[24:28]) == (7, number):
+        except TimeoutError:
+            if len(begun) == int(count):
                 break
-        seconds, nanoseconds = struct.unpack("qq", next(data for level, kind, data in extra if kind == SO_TIMESTAMPNS))
-        trips.append(seconds * 10**9 + nanoseconds - begin)
-        time.sleep(0.001)
+            continue
+        if answer[20] == 0 and answer[24:26] == b"\0\7":
+            seconds, nanoseconds = struct.unpack("qq", next(data for level, kind, data in extra if kind == SO_TIMESTAMPNS))
+            trips.append(seconds * 10**9 + nanoseconds - begun[struct.unpack("!H", answer[26:28])[0]])
     return {"trips_ns": trips}
 
 
@@ -261,13 +274,16 @@ def window_limited() -> list[Row]:
 
 
 def delay() -> list[Row]:
-    found, report, _ = run_live(path("1Gbps", "5ms", "1MB", access="1Gbps"), "ping", 3000)
+    count = 10_000
+    found, report, _ = run_live(path("1Gbps", "5ms", "1MB", access="1Gbps"), "ping", count)
     # 98 B on the cable, and the gap, on three links each way.
     configured = 2 * (5e6 + 2 * 10e3) + 6 * (28 + 56 - 8 + 18 + 20) * 8
     errors = sorted(trip - configured for trip in found["trips_ns"])
     rows = []
     for share, name in [(0.5, "p50"), (0.99, "p99")]:
-        error = errors[int(share * (len(errors) - 1))] / 1e3
+        # One that did not come back is as bad as can be.
+        at = int(share * (count - 1))
+        error = errors[at] / 1e3 if at < len(errors) else float("inf")
         rows.append(row(f"ping-{name}", f"{name} of ping's error over 10 ms", error, -1.0, 100.0, "us", report))
     return rows
 

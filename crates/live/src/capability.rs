@@ -59,6 +59,6 @@ pub fn capabilities() -> Vec<Capability> {
             let device = fs::File::options().read(true).write(true).open("/dev/net/tun")?;
             sys::attach_tun(&device, "nic0")
         }),
-        tried(REAL_TIME, false, sys::schedule_in_real_time),
+        tried(REAL_TIME, false, || sys::schedule(true)),
     ]
 }

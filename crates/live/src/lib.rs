@@ -13,6 +13,7 @@ mod host;
 mod lateness;
 mod packet;
 mod plan;
+mod precedence;
 mod relay;
 mod report;
 mod sys;
@@ -63,7 +64,8 @@ pub struct Finished {
     pub report: Report,
 }
 
-/// Runs `scenario` until it ends. On the calling thread, which is the one that forwards packets: the command dies with it.
+/// Runs `scenario` until it ends. On the calling thread, which is the one that forwards packets: the command dies with it, and how it is
+/// scheduled is changed for good.
 ///
 /// # Errors
 /// [`LiveError`] names what is lacking or wrong; nothing is left behind.

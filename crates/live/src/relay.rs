@@ -5,6 +5,7 @@ use crate::command::Command;
 use crate::host::Host;
 use crate::lateness::Lateness;
 use crate::packet::{self, Header};
+use crate::precedence::Precedence;
 use crate::{Control, LiveError, Options, addresses, sys};
 use afflux_net::outside::{Driven, Packet};
 use afflux_scenario::Packets;
@@ -12,12 +13,6 @@ use afflux_units::Span;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::time::Duration;
 
-/// A real-time thread that is woken by a timer is up to this late (p99 41 us measured under SCHED_FIFO): the rest of a wait is spun away.
-const SPIN_NS: u64 = 60_000;
-/// Without a sleep of [`NAP_NS`] for longer than this it takes one: the kernel takes the processor from a real-time thread for 50 ms at once if it
-/// used more than 95 % of a second (kernel.sched_rt_runtime_us).
-const AWAKE_NS: u64 = 500_000;
-const NAP_NS: u64 = 40_000;
 /// How long to wait for packets before asking whether all is to end.
 const ASK_NS: u64 = 20_000_000;
 /// Packets of one device that are taken before others have their turn.
@@ -77,6 +72,7 @@ struct Relay<'a, 'd, 'w, 'p> {
     /// By number in the plan: place among `hosts`.
     place: Vec<Option<usize>>,
     clock: Clock,
+    precedence: Precedence,
     store: Store,
     watched: Watched,
 }
@@ -91,20 +87,18 @@ pub fn relay(
     control: &Control,
 ) -> Result<Watched, LiveError> {
     let mut notes = Vec::new();
-    let real_time = match sys::schedule_in_real_time() {
-        Ok(()) => true,
-        Err(error) => {
-            notes.push(format!("no real-time scheduling (CAP_SYS_NICE is lacking: {error}): packets are late whenever the machine is busy"));
-            false
-        }
-    };
+    let (precedence, refused) = Precedence::of_this_thread();
+    let real_time = refused.is_none();
+    if let Some(error) = refused {
+        notes.push(format!("no real-time scheduling (CAP_SYS_NICE is lacking: {error}): packets are late whenever the machine is busy"));
+    }
     sys::sleep_exactly().map_err(LiveError::system("asking for exact sleeps"))?;
     let mut place = vec![None; driven.hosts() as usize];
     hosts.iter().enumerate().for_each(|(index, host)| place[host.number as usize] = Some(index));
     let base_rtt = hosts.iter().flat_map(|a| hosts.iter().map(move |b| (a.number, b.number))).filter(|(a, b)| a < b);
     let base_rtt = base_rtt.filter_map(|(a, b)| Some(driven.propagation(a, b)? + driven.propagation(b, a)?)).min();
     let watched = Watched { real_time, base_rtt, notes, ..Watched::default() };
-    let mut relay = Relay { driven, hosts, packets, place, clock: Clock::start(), store: Store::default(), watched };
+    let mut relay = Relay { driven, hosts, packets, place, clock: Clock::start(), precedence, store: Store::default(), watched };
     let ended = relay.until_the_end(command.as_ref(), options, control);
     relay.watched.duration = relay.clock.elapsed();
     ended?;
@@ -124,7 +118,7 @@ impl Relay<'_, '_, '_, '_> {
         let mut poll = sys::Poll::of(&descriptors).map_err(LiveError::system("watching the hosts' devices"))?;
         let mut end_ns = options.duration.map_or(u64::MAX, |duration| duration.as_nanos() as u64);
         let mut ready = Vec::new();
-        let (mut slept, mut asked, mut looked) = (0, 0, u64::MAX);
+        let (mut asked, mut looked) = (0, u64::MAX);
         loop {
             let now = self.clock.now_ns();
             if now >= end_ns {
@@ -138,15 +132,14 @@ impl Relay<'_, '_, '_, '_> {
                 }
             }
             let due = self.driven.due().map_or(u64::MAX, |at| at.0.div_ceil(1_000));
-            let mut wait = due.min(end_ns).saturating_sub(now + SPIN_NS).min(ASK_NS);
-            if wait == 0 && self.watched.real_time && now - slept > AWAKE_NS {
-                wait = NAP_NS;
-            }
+            let wait = self.precedence.wait_ns(now, due.min(end_ns)).map_err(LiveError::system("changing how the forwarding thread is scheduled"))?;
+            let wait = wait.min(ASK_NS);
             poll.wait(wait, &mut ready).map_err(LiveError::system("waiting for packets"))?;
             let now = self.clock.now_ns();
             if wait > 0 {
                 // Then a packet has woken us, or found us awake.
-                (slept, looked) = (now, now);
+                self.precedence.has_slept(now);
+                looked = now;
             }
             if !ready.is_empty() {
                 self.watched.pickup.note(now.saturating_sub(looked));
@@ -197,6 +190,7 @@ impl Relay<'_, '_, '_, '_> {
                 continue;
             };
             self.watched.entered += 1;
+            self.precedence.has_taken_one();
             let size = (bytes as u16).saturating_add(self.packets.link_header);
             let priority = self.packets.priority_of_dscp[usize::from(dscp)];
             self.bring_up();

@@ -25,14 +25,21 @@ pub fn join(namespace: RawFd, kind: libc::c_int) -> io::Result<()> {
     checked(unsafe { libc::setns(namespace, kind) }).map(drop)
 }
 
-/// The calling thread runs before all that is not real-time, and what it starts does not.
-pub fn schedule_in_real_time() -> io::Result<()> {
+/// Whether the calling thread runs before all that is not real-time; what it starts does not.
+pub fn schedule(in_real_time: bool) -> io::Result<()> {
     const PRIORITY: libc::c_int = 50;
+    let (policy, priority) = if in_real_time { (libc::SCHED_FIFO, PRIORITY) } else { (libc::SCHED_OTHER, 0) };
     // SAFETY: plain numbers, for which zero is a value.
     let mut parameters: libc::sched_param = unsafe { zeroed() };
-    parameters.sched_priority = PRIORITY;
+    parameters.sched_priority = priority;
     // SAFETY: the parameters live across the call.
-    checked(unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, &parameters) }).map(drop)
+    checked(unsafe { libc::sched_setscheduler(0, policy | libc::SCHED_RESET_ON_FORK, &parameters) }).map(drop)
+}
+
+/// The calling thread has the highest priority while it is not real-time.
+pub fn go_first_among_ordinary() -> io::Result<()> {
+    // SAFETY: takes numbers; Linux's priorities are those of threads.
+    checked(unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, -20) }).map(drop)
 }
 
 /// The calling thread's sleeps are not lengthened by 50 us to save power.
