@@ -42,6 +42,7 @@ lint: setup
 	cargo fmt --check
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/mypy
 	cargo clippy --workspace --all-targets -- -D warnings
 
 clean:

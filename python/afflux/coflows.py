@@ -49,7 +49,8 @@ class Times:
         times = sorted(job.completion_ns for job in jobs if job.completion_ns is not None)
         if not times:
             return cls(name, len(jobs), 0, None, None, None, None, None)
-        return cls(name, len(jobs), len(times), mean(times), *(quantile(times, q) for q in (0.5, 0.95, 0.99)), times[-1])
+        p50, p95, p99 = (quantile(times, q) for q in (0.5, 0.95, 0.99))
+        return cls(name, len(jobs), len(times), mean(times), p50, p95, p99, times[-1])
 
 
 def jobs(result: Result) -> list[Job]:

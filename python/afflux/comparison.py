@@ -166,6 +166,6 @@ def _sentence(d: Difference, baseline: str) -> Words:
     if d.verdict == UNCLEAR:
         return say("compare.unclear", **words)
     by = say("compare.by", share=f"{100 * abs(d.share):.1f}") if d.share is not None else ""
-    known = d.share_low is not None and d.share_high is not None
-    within = say("compare.within", low=f"{100 * d.share_low:+.1f}", high=f"{100 * d.share_high:+.1f}") if known else ""
+    bounds = () if d.share_low is None or d.share_high is None else (d.share_low, d.share_high)
+    within = say("compare.within", low=f"{100 * bounds[0]:+.1f}", high=f"{100 * bounds[1]:+.1f}") if bounds else ""
     return say("compare.lower" if d.difference < 0 else "compare.higher", by=by, within=within, **words)

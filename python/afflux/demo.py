@@ -120,11 +120,11 @@ def main() -> int:
     designs = outcome.designs
     found = compare(designs, "deep")
     head, rows = cells(designs, found)
-    table = render.table("", *head)
+    printed = render.table("", *head)
     for row in rows:
-        table.add_row(*row)
+        printed.add_row(*row)
     said = answer(designs, found)
-    console.print(table)
+    console.print(printed)
     console.print(f"[bold]{said}[/bold]")
     for note in NOTES:
         console.print(note, style="dim")

@@ -28,7 +28,9 @@ class Value:
 
     def __str__(self) -> str:
         show = self.metric.show
-        return show(self.mean) if self.low is None or self.low == self.high else f"{show(self.mean)} ({show(self.low)} – {show(self.high)})"
+        return (
+            show(self.mean) if self.low is None or self.high is None or self.low == self.high else f"{show(self.mean)} ({show(self.low)} – {show(self.high)})"
+        )
 
 
 @dataclass(frozen=True)

@@ -119,8 +119,8 @@ class Explanation:
         return map(self._flow, self._rows)
 
     def _flow(self, row: int) -> Flow:
-        head = [self._columns[name][row] for name in ("id", "class", "src", "dst", "bytes", "fct_ns", "slowdown")]
-        return Flow(*head, {label: parts[row] for label, parts in self._parts.items()})
+        id, of_class, src, dst, bytes, fct_ns, slowdown = (self._columns[name][row] for name in ("id", "class", "src", "dst", "bytes", "fct_ns", "slowdown"))
+        return Flow(id, of_class, src, dst, bytes, fct_ns, slowdown, {label: parts[row] for label, parts in self._parts.items()})
 
     def _group(self, name: str, rows: list[int]) -> Group:
         fct = self._columns["fct_ns"]

@@ -281,7 +281,7 @@ def sweep(found: Sweep, width: int) -> Iterator[RenderableType]:
         failed = f"{len(points) - len(done)} failed" if len(done) < len(points) else ""
         lines.append(([*(settings.shown(points[0][key]) for key in found.keys), *cells, failed], bool(done)))
     titles = [*keys, *(metric.title for metric in shown), ""]
-    widths = [max(len(str(line[place])) for line in [titles, *(cells for cells, _ in lines)]) + 2 for place in range(len(titles))]
+    widths = [max(len(str(cell)) for cell in column) + 2 for column in zip(titles, *(cells for cells, _ in lines), strict=True)]
     room = width - sum(widths[: len(keys)]) - widths[-1]
     kept = [place for place in range(len(keys), len(titles) - 1) if sum(widths[len(keys) : place + 1]) <= room]
     columns = [*range(len(keys)), *kept, len(titles) - 1]

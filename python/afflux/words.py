@@ -1,6 +1,7 @@
 """What reports say, in English and Japanese. Every word is in words.json, which the page's script reads too."""
 
 import json
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -31,7 +32,7 @@ def said(key: str, english: str) -> str:
     return Words(english, _every()[key]["ja"]) if key in _every() else english
 
 
-def join(parts: list[str], between: tuple[str, str] = (" ", "")) -> Words:
+def join(parts: Sequence[str], between: tuple[str, str] = (" ", "")) -> Words:
     """Sentences one after the other."""
     return Words(between[0].join(parts), between[1].join(map(japanese, parts)))
 

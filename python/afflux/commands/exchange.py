@@ -3,8 +3,9 @@
 import os
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -342,7 +343,7 @@ def export_containerlab(
 
 def register(importing: typer.Typer, exporting: typer.Typer) -> None:
     """Puts them beside the other kinds."""
-    for name, function, line in (
+    imports: tuple[tuple[str, Callable[..., Any], str], ...] = (
         ("hpcc-topology", hpcc_topology, "afflux import hpcc-topology topology.txt -o fabric.toml"),
         ("hpcc-flows", hpcc_flows, "afflux import hpcc-flows flow.txt -o flows.csv"),
         ("hpcc-fct", hpcc_fct, "afflux import hpcc-fct fct.txt -o theirs.csv"),
@@ -351,14 +352,16 @@ def register(importing: typer.Typer, exporting: typer.Typer) -> None:
         ("pcap", pcap, "afflux import pcap capture.pcapng --gap 100ms -o flows.parquet"),
         ("jhist", jhist, "afflux import jhist done/*.jhist -o jobs.tsv --flows shuffle.csv"),
         ("spark", spark, "afflux import spark application_1 -o jobs.tsv --flows shuffle.csv"),
-    ):
+    )
+    for name, function, line in imports:
         importing.command(name, epilog=example(line))(function)
-    for name, function, line in (
+    exports: tuple[tuple[str, Callable[..., Any], str], ...] = (
         ("flows", export_flows, "afflux export flows out/demo-1 -o flows.parquet"),
         ("hpcc-topology", export_hpcc_topology, "afflux export hpcc-topology fabric.toml -o topology.txt"),
         ("hpcc-flows", export_hpcc_flows, "afflux export hpcc-flows fabric.toml -o flow.txt"),
         ("hpcc-fct", export_hpcc_fct, "afflux export hpcc-fct out/demo-1 -o fct.txt"),
         ("htsim", export_htsim, "afflux export htsim fabric.toml -o matrix.cm"),
         ("containerlab", export_containerlab, "afflux export containerlab fabric.toml -o lab.clab.yml"),
-    ):
+    )
+    for name, function, line in exports:
         exporting.command(name, epilog=example(line))(function)

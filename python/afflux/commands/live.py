@@ -76,7 +76,7 @@ def capabilities(as_json: bool) -> int:
         table = Table("needed", "what for", "here", box=None)
         for row in every:
             here = "yes" if row["lacking"] is None else f"{'no' if row['required'] else 'no, goes without'} ({row['lacking']}): {row['how']}"
-            table.add_row(row["name"], row["needed_for"], here)
+            table.add_row(str(row["name"]), str(row["needed_for"]), here)
         show([table])
     return FAILED if any(row["required"] and row["lacking"] is not None for row in every) else 0
 

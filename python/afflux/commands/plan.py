@@ -22,6 +22,11 @@ _TIMES = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
 _SIZES = {"B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30}
 
 
+def _shown(value: float, units: Mapping[str, float]) -> str:
+    unit, factor = max(((unit, factor) for unit, factor in units.items() if factor <= value), key=lambda pair: pair[1])
+    return f"{value / factor:g}{unit}"
+
+
 def _quantity(option: str, text: str, units: Mapping[str, float], least: float, most: float, like: str) -> float:
     """Raises `ValueError`, naming the option, what was found and what is allowed."""
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?(?:e[+-]?\d+)?)\s*([A-Za-z]+)\s*", text)
@@ -29,11 +34,7 @@ def _quantity(option: str, text: str, units: Mapping[str, float], least: float, 
         raise ValueError(f"{option} {text}: write a number and a unit of {', '.join(units)}, as in {like}")
     value = float(found[1]) * units[found[2]]
     if not least <= value <= most:
-        bounds = {least: None, most: None}
-        for bound in bounds:
-            unit, factor = max(((u, f) for u, f in units.items() if f <= bound), key=lambda pair: pair[1])
-            bounds[bound] = f"{bound / factor:g}{unit}"
-        raise ValueError(f"{option} {text}: write {bounds[least]} to {bounds[most]}")
+        raise ValueError(f"{option} {text}: write {_shown(least, units)} to {_shown(most, units)}")
     return value
 
 

@@ -52,18 +52,18 @@ def topology(path: Path, options: Options, flows: str | None) -> tuple[str, Acco
     hosts = _in_rack_order([name for name, role in roles.items() if role == "host" and name not in unused], switches, links)
     if not hosts:
         raise Wrong(path, None, "no node that is a host", "nodes of kind linux, or labelled role: host, or named with --host")
-    names = {name: f"host{number}" for number, name in enumerate(hosts)} | {name: _switch_name(name) for name in switches}
+    called = {name: f"host{number}" for number, name in enumerate(hosts)} | {name: _switch_name(name) for name in switches}
     made = []
     for link in links:
         to_host = any(roles[end] == "host" for end in link.ends)
         rate = link.settings.get("rate") or (options.host_rate if to_host else None) or options.rate
         if rate is None:
             raise Wrong(path, link.line, f"the link {link.ends[0]} – {link.ends[1]} without a rate", "labels: {rate: 100Gbps} in the extended form, or --rate")
-        made.append(Link(names[link.ends[0]], names[link.ends[1]], str(rate), str(link.settings.get("delay") or options.delay)))
+        made.append(Link(called[link.ends[0]], called[link.ends[1]], str(rate), str(link.settings.get("delay") or options.delay)))
     account.taken = len(made)
     kinds = Counter(f"{lab.nodes[name][0]} as {role}" for name, role in roles.items() if name not in unused)
     account.notes.append("kinds: " + ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items())))
-    fabric = Fabric(len(hosts), [names[name] for name in switches], made, hosts)
+    fabric = Fabric(len(hosts), [called[name] for name in switches], made, hosts)
     return fabric.to_scenario(path.name, flows, account), account
 
 
@@ -163,7 +163,7 @@ class _Lab:
         self._links = top.get("links")
 
     def links(self, account: Account) -> list[_Link]:
-        found = []
+        found: list[_Link] = []
         if self._links is None:
             return found
         listed = self._value(self._links)

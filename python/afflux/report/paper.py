@@ -22,7 +22,7 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#0
 #: No line has to be told from another by its colour alone.
 DASHES = ("-", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (6, 1.5, 1.5, 1.5)), (0, (3, 1)), (0, (1, 2)), (0, (8, 2, 2, 2)))
 MARKERS = "osD^vPX"
-STYLE = {
+STYLE: Any = {
     "font.size": 8,
     "axes.labelsize": 8,
     "xtick.labelsize": 7,

@@ -5,6 +5,7 @@ is assumed.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from statistics import median
 from typing import Any
 
@@ -157,9 +158,9 @@ class LongFat(Study):
                 path = _LOSSY | {"topology.link.5.delay": delay, "switch.override": [{"match": "hub1", "sharing": "static", "buffer": queue}]}
                 if share is not None:
                     path["topology.fault"] = [{"link": "router-hub1", "loss": share}]
-                for transport, keys in _TRANSPORTS.items():
-                    name = _of_transfer(transport, trip, loss)
-                    points += [Point(name, place, path | {"host.transport": keys}, seed) for seed in (seeds if share else [1])]
+                for control, settings in _TRANSPORTS.items():
+                    name = _of_transfer(control, trip, loss)
+                    points += [Point(name, place, path | {"host.transport": settings}, seed) for seed in (seeds if share else [1])]
         return points
 
     def table(self, designs: Designs) -> Sequence[Row]:
@@ -242,8 +243,8 @@ class LongFat(Study):
         one, eight = _of_parallel(1, "1s"), _of_parallel(8, "1s")
         say("eight parallel connections, at least seven times one, Mbps", [one, eight], above(eight, one, 7))
         for count in (4, 8):
-            names = [_of_parallel(count, "1s"), _of_parallel(count, "1ns")]
-            say(f"{count} connections that start 1 s apart, more than at once, Mbps", names, above(*names, 1.1))
+            apart, at_once = _of_parallel(count, "1s"), _of_parallel(count, "1ns")
+            say(f"{count} connections that start 1 s apart, more than at once, Mbps", [apart, at_once], above(apart, at_once, 1.1))
         pairs = [_of_pairs(count) for count in _PAIRS]
         say("three pairs of hosts carry more than two, Mbps", pairs, above(pairs[2], pairs[1], 1.2))
         say("four carry less than three, Mbps", pairs, above(pairs[2], pairs[3]))
@@ -251,13 +252,13 @@ class LongFat(Study):
         say("disk flush costs more than its quarter of the time where the kernel stops, Mbps", [none, kernel], _below(value, kernel, none, 0.75))
         say("and more than where only the program stops, Mbps", [reading, kernel], above(reading, kernel, of=_average))
         say("it looks like congestion: segments are sent again", [kernel], lambda: (_again(designs[kernel].first) > 0, _again(designs[kernel].first), 0))
-        cache = [_of_cache(False), _of_cache(True)]
-        say("a cached threshold slows the connections after a loss down to half and less, Mbps", cache, above(*cache, 2, _second))
+        without, cached = _of_cache(False), _of_cache(True)
+        say("a cached threshold slows the connections after a loss down to half and less, Mbps", [without, cached], above(without, cached, 2, _second))
         frames = [_of_frames(9000, True), _of_frames(1500, True)]
         say("jumbo frames where packets limit, Mbps", frames, lambda: _beats(designs, *frames))
         for trip in _TRIPS:
             rates = [_of_transfer(transport, trip, "loss 1e-4") for transport in _TRANSPORTS]
-            say(f"datagrams beat every TCP but BBR, {trip} ms with losses, Mbps", rates, lambda rates=rates: _first(value, rates))
+            say(f"datagrams beat every TCP but BBR, {trip} ms with losses, Mbps", rates, partial(_first, value, rates))
         return found
 
     def answer(self, designs: Designs) -> str | None:

@@ -187,10 +187,10 @@ class Mptcp(Study):
                 rows.append(Row(f"{size} beside MPTCP: slowest 5 % later on loaded paths, ms", published, *_over_seeds(design, _later(size))))
                 waits = _over_seeds(design, _behind(size, lambda name: name == "background"))
                 rows.append(Row(f"{size} beside MPTCP: share of its waits on loaded paths behind the background", None, *waits))
-            for core in ("core0", "core1", "core2", "core3"):
-                rows.append(Row(f"path over {core}: used, %", None, *_over_seeds(design, _used(core))))
-                rows.append(Row(f"path over {core}: 70 kB, mean, ms", None, *_over_seeds(design, _by_path(core, mean))))
-                rows.append(Row(f"path over {core}: 70 kB, deviation, ms", None, *_over_seeds(design, _by_path(core, pstdev))))
+            for switch in ("core0", "core1", "core2", "core3"):
+                rows.append(Row(f"path over {switch}: used, %", None, *_over_seeds(design, _used(switch))))
+                rows.append(Row(f"path over {switch}: 70 kB, mean, ms", None, *_over_seeds(design, _by_path(switch, mean))))
+                rows.append(Row(f"path over {switch}: 70 kB, deviation, ms", None, *_over_seeds(design, _by_path(switch, pstdev))))
         if _of_slice("alone, dense") in designs:
             design = designs[_of_slice("alone, dense")]
             for size in _SIZES:
@@ -246,7 +246,9 @@ class Mptcp(Study):
     def overlaps(self, result: Result) -> Check:
         """Without background: flows that start while another is under way are slower."""
         flows = sorted((f for f in _short(result)), key=lambda f: f.start)
-        ends, beside, apart = 0, [], []
+        ends = 0
+        beside: list[int] = []
+        apart: list[int] = []
         for flow in flows:
             if flow.size == "70 kB":
                 (beside if flow.start < ends else apart).append(flow.fct)

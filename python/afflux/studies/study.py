@@ -153,8 +153,7 @@ def _word(text: str) -> str:
 
 def cells(row: Row) -> tuple[str, ...]:
     """A row as people read it."""
-    compared = row.ours is not None and row.published and not row.at_least
-    error = f"{100 * (row.ours / row.published - 1):+.1f} %" if compared else "–"
+    error = f"{100 * (row.ours / row.published - 1):+.1f} %" if row.ours is not None and row.published and not row.at_least else "–"
     interval = f"{number(row.low)} – {number(row.high)}" if row.low is not None and row.high is not None else "–"
     null = f"{number(row.null)} ({100 * (row.null / row.published - 1):+.1f} %)" if row.null is not None and row.published else "–"
     published = f"≥ {number(row.published)}" if row.at_least else number(row.published)

@@ -107,7 +107,7 @@ class Hadoop(Study):
                 ours = designs[name].value(JOB_TIME)
                 fitted = case in _FITTED
                 what = f"{case[0]}, {case[1]}, {case[2]} GB, {'traffic' if case[3] else 'quiet'}"
-                rows.append(Row(what, seconds, ours and ours.mean / 1e9, predicted=not fitted, null=null(case)))
+                rows.append(Row(what, seconds, ours.mean / 1e9 if ours else None, predicted=not fitted, null=null(case)))
         return rows
 
     def checks(self, designs: Designs) -> Sequence[Check]:
