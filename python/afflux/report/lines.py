@@ -9,6 +9,8 @@ from ..text import digits
 
 _WIDTH, _HEIGHT = 440, 280
 _LEFT, _RIGHT, _TOP, _BOTTOM = 48, 12, 14, 44
+#: About as wide as a digit.
+_LETTER = 7
 #: As the charts' dashes: no colour has to be told from another.
 _DASHES = ("", "8 4", "2 3", "10 3 2 3", "5 2", "1 2", "12 4 4 4", "3 6")
 
@@ -42,8 +44,13 @@ def draw(figure: Lines) -> str:
         _, y = at(low, tick * step)
         parts.append(f'<line x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{y}" y2="{y}" stroke="var(--grid)"/>')
         parts.append(f'<text x="{_LEFT - 6}" y="{y + 4}" text-anchor="end">{tick * step:.4g}</text>')
-    for x in sorted({x for x, _ in points}):
-        parts.append(f'<text x="{at(x, 0)[0]}" y="{_HEIGHT - _BOTTOM + 16}" text-anchor="middle">{x:.4g}</text>')
+    # From the right on, those that have room.
+    free = float("inf")
+    for x in sorted({x for x, _ in points}, reverse=True):
+        place, half = at(x, 0)[0], _LETTER * len(f"{x:.4g}") / 2
+        if place + half < free:
+            parts.append(f'<text x="{place}" y="{_HEIGHT - _BOTTOM + 16}" text-anchor="middle">{x:.4g}</text>')
+            free = place - half - _LETTER
     parts.append(f'<text x="{(_LEFT + _WIDTH - _RIGHT) / 2}" y="{_HEIGHT - 8}" text-anchor="middle">{html.escape(figure.across)}</text>')
     middle = (_TOP + _HEIGHT - _BOTTOM) / 2
     parts.append(f'<text x="12" y="{middle}" text-anchor="middle" transform="rotate(-90 12 {middle})">{html.escape(figure.up)}</text>')
