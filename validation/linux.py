@@ -12,7 +12,9 @@ What the columns and the README of the reference become:
   (tcp_measure_rcv_mss, tcp_win_from_space; in 256ths). 1448 B in a frame of 2416 B of memory are 153/256: the window is
   2·W·153/256 = 1.195 W. That explains every `snd_wnd` in raw/: from 64 KB to 32 MB it is this, less the memory of the
   partial segment that filled the window (600 to 1,000 B).
-- A RED queue: `max` and `min` as given; the weight of the average as `tc` derives it from `burst` (tc_red_eval_ewma).
+- A RED queue: `max` and `min` as given; the weight of the average as `tc` derives it from `burst` (tc_red_eval_ewma). The token bucket
+  above it looks (red_peek, which asks the FIFO inside) before it takes, so RED is never found empty and its average never decays with time:
+  the first frames after a pause still see the average that the burst before it left. `probability 1` becomes 0.73 at `max`, 1 above.
 - Parallel connections begin a round trip apart at least: at 300 ms the raw files show the eighth established at 2.4 s.
 - CPU work takes no time there, but every reading of the virtual clock moves it by 256 ns, so a sender does not send everything at one
   instant. raw/c_reno_dt64k_n1.q shows bursts of 46 frames (68,572 B) that are all there while at most 10 have been sent on, and none of
@@ -202,9 +204,10 @@ def discipline(text: str) -> dict[str, Any]:
             keys["ecn"] = {
                 "kmin": f"{int(options['min'])}B",
                 "kmax": f"{int(options['max'])}B",
-                "pmax": float(options["probability"]),
+                "pmax": red_probability(int(options["max"]) - int(options["min"]), float(options["probability"])),
                 "average_weight": red_weight(int(options["min"]), int(options["burst"]), int(options["avpkt"])),
-                "idle_frame": f"{round(int(options['avpkt']) * 8e9 / bits(options.get('bandwidth', '10mbit')))}ns",
+                # The token bucket above takes a frame only after a look (red_peek): RED is never found empty, its average never idle.
+                "idle_frame": "off",
                 "compare": "at_or_above",
                 "spacing": "linux",
                 "incapable": "drop",
@@ -224,6 +227,11 @@ def bits(text: str) -> float:
     if not found:
         raise Unreadable(f"rate {text!r} cannot be understood")
     return float(found[1]) * {"": 1, "k": 1e3, "m": 1e6, "g": 1e9}[found[2]]
+
+
+def red_probability(span: int, probability: float) -> float:
+    """`tc` gives it in 32 bits, where 1 comes out as 0; the kernel then takes 2^-Plog for each byte above `min` (tc_red_eval_P, red_maxp)."""
+    return probability if probability < 1 else span / 2 ** span.bit_length()
 
 
 def red_weight(low: int, burst: int, packet: int) -> float:

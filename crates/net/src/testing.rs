@@ -121,7 +121,7 @@ pub fn step(threshold: Limit) -> Marking {
         at: MarkAt::Enqueue,
         compare: Compare::Above,
         average_weight: None,
-        idle_frame: None,
+        idle: Idle::PortFrame,
         drop_incapable: true,
         gentle: false,
         spacing: Spacing::Independent,

@@ -3,7 +3,7 @@
 use crate::Model;
 use crate::aqm::Verdict;
 use crate::buffer::Calm;
-use crate::spec::{self, Compare, Limit, MarkAt, Spacing};
+use crate::spec::{self, Compare, Idle, Limit, MarkAt, Spacing};
 use afflux_engine::random::Stream;
 
 /// RED on the instantaneous or averaged queue; a step is its special case.
@@ -19,7 +19,7 @@ pub struct Red {
     or_equal: bool,
     pub at: MarkAt,
     pub weight: Option<f64>,
-    idle_frame: Option<u64>,
+    idle: Idle,
     drop_incapable: bool,
     gentle: bool,
     spacing: Spacing,
@@ -60,7 +60,7 @@ impl Red {
             or_equal,
             at: config.at,
             weight: config.average_weight,
-            idle_frame: config.idle_frame.map(|span| span.0),
+            idle: config.idle,
             drop_incapable: config.drop_incapable,
             gentle: config.gentle,
             spacing: config.spacing,
@@ -159,7 +159,15 @@ impl Red {
 
     /// The remembered average after an arrival that finds `length`, when the link has been idle for `idle` and takes `frame_time` for 1500 B.
     pub fn average_after(&self, weight: f64, length: u64, idle: u64, frame_time: u64, memory: &mut Memory) -> f64 {
-        memory.average = self.average(weight, memory.average, length as f64, idle as f64 / self.idle_frame.unwrap_or(frame_time) as f64);
+        let frame_time = match self.idle {
+            Idle::PortFrame => frame_time,
+            Idle::Frame(time) => time.0,
+            Idle::Unseen => {
+                memory.average += weight * (length as f64 - memory.average);
+                return memory.average;
+            }
+        };
+        memory.average = self.average(weight, memory.average, length as f64, idle as f64 / frame_time as f64);
         memory.average
     }
 
@@ -186,7 +194,7 @@ pub const MODELS: &[Model] = &[
         kind: "marking",
         name: "red",
         source: "Floyd and Jacobson 1993; WRED of switches: linear from kmin to pmax at kmax, always above",
-        faithful: "instantaneous or averaged (idle time decays the average by (1-w)^m); at enqueue or dequeue; marks independent, uniformly spaced by \
+        faithful: "instantaneous or averaged (idle time decays the average by (1-w)^m, or goes unseen); at enqueue or dequeue; marks independent, uniformly spaced by \
                    p/(1-count*p), by ns-2's or ns-3's rules (wait of 1/p), or by one draw per mark as in Linux; gentle region up to 2*kmax; above, mark or drop",
         simplified: "idle time runs from the end of the queue's last transmission; Linux has a table of \
                      shifts for it; probabilities do not depend on a frame's size; no self-adapting pmax",
@@ -229,6 +237,22 @@ mod tests {
         assert_eq!(hard.verdict(101.0, 10_000, true, &mut memory, &mut stream), Verdict::Drop);
         let lenient = Red::new(&spec::Marking { drop_incapable: false, ..config(100, 100, 1.0) });
         assert_eq!(lenient.verdict(101.0, 10_000, false, &mut memory, &mut stream), Verdict::Send);
+    }
+
+    /// Weight 1/4: ten frame times of an idle link are ten arrivals that found nothing, unless they go unseen.
+    #[test]
+    fn idle_time_and_the_average() {
+        let after = |idle, length| {
+            let red = Red::new(&spec::Marking { idle, ..config(100, 300, 1.0) });
+            let mut memory = Memory { average: 1024.0, ..Memory::default() };
+            red.average_after(0.25, length, 10_000, 1_000, &mut memory)
+        };
+        assert!((after(Idle::PortFrame, 0) - 1024.0 * 0.75f64.powi(10)).abs() < 1e-9);
+        assert!((after(Idle::Frame(afflux_units::Span(5_000)), 0) - 1024.0 * 0.75f64.powi(2)).abs() < 1e-9);
+        assert_eq!(after(Idle::Unseen, 0), 768.0);
+        for idle in [Idle::PortFrame, Idle::Unseen] {
+            assert_eq!(after(idle, 512), 896.0);
+        }
     }
 
     fn share(config: &spec::Marking, length: f64) -> f64 {

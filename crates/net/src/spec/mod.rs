@@ -36,8 +36,8 @@ pub use rdma::{Cnp, DcqcnConfig, DcqcnCut, Entropy, HpccConfig, Irn, RateControl
 pub(crate) use run::models;
 pub use run::{Capture, Compat, EngineKind, FctEnd, PortSeries, Record, RunConfig};
 pub use switch::{
-    Aqm, Buffer, Classes, Codel, Compare, Forwarding, FqCodel, Limit, MarkAt, Marking, Phantom, Pie, QueueConfig, QueueLength, Scheduling, Service, Spacing,
-    SwitchConfig, Voq, VoqCap,
+    Aqm, Buffer, Classes, Codel, Compare, Forwarding, FqCodel, Idle, Limit, MarkAt, Marking, Phantom, Pie, QueueConfig, QueueLength, Scheduling, Service,
+    Spacing, SwitchConfig, Voq, VoqCap,
 };
 
 /// A complete, validated simulation.

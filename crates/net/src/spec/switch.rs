@@ -137,6 +137,17 @@ pub enum Compare {
     AtOrAbove,
 }
 
+/// What the average of a queue learns of the time in which nothing was there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Idle {
+    /// One arrival that found nothing for every 1500 B that the port could have sent.
+    PortFrame,
+    /// One in every such time.
+    Frame(Span),
+    /// Nothing: it moves with arrivals only.
+    Unseen,
+}
+
 /// ECN or RED on each queue: never below `kmin`, with probability rising to `pmax` at `kmax`, always above.
 /// A step has `kmin == kmax` and `pmax` one. Frames that are not ECN-capable are dropped by the same curve.
 #[derive(Debug, Clone, PartialEq)]
@@ -149,8 +160,7 @@ pub struct Marking {
     pub compare: Compare,
     /// Weight of the newest sample in the average; `None` is the instantaneous length.
     pub average_weight: Option<f64>,
-    /// An idle link counts as one arrival that found nothing in every such time; `None` is that of 1500 B at the port's rate.
-    pub idle_frame: Option<Span>,
+    pub idle: Idle,
     /// Drop ECN-incapable frames by the same curve (RED, real switches' WRED); `false` lets them pass.
     pub drop_incapable: bool,
     /// From `kmax` to twice `kmax` the probability rises from `pmax` to one, instead of being one at once.

@@ -129,7 +129,11 @@ fn marking() -> impl Strategy<Value = Option<Marking>> {
             at,
             compare,
             average_weight,
-            idle_frame: gentle.then_some(Span::from_us(3)),
+            idle: match (gentle, drop_incapable) {
+                (true, _) => Idle::Frame(Span::from_us(3)),
+                (false, true) => Idle::Unseen,
+                (false, false) => Idle::PortFrame,
+            },
             drop_incapable,
             gentle,
             spacing,

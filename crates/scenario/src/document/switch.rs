@@ -299,9 +299,10 @@ pub struct Ecn {
     pub average_weight: Option<Or<Off, f64>>,
     /// With `average_weight`: the average decays on an idle link as if a frame that finds nothing came in every such time. Default: the time
     /// of 1500 B at the port's rate. Whatever the link, ns-3 has `"2.667ms"` unless told (500 B at 1.5 Mbps), `tc` `"1.2ms"` (`avpkt 1500` at
-    /// its default of 10 Mbps).
+    /// its default of 10 Mbps). `"off"`: only arrivals move it; so it is in Linux where RED stands below a token bucket (tbf), which looks before
+    /// it takes (`red_peek`) and so never finds RED empty.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub idle_frame: Option<Duration>,
+    pub idle_frame: Option<Or<Off, Duration>>,
     /// Is a length of exactly `kmin` marked? Default `"above"` (no: DCTCP's "greater than K"); ns-3 has `"at_or_above"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compare: Option<Compare>,

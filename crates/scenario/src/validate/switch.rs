@@ -437,10 +437,12 @@ pub fn marking(ecn: &mut Ecn, key: &Key) -> Result<Marking, Wrong> {
     if let Some(weight) = average_weight.filter(|weight| !(*weight > 0.0 && *weight <= 1.0)) {
         return Err(Wrong::at(at("average_weight"), format!("found {weight}: write a number above 0, up to 1, or \"off\"")));
     }
-    let idle_frame = match ecn.idle_frame {
+    let idle = match ecn.idle_frame.map(|given| given.0) {
         Some(_) if average_weight.is_none() => return Err(meaningless(at("idle_frame"), "average_weight = \"off\"")),
-        Some(Duration(Span(0))) => return Err(Wrong::at(at("idle_frame"), "\"0ps\": write a time above 0")),
-        given => given.map(|Duration(span)| span),
+        Some(Some(Duration(Span(0)))) => return Err(Wrong::at(at("idle_frame"), "\"0ps\": write a time above 0, or \"off\"")),
+        Some(Some(Duration(time))) => spec::Idle::Frame(time),
+        Some(None) => spec::Idle::Unseen,
+        None => spec::Idle::PortFrame,
     };
     Ok(Marking {
         kmin,
@@ -452,7 +454,7 @@ pub fn marking(ecn: &mut Ecn, key: &Key) -> Result<Marking, Wrong> {
         },
         compare: compare(fill(&mut ecn.compare, Compare::Above)),
         average_weight,
-        idle_frame,
+        idle,
         drop_incapable: fill(&mut ecn.incapable, Incapable::Drop) == Incapable::Drop,
         gentle: fill(&mut ecn.gentle, false),
         spacing: match fill(&mut ecn.spacing, Spacing::Independent) {
