@@ -437,7 +437,7 @@ pub fn marking(ecn: &mut Ecn, key: &Key) -> Result<Marking, Wrong> {
     if let Some(weight) = average_weight.filter(|weight| !(*weight > 0.0 && *weight <= 1.0)) {
         return Err(Wrong::at(at("average_weight"), format!("found {weight}: write a number above 0, up to 1, or \"off\"")));
     }
-    let idle = match ecn.idle_frame.map(|given| given.0) {
+    let idle = match ecn.idle_frame.as_ref().map(|given| given.0) {
         Some(_) if average_weight.is_none() => return Err(meaningless(at("idle_frame"), "average_weight = \"off\"")),
         Some(Some(Duration(Span(0)))) => return Err(Wrong::at(at("idle_frame"), "\"0ps\": write a time above 0, or \"off\"")),
         Some(Some(Duration(time))) => spec::Idle::Frame(time),
