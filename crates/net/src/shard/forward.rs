@@ -198,7 +198,7 @@ impl<'a> Shard<'a> {
         let p = &self.ports[port as usize];
         if p.common {
             self.offer_common(out, now, node, port, frame)
-        } else if p.automaton.as_ref().is_some_and(|a| a.urgent) {
+        } else if p.urgent {
             self.offer_urgent(out, now, node, port, frame)
         } else {
             self.offer_automaton(out, now, node, port, frame)
@@ -366,6 +366,7 @@ impl<'a> Shard<'a> {
             a.listed = true;
             self.nodes[node as usize].active.push(port);
         }
+        self.nodes[node as usize].due = 0;
     }
 
     /// Automaton: everything that ends or starts by `now` has happened. A transmission that ends at `now` has ended, and the next one
@@ -374,7 +375,7 @@ impl<'a> Shard<'a> {
         if !O::CLASSICAL && self.ports[port as usize].common {
             return self.advance_common(out, now, node, port);
         }
-        if !O::CLASSICAL && self.ports[port as usize].automaton.as_ref().is_some_and(|a| a.urgent) {
+        if !O::CLASSICAL && self.ports[port as usize].urgent {
             return self.advance_urgent(out, now, node, port);
         }
         loop {
@@ -548,6 +549,9 @@ impl<'a> Shard<'a> {
         }
         if self.nodes[node as usize].steady {
             return self.finish_steady(out, node);
+        }
+        if self.nodes[node as usize].defers {
+            return self.finish_deferring(out, end, node);
         }
         let mut active = std::mem::take(&mut self.nodes[node as usize].active);
         let mut earliest = u64::MAX;

@@ -1,5 +1,9 @@
 //! The window engine's short way through ports with pFabric's queue and nothing besides: nothing is recorded or marked, no flow control, whole
 //! frames. The classical engine takes the long way always (`discipline`).
+//!
+//! Which frame goes next need not be decided in the window in which it starts, but before the one in which it arrives at the link's other end:
+//! what comes in between finds the port advanced to its own moment, and so as it was. Most ports are therefore advanced when the next frame comes,
+//! and a node that waits for nothing else is woken once for many transmissions.
 
 use super::common::start;
 use super::forward::rank;
@@ -45,7 +49,7 @@ impl<'a> Shard<'a> {
         if self.ports[port as usize].free_at <= now {
             self.advance_urgent(out, now, node, port);
         }
-        let Shard { nodes, ports, extras, .. } = self;
+        let Shard { nodes, ports, extras, world, .. } = self;
         let (state, p) = (&mut nodes[node as usize], &mut ports[port as usize]);
         let mut automaton = p.automaton.take();
         let a = automaton.as_deref_mut().expect("not plain");
@@ -67,6 +71,7 @@ impl<'a> Shard<'a> {
         } else {
             surplus = urgency.push(&mut queue.frames, waiting);
             a.waiting += 1;
+            state.due = state.due.min(due(p, frame.size, world.lookahead));
             if !a.listed {
                 a.listed = true;
                 state.active.push(port);
@@ -77,6 +82,43 @@ impl<'a> Shard<'a> {
             self.drop_surplus(node, port, 0, surplus);
         }
     }
+
+    /// As `finish_window`, at a node that defers.
+    pub(super) fn finish_deferring<O: Outlet>(&mut self, out: &mut O, end: u64, node: u32) {
+        let until = self.world.until();
+        if self.nodes[node as usize].due >= end && end <= until {
+            let due = self.nodes[node as usize].due;
+            return self.wake_by(out, node, due.min(until));
+        }
+        let mut active = std::mem::take(&mut self.nodes[node as usize].active);
+        let mut earliest = u64::MAX;
+        active.retain(|&port| {
+            if self.ports[port as usize].free_at < end {
+                self.advance_urgent(out, end - 1, node, port);
+            }
+            let p = &mut self.ports[port as usize];
+            let a = p.automaton.as_mut().expect("only automata are listed");
+            a.listed = a.waiting > 0;
+            let smallest = a.queues[0].frames.iter().map(|waiting| waiting.frame.size).min();
+            if let Some(size) = smallest {
+                earliest = earliest.min(due(p, size, self.world.lookahead));
+            }
+            smallest.is_some()
+        });
+        let state = &mut self.nodes[node as usize];
+        (state.active, state.due) = (active, earliest);
+        // In the window in which the run ends everything has started that does by then; what is left is for later than that.
+        let by = if end <= until { earliest.min(until) } else { earliest };
+        if earliest < u64::MAX {
+            self.wake_by(out, node, by);
+        }
+    }
+}
+
+/// When, at the latest, it must be known what starts at a busy port where no frame smaller than this waits: then it arrives in a later window.
+#[inline(always)]
+fn due(p: &Port, smallest: u16, lookahead: u64) -> u64 {
+    p.free_at + p.first_bits(smallest) + p.delay - lookahead
 }
 
 #[inline(always)]
