@@ -105,7 +105,13 @@ impl<'a> Shard<'a> {
         let state = &mut self.nodes[node as usize];
         let p = &mut self.ports[port as usize];
         if !p.plain {
-            return if state.steady { self.offer_steady(out, now, node, port, frame) } else { self.offer_aside(out, now, node, port, frame) };
+            return if p.urgent {
+                self.offer_urgent(out, now, node, port, frame)
+            } else if state.steady {
+                self.offer_steady(out, now, node, port, frame)
+            } else {
+                self.offer_aside(out, now, node, port, frame)
+            };
         }
         let size = frame.size as u64;
         state.used -= p.release_idle(now);
@@ -196,13 +202,7 @@ impl<'a> Shard<'a> {
     #[inline(never)]
     fn offer_aside<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: Frame) {
         let p = &self.ports[port as usize];
-        if p.common {
-            self.offer_common(out, now, node, port, frame)
-        } else if p.urgent {
-            self.offer_urgent(out, now, node, port, frame)
-        } else {
-            self.offer_automaton(out, now, node, port, frame)
-        }
+        if p.common { self.offer_common(out, now, node, port, frame) } else { self.offer_automaton(out, now, node, port, frame) }
     }
 
     /// A frame for a port of the common kind with which something is out of the ordinary.

@@ -5,11 +5,10 @@
 //! what comes in between finds the port advanced to its own moment, and so as it was. Most ports are therefore advanced when the next frame comes,
 //! and a node that waits for nothing else is woken once for many transmissions.
 
-use super::common::start;
 use super::forward::rank;
-use super::{Outlet, Shard};
+use super::{Outlet, Shard, Slab};
 use crate::aqm::{Aqm, Pfabric};
-use crate::frame::Frame;
+use crate::frame::{Extra, Frame};
 use crate::port::{Automaton, Port, Queue, Sending, Waiting};
 
 impl<'a> Shard<'a> {
@@ -17,30 +16,22 @@ impl<'a> Shard<'a> {
     pub(super) fn advance_urgent<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
         let Shard { nodes, ports, extras, .. } = self;
         let (state, p) = (&mut nodes[node as usize], &mut ports[port as usize]);
-        let mut automaton = p.automaton.take();
-        let a = automaton.as_deref_mut().expect("not plain");
-        while let Some(sent) = a.sending
-            && p.free_at <= now
-        {
+        while p.free_at <= now {
             let at = p.free_at;
+            let a = p.automaton.as_deref_mut().expect("not plain");
+            let Some(sent) = a.sending.take() else { return };
             a.latest = sent.size;
-            a.sending = None;
+            let waiting = if a.waiting > 0 { Some(pull(a)) } else { None };
             if !state.until_start {
-                leave(&mut state.used, p, &mut a.queues[0], sent);
+                leave(&mut state.used, p, sent.size);
             }
             p.count_sent(sent.size, sent.time);
-            if a.waiting == 0 {
-                break;
-            }
-            let (queue, urgency) = parts(a);
-            let waiting = urgency.pull(&mut queue.frames).expect("something waits");
-            a.waiting -= 1;
-            start(out, extras, p, a, at, 0, waiting, false);
+            let Some(frame) = waiting else { return };
             if state.until_start {
-                leave(&mut state.used, p, &mut a.queues[0], a.sending.expect("just started"));
+                leave(&mut state.used, p, frame.size);
             }
+            start(out, extras, p, at, frame);
         }
-        p.automaton = automaton;
     }
 
     /// As `offer_automaton`.
@@ -51,35 +42,30 @@ impl<'a> Shard<'a> {
         }
         let Shard { nodes, ports, extras, world, .. } = self;
         let (state, p) = (&mut nodes[node as usize], &mut ports[port as usize]);
-        let mut automaton = p.automaton.take();
-        let a = automaton.as_deref_mut().expect("not plain");
-        let size = frame.size as u64;
-        let waiting = Waiting { frame, ready: now, clock: rank(extras, &frame) };
-        // Where nothing is in transmission, nothing waits.
-        let idle = a.sending.is_none();
-        let mut surplus = Vec::new();
+        let a = p.automaton.as_deref_mut().expect("not plain");
         let (queue, urgency) = parts(a);
-        state.used += size;
-        p.queued += size;
-        queue.bytes += size;
-        queue.count += 1;
-        if idle && urgency.takes_alone(size) {
-            start(out, extras, p, a, now, 0, waiting, false);
-            if state.until_start {
-                leave(&mut state.used, p, &mut a.queues[0], a.sending.expect("just started"));
-            }
-        } else {
-            surplus = urgency.push(&mut queue.frames, waiting);
-            a.waiting += 1;
-            state.due = state.due.min(due(p, frame.size, world.lookahead));
-            if !a.listed {
-                a.listed = true;
-                state.active.push(port);
-            }
+        let size = frame.size as u64;
+        // Where nothing is in transmission, nothing waits.
+        let starts = p.free_at <= now && urgency.takes_alone(size);
+        // Room is only for those that wait.
+        if !(starts && state.until_start) {
+            state.used += size;
+            p.queued += size;
+            queue.bytes += size;
+            queue.count += 1;
         }
-        p.automaton = automaton;
-        if !surplus.is_empty() {
-            self.drop_surplus(node, port, 0, surplus);
+        if starts {
+            return start(out, extras, p, now, frame);
+        }
+        let surplus = urgency.push(&mut queue.frames, Waiting { frame, ready: now, clock: rank(extras, &frame) });
+        a.waiting += 1;
+        if !a.listed {
+            a.listed = true;
+            state.active.push(port);
+        }
+        state.due = state.due.min(due(p, frame.size, world.lookahead));
+        if let Some(frame) = surplus {
+            self.drop_surplus(node, port, 0, vec![frame]);
         }
     }
 
@@ -129,12 +115,31 @@ fn parts(a: &mut Automaton) -> (&mut Queue, &mut Pfabric) {
     }
 }
 
-/// The frame in transmission no longer occupies the buffer.
+/// The next frame that waits.
 #[inline(always)]
-fn leave(used: &mut u64, p: &mut Port, queue: &mut Queue, sent: Sending) {
-    let bytes = sent.size as u64;
-    queue.bytes -= bytes;
-    queue.count -= 1;
-    p.queued -= bytes;
-    *used -= bytes;
+fn pull(a: &mut Automaton) -> Frame {
+    let (queue, urgency) = parts(a);
+    let waiting = urgency.pull(&mut queue.frames).expect("something waits");
+    a.waiting -= 1;
+    waiting.frame
+}
+
+/// A frame no longer occupies the buffer.
+#[inline(always)]
+fn leave(used: &mut u64, p: &mut Port, size: u16) {
+    p.leave(0, size as u64);
+    *used -= size as u64;
+}
+
+/// The transmitter is free at `at`, and this frame leaves.
+#[inline(always)]
+fn start<O: Outlet>(out: &mut O, extras: &mut Slab<Extra>, p: &mut Port, at: u64, mut frame: Frame) {
+    let (size, time) = (frame.size, p.transmission(frame.size));
+    p.free_at = at + time;
+    let sending = Sending { size, queue: 0, class: frame.priority(), input: frame.port, time };
+    p.automaton.as_deref_mut().expect("not plain").sending = Some(sending);
+    frame.port = p.peer_port;
+    // Whoever cuts through deals with the header as soon as that is here.
+    let first_bits = if size <= p.header { time } else { p.first_bits(size) };
+    out.frame(at + first_bits + p.delay, p.peer_shard, frame, extras);
 }
