@@ -77,6 +77,8 @@ pub struct Automaton {
     pub latest: u16,
     /// In the node's list of ports with waiting frames.
     pub listed: bool,
+    /// Of an urgent port: a frame of less than this may pass where nothing is in transmission.
+    pub passes_below: u64,
     /// Queues take turns; otherwise the highest goes first.
     pub turns: Option<Box<Turns>>,
     /// More than queues.
@@ -559,6 +561,7 @@ impl Automaton {
             waiting: 0,
             latest: 0,
             listed: false,
+            passes_below: 0,
             turns: None,
             discipline: discipline.map(Box::new),
             pause: pause.map(Box::new),

@@ -30,13 +30,12 @@ impl Pfabric {
         Pfabric { limit, bytes: 0, arrivals: 0, keys: Vec::new() }
     }
 
-    /// Would a frame of this size stay if nothing else were here?
-    #[inline(always)]
-    pub fn takes_alone(&self, size: u64) -> bool {
-        match self.limit {
-            None => true,
-            Some(Limit::Bytes(limit)) => size < limit,
-            Some(Limit::Packets(limit)) => limit > 1,
+    /// A frame of less bytes than this would stay if nothing else were here.
+    pub fn takes_below(limit: Option<Limit>) -> u64 {
+        match limit {
+            Some(Limit::Bytes(limit)) => limit,
+            Some(Limit::Packets(0 | 1)) => 0,
+            None | Some(Limit::Packets(_)) => u64::MAX,
         }
     }
 

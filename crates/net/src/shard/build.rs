@@ -3,7 +3,7 @@
 use super::managed::Managed;
 use super::policy::Policy;
 use super::{Group, Harvest, NOT_YET, Node, Shard, Slab};
-use crate::aqm::Aqm;
+use crate::aqm::{Aqm, Pfabric};
 use crate::buffer::Buffer;
 use crate::buffer::mmu::Mmu;
 use crate::fault::Fault;
@@ -208,6 +208,9 @@ impl<'a> Shard<'a> {
                 let mut automaton = Automaton::new(queues, scheduling.of_priority(), discipline, pause, sampled, capture.map(|c| c as u32), uplink);
                 automaton.turns = turns.clone().map(Box::new);
                 automaton.watch = watch;
+                if let Some(crate::spec::Aqm::Pfabric(limit)) = aqm {
+                    automaton.passes_below = Pfabric::takes_below(*limit);
+                }
                 automaton
             });
             let faulty = link.loss.get() > 0.0 || !link.down.is_empty();

@@ -37,26 +37,32 @@ impl<'a> Shard<'a> {
     /// As `offer_automaton`.
     #[inline(never)]
     pub(super) fn offer_urgent<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: Frame) {
-        if self.ports[port as usize].free_at <= now {
-            self.advance_urgent(out, now, node, port);
+        let p = &self.ports[port as usize];
+        if p.free_at <= now {
+            let a = p.automaton.as_deref().expect("not plain");
+            if a.waiting > 0 {
+                self.advance_urgent(out, now, node, port);
+            } else if let Some(sent) = a.sending {
+                self.sent_last(node, port, sent);
+            }
         }
         let Shard { nodes, ports, extras, world, .. } = self;
         let (state, p) = (&mut nodes[node as usize], &mut ports[port as usize]);
-        let a = p.automaton.as_deref_mut().expect("not plain");
-        let (queue, urgency) = parts(a);
         let size = frame.size as u64;
+        let a = p.automaton.as_deref_mut().expect("not plain");
         // Where nothing is in transmission, nothing waits.
-        let starts = p.free_at <= now && urgency.takes_alone(size);
+        let starts = p.free_at <= now && size < a.passes_below;
         // Room is only for those that wait.
         if !(starts && state.until_start) {
             state.used += size;
             p.queued += size;
-            queue.bytes += size;
-            queue.count += 1;
+            a.queues[0].bytes += size;
+            a.queues[0].count += 1;
         }
         if starts {
             return start(out, extras, p, now, frame);
         }
+        let (queue, urgency) = parts(a);
         let surplus = urgency.push(&mut queue.frames, Waiting { frame, ready: now, clock: rank(extras, &frame) });
         a.waiting += 1;
         if !a.listed {
@@ -67,6 +73,18 @@ impl<'a> Shard<'a> {
         if let Some(frame) = surplus {
             self.drop_surplus(node, port, 0, vec![frame]);
         }
+    }
+
+    /// A transmission has ended, and nothing waits.
+    #[inline(always)]
+    fn sent_last(&mut self, node: u32, port: u32, sent: Sending) {
+        let (state, p) = (&mut self.nodes[node as usize], &mut self.ports[port as usize]);
+        let a = p.automaton.as_deref_mut().expect("not plain");
+        (a.latest, a.sending) = (sent.size, None);
+        if !state.until_start {
+            leave(&mut state.used, p, sent.size);
+        }
+        p.count_sent(sent.size, sent.time);
     }
 
     /// As `finish_window`, at a node that defers.
