@@ -43,14 +43,16 @@ pub struct Port {
     pub eventful: bool,
     /// Transmissions last whole nanoseconds; not plain.
     whole_ns: bool,
-    /// The link towards this port loses frames or goes down.
-    pub faulty: bool,
+    /// Window engine: pFabric's queue and nothing besides: see `shard::urgent`.
+    pub urgent: bool,
     pub automaton: Option<Box<Automaton>>,
     /// Plain: admitted. Automaton: transmission ended.
     pub frames: u64,
     pub bytes: u64,
     busy: u64,
     pub node: u32,
+    /// The link towards this port loses frames or goes down.
+    pub faulty: bool,
     pub rate: u64,
     /// Plain: averaged queue length and spacing of marks; an automaton has them per queue.
     pub memory: Memory,
@@ -75,8 +77,8 @@ pub struct Automaton {
     pub latest: u16,
     /// In the node's list of ports with waiting frames.
     pub listed: bool,
-    /// Window engine: pFabric's queue and nothing besides: see `shard::urgent`.
-    pub urgent: bool,
+    /// Of an urgent port: a frame of less than this may pass where nothing is in transmission.
+    pub passes_below: u64,
     /// Queues take turns; otherwise the highest goes first.
     pub turns: Option<Box<Turns>>,
     /// More than queues.
@@ -199,6 +201,7 @@ pub struct PortSetup {
     pub faulty: bool,
     pub stream: Stream,
     pub common: bool,
+    pub urgent: bool,
     pub fifo: bool,
     /// Times on the link are cut off to multiples of this; above 1 only for automata.
     pub tick: u64,
@@ -220,6 +223,7 @@ impl Port {
             peer_shard: setup.peer_shard,
             plain: setup.automaton.is_none(),
             common: setup.common,
+            urgent: setup.urgent,
             fifo: setup.fifo,
             eventful: false,
             whole_ns: setup.tick > 1,
@@ -557,7 +561,7 @@ impl Automaton {
             waiting: 0,
             latest: 0,
             listed: false,
-            urgent: false,
+            passes_below: 0,
             turns: None,
             discipline: discipline.map(Box::new),
             pause: pause.map(Box::new),

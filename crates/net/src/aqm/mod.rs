@@ -63,7 +63,7 @@ impl Aqm {
     pub fn push(&mut self, frames: &mut VecDeque<Waiting>, waiting: Waiting) -> Vec<Frame> {
         match self {
             Aqm::FqCodel(fq) => fq.push(waiting),
-            Aqm::Pfabric(queue) => queue.push(frames, waiting),
+            Aqm::Pfabric(queue) => queue.push(frames, waiting).into_iter().collect(),
             _ => {
                 frames.push_back(waiting);
                 Vec::new()

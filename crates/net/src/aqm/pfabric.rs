@@ -21,8 +21,8 @@ pub struct Pfabric {
 struct Key {
     /// The rank, and behind it the turn of arrival.
     urgency: u64,
-    hash: u32,
-    dst: u32,
+    /// Hash and destination.
+    flow: u64,
 }
 
 impl Pfabric {
@@ -30,52 +30,82 @@ impl Pfabric {
         Pfabric { limit, bytes: 0, arrivals: 0, keys: Vec::new() }
     }
 
-    /// Would a frame of this size stay if nothing else were here?
-    #[inline(always)]
-    pub fn takes_alone(&self, size: u64) -> bool {
-        match self.limit {
-            None => true,
-            Some(Limit::Bytes(limit)) => size < limit,
-            Some(Limit::Packets(limit)) => limit > 1,
+    /// A frame of less bytes than this would stay if nothing else were here.
+    pub fn takes_below(limit: Option<Limit>) -> u64 {
+        match limit {
+            Some(Limit::Bytes(limit)) => limit,
+            Some(Limit::Packets(0 | 1)) => 0,
+            None | Some(Limit::Packets(_)) => u64::MAX,
         }
     }
 
     /// Takes the frame in. If that reaches the limit, the frame with the largest rank goes, of equals the newest, and only one without which
     /// the limit is kept.
-    pub fn push(&mut self, frames: &mut VecDeque<Waiting>, waiting: Waiting) -> Vec<Frame> {
+    #[inline(always)]
+    pub fn push(&mut self, frames: &mut VecDeque<Waiting>, waiting: Waiting) -> Option<Frame> {
         self.bytes += waiting.frame.size as u64;
         self.arrivals = if frames.is_empty() { 0 } else { self.arrivals.saturating_add(1) };
-        let Frame { hash, dst, .. } = waiting.frame;
-        self.keys.push(Key { urgency: waiting.clock << 32 | self.arrivals as u64, hash, dst });
+        let flow = (waiting.frame.hash as u64) << 32 | waiting.frame.dst as u64;
+        self.keys.push(Key { urgency: waiting.clock << 32 | self.arrivals as u64, flow });
         frames.push_back(waiting);
         let over = match self.limit {
-            None => return Vec::new(),
-            Some(Limit::Bytes(limit)) if self.bytes < limit => return Vec::new(),
+            None => return None,
+            Some(Limit::Bytes(limit)) if self.bytes < limit => return None,
             Some(Limit::Bytes(limit)) => self.bytes - limit,
-            Some(Limit::Packets(limit)) if frames.len() < limit as usize => return Vec::new(),
+            Some(Limit::Packets(limit)) if frames.len() < limit as usize => return None,
             Some(Limit::Packets(_)) => 0,
         };
+        Some(self.drop_worst(frames, over))
+    }
+
+    /// The queue is so many bytes over its limit.
+    #[inline(never)]
+    fn drop_worst(&mut self, frames: &mut VecDeque<Waiting>, over: u64) -> Frame {
         let suffices = |size: u16| matches!(self.limit, Some(Limit::Packets(_))) || size as u64 > over;
         let all = || self.keys.iter().zip(frames.iter()).enumerate();
         let worst = all().filter(|(_, (_, w))| suffices(w.frame.size)).max_by_key(|(_, (key, _))| key.urgency);
         // None suffices: the newest.
         let victim = worst.or_else(|| all().max_by_key(|(_, (key, _))| key.urgency as u32)).expect("one has just come").0;
-        self.keys.swap_remove(victim);
-        let dropped = frames.swap_remove_back(victim).expect("an index of the queue").frame;
-        self.bytes -= dropped.size as u64;
-        vec![dropped]
+        self.take(frames, victim).frame
+    }
+
+    /// Takes a frame out. The last one takes its place: the queue's memory stays where it is warm.
+    #[inline(always)]
+    fn take(&mut self, frames: &mut VecDeque<Waiting>, place: usize) -> Waiting {
+        self.keys.swap_remove(place);
+        let last = frames.pop_back().expect("as many as keys");
+        let taken = if place < frames.len() { std::mem::replace(&mut frames[place], last) } else { last };
+        self.bytes -= taken.frame.size as u64;
+        taken
     }
 
     /// The oldest frame of the flow that has the frame with the smallest rank (of equals the oldest).
+    #[inline(always)]
     pub fn pull(&mut self, frames: &mut VecDeque<Waiting>) -> Option<Waiting> {
-        let best = *self.keys.iter().min_by_key(|key| key.urgency)?;
-        let of_flow = self.keys.iter().enumerate().filter(|(_, key)| key.hash == best.hash && key.dst == best.dst);
-        let (first, _) = of_flow.min_by_key(|(_, key)| key.urgency as u32).expect("the best itself, at the latest");
-        self.keys.swap_remove(first);
-        // The queue's memory stays where it is warm.
-        let next = frames.swap_remove_back(first)?;
-        self.bytes -= next.frame.size as u64;
-        Some(next)
+        let place = match self.keys.len() {
+            0 => return None,
+            1 => 0,
+            _ => self.next(),
+        };
+        Some(self.take(frames, place))
+    }
+
+    /// Which one goes next, of several.
+    #[inline(never)]
+    fn next(&self) -> usize {
+        let (mut best, mut urgency) = (0, u64::MAX);
+        for (place, key) in self.keys.iter().enumerate() {
+            if key.urgency < urgency {
+                (best, urgency) = (place, key.urgency);
+            }
+        }
+        let (flow, mut turn) = (self.keys[best].flow, urgency as u32);
+        for (place, key) in self.keys.iter().enumerate() {
+            if key.flow == flow && (key.urgency as u32) < turn {
+                (best, turn) = (place, key.urgency as u32);
+            }
+        }
+        best
     }
 }
 
@@ -98,7 +128,7 @@ mod tests {
     #[test]
     fn the_limit_of_24_packets_holds_23() {
         let (mut queue, mut frames) = (Pfabric::new(Some(Limit::Bytes(36_000))), VecDeque::new());
-        let dropped: usize = (0..30).map(|seq| queue.push(&mut frames, waiting(1, 5, seq)).len()).sum();
+        let dropped = (0..30).filter_map(|seq| queue.push(&mut frames, waiting(1, 5, seq))).count();
         assert_eq!((frames.len(), dropped), (23, 7));
     }
 
@@ -106,12 +136,12 @@ mod tests {
     fn the_least_urgent_goes_and_of_equals_the_newest() {
         let (mut queue, mut frames) = (Pfabric::new(Some(Limit::Packets(4))), VecDeque::new());
         for (flow, rank, seq) in [(1, 50, 0), (2, 90, 0), (2, 90, 1)] {
-            assert!(queue.push(&mut frames, waiting(flow, rank, seq)).is_empty());
+            assert!(queue.push(&mut frames, waiting(flow, rank, seq)).is_none());
         }
-        let dropped = queue.push(&mut frames, waiting(3, 10, 0));
-        assert_eq!((dropped[0].flow, dropped[0].seq), (2, 1));
+        let dropped = queue.push(&mut frames, waiting(3, 10, 0)).unwrap();
+        assert_eq!((dropped.flow, dropped.seq), (2, 1));
         // The arriving frame can be the victim.
-        assert_eq!(queue.push(&mut frames, waiting(4, 99, 7))[0].flow, 4);
+        assert_eq!(queue.push(&mut frames, waiting(4, 99, 7)).unwrap().flow, 4);
     }
 
     #[test]
@@ -121,8 +151,8 @@ mod tests {
         small.frame.size = 40;
         queue.push(&mut frames, small);
         queue.push(&mut frames, waiting(1, 5, 0));
-        let dropped = queue.push(&mut frames, waiting(2, 7, 0));
-        assert_eq!(dropped[0].flow, 2, "the small one has the largest rank, but without it the limit would still be reached");
+        let dropped = queue.push(&mut frames, waiting(2, 7, 0)).unwrap();
+        assert_eq!(dropped.flow, 2, "the small one has the largest rank, but without it the limit would still be reached");
     }
 
     #[test]

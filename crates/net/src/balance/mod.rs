@@ -107,7 +107,7 @@ impl Balancer {
             Balancer::Hash => Choice::Ecmp,
             Balancer::Resilient => resilient::choose(site, frame, hops),
             Balancer::Wcmp(wcmp) => wcmp.choose(site, frame, hops),
-            Balancer::Spray(spray) => spray.choose(site, frame.dst, hops),
+            Balancer::Spray(spray) => Choice::Port(spray.choose(site.rack_of(frame.dst), hops, |n| site.below(n))),
             Balancer::Drill(drill) => drill.choose(site, frame, hops),
             Balancer::LetFlow(letflow) => letflow.choose(site, frame, role),
             Balancer::Conga(conga) => conga.choose(site, frame, role),

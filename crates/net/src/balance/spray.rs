@@ -1,6 +1,5 @@
 //! Packet spraying.
 
-use super::{Choice, Site};
 use crate::Model;
 use crate::spec;
 
@@ -16,20 +15,24 @@ impl Spray {
         Spray { in_turn: spray == spec::Spray::RoundRobin, turns: Vec::new() }
     }
 
-    pub fn choose(&mut self, site: &mut impl Site, dst: u32, hops: &[u16]) -> Choice {
+    /// One of the next hops towards a rack; `draw` gives a number below another.
+    #[inline(always)]
+    pub fn choose(&mut self, rack: u32, hops: &[u16], draw: impl FnOnce(u64) -> u64) -> u16 {
         if let [only] = hops {
-            return Choice::Port(*only);
+            return *only;
         }
         if !self.in_turn {
-            return Choice::Port(hops[site.below(hops.len() as u64) as usize]);
+            return hops[draw(hops.len() as u64) as usize];
         }
-        let rack = site.rack_of(dst) as usize;
+        let rack = rack as usize;
         if rack >= self.turns.len() {
             self.turns.resize(rack + 1, None);
         }
-        let choice = self.turns[rack].unwrap_or_else(|| site.below(hops.len() as u64) as usize) % hops.len();
+        let turn = self.turns[rack].unwrap_or_else(|| draw(hops.len() as u64) as usize);
+        // Divided only at the end of a round.
+        let choice = if turn < hops.len() { turn } else { turn % hops.len() };
         self.turns[rack] = Some(choice + 1);
-        Choice::Port(hops[choice])
+        hops[choice]
     }
 }
 

@@ -4,6 +4,7 @@ use super::forward::Drop;
 use super::{Node, Outlet, Shard};
 use crate::balance::{BalanceCounters, Balancer, Choice, End, FourTuple, Holding, ReorderQueues, Role, Site, Tag, avalanche};
 use crate::frame::{Event, Extra, Frame};
+use crate::routing::NextHops;
 use crate::spec::{FlowId, NodeId, NodeKind, RouteHash};
 use crate::world::World;
 
@@ -65,7 +66,37 @@ impl Node {
 impl<'a> Shard<'a> {
     /// As the rest of `arrive`, at a switch that does not simply hash.
     #[inline(never)]
-    pub(super) fn arrive_balanced<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, mut frame: Frame) {
+    pub(super) fn arrive_balanced<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, frame: Frame) {
+        match self.sprayed(now, node, &frame) {
+            Some(port) => self.forward(out, now, node, port, frame),
+            None => self.arrive_asking(out, now, node, frame),
+        }
+    }
+
+    /// The short way: a switch that sprays looks at nothing but its turns.
+    #[inline(always)]
+    fn sprayed(&mut self, now: u64, node: u32, frame: &Frame) -> Option<u16> {
+        let routes = self.world.routes(now);
+        let Node { id, first_port, balanced, stream, .. } = &mut self.nodes[node as usize];
+        let Balanced { balancer, rack, from_host } = balanced.as_deref_mut()?;
+        let Some(Balancer::Spray(spray)) = balancer.as_deref_mut() else { return None };
+        if frame.has(Frame::TO_SWITCH | Frame::PINNED) {
+            return None;
+        }
+        match routes.next_hops(*id, frame.dst) {
+            NextHops::None => None,
+            NextHops::One(port) => Some(port),
+            NextHops::Many(hops) => {
+                let to = routes.rack_of(frame.dst);
+                // Within the rack it goes by hash.
+                let within = *rack == Some(to) && from_host[(frame.port - *first_port) as usize];
+                (!within).then(|| spray.choose(to, hops, |n| stream.below(n)))
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn arrive_asking<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, mut frame: Frame) {
         let world = self.world;
         let routes = world.routes(now);
         let state = &mut self.nodes[node as usize];

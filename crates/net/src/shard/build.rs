@@ -3,7 +3,7 @@
 use super::managed::Managed;
 use super::policy::Policy;
 use super::{Group, Harvest, NOT_YET, Node, Shard, Slab};
-use crate::aqm::Aqm;
+use crate::aqm::{Aqm, Pfabric};
 use crate::buffer::Buffer;
 use crate::buffer::mmu::Mmu;
 use crate::fault::Fault;
@@ -207,8 +207,10 @@ impl<'a> Shard<'a> {
                 });
                 let mut automaton = Automaton::new(queues, scheduling.of_priority(), discipline, pause, sampled, capture.map(|c| c as u32), uplink);
                 automaton.turns = turns.clone().map(Box::new);
-                automaton.urgent = urgent;
                 automaton.watch = watch;
+                if let Some(crate::spec::Aqm::Pfabric(limit)) = aqm {
+                    automaton.passes_below = Pfabric::takes_below(*limit);
+                }
                 automaton
             });
             let faulty = link.loss.get() > 0.0 || !link.down.is_empty();
@@ -230,6 +232,7 @@ impl<'a> Shard<'a> {
                 faulty,
                 stream,
                 common,
+                urgent,
                 fifo: simple && classical && !deep,
                 tick: world.tick(),
                 automaton,
@@ -250,6 +253,8 @@ impl<'a> Shard<'a> {
             && matches!(buffer, Buffer::Unlimited | Buffer::Static(_))
             && managed.as_ref().is_none_or(|managed| managed.mmu.can_be_calm())
             && !(spec.kind == NodeKind::Host && plan.hosts[spec.config as usize].storm.is_some());
+        // Applications end a run when they like: what starts by then has to have started.
+        let defers = ports.iter().any(|p| p.urgent) && ports.iter().all(|p| p.plain || p.urgent) && plan.applications.is_none();
         let calm = marking.iter().fold(buffer.calm(), |calm, red| calm.and(red.calm()));
         self.nodes.push(Node {
             id,
@@ -272,6 +277,8 @@ impl<'a> Shard<'a> {
             stream: Stream::new(seed, purpose::BALANCE, id as u64),
             balanced,
             active: Vec::new(),
+            defers,
+            due: u64::MAX,
             steadies,
             steady: false,
             horizon: 0,

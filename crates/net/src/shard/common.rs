@@ -175,16 +175,7 @@ fn leave(used: &mut u64, managed: &mut Option<Box<Managed>>, p: &mut Port, a: &m
 /// The transmitter is free at `at`, and this frame leaves.
 #[inline(always)]
 #[allow(clippy::too_many_arguments)]
-pub(super) fn start<O: Outlet>(
-    out: &mut O,
-    extras: &mut Slab<Extra>,
-    p: &mut Port,
-    a: &mut Automaton,
-    at: u64,
-    queue: usize,
-    waiting: Waiting,
-    explains: bool,
-) {
+fn start<O: Outlet>(out: &mut O, extras: &mut Slab<Extra>, p: &mut Port, a: &mut Automaton, at: u64, queue: usize, waiting: Waiting, explains: bool) {
     let Waiting { mut frame, clock, .. } = waiting;
     if p.eventful
         && explains

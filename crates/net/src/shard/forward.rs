@@ -105,7 +105,13 @@ impl<'a> Shard<'a> {
         let state = &mut self.nodes[node as usize];
         let p = &mut self.ports[port as usize];
         if !p.plain {
-            return if state.steady { self.offer_steady(out, now, node, port, frame) } else { self.offer_aside(out, now, node, port, frame) };
+            return if p.urgent {
+                self.offer_urgent(out, now, node, port, frame)
+            } else if state.steady {
+                self.offer_steady(out, now, node, port, frame)
+            } else {
+                self.offer_aside(out, now, node, port, frame)
+            };
         }
         let size = frame.size as u64;
         state.used -= p.release_idle(now);
@@ -196,13 +202,7 @@ impl<'a> Shard<'a> {
     #[inline(never)]
     fn offer_aside<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: Frame) {
         let p = &self.ports[port as usize];
-        if p.common {
-            self.offer_common(out, now, node, port, frame)
-        } else if p.automaton.as_ref().is_some_and(|a| a.urgent) {
-            self.offer_urgent(out, now, node, port, frame)
-        } else {
-            self.offer_automaton(out, now, node, port, frame)
-        }
+        if p.common { self.offer_common(out, now, node, port, frame) } else { self.offer_automaton(out, now, node, port, frame) }
     }
 
     /// A frame for a port of the common kind with which something is out of the ordinary.
@@ -366,6 +366,7 @@ impl<'a> Shard<'a> {
             a.listed = true;
             self.nodes[node as usize].active.push(port);
         }
+        self.nodes[node as usize].due = 0;
     }
 
     /// Automaton: everything that ends or starts by `now` has happened. A transmission that ends at `now` has ended, and the next one
@@ -374,7 +375,7 @@ impl<'a> Shard<'a> {
         if !O::CLASSICAL && self.ports[port as usize].common {
             return self.advance_common(out, now, node, port);
         }
-        if !O::CLASSICAL && self.ports[port as usize].automaton.as_ref().is_some_and(|a| a.urgent) {
+        if !O::CLASSICAL && self.ports[port as usize].urgent {
             return self.advance_urgent(out, now, node, port);
         }
         loop {
@@ -548,6 +549,9 @@ impl<'a> Shard<'a> {
         }
         if self.nodes[node as usize].steady {
             return self.finish_steady(out, node);
+        }
+        if self.nodes[node as usize].defers {
+            return self.finish_deferring(out, end, node);
         }
         let mut active = std::mem::take(&mut self.nodes[node as usize].active);
         let mut earliest = u64::MAX;

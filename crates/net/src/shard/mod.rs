@@ -181,6 +181,9 @@ pub struct Node {
     pub balanced: Option<Box<balance::Balanced>>,
     /// Ports with waiting frames.
     pub active: Vec<u32>,
+    /// Window engine: its ports with queues are all urgent, and what starts there may be decided on later, by `due`: see `shard::urgent`.
+    pub defers: bool,
+    pub due: u64,
     /// Window engine: it may have windows in which nothing is paused, and is in one that ends at `horizon`: see `shard::steady`.
     pub steadies: bool,
     pub steady: bool,
