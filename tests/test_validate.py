@@ -282,6 +282,8 @@ def test_bars():
 def test_linux_queues_and_paths():
     red = linux.discipline("red limit 2000000 min 30000 max 31500 avpkt 1500 burst 21 probability 1 bandwidth 1000mbit ecn")
     assert (red["buffer"], red["ecn"]["kmin"], red["ecn"]["kmax"], red["ecn"]["average_weight"]) == ("2000000B", "30000B", "31500B", 0.25)
+    # What `tc -d` shows of this command, and below a token bucket.
+    assert (round(red["ecn"]["pmax"], 6), red["ecn"]["idle_frame"]) == (0.732422, "off")
     assert linux.discipline("bfifo limit 32000") == {"sharing": "static", "buffer": "32000B"}
     for wrong in ("pfifo limit 10", "bfifo", "", "red limit 1"):
         with pytest.raises(Unreadable):
