@@ -247,8 +247,8 @@ mod tests {
             let mut memory = Memory { average: 1024.0, ..Memory::default() };
             red.average_after(0.25, length, 10_000, 1_000, &mut memory)
         };
-        assert!((after(Idle::PortFrame, 0) - 1024.0 * 0.75f64.powi(10)).abs() < 1e-9);
-        assert!((after(Idle::Frame(afflux_units::Span(5_000)), 0) - 1024.0 * 0.75f64.powi(2)).abs() < 1e-9);
+        assert!((after(Idle::PortFrame, 0) - (0..10).fold(1024.0, |average, _| average * 0.75)).abs() < 1e-9);
+        assert!((after(Idle::Frame(afflux_units::Span(5_000)), 0) - 1024.0 * 0.75 * 0.75).abs() < 1e-9);
         assert_eq!(after(Idle::Unseen, 0), 768.0);
         for idle in [Idle::PortFrame, Idle::Unseen] {
             assert_eq!(after(idle, 512), 896.0);
