@@ -160,24 +160,21 @@ impl Red {
     /// The remembered average after an arrival that finds `length`, when the link has been idle for `idle` and takes `frame_time` for 1500 B.
     pub fn average_after(&self, weight: f64, length: u64, idle: u64, frame_time: u64, memory: &mut Memory) -> f64 {
         let frame_time = match self.idle {
-            Idle::PortFrame => frame_time,
-            Idle::Frame(time) => time.0,
-            Idle::Unseen => {
-                memory.average += weight * (length as f64 - memory.average);
-                return memory.average;
-            }
+            Idle::PortFrame => Some(frame_time),
+            Idle::Frame(time) => Some(time.0),
+            Idle::Unseen => None,
         };
-        memory.average = self.average(weight, memory.average, length as f64, idle as f64 / frame_time as f64);
+        let idle_arrivals = frame_time.map(|frame_time| idle as f64 / frame_time as f64);
+        memory.average = self.average(weight, memory.average, length as f64, idle_arrivals);
         memory.average
     }
 
-    /// The average after an arrival that finds `length`; an idle spell counts as that many arrivals that found nothing
+    /// The average after an arrival that finds `length`; an idle spell, if it is seen, counts as that many arrivals that found nothing
     /// (Floyd and Jacobson 1993).
-    fn average(&self, weight: f64, average: f64, length: f64, idle_arrivals: f64) -> f64 {
-        if length == 0.0 {
-            libm::pow(1.0 - weight, idle_arrivals + matches!(self.spacing, Spacing::Ns2 | Spacing::Ns3) as u8 as f64) * average
-        } else {
-            average + weight * (length - average)
+    fn average(&self, weight: f64, average: f64, length: f64, idle_arrivals: Option<f64>) -> f64 {
+        match idle_arrivals {
+            Some(arrivals) if length == 0.0 => libm::pow(1.0 - weight, arrivals + matches!(self.spacing, Spacing::Ns2 | Spacing::Ns3) as u8 as f64) * average,
+            _ => average + weight * (length - average),
         }
     }
 }

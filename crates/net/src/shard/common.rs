@@ -3,6 +3,7 @@
 //! resumed) goes the long way in `forward`, which the classical engine takes always.
 
 use super::managed::Managed;
+use super::steady::send;
 use super::{Outlet, Shard, Slab};
 use crate::aqm::Verdict as Early;
 use crate::buffer::mmu::Charge;
@@ -187,9 +188,7 @@ fn start<O: Outlet>(out: &mut O, extras: &mut Slab<Extra>, p: &mut Port, a: &mut
         }
     }
     let (size, time) = (frame.size, p.transmission(frame.size));
-    let first_bits = if size <= p.header { time } else { p.first_bits(size) };
     p.free_at = at + time;
     a.sending = Some(Sending { size, queue: queue as u8, class: frame.priority(), input: frame.port, time });
-    frame.port = p.peer_port;
-    out.frame(at + first_bits + p.delay, p.peer_shard, frame, extras);
+    send(out, extras, p, at, time, frame);
 }

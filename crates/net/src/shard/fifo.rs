@@ -2,6 +2,7 @@
 //! What `forward` asks of any port need not be asked of these.
 
 use super::forward::{Drop, red_at_enqueue};
+use super::steady::send;
 use super::{Outlet, Shard, Slab};
 use crate::aqm::Verdict as Early;
 use crate::buffer::{QueueView, Verdict};
@@ -69,15 +70,13 @@ impl<'a> Shard<'a> {
 
 /// As `transmit`.
 #[inline(always)]
-fn start<O: Outlet>(out: &mut O, extras: &mut Slab<Extra>, at: u64, port: u32, p: &mut Port, mut frame: Frame) {
+fn start<O: Outlet>(out: &mut O, extras: &mut Slab<Extra>, at: u64, port: u32, p: &mut Port, frame: Frame) {
     let (size, time) = (frame.size, p.serialize(frame.size));
-    let first_bits = if size <= p.header { time } else { p.first_bits(size) };
     p.free_at = at + time;
     let a = p.automaton.as_deref_mut().expect("not plain");
     a.queues[0].free_at = p.free_at;
     a.sending = Some(Sending { size, queue: 0, class: frame.priority(), input: frame.port, time });
-    frame.port = p.peer_port;
     // The sooner of the two first: it has less far to sink.
     out.sent(p.free_at, port);
-    out.frame(at + first_bits + p.delay, p.peer_shard, frame, extras);
+    send(out, extras, p, at, time, frame);
 }

@@ -6,7 +6,8 @@
 //! and a node that waits for nothing else is woken once for many transmissions.
 
 use super::forward::rank;
-use super::{Outlet, Shard, Slab};
+use super::steady::send;
+use super::{Node, Outlet, Shard, Slab};
 use crate::aqm::{Aqm, Pfabric};
 use crate::frame::{Extra, Frame};
 use crate::port::{Automaton, Port, Queue, Sending, Waiting};
@@ -19,13 +20,9 @@ impl<'a> Shard<'a> {
         while p.free_at <= now {
             let at = p.free_at;
             let a = p.automaton.as_deref_mut().expect("not plain");
-            let Some(sent) = a.sending.take() else { return };
-            a.latest = sent.size;
+            let Some(sent) = a.sending else { return };
             let waiting = if a.waiting > 0 { Some(pull(a)) } else { None };
-            if !state.until_start {
-                leave(&mut state.used, p, sent.size);
-            }
-            p.count_sent(sent.size, sent.time);
+            ended(state, p, sent);
             let Some(frame) = waiting else { return };
             if state.until_start {
                 leave(&mut state.used, p, frame.size);
@@ -43,7 +40,8 @@ impl<'a> Shard<'a> {
             if a.waiting > 0 {
                 self.advance_urgent(out, now, node, port);
             } else if let Some(sent) = a.sending {
-                self.sent_last(node, port, sent);
+                // As `advance_urgent` does where nothing waits.
+                ended(&mut self.nodes[node as usize], &mut self.ports[port as usize], sent);
             }
         }
         let Shard { nodes, ports, extras, world, .. } = self;
@@ -73,18 +71,6 @@ impl<'a> Shard<'a> {
         if let Some(frame) = surplus {
             self.drop_surplus(node, port, 0, vec![frame]);
         }
-    }
-
-    /// A transmission has ended, and nothing waits.
-    #[inline(always)]
-    fn sent_last(&mut self, node: u32, port: u32, sent: Sending) {
-        let (state, p) = (&mut self.nodes[node as usize], &mut self.ports[port as usize]);
-        let a = p.automaton.as_deref_mut().expect("not plain");
-        (a.latest, a.sending) = (sent.size, None);
-        if !state.until_start {
-            leave(&mut state.used, p, sent.size);
-        }
-        p.count_sent(sent.size, sent.time);
     }
 
     /// As `finish_window`, at a node that defers.
@@ -142,6 +128,17 @@ fn pull(a: &mut Automaton) -> Frame {
     waiting.frame
 }
 
+/// A transmission has ended.
+#[inline(always)]
+fn ended(state: &mut Node, p: &mut Port, sent: Sending) {
+    let a = p.automaton.as_deref_mut().expect("not plain");
+    (a.latest, a.sending) = (sent.size, None);
+    if !state.until_start {
+        leave(&mut state.used, p, sent.size);
+    }
+    p.count_sent(sent.size, sent.time);
+}
+
 /// A frame no longer occupies the buffer.
 #[inline(always)]
 fn leave(used: &mut u64, p: &mut Port, size: u16) {
@@ -151,13 +148,10 @@ fn leave(used: &mut u64, p: &mut Port, size: u16) {
 
 /// The transmitter is free at `at`, and this frame leaves.
 #[inline(always)]
-fn start<O: Outlet>(out: &mut O, extras: &mut Slab<Extra>, p: &mut Port, at: u64, mut frame: Frame) {
+fn start<O: Outlet>(out: &mut O, extras: &mut Slab<Extra>, p: &mut Port, at: u64, frame: Frame) {
     let (size, time) = (frame.size, p.transmission(frame.size));
     p.free_at = at + time;
     let sending = Sending { size, queue: 0, class: frame.priority(), input: frame.port, time };
     p.automaton.as_deref_mut().expect("not plain").sending = Some(sending);
-    frame.port = p.peer_port;
-    // Whoever cuts through deals with the header as soon as that is here.
-    let first_bits = if size <= p.header { time } else { p.first_bits(size) };
-    out.frame(at + first_bits + p.delay, p.peer_shard, frame, extras);
+    send(out, extras, p, at, time, frame);
 }
