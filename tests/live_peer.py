@@ -15,6 +15,22 @@ from afflux.live import address, hosts, inside
 IP_RECVTOS = 13
 
 
+def call(count: int) -> dict[str, Any]:
+    """Round trips from this host to the last one, where somebody answers; and what its TCP server sends."""
+    here, there = udp(0), (address(hosts() - 1), 7)
+    trips = []
+    for number in range(count):
+        begin = time.monotonic()
+        here.sendto(struct.pack("!I", number), there)
+        assert struct.unpack("!I", here.recv(2048))[0] == number
+        trips.append(time.monotonic() - begin)
+    with socket.create_connection((address(hosts() - 1), 8), timeout=20) as connection:
+        received = bytearray()
+        while part := connection.recv(1 << 16):
+            received += part
+    return {"trips": trips, "received": len(received), "sum": sum(received)}
+
+
 def udp(host: int, port: int = 0) -> socket.socket:
     def make() -> socket.socket:
         made = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)

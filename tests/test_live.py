@@ -22,7 +22,7 @@ from afflux import _core
 PEER = REPO / "tests/live_peer.py"
 #: Late packets do not matter here.
 LENIENT = ("--bound", "10s")
-CAP_NET_ADMIN, CAP_SYS_ADMIN, CAP_SYS_NICE = 12, 21, 23
+CAP_NET_ADMIN, CAP_NET_RAW, CAP_SYS_ADMIN, CAP_SYS_NICE = 12, 13, 21, 23
 PR_CAPBSET_DROP = 24
 
 SCENARIO = """\
@@ -58,12 +58,14 @@ lacking = [name for name, _, required, why, _ in _core.live_capabilities() if re
 needs_hosts = pytest.mark.skipif(bool(lacking), reason=f"real hosts need {', '.join(lacking)}")
 
 
-def live(tmp_path: Path, *arguments: object, text: str = SCENARIO, without: int | None = None) -> subprocess.CompletedProcess[str]:
-    """Runs `afflux live`; `without`: a capability that it is not to have."""
+def live(
+    tmp_path: Path, *arguments: object, text: str = SCENARIO, without: int | None = None, before: tuple[object, ...] = ()
+) -> subprocess.CompletedProcess[str]:
+    """Runs `afflux live`, after `before`; `without`: a capability that it is not to have."""
     (tmp_path / "small.toml").write_text(text)
     drop = None if without is None else functools.partial(ctypes.CDLL(None).prctl, PR_CAPBSET_DROP, without, 0, 0, 0)
     environment = os.environ | {"COLUMNS": "100", "NO_COLOR": "1"}
-    command = [sys.executable, "-m", "afflux", "live", "small.toml", *map(str, arguments)]
+    command = [*map(str, before), sys.executable, "-m", "afflux", "live", "small.toml", *map(str, arguments)]
     return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60, preexec_fn=drop)
 
 
@@ -253,6 +255,11 @@ def test_wrong_options(tmp_path):
         (["--hosts", "3"], "--hosts 3: the scenario has 2 hosts"),
         (["--hosts", "host0,host9"], '"host9" is not one of the scenario\'s 2 hosts (host0 to host1)'),
         (["--hosts", "0,host0"], '"host0" comes twice'),
+        (["--attach", "host1"], "--attach host1: write HOST=INTERFACE, as in host2=eth1"),
+        (["--attach", "host9=eth1"], '--attach host9=eth1: "host9" is not one of the scenario\'s 2 hosts (host0 to host1)'),
+        (["--attach", "host1=eth1,eth2"], "host1 needs an interface per NIC, with commas between them: 1, not 2"),
+        (["--attach", "host0=eth1", "--attach", "host1=eth1"], '"eth1" comes twice'),
+        (["--attach", "host1=eth1", "--hosts", "1"], "host1 is not among the real hosts that --hosts names"),
         (["--duration", "5"], "--duration 5: "),
         (["--bound", "fast"], "--bound fast: "),
         (["--set", "run.engine=ideal"], '"ideal"'),
@@ -260,3 +267,54 @@ def test_wrong_options(tmp_path):
         done = live(tmp_path, *options, "-o", "out", "--", "true")
         assert (done.returncode, message in done.stderr) == (2, True), done.stderr
         assert not (tmp_path / "out").exists()
+
+
+WIRE = REPO / "tests/live_wire.py"
+
+
+def attached(tmp_path: Path, state: str, *arguments: object, without: int | None = None) -> subprocess.CompletedProcess[str]:
+    """Runs `afflux live` where host1 is a machine behind the interface `wire`."""
+    return live(tmp_path, *arguments, before=(sys.executable, WIRE, state), without=without)
+
+
+@needs_hosts
+def test_a_machine_behind_an_interface(tmp_path):
+    command = ("--", sys.executable, PEER, "found.json", "call", 50)
+    done = attached(tmp_path, "free", *LENIENT, "--attach", "host1=wire", "--json", "-o", "out", *command)
+    assert done.returncode == 0, done.stderr
+    assert "host1  10.0.0.2  behind wire\n" in done.stderr
+    found, report = json.loads((tmp_path / "found.json").read_text()), json.loads(done.stdout)
+    assert len(found["trips"]) == 50
+    assert min(found["trips"]) > 0.01004
+    assert (found["received"], found["sum"]) == (256_000, 1000 * sum(range(256)))
+    assert report["valid"]
+    assert [(host["name"], host["interfaces"]) for host in report["hosts"]] == [("host0", []), ("host1", ["wire"])]
+    packets = report["packets"]
+    assert packets["entered"] > 100 + 256_000 / 1460
+    assert packets["delivered"] + packets["dropped"] == packets["entered"]
+    assert (packets["unread"], packets["refused"], packets["too_long"]) == (0, 0, 0)
+
+
+@needs_hosts
+def test_interfaces_that_cannot_be_attached(tmp_path):
+    for state, interface, message in [
+        ("free", "eth7", "eth7 is not there: `ip link` lists what is"),
+        ("free", "lo", "lo is not an Ethernet interface"),
+        ("used", "wire", "wire has an address of this machine (192.0.2.1), so it is in use: `ip addr flush dev wire`"),
+        ("joins", "wire", "wire joins the segments that it receives: `ethtool -K wire gro off lro off`"),
+    ]:
+        done = attached(tmp_path, state, "--attach", f"host1={interface}", "-o", "out", "--", "true")
+        assert (done.returncode, f"--attach: {message}" in done.stderr) == (2, True), done.stderr
+        assert not (tmp_path / "out").exists()
+    done = attached(tmp_path, "free", "--set", "host.mtu=9000B", "--attach", "host1=wire", "-o", "out", "--", "true")
+    assert (done.returncode, "wire carries packets of 1500 B at most, and the scenario has 9000 B" in done.stderr) == (2, True), done.stderr
+    done = attached(tmp_path, "free", "--attach", "host1=wire", "-o", "out", "--", "true", without=CAP_NET_RAW)
+    assert (done.returncode, "error: CAP_NET_RAW is lacking, which attaches interfaces that exist" in done.stderr) == (1, True), done.stderr
+
+
+@needs_hosts
+def test_an_interface_behind_which_nobody_answers(tmp_path):
+    done = attached(tmp_path, "free", *LENIENT, "--attach", "host0=wire", "--duration", "100ms", "--json", "-o", "out")
+    assert done.returncode == 0, done.stderr
+    assert "host0  10.0.0.1  behind wire, nobody answers yet" in done.stderr
+    assert "nobody behind wire has said that it is 10.0.0.1 (host0)" in done.stderr

@@ -177,6 +177,7 @@ def live(
     scenario: Scenario,
     *,
     hosts: str | None = None,
+    attach: Sequence[str] = (),
     duration: str | None = None,
     command: Sequence[str] = (),
     bound: str = "100us",

@@ -26,6 +26,8 @@ pub(crate) const ADMIN: Need = Need {
     needed_for: "makes and sets up the hosts' devices",
     how: "run as root, or under `unshare --user --map-root-user` where users may make namespaces",
 };
+pub(crate) const PACKETS: Need =
+    Need { name: "CAP_NET_RAW", needed_for: "attaches interfaces that exist (--attach)", how: "run as root; hosts in namespaces do not need it" };
 pub(crate) const REAL_TIME: Need = Need {
     name: "CAP_SYS_NICE",
     needed_for: "keeps other processes from delaying packets (SCHED_FIFO)",
@@ -59,6 +61,7 @@ pub fn capabilities() -> Vec<Capability> {
             let device = fs::File::options().read(true).write(true).open("/dev/net/tun")?;
             sys::attach_tun(&device, "nic0")
         }),
+        tried(PACKETS, false, || sys::PacketSocket::open(0).map(drop)),
         tried(REAL_TIME, false, || sys::schedule(true)),
     ]
 }

@@ -38,11 +38,14 @@ struct Prepared {
 pub fn start(words: &[String], hosts: &[Host]) -> Result<Command, LiveError> {
     let [program, arguments @ ..] = words else { unreachable!("there is a command") };
     let (reader, writer) = io::pipe().map_err(LiveError::system("making a pipe"))?;
-    let mut kept: Vec<RawFd> = hosts.iter().map(|host| host.namespace.as_raw_fd()).collect();
+    let mut kept: Vec<RawFd> = hosts.iter().filter_map(|host| Some(host.namespace.as_ref()?.as_raw_fd())).collect();
+    let Some(namespace) = &hosts[0].namespace else {
+        return Err(LiveError::Wrong("the command has no host to run in: all real hosts are attached".into()));
+    };
     kept.sort_unstable();
     let text = |text: &str| sys::c_string(text).expect("no zero in it");
     let prepared = Prepared {
-        network: hosts[0].namespace.as_raw_fd(),
+        network: namespace.as_raw_fd(),
         parent: std::process::id(),
         alive: reader.as_raw_fd(),
         held: writer.as_raw_fd(),
@@ -61,7 +64,9 @@ pub fn start(words: &[String], hosts: &[Host]) -> Result<Command, LiveError> {
         command.env(format!("AFFLUX_NAME_{index}"), &host.name);
         command.env(format!("AFFLUX_ADDRESS_{index}"), &addresses[0]);
         command.env(format!("AFFLUX_ADDRESSES_{index}"), addresses.join(" "));
-        command.env(format!("AFFLUX_NETNS_{index}"), format!("/proc/1/fd/{}", host.namespace.as_raw_fd()));
+        if let Some(namespace) = &host.namespace {
+            command.env(format!("AFFLUX_NETNS_{index}"), format!("/proc/1/fd/{}", namespace.as_raw_fd()));
+        }
     }
     // SAFETY: what runs between fork and exec makes system calls with what has been prepared, and neither allocates nor locks.
     unsafe {

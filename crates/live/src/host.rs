@@ -1,7 +1,8 @@
-//! Real hosts: network namespaces without a name, with a device for each NIC.
+//! Real hosts: network namespaces without a name, with a device for each NIC, or what is behind interfaces of this machine.
 
 use crate::addresses::{PREFIX_BITS, address};
 use crate::capability::{ADMIN, DEVICE, NAMESPACES};
+use crate::wire::{Attached, Taken, Wire};
 use crate::{LiveError, sys};
 use afflux_net::routing::Ports;
 use afflux_net::spec::Plan;
@@ -26,8 +27,8 @@ pub struct Host {
     /// In the plan.
     pub number: u32,
     pub name: String,
-    /// All that keeps it.
-    pub namespace: OwnedFd,
+    /// All that keeps it; `None`: it is another machine, or another part of this one.
+    pub namespace: Option<OwnedFd>,
     pub nics: Vec<Nic>,
 }
 
@@ -36,38 +37,75 @@ pub struct Nic {
     /// The name of its interface.
     pub name: String,
     pub address: Ipv4Addr,
-    device: File,
+    device: Device,
+}
+
+#[derive(Debug)]
+enum Device {
+    /// Of a namespace.
+    Tun(File),
+    Wire(Wire),
 }
 
 impl Nic {
     pub fn descriptor(&self) -> i32 {
-        self.device.as_raw_fd()
+        match &self.device {
+            Device::Tun(device) => device.as_raw_fd(),
+            Device::Wire(wire) => wire.descriptor(),
+        }
     }
     /// A packet that the host sends, if there is one.
     #[inline]
-    pub fn take(&self, room: &mut [u8]) -> io::Result<Option<usize>> {
-        match (&self.device).read(room) {
-            Ok(length) => Ok(Some(length)),
-            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => Ok(None),
+    pub fn take(&self, room: &mut [u8]) -> io::Result<Taken> {
+        let mut device = match &self.device {
+            Device::Tun(device) => device,
+            Device::Wire(wire) => return wire.take(room),
+        };
+        match device.read(room) {
+            Ok(length) => Ok(Taken::Packet(length)),
+            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => Ok(Taken::Nothing),
             Err(error) => Err(error),
         }
     }
     /// The host receives a packet.
     #[inline]
     pub fn give(&self, packet: &[u8]) -> io::Result<()> {
-        (&self.device).write(packet).map(drop)
+        match &self.device {
+            Device::Tun(device) => (&mut &*device).write(packet).map(drop),
+            Device::Wire(wire) => wire.give(packet),
+        }
+    }
+    /// Whether anybody is there.
+    pub fn is_known(&self) -> bool {
+        match &self.device {
+            Device::Tun(_) => true,
+            Device::Wire(wire) => wire.is_known(),
+        }
     }
 }
 
 impl Host {
-    /// Where other processes of this machine find it while it exists.
-    pub fn path_outside(&self) -> String {
-        format!("/proc/{}/fd/{}", std::process::id(), self.namespace.as_raw_fd())
+    /// Where other processes of this machine find it while it exists, if it is a namespace.
+    pub fn path_outside(&self) -> Option<String> {
+        let namespace = self.namespace.as_ref()?;
+        Some(format!("/proc/{}/fd/{}", std::process::id(), namespace.as_raw_fd()))
+    }
+
+    /// The interfaces of this machine by which it is reached, if it is not a namespace.
+    pub fn interfaces(&self) -> Vec<String> {
+        if self.namespace.is_some() { Vec::new() } else { self.nics.iter().map(|nic| nic.name.clone()).collect() }
     }
 
     /// Packets that its devices have dropped before anybody could read them.
     pub fn unread(&self) -> Result<u64, LiveError> {
-        let namespace = self.namespace.as_raw_fd();
+        let doing = || LiveError::system(format!("reading the counters of {}", self.name));
+        let Some(namespace) = self.namespace.as_ref().map(AsRawFd::as_raw_fd) else {
+            let drops = self.nics.iter().map(|nic| match &nic.device {
+                Device::Tun(_) => Ok(0),
+                Device::Wire(wire) => wire.unread(),
+            });
+            return drops.sum::<io::Result<u64>>().map_err(doing());
+        };
         let table = std::thread::scope(|scope| {
             let reader = scope.spawn(move || {
                 sys::join(namespace, libc::CLONE_NEWNET)?;
@@ -75,7 +113,7 @@ impl Host {
             });
             reader.join().expect("does not panic")
         });
-        let table = table.map_err(LiveError::system(format!("reading the counters of {}", self.name)))?;
+        let table = table.map_err(doing())?;
         Ok(self.nics.iter().map(|nic| sending_drops(&table, &nic.name).unwrap_or(0)).sum())
     }
 }
@@ -86,17 +124,33 @@ fn sending_drops(table: &str, interface: &str) -> Option<u64> {
     numbers.split_whitespace().nth(11)?.parse().ok()
 }
 
-/// Makes the hosts `real` of the plan.
-pub fn create(plan: &Plan, real: &[u32], mtu: u16) -> Result<Vec<Host>, LiveError> {
+/// Makes the hosts `real` of the plan: those that are namespaces first.
+pub fn create(plan: &Plan, real: &[u32], attached: &[Attached], mtu: u16) -> Result<Vec<Host>, LiveError> {
     let ports = Ports::new(&plan.topology);
-    real.iter()
-        .map(|&number| {
+    let at = |number: u32| attached.iter().find(|attached| attached.host == number);
+    let mut order = real.to_vec();
+    order.sort_by_key(|&number| at(number).is_some());
+    order
+        .into_iter()
+        .map(|number| {
             let name = plan.topology.nodes[number as usize].name.clone();
+            if let Some(attached) = at(number) {
+                return behind(number, name, &attached.interfaces, plan.topology.hosts, mtu);
+            }
             let nics = ports.of(number).len() as u32;
             // A thread of its own, which has the namespace and takes it along when it ends: only the descriptors remain.
             std::thread::scope(|scope| scope.spawn(|| inside_a_new_namespace(number, name, nics, mtu)).join().expect("does not panic"))
         })
         .collect()
+}
+
+/// A host that exists.
+fn behind(number: u32, name: String, interfaces: &[String], hosts: u32, mtu: u16) -> Result<Host, LiveError> {
+    let nics = interfaces.iter().zip(0..).map(|(interface, nic)| {
+        let wire = Wire::open(interface, number, nic, hosts, mtu)?;
+        Ok(Nic { name: interface.clone(), address: wire.address(), device: Device::Wire(wire) })
+    });
+    Ok(Host { number, name, namespace: None, nics: nics.collect::<Result<_, LiveError>>()? })
 }
 
 fn inside_a_new_namespace(number: u32, name: String, nics: u32, mtu: u16) -> Result<Host, LiveError> {
@@ -125,10 +179,10 @@ fn inside_a_new_namespace(number: u32, name: String, nics: u32, mtu: u16) -> Res
                     device.bring_up()
                 })
                 .map_err(LiveError::unless_permitted(ADMIN, &doing(&format!("{interface} with {address} and an MTU of {mtu}"))))?;
-            Ok(Nic { name: interface, address, device })
+            Ok(Nic { name: interface, address, device: Device::Tun(device) })
         })
         .collect::<Result<_, LiveError>>()?;
-    Ok(Host { number, name, namespace: namespace.into(), nics })
+    Ok(Host { number, name, namespace: Some(namespace.into()), nics })
 }
 
 fn open_device(doing: &str) -> Result<File, LiveError> {

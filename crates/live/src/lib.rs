@@ -1,7 +1,8 @@
 //! The scenario in real time: links, queues, switches and simulated flows of a plan, with packets of real Linux hosts passing through.
 //!
 //! Hosts are anonymous network namespaces, kept by file descriptors and nothing else, each with a TUN device per NIC that vanishes with its
-//! descriptor; the command's processes live in a process namespace whose first process dies with this one. So nothing remains on any exit.
+//! descriptor, or machines behind interfaces that exist; the command's processes live in a process namespace whose first process dies with
+//! this one. So nothing remains on any exit.
 #![cfg(target_os = "linux")]
 
 mod addresses;
@@ -17,11 +18,14 @@ mod precedence;
 mod relay;
 mod report;
 mod sys;
+mod wire;
 
 pub use capability::{Capability, capabilities};
 pub use error::LiveError;
 pub use report::Report;
 
+use crate::addresses::PREFIX_BITS;
+use crate::host::Nic;
 use afflux_net::record::Output;
 use afflux_net::spec::Plan;
 use afflux_scenario::Scenario;
@@ -33,6 +37,8 @@ use std::time::Duration;
 pub struct Options {
     /// Which hosts are real: a number for the first ones, or names or numbers with commas; `None` for all.
     pub hosts: Option<String>,
+    /// Real hosts that exist: `host2=eth1`, or with several NICs `host2=eth1,eth2`.
+    pub attach: Vec<String>,
     /// Ends then; `None`: when the command ends, or when told to.
     pub duration: Option<Duration>,
     /// Runs in the first real host; may be empty.
@@ -71,13 +77,23 @@ pub struct Finished {
 /// [`LiveError`] names what is lacking or wrong; nothing is left behind.
 pub fn run(scenario: &Scenario, options: &Options, control: &Control) -> Result<Finished, LiveError> {
     let real = addresses::chosen(&scenario.plan, options.hosts.as_deref())?;
+    let attached = wire::attached(&scenario.plan, &options.attach)?;
+    if let Some(other) = attached.iter().find(|attached| !real.contains(&attached.host)) {
+        let name = &scenario.plan.topology.nodes[other.host as usize].name;
+        return Err(LiveError::Wrong(format!("--attach {name}={}: {name} is not among the real hosts that --hosts names", other.interfaces.join(","))));
+    }
     let (plan, mut notes) = plan::between(scenario, &real)?;
-    let hosts = host::create(&plan, &real, scenario.packets.mtu)?;
+    let hosts = host::create(&plan, &real, &attached, scenario.packets.mtu)?;
     for (index, host) in hosts.iter().enumerate() {
         let addresses: Vec<String> = host.nics.iter().map(|nic| nic.address.to_string()).collect();
         // The command has its own view of processes.
-        let path = if options.command.is_empty() { host.path_outside() } else { format!("$AFFLUX_NETNS_{index}") };
-        (control.say)(&format!("{}  {}  nsenter --net={path}", host.name, addresses.join(" ")));
+        let place = match host.path_outside() {
+            None if host.nics.iter().all(Nic::is_known) => format!("behind {}", host.interfaces().join(", ")),
+            None => format!("behind {}, nobody answers yet: that machine must have the address, in a network of /{PREFIX_BITS}", host.interfaces().join(", ")),
+            Some(path) if options.command.is_empty() => format!("nsenter --net={path}"),
+            Some(_) => format!("nsenter --net=$AFFLUX_NETNS_{index}"),
+        };
+        (control.say)(&format!("{}  {}  {place}", host.name, addresses.join(" ")));
     }
     let command = if options.command.is_empty() { None } else { Some(command::start(&options.command, &hosts)?) };
     let (output, watched) =

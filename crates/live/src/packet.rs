@@ -46,6 +46,42 @@ pub fn parse(packet: &[u8]) -> Option<Header> {
     })
 }
 
+/// Whom an IPv4 packet is from, and how long it says that it is.
+pub fn source_and_length(packet: &[u8]) -> Option<(Ipv4Addr, usize)> {
+    let header = packet.get(..LEAST_HEADER).filter(|header| header[0] >> 4 == 4)?;
+    Some((Ipv4Addr::new(header[12], header[13], header[14], header[15]), u16::from_be_bytes([header[2], header[3]]).into()))
+}
+
+/// Puts the checksum of TCP or UDP into a packet whose sender has left it to a device that it did not meet.
+pub fn complete(packet: &mut [u8]) {
+    let length = usize::from(packet[0] & 0xf) * 4;
+    let protocol = packet[9];
+    let place = match protocol {
+        TCP => length + 16,
+        UDP => length + 6,
+        _ => return,
+    };
+    if packet.len() < place + 2 {
+        return;
+    }
+    packet[place..place + 2].fill(0);
+    let segment = (packet.len() - length) as u32;
+    let sum = folded(words(&packet[12..20]) + words(&packet[length..]) + u32::from(protocol) + segment);
+    // None at all is said with zero in UDP (RFC 768).
+    let sum = if sum == u16::MAX && protocol == UDP { u16::MAX } else { !sum };
+    packet[place..place + 2].copy_from_slice(&sum.to_be_bytes());
+}
+
+/// The sum of all words (RFC 1071), of at most 64 kB.
+fn words(bytes: &[u8]) -> u32 {
+    bytes.chunks(2).map(|pair| u32::from(u16::from_be_bytes([pair[0], pair.get(1).copied().unwrap_or(0)]))).sum()
+}
+
+fn folded(sum: u32) -> u16 {
+    let once = (sum & 0xffff) + (sum >> 16);
+    ((once & 0xffff) + (once >> 16)) as u16
+}
+
 /// Sets "congestion experienced" in an ECN-capable packet.
 pub fn mark(packet: &mut [u8]) {
     let before = u16::from_be_bytes([packet[0], packet[1]]);
@@ -57,9 +93,7 @@ pub fn mark(packet: &mut [u8]) {
 
 /// The header's checksum after a word of it has changed (RFC 1624, equation 3).
 fn updated(sum: u16, before: u16, after: u16) -> u16 {
-    let folded = u32::from(!sum) + u32::from(!before) + u32::from(after);
-    let folded = (folded & 0xffff) + (folded >> 16);
-    !(((folded & 0xffff) + (folded >> 16)) as u16)
+    !folded(u32::from(!sum) + u32::from(!before) + u32::from(after))
 }
 
 #[cfg(test)]
@@ -68,11 +102,7 @@ mod tests {
 
     /// RFC 1071 over the whole header: 0 for a right one.
     fn checksum(header: &[u8]) -> u16 {
-        let mut sum: u32 = header.chunks(2).map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]]))).sum();
-        while sum >> 16 != 0 {
-            sum = (sum & 0xffff) + (sum >> 16);
-        }
-        !(sum as u16)
+        !folded(words(header))
     }
 
     fn packet(traffic_class: u8, flags: u16, identification: u16) -> Vec<u8> {
@@ -112,5 +142,35 @@ mod tests {
                 assert_eq!((packet[1], checksum(&packet[..20])), (0x2b, 0), "identification {identification}");
             }
         }
+    }
+
+    #[test]
+    fn completes_checksums() {
+        // A query that a kernel has sent: 10.0.0.1 to 10.0.0.2, UDP ports 7 and 9, "hi!".
+        let mut datagram = packet(0, 0, 1);
+        datagram[24..26].copy_from_slice(&11u16.to_be_bytes());
+        datagram.extend(b"hi!");
+        complete(&mut datagram);
+        // RFC 768: the sum over addresses, protocol, length and datagram is all ones.
+        let pseudo = words(&datagram[12..20]) + u32::from(UDP) + 11;
+        assert_eq!(folded(pseudo + words(&datagram[20..])), 0xffff);
+        let mut segment = packet(0, 0, 1);
+        segment[9] = TCP;
+        segment.extend([0; 12]);
+        segment[36] = 0xab;
+        complete(&mut segment);
+        let pseudo = words(&segment[12..20]) + u32::from(TCP) + 20;
+        assert_eq!(folded(pseudo + words(&segment[20..])), 0xffff);
+        let mut short = packet(0, 0, 1)[..24].to_vec();
+        let before = short.clone();
+        complete(&mut short);
+        assert_eq!(short, before, "no room for a checksum");
+    }
+
+    #[test]
+    fn reads_sender_and_length() {
+        assert_eq!(source_and_length(&packet(0, 0, 7)), Some((Ipv4Addr::new(10, 0, 0, 1), 28)));
+        assert_eq!(source_and_length(&[0x45; 19]), None);
+        assert_eq!(source_and_length(&[0x60; 40]), None);
     }
 }

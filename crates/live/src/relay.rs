@@ -6,6 +6,7 @@ use crate::host::Host;
 use crate::lateness::Lateness;
 use crate::packet::{self, Header};
 use crate::precedence::Precedence;
+use crate::wire::Taken;
 use crate::{Control, LiveError, Options, addresses, sys};
 use afflux_net::outside::{Driven, Packet};
 use afflux_scenario::Packets;
@@ -30,8 +31,10 @@ pub struct Watched {
     pub duration: Duration,
     pub entered: u64,
     pub delivered: u64,
-    /// Not IPv4, or not for a host of the scenario.
+    /// Not IPv4, or not from or for a host of the scenario.
     pub ignored: u64,
+    /// Longer than the scenario's packets can be.
+    pub too_long: u64,
     /// To hosts of the scenario that are not real.
     pub to_nobody: u64,
     /// Marks written into packets.
@@ -172,13 +175,16 @@ impl Relay<'_, '_, '_, '_> {
         for _ in 0..BATCH {
             let token = self.store.room(self.packets.mtu as usize);
             let (room, length) = &mut self.store.packets[token as usize];
-            let bytes = match self.hosts[host].nics[nic].take(room) {
-                Ok(Some(bytes)) => bytes,
-                Ok(None) => {
-                    self.store.free.push(token);
-                    break;
+            let taken = self.hosts[host].nics[nic].take(room).map_err(LiveError::system_of(|| format!("reading from {}", self.hosts[host].name)))?;
+            let Taken::Packet(bytes) = taken else {
+                self.store.free.push(token);
+                match taken {
+                    Taken::Nothing => break,
+                    Taken::Foreign => self.watched.ignored += 1,
+                    Taken::TooLong => self.watched.too_long += 1,
+                    Taken::Handled | Taken::Packet(_) => {}
                 }
-                Err(source) => return Err(LiveError::System { doing: format!("reading from {}", self.hosts[host].name), source }),
+                continue;
             };
             *length = bytes;
             let parsed = packet::parse(&room[..bytes]);

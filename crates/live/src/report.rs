@@ -64,8 +64,10 @@ pub struct PacketCounts {
     pub marked: u64,
     /// Marks written into packets of real hosts.
     pub marks_written: u64,
-    /// Not IPv4, or for no host of the scenario.
+    /// Not IPv4, or from or for no host of the scenario.
     pub ignored: u64,
+    /// Longer than the scenario's packets can be, and lost.
+    pub too_long: u64,
     /// For hosts that are not real.
     pub to_simulated_hosts: u64,
     /// Lost in a host's device before they could be read: the host sent faster than we read.
@@ -78,6 +80,8 @@ pub struct PacketCounts {
 pub struct HostReport {
     pub name: String,
     pub addresses: Vec<String>,
+    /// By which interfaces of this machine it is reached; empty if it is a namespace.
+    pub interfaces: Vec<String>,
 }
 
 #[derive(Debug, Clone, Serialize)]
@@ -133,6 +137,15 @@ pub(crate) fn report(plan: &Plan, output: &Output, hosts: &[Host], watched: Watc
     if watched.unread > 0 {
         wrong.push(format!("{} packets were lost in the hosts' devices before they could be read", watched.unread));
     }
+    if watched.too_long > 0 {
+        wrong.push(format!(
+            "{} packets were longer than host.mtu: segments are joined on their way (`ethtool -K … tso off gso off` at the other end, `gro off lro off` here)",
+            watched.too_long
+        ));
+    }
+    for (host, nic) in hosts.iter().flat_map(|host| host.nics.iter().map(move |nic| (host, nic))).filter(|(_, nic)| !nic.is_known()) {
+        notes.push(format!("nobody behind {} has said that it is {} ({})", nic.name, nic.address, host.name));
+    }
     if watched.refused > 0 {
         notes.push(format!("{} packets were not taken by the kernels of their hosts", watched.refused));
     }
@@ -163,13 +176,18 @@ pub(crate) fn report(plan: &Plan, output: &Output, hosts: &[Host], watched: Watc
             marked: c.ecn_marks,
             marks_written: watched.marks,
             ignored: watched.ignored,
+            too_long: watched.too_long,
             to_simulated_hosts: watched.to_nobody,
             unread: watched.unread,
             refused: watched.refused,
         },
         hosts: hosts
             .iter()
-            .map(|host| HostReport { name: host.name.clone(), addresses: host.nics.iter().map(|nic| nic.address.to_string()).collect() })
+            .map(|host| HostReport {
+                name: host.name.clone(),
+                addresses: host.nics.iter().map(|nic| nic.address.to_string()).collect(),
+                interfaces: host.interfaces(),
+            })
             .collect(),
         ports: ports(plan, output),
         command: (!options.command.is_empty()).then(|| CommandReport { command: options.command.clone(), status: watched.status }),

@@ -97,6 +97,61 @@ impl Interface {
         self.ask(libc::SIOCSIFMTU, |request| request.ifr_ifru.ifru_mtu = mtu.into()).map(drop)
     }
 
+    pub fn mtu(&self) -> io::Result<i32> {
+        // SAFETY: the kernel has filled in this part of the answer.
+        self.ask(libc::SIOCGIFMTU, |_| ()).map(|answer| unsafe { answer.ifr_ifru.ifru_mtu })
+    }
+
+    pub fn index(&self) -> io::Result<i32> {
+        // SAFETY: as above.
+        self.ask(libc::SIOCGIFINDEX, |_| ()).map(|answer| unsafe { answer.ifr_ifru.ifru_ifindex })
+    }
+
+    pub fn is_up(&self) -> io::Result<bool> {
+        // SAFETY: as above.
+        let flags = unsafe { self.ask(libc::SIOCGIFFLAGS, |_| ())?.ifr_ifru.ifru_flags };
+        Ok(libc::c_int::from(flags) & libc::IFF_UP != 0)
+    }
+
+    pub fn is_ethernet(&self) -> io::Result<bool> {
+        // SAFETY: as above.
+        let kind = unsafe { self.ask(libc::SIOCGIFHWADDR, |_| ())?.ifr_ifru.ifru_hwaddr.sa_family };
+        Ok(kind == libc::ARPHRD_ETHER)
+    }
+
+    /// This machine's own address there.
+    pub fn address(&self) -> io::Result<Option<Ipv4Addr>> {
+        match self.ask(libc::SIOCGIFADDR, |_| ()) {
+            // SAFETY: as above; behind the port there are the four bytes of the address.
+            Ok(answer) => Ok(Some(unsafe {
+                let data = answer.ifr_ifru.ifru_addr.sa_data;
+                Ipv4Addr::new(data[2] as u8, data[3] as u8, data[4] as u8, data[5] as u8)
+            })),
+            Err(error) if error.raw_os_error() == Some(libc::EADDRNOTAVAIL) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Whether the kernel or the device makes larger segments of those it receives.
+    pub fn joins_segments(&self) -> io::Result<bool> {
+        /// Of `linux/ethtool.h`: generic receive offload; flags, among them large receive offload.
+        const ETHTOOL_GFLAGS: u32 = 0x25;
+        const ETHTOOL_GGRO: u32 = 0x2b;
+        const ETH_FLAG_LRO: u32 = 1 << 15;
+        Ok(self.ethtool(ETHTOOL_GGRO)? != 0 || self.ethtool(ETHTOOL_GFLAGS)? & ETH_FLAG_LRO != 0)
+    }
+
+    /// A number that `ethtool` would show; 0 where the device has none.
+    fn ethtool(&self, what: u32) -> io::Result<u32> {
+        let mut value = [what, 0];
+        let asked = self.ask(libc::SIOCETHTOOL, |request| request.ifr_ifru.ifru_data = value.as_mut_ptr().cast());
+        match asked {
+            Ok(_) => Ok(value[1]),
+            Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => Ok(0),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Packets that wait to be read.
     pub fn set_queue(&self, packets: u16) -> io::Result<()> {
         self.ask(libc::SIOCSIFTXQLEN, |request| request.ifr_ifru.ifru_metric = packets.into()).map(drop)
@@ -118,6 +173,122 @@ fn socket_address(address: Ipv4Addr) -> libc::sockaddr {
         *slot = byte as libc::c_char;
     }
     generic
+}
+
+/// All frames of an Ethernet interface, whomever they are for.
+#[derive(Debug)]
+pub struct PacketSocket {
+    socket: OwnedFd,
+}
+
+/// What came, beside its bytes.
+#[derive(Debug, Clone, Copy)]
+pub struct FrameInfo {
+    /// As it was on the cable, even if there was less room.
+    pub length: usize,
+    /// Its sender has left the checksum to a device.
+    pub unsummed: bool,
+    /// It belongs to a virtual LAN.
+    pub tagged: bool,
+}
+
+impl PacketSocket {
+    /// Room for what comes while the forwarding thread does not run.
+    const ROOM: libc::c_int = 32 << 20;
+
+    /// On the interface of this number; on none with 0. Other frames than those that others send do not come.
+    pub fn open(interface: i32) -> io::Result<Self> {
+        // SAFETY: takes numbers; the descriptor it returns is nobody else's.
+        let socket = unsafe {
+            let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
+            OwnedFd::from_raw_fd(checked(libc::socket(libc::AF_PACKET, kind, 0))?)
+        };
+        let socket = PacketSocket { socket };
+        if interface == 0 {
+            return Ok(socket);
+        }
+        socket.set(libc::SOL_PACKET, libc::PACKET_AUXDATA, &1)?;
+        socket.set(libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, &1)?;
+        socket.set(libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, &1)?;
+        // More than the system's limit where we may, else as much as there is.
+        socket.set(libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, &Self::ROOM).or_else(|_| socket.set(libc::SOL_SOCKET, libc::SO_RCVBUF, &Self::ROOM))?;
+        // Ends with the socket.
+        let membership = libc::packet_mreq { mr_ifindex: interface, mr_type: libc::PACKET_MR_PROMISC as libc::c_ushort, mr_alen: 0, mr_address: [0; 8] };
+        socket.set(libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, &membership)?;
+        // SAFETY: bytes and numbers, for which zero is a value.
+        let mut place: libc::sockaddr_ll = unsafe { zeroed() };
+        place.sll_family = libc::AF_PACKET as libc::c_ushort;
+        place.sll_protocol = (libc::ETH_P_ALL as u16).to_be();
+        place.sll_ifindex = interface;
+        // SAFETY: the address lives across the call and has the size that is said.
+        checked(unsafe { libc::bind(socket.descriptor(), (&raw const place).cast(), size_of_val(&place) as libc::socklen_t) })?;
+        Ok(socket)
+    }
+
+    fn set<T>(&self, level: libc::c_int, name: libc::c_int, value: &T) -> io::Result<()> {
+        // SAFETY: the value lives across the call and has the size that is said.
+        checked(unsafe { libc::setsockopt(self.descriptor(), level, name, (&raw const *value).cast(), size_of::<T>() as libc::socklen_t) }).map(drop)
+    }
+
+    pub fn descriptor(&self) -> RawFd {
+        self.socket.as_raw_fd()
+    }
+
+    /// The next frame, its first bytes into `head`, the rest into `body`, if there is one.
+    #[inline]
+    pub fn receive(&self, head: &mut [u8], body: &mut [u8]) -> io::Result<Option<FrameInfo>> {
+        let mut parts =
+            [libc::iovec { iov_base: head.as_mut_ptr().cast(), iov_len: head.len() }, libc::iovec { iov_base: body.as_mut_ptr().cast(), iov_len: body.len() }];
+        // Aligned for what is written there.
+        let mut control = [0u64; 8];
+        // SAFETY: numbers and pointers, for which zero is a value.
+        let mut message: libc::msghdr = unsafe { zeroed() };
+        (message.msg_iov, message.msg_iovlen) = (parts.as_mut_ptr(), parts.len() as _);
+        (message.msg_control, message.msg_controllen) = (control.as_mut_ptr().cast(), size_of_val(&control) as _);
+        // SAFETY: everything that the message points to lives across the call and has the size that is said.
+        let length = match unsafe { libc::recvmsg(self.descriptor(), &mut message, libc::MSG_TRUNC) } {
+            length @ 0.. => length as usize,
+            _ => {
+                let error = io::Error::last_os_error();
+                return if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) { Ok(None) } else { Err(error) };
+            }
+        };
+        let mut status = 0;
+        // SAFETY: the kernel has filled in the control messages, which the macros walk; what is read is of the kind that its type says.
+        unsafe {
+            let mut next = libc::CMSG_FIRSTHDR(&message);
+            while let Some(control) = next.as_ref() {
+                if control.cmsg_level == libc::SOL_PACKET && control.cmsg_type == libc::PACKET_AUXDATA {
+                    status = libc::CMSG_DATA(control).cast::<libc::tpacket_auxdata>().read_unaligned().tp_status;
+                }
+                next = libc::CMSG_NXTHDR(&message, control);
+            }
+        }
+        let has = |bit: u32| status & bit != 0;
+        Ok(Some(FrameInfo { length, unsummed: has(libc::TP_STATUS_CSUMNOTREADY), tagged: has(libc::TP_STATUS_VLAN_VALID) }))
+    }
+
+    pub fn send(&self, frame: &[u8]) -> io::Result<()> {
+        self.send_parts(&[frame])
+    }
+
+    /// One frame in pieces.
+    #[inline]
+    pub fn send_parts<const N: usize>(&self, parts: &[&[u8]; N]) -> io::Result<()> {
+        let parts = parts.map(|part| libc::iovec { iov_base: part.as_ptr().cast_mut().cast(), iov_len: part.len() });
+        // SAFETY: the pieces live across the call, and are only read.
+        let sent = unsafe { libc::writev(self.descriptor(), parts.as_ptr(), N as libc::c_int) };
+        if sent < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    }
+
+    /// Frames for which there was no room, since this was last asked.
+    pub fn drops(&self) -> io::Result<u64> {
+        let mut counts = libc::tpacket_stats { tp_packets: 0, tp_drops: 0 };
+        let mut size = size_of_val(&counts) as libc::socklen_t;
+        // SAFETY: the counts live across the call and have the size that is said.
+        checked(unsafe { libc::getsockopt(self.descriptor(), libc::SOL_PACKET, libc::PACKET_STATISTICS, (&raw mut counts).cast(), &mut size) })?;
+        Ok(counts.tp_drops.into())
+    }
 }
 
 /// Tells which descriptors can be read.

@@ -6,22 +6,23 @@ use crate::scenario::Scenario;
 use pyo3::prelude::*;
 use std::path::PathBuf;
 
-/// Runs `scenario` in real time between the real hosts `hosts` (how many, or names with commas; all by default), writes the result directory `out`
-/// if one is given, and returns `live.json`. Ctrl-C ends the run like its time: what it has done until then is told all the same.
+/// Runs `scenario` in real time between the real hosts `hosts` (how many, or names with commas; all by default), of which those of
+/// `attach` (`host2=eth1`) are behind interfaces of this machine, writes the result directory `out` if one is given, and returns `live.json`. Ctrl-C ends the run like its time: what it has done until then is told all the same.
 #[pyfunction]
-#[pyo3(signature = (scenario, *, hosts=None, duration=None, command=Vec::new(), bound="100us", out=None, force=false))]
+#[pyo3(signature = (scenario, *, hosts=None, attach=Vec::new(), duration=None, command=Vec::new(), bound="100us", out=None, force=false))]
 #[allow(clippy::too_many_arguments)] // by name
 pub fn live(
     py: Python<'_>,
     scenario: &Scenario,
     hosts: Option<String>,
+    attach: Vec<String>,
     duration: Option<&str>,
     command: Vec<String>,
     bound: &str,
     out: Option<PathBuf>,
     force: bool,
 ) -> PyResult<String> {
-    linux::live(py, scenario, hosts, duration, command, bound, out, force)
+    linux::live(py, scenario, hosts, attach, duration, command, bound, out, force)
 }
 
 /// Name, what for, whether it must be there, why it is not, what helps.
@@ -38,7 +39,17 @@ mod linux {
     use super::*;
 
     #[allow(clippy::too_many_arguments)] // as above
-    pub fn live(_: Python<'_>, _: &Scenario, _: Option<String>, _: Option<&str>, _: Vec<String>, _: &str, _: Option<PathBuf>, _: bool) -> PyResult<String> {
+    pub fn live(
+        _: Python<'_>,
+        _: &Scenario,
+        _: Option<String>,
+        _: Vec<String>,
+        _: Option<&str>,
+        _: Vec<String>,
+        _: &str,
+        _: Option<PathBuf>,
+        _: bool,
+    ) -> PyResult<String> {
         Err(Error::new_err("live mode needs Linux: its hosts are network namespaces"))
     }
     pub fn capabilities() -> PyResult<Vec<Row>> {
@@ -65,6 +76,7 @@ mod linux {
         py: Python<'_>,
         scenario: &Scenario,
         hosts: Option<String>,
+        attach: Vec<String>,
         duration: Option<&str>,
         command: Vec<String>,
         bound: &str,
@@ -75,7 +87,7 @@ mod linux {
             Ok(span) => Ok(Duration::from_nanos(span.0.div_ceil(1_000))),
             Err(error) => Err(PyValueError::new_err(format!("--{name} {text}: {error}"))),
         };
-        let options = Options { hosts, duration: duration.map(|text| time(text, "duration")).transpose()?, command, bound: time(bound, "bound")? };
+        let options = Options { hosts, attach, duration: duration.map(|text| time(text, "duration")).transpose()?, command, bound: time(bound, "bound")? };
         let scenario = scenario.inner.clone();
         let stop = Arc::new(AtomicBool::new(false));
         let (send, mut receive) = channel();

@@ -15,6 +15,7 @@ from ..settings import assignment
 EXAMPLES = (
     "afflux live examples/live-bottleneck.toml -- bash",
     "afflux live fabric.toml --hosts host0,host16 --duration 30s -- ./experiment.sh",
+    "afflux live fabric.toml --attach host0=eth1 --attach host1=eth2 --duration 60s",
     "afflux live --check",
 )
 
@@ -24,6 +25,10 @@ def live(
     command: Annotated[list[str] | None, typer.Argument(metavar="[-- COMMAND…]", help="Runs in the first real host.", show_default=False)] = None,
     hosts: Annotated[
         str | None, typer.Option("--hosts", metavar="N | NAME,…", help="Which hosts are real: the first N, or those named.", show_default="all")
+    ] = None,
+    attach: Annotated[
+        list[str] | None,
+        typer.Option("--attach", metavar="HOST=INTERFACE", help="This host is what is behind an interface; may be repeated.", show_default=False),
     ] = None,
     duration: Annotated[
         str | None, typer.Option("--duration", metavar="TIME", help="Ends then, as in 30s.", show_default="COMMAND's end, else run.until, else Ctrl-C")
@@ -36,7 +41,7 @@ def live(
     check: Annotated[bool, typer.Option("--check", help="Say what live mode needs of this machine and whether it is there; run nothing.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print live.json instead of tables.")] = False,
 ) -> None:
-    """The same fabric in real time between real Linux hosts: namespaces that vanish with the run, Linux only."""
+    """The same fabric in real time between real Linux hosts: namespaces that vanish with the run, or machines at its interfaces. Linux only."""
     with failures():
         if check:
             raise typer.Exit(capabilities(as_json))
@@ -46,7 +51,7 @@ def live(
         loaded = _core.load(scenario, set=[assignment(text) for text in set or []], seed=seed)
         until = None if loaded.until_ns is None or command else f"{loaded.until_ns}ns"
         where = out or Path("out") / f"live-{loaded.name}-{loaded.seed}"
-        text = _core.live(loaded, hosts=hosts, duration=duration or until, command=command or [], bound=bound, out=where, force=force)
+        text = _core.live(loaded, hosts=hosts, attach=attach or [], duration=duration or until, command=command or [], bound=bound, out=where, force=force)
         report = json.loads(text)
         if as_json:
             print(text, end="")

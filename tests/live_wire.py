@@ -1,0 +1,92 @@
+"""A machine behind an interface, for tests/test_live.py: in a network namespace of our own with the interface `wire`, another namespace is the machine,
+with 10.0.0.2 on its `nic`. TAP devices, joined by copying frames. Runs its arguments in the first one.
+"""
+
+import ctypes
+import fcntl
+import os
+import selectors
+import socket
+import struct
+import subprocess
+import sys
+import threading
+
+CLONE_NEWNET = 0x40000000
+TUNSETIFF, IFF_TAP, IFF_NO_PI, IFF_UP = 0x400454CA, 0x2, 0x1000, 0x1
+SIOCSIFADDR, SIOCSIFNETMASK, SIOCSIFFLAGS, SIOCETHTOOL = 0x8916, 0x891C, 0x8914, 0x8946
+ETHTOOL_SGRO = 0x2C
+CONTENT = bytes(range(256)) * 1000
+
+
+def interface(name: str, address: str | None) -> int:
+    """A TAP device, up, in the calling thread's network namespace."""
+    device = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
+    fcntl.ioctl(device, TUNSETIFF, struct.pack("16sH22x", name.encode(), IFF_TAP | IFF_NO_PI))
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
+        for request, value in ((SIOCSIFADDR, address), (SIOCSIFNETMASK, "255.255.0.0")) if address else ():
+            fcntl.ioctl(control, request, struct.pack("16sHH4s16x", name.encode(), socket.AF_INET, 0, socket.inet_aton(value)))
+        fcntl.ioctl(control, SIOCSIFFLAGS, struct.pack("16sH22x", name.encode(), IFF_UP))
+    return device
+
+
+def joins_segments(name: str, on: bool) -> None:
+    value = ctypes.create_string_buffer(struct.pack("II", ETHTOOL_SGRO, on))
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
+        fcntl.ioctl(control, SIOCETHTOOL, struct.pack("16sQ16x", name.encode(), ctypes.addressof(value)))
+
+
+def new_namespace() -> None:
+    if ctypes.CDLL(None, use_errno=True).unshare(CLONE_NEWNET) != 0:
+        raise OSError(ctypes.get_errno(), "making a network namespace")
+
+
+def echo(server: socket.socket) -> None:
+    while True:
+        data, sender = server.recvfrom(2048)
+        server.sendto(data, sender)
+
+
+def serve(server: socket.socket) -> None:
+    while True:
+        connection, _ = server.accept()
+        with connection:
+            connection.sendall(CONTENT)
+
+
+def machine(ready: threading.Event, devices: list[int]) -> None:
+    """Answers at ports 7 (datagrams, back) and 8 (a connection gets `CONTENT`)."""
+    new_namespace()
+    devices.append(interface("nic", "10.0.0.2"))
+    datagrams = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    datagrams.bind(("10.0.0.2", 7))
+    connections = socket.create_server(("10.0.0.2", 8))
+    threading.Thread(target=echo, args=(datagrams,), daemon=True).start()
+    threading.Thread(target=serve, args=(connections,), daemon=True).start()
+    ready.set()
+
+
+def copy(one: int, other: int) -> None:
+    with selectors.DefaultSelector() as ready:
+        ready.register(one, selectors.EVENT_READ, other)
+        ready.register(other, selectors.EVENT_READ, one)
+        while True:
+            for key, _ in ready.select():
+                try:
+                    os.write(key.data, os.read(key.fd, 1 << 16))
+                except BlockingIOError:
+                    continue
+
+
+if __name__ == "__main__":
+    state, *arguments = sys.argv[1:]
+    new_namespace()
+    devices = [interface("wire", "192.0.2.1" if state == "used" else None)]
+    joins_segments("wire", state == "joins")
+    ready = threading.Event()
+    # The namespace belongs to the thread's sockets and device, and stays with them.
+    threading.Thread(target=machine, args=(ready, devices), daemon=True).start()
+    if not ready.wait(10):
+        sys.exit("no machine")
+    threading.Thread(target=copy, args=devices, daemon=True).start()
+    sys.exit(subprocess.run(arguments).returncode)
