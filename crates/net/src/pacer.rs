@@ -142,7 +142,7 @@ pub const MODEL: Model = Model {
     name: "pacer",
     source: "Alizadeh et al., NSDI 2012 (HULL); pFabric.patch's defaults",
     faithful: "a token bucket whose rate follows what is handed over and what waits, every 64 us (eta 0.125); a flow is associated with probability 0.125 per echo, for 10 ms; other flows pass",
-    simplified: "data of TCP flows only; a flow stays associated while any of its frames waits; beta is per bit that waits (ns-2's qlength_factor); waits in the pacer count as queueing in the split; no limit of its queue",
+    simplified: "data of TCP flows only (those of ns-2's TCP in pFabric's comparison among them), not of multipath connections; a flow stays associated while any of its frames waits; beta is per bit that waits (ns-2's qlength_factor); waits in the pacer count as queueing in the split; no limit of its queue",
 };
 
 #[cfg(test)]

@@ -31,6 +31,10 @@ _FIFO: dict[str, Any] = {
 _MARKS, _HOST_MARKS = ({"k": k, "compare": "at_or_above", "spacing": "ns2"} for k in ("22500B", "24000B"))
 _DCTCP = _TCP | {"congestion": "dctcp", "dctcp": {"initial_alpha": 0.0}}
 
+#: HULL at 10 Gbps, as in qjump's ns-2.
+_PHANTOM = {"kind": "phantom", "drain": 0.95, "threshold": "6kB"}
+_PACER = {"interval": "7.2us", "queue_gain": 3000.0, "timeout": "1ms"}
+
 #: What differs from studies/pfabric/fabric.toml.
 SCHEMES: dict[str, dict[str, Any]] = {
     "Ideal": {"run.engine": "ideal"},
@@ -38,9 +42,10 @@ SCHEMES: dict[str, dict[str, Any]] = {
     # Its answers come back by the flow's own path, so paths go by hash. Without dampening: one flow per 10 us is too few where 16 hosts meet.
     "PDQ": _FIFO | {"host.transport": {"kind": "pdq", "dampening": "0ns"}, "switch.balance": "ecmp", "switch.hash": "symmetric"},
     "DCTCP": _FIFO | {"switch.ecn": _MARKS, "host.nic_ecn": _HOST_MARKS, "host.transport": _DCTCP},
+    "HULL": _FIFO | {"switch.aqm": _PHANTOM, "host.pacer": _PACER, "host.transport": _DCTCP},
     "TCP-DropTail": _FIFO,
 }
-#: From best to worst, as in the slides' legend.
+#: From best to worst, as in the slides' legend; HULL is not on them.
 ORDER = ("Ideal", "pFabric", "PDQ", "DCTCP", "TCP-DropTail")
 WORKLOADS = {"websearch": "web search", "datamining": "data mining"}
 LOADS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)

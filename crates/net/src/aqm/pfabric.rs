@@ -11,8 +11,9 @@ use std::collections::VecDeque;
 pub struct Pfabric {
     limit: Option<Limit>,
     bytes: u64,
-    /// Since the queue was empty.
+    /// Since the queue was empty: how many have come, and the size of the smallest.
     arrivals: u32,
+    smallest: u16,
     /// What is looked at of each frame, in the queue's order.
     keys: Vec<Key>,
 }
@@ -27,7 +28,7 @@ struct Key {
 
 impl Pfabric {
     pub fn new(limit: Option<Limit>) -> Self {
-        Pfabric { limit, bytes: 0, arrivals: 0, keys: Vec::new() }
+        Pfabric { limit, bytes: 0, arrivals: 0, smallest: 0, keys: Vec::new() }
     }
 
     /// A frame of less bytes than this would stay if nothing else were here.
@@ -44,7 +45,8 @@ impl Pfabric {
     #[inline(always)]
     pub fn push(&mut self, frames: &mut VecDeque<Waiting>, waiting: Waiting) -> Option<Frame> {
         self.bytes += waiting.frame.size as u64;
-        self.arrivals = if frames.is_empty() { 0 } else { self.arrivals.saturating_add(1) };
+        let size = waiting.frame.size;
+        (self.arrivals, self.smallest) = if frames.is_empty() { (0, size) } else { (self.arrivals.saturating_add(1), self.smallest.min(size)) };
         let flow = (waiting.frame.hash as u64) << 32 | waiting.frame.dst as u64;
         self.keys.push(Key { urgency: waiting.clock << 32 | self.arrivals as u64, flow });
         frames.push_back(waiting);
@@ -56,6 +58,11 @@ impl Pfabric {
             Some(Limit::Packets(_)) => 0,
         };
         Some(self.drop_worst(frames, over))
+    }
+
+    /// No frame that waits is smaller.
+    pub fn smallest(&self) -> u16 {
+        self.smallest
     }
 
     /// The queue is so many bytes over its limit.
@@ -73,8 +80,11 @@ impl Pfabric {
     #[inline(always)]
     fn take(&mut self, frames: &mut VecDeque<Waiting>, place: usize) -> Waiting {
         self.keys.swap_remove(place);
-        let last = frames.pop_back().expect("as many as keys");
-        let taken = if place < frames.len() { std::mem::replace(&mut frames[place], last) } else { last };
+        // They come and go at the end, so they are.
+        let all = frames.as_mut_slices().0;
+        let taken = all[place];
+        all[place] = all[all.len() - 1];
+        frames.pop_back();
         self.bytes -= taken.frame.size as u64;
         taken
     }

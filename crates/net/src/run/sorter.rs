@@ -19,6 +19,8 @@ pub struct Sorter {
     next: Vec<u32>,
     count: Vec<u32>,
     pub active: Vec<u32>,
+    /// A bit for each of them, while they are counted.
+    present: Vec<u64>,
     /// Entries of the window.
     pub taken: usize,
     /// Times in one cell are equal but for so many bits.
@@ -50,6 +52,7 @@ impl Sorter {
             next: vec![0; nodes],
             count: vec![0; nodes],
             active: Vec::new(),
+            present: vec![0; nodes.div_ceil(64)],
             taken: 0,
             shift: 0,
             ahead: shard.ports.len() > PORTS_IN_CACHE,
@@ -69,11 +72,8 @@ impl Sorter {
         for (_, piece) in log.pieces() {
             for frame in piece {
                 let node = self.node_of_port[frame.port as usize];
-                let count = &mut self.count[node as usize];
-                if *count == 0 {
-                    self.active.push(node);
-                }
-                *count += 1;
+                self.count[node as usize] += 1;
+                self.present[node as usize / 64] |= 1 << (node % 64);
                 self.cells[(frame.offset >> self.shift) as usize % CELLS] += 1;
             }
         }
@@ -94,11 +94,12 @@ impl Sorter {
             }
         }
         // Nodes in ascending order: what is next to each other in memory is used one after the other.
-        if self.active.len() * 8 > self.count.len() {
-            self.active.clear();
-            self.active.extend((0..self.count.len() as u32).filter(|&n| self.count[n as usize] > 0));
-        } else {
-            self.active.sort_unstable();
+        for (word, bits) in self.present.iter_mut().enumerate() {
+            let mut left = std::mem::take(bits);
+            while left != 0 {
+                self.active.push(word as u32 * 64 + left.trailing_zeros());
+                left &= left - 1;
+            }
         }
         let mut next = 0;
         for &node in &self.active {

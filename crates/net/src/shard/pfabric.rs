@@ -89,6 +89,10 @@ impl<'a> Shard<'a> {
     #[inline(never)]
     pub(super) fn on_pfabric_ack<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, ack: &AckIn) {
         let config = self.pfabric(self.pfabrics[slot].transport);
+        if !self.pacers.is_empty() && ack.ece {
+            let (node, flow) = (self.pfabrics[slot].node, self.pfabrics[slot].flow);
+            self.echo_to_pacer(now, node, flow);
+        }
         let cause = self.pfabrics[slot].on_ack(now, ack, config);
         if !self.pfabrics[slot].finished() {
             return self.pump_pfabric(out, now, slot, cause, config);
@@ -153,6 +157,9 @@ impl<'a> Shard<'a> {
             } else if rank > 0 {
                 frame.aux = rank;
                 frame.flags |= Frame::RANKED;
+            }
+            if !self.pacers.is_empty() && self.is_paced(out, now, node, &frame) {
+                continue;
             }
             self.send(out, now, node, frame);
         }

@@ -21,9 +21,12 @@ impl<'a> Shard<'a> {
             let at = p.free_at;
             let a = p.automaton.as_deref_mut().expect("not plain");
             let Some(sent) = a.sending else { return };
-            let waiting = if a.waiting > 0 { Some(pull(a)) } else { None };
+            let done = a.waiting == 0;
             ended(state, p, sent);
-            let Some(frame) = waiting else { return };
+            if done {
+                return;
+            }
+            let frame = pull(p.automaton.as_deref_mut().expect("not plain"));
             if state.until_start {
                 leave(&mut state.used, p, frame.size);
             }
@@ -89,11 +92,12 @@ impl<'a> Shard<'a> {
             let p = &mut self.ports[port as usize];
             let a = p.automaton.as_mut().expect("only automata are listed");
             a.listed = a.waiting > 0;
-            let smallest = a.queues[0].frames.iter().map(|waiting| waiting.frame.size).min();
-            if let Some(size) = smallest {
-                earliest = earliest.min(due(p, size, self.world.lookahead));
+            if a.waiting > 0 {
+                let smallest = parts(a).1.smallest();
+                earliest = earliest.min(due(p, smallest, self.world.lookahead));
+                return true;
             }
-            smallest.is_some()
+            false
         });
         let state = &mut self.nodes[node as usize];
         (state.active, state.due) = (active, earliest);
@@ -123,9 +127,9 @@ fn parts(a: &mut Automaton) -> (&mut Queue, &mut Pfabric) {
 #[inline(always)]
 fn pull(a: &mut Automaton) -> Frame {
     let (queue, urgency) = parts(a);
-    let waiting = urgency.pull(&mut queue.frames).expect("something waits");
+    let frame = urgency.pull(&mut queue.frames).expect("something waits").frame;
     a.waiting -= 1;
-    waiting.frame
+    frame
 }
 
 /// A transmission has ended.

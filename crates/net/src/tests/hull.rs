@@ -42,6 +42,20 @@ fn engines_and_threads() {
     same_everywhere("by priority, sampled", &plan);
 }
 
+/// The same with the TCP of pFabric's comparison, as in the study.
+#[test]
+fn with_the_tcp_of_ns2() {
+    let mut plan = plan(fat_tree(4, 2), traffic(32, 200, 200, 200_000, 3));
+    plan.transports = vec![TransportConfig::Pfabric(ns2_tcp(dctcp().congestion))];
+    plan.switches[0].aqm = phantom();
+    let unpaced = same_everywhere("phantom queues", &plan);
+    plan.hosts[0].pacer = pacer();
+    let paced = same_everywhere("and pacers", &plan);
+    assert!(paced.counters.ecn_marks > 100, "{}", paced.counters.ecn_marks);
+    assert_ne!(paced.end, unpaced.end);
+    assert!(paced.flows.iter().all(|flow| flow.finish.is_some()));
+}
+
 /// Two long flows to one host, over a link that is the bottleneck; how full its queue gets after the start, and the goodput.
 fn bottleneck(marking: Option<Marking>, aqm: Option<Aqm>, pacer: Option<Pacer>) -> (u64, f64, Output) {
     let mut topology = star(3);
