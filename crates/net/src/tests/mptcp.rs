@@ -189,3 +189,22 @@ fn redundance_hides_losses() {
     let (clean, lossy) = (time(0.0), time(0.05));
     assert!(lossy <= 1.05 * clean, "{lossy} s, {clean} s without losses");
 }
+
+/// Without SACK a sender stays in loss after a time-out until something new is acknowledged: it must be given something.
+#[test]
+fn goes_on_after_a_time_out_without_sack() {
+    let tcp = TcpConfig {
+        congestion: CongestionControl::NewReno,
+        recovery: Recovery::NewReno,
+        handshake: true,
+        // Far below the round trip of 20 us, so that the first segment is repeated in vain.
+        min_rto: Span::from_ns(900),
+        initial_rto: Span::from_us(2),
+        max_rto: Span::from_ms(5),
+        ..tcp()
+    };
+    let config = MptcpConfig { tcp, manager: PathManager::DiffPorts(1), opportunistic: false, ..mptcp() };
+    let output = done(&over(leaf_spine(2, 1, 1), vec![flow(0, 0, 1, 7_461, Time::ZERO)], config));
+    assert!(output.counters.timeouts > 1);
+    assert!(output.flows[0].finish.is_some());
+}

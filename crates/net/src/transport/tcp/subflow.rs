@@ -25,9 +25,11 @@ impl Sender {
         self.segments - 1
     }
 
-    /// The window has room for another segment, none waits for its turn already, and nothing is being found out after a time-out.
+    /// The window has room for another segment, none waits for its turn already, and nothing is being found out after a time-out. (Without SACK the
+    /// state of loss lasts until something new is acknowledged, which has to be sent first.)
     pub fn has_room(&self) -> bool {
-        self.connected && self.state != State::Loss && self.next == self.segments && self.pipe() < self.window.cwnd
+        let finding_out = self.state == State::Loss && self.una < self.next;
+        self.connected && !finding_out && self.next == self.segments && self.pipe() < self.window.cwnd
     }
 
     /// The segments that are not acknowledged: from the first to the one behind the last that was handed over.
