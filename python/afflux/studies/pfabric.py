@@ -42,7 +42,8 @@ SCHEMES: dict[str, dict[str, Any]] = {
     # Its answers come back by the flow's own path, so paths go by hash. Without dampening: one flow per 10 us is too few where 16 hosts meet.
     "PDQ": _FIFO | {"host.transport": {"kind": "pdq", "dampening": "0ns"}, "switch.balance": "ecmp", "switch.hash": "symmetric"},
     "DCTCP": _FIFO | {"switch.ecn": _MARKS, "host.nic_ecn": _HOST_MARKS, "host.transport": _DCTCP},
-    "HULL": _FIFO | {"switch.aqm": _PHANTOM, "host.pacer": _PACER, "host.transport": _DCTCP},
+    # Hosts mark as DCTCP's do: their NICs are the first queues here.
+    "HULL": _FIFO | {"switch.aqm": _PHANTOM, "host.nic_ecn": _HOST_MARKS, "host.pacer": _PACER, "host.transport": _DCTCP},
     "TCP-DropTail": _FIFO,
 }
 #: From best to worst, as in the slides' legend; HULL is not on them.
