@@ -45,7 +45,7 @@ def test_the_answer_can_be_given(results, tmp_path):
 
 
 def test_lines_are_drawn_above_the_table(results, tmp_path):
-    series = {"a<b": [(0.1, 1.0), (0.5, 3.0), (0.8, 40.0)], "beside": [(0.1, 2.0)]}
+    series = {"a<b": [(0.1, 1.0), (0.5, 3.0), (0.8, 40.0)], "beside": [(0.1, 2.0)], "far": [(0.1, 33.0), (0.5, 31.0), (0.8, 47.0)]}
     page = report.write(results, tmp_path / "r.html", answer="x", figures=[report.Lines("Mice & co", "load", "times", series, most=10.0)]).read_text()
     assert page.index('class="answer"') < page.index("Mice &amp; co") < page.index("<table>")
     (way,) = re.findall(r'<polyline points="([^"]+)"[^>]*series-0', page)
@@ -53,8 +53,10 @@ def test_lines_are_drawn_above_the_table(results, tmp_path):
     # What is beyond the axis stands at its end, and is told.
     assert [x for x, _ in places] == sorted(x for x, _ in places)
     assert places[0][1] > places[1][1] > places[2][1]
-    assert page.count("<circle") == 4
+    assert page.count("<circle") == 7
     assert "a&lt;b (beyond: 40" in page
+    # Of many there is no room for each beside the line's name.
+    assert re.search(r"far \(beyond: 31[.0]* to 47[.0]*\)", page)
     top = min(float(y) for y in re.findall(r'<line x1="48"[^>]* y1="([\d.]+)"', page))
     assert places[2][1] == top
 

@@ -65,7 +65,11 @@ def draw(figure: Lines) -> str:
             parts.append(f'<circle cx="{x}" cy="{y}" r="3.5" fill="{colour}"><title>{told}</title></circle>')
         dashed = f'stroke="{colour}" stroke-width="2" stroke-dasharray="{dashes}"'
         sample = f'<svg width="34" height="10" aria-hidden="true"><line x1="1" x2="33" y1="5" y2="5" {dashed}/></svg>'
-        beyond = ", ".join(f"{digits(value)} at {x:.4g}" for x, value in line if value > top)
+        above = [(x, value) for x, value in line if value > top]
+        beyond = ", ".join(f"{digits(value)} at {x:.4g}" for x, value in above)
+        if len(above) > 2:
+            # There is room for two; the points tell each.
+            beyond = f"{digits(min(value for _, value in above))} to {digits(max(value for _, value in above))}"
         legend.append(f'<span class="entry">{sample} {html.escape(name)}{f" (beyond: {beyond})" if beyond else ""}</span>')
     style = "display:block;width:100%;height:auto;font:12px var(--font);fill:var(--ink-soft)"
     svg = f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{html.escape(figure.title, quote=True)}" style="{style}">{"".join(parts)}</svg>'
