@@ -68,7 +68,8 @@ def opened(browser, pages) -> Iterator[Callable[..., Any]]:
 
 
 def inked(page, chart: str) -> int:
-    """Pixels of a chart's canvas that are drawn on."""
+    """Pixels of a chart's canvas that are drawn on. It is made a moment after its caption."""
+    page.locator("figure.chart", has=page.locator("figcaption", has_text=chart)).locator("canvas").first.wait_for(state="attached")
     return page.evaluate(
         """(title) => {
             const chart = [...document.querySelectorAll("figure.chart")].find((one) => one.querySelector("figcaption").textContent.startsWith(title));
