@@ -15,15 +15,20 @@ from afflux.live import address, hosts, inside
 IP_RECVTOS = 13
 
 
-def call(count: int) -> dict[str, Any]:
-    """Round trips from this host to the last one, where somebody answers; and what its TCP server sends."""
-    here, there = udp(0), (address(hosts() - 1), 7)
+def round_trips(here: socket.socket, count: int) -> list[float]:
+    """To port 7 of the last host, which sends everything back; in seconds."""
     trips = []
     for number in range(count):
         begin = time.monotonic()
-        here.sendto(struct.pack("!I", number), there)
+        here.sendto(struct.pack("!I", number), (address(hosts() - 1), 7))
         assert struct.unpack("!I", here.recv(2048))[0] == number
         trips.append(time.monotonic() - begin)
+    return trips
+
+
+def call(count: int) -> dict[str, Any]:
+    """Round trips from this host to the last one, where somebody answers; and what its TCP server sends."""
+    trips = round_trips(udp(0), count)
     with socket.create_connection((address(hosts() - 1), 8), timeout=20) as connection:
         received = bytearray()
         while part := connection.recv(1 << 16):
@@ -54,12 +59,7 @@ def echo(count: int) -> dict[str, Any]:
 
     thread = threading.Thread(target=answer)
     thread.start()
-    trips = []
-    for number in range(count):
-        begin = time.monotonic()
-        here.sendto(struct.pack("!I", number), (address(last), 7))
-        assert struct.unpack("!I", here.recv(2048))[0] == number
-        trips.append(time.monotonic() - begin)
+    trips = round_trips(here, count)
     thread.join()
     return {"trips": trips}
 

@@ -61,39 +61,26 @@ impl<T: Timed> WindowLog<T> {
 
     /// Files `entry` under the window of `time`, which must not lie before the current one.
     #[inline(always)]
-    pub fn push(&mut self, time: u64, entry: T) {
-        self.push_changed(time, entry, |_| ());
-    }
-
-    /// As [`Self::push`] what `change` makes of `entry`. It is changed where it is filed: loading as a whole what has just been written in parts
-    /// takes the processor longer.
-    #[inline(always)]
-    pub fn push_changed(&mut self, time: u64, mut entry: T, change: impl FnOnce(&mut T)) {
+    pub fn push(&mut self, time: u64, mut entry: T) {
         let window = self.windows.of(time);
-        let offset = (time - self.windows.start(window)) as u32;
+        entry.set_offset((time - self.windows.start(window)) as u32);
         debug_assert!(window >= self.current, "an event in the past");
         if window - self.current < RING {
-            let filed = self.file(window, entry);
-            change(filed);
-            filed.set_offset(offset);
+            self.file(window, entry);
         } else {
-            change(&mut entry);
-            entry.set_offset(offset);
             self.file_far(window, entry);
         }
     }
 
     #[inline(always)]
-    fn file(&mut self, window: u64, entry: T) -> &mut T {
+    fn file(&mut self, window: u64, entry: T) {
         let index = (window % RING) as usize;
         if self.slots[index].position.is_multiple_of(CHUNK) {
             self.grow(index);
         }
         let slot = &mut self.slots[index];
-        let place = &mut self.pool[slot.position as usize];
+        self.pool[slot.position as usize] = entry;
         slot.position += 1;
-        *place = entry;
-        place
     }
 
     #[cold]

@@ -20,11 +20,12 @@ pub fn host_of(address: Ipv4Addr) -> Option<u32> {
     (ten == 10 && (1..=MOST_HOSTS).contains(&number)).then(|| number - 1)
 }
 
-/// The host that is called so, or has this number.
-pub fn named(plan: &Plan, name: &str) -> Option<u32> {
+/// The host that is called so, or has this number; or what to say if there is none.
+pub fn named(plan: &Plan, name: &str) -> Result<u32, String> {
     let hosts = plan.topology.hosts;
     let place = plan.topology.nodes[..hosts as usize].iter().position(|node| node.name == name);
-    place.map(|index| index as u32).or_else(|| name.parse().ok().filter(|number| *number < hosts))
+    let found = place.map(|index| index as u32).or_else(|| name.parse().ok().filter(|number| *number < hosts));
+    found.ok_or_else(|| format!("\"{name}\" is not one of the scenario's {hosts} hosts (host0 to host{})", hosts - 1))
 }
 
 /// The hosts that `wanted` means, in that order.
@@ -45,9 +46,9 @@ pub fn chosen(plan: &Plan, wanted: Option<&str>) -> Result<Vec<u32>, LiveError> 
     let mut chosen = Vec::new();
     for name in wanted.split(',').map(str::trim).filter(|name| !name.is_empty()) {
         match named(plan, name) {
-            Some(host) if !chosen.contains(&host) => chosen.push(host),
-            Some(_) => return wrong(format!("--hosts {wanted}: \"{name}\" comes twice")),
-            None => return wrong(format!("--hosts {wanted}: \"{name}\" is not one of the scenario's {hosts} hosts (host0 to host{}); {means}", hosts - 1)),
+            Ok(host) if !chosen.contains(&host) => chosen.push(host),
+            Ok(_) => return wrong(format!("--hosts {wanted}: \"{name}\" comes twice")),
+            Err(none) => return wrong(format!("--hosts {wanted}: {none}; {means}")),
         }
     }
     if chosen.is_empty() { wrong(format!("--hosts {wanted}: {means}")) } else { Ok(chosen) }

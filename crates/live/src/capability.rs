@@ -61,7 +61,7 @@ pub fn capabilities() -> Vec<Capability> {
             let device = fs::File::options().read(true).write(true).open("/dev/net/tun")?;
             sys::attach_tun(&device, "nic0")
         }),
-        tried(PACKETS, false, || sys::PacketSocket::open(0).map(drop)),
+        tried(PACKETS, false, || sys::PacketSocket::unbound().map(drop)),
         tried(REAL_TIME, false, || sys::schedule(true)),
     ]
 }

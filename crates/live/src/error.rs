@@ -17,11 +17,6 @@ pub enum LiveError {
 }
 
 impl LiveError {
-    /// As [`Self::system`], where saying what is being done costs something.
-    pub(crate) fn system_of(doing: impl FnOnce() -> String) -> impl FnOnce(io::Error) -> LiveError {
-        move |source| LiveError::System { doing: doing(), source }
-    }
-
     pub(crate) fn system(doing: impl Into<String>) -> impl FnOnce(io::Error) -> LiveError {
         let doing = doing.into();
         |source| LiveError::System { doing, source }

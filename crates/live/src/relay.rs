@@ -175,7 +175,9 @@ impl Relay<'_, '_, '_, '_> {
         for _ in 0..BATCH {
             let token = self.store.room(self.packets.mtu as usize);
             let (room, length) = &mut self.store.packets[token as usize];
-            let taken = self.hosts[host].nics[nic].take(room).map_err(LiveError::system_of(|| format!("reading from {}", self.hosts[host].name)))?;
+            let taken = self.hosts[host].nics[nic]
+                .take(room)
+                .map_err(|source| LiveError::System { doing: format!("reading from {}", self.hosts[host].name), source })?;
             let Taken::Packet(bytes) = taken else {
                 self.store.free.push(token);
                 match taken {

@@ -196,17 +196,19 @@ impl PacketSocket {
     /// Room for what comes while the forwarding thread does not run.
     const ROOM: libc::c_int = 32 << 20;
 
-    /// On the interface of this number; on none with 0. Other frames than those that others send do not come.
-    pub fn open(interface: i32) -> io::Result<Self> {
+    /// On no interface yet.
+    pub fn unbound() -> io::Result<Self> {
         // SAFETY: takes numbers; the descriptor it returns is nobody else's.
         let socket = unsafe {
             let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
             OwnedFd::from_raw_fd(checked(libc::socket(libc::AF_PACKET, kind, 0))?)
         };
-        let socket = PacketSocket { socket };
-        if interface == 0 {
-            return Ok(socket);
-        }
+        Ok(PacketSocket { socket })
+    }
+
+    /// On the interface of this number. Other frames than those that others send do not come.
+    pub fn open(interface: i32) -> io::Result<Self> {
+        let socket = Self::unbound()?;
         socket.set(libc::SOL_PACKET, libc::PACKET_AUXDATA, &1)?;
         socket.set(libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, &1)?;
         socket.set(libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, &1)?;

@@ -3,7 +3,7 @@
 //! The host there has its NIC's address and believes that all others are on the same Ethernet: questions for their addresses are answered here,
 //! with made-up hardware addresses, so that this machine's own kernel takes none of the packets for its own.
 
-use crate::addresses::{address, host_of};
+use crate::addresses::{address, host_of, named};
 use crate::capability::PACKETS;
 use crate::sys::PacketSocket;
 use crate::{LiveError, packet, sys};
@@ -41,9 +41,9 @@ pub fn attached(plan: &Plan, texts: &[String]) -> Result<Vec<Attached>, LiveErro
     for text in texts {
         let wrong = |why: String| Err(LiveError::Wrong(format!("--attach {text}: {why}")));
         let Some((name, interfaces)) = text.split_once('=') else { return wrong("write HOST=INTERFACE, as in host2=eth1".into()) };
-        let Some(host) = crate::addresses::named(plan, name.trim()) else {
-            let last = plan.topology.hosts - 1;
-            return wrong(format!("\"{}\" is not one of the scenario's {} hosts (host0 to host{last})", name.trim(), last + 1));
+        let host = match named(plan, name.trim()) {
+            Ok(host) => host,
+            Err(none) => return wrong(none),
         };
         let interfaces: Vec<String> = interfaces.split(',').map(|interface| interface.trim().to_string()).collect();
         let nics = ports.of(host).len();

@@ -6,23 +6,36 @@ use crate::scenario::Scenario;
 use pyo3::prelude::*;
 use std::path::PathBuf;
 
+/// How a scenario is to be run, as it was asked for. Elsewhere than on Linux nobody reads it.
+#[cfg_attr(not(target_os = "linux"), allow(dead_code))]
+struct Asked {
+    hosts: Option<String>,
+    attach: Vec<String>,
+    duration: Option<String>,
+    command: Vec<String>,
+    bound: String,
+    out: Option<PathBuf>,
+    force: bool,
+}
+
 /// Runs `scenario` in real time between the real hosts `hosts` (how many, or names with commas; all by default), of which those of
-/// `attach` (`host2=eth1`) are behind interfaces of this machine, writes the result directory `out` if one is given, and returns `live.json`. Ctrl-C ends the run like its time: what it has done until then is told all the same.
+/// `attach` (`host2=eth1`) are behind interfaces of this machine, writes the result directory `out` if one is given, and returns
+/// `live.json`. Ctrl-C ends the run like its time: what it has done until then is told all the same.
 #[pyfunction]
-#[pyo3(signature = (scenario, *, hosts=None, attach=Vec::new(), duration=None, command=Vec::new(), bound="100us", out=None, force=false))]
+#[pyo3(signature = (scenario, *, hosts=None, attach=Vec::new(), duration=None, command=Vec::new(), bound=String::from("100us"), out=None, force=false))]
 #[allow(clippy::too_many_arguments)] // by name
 pub fn live(
     py: Python<'_>,
     scenario: &Scenario,
     hosts: Option<String>,
     attach: Vec<String>,
-    duration: Option<&str>,
+    duration: Option<String>,
     command: Vec<String>,
-    bound: &str,
+    bound: String,
     out: Option<PathBuf>,
     force: bool,
 ) -> PyResult<String> {
-    linux::live(py, scenario, hosts, attach, duration, command, bound, out, force)
+    linux::live(py, scenario, Asked { hosts, attach, duration, command, bound, out, force })
 }
 
 /// Name, what for, whether it must be there, why it is not, what helps.
@@ -38,18 +51,7 @@ pub fn live_capabilities() -> PyResult<Vec<Row>> {
 mod linux {
     use super::*;
 
-    #[allow(clippy::too_many_arguments)] // as above
-    pub fn live(
-        _: Python<'_>,
-        _: &Scenario,
-        _: Option<String>,
-        _: Vec<String>,
-        _: Option<&str>,
-        _: Vec<String>,
-        _: &str,
-        _: Option<PathBuf>,
-        _: bool,
-    ) -> PyResult<String> {
+    pub fn live(_: Python<'_>, _: &Scenario, _: Asked) -> PyResult<String> {
         Err(Error::new_err("live mode needs Linux: its hosts are network namespaces"))
     }
     pub fn capabilities() -> PyResult<Vec<Row>> {
@@ -71,23 +73,13 @@ mod linux {
     use std::sync::mpsc::{RecvTimeoutError, channel};
     use std::time::Duration;
 
-    #[allow(clippy::too_many_arguments)] // as above
-    pub fn live(
-        py: Python<'_>,
-        scenario: &Scenario,
-        hosts: Option<String>,
-        attach: Vec<String>,
-        duration: Option<&str>,
-        command: Vec<String>,
-        bound: &str,
-        out: Option<PathBuf>,
-        force: bool,
-    ) -> PyResult<String> {
+    pub fn live(py: Python<'_>, scenario: &Scenario, asked: Asked) -> PyResult<String> {
+        let Asked { hosts, attach, duration, command, bound, out, force } = asked;
         let time = |text: &str, name: &str| match text.parse::<Span>() {
             Ok(span) => Ok(Duration::from_nanos(span.0.div_ceil(1_000))),
             Err(error) => Err(PyValueError::new_err(format!("--{name} {text}: {error}"))),
         };
-        let options = Options { hosts, attach, duration: duration.map(|text| time(text, "duration")).transpose()?, command, bound: time(bound, "bound")? };
+        let options = Options { hosts, attach, duration: duration.map(|text| time(&text, "duration")).transpose()?, command, bound: time(&bound, "bound")? };
         let scenario = scenario.inner.clone();
         let stop = Arc::new(AtomicBool::new(false));
         let (send, mut receive) = channel();

@@ -80,8 +80,7 @@ impl Pfabric {
     #[inline(always)]
     fn take(&mut self, frames: &mut VecDeque<Waiting>, place: usize) -> Waiting {
         self.keys.swap_remove(place);
-        // They come and go at the end, so they are.
-        let all = frames.as_mut_slices().0;
+        let all = frames.make_contiguous();
         let taken = all[place];
         all[place] = all[all.len() - 1];
         frames.pop_back();

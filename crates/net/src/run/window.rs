@@ -65,17 +65,6 @@ impl Outlet for Later {
         if shard == self.me { self.log.push(at, frame) } else { self.post(at, shard, frame, extras) }
     }
 
-    #[inline(always)]
-    fn relay(&mut self, at: u64, shard: u16, port: u32, mut frame: Frame, extras: &mut Slab<Extra>) {
-        self.pending += 1;
-        if shard == self.me {
-            self.log.push_changed(at, frame, |frame| frame.port = port);
-        } else {
-            frame.port = port;
-            self.post(at, shard, frame, extras);
-        }
-    }
-
     fn pause(&mut self, at: u64, shard: u16, frame: Frame) {
         self.pending += 1;
         if shard == self.me {

@@ -65,12 +65,6 @@ pub trait Outlet {
     const CLASSICAL: bool;
     /// `frame` is dealt with at `at` by the node of `frame.port` (already set) in `shard`.
     fn frame(&mut self, at: u64, shard: u16, frame: Frame, extras: &mut Slab<Extra>);
-    /// As [`Self::frame`], of a frame that still has the port by which it came; it arrives at `port`.
-    #[inline(always)]
-    fn relay(&mut self, at: u64, shard: u16, port: u32, mut frame: Frame, extras: &mut Slab<Extra>) {
-        frame.port = port;
-        self.frame(at, shard, frame, extras);
-    }
     /// An event of a node of this shard.
     fn event(&mut self, at: u64, event: Frame);
     /// A flow elsewhere starts.

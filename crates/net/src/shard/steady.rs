@@ -276,7 +276,8 @@ impl<'a> Shard<'a> {
 /// A frame whose transmission begins at `at` and takes `time` goes to the link's other end. Whoever cuts through deals with the header as soon as
 /// that is there.
 #[inline(always)]
-pub(super) fn send<O: Outlet>(out: &mut O, extras: &mut Slab<Extra>, p: &Port, at: u64, time: u64, frame: Frame) {
+pub(super) fn send<O: Outlet>(out: &mut O, extras: &mut Slab<Extra>, p: &Port, at: u64, time: u64, mut frame: Frame) {
     let first_bits = if frame.size <= p.header { time } else { p.first_bits(frame.size) };
-    out.relay(at + first_bits + p.delay, p.peer_shard, p.peer_port, frame, extras);
+    frame.port = p.peer_port;
+    out.frame(at + first_bits + p.delay, p.peer_shard, frame, extras);
 }
