@@ -2,12 +2,13 @@
 
 use crate::addresses::{PREFIX_BITS, address};
 use crate::capability::{ADMIN, DEVICE, NAMESPACES};
+use crate::offload::{Broken, Handed, Unsummed, header_of};
 use crate::wire::{Attached, Taken, Wire};
-use crate::{LiveError, sys};
+use crate::{LiveError, packet, sys};
 use afflux_net::routing::Ports;
 use afflux_net::spec::Plan;
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::io::{self, IoSlice, Read, Write};
 use std::net::Ipv4Addr;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
@@ -54,25 +55,40 @@ impl Nic {
             Device::Wire(wire) => wire.descriptor(),
         }
     }
-    /// A packet that the host sends, if there is one.
+    /// What the host sends, if there is something, in packets of at most `mtu` bytes.
     #[inline]
-    pub fn take(&self, room: &mut [u8]) -> io::Result<Taken> {
+    pub fn take(&self, handed: &mut Handed, mtu: usize) -> io::Result<Taken> {
         let mut device = match &self.device {
             Device::Tun(device) => device,
-            Device::Wire(wire) => return wire.take(room),
+            Device::Wire(wire) => {
+                let taken = wire.take(&mut handed.room_of_whole()[..mtu])?;
+                if let Taken::Packet(length) = taken {
+                    handed.came_whole(length);
+                }
+                return Ok(taken);
+            }
         };
-        match device.read(room) {
-            Ok(length) => Ok(Taken::Packet(length)),
+        match device.read(handed.room()) {
+            Ok(bytes) => Ok(match handed.came(bytes) {
+                Err(Broken) => Taken::Foreign,
+                Ok(()) if handed.longest() > mtu => Taken::TooLong,
+                Ok(()) => Taken::Packet(handed.packet().len()),
+            }),
             Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => Ok(Taken::Nothing),
             Err(error) => Err(error),
         }
     }
-    /// The host receives a packet.
+    /// The host receives a packet, whose checksum its sender may have left to us.
     #[inline]
-    pub fn give(&self, packet: &[u8]) -> io::Result<()> {
+    pub fn give(&self, packet: &mut [u8], unsummed: Option<Unsummed>) -> io::Result<()> {
         match &self.device {
-            Device::Tun(device) => (&mut &*device).write(packet).map(drop),
-            Device::Wire(wire) => wire.give(packet),
+            Device::Tun(device) => (&mut &*device).write_vectored(&[IoSlice::new(&header_of(unsummed)), IoSlice::new(packet)]).map(drop),
+            Device::Wire(wire) => {
+                if unsummed.is_some() {
+                    packet::complete(packet);
+                }
+                wire.give(packet)
+            }
         }
     }
     /// Whether anybody is there.

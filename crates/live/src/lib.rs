@@ -12,6 +12,7 @@ mod command;
 mod error;
 mod host;
 mod lateness;
+mod offload;
 mod packet;
 mod plan;
 mod precedence;

@@ -52,6 +52,39 @@ pub fn source_and_length(packet: &[u8]) -> Option<(Ipv4Addr, usize)> {
     Some((Ipv4Addr::new(header[12], header[13], header[14], header[15]), u16::from_be_bytes([header[2], header[3]]).into()))
 }
 
+/// How long the headers of IPv4 and TCP are together; `None`: there are none, or not both whole.
+pub fn tcp_headers(packet: &[u8]) -> Option<usize> {
+    let network = usize::from(packet.first()? & 0xf) * 4;
+    let fragmented = u16::from_be_bytes([*packet.get(6)?, *packet.get(7)?]) & 0x3fff != 0;
+    if packet[0] >> 4 != 4 || network < LEAST_HEADER || *packet.get(9)? != TCP || fragmented {
+        return None;
+    }
+    let transport = usize::from(*packet.get(network + 12)? >> 4) * 4;
+    Some(network + transport).filter(|&both| transport >= LEAST_HEADER && both <= packet.len())
+}
+
+/// Headers that stood before several segments become those of one of them, by its number and the bytes before it. What TCP's checksum begins with, the
+/// sum of addresses, protocol and length, is put in its place.
+pub fn become_segment(packet: &mut [u8], index: usize, bytes_before: u32, last: bool) {
+    /// RFC 9293 §3.1, RFC 3168 §6.1.
+    const FIN: u8 = 1 << 0;
+    const PSH: u8 = 1 << 3;
+    const CWR: u8 = 1 << 7;
+    let network = usize::from(packet[0] & 0xf) * 4;
+    let length = packet.len() as u16;
+    let identification = u16::from_be_bytes([packet[4], packet[5]]).wrapping_add(index as u16);
+    packet[2..4].copy_from_slice(&length.to_be_bytes());
+    packet[4..6].copy_from_slice(&identification.to_be_bytes());
+    packet[10..12].fill(0);
+    let sum = !folded(words(&packet[..network]));
+    packet[10..12].copy_from_slice(&sum.to_be_bytes());
+    let sequence = u32::from_be_bytes(packet[network + 4..network + 8].try_into().expect("four")).wrapping_add(bytes_before);
+    packet[network + 4..network + 8].copy_from_slice(&sequence.to_be_bytes());
+    packet[network + 13] &= !(if last { 0 } else { FIN | PSH } | if index == 0 { 0 } else { CWR });
+    let sum = folded(words(&packet[12..20]) + u32::from(TCP) + u32::from(length) - network as u32);
+    packet[network + 16..network + 18].copy_from_slice(&sum.to_be_bytes());
+}
+
 /// Puts the checksum of TCP or UDP into a packet whose sender has left it to a device that it did not meet.
 pub fn complete(packet: &mut [u8]) {
     let length = usize::from(packet[0] & 0xf) * 4;
@@ -97,11 +130,11 @@ fn updated(sum: u16, before: u16, after: u16) -> u16 {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::*;
 
     /// RFC 1071 as it is written, apart from what is tested.
-    fn summed(bytes: &[u8]) -> u16 {
+    pub fn summed(bytes: &[u8]) -> u16 {
         let mut sum: u32 = bytes.chunks(2).map(|pair| u32::from(pair[0]) << 8 | pair.get(1).map_or(0, |low| u32::from(*low))).sum();
         while sum >> 16 != 0 {
             sum = (sum & 0xffff) + (sum >> 16);
@@ -110,7 +143,7 @@ mod tests {
     }
 
     /// A TCP segment or a datagram of UDP with the header that its checksum covers besides.
-    fn covered(packet: &[u8]) -> Vec<u8> {
+    pub fn covered(packet: &[u8]) -> Vec<u8> {
         let length = (packet.len() as u16 - 20).to_be_bytes();
         [&packet[12..20], &[0, packet[9]], &length, &packet[20..]].concat()
     }

@@ -4,6 +4,7 @@ use crate::clock::{Clock, simulated};
 use crate::command::Command;
 use crate::host::Host;
 use crate::lateness::Lateness;
+use crate::offload::{Handed, Unsummed};
 use crate::packet::{self, Header};
 use crate::precedence::Precedence;
 use crate::wire::Taken;
@@ -51,10 +52,17 @@ pub struct Watched {
     pub notes: Vec<String>,
 }
 
-/// Packets under way, by token.
+/// A packet under way.
+struct Stored {
+    room: Box<[u8]>,
+    length: usize,
+    unsummed: Option<Unsummed>,
+}
+
+/// Those under way, by token.
 #[derive(Default)]
 struct Store {
-    packets: Vec<(Box<[u8]>, usize)>,
+    packets: Vec<Stored>,
     free: Vec<u32>,
 }
 
@@ -62,7 +70,7 @@ impl Store {
     /// Room for a packet.
     fn room(&mut self, most: usize) -> u32 {
         self.free.pop().unwrap_or_else(|| {
-            self.packets.push((vec![0; most].into_boxed_slice(), 0));
+            self.packets.push(Stored { room: vec![0; most].into_boxed_slice(), length: 0, unsummed: None });
             self.packets.len() as u32 - 1
         })
     }
@@ -77,6 +85,7 @@ struct Relay<'a, 'd, 'w, 'p> {
     clock: Clock,
     precedence: Precedence,
     store: Store,
+    handed: Handed,
     watched: Watched,
 }
 
@@ -101,7 +110,7 @@ pub fn relay(
     let base_rtt = hosts.iter().flat_map(|a| hosts.iter().map(move |b| (a.number, b.number))).filter(|(a, b)| a < b);
     let base_rtt = base_rtt.filter_map(|(a, b)| Some(driven.propagation(a, b)? + driven.propagation(b, a)?)).min();
     let watched = Watched { real_time, base_rtt, notes, ..Watched::default() };
-    let mut relay = Relay { driven, hosts, packets, place, clock: Clock::start(), precedence, store: Store::default(), watched };
+    let mut relay = Relay { driven, hosts, packets, place, clock: Clock::start(), precedence, store: Store::default(), handed: Handed::nothing(), watched };
     let ended = relay.until_the_end(command.as_ref(), options, control);
     relay.watched.duration = relay.clock.elapsed();
     ended?;
@@ -172,38 +181,46 @@ impl Relay<'_, '_, '_, '_> {
     }
 
     fn take_from(&mut self, host: usize, nic: usize) -> Result<(), LiveError> {
-        for _ in 0..BATCH {
-            let token = self.store.room(self.packets.mtu as usize);
-            let (room, length) = &mut self.store.packets[token as usize];
-            let taken = self.hosts[host].nics[nic]
-                .take(room)
-                .map_err(|source| LiveError::System { doing: format!("reading from {}", self.hosts[host].name), source })?;
-            let Taken::Packet(bytes) = taken else {
-                self.store.free.push(token);
-                match taken {
-                    Taken::Nothing => break,
-                    Taken::Foreign => self.watched.ignored += 1,
-                    Taken::TooLong => self.watched.too_long += 1,
-                    Taken::Handled | Taken::Packet(_) => {}
+        let most = self.packets.mtu as usize;
+        let from = &self.hosts[host];
+        let mut count = 0;
+        while count < BATCH {
+            let taken = from.nics[nic].take(&mut self.handed, most);
+            match taken.map_err(|source| LiveError::System { doing: format!("reading from {}", from.name), source })? {
+                Taken::Packet(_) => {}
+                Taken::Nothing => break,
+                other => {
+                    match other {
+                        Taken::Foreign => self.watched.ignored += 1,
+                        Taken::TooLong => self.watched.too_long += 1,
+                        Taken::Handled | Taken::Packet(_) | Taken::Nothing => {}
+                    }
+                    count += 1;
+                    continue;
                 }
-                continue;
             };
-            *length = bytes;
-            let parsed = packet::parse(&room[..bytes]);
+            let parsed = packet::parse(self.handed.packet());
             let known = parsed.and_then(|header| Some((header, addresses::host_of(header.destination).filter(|to| (*to as usize) < self.place.len())?)));
+            let segments = self.handed.segments();
+            count += segments;
             // What is for the host's own address does not come here, and would come back.
-            let Some((Header { dscp, capable, marked, ends, .. }, dst)) = known.filter(|(_, dst)| *dst != self.hosts[host].number) else {
-                self.watched.ignored += 1;
-                self.store.free.push(token);
+            let Some((Header { dscp, capable, marked, ends, .. }, dst)) = known.filter(|(_, dst)| *dst != from.number) else {
+                self.watched.ignored += segments as u64;
                 continue;
             };
-            self.watched.entered += 1;
-            self.precedence.has_taken_one();
-            let size = (bytes as u16).saturating_add(self.packets.link_header);
             let priority = self.packets.priority_of_dscp[usize::from(dscp)];
-            self.bring_up();
-            let packet = Packet { host: self.hosts[host].number, nic: nic as u32, dst, size, capable, marked, priority, ends, token };
-            self.driven.enter(&packet);
+            for segment in 0..segments {
+                let token = self.store.room(most);
+                let stored = &mut self.store.packets[token as usize];
+                stored.length = self.handed.segment(segment, &mut stored.room);
+                stored.unsummed = self.handed.unsummed();
+                let size = (stored.length as u16).saturating_add(self.packets.link_header);
+                self.watched.entered += 1;
+                self.precedence.has_taken_one();
+                self.bring_up();
+                let packet = Packet { host: from.number, nic: nic as u32, dst, size, capable, marked, priority, ends, token };
+                self.driven.enter(&packet);
+            }
         }
         Ok(())
     }
@@ -218,14 +235,14 @@ impl Relay<'_, '_, '_, '_> {
                 self.watched.to_nobody += 1;
                 continue;
             };
-            let (room, length) = &mut self.store.packets[token as usize];
+            let Stored { room, length, unsummed } = &mut self.store.packets[token as usize];
             let packet = &mut room[..*length];
             if departure.marked && packet::parse(packet).is_some_and(|header| header.capable && !header.marked) {
                 packet::mark(packet);
                 self.watched.marks += 1;
             }
             self.watched.lateness.note(self.clock.now_ns().saturating_sub(departure.at.div_ceil(1_000)));
-            match self.hosts[host].nics[departure.nic as usize].give(packet) {
+            match self.hosts[host].nics[departure.nic as usize].give(packet, *unsummed) {
                 Ok(()) => self.watched.delivered += 1,
                 // Its kernel has no room, or its interface has been taken down.
                 Err(_) => self.watched.refused += 1,
