@@ -149,6 +149,22 @@ fn one_map_and_one_reducer_take_the_sum_of_their_parts() {
 }
 
 #[test]
+fn with_half_of_the_processors_their_work_takes_twice_as_long() {
+    let scenario = load(&FIXED.replace("jvm_start", "cpu_share = 0.5\njvm_start"));
+    let output = run(&scenario);
+    // Starts of containers and the master's work, and 20 us per megabyte of 8 MB; reading, and disks, are as fast as before.
+    let once = run(&load(FIXED));
+    let phase = |phase: &str| span(task(&output, phase)) - span(task(&once, phase));
+    assert_eq!(phase("submit"), 0);
+    assert_eq!(phase("master"), (1_000 + 500 + 250) * MS);
+    assert_eq!(phase("map"), 1_500 * MS);
+    // The reducer writes at 40 Gbit/s instead of 80.
+    let [(written, took)] = exchanges(&scenario, &output, "write").try_into().unwrap();
+    let paced = written.bytes * 8 * 1_000 / 40;
+    assert!(took > paced && took < paced + MS / 10, "{took} {paced}");
+}
+
+#[test]
 fn a_fetch_from_another_host_is_a_request_and_an_answer() {
     let scenario = load(&FIXED.replace("kind = \"star\"", "kind = \"star\"\nrate = \"10Gbps\""));
     let output = run(&scenario);
@@ -280,6 +296,7 @@ fn what_is_wrong_is_said() {
             "map_memory = \"9GiB\"",
             "fabric.toml:21: key traffic[0].cluster.map_memory: \"9663676416B\" does not fit node_memory = \"8589934592B\"",
         ),
+        ("container_start = [\"10ms\", \"50ms\"]", "cpu_share = 0", "fabric.toml:24: key traffic[0].cluster.cpu_share: found 0: write a number from 0.01 to 1"),
         (
             "container_start = [\"10ms\", \"50ms\"]",
             "container_start = [\"50ms\", \"10ms\"]",

@@ -202,6 +202,10 @@ pub struct Cluster {
     /// What a job's master does before it asks for containers. Default `"1s"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub master_init: Option<Between>,
+    /// Share of the compute nodes' processors that is left to tasks, where something else (such as the sockets of other traffic) takes the rest: starts of
+    /// containers, Java machines, masters and further tasks, and processor times per megabyte, take as much longer. Default 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu_share: Option<f64>,
     /// With Tez: start of a further task in a container. Default `"100ms"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_task: Option<Between>,

@@ -99,6 +99,16 @@ fn cluster(
         return Err(Wrong::at(at("message_delay"), format!("\"{message_delay}\": write \"100ns\" to \"1ms\"")));
     }
     let room = room(c, &key)?;
+    let share = fill(&mut c.cpu_share, 1.0);
+    if !(0.01..=1.0).contains(&share) {
+        return Err(Wrong::at(at("cpu_share"), format!("found {share}: write a number from 0.01 to 1")));
+    }
+    // What the processors of compute nodes do.
+    let longer = |span: u64| (span as f64 / share).round() as u64;
+    let busy = |slot: &mut Option<Between>, least: Span, most: Span| {
+        let Range { least, most } = range(slot, least, most);
+        Range { least: Span(longer(least.0)), most: Span(longer(most.0)) }
+    };
     let framework = match tez {
         false => {
             for (name, given) in [("next_task", c.next_task.is_some()), ("idle_release", c.idle_release.is_some())] {
@@ -109,7 +119,7 @@ fn cluster(
             hadoop::Framework::MapReduce
         }
         true => hadoop::Framework::Tez {
-            next_task: range(&mut c.next_task, Span::from_ms(100), Span::from_ms(100)),
+            next_task: busy(&mut c.next_task, Span::from_ms(100), Span::from_ms(100)),
             idle_release: range(&mut c.idle_release, Span::from_s(5), Span::from_s(10)),
         },
     };
@@ -125,8 +135,8 @@ fn cluster(
         bytes if (least..=1 << 50).contains(&bytes) => Ok(bytes),
         bytes => Err(Wrong::at(at(name), format!("\"{bytes}B\": write a size from {least}B to 1024TiB"))),
     };
-    let map_cpu = per_byte(&mut c.map_cpu_per_mb, &at("map_cpu_per_mb"))?;
-    let reduce_cpu = per_byte(&mut c.reduce_cpu_per_mb, &at("reduce_cpu_per_mb"))?;
+    let map_cpu = longer(per_byte(&mut c.map_cpu_per_mb, &at("map_cpu_per_mb"))?);
+    let reduce_cpu = longer(per_byte(&mut c.reduce_cpu_per_mb, &at("reduce_cpu_per_mb"))?);
     let compute_disks = disks(&mut c.disks, &at("disks"))?;
     let mut given = c.data_disks.clone().unwrap_or_else(|| c.disks.clone());
     let data_disks = disks(&mut given, &at("data_disks"))?;
@@ -160,9 +170,9 @@ fn cluster(
         room,
         node_heartbeat: positive(&mut c.node_heartbeat, Span::from_s(1), &at("node_heartbeat"))?,
         master_heartbeat: positive(&mut c.master_heartbeat, Span::from_s(1), &at("master_heartbeat"))?,
-        container_start: range(&mut c.container_start, Span::from_ms(500), Span::from_s(3)),
-        jvm_start: range(&mut c.jvm_start, Span::from_ms(500), Span::from_s(2)),
-        master_init: range(&mut c.master_init, Span::from_s(1), Span::from_s(1)),
+        container_start: busy(&mut c.container_start, Span::from_ms(500), Span::from_s(3)),
+        jvm_start: busy(&mut c.jvm_start, Span::from_ms(500), Span::from_s(2)),
+        master_init: busy(&mut c.master_init, Span::from_s(1), Span::from_s(1)),
         compute_disks,
         data_disks,
         block_cached: portion(&mut c.block_cached, 0.0, "block_cached")?,
