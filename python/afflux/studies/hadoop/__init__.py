@@ -87,6 +87,7 @@ def _keys(design: str, framework: str, size: int, traffic: bool) -> dict[str, An
         keys["record.paths"] = True
     if traffic:
         keys |= {f"traffic[1].{key}": value for key, value in others.items()} | {"traffic[1].start": "0s"}
+        keys |= {f"traffic[0].cluster.{key}": value for key, value in calibration["under_traffic"].items()}
     return keys
 
 
