@@ -41,7 +41,8 @@ def table(title: str, *columns: str, left: int = 1) -> Table:
     made = Table(title=f"\n{title}" if title else None, title_justify="left", title_style="bold")
     made.box, made.header_style, made.show_edge, made.pad_edge, made.padding = box.SIMPLE_HEAD, "dim", False, False, (0, 1, 0, 0)
     for place, column in enumerate(columns):
-        made.add_column(column, justify="left" if place < left else "right", no_wrap=True)
+        # Where there is no room for all, names are broken into lines; numbers stay whole.
+        made.add_column(column, justify="left" if place < left else "right", no_wrap=place >= left)
     return made
 
 

@@ -115,7 +115,7 @@ const MODELS: &[Model] = &[
         "hadoop: mapreduce",
         "Hadoop 3.3.6: client, resource and node manager heartbeats, MapReduce's master, ShuffleSchedulerImpl, HDFS",
         "submission, room given away at heartbeats, slow start and ramp-up of reducers, maps that read no faster than they work, spills and merges on shared disks, fetches by threads from random hosts of at most so many outputs, memory that fills and is merged, blocks along pipelines of data nodes, sync, calls as flows, client polls, upload of logs",
-        "no speculative tasks, failures or retries of fetches; a core per task; a disk slower than the network delays the end of a transfer, not its packets; the data nodes of a pipeline pass a block on without delay, and its window of 80 packets does not limit; a reducer whose memory is full asks for no more instead of closing its window; all reducers get equal parts; programs know of a flow's end, and start one, after `message_delay`",
+        "no speculative tasks, failures or retries of fetches; a core per task, or the same share of one (`cpu_share`), whatever else a node does; a disk slower than the network delays the end of a transfer, not its packets; the data nodes of a pipeline pass a block on without delay, and its window of 80 packets does not limit; a reducer whose memory is full asks for no more instead of closing its window; all reducers get equal parts; programs know of a flow's end, and start one, after `message_delay`",
     ),
     model(
         APPLICATION,

@@ -211,23 +211,24 @@ class Mptcp(Study):
             found.append(Check("eight subflows reach 85 % of the optimum", eight >= 0.85, round(eight, 3), 0.85))
             found.append(Check("a single path reaches about half", 0.4 <= one <= 0.6, round(one, 3), "0.4 to 0.6"))
         if _of_slice("beside MPTCP") in designs:
-            found += self.findings(designs[_of_slice("beside MPTCP")].first)
+            found += self.findings(designs[_of_slice("beside MPTCP")])
         if _of_slice("alone, dense") in designs:
             found.append(self.overlaps(designs[_of_slice("alone, dense")].first))
         if _of_slice("alone") in designs and _of_slice("beside MPTCP") in designs:
-            alone, beside = (_slowest([f.fct for f in _short(designs[_of_slice(case)].first) if f.size == "2 kB"]) / 1e6 for case in ("alone", "beside MPTCP"))
+            alone, beside = (_over_seeds(designs[_of_slice(case)], _slow("2 kB"))[0] for case in ("alone", "beside MPTCP"))
             found.append(Check("2 kB: the slowest 5 % are faster without background, ms", alone < beside, round(alone, 2), round(beside, 2)))
         if all(_of_slice(case) in designs for case in (_LIA, _AWARE)):
             before, after = (_over_seeds(designs[_of_slice(case)], _slow("70 kB"))[0] for case in (_LIA, _AWARE))
             found.append(Check("queue-aware windows shorten the slowest 5 % of 70 kB, ms", after < before, round(after, 2), round(before, 2)))
         return found
 
-    def findings(self, result: Result) -> list[Check]:
-        """What the source saw on the slice."""
-        flows = _short(result)
+    def findings(self, design: Design) -> list[Check]:
+        """What the source saw on the slice. Flows of all seeds together; whose queue is the deepest, and who stood in front, of the first."""
+        flows = [flow for result in design.results.values() for flow in _short(result)]
+        result = design.first
         loaded, idle = ([f for f in flows if f.loaded is on and f.size == "70 kB"] for on in (True, False))
         spread = [pstdev([f.fct for f in part]) / 1e6 for part in (loaded, idle)]
-        later = _later("2 kB")(result)
+        later = _over_seeds(design, _later("2 kB"))[0]
         extra = _slowest([f.fct for f in loaded]) - _slowest([f.fct for f in idle])
         slow = sorted(loaded, key=lambda f: f.fct)[-max(1, len(loaded) // 20) :]
         queueing = (mean(f.queueing for f in slow) - mean(f.queueing for f in idle)) / extra
