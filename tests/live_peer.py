@@ -26,14 +26,49 @@ def round_trips(here: socket.socket, count: int) -> list[float]:
     return trips
 
 
+def everything(connection: socket.socket) -> bytes:
+    """Up to the end of what the other side sends."""
+    received = bytearray()
+    while part := connection.recv(1 << 16):
+        received += part
+    return bytes(received)
+
+
 def call(count: int) -> dict[str, Any]:
-    """Round trips from this host to the last one, where somebody answers; and what its TCP server sends."""
+    """Round trips from this host to the last one, where somebody answers; and what its TCP server sends back of what it has been sent."""
     trips = round_trips(udp(0), count)
+    content = pattern(256_000)
     with socket.create_connection((address(hosts() - 1), 8), timeout=20) as connection:
-        received = bytearray()
-        while part := connection.recv(1 << 16):
-            received += part
-    return {"trips": trips, "received": len(received), "sum": sum(received)}
+        connection.sendall(content)
+        connection.shutdown(socket.SHUT_WR)
+        received = everything(connection)
+    return {"trips": trips, "received": len(received), "same": received == content}
+
+
+def pattern(length: int) -> bytes:
+    """Without a period that segments could have."""
+    return b"".join(struct.pack("!I", number) for number in range(length // 4))
+
+
+def upload(length: int) -> dict[str, Any]:
+    """One connection from the first host to the last, with ECN, which sends all at once."""
+    last = hosts() - 1
+    for host in (0, last):
+        inside(host, lambda: Path("/proc/sys/net/ipv4/tcp_ecn").write_text("1"))
+    server = inside(last, lambda: socket.create_server((address(last), 8)))
+    client = inside(0, lambda: socket.create_connection((address(last), 8), timeout=20))
+    connection, _ = server.accept()
+    content = pattern(length)
+
+    def send() -> None:
+        with client:
+            client.sendall(content)
+
+    thread = threading.Thread(target=send)
+    thread.start()
+    received = everything(connection)
+    thread.join()
+    return {"received": len(received), "same": received == content}
 
 
 def udp(host: int, port: int = 0) -> socket.socket:

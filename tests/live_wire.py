@@ -16,7 +16,6 @@ CLONE_NEWNET = 0x40000000
 TUNSETIFF, IFF_TAP, IFF_NO_PI, IFF_UP = 0x400454CA, 0x2, 0x1000, 0x1
 SIOCSIFADDR, SIOCSIFNETMASK, SIOCSIFFLAGS, SIOCETHTOOL = 0x8916, 0x891C, 0x8914, 0x8946
 ETHTOOL_SGRO = 0x2C
-CONTENT = bytes(range(256)) * 1000
 
 
 def interface(name: str, address: str | None) -> int:
@@ -51,11 +50,14 @@ def serve(server: socket.socket) -> None:
     while True:
         connection, _ = server.accept()
         with connection:
-            connection.sendall(CONTENT)
+            content = bytearray()
+            while part := connection.recv(1 << 16):
+                content += part
+            connection.sendall(content)
 
 
 def machine(ready: threading.Event, devices: list[int]) -> None:
-    """Answers at ports 7 (datagrams, back) and 8 (a connection gets `CONTENT`)."""
+    """Answers at ports 7 (datagrams, back) and 8 (a connection, back when its end has come)."""
     new_namespace()
     devices.append(interface("nic", "10.0.0.2"))
     datagrams = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)

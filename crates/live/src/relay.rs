@@ -187,18 +187,15 @@ impl Relay<'_, '_, '_, '_> {
         while count < BATCH {
             let taken = from.nics[nic].take(&mut self.handed, most);
             match taken.map_err(|source| LiveError::System { doing: format!("reading from {}", from.name), source })? {
-                Taken::Packet(_) => {}
                 Taken::Nothing => break,
+                Taken::Packet(_) => {}
                 other => {
-                    match other {
-                        Taken::Foreign => self.watched.ignored += 1,
-                        Taken::TooLong => self.watched.too_long += 1,
-                        Taken::Handled | Taken::Packet(_) | Taken::Nothing => {}
-                    }
+                    self.watched.ignored += u64::from(other == Taken::Foreign);
+                    self.watched.too_long += u64::from(other == Taken::TooLong);
                     count += 1;
                     continue;
                 }
-            };
+            }
             let parsed = packet::parse(self.handed.packet());
             let known = parsed.and_then(|header| Some((header, addresses::host_of(header.destination).filter(|to| (*to as usize) < self.place.len())?)));
             let segments = self.handed.segments();
