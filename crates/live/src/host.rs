@@ -60,19 +60,13 @@ impl Nic {
     pub fn take(&self, handed: &mut Handed, mtu: usize) -> io::Result<Taken> {
         let mut device = match &self.device {
             Device::Tun(device) => device,
-            Device::Wire(wire) => {
-                let taken = wire.take(&mut handed.room_of_whole()[..mtu])?;
-                if let Taken::Packet(length) = taken {
-                    handed.came_whole(length);
-                }
-                return Ok(taken);
-            }
+            Device::Wire(wire) => return wire.take(handed, mtu),
         };
         match device.read(handed.room()) {
             Ok(bytes) => Ok(match handed.came(bytes) {
                 Err(Broken) => Taken::Foreign,
                 Ok(()) if handed.longest() > mtu => Taken::TooLong,
-                Ok(()) => Taken::Packet(handed.packet().len()),
+                Ok(()) => Taken::Packet,
             }),
             Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => Ok(Taken::Nothing),
             Err(error) => Err(error),

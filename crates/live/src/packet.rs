@@ -24,15 +24,14 @@ pub struct Header {
 /// `None`: not IPv4.
 pub fn parse(packet: &[u8]) -> Option<Header> {
     let &[version_and_length, traffic_class, ..] = packet else { return None };
-    let length = usize::from(version_and_length & 0xf) * 4;
+    let length = header_length(packet);
     if version_and_length >> 4 != 4 || length < LEAST_HEADER || packet.len() < length {
         return None;
     }
     let word = |at: usize| u32::from_be_bytes([packet[at], packet[at + 1], packet[at + 2], packet[at + 3]]);
     let protocol = packet[9];
-    let fragmented = u16::from_be_bytes([packet[6], packet[7]]) & 0x3fff != 0;
     let (source_port, destination_port) = match packet.get(length..length + 4) {
-        Some(&[a, b, c, d]) if matches!(protocol, TCP | UDP) && !fragmented => (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d])),
+        Some(&[a, b, c, d]) if matches!(protocol, TCP | UDP) && !is_fragment(packet) => (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d])),
         _ => (0, 0),
     };
     let end = |address: u32, port: u16| u64::from(protocol) << 48 | u64::from(address) << 16 | u64::from(port);
@@ -46,6 +45,16 @@ pub fn parse(packet: &[u8]) -> Option<Header> {
     })
 }
 
+/// As an IPv4 packet says it is.
+fn header_length(packet: &[u8]) -> usize {
+    usize::from(packet[0] & 0xf) * 4
+}
+
+/// A part of an IPv4 packet; the first one, too.
+fn is_fragment(packet: &[u8]) -> bool {
+    u16::from_be_bytes([packet[6], packet[7]]) & 0x3fff != 0
+}
+
 /// Whom an IPv4 packet is from, and how long it says that it is.
 pub fn source_and_length(packet: &[u8]) -> Option<(Ipv4Addr, usize)> {
     let header = packet.get(..LEAST_HEADER).filter(|header| header[0] >> 4 == 4)?;
@@ -54,9 +63,8 @@ pub fn source_and_length(packet: &[u8]) -> Option<(Ipv4Addr, usize)> {
 
 /// How long the headers of IPv4 and TCP are together; `None`: there are none, or not both whole.
 pub fn tcp_headers(packet: &[u8]) -> Option<usize> {
-    let network = usize::from(packet.first()? & 0xf) * 4;
-    let fragmented = u16::from_be_bytes([*packet.get(6)?, *packet.get(7)?]) & 0x3fff != 0;
-    if packet[0] >> 4 != 4 || network < LEAST_HEADER || *packet.get(9)? != TCP || fragmented {
+    let network = header_length(packet.get(..LEAST_HEADER)?);
+    if packet[0] >> 4 != 4 || network < LEAST_HEADER || packet[9] != TCP || is_fragment(packet) {
         return None;
     }
     let transport = usize::from(*packet.get(network + 12)? >> 4) * 4;
@@ -70,7 +78,7 @@ pub fn become_segment(packet: &mut [u8], index: usize, bytes_before: u32, last: 
     const FIN: u8 = 1 << 0;
     const PSH: u8 = 1 << 3;
     const CWR: u8 = 1 << 7;
-    let network = usize::from(packet[0] & 0xf) * 4;
+    let network = header_length(packet);
     let length = packet.len() as u16;
     let identification = u16::from_be_bytes([packet[4], packet[5]]).wrapping_add(index as u16);
     packet[2..4].copy_from_slice(&length.to_be_bytes());
@@ -87,7 +95,7 @@ pub fn become_segment(packet: &mut [u8], index: usize, bytes_before: u32, last: 
 
 /// Puts the checksum of TCP or UDP into a packet whose sender has left it to a device that it did not meet.
 pub fn complete(packet: &mut [u8]) {
-    let length = usize::from(packet[0] & 0xf) * 4;
+    let length = header_length(packet);
     let protocol = packet[9];
     let place = match protocol {
         TCP => length + 16,

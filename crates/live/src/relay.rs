@@ -188,7 +188,7 @@ impl Relay<'_, '_, '_, '_> {
             let taken = from.nics[nic].take(&mut self.handed, most);
             match taken.map_err(|source| LiveError::System { doing: format!("reading from {}", from.name), source })? {
                 Taken::Nothing => break,
-                Taken::Packet(_) => {}
+                Taken::Packet => {}
                 other => {
                     self.watched.ignored += u64::from(other == Taken::Foreign);
                     self.watched.too_long += u64::from(other == Taken::TooLong);

@@ -5,6 +5,7 @@
 
 use crate::addresses::{address, host_of, named};
 use crate::capability::PACKETS;
+use crate::offload::Handed;
 use crate::sys::PacketSocket;
 use crate::{LiveError, packet, sys};
 use afflux_net::spec::Plan;
@@ -84,8 +85,8 @@ pub struct Wire {
 /// What was read.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Taken {
-    /// A packet of so many bytes.
-    Packet(usize),
+    /// A packet, or several in one.
+    Packet,
     /// A question or an answer about addresses, which has been dealt with.
     Handled,
     /// Not from this host, or not IPv4.
@@ -131,10 +132,10 @@ impl Wire {
     /// Waits a little for the host to say where it is.
     fn find_out(&self, mtu: u16) -> io::Result<()> {
         let end = Instant::now() + PATIENCE;
-        let mut room = vec![0; mtu.into()];
+        let mut handed = Handed::nothing();
         while self.peer.get().is_none() && Instant::now() < end {
             self.ask();
-            if self.take(&mut room)? == Taken::Nothing {
+            if self.take(&mut handed, mtu.into())? == Taken::Nothing {
                 std::thread::sleep(Duration::from_millis(1));
             }
         }
@@ -166,8 +167,10 @@ impl Wire {
         }
     }
 
+    /// A packet of at most `mtu` bytes that the host sends, if there is one.
     #[inline]
-    pub fn take(&self, room: &mut [u8]) -> io::Result<Taken> {
+    pub fn take(&self, handed: &mut Handed, mtu: usize) -> io::Result<Taken> {
+        let room = &mut handed.room_of_whole()[..mtu];
         let mut head = [0; HEADER];
         let Some(frame) = self.socket.receive(&mut head, room)? else { return Ok(Taken::Nothing) };
         let sender: Mac = head[6..12].try_into().expect("six");
@@ -193,7 +196,8 @@ impl Wire {
         if frame.unsummed {
             packet::complete(&mut room[..length]);
         }
-        Ok(Taken::Packet(length))
+        handed.came_whole(length);
+        Ok(Taken::Packet)
     }
 
     /// Questions about the hosts of the scenario are answered, and what the host says of itself is learnt.
