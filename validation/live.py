@@ -22,6 +22,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -110,9 +111,15 @@ buffer = "100kB"
 {TRAFFIC}"""
 
 
+@cache
+def _runs() -> tempfile.TemporaryDirectory[str]:
+    """Where this process runs what it runs; gone when it ends."""
+    return tempfile.TemporaryDirectory(prefix="afflux-live-")
+
+
 def run_live(text: str, what: str, *arguments: object, seconds: float = 60) -> tuple[dict[str, Any], dict[str, Any], Path]:
     """What the program found in its host, live.json, and the result directory."""
-    place = Path(tempfile.mkdtemp(prefix="afflux-live-"))
+    place = Path(tempfile.mkdtemp(dir=_runs().name))
     (place / "scenario.toml").write_text(text)
     found = place / "found.json"
     program = [sys.executable, "-m", "validation.live", "--in-host", str(found), what, *map(str, arguments)]

@@ -11,6 +11,7 @@ use crate::frame::Frame;
 use crate::marking::Memory;
 use crate::probe::hops::Watch;
 use crate::scheduling::Turns;
+use afflux_engine::prefetch;
 use afflux_engine::random::Stream;
 use afflux_units::{Pace, Rate};
 use std::collections::VecDeque;
@@ -150,6 +151,19 @@ pub struct Queue {
 }
 
 impl Queue {
+    /// Takes the first frame, of which there is one.
+    #[inline(always)]
+    pub fn take(&mut self) -> Waiting {
+        let first = self.frames.pop_front().expect("not empty");
+        match self.frames.front() {
+            // A long queue is not in the cache.
+            Some(next) => prefetch::<1, _>(std::slice::from_ref(next), 0),
+            // The next one goes where memory is still warm, not on around the ring.
+            None => self.frames.clear(),
+        }
+        first
+    }
+
     /// Has this queue a frame that may be sent at `at`? The one place that knows of pauses.
     #[inline(always)]
     pub fn may_send(&self, pause: Option<&Pause>, at: u64) -> bool {

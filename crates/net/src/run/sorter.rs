@@ -131,6 +131,9 @@ impl Sorter {
         let (mut offset, mut port) = (0, 0);
         for i in 0..entries.len() {
             let frame = &entries[i];
+            if frame.has(Frame::EXTRA) {
+                shard.prefetch_extra(frame);
+            }
             // At one moment the port decides. What has a lower one is no event; and PAUSE frames are before traffic anyway.
             let later = frame.offset > offset || (frame.offset == offset && frame.port > port && frame.is_traffic());
             if !later {

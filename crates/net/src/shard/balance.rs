@@ -16,6 +16,8 @@ pub struct Balanced {
     rack: Option<u32>,
     /// By port: a host is at its other end.
     from_host: Box<[bool]>,
+    /// What goes by hash goes by that of the four-tuple.
+    hashes_tuples: bool,
 }
 
 impl Balanced {
@@ -30,7 +32,8 @@ impl Balanced {
         let balancer = Balancer::of(&world.plan.switches[spec.config as usize], &rates)?;
         let rack = world.ports.of(id).iter().map(|info| info.peer).find(|&peer| is_host(peer)).map(|host| world.routes(0).rack_of(host));
         let rack = rack.filter(|&rack| world.routes(0).anchor(rack) == id);
-        Some(Box::new(Balanced { balancer: Some(Box::new(balancer)), rack, from_host }))
+        let hashes_tuples = world.plan.switches[spec.config as usize].hash == RouteHash::Murmur3;
+        Some(Box::new(Balanced { balancer: Some(Box::new(balancer)), rack, from_host, hashes_tuples }))
     }
 
     /// Hosts hang on it.
@@ -76,10 +79,10 @@ impl<'a> Shard<'a> {
     /// The short way: a switch that sprays looks at nothing but its turns.
     #[inline(always)]
     fn sprayed(&mut self, now: u64, node: u32, frame: &Frame) -> Option<u16> {
-        let routes = self.world.routes(now);
         let Node { id, first_port, balanced, stream, .. } = &mut self.nodes[node as usize];
-        let Balanced { balancer, rack, from_host } = balanced.as_deref_mut()?;
+        let Balanced { balancer, rack, from_host, .. } = balanced.as_deref_mut()?;
         let Some(Balancer::Spray(spray)) = balancer.as_deref_mut() else { return None };
+        let routes = self.world.routes(now);
         if frame.has(Frame::TO_SWITCH | Frame::PINNED) {
             return None;
         }
@@ -97,20 +100,38 @@ impl<'a> Shard<'a> {
 
     #[inline(never)]
     fn arrive_asking<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, mut frame: Frame) {
-        let world = self.world;
-        let routes = world.routes(now);
+        let routes = self.world.routes(now);
         let state = &mut self.nodes[node as usize];
-        let (id, first_port) = (state.id, state.first_port);
+        let id = state.id;
         let hops = routes.next_hops(id, frame.dst);
+        let hops = hops.as_slice();
+        let minds = state.balanced().asked().minds(&frame);
+        let port = if !minds && !frame.has(Frame::TO_SWITCH | Frame::PINNED) && !hops.is_empty() {
+            self.hashed(node, &mut frame, hops)
+        } else {
+            match self.balanced_port(out, now, node, &mut frame, minds, hops) {
+                Some(port) => port,
+                None => return,
+            }
+        };
+        self.forward(out, now, node, port, frame);
+    }
+
+    /// The port by which a frame goes on that there is more to say about than its hash, unless it has been dropped, held, or was for this switch.
+    #[inline(always)]
+    fn balanced_port<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, frame: &mut Frame, minds: bool, hops: &[u16]) -> Option<u16> {
+        let state = &mut self.nodes[node as usize];
+        let first_port = state.first_port;
         let balanced = state.balanced();
         // Also where its host cannot be reached.
-        let at_destination = balanced.rack == Some(routes.rack_of(frame.dst));
+        let at_destination = balanced.rack == Some(self.world.routes(now).rack_of(frame.dst));
         if frame.has(Frame::TO_SWITCH) && at_destination {
-            return self.consume(out, now, node, frame);
+            self.consume(out, now, node, *frame);
+            return None;
         }
-        let hops = hops.as_slice();
         if hops.is_empty() {
-            return self.drop_frame(frame, Drop::Down);
+            self.drop_frame(*frame, Drop::Down);
+            return None;
         }
         let role = match (balanced.from_host[(frame.port - first_port) as usize], at_destination) {
             (true, true) => None,
@@ -118,27 +139,25 @@ impl<'a> Shard<'a> {
             (false, true) => Some(Role::Destination),
             (false, false) => Some(Role::Transit),
         };
-        let asked = role.filter(|_| balanced.balancer.as_ref().expect("not being asked").minds(&frame));
-        let choice = match asked {
+        let choice = match role.filter(|_| minds) {
             None => Choice::Ecmp,
             Some(role) => {
                 let input = frame.port;
-                self.ask(out, now, node, input, |balancer, here| balancer.choose(here, &mut frame, role, hops))
+                self.ask(out, now, node, input, |balancer, here| balancer.choose(here, frame, role, hops))
             }
         };
-        let port = match choice {
-            Choice::Port(port) => port,
+        match choice {
+            Choice::Port(port) => Some(port),
             // The end of its path.
-            Choice::Follow if role == Some(Role::Destination) => hops[0],
+            Choice::Follow if role == Some(Role::Destination) => Some(hops[0]),
             Choice::Follow if frame.has(Frame::PINNED) && hops.binary_search(&frame.pinned_port()).is_ok() => {
                 let port = frame.pinned_port();
                 frame.next_hop();
-                port
+                Some(port)
             }
-            Choice::Follow | Choice::Ecmp => self.hashed(node, &mut frame, hops),
-            Choice::Held => return,
-        };
-        self.forward(out, now, node, port, frame);
+            Choice::Follow | Choice::Ecmp => Some(self.hashed(node, frame, hops)),
+            Choice::Held => None,
+        }
     }
 
     /// A frame leaves a switch by the port chosen.
@@ -192,9 +211,7 @@ impl<'a> Shard<'a> {
     }
 
     fn hashes_tuples(&self, node: u32) -> bool {
-        let plan = self.world.plan;
-        let spec = &plan.topology.nodes[self.nodes[node as usize].id as usize];
-        plan.switches[spec.config as usize].hash == RouteHash::Murmur3
+        self.nodes[node as usize].balanced.as_ref().is_some_and(|balanced| balanced.hashes_tuples)
     }
 
     /// A frame's hash at a switch.

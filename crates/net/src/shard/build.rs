@@ -176,7 +176,8 @@ impl<'a> Shard<'a> {
             let gaps = plan.record.gaps.contains(&id).then(Gaps::default);
             let waits = plan.record.waits.contains(&id).then(Waits::default);
             let watch = (gaps.is_some() || waits.is_some()).then(|| Box::new(Watch { gaps, waits }));
-            let unrecorded = !sampled && capture.is_none() && !uplink && watch.is_none();
+            let counted = !sampled && capture.is_none() && watch.is_none();
+            let unrecorded = counted && !uplink;
             let deep = spec.kind == NodeKind::Switch && matches!(plan.switches[spec.config as usize].buffer, crate::spec::Buffer::Voq(_));
             let written = world.tick() > 1 || !world.rates.is_empty();
             let simple = fifo && managed.is_none() && pause.is_none() && unrecorded && !written && !holds;
@@ -184,7 +185,7 @@ impl<'a> Shard<'a> {
             // Marks by what is queued now; at the start of transmission, where nothing is dropped there but for lack of ECN.
             let marks = marking.as_ref().is_none_or(|red| red.weight.is_none() && (red.at == MarkAt::Enqueue || !red.hard_drop));
             let fifo_classes = turns.is_none() && own.is_none() && aqm.is_none() && room == 0 && !arrivals_first;
-            let common = !plain && fifo_classes && world.rates.is_empty() && unrecorded && marks && header.is_none();
+            let common = !plain && fifo_classes && world.rates.is_empty() && counted && marks && header.is_none();
             let alone = queues == 1 && turns.is_none() && own.is_none() && room == 0 && !arrivals_first && managed.is_none() && pause.is_none() && !holds;
             let urgent = !classical
                 && matches!(aqm, Some(crate::spec::Aqm::Pfabric(_)))
@@ -249,7 +250,7 @@ impl<'a> Shard<'a> {
             && world.processor(id).is_none()
             && world.tick() == 1
             && ports.iter().any(|p| !p.plain)
-            && ports.iter().all(|p| p.plain || p.common && p.automaton.as_ref().is_some_and(|a| a.queues.len() == 1))
+            && ports.iter().all(|p| p.plain || p.common && p.automaton.as_ref().is_some_and(|a| a.queues.len() == 1 && a.uplink.is_none()))
             && matches!(buffer, Buffer::Unlimited | Buffer::Static(_))
             && managed.as_ref().is_none_or(|managed| managed.mmu.can_be_calm())
             && !(spec.kind == NodeKind::Host && plan.hosts[spec.config as usize].storm.is_some());

@@ -1,5 +1,5 @@
-//! The window engine's short way through ports of the common kind: nothing is recorded, and nothing but the choice of the queue and a mark is
-//! decided at the start of a transmission. Whatever is out of the ordinary (a refusal, a mark on arrival, a drop, a group to be paused or
+//! The window engine's short way through ports of the common kind: nothing is recorded but the bytes of uplinks, and nothing but the choice of the
+//! queue and a mark is decided at the start of a transmission. Whatever is out of the ordinary (a refusal, a mark on arrival, a drop, a group to be paused or
 //! resumed) goes the long way in `forward`, which the classical engine takes always.
 
 use super::managed::Managed;
@@ -27,6 +27,9 @@ impl<'a> Shard<'a> {
                 Some(_) if p.free_at > now => break,
                 Some(sent) => {
                     a.latest = sent.size;
+                    if let Some(uplink) = &mut a.uplink {
+                        *uplink += sent.size as u64;
+                    }
                     if sent.queue != PAUSE_QUEUE && !state.until_start {
                         leave(&mut state.used, &mut state.managed, p, a, state.first_port, port, sent);
                     }
@@ -63,11 +66,7 @@ impl<'a> Shard<'a> {
                 }
                 mark = !red.is_quiet(behind) && red.verdict(behind as f64, behind, true, &mut q.memory, &mut p.stream) == Early::Mark;
             }
-            let mut waiting = q.frames.pop_front().expect("not empty");
-            if q.frames.is_empty() {
-                // The next one goes where memory is still warm, not on around the ring.
-                q.frames.clear();
-            }
+            let mut waiting = q.take();
             a.waiting -= 1;
             if mark && waiting.frame.has(Frame::ECT) {
                 waiting.frame.flags |= Frame::CE;
@@ -89,9 +88,12 @@ impl<'a> Shard<'a> {
     #[inline(always)]
     pub(super) fn offer_common<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: Frame) {
         if self.nodes[node as usize].managed.as_ref().is_some_and(|managed| managed.mmu.paused > 0) {
-            return self.offer_long(out, now, node, port, frame);
-        }
-        if self.ports[port as usize].next_action() <= now {
+            self.drain(out, now, node);
+            if self.ports[port as usize].automaton.as_ref().is_some_and(|a| a.sending.is_none()) {
+                // It may leave at once, and let a group go on.
+                return self.offer_long(out, now, node, port, frame);
+            }
+        } else if self.ports[port as usize].next_action() <= now {
             self.advance_common(out, now, node, port);
         }
         let explains = self.world.plan.record.explain;

@@ -451,7 +451,7 @@ impl<'a> Shard<'a> {
                 }
                 return self.file_due(node, port);
             };
-            let waiting = a.queues[queue].frames.pop_front().expect("not empty");
+            let waiting = a.queues[queue].take();
             a.waiting -= 1;
             if self.transmit(out, at, node, port, queue, waiting) {
                 return;

@@ -50,7 +50,8 @@ impl Managed {
 
     /// The port that acts next, and when; the lowest of several.
     fn first_due(&self) -> (usize, u64) {
-        self.due.iter().copied().enumerate().min_by_key(|&(port, at)| (at, port)).expect("a switch has ports")
+        let at = *self.due.iter().min().expect("a switch has ports");
+        (self.due.iter().position(|&due| due == at).expect("just found"), at)
     }
 }
 

@@ -397,6 +397,12 @@ impl<'a> Shard<'a> {
         }
     }
 
+    /// The same for what the frame carries besides.
+    #[inline(always)]
+    pub fn prefetch_extra(&self, frame: &Frame) {
+        prefetch::<{ size_of::<Extra>().div_ceil(64) }, _>(self.extras.slots(), frame.aux as usize);
+    }
+
     /// Where the receiving half of a flow is; one that an application has started may not have been heard of.
     #[inline(always)]
     fn receiving_slot(&self, flow: FlowId) -> u32 {

@@ -66,6 +66,20 @@ impl Conweave {
         Verdict::Take { headroom, pause }
     }
 
+    /// Is the frame taken without headroom and without cause to pause?
+    #[inline(always)]
+    pub fn takes_safely(&self, totals: &Totals, group: &Group, queue: u64, lossless: bool, charge: &Charge) -> bool {
+        let size = charge.size;
+        let of_pool = totals.egress[egress_pool((charge.queue % CLASSES as u32) as u8)];
+        let pool = totals.ingress[ingress_pool(charge.class())];
+        if of_pool + size > self.egress_limit || pool + size > self.ingress_limit || totals.used + size > self.total {
+            return false;
+        }
+        let beyond = (group.bytes + size).saturating_sub(2 * self.mtu);
+        self.shared(queue) + size <= times(self.egress_alpha, self.egress_limit - of_pool)
+            && (!lossless || beyond == 0 || group.headroom == 0 && beyond <= times(self.ingress_alpha, self.ingress_limit - (pool + size)))
+    }
+
     #[inline(always)]
     pub fn charge(totals: &mut Totals, group: &mut Group, charge: &Charge) {
         group.bytes += charge.size;

@@ -247,36 +247,58 @@ impl Mmu {
     /// Charges the frame if the verdict on it is safe; otherwise nothing happens.
     #[inline(always)]
     pub fn take_if_safe(&mut self, charge: &Charge) -> bool {
+        if charge.size == 0 {
+            return true;
+        }
         let group = &mut self.groups[charge.group as usize];
-        if let Rules::Sonic(rules) = &self.rules
-            && self.lossless >> charge.class() & 1 != 0
-            && group.headroom == 0
-        {
-            let safe = rules.take_if_safe(&mut self.totals, group, charge.size);
-            if safe {
-                self.queues[charge.queue as usize] += charge.size;
+        let queue = &mut self.queues[charge.queue as usize];
+        let lossless = self.lossless >> charge.class() & 1 != 0;
+        match &self.rules {
+            Rules::Sonic(rules) if lossless && group.headroom == 0 => {
+                let safe = rules.take_if_safe(&mut self.totals, group, charge.size);
+                if safe {
+                    *queue += charge.size;
+                }
+                safe
             }
-            return safe;
+            Rules::Conweave(rules) => {
+                let safe = rules.takes_safely(&self.totals, group, *queue, lossless, charge);
+                if safe {
+                    *queue += charge.size;
+                    self.totals.used += charge.size;
+                    Conweave::charge(&mut self.totals, group, charge);
+                }
+                safe
+            }
+            _ => {
+                let safe = self.verdict(charge).is_safe();
+                if safe {
+                    self.charge(charge, false);
+                }
+                safe
+            }
         }
-        let safe = self.verdict(charge).is_safe();
-        if safe {
-            self.charge(charge, false);
-        }
-        safe
     }
 
     /// As `release`, with the same short cut.
     #[inline(always)]
     pub fn give_back(&mut self, charge: &Charge) {
+        if charge.size == 0 {
+            return;
+        }
         let group = &mut self.groups[charge.group as usize];
-        if let Rules::Sonic(rules) = &self.rules
-            && self.lossless >> charge.class() & 1 != 0
-            && group.headroom == 0
-        {
-            rules.give_back(&mut self.totals, group, charge.size);
-            self.queues[charge.queue as usize] -= charge.size;
-        } else {
-            self.release(charge);
+        let lossless = self.lossless >> charge.class() & 1 != 0;
+        match &self.rules {
+            Rules::Sonic(rules) if lossless && group.headroom == 0 => {
+                rules.give_back(&mut self.totals, group, charge.size);
+                self.queues[charge.queue as usize] -= charge.size;
+            }
+            Rules::Conweave(_) if group.headroom == 0 => {
+                self.totals.used -= charge.size;
+                self.queues[charge.queue as usize] -= charge.size;
+                Conweave::release(&mut self.totals, group, charge, 0);
+            }
+            _ => self.release(charge),
         }
     }
 
