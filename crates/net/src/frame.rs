@@ -1,6 +1,6 @@
 //! What travels: 32 bytes by value, streamed through the window logs.
 
-use crate::allocation::{Header, Scheme};
+use crate::allocation::Header;
 use crate::balance::Tag;
 use crate::telemetry::Telemetry;
 use afflux_engine::Timed;
@@ -265,7 +265,8 @@ impl Rank {
 
 /// What a frame carries besides: an acknowledgement with SACK blocks or a window, a segment whose path is recorded, a frame with something written
 /// on it by balancers, or any that stood paused.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
+#[repr(align(64))]
 pub struct Extra {
     /// What would stand in `Frame::aux`.
     pub trigger: u32,
@@ -277,12 +278,13 @@ pub struct Extra {
     pub stamp: u32,
     /// How long this frame, and the one that caused it, stood paused.
     pub paused: u64,
-    pub telemetry: Telemetry,
+    /// Long, and rare: where in-band telemetry is written.
+    pub telemetry: Option<Box<Telemetry>>,
     pub tag: Tag,
     /// Of a frame whose `aux` would be its rank and its path.
     pub rank: u32,
     /// Of kind `RATED`.
-    pub header: Header,
+    pub header: Option<Box<Header>>,
     pub multipath: Multipath,
 }
 
@@ -306,11 +308,14 @@ impl Extra {
     pub fn is_bare(&self) -> bool {
         // Whole: a field that is added must be thought of here.
         let Extra { trigger: _, edge, blocks: _, count, stamp, paused, telemetry, tag, rank, header, multipath } = self;
-        let Header { what: _, answer: _, sent: _, scheme } = header;
         let Multipath { subflow, data: _, edge: _ } = multipath;
-        (*edge, *count, *stamp, *paused, telemetry.count(), *rank, *subflow) == (u32::MAX, 0, 0, 0, 0, 0, 0)
-            && *tag == Tag::None
-            && matches!(scheme, Scheme::None)
+        (*edge, *count, *stamp, *paused, *rank, *subflow) == (u32::MAX, 0, 0, 0, 0, 0) && *tag == Tag::None && telemetry.is_none() && header.is_none()
+    }
+
+    /// The header of a frame that has one.
+    #[inline(always)]
+    pub fn header_mut(&mut self) -> &mut Header {
+        self.header.as_mut().expect("of kind RATED")
     }
 
     /// RFC 2018 with timestamps leaves room for three.
@@ -318,3 +323,4 @@ impl Extra {
 }
 
 const _: () = assert!(size_of::<Frame>() == 32);
+const _: () = assert!(size_of::<Extra>() == 128, "two cache lines");

@@ -6,7 +6,6 @@ use super::{Choice, Role, Site, Tag};
 use crate::Model;
 use crate::frame::Frame;
 use crate::spec;
-use rustc_hash::FxHashMap;
 
 pub struct Conga {
     /// Bits of a metric.
@@ -15,10 +14,8 @@ pub struct Conga {
     ns3: bool,
     estimators: Estimators,
     flowlets: Flowlets,
-    /// Congestion of paths from this leaf, as others report it.
-    to_leaf: FxHashMap<(u32, u32), Metric>,
-    /// By leaf: congestion of paths from there, to be reported.
-    from_leaf: FxHashMap<u32, Reports>,
+    /// By rack, as far as any has been heard of.
+    leaves: Vec<Leaf>,
     /// Costs of the paths at hand.
     costs: Vec<(u32, u32)>,
 }
@@ -29,12 +26,45 @@ struct Metric {
     at: u64,
 }
 
+/// What is known of the paths from and to another leaf.
 #[derive(Default)]
-struct Reports {
-    /// By path, ascending.
-    paths: Vec<Report>,
+struct Leaf {
+    /// Congestion of paths to there, as it reports them; ascending.
+    to: Vec<(u32, Metric)>,
+    /// Congestion of paths from there, to be reported; ascending.
+    from: Vec<Report>,
     /// Whose turn it is.
     next: usize,
+    /// How many have changed since they were reported last.
+    changed: usize,
+}
+
+impl Leaf {
+    fn hear(&mut self, path: u32, metric: Metric) {
+        match self.to.binary_search_by_key(&path, |(path, _)| *path) {
+            Ok(place) => self.to[place].1 = metric,
+            Err(place) => self.to.insert(place, (path, metric)),
+        }
+    }
+
+    fn heard(&self, path: u32) -> Option<Metric> {
+        self.to.binary_search_by_key(&path, |(path, _)| *path).ok().map(|place| self.to[place].1)
+    }
+
+    fn see(&mut self, path: u32, metric: Metric) {
+        match self.from.binary_search_by_key(&path, |report| report.path) {
+            Ok(place) => {
+                let report = &mut self.from[place];
+                let changed = report.changed || report.metric.value != metric.value;
+                self.changed += (changed && !report.changed) as usize;
+                (report.changed, report.metric) = (changed, metric);
+            }
+            Err(place) => {
+                self.changed += 1;
+                self.from.insert(place, Report { path, metric, changed: true });
+            }
+        }
+    }
 }
 
 struct Report {
@@ -63,8 +93,7 @@ impl Conga {
             estimators: Estimators::new(&config.estimator, config.ns3, ports),
             // The simulator forgets them when it ages; since it does not prefer the path before, nothing follows from that.
             flowlets: Flowlets::new(config.gap.0, aging, config.ns3),
-            to_leaf: FxHashMap::default(),
-            from_leaf: FxHashMap::default(),
+            leaves: Vec::new(),
             costs: Vec::new(),
         }
     }
@@ -93,7 +122,7 @@ impl Conga {
     fn leave(&mut self, site: &mut impl Site, frame: &mut Frame) {
         let rack = site.rack_of(frame.dst);
         let report = self.report(site, rack);
-        let Conga { flowlets, estimators, to_leaf, costs, .. } = self;
+        let Conga { flowlets, estimators, leaves, costs, .. } = self;
         let (bits, aging, ns3) = (self.bits, self.aging, self.ns3);
         let path = flowlets.way(
             site,
@@ -102,10 +131,11 @@ impl Conga {
             |site, before| {
                 costs.clear();
                 let (from, count) = sampled(site, rack, ns3);
+                let leaf = leaves.get(rack as usize);
                 for place in from..from + count {
                     let path = site.paths(rack)[place];
                     let own = metric(estimators.load(site, first_port(path)), bits, ns3);
-                    let remote = to_leaf.get(&(rack, path)).map_or(0, |metric| aged(*metric, site.now(), aging, ns3));
+                    let remote = leaf.and_then(|leaf| leaf.heard(path)).map_or(0, |metric| aged(metric, site.now(), aging, ns3));
                     costs.push((own.max(remote), path));
                 }
                 best(site, costs, before.filter(|_| !ns3))
@@ -148,41 +178,38 @@ impl Conga {
         let Tag::Conga(Congestion { seen, report }) = site.take_tag(frame) else { return };
         let rack = site.rack_of(site.source_of(frame));
         let at = site.now();
-        if let Some((path, value)) = report {
-            self.to_leaf.insert((rack, path), Metric { value, at });
+        if self.leaves.len() <= rack as usize {
+            self.leaves.resize_with(rack as usize + 1, Leaf::default);
         }
-        let Some((path, seen)) = seen else { return };
-        let paths = &mut self.from_leaf.entry(rack).or_default().paths;
-        match paths.binary_search_by_key(&path, |report| report.path) {
-            Ok(place) => {
-                let report = &mut paths[place];
-                report.changed |= report.metric.value != seen;
-                report.metric = Metric { value: seen, at };
-            }
-            Err(place) => paths.insert(place, Report { path, metric: Metric { value: seen, at }, changed: true }),
+        let leaf = &mut self.leaves[rack as usize];
+        if let Some((path, value)) = report {
+            leaf.hear(path, Metric { value, at });
+        }
+        if let Some((path, value)) = seen {
+            leaf.see(path, Metric { value, at });
         }
     }
 
     /// What a frame to `rack` tells it: in turn, those first that have changed since they were told last; in the simulator any, drawn at random.
     fn report(&mut self, site: &mut impl Site, rack: u32) -> Option<(u32, u32)> {
-        let reports = self.from_leaf.get_mut(&rack)?;
+        let leaf = self.leaves.get_mut(rack as usize)?;
         let (now, aging, ns3) = (site.now(), self.aging, self.ns3);
         let is_fresh = |report: &Report| if ns3 { !swept(report.metric, now, aging) } else { now - report.metric.at <= aging };
-        let count = reports.paths.len();
         if ns3 {
-            let fresh = reports.paths.iter().filter(|report| is_fresh(report)).count() as u64;
+            let fresh = leaf.from.iter().filter(|report| is_fresh(report)).count() as u64;
             if fresh == 0 {
                 return None;
             }
             let draw = site.below(fresh) as usize;
-            return reports.paths.iter().filter(|report| is_fresh(report)).nth(draw).map(|report| (report.path, report.metric.value));
+            return leaf.from.iter().filter(|report| is_fresh(report)).nth(draw).map(|report| (report.path, report.metric.value));
         }
-        let in_turn = |place: usize| (reports.next + place) % count;
-        let places = || (0..count).map(in_turn).filter(|&place| is_fresh(&reports.paths[place]));
-        let place = places().find(|&place| reports.paths[place].changed).or_else(|| places().next())?;
-        reports.next = (place + 1) % count;
-        let report = &mut reports.paths[place];
-        report.changed = false;
+        let count = leaf.from.len();
+        let in_turn = || (leaf.next..count).chain(0..leaf.next).filter(|&place| is_fresh(&leaf.from[place]));
+        let changed = if leaf.changed > 0 { in_turn().find(|&place| leaf.from[place].changed) } else { None };
+        let place = changed.or_else(|| in_turn().next())?;
+        leaf.next = if place + 1 == count { 0 } else { place + 1 };
+        let report = &mut leaf.from[place];
+        leaf.changed -= std::mem::take(&mut report.changed) as usize;
         Some((report.path, report.metric.value))
     }
 }

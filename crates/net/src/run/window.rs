@@ -107,7 +107,7 @@ impl Later {
     fn post(&mut self, at: u64, shard: u16, mut frame: Frame, extras: &mut Slab<Extra>) {
         let mail = &mut self.mail[shard as usize];
         if frame.has(Frame::EXTRA) {
-            mail.extras.push(*extras.remove(frame.aux));
+            mail.extras.push(extras.take(frame.aux));
             frame.aux = mail.extras.len() as u32 - 1;
         }
         self.mail_next = self.mail_next.min(at);
@@ -169,7 +169,7 @@ pub fn work(shard: &mut Shard, exchange: &Exchange<Mail>, workers: usize, progre
             exchange.open(round, from, me, |mail| {
                 for (at, mut frame) in mail.frames.drain(..) {
                     if frame.has(Frame::EXTRA) {
-                        frame.aux = shard.extras.insert(mail.extras[frame.aux as usize]);
+                        frame.aux = shard.extras.insert(std::mem::take(&mut mail.extras[frame.aux as usize]));
                     }
                     later.log.push(at, frame);
                 }

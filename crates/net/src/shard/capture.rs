@@ -64,7 +64,7 @@ impl<'a> Shard<'a> {
             (_, Frame::CONTROL) => Content::bare(CaptureKind::TcpControl(Control::of(frame)), 0, 0),
             // A datagram to a RoCEv2 port, without what is in it.
             (_, Frame::RDMA_ACK) => Content::bare(CaptureKind::Datagram, 0, 0),
-            (_, Frame::RATED) if self.extras[frame.aux].header.what != What::Data || self.extras[frame.aux].header.answer => {
+            (_, Frame::RATED) if self.extras[frame.aux].header.as_ref().is_some_and(|header| header.what != What::Data || header.answer) => {
                 Content::bare(CaptureKind::Datagram, 0, 0)
             }
             (_, kind) => {

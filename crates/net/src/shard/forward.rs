@@ -620,8 +620,10 @@ impl<'a> Shard<'a> {
 #[cold]
 #[inline(never)]
 fn stamp(extra: &mut Extra, frame: &Frame, p: &Port, (at, beside): (u64, u64), rates: &[u64]) {
-    if frame.kind() == Frame::DATA && frame.has(Frame::QUEUE_PAIR) {
-        extra.telemetry.push(Reading { time: at, bytes: p.bytes, queue: p.queued - beside, rate: p.rate }, rates);
+    if frame.kind() == Frame::DATA
+        && let Some(telemetry) = &mut extra.telemetry
+    {
+        telemetry.push(Reading { time: at, bytes: p.bytes, queue: p.queued - beside, rate: p.rate }, rates);
     }
 }
 

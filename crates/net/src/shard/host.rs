@@ -425,7 +425,7 @@ impl<'a> Shard<'a> {
     fn on_ack<O: Outlet>(&mut self, out: &mut O, now: u64, frame: Frame) {
         let (extra, multipath);
         let (trigger, edge, blocks, stamp, paused) = if frame.has(Frame::EXTRA) {
-            extra = *self.extras.remove(frame.aux);
+            extra = self.extras.take(frame.aux);
             multipath = extra.multipath;
             (extra.trigger, (extra.edge != u32::MAX).then_some(extra.edge), &extra.blocks[..extra.count as usize], extra.stamp, extra.paused)
         } else {

@@ -111,6 +111,15 @@ impl<T> Slab<T> {
     pub fn slots(&self) -> &[T] {
         &self.items
     }
+    /// Frees a slot, and hands out what was in it.
+    #[inline]
+    pub fn take(&mut self, slot: u32) -> T
+    where
+        T: Default,
+    {
+        self.free.push(slot);
+        std::mem::take(&mut self.items[slot as usize])
+    }
     /// Frees a slot; its content stays until it is used again.
     #[inline]
     pub fn remove(&mut self, slot: u32) -> &T {

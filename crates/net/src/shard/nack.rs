@@ -79,7 +79,7 @@ impl<'a> Shard<'a> {
     /// A report has come to its sender.
     #[inline(never)]
     pub(super) fn on_report<O: Outlet>(&mut self, out: &mut O, now: u64, frame: Frame) {
-        let Extra { trigger, edge, blocks, count, paused, .. } = *self.extras.remove(frame.aux);
+        let Extra { trigger, edge, blocks, count, paused, .. } = self.extras.take(frame.aux);
         let slot = self.sending[frame.flow as usize];
         if slot == OVER {
             return;
@@ -172,7 +172,7 @@ impl<'a> Shard<'a> {
             return self.send_report(out, now, flow, plain, again);
         }
         for part in missing.chunks(Extra::BLOCKS) {
-            let mut extra = plain;
+            let mut extra = plain.clone();
             extra.blocks[..part.len()].copy_from_slice(part);
             extra.count = part.len() as u8;
             self.send_report(out, now, flow, extra, again);

@@ -42,13 +42,13 @@ impl<'a> Shard<'a> {
 
     /// A frame is about to leave by `port`; if it is an answer, what it answers left by the port at which it came.
     fn pass_links<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: &Frame) {
-        if self.extras[frame.aux].header.answer {
-            return self.links[frame.port as usize].on_answer(frame.flow, &mut self.extras[frame.aux].header);
+        if self.extras[frame.aux].header_mut().answer {
+            return self.links[frame.port as usize].on_answer(frame.flow, self.extras[frame.aux].header_mut());
         }
         self.settle(out, now, node, port);
         let p = &self.ports[port as usize];
         let seen = Seen { now, waiting: p.waiting(self.nodes[node as usize].until_start), sent: p.begun() };
-        self.links[port as usize].on_forward(&seen, frame.flow, &mut self.extras[frame.aux].header);
+        self.links[port as usize].on_forward(&seen, frame.flow, self.extras[frame.aux].header_mut());
     }
 
     #[inline(never)]
@@ -120,7 +120,7 @@ impl<'a> Shard<'a> {
         }
         let size = (size + config.rated().header).max(wire.min_frame);
         let (node, dst, hash, flow) = (s.node, s.dst, s.hash, s.flow);
-        let aux = self.extras.insert(Extra { edge: u32::MAX, header, ..Extra::default() });
+        let aux = self.extras.insert(Extra { edge: u32::MAX, header: Some(Box::new(header)), ..Extra::default() });
         let frame = Frame { flow, seq, aux, dst, hash, size, flags, ..Frame::default() };
         if let Some(port) = self.outgoing(now, node, dst, hash) {
             self.pass_links(out, now, node, port, &frame);
@@ -153,21 +153,20 @@ impl<'a> Shard<'a> {
     #[inline(never)]
     pub(super) fn on_rated<O: Outlet>(&mut self, out: &mut O, now: u64, frame: Frame) {
         let handle = frame.aux;
-        let Extra { header, paused, trigger, .. } = self.extras[handle];
+        let Extra { paused, trigger, .. } = self.extras[handle];
+        let mut header = self.extras.take(handle).header.expect("of kind RATED");
         if !header.answer {
-            self.extras.remove(handle);
             return self.answer_rated(out, now, &frame, header, paused);
         }
         // The host's own link granted, too.
-        self.links[frame.port as usize].on_answer(frame.flow, &mut self.extras[handle].header);
-        let header = self.extras.remove(handle).header;
+        self.links[frame.port as usize].on_answer(frame.flow, &mut header);
         let slot = self.sending[frame.flow as usize];
         if slot == OVER {
             return;
         }
         let config = self.scheduling(self.rated[slot].transport);
         let trigger = (header.what == What::Data).then_some(trigger);
-        self.rated[slot].on_ack(now, &AckIn { cumulative: frame.seq, trigger, header, paused }, config);
+        self.rated[slot].on_ack(now, &AckIn { cumulative: frame.seq, trigger, header: *header, paused }, config);
         if !self.rated[slot].finished() {
             return self.pump_rated(out, now, slot);
         }
@@ -178,7 +177,7 @@ impl<'a> Shard<'a> {
     }
 
     /// Every frame but the last of a flow is answered, with its own header.
-    fn answer_rated<O: Outlet>(&mut self, out: &mut O, now: u64, frame: &Frame, header: Header, paused: u64) {
+    fn answer_rated<O: Outlet>(&mut self, out: &mut O, now: u64, frame: &Frame, mut header: Box<Header>, paused: u64) {
         let world = self.world;
         if header.what == What::End {
             return;
@@ -204,8 +203,8 @@ impl<'a> Shard<'a> {
             cumulative = r.next();
         }
         let (wire, extra) = (&world.plan.wire, self.scheduling(flow.transport).rated().header);
-        let header = Header { answer: true, ..header };
-        let aux = self.extras.insert(Extra { edge: u32::MAX, trigger: frame.seq, paused, header, ..Extra::default() });
+        header.answer = true;
+        let aux = self.extras.insert(Extra { edge: u32::MAX, trigger: frame.seq, paused, header: Some(header), ..Extra::default() });
         let answer = Frame {
             flow: frame.flow,
             seq: cumulative,

@@ -159,7 +159,7 @@ impl<'a> Shard<'a> {
         let hash = pair.next_hash(now, config);
         let mut frame = Frame { flow: pair.flow, seq: transmit.seq, dst: pair.dst, hash, size, flags, ..Frame::default() };
         if overhead > 0 {
-            frame.aux = self.extras.insert(Extra { edge: u32::MAX, ..Extra::default() });
+            frame.aux = self.extras.insert(Extra { edge: u32::MAX, telemetry: Some(Box::default()), ..Extra::default() });
             frame.flags |= Frame::EXTRA;
         }
         let place = pair.place;
@@ -201,7 +201,7 @@ impl<'a> Shard<'a> {
 
     #[inline(never)]
     pub(super) fn on_rdma_ack<O: Outlet>(&mut self, out: &mut O, now: u64, mut frame: Frame) {
-        let telemetry = self.telemetry_of(&frame);
+        let telemetry = self.take_telemetry(&frame);
         let paused = self.take_extra(&mut frame).paused;
         let slot = self.sending[frame.flow as usize];
         if slot == OVER {
@@ -214,7 +214,8 @@ impl<'a> Shard<'a> {
         } else {
             let (negative, cnp) = (frame.has(Frame::NACK), frame.has(Frame::CNP));
             pair.recycle(frame.hash, cnp, config);
-            let telemetry = (config.overhead() > 0).then_some((&telemetry, &self.world.rates[..]));
+            let nothing = Telemetry::default();
+            let telemetry = (config.overhead() > 0).then(|| (telemetry.as_deref().unwrap_or(&nothing), &self.world.rates[..]));
             let ack = AckIn { cumulative: frame.seq, trigger: frame.aux, negative, cnp, paused, telemetry };
             pair.on_ack(now, &ack, config);
             if pair.is_complete() {
@@ -240,7 +241,7 @@ impl<'a> Shard<'a> {
 
     #[inline(never)]
     pub(super) fn on_rdma_data<O: Outlet>(&mut self, out: &mut O, now: u64, mut frame: Frame) {
-        let telemetry = self.telemetry_of(&frame);
+        let telemetry = self.take_telemetry(&frame);
         let Beside { paused, tag, .. } = self.take_extra(&mut frame);
         let mut slot = self.receiving_slot(frame.flow);
         if self.record_paths {
@@ -276,7 +277,7 @@ impl<'a> Shard<'a> {
         }
         if let Some(ack) = answer.ack {
             let mut frame = self.rdma_ack(&self.responders[slot], ack, frame.hash);
-            if paused > 0 || telemetry.count() > 0 {
+            if paused > 0 || telemetry.is_some() {
                 frame.aux = self.extras.insert(Extra { trigger: ack.trigger, edge: u32::MAX, paused, telemetry, ..Extra::default() });
                 frame.flags |= Frame::EXTRA;
             }
@@ -292,8 +293,8 @@ impl<'a> Shard<'a> {
     }
 
     #[inline(always)]
-    fn telemetry_of(&self, frame: &Frame) -> Telemetry {
-        if frame.has(Frame::EXTRA) && !self.world.rates.is_empty() { self.extras[frame.aux].telemetry } else { Telemetry::default() }
+    fn take_telemetry(&mut self, frame: &Frame) -> Option<Box<Telemetry>> {
+        if frame.has(Frame::EXTRA) { self.extras[frame.aux].telemetry.take() } else { None }
     }
 
     fn make_responder(&self, id: FlowId) -> Responder {
