@@ -6,8 +6,9 @@ from dataclasses import replace
 import pytest
 
 from afflux import batch, figure
+from afflux.designs import Design, Designs
 from afflux.studies.conweave import STUDY, claims
-from afflux.studies.conweave.cases import LONG, SCHEMES, Case
+from afflux.studies.conweave.cases import LONG, SCHEMES, Case, long_name
 from afflux.studies.conweave.series import Reordering, imbalance
 
 
@@ -47,6 +48,14 @@ def test_rows_and_checks(designs):
     assert gains[0].ours == pytest.approx(100 * sum(by_hand) / 2, abs=0.051)
     assert {check.bar for check in STUDY.checks(designs)} >= {17.6, 35.8, "drill", 15}
     assert "of 8 comparisons" in STUDY.answer(designs)
+
+
+def test_the_long_window_is_compared_within_its_seed(designs):
+    long = [Design(long_name(scheme), {1: designs[LONG.name(scheme)].results[1]}) for scheme in ("ecmp", "conweave")]
+    found = list(claims.long_rows(Designs([*designs.values(), *long])))
+    assert [check.value for _, check in found] == [0, 0]
+    by_seed = [designs[LONG.name(scheme)].by_seed(claims.claims()[0].metric()) for scheme in ("ecmp", "conweave")]
+    assert by_seed[0][1] / by_seed[1][1] != by_seed[0][2] / by_seed[1][2], "or the mean over the seeds would do as well"
 
 
 def test_imbalance_is_of_windows_in_which_flows_start(designs):
