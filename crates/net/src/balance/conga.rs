@@ -55,9 +55,11 @@ impl Leaf {
         match self.from.binary_search_by_key(&path, |report| report.path) {
             Ok(place) => {
                 let report = &mut self.from[place];
-                let changed = report.changed || report.metric.value != metric.value;
-                self.changed += (changed && !report.changed) as usize;
-                (report.changed, report.metric) = (changed, metric);
+                if !report.changed && report.metric.value != metric.value {
+                    report.changed = true;
+                    self.changed += 1;
+                }
+                report.metric = metric;
             }
             Err(place) => {
                 self.changed += 1;

@@ -152,9 +152,8 @@ impl<'a> Shard<'a> {
     /// A frame of such a transport has come to its host.
     #[inline(never)]
     pub(super) fn on_rated<O: Outlet>(&mut self, out: &mut O, now: u64, frame: Frame) {
-        let handle = frame.aux;
-        let Extra { paused, trigger, .. } = self.extras[handle];
-        let mut header = self.extras.take(handle).header.expect("of kind RATED");
+        let Extra { header, paused, trigger, .. } = self.extras.take(frame.aux);
+        let mut header = header.expect("of kind RATED");
         if !header.answer {
             return self.answer_rated(out, now, &frame, header, paused);
         }
