@@ -27,6 +27,8 @@ pub struct Sorter {
     shift: u32,
     /// What a node needs is loaded ahead: worth its instructions where everything together does not fit the cache.
     ahead: bool,
+    /// Balancers write on frames: many carry something.
+    tagged: bool,
 }
 
 /// For each entry that a node has on average (going by the nodes of the window before): hardly any two of them share one.
@@ -56,6 +58,7 @@ impl Sorter {
             taken: 0,
             shift: 0,
             ahead: shard.ports.len() > PORTS_IN_CACHE,
+            tagged: shard.nodes.iter().any(|node| node.balanced.is_some()),
         }
     }
 
@@ -128,12 +131,12 @@ impl Sorter {
         if self.ahead {
             entries.iter().for_each(|frame| shard.prefetch(node, frame));
         }
+        if self.tagged {
+            entries.iter().filter(|frame| frame.has(Frame::EXTRA)).for_each(|frame| shard.prefetch_extra(frame));
+        }
         let (mut offset, mut port) = (0, 0);
         for i in 0..entries.len() {
             let frame = &entries[i];
-            if frame.has(Frame::EXTRA) {
-                shard.prefetch_extra(frame);
-            }
             // At one moment the port decides. What has a lower one is no event; and PAUSE frames are before traffic anyway.
             let later = frame.offset > offset || (frame.offset == offset && frame.port > port && frame.is_traffic());
             if !later {
