@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import typer
-from rich.console import Console, RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType, RenderHook, RenderResult
+from rich.segment import Segment
 
 from . import _core
 
@@ -40,12 +41,44 @@ def failures() -> Iterator[None]:
         raise typer.Exit(INTERRUPTED) from None
 
 
+#: What a terminal would act on, or hide: pictures of control characters, and a mark for those that change the order of writing.
+_PICTURES = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\n\t"} | {0x7F: 0x2421} | dict.fromkeys(range(0x80, 0xA0), 0xFFFD)
+_PICTURES |= dict.fromkeys([0x61C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)], 0xFFFD)
+
+
+def visible(text: str) -> str:
+    """Text with nothing in it that a terminal would act on but line ends."""
+    return text.translate(_PICTURES)
+
+
+class _Visible(RenderHook):
+    """Names may come from anywhere: they reach the terminal as text alone."""
+
+    class Part:
+        def __init__(self, inner: RenderableType) -> None:
+            self._inner = inner
+
+        def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+            for segment in console.render(self._inner, options):
+                yield segment if segment.control else Segment(visible(segment.text), segment.style)
+
+    def process_renderables(self, renderables: list[Any]) -> list[Any]:
+        return [self.Part(renderable) for renderable in renderables]
+
+
 def complain(error: object) -> None:
-    print(f"error: {error}", file=sys.stderr)
+    print(f"error: {visible(str(error))}", file=sys.stderr)
+
+
+def note(text: object, mark: str = "note: ") -> None:
+    """A line on stderr."""
+    print(visible(f"{mark}{text}"), file=sys.stderr)
 
 
 def show(parts: Iterable[RenderableType]) -> None:
-    console = Console(highlight=False)
+    # Without markup: names are no commands.
+    console = Console(highlight=False, markup=False)
+    console.push_render_hook(_Visible())
     for part in parts:
         console.print(part)
 
@@ -67,5 +100,5 @@ def deliver(text: str, out: Path | None, force: bool, notes: Iterable[str]) -> N
         from .exchange.files import text_writer
 
         written({out: text_writer(text)}, force)
-    for note in notes:
-        print(f"note: {note}", file=sys.stderr)
+    for line in notes:
+        note(line)

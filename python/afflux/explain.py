@@ -24,12 +24,15 @@ class Flow:
     fct_ns: int
     slowdown: float
     parts_ns: dict[str, int]
+    src_name: str
+    dst_name: str
 
     def share(self, label: str) -> float:
         return self.parts_ns[label] / self.fct_ns if self.fct_ns else 0.0
 
     def to_dict(self) -> dict[str, Any]:
         head = {"id": self.id, "class": self.flow_class, "src": self.src, "dst": self.dst, "bytes": self.bytes}
+        head |= {"src_name": self.src_name, "dst_name": self.dst_name}
         return head | {"fct_ns": self.fct_ns, "slowdown": self.slowdown} | {f"{label}_ns": ns for label, ns in self.parts_ns.items()}
 
 
@@ -85,6 +88,8 @@ class Explanation:
         self._rows = [row for row, fct in enumerate(self._columns["fct_ns"]) if fct is not None]
         if self._rows and self._parts["propagation"][self._rows[0]] is None:
             raise LookupError("the split was not recorded: set explain = true in [record] and run again")
+        names: list[str] = summary.get("host_names", [])
+        self._host_name = lambda host: names[host] if names else f"host{host}"
         self._sizes = list(summary["slowdown"]["by_size"])  # ["all"] if the classes were switched off
 
     def __len__(self) -> int:
@@ -120,7 +125,8 @@ class Explanation:
 
     def _flow(self, row: int) -> Flow:
         id, of_class, src, dst, bytes, fct_ns, slowdown = (self._columns[name][row] for name in ("id", "class", "src", "dst", "bytes", "fct_ns", "slowdown"))
-        return Flow(id, of_class, src, dst, bytes, fct_ns, slowdown, {label: parts[row] for label, parts in self._parts.items()})
+        parts = {label: parts[row] for label, parts in self._parts.items()}
+        return Flow(id, of_class, src, dst, bytes, fct_ns, slowdown, parts, self._host_name(src), self._host_name(dst))
 
     def _group(self, name: str, rows: list[int]) -> Group:
         fct = self._columns["fct_ns"]

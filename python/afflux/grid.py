@@ -1,7 +1,5 @@
 """Every combination of some settings, each once: `afflux sweep`."""
 
-import csv
-import io
 import itertools
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -10,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from . import _core, batch, settings
+from . import _core, batch, csvtext, settings
 from .batch import Outcome, Point, Source, Watch
 from .designs import Designs
 from .executors import Executor, named
@@ -37,12 +35,10 @@ class Sweep:
         return self.outcome.designs
 
     def to_csv(self) -> str:
-        """The rows; what is not known is left empty."""
-        text = io.StringIO()
-        writer = csv.DictWriter(text, list(self.rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows({key: settings.shown(item) if isinstance(item, list | dict | bool) else item for key, item in row.items()} for row in self.rows)
-        return text.getvalue()
+        """The rows; what is not known is left empty, and text that a spreadsheet would take for a formula begins with an apostrophe."""
+        keys = list(self.rows[0])
+        cells = ([settings.shown(item) if isinstance(item := row[key], list | dict | bool) else item for key in keys] for row in self.rows)
+        return csvtext.lines([keys, *cells])
 
 
 def sweep(

@@ -151,7 +151,7 @@ def _cost(s: dict[str, Any]) -> RenderableType:
 
 def flow(one: Flow, width: int) -> Iterator[RenderableType]:
     """One flow's completion time, part by part."""
-    yield Text.assemble((f"Flow {one.id}", "bold"), f"  host {one.src} → host {one.dst}, {text.size(one.bytes)}, class {one.flow_class}")
+    yield Text.assemble((f"Flow {one.id}", "bold"), f"  {one.src_name} → {one.dst_name}, {text.size(one.bytes)}, class {one.flow_class}")
     yield Text(f"completed in {text.time(one.fct_ns)}, slowdown {text.ratio(one.slowdown)}")
     made = table("", "", "ns", "share", "")
     made.columns[-1].justify = "left"
@@ -173,7 +173,7 @@ def slowest(flows: Sequence[Flow], width: int) -> Iterator[RenderableType]:
         shares = {label: one.share(label) for label in LABELS}
         most = max(shares, key=lambda label: shares[label])
         where = stacked(shares, room).append(f" {most} {100 * shares[most]:.0f} %")
-        made.add_row(str(one.id), f"{one.src}→{one.dst}", text.size(one.bytes), text.time(one.fct_ns), text.ratio(one.slowdown), where)
+        made.add_row(str(one.id), f"{one.src_name}→{one.dst_name}", text.size(one.bytes), text.time(one.fct_ns), text.ratio(one.slowdown), where)
     yield made
     yield Text()
     used = [label for label in LABELS if any(one.parts_ns[label] for one in flows)]

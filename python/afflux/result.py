@@ -74,6 +74,11 @@ class Result:
         """One row per flow and path."""
         return self.table("paths")
 
+    def host_name(self, host: int) -> str:
+        """What a host is called in the scenario: `host3` unless it has a name."""
+        names: list[str] = self.summary.get("host_names", [])
+        return names[host] if names else f"host{host}"
+
     def explain(self) -> Explanation:
         """Where the flows' time went. Raises `LookupError` if it was not recorded."""
         return Explanation(self.flows, self.summary)

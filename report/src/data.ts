@@ -41,6 +41,8 @@ export interface Timeline {
   phase: number[];
   task: string[];
   node: number[];
+  // By node, where nodes have names.
+  names: Record<string, string>;
   start: (number | null)[];
   finish: (number | null)[];
   end: number;
@@ -54,8 +56,9 @@ export interface Split {
 }
 
 export interface Fabric {
-  // Hosts in their order, then switches.
+  // Hosts in their order, then switches; so many are hosts.
   nodes: string[];
+  hosts: number;
   // Links, by the places of their ends; direction 2 * l is that from a to b of link l, 2 * l + 1 the other way.
   a: number[];
   b: number[];
@@ -106,6 +109,9 @@ export interface Flows {
     job: string[];
     src: number[];
     dst: number[];
+    // Names of source and destination.
+    from: string[];
+    to: string[];
     bytes: number[];
     start_ns: number[];
     fct_ns: (number | null)[];

@@ -47,11 +47,11 @@ function timeline(data: Timeline, design: Design, end: number, phases: string[])
     drawing.append(svg("text", { x, y: height - 4, "text-anchor": anchor }, tick === 0 ? "0" : time(tick * step)));
   }
   for (const { lane, node } of first)
-    if (lane > 0 && nodes.length > 1) drawing.append(svg("line", { x1: 0, x2: WIDTH, y1: lane * laneHeight, y2: lane * laneHeight, class: "node" }, svg("title", {}, say("jobs.node", { node }))));
+    if (lane > 0 && nodes.length > 1) drawing.append(svg("line", { x1: 0, x2: WIDTH, y1: lane * laneHeight, y2: lane * laneHeight, class: "node" }, svg("title", {}, say("jobs.node", { node: data.names[node] ?? node }))));
   lanes.forEach((lane, place) => {
     for (const bar of lane) {
       const phase = data.phases[data.phase[bar.row]];
-      const words = [data.jobs[data.job[bar.row]], phases.length > 1 ? phase : "", data.task[bar.row], data.node[bar.row] >= 0 ? say("jobs.node", { node: data.node[bar.row] }) : ""].filter((word) => word !== "");
+      const words = [data.jobs[data.job[bar.row]], phases.length > 1 ? phase : "", data.task[bar.row], data.node[bar.row] >= 0 ? say("jobs.node", { node: data.names[data.node[bar.row]] ?? data.node[bar.row] }) : ""].filter((word) => word !== "");
       const unfinished = data.finish[bar.row] === null;
       const text = say(unfinished ? "jobs.barUnfinished" : "jobs.bar", { what: list(words), start: time(bar.start), finish: time(bar.finish), duration: time(bar.finish - bar.start) });
       const box = { x: at(bar.start), y: place * laneHeight + 0.5, width: Math.max(at(bar.finish) - at(bar.start), 0.8), height: Math.max(laneHeight - 1, 1.5) };

@@ -81,7 +81,7 @@ export function replay(report: Report): HTMLElement[] {
     const until = Math.min((frame + 1) * moments.frameNs, report.replay.runs[state.design].end);
     clock.textContent = time(until);
     slider.setAttribute("aria-valuetext", time(until));
-    drawing.element.setAttribute("aria-label", say("replay.drawing", { design: names[state.design], time: time(until), hosts: fabric.nodes.filter(isHost).length, switches: fabric.nodes.filter((name) => !isHost(name)).length }));
+    drawing.element.setAttribute("aria-label", say("replay.drawing", { design: names[state.design], time: time(until), hosts: fabric.hosts, switches: fabric.nodes.length - fabric.hosts }));
     scene();
     strip();
     tellNow();
@@ -221,7 +221,7 @@ export function replay(report: Report): HTMLElement[] {
   function portChoice(direction: number): HTMLElement {
     const select = html("select", { change: () => choose(select.value === "" ? null : { kind: "port", direction: Number(select.value) }) });
     select.append(html("option", { value: "" }, say("replay.none")));
-    const sorted = ports.map((port, at) => ({ ...port, at })).sort((one, other) => Number(isHost(fabric.nodes[one.node])) - Number(isHost(fabric.nodes[other.node])) || one.node - other.node || one.port - other.port);
+    const sorted = ports.map((port, at) => ({ ...port, at })).sort((one, other) => Number(isHost(fabric, one.node)) - Number(isHost(fabric, other.node)) || one.node - other.node || one.port - other.port);
     for (const port of sorted) select.append(html("option", { value: port.at, selected: port.at === direction }, port.name));
     return html("label", { class: "selection" }, html("span", {}, say("ports.port")), select);
   }
@@ -286,7 +286,7 @@ export function replay(report: Report): HTMLElement[] {
     if (state.flow === null) return null;
     const place = new Map(fabric.nodes.map((name, node) => [name, node]));
     const directions = new Map<number, number>();
-    const nodes = new Set<number>([`host${flows.columns.src[state.flow]}`, `host${flows.columns.dst[state.flow]}`].flatMap((name) => place.get(name) ?? []));
+    const nodes = new Set<number>([flows.columns.from[state.flow], flows.columns.to[state.flow]].flatMap((name) => place.get(name) ?? []));
     const between = new Map<string, number[]>();
     ports.forEach((port, direction) => {
       const key = `${port.node} ${ports[direction ^ 1].node}`;

@@ -121,6 +121,12 @@ impl Scenario {
         self.inner.plan.topology.nodes.iter().map(|node| (node.name.as_str(), kind(node.kind), node.tier, node.group)).collect()
     }
 
+    /// Addresses that the scenario gives to hosts, and their numbers.
+    #[getter]
+    fn addresses(&self) -> Vec<(String, u32)> {
+        self.inner.plan.topology.addresses.iter().map(|(address, host)| (address.to_string(), *host)).collect()
+    }
+
     /// Both ends of every link as indices of `nodes`, its rate in bits per second and its delay in nanoseconds.
     #[getter]
     fn edges(&self) -> Vec<(u32, u32, u64, f64)> {

@@ -50,7 +50,7 @@ pub fn topology() -> Topology {
     nodes.extend((0..2).map(|spine| node(&format!("spine{spine}"), NodeKind::Switch, None, 2)));
     let ends = [(0, 4), (1, 4), (2, 5), (3, 5), (4, 6), (4, 7), (5, 6), (5, 7)];
     let link = |(a, b)| Link { a, b, rate: Rate::from_gbps(10), delay: Span::from_us(1), loss: Probability::ZERO, down: Vec::new() };
-    Topology { nodes, links: ends.into_iter().map(link).collect(), hosts: 4, relays: false }
+    Topology { nodes, links: ends.into_iter().map(link).collect(), hosts: 4, ..Default::default() }
 }
 
 /// Three flows: finished in a job, unfinished with a deadline, not started.

@@ -47,19 +47,22 @@ def _fabric(result: Result) -> dict[str, Any]:
     links = result.links
     first, second, rate = (links.column(name)[::2] for name in ("from", "to", "rate_bps"))
     nodes = list(dict.fromkeys([*first, *second]))
-    nodes.sort(key=_place)
+    number = {name: at for at, name in enumerate(result.summary.get("host_names", []))} or {name: int(name[4:]) for name in nodes if _is_numbered(name)}
+    # Hosts in their order, then switches in the order of the links.
+    nodes.sort(key=lambda name: number.get(name, len(number)))
     place = {name: at for at, name in enumerate(nodes)}
-    return {"nodes": nodes, "a": [place[name] for name in first], "b": [place[name] for name in second], "rate": rate}
+    return {
+        "hosts": sum(name in number for name in nodes),
+        "nodes": nodes,
+        "a": [place[name] for name in first],
+        "b": [place[name] for name in second],
+        "rate": rate,
+    }
 
 
-def is_host(name: str) -> bool:
-    """Hosts are called host0, host1, …; no switch is."""
-    return name.startswith("host") and name[4:].isdigit()
-
-
-def _place(name: str) -> tuple[bool, int]:
-    """Hosts in their order, then switches in the order of the links."""
-    return (False, int(name[4:])) if is_host(name) else (True, 0)
+def _is_numbered(name: str) -> bool:
+    """Hosts without names are called host0, host1, …; no switch is."""
+    return name.startswith("host") and name[4:].isdecimal()
 
 
 def _ports(recording: Recording, fabric: dict[str, Any], cells: int) -> dict[str, Any]:
@@ -134,7 +137,7 @@ def _chosen(recording: Recording, fabric: dict[str, Any], whole: dict[int, int],
 
     def rank(at: int) -> tuple[Any, ...]:
         ends = fabric["a"][at // 2], fabric["b"][at // 2]
-        to_host = any(is_host(fabric["nodes"][end]) for end in ends)
+        to_host = any(end < fabric["hosts"] for end in ends)
         return (to_host, *(-combine(values[whole[at] :: recording.block]) for values, combine in columns), at)
 
     return sorted(sorted(whole, key=rank)[:room])

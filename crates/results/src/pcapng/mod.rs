@@ -1,5 +1,6 @@
 //! Captures as pcapng files with nanosecond stamps: `<from>-<to>.pcapng`, one direction of one link, or `<a>-<b>-both.pcapng`, both as two interfaces.
 
+mod addresses;
 mod blocks;
 mod headers;
 mod multipath;
@@ -9,6 +10,7 @@ use crate::ResultsError;
 use afflux_net::record::{CaptureRecord, Output};
 use afflux_net::spec::{Capture, LinkId, Plan};
 use afflux_scenario::Scenario;
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
@@ -65,6 +67,14 @@ impl CaptureFile<'_> {
         write().map_err(ResultsError::io(path))
     }
 
+    /// Addresses of the hosts that the scenario names and that occur, with their names.
+    fn named(&self, facts: &Facts) -> Vec<([u8; 4], &str)> {
+        let records = || self.interfaces.iter().flat_map(|interface| interface.records);
+        let hosts: BTreeSet<u32> = records().flat_map(|record| [record.src, record.dst]).collect();
+        let name = |host: u32| self.plan.topology.nodes.get(host as usize).map(|node| node.name.as_str()).filter(|name| *name != format!("host{host}"));
+        hosts.into_iter().filter_map(|host| Some((facts.addresses.of(host), name(host)?))).collect()
+    }
+
     fn write_to(&self, out: &mut impl Write) -> std::io::Result<()> {
         let snaplen = self.plan.record.snaplen;
         let mut block = Vec::new();
@@ -72,8 +82,9 @@ impl CaptureFile<'_> {
         for interface in &self.interfaces {
             blocks::interface(&mut block, &interface.name, interface.rate_bps, snaplen);
         }
-        out.write_all(&block)?;
         let facts = Facts::of(self.plan, self.output);
+        blocks::names(&mut block, &self.named(&facts));
+        out.write_all(&block)?;
         let mut seen = Seen::new(&facts);
         let mut frame = Vec::new();
         let mut left: Vec<&[CaptureRecord]> = self.interfaces.iter().map(|interface| interface.records).collect();

@@ -15,6 +15,7 @@ pub use jobs::JobSummary;
 use crate::hash::{Hashes, hashes};
 use crate::process::{ProcessStart, peak_rss_bytes};
 use afflux_net::record::{Counters, Output};
+use afflux_net::spec::Topology;
 use afflux_scenario::{FabricCost, Scenario};
 use serde::Serialize;
 
@@ -72,6 +73,9 @@ pub struct Summary {
     pub ports_hash: String,
     pub counters_hash: String,
     pub notes: Vec<String>,
+    /// What hosts are called, in their order; none if they have only numbers.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub host_names: Vec<String>,
 }
 
 /// What the fabric costs by the scenario's prices.
@@ -137,6 +141,12 @@ impl Summary {
     }
 }
 
+fn host_names(topology: &Topology) -> Vec<String> {
+    let hosts = &topology.nodes[..topology.hosts as usize];
+    let named = hosts.iter().enumerate().any(|(number, host)| host.name != format!("host{number}"));
+    if named { hosts.iter().map(|host| host.name.clone()).collect() } else { Vec::new() }
+}
+
 /// The summary of a run; costs are counted from `started` until now.
 pub fn summary(scenario: &Scenario, output: &Output, started: &ProcessStart) -> Summary {
     let plan = &scenario.plan;
@@ -189,6 +199,7 @@ pub fn summary(scenario: &Scenario, output: &Output, started: &ProcessStart) -> 
         ports_hash: ports,
         counters_hash,
         notes: scenario.notes.iter().cloned().chain(flowcontrol::warnings(scenario, output)).collect(),
+        host_names: host_names(&scenario.plan.topology),
     }
 }
 
