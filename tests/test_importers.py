@@ -110,16 +110,18 @@ def test_containerlab(command, files):
     assert "6 links taken, 2 dropped: 1 of type mgmt-net, 1 that leave the lab" in done.stderr
     assert "without a link, left out: 1 host (lonely)" in done.stderr
     topology = tomllib.loads((here / "fabric.toml").read_text())["topology"]
-    assert (topology["hosts"], topology["switches"]) == (3, ["spine1", "leaf1", "leaf2", "frr"])
-    links = {(link["a"], link["b"]): (link["rate"], link["delay"]) for link in topology["link"]}
-    # In rack order: a1 under leaf1, b1 under leaf2, a2 under frr.
-    assert links == {
-        ("leaf1", "spine1"): ("100Gbps", "2us"),
-        ("leaf2", "spine1"): ("100Gbps", "2us"),
-        ("frr", "spine1"): ("100Gbps", "2us"),
-        ("host1", "leaf2"): ("25Gbps", "2us"),
-        ("host0", "leaf1"): ("40Gbps", "3us"),
-        ("host2", "frr"): ("25Gbps", "2us"),
+    # In rack order: a1 under leaf1, b1 under leaf2, a2 under frr. One rate and delay is said once, what differs beside it.
+    assert topology == {
+        "kind": "leaf_spine",
+        "leaves": 3,
+        "spines": 1,
+        "hosts_per_leaf": 1,
+        "host_rate": "25Gbps",
+        "uplink_rate": "100Gbps",
+        "delay": "2us",
+        "hosts": ["a1", "b1", "a2"],
+        "switches": ["leaf1", "leaf2", "frr", "spine1"],
+        "override": [{"link": ["a1-leaf1"], "rate": "40Gbps", "delay": "3us"}],
     }
     assert command("run", "fabric.toml", "--set", "run.until=1ms").returncode == 0
 
@@ -174,7 +176,7 @@ def test_gaps_and_given_numbers(command, files):
     assert command("import", "pcap", "c.pcap", "-o", "one.csv", "--gap", "10s").returncode == 0
     assert [row["bytes"] for row in rows(here / "one.csv")] == ["101", "7"]
     done = command("import", "pcap", "c.pcap", "-o", "two.csv", "--gap", "500ms", "--hosts", "names.csv")
-    assert "1 flow of hosts that the mapping does not name left out" in done.stderr
+    assert "1 flow of hosts that names.csv does not name left out (10.0.0.9)" in done.stderr
     assert "from 1970-01-01 00:01:40 UTC on" in done.stderr
     assert (here / "two.csv").read_text() == "start_ns,src,dst,bytes,class\n0,7,3,100,udp\n3000000000,7,3,1,udp\n"
     assert (here / "two.hosts.csv").read_text() == "host,name\n3,10.0.0.2\n7,10.0.0.1\n"

@@ -206,7 +206,7 @@ def import_sonic(
     from . import sonic
 
     with failures():
-        text, notes = sonic.imported(files, into)
+        text, notes = sonic.imported(files, into, out)
         deliver(text, out, force, notes)
 
 

@@ -75,7 +75,7 @@ def tiers(scenario: _core.Scenario) -> list[Tier]:
     for height in sorted(by_height, reverse=True):
         members = by_height[height]
         names = {re.sub(r"\d+$", "", nodes[index][0]) for index in members}
-        name = names.pop() if len(names) == 1 else "switch"
+        name = "host" if all(nodes[index][1] == "host" for index in members) else names.pop() if len(names) == 1 else "switch"
         racks = Counter(anchors.get(index, index) for index in members) if height == 0 else Counter()
         ratios = [capacity[index][0] / capacity[index][1] for index in members if height > 0 and capacity[index][1] and capacity[index][0]]
         over = (min(ratios), max(ratios)) if ratios else None

@@ -93,7 +93,7 @@ def beside(out: Path | None, given: Path | None, ending: str) -> Path | None:
     """`flows.csv` → `flows.hosts.csv`."""
     if given is not None or out is None:
         return given
-    return out.with_name(re.sub(r"(\.csv)?(\.gz)?(\.parquet)?(\.tsv)?$", "", out.name) + ending)
+    return out.with_name(re.sub(r"(\.csv)?(\.gz)?(\.parquet)?(\.tsv)?(\.toml)?$", "", out.name) + ending)
 
 
 def same(one: Path | None, other: Path | None) -> None:
@@ -107,8 +107,8 @@ def scenario_text(text: str, out: Path | None) -> str:
     return text
 
 
-def into_of(into: Path | None) -> Into | None:
-    return Into(into) if into is not None else None
+def into_of(into: Path | None, out: Path | None) -> Into | None:
+    return Into(into, out) if into is not None else None
 
 
 def class_of(name: str | None) -> str | None:
@@ -165,7 +165,7 @@ def hpcc_topology(file: File, flows: TrafficIn = None, into: IntoOf = None, out:
     from ..exchange import hpcc
 
     with failures(), importing(file):
-        text, account = hpcc.topology(file, flows_path(flows, out), into_of(into))
+        text, account = hpcc.topology(file, flows_path(flows, out), into_of(into, out))
         finish(out, scenario_text(text, out or into), {}, [account], force, as_json)
 
 
@@ -214,7 +214,7 @@ def containerlab(
 
     with failures(), importing(file):
         options = form.Options(rate, host_rate, delay, host or (), switch or ())
-        text, account = form.topology(file, options, flows_path(flows, out), into_of(into))
+        text, account = form.topology(file, options, flows_path(flows, out), into_of(into, out))
         finish(out, scenario_text(text, out or into), {}, [account], force, as_json)
 
 
@@ -249,7 +249,7 @@ def pcap(
             where = flows or beside(out, None, ".flows.csv")
             assert where is not None
             same(out, where)
-            document = Into(into)
+            document = Into(into, out)
             document.add_traffic({"kind": "flows", "file": os.path.relpath(where, out.parent)})
             with importing(file):
                 checked_with(document.text(), out, where, list_)

@@ -1,5 +1,6 @@
 """A scenario that importers write into: what they do not set stays as it stands there, comments included."""
 
+import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,8 +16,14 @@ from .account import Wrong
 STAND_IN: Mapping[str, Any] = {"name": "stand-in", "kind": "permutation", "sizes": "1MB"}
 
 
+#: Keys whose values are paths, or may be.
+_PATHS = {"file", "matrix", "sizes", "query", "message", "background"}
+
+
 class Into:
-    def __init__(self, path: Path) -> None:
+    """The scenario of `path`, to be written to `out`: paths in it that are relative stay right."""
+
+    def __init__(self, path: Path, out: Path | None = None) -> None:
         self.path = path
         try:
             text = path.read_bytes().decode("utf-8")
@@ -29,6 +36,15 @@ class Into:
             raise
         except RecursionError:
             raise Wrong(path, None, "values nested too deeply", "a scenario") from None
+        if out is not None and out.parent.absolute() != path.parent.absolute():
+            self._move(self._document, out.parent)
+
+    def _move(self, table: Any, folder: Path) -> None:
+        for key, value in list(table.items() if isinstance(table, Mapping) else enumerate(table)):
+            if isinstance(value, Mapping | list):
+                self._move(value, folder)
+            elif key in _PATHS and isinstance(value, str) and not os.path.isabs(value) and (self.path.parent / value).is_file():
+                table[key] = os.path.relpath(self.path.parent / value, folder)
 
     @property
     def data(self) -> Mapping[str, Any]:

@@ -100,7 +100,7 @@ def _events(path: Path, log: Log) -> Iterator[tuple[int | None, str, Mapping[str
         except TooMuch as error:
             raise damaged(path, None, error) from None
         except (AvroError, RecursionError, *DAMAGED) as error:
-            raise Wrong(path, None, f"after {count} events {error}", "events as the schema in line 2 has them") from None
+            raise Wrong(path, None, f"{error} after {count} events", "events as the schema in line 2 has them") from None
 
 
 def _take(history: _History, kind: str, event: Mapping[str, Any], path: Path, at: int | None) -> None:

@@ -20,11 +20,13 @@ __all__ = ["ConfigError", "exported", "imported", "read"]
 _HOSTS = 8
 
 
-def imported(paths: Sequence[str | os.PathLike[str]], into: str | os.PathLike[str] | None = None) -> tuple[str, list[str]]:
+def imported(
+    paths: Sequence[str | os.PathLike[str]], into: str | os.PathLike[str] | None = None, out: Path | None = None
+) -> tuple[str, list[str]]:
     """A scenario, as TOML, whose switches are set as the files say, and notes about what is left out.
 
     Buffers and QoS often come apart: several files are taken together. `into` is the scenario whose `[switch]` is set; without one a star of
-    hosts stands in for the fabric. Raises `ConfigError`.
+    hosts stands in for the fabric. `out` is where the scenario is to be written. Raises `ConfigError`.
     """
     tables, notes = _together(paths)
     design, more = of_tables(tables)
@@ -35,14 +37,14 @@ def imported(paths: Sequence[str | os.PathLike[str]], into: str | os.PathLike[st
         more.append(f"the fabric is not in the file: a star of {_HOSTS} hosts at 25 Gbps stands in for it")
         text = toml.dumps(data)
     else:
-        document = Into(Path(into))
+        document = Into(Path(into), out)
         document.set("switch", settings["switch"], keep=("override",))
         if "host" in settings:
             document.update("host", settings["host"])
         document.replace("sonic", toml.dumps({"sonic": gather(tables)}))
         text = document.text()
     try:
-        _core.parse(text, into or "imported.toml")
+        _core.parse(text, out or into or "imported.toml")
     except _core.ScenarioError as error:
         raise ConfigError(f"{', '.join(map(str, paths))}: what it says makes no scenario: {error}") from None
     return text, notes + more
