@@ -7,6 +7,7 @@ written to `--out`; `--only KIND` and `--case N` try some of it again. Kinds are
 """
 
 import argparse
+import contextlib
 import gzip
 import json
 import lzma
@@ -193,7 +194,9 @@ def case(sample: Sample, seed: int, number: int) -> bytes:
 
 def tried(sample: Sample, data: bytes, folder: Path) -> str | None:
     """What is wrong with how `afflux` takes a file, if anything."""
-    ended = isolated.call(lay(sample, data, folder, "case.bin"), folder=folder)
+    # Streams of whoever runs this (pytest) do not end where the call's do.
+    with contextlib.redirect_stdout(sys.__stdout__), contextlib.redirect_stderr(sys.__stderr__):
+        ended = isolated.call(lay(sample, data, folder, "case.bin"), folder=folder)
     if why := ended.wrong("case.bin"):
         return f"{why}\n{ended.said[:4_000]}"
     if ended.code == 2:

@@ -241,7 +241,8 @@ def pcap(
             raise ValueError("--into needs -o, for the new scenario, and names the hosts itself: leave out --hosts and --hosts-out")
         if into is None and flows is not None:
             raise ValueError("--flows goes with --into; without it -o names the flow list")
-        known = numbers.read(into or hosts) if into or hosts else None
+        who = into or hosts
+        known = numbers.read(who) if who is not None else None
         list_, mapping, account = capture.flows(file, time_ns(gap, "--gap"), known, class_of(of_class))
         if not len(list_):
             raise ValueError(f"{file}: no flows: {'; '.join(account.lines())}")
@@ -294,7 +295,7 @@ def jhist(
     from ..exchange import jhist as form
 
     with failures():
-        jobs_of(form.read(files), flows, hosts, class_of(of_class), out, hosts_out, force, as_json)
+        jobs_of(files, form.read(files), flows, hosts, class_of(of_class), out, hosts_out, force, as_json)
 
 
 def spark(
@@ -311,11 +312,19 @@ def spark(
     from ..exchange import spark as form
 
     with failures():
-        jobs_of(form.read(files), flows, hosts, class_of(of_class), out, hosts_out, force, as_json)
+        jobs_of(files, form.read(files), flows, hosts, class_of(of_class), out, hosts_out, force, as_json)
 
 
 def jobs_of(
-    log: object, flows: Path | None, hosts: Path | None, of_class: str | None, out: Path | None, hosts_out: Path | None, force: bool, as_json: bool
+    files: list[Path],
+    log: object,
+    flows: Path | None,
+    hosts: Path | None,
+    of_class: str | None,
+    out: Path | None,
+    hosts_out: Path | None,
+    force: bool,
+    as_json: bool,
 ) -> None:
     from ..exchange import hosts as numbers
     from ..exchange import jobs
@@ -323,7 +332,7 @@ def jobs_of(
     assert isinstance(log, jobs.Log)
     same(out, flows)
     if not log.jobs:
-        raise ValueError(f"no job: {log.account.lines()[0]}")
+        raise ValueError(f"{', '.join(map(str, files))}: no job: {log.account.lines()[0]}")
     accounts, more = [log.account], {}
     if flows is None:
         if hosts or hosts_out or of_class:

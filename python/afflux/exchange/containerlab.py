@@ -213,7 +213,7 @@ class _Lab:
             if not isinstance(value, dict):
                 raise Wrong(self.path, line, f"the link {shown(value)}", 'endpoints: ["node:interface", "node:interface"]')
             kind = value.get("type")
-            if kind not in JOINING:
+            if not isinstance(kind, str | None) or kind not in JOINING:
                 account.drop(f"of type {name(kind, 'the type of a link', self.path, line)}")
                 continue
             ends = value.get("endpoints")

@@ -3,9 +3,9 @@
 import gzip
 import io
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from .. import _core, csvtext
 from .files import Writer
@@ -41,7 +41,8 @@ class FlowList:
             values = table.column(name) if name in table else []
             return values if any(value is not None for value in values) else None
 
-        flows = cls(*(table.column(name) for name in ("start_ns", "src", "dst", "bytes")))
+        start, src, dst, bytes = (table.column(name) for name in ("start_ns", "src", "dst", "bytes"))
+        flows = cls(start, src, dst, bytes)
         flows.classes, flows.deadlines_ns, flows.ids = optional("class"), optional("deadline_ns"), optional("id")
         # Zeros alone say nothing.
         flows.dscps, flows.priorities = (values if values and any(values) else None for values in (optional("dscp"), optional("priority")))
@@ -61,8 +62,8 @@ class FlowList:
         def of(column: list | None) -> list | None:
             return None if column is None else [column[row] for row in rows]
 
-        columns = (self.start_ns, self.src, self.dst, self.bytes, self.classes, self.deadlines_ns, self.ids, self.dscps, self.priorities)
-        return FlowList(*map(of, columns), names=self.names)  # type: ignore[arg-type]
+        changed: dict[str, Any] = {field.name: of(getattr(self, field.name)) for field in fields(self) if field.name != "names"}
+        return replace(self, **changed)
 
     def hosts(self) -> int:
         """As many as there must be."""

@@ -64,13 +64,13 @@ class Into:
 
     def set(self, name: str, values: Mapping[str, Any], keep: tuple[str, ...] = ()) -> None:
         """Makes the table `name` say exactly these values, and what it says of the keys to `keep`. Values that are there already stay as written."""
-        table = self._document.get(name)
-        if not isinstance(table, Mapping):
+        table: Any = self._document.get(name)
+        if not isinstance(table, dict):
             self.replace(name, toml.dumps({name: values}))
             return
         made = tomlkit.parse(toml.dumps({name: values}))[name]
         for key in [key for key in table if key not in values and key not in keep]:
-            table.remove(key)
+            del table[key]
         for key, value in values.items():
             if _plain(table.get(key)) != value:
                 # Tables of its own would stand behind other tables: inside the line they stay where the key is.

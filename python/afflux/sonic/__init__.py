@@ -20,9 +20,7 @@ __all__ = ["ConfigError", "exported", "imported", "read"]
 _HOSTS = 8
 
 
-def imported(
-    paths: Sequence[str | os.PathLike[str]], into: str | os.PathLike[str] | None = None, out: Path | None = None
-) -> tuple[str, list[str]]:
+def imported(paths: Sequence[str | os.PathLike[str]], into: str | os.PathLike[str] | None = None, out: Path | None = None) -> tuple[str, list[str]]:
     """A scenario, as TOML, whose switches are set as the files say, and notes about what is left out.
 
     Buffers and QoS often come apart: several files are taken together. `into` is the scenario whose `[switch]` is set; without one a star of
