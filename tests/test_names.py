@@ -129,6 +129,29 @@ def test_the_how_to(command, tmp_path):
     assert (tmp_path / "report.html").stat().st_size > 50_000
 
 
+def test_leaves_and_spines_of_their_own(command, tmp_path):
+    (tmp_path / "s.toml").write_text(SCENARIO.replace('buffer = "9MB"', '# none\nbuffer = "9MB"'))
+    (tmp_path / "leaf.json").write_text(configuration(1_000_000))
+    (tmp_path / "spine.json").write_text(configuration(7_000_000))
+    assert command("import", "sonic", "leaf.json", "--match", "tor-*", "--into", "s.toml", "-o", "both.toml").returncode == 0
+    assert command("import", "sonic", "spine.json", "--match", "core", "--into", "both.toml", "-o", "both.toml", "--force").returncode == 0
+    done = command("import", "sonic", "leaf.json", "--match", "tor-*", "--into", "both.toml", "-o", "both.toml", "--force")
+    assert done.returncode == 0, done.stderr
+    text = (tmp_path / "both.toml").read_text()
+    assert "# none" in text
+    assert "# deep enough" in text
+    switch = tomllib.loads(text)["switch"]
+    assert switch["buffer"] == "9MB"
+    assert sorted((change["match"], change["buffer"], change["sharing"]) for change in switch["override"]) == [
+        ("core", "7100000B", "sonic"),
+        ("tor-*", "1100000B", "sonic"),
+    ]
+    done = command("import", "sonic", "leaf.json", "--match", "leaf*", "--into", "s.toml")
+    assert done.returncode == 2
+    assert "leaf.json: what it says makes no scenario" in done.stderr
+    assert 'no node matches "leaf*"' in done.stderr
+
+
 def test_hosts_of_a_scenario_and_a_class_of_ones_own(command, tmp_path):
     (tmp_path / "lab.toml").write_text(SCENARIO)
     (tmp_path / "c.pcap").write_bytes(pcap([(1, udp((0, 0, 1), (0, 0, 3), 9, 46, 1)), (1, udp((0, 0, 2), (0, 0, 1), 5, 0, 1))]))
@@ -194,7 +217,7 @@ def test_captures_have_addresses_and_names(command, tmp_path):
     assert {"db2>tor-a>core>tor-b>w1"} <= set(result.paths["path"])
     assert "w1" in result.ports["peer"]
     if shutil.which("tshark"):
-        shown = subprocess.run(["tshark", "-r", file, "-N", "d", "-T", "fields", "-e", "ip.dst_host"], capture_output=True, text=True, timeout=60)
+        shown = subprocess.run(["tshark", "-r", file, "-N", "n", "-T", "fields", "-e", "ip.dst_host"], capture_output=True, text=True, timeout=60)
         assert set(shown.stdout.split()) == {"w1"}, shown.stderr
 
 

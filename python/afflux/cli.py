@@ -199,6 +199,12 @@ commands.exchange.register(importing, exporting)
 def import_sonic(
     files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="config_db.json, or its buffer and QoS parts.", show_default=False)],
     into: Annotated[Path | None, typer.Option("--into", metavar="SCENARIO.toml", help="The scenario whose switches are set.", show_default=False)] = None,
+    match: Annotated[
+        str | None,
+        typer.Option(
+            "--match", metavar="PATTERN", help="Set only the switches of these names, as in 'leaf*': [[switch.override]].", show_default="all switches"
+        ),
+    ] = None,
     out: Annotated[Path | None, typer.Option("-o", "--out", metavar="FILE", help="Where the scenario goes.", show_default="printed")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a file that exists.")] = False,
 ) -> None:
@@ -206,7 +212,7 @@ def import_sonic(
     from . import sonic
 
     with failures():
-        text, notes = sonic.imported(files, into, out)
+        text, notes = sonic.imported(files, into, out, match)
         deliver(text, out, force, notes)
 
 

@@ -82,6 +82,24 @@ class Into:
         kept = tuple(table) if isinstance(table, Mapping) else ()
         self.set(name, values, keep=kept)
 
+    def add_override(self, block: Mapping[str, Any]) -> None:
+        """Adds a `[[switch.override]]`; one for the same switches goes."""
+        switch: Any = self._document.get("switch")
+        if not isinstance(switch, dict):
+            self.replace("switch", toml.dumps({"switch": {"override": [block]}}))
+            return
+        overrides = switch.get("override")
+        if not isinstance(overrides, list):
+            switch["override"] = tomlkit.parse(toml.dumps({"switch": {"override": [block]}}))["switch"]["override"]
+            return
+        for at in reversed(range(len(overrides))):
+            if isinstance(overrides[at], Mapping) and _plain(overrides[at].get("match")) == block["match"]:
+                del overrides[at]
+        if isinstance(overrides, AoT):
+            overrides.append(tomlkit.parse(toml.dumps({"switch": {"override": [block]}}))["switch"]["override"][0])
+        else:
+            overrides.append(tomlkit.parse(f"x = {toml.value(block)}")["x"])
+
     def add_traffic(self, block: Mapping[str, Any]) -> None:
         """Adds a block of traffic; what stands in for traffic goes."""
         blocks = self._document.get("traffic")

@@ -20,16 +20,31 @@ __all__ = ["ConfigError", "exported", "imported", "read"]
 _HOSTS = 8
 
 
-def imported(paths: Sequence[str | os.PathLike[str]], into: str | os.PathLike[str] | None = None, out: Path | None = None) -> tuple[str, list[str]]:
+def imported(
+    paths: Sequence[str | os.PathLike[str]],
+    into: str | os.PathLike[str] | None = None,
+    out: Path | None = None,
+    match: str | None = None,
+) -> tuple[str, list[str]]:
     """A scenario, as TOML, whose switches are set as the files say, and notes about what is left out.
 
     Buffers and QoS often come apart: several files are taken together. `into` is the scenario whose `[switch]` is set; without one a star of
-    hosts stands in for the fabric. `out` is where the scenario is to be written. Raises `ConfigError`.
+    hosts stands in for the fabric. `out` is where the scenario is to be written. `match`: only the
+    switches of these names are set, in `[[switch.override]]`, and their tables are not kept for export. Raises `ConfigError`.
     """
     tables, notes = _together(paths)
     design, more = of_tables(tables)
     settings = to_scenario(design)
-    if into is None:
+    if match is not None:
+        if into is None:
+            raise ConfigError("--match needs --into: the scenario with the switches that it names")
+        document = Into(Path(into), out)
+        document.add_override({"match": match, **settings["switch"]})
+        if "host" in settings:
+            document.update("host", settings["host"])
+        text = document.text()
+        more.append(f"the tables are not kept: export writes those of [switch], not of the switches {match}")
+    elif into is None:
         topology = {"kind": "star", "hosts": _HOSTS, "rate": "25Gbps", "delay": "1us"}
         data = {"format": 1, "topology": topology, "traffic": [STAND_IN], **settings, "sonic": gather(tables)}
         more.append(f"the fabric is not in the file: a star of {_HOSTS} hosts at 25 Gbps stands in for it")

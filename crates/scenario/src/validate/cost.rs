@@ -13,8 +13,11 @@ pub fn check(cost: &mut Option<Cost>, topology: &Topology) -> Result<Option<Fabr
     let Some(cost) = cost else { return Ok(None) };
     let at = |name: &str| Key::from("cost").name(name);
     let currency = fill(&mut cost.currency, "USD".into());
+    if currency.trim().is_empty() {
+        return Err(Wrong::at(at("currency"), "\"\": write a currency as it is to be printed, as in \"USD\""));
+    }
     if let Some(expected) = names::wrong(&currency) {
-        return Err(Wrong::at(at("currency"), format!("{}: write {expected}, a currency as it is to be printed, as in \"USD\"", names::shown(&currency))));
+        return Err(Wrong::at(at("currency"), format!("{}: write {expected}, as in \"USD\"", names::shown(&currency))));
     }
     let usual = (fill(&mut cost.switch, 0.0), fill(&mut cost.port, 0.0));
     price(&at("switch"), usual.0)?;
