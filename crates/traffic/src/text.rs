@@ -11,8 +11,8 @@ use std::path::Path;
 /// Longer lines are refused, so that a file that is something else altogether does not fill the memory.
 const LONGEST_LINE_BYTES: u64 = 64 << 20;
 /// What may come out of a compressed file without asking: this, or so many times its size.
-const UNPACKED_BYTES: u64 = 32 << 20;
-const UNPACKED_TIMES: u64 = 64;
+const UNPACKED_BYTES: u64 = 16 << 20;
+const UNPACKED_TIMES: u64 = 32;
 /// Raises the limit, as in `AFFLUX_MAX_UNPACKED=4GB`.
 pub const MAX_UNPACKED: &str = "AFFLUX_MAX_UNPACKED";
 /// Memory of an xz decoder, KiB: xz itself writes dictionaries of up to 64 MiB.

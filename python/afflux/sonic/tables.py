@@ -16,7 +16,7 @@ from ..exchange.account import shown
 from ..exchange.files import content, json_value
 
 #: A configuration has some megabytes at most.
-_MOST_BYTES = 64 << 20
+_MOST_BYTES = 16 << 20
 
 #: Table → key (ports spelt out one by one) → field → value.
 Tables = dict[str, dict[str, dict[str, str]]]

@@ -214,5 +214,5 @@ fn compressed_files_do_not_grow_without_bounds() {
     std::fs::write(&path, encoder.finish().unwrap()).unwrap();
     let error = read_csv(&path, &FlowListOptions::new(2), &mut Classes::default()).unwrap_err();
     std::fs::remove_dir_all(&folder).unwrap();
-    assert!(error.to_string().contains("more than 34 MB come out of it") && error.to_string().contains("AFFLUX_MAX_UNPACKED=4GB"), "{error}");
+    assert!(error.to_string().contains("more than 17 MB come out of it") && error.to_string().contains("AFFLUX_MAX_UNPACKED=4GB"), "{error}");
 }
