@@ -122,7 +122,9 @@ def _take(history: _History, kind: str, event: Mapping[str, Any], path: Path, at
                 history.totals = _counters(event["totalCounters"], path, at)
         case "TASK_STARTED":
             if isinstance(event.get("splitLocations"), str):
-                history.splits[text("taskid")] = [place.rpartition("/")[2] for place in event["splitLocations"].split(",") if place]
+                history.splits[text("taskid")] = [
+                    name(place.rpartition("/")[2], "a place of splitLocations", path, at) for place in event["splitLocations"].split(",") if place
+                ]
         case "MAP_ATTEMPT_STARTED" | "REDUCE_ATTEMPT_STARTED":
             history.started[text("attemptId")] = time("startTime")
         case "MAP_ATTEMPT_FINISHED" | "REDUCE_ATTEMPT_FINISHED":

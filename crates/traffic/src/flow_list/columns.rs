@@ -45,18 +45,12 @@ impl HostColumn {
             HostColumn::Numbers(rows) => return Ok(rows.clone()),
             HostColumn::Names(rows, names) => (rows, names),
         };
-        let found: Vec<_> = names.iter().map(|name| name.parse().map_or_else(|_| collector.host(column, name), Ok)).collect();
-        let number = |(at, row): (usize, &u32)| match &found[*row as usize] {
-            Ok(host) => Ok(*host),
-            Err(_) => Err((at, *row)),
+        let found: Vec<Option<u32>> = names.iter().map(|name| name.parse().ok().or_else(|| collector.find(name))).collect();
+        let number = |(at, row): (usize, &u32)| {
+            let missing = || collector.unknown(column, &names[*row as usize]).at(Place::row(file, at as u64 + 1));
+            found[*row as usize].ok_or_else(missing)
         };
-        rows.iter().enumerate().map(number).collect::<Result<_, _>>().map_err(|(at, row)| {
-            let place = Place::row(file, at as u64 + 1);
-            match collector.host(column, &names[row as usize]) {
-                Err(refused) => refused.at(place),
-                Ok(_) => TrafficError::input(place, "a host that is not there", "a host"),
-            }
-        })
+        rows.iter().enumerate().map(number).collect()
     }
 }
 

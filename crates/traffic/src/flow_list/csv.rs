@@ -264,7 +264,7 @@ fn host(column: usize, field: &[u8], collector: &Collector) -> Result<u32, Refus
         return Ok(host);
     }
     match std::str::from_utf8(plain(field)) {
-        Ok(name) => collector.host(COLUMNS[column], name),
+        Ok(name) => collector.find(name).ok_or_else(|| collector.unknown(COLUMNS[column], name)),
         Err(_) => Err(Refused::new(COLUMNS[column], shown(field), "a host's number or name, in UTF-8")),
     }
 }

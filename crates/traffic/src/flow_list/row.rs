@@ -60,9 +60,14 @@ impl<'a> Collector<'a> {
     }
 
     /// The host of a name or address. Numbers are the caller's.
-    pub fn host(&self, column: &'static str, text: &str) -> Result<u32, Refused> {
+    pub fn find(&self, text: &str) -> Option<u32> {
+        self.options.names.find(text)
+    }
+
+    /// What to say of a host that [`Collector::find`] does not know.
+    pub fn unknown(&self, column: &'static str, text: &str) -> Refused {
         let expected = "a host's number, from 0 in rack order, or its name or address in the topology";
-        self.options.names.find(text).ok_or_else(|| Refused::new(column, crate::text::shown(text.as_bytes()), expected).near(self.options.names.nearest(text)))
+        Refused::new(column, crate::text::shown(text.as_bytes()), expected).near(self.options.names.nearest(text))
     }
 
     pub fn push(&mut self, row: &Row) -> Result<(), Refused> {
