@@ -1,4 +1,4 @@
-//! Event queues, partitions and random streams. Knows no networking.
+//! Event queues, partitions, random streams, and the memory of the process. Knows no networking.
 //!
 //! The fast engine is the *window log*: simulated time is cut into windows no longer than the shortest delay between
 //! two nodes, so that everything a node does in a window can only be felt elsewhere in a later one. What is to happen
@@ -7,6 +7,7 @@
 
 mod exchange;
 mod log;
+pub mod memory;
 mod prefetch;
 pub mod random;
 mod windows;

@@ -1,7 +1,8 @@
 //! Shortest-path next hops, by destination rack.
 //!
 //! Hosts that hang with their only link on the same switch form a rack and share a table entry; any other host is a
-//! rack of its own. Tables hold, per switch and rack, either one port or a set of equal-cost ports in port order.
+//! rack of its own. Tables hold, per switch and rack, either one port or a set of equal-cost ports in port order. Where all
+//! hosts hang on one switch each they have no rows: they send by their only port whatever their switch can reach.
 
 use crate::spec::{LinkId, NodeId, NodeKind, Topology};
 use rustc_hash::FxHashMap;
@@ -70,11 +71,137 @@ pub struct Routes {
     rack_of_host: Vec<u32>,
     /// By rack: the switch that its hosts hang on, or the one host.
     anchors: Vec<NodeId>,
-    /// Port at the rack's switch that leads to the host.
+    /// Port at the rack's switch that leads to the host; `u16::MAX` if that link is out of use.
     host_port: Vec<u16>,
-    /// `node * racks + rack`.
+    /// Nodes below this number have no rows: hosts with one link, to the switch of their rack.
+    rowless: NodeId,
+    /// `(node - rowless) * racks + rack`.
     table: Vec<Entry>,
     sets: Vec<u16>,
+}
+
+/// Racks that are searched for at once, one bit of a word each.
+const SEARCHES: usize = u64::BITS as usize;
+
+/// Breadth-first searches from several anchors, level by level. Words have one bit per anchor.
+struct Search<'a, F> {
+    topology: &'a Topology,
+    ports: &'a Ports,
+    usable: F,
+    /// By node: searches that have reached it; those that reached it on the latest level; those that reach it on the next one.
+    seen: Vec<u64>,
+    front: Vec<u64>,
+    next: Vec<u64>,
+}
+
+impl<F: Fn(LinkId) -> bool> Search<'_, F> {
+    /// Fills the entries of the racks from `first` on, whose anchors these are.
+    fn run(&mut self, anchors: &[NodeId], first: usize, tables: &mut Tables) {
+        self.seen.fill(0);
+        let mut latest: Vec<NodeId> = anchors.to_vec();
+        for (bit, &anchor) in anchors.iter().enumerate() {
+            self.seen[anchor as usize] = 1 << bit;
+            self.front[anchor as usize] = 1 << bit;
+            tables.set(anchor, first + bit, Entry::LOCAL);
+        }
+        let mut reached: Vec<NodeId> = Vec::new();
+        let mut classes: Vec<(u64, Vec<u16>)> = Vec::new();
+        let mut level = 0;
+        while !latest.is_empty() {
+            for &node in &latest {
+                // Only an anchor, at the beginning, need not forward.
+                if level > 0 && !self.topology.forwards(node) {
+                    continue;
+                }
+                for port in self.ports.of(node) {
+                    let new = self.front[node as usize] & !self.seen[port.peer as usize];
+                    if new != 0 && port.peer >= tables.rowless && (self.usable)(port.link) {
+                        if self.next[port.peer as usize] == 0 {
+                            reached.push(port.peer);
+                        }
+                        self.next[port.peer as usize] |= new;
+                    }
+                }
+            }
+            for &node in &reached {
+                self.classify(node, level, &mut classes);
+                for (racks, found) in classes.drain(..) {
+                    tables.fill(node, first, racks, found);
+                }
+            }
+            latest.drain(..).for_each(|node| self.front[node as usize] = 0);
+            for &node in &reached {
+                self.front[node as usize] = std::mem::take(&mut self.next[node as usize]);
+                self.seen[node as usize] |= self.front[node as usize];
+            }
+            std::mem::swap(&mut latest, &mut reached);
+            level += 1;
+        }
+    }
+
+    /// The ports of a node that has just been reached that lead nearer: racks with the same ones together.
+    fn classify(&self, node: NodeId, level: u32, classes: &mut Vec<(u64, Vec<u16>)>) {
+        classes.push((self.next[node as usize], Vec::new()));
+        for (number, port) in self.ports.of(node).iter().enumerate() {
+            let passes = level == 0 || self.topology.forwards(port.peer);
+            let nearer = if passes { self.front[port.peer as usize] & self.next[node as usize] } else { 0 };
+            if nearer == 0 || !(self.usable)(port.link) {
+                continue;
+            }
+            for place in 0..classes.len() {
+                let (racks, found) = &mut classes[place];
+                let (with, without) = (*racks & nearer, *racks & !nearer);
+                if with == 0 {
+                    continue;
+                }
+                *racks = with;
+                if without != 0 {
+                    let rest = found.clone();
+                    found.push(number as u16);
+                    classes.push((without, rest));
+                } else {
+                    found.push(number as u16);
+                }
+            }
+        }
+    }
+}
+
+/// The tables while they are being filled.
+struct Tables {
+    racks: usize,
+    rowless: NodeId,
+    table: Vec<Entry>,
+    sets: Vec<u16>,
+    known: FxHashMap<Vec<u16>, Entry>,
+}
+
+impl Tables {
+    fn set(&mut self, node: NodeId, rack: usize, entry: Entry) {
+        self.table[(node - self.rowless) as usize * self.racks + rack] = entry;
+    }
+
+    /// The entries of `node` for the racks of these bits, counted from `first`.
+    fn fill(&mut self, node: NodeId, first: usize, mut racks: u64, found: Vec<u16>) {
+        let entry = match found.as_slice() {
+            [] => Entry::NONE,
+            [one] => Entry(*one as u32),
+            many => match self.known.get(many) {
+                Some(entry) => *entry,
+                None => {
+                    assert!(many.len() < 1 << (31 - Entry::OFFSET_BITS) && self.sets.len() < 1 << Entry::OFFSET_BITS, "too many next hops");
+                    let entry = Entry(Entry::SET | (many.len() as u32) << Entry::OFFSET_BITS | self.sets.len() as u32);
+                    self.sets.extend_from_slice(many);
+                    self.known.insert(found, entry);
+                    entry
+                }
+            },
+        };
+        while racks != 0 {
+            self.set(node, first + racks.trailing_zeros() as usize, entry);
+            racks &= racks - 1;
+        }
+    }
 }
 
 /// What a lookup found.
@@ -128,61 +255,15 @@ impl Routes {
             }));
         }
         let racks = anchors.len();
-        let mut table = vec![Entry::NONE; nodes * racks];
-        let mut sets: Vec<u16> = Vec::new();
-        let mut known: FxHashMap<Vec<u16>, Entry> = FxHashMap::default();
-        let mut distance = vec![u32::MAX; nodes];
-        let mut order: Vec<NodeId> = Vec::with_capacity(nodes);
-        let mut found: Vec<u16> = Vec::new();
-        for (rack, &anchor) in anchors.iter().enumerate() {
-            distance.fill(u32::MAX);
-            order.clear();
-            distance[anchor as usize] = 0;
-            order.push(anchor);
-            let mut next = 0;
-            while next < order.len() {
-                let node = order[next];
-                next += 1;
-                if node != anchor && !topology.forwards(node) {
-                    continue;
-                }
-                for port in ports.of(node) {
-                    if usable(port.link) && distance[port.peer as usize] == u32::MAX {
-                        distance[port.peer as usize] = distance[node as usize] + 1;
-                        order.push(port.peer);
-                    }
-                }
-            }
-            for &node in &order {
-                if node == anchor {
-                    table[node as usize * racks + rack] = Entry::LOCAL;
-                    continue;
-                }
-                found.clear();
-                for (number, port) in ports.of(node).iter().enumerate() {
-                    let nearer = distance[port.peer as usize] != u32::MAX && distance[port.peer as usize] + 1 == distance[node as usize];
-                    if usable(port.link) && nearer && (port.peer == anchor || topology.forwards(port.peer)) {
-                        found.push(number as u16);
-                    }
-                }
-                table[node as usize * racks + rack] = match found.as_slice() {
-                    [] => Entry::NONE,
-                    [one] => Entry(*one as u32),
-                    many => match known.get(many) {
-                        Some(entry) => *entry,
-                        None => {
-                            assert!(many.len() < 1 << (31 - Entry::OFFSET_BITS) && sets.len() < 1 << Entry::OFFSET_BITS, "too many next hops");
-                            let entry = Entry(Entry::SET | (many.len() as u32) << Entry::OFFSET_BITS | sets.len() as u32);
-                            sets.extend_from_slice(many);
-                            known.insert(many.to_vec(), entry);
-                            entry
-                        }
-                    },
-                };
-            }
+        let rowless = if anchors.iter().all(|anchor| is_switch(*anchor)) { hosts as NodeId } else { 0 };
+        let mut tables = Tables { racks, rowless, table: vec![Entry::NONE; (nodes - rowless as usize) * racks], sets: Vec::new(), known: FxHashMap::default() };
+        let mut search = Search { topology, ports, usable: &usable, seen: vec![0; nodes], front: vec![0; nodes], next: vec![0; nodes] };
+        for (batch, anchors) in anchors.chunks(SEARCHES).enumerate() {
+            search.run(anchors, batch * SEARCHES, &mut tables);
         }
+        let Tables { table, sets, .. } = tables;
         // A host whose only link is out of use cannot be reached over its ToR.
-        let mut routes = Routes { racks, rack_of_host, anchors, host_port, table, sets };
+        let mut routes = Routes { racks, rack_of_host, anchors, host_port, rowless, table, sets };
         for host in 0..hosts {
             if let [only] = ports.of(host as NodeId)
                 && !usable(only.link)
@@ -196,7 +277,11 @@ impl Routes {
     /// Equal-cost next hops of `node` towards `host`, as port numbers of `node`.
     #[inline]
     pub fn next_hops(&self, node: NodeId, host: u32) -> NextHops<'_> {
-        let entry = self.table[node as usize * self.racks + self.rack_of_host[host as usize] as usize];
+        let rack = self.rack_of_host[host as usize];
+        if node < self.rowless {
+            return if self.leads(node, rack) { NextHops::One(0) } else { NextHops::None };
+        }
+        let entry = self.entry(node, rack);
         if entry.0 & Entry::SET != 0 {
             let (offset, count) = (entry.0 & ((1 << Entry::OFFSET_BITS) - 1), (entry.0 & !Entry::SET) >> Entry::OFFSET_BITS);
             NextHops::Many(&self.sets[offset as usize..(offset + count) as usize])
@@ -210,6 +295,18 @@ impl Routes {
         } else {
             NextHops::One(entry.0 as u16)
         }
+    }
+
+    #[inline(always)]
+    fn entry(&self, node: NodeId, rack: u32) -> Entry {
+        self.table[(node - self.rowless) as usize * self.racks + rack as usize]
+    }
+
+    /// Does the only link of a host without a row lead to `rack`?
+    #[inline]
+    fn leads(&self, host: NodeId, rack: u32) -> bool {
+        let own = self.rack_of_host[host as usize];
+        self.host_port[host as usize] != u16::MAX && (own == rack || self.entry(self.anchors[own as usize], rack) != Entry::NONE)
     }
 
     /// The next hop by hash, if there is one.
@@ -246,7 +343,8 @@ impl Routes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{fat_tree, leaf_spine};
+    use crate::testing::{fat_tree, leaf_spine, link};
+    use afflux_units::{Rate, Span};
 
     /// Number of distinct shortest paths, by walking the tables.
     fn paths(routes: &Routes, ports: &Ports, node: NodeId, host: u32) -> usize {
@@ -284,5 +382,29 @@ mod tests {
         let routes = Routes::build_with(&topology, &ports, |l| l as usize != dead);
         assert_eq!(paths(&routes, &ports, 0, 2), 3);
         assert_eq!(paths(&routes, &ports, 0, 4), 4);
+    }
+
+    /// What hosts without rows are told is what they would find in rows of their own, whatever links are out of use.
+    #[test]
+    fn rows_of_hosts_are_needless() {
+        let topology = leaf_spine(3, 2, 2);
+        let mut wide = topology.clone();
+        // One host has two links, so that all of them have rows; the other link is never used.
+        let extra = wide.nodes.len() as NodeId;
+        wide.nodes.push(crate::spec::Node { name: "other".into(), ..wide.nodes[6].clone() });
+        wide.links.push(link(5, extra, Rate::from_gbps(100), Span::from_us(1)));
+        let (ports, wide_ports) = (Ports::new(&topology), Ports::new(&wide));
+        for dead in 0..topology.links.len() as LinkId {
+            for second in dead..topology.links.len() as LinkId {
+                let usable = |l: LinkId| l != dead && l != second;
+                let short = Routes::build_with(&topology, &ports, usable);
+                let long = Routes::build_with(&wide, &wide_ports, |l| usable(l) && (l as usize) < topology.links.len());
+                assert_eq!((short.rowless, long.rowless), (topology.hosts, 0));
+                // To hosts 4 and 5 the other fabric's tables lead by a rack of their own.
+                for (node, host) in (0..5).flat_map(|node| (0..4).map(move |host| (node, host))) {
+                    assert_eq!(short.next_hops(node, host), long.next_hops(node, host), "{node} to {host} without {dead} and {second}");
+                }
+            }
+        }
     }
 }

@@ -13,7 +13,7 @@ pub use groups::{FctStatistics, Groups, Named, SlowdownStatistics};
 pub use jobs::JobSummary;
 
 use crate::hash::{Hashes, hashes};
-use crate::process::{ProcessStart, peak_rss_bytes};
+use crate::process::ProcessStart;
 use afflux_net::record::{Counters, Output};
 use afflux_net::spec::Topology;
 use afflux_scenario::{FabricCost, Scenario};
@@ -167,7 +167,7 @@ pub fn summary(scenario: &Scenario, output: &Output, started: &ProcessStart) -> 
         cpu_s: started.cpu().as_secs_f64(),
         engine_cpu_s: output.engine.thread_cpu_s.iter().sum(),
         engine_wall_s: output.engine.wall_s,
-        peak_rss_bytes: peak_rss_bytes(),
+        peak_rss_bytes: afflux_engine::memory::peak_resident(),
         events: output.engine.events,
         packet_hops: counters.packet_hops,
         flows: flow_counts(scenario, output),
