@@ -79,7 +79,7 @@ pub struct Route {
 }
 
 impl Route {
-    fn of(world: &World, flow: &Flow) -> Route {
+    pub fn of(world: &World, flow: &Flow) -> Route {
         Route { there: (None, world.flow_hash(flow, false)), back: (None, world.flow_hash(flow, true)) }
     }
 }

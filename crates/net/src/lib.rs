@@ -6,7 +6,6 @@ mod aqm;
 mod balance;
 mod buffer;
 mod congestion;
-mod estimate;
 mod expected;
 mod fault;
 mod flowcontrol;
@@ -14,6 +13,7 @@ mod frame;
 mod ideal;
 mod idle;
 mod marking;
+mod memory;
 mod pacer;
 pub mod paths;
 mod port;
@@ -37,10 +37,10 @@ mod tests;
 
 pub use buffer::mmu::{SetAside, set_aside};
 pub use congestion::{Ack, Algorithm, Factory, Foreign, State, Window};
-pub use estimate::estimate_memory;
-pub use expected::{Expected, expected};
+pub use expected::{Doubt, Expected, expected};
 pub use flowcontrol::headroom::{PortFacts, by_formula};
 pub use flowcontrol::response_time;
+pub use memory::estimate_memory;
 pub use progress::Progress;
 pub use run::{outside, run};
 

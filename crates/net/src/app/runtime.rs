@@ -75,9 +75,14 @@ impl Runtime {
         self.timers.len()
     }
 
+    /// When the next timer expires.
+    pub fn next_timer(&self) -> Option<u64> {
+        self.timers.peek().map(|timer| timer.0.at)
+    }
+
     /// When an event is to be filed for the next timer, if there is none yet.
     pub fn next_to_file(&mut self) -> Option<u64> {
-        let at = self.timers.peek()?.0.at;
+        let at = self.next_timer()?;
         (at < self.filed).then(|| {
             self.filed = at;
             at

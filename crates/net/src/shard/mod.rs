@@ -51,6 +51,7 @@ use crate::transport::rated::{Receiver as RatedReceiver, Sender as RatedSender};
 use crate::transport::rdma::{Nic, QueuePair, Responder};
 use crate::transport::tcp::{Receiver, Sender};
 use crate::world::World;
+pub(crate) use mptcp::routes;
 pub use outside::{Departure, Outside};
 
 use afflux_engine::prefetch;

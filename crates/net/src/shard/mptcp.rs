@@ -9,6 +9,7 @@ use crate::probe::explain::Attribution;
 use crate::spec::{EcnMode, FctEnd, Flow, FlowId, MptcpConfig, PathManager, TcpConfig, TransportConfig};
 use crate::transport::mptcp::{Connection, ConnectionSetup, Joint, Sending, Stage, Subflow};
 use crate::transport::tcp::{AckIn, AckNow, Arrival, Cause, Expired, Receiver, ReceiverSetup, Sender, SenderSetup, first_edge, stamp};
+use crate::world::World;
 use afflux_engine::random::{Stream, mix};
 
 /// Purpose of the random streams of subflows' congestion controls.
@@ -20,6 +21,38 @@ const TRIES: u64 = 64;
 /// The hash of subflow `number` of a flow whose hash is `own`, at the `attempt`.
 fn subflow_hash(own: u32, number: usize, attempt: u64) -> u32 {
     if number == 0 && attempt == 0 { own } else { mix(own as u64 ^ (number as u64) << 32 ^ attempt << 40) as u32 }
+}
+
+/// The ways that the path manager finds.
+pub(crate) fn routes(world: &World, now: u64, flow: &Flow, config: &MptcpConfig) -> Vec<Route> {
+    let (own, back) = (world.flow_hash(flow, false), world.flow_hash(flow, true));
+    let route = |number: usize, via: Option<u16>, hash: u32| {
+        let path = world.path_via(now, via, hash, flow.src, flow.dst);
+        // Answers leave where data arrive.
+        let answered = path.last().map(|&(node, port)| world.ports.of(node)[port as usize].peer_port);
+        Route { there: (via, hash), back: (answered, subflow_hash(back, number, 0)) }
+    };
+    match config.manager {
+        PathManager::DiffPorts(count) => (0..count as usize).map(|number| route(number, None, subflow_hash(own, number, 0))).collect(),
+        PathManager::FullMesh(most) => {
+            let (sources, targets) = (world.ports.of(flow.src).len() as u16, world.ports.of(flow.dst).len() as u16);
+            let mut found = Vec::new();
+            for (via, target) in (0..sources).flat_map(|via| (0..targets).map(move |target| (via, target))) {
+                let number = found.len();
+                let leads_there = |&hash: &u32| {
+                    let path = world.path_via(now, Some(via), hash, flow.src, flow.dst);
+                    let returns = path.iter().skip(1).any(|&(node, _)| node == flow.src);
+                    !returns && path.last().is_some_and(|&(node, port)| world.ports.of(node)[port as usize].peer_port == target)
+                };
+                if found.len() < most as usize
+                    && let Some(hash) = (0..TRIES).map(|attempt| subflow_hash(own, number, attempt)).find(leads_there)
+                {
+                    found.push(route(number, Some(via), hash));
+                }
+            }
+            found
+        }
+    }
 }
 
 impl<'a> Shard<'a> {
@@ -35,43 +68,10 @@ impl<'a> Shard<'a> {
         frame.has(Frame::EXTRA) && self.extras[frame.aux].multipath.subflow > 0
     }
 
-    /// The ways that the path manager finds.
-    fn routes(&self, now: u64, flow: &Flow, config: &MptcpConfig) -> Vec<Route> {
-        let world = self.world;
-        let (own, back) = (world.flow_hash(flow, false), world.flow_hash(flow, true));
-        let route = |number: usize, via: Option<u16>, hash: u32| {
-            let path = world.path_via(now, via, hash, flow.src, flow.dst);
-            // Answers leave where data arrive.
-            let answered = path.last().map(|&(node, port)| world.ports.of(node)[port as usize].peer_port);
-            Route { there: (via, hash), back: (answered, subflow_hash(back, number, 0)) }
-        };
-        match config.manager {
-            PathManager::DiffPorts(count) => (0..count as usize).map(|number| route(number, None, subflow_hash(own, number, 0))).collect(),
-            PathManager::FullMesh(most) => {
-                let (sources, targets) = (world.ports.of(flow.src).len() as u16, world.ports.of(flow.dst).len() as u16);
-                let mut found = Vec::new();
-                for (via, target) in (0..sources).flat_map(|via| (0..targets).map(move |target| (via, target))) {
-                    let number = found.len();
-                    let leads_there = |&hash: &u32| {
-                        let path = world.path_via(now, Some(via), hash, flow.src, flow.dst);
-                        let returns = path.iter().skip(1).any(|&(node, _)| node == flow.src);
-                        !returns && path.last().is_some_and(|&(node, port)| world.ports.of(node)[port as usize].peer_port == target)
-                    };
-                    if found.len() < most as usize
-                        && let Some(hash) = (0..TRIES).map(|attempt| subflow_hash(own, number, attempt)).find(leads_there)
-                    {
-                        found.push(route(number, Some(via), hash));
-                    }
-                }
-                found
-            }
-        }
-    }
-
     pub(super) fn start_mptcp<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, id: FlowId, config: &MptcpConfig) {
         let (plan, flow) = (self.world.plan, self.world.flow(id));
         let shape = self.world.shape(flow);
-        let routes = self.routes(now, flow, config);
+        let routes = routes(self.world, now, flow, config);
         let with_return = plan.run.fct_end == FctEnd::LastAck;
         let each: Vec<Idle> = routes.iter().map(|route| idle_by(self.world, now, flow, *route, shape, with_return)).collect();
         let mut connection = Connection::new(ConnectionSetup {

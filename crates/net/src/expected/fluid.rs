@@ -1,0 +1,716 @@
+//! The flows of a plan at the rates that links give them, without frames: when they end, and how far they come by the end of the run.
+//!
+//! Between two instants (`tick`) rates are constant. A tick comes when something happens, but not sooner than a least step after the one before:
+//! that step grows with the number of flows, so that the work is bounded. What small flows of applications do (calls, heartbeats) is not put on
+//! links at all: they end after the time that they take alone.
+
+use super::habits::{Cut, Growth, Habits};
+use super::paced::Paced;
+use super::queues::Queue;
+use super::share::{Demand, Links};
+use super::{Doubt, Expected};
+use crate::app::{Due, Runtime};
+use crate::idle::Route;
+use crate::routing::NextHops;
+use crate::spec::*;
+use crate::world::World;
+use afflux_units::Time;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Looks at links, and events, that are affordable: about a second.
+const WORK: u64 = 150_000_000;
+const EVENTS: u64 = 1_000_000;
+/// Part of the time that has passed, or is left until the end, that a step takes at least.
+const LEAST_STEP: f64 = 1e-3;
+/// The same once the work is done: what is left goes quickly.
+const COARSE_STEP: f64 = 0.05;
+/// Frames of a flow of an application that is not put on links.
+const CALL: u64 = 10;
+
+/// Smaller cuts of windows are not followed one by one.
+const LEAST_CUT: f64 = 0.02;
+
+const PS: f64 = 1e-12;
+const SQRT_2: f64 = std::f64::consts::SQRT_2;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum What {
+    /// All of a flow has arrived; its application hears of that.
+    Received,
+    Heard,
+    /// A flow starts; its connection is open.
+    Start,
+    Ready,
+}
+
+/// A flow under way.
+struct Running {
+    id: FlowId,
+    transport: u16,
+    /// Payload not yet sent.
+    left: f64,
+    /// From a frame's being handed to the NIC to its arrival, without queues, in seconds.
+    one_way: f64,
+    subflows: u32,
+}
+
+/// One of its subflows, or itself.
+struct Stream {
+    flow: u32,
+    sent: f64,
+    /// Bytes that may be outstanding, without what waits in queues.
+    window: f64,
+    /// The window grows by all that is acknowledged: no congestion has been met.
+    slow: bool,
+    /// Before it was cut; when that was for the first and the last time.
+    before: f64,
+    cut: Option<(f64, f64)>,
+    /// Without queues, and with the one that it has met last.
+    round_trip: f64,
+    queued: f64,
+    /// Links to the destination.
+    hops: u32,
+    since: f64,
+    /// Of a flow that does not yield: payload times links that it did not pass, because it was dropped before.
+    lost: f64,
+    /// What sets its rate, where that is followed.
+    paced: Option<Box<Paced>>,
+}
+
+/// A queue that is followed: that of flows which do not yield, or yield by the queue.
+struct Pile {
+    bytes: f64,
+    /// In a second, at the present rates.
+    change: f64,
+    queue: Queue,
+}
+
+pub struct Fluid<'w, 'p> {
+    world: &'w World<'p>,
+    follows: bool,
+    habits: Vec<Habits>,
+    links: Links,
+    /// By direction of a link: it is captured.
+    captured: Vec<bool>,
+    paths: Vec<u32>,
+    demands: Vec<Demand>,
+    streams: Vec<Stream>,
+    flows: Vec<Running>,
+    free: Vec<u32>,
+    planned: usize,
+    waiting: BinaryHeap<Reverse<(u64, What, FlowId)>>,
+    groups: FxHashMap<GroupId, (u32, Vec<FlowId>)>,
+    applications: Option<Runtime>,
+    now: f64,
+    /// When rates are set next; `None` while nothing is under way.
+    tick: Option<f64>,
+    until: f64,
+    first: Option<f64>,
+    work: u64,
+    events: u64,
+    /// Connections that have been opened.
+    connected: FxHashSet<u32>,
+    /// Frames of a flow that takes frames for lost which have been overtaken may overtake each other.
+    overtakes: bool,
+    piles: FxHashMap<u32, Pile>,
+    halves: u64,
+    found: Expected,
+}
+
+impl<'w, 'p> Fluid<'w, 'p> {
+    /// `follows`: rates of congestion controls that are told by queues are followed; otherwise links are shared as if those used all of them.
+    pub fn new(world: &'w World<'p>, follows: bool) -> Self {
+        let plan = world.plan;
+        let directed = 2 * plan.topology.links.len();
+        let mut capacity: Vec<f64> = plan.topology.links.iter().flat_map(|link| [link.rate.0 as f64 / 8.0; 2]).collect();
+        // Bundles, two for each node: all links up from it, and all links down to it.
+        let tier = |node: NodeId| plan.topology.nodes[node as usize].tier;
+        capacity.resize(directed + 2 * plan.topology.nodes.len(), 0.0);
+        for link in &plan.topology.links {
+            let (low, high) = if tier(link.a) <= tier(link.b) { (link.a, link.b) } else { (link.b, link.a) };
+            if tier(low) != tier(high) {
+                for bundle in [0, 1] {
+                    capacity[directed + 2 * low as usize + bundle] += link.rate.0 as f64 / 8.0;
+                }
+            }
+        }
+        let mut captured = vec![false; if plan.record.captures.is_empty() { 0 } else { directed }];
+        plan.record.captures.iter().for_each(|capture| captured[2 * capture.link as usize + usize::from(capture.reverse)] = true);
+        let mut groups: FxHashMap<GroupId, (u32, Vec<FlowId>)> = FxHashMap::default();
+        for (id, flow) in plan.flows.iter().enumerate() {
+            if let Some(group) = flow.group {
+                groups.entry(group).or_default().0 += 1;
+            }
+            if let Start::After { group, .. } = flow.start {
+                groups.entry(group).or_default().1.push(id as FlowId);
+            }
+        }
+        Fluid {
+            world,
+            follows,
+            habits: plan.transports.iter().map(|transport| Habits::of(world, transport)).collect(),
+            links: Links::new(capacity, directed),
+            captured,
+            paths: Vec::new(),
+            demands: Vec::new(),
+            streams: Vec::new(),
+            flows: Vec::new(),
+            free: Vec::new(),
+            planned: 0,
+            waiting: BinaryHeap::new(),
+            groups,
+            applications: Runtime::new(plan),
+            now: 0.0,
+            tick: None,
+            until: world.until() as f64 * PS,
+            first: None,
+            work: 0,
+            events: 0,
+            connected: FxHashSet::default(),
+            overtakes: false,
+            piles: FxHashMap::default(),
+            halves: 0,
+            found: Expected { complete: true, ..Expected::default() },
+        }
+    }
+
+    /// Follows all flows to their end, or to that of the run.
+    pub fn run(mut self) -> Expected {
+        self.tell(0, Due::Begin);
+        loop {
+            let next = self.next_event();
+            let (event, tick) = (next.map_or(f64::INFINITY, |at| at as f64 * PS), self.tick.unwrap_or(f64::INFINITY));
+            let at = event.min(tick);
+            if at == f64::INFINITY {
+                break;
+            }
+            if at > self.until {
+                self.advance(self.until);
+                (self.found.end, self.found.cut) = (self.until, true);
+                self.cut();
+                return self.finished();
+            }
+            if tick <= event {
+                self.advance(tick);
+                self.share();
+                continue;
+            }
+            self.events += 1;
+            if self.events > EVENTS && self.applications.is_some() {
+                self.found.complete = false;
+                self.cut();
+                return self.finished();
+            }
+            self.happen(next.expect("it is the earlier one"));
+        }
+        self.finished()
+    }
+
+    fn finished(mut self) -> Expected {
+        self.found.flows = (self.world.plan.flows.len() + self.world.started.count()) as u64;
+        self.found
+    }
+
+    fn next_event(&mut self) -> Option<u64> {
+        let planned = match self.world.plan.flows.get(self.planned).map(|flow| flow.start) {
+            Some(Start::At(time)) => Some(time.0),
+            _ => None,
+        };
+        let waiting = self.waiting.peek().map(|next| next.0.0);
+        let timer = self.applications.as_ref().and_then(Runtime::next_timer);
+        [planned, waiting, timer].into_iter().flatten().min()
+    }
+
+    /// Everything of this instant.
+    fn happen(&mut self, at: u64) {
+        while let Some(Reverse((time, what, flow))) = self.waiting.peek().copied()
+            && time <= at
+        {
+            self.waiting.pop();
+            match what {
+                What::Start => self.start(at, flow),
+                What::Ready => self.open(at, flow),
+                What::Received => self.received(at, flow),
+                What::Heard => self.heard(at, flow),
+            }
+        }
+        while let Some(Start::At(time)) = self.world.plan.flows.get(self.planned).map(|flow| flow.start)
+            && time.0 <= at
+        {
+            self.planned += 1;
+            self.start(at, self.planned as FlowId - 1);
+        }
+        if self.applications.as_ref().and_then(Runtime::next_timer).is_some_and(|timer| timer <= at) {
+            self.tell(at, Due::Timers);
+        }
+    }
+
+    /// An application hears that a flow has arrived, and by when it will have been read.
+    fn heard(&mut self, at: u64, id: FlowId) {
+        let flow = self.world.flow(id);
+        let Start::At(start) = flow.start else { unreachable!("applications start flows by the clock") };
+        let reads = self.habits[flow.transport as usize].reads;
+        let read = start.0 + (flow.bytes as f64 / reads / PS) as u64;
+        self.tell(at, Due::Received { flow: id, read: Time(read.max(at - self.world.latency())) });
+    }
+
+    /// Calls the applications, and takes on what they have started.
+    fn tell(&mut self, at: u64, due: Due) {
+        let Some(mut runtime) = self.applications.take() else { return };
+        runtime.tell(at, due, &self.world.started);
+        for flow in std::mem::take(&mut runtime.started) {
+            if let Start::At(time) = self.world.flow(flow).start {
+                self.waiting.push(Reverse((time.0, What::Start, flow)));
+            }
+        }
+        if self.world.plan.run.until_done && runtime.all_done() {
+            self.until = self.until.min((at + self.world.latency()) as f64 * PS);
+        }
+        self.applications = Some(runtime);
+    }
+
+    fn start(&mut self, at: u64, id: FlowId) {
+        let flow = self.world.flow(id);
+        if flow.src == flow.dst {
+            return self.received(at, id);
+        }
+        let habits = &self.habits[flow.transport as usize];
+        self.found.started += 1;
+        self.halves += habits.halves as u64;
+        self.found.halves = self.found.halves.max(self.halves);
+        let of_application = id as usize >= self.world.plan.flows.len();
+        if of_application && self.world.shape(flow).count <= CALL {
+            return self.call(at, id);
+        }
+        if habits.opens && flow.connection.is_none_or(|connection| self.connected.insert(connection)) {
+            let route = Route::of(self.world, flow);
+            let (idle, path) = self.idle(id, route);
+            self.found.packet_hops += (self.habits[flow.transport as usize].control.0 + self.habits[flow.transport as usize].control.1) * path.len() as u64;
+            self.waiting.push(Reverse((at + (2.0 * idle / PS) as u64, What::Ready, id)));
+        } else {
+            self.open(at, id);
+        }
+    }
+
+    /// One way for a full frame, in seconds, and the path.
+    fn idle(&self, id: FlowId, Route { there: (via, hash), .. }: Route) -> (f64, Vec<(NodeId, u16)>) {
+        let (world, flow) = (self.world, self.world.flow(id));
+        let path = world.path_via(0, via, hash, flow.src, flow.dst);
+        let full = world.shape(flow).full;
+        let time = |&(node, port): &(NodeId, u16)| world.delay(node, &world.ports.of(node)[port as usize]) + world.first_bits(node, port, full);
+        (path.iter().map(time).sum::<u64>() as f64 * PS, path)
+    }
+
+    /// A flow of a few frames, by itself.
+    fn call(&mut self, at: u64, id: FlowId) {
+        let flow = self.world.flow(id);
+        let habits = self.habits[flow.transport as usize].clone();
+        let (idle, path) = self.idle(id, Route::of(self.world, flow));
+        let (count, hops) = (self.world.shape(flow).count, path.len() as u64);
+        let slowest = path.iter().map(|&(node, port)| self.world.link(&self.world.ports.of(node)[port as usize]).rate.0).min().unwrap_or(1);
+        let rest = (count - 1) as f64 * habits.payload * habits.forth * 8.0 / slowest as f64;
+        let ways = if habits.opens { 3.0 } else { 1.0 };
+        self.found.packet_hops += (count + habits.acknowledgements(count as f64) as u64) * hops;
+        self.found.visits += hops;
+        self.found.packet_hops += (habits.control.0 + habits.control.1) * hops;
+        self.found.bytes += flow.bytes;
+        self.halves -= habits.halves as u64;
+        self.waiting.push(Reverse((at + ((ways * idle + rest) / PS) as u64, What::Received, id)));
+    }
+
+    /// Its frames go by these links.
+    fn open(&mut self, at: u64, id: FlowId) {
+        let (world, flow) = (self.world, self.world.flow(id));
+        let habits = self.habits[flow.transport as usize].clone();
+        let slot = self.free.pop().unwrap_or(self.flows.len() as u32);
+        let mut running = Running { id, transport: flow.transport, left: flow.bytes as f64, one_way: 0.0, subflows: 0 };
+        let routes = match &world.plan.transports[flow.transport as usize] {
+            TransportConfig::Mptcp(config) => crate::shard::routes(world, 0, flow, config),
+            _ => vec![Route::of(world, flow)],
+        };
+        for route in routes {
+            let (one_way, path) = self.idle(id, route);
+            let Some(&(_, nic)) = path.first() else { continue };
+            let nic = world.link(&world.ports.of(flow.src)[nic as usize]).rate.0 as f64 / 8.0;
+            let first = self.paths.len() as u32;
+            self.links_of(flow, &path);
+            if habits.ordered && self.overtakes {
+                self.found.doubt = self.found.doubt.or(Some(Doubt::Overtaking));
+            }
+            let links = self.paths.len() as u32 - first;
+            let round_trip = 2.0 * one_way;
+            let slow = habits.initial_window.is_finite();
+            // The initial window leaves at once, the next one a round trip later: halfway between the steps, that is half a doubling ahead.
+            let (ahead, window) = if slow {
+                ((SQRT_2 - 1.0) * habits.initial_window.min(habits.window), SQRT_2 * habits.initial_window)
+            } else {
+                // Who starts at the rate of its NIC has as much outstanding as that takes.
+                (0.0, nic * round_trip * 4.0)
+            };
+            let (sent, window) = (ahead.min(running.left), window.min(habits.window));
+            running.left -= sent;
+            self.demands.push(Demand { first, links, forth: habits.forth, back: habits.back, ..Demand::default() });
+            let since = self.now.max(at as f64 * PS);
+            let paced = match &world.plan.transports[flow.transport as usize] {
+                TransportConfig::Rdma(rdma) => Paced::of(rdma, nic).filter(|_| self.follows).map(Box::new),
+                _ => None,
+            };
+            self.streams.push(Stream {
+                flow: slot,
+                sent,
+                window,
+                slow,
+                before: window,
+                cut: None,
+                round_trip,
+                queued: 0.0,
+                hops: path.len() as u32,
+                since,
+                lost: 0.0,
+                paced,
+            });
+            running.one_way = running.one_way.max(one_way);
+            running.subflows += 1;
+        }
+        match self.flows.get_mut(slot as usize) {
+            Some(place) => *place = running,
+            None => self.flows.push(running),
+        }
+        self.first.get_or_insert(at as f64 * PS);
+        let soon = (at as f64 * PS).max(self.now + self.least_step());
+        self.tick = Some(self.tick.map_or(soon, |tick| tick.min(soon)));
+    }
+
+    /// Adds what a path takes: its links, or where switches spread frames what is between the racks in two bundles.
+    fn links_of(&mut self, flow: &Flow, path: &[(NodeId, u16)]) {
+        let (world, plan) = (self.world, self.world.plan);
+        let directed = 2 * plan.topology.links.len();
+        let recycles = matches!(&plan.transports[flow.transport as usize], TransportConfig::Rdma(rdma) if matches!(rdma.entropy, Entropy::Reps(_)));
+        let spreads = |node: NodeId| {
+            let spec = &plan.topology.nodes[node as usize];
+            spec.kind == NodeKind::Switch
+                && (recycles || !matches!(plan.switches[spec.config as usize].balance, Balance::Ecmp | Balance::Resilient | Balance::Wcmp(_)))
+        };
+        let mut spread = false;
+        for &(node, port) in path {
+            let info = world.ports.of(node)[port as usize];
+            let direct = 2 * info.link + u32::from(info.reverse);
+            if info.peer == flow.dst || node == flow.src {
+                self.paths.push(direct);
+            } else if spreads(node) && matches!(world.routes(0).next_hops(node, flow.dst), NextHops::Many(_)) {
+                if !spread {
+                    self.paths.push((directed + 2 * node as usize) as u32);
+                }
+                spread = true;
+                self.overtakes |= matches!(
+                    plan.switches[plan.topology.nodes[node as usize].config as usize].balance,
+                    Balance::Spray(_) | Balance::Drill(_) | Balance::Detail(_) | Balance::Dlb(_) | Balance::Presto(_)
+                );
+            } else if !spread {
+                self.paths.push(direct);
+            } else if world.routes(0).anchor(world.routes(0).rack_of(flow.dst)) == info.peer {
+                self.paths.push((directed + 2 * info.peer as usize + 1) as u32);
+            }
+        }
+    }
+
+    /// The least time from one tick to the next.
+    fn least_step(&self) -> f64 {
+        let passed = self.now - self.first.unwrap_or(self.now);
+        let of_passed = if self.work > WORK { COARSE_STEP * passed } else { LEAST_STEP * passed };
+        let left = self.until - self.now;
+        if left > 1e5 {
+            return of_passed.max(1e-9);
+        }
+        let steps = WORK.saturating_sub(self.work) as f64 / (24.0 * self.demands.len() as f64 + 1.0);
+        (left / steps.clamp(20.0, 5_000.0)).max(1e-9)
+    }
+
+    /// Everything under way goes on to `to` at its rate; what has been sent whole ends.
+    fn advance(&mut self, to: f64) {
+        let step = to - self.now;
+        if step <= 0.0 {
+            return;
+        }
+        for (stream, demand) in self.streams.iter_mut().zip(&self.demands) {
+            let flow = &mut self.flows[stream.flow as usize];
+            let habits = &self.habits[flow.transport as usize];
+            let rate = if habits.yields { demand.rate } else { demand.most };
+            let moved = (rate * step).min(flow.left);
+            flow.left -= moved;
+            stream.sent += moved;
+            if stream.slow {
+                stream.window += moved;
+            } else if demand.limit.is_none() {
+                stream.window += step * habits.growth.per_second(habits.payload, stream.round_trip + stream.queued, stream.before);
+            }
+            stream.window = stream.window.min(habits.window);
+            let path = &self.paths[demand.first as usize..(demand.first + demand.links) as usize];
+            if let (Some(paced), TransportConfig::Rdma(rdma)) = (&mut stream.paced, &self.world.plan.transports[flow.transport as usize]) {
+                let met = |link: &u32| {
+                    let pile = self.piles.get(link)?;
+                    Some((pile.queue.marks(pile.bytes), pile.bytes / self.links.capacity[*link as usize]))
+                };
+                let (chance, queued) = path.iter().filter_map(met).fold((0.0f64, 0.0), |(a, b), (chance, queued)| (a.max(chance), b + queued));
+                stream.queued = queued;
+                paced.advance(to, moved, chance, rdma);
+            }
+            if rate > demand.rate {
+                // From the link that does not take it all on.
+                let passed = path.iter().position(|link| Some(*link) == demand.limit).unwrap_or(0);
+                stream.lost += moved * (1.0 - demand.rate / rate) * (stream.hops as usize).saturating_sub(passed) as f64;
+            }
+        }
+        self.piles.retain(|_, pile| {
+            // What is paused, or dropped, does not come.
+            pile.bytes = (pile.bytes + pile.change * step).clamp(0.0, pile.queue.limit);
+            pile.bytes > 0.0 || pile.change > 0.0
+        });
+        self.now = to;
+        let mut place = 0;
+        while place < self.streams.len() {
+            let slot = self.streams[place].flow;
+            if self.flows[slot as usize].left >= 0.5 {
+                place += 1;
+                continue;
+            }
+            self.end_stream(place, true);
+        }
+        if self.paths.len() > 1_000 + 2 * self.demands.iter().map(|demand| demand.links as usize).sum::<usize>() {
+            self.compact();
+        }
+        if self.streams.is_empty() {
+            self.tick = None;
+        }
+    }
+
+    /// Takes a stream out; with its last one the flow ends.
+    fn end_stream(&mut self, place: usize, whole: bool) {
+        let (stream, demand) = (self.streams.swap_remove(place), self.demands.swap_remove(place));
+        let flow = &mut self.flows[stream.flow as usize];
+        flow.subflows -= 1;
+        let (id, one_way, over) = (flow.id, flow.one_way, flow.subflows == 0);
+        let (spec, habits) = (self.world.flow(id), &self.habits[self.flows[stream.flow as usize].transport as usize]);
+        let alone = habits.subflows == 1;
+        // What is on its way at the end of the run has not passed all links: it is there half a path later on average, its acknowledgements one and
+        // a half.
+        let rate = if whole { stream.sent / (self.now - stream.since).max(PS) } else { demand.rate };
+        let late = |lag: f64| (rate * (self.now + lag * (one_way + stream.queued) - self.until).max(0.0)).min(stream.sent);
+        let all = if whole && alone { self.world.shape(spec).count as f64 } else { stream.sent / habits.payload };
+        let frames = (all - late(0.5) / habits.payload).max(0.0);
+        let answers = habits.acknowledgements((all - late(1.5) / habits.payload).max(0.0));
+        let answers = answers + (self.now - stream.since) / habits.reports;
+        let lost = (stream.lost / habits.payload) as u64;
+        self.found.packet_hops += ((frames + answers) * f64::from(stream.hops)).round() as u64;
+        self.found.packet_hops = self.found.packet_hops.saturating_sub(lost);
+        self.found.visits += u64::from(stream.hops);
+        if !self.captured.is_empty() {
+            let path = demand.first as usize..(demand.first + demand.links) as usize;
+            for &link in self.paths[path].iter().filter(|link| (**link as usize) < self.captured.len()) {
+                self.found.captured += if self.captured[link as usize] { frames.ceil() as u64 } else { 0 };
+                self.found.captured += if self.captured[link as usize ^ 1] { answers.ceil() as u64 } else { 0 };
+            }
+        }
+        if !over {
+            return;
+        }
+        self.halves -= self.habits[spec.transport as usize].halves as u64;
+        self.free.push(stream.flow);
+        let left = self.flows[stream.flow as usize].left;
+        self.found.bytes += if whole { spec.bytes } else { (spec.bytes as f64 - left) as u64 };
+        if whole {
+            self.waiting.push(Reverse((((self.now + one_way) / PS) as u64, What::Received, id)));
+            let answered = if self.world.shape(spec).ack.is_some() { 2.0 } else { 1.0 };
+            self.found.end = self.found.end.max(self.now + answered * one_way);
+        }
+    }
+
+    /// The run ends here.
+    fn cut(&mut self) {
+        while !self.streams.is_empty() {
+            self.end_stream(0, false);
+        }
+    }
+
+    fn received(&mut self, at: u64, id: FlowId) {
+        let flow = self.world.flow(id);
+        self.found.end = self.found.end.max(at as f64 * PS);
+        if let Some((left, starts)) = flow.group.and_then(|group| self.groups.get_mut(&group)) {
+            *left -= 1;
+            if *left == 0 {
+                for next in std::mem::take(starts) {
+                    if let Start::After { delay, .. } = self.world.flow(next).start {
+                        self.waiting.push(Reverse((at + delay.0, What::Start, next)));
+                    }
+                }
+            }
+        }
+        if id as usize >= self.world.plan.flows.len() {
+            self.waiting.push(Reverse((at + self.world.latency(), What::Heard, id)));
+        }
+    }
+
+    fn compact(&mut self) {
+        let old = std::mem::take(&mut self.paths);
+        for demand in &mut self.demands {
+            let first = self.paths.len() as u32;
+            self.paths.extend_from_slice(&old[demand.first as usize..(demand.first + demand.links) as usize]);
+            demand.first = first;
+        }
+    }
+
+    /// Sets rates from now on, and the next tick.
+    fn share(&mut self) {
+        let least = self.least_step();
+        let next = self.next_event().map_or(f64::INFINITY, |at| at as f64 * PS);
+        let growing = self.streams.iter().filter(|stream| stream.slow).map(|stream| stream.round_trip).fold(f64::INFINITY, f64::min);
+        let longest = (next - self.now).min(growing).min(self.patience()).max(least);
+        for (stream, demand) in self.streams.iter_mut().zip(&mut self.demands) {
+            let flow = &self.flows[stream.flow as usize];
+            let habits = &self.habits[flow.transport as usize];
+            let by_window = if stream.slow {
+                // It doubles every round trip.
+                let doublings = longest / stream.round_trip;
+                stream.window * (libm::exp2(doublings.min(40.0)) - 1.0) / longest
+            } else {
+                stream.window / stream.round_trip
+            };
+            let nic = self.links.capacity[self.paths[demand.first as usize] as usize] / habits.forth;
+            let paced = match (&mut stream.paced, &self.world.plan.transports[flow.transport as usize]) {
+                (Some(paced), TransportConfig::Rdma(rdma)) => paced.rate(self.now, rdma) / habits.forth,
+                _ => f64::INFINITY,
+            };
+            demand.most = by_window.min(habits.rate).min(flow.left / least).min(nic).min(paced);
+        }
+        self.work += self.links.share(&mut self.demands, &self.paths) + 4 * self.streams.len() as u64;
+        for (stream, demand) in self.streams.iter().zip(&mut self.demands) {
+            let nic = self.paths[demand.first as usize];
+            if demand.limit.is_some_and(|link| link != nic) {
+                demand.rate *= self.habits[self.flows[stream.flow as usize].transport as usize].efficiency;
+            }
+        }
+        self.look();
+        let ends = self.streams.iter().zip(&self.demands).map(|(stream, demand)| {
+            let flow = &self.flows[stream.flow as usize];
+            let rate = if self.habits[flow.transport as usize].yields { demand.rate } else { demand.most };
+            flow.left / rate.max(1e-9)
+        });
+        let first_end = ends.fold(f64::INFINITY, f64::min);
+        self.tick = Some(self.now + first_end.clamp(least, longest.max(least)));
+    }
+
+    /// The longest time for which rates may stay, where flows follow queues.
+    fn patience(&self) -> f64 {
+        let of = |stream: &Stream| match &self.world.plan.transports[self.flows[stream.flow as usize].transport as usize] {
+            TransportConfig::Rdma(rdma) if stream.paced.is_some() => Paced::patience(rdma),
+            _ => f64::INFINITY,
+        };
+        self.streams.iter().map(of).fold(f64::INFINITY, f64::min)
+    }
+
+    /// What the rates mean for windows and queues.
+    fn look(&mut self) {
+        let directed = 2 * self.world.plan.topology.links.len() as u32;
+        // By link between switches, or from one to a host, that limits flows.
+        let mut limiting: FxHashMap<u32, Limiting> = FxHashMap::default();
+        for (stream, demand) in self.streams.iter().zip(&self.demands) {
+            let Some(link) = demand.limit.filter(|link| *link != self.paths[demand.first as usize]) else { continue };
+            let flow = &self.flows[stream.flow as usize];
+            let habits = &self.habits[flow.transport as usize];
+            let entry = limiting.entry(link).or_insert_with(|| Limiting::of(self.world.flow(flow.id).priority));
+            entry.flows += 1.0;
+            // With less than four frames in flight three duplicates never tell of a loss.
+            entry.least += (if habits.marked { 2.0 } else { 4.0 } * habits.payload).min(flow.left);
+            entry.sent += stream.sent + stream.window;
+            entry.round_trip = entry.round_trip.max(stream.round_trip);
+            entry.marked &= habits.marked;
+            entry.erratic |= habits.erratic;
+            let follows = !habits.yields || stream.paced.is_some();
+            entry.excess += if follows { (demand.most - demand.rate) * habits.forth } else { 0.0 };
+            if self.now - stream.since <= stream.round_trip && !habits.granted {
+                entry.burst += stream.window.min(flow.left);
+            }
+        }
+        for (link, pile) in &mut self.piles {
+            pile.change = -self.links.spare(*link);
+        }
+        let frame = self.world.plan.largest_frame() as f64;
+        let mut outstanding = 0.0;
+        for (&link, limiting) in &mut limiting {
+            if link >= directed {
+                continue;
+            }
+            let spec = &self.world.plan.topology.links[link as usize / 2];
+            let (from, to) = if link % 2 == 0 { (spec.a, spec.b) } else { (spec.b, spec.a) };
+            if self.world.plan.topology.nodes[from as usize].kind == NodeKind::Host {
+                continue;
+            }
+            let queue = Queue::of(self.world, from, limiting.priority);
+            let standing = queue.standing(limiting.marked).min(limiting.sent);
+            limiting.standing = standing / limiting.flows;
+            outstanding += standing / frame;
+            if limiting.excess > 0.0 {
+                self.piles.entry(link).or_insert(Pile { bytes: 0.0, change: 0.0, queue }).change = limiting.excess;
+            }
+            let room = queue.limit + self.links.capacity[link as usize] * limiting.round_trip;
+            let full = self.piles.get(&link).is_some_and(|pile| pile.bytes >= queue.limit);
+            let lost = limiting.least > room || limiting.burst > room || full;
+            let doubt = if lost && !queue.lossless { Some(Doubt::Losses { from, to }) } else { limiting.erratic.then_some(Doubt::Rates) };
+            self.found.doubt = self.found.doubt.or(doubt);
+        }
+        for (stream, demand) in self.streams.iter_mut().zip(&self.demands) {
+            let flow = &self.flows[stream.flow as usize];
+            let habits = &self.habits[flow.transport as usize];
+            let adapts = habits.yields && habits.growth != Growth::AtOnce;
+            match demand.limit.and_then(|link| Some((link, limiting.get(&link)?))) {
+                Some((link, limiting)) if adapts => {
+                    stream.slow = false;
+                    stream.queued = limiting.standing * limiting.flows / self.links.capacity[link as usize];
+                    let Cut { part, fades } = habits.cut;
+                    let period = stream.round_trip + stream.queued;
+                    let part = match stream.cut {
+                        None => part,
+                        Some((first, last)) if fades > 0.0 && self.now - last >= period => part * libm::exp(-fades * (self.now - first) / period),
+                        Some(_) => 0.0,
+                    };
+                    let full = demand.rate * stream.round_trip + limiting.standing;
+                    if part > LEAST_CUT {
+                        stream.cut = Some((stream.cut.map_or(self.now, |cut| cut.0), self.now));
+                        stream.before = full;
+                    }
+                    stream.window = ((1.0 - part) * full).min(habits.window);
+                }
+                None if adapts && !habits.small_queues => outstanding += stream.window.min(flow.left) / habits.payload,
+                _ => {}
+            }
+            outstanding += demand.rate * stream.round_trip / habits.payload;
+        }
+        self.found.outstanding = self.found.outstanding.max(outstanding as u64);
+    }
+}
+
+/// What is known of the flows that a link limits. Bytes, seconds.
+#[derive(Debug, Clone, Copy)]
+struct Limiting {
+    priority: u8,
+    flows: f64,
+    /// The windows that they need at least, and those that they start with.
+    least: f64,
+    burst: f64,
+    sent: f64,
+    /// Bytes per second beyond what the link carries.
+    excess: f64,
+    round_trip: f64,
+    marked: bool,
+    erratic: bool,
+    /// Bytes of each that wait.
+    standing: f64,
+}
+
+impl Limiting {
+    fn of(priority: u8) -> Self {
+        Limiting { priority, flows: 0.0, least: 0.0, burst: 0.0, sent: 0.0, excess: 0.0, round_trip: 0.0, marked: true, erratic: false, standing: 0.0 }
+    }
+}

@@ -1,0 +1,133 @@
+//! What a plan comes to, before it is run: frames, the end, and how much is under way at a time. Flows are followed at the rates that max-min
+//! fairness gives them ([`fluid`]); frames are counted from their sizes and paths. Retransmissions are not known beforehand: where frames are
+//! likely to be lost, [`Expected::doubt`] says so.
+
+mod fluid;
+mod habits;
+mod paced;
+mod queues;
+mod share;
+
+use crate::RunError;
+use crate::spec::{EngineKind, NodeId, Plan, RateControl, TransportConfig};
+use crate::world::World;
+use fluid::Fluid;
+
+/// Without retransmissions and PAUSE frames.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Expected {
+    /// Payload that is sent.
+    pub bytes: u64,
+    pub packet_hops: u64,
+    /// Between these, where there is a doubt; otherwise the same.
+    pub least_hops: u64,
+    pub most_hops: u64,
+    /// Flows of the plan and of its applications; those that start before the run ends.
+    pub flows: u64,
+    pub started: u64,
+    /// When the run ends, in seconds.
+    pub end: f64,
+    /// It ends at `until`, with flows under way.
+    pub cut: bool,
+    /// At a time, at most: bytes of the state of flows, and frames that have been sent and are not acknowledged.
+    pub halves: u64,
+    pub outstanding: u64,
+    /// Frames on captured links.
+    pub captured: u64,
+    /// Links that flows pass, all flows together.
+    pub visits: u64,
+    /// Why it may take much more, or come less far.
+    pub doubt: Option<Doubt>,
+    /// False: there is too much to follow; the rest is missing.
+    pub complete: bool,
+}
+
+/// What a count of frames cannot know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Doubt {
+    /// Frames are likely to be lost at this port first: it cannot take what is sent to it, because so many flows send at once or do not yield.
+    Losses { from: NodeId, to: NodeId },
+    /// Switches let frames overtake each other, and transports take those for lost that were overtaken.
+    Overtaking,
+    /// How much of a link the congestion control uses: DCQCN and TIMELY that start at the rate of their NIC, several subflows that are marked.
+    Rates,
+}
+
+impl Doubt {
+    /// The least and the most packet-hops for each one that is expected, as measured (validation/estimates.py): a run to its end takes
+    /// repetitions on top, one that is `cut` does not come as far.
+    fn range(self, cut: bool) -> (f64, f64) {
+        match (self, cut) {
+            (Doubt::Losses { .. }, false) => (0.95, 1.3),
+            (Doubt::Losses { .. }, true) => (0.4, 1.1),
+            (Doubt::Overtaking, false) => (0.95, 4.0),
+            (Doubt::Overtaking, true) => (0.2, 1.1),
+            (Doubt::Rates, false) => (0.95, 1.15),
+            (Doubt::Rates, true) => (0.35, 1.1),
+        }
+    }
+}
+
+/// Estimates that differ by less are one.
+const AGREE: f64 = 1.1;
+
+/// What `plan` comes to.
+///
+/// # Errors
+/// Where the plan cannot be run.
+pub fn expected(plan: &Plan) -> Result<Expected, RunError> {
+    if plan.run.engine == EngineKind::Ideal {
+        let bytes = plan.flows.iter().map(|flow| flow.bytes).sum();
+        return Ok(Expected { bytes, flows: plan.flows.len() as u64, started: plan.flows.len() as u64, complete: true, ..Expected::default() });
+    }
+    let world = World::new(plan, 1)?;
+    let mut found = Fluid::new(&world, true).run();
+    (found.least_hops, found.most_hops) = (found.packet_hops, found.packet_hops);
+    if plan.transports.iter().any(|transport| matches!(transport, TransportConfig::Rdma(rdma) if matches!(rdma.control, RateControl::Dcqcn(_)))) {
+        // Cuts come when notifications do, which a few frames decide: what comes of them lies between this and a control that never wavers.
+        let steady = Fluid::new(&world, false).run();
+        let (few, many) = (found.packet_hops.min(steady.packet_hops) as f64, found.packet_hops.max(steady.packet_hops) as f64);
+        found.end = (found.end * steady.end).sqrt();
+        if many > AGREE * few {
+            found.doubt = found.doubt.or(Some(Doubt::Rates));
+            found.packet_hops = (few * many).sqrt() as u64;
+            (found.least_hops, found.most_hops) = ((0.8 * few) as u64, (1.05 * many) as u64);
+            return Ok(found);
+        }
+    }
+    if let Some(doubt) = found.doubt {
+        let (least, most) = doubt.range(found.cut);
+        (found.least_hops, found.most_hops) = ((found.packet_hops as f64 * least) as u64, (found.packet_hops as f64 * most) as u64);
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Progress;
+    use crate::testing::{flow, leaf_spine, plan, star};
+    use afflux_units::Time;
+
+    #[test]
+    fn without_losses_it_is_what_a_run_takes() {
+        let flows = vec![flow(0, 0, 1, 100_000, Time::ZERO), flow(1, 0, 3, 1, Time::ZERO), flow(2, 2, 1, 50_001, Time::ZERO), flow(3, 3, 3, 9, Time::ZERO)];
+        let plan = plan(leaf_spine(2, 2, 2), flows);
+        let output = crate::run(&plan, &Progress::default()).unwrap();
+        assert_eq!(output.counters.dropped_packets, 0);
+        let found = expected(&plan).unwrap();
+        assert_eq!((found.bytes, found.packet_hops, found.doubt), (150_002, output.counters.packet_hops, None));
+        let end = output.end.0 as f64 * 1e-12;
+        assert!((found.end / end - 1.0).abs() < 0.1, "{} of {end}", found.end);
+    }
+
+    #[test]
+    fn a_link_carries_what_it_can_until_the_end() {
+        let flows = (1..4).map(|source| flow(i64::from(source), source, 0, 1 << 40, Time::from_ns(100_000))).collect();
+        let mut plan = plan(star(4), flows);
+        plan.run.until = Some(Time::from_ns(1_100_000));
+        let output = crate::run(&plan, &Progress::default()).unwrap();
+        let found = expected(&plan).unwrap();
+        assert!(found.cut && found.packet_hops.abs_diff(output.counters.packet_hops) < output.counters.packet_hops / 20, "{found:?} {:?}", output.counters);
+    }
+}

@@ -1,0 +1,80 @@
+//! What the queues of switches hold, and when they lose frames.
+
+use crate::spec::*;
+use crate::world::World;
+
+/// A switch's queue behind one of its ports.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Queue {
+    /// Most bytes that it may hold when no other queue of the switch holds any; infinite without a limit.
+    pub limit: f64,
+    /// Bytes from which on some, and all, ECN-capable frames are marked, and the part just below that; infinite without marking.
+    pub marks: (f64, f64),
+    pub part: f64,
+    /// It is paused instead of losing frames.
+    pub lossless: bool,
+}
+
+impl Queue {
+    /// That of frames of this priority which leave `node`, a switch.
+    pub fn of(world: &World, node: NodeId, priority: u8) -> Queue {
+        let plan = world.plan;
+        let switch = &plan.switches[plan.topology.nodes[node as usize].config as usize];
+        let frame = plan.largest_frame() as f64;
+        let bytes = |limit: &Limit| match limit {
+            Limit::Bytes(bytes) => *bytes as f64,
+            Limit::Packets(packets) => f64::from(*packets) * frame,
+        };
+        let number = usize::from(switch.scheduling.of_priority()[usize::from(priority & 7)]);
+        let own = switch.own.get(number);
+        let marking = own.map_or(switch.marking.as_ref(), |own| own.marking.as_ref());
+        let limit = match own.map_or(&switch.buffer, |own| &own.buffer) {
+            Buffer::Unlimited => f64::INFINITY,
+            Buffer::Static { per_queue, .. } => bytes(per_queue),
+            // Choudhury and Hahne 1998: alpha times what one queue leaves free.
+            Buffer::Shared { total, alpha, reserved_per_queue } => *total as f64 * alpha / (1.0 + alpha) + *reserved_per_queue as f64,
+            Buffer::Mmu(mmu) => {
+                let alpha = match &mmu.rules {
+                    Rules::Sonic(rules) => rules.lossy_alpha,
+                    Rules::Conweave(rules) => rules.egress_alpha,
+                    Rules::Hpcc(rules) => 1.0 / f64::from(1u32 << rules.shift.min(31)),
+                };
+                mmu.total as f64 * alpha / (1.0 + alpha)
+            }
+            Buffer::Voq(voq) => match voq.max_bytes {
+                VoqCap::Bytes(most) => most as f64,
+                VoqCap::BySpeed => (voq.on_chip + voq.dram) as f64,
+            },
+        };
+        let of_aqm = match &switch.aqm {
+            Some(Aqm::Pfabric(limit)) => (limit.as_ref().map_or(f64::INFINITY, bytes), f64::INFINITY),
+            Some(Aqm::FqCodel(fq)) => (f64::from(fq.limit) * frame, f64::INFINITY),
+            Some(Aqm::Phantom(phantom)) => (limit, phantom.threshold as f64),
+            _ => (limit, f64::INFINITY),
+        };
+        let capped = own.and_then(|own| own.limit.as_ref()).map_or(of_aqm.0, |most| of_aqm.0.min(bytes(most)));
+        Queue {
+            limit: capped,
+            marks: marking.map_or((of_aqm.1, of_aqm.1), |marking| (bytes(&marking.kmin), bytes(&marking.kmax))),
+            part: marking.map_or(1.0, |marking| marking.pmax.get()),
+            lossless: switch.pfc.as_ref().is_some_and(|pfc| pfc.priorities & 1 << (priority & 7) != 0),
+        }
+    }
+
+    /// The chance of a frame that finds so many bytes to be marked.
+    pub fn marks(&self, bytes: f64) -> f64 {
+        let (some, all) = self.marks;
+        if bytes <= some {
+            0.0
+        } else if bytes >= all {
+            1.0
+        } else {
+            self.part * (bytes - some) / (all - some)
+        }
+    }
+
+    /// Bytes that flows without end keep in it.
+    pub fn standing(&self, marked: bool) -> f64 {
+        if marked { self.limit.min(self.marks.1) } else { self.limit }
+    }
+}

@@ -1,0 +1,177 @@
+//! What links give to the flows that use them at a time: max-min fair shares, up to what each flow can use.
+
+/// After so many rounds all that is left gets its share so far.
+const ROUNDS: usize = 12;
+/// Data leave at least this part of a link to acknowledgements, and acknowledgements to data.
+const LEAST_PART: f64 = 0.05;
+
+/// A flow, or a subflow.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Demand {
+    /// Its links, in the list of all paths.
+    pub first: u32,
+    pub links: u32,
+    /// Bytes on a link per byte of payload: of data, and of what answers them in the other direction.
+    pub forth: f64,
+    pub back: f64,
+    /// Payload per second that it can use at most.
+    pub most: f64,
+    /// What it gets, and the link that gives no more, if that is what limits it.
+    pub rate: f64,
+    pub limit: Option<u32>,
+    pub settled: bool,
+}
+
+/// Links by number. Links `0..directed` are directions of real links, the other direction of `n` being `n ^ 1`; the others are bundles.
+pub struct Links {
+    directed: usize,
+    /// Bytes per second.
+    pub capacity: Vec<f64>,
+    /// Of that, what acknowledgements took when the rates were set last.
+    answers: Vec<f64>,
+    answered: Vec<u32>,
+    /// While rates are set: what is left, and of those whose rate is not set their number, their weight, and how many find no tighter link.
+    left: Vec<f64>,
+    open: Vec<u32>,
+    weight: Vec<f64>,
+    tightest: Vec<u32>,
+    /// Which time rates are set, and by link the last time at which it was used.
+    round: u32,
+    used: Vec<u32>,
+}
+
+impl Links {
+    pub fn new(capacity: Vec<f64>, directed: usize) -> Self {
+        let count = capacity.len();
+        Links {
+            directed,
+            capacity,
+            answers: vec![0.0; count],
+            answered: Vec::new(),
+            left: vec![0.0; count],
+            open: vec![0; count],
+            weight: vec![0.0; count],
+            tightest: vec![0; count],
+            round: 0,
+            used: vec![0; count],
+        }
+    }
+
+    /// Bytes per second that a link has left since rates were set; all of them if nobody uses it.
+    pub fn spare(&self, link: u32) -> f64 {
+        if self.used[link as usize] == self.round { self.left[link as usize] } else { self.capacity[link as usize] }
+    }
+
+    /// Sets the rates of `demands`. Returns how often it has looked at a link.
+    pub fn share(&mut self, demands: &mut [Demand], paths: &[u32]) -> u64 {
+        let links_of = |demand: &Demand| &paths[demand.first as usize..(demand.first + demand.links) as usize];
+        let mut used: Vec<u32> = Vec::new();
+        self.round = self.round.wrapping_add(1);
+        for demand in demands.iter_mut() {
+            demand.settled = false;
+            for &link in links_of(demand) {
+                let l = link as usize;
+                if self.open[l] == 0 {
+                    used.push(link);
+                    self.used[l] = self.round;
+                    self.weight[l] = 0.0;
+                    self.left[l] = (self.capacity[l] - self.answers[l]).max(LEAST_PART * self.capacity[l]);
+                }
+                self.open[l] += 1;
+                self.weight[l] += demand.forth;
+            }
+        }
+        let mut looks = 0;
+        let mut open: Vec<u32> = (0..demands.len() as u32).collect();
+        for round in 1..=ROUNDS {
+            used.iter().for_each(|link| self.tightest[*link as usize] = 0);
+            for &number in &open {
+                let demand = &mut demands[number as usize];
+                let (mut share, mut tight) = (f64::INFINITY, None);
+                for &link in links_of(demand) {
+                    let fair = self.left[link as usize] / self.weight[link as usize];
+                    if fair < share {
+                        (share, tight) = (fair, Some(link));
+                    }
+                }
+                looks += u64::from(demand.links);
+                (demand.rate, demand.limit) = if demand.most <= share { (demand.most, None) } else { (share, tight) };
+                if let Some(link) = demand.limit {
+                    self.tightest[link as usize] += 1;
+                }
+            }
+            // Whoever wants no more is content, and so are all flows of a link where none of them finds a tighter one.
+            for &number in &open {
+                let demand = &mut demands[number as usize];
+                let last = |link: u32| self.tightest[link as usize] == self.open[link as usize];
+                demand.settled = round == ROUNDS || demand.limit.is_none_or(last);
+            }
+            open.retain(|&number| {
+                let demand = &demands[number as usize];
+                if demand.settled {
+                    for &link in links_of(demand) {
+                        let l = link as usize;
+                        self.open[l] -= 1;
+                        self.weight[l] -= demand.forth;
+                        self.left[l] = (self.left[l] - demand.rate * demand.forth).max(0.0);
+                    }
+                }
+                !demand.settled
+            });
+            if open.is_empty() {
+                break;
+            }
+        }
+        self.answered.drain(..).for_each(|link| self.answers[link as usize] = 0.0);
+        for demand in demands.iter().filter(|demand| demand.back > 0.0) {
+            for link in links_of(demand).iter().filter(|link| (**link as usize) < self.directed).map(|link| link ^ 1) {
+                if self.answers[link as usize] == 0.0 {
+                    self.answered.push(link);
+                }
+                self.answers[link as usize] += demand.rate * demand.back;
+            }
+        }
+        looks
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rates(capacity: &[f64], flows: &[(&[u32], f64)]) -> Vec<f64> {
+        let mut paths = Vec::new();
+        let mut demands: Vec<Demand> = flows
+            .iter()
+            .map(|(links, most)| {
+                let first = paths.len() as u32;
+                paths.extend_from_slice(links);
+                Demand { first, links: links.len() as u32, forth: 1.0, most: *most, ..Demand::default() }
+            })
+            .collect();
+        Links::new(capacity.to_vec(), 0).share(&mut demands, &paths);
+        demands.iter().map(|demand| demand.rate).collect()
+    }
+
+    #[test]
+    fn shares_are_max_min_fair() {
+        let all = f64::INFINITY;
+        // Bertsekas and Gallager, Data Networks, §6.5.2: what one flow cannot use elsewhere goes to the others.
+        let third = 1.0 / 3.0;
+        let found = rates(&[1.0, 1.0], &[(&[0], all), (&[0, 1], all), (&[1], all), (&[1], all)]);
+        assert!(found.iter().zip([2.0 * third, third, third, third]).all(|(a, b)| (a - b).abs() < 1e-12), "{found:?}");
+        assert_eq!(rates(&[3.0], &[(&[0], 0.5), (&[0], all), (&[0], all)]), [0.5, 1.25, 1.25]);
+        assert_eq!(rates(&[3.0], &[(&[0], 0.5), (&[], 7.0)]), [0.5, 7.0]);
+    }
+
+    #[test]
+    fn acknowledgements_take_their_part() {
+        let mut links = Links::new(vec![10.0, 10.0], 2);
+        let there = Demand { first: 0, links: 1, forth: 1.0, back: 0.1, most: f64::INFINITY, ..Demand::default() };
+        let mut demands = [there, Demand { first: 1, ..there }];
+        for _ in 0..60 {
+            links.share(&mut demands, &[0, 1]);
+        }
+        assert!((demands[0].rate - 10.0 / 1.1).abs() < 1e-6, "{}", demands[0].rate);
+    }
+}
