@@ -66,6 +66,9 @@ class Ack:
     def state(self) -> str:
         """`"open"`, `"reduced"` (after a mark), `"recovery"` or `"loss"` (after a time-out)."""
 
+#: Count, rates in bits per second and delays in nanoseconds.
+_Links = tuple[int, list[int], list[float]]
+
 @final
 class Scenario:
     @property
@@ -100,12 +103,10 @@ class Scenario:
     def edges(self) -> list[tuple[int, int, int, float]]:
         """Both ends of every link as indices of `nodes`, its rate in bits per second and its delay in nanoseconds."""
     @property
-    def expected_memory(self) -> int:
-        """Bytes that a run will need, roughly."""
-    @property
     def has_flow_control(self) -> bool: ...
-    def expected_traffic(self) -> tuple[int, int, int, bool]:
-        """Payload bytes, packet-hops, hops per second of traffic without an end, and whether all applications told what they send."""
+    def expected(self) -> Expected: ...
+    def tiers(self) -> list[tuple[int, str, int, list[int], _Links, _Links, tuple[float, float] | None, list[tuple[str, list[str]]]]]:
+        """From the top down: height, name, count, hosts of each rack, links to the tier below and within, oversubscription, named hosts of each rack."""
     def flow_list(self) -> tuple[Table, int]:
         """The flows known beforehand (`id,start_ns,src,dst,bytes,class,deadline_ns`), and how many start only when others end."""
     def link_faults(self) -> list[tuple[float, int]]:
@@ -121,6 +122,35 @@ class Scenario:
         congestion: Callable[[], object] | None = None,
         paced: bool = False,
     ) -> Result: ...
+
+@final
+class Expected:
+    """What a run will come to."""
+
+    @property
+    def payload_bytes(self) -> int: ...
+    @property
+    def packet_hops(self) -> int: ...
+    @property
+    def least_hops(self) -> int: ...
+    @property
+    def most_hops(self) -> int: ...
+    @property
+    def flows(self) -> int: ...
+    @property
+    def end_ns(self) -> int:
+        """When it ends."""
+    @property
+    def cut(self) -> bool:
+        """Flows are then under way."""
+    @property
+    def doubt(self) -> tuple[str, list[str]] | None:
+        """Why packet-hops are not known more closely (`losses`, `overtaking`, `rates`), and at which nodes."""
+    @property
+    def complete(self) -> bool:
+        """False: applications do too much to be followed to their end."""
+    @property
+    def memory_bytes(self) -> int: ...
 
 @final
 class Result:

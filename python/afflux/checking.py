@@ -22,20 +22,28 @@ class Checked:
     hosts: int
     switches: int
     links: int
+    #: Those of applications included.
     flows: int
     #: None: until nothing is left to happen, or jobs are done.
     until_ns: int | None
+    #: When the run is expected to end, and whether flows are under way then.
+    end_ns: int
+    cut: bool
     tiers: tuple[Tier, ...]
     payload_bytes: int
     packet_hops: int
-    #: Of traffic that lasts as long as the jobs: comes on top for each simulated second.
-    hops_per_second: int
-    #: False: an application does not tell what it sends.
+    #: Packet-hops lie between these; the same as `packet_hops` where nothing is in doubt.
+    least_hops: int
+    most_hops: int
+    #: Why they are not known more closely; None: they are, to a tenth.
+    doubt: str | None
+    #: False: applications do too much to be followed to their end.
     complete: bool
     #: Packet-hops per second that `seconds` is taken from.
     speed: float
-    #: On one core; None if how long it is simulated is not known beforehand.
-    seconds: float | None
+    #: On one core.
+    seconds: float
+    #: Resident memory of the run, at its most.
     memory_bytes: int
     notes: tuple[str, ...]
 
@@ -45,7 +53,7 @@ class Checked:
 
 def check(scenario: _core.Scenario) -> Checked:
     """Looks at a validated scenario; runs nothing."""
-    payload, hops, per_second, complete = scenario.expected_traffic()
+    found = scenario.expected()
     speed = _speed(scenario.hosts, PAUSING if scenario.has_flow_control else PLAIN)
     return Checked(
         name=scenario.name,
@@ -53,18 +61,34 @@ def check(scenario: _core.Scenario) -> Checked:
         hosts=scenario.hosts,
         switches=scenario.switches,
         links=scenario.links,
-        flows=scenario.flows,
+        flows=found.flows,
         until_ns=scenario.until_ns,
+        end_ns=found.end_ns,
+        cut=found.cut,
         tiers=tuple(tiers(scenario)),
-        payload_bytes=payload,
-        packet_hops=hops,
-        hops_per_second=per_second,
-        complete=complete,
+        payload_bytes=found.payload_bytes,
+        packet_hops=found.packet_hops,
+        least_hops=found.least_hops,
+        most_hops=found.most_hops,
+        doubt=_doubt(found),
+        complete=found.complete,
         speed=speed,
-        seconds=hops / speed if complete and not per_second else None,
-        memory_bytes=scenario.expected_memory,
+        seconds=found.packet_hops / speed,
+        memory_bytes=found.memory_bytes,
         notes=tuple(scenario.notes),
     )
+
+
+def _doubt(found: _core.Expected) -> str | None:
+    match found.doubt:
+        case None:
+            return None
+        case "losses", [node, peer]:
+            return f"frames are likely to be lost at {node}, on their way to {peer}: it cannot take what is sent there at once"
+        case "overtaking", _:
+            return "frames of a flow overtake each other, and its transport takes those for lost that were overtaken"
+        case _:
+            return "how much of a link its congestion control uses is not known beforehand"
 
 
 def _speed(hosts: int, measured: tuple[tuple[int, float], ...]) -> float:

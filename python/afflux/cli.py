@@ -66,6 +66,8 @@ def run(
         else:
             show(render.summary(result, hosts=loaded.hosts, switches=loaded.switches))
             print(f"written to {where}")
+        if result.ended_early:
+            raise _core.RunError(f"{result.ended_early} (written to {where})")
 
 
 @app.command(

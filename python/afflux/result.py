@@ -41,6 +41,11 @@ class Result:
         recorded = [name for name in TABLES if (path / f"{name}.parquet").is_file()]
         return cls(summary, path, recorded, lambda name: _core.read_parquet(path / f"{name}.parquet"))
 
+    @property
+    def ended_early(self) -> str | None:
+        """Why the run ended before it was done, or at `until`; None if it did not."""
+        return self.summary["notes"][-1] if self.summary.get("early_end") else None
+
     def table(self, name: str) -> _core.Table:
         """A table by name. Raises `LookupError` if it was not recorded."""
         if name not in self.recorded:

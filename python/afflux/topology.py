@@ -1,7 +1,6 @@
 """A fabric tier by tier, and drawn in text."""
 
 import re
-from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -53,44 +52,17 @@ class Tier:
 
 def tiers(scenario: _core.Scenario) -> list[Tier]:
     """From the top down; hosts are the last."""
-    nodes, edges = scenario.nodes, scenario.edges
-    by_height: dict[int, list[int]] = defaultdict(list)
-    for index, (_, _, height, _) in enumerate(nodes):
-        by_height[height].append(index)
-    down: dict[int, list[tuple[int, float]]] = defaultdict(list)
-    within: dict[int, list[tuple[int, float]]] = defaultdict(list)
-    capacity: dict[int, list[int]] = defaultdict(lambda: [0, 0])
-    anchors: dict[int, int] = {}
-    for a, b, rate, delay in edges:
-        low, high = sorted((a, b), key=lambda node: nodes[node][2])
-        if nodes[low][2] == nodes[high][2]:
-            within[nodes[low][2]].append((rate, delay))
-            continue
-        down[nodes[high][2]].append((rate, delay))
-        capacity[high][0] += rate
-        capacity[low][1] += rate
-        if nodes[low][1] == "host":
-            anchors.setdefault(low, high)
-    found = []
-    for height in sorted(by_height, reverse=True):
-        members = by_height[height]
-        names = {re.sub(r"\d+$", "", nodes[index][0]) for index in members}
-        name = "host" if all(nodes[index][1] == "host" for index in members) else names.pop() if len(names) == 1 else "switch"
-        racks = Counter(anchors.get(index, index) for index in members) if height == 0 else Counter()
-        ratios = [capacity[index][0] / capacity[index][1] for index in members if height > 0 and capacity[index][1] and capacity[index][0]]
-        over = (min(ratios), max(ratios)) if ratios else None
-        named = _racks(nodes, anchors, members) if height == 0 else ()
-        found.append(Tier(height, name, len(members), tuple(racks.values()), _links(down[height]), _links(within[height]), over, named))
-    return found
 
+    def links(count: int, rates: Sequence[int], delays: Sequence[float]) -> Links | None:
+        return Links(count, tuple(rates), tuple(delays)) if count else None
 
-def _racks(nodes: Sequence[tuple[str, str, int, int | None]], anchors: dict[int, int], hosts: Sequence[int]) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    if all(nodes[host][0] == f"host{host}" for host in hosts):
-        return ()
-    racks: dict[str, list[str]] = defaultdict(list)
-    for host in hosts:
-        racks[nodes[anchors.get(host, host)][0]].append(nodes[host][0])
-    return tuple((switch, tuple(names)) for switch, names in racks.items())
+    def racks(named: Sequence[tuple[str, Sequence[str]]]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        return tuple((switch, tuple(hosts)) for switch, hosts in named)
+
+    return [
+        Tier(height, name, count, tuple(groups), links(*down), links(*within), over, racks(named))
+        for height, name, count, groups, down, within, over, named in scenario.tiers()
+    ]
 
 
 def drawing(every: Sequence[Tier]) -> list[str]:
@@ -160,12 +132,6 @@ def _ratio(bounds: tuple[float, float]) -> str:
 def _short(number: str) -> str:
     """Without zeros after the point."""
     return re.sub(r"\.(\d*?)0*(?=\D|$)", lambda part: f".{part[1]}" if part[1] else "", number)
-
-
-def _links(every: Sequence[tuple[int, float]]) -> Links | None:
-    if not every:
-        return None
-    return Links(len(every), tuple(sorted({rate for rate, _ in every})), tuple(sorted({delay for _, delay in every})))
 
 
 def _span(values: Sequence[Any], show: Any) -> str:

@@ -17,6 +17,8 @@ def main() -> None:
         loaded = _core.parse(order["text"], order["path"])
         run = loaded.run(order["out"], force=True, on_progress=lambda progress: _say(share=_share(loaded, progress)), interval=0.5, whole_process=True)
         summary = json.loads(run.summary)
+        if summary["early_end"]:
+            raise _core.RunError(summary["notes"][-1])
         made_by = {"scenario_hash": loaded.hash, "afflux_version": __version__, "build": build()}
         _say(answer={key: summary[key] for key in ("result_hash", "peak_rss_bytes", "packet_hops")} | made_by)
     except (_core.Error, OSError, MemoryError) as error:

@@ -13,7 +13,7 @@ mod frame;
 mod ideal;
 mod idle;
 mod marking;
-mod memory;
+pub mod memory;
 mod pacer;
 pub mod paths;
 mod port;
@@ -40,7 +40,6 @@ pub use congestion::{Ack, Algorithm, Factory, Foreign, State, Window};
 pub use expected::{Doubt, Expected, expected};
 pub use flowcontrol::headroom::{PortFacts, by_formula};
 pub use flowcontrol::response_time;
-pub use memory::estimate_memory;
 pub use progress::Progress;
 pub use run::{outside, run};
 

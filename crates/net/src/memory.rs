@@ -1,59 +1,204 @@
-//! What a run will need, before it is begun.
+//! The memory of a run: what it will take, and how much of that its records may take while it goes on.
+//!
+//! Everything here is bytes of the resident set, the interpreter around the simulator included, so that it compares with what the system says of
+//! the process (`peak_rss_bytes` of a result). The sizes are those of the structures; what allocators and growing lists add was measured
+//! (validation/estimates.py).
 
-use crate::port::Port;
-use crate::record::{FlowRecord, PortRecord, ReorderRecord, UplinkRecord};
-use crate::routing::Routes;
+use crate::expected::Expected;
+use crate::paths::Paths;
+use crate::port::{Automaton, Port, Queue, Waiting};
+use crate::record::*;
+use crate::routing::{PortInfo, Ports, Routes};
 use crate::shard::{Node, ReceivedRecord, SentRecord};
-use crate::spec::{Aqm, Buffer, Flow, NodeId, NodeKind, Plan, Start};
-use crate::transport::tcp::{Receiver, Sender};
+use crate::spec::{self, Aqm, NodeKind, Plan, Topology};
 
-/// Bytes of memory that `plan` needs, roughly: tables, ports and records are counted; flows under way at once, and frames in flight, are
-/// taken at their likely most (sixteen flows per host, every buffer full).
-pub fn estimate_memory(plan: &Plan) -> u64 {
+/// A process that has simulated nothing to speak of: the interpreter, its modules and this library.
+pub const PROCESS: u64 = 49 << 20;
+
+/// What a record of each kind takes at the most, from where it is made to where it is written.
+pub struct Kept;
+
+impl Kept {
+    pub const PORT: u64 = size_of::<PortRecord>() as u64;
+    pub const UPLINK: u64 = size_of::<UplinkRecord>() as u64;
+    pub const REORDER: u64 = size_of::<ReorderRecord>() as u64;
+    /// Entries of hash tables, which are half empty at worst, and copied when they grow; then a row each.
+    pub const GAP: u64 = 3 * size_of::<GapRecord>() as u64;
+    pub const WAIT: u64 = 4 * size_of::<WaitRecord>() as u64;
+    pub const PATH: u64 = 4 * size_of::<PathRecord>() as u64;
+    pub const PAUSED: u64 = 64;
+    /// Of a flow that is over: at its two ends, and together. With what is told of it in the plan's list, or that of the applications.
+    pub const FLOW: u64 = Self::ENDS + size_of::<spec::Flow>() as u64;
+    const ENDS: u64 = (2 * (size_of::<SentRecord>() + size_of::<ReceivedRecord>()) + size_of::<FlowRecord>() + 40) as u64;
+    pub const TASK: u64 = 2 * size_of::<TaskRecord>() as u64;
+    const CAPTURE: u64 = (size_of::<(u32, CaptureRecord)>() + 8) as u64;
+    /// A list on the heap, and the head that the allocator puts before it.
+    const OPTIONS: u64 = (size_of::<CaptureOptions>() + 8) as u64;
+
+    pub fn capture(record: &CaptureRecord) -> u64 {
+        let blocks = |options: &CaptureOptions| if options.blocks.is_empty() { 0 } else { 16 + 16 * options.blocks.capacity() as u64 };
+        Self::CAPTURE + record.options.as_ref().map_or(0, |options| Self::OPTIONS + blocks(options))
+    }
+}
+
+/// Rows of a table that are being written: they are held as columns, then encoded, at most so many at a time.
+const WRITTEN_ROWS: u64 = 1 << 18;
+const WRITTEN: u64 = 130;
+
+/// What comes on top of what a run has taken so far when it ends: flows that are put together, a list that is put in order piece by piece, rows
+/// that are written.
+pub fn finishing(flows: u64, kept: u64) -> u64 {
+    flows * Kept::ENDS / 2 + kept.min(36 << 20) + kept.min(WRITTEN_ROWS * WRITTEN)
+}
+
+/// What a run takes, part by part.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Memory {
+    /// Without records.
+    pub fixed: u64,
+    /// All.
+    pub bytes: u64,
+    /// What there is most of, by its key in a scenario, with how much it is.
+    pub largest: (&'static str, u64),
+}
+
+impl Memory {
+    /// What records may take while a run goes on, so that it stays below `bytes` to its end.
+    pub fn records(bytes: u64, fixed: u64) -> u64 {
+        let room = bytes.saturating_sub(fixed);
+        // As in `finishing`.
+        let most = (36 << 20) + WRITTEN_ROWS * WRITTEN;
+        (room / 3).max(room.saturating_sub(most))
+    }
+
+    /// What a run of `plan` takes that comes to what is `expected`.
+    pub fn of(plan: &Plan, expected: &Expected) -> Memory {
+        let links = plan.topology.links.len() as u64;
+        let fabric = fabric(plan);
+        // Frames in a port's queue or on a link, and what a sender knows of each.
+        let under_way = expected.halves + expected.outstanding * FRAME;
+        let flows = expected.flows * Kept::FLOW + expected.flows * if plan.record.round_trips { 2 * size_of::<RoundTripRecord>() as u64 } else { 0 };
+        let written = expected.flows.min(WRITTEN_ROWS).max(2 * links.min(WRITTEN_ROWS)) * WRITTEN;
+        let fixed = PROCESS + fabric + flows + under_way + written;
+        let records = records(plan, expected);
+        let rows = records.iter().map(|record| record.rows).max().unwrap_or(0).min(WRITTEN_ROWS) * WRITTEN;
+        let bytes = fixed + records.iter().map(|record| record.bytes).sum::<u64>() + rows.saturating_sub(written);
+        let parts = [("topology", fabric), ("traffic", flows + under_way)].into_iter().chain(records.iter().map(|record| (record.key, record.bytes)));
+        Memory { fixed, bytes, largest: parts.max_by_key(|part| part.1).unwrap_or_default() }
+    }
+}
+
+/// A frame that has been sent: in a log or a queue, and what its sender keeps of it.
+const FRAME: u64 = 64;
+
+/// Records of one kind.
+struct Records {
+    key: &'static str,
+    rows: u64,
+    bytes: u64,
+}
+
+fn records(plan: &Plan, expected: &Expected) -> Vec<Records> {
+    let (record, topology) = (&plan.record, &plan.topology);
+    let made = |key, rows: u64, each: u64| Records { key, rows, bytes: rows.saturating_mul(each) };
+    let samples = |interval: u64| (expected.end * 1e12 / interval.max(1) as f64) as u64;
+    let all = Ports::new(topology);
+    let ports_of = |nodes: &[spec::NodeId]| nodes.iter().map(|node| all.of(*node).len() as u64).sum::<u64>();
+    let mut found = Vec::new();
+    if let Some(series) = &record.ports {
+        let rows: u64 = series.nodes.iter().map(|&node| all.of(node).len() as u64 * rows_per_port(plan, node, all.of(node).len())).sum();
+        found.push(made("record.ports.interval", samples(series.interval.0).saturating_mul(rows), Kept::PORT));
+    }
+    if let Some(window) = record.imbalance {
+        let tier = |node: spec::NodeId| topology.nodes[node as usize].tier;
+        let up = topology.links.iter().filter(|link| tier(link.a).min(tier(link.b)) > 0 && tier(link.a) != tier(link.b)).count() as u64;
+        found.push(made("record.imbalance", samples(window.0).saturating_mul(up), Kept::UPLINK));
+    }
+    if let Some(interval) = record.reordering {
+        let tors = topology.nodes.iter().filter(|node| node.kind == NodeKind::Switch && node.tier == 1).count() as u64;
+        found.push(made("record.reorder", samples(interval.0).saturating_mul(tors), Kept::REORDER));
+    }
+    // Of the links that flows pass, and their acknowledgements in the other direction, those that start at such a node.
+    let part = |nodes: &[spec::NodeId]| ports_of(nodes) as f64 / (2 * topology.links.len()).max(1) as f64;
+    if !record.gaps.is_empty() {
+        found.push(made("record.gaps", (expected.visits as f64 * part(&record.gaps)) as u64, Kept::GAP));
+    }
+    if !record.waits.is_empty() {
+        found.push(made("record.waits", (2.0 * expected.visits as f64 * part(&record.waits)) as u64, Kept::WAIT));
+    }
+    if record.paths {
+        found.push(made("record.paths", expected.paths, Kept::PATH));
+    }
+    if !record.captures.is_empty() {
+        // Half of the frames carry options.
+        found.push(made("record.capture", expected.captured, Kept::CAPTURE + Kept::OPTIONS / 2));
+    }
+    found
+}
+
+/// Rows of a sample of a port: the whole port, and each of its queues if there are several.
+fn rows_per_port(plan: &Plan, node: spec::NodeId, ports: usize) -> u64 {
+    let spec = &plan.topology.nodes[node as usize];
+    let queues = match spec.kind {
+        NodeKind::Host => plan.hosts[spec.config as usize].scheduling.queues() as u64,
+        NodeKind::Switch => plan.switches[spec.config as usize].queues(ports) as u64,
+    };
+    if queues > 1 { 1 + queues } else { 1 }
+}
+
+/// Nodes, links, ports, tables.
+pub fn fabric(plan: &Plan) -> u64 {
     let topology = &plan.topology;
-    let threads = plan.run.threads.max(1) as u64;
-    let (nodes, links, flows, hosts) = (topology.nodes.len() as u64, topology.links.len() as u64, plan.flows.len() as u64, topology.hosts as u64);
-    let flows = flows + plan.applications.iter().flat_map(|a| &a.programs).map(|program| program.expected_flows()).sum::<u64>();
-    let changes: u64 = topology.links.iter().map(|l| 2 * l.down.len() as u64).sum();
-    let routes = Routes::build(topology).racks() as u64 * nodes * 4 * (1 + changes);
-    let buckets: u64 = topology.links.iter().flat_map(|l| [l.a, l.b]).map(|node| buckets(plan, node)).sum();
-    let fabric = nodes * size_of::<Node>() as u64 + 2 * links * (size_of::<Port>() as u64 + 512) + buckets;
-    let per_flow = size_of::<Flow>() + size_of::<SentRecord>() + size_of::<ReceivedRecord>() + size_of::<FlowRecord>() + 64;
-    // Columns of the results, and their compression.
-    let results = 400;
-    let at_once = flows.min(16 * hosts) * (size_of::<Sender>() + size_of::<Receiver>() + 4096) as u64;
-    let in_flight: u64 =
-        topology.nodes.iter().filter(|n| n.kind == NodeKind::Switch).map(|n| buffer(&plan.switches[n.config as usize].buffer)).sum::<u64>() / 1_000 * 64;
-    let last = plan.flows.iter().filter_map(|f| if let Start::At(t) = f.start { Some(t.0) } else { None }).max().unwrap_or(0);
-    let duration = plan.run.until.map_or(last, |t| t.0);
-    let sampled = plan.record.ports.as_ref().map_or(0, |p| {
-        let rows: u64 = p.nodes.iter().map(|&n| topology.links.iter().filter(|l| l.a == n || l.b == n).count() as u64).sum();
-        duration / p.interval.0.max(1) * rows * (size_of::<PortRecord>() as u64 + 130)
-    });
-    let uplinks = plan.record.imbalance.map_or(0, |w| duration / w.0.max(1) * links * size_of::<UplinkRecord>() as u64);
-    // Few ports have reorder queues at a time.
-    let reordering = plan.record.reordering.map_or(0, |i| duration / i.0.max(1) * nodes * 4 * size_of::<ReorderRecord>() as u64);
-    (30 << 20) + routes + fabric + flows * (per_flow as u64 + results + 8 * threads) + at_once + in_flight.min(4 << 30) + sampled + uplinks + reordering
+    let (nodes, links) = (topology.nodes.len() as u64, topology.links.len() as u64);
+    let ports = Ports::new(topology);
+    let named = nodes * NAMED + links * (2 * size_of::<spec::Link>() + 2 * size_of::<LinkRecord>() * 2) as u64;
+    let of_ports: u64 = (0..nodes as spec::NodeId).map(|node| ports.of(node).len() as u64 * port(plan, node, ports.of(node).len())).sum();
+    let epochs = 1 + topology.links.iter().map(|link| 2 * link.down.len() as u64).sum::<u64>();
+    let tables = epochs * (table(topology, &ports) + pinned(plan, &ports));
+    named + nodes * (size_of::<Node>() as u64 + 64) + of_ports + tables
 }
 
-/// Of the queue discipline of a port of this node.
-fn buckets(plan: &Plan, node: NodeId) -> u64 {
-    let node = &plan.topology.nodes[node as usize];
-    match (node.kind, plan.switches.get(node.config as usize).and_then(|s| s.aqm.as_ref())) {
-        (NodeKind::Switch, Some(Aqm::FqCodel(fq))) => fq.flows as u64 * 4,
+/// A node of a topology, twice, with its name.
+const NAMED: u64 = 2 * (size_of::<spec::Node>() as u64 + 32);
+
+/// A port with what its kind takes.
+fn port(plan: &Plan, node: spec::NodeId, ports: usize) -> u64 {
+    let spec = &plan.topology.nodes[node as usize];
+    let plain = (size_of::<Port>() + 3 * size_of::<PortInfo>()) as u64 + 64;
+    let (queues, aqm) = match spec.kind {
+        NodeKind::Host => (usize::from(plan.hosts[spec.config as usize].scheduling.queues()), plan.hosts[spec.config as usize].aqm.as_ref()),
+        NodeKind::Switch => (plan.switches[spec.config as usize].queues(ports), plan.switches[spec.config as usize].aqm.as_ref()),
+    };
+    let fq = match aqm {
+        Some(Aqm::FqCodel(fq)) => fq.flows as u64 * FQ_BUCKET,
         _ => 0,
-    }
+    };
+    let sampled = plan.record.ports.as_ref().is_some_and(|series| series.nodes.binary_search(&node).is_ok());
+    let stateful = queues > 1 || aqm.is_some() || sampled || plan.has_queue_pairs();
+    plain + fq + if stateful { (size_of::<Automaton>() + queues * (size_of::<Queue>() + 4 * size_of::<Waiting>())) as u64 } else { 0 }
 }
 
-fn buffer(config: &Buffer) -> u64 {
-    match config {
-        Buffer::Unlimited => 0,
-        Buffer::Static { per_queue, .. } => match per_queue {
-            crate::spec::Limit::Bytes(bytes) => *bytes,
-            crate::spec::Limit::Packets(packets) => *packets as u64 * 1_500,
-        },
-        Buffer::Shared { total, .. } => *total,
-        Buffer::Mmu(mmu) => mmu.total,
-        Buffer::Voq(voq) => voq.on_chip + voq.dram,
+/// Of a queue in which flows take turns.
+const FQ_BUCKET: u64 = 64;
+
+/// Next hops of one set of links.
+fn table(topology: &Topology, ports: &Ports) -> u64 {
+    let is_switch = |node: spec::NodeId| topology.nodes[node as usize].kind == NodeKind::Switch;
+    let hangs = |host: spec::NodeId| matches!(ports.of(host), [only] if is_switch(only.peer));
+    let hosts = u64::from(topology.hosts);
+    let switches = topology.nodes.len() as u64 - hosts;
+    if (0..topology.hosts).all(hangs) {
+        let mut tors: Vec<spec::NodeId> = (0..topology.hosts).map(|host| ports.of(host)[0].peer).collect();
+        tors.dedup();
+        return switches * tors.len() as u64 * 4 + 16 * hosts;
     }
+    topology.nodes.len() as u64 * hosts * 4
+}
+
+/// Paths that sources pin frames to.
+fn pinned(plan: &Plan, ports: &Ports) -> u64 {
+    if !plan.switches.iter().any(|switch| switch.balance.pins()) {
+        return 0;
+    }
+    4 * Paths::count(&plan.topology, ports, &Routes::build_with(&plan.topology, ports, |_| true))
 }

@@ -54,6 +54,24 @@ impl Paths {
         Ok(paths)
     }
 
+    /// How many there are, and places for their lists; without making them.
+    pub fn count(topology: &Topology, ports: &Ports, routes: &Routes) -> u64 {
+        let racks = routes.racks();
+        let mut example = vec![0; racks];
+        (0..topology.hosts).for_each(|host| example[routes.rack_of(host) as usize] = host);
+        let mut total = (racks * racks) as u64;
+        let mut known: Vec<Option<u64>> = Vec::new();
+        for to in 0..racks as u32 {
+            known.clear();
+            known.resize(topology.nodes.len(), None);
+            for from in (0..racks as u32).filter(|from| *from != to) {
+                let goal = Goal { start: routes.anchor(from), end: routes.anchor(to), host: example[to as usize] };
+                total = total.saturating_add(counted(ports, routes, goal.start, goal, 0, &mut known));
+            }
+        }
+        total
+    }
+
     /// From rack to rack, ascending; none if there is no way, or if it is the same.
     pub fn between(&self, from: u32, to: u32) -> &[u32] {
         let place = from as usize * self.racks + to as usize;
@@ -67,6 +85,24 @@ struct Goal {
     end: NodeId,
     /// One of those that hang on the end.
     host: u32,
+}
+
+/// Paths from `node`, `hops` behind the start, to the end.
+fn counted(ports: &Ports, routes: &Routes, node: NodeId, goal: Goal, hops: usize, known: &mut [Option<u64>]) -> u64 {
+    if node == goal.end {
+        return 1;
+    }
+    if hops > HOPS {
+        return 0;
+    }
+    if let Some(count) = known[node as usize] {
+        return count;
+    }
+    let next = routes.next_hops(node, goal.host);
+    let count =
+        next.as_slice().iter().map(|&port| counted(ports, routes, ports.of(node)[port as usize].peer, goal, hops + 1, known)).fold(0, u64::saturating_add);
+    known[node as usize] = Some(count);
+    count
 }
 
 /// Follows all next hops from `node`, `hops` behind the start, towards the end.
@@ -118,6 +154,9 @@ mod tests {
             }
         }
         let (_, routes, paths) = of(&fat_tree(8, 1));
+        let counted: usize = (0..32).flat_map(|from| (0..32).map(move |to| (from, to))).map(|(from, to)| paths.between(from, to).len()).sum();
+        let topology = fat_tree(8, 1);
+        assert_eq!(Paths::count(&topology, &Ports::new(&topology), &routes), (32 * 32 + counted) as u64);
         let between = |a: u32, b: u32| paths.between(routes.rack_of(a), routes.rack_of(b)).len();
         assert_eq!((between(0, 4), between(0, 127)), (4, 16));
     }

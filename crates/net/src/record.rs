@@ -38,8 +38,9 @@ pub struct Output {
     /// Each cycle once, in order of time.
     pub deadlocks: Vec<Deadlock>,
     pub counters: Counters,
-    /// The last moment simulated.
+    /// The last moment simulated, and why it is the last.
     pub end: Time,
+    pub ended: Ended,
     /// The run was cancelled: everything here is partial.
     pub cancelled: bool,
     pub engine: Engine,
@@ -54,6 +55,18 @@ impl Output {
     pub fn flow<'a>(&'a self, plan: &'a Plan, flow: FlowId) -> &'a Flow {
         plan.flows.get(flow as usize).unwrap_or_else(|| &self.started[flow as usize - plan.flows.len()])
     }
+}
+
+/// Why a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// Nothing was left to happen, or the applications had done what they had to do.
+    Done,
+    /// At `until`.
+    Until,
+    /// At [`crate::spec::MaxMemory`]: by what its records take, which is a matter of the plan alone, or by what the process takes.
+    Records,
+    Process,
 }
 
 /// A part of a job that an application has carried out (or was at when the run ended).

@@ -313,7 +313,16 @@ pub fn plan(topology: Topology, flows: Vec<Flow>) -> Plan {
         wire: wire(),
         flows,
         applications: None,
-        run: RunConfig { seed: 1, until: None, until_done: false, fct_end: FctEnd::LastAck, engine: EngineKind::WindowLog, threads: 1, compat: None },
+        run: RunConfig {
+            seed: 1,
+            until: None,
+            until_done: false,
+            fct_end: FctEnd::LastAck,
+            engine: EngineKind::WindowLog,
+            threads: 1,
+            compat: None,
+            max_memory: None,
+        },
         record: Record { explain: true, ..Record::default() },
     }
 }

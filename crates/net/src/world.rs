@@ -70,6 +70,8 @@ pub struct World<'a> {
     pub hash_seed: Vec<u32>,
     /// Shortest time in which anything done at one node can be felt at another.
     pub lookahead: u64,
+    /// What is decided by now has shown itself at every node so long after: a run that is to end earlier than was known ends then.
+    pub settling: u64,
     /// The run ends after the events of this moment.
     until: AtomicU64,
     /// What applications have started, behind the plan's flows.
@@ -120,15 +122,19 @@ impl<'a> World<'a> {
             symmetric: plan.switches.iter().any(|switch| switch.hash == RouteHash::Symmetric),
             hash_seed,
             lookahead: u64::MAX,
+            settling: 0,
             until: AtomicU64::new(plan.run.until.map_or(FOREVER, |t| t.0.min(FOREVER))),
             started: Flows::behind(&plan.flows),
             messages: Vec::new(),
         };
         world.messages = world.lay_out_connections();
+        let largest = plan.largest_frame() + u64::from(plan.wire.gap);
         for node in 0..topology.nodes.len() as NodeId {
             for port in 0..world.ports.of(node).len() as u16 {
                 let info = world.ports.of(node)[port as usize];
-                world.lookahead = world.lookahead.min(world.delay(node, &info) + world.first_bits(node, port, plan.wire.min_frame.max(1)));
+                let delay = world.delay(node, &info);
+                world.lookahead = world.lookahead.min(delay + world.first_bits(node, port, plan.wire.min_frame.max(1)));
+                world.settling = world.settling.max(2 * world.link(&info).rate.serialize(largest).0 + delay);
             }
         }
         for link in &plan.topology.links {

@@ -64,8 +64,8 @@ pub fn read_flows(py: Python<'_>, path: PathBuf, format: &str, origin_ns: u64) -
     let template = Template::default();
     let read = || -> Result<Generated, TrafficError> {
         match format {
-            "hpcc" => hpcc::read(&path, &HpccOptions { hosts: hosts_most, origin, local: LocalFlows::Drop }, &template),
-            _ => matrix::read(&path, &MatrixOptions { hosts: hosts_most, local: LocalFlows::Drop }, &template),
+            "hpcc" => hpcc::read(&path, &HpccOptions { hosts: hosts_most, origin, local: LocalFlows::Drop, most: u64::MAX }, &template),
+            _ => matrix::read(&path, &MatrixOptions { hosts: hosts_most, local: LocalFlows::Drop, most: u64::MAX }, &template),
         }
     };
     let given = py.detach(read).map_err(|error| refused(py, error))?;

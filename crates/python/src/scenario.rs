@@ -6,9 +6,11 @@ use crate::exchange;
 use crate::progress::Progress;
 use crate::result;
 use crate::table::Table;
+use afflux_net::Doubt;
+use afflux_net::memory::Memory;
 use afflux_net::spec::{NodeKind, Plan};
 use afflux_results::{ParquetFlowLists, ProcessStart};
-use afflux_scenario::Overrides;
+use afflux_scenario::{Links, Overrides, Tier};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -25,6 +27,23 @@ pub const POLL: Duration = Duration::from_millis(50);
 #[pyclass(frozen, module = "afflux._core")]
 pub struct Scenario {
     pub inner: Arc<afflux_scenario::Scenario>,
+}
+
+/// What a run will come to.
+#[pyclass(frozen, get_all, module = "afflux._core")]
+pub struct Expected {
+    payload_bytes: u64,
+    packet_hops: u64,
+    least_hops: u64,
+    most_hops: u64,
+    flows: u64,
+    /// When it ends, and whether flows are then under way.
+    end_ns: u64,
+    cut: bool,
+    /// Why packet-hops are not known more closely, and at which nodes.
+    doubt: Option<(String, Vec<String>)>,
+    complete: bool,
+    memory_bytes: u64,
 }
 
 /// Reads and validates a scenario file.
@@ -127,23 +146,46 @@ impl Scenario {
         self.inner.plan.topology.addresses.iter().map(|(address, host)| (address.to_string(), *host)).collect()
     }
 
+    /// The fabric tier by tier, from the top down: height, name, count, hosts of each rack, links to the tier below and within (count, rates in
+    /// bits per second, delays in nanoseconds), least and most oversubscription, and named hosts of each rack.
+    #[allow(clippy::type_complexity)]
+    fn tiers(
+        &self,
+    ) -> Vec<(u8, String, usize, Vec<usize>, (usize, Vec<u64>, Vec<f64>), (usize, Vec<u64>, Vec<f64>), Option<(f64, f64)>, Vec<(String, Vec<String>)>)> {
+        let links = |links: Links| (links.count, links.rates.into_iter().collect(), links.delays.into_iter().map(|ps| ps as f64 / 1e3).collect());
+        let tier = |tier: Tier| (tier.height, tier.name, tier.count, tier.racks, links(tier.down), links(tier.within), tier.oversubscription, tier.named);
+        afflux_scenario::tiers(&self.inner.plan.topology).into_iter().map(tier).collect()
+    }
+
     /// Both ends of every link as indices of `nodes`, its rate in bits per second and its delay in nanoseconds.
     #[getter]
     fn edges(&self) -> Vec<(u32, u32, u64, f64)> {
         self.inner.plan.topology.links.iter().map(|link| (link.a, link.b, link.rate.0, link.delay.0 as f64 / 1e3)).collect()
     }
 
-    /// Bytes that a run will need, roughly.
-    #[getter]
-    fn expected_memory(&self) -> u64 {
-        afflux_net::estimate_memory(&self.inner.plan)
-    }
-
-    /// What the traffic comes to: payload bytes, packet-hops, hops that come on top for each simulated second of traffic without an end, and
-    /// whether all applications told what they send.
-    fn expected_traffic(&self, py: Python<'_>) -> (u64, u64, u64, bool) {
-        let found = py.detach(|| afflux_net::expected(&self.inner.plan)).unwrap_or_default();
-        (found.bytes, found.packet_hops, 0, found.complete)
+    /// What a run will come to.
+    fn expected(&self, py: Python<'_>) -> PyResult<Expected> {
+        let plan = &self.inner.plan;
+        let found = py.detach(|| afflux_net::expected(plan).map(|found| (found, Memory::of(plan, &found))));
+        let (found, memory) = found.map_err(|error| Failure::Run(error).into_py(py))?;
+        let name = |node: u32| plan.topology.nodes[node as usize].name.clone();
+        let doubt = found.doubt.map(|doubt| match doubt {
+            Doubt::Losses { from, to } => ("losses", vec![name(from), name(to)]),
+            Doubt::Overtaking => ("overtaking", Vec::new()),
+            Doubt::Rates => ("rates", Vec::new()),
+        });
+        Ok(Expected {
+            payload_bytes: found.bytes,
+            packet_hops: found.packet_hops,
+            least_hops: found.least_hops,
+            most_hops: found.most_hops,
+            flows: found.flows,
+            end_ns: (found.end * 1e9).round() as u64,
+            cut: found.cut,
+            doubt: doubt.map(|(name, nodes)| (name.into(), nodes)),
+            complete: found.complete,
+            memory_bytes: memory.bytes,
+        })
     }
 
     /// Are there switches with flow control?

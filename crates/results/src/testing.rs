@@ -70,7 +70,16 @@ pub fn run() -> (Scenario, Output) {
         wire: Wire { name: "ethernet".into(), data_header: 58, ack: 64, syn: 64, sack_base: 4, sack_block: 8, min_frame: 64, gap: 20 },
         flows,
         applications: None,
-        run: RunConfig { seed: 3, until: None, until_done: false, fct_end: FctEnd::LastAck, engine: EngineKind::WindowLog, threads: 2, compat: None },
+        run: RunConfig {
+            seed: 3,
+            until: None,
+            until_done: false,
+            fct_end: FctEnd::LastAck,
+            engine: EngineKind::WindowLog,
+            threads: 2,
+            compat: None,
+            max_memory: None,
+        },
         record: Record { explain: true, ports: Some(PortSeries { interval: Span::from_us(10), nodes: vec![4] }), ..Record::default() },
     };
     let scenario = Scenario {
@@ -83,7 +92,6 @@ pub fn run() -> (Scenario, Output) {
         resolved: "format = 1\n".into(),
         hash: "abc".into(),
         notes: vec!["a note".into()],
-        max_memory: None,
         cost: None,
         packets: Packets { mtu: 1500, link_header: 18, priority_of_dscp: [0; 64] },
     };
@@ -138,6 +146,7 @@ pub fn run() -> (Scenario, Output) {
         captures: Vec::new(),
         counters,
         end: Time::from_ns(100_000),
+        ended: afflux_net::record::Ended::Done,
         cancelled: false,
         engine: Engine { events: 55, thread_cpu_s: vec![0.25, 0.5], wall_s: 0.5, window_ps: 1 },
     };

@@ -6,7 +6,7 @@ use std::path::Path;
 struct NoParquet;
 
 impl Reader for NoParquet {
-    fn parquet(&self, _: &Path) -> Result<FlowColumns, String> {
+    fn parquet(&self, _: &Path, _: u64) -> Result<FlowColumns, String> {
         Err("this example reads no Parquet".into())
     }
 }
@@ -16,7 +16,8 @@ fn main() {
     let path = args.next().expect("usage: hops SCENARIO.toml [key=value]…");
     let set = args.map(|pair| pair.split_once('=').map(|(k, v)| (k.to_string(), v.to_string())).expect("key=value")).collect();
     let scenario = load(Path::new(&path), &Overrides { set, ..Overrides::default() }, &NoParquet).unwrap_or_else(|error| panic!("{error}"));
-    let estimate = afflux_net::estimate_memory(&scenario.plan);
+    let expected = afflux_net::expected(&scenario.plan).unwrap_or_else(|error| panic!("{error}"));
+    let estimate = afflux_net::memory::Memory::of(&scenario.plan, &expected).bytes;
     let output = afflux_net::run(&scenario.plan, &afflux_net::Progress::default()).unwrap_or_else(|error| panic!("{error}"));
     // PAUSE frames are no hops here, as in `make bench`.
     let (hops, cpu) = (output.counters.packet_hops - output.counters.pause_frames, output.engine.thread_cpu_s.iter().sum::<f64>());

@@ -13,6 +13,7 @@ mod validate;
 mod wire;
 
 pub use models::models;
+pub use topology::{Links, Tier, tiers};
 
 use afflux_net::spec::Plan;
 pub use afflux_traffic::{FlowColumns, HostColumn, Job};
@@ -43,8 +44,6 @@ pub struct Scenario {
     pub hash: String,
     /// Things the user should know: flows dropped by an importer, the load basis, …
     pub notes: Vec<String>,
-    /// Refuse to run when the estimate exceeds this many bytes.
-    pub max_memory: Option<u64>,
     /// What the fabric costs, if the scenario has prices.
     pub cost: Option<FabricCost>,
     /// How packets of real hosts become frames.
@@ -83,7 +82,8 @@ pub struct Overrides {
 
 /// Reads flow lists in formats this crate does not know.
 pub trait Reader {
-    fn parquet(&self, path: &Path) -> Result<FlowColumns, String>;
+    /// At most so many rows: more are refused before they are read.
+    fn parquet(&self, path: &Path, most: u64) -> Result<FlowColumns, String>;
 }
 
 /// A wrong scenario. `Display` gives the whole message for a person: file, line, key, what was found, what is allowed, nearest spelling.
@@ -129,7 +129,6 @@ pub fn parse(text: &str, path: &Path, overrides: &Overrides, reader: &dyn Reader
         resolved: resolve::text(&document).map_err(unprintable)?,
         hash: resolve::hash(&document).map_err(unprintable)?,
         notes: checked.notes,
-        max_memory: checked.max_memory,
         cost: checked.cost,
         packets: checked.packets,
     })

@@ -42,28 +42,36 @@ def _shown(found: Checked) -> Iterator[RenderableType]:
     grid.add_column(style="dim")
     grid.add_column()
     grid.add_row("traffic", _traffic(found))
-    grid.add_row("simulated", f"until {text.time(found.until_ns)}" if found.until_ns is not None else "until nothing is left to do")
+    grid.add_row("simulated", f"until {text.time(found.until_ns)}" if found.until_ns is not None else _until(found))
     grid.add_row("time", _time(found))
     grid.add_row("memory", f"about {text.size(found.memory_bytes)}")
     yield grid
+    if found.doubt:
+        yield Text(f"a range, because {found.doubt}", style="dim")
     for note in found.notes:
         yield Text(f"note: {note}", style="dim")
 
 
+def _until(found: Checked) -> str:
+    return f"until nothing is left to do, after about {text.time(found.end_ns)}" if found.complete else "until nothing is left to do"
+
+
 def _traffic(found: Checked) -> str:
-    line = f"{text.count(found.flows)} flow{'s' if found.flows != 1 else ''}, {text.size(found.payload_bytes)}"
-    line += f"; about {_rough(found.packet_hops)} packet-hops"
-    if found.hops_per_second:
-        line += f", and {_rough(found.hops_per_second)} for each simulated second of traffic that has no end of its own"
-    return line if found.complete else line + ", without what applications send, which is not known"
+    line = f"{text.count(found.flows)} flow{'s' if found.flows != 1 else ''}, {text.size(found.payload_bytes)}; "
+    if found.doubt is None:
+        line += f"about {_rough(found.packet_hops)} packet-hops"
+    else:
+        line += f"{_rough(found.least_hops)} to {_rough(found.most_hops)} packet-hops"
+    return line if found.complete else line + ", without what applications send later, which takes too long to find out"
 
 
 def _time(found: Checked) -> str:
     basis = f"at {found.speed / 1e6:.0f} million packet-hops per second and core, as docs/bench.md measured at this size"
-    if found.seconds is not None:
-        return f"about {text.duration(max(found.seconds, 1))} on one core, {basis}"
-    per_second = f", and {text.duration(max(found.hops_per_second / found.speed, 1))} for each simulated second" if found.hops_per_second else ""
-    return f"at least {text.duration(max(found.packet_hops / found.speed, 1))} on one core{per_second}, {basis}"
+    if found.doubt is not None:
+        fewest, most = (max(hops / found.speed, 1) for hops in (found.least_hops, found.most_hops))
+        if most >= 2:
+            return f"{text.duration(fewest)} to {text.duration(most)} on one core, {basis}"
+    return f"{'about' if found.complete else 'at least'} {text.duration(max(found.seconds, 1))} on one core, {basis}"
 
 
 def _rough(value: int) -> str:

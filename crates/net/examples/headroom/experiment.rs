@@ -197,6 +197,7 @@ impl Case {
                 engine: EngineKind::WindowLog,
                 threads: 1,
                 compat: None,
+                max_memory: None,
             },
             record: Record::default(),
         }

@@ -112,6 +112,8 @@ pub struct Fluid<'w, 'p> {
     events: u64,
     /// Connections that have been opened.
     connected: FxHashSet<u32>,
+    /// Switches spread the frames of a flow.
+    spreads: bool,
     /// Frames of a flow that takes frames for lost which have been overtaken may overtake each other.
     overtakes: bool,
     piles: FxHashMap<u32, Pile>,
@@ -169,6 +171,7 @@ impl<'w, 'p> Fluid<'w, 'p> {
             work: 0,
             events: 0,
             connected: FxHashSet::default(),
+            spreads: false,
             overtakes: false,
             piles: FxHashMap::default(),
             halves: 0,
@@ -314,6 +317,7 @@ impl<'w, 'p> Fluid<'w, 'p> {
         let ways = if habits.opens { 3.0 } else { 1.0 };
         self.found.packet_hops += (count + habits.acknowledgements(count as f64) as u64) * hops;
         self.found.visits += hops;
+        self.found.paths += 1;
         self.found.packet_hops += (habits.control.0 + habits.control.1) * hops;
         self.found.bytes += flow.bytes;
         self.halves -= habits.halves as u64;
@@ -404,6 +408,7 @@ impl<'w, 'p> Fluid<'w, 'p> {
                     self.paths.push((directed + 2 * node as usize) as u32);
                 }
                 spread = true;
+                self.spreads = true;
                 self.overtakes |= matches!(
                     plan.switches[plan.topology.nodes[node as usize].config as usize].balance,
                     Balance::Spray(_) | Balance::Drill(_) | Balance::Detail(_) | Balance::Dlb(_) | Balance::Presto(_)
@@ -506,6 +511,7 @@ impl<'w, 'p> Fluid<'w, 'p> {
         self.found.packet_hops += ((frames + answers) * f64::from(stream.hops)).round() as u64;
         self.found.packet_hops = self.found.packet_hops.saturating_sub(lost);
         self.found.visits += u64::from(stream.hops);
+        self.found.paths += self.spread_over(id);
         if !self.captured.is_empty() {
             let path = demand.first as usize..(demand.first + demand.links) as usize;
             for &link in self.paths[path].iter().filter(|link| (**link as usize) < self.captured.len()) {
@@ -525,6 +531,19 @@ impl<'w, 'p> Fluid<'w, 'p> {
             let answered = if self.world.shape(spec).ack.is_some() { 2.0 } else { 1.0 };
             self.found.end = self.found.end.max(self.now + answered * one_way);
         }
+    }
+
+    /// Paths that the frames of a flow (or subflow) take.
+    fn spread_over(&self, id: FlowId) -> u64 {
+        let flow = self.world.flow(id);
+        if !self.spreads || !self.world.plan.record.paths {
+            return 1;
+        }
+        let routes = self.world.routes(0);
+        let tor = routes.anchor(routes.rack_of(flow.src));
+        let choices = |node: NodeId| routes.next_hops(node, flow.dst).as_slice().len().max(1) as u64;
+        let above = self.world.ports.of(tor).iter().map(|port| port.peer).find(|peer| self.world.plan.topology.nodes[*peer as usize].tier > 1);
+        (choices(tor) * above.map_or(1, choices)).min(self.world.shape(flow).count)
     }
 
     /// The run ends here.

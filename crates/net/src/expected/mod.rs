@@ -34,8 +34,9 @@ pub struct Expected {
     pub outstanding: u64,
     /// Frames on captured links.
     pub captured: u64,
-    /// Links that flows pass, all flows together.
+    /// Links that flows pass, all flows together, and paths that they take.
     pub visits: u64,
+    pub paths: u64,
     /// Why it may take much more, or come less far.
     pub doubt: Option<Doubt>,
     /// False: there is too much to follow; the rest is missing.

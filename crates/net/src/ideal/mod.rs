@@ -7,7 +7,7 @@
 mod matching;
 
 use crate::idle::idle;
-use crate::record::{Counters, Engine, FlowRecord, LinkRecord, Output, Split, Status};
+use crate::record::{Counters, Ended, Engine, FlowRecord, LinkRecord, Output, Split, Status};
 use crate::spec::{FctEnd, Flow, FlowId, Plan, Start};
 use crate::world::{Shape, World};
 use crate::{Model, Progress, RunError};
@@ -128,6 +128,7 @@ pub fn run(plan: &Plan, progress: &Progress) -> Result<Output, RunError> {
         deadlocks: Vec::new(),
         counters: Counters::default(),
         end: Time(if cut && !cancelled { until } else { end }),
+        ended: if cut && !cancelled { Ended::Until } else { Ended::Done },
         cancelled,
         engine: Engine { events, thread_cpu_s: vec![crate::run::thread_cpu_s() - cpu], wall_s: wall.elapsed().as_secs_f64(), window_ps: 0 },
     })

@@ -144,6 +144,11 @@ impl Attribution {
         }
     }
 
+    /// The frame with which the flow ended is known: what was kept to find it is not needed any more.
+    pub fn settle(&mut self) {
+        self.recent = VecDeque::new();
+    }
+
     /// The split of `beyond`, the time beyond the ideal.
     pub fn close(mut self, beyond: u64) -> Split {
         let s = self.split;

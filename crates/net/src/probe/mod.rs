@@ -2,3 +2,4 @@
 
 pub mod explain;
 pub mod hops;
+pub mod pieces;

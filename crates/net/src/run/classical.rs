@@ -1,6 +1,7 @@
 //! The textbook engine: one heap of events, two per hop (arrival, end of transmission). The oracle and the baseline.
 
 use super::heap::Heap;
+use super::limit::Limit;
 use crate::Progress;
 use crate::frame::{Extra, Frame, Rank};
 use crate::shard::{Outlet, Shard, Slab};
@@ -106,13 +107,24 @@ impl Outlet for Later {
 pub fn work(shard: &mut Shard, progress: &Progress) -> super::window::Done {
     let cpu = super::thread_cpu_s();
     let mut later = Later::new();
-    let mut done = super::window::Done { events: 0, cpu_s: 0.0, in_flight: (0, 0), reached_until: false, cancelled: false };
+    let mut done = super::window::Done { events: 0, cpu_s: 0.0, in_flight: (0, 0), reached_until: false, limited: None, cancelled: false };
+    let windows = super::window::windows(shard.world);
+    let mut limit = Limit::new(shard.world, true);
+    // The end of the window under way, if there is a limit.
+    let mut end = if limit.is_some() { windows.length() } else { u64::MAX };
     let (mut reported_hops, mut reported_flows) = (0, 0);
     shard.begin(&mut later);
     while let Some(at) = later.next() {
         // What happens at the moment at which the last frame is absorbed still happens.
         if (shard.live == 0 || later.pending == 0) && at > shard.last {
             break;
+        }
+        if at >= end
+            && let Some(limit) = &mut limit
+        {
+            let kept = limit.report(shard.kept, shard.kept, done.events);
+            limit.check(kept, end);
+            end = windows.start(windows.of(at) + 1);
         }
         if at > shard.world.until() {
             done.reached_until = true;
@@ -129,6 +141,7 @@ pub fn work(shard: &mut Shard, progress: &Progress) -> super::window::Done {
             }
         }
     }
+    done.limited = limit.and_then(|limit| limit.ended());
     progress.advance(0, shard.counters.packet_hops - reported_hops, shard.flows_done - reported_flows);
     done.in_flight = later.in_flight();
     done.cpu_s = super::thread_cpu_s() - cpu;

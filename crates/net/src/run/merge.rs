@@ -4,6 +4,7 @@ use super::window::Done;
 use crate::RunError;
 use crate::balance::path_step;
 use crate::flowcontrol::deadlock::{Wait, deadlocks};
+use crate::probe::pieces::Pieces;
 use crate::record::*;
 use crate::routing::NextHops;
 use crate::shard::{ReceivedRecord, SentRecord, Shard};
@@ -30,13 +31,14 @@ pub fn merge(world: &World, shards: Vec<Shard>, done: &[Done], end: u64, classic
         deadlocks: Vec::new(),
         counters: Counters::default(),
         end: Time(end),
+        ended: Ended::Done,
         cancelled: false,
         engine: Engine::default(),
     };
     let mut sent: Vec<Option<SentRecord>> = vec![None; plan.flows.len() + world.started.count()];
     let mut received: Vec<Option<ReceivedRecord>> = vec![None; sent.len()];
-    let mut paths = Vec::new();
-    let mut waits = Vec::new();
+    let (mut paths, mut waits) = (Vec::new(), Vec::new());
+    let (mut ports, mut uplinks, mut reordering) = (Vec::new(), Vec::new(), Vec::new());
     for (mut shard, done) in shards.into_iter().zip(done) {
         let (harvest, links) = if classical { shard.finish::<true>(end) } else { shard.finish::<false>(end) };
         output.counters.add(&shard.counters);
@@ -45,19 +47,19 @@ pub fn merge(world: &World, shards: Vec<Shard>, done: &[Done], end: u64, classic
         for (direction, record) in links {
             output.links[direction] = record;
         }
-        for record in harvest.sent {
+        for record in harvest.sent.into_pieces().flatten() {
             let flow = record.flow as usize;
             sent[flow] = Some(record);
         }
-        for record in harvest.received {
+        for record in harvest.received.into_pieces().flatten() {
             received[record.flow as usize] = Some(record);
         }
-        output.ports.extend(harvest.ports);
-        output.uplinks.extend(harvest.uplinks);
-        output.reordering.extend(harvest.reordering);
+        ports.push(harvest.ports);
+        uplinks.push(harvest.uplinks);
+        reordering.push(harvest.reordering);
         output.storms.extend(harvest.storms);
         waits.extend(harvest.waits);
-        for (capture, record) in harvest.captures {
+        for (capture, record) in harvest.captures.into_pieces().flatten() {
             output.captures[capture as usize].push(record);
         }
         paths.extend(harvest.paths);
@@ -67,14 +69,17 @@ pub fn merge(world: &World, shards: Vec<Shard>, done: &[Done], end: u64, classic
         output.round_trips.extend(harvest.round_trips);
     }
     // Samples taken after the end: the fast engine notices the end at a window's border.
+    output.ports = Pieces::join(ports);
     output.ports.retain(|r| r.time.0 <= end);
-    output.ports.sort_by_key(|r| (r.time, r.node, r.port, r.queue));
+    output.ports.sort_unstable_by_key(|r| (r.time, r.node, r.port, r.queue));
+    output.uplinks = Pieces::join(uplinks);
     if let Some(window) = plan.record.imbalance {
         output.uplinks.retain(|r| r.time.0 + window.0 <= end);
     }
-    output.uplinks.sort_by_key(|r| (r.time, r.node, r.link));
+    output.uplinks.sort_unstable_by_key(|r| (r.time, r.node, r.link));
+    output.reordering = Pieces::join(reordering);
     output.reordering.retain(|r| r.time.0 <= end);
-    output.reordering.sort_by_key(|r| (r.time, r.node, r.port));
+    output.reordering.sort_unstable_by_key(|r| (r.time, r.node, r.port));
     output.storms.retain(|r| r.detected.0 <= end);
     output.storms.iter_mut().for_each(|r| r.restored = r.restored.filter(|at| at.0 <= end));
     output.storms.sort_by_key(|r| (r.detected, r.node, r.port, r.priority));
@@ -82,7 +87,9 @@ pub fn merge(world: &World, shards: Vec<Shard>, done: &[Done], end: u64, classic
     output.deadlocks = deadlocks(waits);
     for capture in &mut output.captures {
         capture.retain(|r| r.time.0 <= end);
-        capture.sort_by_key(|r| r.time);
+        if !capture.is_sorted_by_key(|r| r.time) {
+            capture.sort_by_key(|r| r.time);
+        }
     }
     output.gaps.sort_unstable_by_key(|r| (r.node, r.port, r.flow, r.subflow));
     output.waits.sort_unstable_by_key(|r| (r.flow, r.node, r.port, r.behind));

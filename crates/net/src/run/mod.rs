@@ -2,12 +2,13 @@
 
 mod classical;
 mod heap;
+mod limit;
 mod merge;
 pub mod outside;
 mod sorter;
 mod window;
 
-use crate::record::{Engine, Output};
+use crate::record::{Ended, Engine, Output};
 use crate::shard::Shard;
 use crate::spec::{EngineKind, Plan};
 use crate::world::World;
@@ -53,9 +54,16 @@ pub fn run(plan: &Plan, progress: &Progress) -> Result<Output, RunError> {
         window_ps: window::windows(&world).length(),
     };
     let cancelled = done.iter().any(|d| d.cancelled);
+    let stopped = plan.run.until_done && world.until() < plan.run.until.map_or(u64::MAX, |until| until.0);
     let mut output = merge::merge(&world, shards, &done, end, classical);
     output.started = world.started.take();
     output.end = Time(end);
+    let reached = done.iter().any(|d| d.reached_until);
+    output.ended = match done.iter().find_map(|d| d.limited) {
+        Some(limited) if reached => limited,
+        _ if reached && !stopped => Ended::Until,
+        _ => Ended::Done,
+    };
     output.cancelled = cancelled;
     output.engine = engine;
     if !cancelled {

@@ -76,7 +76,7 @@ pub fn drive<R>(plan: &Plan, work: impl FnOnce(&mut Driven) -> R) -> Result<(Out
     let result = work(&mut driven);
     let Driven { shard, later, events, now, .. } = driven;
     let cpu_s = super::thread_cpu_s() - cpu;
-    let done = Done { events, cpu_s, in_flight: later.in_flight(), reached_until: true, cancelled: false };
+    let done = Done { events, cpu_s, in_flight: later.in_flight(), reached_until: true, limited: None, cancelled: false };
     let mut output = merge::merge(&world, vec![shard], &[done], now, true);
     // What came from outside is not a flow of which there is anything to tell.
     output.flows.truncate(plan.flows.len());

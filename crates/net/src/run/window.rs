@@ -1,8 +1,10 @@
 //! The fast engine: every worker takes its shard through the windows.
 
+use super::limit::Limit;
 use super::sorter::Sorter;
 use crate::Progress;
 use crate::frame::{Extra, Frame, Rank};
+use crate::record::Ended;
 use crate::shard::{Outlet, Shard, Slab};
 use crate::world::World;
 use afflux_engine::{Exchange, WindowLog, Windows};
@@ -121,6 +123,8 @@ pub struct Done {
     pub cpu_s: f64,
     pub in_flight: (u64, u64),
     pub reached_until: bool,
+    /// Why it ended before that was planned, if it did so for want of memory.
+    pub limited: Option<Ended>,
     pub cancelled: bool,
 }
 
@@ -149,7 +153,10 @@ pub fn work(shard: &mut Shard, exchange: &Exchange<Mail>, workers: usize, progre
         until: world.until(),
     };
     let mut sorter = Sorter::new(shard, windows);
-    let mut done = Done { events: 0, cpu_s: 0.0, in_flight: (0, 0), reached_until: false, cancelled: false };
+    let mut done = Done { events: 0, cpu_s: 0.0, in_flight: (0, 0), reached_until: false, limited: None, cancelled: false };
+    let mut limit = Limit::new(world, me == 0);
+    // All records when the workers met last; the end of the latest window.
+    let (mut kept, mut end) = (0, 0);
     let (mut reported_hops, mut reported_flows) = (0, 0);
     later.pending -= shard.begin(&mut later);
     for round in 0.. {
@@ -164,7 +171,9 @@ pub fn work(shard: &mut Shard, exchange: &Exchange<Mail>, workers: usize, progre
         }
         // A cancelled worker makes the sum of what is pending so small that all see it.
         let pending = if round % 64 == 0 && progress.cancelled() { i64::MIN / 1024 } else { later.pending };
-        let turn = exchange.meet(round, me, next, shard.live, pending);
+        let own = limit.as_mut().map_or(0, |limit| limit.report(shard.kept, kept, done.events));
+        let turn = exchange.meet(round, me, next, (shard.live, pending, own));
+        kept = turn.kept;
         for from in (0..workers).filter(|&from| from != me) {
             exchange.open(round, from, me, |mail| {
                 for (at, mut frame) in mail.frames.drain(..) {
@@ -180,8 +189,11 @@ pub fn work(shard: &mut Shard, exchange: &Exchange<Mail>, workers: usize, progre
             done.cancelled = true;
             break;
         }
-        later.until = world.until();
         let to_come = turn.live != 0 && turn.pending != 0;
+        if let Some(limit) = limit.as_mut().filter(|_| to_come) {
+            limit.check(kept, end);
+        }
+        later.until = world.until();
         let Some(window) = turn.next.filter(|_| to_come) else {
             // What is still to come lies beyond the end, in the window in which it falls.
             done.reached_until = to_come;
@@ -194,6 +206,7 @@ pub fn work(shard: &mut Shard, exchange: &Exchange<Mail>, workers: usize, progre
         }
         later.log.advance(window);
         later.window_end = start + windows.length();
+        end = later.window_end;
         sorter.collect(&mut later.log);
         done.events += sorter.taken as u64;
         later.pending -= sorter.taken as i64;
@@ -212,6 +225,7 @@ pub fn work(shard: &mut Shard, exchange: &Exchange<Mail>, workers: usize, progre
             (reported_hops, reported_flows) = (shard.counters.packet_hops, shard.flows_done);
         }
     }
+    done.limited = limit.and_then(|limit| limit.ended());
     progress.advance(0, shard.counters.packet_hops - reported_hops, shard.flows_done - reported_flows);
     later.log.for_each_left(|frame| {
         if frame.is_traffic() {

@@ -3,6 +3,7 @@
 use super::{Outlet, Shard};
 use crate::app::{Due, Runtime};
 use crate::frame::{Event, Frame};
+use crate::memory::Kept;
 use crate::spec::{FlowId, Start};
 use afflux_units::Time;
 
@@ -35,11 +36,12 @@ impl<'a> Shard<'a> {
     fn tell_applications<O: Outlet>(&mut self, out: &mut O, now: u64, due: Due) {
         let world = self.world;
         let Some(mut runtime) = self.applications.take() else { unreachable!("events of applications come to their home") };
-        let before = runtime.timers() as i64;
+        let (before, tasks) = (runtime.timers() as i64, runtime.tasks.len());
         if runtime.tell(now, due, &world.started) {
             self.last = self.last.max(now);
         }
         let (timers, started) = (runtime.timers() as i64 - before, std::mem::take(&mut runtime.started));
+        self.kept += Kept::FLOW * started.len() as u64 + Kept::TASK * (runtime.tasks.len() - tasks) as u64;
         // A run goes on while an application has timers or flows.
         self.live += timers + started.len() as i64;
         for flow in started {

@@ -75,6 +75,7 @@ impl<'a> Shard<'a> {
             last: 0,
             record_paths: plan.record.paths,
             path_counts: FxHashMap::default(),
+            kept: 0,
             harvest: Harvest::default(),
             outside: None,
         };

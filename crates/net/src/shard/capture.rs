@@ -3,6 +3,7 @@
 use super::Shard;
 use crate::allocation::What;
 use crate::frame::{Control, Frame, Multipath};
+use crate::memory::Kept;
 use crate::record::{CaptureKind, CaptureMultipath, CaptureOptions, CaptureRecord};
 use crate::spec::{Flow, TransportConfig};
 use afflux_units::Time;
@@ -50,6 +51,7 @@ impl<'a> Shard<'a> {
             priority: frame.priority(),
             options,
         };
+        self.kept += Kept::capture(&record);
         self.harvest.captures.push((capture, record));
     }
 

@@ -54,7 +54,7 @@ impl<'a> Shard<'a> {
         self.send(out, now, node, frame);
         if last {
             let s = self.sources.remove(slot);
-            self.harvest.sent.push(SentRecord {
+            self.harvest.leave(SentRecord {
                 flow,
                 start: s.start,
                 finish: None,

@@ -41,13 +41,14 @@ impl<'a> Shard<'a> {
                 let (frames, bytes, busy) = p.ended(end);
                 let info = self.world.ports.of(id)[number as usize];
                 links.push((2 * info.link as usize + info.reverse as usize, LinkRecord { frames, bytes, busy }));
-                if let Some(watch) = p.automaton.as_ref().and_then(|a| a.watch.as_ref()) {
-                    let gaps = watch.gaps.iter().flat_map(|gaps| &gaps.of);
-                    self.harvest.gaps.extend(gaps.map(|(&(flow, subflow), &gap)| GapRecord { node: id, port: number, flow, subflow, gap }));
-                    let waits = watch.waits.iter().flat_map(|waits| &waits.of);
-                    self.harvest.waits_behind.extend(waits.map(|(&(flow, behind), &wait)| WaitRecord { flow, node: id, port: number, behind, wait }));
+                let watch = self.ports[port as usize].automaton.as_mut().and_then(|a| a.watch.take());
+                if let Some(watch) = watch {
+                    let gaps = watch.gaps.into_iter().flat_map(|gaps| gaps.of);
+                    self.harvest.gaps.extend(gaps.map(|((flow, subflow), gap)| GapRecord { node: id, port: number, flow, subflow, gap }));
+                    let waits = watch.waits.into_iter().flat_map(|waits| waits.of);
+                    self.harvest.waits_behind.extend(waits.map(|((flow, behind), wait)| WaitRecord { flow, node: id, port: number, behind, wait }));
                 }
-                if let Some(a) = &p.automaton {
+                if let Some(a) = &self.ports[port as usize].automaton {
                     for frame in a.frames() {
                         self.counters.in_flight_packets += 1;
                         self.counters.in_flight_bytes += frame.size as u64;
@@ -108,7 +109,7 @@ impl<'a> Shard<'a> {
                         })
                     }
                 };
-                self.harvest.sent.extend(record);
+                record.into_iter().for_each(|record| self.harvest.leave(record));
             }
             let slot = self.receiving_slot(flow);
             if slot != NOT_YET && slot != OVER {

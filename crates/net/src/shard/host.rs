@@ -5,6 +5,7 @@ use super::{MPTCP, NOT_YET, OVER, Outlet, PFABRIC, ReceivedRecord, SentRecord, S
 use crate::balance::Tag;
 use crate::frame::{Control, Event, Extra, Frame, Multipath};
 use crate::idle::{idle, least_round_trip};
+use crate::memory::Kept;
 use crate::probe::explain::Attribution;
 use crate::spec::{EcnMode, FctEnd, Flow, FlowId, Metrics, TcpConfig, TransportConfig};
 use crate::transport::tcp::{AckIn, AckNow, Arrival, Cause, Expired, Message, Receiver, ReceiverSetup, Sender, SenderSetup, Transmit, stamp};
@@ -202,7 +203,7 @@ impl<'a> Shard<'a> {
             timeouts: 0,
             why: None,
         };
-        self.harvest.sent.push(nothing_sent);
+        self.harvest.leave(nothing_sent);
         self.harvest.received.push(ReceivedRecord { flow: id, finish: Some(now), frames, has_last: true, marked: 0, reordered: 0, paused: 0 });
         set_slot(&mut self.sending, id, OVER);
         self.live -= 1;
@@ -477,7 +478,7 @@ impl<'a> Shard<'a> {
         while let Some(completed) = self.senders[slot].take_completed(now) {
             let s = &self.senders[slot];
             let flow = completed.message.flow;
-            self.harvest.sent.push(sent_record(s, &completed.message, Some(now), completed.why));
+            self.harvest.leave(sent_record(s, &completed.message, Some(now), completed.why));
             ended = self.world.message(flow).next.is_none();
             if flow != head {
                 self.sending[flow as usize] = OVER;
@@ -726,6 +727,7 @@ impl<'a> Shard<'a> {
 
     pub(super) fn count_path(&mut self, frame: &Frame, subflow: u8) {
         let entry = self.path_counts.entry((frame.flow, subflow, frame.aux)).or_default();
+        self.kept += if entry.0 == 0 { Kept::PATH } else { 0 };
         entry.0 += 1;
         entry.1 += frame.size as u64;
     }

@@ -40,6 +40,7 @@ use crate::frame::{Event, Extra, Frame};
 use crate::marking::Red;
 use crate::pacer::Pacer;
 use crate::port::Port;
+use crate::probe::pieces::Pieces;
 use crate::processor::Processor;
 use crate::record::{CaptureRecord, Counters, GapRecord, PortRecord, ReorderRecord, RoundTripRecord, StormRecord, UplinkRecord, WaitRecord};
 use crate::spec::{FlowId, NodeId};
@@ -235,12 +236,12 @@ pub struct ReceivedRecord {
 /// What a shard hands over at the end.
 #[derive(Default)]
 pub struct Harvest {
-    pub sent: Vec<SentRecord>,
-    pub received: Vec<ReceivedRecord>,
-    pub ports: Vec<PortRecord>,
-    pub uplinks: Vec<UplinkRecord>,
-    pub captures: Vec<(u32, CaptureRecord)>,
-    pub reordering: Vec<ReorderRecord>,
+    pub sent: Pieces<SentRecord>,
+    pub received: Pieces<ReceivedRecord>,
+    pub ports: Pieces<PortRecord>,
+    pub uplinks: Pieces<UplinkRecord>,
+    pub captures: Pieces<(u32, CaptureRecord)>,
+    pub reordering: Pieces<ReorderRecord>,
     pub storms: Vec<StormRecord>,
     pub waits: Vec<Wait>,
     /// By flow, subflow and the path's number: frames and bytes.
@@ -249,6 +250,16 @@ pub struct Harvest {
     pub gaps: Vec<GapRecord>,
     pub waits_behind: Vec<WaitRecord>,
     pub round_trips: Vec<RoundTripRecord>,
+}
+
+impl Harvest {
+    /// A flow is over at its source.
+    pub fn leave(&mut self, mut record: SentRecord) {
+        if let Some(why) = &mut record.why {
+            why.settle();
+        }
+        self.sent.push(record);
+    }
 }
 
 /// Aligned so that two workers' counters never share a cache line (or a pair of lines that the processor fetches together).
@@ -309,6 +320,8 @@ pub struct Shard<'a> {
     record_paths: bool,
     path_counts: FxHashMap<(FlowId, u8, u32), (u64, u64)>,
     pub harvest: Harvest,
+    /// Bytes of memory that what has been recorded takes, by [`crate::memory::Kept`].
+    pub kept: u64,
     /// Where packets of real hosts come from and go to, if there are any.
     pub outside: Option<Box<Outside>>,
 }

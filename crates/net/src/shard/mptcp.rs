@@ -335,7 +335,7 @@ impl<'a> Shard<'a> {
     fn finish_mptcp<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, number: usize, config: &MptcpConfig) {
         let connection = &self.connections[slot];
         let flow = connection.flow;
-        self.harvest.sent.push(connection_record(connection, Some(now), connection.subflows[number].sender.account()));
+        self.harvest.leave(connection_record(connection, Some(now), connection.subflows[number].sender.account()));
         self.harvest.round_trips.extend(connection.subflows.iter().enumerate().flat_map(|(n, subflow)| round_trips(&subflow.sender, n)));
         if config.tcp.handshake {
             for number in 0..self.connections[slot].subflows.len() {

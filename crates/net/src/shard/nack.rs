@@ -91,7 +91,7 @@ impl<'a> Shard<'a> {
             return self.pump_nack(out, now, slot);
         }
         let flow = s.flow;
-        self.harvest.sent.push(nack_record(s, Some(now)));
+        self.harvest.leave(nack_record(s, Some(now)));
         self.nack_senders.remove(slot);
         self.sending[flow as usize] = OVER;
         self.live -= 1;

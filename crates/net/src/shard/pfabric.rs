@@ -99,7 +99,7 @@ impl<'a> Shard<'a> {
         }
         let s = &self.pfabrics[slot];
         let flow = s.flow;
-        self.harvest.sent.push(pfabric_record(s, Some(now)));
+        self.harvest.leave(pfabric_record(s, Some(now)));
         if config.pooled {
             let pair = (self.nodes[s.node as usize].id, s.dst);
             let kept = s.keep();

@@ -233,7 +233,7 @@ impl<'a> Shard<'a> {
         let Shard { nics, pairs, .. } = self;
         nics[port as usize].close(place, |slot, place| pairs[slot].place = place);
         pairs.remove(slot);
-        self.harvest.sent.push(record);
+        self.harvest.leave(record);
         self.sending[flow as usize] = OVER;
         self.live -= 1;
         self.flows_done += 1;

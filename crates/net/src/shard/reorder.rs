@@ -5,6 +5,7 @@ use super::{Outlet, Shard};
 use crate::buffer::mmu::Verdict as Taken;
 use crate::buffer::{QueueView, Verdict};
 use crate::frame::{Event, Frame};
+use crate::memory::Kept;
 use crate::record::ReorderRecord;
 use afflux_units::Time;
 
@@ -70,6 +71,7 @@ impl<'a> Shard<'a> {
         let queues = state.balanced.as_ref().and_then(|balanced| balanced.reorder_queues()).expect("sampled where there are some");
         let record = |port: i32, queues: u64, bytes: u64| ReorderRecord { time: Time(now), node: state.id, port, queues, bytes };
         let by_port: Vec<(u16, (u16, u64))> = (0..state.ports as u16).map(|port| (port, queues.at_port(port))).filter(|(_, (queues, _))| *queues > 0).collect();
+        self.kept += Kept::REORDER * (1 + by_port.len() as u64);
         self.harvest.reordering.push(record(-1, by_port.iter().map(|(_, (queues, _))| *queues as u64).sum(), queues.bytes));
         self.harvest.reordering.extend(by_port.into_iter().map(|(port, (queues, bytes))| record(port as i32, queues as u64, bytes)));
         let interval = self.world.plan.record.reordering.expect("recorded").0;

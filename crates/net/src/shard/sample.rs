@@ -3,6 +3,7 @@
 use super::{Outlet, Shard};
 use crate::buffer::mmu::CLASSES;
 use crate::frame::Event;
+use crate::memory::Kept;
 use crate::port::Interval;
 use crate::record::{PortRecord, UplinkRecord};
 use afflux_units::Time;
@@ -35,6 +36,7 @@ impl<'a> Shard<'a> {
                 // The next interval starts with what is in the queue now.
                 let Interval { bytes_max, tx_bytes, drops, marks, in_discards, latency_max } =
                     std::mem::replace(interval, Interval { bytes_max: queue_bytes, ..Interval::default() });
+                self.kept += Kept::PORT;
                 self.harvest.ports.push(PortRecord {
                     time: Time(now),
                     node: id,
@@ -67,6 +69,7 @@ impl<'a> Shard<'a> {
             let link = self.world.ports.of(id)[number as usize].link;
             let a = self.ports[(first + number) as usize].automaton.as_mut();
             if let Some(bytes) = a.and_then(|a| a.uplink.as_mut()) {
+                self.kept += Kept::UPLINK;
                 self.harvest.uplinks.push(UplinkRecord { time: Time(now - window), node: id, link, bytes: std::mem::take(bytes) });
             }
         }

@@ -2,6 +2,7 @@
 
 use super::Shard;
 use crate::frame::Frame;
+use crate::memory::Kept;
 use crate::port::Departure;
 use crate::probe::hops::Sent;
 
@@ -22,11 +23,15 @@ impl<'a> Shard<'a> {
         if let Some(gaps) = &mut watch.gaps
             && forward
         {
+            let before = gaps.of.len();
             gaps.note((frame.flow, subflow), departure.start, frame.size);
+            self.kept += Kept::GAP * (gaps.of.len() - before) as u64;
         }
         if let Some(waits) = &mut watch.waits {
             let sent = Sent { start: departure.start, end: departure.ends, flow: frame.flow, class: flow.class };
+            let before = waits.of.len();
             waits.note(sent, departure.ready, || a.held().map(|waiting| waiting.ready).min());
+            self.kept += Kept::WAIT * (waits.of.len() - before) as u64;
         }
         a.watch = Some(watch);
     }

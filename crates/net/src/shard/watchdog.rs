@@ -5,6 +5,7 @@ use super::{Outlet, Shard};
 use crate::buffer::mmu::CLASSES;
 use crate::flowcontrol::deadlock::Wait;
 use crate::frame::Event;
+use crate::memory::Kept;
 use crate::port::Waiting;
 use crate::record::StormRecord;
 use crate::spec::StormAction;
@@ -111,6 +112,7 @@ impl<'a> Shard<'a> {
                     let infos = self.world.ports.of(id);
                     let (from, to) = (&infos[(input - first) as usize], &infos[number as usize]);
                     let wait = Wait { time: now, class, link: 2 * from.link + !from.reverse as u32, waits_for: 2 * to.link + to.reverse as u32 };
+                    self.kept += Kept::PAUSED;
                     self.harvest.waits.push(wait);
                 }
             }

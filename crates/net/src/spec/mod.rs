@@ -34,7 +34,7 @@ pub use processor::{Processor, Stall};
 pub use rated::{D3, Pdq, Rated};
 pub use rdma::{Cnp, DcqcnConfig, DcqcnCut, Entropy, HpccConfig, Irn, RateControl, RdmaConfig, RdmaRecovery, RdmaWindow, Reps, SwiftConfig, TimelyConfig};
 pub(crate) use run::models;
-pub use run::{Capture, Compat, EngineKind, FctEnd, PortSeries, Record, RunConfig};
+pub use run::{Bound, Capture, Compat, EngineKind, FctEnd, MaxMemory, PortSeries, Record, RunConfig};
 pub use switch::{
     Aqm, Buffer, Classes, Codel, Compare, Forwarding, FqCodel, Idle, Limit, MarkAt, Marking, Phantom, Pie, QueueConfig, QueueLength, Scheduling, Service,
     Spacing, SwitchConfig, Voq, VoqCap,

@@ -2,6 +2,7 @@
 
 use super::{LinkId, NodeId};
 use crate::Model;
+pub use afflux_engine::memory::Bound;
 use afflux_units::{Span, Time};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,6 +72,17 @@ impl Compat {
     }
 }
 
+/// How much memory the process may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MaxMemory {
+    /// Resident, in all.
+    pub bytes: u64,
+    /// What sets this bound; `None`: the scenario.
+    pub by: Option<Bound>,
+    /// Of that, what records may take while the run goes on, by [`crate::memory::Record`]. It ends where they take more.
+    pub records: u64,
+}
+
 #[derive(Debug, Clone)]
 pub struct RunConfig {
     pub seed: u64,
@@ -83,6 +95,8 @@ pub struct RunConfig {
     /// Worker threads of the window-log engine; results do not depend on it.
     pub threads: u32,
     pub compat: Option<Compat>,
+    /// The run ends before it takes more; `None`: no bound.
+    pub max_memory: Option<MaxMemory>,
 }
 
 #[derive(Debug, Clone, Default)]

@@ -26,19 +26,23 @@ const LONGEST_NAME: usize = 255;
 
 impl Reader for ParquetFlowLists {
     /// Other columns are ignored. A null class is the block's, a null deadline is none.
-    fn parquet(&self, path: &Path) -> Result<FlowColumns, String> {
+    fn parquet(&self, path: &Path, most_rows: u64) -> Result<FlowColumns, String> {
         // The decoder panics on some damaged files.
-        quiet::caught(|| read(path)).unwrap_or_else(|| Err("the file is damaged: its pages contradict its header".into()))
+        quiet::caught(|| read(path, most_rows)).unwrap_or_else(|| Err("the file is damaged: its pages contradict its header".into()))
     }
 }
 
-fn read(path: &Path) -> Result<FlowColumns, String> {
+fn read(path: &Path, most_rows: u64) -> Result<FlowColumns, String> {
     let file = File::open(path).map_err(|e| e.to_string())?;
     let most = most_unpacked(file.metadata().map_err(|e| e.to_string())?.len());
     // Parquet's own types: what a writer calls a category or a large string is a string.
     let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
     let builder = ParquetRecordBatchReaderBuilder::try_new_with_options(file, options).map_err(|e| readable(e.to_string()))?;
     let schema = builder.schema().clone();
+    let rows = builder.metadata().file_metadata().num_rows().max(0) as u64;
+    if rows > most_rows {
+        return Err(format!("{rows} rows: memory has room for at most {most_rows} flows"));
+    }
     let has = |name: &str| schema.index_of(name).is_ok();
     if let Some(missing) = REQUIRED.into_iter().find(|name| !has(name)) {
         let found: Vec<String> = schema.fields().iter().take(12).map(|field| names::shown(field.name())).collect();

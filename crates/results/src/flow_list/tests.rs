@@ -11,7 +11,7 @@ fn read(columns: Vec<(&str, ArrayRef)>) -> Result<FlowColumns, String> {
     let mut writer = ArrowWriter::try_new(File::create(&path).unwrap(), batch.schema(), None).unwrap();
     writer.write(&batch).unwrap();
     writer.close().unwrap();
-    ParquetFlowLists.parquet(&path)
+    ParquetFlowLists.parquet(&path, 1_000)
 }
 
 fn ints(values: &[i64]) -> ArrayRef {
@@ -72,7 +72,7 @@ fn errors_say_where() {
     let mut classes = good();
     classes.push(("class", ints(&[1, 2])));
     assert!(read(classes).unwrap_err().contains("column \"class\" has type Int64 (from row 1); allowed are strings"));
-    assert!(ParquetFlowLists.parquet(Path::new("/nowhere.parquet")).unwrap_err().contains("No such file"));
+    assert!(ParquetFlowLists.parquet(Path::new("/nowhere.parquet"), 1_000).unwrap_err().contains("No such file"));
 }
 
 #[test]

@@ -2,12 +2,14 @@
 
 mod balance;
 mod deadlines;
+mod ending;
 mod flowcontrol;
 mod groups;
 mod jobs;
 
 pub use balance::{BalanceReport, ImbalanceStatistics};
 pub use deadlines::{DeadlineStatistics, Deadlines};
+pub use ending::EarlyEnd;
 pub use flowcontrol::{DeadlockReport, PauseStorm};
 pub use groups::{FctStatistics, Groups, Named, SlowdownStatistics};
 pub use jobs::JobSummary;
@@ -29,6 +31,10 @@ pub struct Summary {
     pub seed: u64,
     pub threads: u32,
     pub simulated_ns: u64,
+    /// `done`: nothing was left to happen, or all jobs were done; `until`; or `max_memory`.
+    pub ended_by: &'static str,
+    /// Null unless the run ended for want of memory.
+    pub early_end: Option<EarlyEnd>,
     /// Flows and jobs that start before this are left out of the statistics.
     pub warmup_ns: u64,
     /// Upper bounds of the size classes, bytes.
@@ -161,6 +167,8 @@ pub fn summary(scenario: &Scenario, output: &Output, started: &ProcessStart) -> 
         seed: plan.run.seed,
         threads: plan.run.threads,
         simulated_ns: output.end.round_ns(),
+        ended_by: ending::ended_by(output),
+        early_end: ending::early(scenario, output),
         warmup_ns: scenario.warmup.round_ns(),
         size_bounds: scenario.size_bounds.clone(),
         wall_s: started.wall().as_secs_f64(),
@@ -198,7 +206,7 @@ pub fn summary(scenario: &Scenario, output: &Output, started: &ProcessStart) -> 
         result_hash: result,
         ports_hash: ports,
         counters_hash,
-        notes: scenario.notes.iter().cloned().chain(flowcontrol::warnings(scenario, output)).collect(),
+        notes: scenario.notes.iter().cloned().chain(flowcontrol::warnings(scenario, output)).chain(ending::note(scenario, output)).collect(),
         host_names: host_names(&scenario.plan.topology),
     }
 }

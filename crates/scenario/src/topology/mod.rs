@@ -13,10 +13,12 @@ mod hpcc;
 mod leaf_spine;
 mod names;
 mod star;
+mod tiers;
 mod vl2;
 
 pub use facts::Facts;
 pub use names::Names;
+pub use tiers::{Links, Tier, tiers};
 
 use crate::document;
 use crate::inputs::Inputs;

@@ -5,6 +5,7 @@ mod conweave;
 mod cost;
 mod hosts;
 mod ideal;
+mod memory;
 mod nack;
 mod pfc;
 mod processor;
@@ -38,7 +39,6 @@ pub struct Checked {
     pub jobs: Vec<Job>,
     pub warmup: Span,
     pub size_bounds: Vec<u64>,
-    pub max_memory: Option<u64>,
     pub cost: Option<FabricCost>,
     pub notes: Vec<String>,
     pub packets: Packets,
@@ -64,43 +64,40 @@ pub fn check(document: &mut Document, inputs: &mut Inputs, reader: &dyn Reader) 
     let priority_of_dscp = hosts::priority_of_dscp(&document.host)?;
     let packets = Packets { mtu: wire.mtu, link_header: wire.link_header, priority_of_dscp };
     let seed = run.config.seed;
-    let around =
-        traffic::Around { inputs, reader, facts: &facts, wire: &wire, seed, transports, of_hosts, priority_of_dscp, run: &run.config, clusters: Vec::new() };
-    let traffic = traffic::generate(&mut document.traffic, around)?;
-    let plan = Plan {
+    let mut plan = Plan {
         hosts,
         switches,
-        transports: traffic.transports,
-        wire: wire.wire,
-        flows: traffic.flows,
-        applications: traffic.applications,
+        transports: Vec::new(),
+        wire: wire.wire.clone(),
+        flows: Vec::new(),
+        applications: None,
         run: run.config,
         record,
         topology: topology.clone(),
     };
+    let room = memory::Room::new(run.max_memory);
+    room.fabric(&plan)?;
+    let around = traffic::Around {
+        inputs,
+        reader,
+        facts: &facts,
+        wire: &wire,
+        seed,
+        transports,
+        of_hosts,
+        priority_of_dscp,
+        run: &plan.run,
+        clusters: Vec::new(),
+        room,
+    };
+    let (traffic, room) = traffic::generate(&mut document.traffic, around)?;
+    (plan.transports, plan.flows, plan.applications) = (traffic.transports, traffic.flows, traffic.applications);
     pfc::fits(&plan)?;
     rdma::fits(&plan, &document.host)?;
     rated::fits(&plan, &document.host)?;
     ideal::fits(&plan)?;
-    if let Some(limit) = run.max_memory {
-        let needed = afflux_net::estimate_memory(&plan);
-        if needed > limit {
-            let found =
-                format!("this scenario needs about {} MB, more than {} MB; shorten it, record less, or allow more", needed / 1_000_000, limit / 1_000_000);
-            return Err(Wrong::at(Key::from("run").name("max_memory"), found));
-        }
-    }
-    Ok(Checked {
-        plan,
-        classes: traffic.classes,
-        jobs: traffic.jobs,
-        warmup: run.warmup,
-        size_bounds: run.size_bounds,
-        max_memory: run.max_memory,
-        cost,
-        notes: traffic.notes,
-        packets,
-    })
+    plan.run.max_memory = room.of(&plan)?;
+    Ok(Checked { plan, classes: traffic.classes, jobs: traffic.jobs, warmup: run.warmup, size_bounds: run.size_bounds, cost, notes: traffic.notes, packets })
 }
 
 /// A key that has no meaning beside another.

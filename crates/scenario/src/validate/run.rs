@@ -62,6 +62,8 @@ pub fn check(run: &mut Run) -> Result<Running, Wrong> {
         },
         threads,
         compat: run.compat.map(|document::Compat::ConweaveNs3| Compat::ConweaveNs3),
+        // Once the plan is complete.
+        max_memory: None,
     };
     Ok(Running { config, warmup, size_bounds, max_memory })
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 pub struct NoParquet;
 
 impl Reader for NoParquet {
-    fn parquet(&self, _: &Path) -> Result<FlowColumns, String> {
+    fn parquet(&self, _: &Path, _: u64) -> Result<FlowColumns, String> {
         Err("there is no reader for Parquet here".into())
     }
 }

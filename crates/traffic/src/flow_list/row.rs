@@ -71,7 +71,11 @@ impl<'a> Collector<'a> {
     }
 
     pub fn push(&mut self, row: &Row) -> Result<(), Refused> {
-        let FlowListOptions { hosts, local, template, own_class, own_priority, priority_of_dscp, .. } = *self.options;
+        let FlowListOptions { hosts, local, most, template, own_class, own_priority, priority_of_dscp, .. } = *self.options;
+        let rows = (self.given.flows.len() + self.given.local.len()) as u64;
+        if rows >= most {
+            return Err(Refused::new("start_ns", format!("flow {}", rows + 1), format!("at most {most} flows: memory has no room for more")));
+        }
         let time =
             |column, ns: u64| if ns > LATEST_NS { Err(Refused::new(column, ns.to_string(), format!("at most {LATEST_NS} ns (213 days)"))) } else { Ok(ns) };
         let start = Time::from_ns(time("start_ns", row.start_ns)?);

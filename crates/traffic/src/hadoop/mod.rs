@@ -16,7 +16,7 @@ mod transfer;
 pub use map::share;
 pub use settings::{Classes, Disks, Framework, Range, Room, Settings, Ways, Work};
 
-pub use trace::{TraceOptions, blocks, read_trace};
+pub use trace::{MOST_MAPS, TraceOptions, blocks, read_trace};
 
 use afflux_net::app::{Application, Context, Program};
 use afflux_net::spec::FlowId;
@@ -43,13 +43,7 @@ impl Program for Hadoop {
     }
 
     fn expected_flows(&self) -> u64 {
-        let s = &self.0;
-        let of = |work: &Work| {
-            let (maps, reducers) = (work.maps.len() as u64, work.reducers as u64);
-            // A fetch takes what has become ready at one host between two looks: a few outputs.
-            maps * (2 * s.task_rpcs as u64 + 3) + reducers * (2 * s.task_rpcs as u64 + maps) + work.output / s.block * s.output_replication as u64 + 200
-        };
-        s.jobs.iter().map(of).sum()
+        self.0.expected_flows()
     }
 
     /// As if nothing were read, fetched or written at the host that has it.

@@ -137,6 +137,19 @@ pub struct Settings {
     pub jobs: Vec<Work>,
 }
 
+impl Settings {
+    /// About how many flows there will be.
+    pub fn expected_flows(&self) -> u64 {
+        let of = |work: &Work| {
+            let (maps, reducers) = (work.maps.len() as u64, work.reducers as u64);
+            // A fetch takes what has become ready at one host between two looks: a few outputs.
+            let calls = 2 * u64::from(self.task_rpcs);
+            maps * (calls + 3) + reducers * (calls + maps) + work.output / self.block * u64::from(self.output_replication) + 200
+        };
+        self.jobs.iter().map(of).fold(0, u64::saturating_add)
+    }
+}
+
 /// A job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Work {

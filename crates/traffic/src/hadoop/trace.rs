@@ -20,6 +20,10 @@ pub struct TraceOptions {
     pub start: Time,
 }
 
+/// Maps of one job, and of all jobs of a trace: more are taken for a mistake in a size.
+pub const MOST_MAPS: u64 = 1_000_000;
+const MOST_REDUCERS: u64 = 100_000;
+
 const PS_PER_SECOND: u64 = 1_000_000_000_000;
 /// Later submissions are taken for a mistake.
 const LATEST_S: f64 = 100.0 * 86_400.0;
@@ -33,7 +37,7 @@ pub fn blocks(bytes: u64, block: u64) -> impl Iterator<Item = u64> {
 pub fn read_trace(file: &Path, options: &TraceOptions) -> Result<Vec<(String, Work)>, TrafficError> {
     let mut lines = Lines::new(crate::text::open(file)?, file);
     let mut jobs: Vec<(String, Work)> = Vec::new();
-    let (mut skipped, mut first) = (0, None);
+    let (mut skipped, mut first, mut all) = (0, None, 0);
     while options.most.is_none_or(|most| (jobs.len() as u64) < most) {
         let Some(line) = lines.next_filled()? else { break };
         let fields: Vec<&[u8]> = words(line).collect();
@@ -63,10 +67,17 @@ pub fn read_trace(file: &Path, options: &TraceOptions) -> Result<Vec<(String, Wo
         }
         let [input, shuffle, output] = sizes.map(|bytes| (bytes as f64 * options.size_scale) as u64);
         let submit = Time(options.start.0 + (seconds * PS_PER_SECOND as f64) as u64);
+        let reducers = shuffle.div_ceil(options.bytes_per_reducer);
+        all += input.div_ceil(options.block).max(1);
+        for (count, most, what) in [(all, MOST_MAPS, "maps so far"), (reducers, MOST_REDUCERS, "reducers")] {
+            if count > most {
+                let expected = format!("at most {most}: fewer jobs, a smaller `size_scale`, larger blocks or more bytes per reducer");
+                return Err(TrafficError::input(lines.place(), format!("{count} {what}"), expected));
+            }
+        }
         // A job without input still runs one map.
         let maps: Vec<u64> = if input == 0 { vec![0] } else { blocks(input, options.block).collect() };
-        let reducers = shuffle.div_ceil(options.bytes_per_reducer) as u32;
-        jobs.push((name, Work { job: 0, submit, maps, shuffle, output, reducers }));
+        jobs.push((name, Work { job: 0, submit, maps, shuffle, output, reducers: reducers as u32 }));
     }
     Ok(jobs)
 }

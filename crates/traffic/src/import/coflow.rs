@@ -22,6 +22,8 @@ pub struct CoflowOptions {
     pub megabyte_bytes: u64,
     /// Only so many coflows, from the top of the file.
     pub most_coflows: Option<u64>,
+    /// More flows are refused before they are made.
+    pub most: u64,
 }
 
 /// What a location of the trace (a rack of the original cluster) is in the fabric.
@@ -39,12 +41,12 @@ impl CoflowOptions {
     /// Locations are hosts if there are enough of them, else modulo; no scaling.
     pub fn new(hosts: u32, ports: u32) -> Self {
         let placement = if hosts >= ports { Placement::Host { hosts } } else { Placement::Modulo { hosts } };
-        CoflowOptions { placement, size_scale: 1.0, time_scale: 1.0, megabyte_bytes: 1_000_000, most_coflows: None }
+        CoflowOptions { placement, size_scale: 1.0, time_scale: 1.0, megabyte_bytes: 1_000_000, most_coflows: None, most: MOST_FLOWS }
     }
 }
 
-/// More flows of one trace are refused before they are made: a line of a megabyte could ask for billions.
-const MOST_FLOWS: u64 = 20_000_000;
+/// Flows of one trace, unless the caller says otherwise: a line of a megabyte could ask for billions.
+pub const MOST_FLOWS: u64 = 20_000_000;
 
 const FIRST: &str = "`ports coflows`, two numbers";
 const FORM: &str = "`id arrival_ms mappers location… reducers location:MB…`";
@@ -84,9 +86,9 @@ pub fn read_from(reader: impl BufRead, file: &Path, options: &CoflowOptions, tem
         }
         let arrival = Time::from_ns((arrival + 0.5) as u64);
         let flows = given.flows.len() as u64 + coflow.mappers.len() as u64 * coflow.reducers.len() as u64;
-        if flows > MOST_FLOWS {
+        if flows > options.most {
             let found = format!("{} mappers and {} reducers, which make {flows} flows so far", coflow.mappers.len(), coflow.reducers.len());
-            return Err(TrafficError::input(place, found, format!("at most {MOST_FLOWS} (`coflows` takes so many from the top of the file)")));
+            return Err(TrafficError::input(place, found, format!("at most {} (`coflows` takes so many from the top of the file)", options.most)));
         }
         let job = given.jobs.len() as u32;
         given.jobs.push(Job { name: format!("coflow{}", coflow.id), arrival: Some(arrival), runs: false });

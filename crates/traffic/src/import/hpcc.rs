@@ -16,11 +16,13 @@ pub struct HpccOptions {
     /// Time 0 of the simulation in the file's time: both generators begin at 2 s. Earlier starts are refused.
     pub origin: Span,
     pub local: LocalFlows,
+    /// More flows are refused.
+    pub most: u64,
 }
 
 impl HpccOptions {
     pub fn new(hosts: u32) -> Self {
-        HpccOptions { hosts, origin: Span::from_s(2), local: LocalFlows::Refuse }
+        HpccOptions { hosts, origin: Span::from_s(2), local: LocalFlows::Refuse, most: u64::MAX }
     }
 }
 
@@ -46,6 +48,9 @@ pub fn read_from(reader: impl BufRead, file: &Path, options: &HpccOptions, templ
         rows += 1;
         if rows > announced {
             return Err(TrafficError::input(place(), format!("flow {rows}"), format!("{announced} flows, as line 1 says")));
+        }
+        if rows > options.most {
+            return Err(TrafficError::input(place(), format!("flow {rows}"), format!("at most {} flows: memory has no room for more", options.most)));
         }
         let flow = template.flow(0, src, dst, bytes, Start::At(start));
         match options.local {

@@ -13,11 +13,13 @@ pub struct MatrixOptions {
     /// Hosts are `0..hosts`; the file's `Nodes` may be fewer.
     pub hosts: u32,
     pub local: LocalFlows,
+    /// More flows are refused.
+    pub most: u64,
 }
 
 impl MatrixOptions {
     pub fn new(hosts: u32) -> Self {
-        MatrixOptions { hosts, local: LocalFlows::Refuse }
+        MatrixOptions { hosts, local: LocalFlows::Refuse, most: u64::MAX }
     }
 }
 
@@ -177,6 +179,9 @@ impl Connection {
             return Err((format!("host {host}"), format!("hosts from 0 to {}", i64::from(options.hosts) - 1)));
         }
         seen.connections += 1;
+        if seen.connections > options.most {
+            return Err((format!("connection {}", seen.connections), format!("at most {}: memory has no room for more", options.most)));
+        }
         seen.rounded += u64::from(!self.start_ps.is_multiple_of(1_000));
         seen.priorities += u64::from(self.priority);
         seen.all_have_ids &= self.id.is_some();

@@ -1,7 +1,7 @@
 //! Every host sends to every other.
 
 use super::bulk::later;
-use super::{check_count, pairs, sorted};
+use super::{pairs, sorted};
 use crate::{Draws, Generated, Job, SizeDistribution, Template, TrafficError, purpose};
 use afflux_net::spec::Start;
 use afflux_units::{Span, Time};
@@ -28,10 +28,15 @@ pub enum Stagger {
 }
 
 impl AllToAll {
+    /// How many flows there will be.
+    pub fn expected_flows(&self) -> f64 {
+        let count = self.hosts.len() as f64;
+        count * (count - 1.0)
+    }
+
     pub fn generate(&self, template: &Template, draws: &Draws) -> Result<Generated, TrafficError> {
         let hosts = sorted("hosts", &self.hosts, 2)?;
         let count = hosts.len();
-        check_count(count as f64 * (count - 1) as f64)?;
         let window = match self.stagger {
             Stagger::Parallel { parallel: 0, .. } => return Err(TrafficError::parameter("parallel", 0, "at least 1")),
             Stagger::Parallel { delay: Span::ZERO, .. } => return Err(TrafficError::parameter("delay", Span::ZERO, "a time above 0")),

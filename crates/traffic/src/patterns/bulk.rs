@@ -1,6 +1,5 @@
 //! One flow (or several, one after the other by the clock) per pair.
 
-use super::check_count;
 use crate::{Draws, Generated, SizeDistribution, Template, TrafficError, purpose};
 use afflux_net::spec::Start;
 use afflux_units::{Span, Time};
@@ -22,8 +21,11 @@ impl Bulk {
     pub fn once(pairs: Vec<(u32, u32)>, sizes: SizeDistribution, start: Time) -> Self {
         Bulk { pairs, sizes, start, jitter: Span::ZERO, rounds: 1, period: Span::ZERO }
     }
+    /// How many flows there will be.
+    pub fn expected_flows(&self) -> f64 {
+        self.pairs.len() as f64 * f64::from(self.rounds)
+    }
     pub fn generate(&self, template: &Template, draws: &Draws) -> Result<Generated, TrafficError> {
-        check_count(self.pairs.len() as f64 * f64::from(self.rounds))?;
         let mut given = Generated::default();
         for &(src, dst) in &self.pairs {
             let (mut size, mut jitter) = (draws.pair(purpose::SIZE, src, dst), draws.pair(purpose::JITTER, src, dst));

@@ -1,7 +1,7 @@
 //! Incast: many senders answer one receiver at once.
 
 use super::bulk::{jitter_ps, later};
-use super::{check_count, sorted};
+use super::sorted;
 use crate::{Draws, Generated, Job, Template, TrafficError, purpose};
 use afflux_engine::random::Stream;
 use afflux_net::spec::Start;
@@ -59,12 +59,20 @@ pub enum Loop {
 }
 
 impl Incast {
+    /// How many flows there will be, at most.
+    pub fn expected_flows(&self) -> f64 {
+        let senders = match &self.senders {
+            Senders::These(list) => list.len() as f64,
+            Senders::First(count) | Senders::Random(count) => f64::from(*count).min(self.hosts.len() as f64),
+        };
+        senders.max(1.0) * f64::from(self.rounds)
+    }
+
     pub fn generate(&self, template: &Template, draws: &Draws) -> Result<Generated, TrafficError> {
         let hosts = sorted("hosts", &self.hosts, 2)?;
         if let (Loop::Closed { delay: Span::ZERO }, true) = (self.rhythm, self.rounds > 1) {
             return Err(TrafficError::parameter("delay", Span::ZERO, "a time above 0"));
         }
-        check_count(hosts.len() as f64 * f64::from(self.rounds))?;
         let mut given = Generated::default();
         for round in 0..self.rounds {
             let mut stream = draws.stream(purpose::INCAST, u64::from(round));

@@ -25,13 +25,3 @@ pub(crate) fn sorted(key: &'static str, hosts: &[u32], least: usize) -> Result<V
     }
     Ok(sorted)
 }
-
-/// More flows than this are not generated: it is a mistake in a rate or a duration.
-pub(crate) const MOST_FLOWS: f64 = 1e9;
-
-pub(crate) fn check_count(expected: f64) -> Result<(), TrafficError> {
-    if expected > MOST_FLOWS {
-        return Err(TrafficError::parameter("load", format!("about {expected:.0} flows"), "at most a billion: a lower rate, a shorter time or larger flows"));
-    }
-    Ok(())
-}

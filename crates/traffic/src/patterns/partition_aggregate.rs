@@ -4,7 +4,7 @@
 use super::bulk::{jitter_ps, later};
 use super::destinations::Destinations;
 use super::random::{Random, Stop};
-use super::{check_count, sorted};
+use super::sorted;
 use crate::{Arrivals, Draws, Generated, Job, SizeDistribution, Template, TrafficError, purpose};
 use afflux_net::spec::Start;
 use afflux_units::{Span, Time};
@@ -38,6 +38,12 @@ pub struct Beside {
 }
 
 impl PartitionAggregate {
+    /// About how many flows there will be.
+    pub fn expected_flows(&self) -> f64 {
+        let per_host = self.queries_per_second * f64::from(self.workers) + self.messages.per_second + self.background.per_second;
+        per_host * self.duration.as_seconds() * self.hosts.len() as f64
+    }
+
     pub fn generate(&self, template: &Template, draws: &Draws) -> Result<Generated, TrafficError> {
         let hosts = sorted("hosts", &self.hosts, 2)?;
         let others = hosts.len() as u32 - 1;
@@ -72,7 +78,6 @@ impl PartitionAggregate {
         if self.queries_per_second <= 0.0 {
             return Ok(given);
         }
-        check_count(self.queries_per_second * self.duration.as_seconds() * hosts.len() as f64 * f64::from(self.workers))?;
         let mut asked: Vec<(Time, u32, u32)> = Vec::new();
         for &aggregator in hosts {
             let times = Arrivals::Poisson.times(self.queries_per_second, self.start, draws, aggregator);

@@ -87,7 +87,7 @@ fn mistakes_are_refused() {
     let refused = |random: Random| random.generate(&Template::default(), &Draws::new(1, "")).unwrap_err().to_string();
     assert!(refused(Random { stop: Stop { after: None, flows: None }, ..base.clone() }).contains("stop"));
     assert!(refused(Random { flows_per_second: f64::NAN, ..base.clone() }).contains("load"));
-    assert!(refused(Random { stop: Stop::after(Span::from_s(1_000_000)), ..base.clone() }).contains("billion"));
+    assert!(Random { stop: Stop::after(Span::from_s(1_000_000)), ..base.clone() }.expected_flows() > 1e9);
     assert!(refused(Random { sources: vec![0, 0], ..base.clone() }).contains("twice"));
     assert!(refused(Random { weights: Some(vec![1.0]), ..base.clone() }).contains("weights"));
     assert!(refused(Random { arrivals: Arrivals::LogNormal { sigma: -1.0 }, ..base }).contains("sigma"));

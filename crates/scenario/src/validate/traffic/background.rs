@@ -67,5 +67,6 @@ pub fn generate(block: &mut Background, index: usize, key: &Key, classes: &mut C
     let endless = SizeDistribution::fixed(u64::from(payload) * (u64::from(u32::MAX) - 8)).map_err(|error| common::wrong(error, key))?;
     let jitter = fill(&mut block.jitter, Duration(Span::ZERO)).0;
     let pattern = Bulk { pairs, sizes: endless, start: shared.start, jitter, rounds: connections, period: Span::ZERO };
+    around.room.reserve(pattern.expected_flows(), || at("connections"))?;
     pattern.generate(&shared.template, &shared.draws).map_err(|error| common::wrong(error, key))
 }

@@ -30,18 +30,19 @@ pub fn generate(flows: &mut Flows, index: usize, key: &Key, classes: &mut Classe
     let wrong = |error| common::wrong(error, key);
     let template = shared.template;
     let priority_of_dscp = &around.priority_of_dscp;
-    let options = |local| FlowListOptions { hosts, names: around.facts.names(), local, template, own_class, own_priority, priority_of_dscp };
+    let most = around.room.flows_left();
+    let options = |local| FlowListOptions { hosts, names: around.facts.names(), local, most, template, own_class, own_priority, priority_of_dscp };
     let mut given = match format {
         FileFormat::Csv => read_csv(&path, &options(local(flows)), classes).map_err(wrong)?,
         FileFormat::Parquet => {
-            let columns = around.reader.parquet(&path).map_err(|message| Wrong::input(key.clone().name("file"), &path, None, message))?;
+            let columns = around.reader.parquet(&path, most).map_err(|message| Wrong::input(key.clone().name("file"), &path, None, message))?;
             from_columns(&columns, &path, &options(local(flows)), classes).map_err(wrong)?
         }
         FileFormat::Hpcc => {
             let origin = fill(&mut flows.origin, Duration(Span::from_s(2))).0;
-            hpcc::read(&path, &HpccOptions { hosts, origin, local: local(flows) }, &template).map_err(wrong)?
+            hpcc::read(&path, &HpccOptions { hosts, origin, local: local(flows), most }, &template).map_err(wrong)?
         }
-        FileFormat::Htsim => matrix::read(&path, &MatrixOptions { hosts, local: local(flows) }, &template).map_err(wrong)?,
+        FileFormat::Htsim => matrix::read(&path, &MatrixOptions { hosts, local: local(flows), most }, &template).map_err(wrong)?,
         FileFormat::Coflow => {
             let options = coflow_options(flows, &path, key, around)?;
             coflow::read(&path, &options, &template, &shared.draws).map_err(wrong)?
@@ -52,6 +53,7 @@ pub fn generate(flows: &mut Flows, index: usize, key: &Key, classes: &mut Classe
         flows.priority = None;
     }
     shift(&mut given, shared.start, key)?;
+    around.room.reserve((given.flows.len() + given.local.len()) as f64, || key.clone().name("file"))?;
     Ok(given)
 }
 
@@ -125,6 +127,7 @@ fn coflow_options(flows: &mut Flows, path: &Path, key: &Key, around: &Around) ->
         time_scale: fill(&mut flows.time_scale, 1.0),
         megabyte_bytes: megabyte.0,
         most_coflows: flows.coflows,
+        most: around.room.flows_left().min(coflow::MOST_FLOWS),
     })
 }
 

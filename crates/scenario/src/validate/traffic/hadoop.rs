@@ -30,12 +30,15 @@ pub fn job(block: &mut Hadoop, index: usize, key: &Key, classes: &mut Classes, a
     if !(1..=100_000).contains(&reducers) {
         return Err(Wrong::at(at("reducers"), format!("found {reducers}: write a number from 1 to 100000")));
     }
-    let maps: Vec<u64> = (0..u64::from(files)).flat_map(|file| hadoop::blocks(hadoop::share(size, files.into(), file), settings.block)).collect();
-    if maps.len() > 1_000_000 {
-        return Err(Wrong::at(at("size"), format!("{} blocks: at most 1000000 are possible", maps.len())));
+    let blocks = (size / settings.block).max(u64::from(files));
+    if blocks > MOST_MAPS {
+        let key = if u64::from(files) > MOST_MAPS { "files" } else { "size" };
+        return Err(Wrong::at(at(key), format!("{blocks} blocks: at most {MOST_MAPS} are possible")));
     }
+    let maps: Vec<u64> = (0..u64::from(files)).flat_map(|file| hadoop::blocks(hadoop::share(size, files.into(), file), settings.block)).collect();
     settings.jobs = vec![Work { job: 0, submit: shared.start, maps, shuffle: size, output: size, reducers }];
     let name = common::name_of(&block.name, index);
+    around.room.reserve(settings.expected_flows() as f64, || at("size"))?;
     around.clusters.push(super::Cluster { block: index, message_delay, settings });
     Ok(Generated { jobs: vec![Job { name, arrival: Some(shared.start), runs: true }], ..Generated::default() })
 }
@@ -70,9 +73,13 @@ pub fn trace(block: &mut HadoopTrace, index: usize, key: &Key, classes: &mut Cla
     if settings.jobs.is_empty() {
         return Err(Wrong::at(at("jobs"), format!("no jobs are left of {}", path.display())));
     }
+    around.room.reserve(settings.expected_flows() as f64, || at("file"))?;
     around.clusters.push(super::Cluster { block: index, message_delay, settings });
     Ok(given)
 }
+
+/// Maps of a job, and of all jobs of a trace.
+const MOST_MAPS: u64 = hadoop::MOST_MAPS;
 
 /// Everything but the jobs.
 fn cluster(

@@ -17,6 +17,7 @@ use crate::inputs::Inputs;
 use crate::topology::Facts;
 use crate::tree::{Key, Wrong};
 use crate::validate::hosts::Frames;
+use crate::validate::memory::Room;
 use crate::validate::transport::Transports;
 use crate::{Job, Reader};
 use afflux_net::app::Program;
@@ -41,6 +42,7 @@ pub struct Around<'a> {
     /// The transport of each host, for blocks that name none.
     pub of_hosts: Vec<u16>,
     pub priority_of_dscp: [u8; 64],
+    pub room: Room,
 }
 
 pub struct Cluster {
@@ -58,7 +60,7 @@ pub struct Sent {
     pub applications: Option<Applications>,
 }
 
-pub fn generate(blocks: &mut [Traffic], mut around: Around) -> Result<Sent, Wrong> {
+pub fn generate(blocks: &mut [Traffic], mut around: Around) -> Result<(Sent, Room), Wrong> {
     if blocks.is_empty() {
         return Err(Wrong::at(Key::default(), "there is no traffic: write at least one [[traffic]] block"));
     }
@@ -121,7 +123,8 @@ pub fn generate(blocks: &mut [Traffic], mut around: Around) -> Result<Sent, Wron
     if all.flows.is_empty() && applications.is_none() {
         all.notes.push("the traffic has no flows: a longer duration or a higher load would give some".into());
     }
-    Ok(Sent { flows: all.flows, jobs: all.jobs, classes: classes.into_names(), transports: around.transports.configs, notes: all.notes, applications })
+    let sent = Sent { flows: all.flows, jobs: all.jobs, classes: classes.into_names(), transports: around.transports.configs, notes: all.notes, applications };
+    Ok((sent, around.room))
 }
 
 /// Jobs are numbered through all blocks.

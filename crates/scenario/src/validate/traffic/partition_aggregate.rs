@@ -51,6 +51,7 @@ pub fn generate(service: &mut PartitionAggregate, index: usize, key: &Key, class
         start: shared.start,
         duration,
     };
+    around.room.reserve(pattern.expected_flows(), || at("duration"))?;
     pattern.generate(&shared.template, &shared.draws).map_err(|error| common::wrong(error, key))
 }
 

@@ -67,6 +67,7 @@ pub fn incast(incast: &mut Incast, index: usize, key: &Key, classes: &mut Classe
     };
     let jitter = fill(&mut incast.jitter, Duration(Span::ZERO)).0;
     let pattern = afflux_traffic::Incast { hosts, receiver, senders, size, rounds, rhythm, start: shared.start, jitter };
+    around.room.reserve(pattern.expected_flows(), || at("rounds"))?;
     pattern.generate(&shared.template, &shared.draws).map_err(|error| {
         let mut wrong = common::wrong(error, key);
         if wrong.key == at("sizes") {
@@ -122,12 +123,13 @@ struct BulkKeys<'a> {
     jitter: &'a mut Option<Duration>,
 }
 
-fn bulk(pairs: Vec<(u32, u32)>, shared: &common::Shared, keys: BulkKeys, key: &Key, around: &Around) -> Result<Generated, Wrong> {
+fn bulk(pairs: Vec<(u32, u32)>, shared: &common::Shared, keys: BulkKeys, key: &Key, around: &mut Around) -> Result<Generated, Wrong> {
     let sizes = sizes::distribution(keys.sizes, &key.clone().name("sizes"), around.inputs)?;
     let rounds = rounds(keys.rounds, key)?;
     let period = period(keys.period, rounds, key, "")?;
     let jitter = fill(keys.jitter, Duration(Span::ZERO)).0;
     let pattern = Bulk { pairs, sizes, start: shared.start, jitter, rounds, period };
+    around.room.reserve(pattern.expected_flows(), || key.clone().name("rounds"))?;
     pattern.generate(&shared.template, &shared.draws).map_err(|error| common::wrong(error, key))
 }
 
@@ -148,6 +150,7 @@ pub fn all_to_all(block: &mut AllToAll, index: usize, key: &Key, classes: &mut C
         },
     };
     let pattern = afflux_traffic::AllToAll { hosts, sizes, start: shared.start, stagger };
+    around.room.reserve(pattern.expected_flows(), || at("hosts"))?;
     pattern.generate(&shared.template, &shared.draws).map_err(|error| common::wrong(error, key))
 }
 

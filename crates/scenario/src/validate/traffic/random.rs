@@ -45,6 +45,7 @@ pub fn generate(random: &mut Random, index: usize, key: &Key, classes: &mut Clas
     }
     let (rate, note) = load::flows_per_second(random, &pattern, shared.template.transport, key, around)?;
     pattern.flows_per_second = rate;
+    around.room.reserve(pattern.expected_flows(), || at(if pattern.stop.flows.is_some() { "flows" } else { "duration" }))?;
     let mut given = pattern.generate(&shared.template, &shared.draws).map_err(|error| common::wrong(error, key))?;
     given.notes.extend(note);
     Ok(given)

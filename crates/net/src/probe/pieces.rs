@@ -1,0 +1,72 @@
+//! A list that grows without moving what it holds.
+
+/// Bytes of a piece: so many that the system's allocator takes them from the kernel and gives them back as they are freed (glibc does from 32 MiB on).
+const BYTES: usize = 36 << 20;
+
+/// Items in order, in pieces of equal length but for the last one.
+pub struct Pieces<T> {
+    pieces: Vec<Vec<T>>,
+}
+
+impl<T> Default for Pieces<T> {
+    fn default() -> Self {
+        Pieces { pieces: Vec::new() }
+    }
+}
+
+impl<T> Pieces<T> {
+    const LENGTH: usize = BYTES / size_of::<T>();
+
+    #[inline]
+    pub fn push(&mut self, item: T) {
+        match self.pieces.last_mut() {
+            Some(last) if last.len() < Self::LENGTH => last.push(item),
+            Some(_) => self.grow(Vec::with_capacity(Self::LENGTH), item),
+            // Most lists stay short.
+            None => self.grow(Vec::new(), item),
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self, mut piece: Vec<T>, item: T) {
+        piece.push(item);
+        self.pieces.push(piece);
+    }
+
+    pub fn extend(&mut self, items: impl IntoIterator<Item = T>) {
+        items.into_iter().for_each(|item| self.push(item));
+    }
+
+    /// The pieces in order.
+    pub fn into_pieces(self) -> impl Iterator<Item = Vec<T>> {
+        self.pieces.into_iter()
+    }
+
+    /// The items of all lists, one after the other. Each piece is freed as soon as its items have been taken.
+    pub fn join(lists: impl IntoIterator<Item = Pieces<T>>) -> Vec<T> {
+        let mut pieces: Vec<Vec<T>> = lists.into_iter().flat_map(|list| list.pieces).collect();
+        if pieces.len() <= 1 {
+            return pieces.pop().unwrap_or_default();
+        }
+        let mut all = Vec::with_capacity(pieces.iter().map(Vec::len).sum());
+        pieces.into_iter().for_each(|piece| all.extend(piece));
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everything_is_there_in_order() {
+        let mut lists = [Pieces::<[u64; 4096]>::default(), Pieces::default()];
+        let most = 3 * Pieces::<[u64; 4096]>::LENGTH as u64;
+        lists[0].extend((0..most).map(|number| [number; 4096]));
+        lists[1].push([most; 4096]);
+        assert_eq!(lists[0].pieces.len(), 3);
+        let all = Pieces::join(lists);
+        assert!(all.iter().map(|item| item[0]).eq(0..=most));
+        assert_eq!(Pieces::<u8>::join([]), []);
+    }
+}

@@ -1,0 +1,69 @@
+//! Why a run ended when it did.
+
+use afflux_net::record::{Ended, Output};
+use afflux_net::spec::Bound;
+use afflux_scenario::Scenario;
+use serde::Serialize;
+
+/// A run that ended before it was done, or at `until`, because of its memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct EarlyEnd {
+    pub reason: &'static str,
+    pub limit_bytes: u64,
+    /// What sets the limit: `scenario`, `machine`, `control_group` or `address_space`.
+    pub limit_of: &'static str,
+    /// What came to it: `records`, the bytes of all that is recorded, or `process`, the resident memory.
+    pub reached_by: &'static str,
+    /// The same scenario ends there again, whatever the machine and the threads.
+    pub repeatable: bool,
+}
+
+/// `done`, `until` or `max_memory`.
+pub fn ended_by(output: &Output) -> &'static str {
+    match output.ended {
+        Ended::Done => "done",
+        Ended::Until => "until",
+        Ended::Records | Ended::Process => "max_memory",
+    }
+}
+
+pub fn early(scenario: &Scenario, output: &Output) -> Option<EarlyEnd> {
+    let max = scenario.plan.run.max_memory?;
+    let reached_by = match output.ended {
+        Ended::Done | Ended::Until => return None,
+        Ended::Records => "records",
+        Ended::Process => "process",
+    };
+    let limit_of = match max.by {
+        None => "scenario",
+        Some(Bound::Machine) => "machine",
+        Some(Bound::Group) => "control_group",
+        Some(Bound::AddressSpace) => "address_space",
+    };
+    Some(EarlyEnd { reason: "max_memory", limit_bytes: max.bytes, limit_of, reached_by, repeatable: max.by.is_none() && output.ended == Ended::Records })
+}
+
+/// For a person.
+pub fn note(scenario: &Scenario, output: &Output) -> Option<String> {
+    let EarlyEnd { limit_bytes, limit_of, reached_by, .. } = early(scenario, output)?;
+    let limit = match limit_of {
+        "scenario" => "max_memory",
+        "machine" => "what the machine could give",
+        "control_group" => "what the control group could give",
+        _ => "what the address space allowed (ulimit -v)",
+    };
+    let what = if reached_by == "records" { "its records" } else { "its memory" };
+    let until = seconds(output.end.0 as f64 * 1e-12);
+    Some(format!("the run ended early, after {until}: {what} came to {limit}, {} MB; flows that were under way then are unfinished", limit_bytes / 1_000_000))
+}
+
+fn seconds(s: f64) -> String {
+    let (value, unit) = if s < 1e-3 {
+        (s * 1e6, "us")
+    } else if s < 1.0 {
+        (s * 1e3, "ms")
+    } else {
+        (s, "s")
+    };
+    format!("{value:.1} {unit}")
+}

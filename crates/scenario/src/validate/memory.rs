@@ -1,0 +1,151 @@
+//! What a scenario may take of memory: looked at before flows are drawn, and when the plan is complete.
+
+use crate::tree::{Key, Wrong};
+use afflux_engine::memory;
+use afflux_net::memory::{Kept, Memory, PROCESS, fabric};
+use afflux_net::spec::{Bound, MaxMemory, Plan};
+use afflux_net::{Expected, expected};
+
+/// Bytes that a flow takes at least, from its being drawn to its row in the results.
+const FLOW: u64 = Kept::FLOW + 64;
+
+/// A plan that may take up to this part of its limit is not looked at more closely, unless the scenario has set that limit.
+const FAR_BELOW: u64 = 2;
+
+/// The limit, and how many flows have been drawn.
+pub struct Room {
+    limit: Option<Limit>,
+    flows: u64,
+}
+
+#[derive(Clone, Copy)]
+struct Limit {
+    bytes: u64,
+    /// What sets it; `None`: the scenario.
+    by: Option<Bound>,
+}
+
+impl Limit {
+    fn words(&self) -> String {
+        let size = shown(self.bytes);
+        match self.by {
+            None => format!("more than max_memory allows, {size}"),
+            Some(Bound::Machine) => format!("more than the {size} that this machine can give now"),
+            Some(Bound::Group) => format!("more than the {size} that the control group of this process can give"),
+            Some(Bound::AddressSpace) => format!("more than the {size} that the address space of this process allows (ulimit -v)"),
+        }
+    }
+}
+
+impl Room {
+    /// By `[run] max_memory`, and by what the machine can give.
+    pub fn new(max_memory: Option<u64>) -> Self {
+        let own = max_memory.map(|bytes| Limit { bytes, by: None });
+        let machine = memory::room().map(|room| Limit { bytes: room.bytes, by: Some(room.by) });
+        Room { limit: own.into_iter().chain(machine).min_by_key(|limit| limit.bytes), flows: 0 }
+    }
+
+    /// Flows that there is still room for.
+    pub fn flows_left(&self) -> u64 {
+        self.limit.map_or(u64::MAX, |limit| (limit.bytes.saturating_sub(PROCESS) / FLOW).saturating_sub(self.flows))
+    }
+
+    /// So many flows are to be drawn, roughly; `key` says that there are so many.
+    pub fn reserve(&mut self, flows: f64, key: impl FnOnce() -> Key) -> Result<(), Wrong> {
+        let left = self.flows_left();
+        if let Some(limit) = self.limit.filter(|_| flows > left as f64) {
+            let (count, size) = (counted(flows), shown(((flows + self.flows as f64) * FLOW as f64) as u64));
+            return Err(Wrong::at(key(), format!("this makes about {count} flows, which take at least {size} of memory: {}", limit.words())));
+        }
+        self.flows += flows as u64;
+        Ok(())
+    }
+
+    /// A fabric with its tables and ports, before there is any traffic on it.
+    pub fn fabric(&self, plan: &Plan) -> Result<(), Wrong> {
+        let needed = PROCESS + fabric(plan);
+        match self.limit.filter(|limit| needed > limit.bytes) {
+            None => Ok(()),
+            Some(limit) => {
+                let (nodes, links) = (plan.topology.nodes.len(), plan.topology.links.len());
+                let message = format!("a fabric of {nodes} nodes and {links} links takes about {} of memory: {}", shown(needed), limit.words());
+                Err(Wrong::at(Key::from("topology"), message))
+            }
+        }
+    }
+
+    /// What the run of a complete plan may take, if it fits.
+    pub fn of(&self, plan: &Plan) -> Result<Option<MaxMemory>, Wrong> {
+        let Some(limit) = self.limit else { return Ok(None) };
+        let most = most(plan).map(|most| Memory::of(plan, &most)).filter(|most| limit.by.is_some() && most.bytes < limit.bytes / FAR_BELOW);
+        let memory = match most {
+            Some(most) => most,
+            // What cannot be run is refused by the run.
+            None => match expected(plan) {
+                Ok(expected) => Memory::of(plan, &expected),
+                Err(_) => return Ok(None),
+            },
+        };
+        if memory.bytes > limit.bytes {
+            let (key, part) = memory.largest;
+            let message = format!("this scenario needs about {} of memory, {} of it for {key}: {}", shown(memory.bytes), shown(part), limit.words());
+            let at = if limit.by.is_none() { "run.max_memory" } else { key };
+            return Err(Wrong::at(at.into(), format!("{message}; shorten it, record less, or allow more")));
+        }
+        Ok(Some(MaxMemory { bytes: limit.bytes, by: limit.by, records: Memory::records(limit.bytes, memory.fixed) }))
+    }
+}
+
+/// More than any run of the plan comes to, where that is told without looking at it closely.
+fn most(plan: &Plan) -> Option<Expected> {
+    let record = &plan.record;
+    let timed = record.ports.is_some() || record.imbalance.is_some() || record.reordering.is_some();
+    if !record.captures.is_empty() || timed && plan.run.until.is_none() || plan.applications.is_some() {
+        return None;
+    }
+    let flows = plan.flows.len() as u64;
+    let bytes = plan.flows.iter().fold(0u64, |sum, flow| sum.saturating_add(flow.bytes));
+    let end = plan.run.until.map_or(0.0, |until| until.0 as f64 * 1e-12);
+    // Frames of less than a hundred bytes are not worth looking at.
+    let outstanding = bytes / 100 + flows;
+    Some(Expected { flows, end, halves: flows * 4_096, outstanding, visits: 32 * flows, paths: 1_024 * flows, ..Expected::default() })
+}
+
+/// In a unit of its size, two digits.
+fn shown(bytes: u64) -> String {
+    let (value, unit) = [(1e15, "PB"), (1e12, "TB"), (1e9, "GB"), (1e6, "MB")]
+        .into_iter()
+        .find(|(scale, _)| bytes as f64 >= *scale)
+        .map_or((bytes as f64 / 1e3, "kB"), |(scale, unit)| (bytes as f64 / scale, unit));
+    if value < 10.0 { format!("{value:.1} {unit}") } else { format!("{value:.0} {unit}") }
+}
+
+fn counted(flows: f64) -> String {
+    match flows {
+        few if few < 1e6 => format!("{few:.0}"),
+        many if many < 1e9 => format!("{:.1} million", many / 1e6),
+        many if many < 1e13 => format!("{:.1} billion", many / 1e9),
+        many => format!("{many:.1e}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_and_counts_as_people_write_them() {
+        assert_eq!([999, 51_400_000, 2_600_000_000, 13_000_000_000, u64::MAX].map(shown), ["1.0 kB", "51 MB", "2.6 GB", "13 GB", "18447 PB"]);
+        assert_eq!([1_000.0, 2.5e6, 1e9, 1e20].map(counted), ["1000", "2.5 million", "1.0 billion", "1.0e20"]);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused_before_it_is_drawn() {
+        let mut room = Room { limit: Some(Limit { bytes: PROCESS + 1_000 * FLOW, by: None }), flows: 0 };
+        room.reserve(600.0, || unreachable!("there is room")).unwrap();
+        assert_eq!(room.flows_left(), 400);
+        let wrong = room.reserve(1e9, || Key::from("traffic").index(0).name("rounds")).unwrap_err();
+        assert!(wrong.message.starts_with("this makes about 1.0 billion flows, which take at least "), "{}", wrong.message);
+        assert!(wrong.message.contains("of memory: more than max_memory allows, 52 MB"), "{}", wrong.message);
+    }
+}
