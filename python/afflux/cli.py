@@ -141,7 +141,7 @@ def compare(
     baseline: Annotated[Path | None, typer.Option("--baseline", metavar="DIR", help="A result of the design to compare to.", show_default="the first")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
-    """Differences between designs, paired over seeds, with 95 % bootstrap intervals."""
+    """Differences between designs, seed by seed, with 95 % intervals; first the answer in words."""
     from . import comparison, render
 
     with failures():

@@ -11,16 +11,18 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from . import coflows, settings, text
+from . import changes, coflows, settings, text
 from ._core import Model
-from .comparison import Comparison, Difference
+from .comparison import Comparison
 from .explain import LABELS, Flow, Group, Queue
 from .grid import Sweep
-from .metrics import COST, SHORT, Metric
+from .metrics import SHORT
+from .paired import SAME, UNCLEAR, Difference
 from .result import Result
 from .statistics import mean
 from .studies.study import HEAD, Verdict, cells, number
 from .waits import Behind
+from .words import Marked
 
 #: One colour per label, the same wherever a label is shown.
 COLOURS = {
@@ -222,9 +224,16 @@ def waits(found: Sequence[Behind]) -> Iterator[RenderableType]:
     yield made
 
 
+def answer(words: str) -> Text:
+    """What stands out of an answer is bold; an answer of one piece is bold as a whole."""
+    if not isinstance(words, Marked):
+        return Text(words, style="bold")
+    return Text(" ").join(Text(part, style="bold" if bold else "") for part, bold in words.parts)
+
+
 def comparison(found: Comparison) -> Iterator[RenderableType]:
     """What `afflux compare` prints: the answer, then every metric."""
-    yield Text(found.sentence(), style="bold")
+    yield answer(found.sentence())
     for design in found.designs:
         yield differences(f"{design} against {found.baseline}", found.baseline, design, found.of(design))
     if found.notes:
@@ -234,38 +243,21 @@ def comparison(found: Comparison) -> Iterator[RenderableType]:
 
 
 def differences(title: str, baseline: str, design: str, found: Sequence[Difference]) -> Table:
-    """A line per metric."""
+    """A line per metric. What is established is bold."""
     colours = {"better": "green", "worse": "red"}
-    made = table(title, "", baseline, design, "difference", "95 % interval", "")
-    made.columns[-1].justify = "left"
+    made = table(title, "", baseline, design, "change", "95 % interval", "")
+    made.columns[0].no_wrap, made.columns[-1].justify = True, "left"
+    made.columns[-1].min_width = len(UNCLEAR)
     for d in found:
-        low, high = (d.share_low, d.share_high) if d.share is not None and d.share_low is not None else (None, None)
-        interval = f"{_percent(low)} to {_percent(high)} %" if low is not None and high is not None else _interval(d)
-        difference = by(d)
-        if d.verdict == "same":
-            difference, interval = "0", "–"
-        if d.metric is COST:
-            interval = "–"
-        row = (d.metric.title, d.metric.show(d.baseline_mean), d.metric.show(d.design_mean), difference, interval, d.verdict)
-        made.add_row(*row, style=colours.get(d.verdict, "dim" if d.verdict == "same" else ""))
+        difference = "0" if d.verdict == SAME else changes.by(d)
+        row = (d.metric.title, d.metric.show(d.baseline_mean), d.metric.show(d.design_mean), difference, changes.interval(d), _verdict(d))
+        style = colours.get(d.verdict, "dim" if d.verdict == SAME else "")
+        made.add_row(*row, style=f"bold {style}" if d.established else style)
     return made
 
 
-def by(d: Difference) -> str:
-    """A difference as a share where there is one."""
-    return _percent(d.share) + " %" if d.share is not None else _signed(d.metric, d.difference)
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:+.{1 if abs(share) < 1 else 0}f}"
-
-
-def _signed(metric: Metric, value: float) -> str:
-    return f"{'-' if value < 0 else '+'}{metric.show(abs(value))}"
-
-
-def _interval(d: Difference) -> str:
-    return "–" if d.low is None or d.high is None else f"{_signed(d.metric, d.low)} to {_signed(d.metric, d.high)}"
+def _verdict(d: Difference) -> str:
+    return f"{d.verdict}, exact" if d.deterministic and d.verdict != SAME else d.verdict
 
 
 def sweep(found: Sweep, width: int) -> Iterator[RenderableType]:
@@ -311,7 +303,7 @@ def studies(listed: Sequence[dict[str, Any]]) -> Iterator[RenderableType]:
 def verdict(found: Verdict) -> Iterator[RenderableType]:
     """What `afflux study NAME` prints."""
     if found.answer:
-        yield Text(found.answer, style="bold")
+        yield answer(found.answer)
     made = table("Ours beside the published numbers", *HEAD)
     made.columns[-1].justify = "left"
     for row in found.rows:

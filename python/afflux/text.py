@@ -30,10 +30,10 @@ def size(bytes: float) -> str:
     return f"{bytes:.0f} B"
 
 
-def rate(bps: float) -> str:
+def rate(bps: float, count: int = 3) -> str:
     for unit, name in ((1e12, "Tbps"), (1e9, "Gbps"), (1e6, "Mbps"), (1e3, "kbps")):
         if bps >= unit:
-            return f"{digits(bps / unit, 3)} {name}"
+            return f"{digits(bps / unit, count)} {name}"
     return f"{bps:.0f} bps"
 
 

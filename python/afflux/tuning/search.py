@@ -10,10 +10,11 @@ from typing import Any
 
 from .. import _core, batch, extras, settings
 from ..batch import Silent, Source, Watch
-from ..comparison import TOO_FEW, WORSE, Difference, difference
 from ..executors import Executor, named
 from ..metrics import Metric
-from .evaluate import Evaluator, firmness, front, lowered, name_of
+from ..paired import TOO_FEW, WORSE, Difference, difference
+from ..statistics import ADVISED_SEEDS, CONFIDENCE, ENOUGH_SEEDS
+from .evaluate import Evaluator, alike, front, lowered, name_of
 from .objective import objectives
 from .result import Candidate, Drift, Tuning
 from .rounds import Rounds
@@ -79,18 +80,24 @@ def tune(
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         tried = _search(optuna, evaluator, space, own, budget, every_seed, seed)
         whole = [candidate for candidate in (own, *tried) if candidate.values and not candidate.stopped]
-        firm = dict(zip((c.name for c in whole), firmness(whole, metrics, every_seed), strict=True))
-        own, tried = replace(own, firmness=firm[own.name]), [replace(c, firmness=firm.get(c.name)) for c in tried]
-        whole = [candidate for candidate in (own, *tried) if candidate.name in firm]
+        ties = dict(zip((c.name for c in whole), alike(whole, metrics, every_seed), strict=True))
+        own, tried = replace(own, alike=ties[own.name]), [replace(c, alike=ties.get(c.name)) for c in tried]
+        whole = [candidate for candidate in (own, *tried) if candidate.name in ties]
         best = _front(whole, metrics, every_seed)
         finalists, seen = _final(evaluator, whole, every_seed) if len(metrics) == 1 else ((), every_seed)
         chosen = finalists[0] if finalists else _choose(best, metrics, every_seed, slack)
         confirmed = _confirm(evaluator, chosen, len(every_seed), seen) if chosen.changes else ()
         drifts = tuple(_drifts(evaluator, space, chosen, every_seed)) if sensitivity and chosen.changes else ()
     notes = [f"{c.name}: {c.error}" for c in tried if c.error]
-    if len(every_seed) < 5:
+    if len(every_seed) < ADVISED_SEEDS:
         few = "1 seed is" if len(every_seed) == 1 else f"{len(every_seed)} seeds are"
-        notes.append(f"{few} too few to tell a difference from chance; search with at least 5")
+        few += " too few" if len(every_seed) < ENOUGH_SEEDS else " few"
+        notes.append(f"{few} to tell a difference from chance; search with at least {ADVISED_SEEDS}")
+    judged = sum(found is not None and found.p is not None for drift in drifts for _, found in drift.tried)
+    if judged > 1:
+        notes.append(
+            f"{judged} neighbours of the chosen setting are judged, each at 95 %: about {(1 - CONFIDENCE) * judged:.1f} of them come out clear by chance"
+        )
     best_scenario = batch.load(scenario, {**dict(set or {}), **chosen.changes, "name": f"{loaded.name}-tuned"})
     _write(place / BEST, best_scenario.resolved)
     return Tuning(metrics, tuple(vary), own, tuple(tried), tuple(best), tuple(finalists), chosen, confirmed, drifts, tuple(notes), place / BEST)
@@ -189,9 +196,9 @@ def _final(evaluator: Evaluator, whole: Sequence[Candidate], seeds: Sequence[int
     seen = [*seeds, *_fresh(seeds, len(seeds))]
     evaluator.simulate([candidate.changes for candidate in few], seen[len(seeds) :])
     every = [candidate for candidate in (evaluator.candidate(one.changes, seen) for one in few) if candidate.values]
-    firm = firmness(every, metrics, seen)
+    ties = alike(every, metrics, seen)
     order = sorted(range(len(every)), key=lambda place: lowered([every[place]], metrics, seen)[0])
-    return [replace(every[place], firmness=firm[place]) for place in order], seen
+    return [replace(every[place], alike=ties[place]) for place in order], seen
 
 
 def _fresh(seen: Sequence[int], count: int) -> range:

@@ -17,7 +17,7 @@ COLOURS = dict(zip(SCHEMES, figure.COLOURS, strict=False))
 
 def tables(designs: Designs, cases: Sequence[Case], to: Path) -> Path:
     """Average and p99 slowdown by flow size, and what else the paper measures, for each case."""
-    parts = ["# Every case", "", "Made by `afflux study conweave`: means over the seeds, with 95 % bootstrap intervals in brackets.", ""]
+    parts = ["# Every case", "", "Made by `afflux study conweave`: means over the seeds, with 95 % intervals in brackets.", ""]
     for case in cases:
         if found := case.of(designs):
             parts += [f"## {case}", "", *_table(found), ""]
@@ -45,7 +45,7 @@ def _cell(design: Design, value: Callable[[Result], float | None]) -> str:
     values = [found for result in design.results.values() if (found := value(result)) is not None]
     if not values:
         return "–"
-    low, high = interval(values, mean) or (None, None)
+    low, high = interval(values) or (None, None)
     shown = _number(mean(values))
     return shown if low is None or high is None or low == high else f"{shown} ({_number(low)} – {_number(high)})"
 
