@@ -23,6 +23,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from afflux.verification import verify
+
 REPO = Path(__file__).resolve().parents[1]
 #: Seconds after which a process is stuck.
 PATIENCE = 120
@@ -137,9 +139,8 @@ class Try:
         assert done.returncode == 0, f"{self.dir}: {done.stderr}"
         left = [str(path) for path in self.dir.rglob(".*") if path.name != ".lock"]
         assert not left, f"left over: {left}"
-        verified = subprocess.run([*AFFLUX, "verify", "out", "--json"], cwd=self.dir, capture_output=True, text=True, timeout=PATIENCE)
-        (said,) = json.loads(verified.stdout)
-        assert (verified.returncode, said["problems"], said["notes"]) == (0, [], []), said
+        verified = verify(self.dir / "out")
+        assert (verified.problems, verified.notes) == ([], []), verified
         return self.job.outcome(self.dir, done.stdout)
 
 
@@ -245,25 +246,26 @@ def cluster(dir: Path, workers: int) -> Iterator[tuple[str, list[subprocess.Pope
         log.close()
 
 
-def kill_dask_workers(dir: Path, kills: int, draws: random.Random, points: int = 12) -> None:
+def kill_dask_workers(dir: Path, kills: int, seed: int, points: int = 12, workers: int = 3) -> None:
     """A sweep on a cluster whose workers are killed in the middle of points, and replaced, ends with the table of one that nobody disturbed."""
+    draws = random.Random(seed)
     dir.mkdir(parents=True)
-    (dir / "small.toml").write_text(SCENARIO.replace("rounds = 2", "rounds = 4_000"))
+    (dir / "small.toml").write_text(SCENARIO.replace("rounds = 2", "rounds = 2_500"))
     arguments = ["sweep", "small.toml", *VARY, "--seeds", f"1-{-(-points // 4)}"]
     undisturbed = subprocess.run([*AFFLUX, *arguments, "-o", "undisturbed"], cwd=dir, capture_output=True, text=True, timeout=10 * PATIENCE)
     assert undisturbed.returncode == 0, undisturbed.stderr
     done = 0
     while done < kills:
         out = f"out-{done}"
-        with cluster(dir, 3) as (address, workers, another):
+        with cluster(dir, workers) as (address, running, another):
             command = [*AFFLUX, *arguments, "--executor", "dask", "--address", address, "-o", out]
             sweep = subprocess.Popen(command, cwd=dir, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
             until = time.monotonic() + PATIENCE
             # Dask gives a task up after its third worker: no more than a kill per point on average.
             here = 0
-            while sweep.poll() is None and done < kills and here < points // 3:
-                time.sleep(draws.uniform(0.2, 0.8))
-                busy = [worker for worker in workers if worker.poll() is None and children(worker.pid)]
+            while sweep.poll() is None and done < kills and here < max(1, points // 3):
+                time.sleep(draws.uniform(0.1, 0.5))
+                busy = [worker for worker in running if worker.poll() is None and children(worker.pid)]
                 if busy:
                     draws.choice(busy).kill()
                     another()
@@ -315,7 +317,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             tries += 1
             print(f"{sum(total.values())} of {chosen.count} kills, {time.monotonic() - began:.0f} s", flush=True)
         if chosen.dask:
-            kill_dask_workers(Path(root) / "dask", chosen.dask, draws)
+            kill_dask_workers(Path(root) / "dask", chosen.dask, chosen.seed)
             total["dask worker"] += chosen.dask
     for kind, count in sorted(total.items()):
         print(f"{count:5} {kind}")

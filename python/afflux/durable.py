@@ -7,6 +7,7 @@ one that is not locked was left by a process that was killed, and goes when the 
 `_core.step` (docs/dev/faults.md). Result directories are written in Rust, in the same manner (crates/results/src/directory.rs).
 """
 
+import errno
 import fcntl
 import os
 import re
@@ -181,4 +182,7 @@ def _remove_unless_locked(partial: Path) -> None:
 
 
 def _step(what: str, path: Path, removes: bool = False) -> None:
-    _core.step(what, path, removes)
+    try:
+        _core.step(what, path, removes)
+    except OSError:  # the requested one
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from None
