@@ -1,10 +1,11 @@
 """Kills `run`, `sweep`, `tune` and a study at chosen steps of their writing, and Dask's workers in the middle of points: each must end with the table
 of an unbroken run, soon, and with nothing left over.
 
-    python -m fuzz.kills --count 200 --dask 20 --seed 1
+    python -m fuzz.kills --count 200 --signals 100 --dask 20 --seed 1
 
 A step is a change on disk (docs/dev/faults.md). Which one a kill hits is drawn: of the process itself or of one that simulates a point, or the kill
-comes at any time. A broken run is started again with the same command, perhaps to be killed once more.
+comes at any time. A broken run is started again with the same command, perhaps to be killed once more. Ctrl-C and SIGTERM come in the same manner, and
+must be quiet.
 """
 
 import argparse
@@ -153,6 +154,12 @@ def finished(process: subprocess.Popen[str]) -> subprocess.CompletedProcess[str]
     return subprocess.CompletedProcess(process.args, process.returncode, out, errors)
 
 
+def is_heeding(pid: int) -> bool:
+    """Does a program handle signals itself? Before that Python is still starting."""
+    (line,) = [line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("SigCgt")]
+    return bool(int(line.split()[1], 16) & (1 << (signal.SIGTERM - 1)))
+
+
 def processes(dir: Path) -> list[int]:
     """Those that belong to a try and live."""
     wanted = f"{MARK}={dir}".encode()
@@ -211,10 +218,40 @@ def kill_and_continue(job: Job, dir: Path, unbroken: tuple[int, int, object], dr
     return kills
 
 
+def stop_and_continue(job: Job, dir: Path, unbroken: tuple[int, int, object], draws: random.Random) -> bool:
+    """Ends a job by Ctrl-C or SIGTERM, at a step or at any time: quietly, with nothing left over. Then it is run to its end. Was it stopped at all?"""
+    own, _, expected = unbroken
+    one = Try(job, dir)
+    number = draws.choice([signal.SIGINT, signal.SIGTERM])
+    if draws.random() < 0.5:
+        done = one.run(fault=f"{number.name.removeprefix('SIG')}@{draws.randint(1, own)}")
+    else:
+        process = one.start()
+        until = time.monotonic() + PATIENCE
+        while process.poll() is None and not is_heeding(process.pid) and time.monotonic() < until:
+            time.sleep(0.001)
+        time.sleep(draws.uniform(0.0, 2.0))
+        process.send_signal(number)
+        done = finished(process)
+    assert done.returncode in (0, 128 + number), f"{dir}: ended with {done.returncode}: {done.stderr}"
+    stopped = done.returncode != 0
+    last = done.stderr.splitlines()[-1:]
+    assert "Traceback" not in done.stderr, done.stderr
+    assert not stopped or last == ["interrupted" if number == signal.SIGINT else "terminated"], done.stderr
+    assert not processes(dir), f"{dir}: {processes(dir)} go on"
+    left = [str(path) for path in dir.rglob(".*") if path.name != ".lock"]
+    assert not left, f"left over: {left}"
+    outcome = one.outcome(one.run())
+    assert outcome == expected, f"{dir}: after a signal it is\n{outcome}\nand not\n{expected}"
+    shutil.rmtree(dir)
+    return stopped
+
+
 @contextmanager
 def cluster(dir: Path, workers: int) -> Iterator[tuple[str, list[subprocess.Popen[bytes]], Callable[[], None]]]:
     """A scheduler and workers of Dask, in processes of their own: its address, the workers, and what starts another one."""
     place = dir / "scheduler.json"
+    place.unlink(missing_ok=True)
     environment = os.environ | {MARK: str(dir)}
     log = (dir / "dask.log").open("ab")
 
@@ -297,6 +334,7 @@ def children(pid: int) -> list[int]:
 def main(arguments: Sequence[str] | None = None) -> int:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--count", type=int, default=200, help="kills of run, sweep, tune and a study (default: 200)")
+    options.add_argument("--signals", type=int, default=100, help="Ctrl-C and SIGTERM (default: 100)")
     options.add_argument("--dask", type=int, default=20, help="kills of Dask's workers (default: 20)")
     options.add_argument("--seed", type=int, default=1, help="of all that is drawn (default: 1)")
     options.add_argument("--only", choices=[job.name for job in JOBS], help="kill nothing else")
@@ -316,6 +354,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
             total += Counter({f"{job.name}, {kind}": count for kind, count in kills.items()})
             tries += 1
             print(f"{sum(total.values())} of {chosen.count} kills, {time.monotonic() - began:.0f} s", flush=True)
+        stopped = 0
+        while stopped < chosen.signals:
+            job = jobs[tries % len(jobs)]
+            tries += 1
+            if stop_and_continue(job, Path(root) / f"{job.name}-{tries}", unbroken[job.name], draws):
+                stopped += 1
+                total[f"{job.name}, signal"] += 1
+                print(f"{stopped} of {chosen.signals} signals, {time.monotonic() - began:.0f} s", flush=True)
         if chosen.dask:
             kill_dask_workers(Path(root) / "dask", chosen.dask, chosen.seed)
             total["dask worker"] += chosen.dask

@@ -12,6 +12,7 @@ import pytest
 from conftest import INCAST, REPO
 
 import afflux
+from fuzz.kills import is_heeding
 
 #: Far longer than any test waits.
 FOREVER = INCAST[: INCAST.index("[[traffic]]")] + '[[traffic]]\nkind = "datagram"\npairs = [[1, 0], [2, 3]]\nrate = "9Gbps"\nduration = "60s"\n'
@@ -47,12 +48,6 @@ def wait_until(what, process: subprocess.Popen[str]) -> None:
         time.sleep(0.002)
 
 
-def is_heeding(process: subprocess.Popen[str]) -> bool:
-    """Does the program handle signals itself? Before that Python is still starting."""
-    (line,) = [line for line in Path(f"/proc/{process.pid}/status").read_text().splitlines() if line.startswith("SigCgt")]
-    return bool(int(line.split()[1], 16) & (1 << (signal.SIGTERM - 1)))
-
-
 def ended(process: subprocess.Popen[str], number: signal.Signals = signal.SIGINT) -> str:
     """Sends the signal; what was printed on stdout until it ended."""
     process.send_signal(number)
@@ -75,7 +70,7 @@ def test_ctrl_c_at_many_instants(scenario, tmp_path):
     file = scenario()
     for instant in range(12):
         process = start(["afflux", "run", file, "--force"], tmp_path)
-        wait_until(lambda process=process: is_heeding(process), process)
+        wait_until(lambda process=process: is_heeding(process.pid), process)
         time.sleep(0.03 * instant)
         ended(process, (signal.SIGINT, signal.SIGTERM)[instant % 2])
         nothing_half_written(tmp_path / "out")
@@ -97,7 +92,7 @@ def test_ctrl_c_while_simulating(engine, scenario, tmp_path):
 def test_ctrl_c_while_flows_are_drawn(scenario, tmp_path):
     file = scenario(text=STAR + BULK.replace("60_000", "9_000_000") + '[run]\nmax_memory = "200GB"\n')
     process = start(["afflux", "check", file], tmp_path)
-    wait_until(lambda: is_heeding(process), process)
+    wait_until(lambda: is_heeding(process.pid), process)
     time.sleep(0.4)
     began = time.monotonic()
     ended(process)

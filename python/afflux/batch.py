@@ -153,7 +153,7 @@ def run(
         manifest.write()
         done = {task.key for task in tasks if not fresh and manifest.holds(task)}
         builds = {manifest.points[key].get("build") for key in done} - {build()}
-        notes = [f"{len(done)} points were read from an earlier run, some of another build of afflux {__version__}; --fresh runs them again"] if builds else []
+        notes = [f"some points were read that another build of afflux {__version__} simulated: remove {out} to simulate all again"] if builds else []
         notes += manifest.notes
         watch.begin(len(tasks), len(done))
         missing = [task for task in tasks if task.key not in done]

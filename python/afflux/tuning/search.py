@@ -88,7 +88,7 @@ def tune(
         chosen = finalists[0] if finalists else _choose(best, metrics, every_seed, slack)
         confirmed = _confirm(evaluator, chosen, len(every_seed), seen) if chosen.changes else ()
         drifts = tuple(_drifts(evaluator, space, chosen, every_seed)) if sensitivity and chosen.changes else ()
-    notes = [f"{c.name}: {c.error}" for c in tried if c.error]
+    notes = [*evaluator.notes, *(f"{c.name}: {c.error}" for c in tried if c.error)]
     if len(every_seed) < 5:
         few = "1 seed is" if len(every_seed) == 1 else f"{len(every_seed)} seeds are"
         notes.append(f"{few} too few to tell a difference from chance; search with at least 5")
