@@ -5,7 +5,7 @@ import json
 import pytest
 from conftest import REPO
 
-COMMANDS = ["run", "explain", "report", "compare", "study", "new", "check", "plan", "sweep", "tune", "live", "schema", "models", "import", "export"]
+COMMANDS = ["run", "explain", "report", "compare", "study", "new", "check", "plan", "sweep", "tune", "live", "verify", "schema", "models", "import", "export"]
 
 
 @pytest.mark.parametrize("name", COMMANDS)

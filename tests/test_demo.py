@@ -99,5 +99,5 @@ def test_what_is_not_its_own_is_left_alone(monkeypatch, tmp_path, capsys):
     mine.parent.mkdir(parents=True)
     mine.write_text("")
     assert demo.main() == 1
-    assert "not the directory of a batch" in capsys.readouterr().err
+    assert "has files (mine) but no manifest.json" in capsys.readouterr().err
     assert mine.exists()

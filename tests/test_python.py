@@ -196,3 +196,13 @@ def test_numbers_as_text():
     assert [text.size_class(name) for name in ("le_100KB", "100KB_10MB", "gt_10MB", "le_1500B")] == ["≤ 100 kB", "100 kB – 10 MB", "> 10 MB", "≤ 1500 B"]
     assert [text.share(x) for x in (0, 0.0001, 0.5)] == ["0.0 %", "< 0.1 %", "50.0 %"]
     assert [text.duration(s) for s in (9.6, 187, 3_720)] == ["10 s", "3:07 min", "1:02 h"]
+
+
+def test_every_name_of_the_package_is_there():
+    assert sorted(afflux.__all__) == sorted(afflux._HOMES)
+    assert {*afflux.__all__} <= {*dir(afflux)}
+    for name in afflux.__all__:
+        assert getattr(afflux, name) is not None
+    assert afflux.batch.__name__ == "afflux.batch"
+    with pytest.raises(AttributeError, match="nonsense"):
+        afflux.nonsense  # noqa: B018

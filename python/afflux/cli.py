@@ -1,7 +1,6 @@
 """The command `afflux`."""
 
 import json
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +9,7 @@ from rich.console import Console
 
 from . import __version__, _core, commands, settings
 from .commands import options
-from .console import FAILED, INTERRUPTED, complain, deliver, example, failures, print_json, show, width
+from .console import FAILED, complain, deliver, example, failures, print_json, show, width
 from .result import Result
 
 #: What several result directories mean.
@@ -185,6 +184,7 @@ app.command(epilog=example(*commands.plan.EXAMPLES))(commands.plan.plan)
 app.command(epilog=example(*commands.sweep.EXAMPLES))(commands.sweep.sweep)
 app.command(epilog=example(*commands.tune.EXAMPLES))(commands.tune.tune)
 app.command(epilog=example(*commands.live.EXAMPLES))(commands.live.live)
+app.command(epilog=example(*commands.verify.EXAMPLES))(commands.verify.verify)
 
 importing = typer.Typer(name="import", help="Read other tools' files.", no_args_is_help=True, epilog=example("afflux import sonic config_db.json -o leaf.toml"))
 exporting = typer.Typer(name="export", help="Write a design for other tools.", no_args_is_help=True, epilog=example("afflux export sonic leaf.toml"))
@@ -267,11 +267,3 @@ def models(as_json: Annotated[bool, typer.Option("--json", help="Print JSON inst
             print_json([{key: getattr(model, key) for key in keys} for model in every])
         else:
             show(render.models(every))
-
-
-def main() -> None:
-    """Entry point of the command."""
-    try:
-        app()
-    except KeyboardInterrupt:
-        sys.exit(INTERRUPTED)

@@ -1,5 +1,10 @@
 """`make demo`: the Hadoop question in small. Behind deep buffers, or shallow ones with ECN, PFC or DCTCP: where is a sort done first, at what price?"""
 
+from . import signals
+
+if __name__ == "__main__":
+    signals.install()  # importing the rest takes a while
+
 import sys
 import time
 from dataclasses import replace
@@ -174,10 +179,7 @@ def main() -> int:
     console.print(QUESTION)
     try:
         with progress.of_batch(errors) as watch:
-            outcome = batch.run(points(), OUT / "points", fresh=True, watch=watch)
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        return 130
+            outcome = batch.run(points(), batch.home(OUT), fresh=True, watch=watch)
     except (_core.Error, ValueError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
@@ -204,4 +206,7 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    with signals.working():
+        code = main()
+    signals.finish()
+    sys.exit(code)

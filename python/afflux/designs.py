@@ -5,7 +5,6 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 from . import __version__
@@ -175,15 +174,12 @@ def _where(result: Result) -> str:
 
 def _different(one: Result, other: Result) -> list[str]:
     """Keys of the resolved scenarios that differ; nothing is known of results that were not written."""
-    if one.dir is None or other.dir is None or not (one.dir / "scenario.toml").is_file() or not (other.dir / "scenario.toml").is_file():
+    first_text, second_text = one.scenario, other.scenario
+    if first_text is None or second_text is None:
         return []
-    first, second = (dict(_leaves(tomllib.loads(_scenario(result.dir)), "")) for result in (one, other) if result.dir)
+    first, second = (dict(_leaves(tomllib.loads(text), "")) for text in (first_text, second_text))
     keys = [key for key in first.keys() | second.keys() if first.get(key) != second.get(key)]
     return sorted(key for key in keys if key not in _SAME and not key.startswith("record."))
-
-
-def _scenario(dir: Path) -> str:
-    return (dir / "scenario.toml").read_text(encoding="utf-8")
 
 
 def _leaves(item: Any, key: str) -> Iterator[tuple[str, Any]]:

@@ -40,8 +40,6 @@ pub struct Output {
     pub counters: Counters,
     /// The last moment simulated.
     pub end: Time,
-    /// The run was cancelled: everything here is partial.
-    pub cancelled: bool,
     pub engine: Engine,
 }
 

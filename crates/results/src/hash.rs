@@ -197,7 +197,7 @@ impl Canonical {
 
     fn finish(mut self) -> String {
         self.digest.update(&self.buffer);
-        self.digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+        crate::durable::hex(self.digest.finalize())
     }
 }
 

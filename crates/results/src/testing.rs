@@ -138,7 +138,6 @@ pub fn run() -> (Scenario, Output) {
         captures: Vec::new(),
         counters,
         end: Time::from_ns(100_000),
-        cancelled: false,
         engine: Engine { events: 55, thread_cpu_s: vec![0.25, 0.5], wall_s: 0.5, window_ps: 1 },
     };
     (scenario, output)

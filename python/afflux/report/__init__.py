@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from string import Template
 
-from .. import __version__, changes
+from .. import __version__, changes, durable
 from ..comparison import Comparison, compare
 from ..designs import Design, Designs, gather
 from ..metrics import JOB_TIME, Metric
@@ -70,11 +70,8 @@ def write(
         data=_packed(data.of(designs)),
     )
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.partial")
-    partial.write_text(page, encoding="utf-8")
-    partial.replace(path)
-    return path
+    durable.make_dir(path.parent)
+    return durable.write_text(path, page)
 
 
 def _answer(designs: Designs, against: Comparison | None) -> tuple[str, list[str]]:
@@ -188,8 +185,7 @@ def _about(designs: Designs) -> str:
     for design in designs.values():
         first = design.first
         lines = [f"<h3>{html.escape(design.name)}</h3>"]
-        if first.dir and (first.dir / "scenario.toml").is_file():
-            text = (first.dir / "scenario.toml").read_text(encoding="utf-8")
+        if text := first.scenario:
             summary = _both(say("about.resolved", seed=first.summary["seed"]))
             lines.append(f'<details><summary>{summary}</summary><pre tabindex="0">{html.escape(text)}</pre></details>')
         hashes = "".join(

@@ -5,10 +5,12 @@
 
 import os
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from ..designs import Design, Designs, gather
+from ..durable import Writer, make_dir, write_all
 from ..explain import LABELS
 from ..extras import needed
 from ..result import Result
@@ -59,23 +61,23 @@ def write(results: Designs | Iterable[Result | str | os.PathLike[str]], dir: str
     dir = Path(dir)
     if dir.exists() and not dir.is_dir():
         raise ValueError(f"{dir} is a file: --format {format} writes several figures, -o names their directory")
-    dir.mkdir(parents=True, exist_ok=True)
     drawn: dict[str, Callable[[Any], bool]] = {
         "fct-cdf": lambda axes: _cdf(axes, designs),
         "slowdown-by-size": lambda axes: _by_size(axes, designs),
         "queue": lambda axes: _queue(axes, designs),
         "split": lambda axes: _split(axes, designs),
     }
-    written = []
+    files: dict[Path, Writer] = {}
     date = {"pdf": "CreationDate", "svg": "Date"}.get(format)
     with matplotlib.rc_context(STYLE):
         for name, draw in drawn.items():
             figure = Figure(figsize=(WIDTH, HEIGHT), layout="constrained")
             if draw(figure.add_subplot()):
-                path = dir / f"{name}.{format}"
-                figure.savefig(path, format=format, dpi=300, metadata={date: None} if date else None)
-                written.append(path)
-    return written
+                save = partial(figure.savefig, format=format, dpi=300, metadata={date: None} if date else None)
+                files[dir / f"{name}.{format}"] = save
+        make_dir(dir)
+        write_all(files)
+    return list(files)
 
 
 def _line(index: int) -> dict[str, Any]:

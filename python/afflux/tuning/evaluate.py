@@ -34,12 +34,15 @@ class Evaluator:
     def __post_init__(self) -> None:
         self._results: dict[str, dict[int, Result]] = {}
         self._errors: dict[str, str] = {}
+        #: What batches have to say, each thing once.
+        self.notes: list[str] = []
 
     def simulate(self, every: Iterable[Mapping[str, Any]], seeds: Sequence[int]) -> None:
         points = [Point(name_of(changes), self.scenario, {**self.fixed, **changes}, seed) for changes in every for seed in seeds]
         outcome = batch.run(points, self.out, watch=self.watch, executor=self.executor, strict=False)
         for (name, seed), result in outcome.results.items():
             self._results.setdefault(name, {})[seed] = result
+        self.notes += [note for note in outcome.notes if note not in self.notes]
         for failure in outcome.failures:
             self._errors.setdefault(failure.point.rpartition("-")[0], failure.error)
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from .. import _core, batch, extras, settings
+from .. import _core, batch, durable, extras, settings
 from ..batch import Silent, Source, Watch
 from ..executors import Executor, named
 from ..metrics import Metric
@@ -69,13 +69,14 @@ def tune(
     every_seed = list(seeds)
     loaded = batch.load(scenario, set or {})
     place = Path(out) if out is not None else Path("out") / f"tune-{loaded.name}"
+    points_place = batch.home(place)
     with ExitStack() as stack:
         chosen_executor = stack.enter_context(named(executor, jobs=jobs, address=address)) if isinstance(executor, str) else executor
         planned = len(every_seed) * (
             budget + 3 + (FINALISTS + 1) * (len(metrics) == 1) + (DRIFTS * sum(isinstance(one, Range) for one in space) if sensitivity else 0)
         )
         rounds = Rounds(watch or Silent(), planned)
-        evaluator = Evaluator(scenario, dict(set or {}), metrics, place / "points", chosen_executor, rounds)
+        evaluator = Evaluator(scenario, dict(set or {}), metrics, points_place, chosen_executor, rounds)
         own = _own(evaluator, every_seed)
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         tried = _search(optuna, evaluator, space, own, budget, every_seed, seed)
@@ -88,7 +89,7 @@ def tune(
         chosen = finalists[0] if finalists else _choose(best, metrics, every_seed, slack)
         confirmed = _confirm(evaluator, chosen, len(every_seed), seen) if chosen.changes else ()
         drifts = tuple(_drifts(evaluator, space, chosen, every_seed)) if sensitivity and chosen.changes else ()
-    notes = [f"{c.name}: {c.error}" for c in tried if c.error]
+    notes = [*evaluator.notes, *(f"{c.name}: {c.error}" for c in tried if c.error)]
     if len(every_seed) < ADVISED_SEEDS:
         few = "1 seed is" if len(every_seed) == 1 else f"{len(every_seed)} seeds are"
         few += " too few" if len(every_seed) < ENOUGH_SEEDS else " few"
@@ -99,7 +100,7 @@ def tune(
             f"{judged} neighbours of the chosen setting are judged, each at 95 %: about {(1 - CONFIDENCE) * judged:.1f} of them come out clear by chance"
         )
     best_scenario = batch.load(scenario, {**dict(set or {}), **chosen.changes, "name": f"{loaded.name}-tuned"})
-    _write(place / BEST, best_scenario.resolved)
+    durable.write_text(place / BEST, best_scenario.resolved)
     return Tuning(metrics, tuple(vary), own, tuple(tried), tuple(best), tuple(finalists), chosen, confirmed, drifts, tuple(notes), place / BEST)
 
 
@@ -256,9 +257,3 @@ def harmful(found: Difference) -> bool:
     worse = found.difference > 0 if found.metric.lower_is_better else found.difference < 0
     weighty = found.share is None or abs(found.share) > NEGLIGIBLE
     return worse and weighty and found.verdict in (WORSE, TOO_FEW)
-
-
-def _write(path: Path, text: str) -> None:
-    partial = path.with_name(f".{path.name}.partial")
-    partial.write_text(text, encoding="utf-8")
-    partial.replace(path)

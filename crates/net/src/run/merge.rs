@@ -30,7 +30,6 @@ pub fn merge(world: &World, shards: Vec<Shard>, done: &[Done], end: u64, classic
         deadlocks: Vec::new(),
         counters: Counters::default(),
         end: Time(end),
-        cancelled: false,
         engine: Engine::default(),
     };
     let mut sent: Vec<Option<SentRecord>> = vec![None; plan.flows.len() + world.started.count()];

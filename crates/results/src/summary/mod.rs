@@ -12,12 +12,14 @@ pub use flowcontrol::{DeadlockReport, PauseStorm};
 pub use groups::{FctStatistics, Groups, Named, SlowdownStatistics};
 pub use jobs::JobSummary;
 
+use crate::durable::digest;
 use crate::hash::{Hashes, hashes};
 use crate::process::{ProcessStart, peak_rss_bytes};
 use afflux_net::record::{Counters, Output};
 use afflux_net::spec::Topology;
 use afflux_scenario::{FabricCost, Scenario};
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// Written as JSON with the fields in this order. Percentiles are linear as numpy's, of finished flows that did not start
 /// in the warm-up; totals (flows, drops, goodput, …) are of the whole run.
@@ -76,6 +78,12 @@ pub struct Summary {
     /// What hosts are called, in their order; none if they have only numbers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub host_names: Vec<String>,
+    /// SHA-256 of every other file of the result directory, by name; empty if none was written.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub digests: BTreeMap<String, String>,
+    /// SHA-256 of `summary.json` itself with this value left empty; the last key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub summary_digest: Option<String>,
 }
 
 /// What the fabric costs by the scenario's prices.
@@ -139,6 +147,14 @@ impl Summary {
     pub fn to_json(&self) -> String {
         serde_json::to_string_pretty(self).map(|text| text + "\n").expect("string keys and numbers only")
     }
+
+    /// With the digests of the files that it stands beside, and its own.
+    pub(crate) fn sealed(mut self, digests: BTreeMap<String, String>) -> Self {
+        self.digests = digests;
+        self.summary_digest = Some(String::new());
+        self.summary_digest = Some(digest(self.to_json().as_bytes()));
+        self
+    }
 }
 
 fn host_names(topology: &Topology) -> Vec<String> {
@@ -200,6 +216,8 @@ pub fn summary(scenario: &Scenario, output: &Output, started: &ProcessStart) -> 
         counters_hash,
         notes: scenario.notes.iter().cloned().chain(flowcontrol::warnings(scenario, output)).collect(),
         host_names: host_names(&scenario.plan.topology),
+        digests: BTreeMap::new(),
+        summary_digest: None,
     }
 }
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from ... import figure, text
+from ... import durable, figure, text
 from ...designs import Design, Designs
 from ...metrics import Metric
 from ...result import Result
@@ -21,8 +21,7 @@ def tables(designs: Designs, cases: Sequence[Case], to: Path) -> Path:
     for case in cases:
         if found := case.of(designs):
             parts += [f"## {case}", "", *_table(found), ""]
-    to.write_text("\n".join(parts), encoding="utf-8")
-    return to
+    return durable.write_text(to, "\n".join(parts))
 
 
 def _table(found: dict[str, Design]) -> list[str]:
