@@ -99,7 +99,9 @@ def _counts(s: dict[str, Any]) -> RenderableType:
     drops += f", {_plural(s['pause_frames'], 'pause frame')}" if s["pause_frames"] else ""
     grid.add_row("switches", drops)
     grid.add_row("senders", f"{_plural(s['retransmits'], 'retransmission')}, {_plural(s['timeouts'], 'time-out')}")
-    grid.add_row("goodput", text.rate(s["goodput_bps"]))
+    active = f" while flows were active ({text.time(s['busy_ns'])} of {text.time(s['simulated_ns'])})"
+    each = "" if s["goodput_flow_mean_bps"] is None else f", {text.rate(s['goodput_flow_mean_bps'])} mean per flow"
+    grid.add_row("goodput", f"{text.rate(s['goodput_bps'])}{active}{each}")
     if s.get("deadlines"):
         d = s["deadlines"]
         line = f"{text.count(d['met'])} of {text.count(d['flows'])} met ({text.share(d['met_share'] or 0)})"

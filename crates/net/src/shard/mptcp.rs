@@ -528,7 +528,7 @@ pub(super) fn connection_record(connection: &Connection, finish: Option<u64>, wh
         flow: connection.flow,
         start: connection.start,
         finish,
-        given_up: false,
+        given_up: None,
         ideal: connection.idle.total,
         propagation: connection.idle.propagation,
         packets,
