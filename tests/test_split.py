@@ -11,7 +11,7 @@ from conftest import INCAST
 import afflux
 from afflux import report, split
 from afflux.explain import ALL, LABELS, Sums
-from afflux.report import busy
+from afflux.report import busy, series
 from afflux.split import Mean
 
 #: Flows for two designs. Host 3 is down for a while, so its flow waits for a time-out; and a flow does not finish.
@@ -193,16 +193,23 @@ def test_shares_weigh_flows_alike(command, listed, tmp_path):
     assert float(share.search(by_time)[1]) > 2 * float(share.search(by_flow)[1])
 
 
-def test_hosts_have_queues_of_their_own(command, scenario):
+@pytest.mark.parametrize("names", [[f"host{n}" for n in range(9)], [f"rack{n}" for n in range(9)]], ids=["numbers", "names"])
+def test_hosts_have_queues_of_their_own(command, scenario, names, tmp_path):
     every = 'ports = { interval = "100us", nodes = "all" }'
-    assert command("run", scenario(('ports = { interval = "100us" }', every))).returncode == 0
+    named = f"hosts = {json.dumps(names)}" if names[0] != "host0" else "hosts = 9"
+    assert command("run", scenario(('ports = { interval = "100us" }', every), ("hosts = 9", named))).returncode == 0
     plain, with_hosts = (command("explain", "out/small-1", *options).stdout for options in ((), ("--hosts",)))
     ports = [[line for line in text.splitlines() if re.match(r"\w+ → ", line)] for text in (plain, with_hosts)]
-    assert ports[0][0].startswith("switch0 → host0")
+    assert ports[0][0].startswith(f"switch0 → {names[0]}")
     # Each sends 200 kB at once, and the switch has 45 kB.
-    assert ports[1][0].startswith("host")
-    assert not any(line.startswith("host") for line in ports[0])
-    assert "a host's own queue was longer: host" in plain
+    assert ports[1][0].split()[0] in names
+    assert all(line.startswith("switch0") for line in ports[0])
+    assert "a host's own queue was longer: " in plain
+    # On the page and in figures those of switches come first, or alone.
+    (design,) = afflux.designs.gather([tmp_path / "out/small-1"]).values()
+    for found, count in ((series.of([design]), 18), (series.of([design], hosts=False), 9)):
+        owners = [port["name"].split()[0] for port in found["views"][0]["ports"]]
+        assert (owners[:9], len(owners)) == (["switch0"] * 9, count)
 
 
 def quiet_after(busy: int, quiet: int, *, sent: int = 0, queued: int = 0, again: int = 0) -> tuple[range, list[int], list[int]]:
