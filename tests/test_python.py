@@ -9,7 +9,7 @@ import pytest
 from conftest import INCAST
 
 import afflux
-from afflux import coflows, statistics, text, toml
+from afflux import coflows, split, statistics, text, toml
 from afflux.explain import LABELS
 
 
@@ -107,10 +107,10 @@ def test_explanation(small):
         assert sum(flow.parts_ns.values()) == flow.fct_ns
     slowest = explanation.slowest(2)
     assert explanation.flow(slowest[0].id) == slowest[0]
-    everything, only = explanation.by_size()
-    assert (everything.name, only.name, only.flows) == ("all", "100KB_10MB", 24)
-    assert tuple(everything.shares) == LABELS
-    assert sum(everything.shares.values()) == pytest.approx(1)
+    everything, only = split.groups([explanation])
+    assert (everything.name, only.name, only.mean.flows) == ("all", "100KB_10MB", 24)
+    assert tuple(everything.mean.shares) == LABELS
+    assert sum(everything.mean.shares.values()) == pytest.approx(1)
     with pytest.raises(LookupError, match="no flow 77"):
         explanation.flow(77)
 

@@ -124,7 +124,7 @@ def port_of(result: afflux.Result, name: str) -> list[dict]:
 
 
 def test_series_are_those_of_the_table(results, tmp_path):
-    ports = data_of(report.write(results, tmp_path / "report.html"))["ports"]
+    ports = data_of(report.write(results, tmp_path / "report.html"))["ports"]["views"][0]
     assert ports["bucket_ns"] == 100_000
     # The port with the most drops comes first: that to the receiver.
     assert ports["ports"][0]["name"] == "switch0 port 0 → host0"
@@ -140,7 +140,7 @@ def test_series_are_those_of_the_table(results, tmp_path):
 
 def test_downsampling_keeps_sums_and_extremes(results, tmp_path, monkeypatch):
     monkeypatch.setattr(series, "BUCKETS", 20)
-    ports = data_of(report.write(results, tmp_path / "report.html"))["ports"]
+    ports = data_of(report.write(results, tmp_path / "report.html"))["ports"]["views"][0]
     assert ports["buckets"] <= 20
     assert ports["bucket_ns"] % 100_000 == 0
     shown, rows = ports["ports"][0]["series"][0]["-1"], port_of(results[0], ports["ports"][0]["name"])
@@ -154,18 +154,18 @@ def test_downsampling_keeps_sums_and_extremes(results, tmp_path, monkeypatch):
 
 
 def test_many_queues_share_the_room(results, tmp_path, monkeypatch):
-    whole = data_of(report.write(results, tmp_path / "report.html"))["ports"]["buckets"]
+    whole = data_of(report.write(results, tmp_path / "report.html"))["ports"]["views"][0]["buckets"]
     monkeypatch.setattr(series, "FEWEST", 10)
     # 9 ports of two designs.
     monkeypatch.setattr(series, "VALUES", 20 * 2 * 9 * len(series.COLUMNS))
-    found = data_of(report.write(results, tmp_path / "report.html"))["ports"]["buckets"]
+    found = data_of(report.write(results, tmp_path / "report.html"))["ports"]["views"][0]["buckets"]
     assert 10 <= found <= 20 < whole
 
 
 def test_many_ports_are_chosen_from(results, tmp_path, monkeypatch):
     monkeypatch.setattr(series, "PORTS", 3)
     ports = data_of(report.write(results, tmp_path / "report.html"))["ports"]
-    assert (len(ports["ports"]), ports["recorded"]) == (3, 9)
+    assert (len(ports["views"][0]["ports"]), ports["recorded"]) == (3, 9)
 
 
 def test_what_was_not_recorded_is_left_out(scenario, tmp_path):

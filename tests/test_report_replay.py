@@ -44,9 +44,10 @@ def test_moments_are_those_of_the_table(results, tmp_path, monkeypatch, frames):
     monkeypatch.setattr(replay, "FRAMES", frames)
     found = data_of(report.write(results, tmp_path / "report.html"))["replay"]
     run, result = found["runs"][0], results[0]
-    fabric, ports = found["fabrics"][run["fabric"]], run["ports"]
+    fabric, (ports,) = found["fabrics"][run["fabric"]], run["ports"]["views"]
+    interval, totals = run["ports"]["interval_ns"], run["ports"]["totals"]
     assert ports["frames"] <= frames
-    assert ports["frame_ns"] % ports["interval_ns"] == 0
+    assert ports["frame_ns"] % interval == 0
     assert len(ports["series"]) == 2 * len(fabric["a"])
     checked = 0
     for direction, series in ports["series"].items():
@@ -61,9 +62,9 @@ def test_moments_are_those_of_the_table(results, tmp_path, monkeypatch, frames):
             sent = 8e9 * sum(row[2] for row in inside) / fabric["rate"][int(direction) // 2] / ports["frame_ns"]
             assert used == pytest.approx(sent, abs=0.001)
             checked += longest > 0
-        assert ports["totals"]["d"].get(direction, 0) == sum(row[3] + row[4] for row in table)
+        assert totals["d"].get(direction, 0) == sum(row[3] + row[4] for row in table)
     assert checked > 50
-    assert any(ports["totals"]["d"].values())
+    assert any(totals["d"].values())
 
 
 def test_its_size_is_bounded(results, tmp_path, monkeypatch):
@@ -72,11 +73,12 @@ def test_its_size_is_bounded(results, tmp_path, monkeypatch):
     fabric = found["fabrics"][0]
     assert len(found["fabrics"]) == 1
     for run in found["runs"]:
-        assert len(run["ports"]["series"]) == 10
+        (view,) = run["ports"]["views"]
+        assert len(view["series"]) == 10
         assert run["ports"]["recorded"] == 2 * len(fabric["a"])
-        assert run["ports"]["frames"] <= replay.FEWEST
+        assert view["frames"] <= replay.FEWEST
         # Those between switches first.
-        for direction in map(int, run["ports"]["series"]):
+        for direction in map(int, view["series"]):
             assert fabric["a"][direction // 2] >= fabric["hosts"]
 
 

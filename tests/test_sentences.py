@@ -280,7 +280,7 @@ CASES = {
     ),
     "more is better": (
         [design("a", goodput=BASE), design("b", goodput=by(1.2, 0.1))],
-        "**b has the higher goodput:** 14.4 Gbps instead of 12.0 Gbps with a, 20 % more (95 % interval 8.8 to 32 %, 5 paired seeds).",
+        "**b has the higher goodput while busy:** 14.4 Gbps instead of 12.0 Gbps with a, 20 % more (95 % interval 8.8 to 32 %, 5 paired seeds).",
         None,
     ),
     "the same ratio with every seed": (

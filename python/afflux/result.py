@@ -130,9 +130,16 @@ class Result:
         names: list[str] = self.summary.get("host_names", [])
         return names[host] if names else f"host{host}"
 
+    def is_host(self, node: str) -> bool:
+        """Of a node's name in tables. Hosts without names are called host0, host1, …; no switch is."""
+        names: list[str] = self.summary.get("host_names", [])
+        return node in names if names else node.startswith("host") and node[4:].isdecimal()
+
     def explain(self) -> Explanation:
         """Where the flows' time went. Raises `LookupError` if it was not recorded."""
-        return Explanation(self.flows, self.summary)
+        # The table is not kept: the explanation has what it needs of it.
+        flows = self._tables.get("flows")
+        return Explanation(self._read("flows") if flows is None else flows, self.summary)
 
     def report(self, path: str | os.PathLike[str], *, answer: str | None = None) -> Path:
         """Writes an HTML report of this result alone; `afflux.report.write` takes several."""

@@ -22,6 +22,11 @@ def time(ns: float | None, count: int = 4) -> str:
     return f"{ns:.0f} ns"
 
 
+def signed_time(ns: int) -> str:
+    """A difference: `+1.2 ms`, `−350 ns`."""
+    return f"{'−' if ns < 0 else '+' if ns > 0 else ''}{time(abs(ns))}"
+
+
 def size(bytes: float) -> str:
     """Bytes in the decimal unit that fits."""
     for unit, name in _SIZES:

@@ -58,6 +58,7 @@ fn flow_record(out: &mut Canonical, record: &FlowRecord) {
     let FlowRecord {
         start,
         finish,
+        given_up: _,
         status,
         ideal,
         propagation: _,

@@ -29,6 +29,7 @@ pub fn finished_flow(start: u64, fct: u64) -> FlowRecord {
     FlowRecord {
         start: Some(Time(start)),
         finish: Some(Time(start + fct)),
+        given_up: None,
         status: Status::Finished,
         ideal: Span(fct - queueing),
         propagation: Span((fct - queueing) / 3),

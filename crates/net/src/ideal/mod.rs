@@ -96,6 +96,7 @@ pub fn run(plan: &Plan, progress: &Progress) -> Result<Output, RunError> {
         FlowRecord {
             start: begun.map(Time),
             finish: finish.map(Time),
+            given_up: None,
             status: if finish.is_some() { Status::Finished } else { Status::Running },
             ideal: Span(demand.map_or(0, |demand| demand.ideal)),
             propagation: Span(demand.map_or(0, |demand| demand.propagation)),

@@ -3,6 +3,7 @@
 mod balance;
 mod deadlines;
 mod flowcontrol;
+mod goodput;
 mod groups;
 mod jobs;
 
@@ -18,6 +19,7 @@ use crate::process::{ProcessStart, peak_rss_bytes};
 use afflux_net::record::{Counters, Output};
 use afflux_net::spec::Topology;
 use afflux_scenario::{FabricCost, Scenario};
+use afflux_units::Span;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -66,8 +68,15 @@ pub struct Summary {
     pub retransmits: u64,
     pub timeouts: u64,
     pub balance: BalanceReport,
-    /// Payload that applications can have (with TCP in order, duplicates not counted) per simulated second, all hosts together.
+    /// Payload that applications can have: with TCP in order, duplicates not counted; all hosts together, without flows from a host to itself.
+    pub delivered_bytes: u64,
+    /// How long at least one flow was active: from its start to its completion, until its transport gave it up, or to the end of the run.
+    pub busy_ns: u64,
+    /// `delivered_bytes` per second of `busy_ns`; 0 without flows.
     pub goodput_bps: f64,
+    /// The mean over flows that did not start in the warm-up of each one's payload over its completion time, or, if it did not finish, of what it
+    /// has delivered over the time in which it was active. Null without flows.
+    pub goodput_flow_mean_bps: Option<f64>,
     pub conservation: Conservation,
     /// Null if the scenario has no prices.
     pub cost: Option<Cost>,
@@ -169,6 +178,7 @@ pub fn summary(scenario: &Scenario, output: &Output, started: &ProcessStart) -> 
     let counters = &output.counters;
     let (fct, slowdown) = groups::of(scenario, output);
     let (deadlines, jobs) = (deadlines::of(scenario, output), jobs::of(scenario, output));
+    let goodput = goodput::of(scenario, output);
     let Hashes { result, ports, counters: counters_hash } = hashes(scenario, output);
     Summary {
         afflux_version: env!("CARGO_PKG_VERSION"),
@@ -208,7 +218,10 @@ pub fn summary(scenario: &Scenario, output: &Output, started: &ProcessStart) -> 
         retransmits: counters.retransmits,
         timeouts: counters.timeouts,
         balance: balance::of(scenario, output),
-        goodput_bps: goodput_bps(output),
+        delivered_bytes: goodput.delivered_bytes,
+        busy_ns: Span(goodput.busy_ps).round_ns(),
+        goodput_bps: goodput.bps,
+        goodput_flow_mean_bps: goodput.flow_mean_bps,
         conservation: conservation(counters),
         cost: scenario.cost.clone().map(|FabricCost { currency, total, switches, ports }| Cost { currency, total, switches, ports }),
         result_hash: result,
@@ -235,14 +248,6 @@ fn flow_counts(scenario: &Scenario, output: &Output) -> FlowCounts {
         counts.in_warmup += u64::from(start.0 < scenario.warmup.0);
     }
     counts
-}
-
-fn goodput_bps(output: &Output) -> f64 {
-    let bytes: u128 = output.flows.iter().map(|record| u128::from(record.bytes_received)).sum();
-    match output.end.0 {
-        0 => 0.0,
-        ps => (bytes * 8 * 1_000_000_000_000) as f64 / ps as f64,
-    }
 }
 
 fn conservation(c: &Counters) -> Conservation {
