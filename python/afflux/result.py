@@ -137,6 +137,8 @@ class Result:
 
     def explain(self) -> Explanation:
         """Where the flows' time went. Raises `LookupError` if it was not recorded."""
+        if "flows" not in self.recorded:
+            raise LookupError(f"{self.dir} has no flows.parquet: there is nothing to explain")
         # The table is not kept: the explanation has what it needs of it.
         flows = self._tables.get("flows")
         return Explanation(self._read("flows") if flows is None else flows, self.summary)
