@@ -107,7 +107,9 @@ def test_every_word_is_in_both_languages():
         assert set(both) == {"en", "ja"}, key
         assert both["en"], key
         assert both["ja"], key
-        assert places(both["en"]) == places(both["ja"]), key
+        # Japanese may name the baseline again where English does not, and put the currency where English leaves it out.
+        assert places(both["en"]) - places(both["ja"]) <= {"bare"}, key
+        assert places(both["ja"]) - places(both["en"]) <= {"baseline", "old"}, key
 
 
 def test_words_are_those_of_the_code():
@@ -124,13 +126,14 @@ def test_words_in_words():
 
 
 def test_there_is_an_answer_without_jobs(tmp_path):
-    text = reported.MIXED[: reported.MIXED.index("[[traffic]]")] + reported.RANDOM + '\nports = { interval = "1ms" }\n'
+    text = reported.MIXED[: reported.MIXED.index("[[traffic]]")] + reported.RANDOM.replace("load = 0.2", "load = 0.8") + '\nports = { interval = "1ms" }\n'
     scenario = afflux.Scenario.parse(text, tmp_path / "random.toml")
-    found = [scenario.set("name", name).set("switch.buffer", buffer).run(seed=1) for name, buffer in (("deep", "100packets"), ("shallow", "10packets"))]
+    designs = (("deep", "100packets"), ("shallow", "3packets"))
+    found = [scenario.set("name", name).set("switch.buffer", buffer).run(seed=seed) for name, buffer in designs for seed in range(1, 6)]
     page = report.write(found, tmp_path / "report.html").read_text()
     said = re.search(r'<p class="answer">(.*?)</p>', page)[1]
-    assert "The slowdown p99 is " in said
-    assert "スローダウン p99は" in said
+    assert "shallow has the higher mean slowdown:" in said
+    assert "shallow の方がスローダウンの平均が大きくなります。" in said
 
 
 def test_what_is_recorded_makes_no_other_design(tmp_path):
