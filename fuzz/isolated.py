@@ -84,7 +84,7 @@ def _child(arguments: Sequence[str], folder: Path, memory: int, said: int) -> No
             os.dup2(target, stream)
         sys.argv = ["afflux", *arguments]
         try:
-            cli.main()
+            cli.app()
             code = 0
         except SystemExit as end:
             code = end.code if isinstance(end.code, int) else (0 if end.code is None else 1)

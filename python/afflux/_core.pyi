@@ -222,6 +222,18 @@ def live(
 def live_capabilities() -> list[tuple[str, str, bool, str | None, str]]:
     """What live mode needs: name, what for, whether it must be there, why it is not (`None`: it is), what helps."""
 
+def adopt(files: Sequence[tuple[str, bytes]], out: str | os.PathLike[str]) -> None:
+    """Writes a result directory of these files, by name and content, as a run would have done; one that exists is replaced."""
+
+def clear(out: str | os.PathLike[str]) -> None:
+    """Removes what killed writers of a result directory left beside it. Does nothing while one is at work."""
+
+def step(what: str, path: str | os.PathLike[str], removes: bool) -> None:
+    """Announces a change on disk, for tests: the process may be killed here, or the disk found full."""
+
+def has_faults() -> bool:
+    """Does `step` do anything in this process?"""
+
 def read_parquet(path: str | os.PathLike[str]) -> Table: ...
 def read_capture(path: str | os.PathLike[str], gap_ns: int) -> tuple[Table, list[str], int, int, int, list[tuple[str, int]], bool]:
     """Flows of a capture, their hosts' addresses, its begin, frames, frames used, the others by reason, whether it ends within a frame."""

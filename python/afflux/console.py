@@ -1,7 +1,9 @@
 """What commands share: how they print, and how they fail."""
 
 import json
+import os
 import sys
+import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,10 +13,11 @@ import typer
 from rich.console import Console, ConsoleOptions, RenderableType, RenderHook, RenderResult
 from rich.segment import Segment
 
-from . import _core
+from . import _core, signals
+from .result import UncheckedResult
 
-# Exit codes: wrong scenario or option; failure while running; Ctrl-C.
-WRONG, FAILED, INTERRUPTED = 2, 1, 130
+# Exit codes: wrong scenario or option; failure while running. A signal ends with 128 + its number (`signals`).
+WRONG, FAILED = 2, 1
 
 
 def example(*lines: str) -> str:
@@ -26,19 +29,48 @@ def example(*lines: str) -> str:
 def failures() -> Iterator[None]:
     """Turns what can go wrong into a message on stderr and an exit code."""
     try:
-        yield
+        with signals.working(), _unchecked_told():
+            yield
     except (_core.ScenarioError, _core.ResultExists, LookupError, ValueError) as error:
         complain(error.args[0] if isinstance(error, KeyError) else error)
         raise typer.Exit(WRONG) from None
-    except FileNotFoundError as error:
-        complain(error)
+    except (FileNotFoundError, FileExistsError, NotADirectoryError, IsADirectoryError) as error:
+        complain(told(error))
         raise typer.Exit(WRONG) from None
-    except (_core.Error, OSError, MemoryError) as error:
+    except OSError as error:
+        complain(told(error))
+        raise typer.Exit(FAILED) from None
+    except (_core.Error, MemoryError) as error:
         complain(error)
         raise typer.Exit(FAILED) from None
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        raise typer.Exit(INTERRUPTED) from None
+
+
+def told(error: OSError) -> str:
+    """What the system says, without its number."""
+    return f"{os.fspath(error.filename)!s}: {error.strerror}" if error.filename is not None and error.strerror else str(error)
+
+
+@contextmanager
+def _unchecked_told() -> Iterator[None]:
+    """Says once which results had no digests."""
+    unchecked: list[str] = []
+    with warnings.catch_warnings():
+        others = warnings.showwarning
+
+        def heard(message: Warning | str, category: type[Warning], *rest: Any, **more: Any) -> None:
+            if issubclass(category, UncheckedResult):
+                unchecked.append(str(message))
+            else:
+                others(message, category, *rest, **more)
+
+        warnings.simplefilter("always", UncheckedResult)
+        warnings.showwarning = heard
+        try:
+            yield
+        finally:
+            if unchecked:
+                more = f" and {len(unchecked) - 1} more have" if len(unchecked) > 1 else " has"
+                print(f"note: {unchecked[0]}{more} no digests (written by an older version): its files were not checked", file=sys.stderr)
 
 
 #: What a terminal would act on, or hide: pictures of control characters, and a mark for those that change the order of writing.

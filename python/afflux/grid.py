@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from . import _core, batch, csvtext, settings
+from . import _core, batch, csvtext, durable, settings
 from .batch import Outcome, Point, Source, Watch
 from .designs import Designs
 from .executors import Executor, named
@@ -72,13 +72,12 @@ def sweep(
     names = [settings.point_name(changes) or first.name for changes in combinations]
     points = [Point(name, scenario, {**fixed, **changes}, seed) for name, changes in zip(names, combinations, strict=True) for seed in every_seed]
     place = Path(out) if out is not None else Path("out") / f"sweep-{first.name}"
+    points_place = batch.home(place)
     with ExitStack() as stack:
         chosen = stack.enter_context(named(executor, jobs=jobs, address=address)) if isinstance(executor, str) else executor
-        outcome = batch.run(points, place / "points", fresh=fresh, watch=watch, executor=chosen, strict=False)
+        outcome = batch.run(points, points_place, fresh=fresh, watch=watch, executor=chosen, strict=False)
     found = Sweep(tuple(vary), tuple(_rows(list(vary), points, outcome)), outcome, place / TABLE)
-    partial = found.path.with_name(f".{TABLE}.partial")
-    partial.write_text(found.to_csv(), encoding="utf-8")
-    partial.replace(found.path)
+    durable.write_text(found.path, found.to_csv())
     return found
 
 

@@ -41,8 +41,6 @@ pub struct Output {
     /// The last moment simulated, and why it is the last.
     pub end: Time,
     pub ended: Ended,
-    /// The run was cancelled: everything here is partial.
-    pub cancelled: bool,
     pub engine: Engine,
 }
 
@@ -99,6 +97,8 @@ pub struct FlowRecord {
     /// `None` if it had not started when the run ended.
     pub start: Option<Time>,
     pub finish: Option<Time>,
+    /// When its transport gave it up.
+    pub given_up: Option<Time>,
     pub status: Status,
     /// Completion time of the same frames with the network to themselves and an unlimited sender.
     pub ideal: Span,

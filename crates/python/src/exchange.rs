@@ -1,6 +1,7 @@
 //! Flow lists and fabrics for other tools, and theirs.
 
 use crate::errors::ScenarioError;
+use crate::scenario::apart;
 use crate::table::Table;
 use afflux_net::spec::Start;
 use afflux_traffic::{Generated, HpccOptions, LocalFlows, MatrixOptions, Template, TrafficError, capture, hpcc, matrix};
@@ -40,7 +41,7 @@ fn refused(py: Python<'_>, error: TrafficError) -> PyErr {
 #[pyfunction]
 #[allow(clippy::type_complexity)]
 pub fn read_capture(py: Python<'_>, path: PathBuf, gap_ns: u64) -> PyResult<(Table, Vec<String>, u64, u64, u64, Vec<(String, u64)>, bool)> {
-    let captured = py.detach(|| capture::read(&path, gap_ns)).map_err(|error| refused(py, error))?;
+    let captured = apart(py, move || capture::read(&path, gap_ns))?.map_err(|error| refused(py, error))?;
     let flows = &captured.flows;
     let table = table(vec![
         ("start_ns", longs(flows.iter().map(|flow| flow.start_ns))),
@@ -62,13 +63,14 @@ pub fn read_flows(py: Python<'_>, path: PathBuf, format: &str, origin_ns: u64) -
     let hosts_most = i32::MAX as u32;
     let origin = Span(origin_ns.saturating_mul(1_000));
     let template = Template::default();
-    let read = || -> Result<Generated, TrafficError> {
-        match format {
-            "hpcc" => hpcc::read(&path, &HpccOptions { hosts: hosts_most, origin, local: LocalFlows::Drop, most: u64::MAX }, &template),
-            _ => matrix::read(&path, &MatrixOptions { hosts: hosts_most, local: LocalFlows::Drop, most: u64::MAX }, &template),
+    let is_hpcc = format == "hpcc";
+    let read = move || -> Result<Generated, TrafficError> {
+        match is_hpcc {
+            true => hpcc::read(&path, &HpccOptions { hosts: hosts_most, origin, local: LocalFlows::Drop, most: u64::MAX }, &template),
+            false => matrix::read(&path, &MatrixOptions { hosts: hosts_most, local: LocalFlows::Drop, most: u64::MAX }, &template),
         }
     };
-    let given = py.detach(read).map_err(|error| refused(py, error))?;
+    let given = apart(py, read)?.map_err(|error| refused(py, error))?;
     let flows = &given.flows;
     let start = |start: &Start| match start {
         Start::At(time) => time.round_ns(),

@@ -2,6 +2,7 @@
 
 mod catalogue;
 mod congestion;
+mod directory;
 mod errors;
 mod exchange;
 mod live;
@@ -16,6 +17,8 @@ mod _core {
     use super::catalogue::{Model, models, schema};
     #[pymodule_export]
     use super::congestion::Ack;
+    #[pymodule_export]
+    use super::directory::{adopt, clear, has_faults, step};
     #[pymodule_export]
     use super::errors::{Error, ResultExists, RunError, ScenarioError};
     #[pymodule_export]

@@ -29,6 +29,7 @@ pub fn finished_flow(start: u64, fct: u64) -> FlowRecord {
     FlowRecord {
         start: Some(Time(start)),
         finish: Some(Time(start + fct)),
+        given_up: None,
         status: Status::Finished,
         ideal: Span(fct - queueing),
         propagation: Span((fct - queueing) / 3),
@@ -147,7 +148,6 @@ pub fn run() -> (Scenario, Output) {
         counters,
         end: Time::from_ns(100_000),
         ended: afflux_net::record::Ended::Done,
-        cancelled: false,
         engine: Engine { events: 55, thread_cpu_s: vec![0.25, 0.5], wall_s: 0.5, window_ps: 1 },
     };
     (scenario, output)

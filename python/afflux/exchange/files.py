@@ -1,17 +1,17 @@
-"""Reading files that may be compressed, within limits; writing files that appear only when they are complete."""
+"""Reading files that may be compressed, within limits; delivering files."""
 
 import io
 import json
 import lzma
 import os
 import re
-import tempfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from .. import _core
+from ..durable import Writer, write_all
 from .account import Wrong, shown
 
 _GZIP, _XZ = b"\x1f\x8b", b"\xfd7zXZ\x00"
@@ -175,11 +175,8 @@ def _unfit(value: Any) -> str | None:
     return "values nested too deeply"
 
 
-Writer = Callable[[Path], object]
-
-
 def deliver(files: Mapping[Path, Writer], force: bool) -> None:
-    """Writes all of the files or none: each under a temporary name first. One that exists is refused without `force`."""
+    """Writes all of the files or none. One that exists is refused without `force`."""
     for path in files:
         if path.is_dir():
             raise ValueError(f"{path} is a directory: name a file")
@@ -187,22 +184,7 @@ def deliver(files: Mapping[Path, Writer], force: bool) -> None:
             raise ValueError(f"{path} exists: choose another name, or --force to replace it")
         if not path.parent.is_dir():
             raise FileNotFoundError(f"{path.parent} is no directory: {path.name} cannot be written there")
-    partial: dict[Path, Path] = {}
-    try:
-        for path, write in files.items():
-            handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".partial", dir=path.parent)
-            os.close(handle)
-            partial[path] = Path(name)
-            write(partial[path])
-            # As a file that is simply opened would have them.
-            mask = os.umask(0)
-            os.umask(mask)
-            partial[path].chmod(0o666 & ~mask)
-        for path, written in partial.items():
-            written.replace(path)
-    finally:
-        for written in partial.values():
-            written.unlink(missing_ok=True)
+    write_all(files)
 
 
 def text_writer(text: str) -> Writer:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from ..result import Result
+from . import busy
 
 #: Rows shown, at most; jobs and phases before tasks.
 ROWS = 3_000
@@ -37,5 +38,7 @@ def of(result: Result) -> dict[str, Any] | None:
         "start": [columns["start_ns"][row] for row in rows],
         "finish": finishes,
         "end": end,
+        # When most bars had ended, if that is much earlier.
+        "until": busy.bars([end if finish is None else finish for finish in finishes], end),
         "seed": result.summary["seed"],
     }

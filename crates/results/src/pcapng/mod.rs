@@ -6,14 +6,11 @@ mod headers;
 mod multipath;
 mod tcp;
 
-use crate::ResultsError;
 use afflux_net::record::{CaptureRecord, Output};
 use afflux_net::spec::{Capture, LinkId, Plan};
 use afflux_scenario::Scenario;
 use std::collections::BTreeSet;
-use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::path::Path;
 use tcp::{Facts, Seen};
 
 pub struct CaptureFile<'a> {
@@ -58,13 +55,10 @@ pub fn files<'a>(scenario: &'a Scenario, output: &'a Output) -> Vec<(String, Cap
 }
 
 impl CaptureFile<'_> {
-    pub fn write(&self, path: &Path) -> Result<(), ResultsError> {
-        let write = || {
-            let mut out = BufWriter::with_capacity(1 << 20, File::create(path)?);
-            self.write_to(&mut out)?;
-            out.into_inner().map_err(std::io::IntoInnerError::into_error)?.sync_all()
-        };
-        write().map_err(ResultsError::io(path))
+    pub fn write(&self, file: &mut impl Write) -> std::io::Result<()> {
+        let mut out = BufWriter::with_capacity(1 << 20, file);
+        self.write_to(&mut out)?;
+        out.flush()
     }
 
     /// Addresses of the hosts that the scenario names and that occur, with their names.
