@@ -11,6 +11,7 @@ use crate::record::*;
 use crate::routing::{PortInfo, Ports, Routes};
 use crate::shard::{Node, ReceivedRecord, SentRecord};
 use crate::spec::{self, Aqm, NodeKind, Plan, Topology};
+use crate::transport::tcp::Segment;
 
 /// A process that has simulated nothing to speak of: the interpreter, its modules and this library.
 pub const PROCESS: u64 = 49 << 20;
@@ -76,7 +77,7 @@ impl Memory {
         let links = plan.topology.links.len() as u64;
         let fabric = fabric(plan);
         // Frames in a port's queue or on a link, and what a sender knows of each.
-        let under_way = expected.halves + expected.outstanding * FRAME;
+        let under_way = expected.halves + expected.outstanding * FRAME + expected.rings * size_of::<Segment>() as u64;
         let flows = expected.flows * Kept::FLOW + expected.flows * if plan.record.round_trips { 2 * size_of::<RoundTripRecord>() as u64 } else { 0 };
         let written = expected.flows.min(WRITTEN_ROWS).max(2 * links.min(WRITTEN_ROWS)) * WRITTEN;
         let fixed = PROCESS + fabric + flows + under_way + written;
@@ -88,8 +89,8 @@ impl Memory {
     }
 }
 
-/// A frame that has been sent: in a log or a queue, and what its sender keeps of it.
-const FRAME: u64 = 64;
+/// A frame in a log or a queue, which grow by doubling.
+const FRAME: u64 = 3 * size_of::<Waiting>() as u64 / 2;
 
 /// Records of one kind.
 struct Records {

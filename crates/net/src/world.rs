@@ -289,21 +289,21 @@ impl<'a> World<'a> {
     /// How a flow is cut into frames.
     pub fn shape(&self, flow: &Flow) -> Shape {
         let wire = &self.plan.wire;
-        let (payload, overhead, ack) = match &self.plan.transports[flow.transport as usize] {
-            TransportConfig::Tcp(tcp) => (tcp.mss, 0, Some(wire.ack.max(wire.min_frame))),
-            TransportConfig::Pfabric(pfabric) => (pfabric.tcp.mss, 0, Some(wire.ack.max(wire.min_frame))),
+        let transport = &self.plan.transports[flow.transport as usize];
+        let (overhead, ack) = match transport {
+            TransportConfig::Tcp(_) | TransportConfig::Pfabric(_) | TransportConfig::Nack(_) => (0, Some(wire.ack.max(wire.min_frame))),
             TransportConfig::Pdq(Pdq { rated, .. }) | TransportConfig::D3(D3 { rated, .. }) => {
-                (rated.payload, rated.header, Some((wire.ack + rated.header).max(wire.min_frame)))
+                (rated.header, Some((wire.ack + rated.header).max(wire.min_frame)))
             }
-            TransportConfig::Mptcp(mptcp) => (mptcp.tcp.mss, MptcpConfig::DATA_OPTION, Some((wire.ack + MptcpConfig::ACK_OPTION).max(wire.min_frame))),
-            TransportConfig::Datagram(datagram) => (datagram.payload, 0, None),
-            TransportConfig::Nack(nack) => (nack.payload, 0, Some(wire.ack.max(wire.min_frame))),
-            TransportConfig::Rdma(rdma) => (rdma.payload, rdma.overhead(), Some((wire.ack + rdma.overhead()).max(wire.min_frame))),
+            TransportConfig::Mptcp(_) => (MptcpConfig::DATA_OPTION, Some((wire.ack + MptcpConfig::ACK_OPTION).max(wire.min_frame))),
+            TransportConfig::Datagram(_) => (0, None),
+            TransportConfig::Rdma(rdma) => (rdma.overhead(), Some((wire.ack + rdma.overhead()).max(wire.min_frame))),
         };
+        let payload = transport.payload();
         let count = flow.bytes.div_ceil(payload as u64);
         let last_payload = (flow.bytes - (count - 1) * payload as u64) as u16;
         let size = |payload: u16| (payload + overhead + wire.data_header).max(wire.min_frame);
-        assert!(count < u32::MAX as u64 - 1, "validated: a flow has fewer than 2^32 segments");
+        assert!(count <= TransportConfig::MOST_SEGMENTS, "validated: a flow has fewer than 2^32 segments");
         Shape { count, payload, last_payload, full: size(payload), last: size(last_payload), ack }
     }
 
@@ -318,7 +318,7 @@ impl<'a> World<'a> {
             let before = flow.connection.and_then(|connection| last.insert(connection, id as FlowId));
             let (head, from) = before.map_or((id as FlowId, 0), |b| (messages[b as usize].head, messages[b as usize].to));
             let segments = self.shape(flow).count;
-            assert!(from as u64 + segments < u32::MAX as u64 - 1, "validated: a connection has fewer than 2^32 segments");
+            assert!(from as u64 + segments <= TransportConfig::MOST_SEGMENTS, "validated: a connection has fewer than 2^32 segments");
             messages.push(Message { head, from, to: from + segments as u32, next: None });
             if let Some(before) = before {
                 messages[before as usize].next = Some(id as FlowId);

@@ -13,22 +13,27 @@ pub struct Shared {
 
 impl Shared {
     pub fn new(total: u64, alpha: f64, reserved: u64) -> Self {
-        // Products below stay within 64 bits: a terabyte of memory, an alpha of 255.
-        assert!(total < 1 << 40 && (0.0..256.0).contains(&alpha), "validated");
+        assert!(total < 1 << 40 && (0.0..=1024.0).contains(&alpha), "validated");
         Shared { total, alpha: (alpha * 65_536.0 + 0.5) as u64, reserved }
     }
 
     /// With half of the memory free.
     pub fn calm(&self) -> Calm {
         let used = self.total / 2;
-        Calm { used, queue: self.reserved + (((self.total - used) * self.alpha) >> 16), ..Calm::ALWAYS }
+        Calm { used, queue: self.reserved + self.threshold(self.total - used), ..Calm::ALWAYS }
     }
 
     /// The queue with the frame may hold `reserved + alpha * free memory`, and the memory must hold the frame.
     #[inline(always)]
     pub fn admit(&self, queue: QueueView, size: u64, used: u64) -> bool {
         let free = self.total.saturating_sub(used);
-        size <= free && queue.bytes + size <= self.reserved + ((free * self.alpha) >> 16)
+        size <= free && queue.bytes + size <= self.reserved + self.threshold(free)
+    }
+
+    /// A memory has less than 2^40 bytes, and alpha is at most 2^10: beyond 64 bits the threshold is more than any memory.
+    #[inline(always)]
+    fn threshold(&self, free: u64) -> u64 {
+        free.saturating_mul(self.alpha) >> 16
     }
 }
 

@@ -75,6 +75,8 @@ struct Stream {
     since: f64,
     /// Of a flow that does not yield: payload times links that it did not pass, because it was dropped before.
     lost: f64,
+    /// Most frames that have been outstanding.
+    most: f64,
     /// What sets its rate, where that is followed.
     paced: Option<Box<Paced>>,
 }
@@ -373,6 +375,7 @@ impl<'w, 'p> Fluid<'w, 'p> {
                 hops: path.len() as u32,
                 since,
                 lost: 0.0,
+                most: 0.0,
                 paced,
             });
             running.one_way = running.one_way.max(one_way);
@@ -642,7 +645,8 @@ impl<'w, 'p> Fluid<'w, 'p> {
             entry.flows += 1.0;
             // With less than four frames in flight three duplicates never tell of a loss.
             entry.least += (if habits.marked { 2.0 } else { 4.0 } * habits.payload).min(flow.left);
-            entry.sent += stream.sent + stream.window;
+            // A window has grown by no more than what was sent, and nothing waits that is not left to send.
+            entry.sent += (stream.sent + habits.initial_window).min(flow.left);
             entry.round_trip = entry.round_trip.max(stream.round_trip);
             entry.marked &= habits.marked;
             entry.erratic |= habits.erratic;
@@ -655,8 +659,7 @@ impl<'w, 'p> Fluid<'w, 'p> {
         for (link, pile) in &mut self.piles {
             pile.change = -self.links.spare(*link);
         }
-        let frame = self.world.plan.largest_frame() as f64;
-        let mut outstanding = 0.0;
+        let (mut outstanding, mut rings) = (0.0, 0);
         for (&link, limiting) in &mut limiting {
             if link >= directed {
                 continue;
@@ -669,7 +672,6 @@ impl<'w, 'p> Fluid<'w, 'p> {
             let queue = Queue::of(self.world, from, limiting.priority);
             let standing = queue.standing(limiting.marked).min(limiting.sent);
             limiting.standing = standing / limiting.flows;
-            outstanding += standing / frame;
             if limiting.excess > 0.0 {
                 self.piles.entry(link).or_insert(Pile { bytes: 0.0, change: 0.0, queue }).change = limiting.excess;
             }
@@ -683,7 +685,19 @@ impl<'w, 'p> Fluid<'w, 'p> {
             let flow = &self.flows[stream.flow as usize];
             let habits = &self.habits[flow.transport as usize];
             let adapts = habits.yields && habits.growth != Growth::AtOnce;
-            match demand.limit.and_then(|link| Some((link, limiting.get(&link)?))) {
+            let limiting = demand.limit.and_then(|link| Some((link, limiting.get(&link)?)));
+            let waiting = match limiting {
+                Some((_, limiting)) => limiting.standing,
+                None if adapts && !habits.small_queues => stream.window.min(flow.left),
+                None => 0.0,
+            };
+            let frames = (waiting + demand.rate * stream.round_trip) / habits.payload;
+            stream.most = stream.most.max(frames);
+            outstanding += frames;
+            if habits.remembers {
+                rings += (stream.most as u64 + 1).next_power_of_two().max(16);
+            }
+            match limiting {
                 Some((link, limiting)) if adapts => {
                     stream.slow = false;
                     stream.queued = limiting.standing * limiting.flows / self.links.capacity[link as usize];
@@ -701,12 +715,11 @@ impl<'w, 'p> Fluid<'w, 'p> {
                     }
                     stream.window = ((1.0 - part) * full).min(habits.window);
                 }
-                None if adapts && !habits.small_queues => outstanding += stream.window.min(flow.left) / habits.payload,
                 _ => {}
             }
-            outstanding += demand.rate * stream.round_trip / habits.payload;
         }
         self.found.outstanding = self.found.outstanding.max(outstanding as u64);
+        self.found.rings = self.found.rings.max(rings);
     }
 }
 

@@ -52,6 +52,8 @@ pub struct Habits {
     pub small_queues: bool,
     /// Bytes of memory for its two ends, without what depends on the window.
     pub halves: usize,
+    /// Senders keep a record of each frame that is outstanding.
+    pub remembers: bool,
     pub subflows: usize,
 }
 
@@ -83,6 +85,7 @@ impl Habits {
             marked: false,
             small_queues: false,
             halves: 0,
+            remembers: false,
             subflows: 1,
         };
         match transport {
@@ -138,6 +141,7 @@ impl Habits {
             TransportConfig::Pfabric(pfabric) => Habits {
                 initial_window: f64::INFINITY,
                 window: pfabric.tcp.max_window.map_or(f64::INFINITY, |frames| f64::from(frames) * f64::from(pfabric.tcp.mss)),
+                remembers: true,
                 halves: size_of::<transport::pfabric::Sender>() + size_of::<transport::tcp::Receiver>(),
                 ..made(sizes(pfabric.tcp.mss, 0), 1.0)
             },
@@ -182,6 +186,7 @@ impl Habits {
             marked: tcp.ecn != EcnMode::Off,
             small_queues: tcp.small_queues,
             halves,
+            remembers: true,
             ..common
         }
     }

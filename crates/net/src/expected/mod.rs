@@ -32,6 +32,8 @@ pub struct Expected {
     /// At a time, at most: bytes of the state of flows, and frames that have been sent and are not acknowledged.
     pub halves: u64,
     pub outstanding: u64,
+    /// Entries of the rings in which senders keep what is outstanding.
+    pub rings: u64,
     /// Frames on captured links.
     pub captured: u64,
     /// Links that flows pass, all flows together, and paths that they take.

@@ -77,6 +77,29 @@ pub enum TransportConfig {
     Mptcp(super::MptcpConfig),
 }
 
+impl TransportConfig {
+    /// Segments of a flow, or connection, are numbered with 32 bits.
+    pub const MOST_SEGMENTS: u64 = u32::MAX as u64 - 2;
+
+    /// Payload of a full segment, in bytes.
+    pub fn payload(&self) -> u16 {
+        match self {
+            TransportConfig::Tcp(tcp) => tcp.mss,
+            TransportConfig::Datagram(datagram) => datagram.payload,
+            TransportConfig::Nack(nack) => nack.payload,
+            TransportConfig::Rdma(rdma) => rdma.payload,
+            TransportConfig::Pfabric(pfabric) => pfabric.tcp.mss,
+            TransportConfig::Pdq(super::Pdq { rated, .. }) | TransportConfig::D3(super::D3 { rated, .. }) => rated.payload,
+            TransportConfig::Mptcp(mptcp) => mptcp.tcp.mss,
+        }
+    }
+
+    /// The largest flow, in bytes.
+    pub fn most_bytes(&self) -> u64 {
+        Self::MOST_SEGMENTS * u64::from(self.payload())
+    }
+}
+
 /// pFabric's minimal transport, or ns-2's TCP without fast retransmit that it was made from.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pfabric {

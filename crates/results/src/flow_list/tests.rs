@@ -11,7 +11,7 @@ fn read(columns: Vec<(&str, ArrayRef)>) -> Result<FlowColumns, String> {
     let mut writer = ArrowWriter::try_new(File::create(&path).unwrap(), batch.schema(), None).unwrap();
     writer.write(&batch).unwrap();
     writer.close().unwrap();
-    ParquetFlowLists.parquet(&path, 1_000)
+    ParquetFlowLists.parquet(&path, u64::MAX)
 }
 
 fn ints(values: &[i64]) -> ArrayRef {

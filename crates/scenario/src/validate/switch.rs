@@ -336,6 +336,9 @@ fn buffer(keys: &mut Switch, nic_rate: Rate, key: &Key) -> Result<Buffer, Wrong>
         Sharing::Dynamic => {
             let total = match fill(&mut keys.buffer, QueueSize(Limit::Bytes(32_000_000))).0 {
                 Limit::Bytes(0) => return Err(Wrong::at(at("buffer"), "a buffer of size 0 holds nothing: write a size above 0")),
+                Limit::Bytes(total) if total >= 1 << 40 => {
+                    return Err(Wrong::at(at("buffer"), format!("\"{}\": write a size from 1B to 1TB", Bytes(total))));
+                }
                 Limit::Bytes(total) => total,
                 Limit::Packets(_) => return Err(Wrong::at(at("buffer"), "packets are for sharing = \"static\": write a size as in \"32MB\"")),
             };

@@ -32,6 +32,8 @@ pub struct FlowListOptions<'a> {
     pub local: LocalFlows,
     /// More rows are refused.
     pub most: u64,
+    /// Of a flow, in bytes.
+    pub most_bytes: u64,
     pub template: Template,
     /// The template's class is the user's choice: it takes precedence over the column `class`.
     pub own_class: bool,
@@ -44,6 +46,16 @@ pub struct FlowListOptions<'a> {
 impl FlowListOptions<'_> {
     pub fn new(hosts: u32) -> Self {
         let (local, template) = (LocalFlows::Refuse, Template::default());
-        FlowListOptions { hosts, names: &NumbersOnly, local, most: u64::MAX, template, own_class: false, own_priority: false, priority_of_dscp: &[0; 64] }
+        FlowListOptions {
+            hosts,
+            names: &NumbersOnly,
+            local,
+            most: u64::MAX,
+            most_bytes: u64::MAX,
+            template,
+            own_class: false,
+            own_priority: false,
+            priority_of_dscp: &[0; 64],
+        }
     }
 }

@@ -71,7 +71,7 @@ impl<'a> Collector<'a> {
     }
 
     pub fn push(&mut self, row: &Row) -> Result<(), Refused> {
-        let FlowListOptions { hosts, local, most, template, own_class, own_priority, priority_of_dscp, .. } = *self.options;
+        let FlowListOptions { hosts, local, most, most_bytes, template, own_class, own_priority, priority_of_dscp, .. } = *self.options;
         let rows = (self.given.flows.len() + self.given.local.len()) as u64;
         if rows >= most {
             return Err(Refused::new("start_ns", format!("flow {}", rows + 1), format!("at most {most} flows: memory has no room for more")));
@@ -86,6 +86,9 @@ impl<'a> Collector<'a> {
         }
         if row.bytes == 0 {
             return Err(Refused::new("bytes", "0", "at least one byte"));
+        }
+        if row.bytes > most_bytes {
+            return Err(Refused::new("bytes", row.bytes.to_string(), format!("at most {most_bytes}: segments of a flow are numbered with 32 bits")));
         }
         let mut flow = template.flow(row.id, row.src, row.dst, row.bytes, Start::At(start));
         if let Some(deadline_ns) = row.deadline_ns {

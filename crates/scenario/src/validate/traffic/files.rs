@@ -31,7 +31,8 @@ pub fn generate(flows: &mut Flows, index: usize, key: &Key, classes: &mut Classe
     let template = shared.template;
     let priority_of_dscp = &around.priority_of_dscp;
     let most = around.room.flows_left();
-    let options = |local| FlowListOptions { hosts, names: around.facts.names(), local, most, template, own_class, own_priority, priority_of_dscp };
+    let most_bytes = around.transports.configs[usize::from(template.transport)].most_bytes();
+    let options = |local| FlowListOptions { hosts, names: around.facts.names(), local, most, most_bytes, template, own_class, own_priority, priority_of_dscp };
     let mut given = match format {
         FileFormat::Csv => read_csv(&path, &options(local(flows)), classes).map_err(wrong)?,
         FileFormat::Parquet => {

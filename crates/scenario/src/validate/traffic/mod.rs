@@ -9,6 +9,7 @@ mod load;
 mod partition_aggregate;
 mod patterns;
 mod random;
+mod segments;
 mod select;
 mod sizes;
 
@@ -77,6 +78,7 @@ pub fn generate(blocks: &mut [Traffic], mut around: Around) -> Result<(Sent, Roo
         if !matches!(block, Traffic::DatagramSource(_)) {
             by_host::assign(&mut part.flows, &around.of_hosts, &mut around.transports);
         }
+        segments::fit(&part.flows, block, &key, &around.transports.configs)?;
         if let Some((deadlines, draws)) = common::deadlines(block, index, &key, around.seed)? {
             deadlines.assign(&mut part, &draws);
             if matches!(block, Traffic::PartitionAggregate(_)) {
@@ -116,6 +118,7 @@ pub fn generate(blocks: &mut [Traffic], mut around: Around) -> Result<(Sent, Roo
             flow.connection = Some(*connections.entry((block, flow.src, flow.dst, flow.transport, flow.priority)).or_insert(next));
         }
     }
+    segments::connections_fit(&all.flows, &connections, &around.transports.configs)?;
     if !all.local.is_empty() {
         all.notes.push(format!("{} flows from a host to itself finish at their start: they never see the network", all.local.len()));
         all = all.with_local();

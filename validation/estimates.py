@@ -1,0 +1,87 @@
+"""What `afflux check` says of memory and packet-hops, beside what runs take: `python -m validation.estimates [WORD…]` (about ten minutes for all).
+
+Each scenario is checked and run in a process of its own. WORD chooses those whose name contains it.
+"""
+
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+REPO = Path(__file__).parent.parent
+LEAVES = 'format = 1\n[topology]\nkind = "leaf_spine"\nleaves = 4\nspines = 4\nhosts_per_leaf = 8\nhost_rate = "100Gbps"\n'
+STAR = 'format = 1\n[topology]\nkind = "star"\nhosts = 16\nrate = "10Gbps"\n'
+TCP = '[host.transport]\nkind = "tcp"\n'
+WEB = '[[traffic]]\nkind = "random"\nsizes = "websearch"\nload = 0.5\nload_basis = "host_payload"\nduration = "5ms"\n'
+SHORT = '[[traffic]]\nkind = "random"\nsizes = "{}"\nflows_per_second = 20000.0\nflows = {}\n'
+LONG = '[[traffic]]\nkind = "permutation"\nsizes = "{}"\n'
+RDMA = (
+    '[switch]\nsharing = "sonic"\nbuffer = "32MB"\nalpha = 8\nscheduling = "strict_priority"\n[switch.pfc]\npriorities = [3]\n'
+    '[switch.mmu]\nlossless_alpha = 1\nheadroom_pool = "8MB"\n[host.transport]\nkind = "rdma"\n'
+)
+INCAST = '[[traffic]]\nkind = "incast"\nto = 0\nsenders = 12\nbytes = "1MB"\n'
+AGAIN = 'rounds = 20\nperiod = "1ms"\n'
+
+#: Name, a file of the repository or a text, and what is set.
+CASES: dict[str, tuple[str, dict[str, str]]] = {
+    **{f"examples/{path.stem}": (str(path), {}) for path in sorted((REPO / "examples").glob("*.toml")) if path.stem not in ("live-bottleneck", "coflows")},
+    **{f"benches/{name}": (str(REPO / "benches" / f"{name}.toml"), {}) for name in ("fat-tree-k8-websearch", "leaf-spine-rdma", "htsim-permutation-128")},
+    "benches/fat-tree-k16-permutation until 1ms": (str(REPO / "benches/fat-tree-k16-permutation.toml"), {"run.until": "1ms"}),
+    "benches/fat-tree-k8-lossless until 2ms": (str(REPO / "benches/fat-tree-k8-lossless.toml"), {"run.until": "2ms"}),
+    "benches/leaf-spine-pfabric until 5ms": (str(REPO / "benches/leaf-spine-pfabric.toml"), {"run.until": "5ms"}),
+    "ports every 1us": (LEAVES + TCP + WEB, {"record.ports": "{ interval = '1us' }"}),
+    "ports of all every 1us, until": (LEAVES + TCP + WEB, {"record.ports": "{ interval = '1us', nodes = 'all' }", "run.until": "5ms"}),
+    "waits, gaps": (LEAVES + TCP + WEB, {"record.waits": "'all'", "record.gaps": "'all'"}),
+    "paths, round trips": (LEAVES + TCP + WEB, {"record.paths": "true", "record.round_trips": "true"}),
+    "capture": (STAR + TCP + LONG.format("20MB"), {"record.capture": "['host0']"}),
+    "long flows with until": (LEAVES + TCP + LONG.format("1GB"), {"run.until": "3ms"}),
+    "few long flows": (STAR + TCP + LONG.format("200MB"), {}),
+    "many short flows": (STAR + TCP + SHORT.format("5kB", 400_000), {}),
+    "many datagrams": (STAR + SHORT.format("2kB", 400_000), {}),
+    "many queue pairs": (LEAVES + RDMA + SHORT.format("5kB", 200_000) + "priority = 3\n", {}),
+    "lossless incasts": (LEAVES + RDMA + INCAST + AGAIN + "priority = 3\n", {}),
+    "incasts": (STAR + TCP + INCAST + AGAIN, {}),
+    "two threads": (LEAVES + TCP + WEB, {"run.threads": "2"}),
+    "classical": (LEAVES + TCP + WEB, {"run.engine": "'classical'"}),
+    "long until": (STAR + TCP + LONG.format("10MB"), {"run.until": "100s"}),
+    "fat tree of 1024 hosts": ('format = 1\n[topology]\nkind = "fat_tree"\nk = 16\n' + TCP + LONG.format("100kB"), {}),
+}
+
+
+def measured(name: str, folder: Path) -> str:
+    text, sets = CASES[name]
+    file = Path(text)
+    if "\n" in text:
+        file = folder / "scenario.toml"
+        file.write_text(text)
+    choices = [word for key, value in sets.items() for word in ("--set", f"{key}={value}")]
+
+    def told(*words: str) -> dict:
+        done = subprocess.run([sys.executable, "-m", "afflux", *words, *choices, "--json"], cwd=folder, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise RuntimeError(done.stderr)
+        return json.loads(done.stdout)
+
+    try:
+        said = told("check", str(file))
+        came = told("run", str(file), "--force", "--out", str(folder / "out"))
+    except RuntimeError as error:
+        return f"{name:46} {error}"
+    hops, memory = (said["packet_hops"], came["packet_hops"]), (said["memory_bytes"], came["peak_rss_bytes"])
+    ratio = [s / c - 1 for s, c in (hops, memory)]
+    doubt = f"  in doubt ({said['least_hops'] / 1e6:.2f} to {said['most_hops'] / 1e6:.2f})" if said["doubt"] else ""
+    columns = [f"{hops[0] / 1e6:9.3f} {hops[1] / 1e6:9.3f} {ratio[0]:+7.1%}", f"{memory[0] / 1e6:8.1f} {memory[1] / 1e6:8.1f} {ratio[1]:+7.1%}"]
+    return f"{name:46} {columns[0]}   {columns[1]}{doubt}"
+
+
+def main() -> None:
+    print(f"{'':46} {'packet-hops, millions':>27}   {'memory, MB':>25}\n{'':46} {'said':>9} {'came':>9} {'':7}   {'said':>8} {'came':>8}")
+    with tempfile.TemporaryDirectory() as folder:
+        for name in CASES:
+            if not sys.argv[1:] or any(word in name for word in sys.argv[1:]):
+                print(measured(name, Path(folder)), flush=True)
+
+
+if __name__ == "__main__":
+    main()
