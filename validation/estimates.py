@@ -34,7 +34,7 @@ CASES: dict[str, tuple[str, dict[str, str]]] = {
     "ports of all every 1us, until": (LEAVES + TCP + WEB, {"record.ports": "{ interval = '1us', nodes = 'all' }", "run.until": "5ms"}),
     "waits, gaps": (LEAVES + TCP + WEB, {"record.waits": "'all'", "record.gaps": "'all'"}),
     "paths, round trips": (LEAVES + TCP + WEB, {"record.paths": "true", "record.round_trips": "true"}),
-    "capture": (STAR + TCP + LONG.format("20MB"), {"record.capture": "['host0']"}),
+    "capture": (STAR + TCP + LONG.format("20MB"), {"record.capture": "['host0-switch0']"}),
     "long flows with until": (LEAVES + TCP + LONG.format("1GB"), {"run.until": "3ms"}),
     "few long flows": (STAR + TCP + LONG.format("200MB"), {}),
     "many short flows": (STAR + TCP + SHORT.format("5kB", 400_000), {}),

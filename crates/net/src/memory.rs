@@ -7,14 +7,17 @@
 use crate::expected::Expected;
 use crate::paths::Paths;
 use crate::port::{Automaton, Port, Queue, Waiting};
+use crate::probe::hops::Sent;
 use crate::record::*;
 use crate::routing::{PortInfo, Ports, Routes};
 use crate::shard::{Node, ReceivedRecord, SentRecord};
-use crate::spec::{self, Aqm, NodeKind, Plan, Topology};
+use crate::spec::{self, Aqm, EngineKind, NodeKind, Plan, Receive, Topology, TransportConfig};
 use crate::transport::tcp::Segment;
 
 /// A process that has simulated nothing to speak of: the interpreter, its modules and this library.
-pub const PROCESS: u64 = 49 << 20;
+pub const PROCESS: u64 = 51 << 20;
+/// A worker thread beside the first one: its stack and its part of the heap.
+const WORKER: u64 = 4 << 20;
 
 /// What a record of each kind takes at the most, from where it is made to where it is written.
 pub struct Kept;
@@ -30,7 +33,12 @@ impl Kept {
     pub const PAUSED: u64 = 64;
     /// Of a flow that is over: at its two ends, and together. With what is told of it in the plan's list, or that of the applications.
     pub const FLOW: u64 = Self::ENDS + size_of::<spec::Flow>() as u64;
-    const ENDS: u64 = (2 * (size_of::<SentRecord>() + size_of::<ReceivedRecord>()) + size_of::<FlowRecord>() + 40) as u64;
+    /// Records of both ends are put in the order of flows, those of senders first, and then together.
+    const ENDS: u64 = {
+        let (sent, received, both) = (size_of::<Option<SentRecord>>(), size_of::<Option<ReceivedRecord>>(), size_of::<FlowRecord>());
+        let last = if both > received { both } else { received };
+        (sent + received + if sent > last { sent } else { last }) as u64
+    };
     pub const TASK: u64 = 2 * size_of::<TaskRecord>() as u64;
     const CAPTURE: u64 = (size_of::<(u32, CaptureRecord)>() + 8) as u64;
     /// A list on the heap, and the head that the allocator puts before it.
@@ -77,12 +85,13 @@ impl Memory {
         let links = plan.topology.links.len() as u64;
         let fabric = fabric(plan);
         // Frames in a port's queue or on a link, and what a sender knows of each.
-        let under_way = expected.halves + expected.outstanding * FRAME + expected.rings * size_of::<Segment>() as u64;
+        let under_way = expected.halves + expected.outstanding * frame(plan) + expected.rings * size_of::<Segment>() as u64;
         let flows = expected.flows * Kept::FLOW + expected.flows * if plan.record.round_trips { 2 * size_of::<RoundTripRecord>() as u64 } else { 0 };
         let written = expected.flows.min(WRITTEN_ROWS).max(2 * links.min(WRITTEN_ROWS)) * WRITTEN;
-        let fixed = PROCESS + fabric + flows + under_way + written;
+        let fixed = PROCESS + u64::from(plan.run.threads.saturating_sub(1)) * WORKER + fabric + flows + under_way + written;
         let records = records(plan, expected);
-        let rows = records.iter().map(|record| record.rows).max().unwrap_or(0).min(WRITTEN_ROWS) * WRITTEN;
+        let tables = records.iter().filter(|record| record.key != CAPTURE);
+        let rows = tables.map(|record| record.rows).max().unwrap_or(0).min(WRITTEN_ROWS) * WRITTEN;
         let bytes = fixed + records.iter().map(|record| record.bytes).sum::<u64>() + rows.saturating_sub(written);
         let parts = [("topology", fabric), ("traffic", flows + under_way)].into_iter().chain(records.iter().map(|record| (record.key, record.bytes)));
         Memory { fixed, bytes, largest: parts.max_by_key(|part| part.1).unwrap_or_default() }
@@ -91,6 +100,17 @@ impl Memory {
 
 /// A frame in a log or a queue, which grow by doubling.
 const FRAME: u64 = 3 * size_of::<Waiting>() as u64 / 2;
+
+/// A frame that is outstanding, with what ports remember of it.
+fn frame(plan: &Plan) -> u64 {
+    // An event for each of its ends, in a heap.
+    let events = if plan.run.engine == EngineKind::Classical { FRAME } else { 0 };
+    // Ports have their longest queues at different times, and keep up to twice what waits, in lists that double.
+    let waits = if plan.record.waits.is_empty() { 0 } else { 8 * size_of::<Sent>() as u64 };
+    FRAME + events + waits
+}
+
+const CAPTURE: &str = "record.capture";
 
 /// Records of one kind.
 struct Records {
@@ -131,8 +151,13 @@ fn records(plan: &Plan, expected: &Expected) -> Vec<Records> {
         found.push(made("record.paths", expected.paths, Kept::PATH));
     }
     if !record.captures.is_empty() {
-        // Half of the frames carry options.
-        found.push(made("record.capture", expected.captured, Kept::CAPTURE + Kept::OPTIONS / 2));
+        // Acknowledgements tell windows; all frames of multipath connections have options.
+        let options = |transport: &TransportConfig| match transport {
+            TransportConfig::Mptcp(_) => Kept::OPTIONS,
+            TransportConfig::Tcp(tcp) if tcp.receive != Receive::Unlimited => Kept::OPTIONS / 2,
+            _ => 0,
+        };
+        found.push(made(CAPTURE, expected.captured, Kept::CAPTURE + plan.transports.iter().map(options).max().unwrap_or(0)));
     }
     found
 }

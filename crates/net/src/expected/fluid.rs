@@ -20,7 +20,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// Looks at links, and events, that are affordable: about a second.
-const WORK: u64 = 150_000_000;
+const WORK: u64 = 50_000_000;
 const EVENTS: u64 = 1_000_000;
 /// Part of the time that has passed, or is left until the end, that a step takes at least.
 const LEAST_STEP: f64 = 1e-3;
@@ -503,15 +503,18 @@ impl<'w, 'p> Fluid<'w, 'p> {
         let (spec, habits) = (self.world.flow(id), &self.habits[self.flows[stream.flow as usize].transport as usize]);
         let alone = habits.subflows == 1;
         // What is on its way at the end of the run has not passed all links: it is there half a path later on average, its acknowledgements one and
-        // a half.
+        // a half. What waits has passed those before its queue, and takes nothing from what this has sent on.
         let rate = if whole { stream.sent / (self.now - stream.since).max(PS) } else { demand.rate };
-        let late = |lag: f64| (rate * (self.now + lag * (one_way + stream.queued) - self.until).max(0.0)).min(stream.sent);
+        let late = |lag: f64| (rate * (self.now + lag * one_way - self.until).max(0.0)).min(stream.sent);
         let all = if whole && alone { self.world.shape(spec).count as f64 } else { stream.sent / habits.payload };
         let frames = (all - late(0.5) / habits.payload).max(0.0);
         let answers = habits.acknowledgements((all - late(1.5) / habits.payload).max(0.0));
         let answers = answers + (self.now - stream.since) / habits.reports;
         let lost = (stream.lost / habits.payload) as u64;
-        self.found.packet_hops += ((frames + answers) * f64::from(stream.hops)).round() as u64;
+        let path = &self.paths[demand.first as usize..(demand.first + demand.links) as usize];
+        let before = path.iter().position(|link| Some(*link) == demand.limit).unwrap_or(0);
+        let waiting = if whole { 0.0 } else { (demand.rate * stream.queued / habits.payload).min(self.flows[stream.flow as usize].left / habits.payload) };
+        self.found.packet_hops += ((frames + answers) * f64::from(stream.hops) + waiting * before as f64).round() as u64;
         self.found.packet_hops = self.found.packet_hops.saturating_sub(lost);
         self.found.visits += u64::from(stream.hops);
         self.found.paths += self.spread_over(id);
