@@ -10,7 +10,7 @@ from rich.console import Console
 
 from . import __version__, _core, commands, settings
 from .commands import options
-from .console import FAILED, INTERRUPTED, complain, deliver, example, failures, print_json, show, width
+from .console import FAILED, INTERRUPTED, complain, deliver, example, failures, print_json, show, warn_of_doubts, width
 from .result import Result
 
 #: What several result directories mean.
@@ -66,6 +66,8 @@ def run(
         else:
             show(render.summary(result, hosts=loaded.hosts, switches=loaded.switches))
             print(f"written to {where}")
+        if warn_of_doubts([result]):
+            raise typer.Exit(FAILED)
 
 
 @app.command(
@@ -88,6 +90,7 @@ def explain(
         if flow is not None and slowest is not None:
             raise ValueError("--flow and --slowest exclude each other")
         result = Result.open(dir)
+        warn_of_doubts([result])
         explanation = result.explain()
         chosen = [flow] if flow is not None else [one.id for one in explanation.slowest(slowest)] if slowest is not None else None
         if front or ("waits" in result.recorded and not as_json):
@@ -125,6 +128,7 @@ def report(
     from .report import paper
 
     with failures():
+        warn_of_doubts(map(Result.open, dirs))
         if format == "html":
             written = [reports.write(dirs, out, title=title)]
         elif title is not None:
@@ -148,6 +152,7 @@ def compare(
         chosen = Result.open(baseline).summary["name"] if baseline else None
         # The baseline may be named once more, or only there.
         places = {path.resolve(): path for path in [*dirs, *([baseline] if baseline else [])]}
+        warn_of_doubts(map(Result.open, places.values()))
         found = comparison.compare(places.values(), chosen)
         print_json(found.to_dict()) if as_json else show(render.comparison(found))
 
@@ -175,7 +180,7 @@ def study(
         print_json(verdict.to_dict()) if as_json else show(render.verdict(verdict))
         for failure in verdict.outcome.failures:
             complain(f"{failure.point}: {failure.error}")
-        if verdict.outcome.failures:
+        if warn_of_doubts(verdict.outcome.results.values()) or verdict.outcome.failures:
             raise typer.Exit(FAILED)
 
 

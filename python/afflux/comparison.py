@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from . import doubts
 from .designs import Design, Designs, gather
 from .metrics import COST, JOB_TIME, SLOWDOWN_P99, Metric
 from .result import Result
@@ -86,7 +87,7 @@ def compare(results: Designs | Iterable[Result | str | os.PathLike[str]], baseli
         raise ValueError(
             f"there is only one design, {base.name!r}: results of one scenario name are one design with several seeds; name results of another too"
         )
-    notes: list[str] = []
+    notes: list[str] = [*doubts.of(result for design in designs.values() for result in design.results.values())]
     found: list[Difference] = []
     for design in others:
         paired = [seed for seed in base.seeds if seed in design.results]

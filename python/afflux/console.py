@@ -10,7 +10,8 @@ from typing import Any
 import typer
 from rich.console import Console, RenderableType
 
-from . import _core
+from . import _core, doubts
+from .result import Result
 
 # Exit codes: wrong scenario or option; failure while running; Ctrl-C.
 WRONG, FAILED, INTERRUPTED = 2, 1, 130
@@ -42,6 +43,14 @@ def failures() -> Iterator[None]:
 
 def complain(error: object) -> None:
     print(f"error: {error}", file=sys.stderr)
+
+
+def warn_of_doubts(results: Iterable[Result]) -> bool:
+    """Says on stderr which results failed checks of their own. Did any?"""
+    found = doubts.of(results)
+    for sentence in found:
+        complain(sentence)
+    return bool(found)
 
 
 def show(parts: Iterable[RenderableType]) -> None:

@@ -82,8 +82,10 @@ class Explanation:
     def __init__(self, flows: Table, summary: dict[str, Any]) -> None:
         self._columns = {name: flows.column(name) for name in ("id", "class", "src", "dst", "bytes", "start_ns", "fct_ns", "slowdown")}
         self._parts = {label: flows.column(f"{label}_ns") for label in LABELS}
-        self._rows = [row for row, fct in enumerate(self._columns["fct_ns"]) if fct is not None]
-        if self._rows and self._parts["propagation"][self._rows[0]] is None:
+        finished = [row for row, fct in enumerate(self._columns["fct_ns"]) if fct is not None]
+        # A flow whose parts do not add up (a failed check) has none.
+        self._rows = [row for row in finished if self._parts["propagation"][row] is not None]
+        if finished and not self._rows and not summary.get("failed_checks_total"):
             raise LookupError("the split was not recorded: set explain = true in [record] and run again")
         self._sizes = list(summary["slowdown"]["by_size"])  # ["all"] if the classes were switched off
 
@@ -98,6 +100,8 @@ class Explanation:
             raise LookupError(f"there is no flow {id}") from None
         if self._columns["fct_ns"][row] is None:
             raise LookupError(f"flow {id} did not finish: there is no completion time to explain")
+        if self._parts["propagation"][row] is None:
+            raise LookupError(f"the parts of flow {id} do not add up to its completion time, so they are not shown: see failed_checks in summary.json")
         return self._flow(row)
 
     def slowest(self, count: int) -> list[Flow]:

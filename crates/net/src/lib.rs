@@ -5,6 +5,7 @@ pub mod app;
 mod aqm;
 mod balance;
 mod buffer;
+pub mod checks;
 mod congestion;
 mod estimate;
 mod expected;
@@ -51,8 +52,6 @@ pub enum RunError {
     Unreachable { from: u32, to: u32 },
     #[error("frames cannot be pinned to paths here: {0}")]
     NoPaths(#[from] paths::NoPaths),
-    #[error("conservation violated: {0}; this is a defect of afflux, please report it with the scenario")]
-    Conservation(String),
 }
 
 /// One row of `afflux models`: a model with its source and its limits.

@@ -438,6 +438,11 @@ impl Port {
         }
     }
 
+    /// Plain: bytes of the frames that have not been released.
+    pub fn plain_bytes(&self) -> u64 {
+        self.sizes.iter().map(|size| size as u64).sum()
+    }
+
     /// Frames in a plain port, and those that have left since it was released last.
     #[inline(always)]
     pub fn plain_count(&self) -> u32 {
@@ -491,7 +496,7 @@ impl Port {
 
     /// Frames, bytes and time of transmissions that have ended. The port must have been released or advanced to `end`.
     pub fn ended(&self, end: u64) -> (u64, u64, u64) {
-        let left: u64 = self.sizes.iter().map(|s| s as u64).sum();
+        let left = self.plain_bytes();
         let left_time: u64 = self.sizes.iter().map(|s| self.serialize(s)).sum();
         let (frames, bytes, busy) = (self.frames - self.sizes.len() as u64, self.bytes - left, self.busy - left_time);
         // Where the peer cut through and dropped the frame, its transmission may have ended after everything else.

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from string import Template
 
-from .. import __version__
+from .. import __version__, doubts
 from ..comparison import compare
 from ..designs import Designs, gather
 from ..metrics import JOB_TIME, Metric
@@ -81,6 +81,7 @@ def _answer(designs: Designs) -> tuple[str, list[str]]:
         found = compare(designs)
         return found.sentence(), list(found.notes)
     (design,) = designs.values()
+    doubted = doubts.of(design.results.values())
     shown = {metric.name: value for metric in designs.metrics() if (value := design.value(metric))}
     main = [shown[name] for name in (JOB_TIME.name, "fct_p99_ns", "slowdown_p99") if name in shown]
     what = join([say("answer.metric", metric=_title(value.metric), value=value) for value in main] or [say("answer.nothing")], ("; ", "、"))
@@ -94,7 +95,7 @@ def _answer(designs: Designs) -> tuple[str, list[str]]:
     if counts:
         sentences.append(say("answer.counts", counts=join(counts, (", ", "、"))))
     censored = any(result.summary["fct"]["all"]["censored"] for result in design.results.values())
-    return join(sentences), [say("answer.censored")] if censored else []
+    return join(sentences), [*doubted, *([say("answer.censored")] if censored else [])]
 
 
 def _title(metric: Metric) -> str:

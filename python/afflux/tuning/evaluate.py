@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .. import batch, settings
+from .. import batch, doubts, settings
 from ..batch import Point, Source, Watch
 from ..designs import Design
 from ..executors import Executor
 from ..metrics import Metric
 from ..result import Result
 from ..statistics import resamples
+from ..words import Words
 from .result import OWN, Candidate
 
 #: A setting is given up when with every one of the first seeds it is worse by more than this share than one that is known, in all objectives.
@@ -71,6 +72,10 @@ class Evaluator:
     def design(self, changes: Mapping[str, Any]) -> Design:
         name = name_of(changes)
         return Design(name, dict(sorted(self._results.get(name, {}).items())))
+
+    def doubts(self) -> list[Words]:
+        """Results that failed checks of their own."""
+        return doubts.of(result for results in self._results.values() for result in results.values())
 
     def failed(self, changes: Mapping[str, Any]) -> bool:
         return name_of(changes) in self._errors

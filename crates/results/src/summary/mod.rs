@@ -14,6 +14,7 @@ pub use jobs::JobSummary;
 
 use crate::hash::{Hashes, hashes};
 use crate::process::{ProcessStart, peak_rss_bytes};
+use afflux_net::checks;
 use afflux_net::record::{Counters, Output};
 use afflux_scenario::{FabricCost, Scenario};
 use serde::Serialize;
@@ -66,6 +67,10 @@ pub struct Summary {
     /// Payload that applications can have (with TCP in order, duplicates not counted) per simulated second, all hosts together.
     pub goodput_bps: f64,
     pub conservation: Conservation,
+    /// Checks of the result itself that failed, [`FAILED_SHOWN`] of them at most: defects of this program. Empty in any result that can be trusted.
+    pub failed_checks: Vec<FailedCheck>,
+    /// How many failed in all.
+    pub failed_checks_total: u64,
     /// Null if the scenario has no prices.
     pub cost: Option<Cost>,
     pub result_hash: String,
@@ -121,6 +126,18 @@ pub struct Conservation {
     pub holds: bool,
 }
 
+/// A check that failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct FailedCheck {
+    /// The flow's `id`; null if it is about the whole run.
+    pub flow: Option<i64>,
+    pub check: &'static str,
+    pub detail: String,
+}
+
+/// Failed checks that the summary lists.
+pub const FAILED_SHOWN: usize = 100;
+
 /// `sent == delivered + dropped + in_flight`; frames count once from end to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Balance {
@@ -143,6 +160,7 @@ pub fn summary(scenario: &Scenario, output: &Output, started: &ProcessStart) -> 
     let counters = &output.counters;
     let (fct, slowdown) = groups::of(scenario, output);
     let (deadlines, jobs) = (deadlines::of(scenario, output), jobs::of(scenario, output));
+    let failed = checks::failed_checks(plan, output);
     let Hashes { result, ports, counters: counters_hash } = hashes(scenario, output);
     Summary {
         afflux_version: env!("CARGO_PKG_VERSION"),
@@ -184,6 +202,12 @@ pub fn summary(scenario: &Scenario, output: &Output, started: &ProcessStart) -> 
         balance: balance::of(scenario, output),
         goodput_bps: goodput_bps(output),
         conservation: conservation(counters),
+        failed_checks_total: failed.len() as u64,
+        failed_checks: failed
+            .into_iter()
+            .take(FAILED_SHOWN)
+            .map(|checks::FailedCheck { flow, check, detail }| FailedCheck { flow: flow.map(|flow| output.flow(plan, flow).id), check, detail })
+            .collect(),
         cost: scenario.cost.clone().map(|FabricCost { currency, total, switches, ports }| Cost { currency, total, switches, ports }),
         result_hash: result,
         ports_hash: ports,
