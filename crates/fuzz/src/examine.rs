@@ -7,6 +7,7 @@ use afflux_net::record::{CaptureRecord, Output, Status};
 use afflux_net::spec::{Down, EngineKind, RdmaRecovery, TransportConfig};
 use afflux_results::{Kind, ParquetFlowLists, ProcessStart, RecordBatch, Tables};
 use afflux_scenario::{Overrides, Scenario};
+use afflux_units::Time;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -63,6 +64,9 @@ impl Default for Limits {
         Limits { wall: Duration::from_secs(60), hops: 12_000_000, threads: vec![1, 2, 3, 7] }
     }
 }
+
+/// Simulated time ends in the seventh day: a sender never gives up, whatever is in its way.
+const LATEST: Time = Time(1 << 58);
 
 /// Keys of the summary that say how it was made.
 const COSTS: [&str; 7] = ["threads", "wall_s", "cpu_s", "engine_cpu_s", "engine_wall_s", "peak_rss_bytes", "events"];
@@ -211,20 +215,29 @@ impl Shown {
 
     /// What differs, and how.
     fn difference(&self, other: &Shown) -> Option<(String, String)> {
-        // Tables first: they say most.
+        // The earliest frame that differs says most, then tables.
+        if let Some(detail) = earliest(&self.captures, &other.captures) {
+            return Some(("capture".into(), detail));
+        }
         for ((kind, ours), (_, theirs)) in self.tables.iter().zip(&other.tables) {
             if ours != theirs {
                 let print = |batches: &[RecordBatch]| format!("{batches:#?}");
                 return Some((format!("table {}", kind.name()), first_difference(&print(ours), &print(theirs))));
             }
         }
-        if self.captures != other.captures {
-            let print = |captures: &[Vec<CaptureRecord>]| captures.iter().flatten().map(|record| format!("{record:?}\n")).collect::<String>();
-            return Some(("capture".into(), first_difference(&print(&self.captures), &print(&other.captures))));
-        }
         let differs = |(key, value): &(&String, &serde_json::Value)| other.summary.get(*key) != Some(*value);
         self.summary.iter().find(differs).map(|(key, value)| (format!("summary key {key}"), format!("{value}\n{:?}", other.summary.get(key))))
     }
+}
+
+/// Of all captures the frame that differs first.
+fn earliest(ours: &[Vec<CaptureRecord>], theirs: &[Vec<CaptureRecord>]) -> Option<String> {
+    let differing = ours.iter().zip(theirs).enumerate().filter_map(|(number, (a, b))| {
+        let at = (0..a.len().max(b.len())).find(|at| a.get(*at) != b.get(*at))?;
+        let time = [a.get(at), b.get(at)].into_iter().flatten().map(|record| record.time).min()?;
+        Some((time, format!("capture {number}, frame {at}:\n{:?}\n-- and --\n{:?}", a.get(at), b.get(at))))
+    });
+    differing.min_by_key(|(time, _)| *time).map(|(_, text)| text)
 }
 
 /// The first line that differs, with what stands around it.
@@ -250,7 +263,7 @@ fn invariants(scenario: &Scenario, output: &Output) -> Option<Broken> {
         }
     }
     // Up to here everything has happened, unless the end came first.
-    if plan.run.until.is_some_and(|until| output.end >= until) {
+    if output.end >= plan.run.until.unwrap_or(LATEST) {
         return None;
     }
     let c = &output.counters;

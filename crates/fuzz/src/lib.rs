@@ -5,6 +5,7 @@ pub mod choices;
 pub mod coverage;
 pub mod examine;
 pub mod generate;
+pub mod parsers;
 pub mod schema;
 pub mod shrink;
 

@@ -29,12 +29,11 @@ impl Balanced {
         let is_host = |node: NodeId| world.plan.topology.nodes[node as usize].kind == NodeKind::Host;
         let from_host: Box<[bool]> = world.ports.of(id).iter().map(|info| is_host(info.peer)).collect();
         let switch = &world.plan.switches[spec.config as usize];
-        let remote = matches!(&switch.balance, Balance::Dlb(dlb) if dlb.remote);
-        // The load of a link to a host matters where there is a choice of them, and, to neighbours that are told, where the host has others.
-        let matters = |host: NodeId| {
-            let links = world.ports.of(host);
-            links.iter().filter(|info| info.peer == id).count() > 1 || remote && links.len() > 1
-        };
+        // The load of a link to a host matters where there is a choice of them, and, to neighbours that are told, at a switch that is not the ToR of all
+        // its hosts: those with several links are racks of their own.
+        let several = |host: NodeId| world.ports.of(host).len() > 1;
+        let told = matches!(&switch.balance, Balance::Dlb(dlb) if dlb.remote) && world.ports.of(id).iter().any(|info| is_host(info.peer) && several(info.peer));
+        let matters = |host: NodeId| told || world.ports.of(host).iter().filter(|info| info.peer == id).count() > 1;
         let rate = |info: &PortInfo| (!is_host(info.peer) || matters(info.peer)).then(|| world.link(info).rate.0);
         let rates: Vec<Option<u64>> = world.ports.of(id).iter().map(rate).collect();
         let balancer = Balancer::of(switch, &rates)?;

@@ -290,7 +290,11 @@ fn hosts_may_have_several_links() {
     let to_others: Vec<Link> = to_others.collect();
     assert_eq!(to_others.len(), 6);
     both.links.extend(to_others);
-    for (fabric, topology) in [("two links to the leaf", twice), ("links to both leaves", both)] {
+    // One host has two links, its neighbours one.
+    let mut one = leaf_spine(2, 2, 3);
+    let first = one.links[0].clone();
+    one.links.push(first);
+    for (fabric, topology) in [("two links to the leaf", twice), ("links to both leaves", both), ("two links of one host", one)] {
         for (name, balance) in balancers() {
             let mut p = plan(topology.clone(), traffic(topology.hosts, 80, 60, 100_000, 1));
             if balance.pins() {
