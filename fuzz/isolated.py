@@ -87,6 +87,8 @@ def _child(arguments: Sequence[str], folder: Path, memory: int, said: int, told:
         nothing = os.open(os.devnull, os.O_RDWR)
         for stream, target in ((0, nothing), (1, told), (2, said)):
             os.dup2(target, stream)
+        # Whatever a test runner put in their place.
+        sys.stdout, sys.stderr = os.fdopen(1, "w", errors="backslashreplace"), os.fdopen(2, "w", errors="backslashreplace")
         sys.argv = ["afflux", *arguments]
         try:
             cli.app()
@@ -98,6 +100,7 @@ def _child(arguments: Sequence[str], folder: Path, memory: int, said: int, told:
 
             traceback.print_exc()
             code = 70
+        sys.stdout.flush()
         sys.stderr.flush()
     finally:
         os._exit(code)
