@@ -1,10 +1,10 @@
 //! What must hold of any scenario: it is refused with a message, or it runs the same way everywhere and passes its own checks.
 
 use crate::coverage;
-use afflux_net::Progress;
 use afflux_net::checks::failed_checks;
 use afflux_net::record::{CaptureRecord, Output, Status};
 use afflux_net::spec::{Down, EngineKind, RdmaRecovery, TransportConfig};
+use afflux_net::{Progress, RunError};
 use afflux_results::{Kind, ParquetFlowLists, ProcessStart, RecordBatch, Tables};
 use afflux_scenario::{Overrides, Scenario};
 use afflux_units::Time;
@@ -139,13 +139,13 @@ pub fn examine(text: &str, path: &Path, limits: &Limits) -> Verdict {
             Ok(Ok(output)) => output,
         };
         figures.seconds.insert(name.clone(), began.elapsed().as_secs_f64());
-        if output.cancelled {
+        let Some(output) = output else {
             if reference.is_none() {
                 return Verdict::TooLarge(format!("{name} was stopped"));
             }
             figures.stopped += 1;
             continue;
-        }
+        };
         figures.runs += 1;
         figures.run_hops += output.counters.packet_hops;
         let shown = match guarded(|| Shown::of(which, &output)) {
@@ -172,8 +172,8 @@ pub fn examine(text: &str, path: &Path, limits: &Limits) -> Verdict {
     Verdict::Sound(figures)
 }
 
-/// Runs it; a run that takes too long is cancelled.
-fn run(scenario: &Scenario, engine: EngineKind, threads: u32, limits: &Limits) -> Result<Result<Output, String>, String> {
+/// Runs it; nothing comes of a run that takes too long.
+fn run(scenario: &Scenario, engine: EngineKind, threads: u32, limits: &Limits) -> Result<Result<Option<Output>, String>, String> {
     let mut plan = scenario.plan.clone();
     (plan.run.engine, plan.run.threads) = (engine, threads);
     let progress = Progress::default();
@@ -188,7 +188,11 @@ fn run(scenario: &Scenario, engine: EngineKind, threads: u32, limits: &Limits) -
                 }
             }
         });
-        let output = guarded(|| afflux_net::run(&plan, &progress).map_err(|error| error.to_string()));
+        let output = guarded(|| match afflux_net::run(&plan, &progress) {
+            Ok(output) => Ok(Some(output)),
+            Err(RunError::Cancelled) => Ok(None),
+            Err(error) => Err(error.to_string()),
+        });
         drop(send);
         output
     })

@@ -52,6 +52,8 @@ pub enum RunError {
     Unreachable { from: u32, to: u32 },
     #[error("frames cannot be pinned to paths here: {0}")]
     NoPaths(#[from] paths::NoPaths),
+    #[error("the run was cancelled; nothing was written")]
+    Cancelled,
 }
 
 /// One row of `afflux models`: a model with its source and its limits.

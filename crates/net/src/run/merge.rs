@@ -30,7 +30,6 @@ pub fn merge(world: &World, mut shards: Vec<Shard>, done: &[Done], end: u64, cla
         memory_faults: Vec::new(),
         counters: Counters::default(),
         end: Time(end),
-        cancelled: false,
         engine: Engine::default(),
     };
     let mut sent: Vec<Option<SentRecord>> = vec![None; plan.flows.len() + world.started.count()];
@@ -120,6 +119,7 @@ fn flow_record(world: &World, flow: &Flow, sent: Option<SentRecord>, received: O
         return FlowRecord {
             start: None,
             finish: None,
+            given_up: None,
             status: Status::Running,
             ideal: Span::ZERO,
             propagation: Span::ZERO,
@@ -153,9 +153,10 @@ fn flow_record(world: &World, flow: &Flow, sent: Option<SentRecord>, received: O
     FlowRecord {
         start: Some(Time(sent.start)),
         finish: finish.map(Time),
+        given_up: sent.given_up.map(Time),
         status: match finish {
             Some(_) => Status::Finished,
-            None if hopeless || sent.given_up => Status::Terminated,
+            None if hopeless || sent.given_up.is_some() => Status::Terminated,
             None => Status::Running,
         },
         ideal: Span(ideal),

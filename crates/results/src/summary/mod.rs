@@ -3,6 +3,7 @@
 mod balance;
 mod deadlines;
 mod flowcontrol;
+mod goodput;
 mod groups;
 mod jobs;
 
@@ -12,12 +13,16 @@ pub use flowcontrol::{DeadlockReport, PauseStorm};
 pub use groups::{FctStatistics, Groups, Named, SlowdownStatistics};
 pub use jobs::JobSummary;
 
+use crate::durable::digest;
 use crate::hash::{Hashes, hashes};
 use crate::process::{ProcessStart, peak_rss_bytes};
 use afflux_net::checks;
 use afflux_net::record::{Counters, Output};
+use afflux_net::spec::Topology;
 use afflux_scenario::{FabricCost, Scenario};
+use afflux_units::Span;
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// Written as JSON with the fields in this order. Percentiles are linear as numpy's, of finished flows that did not start
 /// in the warm-up; totals (flows, drops, goodput, …) are of the whole run.
@@ -64,8 +69,15 @@ pub struct Summary {
     pub retransmits: u64,
     pub timeouts: u64,
     pub balance: BalanceReport,
-    /// Payload that applications can have (with TCP in order, duplicates not counted) per simulated second, all hosts together.
+    /// Payload that applications can have: with TCP in order, duplicates not counted; all hosts together, without flows from a host to itself.
+    pub delivered_bytes: u64,
+    /// How long at least one flow was active: from its start to its completion, until its transport gave it up, or to the end of the run.
+    pub busy_ns: u64,
+    /// `delivered_bytes` per second of `busy_ns`; 0 without flows.
     pub goodput_bps: f64,
+    /// The mean over flows that did not start in the warm-up of each one's payload over its completion time, or, if it did not finish, of what it
+    /// has delivered over the time in which it was active. Null without flows.
+    pub goodput_flow_mean_bps: Option<f64>,
     pub conservation: Conservation,
     /// Checks of the result itself that failed, [`FAILED_SHOWN`] of them at most: defects of this program. Empty in any result that can be trusted.
     pub failed_checks: Vec<FailedCheck>,
@@ -77,6 +89,15 @@ pub struct Summary {
     pub ports_hash: String,
     pub counters_hash: String,
     pub notes: Vec<String>,
+    /// What hosts are called, in their order; none if they have only numbers.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub host_names: Vec<String>,
+    /// SHA-256 of every other file of the result directory, by name; empty if none was written.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub digests: BTreeMap<String, String>,
+    /// SHA-256 of `summary.json` itself with this value left empty; the last key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub summary_digest: Option<String>,
 }
 
 /// What the fabric costs by the scenario's prices.
@@ -152,6 +173,20 @@ impl Summary {
     pub fn to_json(&self) -> String {
         serde_json::to_string_pretty(self).map(|text| text + "\n").expect("string keys and numbers only")
     }
+
+    /// With the digests of the files that it stands beside, and its own.
+    pub(crate) fn sealed(mut self, digests: BTreeMap<String, String>) -> Self {
+        self.digests = digests;
+        self.summary_digest = Some(String::new());
+        self.summary_digest = Some(digest(self.to_json().as_bytes()));
+        self
+    }
+}
+
+fn host_names(topology: &Topology) -> Vec<String> {
+    let hosts = &topology.nodes[..topology.hosts as usize];
+    let named = hosts.iter().enumerate().any(|(number, host)| host.name != format!("host{number}"));
+    if named { hosts.iter().map(|host| host.name.clone()).collect() } else { Vec::new() }
 }
 
 /// The summary of a run; costs are counted from `started` until now.
@@ -161,6 +196,7 @@ pub fn summary(scenario: &Scenario, output: &Output, started: &ProcessStart) -> 
     let (fct, slowdown) = groups::of(scenario, output);
     let (deadlines, jobs) = (deadlines::of(scenario, output), jobs::of(scenario, output));
     let failed = checks::failed_checks(plan, output);
+    let goodput = goodput::of(scenario, output);
     let Hashes { result, ports, counters: counters_hash } = hashes(scenario, output);
     Summary {
         afflux_version: env!("CARGO_PKG_VERSION"),
@@ -200,7 +236,10 @@ pub fn summary(scenario: &Scenario, output: &Output, started: &ProcessStart) -> 
         retransmits: counters.retransmits,
         timeouts: counters.timeouts,
         balance: balance::of(scenario, output),
-        goodput_bps: goodput_bps(output),
+        delivered_bytes: goodput.delivered_bytes,
+        busy_ns: Span(goodput.busy_ps).round_ns(),
+        goodput_bps: goodput.bps,
+        goodput_flow_mean_bps: goodput.flow_mean_bps,
         conservation: conservation(counters),
         failed_checks_total: failed.len() as u64,
         failed_checks: failed
@@ -213,6 +252,9 @@ pub fn summary(scenario: &Scenario, output: &Output, started: &ProcessStart) -> 
         ports_hash: ports,
         counters_hash,
         notes: scenario.notes.iter().cloned().chain(flowcontrol::warnings(scenario, output)).collect(),
+        host_names: host_names(&scenario.plan.topology),
+        digests: BTreeMap::new(),
+        summary_digest: None,
     }
 }
 
@@ -230,14 +272,6 @@ fn flow_counts(scenario: &Scenario, output: &Output) -> FlowCounts {
         counts.in_warmup += u64::from(start.0 < scenario.warmup.0);
     }
     counts
-}
-
-fn goodput_bps(output: &Output) -> f64 {
-    let bytes: u128 = output.flows.iter().map(|record| u128::from(record.bytes_received)).sum();
-    match output.end.0 {
-        0 => 0.0,
-        ps => (bytes * 8 * 1_000_000_000_000) as f64 / ps as f64,
-    }
 }
 
 fn conservation(c: &Counters) -> Conservation {
