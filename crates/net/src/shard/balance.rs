@@ -37,8 +37,9 @@ impl Balanced {
         let rate = |info: &PortInfo| (!is_host(info.peer) || matters(info.peer)).then(|| world.link(info).rate.0);
         let rates: Vec<Option<u64>> = world.ports.of(id).iter().map(rate).collect();
         let balancer = Balancer::of(switch, &rates)?;
-        let rack = world.ports.of(id).iter().map(|info| info.peer).find(|&peer| is_host(peer)).map(|host| world.routes(0).rack_of(host));
-        let rack = rack.filter(|&rack| world.routes(0).anchor(rack) == id);
+        // Some of its hosts may have other links, and are racks of their own.
+        let mut racks = world.ports.of(id).iter().map(|info| info.peer).filter(|&peer| is_host(peer)).map(|host| world.routes(0).rack_of(host));
+        let rack = racks.find(|&rack| world.routes(0).anchor(rack) == id);
         let hashes_tuples = switch.hash == RouteHash::Murmur3;
         Some(Box::new(Balanced { balancer: Some(Box::new(balancer)), rack, from_host, hashes_tuples }))
     }
