@@ -37,6 +37,8 @@ pub struct Output {
     pub storms: Vec<StormRecord>,
     /// Each cycle once, in order of time.
     pub deadlocks: Vec<Deadlock>,
+    /// Nodes whose memory in use was not what their queues held at the end; by node. Always empty, unless the engine has a defect.
+    pub memory_faults: Vec<MemoryFault>,
     pub counters: Counters,
     /// The last moment simulated, and why it is the last.
     pub end: Time,
@@ -65,6 +67,14 @@ pub enum Ended {
     /// At [`crate::spec::MaxMemory`]: by what its records take, which is a matter of the plan alone, or by what the process takes.
     Records,
     Process,
+}
+
+/// A node whose memory in use, in bytes, was not what its queues held at the end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MemoryFault {
+    pub node: NodeId,
+    pub used: u64,
+    pub held: u64,
 }
 
 /// A part of a job that an application has carried out (or was at when the run ended).

@@ -9,7 +9,7 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from .. import settings
-from ..console import failures, print_json, show
+from ..console import FAILED, complain, failures, print_json, show
 from ..tuning import Candidate, Drift, Tuning
 from .options import Address, Jobs, Ranges, Set, With
 
@@ -62,6 +62,10 @@ def tune(
                 watch=watch,
             )
         print_json(found.to_dict()) if as_json else show(_shown(found))
+        for doubt in found.doubts:
+            complain(doubt)
+        if found.doubts:
+            raise typer.Exit(FAILED)
 
 
 def _shown(found: Tuning) -> Iterator[RenderableType]:

@@ -6,13 +6,14 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from .. import batch, settings
+from .. import batch, doubts, settings
 from ..batch import Point, Source, Watch
 from ..designs import Design
 from ..executors import Executor
 from ..metrics import Metric
 from ..paired import of_pairs
 from ..result import Result
+from ..words import Words
 from ..statistics import ENOUGH_SEEDS
 from .result import OWN, Candidate
 
@@ -74,6 +75,10 @@ class Evaluator:
     def design(self, changes: Mapping[str, Any]) -> Design:
         name = name_of(changes)
         return Design(name, dict(sorted(self._results.get(name, {}).items())))
+
+    def doubts(self) -> list[Words]:
+        """Results that failed checks of their own."""
+        return doubts.of(result for results in self._results.values() for result in results.values())
 
     def failed(self, changes: Mapping[str, Any]) -> bool:
         return name_of(changes) in self._errors

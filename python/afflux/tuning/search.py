@@ -101,7 +101,9 @@ def tune(
         )
     best_scenario = batch.load(scenario, {**dict(set or {}), **chosen.changes, "name": f"{loaded.name}-tuned"})
     durable.write_text(place / BEST, best_scenario.resolved)
-    return Tuning(metrics, tuple(vary), own, tuple(tried), tuple(best), tuple(finalists), chosen, confirmed, drifts, tuple(notes), place / BEST)
+    return Tuning(
+        metrics, tuple(vary), own, tuple(tried), tuple(best), tuple(finalists), chosen, confirmed, drifts, tuple(notes), tuple(evaluator.doubts()), place / BEST
+    )
 
 
 def _own(evaluator: Evaluator, seeds: Sequence[int]) -> Candidate:

@@ -126,6 +126,7 @@ pub fn run(plan: &Plan, progress: &Progress) -> Result<Output, RunError> {
         captures: Vec::new(),
         storms: Vec::new(),
         deadlocks: Vec::new(),
+        memory_faults: Vec::new(),
         counters: Counters::default(),
         end: Time(if cut { until } else { end }),
         ended: if cut { Ended::Until } else { Ended::Done },
