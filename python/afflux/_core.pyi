@@ -145,7 +145,7 @@ class Expected:
         """Flows are then under way."""
     @property
     def doubt(self) -> tuple[str, list[str]] | None:
-        """Why packet-hops are not known more closely (`losses`, `overtaking`, `rates`), and at which nodes."""
+        """Why packet-hops are not known more closely (`losses`, `overtaking`, `queues`, `rates`), and at which nodes."""
     @property
     def complete(self) -> bool:
         """False: applications do too much to be followed to their end."""

@@ -87,6 +87,8 @@ def _doubt(found: _core.Expected) -> str | None:
             return f"frames are likely to be lost at {node}, on their way to {peer}: it cannot take what is sent there at once"
         case "overtaking", _:
             return "frames of a flow overtake each other, and its transport takes those for lost that were overtaken"
+        case "queues", _:
+            return "many frames stand in queues when the run ends"
         case _:
             return "how much of a link its congestion control uses is not known beforehand"
 

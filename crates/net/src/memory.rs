@@ -39,6 +39,8 @@ impl Kept {
         let last = if both > received { both } else { received };
         (sent + received + if sent > last { sent } else { last }) as u64
     };
+    /// What has been put in order and is not given back.
+    const COPY: u64 = (size_of::<SentRecord>() + size_of::<ReceivedRecord>()) as u64;
     pub const TASK: u64 = 2 * size_of::<TaskRecord>() as u64;
     const CAPTURE: u64 = (size_of::<(u32, CaptureRecord)>() + 8) as u64;
     /// A list on the heap, and the head that the allocator puts before it.
@@ -86,7 +88,9 @@ impl Memory {
         let fabric = fabric(plan);
         // Frames in a port's queue or on a link, and what a sender knows of each.
         let under_way = expected.halves + expected.outstanding * frame(plan) + expected.rings * size_of::<Segment>() as u64;
-        let flows = expected.flows * Kept::FLOW + expected.flows * if plan.record.round_trips { 2 * size_of::<RoundTripRecord>() as u64 } else { 0 };
+        let flows = expected.flows * Kept::FLOW
+            + expected.flows.min(SHORT) * Kept::COPY
+            + expected.flows * if plan.record.round_trips { 2 * size_of::<RoundTripRecord>() as u64 } else { 0 };
         let written = expected.flows.min(WRITTEN_ROWS).max(2 * links.min(WRITTEN_ROWS)) * WRITTEN;
         let fixed = PROCESS + u64::from(plan.run.threads.saturating_sub(1)) * WORKER + fabric + flows + under_way + written;
         let records = records(plan, expected);
@@ -97,6 +101,9 @@ impl Memory {
         Memory { fixed, bytes, largest: parts.max_by_key(|part| part.1).unwrap_or_default() }
     }
 }
+
+/// What so many flows leave is not given back to the system when it has been put in order, as measured.
+const SHORT: u64 = 1 << 14;
 
 /// A frame in a log or a queue, which grow by doubling.
 const FRAME: u64 = 3 * size_of::<Waiting>() as u64 / 2;

@@ -206,6 +206,7 @@ impl Scenario {
         let doubt = found.doubt.map(|doubt| match doubt {
             Doubt::Losses { from, to } => ("losses", vec![name(from), name(to)]),
             Doubt::Overtaking => ("overtaking", Vec::new()),
+            Doubt::Queues => ("queues", Vec::new()),
             Doubt::Rates => ("rates", Vec::new()),
         });
         Ok(Expected {

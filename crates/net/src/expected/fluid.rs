@@ -29,6 +29,8 @@ const COARSE_STEP: f64 = 0.05;
 /// Frames of a flow of an application that is not put on links.
 const CALL: u64 = 10;
 
+/// Part of all packet-hops above which those that queues put off leave the rest in doubt.
+const LARGE: f64 = 0.1;
 /// Smaller cuts of windows are not followed one by one.
 const LEAST_CUT: f64 = 0.02;
 
@@ -120,6 +122,8 @@ pub struct Fluid<'w, 'p> {
     overtakes: bool,
     piles: FxHashMap<u32, Pile>,
     halves: u64,
+    /// Packet-hops that queues put off beyond the end of the run.
+    standing: f64,
     found: Expected,
 }
 
@@ -177,6 +181,7 @@ impl<'w, 'p> Fluid<'w, 'p> {
             overtakes: false,
             piles: FxHashMap::default(),
             halves: 0,
+            standing: 0.0,
             found: Expected { complete: true, ..Expected::default() },
         }
     }
@@ -503,18 +508,17 @@ impl<'w, 'p> Fluid<'w, 'p> {
         let (spec, habits) = (self.world.flow(id), &self.habits[self.flows[stream.flow as usize].transport as usize]);
         let alone = habits.subflows == 1;
         // What is on its way at the end of the run has not passed all links: it is there half a path later on average, its acknowledgements one and
-        // a half. What waits has passed those before its queue, and takes nothing from what this has sent on.
+        // a half.
         let rate = if whole { stream.sent / (self.now - stream.since).max(PS) } else { demand.rate };
-        let late = |lag: f64| (rate * (self.now + lag * one_way - self.until).max(0.0)).min(stream.sent);
+        let behind = |lag: f64, time: f64| (rate * (self.now + lag * time - self.until).max(0.0)).min(stream.sent);
+        let late = |lag: f64| behind(lag, one_way + stream.queued);
+        self.standing += (late(0.5) - behind(0.5, one_way) + late(1.5) - behind(1.5, one_way)) / habits.payload * f64::from(stream.hops);
         let all = if whole && alone { self.world.shape(spec).count as f64 } else { stream.sent / habits.payload };
         let frames = (all - late(0.5) / habits.payload).max(0.0);
         let answers = habits.acknowledgements((all - late(1.5) / habits.payload).max(0.0));
         let answers = answers + (self.now - stream.since) / habits.reports;
         let lost = (stream.lost / habits.payload) as u64;
-        let path = &self.paths[demand.first as usize..(demand.first + demand.links) as usize];
-        let before = path.iter().position(|link| Some(*link) == demand.limit).unwrap_or(0);
-        let waiting = if whole { 0.0 } else { (demand.rate * stream.queued / habits.payload).min(self.flows[stream.flow as usize].left / habits.payload) };
-        self.found.packet_hops += ((frames + answers) * f64::from(stream.hops) + waiting * before as f64).round() as u64;
+        self.found.packet_hops += ((frames + answers) * f64::from(stream.hops)).round() as u64;
         self.found.packet_hops = self.found.packet_hops.saturating_sub(lost);
         self.found.visits += u64::from(stream.hops);
         self.found.paths += self.spread_over(id);
@@ -556,6 +560,9 @@ impl<'w, 'p> Fluid<'w, 'p> {
     fn cut(&mut self) {
         while !self.streams.is_empty() {
             self.end_stream(0, false);
+        }
+        if self.standing > LARGE * self.found.packet_hops as f64 {
+            self.found.doubt = self.found.doubt.or(Some(Doubt::Queues));
         }
     }
 

@@ -52,6 +52,8 @@ pub enum Doubt {
     Losses { from: NodeId, to: NodeId },
     /// Switches let frames overtake each other, and transports take those for lost that were overtaken.
     Overtaking,
+    /// The run ends while many frames stand in queues.
+    Queues,
     /// How much of a link the congestion control uses: DCQCN and TIMELY that start at the rate of their NIC, several subflows that are marked.
     Rates,
 }
@@ -65,6 +67,7 @@ impl Doubt {
             (Doubt::Losses { .. }, true) => (0.4, 1.1),
             (Doubt::Overtaking, false) => (0.95, 4.0),
             (Doubt::Overtaking, true) => (0.2, 1.1),
+            (Doubt::Queues, _) => (0.8, 1.3),
             (Doubt::Rates, false) => (0.95, 1.15),
             (Doubt::Rates, true) => (0.35, 1.1),
         }

@@ -11,6 +11,7 @@ mod explain;
 mod external;
 mod extremes;
 mod hull;
+mod limit;
 mod lone_flow;
 mod lossless;
 mod mptcp;

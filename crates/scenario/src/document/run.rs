@@ -35,7 +35,8 @@ pub struct Run {
     /// Upper bounds of the size classes of the summary, ascending; the last class is open. Default `["100kB", "10MB"]`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size_bounds: Option<Vec<Size>>,
-    /// Refuse to run when the estimate of memory exceeds this. Default: no limit.
+    /// Bound of the process's resident memory, records included: a scenario that needs more is refused, a run that comes to it ends. Default: what the
+    /// machine has free.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_memory: Option<Size>,
 }
