@@ -13,8 +13,8 @@ from ..executors import Executor
 from ..metrics import Metric
 from ..paired import of_pairs
 from ..result import Result
-from ..words import Words
 from ..statistics import ENOUGH_SEEDS
+from ..words import Words
 from .result import OWN, Candidate
 
 #: A setting is given up when with every one of the first seeds it is worse by more than this share than one that is known, in all objectives.
