@@ -49,7 +49,8 @@ CASES: dict[str, tuple[str, dict[str, str]]] = {
 }
 
 
-def measured(name: str, folder: Path) -> str:
+def figures(name: str, folder: Path) -> tuple[dict, dict]:
+    """What `check` says of a case, and the summary of its run."""
     text, sets = CASES[name]
     file = Path(text)
     if "\n" in text:
@@ -63,9 +64,12 @@ def measured(name: str, folder: Path) -> str:
             raise RuntimeError(done.stderr)
         return json.loads(done.stdout)
 
+    return told("check", str(file)), told("run", str(file), "--force", "--out", str(folder / "out"))
+
+
+def measured(name: str, folder: Path) -> str:
     try:
-        said = told("check", str(file))
-        came = told("run", str(file), "--force", "--out", str(folder / "out"))
+        said, came = figures(name, folder)
     except RuntimeError as error:
         return f"{name:46} {error}"
     hops, memory = (said["packet_hops"], came["packet_hops"]), (said["memory_bytes"], came["peak_rss_bytes"])
