@@ -38,6 +38,8 @@ class Checked:
     seconds: float | None
     memory_bytes: int
     notes: tuple[str, ...]
+    #: What is valid and yet does not do what it seems to say: `file`, `line`, `key`, `text`.
+    warnings: tuple[dict[str, Any], ...]
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -64,6 +66,7 @@ def check(scenario: _core.Scenario) -> Checked:
         seconds=hops / speed if complete and not per_second else None,
         memory_bytes=scenario.expected_memory,
         notes=tuple(scenario.notes),
+        warnings=tuple({"file": str(one.file), "line": one.line, "key": one.key, "text": one.text} for one in scenario.warnings),
     )
 
 

@@ -40,6 +40,15 @@ def failures() -> Iterator[None]:
         raise typer.Exit(INTERRUPTED) from None
 
 
+def warn(warnings: Iterable[object], strict: bool = False) -> None:
+    """One line each on stderr; with `strict` they are errors, and nothing is done."""
+    every = list(warnings)
+    for warning in every:
+        print(f"{'error' if strict else 'warning'}: {warning}", file=sys.stderr)
+    if strict and every:
+        raise typer.Exit(WRONG)
+
+
 def complain(error: object) -> None:
     print(f"error: {error}", file=sys.stderr)
 

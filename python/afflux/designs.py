@@ -1,12 +1,12 @@
 """Results by design: those of one scenario name are one design, run with several seeds."""
 
 import os
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from . import toml
 from .metrics import METRICS, Metric
 from .result import Result
 from .statistics import interval, mean
@@ -125,7 +125,7 @@ def _different(one: Result, other: Result) -> list[str]:
     """Keys of the resolved scenarios that differ; nothing is known of results that were not written."""
     if one.dir is None or other.dir is None or not (one.dir / "scenario.toml").is_file() or not (other.dir / "scenario.toml").is_file():
         return []
-    first, second = (dict(_leaves(tomllib.loads(_scenario(result.dir)), "")) for result in (one, other) if result.dir)
+    first, second = (dict(_leaves(toml.with_defaults(_scenario(result.dir)), "")) for result in (one, other) if result.dir)
     keys = [key for key in first.keys() | second.keys() if first.get(key) != second.get(key)]
     return sorted(key for key in keys if key not in _SAME and not key.startswith("record."))
 

@@ -27,7 +27,7 @@ mod _core {
     #[pymodule_export]
     use super::result::Result;
     #[pymodule_export]
-    use super::scenario::{Scenario, load, parse};
+    use super::scenario::{Scenario, Warning, load, parse};
     #[pymodule_export]
     use super::table::{Table, read_parquet};
 

@@ -19,11 +19,12 @@ __all__ = ["ConfigError", "exported", "imported", "read"]
 _HOSTS = 8
 
 
-def imported(paths: Sequence[str | os.PathLike[str]], into: str | os.PathLike[str] | None = None) -> tuple[str, list[str]]:
+def imported(paths: Sequence[str | os.PathLike[str]], into: str | os.PathLike[str] | None = None, name: str | None = None) -> tuple[str, list[str]]:
     """A scenario, as TOML, whose switches are set as the files say, and notes about what is left out.
 
     Buffers and QoS often come apart: several files are taken together. `into` is the scenario whose `[switch]` is set; without one a star of
-    hosts stands in for the fabric. Raises `ConfigError`.
+    hosts stands in for the fabric. `name` is the scenario's, by default the first file's: configurations of two switches are two designs.
+    Raises `ConfigError`.
     """
     tables, notes = _together(paths)
     design, more = of_tables(tables)
@@ -37,6 +38,8 @@ def imported(paths: Sequence[str | os.PathLike[str]], into: str | os.PathLike[st
         more.append(f"the fabric is not in the file: a star of {_HOSTS} hosts at 25 Gbps stands in for it")
     else:
         data = tomllib.loads(Path(into).read_text(encoding="utf-8"))
+    named: dict[str, Any] = {"format": 1, "name": name or Path(paths[0]).stem}
+    data = named | {key: item for key, item in data.items() if key not in named}
     switch = {key: value for key, value in data.get("switch", {}).items() if key == "override"}
     data["switch"] = {**settings["switch"], **switch}
     if "host" in settings:
@@ -69,5 +72,5 @@ def exported(path: str | os.PathLike[str], ports: int | None = None) -> tuple[Ta
         # What was imported says which fields SONiC computes by itself: defaults of the simulation are not written over them.
         scenario = copy.deepcopy(dict(written))
     else:
-        scenario = tomllib.loads(checked.resolved)
+        scenario = toml.with_defaults(checked.resolved)
     return of_design(scenario, ports)

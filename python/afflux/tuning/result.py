@@ -80,6 +80,8 @@ class Tuning:
     notes: tuple[str, ...]
     #: The chosen scenario, resolved.
     path: Path
+    #: Of the settings that were tried, each once.
+    warnings: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """As `--json` prints it."""
@@ -93,6 +95,7 @@ class Tuning:
             "confirmed": [difference.to_dict() for difference in self.confirmed],
             "sensitivity": [drift.to_dict() for drift in self.sensitivity],
             "notes": list(self.notes),
+            "warnings": list(self.warnings),
             "scenario": str(self.path),
         }
 

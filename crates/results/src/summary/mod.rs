@@ -72,6 +72,15 @@ pub struct Summary {
     pub ports_hash: String,
     pub counters_hash: String,
     pub notes: Vec<String>,
+    /// What is valid in the scenario and yet does not do what it seems to say.
+    pub warnings: Vec<Doubt>,
+}
+
+/// A warning about the scenario: of its key, because the lines of the file it was read from are not those of the result's `scenario.toml`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Doubt {
+    pub key: String,
+    pub text: String,
 }
 
 /// What the fabric costs by the scenario's prices.
@@ -189,6 +198,7 @@ pub fn summary(scenario: &Scenario, output: &Output, started: &ProcessStart) -> 
         ports_hash: ports,
         counters_hash,
         notes: scenario.notes.iter().cloned().chain(flowcontrol::warnings(scenario, output)).collect(),
+        warnings: scenario.warnings.iter().map(|warning| Doubt { key: warning.key.clone(), text: warning.text.clone() }).collect(),
     }
 }
 

@@ -16,12 +16,13 @@ mod run;
 mod switch;
 mod traffic;
 mod transport;
+mod traps;
 mod voq;
 
 use crate::document::Document;
 use crate::inputs::Inputs;
 use crate::topology::{self, Facts};
-use crate::tree::{Key, Wrong};
+use crate::tree::{Key, Tree, Wrong};
 use crate::{FabricCost, Job, Packets, Reader};
 use afflux_net::spec::{Compat, NodeKind, Plan, RouteHash};
 use afflux_units::Span;
@@ -42,9 +43,14 @@ pub struct Checked {
     pub cost: Option<FabricCost>,
     pub notes: Vec<String>,
     pub packets: Packets,
+    pub warnings: Vec<Wrong>,
+    /// Traffic is sent by `[host.transport]`.
+    pub default_transport: bool,
 }
 
-pub fn check(document: &mut Document, inputs: &mut Inputs, reader: &dyn Reader) -> Result<Checked, Wrong> {
+/// `tree` is what `document` was read from.
+pub fn check(document: &mut Document, tree: &Tree, inputs: &mut Inputs, reader: &dyn Reader) -> Result<Checked, Wrong> {
+    let written = document.clone();
     let mut topology = topology::build(&mut document.topology, inputs)?;
     let wire = hosts::wire(&mut document.host)?;
     let frame = wire.payload + wire.wire.data_header;
@@ -64,13 +70,26 @@ pub fn check(document: &mut Document, inputs: &mut Inputs, reader: &dyn Reader) 
     let priority_of_dscp = hosts::priority_of_dscp(&document.host)?;
     let packets = Packets { mtu: wire.mtu, link_header: wire.link_header, priority_of_dscp };
     let seed = run.config.seed;
-    let around =
-        traffic::Around { inputs, reader, facts: &facts, wire: &wire, seed, transports, of_hosts, priority_of_dscp, run: &run.config, clusters: Vec::new() };
-    let traffic = traffic::generate(&mut document.traffic, around)?;
+    let around = traffic::Around {
+        inputs,
+        reader,
+        facts: &facts,
+        wire: &wire,
+        seed,
+        transports,
+        of_hosts,
+        priority_of_dscp,
+        run: &run.config,
+        clusters: Vec::new(),
+        uses: traffic::Uses::default(),
+        offers: Vec::new(),
+        warnings: Vec::new(),
+    };
+    let mut traffic = traffic::generate(&mut document.traffic, around)?;
     let plan = Plan {
         hosts,
         switches,
-        transports: traffic.transports,
+        transports: std::mem::take(&mut traffic.transports.configs),
         wire: wire.wire,
         flows: traffic.flows,
         applications: traffic.applications,
@@ -78,7 +97,7 @@ pub fn check(document: &mut Document, inputs: &mut Inputs, reader: &dyn Reader) 
         record,
         topology: topology.clone(),
     };
-    pfc::fits(&plan)?;
+    pfc::fits(&plan, document)?;
     rdma::fits(&plan, &document.host)?;
     rated::fits(&plan, &document.host)?;
     ideal::fits(&plan)?;
@@ -90,6 +109,9 @@ pub fn check(document: &mut Document, inputs: &mut Inputs, reader: &dyn Reader) 
             return Err(Wrong::at(Key::from("run").name("max_memory"), found));
         }
     }
+    let ground = traps::Ground { tree, written: &written, document, plan: &plan, transports: &traffic.transports, uses: &traffic.uses };
+    let mut warnings = traffic.warnings;
+    warnings.extend(traps::find(&ground));
     Ok(Checked {
         plan,
         classes: traffic.classes,
@@ -100,6 +122,8 @@ pub fn check(document: &mut Document, inputs: &mut Inputs, reader: &dyn Reader) 
         cost,
         notes: traffic.notes,
         packets,
+        warnings,
+        default_transport: traffic.uses.ways.iter().any(|way| way.0 == 0),
     })
 }
 
