@@ -31,6 +31,7 @@ buffer = "2MB"
 ecn = { k = "100kB" }
 
 [host.transport]
+stack = "basic"
 congestion = "dctcp"
 min_rto = "10ms"
 

@@ -95,7 +95,6 @@ class Tuning:
             "confirmed": [difference.to_dict() for difference in self.confirmed],
             "sensitivity": [drift.to_dict() for drift in self.sensitivity],
             "notes": list(self.notes),
-            "warnings": list(self.warnings),
             "scenario": str(self.path),
         }
 

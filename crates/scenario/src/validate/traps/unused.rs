@@ -28,7 +28,9 @@ fn transports(ground: &Ground, found: &mut Vec<Wrong>) {
     }
     for (index, key) in ground.transports.named() {
         let used = ground.uses.ways.iter().any(|way| way.0 == index);
-        if !used && ground.tree.has(&key) {
+        // Without any named transport in use, the default stands by.
+        let stands_by = index == 0 && ground.uses.ways.is_empty();
+        if !used && !stands_by && ground.tree.has(&key) {
             let cure = if index == 0 { "remove it, or a block's transport = \"…\"" } else { "remove it, or name it in a [[traffic]] block" };
             found.push(Wrong::at(key, format!("has no effect: no traffic is sent by this transport; {cure}")));
         }
