@@ -24,6 +24,8 @@ duration = "5ms"
 MIXED = INCAST.replace("[record]", RANDOM)
 DESIGNS: dict[str, dict[str, Any]] = {"tail-drop": {}, "dctcp": {"switch.ecn.k": "15packets", "host.transport.congestion": "dctcp"}}
 
+ONE_ROUND = INCAST.replace('rounds = 3\nperiod = "5ms"\n', "")
+
 STAR = """\
 kind = "star"
 hosts = 9
@@ -50,6 +52,14 @@ def fabric(folder: Path) -> list[afflux.Result]:
     """A leaf-spine, two designs: flows on one path, and on as many as there are."""
     text = MIXED.replace(STAR, LEAF_SPINE)
     return [result for name in ("ecmp", "spray") for result in _run(folder, text, name, {"switch.balance": name, "record.ports.nodes": "all"}, (1,))]
+
+
+def stragglers(folder: Path) -> list[afflux.Result]:
+    """An incast in two designs, and two flows that send a little 50 ms later."""
+    (folder / "late.csv").write_text("start_ns,src,dst,bytes\n50000000,1,2,1460\n51000000,1,2,1460\n")
+    text = ONE_ROUND.replace("[record]", '[[traffic]]\nkind = "flows"\nfile = "late.csv"\n\n[record]')
+    buffers = {"small": "30packets", "large": "200packets"}
+    return [result for name, buffer in buffers.items() for result in _run(folder, text, name, {"switch.buffer": buffer}, (1,))]
 
 
 def conweave(folder: Path) -> list[afflux.Result]:

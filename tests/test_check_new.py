@@ -122,6 +122,6 @@ def test_show_config(invoke, tmp_path):
 )
 def test_completion(words, place, expected):
     environment = os.environ | {"_AFFLUX_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(place)}
-    script = "import sys; sys.argv[0] = 'afflux'; from afflux.cli import main; main()"
+    script = "import sys; sys.argv[0] = 'afflux'; from afflux.__main__ import main; main()"
     done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, timeout=60)
     assert done.stdout.split() == expected

@@ -16,53 +16,7 @@ from typer.testing import CliRunner
 import afflux
 from afflux.cli import app
 from afflux.exchange import avro, hosts
-
-TOPOLOGY = """\
-8 4 9
-4 5 6 7
-0 4 100Gbps 1000ns 0
-1 4 100Gbps 1000ns 0
-2 5 25Gbps 1000ns 0
-3 5 100Gbps 1000ns 0.010000
-4 6 100Gbps 2000ns 0
-4 7 100Gbps 2000ns 0
-5 6 100Gbps 2000ns 0
-5 7 100Gbps 2000ns 0
-5 7 100Gbps 2000ns 0.001000
-"""
-FLOWS = "4\n0 2 3 50000 2.000000010\n1 3 3 1000 2.000001000\n3 3 3 5 2.000001000\n2 0 3 777 2.000002500\n"
-MATRIX = "Nodes 4\nConnections 3\n0->2 id 1 start 0 size 50000\n1->3 id 2 start 1500000 size 1000\n2->1 id 3 start 1500001 size 9\n"
-COMPLETIONS = "0 2 10000 100 50000 2000000010 9000 8000\n0b000101 0b000301 10000 100 1000 2000001000 5000 6000\n3 3 1 1 5 2000001000 1 1\n"
-LAB = """\
-name: demo
-topology:
-  defaults:
-    kind: nokia_srlinux
-  groups:
-    servers: {kind: linux, labels: {tier: bottom}}
-  nodes:
-    spine1:
-    leaf1:
-    leaf2: {labels: {role: leaf}}
-    b1: {group: servers}
-    a1: {group: servers}
-    a2: {kind: linux}
-    frr: {kind: linux, labels: {role: switch}}
-    lonely: {kind: linux}
-  links:
-    - endpoints: ["leaf1:e1-1", "spine1:e1-1"]
-    - endpoints: ["leaf2:e1-1", "spine1:e1-2"]
-    - endpoints: ["frr:eth1", "spine1:e1-3"]
-    - endpoints: ["b1:eth1", "leaf2:e1-2"]
-    - type: veth
-      endpoints:
-        - {node: a1, interface: eth1}
-        - {node: leaf1, interface: e1-2}
-      labels: {rate: 40Gbps, delay: 3us}
-    - endpoints: ["a2:eth1", "frr:eth2"]
-    - endpoints: ["leaf1:e1-9", "host:veth7"]
-    - {type: mgmt-net, endpoint: {node: leaf1, interface: e1-8}, host-interface: x}
-"""
+from fuzz.importer_samples import COMPLETIONS, FLOWS, LAB, MATRIX, SCHEMA, TOPOLOGY, as_binary, as_json, history, pcap, spark_log, udp
 
 
 @pytest.fixture
@@ -156,16 +110,18 @@ def test_containerlab(command, files):
     assert "6 links taken, 2 dropped: 1 of type mgmt-net, 1 that leave the lab" in done.stderr
     assert "without a link, left out: 1 host (lonely)" in done.stderr
     topology = tomllib.loads((here / "fabric.toml").read_text())["topology"]
-    assert (topology["hosts"], topology["switches"]) == (3, ["spine1", "leaf1", "leaf2", "frr"])
-    links = {(link["a"], link["b"]): (link["rate"], link["delay"]) for link in topology["link"]}
-    # In rack order: a1 under leaf1, b1 under leaf2, a2 under frr.
-    assert links == {
-        ("leaf1", "spine1"): ("100Gbps", "2us"),
-        ("leaf2", "spine1"): ("100Gbps", "2us"),
-        ("frr", "spine1"): ("100Gbps", "2us"),
-        ("host1", "leaf2"): ("25Gbps", "2us"),
-        ("host0", "leaf1"): ("40Gbps", "3us"),
-        ("host2", "frr"): ("25Gbps", "2us"),
+    # In rack order: a1 under leaf1, b1 under leaf2, a2 under frr. One rate and delay is said once, what differs beside it.
+    assert topology == {
+        "kind": "leaf_spine",
+        "leaves": 3,
+        "spines": 1,
+        "hosts_per_leaf": 1,
+        "host_rate": "25Gbps",
+        "uplink_rate": "100Gbps",
+        "delay": "2us",
+        "hosts": ["a1", "b1", "a2"],
+        "switches": ["leaf1", "leaf2", "frr", "spine1"],
+        "override": [{"link": ["a1-leaf1"], "rate": "40Gbps", "delay": "3us"}],
     }
     assert command("run", "fabric.toml", "--set", "run.until=1ms").returncode == 0
 
@@ -214,25 +170,13 @@ def test_a_capture_of_ours_gives_the_flows(command, scenario, tmp_path):
     assert again == result.summary["retransmits"]
 
 
-def pcap(frames: list[tuple[float, bytes]]) -> bytes:
-    out = [bytes.fromhex("d4c3b2a1020004000000000000000000ffff000001000000")]
-    for time, frame in frames:
-        out += [int(number).to_bytes(4, "little") for number in (time, time % 1 * 1e6, len(frame), len(frame))] + [frame]
-    return b"".join(out)
-
-
-def udp(src: int, dst: int, size: int) -> bytes:
-    ip = bytes([0x45, 0, *(28 + size).to_bytes(2), 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, src, 10, 0, 0, dst])
-    return bytes(12) + b"\x08\x00" + ip + bytes([0, 7, 0, 9, *(8 + size).to_bytes(2), 0, 0]) + bytes(size)
-
-
 def test_gaps_and_given_numbers(command, files):
     capture = pcap([(100, udp(1, 2, 50)), (100.25, udp(1, 2, 50)), (101, udp(9, 2, 7)), (103, udp(1, 2, 1))])
     here = files(c__pcap=capture, names__csv="host,name\n7,10.0.0.1\n3,10.0.0.2\n")
     assert command("import", "pcap", "c.pcap", "-o", "one.csv", "--gap", "10s").returncode == 0
     assert [row["bytes"] for row in rows(here / "one.csv")] == ["101", "7"]
     done = command("import", "pcap", "c.pcap", "-o", "two.csv", "--gap", "500ms", "--hosts", "names.csv")
-    assert "1 flow of hosts that the mapping does not name left out" in done.stderr
+    assert "1 flow of hosts that names.csv does not name left out (10.0.0.9)" in done.stderr
     assert "from 1970-01-01 00:01:40 UTC on" in done.stderr
     assert (here / "two.csv").read_text() == "start_ns,src,dst,bytes,class\n0,7,3,100,udp\n3000000000,7,3,1,udp\n"
     assert (here / "two.hosts.csv").read_text() == "host,name\n3,10.0.0.2\n7,10.0.0.1\n"
@@ -241,116 +185,6 @@ def test_gaps_and_given_numbers(command, files):
 
 
 # ---------------------------------------------------------------------------------------------------------------------------- jobs
-
-SCHEMA = {
-    "type": "record",
-    "name": "Event",
-    "namespace": "org.apache.hadoop.mapreduce.jobhistory",
-    "fields": [
-        {"name": "type", "type": {"type": "enum", "name": "EventType", "symbols": ["JOB_SUBMITTED", "TASK_STARTED", "MAP_ATTEMPT_STARTED",
-                                                                                "MAP_ATTEMPT_FINISHED", "REDUCE_ATTEMPT_STARTED",
-                                                                                "REDUCE_ATTEMPT_FINISHED", "MAP_ATTEMPT_KILLED", "JOB_FINISHED"]}},
-        {"name": "event", "type": [
-            {"type": "record", "name": "JobSubmitted", "fields": [
-                {"name": "jobid", "type": "string"}, {"name": "submitTime", "type": "long"}, {"name": "acls", "type": {"type": "map", "values": "string"}}]},
-            {"type": "record", "name": "TaskStarted", "fields": [{"name": "taskid", "type": "string"}, {"name": "splitLocations", "type": ["null", "string"]}]},
-            {"type": "record", "name": "TaskAttemptStarted", "fields": [{"name": "attemptId", "type": "string"}, {"name": "startTime", "type": "long"}]},
-            {"type": "record", "name": "MapAttemptFinished", "fields": [
-                {"name": "taskid", "type": "string"}, {"name": "attemptId", "type": "string"}, {"name": "mapFinishTime", "type": "long"},
-                {"name": "hostname", "type": "string"},
-                {"name": "counters", "type": {"type": "record", "name": "JhCounters", "fields": [
-                    {"name": "name", "type": "string"},
-                    {"name": "groups", "type": {"type": "array", "items": {"type": "record", "name": "JhCounterGroup", "fields": [
-                        {"name": "name", "type": "string"},
-                        {"name": "counts", "type": {"type": "array", "items": {"type": "record", "name": "JhCounter", "fields": [
-                            {"name": "name", "type": "string"}, {"name": "value", "type": "long"}]}}}]}}}]}}]},
-            {"type": "record", "name": "ReduceAttemptFinished", "fields": [
-                {"name": "taskid", "type": "string"}, {"name": "attemptId", "type": "string"}, {"name": "finishTime", "type": "long"},
-                {"name": "hostname", "type": "string"}, {"name": "counters", "type": "JhCounters"}]},
-            {"type": "record", "name": "TaskAttemptUnsuccessfulCompletion", "fields": [{"name": "attemptId", "type": "string"}]},
-            {"type": "record", "name": "JobFinished", "fields": [{"name": "jobid", "type": "string"}]},
-        ]},
-    ],
-}  # fmt: skip
-
-
-def counters(**values: int) -> dict:
-    return {"name": "COUNTERS", "groups": [{"name": "all", "counts": [{"name": name, "value": value} for name, value in values.items()]}]}
-
-
-def history(job: str = "job_7_0001", submit: int = 1_000_000) -> list[tuple[str, str, dict]]:
-    """Two maps (one reads over the network), two reducers."""
-    events: list[tuple[str, str, dict]] = [("JOB_SUBMITTED", "JobSubmitted", {"jobid": job, "submitTime": submit, "acls": {}})]
-    for number, (host, split) in enumerate([("node1", "node1,node3"), ("node2", "node3,node10")]):
-        task, attempt = f"map{number}", f"map{number}_0"
-        events.append(("TASK_STARTED", "TaskStarted", {"taskid": task, "splitLocations": split}))
-        events.append(("MAP_ATTEMPT_STARTED", "TaskAttemptStarted", {"attemptId": attempt, "startTime": submit + 100}))
-        counted = counters(FILE_BYTES_READ=5, HDFS_BYTES_READ=1_000, MAP_OUTPUT_MATERIALIZED_BYTES=300 + 300 * number)
-        finished = {"taskid": task, "attemptId": attempt, "mapFinishTime": submit + 500 + number, "hostname": host, "counters": counted}
-        events.append(("MAP_ATTEMPT_FINISHED", "MapAttemptFinished", finished))
-    events.append(("MAP_ATTEMPT_KILLED", "TaskAttemptUnsuccessfulCompletion", {"attemptId": "map1_1"}))
-    for number, host in enumerate(["node2", "node10"]):
-        task, attempt = f"reduce{number}", f"reduce{number}_0"
-        events.append(("REDUCE_ATTEMPT_STARTED", "TaskAttemptStarted", {"attemptId": attempt, "startTime": submit + 400 + 500 * number}))
-        counted = counters(REDUCE_SHUFFLE_BYTES=450, HDFS_BYTES_WRITTEN=400)
-        events.append(
-            (
-                "REDUCE_ATTEMPT_FINISHED",
-                "ReduceAttemptFinished",
-                {"taskid": task, "attemptId": attempt, "finishTime": submit + 2_000, "hostname": host, "counters": counted},
-            )
-        )
-    return [*events, ("JOB_FINISHED", "JobFinished", {"jobid": job})]
-
-
-def as_json(events: list[tuple[str, str, dict]]) -> str:
-    def union(name: str, record: dict) -> dict:
-        if name == "TaskStarted":
-            record = record | {"splitLocations": record["splitLocations"]}
-        return {f"org.apache.hadoop.mapreduce.jobhistory.{name}": record}
-
-    lines = [json.dumps({"type": kind, "event": union(name, record)}) + "\n\n" for kind, name, record in events]
-    return "Avro-Json\n" + json.dumps(SCHEMA) + "\n" + "".join(lines)
-
-
-def encoded(schema: object, value: object, named: dict) -> bytes:
-    """Avro's binary encoding, for tests."""
-    if isinstance(schema, list):
-        names = [branch.get("name") if isinstance(branch, dict) else branch for branch in schema]
-        name, inner = value if isinstance(value, tuple) else ("null" if value is None else "string", value)
-        return encoded("long", names.index(name), named) + encoded(schema[names.index(name)], inner, named)
-    kind = schema["type"] if isinstance(schema, dict) else schema
-    if isinstance(schema, dict) and "name" in schema:
-        named[schema["name"]] = schema
-    match kind:
-        case "null":
-            return b""
-        case "long":
-            number, out = (value << 1) ^ (value >> 63), bytearray()
-            while number > 0x7F:
-                out.append(number & 0x7F | 0x80)
-                number >>= 7
-            return bytes([*out, number])
-        case "string":
-            return encoded("long", len(value.encode()), named) + value.encode()
-        case "enum":
-            return encoded("long", schema["symbols"].index(value), named)
-        case "array":
-            items = b"".join(encoded(schema["items"], item, named) for item in value)
-            # A block with its size in bytes, as writers may give it.
-            return (encoded("long", -len(value), named) + encoded("long", len(items), named) + items if value else b"") + b"\0"
-        case "map":
-            return b"\0"
-        case "record":
-            return b"".join(encoded(field["type"], value[field["name"]], named) for field in schema["fields"])
-    return encoded(named[kind], value, named)
-
-
-def as_binary(events: list[tuple[str, str, dict]]) -> bytes:
-    named: dict = {}
-    body = b"".join(encoded(SCHEMA, {"type": kind, "event": (name, record)}, named) for kind, name, record in events)
-    return b"Avro-Binary\n" + json.dumps(SCHEMA).encode() + b"\n" + body
-
 
 TRACE = "job_7_0001\t0.000\t0.000\t2000\t900\t800\njob_7_0002\t61.500\t61.500\t2000\t900\t800\n"
 SHUFFLE = """\
@@ -376,33 +210,6 @@ def test_jhist(command, files, scenario, form):
     # The scenario format reads what was written.
     text = 'format = 1\n[topology]\nkind = "star"\nhosts = 4\n[[traffic]]\nkind = "hadoop_trace"\nfile = "jobs.tsv"\n[run]\nuntil = "jobs"\n'
     assert afflux.load(scenario(text=text)).check().hosts == 4
-
-
-def spark_log() -> list[dict]:
-    def task(stage: int, host: str, launch: int, **metrics: dict) -> dict:
-        names = {"read": "Shuffle Read Metrics", "write": "Shuffle Write Metrics", "input": "Input Metrics", "output": "Output Metrics"}
-        return {
-            "Event": "SparkListenerTaskEnd", "Stage ID": stage, "Task End Reason": {"Reason": "Success"}, "Task Info": {"Host": host, "Launch Time": launch},
-            "Task Metrics": {names[key]: value for key, value in metrics.items()},
-        }  # fmt: skip
-
-    def stage(number: int, *parents: int) -> dict:
-        return {"Stage ID": number, "Parent IDs": list(parents)}
-
-    return [
-        {"Event": "SparkListenerLogStart", "Spark Version": "3.5.1"},
-        {"Event": "SparkListenerApplicationStart", "App Name": "sort", "App ID": "app-1", "Timestamp": 5_000},
-        {"Event": "SparkListenerJobStart", "Job ID": 0, "Submission Time": 6_000, "Stage Infos": [stage(0), stage(1, 0)], "Stage IDs": [0, 1]},
-        {"Event": "SparkListenerStageSubmitted", "Stage Info": stage(0)},
-        task(0, "w1", 6_100, input={"Bytes Read": 1_000}, write={"Shuffle Bytes Written": 300}),
-        task(0, "w2", 6_100, input={"Bytes Read": 1_000}, write={"Shuffle Bytes Written": 600}),
-        {"Event": "SparkListenerTaskEnd", "Stage ID": 0, "Task End Reason": {"Reason": "TaskKilled"}},
-        task(1, "w1", 7_000, read={"Remote Bytes Read": 300, "Local Bytes Read": 150}, output={"Bytes Written": 420}),
-        task(1, "w3", 7_001, read={"Remote Bytes Read": 450, "Local Bytes Read": 0}),
-        # Its parent was computed before the log began.
-        {"Event": "SparkListenerJobStart", "Job ID": 1, "Submission Time": 9_500, "Stage Infos": [stage(3, 2)], "Stage IDs": [2, 3]},
-        task(3, "w1", 9_600, read={"Remote Bytes Read": 10, "Local Bytes Read": 0}),
-    ]
 
 
 def test_spark(command, files):

@@ -9,7 +9,7 @@ import pytest
 from conftest import INCAST
 
 import afflux
-from afflux import coflows, statistics, text, toml
+from afflux import coflows, split, statistics, text, toml
 from afflux.explain import LABELS
 
 
@@ -108,10 +108,10 @@ def test_explanation(small):
         assert sum(flow.parts_ns.values()) == flow.fct_ns
     slowest = explanation.slowest(2)
     assert explanation.flow(slowest[0].id) == slowest[0]
-    everything, only = explanation.by_size()
-    assert (everything.name, only.name, only.flows) == ("all", "100KB_10MB", 24)
-    assert tuple(everything.shares) == LABELS
-    assert sum(everything.shares.values()) == pytest.approx(1)
+    everything, only = split.groups([explanation])
+    assert (everything.name, only.name, only.mean.flows) == ("all", "100KB_10MB", 24)
+    assert tuple(everything.mean.shares) == LABELS
+    assert sum(everything.mean.shares.values()) == pytest.approx(1)
     with pytest.raises(LookupError, match="no flow 77"):
         explanation.flow(77)
 
@@ -197,3 +197,13 @@ def test_numbers_as_text():
     assert [text.size_class(name) for name in ("le_100KB", "100KB_10MB", "gt_10MB", "le_1500B")] == ["≤ 100 kB", "100 kB – 10 MB", "> 10 MB", "≤ 1500 B"]
     assert [text.share(x) for x in (0, 0.0001, 0.5)] == ["0.0 %", "< 0.1 %", "50.0 %"]
     assert [text.duration(s) for s in (9.6, 187, 3_720)] == ["10 s", "3:07 min", "1:02 h"]
+
+
+def test_every_name_of_the_package_is_there():
+    assert sorted(afflux.__all__) == sorted(afflux._HOMES)
+    assert {*afflux.__all__} <= {*dir(afflux)}
+    for name in afflux.__all__:
+        assert getattr(afflux, name) is not None
+    assert afflux.batch.__name__ == "afflux.batch"
+    with pytest.raises(AttributeError, match="nonsense"):
+        afflux.nonsense  # noqa: B018

@@ -12,7 +12,7 @@ from conftest import REPO
 from reported import data_of
 
 import afflux
-from afflux import report
+from afflux import headline, report
 from afflux.report import series
 
 BUILT = REPO / "python" / "afflux" / "report" / "built"
@@ -42,6 +42,45 @@ def test_the_answer_can_be_given(results, tmp_path):
         assert words in text
     alone = results[0].report(tmp_path / "alone.html").read_text()
     assert "tail-drop with seed 1: job time" in alone
+
+
+def test_designs_are_judged_beside_the_answer(scenario, tmp_path):
+    # A buffer of nine packets, and one that holds all that eight senders send.
+    results = []
+    for name, buffer in (("narrow", "9packets"), ("wide", "4000packets")):
+        built = afflux.load(scenario(('name = "small"', f'name = "{name}"'), ("30packets", buffer), ("rounds = 3", "rounds = 2"), name=f"{name}.toml"))
+        results += [built.run(seed=seed) for seed in range(1, 6)]
+    page = report.write(results, tmp_path / "r.html").read_text()
+    answer = re.search(r'<p class="answer">(.*?)</p>', page, re.S)[1]
+    found = afflux.compare(results)
+    lead = headline.lead(found)
+    assert answer.startswith('<strong><span lang="en">wide has the lower ')
+    assert answer.count("<strong>") == 1
+    tables = re.findall(r"<table>(.*?)</table>", page, re.S)
+    values, verdicts = tables[:2]
+    assert "narrow, 5 seeds" in values
+    assert "Against narrow: change, 95 % interval, verdict" in verdicts
+    rows = {}
+    for row in re.findall(r"<tr>(.*?)</tr>", verdicts, re.S)[1:]:
+        title = re.search(r'<th scope="row">(?:<span lang="en">)?(.*?)<', row)[1]
+        rows[title] = row
+    assert set(rows) == {d.metric.title for d in found.differences}
+    for d in found.differences:
+        row = rows[d.metric.title]
+        assert f"{d.verdict}</span>" in row
+        assert ("<strong>" in row) is bool(d.established)
+    assert "<strong>" in rows[lead.metric.title]
+    assert re.search(r'−[\d.]+ % <span class="interval">\(−[\d.]+ to −[\d.]+ %\)</span> better', rows[lead.metric.title])
+    assert "改善" in rows[lead.metric.title]
+
+
+def test_one_result_of_several_seeds_is_said(scenario, tmp_path):
+    built = afflux.load(scenario(("senders = 8", "senders = 1"), ('jitter = "1us"', 'jitter = "0us"')))
+    results = [built.run(seed=seed) for seed in (1, 2, 3)]
+    assert len({result.summary["result_hash"] for result in results}) == 1
+    page = report.write(results, tmp_path / "r.html").read_text()
+    assert "small, deterministic (3 seeds give one result)" in page
+    assert "small, 3 seeds with one result" in page
 
 
 def test_lines_are_drawn_above_the_table(results, tmp_path):
@@ -85,7 +124,7 @@ def port_of(result: afflux.Result, name: str) -> list[dict]:
 
 
 def test_series_are_those_of_the_table(results, tmp_path):
-    ports = data_of(report.write(results, tmp_path / "report.html"))["ports"]
+    ports = data_of(report.write(results, tmp_path / "report.html"))["ports"]["views"][0]
     assert ports["bucket_ns"] == 100_000
     # The port with the most drops comes first: that to the receiver.
     assert ports["ports"][0]["name"] == "switch0 port 0 → host0"
@@ -101,7 +140,7 @@ def test_series_are_those_of_the_table(results, tmp_path):
 
 def test_downsampling_keeps_sums_and_extremes(results, tmp_path, monkeypatch):
     monkeypatch.setattr(series, "BUCKETS", 20)
-    ports = data_of(report.write(results, tmp_path / "report.html"))["ports"]
+    ports = data_of(report.write(results, tmp_path / "report.html"))["ports"]["views"][0]
     assert ports["buckets"] <= 20
     assert ports["bucket_ns"] % 100_000 == 0
     shown, rows = ports["ports"][0]["series"][0]["-1"], port_of(results[0], ports["ports"][0]["name"])
@@ -115,18 +154,18 @@ def test_downsampling_keeps_sums_and_extremes(results, tmp_path, monkeypatch):
 
 
 def test_many_queues_share_the_room(results, tmp_path, monkeypatch):
-    whole = data_of(report.write(results, tmp_path / "report.html"))["ports"]["buckets"]
+    whole = data_of(report.write(results, tmp_path / "report.html"))["ports"]["views"][0]["buckets"]
     monkeypatch.setattr(series, "FEWEST", 10)
     # 9 ports of two designs.
     monkeypatch.setattr(series, "VALUES", 20 * 2 * 9 * len(series.COLUMNS))
-    found = data_of(report.write(results, tmp_path / "report.html"))["ports"]["buckets"]
+    found = data_of(report.write(results, tmp_path / "report.html"))["ports"]["views"][0]["buckets"]
     assert 10 <= found <= 20 < whole
 
 
 def test_many_ports_are_chosen_from(results, tmp_path, monkeypatch):
     monkeypatch.setattr(series, "PORTS", 3)
     ports = data_of(report.write(results, tmp_path / "report.html"))["ports"]
-    assert (len(ports["ports"]), ports["recorded"]) == (3, 9)
+    assert (len(ports["views"][0]["ports"]), ports["recorded"]) == (3, 9)
 
 
 def test_what_was_not_recorded_is_left_out(scenario, tmp_path):

@@ -132,6 +132,46 @@ def test_choices_change_what_is_shown(opened):
     assert page.evaluate("document.documentElement.dataset.theme") == "dark"
 
 
+def test_where_the_time_went_by_time_and_by_flow(opened, pages):
+    page = opened("stragglers")
+    section = page.locator("#split")
+    widths = "[...document.querySelectorAll('#split .bars:not(.slim) .stack')].map((bar) => bar.getBoundingClientRect().width)"
+    small, large = page.evaluate(widths)
+    means = [one["mean_fct_ns"] for one in data_of(pages("stragglers"))["split"]["groups"][0]["designs"]]
+    # As long as the mean completion times.
+    assert small / large == pytest.approx(means[0] / means[1], rel=0.02)
+    section.get_by_label("Per flow").check(force=True)
+    small, large = page.evaluate(widths)
+    assert small == pytest.approx(large, abs=1)
+    assert "every flow has the same weight" in section.inner_text()
+    # What makes the difference: bars to both sides of zero, and their sum.
+    text = section.locator("figure.difference").inner_text()
+    assert "With large the mean completion time is" in text
+    assert {"recovery", "queueing", "in all"} <= set(text.splitlines())
+    left = page.evaluate("[...document.querySelectorAll('.diverging')].map((bar) => parseFloat(bar.querySelector('.change')?.style.left ?? 'NaN'))")
+    zero = page.evaluate("parseFloat(document.querySelector('.diverging .zero').style.left)")
+    assert min(left) < zero
+    page.get_by_label("日本語").check(force=True)
+    assert "large の平均完了時間は small より" in section.inner_text()
+
+
+def test_stragglers_are_shown_on_request(opened):
+    page = opened("stragglers")
+    for of in ("ports", "replay"):
+        section = page.locator(f"#{of}")
+        assert re.search(r"Shown until [\d.]+ ms, with 99\.\d+ % of the bytes.*The run ends at 51(\.\d)? ms", section.inner_text()), section.inner_text()
+        section.get_by_label("Whole run").check(force=True)
+        assert "Shown until" not in section.inner_text()
+    slider = page.locator(".slider")
+    slider.focus()
+    page.keyboard.press("End")
+    assert page.locator(".clock").inner_text() == "51 ms"
+    page.locator("#replay").get_by_label("Busy time").check(force=True)
+    assert float(page.locator(".clock").inner_text().removesuffix(" ms")) < 10
+    # Where nobody straggles there is no choice.
+    assert opened("incast").get_by_label("Whole run").count() == 0
+
+
 def test_the_keyboard_reaches_and_reads_charts(opened):
     page = opened()
     reached = set()

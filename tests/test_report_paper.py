@@ -15,11 +15,14 @@ def results(tmp_path_factory):
     return reported.incast(tmp_path_factory.mktemp("results"))
 
 
+FIGURES = ("fct-cdf", "slowdown-by-size", "queue", "split", "split-shares", "split-difference")
+
+
 @pytest.mark.parametrize("format", paper.FORMATS)
 def test_figures(results, tmp_path, format):
     pytest.importorskip("matplotlib")
     written = paper.write(results, tmp_path / "figures", format)
-    assert [path.name for path in written] == [f"{name}.{format}" for name in ("fct-cdf", "slowdown-by-size", "queue", "split")]
+    assert [path.name for path in written] == [f"{name}.{format}" for name in FIGURES]
     for path in written:
         content = path.read_bytes()
         if format == "png":
@@ -52,6 +55,7 @@ def test_command(command, results, tmp_path):
     for options, message in (
         (("--format", "eps"), "'eps': there are html, pdf, svg, png"),
         (("--format", "pdf", "--title", "x"), "--title is of the page"),
+        (("--whole-run",), "--whole-run and --hosts are of figures"),
     ):
         done = command("report", results[0].dir, *options, "-o", "other")
         assert done.returncode == 2

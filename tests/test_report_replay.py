@@ -44,9 +44,10 @@ def test_moments_are_those_of_the_table(results, tmp_path, monkeypatch, frames):
     monkeypatch.setattr(replay, "FRAMES", frames)
     found = data_of(report.write(results, tmp_path / "report.html"))["replay"]
     run, result = found["runs"][0], results[0]
-    fabric, ports = found["fabrics"][run["fabric"]], run["ports"]
+    fabric, (ports,) = found["fabrics"][run["fabric"]], run["ports"]["views"]
+    interval, totals = run["ports"]["interval_ns"], run["ports"]["totals"]
     assert ports["frames"] <= frames
-    assert ports["frame_ns"] % ports["interval_ns"] == 0
+    assert ports["frame_ns"] % interval == 0
     assert len(ports["series"]) == 2 * len(fabric["a"])
     checked = 0
     for direction, series in ports["series"].items():
@@ -61,9 +62,9 @@ def test_moments_are_those_of_the_table(results, tmp_path, monkeypatch, frames):
             sent = 8e9 * sum(row[2] for row in inside) / fabric["rate"][int(direction) // 2] / ports["frame_ns"]
             assert used == pytest.approx(sent, abs=0.001)
             checked += longest > 0
-        assert ports["totals"]["d"].get(direction, 0) == sum(row[3] + row[4] for row in table)
+        assert totals["d"].get(direction, 0) == sum(row[3] + row[4] for row in table)
     assert checked > 50
-    assert any(ports["totals"]["d"].values())
+    assert any(totals["d"].values())
 
 
 def test_its_size_is_bounded(results, tmp_path, monkeypatch):
@@ -72,12 +73,13 @@ def test_its_size_is_bounded(results, tmp_path, monkeypatch):
     fabric = found["fabrics"][0]
     assert len(found["fabrics"]) == 1
     for run in found["runs"]:
-        assert len(run["ports"]["series"]) == 10
+        (view,) = run["ports"]["views"]
+        assert len(view["series"]) == 10
         assert run["ports"]["recorded"] == 2 * len(fabric["a"])
-        assert run["ports"]["frames"] <= replay.FEWEST
+        assert view["frames"] <= replay.FEWEST
         # Those between switches first.
-        for direction in map(int, run["ports"]["series"]):
-            assert not replay.is_host(fabric["nodes"][fabric["a"][direction // 2]])
+        for direction in map(int, view["series"]):
+            assert fabric["a"][direction // 2] >= fabric["hosts"]
 
 
 def test_flows_worth_a_look(results, tmp_path, monkeypatch):
@@ -105,7 +107,9 @@ def test_every_word_is_in_both_languages():
         assert set(both) == {"en", "ja"}, key
         assert both["en"], key
         assert both["ja"], key
-        assert places(both["en"]) == places(both["ja"]), key
+        # Japanese may name the baseline again where English does not, and put the currency where English leaves it out.
+        assert places(both["en"]) - places(both["ja"]) <= {"bare"}, key
+        assert places(both["ja"]) - places(both["en"]) <= {"baseline", "old"}, key
 
 
 def test_words_are_those_of_the_code():
@@ -122,13 +126,14 @@ def test_words_in_words():
 
 
 def test_there_is_an_answer_without_jobs(tmp_path):
-    text = reported.MIXED[: reported.MIXED.index("[[traffic]]")] + reported.RANDOM + '\nports = { interval = "1ms" }\n'
+    text = reported.MIXED[: reported.MIXED.index("[[traffic]]")] + reported.RANDOM.replace("load = 0.2", "load = 0.8") + '\nports = { interval = "1ms" }\n'
     scenario = afflux.Scenario.parse(text, tmp_path / "random.toml")
-    found = [scenario.set("name", name).set("switch.buffer", buffer).run(seed=1) for name, buffer in (("deep", "100packets"), ("shallow", "10packets"))]
+    designs = (("deep", "100packets"), ("shallow", "3packets"))
+    found = [scenario.set("name", name).set("switch.buffer", buffer).run(seed=seed) for name, buffer in designs for seed in range(1, 6)]
     page = report.write(found, tmp_path / "report.html").read_text()
     said = re.search(r'<p class="answer">(.*?)</p>', page)[1]
-    assert "The slowdown p99 is " in said
-    assert "スローダウン p99は" in said
+    assert "shallow has the higher mean slowdown:" in said
+    assert "shallow の方がスローダウンの平均が大きくなります。" in said
 
 
 def test_what_is_recorded_makes_no_other_design(tmp_path):

@@ -31,6 +31,8 @@ COLUMNS = {
         "ecn_marked": I64,
         "packets_reordered": I64,
         **{f"{label}_ns": I64 for label in LABELS},
+        "src_name": TEXT,
+        "dst_name": TEXT,
     },
     "ports": {
         "time_ns": I64,
@@ -60,6 +62,7 @@ COLUMNS = {
         "finish_ns": I64,
         "bytes_in": I64,
         "bytes_out": I64,
+        "node_name": TEXT,
     },
     "paths": {"flow": I64, "subflow": I64, "path": TEXT, "frames": I64, "bytes": I64, "fct_ns": I64},
 }
@@ -107,7 +110,10 @@ def test_summary_keys(result):
         "pause_frames",
         "retransmits",
         "timeouts",
+        "delivered_bytes",
+        "busy_ns",
         "goodput_bps",
+        "goodput_flow_mean_bps",
         "conservation",
         "result_hash",
         "ports_hash",

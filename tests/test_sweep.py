@@ -1,14 +1,8 @@
 """Sweeps: every combination once, whatever happens in between and wherever it is simulated."""
 
-import csv
 import importlib.util
 import json
-import os
-import random
-import signal
-import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -21,7 +15,6 @@ from afflux.executors import named
 #: Quick points: a few frames.
 QUICK = INCAST.replace("rounds = 3", "rounds = 2").replace('bytes = "200kB"', 'bytes = "20kB"').replace("paths = true", "")
 VARY = {"switch.buffer": ["9packets", "90packets"], "traffic.0.senders": [4, 8]}
-PATIENCE = 120
 
 
 @pytest.fixture
@@ -68,53 +61,6 @@ def test_the_contract_of_executors(name, quick, tmp_path, local_rows):
     files = {file.name for file in (out / "points" / "switch.buffer=90packets,traffic.0.senders=8-2").iterdir()}
     assert files == {"scenario.toml", "summary.json", "flows.parquet", "links.parquet", "ports.parquet", "jobs.parquet"}
     assert not list((out / "points").glob(".*partial*"))
-
-
-def finished(out: Path) -> int:
-    manifest = out / "points" / "manifest.json"
-    points = json.loads(manifest.read_text())["points"] if manifest.exists() else {}
-    return sum(entry["status"] == "finished" for entry in points.values())
-
-
-def test_a_sweep_killed_three_times_ends_with_the_table_of_an_unbroken_one(quick, tmp_path):
-    arguments = ["sweep", str(quick), "--vary", "switch.buffer=9packets,20packets,90packets", "--vary", "traffic.0.senders=2,8", "--seeds", "1-4"]
-
-    def start(out: str) -> subprocess.Popen:
-        command = [sys.executable, "-m", "afflux", *arguments, "-o", out]
-        return subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-
-    unbroken = start("unbroken")
-    _, said = unbroken.communicate(timeout=PATIENCE)
-    assert unbroken.returncode == 0, said
-
-    draws = random.Random()
-    kept = 0
-    for kill in range(3):
-        sweep = start("broken")
-        # At random, but not before something new is finished nor after everything is.
-        enough = kept + draws.randint(1, 4)
-        until = time.monotonic() + PATIENCE
-        while finished(tmp_path / "broken") < enough:
-            assert sweep.poll() is None, f"it ended before kill {kill}"
-            assert time.monotonic() < until, "nothing gets finished"
-            time.sleep(0.005)
-        time.sleep(draws.uniform(0, 0.2))
-        os.kill(sweep.pid, signal.SIGKILL)
-        sweep.communicate(timeout=PATIENCE)
-        kept = finished(tmp_path / "broken")
-        assert kept < 24
-        assert not (tmp_path / "broken" / "sweep.csv").exists()
-
-    last = start("broken")
-    _, said = last.communicate(timeout=PATIENCE)
-    assert last.returncode == 0, said
-    assert f"{kept} of 24 points are there already" in said
-    assert (tmp_path / "broken" / "sweep.csv").read_bytes() == (tmp_path / "unbroken" / "sweep.csv").read_bytes()
-    names = {path.name for path in (tmp_path / "unbroken" / "points").iterdir()}
-    assert {path.name for path in (tmp_path / "broken" / "points").iterdir()} == names
-    rows = list(csv.DictReader((tmp_path / "broken" / "sweep.csv").open()))
-    assert len({row["result_hash"] for row in rows}) > 3
-    assert [(row["switch.buffer"], row["seed"]) for row in rows[:9:4]] == [("9packets", "1"), ("9packets", "1"), ("20packets", "1")]
 
 
 def test_command(invoke, quick, tmp_path):

@@ -2,15 +2,17 @@
 
 import json
 import sys
+from pathlib import Path
 
 import pytest
 from conftest import INCAST
 from here import Here
 
 import afflux
-from afflux.tuning.evaluate import first_seeds, front, hopeless
+from afflux.paired import Difference, of_pairs
+from afflux.tuning.evaluate import alike, first_seeds, front, hopeless
 from afflux.tuning.objective import objective, objectives
-from afflux.tuning.result import Candidate
+from afflux.tuning.result import Candidate, Tuning
 from afflux.tuning.space import Choices, Range, parameter
 
 pytest.importorskip("optuna", reason='needs Optuna: pip install "afflux[tune]"')
@@ -109,6 +111,37 @@ def test_the_k_of_dctcp_is_found(tmp_path):
     assert alone == found.chosen.values["goodput_bps"][1]
 
 
+def test_the_sentence_of_a_search():
+    goodput, time = objectives(["throughput", "fct"])
+    own, chosen = Candidate("as-it-is", {}, {}), Candidate("k", {"switch.ecn.k": "20kB"}, {})
+
+    def sentence(*differences: Difference) -> str:
+        return Tuning((goodput, time), ("switch.ecn.k",), own, (chosen,), (chosen,), (), chosen, differences, (), (), Path("best.toml")).sentence()
+
+    base = [10e6, 12e6, 11e6, 13e6, 14e6]
+    noise = (0.95, 1.08, 0.97, 1.03, 1.0)
+    better = of_pairs(time, "k", [(old, 0.6 * old * new) for old, new in zip(base, noise, strict=True)])
+    worse = of_pairs(time, "k", [(old, 1.6 * old * new) for old, new in zip(base, noise, strict=True)])
+    unclear = of_pairs(goodput, "k", [(9e9, 9e9 * new) for new in noise])
+    assert sentence(unclear, better) == (
+        "Take switch.ecn.k = 20kB. Against the scenario as it is, with seeds that the search has not seen: goodput while busy 9.05 Gbps instead of 9.00 Gbps, "
+        "cannot tell: between 5.6 % less and 7.0 % more; more than 100 more seeds would be needed; "
+        "mean completion time 7.26 ms instead of 12.0 ms, 40 % less (95 % interval 36 to 43 %, 5 paired seeds)."
+    )
+    assert sentence(unclear).startswith("Cannot tell whether switch.ecn.k = 20kB, the best of the search, is better than the scenario as it is.")
+    assert sentence(unclear, worse).startswith("Keep the scenario as it is. The best of the search, switch.ecn.k = 20kB, does not hold with other seeds:")
+
+
+def test_settings_that_cannot_be_told_apart():
+    (time,) = objectives(["fct"])
+    base = {1: 10.0, 2: 12.0, 3: 11.0, 4: 13.0, 5: 14.0}
+    noise = dict(zip(base, (0.95, 1.08, 0.97, 1.03, 1.0), strict=True))
+    settings = [base, {seed: base[seed] * noise[seed] for seed in base}, {seed: 2 * base[seed] for seed in base}]
+    candidates = [Candidate(str(place), {}, {time.name: values}) for place, values in enumerate(settings)]
+    assert alike(candidates, (time,), list(base)) == [1, 1, 0]
+    assert alike(candidates, (time,), [1, 2]) == [None] * 3
+
+
 def test_the_same_call_gives_the_same_answer_and_continues(tmp_path):
     (tmp_path / "small.toml").write_text(QUICK)
     vary = {"switch.buffer": "4packets..200packets", "host.transport.min_rto": "200us..5ms", "host.transport.congestion": "newreno,cubic"}
@@ -129,7 +162,7 @@ def test_the_same_call_gives_the_same_answer_and_continues(tmp_path):
     assert again.simulated == []
     assert len(first.candidates) == 6
     assert [c.name for c in tune("one", Here(), seed=2).candidates] != [c.name for c in first.candidates]
-    assert any("too few" in note for note in first.notes)
+    assert any("3 seeds are few" in note for note in first.notes)
     # The best three and the scenario as it is have met again.
     assert len(first.finalists) == 4
     assert first.chosen is first.finalists[0]

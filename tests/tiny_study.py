@@ -4,7 +4,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from afflux import studies
+from afflux import signals, studies
 from afflux.batch import Point
 from afflux.designs import Designs
 from afflux.metrics import JOB_TIME
@@ -42,5 +42,8 @@ class Tiny(Study):
 
 
 if __name__ == "__main__":
-    verdict = studies.carry_out(Tiny(Path(sys.argv[1]), rounds=int(sys.argv[3])), out=Path(sys.argv[2]))
-    print(f"{verdict.outcome.reused} reused, {len(verdict.outcome.results)} results")
+    signals.install()
+    with signals.working():
+        verdict = studies.carry_out(Tiny(Path(sys.argv[1]), rounds=int(sys.argv[3])), out=Path(sys.argv[2]))
+        print(f"{verdict.outcome.reused} reused, {len(verdict.outcome.results)} results")
+    signals.finish()

@@ -10,21 +10,55 @@
 `result.flows` and the other tables are Arrow tables: `polars.DataFrame(result.flows)`, `pyarrow.table(result.flows)`.
 """
 
-from ._core import Error, Model, Progress, ResultExists, RunError, ScenarioError, Table, __version__, models, schema
-from .comparison import Comparison, compare
-from .congestion import Ack, CongestionControl
-from .designs import Design, Designs
-from .explain import Explanation
-from .extras import MissingExtra
-from .grid import Sweep, sweep
-from .result import Result
-from .scenario import Scenario, load
-from .tuning import Tuning, tune
+TYPE_CHECKING = False  # not from `typing`, which takes longer to import than all of this
+if TYPE_CHECKING:
+    from ._core import Error, Model, Progress, ResultExists, RunError, ScenarioError, Table, __version__, models, schema
+    from .comparison import Comparison, compare
+    from .congestion import Ack, CongestionControl
+    from .designs import Design, Designs
+    from .explain import Explanation
+    from .extras import MissingExtra
+    from .grid import Sweep, sweep
+    from .result import DamagedResult, Result, UncheckedResult
+    from .scenario import Scenario, load
+    from .tuning import Tuning, tune
+
+#: Where the names are. They are imported when asked for: the program heeds signals before that, and what is not used costs nothing.
+_HOMES = {
+    "Ack": "congestion",
+    "Comparison": "comparison",
+    "CongestionControl": "congestion",
+    "DamagedResult": "result",
+    "Design": "designs",
+    "Designs": "designs",
+    "Error": "_core",
+    "Explanation": "explain",
+    "MissingExtra": "extras",
+    "Model": "_core",
+    "Progress": "_core",
+    "Result": "result",
+    "ResultExists": "_core",
+    "RunError": "_core",
+    "Scenario": "scenario",
+    "ScenarioError": "_core",
+    "Sweep": "grid",
+    "Table": "_core",
+    "Tuning": "tuning",
+    "UncheckedResult": "result",
+    "__version__": "_core",
+    "compare": "comparison",
+    "load": "scenario",
+    "models": "_core",
+    "schema": "_core",
+    "sweep": "grid",
+    "tune": "tuning",
+}
 
 __all__ = [
     "Ack",
     "Comparison",
     "CongestionControl",
+    "DamagedResult",
     "Design",
     "Designs",
     "Error",
@@ -40,6 +74,7 @@ __all__ = [
     "Sweep",
     "Table",
     "Tuning",
+    "UncheckedResult",
     "__version__",
     "compare",
     "load",
@@ -48,3 +83,23 @@ __all__ = [
     "sweep",
     "tune",
 ]
+
+
+def __getattr__(name: str):
+    import importlib
+
+    if name in _HOMES:
+        found = getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)
+        globals()[name] = found
+        return found
+    if not name.startswith("__"):
+        try:
+            return importlib.import_module(f".{name}", __name__)
+        except ModuleNotFoundError as error:
+            if error.name != f"{__name__}.{name}":
+                raise
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

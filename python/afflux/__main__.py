@@ -1,3 +1,17 @@
-from .cli import main
+"""The program `afflux`. It heeds signals before it imports the rest, which takes a while."""
 
-main()
+from . import signals
+
+
+def main() -> None:
+    signals.install()
+    from .cli import app
+
+    try:
+        app()
+    finally:
+        signals.finish()
+
+
+if __name__ == "__main__":
+    main()

@@ -111,6 +111,9 @@ class Scenario:
     def nodes(self) -> list[tuple[str, str, int, int | None]]:
         """Name, `"host"` or `"switch"`, height above the hosts, and rack or pod of every node."""
     @property
+    def addresses(self) -> list[tuple[str, int]]:
+        """Addresses that the scenario gives to hosts, and their numbers."""
+    @property
     def edges(self) -> list[tuple[int, int, int, float]]:
         """Both ends of every link as indices of `nodes`, its rate in bits per second and its delay in nanoseconds."""
     @property
@@ -206,6 +209,18 @@ def live(
 def live_capabilities() -> list[tuple[str, str, bool, str | None, str]]:
     """What live mode needs: name, what for, whether it must be there, why it is not (`None`: it is), what helps."""
 
+def adopt(files: Sequence[tuple[str, bytes]], out: str | os.PathLike[str]) -> None:
+    """Writes a result directory of these files, by name and content, as a run would have done; one that exists is replaced."""
+
+def clear(out: str | os.PathLike[str]) -> None:
+    """Removes what killed writers of a result directory left beside it. Does nothing while one is at work."""
+
+def step(what: str, path: str | os.PathLike[str], removes: bool) -> None:
+    """Announces a change on disk, for tests: the process may be killed here, or the disk found full."""
+
+def has_faults() -> bool:
+    """Does `step` do anything in this process?"""
+
 def read_parquet(path: str | os.PathLike[str]) -> Table: ...
 def read_capture(path: str | os.PathLike[str], gap_ns: int) -> tuple[Table, list[str], int, int, int, list[tuple[str, int]], bool]:
     """Flows of a capture, their hosts' addresses, its begin, frames, frames used, the others by reason, whether it ends within a frame."""
@@ -215,11 +230,19 @@ def read_flows(path: str | os.PathLike[str], format: str, origin_ns: int) -> tup
 
 def flow_table(
     start_ns: Sequence[int],
-    src: Sequence[int],
-    dst: Sequence[int],
+    src: Sequence[int] | Sequence[str],
+    dst: Sequence[int] | Sequence[str],
     bytes: Sequence[int],
     classes: Sequence[str | None] | None = None,
     deadlines_ns: Sequence[int | None] | None = None,
     ids: Sequence[int] | None = None,
+    dscps: Sequence[int | None] | None = None,
+    priorities: Sequence[int | None] | None = None,
 ) -> Table: ...
+def wrong_name(name: str) -> str | None:
+    """Why this text cannot be a name, as the end of "expected …"; None if it can."""
+
+def most_unpacked(packed: int) -> tuple[int, str]:
+    """How many bytes may come out of a compressed file of this size, and what to say where more do."""
+
 def write_parquet(table: Table, path: str | os.PathLike[str]) -> None: ...

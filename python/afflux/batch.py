@@ -4,8 +4,9 @@
     outcome.designs["deep"].value(JOB_TIME)
 
 The directory holds one result directory per point and `manifest.json`, which says for each point what was run and what came of it.
-It is replaced as a whole after each point, so it is always true. A point is run again if its scenario, its inputs or the version of afflux
-changed, or if it failed; everything else is read.
+It is written before the first point begins and replaced as a whole after each, so it is always true, and a directory that has it is ours.
+A point is run again if its scenario, its inputs or the version of afflux changed, if a file of its result is not as it was written, or if it failed;
+everything else is read.
 """
 
 import fcntl
@@ -13,19 +14,22 @@ import hashlib
 import json
 import os
 import re
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from . import __version__, _core, designs, toml
+from . import __version__, _core, designs, durable, signals, toml
 from .executors import Answer, Executor, Order, named
 from .executors.process import build
-from .result import Result
+from .result import DamagedResult, Result
 from .scenario import Scenario
 
 MANIFEST = "manifest.json"
+#: Seconds to wait for another afflux: one that was killed may take this long to be gone.
+PATIENCE = 3.0
 
 
 #: A scenario file, or a scenario made in code.
@@ -114,6 +118,23 @@ class Busy(_core.Error):
     """Another process is at work in the directory."""
 
 
+def home(place: Path) -> Path:
+    """Where the points of a sweep, a search or a study are, of which `place` holds everything. Raises `ValueError` if `place` is somebody else's."""
+    points = place / "points"
+    if place.exists() and not place.is_dir():
+        raise ValueError(f"{place} is a file: name a directory")
+    if place.is_dir() and not (points / MANIFEST).exists():
+        _refuse_foreign(place, place, f"points/{MANIFEST}", {points.name})
+    return points
+
+
+def _refuse_foreign(place: Path, dir: Path, lacking: str, own: set[str]) -> None:
+    """A killed process of ours may have left something without a manifest; anything else is not ours."""
+    foreign = sorted(child.name for child in dir.iterdir() if child.name not in own and not durable.is_ours(child.name))
+    if foreign:
+        raise ValueError(f"{place} has files ({', '.join(foreign[:3])}{', …' if foreign[3:] else ''}) but no {lacking}: choose another directory, or empty it")
+
+
 def run(
     points: Sequence[Point],
     out: str | os.PathLike[str],
@@ -139,12 +160,15 @@ def run(
         raise _core.ScenarioError("\nerror: ".join(warned))
     if twice := {task.key for task in tasks if sum(other.key == task.key for other in tasks) > 1}:
         raise ValueError(f"two points are called {min(twice)}: points of one name differ in their seed")
-    out.mkdir(parents=True, exist_ok=True)
+    durable.make_dir(out)
     with _locked(out):
         manifest = _Manifest.read(out)
+        durable.remove_leftovers(out)
+        manifest.write()
         done = {task.key for task in tasks if not fresh and manifest.holds(task)}
         builds = {manifest.points[key].get("build") for key in done} - {build()}
-        notes = [f"{len(done)} points were read from an earlier run, some of another build of afflux {__version__}; --fresh runs them again"] if builds else []
+        notes = [f"some points were read that another build of afflux {__version__} simulated: remove {out} to simulate all again"] if builds else []
+        notes += manifest.notes
         watch.begin(len(tasks), len(done))
         missing = [task for task in tasks if task.key not in done]
         if executor is not None:
@@ -225,52 +249,62 @@ class _Task:
 class _Manifest:
     def __init__(self, path: Path, points: dict[str, dict[str, Any]]) -> None:
         self.path, self.points = path, points
+        #: What is to be known of points that are run again.
+        self.notes: list[str] = []
 
     @classmethod
     def read(cls, out: Path) -> "_Manifest":
         path = out / MANIFEST
         if not path.exists():
-            if any(child.name != _LOCK for child in out.iterdir()):
-                raise ValueError(f"{out} has files but no {MANIFEST}: it is not the directory of a batch; choose another or empty it")
+            _refuse_foreign(out, out, MANIFEST, {LOCK})
             return cls(path, {})
         try:
             return cls(path, json.loads(path.read_text(encoding="utf-8"))["points"])
         except (ValueError, KeyError, TypeError) as error:
-            raise ValueError(f"{path} cannot be read ({error}): remove it to run every point again") from None
+            raise ValueError(f"{path} cannot be read ({error}): remove {out} to run every point again, or choose another directory") from None
 
     def holds(self, task: _Task) -> bool:
-        """Is the result of this very point there?"""
+        """Is the result of this very point there, and as it was written?"""
         entry = self.points.get(task.key, {})
         if (entry.get("status"), entry.get("digest"), entry.get("afflux_version")) != ("finished", task.digest, __version__):
             return False
         try:
-            return Result.open(task.dir).summary["result_hash"] == entry["result_hash"]
-        except (FileNotFoundError, ValueError):
+            result = Result.open(task.dir)
+            result.check()
+            return result.summary["result_hash"] == entry["result_hash"]
+        except FileNotFoundError:
+            return False
+        except DamagedResult as error:
+            self.notes.append(f"{task.key} was simulated again: {str(error).partition(': restore')[0]}")
             return False
 
     def put(self, key: str, entry: dict[str, Any]) -> None:
-        """Replaces the file at once: whoever reads it finds the old one or the new one."""
         self.points[key] = entry
+        self.write()
+
+    def write(self) -> None:
+        """Replaces the file at once: whoever reads it finds the old one or the new one."""
         text = json.dumps({"format": 1, "points": dict(sorted(self.points.items()))}, indent=1, ensure_ascii=False)
-        partial = self.path.with_name(f".{MANIFEST}.partial")
-        with partial.open("w", encoding="utf-8") as file:
-            file.write(text + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(self.path)
+        durable.write_text(self.path, text + "\n")
 
 
-_LOCK = ".lock"
+LOCK = ".lock"
 
 
 @contextmanager
 def _locked(out: Path) -> Iterator[None]:
     """The lock goes with the process, however it ends."""
-    with (out / _LOCK).open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise Busy(f"another afflux is at work in {out}") from None
+    with (out / LOCK).open("w") as lock:
+        until = time.monotonic() + PATIENCE
+        while True:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > until:
+                    raise Busy(f"another afflux is at work in {out}: wait for its end, or choose another directory") from None
+            signals.check()
+            time.sleep(0.05)
         yield
 
 
@@ -285,5 +319,6 @@ def _simulate(tasks: Sequence[_Task], manifest: _Manifest, executor: Executor, w
                 manifest.put(key, entry)
                 watch.finished(key, entry["wall_s"], entry.get("error"))
             watch.running(executor.shares())
+            signals.check()
     finally:
         executor.cancel()

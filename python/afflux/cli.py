@@ -1,7 +1,6 @@
 """The command `afflux`."""
 
 import json
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +9,7 @@ from rich.console import Console
 
 from . import __version__, _core, commands, settings
 from .commands import options
-from .console import FAILED, INTERRUPTED, complain, deliver, example, failures, print_json, show, warn, width
+from .console import FAILED, complain, deliver, example, failures, print_json, show, warn, width
 from .result import Result
 
 #: What several result directories mean.
@@ -71,18 +70,29 @@ def run(
 
 
 @app.command(
-    epilog=example("afflux explain out/incast-dctcp-1", "afflux explain out/incast-dctcp-1 --slowest 10", "afflux explain out/incast-dctcp-1 --flow 17")
+    epilog=example(
+        "afflux explain out/incast-dctcp-1",
+        "afflux explain out/incast-dctcp-1 --slowest 10",
+        "afflux explain out/incast-dctcp-1 --flow 17",
+        "afflux explain out/shallow-1 --against out/deep-1 --by class",
+    )
 )
 def explain(
     dir: Annotated[Path, typer.Argument(metavar="DIR", help="A result directory.", show_default=False)],
     flow: Annotated[int | None, typer.Option("--flow", metavar="ID", help="One flow, part by part.")] = None,
     slowest: Annotated[int | None, typer.Option("--slowest", metavar="N", min=1, help="The N flows with the largest slowdown.")] = None,
+    against: Annotated[
+        Path | None, typer.Option("--against", metavar="DIR", help="What makes the difference to the mean completion time of this result.")
+    ] = None,
+    by: Annotated[str, typer.Option("--by", metavar="size|class", help="Group flows by size or by class of traffic.")] = "size",
+    per_flow: Annotated[bool, typer.Option("--shares", help="Mean of each flow's shares, so that all flows have the same weight.")] = False,
+    hosts: Annotated[bool, typer.Option("--hosts", help="Among the longest queues, show those of hosts too.")] = False,
     front: Annotated[bool, typer.Option("--waits", help="Only who stood in front of whom, by class of traffic (of --flow or --slowest, if given).")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
-    """Show where each flow's time went; without options the mean over all flows, by size, the longest queues if ports
-    were recorded, and who stood in front of whom if waits were."""
-    from . import render
+    """Show where each flow's time went; without options the parts of the mean completion time, by size, the longest queues of
+    switches if ports were recorded, and who stood in front of whom if waits were."""
+    from . import render, split
     from .explain import longest_queues
     from .waits import behind
 
@@ -90,6 +100,18 @@ def explain(
         if flow is not None and slowest is not None:
             raise ValueError("--flow and --slowest exclude each other")
         result = Result.open(dir)
+        if against is not None:
+            if flow is not None or slowest is not None or front or per_flow or hosts:
+                raise ValueError("--against compares means: of the other options it takes --by and --json")
+            other = Result.open(against)
+            names = [one.summary["name"] for one in (other, result)]
+            if names[0] == names[1]:
+                names = [str(against), str(dir)]
+            change = split.compare(other, result, by, names=(names[0], names[1]))
+            if change is None:
+                raise ValueError("no flow finished in both: there is nothing to compare")
+            print_json(change.to_dict()) if as_json else show(render.change(change, width()))
+            return
         explanation = result.explain()
         chosen = [flow] if flow is not None else [one.id for one in explanation.slowest(slowest)] if slowest is not None else None
         if front or ("waits" in result.recorded and not as_json):
@@ -104,10 +126,10 @@ def explain(
             flows = explanation.slowest(slowest)
             print_json([one.to_dict() for one in flows]) if as_json else show(render.slowest(flows, width()))
         else:
-            groups = explanation.by_size()
-            print_json([group.to_dict() for group in groups]) if as_json else show(render.shares(groups, width()))
+            groups = split.groups([explanation], [by])
+            print_json([group.to_dict() for group in groups]) if as_json else show(render.parts(groups, width(), per_flow=per_flow))
             if "ports" in result.recorded and not as_json:
-                show(render.queues(longest_queues(result.ports)))
+                show(render.queues(longest_queues(result.ports, result.is_host), hosts=hosts))
         if "waits" in result.recorded and not as_json:
             show(render.waits(waits))
 
@@ -121,18 +143,22 @@ def report(
     ],
     title: Annotated[str | None, typer.Option("--title", help="Heading of the page.", show_default="the designs' names")] = None,
     format: Annotated[str, typer.Option("--format", metavar="html|pdf|svg|png", help="The page, or figures for a paper.")] = "html",
+    whole_run: Annotated[bool, typer.Option("--whole-run", help="Figures: time axes to the end of the run, though little happens there.")] = False,
+    hosts: Annotated[bool, typer.Option("--hosts", help="Figures: the longest queue may be a host's.")] = False,
 ) -> None:
     """Write one self-contained HTML file: the answer, completion times, where the time went, a replay, port series, job timelines; or figures."""
     from . import report as reports
     from .report import paper
 
     with failures():
+        if format == "html" and (whole_run or hosts):
+            raise ValueError("--whole-run and --hosts are of figures: on the page both can be chosen")
         if format == "html":
             written = [reports.write(dirs, out, title=title)]
         elif title is not None:
             raise ValueError("--title is of the page: figures for papers have none")
         else:
-            written = paper.write(dirs, out, format)
+            written = paper.write(dirs, out, format, whole_run=whole_run, hosts=hosts)
         for path in written:
             print(f"written to {path}: {path.stat().st_size / 1e6:.2f} MB")
 
@@ -141,17 +167,24 @@ def report(
 def compare(
     dirs: Annotated[list[Path], typer.Argument(metavar="DIR…", help=DIRS, show_default=False)],
     baseline: Annotated[Path | None, typer.Option("--baseline", metavar="DIR", help="A result of the design to compare to.", show_default="the first")] = None,
+    by: Annotated[str, typer.Option("--by", metavar="size|class", help="Split the differences by size of flows or by class of traffic, too.")] = "size",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
-    """Differences between designs, paired over seeds, with 95 % bootstrap intervals."""
-    from . import comparison, render
+    """Differences between designs, seed by seed, with 95 % intervals; first the answer in words, last what makes the difference in completion time."""
+    from . import comparison, render, split
+    from .designs import gather
 
     with failures():
         chosen = Result.open(baseline).summary["name"] if baseline else None
         # The baseline may be named once more, or only there.
         places = {path.resolve(): path for path in [*dirs, *([baseline] if baseline else [])]}
-        found = comparison.compare(places.values(), chosen)
-        print_json(found.to_dict()) if as_json else show(render.comparison(found))
+        designs = gather(places.values())
+        found = comparison.compare(designs, chosen)
+        changes = split.changes(designs, found.baseline, [by])
+        if as_json:
+            print_json(found.to_dict() | {"split": {name: change.to_dict() if change else None for name, change in changes.items()}})
+        else:
+            show(render.comparison(found, changes, width()))
 
 
 @app.command(epilog=example("afflux study", "afflux study hadoop --quick"))
@@ -188,6 +221,7 @@ app.command(epilog=example(*commands.plan.EXAMPLES))(commands.plan.plan)
 app.command(epilog=example(*commands.sweep.EXAMPLES))(commands.sweep.sweep)
 app.command(epilog=example(*commands.tune.EXAMPLES))(commands.tune.tune)
 app.command(epilog=example(*commands.live.EXAMPLES))(commands.live.live)
+app.command(epilog=example(*commands.verify.EXAMPLES))(commands.verify.verify)
 
 importing = typer.Typer(name="import", help="Read other tools' files.", no_args_is_help=True, epilog=example("afflux import sonic config_db.json -o leaf.toml"))
 exporting = typer.Typer(name="export", help="Write a design for other tools.", no_args_is_help=True, epilog=example("afflux export sonic leaf.toml"))
@@ -202,6 +236,12 @@ commands.exchange.register(importing, exporting)
 def import_sonic(
     files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="config_db.json, or its buffer and QoS parts.", show_default=False)],
     into: Annotated[Path | None, typer.Option("--into", metavar="SCENARIO.toml", help="The scenario whose switches are set.", show_default=False)] = None,
+    match: Annotated[
+        str | None,
+        typer.Option(
+            "--match", metavar="PATTERN", help="Set only the switches of these names, as in 'leaf*': [[switch.override]].", show_default="all switches"
+        ),
+    ] = None,
     out: Annotated[Path | None, typer.Option("-o", "--out", metavar="FILE", help="Where the scenario goes.", show_default="printed")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a file that exists.")] = False,
 ) -> None:
@@ -209,7 +249,7 @@ def import_sonic(
     from . import sonic
 
     with failures():
-        text, notes = sonic.imported(files, into, out.stem if out else None)
+        text, notes = sonic.imported(files, into, out, match)
         deliver(text, out, force, notes)
 
 
@@ -262,11 +302,3 @@ def models(as_json: Annotated[bool, typer.Option("--json", help="Print JSON inst
             print_json([{key: getattr(model, key) for key in keys} for model in every])
         else:
             show(render.models(every))
-
-
-def main() -> None:
-    """Entry point of the command."""
-    try:
-        app()
-    except KeyboardInterrupt:
-        sys.exit(INTERRUPTED)

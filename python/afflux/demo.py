@@ -1,19 +1,27 @@
 """`make demo`: the Hadoop question in small. Behind deep buffers, or shallow ones with ECN, PFC or DCTCP: where is a sort done first, at what price?"""
 
+from . import signals
+
+if __name__ == "__main__":
+    signals.install()  # importing the rest takes a while
+
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console
 
-from . import _core, batch, progress, render, report, text
-from .comparison import BETTER, WORSE, Comparison, Difference, compare
+from . import _core, batch, changes, progress, render, report, text
+from .comparison import Comparison, compare
 from .designs import Design, Designs
+from .headline import between, told
 from .metrics import COST, JOB_TIME, Metric
-from .statistics import mean
+from .paired import BETTER, SAME, UNCLEAR, WORSE, Difference, difference
+from .statistics import CONFIDENCE, holm, mean
 from .studies import files
 from .studies.hadoop import DESIGNS
-from .words import Words, join, say
+from .words import Marked, Words, join, known, say
 
 OUT = Path("out") / "demo"
 SEEDS = (1, 2, 3, 4, 5)
@@ -27,10 +35,10 @@ QUESTION = (
     "Hadoop sorts 2 GB while every compute node sends 13 Gbps to another one. Would a shallow switch (Trident 3, 32 MB) do as well for the compute "
     "nodes' leaf as a deep one (Jericho+, 8 GB), and what do ECN, PFC and DCTCP add?"
 )
-#: Where summary.json has the time of Hadoop's remote calls.
-CALL = ("fct", "by_class", "rpc", "mean_ns")
+#: The time of Hadoop's remote calls.
+CALL = Metric("call", "one call", ("fct", "by_class", "rpc", "mean_ns"), text.time)
 #: Rows of the table.
-ROWS = ("job time", "95 %", "change", "one call", "tail drops", "early drops", "marks", "pauses", "price, USD")
+ROWS = ("job time", "95 %", "change", "verdict", "one call", "tail drops", "early drops", "marks", "pauses", "price, USD")
 NOTES = (say("demo.note", seeds=len(SEEDS)),)
 
 
@@ -46,7 +54,7 @@ def _mean(design: Design, *path: str) -> float:
 
 def cells(designs: Designs, found: Comparison) -> tuple[list[str], list[tuple[str, ...]]]:
     """Head and rows of the table: a column per design."""
-    against = {d.design: d for d in found.differences if d.metric is JOB_TIME}
+    against = judged(found)
     columns = [_column(design, against.get(design.name)) for design in designs.values()]
     return ["", *designs], list(zip(ROWS, *columns, strict=True))
 
@@ -58,8 +66,9 @@ def _column(design: Design, against: Difference | None) -> tuple[str, ...]:
     return (
         text.time(job.mean if job else None),
         f"{_seconds(job.low)}–{_seconds(job.high)} s" if job and job.low is not None and job.high is not None else "–",
-        f"{100 * against.share:+.0f} %" if against and against.share is not None else "–",
-        text.time(_mean(design, *CALL)),
+        changes.by(against) if against and against.share is not None else "–",
+        against.verdict if against else "–",
+        text.time(_mean(design, *CALL.path)),
         *(text.count(round(value)) for value in counts),
         text.count(round(_mean(design, *COST.path))),
     )
@@ -69,34 +78,98 @@ def _seconds(ns: float) -> str:
     return f"{ns / 1e9:.1f}"
 
 
-def answer(designs: Designs, found: Comparison) -> Words:
-    """A sentence, made of the numbers."""
+def judged(found: Comparison) -> dict[str, Difference]:
+    """Job times against the first design, judged together (Holm): what holds alone only cannot be told."""
     times = [d for d in found.differences if d.metric is JOB_TIME]
-    sooner, later = ([d for d in times if d.verdict == verdict] for verdict in (BETTER, WORSE))
-    open_ones = [d for d in times if d not in sooner + later]
-    parts = [say(f"demo.{word}", percent=_percent(some), names=_names(some)) for some, word in ((sooner, "sooner"), (later, "later")) if some]
-    parts += [say("demo.open", names=_names(open_ones))] if open_ones else []
-    deep, *others = designs.values()
-    price = _mean(designs["shallow"], *COST.path) / _mean(deep, *COST.path)
-    calls = sorted(_mean(design, *CALL) for design in others)
-    return say(
-        "demo.answer",
-        deep=text.time(_mean(deep, *JOB_TIME.path), 2),
-        call=text.time(_mean(deep, *CALL), 2),
-        least=text.time(calls[0], 2),
-        most=text.time(calls[-1], 2),
-        parts=join(parts, (", and ", "、")),
-        price=f"{100 * price:.0f}",
-    )
+    held = holm([1.0 if d.p is None else d.p for d in times])
+    return {d.design: replace(d, verdict=UNCLEAR) if d.p is not None and d.clear and not holds else d for d, holds in zip(times, held, strict=True)}
 
 
-def _percent(some: list[Difference]) -> Words:
+def answer(designs: Designs, found: Comparison) -> Marked:
+    """The choice by job time, made of the numbers."""
+    base, times = designs[found.baseline], judged(found)
+    sooner, later = ([d for d in times.values() if d.verdict == verdict] for verdict in (BETTER, WORSE))
+    best = min(sooner, key=lambda d: d.design_mean, default=None)
+    certain = _certainty(base, times, sooner, later)
+    if best:
+        parts = [(say("demo.choose", design=_name(best.design)), True)]
+        parts += [(say("demo.size", told=told(best), base=_name(base.name)), False), (_cause(designs, base, best.design), False)]
+        new, old = (_mean(design, *COST.path) for design in (designs[best.design], base))
+        if new != old:
+            parts.append((say("demo.cost", currency=found.currency or "", new=COST.show(new), old=COST.show(old)), False))
+        certain += _rivals(designs, best.design, [name for name in times if name != best.design])
+    else:
+        parts = [(say("demo.stay", design=_name(base.name)) if len(later) == len(times) else say("demo.undecided"), True)]
+    certain += _twins(designs, list(times))
+    parts += [(say("demo.certain", items=join(certain, ("; ", "；"))), False), (say("demo.change"), False)]
+    return Marked.of([part for part in parts if part[0]])
+
+
+def _name(design: str) -> Words | str:
+    return known(f"demo.design.{design}") or design
+
+
+def _cause(designs: Designs, base: Design, best: str) -> Words:
+    """Hadoop's calls are a few packets each: what they take more is the queue. Said only where they clearly differ."""
+    found = difference(CALL, base, designs[best], designs[best].seeds)
+    if not found or found.verdict != BETTER:
+        return Words("", "")
+    calls = sorted(_mean(design, *CALL.path) for design in designs.values() if design is not base)
+    low, high = (text.time(call, 2) for call in (calls[0], calls[-1]))
+    return say("demo.cause", deep=text.time(_mean(base, *CALL.path), 2), others=low if low == high else say("demo.range", low=low, high=high))
+
+
+def _certainty(base: Design, times: dict[str, Difference], sooner: list[Difference], later: list[Difference]) -> list[Words]:
+    """What holds of each design against the first, and what does not."""
+    certain = []
+    for some, word in ((sooner, "beat"), (later, "lose")):
+        if some:
+            every = word == "beat" and len(some) == len(times) > 1
+            key = f"demo.{word}.{'all' if every else 'one' if len(some) == 1 else 'many'}"
+            certain.append(say(key, count=len(some), names=_names([d.design for d in some]), base=_name(base.name), percent=_percent(some)))
+    if same := [d.design for d in times.values() if d.verdict == SAME]:
+        certain.append(say("demo.same", base=_name(base.name), names=_names(same)))
+    if left := [_range(d.design, d) for d in times.values() if d not in sooner + later and d.verdict != SAME]:
+        certain.append(say("demo.open", base=_name(base.name), items=join(left, (", ", "、"))))
+    return certain
+
+
+def _rivals(designs: Designs, best: str, names: list[str]) -> list[Words]:
+    """The chosen design against the other ones, judged together."""
+    found = {name: d for name in names if (d := difference(JOB_TIME, designs[name], designs[best], designs[best].seeds))}
+    held = dict(zip(found, holm([1.0 if d.p is None else d.p for d in found.values()]), strict=True))
+    beaten = [name for name in found if held[name] and found[name].verdict == BETTER]
+    open_ones = [_range(name, d) for name, d in found.items() if name not in beaten]
+    rivals = [say("demo.over", name=best, names=_names(beaten), percent=_percent([found[name] for name in beaten]))] if beaten else []
+    return rivals + ([say("demo.over.not", name=best, items=join(open_ones, (", ", "、")))] if open_ones else [])
+
+
+def _range(name: str, d: Difference) -> Words:
+    """A difference that is not established: what it may be."""
+    if d.ratio is not None and d.p is not None and d.p < 1 - CONFIDENCE:
+        return say("demo.item", name=name, between=say("compare.only-alone", change=changes.change(d.ratio)))
+    return say("demo.item", name=name, between=between(d) if d.bounds else told(d))
+
+
+def _twins(designs: Designs, names: list[str]) -> list[Words]:
+    """Designs that come to the same, flow by flow."""
+    by_hashes: dict[tuple[object, ...], str] = {}
+    twins = []
+    for name in names:
+        hashes = tuple(result.summary.get("result_hash") for result in designs[name].results.values())
+        if all(hashes) and by_hashes.setdefault(hashes, name) != name:
+            pauses = "pfc" in name and _mean(designs[name], "pause_frames") == 0
+            twins.append(say("demo.twin.pfc" if pauses else "demo.twin", name=name, other=by_hashes[hashes]))
+    return twins
+
+
+def _percent(some: list[Difference]) -> Words | str:
     low, *_, high = sorted([round(100 * abs(d.share or 0)) for d in some] * 2)
-    return say("percent", value=low) if low == high else say("demo.percents", low=low, high=high)
+    return str(low) if low == high else say("demo.range", low=low, high=high)
 
 
-def _names(some: list[Difference]) -> str:
-    *most, last = [d.design for d in some]
+def _names(some: list[str]) -> Words | str:
+    *most, last = some
     return say("demo.and", most=join(most, (", ", "、")), last=last) if most else last
 
 
@@ -106,10 +179,7 @@ def main() -> int:
     console.print(QUESTION)
     try:
         with progress.of_batch(errors) as watch:
-            outcome = batch.run(points(), OUT / "points", fresh=True, watch=watch)
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        return 130
+            outcome = batch.run(points(), batch.home(OUT), fresh=True, watch=watch)
     except (_core.Error, ValueError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
@@ -123,17 +193,20 @@ def main() -> int:
     printed = render.table("", *head)
     for row in rows:
         printed.add_row(*row)
-    said = answer(designs, found)
+    answered = answer(designs, found)
     console.print(printed)
-    console.print(f"[bold]{said}[/bold]")
+    console.print(render.answer(answered))
     for note in NOTES:
         console.print(note, style="dim")
     table = report.Table("", head, [(say(f"demo.row.{name}"), *cells) for name, *cells in rows])
-    page = report.write(designs, OUT / "report.html", answer=said, table=table, title=TITLE, notes=NOTES)
+    page = report.write(designs, OUT / "report.html", answer=answered, table=table, title=TITLE, notes=NOTES)
     hops = sum(result.summary["packet_hops"] for result in outcome.results.values())
     console.print(f"{hops:,} packet-hops in {time.monotonic() - began:.0f} s. The report: {page}. The scenario: studies/hadoop/small.toml.", style="dim")
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    with signals.working():
+        code = main()
+    signals.finish()
+    sys.exit(code)

@@ -1,15 +1,16 @@
 """Results by design: those of one scenario name are one design, run with several seeds."""
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from functools import cached_property
 from typing import Any
 
-from . import toml
+from . import __version__, toml
 from .metrics import METRICS, Metric
 from .result import Result
 from .statistics import interval, mean
+from .words import Words, say
 
 #: Differences in these keys, and in what is recorded, leave a design what it is. Threads and engines give the same results; names of inputs are told
 #: apart by their hash.
@@ -18,12 +19,13 @@ _SAME = {"run.seed", "run.threads", "run.engine", "run.max_memory", "description
 
 @dataclass(frozen=True)
 class Value:
-    """A metric of a design: the mean over its seeds, with a bootstrap interval where there are several."""
+    """A metric of a design: the mean over its samples, with a 95 % interval where there are several."""
 
     metric: Metric
     mean: float
     low: float | None
     high: float | None
+    #: Seeds that gave a result of their own.
     seeds: int
 
     def __str__(self) -> str:
@@ -48,28 +50,47 @@ class Design:
         """The result of the lowest seed: the one whose series are shown."""
         return next(iter(self.results.values()))
 
+    @cached_property
+    def samples(self) -> Mapping[int, Result]:
+        """By seed, without the seeds that gave the result of an earlier one: equal result hashes are one sample."""
+        by_hash: dict[object, int] = {}
+        for seed, result in self.results.items():
+            by_hash.setdefault(result.summary.get("result_hash") or seed, seed)
+        return {seed: self.results[seed] for seed in by_hash.values()}
+
+    @property
+    def deterministic(self) -> bool:
+        """Several seeds gave one result: there is nothing random in it."""
+        return len(self.results) > 1 == len(self.samples)
+
     def by_seed(self, metric: Metric) -> dict[int, float]:
         """What a metric is for each seed; without the seeds where it is not known."""
-        values = {seed: metric.of(result.summary) for seed, result in self.results.items()}
-        return {seed: value for seed, value in values.items() if value is not None}
+        return _known(metric, self.results)
 
     def value(self, metric: Metric) -> Value | None:
         """None if it is not known for any seed."""
-        values = list(self.by_seed(metric).values())
+        values = list(_known(metric, self.samples).values())
         if not values:
             return None
-        low, high = interval(values, mean) or (None, None)
+        low, high = interval(values) or (None, None)
         return Value(metric, mean(values), low, high, len(values))
 
     def __repr__(self) -> str:
         return f"<Design {self.name!r}: seeds {', '.join(map(str, self.results))}>"
 
 
+def _known(metric: Metric, results: Mapping[int, Result]) -> dict[int, float]:
+    values = {seed: metric.of(result.summary) for seed, result in results.items()}
+    return {seed: value for seed, value in values.items() if value is not None}
+
+
 class Designs(Mapping[str, Design]):
     """By name, in the order in which they were given."""
 
-    def __init__(self, designs: Iterable[Design]) -> None:
+    def __init__(self, designs: Iterable[Design], notes: Iterable[str] = ()) -> None:
         self._designs = {design.name: design for design in designs}
+        #: What is to be known of where they come from.
+        self.notes = tuple(notes)
 
     def __getitem__(self, name: str) -> Design:
         try:
@@ -92,13 +113,15 @@ class Designs(Mapping[str, Design]):
 def gather(results: "Designs | Iterable[Result | str | os.PathLike[str]]") -> Designs:
     """Groups results, or result directories, by the names of their scenarios.
 
-    Raises `FileNotFoundError` if a directory holds no result, `ValueError` if two of a name have the same seed or differ in more than the seed.
+    Raises `FileNotFoundError` if a directory holds no result, `ValueError` if two of a name have the same seed or differ in more than the seed, if
+    results are of several versions of afflux, or if one lacks what this version writes.
     """
     if isinstance(results, Designs):
         return results
     names: dict[str, dict[int, Result]] = {}
-    for item in results:
-        result = item if isinstance(item, Result) else Result.open(item)
+    every = [item if isinstance(item, Result) else Result.open(item) for item in results]
+    notes = _versions(every)
+    for result in every:
         name, seed = result.summary["name"], result.summary["seed"]
         of_name = names.setdefault(name, {})
         if seed in of_name:
@@ -111,7 +134,34 @@ def gather(results: "Designs | Iterable[Result | str | os.PathLike[str]]") -> De
         of_name[seed] = result
     if not names:
         raise ValueError("no results: name at least one result directory")
-    return Designs(Design(name, dict(sorted(of_name.items()))) for name, of_name in names.items())
+    return Designs((Design(name, dict(sorted(of_name.items()))) for name, of_name in names.items()), notes)
+
+
+#: Keys of summary.json that every comparison needs.
+_NEEDED = ("afflux_version", "name", "seed", "flows", "fct", "result_hash")
+
+
+def _versions(results: Sequence[Result]) -> list[Words]:
+    """Refuses results of several versions, and says if all are of another version than this one: what a number means may have changed between them."""
+    by_version: dict[str, list[Result]] = {}
+    for result in results:
+        # What was not written was made just now.
+        version = str(result.summary.get("afflux_version", "unknown" if result.dir else __version__))
+        if result.dir and (missing := [key for key in _NEEDED if key not in result.summary]):
+            raise ValueError(f"{_where(result)}: summary.json has no {missing[0]!r} (made by afflux {version}, this is {__version__}): {_AGAIN}")
+        by_version.setdefault(version, []).append(result)
+    if len(by_version) > 1:
+        places = "; ".join(f"{version}: {_places(of_version)}" for version, of_version in by_version.items())
+        raise ValueError(f"results of different versions of afflux are not compared ({places}): {_AGAIN}")
+    return [say("versions.other", version=version, ours=__version__, places=_places(every)) for version, every in by_version.items() if version != __version__]
+
+
+_AGAIN = "simulate again with this version: afflux run DIR/scenario.toml -o DIR --force"
+
+
+def _places(results: Sequence[Result]) -> str:
+    named = [_where(result) for result in results]
+    return ", ".join(named[:3]) + (f" and {len(named) - 3} more" if len(named) > 3 else "")
 
 
 _ADVICE = "give designs names of their own, as in --set name=shallow"
@@ -123,15 +173,12 @@ def _where(result: Result) -> str:
 
 def _different(one: Result, other: Result) -> list[str]:
     """Keys of the resolved scenarios that differ; nothing is known of results that were not written."""
-    if one.dir is None or other.dir is None or not (one.dir / "scenario.toml").is_file() or not (other.dir / "scenario.toml").is_file():
+    first_text, second_text = one.scenario, other.scenario
+    if first_text is None or second_text is None:
         return []
-    first, second = (dict(_leaves(toml.with_defaults(_scenario(result.dir)), "")) for result in (one, other) if result.dir)
+    first, second = (dict(_leaves(toml.with_defaults(text), "")) for text in (first_text, second_text))
     keys = [key for key in first.keys() | second.keys() if first.get(key) != second.get(key)]
     return sorted(key for key in keys if key not in _SAME and not key.startswith("record."))
-
-
-def _scenario(dir: Path) -> str:
-    return (dir / "scenario.toml").read_text(encoding="utf-8")
 
 
 def _leaves(item: Any, key: str) -> Iterator[tuple[str, Any]]:

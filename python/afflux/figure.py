@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from . import durable
+
 WIDTH, HEIGHT = 300, 210
 LEFT, RIGHT, TOP, BOTTOM = 52, 18, 30, 44
 LEGEND = 26
@@ -34,8 +36,7 @@ def write(path: Path, rows: Sequence[Sequence[Panel]], colours: Mapping[str, str
     for row, panels in enumerate(rows):
         for column, panel in enumerate(panels):
             parts.append(f'<g transform="translate({column * WIDTH} {LEGEND + row * HEIGHT})">{_panel(panel, colours)}</g>')
-    path.write_text("\n".join([*parts, "</svg>\n"]), encoding="utf-8")
-    return path
+    return durable.write_text(path, "\n".join([*parts, "</svg>\n"]))
 
 
 def _legend(colours: Mapping[str, str]) -> str:

@@ -1,7 +1,5 @@
 """Every combination of some settings, each once: `afflux sweep`."""
 
-import csv
-import io
 import itertools
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -10,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from . import _core, batch, settings
+from . import _core, batch, csvtext, durable, settings
 from .batch import Outcome, Point, Source, Watch
 from .designs import Designs
 from .executors import Executor, named
@@ -37,12 +35,10 @@ class Sweep:
         return self.outcome.designs
 
     def to_csv(self) -> str:
-        """The rows; what is not known is left empty."""
-        text = io.StringIO()
-        writer = csv.DictWriter(text, list(self.rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows({key: settings.shown(item) if isinstance(item, list | dict | bool) else item for key, item in row.items()} for row in self.rows)
-        return text.getvalue()
+        """The rows; what is not known is left empty, and text that a spreadsheet would take for a formula begins with an apostrophe."""
+        keys = list(self.rows[0])
+        cells = ([settings.shown(item) if isinstance(item := row[key], list | dict | bool) else item for key in keys] for row in self.rows)
+        return csvtext.lines([keys, *cells])
 
 
 def sweep(
@@ -77,13 +73,12 @@ def sweep(
     names = [settings.point_name(changes) or first.name for changes in combinations]
     points = [Point(name, scenario, {**fixed, **changes}, seed) for name, changes in zip(names, combinations, strict=True) for seed in every_seed]
     place = Path(out) if out is not None else Path("out") / f"sweep-{first.name}"
+    points_place = batch.home(place)
     with ExitStack() as stack:
         chosen = stack.enter_context(named(executor, jobs=jobs, address=address)) if isinstance(executor, str) else executor
-        outcome = batch.run(points, place / "points", fresh=fresh, watch=watch, executor=chosen, all_valid=False, strict=strict)
+        outcome = batch.run(points, points_place, fresh=fresh, watch=watch, executor=chosen, all_valid=False, strict=strict)
     found = Sweep(tuple(vary), tuple(_rows(list(vary), points, outcome)), outcome, place / TABLE)
-    partial = found.path.with_name(f".{TABLE}.partial")
-    partial.write_text(found.to_csv(), encoding="utf-8")
-    partial.replace(found.path)
+    durable.write_text(found.path, found.to_csv())
     return found
 
 

@@ -21,6 +21,16 @@ class Metric:
     #: A count of events: not worth a line where it is zero everywhere.
     counter: bool = False
 
+    def brief(self, value: float, count: int = 3) -> str:
+        """As sentences have it: with so many digits."""
+        if self.show is text.time:
+            return text.time(value, count)
+        if self.show is text.rate:
+            return text.rate(value, count)
+        if self.show is text.ratio or (self.show is _count and value != int(value)):
+            return text.digits(value, count)
+        return self.show(value)
+
     def of(self, summary: dict[str, Any]) -> float | None:
         found: Any = summary
         for key in self.path:
@@ -39,15 +49,19 @@ def _distribution(name: str, title: str, path: tuple[str, ...], suffix: str, sho
 
 JOB_TIME = Metric("job_time_mean_ns", "job time", ("jobs", "mean_ns"), text.time)
 SLOWDOWN_P99 = Metric("slowdown_p99", "slowdown p99", ("slowdown", "all", "p99"), text.ratio)
+JOBS_UNFINISHED = Metric("jobs_unfinished", "jobs not finished", ("jobs", "unfinished"), _count, counter=True)
+UNFINISHED = Metric("unfinished", "flows not finished", ("flows", "unfinished"), _count, counter=True)
 COST = Metric("cost", "cost", ("cost", "total"), lambda value: f"{value:,.0f}", lower_is_better=None)
 
 METRICS: tuple[Metric, ...] = (
     JOB_TIME,
     Metric("job_time_p99_ns", "job time p99", ("jobs", "p99_ns"), text.time),
+    JOBS_UNFINISHED,
     *_distribution("fct", "FCT", ("fct", "all"), "_ns", text.time),
     *_distribution("slowdown", "slowdown", ("slowdown", "all"), "", text.ratio),
-    Metric("goodput_bps", "goodput", ("goodput_bps",), text.rate, lower_is_better=False),
-    Metric("unfinished", "flows not finished", ("flows", "unfinished"), _count, counter=True),
+    Metric("goodput_bps", "goodput while busy", ("goodput_bps",), text.rate, lower_is_better=False),
+    Metric("goodput_flow_mean_bps", "goodput per flow", ("goodput_flow_mean_bps",), text.rate, lower_is_better=False),
+    UNFINISHED,
     Metric("drops", "queue drops", ("drops",), _count, counter=True),
     Metric("in_discards", "in discards", ("in_discards",), _count, counter=True),
     Metric("ecn_marks", "ECN marks", ("ecn_marks",), _count, lower_is_better=None, counter=True),
@@ -57,6 +71,11 @@ METRICS: tuple[Metric, ...] = (
     COST,
 )
 assert SLOWDOWN_P99 in METRICS
+
+_MAIN: tuple[str, ...] = ("job_time_mean_ns", "jobs_unfinished", "fct_mean_ns", "fct_p50_ns", "fct_p99_ns", "slowdown_mean", "slowdown_p50", "slowdown_p99")
+_MAIN += ("goodput_bps", "unfinished")
+#: What an answer is about, the first ones first. Counters of drops, time-outs and pauses are causes.
+MAIN = tuple(next(metric for metric in METRICS if metric.name == name) for name in _MAIN)
 
 #: Those that a line of a table has room for.
 SHORT = tuple(

@@ -249,7 +249,7 @@ def simulate(proposed: Plan) -> Simulated:
     whole, half, again, timeouts = 0.0, 0.0, 0, 0
     for seed in range(1, seeds + 1):
         ends = [scenario(proposed, seconds).set("run.until", f"{round(end * 1e9)}ns").run(seed=seed).summary for end in (seconds / 2, seconds)]
-        first, both = (summary["goodput_bps"] * summary["simulated_ns"] / 1e9 for summary in ends)
+        first, both = (8 * summary["delivered_bytes"] for summary in ends)
         whole += both / seconds / seeds
         half += (both - first) / (seconds / 2) / seeds
         again, timeouts = again + ends[1]["retransmits"], timeouts + ends[1]["timeouts"]

@@ -1,6 +1,6 @@
 """What the command line prints: rich renderables from results. No numbers are made here."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -11,16 +11,18 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from . import coflows, settings, text
+from . import changes, coflows, settings, split, text
 from ._core import Model
-from .comparison import Comparison, Difference
-from .explain import LABELS, Flow, Group, Queue
+from .comparison import Comparison
+from .explain import ALL, LABELS, Flow, Queue
 from .grid import Sweep
-from .metrics import COST, SHORT, Metric
+from .metrics import SHORT
+from .paired import SAME, UNCLEAR, Difference
 from .result import Result
 from .statistics import mean
 from .studies.study import HEAD, Verdict, cells, number
 from .waits import Behind
+from .words import Marked
 
 #: One colour per label, the same wherever a label is shown.
 COLOURS = {
@@ -99,7 +101,9 @@ def _counts(s: dict[str, Any]) -> RenderableType:
     drops += f", {_plural(s['pause_frames'], 'pause frame')}" if s["pause_frames"] else ""
     grid.add_row("switches", drops)
     grid.add_row("senders", f"{_plural(s['retransmits'], 'retransmission')}, {_plural(s['timeouts'], 'time-out')}")
-    grid.add_row("goodput", text.rate(s["goodput_bps"]))
+    active = f" while flows were active ({text.time(s['busy_ns'])} of {text.time(s['simulated_ns'])})"
+    each = "" if s["goodput_flow_mean_bps"] is None else f", {text.rate(s['goodput_flow_mean_bps'])} mean per flow"
+    grid.add_row("goodput", f"{text.rate(s['goodput_bps'])}{active}{each}")
     if s.get("deadlines"):
         d = s["deadlines"]
         line = f"{text.count(d['met'])} of {text.count(d['flows'])} met ({text.share(d['met_share'] or 0)})"
@@ -151,7 +155,7 @@ def _cost(s: dict[str, Any]) -> RenderableType:
 
 def flow(one: Flow, width: int) -> Iterator[RenderableType]:
     """One flow's completion time, part by part."""
-    yield Text.assemble((f"Flow {one.id}", "bold"), f"  host {one.src} → host {one.dst}, {text.size(one.bytes)}, class {one.flow_class}")
+    yield Text.assemble((f"Flow {one.id}", "bold"), f"  {one.src_name} → {one.dst_name}, {text.size(one.bytes)}, class {one.flow_class}")
     yield Text(f"completed in {text.time(one.fct_ns)}, slowdown {text.ratio(one.slowdown)}")
     made = table("", "", "ns", "share", "")
     made.columns[-1].justify = "left"
@@ -173,32 +177,88 @@ def slowest(flows: Sequence[Flow], width: int) -> Iterator[RenderableType]:
         shares = {label: one.share(label) for label in LABELS}
         most = max(shares, key=lambda label: shares[label])
         where = stacked(shares, room).append(f" {most} {100 * shares[most]:.0f} %")
-        made.add_row(str(one.id), f"{one.src}→{one.dst}", text.size(one.bytes), text.time(one.fct_ns), text.ratio(one.slowdown), where)
+        made.add_row(str(one.id), f"{one.src_name}→{one.dst_name}", text.size(one.bytes), text.time(one.fct_ns), text.ratio(one.slowdown), where)
     yield made
     yield Text()
     used = [label for label in LABELS if any(one.parts_ns[label] for one in flows)]
     yield legend(used)
 
 
-def shares(groups: Sequence[Group], width: int) -> Iterator[RenderableType]:
-    """Mean share of each label by size class."""
-    columns = ["all" if group.name == "all" else text.size_class(group.name) for group in groups]
-    made = table("Where the time went: mean share of each flow's completion time", "", *columns, "")
+def parts(groups: Sequence[split.Group], width: int, *, per_flow: bool) -> Iterator[RenderableType]:
+    """Where the time went, by group: of all completion times together, or as the mean of each flow's shares."""
+    if not groups:
+        yield Text("no flow finished: there is no completion time to split")
+        return
+    title = "mean share of each flow's completion time" if per_flow else "parts of the mean completion time"
+    made = table(f"Where the time went: {title}", "", *([] if per_flow else ["mean"]), *map(_group, groups), "")
     made.columns[-1].justify = "left"
     for label in LABELS:
-        values = [group.shares[label] for group in groups]
-        bars = bar(values[0], max(min(width - 16 - 15 * len(groups), 40), 8), COLOURS[label])
-        made.add_row(label, *map(text.share, values), bars, style="" if any(values) else "dim")
+        values = [(group.mean.flow_shares if per_flow else group.mean.shares)[label] for group in groups]
+        times = [] if per_flow else [text.time(groups[0].mean.parts_ns[label])]
+        bars = bar(values[0], max(min(width - 28 - 15 * len(groups), 40), 8), COLOURS[label])
+        made.add_row(label, *times, *map(text.share, values), bars, style="" if any(values) else "dim")
     made.add_section()
-    made.add_row("flows", *(text.count(group.flows) for group in groups), "")
-    made.add_row("mean completion", *(text.time(group.mean_fct_ns) for group in groups), "")
+    made.add_row("mean completion", *([] if per_flow else [""]), *(text.time(group.mean.fct_ns) for group in groups), "")
+    made.add_row("flows", *([] if per_flow else [""]), *(text.count(group.mean.flows) for group in groups), "")
     yield made
+    weight = "every flow has the same weight" if per_flow else "a flow weighs as much as the time it took (--shares: all the same)"
+    unfinished = groups[0].unfinished
+    left = f"; without {_plural(unfinished, 'flow')} that did not finish" if unfinished else ""
+    yield Text(f"{weight}{left}", style="dim")
 
 
-def queues(longest: Sequence[Queue]) -> Iterator[RenderableType]:
-    """Where queues stood."""
-    if not longest:
-        return
+def _group(group: split.Group | split.Change) -> str:
+    return text.size_class(group.name) if group.by == "size" and group.name != ALL else group.name
+
+
+def change(found: split.Comparison, width: int) -> Iterator[RenderableType]:
+    """What makes the difference between two designs' mean completion times."""
+    yield Text(found.sentence(), style="bold")
+    whole = found.all
+    made = table("The mean completion time and its parts", "", found.baseline, found.design, "difference", "")
+    made.columns[-1].justify = "left"
+    most = max(map(abs, whole.parts_ns.values()), default=0)
+    room = max(min(width - 60, 40), 10)
+    for label, ns in whole.parts_ns.items():
+        before, after = (mean.parts_ns[label] for mean in (whole.baseline, whole.design))
+        style = "" if before or after else "dim"
+        made.add_row(label, text.time(before), text.time(after), text.signed_time(ns), diverging(ns, most, room, COLOURS[label]), style=style)
+    made.add_section()
+    made.add_row("mean completion", text.time(whole.baseline.fct_ns), text.time(whole.design.fct_ns), text.signed_time(whole.fct_ns), "")
+    yield made
+    if len(found.changes) > 2:
+        made = table(f"The difference by {whole.by}", "", *map(_group, found.changes))
+        for label in LABELS:
+            values = [change.parts_ns[label] for change in found.changes]
+            made.add_row(label, *map(text.signed_time, values), style="" if any(values) else "dim")
+        made.add_section()
+        made.add_row("mean completion", *(text.signed_time(change.fct_ns) for change in found.changes))
+        made.add_row("flows", *(text.count(change.design.flows) for change in found.changes))
+        yield made
+    yield Text(found.note(), style="dim")
+
+
+def diverging(value: int, most: int, width: int, colour: str) -> Text:
+    """A bar from the middle to the left for less, to the right for more."""
+    half = (width - 1) // 2
+    length = round(abs(value) / most * half) if most else 0
+    # What is there but small is a line.
+    less, more = ("█" * length or "▕", "") if value < 0 else ("", "█" * length or "▏") if value > 0 else ("", "")
+    return Text(less.rjust(half), style=colour).append("│", style="dim").append(more, style=colour)
+
+
+def queues(every: Sequence[Queue], *, hosts: bool, count: int = 5) -> Iterator[RenderableType]:
+    """Where queues stood, the longest first: at switches, with `hosts` at hosts too."""
+    at_hosts = [queue for queue in every if queue.at_host]
+    longest = [queue for queue in every if hosts or not queue.at_host][:count]
+    if longest:
+        yield from _queues(longest)
+    if at_hosts and not hosts and (not longest or at_hosts[0].bytes_max > longest[0].bytes_max):
+        own = at_hosts[0]
+        yield Text(f"a host's own queue was longer: {own.node} → {own.peer}, {text.size(own.bytes_max)} (--hosts shows those too)", style="dim")
+
+
+def _queues(longest: Sequence[Queue]) -> Iterator[RenderableType]:
     counters = [(title, name) for title, name in _COUNTERS if any(getattr(queue, name) for queue in longest)]
     made = table("The longest queues", "port", "longest", "longest wait", *(title for title, _ in counters))
     for queue in longest:
@@ -222,11 +282,21 @@ def waits(found: Sequence[Behind]) -> Iterator[RenderableType]:
     yield made
 
 
-def comparison(found: Comparison) -> Iterator[RenderableType]:
-    """What `afflux compare` prints: the answer, then every metric."""
-    yield Text(found.sentence(), style="bold")
+def answer(words: str) -> Text:
+    """What stands out of an answer is bold; an answer of one piece is bold as a whole."""
+    if not isinstance(words, Marked):
+        return Text(words, style="bold")
+    return Text(" ").join(Text(part, style="bold" if bold else "") for part, bold in words.parts)
+
+
+def comparison(found: Comparison, causes: Mapping[str, split.Comparison | None], width: int) -> Iterator[RenderableType]:
+    """What `afflux compare` prints: the answer, then every metric, and what makes the difference in the mean completion time."""
+    yield answer(found.sentence())
     for design in found.designs:
         yield differences(f"{design} against {found.baseline}", found.baseline, design, found.of(design))
+        if made := causes.get(design):
+            yield Text()
+            yield from change(made, width)
     if found.notes:
         yield Text()
     for note in found.notes:
@@ -234,38 +304,21 @@ def comparison(found: Comparison) -> Iterator[RenderableType]:
 
 
 def differences(title: str, baseline: str, design: str, found: Sequence[Difference]) -> Table:
-    """A line per metric."""
+    """A line per metric. What is established is bold."""
     colours = {"better": "green", "worse": "red"}
-    made = table(title, "", baseline, design, "difference", "95 % interval", "")
-    made.columns[-1].justify = "left"
+    made = table(title, "", baseline, design, "change", "95 % interval", "")
+    made.columns[0].no_wrap, made.columns[-1].justify = True, "left"
+    made.columns[-1].min_width = len(UNCLEAR)
     for d in found:
-        low, high = (d.share_low, d.share_high) if d.share is not None and d.share_low is not None else (None, None)
-        interval = f"{_percent(low)} to {_percent(high)} %" if low is not None and high is not None else _interval(d)
-        difference = by(d)
-        if d.verdict == "same":
-            difference, interval = "0", "–"
-        if d.metric is COST:
-            interval = "–"
-        row = (d.metric.title, d.metric.show(d.baseline_mean), d.metric.show(d.design_mean), difference, interval, d.verdict)
-        made.add_row(*row, style=colours.get(d.verdict, "dim" if d.verdict == "same" else ""))
+        difference = "0" if d.verdict == SAME else changes.by(d)
+        row = (d.metric.title, d.metric.show(d.baseline_mean), d.metric.show(d.design_mean), difference, changes.interval(d), _verdict(d))
+        style = colours.get(d.verdict, "dim" if d.verdict == SAME else "")
+        made.add_row(*row, style=f"bold {style}" if d.established else style)
     return made
 
 
-def by(d: Difference) -> str:
-    """A difference as a share where there is one."""
-    return _percent(d.share) + " %" if d.share is not None else _signed(d.metric, d.difference)
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:+.{1 if abs(share) < 1 else 0}f}"
-
-
-def _signed(metric: Metric, value: float) -> str:
-    return f"{'-' if value < 0 else '+'}{metric.show(abs(value))}"
-
-
-def _interval(d: Difference) -> str:
-    return "–" if d.low is None or d.high is None else f"{_signed(d.metric, d.low)} to {_signed(d.metric, d.high)}"
+def _verdict(d: Difference) -> str:
+    return f"{d.verdict}, exact" if d.deterministic and d.verdict != SAME else d.verdict
 
 
 def sweep(found: Sweep, width: int) -> Iterator[RenderableType]:
@@ -311,7 +364,7 @@ def studies(listed: Sequence[dict[str, Any]]) -> Iterator[RenderableType]:
 def verdict(found: Verdict) -> Iterator[RenderableType]:
     """What `afflux study NAME` prints."""
     if found.answer:
-        yield Text(found.answer, style="bold")
+        yield answer(found.answer)
     made = table("Ours beside the published numbers", *HEAD)
     made.columns[-1].justify = "left"
     for row in found.rows:

@@ -1,21 +1,44 @@
-"""Means, percentiles as in summaries, and bootstrap intervals."""
+"""Means, percentiles as in summaries, and intervals by Student's t.
 
-import random
-from collections.abc import Callable, Sequence
+Coverage of the 95 % intervals, each of 100,000 samples (tests/test_statistics.py holds the functions to 93 to 97 %):
+
+| interval of | data | 3 seeds | 5 | 10 |
+|---|---|---|---|---|
+| a mean: `interval` | normal, deviation a tenth of the mean | 95.0 | 95.1 | 95.2 |
+| | normal, a third | 95.2 | 95.5 | 96.1 |
+| | log-normal, sigma 0.5 | 94.3 | 94.5 | 94.6 |
+| | log-normal, sigma 1 | 93.1 | 92.8 | 93.2 |
+| the same, plain t | log-normal, sigma 0.5 | 92.2 | 91.7 | 92.1 |
+| Johnson's t (1978) | log-normal, sigma 0.5 | 92.2 | 91.8 | 92.2 |
+| t on logarithms around the mean | log-normal, sigma 0.5 | 94.1 | 94.0 | 93.7 |
+| Cox's, as Olsson modified it | log-normal, sigma 0.5 | 94.4 | 94.6 | 94.8 |
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
-from typing import TypeVar
 
-T = TypeVar("T")
-
-#: Resamples of an interval; its ends move by about 1 % of its length from one set of draws to another.
-DRAWS = 5_000
 CONFIDENCE = 0.95
-#: Below so many seeds an interval is too optimistic to conclude from: of 4 values a resample is all one value once in 64 draws.
-ENOUGH_SEEDS = 5
+#: With fewer there is no verdict: two values may be alike by chance, and t's factor for them is 12.7.
+ENOUGH_SEEDS = 3
+#: What the program advises.
+ADVISED_SEEDS = 5
+#: A deviation of less than this share of the largest value is rounding.
+_ROUNDING = 1e-12
+#: Seeds beyond which it is not searched for how many would decide.
+_MOST_SEEDS = 1_000_000
 
 
 def mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)
+    return math.fsum(values) / len(values)
+
+
+def deviation(values: Sequence[float]) -> float:
+    """The sample's standard deviation, with n - 1; 0 where values differ by rounding only."""
+    middle = mean(values)
+    found = math.sqrt(math.fsum((value - middle) ** 2 for value in values) / (len(values) - 1))
+    return 0.0 if found <= _ROUNDING * max(map(abs, values)) else found
 
 
 def quantile(ordered: Sequence[float], q: float) -> float:
@@ -26,19 +49,120 @@ def quantile(ordered: Sequence[float], q: float) -> float:
     return ordered[below] + (place - below) * (ordered[above] - ordered[below])
 
 
-def interval(sample: Sequence[T], statistic: Callable[[Sequence[T]], float]) -> tuple[float, float] | None:
-    """Percentile bootstrap (Efron and Tibshirani, An Introduction to the Bootstrap, §13.3); the same for the same sample.
+def interval(values: Sequence[float], *, signed: bool = False) -> tuple[float, float] | None:
+    """95 % interval of the mean of a quantity that is never negative, or of a `signed` one.
 
-    None with fewer than two values: nothing is known of their spread.
+    Of positive values: Olsson's form of Cox's method (U. Olsson, Journal of Statistics Education 13 (1), 2005), whose width in logarithms is
+    t·sqrt(s²/n + s⁴/(2(n - 1))), here around the arithmetic mean, so that the interval holds the mean that is shown. Simulated times are skewed, for
+    which plain t is too short. Signed, or where a value is 0: plain t, not below 0 unless signed. None with fewer than two values, and where the
+    bounds are beyond all sense.
     """
-    if len(sample) < 2:
+    if len(values) < 2:
         return None
-    found = sorted(statistic([sample[place] for place in places]) for places in resamples(len(sample)))
-    return quantile(found, (1 - CONFIDENCE) / 2), quantile(found, (1 + CONFIDENCE) / 2)
+    middle, factor = mean(values), student(len(values) - 1)
+    if signed or min(values) <= 0:
+        half = factor * deviation(values) / math.sqrt(len(values))
+        low = middle - half
+        return low if signed or min(values) < 0 else max(low, 0.0), middle + half
+    variance = deviation([math.log(value) for value in values]) ** 2
+    half = factor * math.sqrt(variance / len(values) + variance**2 / (2 * (len(values) - 1)))
+    return None if half > _WIDEST else (middle * math.exp(-half), middle * math.exp(half))
+
+
+#: Half of an interval in logarithms beyond which its bounds mean nothing.
+_WIDEST = math.log(1e9)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The mean of a sample of differences, by Student's t."""
+
+    mean: float
+    deviation: float
+    size: int
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> "Estimate":
+        """Of two values or more."""
+        return cls(mean(values), deviation(values), len(values))
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The 95 % interval; where all values are alike it is that value."""
+        half = student(self.size - 1) * self.deviation / math.sqrt(self.size) if self.deviation else 0.0
+        return self.mean - half, self.mean + half
+
+    @property
+    def p(self) -> float:
+        """The chance of a mean as far from 0 as this where the true one is 0."""
+        if not self.deviation:
+            return 0.0 if self.mean else 1.0
+        return tail(abs(self.mean) * math.sqrt(self.size) / self.deviation, self.size - 1)
+
+    def decided_by(self, level: float = 1 - CONFIDENCE) -> int | None:
+        """With how many values the mean would differ from 0 at this level, if mean and deviation stayed what they are. None: never."""
+        if abs(self.mean) <= _ROUNDING:
+            return None
+        least, most = max(self.size, ENOUGH_SEEDS), _MOST_SEEDS
+
+        def decided(size: int) -> bool:
+            return tail(abs(self.mean) * math.sqrt(size) / self.deviation, size - 1) < level if self.deviation else True
+
+        if not decided(most):
+            return None
+        while least < most:
+            middle = (least + most) // 2
+            least, most = (least, middle) if decided(middle) else (middle + 1, most)
+        return least
+
+
+def holm(chances: Sequence[float], level: float = 1 - CONFIDENCE) -> list[bool]:
+    """Which of several tests hold together (S. Holm, Scandinavian Journal of Statistics 6, 1979): where nothing differs, one holds with this chance."""
+    held = [False] * len(chances)
+    for rank, place in enumerate(sorted(range(len(chances)), key=lambda place: chances[place])):
+        if chances[place] * (len(chances) - rank) > level:
+            break
+        held[place] = True
+    return held
 
 
 @cache
-def resamples(size: int) -> list[list[int]]:
-    """One set of draws for all samples of a size: metrics that move together are resampled together."""
-    draws = random.Random(size)
-    return [draws.choices(range(size), k=size) for _ in range(DRAWS)]
+def student(freedom: int, confidence: float = CONFIDENCE) -> float:
+    """Student's t: the value that is exceeded on both sides together with the chance 1 - confidence."""
+    low, high = 0.0, 1.0
+    while tail(high, freedom) > 1 - confidence:
+        high *= 2
+    # Halved until nothing lies between.
+    while low < (middle := (low + high) / 2) < high:
+        low, high = (middle, high) if tail(middle, freedom) > 1 - confidence else (low, middle)
+    return high
+
+
+def tail(t: float, freedom: int) -> float:
+    """The chance that Student's t is farther from 0 than `t`, on both sides together."""
+    return _incomplete_beta(freedom / (freedom + t * t), freedom / 2, 0.5)
+
+
+def _incomplete_beta(x: float, a: float, b: float) -> float:
+    """Regularized; by its continued fraction, NIST DLMF 8.17.22, evaluated by Lentz's method."""
+    if x <= 0 or x >= 1:
+        return float(x >= 1)
+    if x > (a + 1) / (a + b + 2):
+        return 1 - _incomplete_beta(1 - x, b, a)
+    front = math.exp(math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)) / a
+    tiny = 1e-300
+    value, c, d = 1.0, 1.0, 0.0
+    for step in range(1_000):
+        m = step // 2
+        if step == 0:
+            term = 1.0
+        elif step % 2:
+            term = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
+        else:
+            term = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
+        d = 1 / ((1 + term * d) or tiny)
+        c = (1 + term / c) or tiny
+        value *= c * d
+        if abs(c * d - 1) < 1e-15:
+            break
+    return front * (value - 1)

@@ -22,6 +22,11 @@ def time(ns: float | None, count: int = 4) -> str:
     return f"{ns:.0f} ns"
 
 
+def signed_time(ns: int) -> str:
+    """A difference: `+1.2 ms`, `−350 ns`."""
+    return f"{'−' if ns < 0 else '+' if ns > 0 else ''}{time(abs(ns))}"
+
+
 def size(bytes: float) -> str:
     """Bytes in the decimal unit that fits."""
     for unit, name in _SIZES:
@@ -30,10 +35,10 @@ def size(bytes: float) -> str:
     return f"{bytes:.0f} B"
 
 
-def rate(bps: float) -> str:
+def rate(bps: float, count: int = 3) -> str:
     for unit, name in ((1e12, "Tbps"), (1e9, "Gbps"), (1e6, "Mbps"), (1e3, "kbps")):
         if bps >= unit:
-            return f"{digits(bps / unit, 3)} {name}"
+            return f"{digits(bps / unit, count)} {name}"
     return f"{bps:.0f} bps"
 
 

@@ -10,6 +10,8 @@ from . import _core, text
 
 #: Columns of the drawing; what stands beside it comes on top.
 FIELD = 40
+#: Racks whose hosts are listed, and characters of a list.
+RACKS, LISTED = 12, 70
 HOST, SWITCH = "•", "■"
 PLURALS = {"host": "hosts", "switch": "switches", "leaf": "leaves", "spine": "spines", "core": "cores", "agg": "aggregation"}
 
@@ -42,6 +44,8 @@ class Tier:
     within: Links | None
     #: Capacity down by capacity up, the least and the most of any switch; None at the top.
     oversubscription: tuple[float, float] | None
+    #: The hosts of each rack, under the name of its switch, where hosts have names.
+    racks: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -71,12 +75,22 @@ def tiers(scenario: _core.Scenario) -> list[Tier]:
     for height in sorted(by_height, reverse=True):
         members = by_height[height]
         names = {re.sub(r"\d+$", "", nodes[index][0]) for index in members}
-        name = names.pop() if len(names) == 1 else "switch"
+        name = "host" if all(nodes[index][1] == "host" for index in members) else names.pop() if len(names) == 1 else "switch"
         racks = Counter(anchors.get(index, index) for index in members) if height == 0 else Counter()
         ratios = [capacity[index][0] / capacity[index][1] for index in members if height > 0 and capacity[index][1] and capacity[index][0]]
         over = (min(ratios), max(ratios)) if ratios else None
-        found.append(Tier(height, name, len(members), tuple(racks.values()), _links(down[height]), _links(within[height]), over))
+        named = _racks(nodes, anchors, members) if height == 0 else ()
+        found.append(Tier(height, name, len(members), tuple(racks.values()), _links(down[height]), _links(within[height]), over, named))
     return found
+
+
+def _racks(nodes: Sequence[tuple[str, str, int, int | None]], anchors: dict[int, int], hosts: Sequence[int]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    if all(nodes[host][0] == f"host{host}" for host in hosts):
+        return ()
+    racks: dict[str, list[str]] = defaultdict(list)
+    for host in hosts:
+        racks[nodes[anchors.get(host, host)][0]].append(nodes[host][0])
+    return tuple((switch, tuple(names)) for switch, names in racks.items())
 
 
 def drawing(every: Sequence[Tier]) -> list[str]:
@@ -91,12 +105,24 @@ def drawing(every: Sequence[Tier]) -> list[str]:
         if tier.oversubscription:
             what += f", {_ratio(tier.oversubscription)}"
         lines.append(f"{symbols:^{FIELD}}  {what}")
+        lines += [f"{'':{FIELD}}    {line}" for line in _listed(tier.racks)]
         if tier.within:
             lines.append(f"{'─' * min(len(symbols), FIELD):^{FIELD}}  {tier.within} among them")
         if tier.down:
             meshed = place + 1 < len(every) and tier.down.count > every[place + 1].count and tier.count > 1
             lines.append(f"{_connection(len(symbols), meshed):^{FIELD}}  {tier.down}")
     return lines
+
+
+def _listed(racks: Sequence[tuple[str, Sequence[str]]]) -> list[str]:
+    """A line per rack: its switch, and as many of its hosts as fit."""
+    lines = []
+    for switch, hosts in racks[:RACKS]:
+        line, shown = f"{switch}: {hosts[0]}", 1
+        while shown < len(hosts) and len(line) + len(hosts[shown]) < LISTED:
+            line, shown = f"{line}, {hosts[shown]}", shown + 1
+        lines.append(line + (f", … ({text.count(len(hosts))} hosts)" if shown < len(hosts) else ""))
+    return lines + ([f"… {text.count(len(racks) - RACKS)} more racks"] if len(racks) > RACKS else [])
 
 
 def _connection(width: int, meshed: bool) -> str:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 #: The first is the one for whom a page is not told otherwise.
 LANGUAGES = ("en", "ja")
@@ -15,10 +15,23 @@ class Words(str):
 
     ja: str
 
-    def __new__(cls, en: str, ja: str) -> "Words":
+    def __new__(cls, en: str, ja: str) -> Self:
         text = super().__new__(cls, en)
         text.ja = ja
         return text
+
+
+class Marked(Words):
+    """Words of several parts, some of which stand out; as text they are as other words."""
+
+    parts: tuple[tuple[Words, bool], ...]
+
+    @classmethod
+    def of(cls, parts: Sequence[tuple[Words, bool]]) -> "Marked":
+        whole = join([part for part, _ in parts])
+        marked = cls(str(whole), whole.ja)
+        marked.parts = tuple(parts)
+        return marked
 
 
 def say(key: str, **values: Any) -> Words:
@@ -30,6 +43,11 @@ def say(key: str, **values: Any) -> Words:
 def said(key: str, english: str) -> str:
     """`english` with its Japanese if the key is known."""
     return Words(english, _every()[key]["ja"]) if key in _every() else english
+
+
+def known(*keys: str) -> Words | None:
+    """The words of the first of these keys that there is."""
+    return next((say(key) for key in keys if key in _every()), None)
 
 
 def join(parts: Sequence[str], between: tuple[str, str] = (" ", "")) -> Words:

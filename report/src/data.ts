@@ -1,4 +1,5 @@
 // What the page is told, and how it is read. `python/afflux/report/data.py` makes it.
+import type { Language } from "./words";
 
 export interface Design {
   name: string;
@@ -20,14 +21,22 @@ export interface Completion {
 export type Metric = "queue_max" | "queue_min" | "drops" | "in_discards" | "ecn_marks" | "pause_tx" | "pause_rx" | "paused_ns" | "latency_max" | "tx_bytes" | "rx_bytes";
 
 export interface PortSeries {
-  bucket_ns: number;
   intervals_ns: (number | null)[];
-  buckets: number;
-  // By design: how many buckets its run lasted. Null: not recorded.
-  lasted: (number | null)[];
   // How many ports were recorded; those that had most to show are here.
   recorded: number;
   seeds: number[];
+  end_ns: number;
+  // What is shown at first; and the whole run, where that is longer: then this share of the bytes is in the first.
+  views: [PortView, PortView?];
+  share: number | null;
+}
+
+export interface PortView {
+  bucket_ns: number;
+  end_ns: number;
+  buckets: number;
+  // By design: how many buckets its run lasts here. Null: not recorded.
+  lasted: (number | null)[];
   // By design, then queue (-1: the whole port), then metric; what is left out is zero. Null: not recorded.
   ports: { name: string; series: (Record<string, Partial<Record<Metric, number[]>>> | null)[] }[];
 }
@@ -41,21 +50,45 @@ export interface Timeline {
   phase: number[];
   task: string[];
   node: number[];
+  // By node, where nodes have names.
+  names: Record<string, string>;
   start: (number | null)[];
   finish: (number | null)[];
   end: number;
+  // When most bars had ended, if that is much earlier.
+  until: number | null;
   seed: number;
+}
+
+// Of the flows of one design in a group: the parts of the mean completion time, which add up to it, and the mean of each flow's shares.
+export interface SplitMean {
+  flows: number;
+  unfinished: number;
+  mean_fct_ns: number;
+  parts_ns: number[];
+  shares: number[];
+}
+
+// The mean completion time less the first design's, part by part; of the flows that both have, where they are the same.
+export interface SplitChange {
+  before_ns: number;
+  after_ns: number;
+  flows: number;
+  parts_ns: number[];
 }
 
 export interface Split {
   labels: string[];
-  // By name of the size class in summary.json.
-  groups: { size: string; designs: ({ flows: number; mean_fct_ns: number; shares: number[] } | null)[] }[];
+  // By design; null: no such flows, or not recorded.
+  groups: { by: "all" | "size" | "class"; name: string; designs: (SplitMean | null)[]; changes: (SplitChange | null)[] }[];
+  // By design: its difference to the first one in a sentence, and of which flows that is.
+  said: (Record<Language, [string, string]> | null)[];
 }
 
 export interface Fabric {
-  // Hosts in their order, then switches.
+  // Hosts in their order, then switches; so many are hosts.
   nodes: string[];
+  hosts: number;
   // Links, by the places of their ends; direction 2 * l is that from a to b of link l, 2 * l + 1 the other way.
   a: number[];
   b: number[];
@@ -74,14 +107,22 @@ export interface Run {
   means: number[];
   // Null: ports were not recorded.
   ports: {
-    frame_ns: number;
     interval_ns: number;
-    frames: number;
     recorded: number;
-    most: Record<"q" | Counter, number>;
+    // Of the whole run.
     totals: Record<Counter, Record<string, number>>;
-    series: Record<string, Series>;
+    // What is shown at first; and the whole run, where that is longer: then this share of the bytes is in the first.
+    views: [RunView, RunView?];
+    share: number | null;
   } | null;
+}
+
+export interface RunView {
+  frame_ns: number;
+  frames: number;
+  end_ns: number;
+  most: Record<"q" | Counter, number>;
+  series: Record<string, Series>;
 }
 
 export interface Replay {
@@ -106,6 +147,9 @@ export interface Flows {
     job: string[];
     src: number[];
     dst: number[];
+    // Names of source and destination.
+    from: string[];
+    to: string[];
     bytes: number[];
     start_ns: number[];
     fct_ns: (number | null)[];

@@ -66,7 +66,7 @@ export class Drawing {
   private host(direction: number): number {
     const fabric = this.of!;
     const link = direction >> 1;
-    return isHost(fabric.nodes[fabric.a[link]]) ? fabric.a[link] : fabric.b[link];
+    return isHost(fabric, fabric.a[link]) ? fabric.a[link] : fabric.b[link];
   }
 
   private paint(): void {

@@ -24,8 +24,8 @@ export function flowTable(flows: Flows, chosen: number | null, choose: (row: num
       const slowdown = columns.slowdown[row];
       const button = html("button", { type: "button", class: "link", "aria-pressed": String(row === chosen) }, String(columns.id[row]));
       const cells = [
-        `host${columns.src[row]}`,
-        `host${columns.dst[row]}`,
+        columns.from[row],
+        columns.to[row],
         columns.class[row] || "–",
         size(columns.bytes[row]),
         time(columns.start_ns[row]),
@@ -61,7 +61,7 @@ export function flowTable(flows: Flows, chosen: number | null, choose: (row: num
 export function flowText(flows: Flows, row: number, close: () => void): HTMLElement[] {
   const columns = flows.columns;
   const fct = columns.fct_ns[row];
-  const values = { id: columns.id[row], from: `host${columns.src[row]}`, to: `host${columns.dst[row]}`, size: size(columns.bytes[row]), start: time(columns.start_ns[row]) };
+  const values = { id: columns.id[row], from: columns.from[row], to: columns.to[row], size: size(columns.bytes[row]), start: time(columns.start_ns[row]) };
   const said = fct === null ? say("flow.unfinished", values) : say("flow.finished", { ...values, fct: time(fct), slowdown: ratio(columns.slowdown[row] ?? 0) });
   const counts = say("flow.counts", {
     sent: count(columns.packets_sent[row]),

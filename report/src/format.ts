@@ -18,6 +18,8 @@ function scaled(units: [number, string][], smallest: string): (value: number) =>
 export type Show = (value: number) => string;
 
 export const time: Show = scaled([[1e9, "s"], [1e6, "ms"], [1e3, "µs"]], "ns");
+// A difference.
+export const signed: Show = (ns) => `${ns < 0 ? "−" : ns > 0 ? "+" : ""}${time(Math.abs(ns))}`;
 export const size: Show = scaled([[1e12, "TB"], [1e9, "GB"], [1e6, "MB"], [1e3, "kB"]], "B");
 export const rate: Show = scaled([[1e12, "Tbps"], [1e9, "Gbps"], [1e6, "Mbps"], [1e3, "kbps"]], "bps");
 // Large counts are in millions in English and in ten thousands in Japanese.

@@ -42,7 +42,7 @@ const HOST = 26;
 const TOP = 26;
 const BOX = 24;
 
-export const isHost = (name: string): boolean => /^host\d+$/.test(name);
+export const isHost = (fabric: Fabric, node: number): boolean => node < fabric.hosts;
 
 export function layout(fabric: Fabric, available: number): Layout {
   const nodes = fabric.nodes.length;
@@ -119,7 +119,7 @@ export function layout(fabric: Fabric, available: number): Layout {
 
 // Links away from the nearest host.
 function distances(fabric: Fabric, neighbours: number[][]): number[] {
-  const found: number[] = fabric.nodes.map((name) => (isHost(name) ? 0 : -1));
+  const found: number[] = fabric.nodes.map((_, node) => (isHost(fabric, node) ? 0 : -1));
   const waiting = found.flatMap((tier, node) => (tier === 0 ? [node] : []));
   for (let at = 0; at < waiting.length; at++)
     for (const peer of neighbours[waiting[at]])

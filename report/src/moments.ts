@@ -1,5 +1,5 @@
 // What ports did in each frame of the replay: read from the characters that python/afflux/report/replay.py writes.
-import type { Counter, Run } from "./data";
+import type { Counter, Run, RunView } from "./data";
 
 const ZERO = 0x100;
 const STEPS = 1700;
@@ -9,32 +9,43 @@ export class Moments {
   // Of the whole run, in a frame without end, where ports were not recorded.
   readonly frameNs: number;
 
-  constructor(private readonly run: Run) {
-    this.frames = run.ports?.frames ?? 1;
-    this.frameNs = run.ports?.frame_ns ?? run.end;
+  // Until when this is; the whole run may be longer.
+  readonly end: number;
+  private readonly view: RunView | null;
+
+  constructor(private readonly run: Run, whole: boolean) {
+    const views = run.ports?.views;
+    this.view = views ? ((whole && views[1]) || views[0]) : null;
+    this.frames = this.view?.frames ?? 1;
+    this.frameNs = this.view?.frame_ns ?? run.end;
+    this.end = views && this.view === views[0] && views[1] ? this.view.end_ns : run.end;
+  }
+
+  // Directions of which there is something to show.
+  get directions(): number[] {
+    return Object.keys(this.view?.series ?? {}).map(Number);
   }
 
   recorded(direction: number): boolean {
-    return this.run.ports?.series[direction] !== undefined;
+    return this.view?.series[direction] !== undefined;
   }
 
   // The rate as a share of the link's. Null: not recorded.
   used(direction: number, frame: number): number | null {
-    if (!this.run.ports) return this.run.means[direction] / 1000;
-    const series = this.run.ports.series[direction];
+    if (!this.view) return this.run.means[direction] / 1000;
+    const series = this.view.series[direction];
     return series ? step(series.u, frame) / 1000 : null;
   }
 
   // Bytes: the longest in the frame, to 1 %. Null: not recorded.
   queue(direction: number, frame: number): number | null {
-    const series = this.run.ports?.series[direction];
-    return series && this.run.ports ? value(step(series.q, frame), this.run.ports.most.q) : null;
+    const series = this.view?.series[direction];
+    return series && this.view ? value(step(series.q, frame), this.view.most.q) : null;
   }
 
   counted(direction: number, counter: Counter, frame: number): number {
-    const ports = this.run.ports;
-    const text = ports?.series[direction]?.[counter];
-    return text && ports ? Math.round(value(step(text, frame), ports.most[counter])) : 0;
+    const text = this.view?.series[direction]?.[counter];
+    return text && this.view ? Math.round(value(step(text, frame), this.view.most[counter])) : 0;
   }
 
   total(direction: number, counter: Counter): number {
@@ -46,7 +57,7 @@ export class Moments {
   }
 
   get longest(): number {
-    return this.run.ports?.most.q ?? 0;
+    return this.view?.most.q ?? 0;
   }
 }
 

@@ -3,6 +3,7 @@ import { Chart, type Line } from "./chart";
 import type { Counter, Fabric, Flows, Report } from "./data";
 import { choice, chooser, html, table } from "./dom";
 import { type Choice, Drawing, type Scene } from "./drawing";
+import { type Extent, extentChoice, extentNote } from "./extent";
 import { flowTable, flowText } from "./flows";
 import { type Show, count, percent, rate, size, time } from "./format";
 import { isHost } from "./layout";
@@ -13,7 +14,7 @@ import { colour, isPrinting, onTheme } from "./theme";
 import { type Key, list, say, sentences } from "./words";
 
 // What stays when the language is changed.
-const state = { design: 0, frame: 0, shown: "rate" as Shown, speed: "1", choice: null as Choice, flow: null as number | null };
+const state = { design: 0, frame: 0, shown: "rate" as Shown, speed: "1", choice: null as Choice, flow: null as number | null, extent: { whole: false } as Extent };
 const TICK = 80;
 
 export function replay(report: Report): HTMLElement[] {
@@ -48,7 +49,10 @@ export function replay(report: Report): HTMLElement[] {
       state.flow = row < 0 ? null : row;
     }
     way = null;
-    moments = new Moments(run);
+    // The same moment, as far as it is shown.
+    const before = moments ? (state.frame + 0.5) * moments.frameNs : null;
+    moments = new Moments(run, state.extent.whole);
+    if (before !== null) state.frame = Math.floor(before / moments.frameNs);
     flows = report.flows[index];
     ports = portsOf(fabric);
     state.frame = Math.min(state.frame, moments.frames - 1);
@@ -58,8 +62,9 @@ export function replay(report: Report): HTMLElement[] {
     timeBox.hidden = speedBox.hidden = still;
     const said = [run.ports ? say("replay.of", { seed: run.seed }) : say("replay.still", { seed: run.seed })];
     if (run.ports) {
-      said.push(run.ports.interval_ns < run.ports.frame_ns ? say("replay.downsampled", { recorded: time(run.ports.interval_ns), shown: time(run.ports.frame_ns) }) : say("replay.asRecorded", { every: time(run.ports.frame_ns) }));
-      const shown = Object.keys(run.ports.series).length;
+      said.push(...extentNote(state.extent, run.ports.views[1] ? run.ports.views[0].end_ns : null, run.end, run.ports.share));
+      said.push(run.ports.interval_ns < moments.frameNs ? say("replay.downsampled", { recorded: time(run.ports.interval_ns), shown: time(moments.frameNs) }) : say("replay.asRecorded", { every: time(moments.frameNs) }));
+      const shown = moments.directions.length;
       if (shown < 2 * fabric.a.length) said.push(say(shown < run.ports.recorded ? "replay.somePorts" : "replay.recordedPorts", { shown: count(shown), recorded: count(run.ports.recorded), all: count(2 * fabric.a.length) }));
     }
     note.textContent = sentences([...said, say("replay.cables"), ...(still ? [] : [say("replay.strip"), say("replay.keys")])]);
@@ -78,10 +83,10 @@ export function replay(report: Report): HTMLElement[] {
   function move(frame: number): void {
     state.frame = frame;
     slider.value = String(frame);
-    const until = Math.min((frame + 1) * moments.frameNs, report.replay.runs[state.design].end);
+    const until = Math.min((frame + 1) * moments.frameNs, moments.end);
     clock.textContent = time(until);
     slider.setAttribute("aria-valuetext", time(until));
-    drawing.element.setAttribute("aria-label", say("replay.drawing", { design: names[state.design], time: time(until), hosts: fabric.nodes.filter(isHost).length, switches: fabric.nodes.filter((name) => !isHost(name)).length }));
+    drawing.element.setAttribute("aria-label", say("replay.drawing", { design: names[state.design], time: time(until), hosts: fabric.hosts, switches: fabric.nodes.length - fabric.hosts }));
     scene();
     strip();
     tellNow();
@@ -120,8 +125,8 @@ export function replay(report: Report): HTMLElement[] {
     const pen = activity.getContext("2d")!;
     pen.scale(ratio, ratio);
     const step = width / moments.frames;
-    busiest(run).forEach(({ used, queue, drops }, frame) => {
-      const level = state.shown === "rate" ? used : run.most.q ? queue / run.most.q : 0;
+    busiest().forEach(({ used, queue, drops }, frame) => {
+      const level = state.shown === "rate" ? used : moments.longest ? queue / moments.longest : 0;
       pen.fillStyle = shade(state.shown, 0.35 + 0.6 * level);
       pen.fillRect(frame * step, height - 7 - level * (height - 8), Math.max(step, 0.8), level * (height - 8));
       if (drops) {
@@ -144,10 +149,10 @@ export function replay(report: Report): HTMLElement[] {
   }
 
   const summed = new Map<object, { used: number; queue: number; drops: number }[]>();
-  function busiest(run: object): { used: number; queue: number; drops: number }[] {
-    let found = summed.get(run);
+  function busiest(): { used: number; queue: number; drops: number }[] {
+    let found = summed.get(moments);
     if (!found) {
-      const directions = Object.keys(report.replay.runs[state.design].ports?.series ?? {}).map(Number);
+      const directions = moments.directions;
       found = Array.from({ length: moments.frames }, (_, frame) => {
         const one = { used: 0, queue: 0, drops: 0 };
         for (const direction of directions) {
@@ -157,7 +162,7 @@ export function replay(report: Report): HTMLElement[] {
         }
         return one;
       });
-      summed.set(run, found);
+      summed.set(moments, found);
     }
     return found;
   }
@@ -221,7 +226,7 @@ export function replay(report: Report): HTMLElement[] {
   function portChoice(direction: number): HTMLElement {
     const select = html("select", { change: () => choose(select.value === "" ? null : { kind: "port", direction: Number(select.value) }) });
     select.append(html("option", { value: "" }, say("replay.none")));
-    const sorted = ports.map((port, at) => ({ ...port, at })).sort((one, other) => Number(isHost(fabric.nodes[one.node])) - Number(isHost(fabric.nodes[other.node])) || one.node - other.node || one.port - other.port);
+    const sorted = ports.map((port, at) => ({ ...port, at })).sort((one, other) => Number(isHost(fabric, one.node)) - Number(isHost(fabric, other.node)) || one.node - other.node || one.port - other.port);
     for (const port of sorted) select.append(html("option", { value: port.at, selected: port.at === direction }, port.name));
     return html("label", { class: "selection" }, html("span", {}, say("ports.port")), select);
   }
@@ -286,7 +291,7 @@ export function replay(report: Report): HTMLElement[] {
     if (state.flow === null) return null;
     const place = new Map(fabric.nodes.map((name, node) => [name, node]));
     const directions = new Map<number, number>();
-    const nodes = new Set<number>([`host${flows.columns.src[state.flow]}`, `host${flows.columns.dst[state.flow]}`].flatMap((name) => place.get(name) ?? []));
+    const nodes = new Set<number>([flows.columns.from[state.flow], flows.columns.to[state.flow]].flatMap((name) => place.get(name) ?? []));
     const between = new Map<string, number[]>();
     ports.forEach((port, direction) => {
       const key = `${port.node} ${ports[direction ^ 1].node}`;
@@ -319,16 +324,20 @@ export function replay(report: Report): HTMLElement[] {
       if (timer) (stop(), start());
     }),
   );
+  const extentBox = html("div");
+  const offerExtent = (): void => extentBox.replaceChildren(...extentChoice(state.extent, report.replay.runs[state.design].ports?.views[1] !== undefined, () => design(state.design)));
   const controls = html(
     "div",
     { class: "controls" },
-    ...(designs.length > 1 ? [chooser(say("design"), designs, String(state.design), (value) => design(Number(value)))] : []),
+    ...(designs.length > 1 ? [chooser(say("design"), designs, String(state.design), (value) => (design(Number(value)), offerExtent()))] : []),
     shownBox,
     speedBox,
+    extentBox,
   );
   const timeBox = html("div", { class: "time" }, play, html("div", { class: "track" }, activity, slider), clock);
   drawing.element.append(tip);
   design(state.design);
+  offerExtent();
   return [controls, html("div", { class: "stage" }, drawing.element), timeBox, legend, note, html("div", { class: "below" }, flowsBox, panel)];
 }
 

@@ -2,7 +2,7 @@
 
 use crate::LiveError;
 use afflux_net::spec::Plan;
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
 
 /// 10.n.255.255 is a broadcast.
 const MOST_HOSTS: u32 = 65_534;
@@ -24,8 +24,10 @@ pub fn host_of(address: Ipv4Addr) -> Option<u32> {
 pub fn named(plan: &Plan, name: &str) -> Result<u32, String> {
     let hosts = plan.topology.hosts;
     let place = plan.topology.nodes[..hosts as usize].iter().position(|node| node.name == name);
-    let found = place.map(|index| index as u32).or_else(|| name.parse().ok().filter(|number| *number < hosts));
-    found.ok_or_else(|| format!("\"{name}\" is not one of the scenario's {hosts} hosts (host0 to host{})", hosts - 1))
+    let by_address = || name.parse().ok().and_then(|address: IpAddr| plan.topology.addresses.get(&address).copied());
+    let found = place.map(|index| index as u32).or_else(|| name.parse().ok().filter(|number| *number < hosts)).or_else(by_address);
+    let (first, last) = (&plan.topology.nodes[0].name, &plan.topology.nodes[hosts as usize - 1].name);
+    found.ok_or_else(|| format!("\"{name}\" is not one of the scenario's {hosts} hosts ({first} to {last})"))
 }
 
 /// The hosts that `wanted` means, in that order.

@@ -50,6 +50,8 @@ impl Frame {
     pub const DELAYED: u16 = 1 << 12;
     /// Acknowledgement of something that had arrived before (RFC 2883). With `RETRANSMISSION`: what arrived was a repetition (timestamps).
     pub const DUPLICATE: u16 = 1 << 13;
+    /// Report: of the timer. What came last has waited for it, not in queues.
+    pub const PERIODIC: u16 = Self::DELAYED;
     /// Data: of a queue pair.
     pub const QUEUE_PAIR: u16 = Self::DELAYED;
     /// Data, and a request for the window: `aux` is a rank, what remains of the flow, for queues that go by it.
@@ -286,6 +288,8 @@ pub struct Extra {
     /// Of kind `RATED`.
     pub header: Option<Box<Header>>,
     pub multipath: Multipath,
+    /// Of an answer to a request for the window: when the receiver said that it had opened, 0 if it has not.
+    pub opened: u64,
 }
 
 /// The option of a connection over several paths: which subflow this is, from 1 (0: none), and the segment of data that is carried; of an
@@ -307,9 +311,12 @@ impl Extra {
     /// Says nothing but what would stand in `Frame::aux`.
     pub fn is_bare(&self) -> bool {
         // Whole: a field that is added must be thought of here.
-        let Extra { trigger: _, edge, blocks: _, count, stamp, paused, telemetry, tag, rank, header, multipath } = self;
+        let Extra { trigger: _, edge, blocks: _, count, stamp, paused, telemetry, tag, rank, header, multipath, opened } = self;
         let Multipath { subflow, data: _, edge: _ } = multipath;
-        (*edge, *count, *stamp, *paused, *rank, *subflow) == (u32::MAX, 0, 0, 0, 0, 0) && *tag == Tag::None && telemetry.is_none() && header.is_none()
+        (*edge, *count, *stamp, *paused, *rank, *subflow, *opened) == (u32::MAX, 0, 0, 0, 0, 0, 0)
+            && *tag == Tag::None
+            && telemetry.is_none()
+            && header.is_none()
     }
 
     /// The header of a frame that has one.

@@ -51,6 +51,8 @@ pub enum RunError {
     Unreachable { from: u32, to: u32 },
     #[error("frames cannot be pinned to paths here: {0}")]
     NoPaths(#[from] paths::NoPaths),
+    #[error("the run was cancelled; nothing was written")]
+    Cancelled,
     #[error("conservation violated: {0}; this is a defect of afflux, please report it with the scenario")]
     Conservation(String),
 }

@@ -21,7 +21,7 @@ impl Progress {
     pub fn flows_finished(&self) -> u64 {
         self.flows_finished.load(Ordering::Relaxed)
     }
-    /// Asks the run to stop soon; its output says `cancelled`.
+    /// Asks the run to stop soon: it ends with [`RunError::Cancelled`](crate::RunError::Cancelled).
     pub fn cancel(&self) {
         self.cancel.store(true, Ordering::Relaxed);
     }

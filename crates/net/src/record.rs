@@ -40,8 +40,6 @@ pub struct Output {
     pub counters: Counters,
     /// The last moment simulated.
     pub end: Time,
-    /// The run was cancelled: everything here is partial.
-    pub cancelled: bool,
     pub engine: Engine,
 }
 
@@ -86,6 +84,8 @@ pub struct FlowRecord {
     /// `None` if it had not started when the run ended.
     pub start: Option<Time>,
     pub finish: Option<Time>,
+    /// When its transport gave it up.
+    pub given_up: Option<Time>,
     pub status: Status,
     /// Completion time of the same frames with the network to themselves and an unlimited sender.
     pub ideal: Span,

@@ -16,7 +16,7 @@ pub fn star(hosts: u32) -> Topology {
     let mut nodes: Vec<Node> = (0..hosts).map(|h| node(format!("host{h}"), NodeKind::Host, 0, Some(0))).collect();
     nodes.push(node("switch0".into(), NodeKind::Switch, 1, Some(0)));
     let links = (0..hosts).map(|h| link(h, hosts, Rate::from_gbps(100), Span::from_us(1))).collect();
-    Topology { nodes, links, hosts, relays: false }
+    Topology { nodes, links, hosts, ..Default::default() }
 }
 
 pub fn leaf_spine(leaves: u32, spines: u32, hosts_per_leaf: u32) -> Topology {
@@ -29,7 +29,7 @@ pub fn leaf_spine(leaves: u32, spines: u32, hosts_per_leaf: u32) -> Topology {
     for l in 0..leaves {
         links.extend((0..spines).map(|s| link(hosts + l, hosts + leaves + s, rate, delay)));
     }
-    Topology { nodes, links, hosts, relays: false }
+    Topology { nodes, links, hosts, ..Default::default() }
 }
 
 /// Aggregation switch j of each pod is linked to cores j·k/2 … j·k/2+k/2−1.
@@ -53,7 +53,7 @@ pub fn fat_tree(k: u32, oversubscription: u32) -> Topology {
             links.extend((0..half).map(|c| link(agg + pod * half + a, core + a * half + c, rate, delay)));
         }
     }
-    Topology { nodes, links, hosts, relays: false }
+    Topology { nodes, links, hosts, ..Default::default() }
 }
 
 /// BCube: a switch of each level joins hosts that differ in that digit alone.
@@ -70,7 +70,7 @@ pub fn bcube(ports: u32, levels: u32) -> Topology {
             links.push(link(host, switch, Rate::from_gbps(100), Span::from_us(1)));
         }
     }
-    Topology { nodes, links, hosts, relays: true }
+    Topology { nodes, links, hosts, relays: true, ..Default::default() }
 }
 
 /// 1460-byte segments in 1500-byte frames, 40-byte acknowledgements.
@@ -282,7 +282,7 @@ pub fn parallel(rates: &[Rate]) -> Topology {
         let fast = Rate::from_gbps(100);
         links.extend([link(0, near, fast, Span::from_us(5)), link(near, near + 1, rate, Span::from_us(5)), link(near + 1, 1, fast, Span::from_us(5))]);
     }
-    Topology { nodes, links, hosts: 2, relays: false }
+    Topology { nodes, links, hosts: 2, ..Default::default() }
 }
 
 /// The pFabric study's transport: a window of 12 to 23 segments, 45 us, probes after five time-outs.

@@ -1,6 +1,7 @@
 //! Flow lists and fabrics for other tools, and theirs.
 
 use crate::errors::ScenarioError;
+use crate::scenario::apart;
 use crate::table::Table;
 use afflux_net::spec::Start;
 use afflux_traffic::{Generated, HpccOptions, LocalFlows, MatrixOptions, Template, TrafficError, capture, hpcc, matrix};
@@ -35,12 +36,12 @@ fn refused(py: Python<'_>, error: TrafficError) -> PyErr {
     set.err().unwrap_or(exception)
 }
 
-/// Reads a capture. Flows (`start_ns,src,dst,bytes,class`; hosts are indices of the second element), the hosts' addresses, when the capture
+/// Reads a capture. Flows (`start_ns,src,dst,bytes,class,dscp`; hosts are indices of the second element), the hosts' addresses, when the capture
 /// began (nanoseconds since 1970), frames read, frames with bytes of flows, the others by reason, and whether the file ends within a frame.
 #[pyfunction]
 #[allow(clippy::type_complexity)]
 pub fn read_capture(py: Python<'_>, path: PathBuf, gap_ns: u64) -> PyResult<(Table, Vec<String>, u64, u64, u64, Vec<(String, u64)>, bool)> {
-    let captured = py.detach(|| capture::read(&path, gap_ns)).map_err(|error| refused(py, error))?;
+    let captured = apart(py, move || capture::read(&path, gap_ns))?.map_err(|error| refused(py, error))?;
     let flows = &captured.flows;
     let table = table(vec![
         ("start_ns", longs(flows.iter().map(|flow| flow.start_ns))),
@@ -48,6 +49,7 @@ pub fn read_capture(py: Python<'_>, path: PathBuf, gap_ns: u64) -> PyResult<(Tab
         ("dst", hosts(flows.iter().map(|flow| flow.dst))),
         ("bytes", longs(flows.iter().map(|flow| flow.bytes))),
         ("class", Arc::new(StringArray::from_iter_values(flows.iter().map(|flow| if flow.tcp { "tcp" } else { "udp" })))),
+        ("dscp", Arc::new(Int32Array::from_iter_values(flows.iter().map(|flow| flow.dscp.into())))),
     ])?;
     let addresses = captured.hosts.iter().map(ToString::to_string).collect();
     let dropped = captured.dropped.iter().map(|(reason, count)| (reason.to_string(), *count)).collect();
@@ -61,13 +63,14 @@ pub fn read_flows(py: Python<'_>, path: PathBuf, format: &str, origin_ns: u64) -
     let hosts_most = i32::MAX as u32;
     let origin = Span(origin_ns.saturating_mul(1_000));
     let template = Template::default();
-    let read = || -> Result<Generated, TrafficError> {
-        match format {
-            "hpcc" => hpcc::read(&path, &HpccOptions { hosts: hosts_most, origin, local: LocalFlows::Drop }, &template),
-            _ => matrix::read(&path, &MatrixOptions { hosts: hosts_most, local: LocalFlows::Drop }, &template),
+    let is_hpcc = format == "hpcc";
+    let read = move || -> Result<Generated, TrafficError> {
+        match is_hpcc {
+            true => hpcc::read(&path, &HpccOptions { hosts: hosts_most, origin, local: LocalFlows::Drop }, &template),
+            false => matrix::read(&path, &MatrixOptions { hosts: hosts_most, local: LocalFlows::Drop }, &template),
         }
     };
-    let given = py.detach(read).map_err(|error| refused(py, error))?;
+    let given = apart(py, read)?.map_err(|error| refused(py, error))?;
     let flows = &given.flows;
     let start = |start: &Start| match start {
         Start::At(time) => time.round_ns(),
@@ -97,17 +100,49 @@ pub fn write_parquet(py: Python<'_>, table: &Table, path: PathBuf) -> PyResult<(
     py.detach(write).map_err(|error| PyOSError::new_err(format!("{}: {error}", path.display())))
 }
 
-/// A flow list as a table; `classes` and `deadlines_ns` may be left out, and hold `None` for flows without.
+/// Why this text cannot be a name, as the end of "expected …"; `None` if it can.
 #[pyfunction]
-#[pyo3(signature = (start_ns, src, dst, bytes, classes=None, deadlines_ns=None, ids=None))]
+pub fn wrong_name(name: &str) -> Option<String> {
+    afflux_traffic::names::wrong(name)
+}
+
+/// How many bytes may come out of a compressed file of this size, and what to say where more do.
+#[pyfunction]
+pub fn most_unpacked(packed: u64) -> (u64, String) {
+    let most = afflux_traffic::most_unpacked(packed);
+    (most, afflux_traffic::too_much_unpacked(most))
+}
+
+/// Columns of hosts: numbers, or names.
+#[derive(FromPyObject)]
+pub enum HostColumn {
+    Numbers(Vec<i32>),
+    Names(Vec<String>),
+}
+
+impl HostColumn {
+    fn array(self) -> ArrayRef {
+        match self {
+            HostColumn::Numbers(hosts) => Arc::new(Int32Array::from(hosts)),
+            HostColumn::Names(names) => Arc::new(StringArray::from(names)),
+        }
+    }
+}
+
+/// A flow list as a table; `classes`, `deadlines_ns`, `dscps` and `priorities` may be left out, and hold `None` for flows without.
+#[pyfunction]
+#[pyo3(signature = (start_ns, src, dst, bytes, classes=None, deadlines_ns=None, ids=None, dscps=None, priorities=None))]
+#[allow(clippy::too_many_arguments)]
 pub fn flow_table(
     start_ns: Vec<i64>,
-    src: Vec<i32>,
-    dst: Vec<i32>,
+    src: HostColumn,
+    dst: HostColumn,
     bytes: Vec<i64>,
     classes: Option<Vec<Option<String>>>,
     deadlines_ns: Option<Vec<Option<i64>>>,
     ids: Option<Vec<i64>>,
+    dscps: Option<Vec<Option<i32>>>,
+    priorities: Option<Vec<Option<i32>>>,
 ) -> PyResult<Table> {
     let mut columns: Vec<(&str, ArrayRef)> = Vec::new();
     if let Some(ids) = ids {
@@ -115,8 +150,8 @@ pub fn flow_table(
     }
     columns.extend([
         ("start_ns", Arc::new(Int64Array::from(start_ns)) as ArrayRef),
-        ("src", Arc::new(Int32Array::from(src))),
-        ("dst", Arc::new(Int32Array::from(dst))),
+        ("src", src.array()),
+        ("dst", dst.array()),
         ("bytes", Arc::new(Int64Array::from(bytes))),
     ]);
     if let Some(classes) = classes {
@@ -124,6 +159,11 @@ pub fn flow_table(
     }
     if let Some(deadlines) = deadlines_ns {
         columns.push(("deadline_ns", Arc::new(Int64Array::from(deadlines))));
+    }
+    for (name, values) in [("dscp", dscps), ("priority", priorities)] {
+        if let Some(values) = values {
+            columns.push((name, Arc::new(Int32Array::from(values))));
+        }
     }
     table(columns)
 }
@@ -140,6 +180,7 @@ pub fn planned(scenario: &afflux_scenario::Scenario) -> PyResult<(Table, usize)>
         ("bytes", longs(flows().map(|(flow, _)| flow.bytes))),
         ("class", Arc::new(StringArray::from_iter_values(flows().map(|(flow, _)| &scenario.classes[flow.class as usize])))),
         ("deadline_ns", Arc::new(Int64Array::from_iter(deadlines))),
+        ("priority", Arc::new(Int32Array::from_iter_values(flows().map(|(flow, _)| flow.priority.into())))),
     ])?;
     Ok((table, scenario.plan.flows.len() - flows().count()))
 }

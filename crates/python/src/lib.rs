@@ -2,6 +2,7 @@
 
 mod catalogue;
 mod congestion;
+mod directory;
 mod errors;
 mod exchange;
 mod live;
@@ -17,9 +18,11 @@ mod _core {
     #[pymodule_export]
     use super::congestion::Ack;
     #[pymodule_export]
+    use super::directory::{adopt, clear, has_faults, step};
+    #[pymodule_export]
     use super::errors::{Error, ResultExists, RunError, ScenarioError};
     #[pymodule_export]
-    use super::exchange::{flow_table, read_capture, read_flows, write_parquet};
+    use super::exchange::{flow_table, most_unpacked, read_capture, read_flows, write_parquet, wrong_name};
     #[pymodule_export]
     use super::live::{live, live_capabilities};
     #[pymodule_export]

@@ -14,12 +14,14 @@ use pyo3::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
 /// How often a run looks for signals.
 pub const POLL: Duration = Duration::from_millis(50);
+/// Bytes; as large as a main thread's usually is.
+const STACK: usize = 8 << 20;
 
 /// A validated scenario, ready to run.
 #[pyclass(frozen, module = "afflux._core")]
@@ -68,24 +70,56 @@ impl Warning {
 #[pyo3(signature = (path, *, set=Vec::new(), seed=None, threads=None))]
 pub fn load(py: Python<'_>, path: PathBuf, set: Vec<(String, String)>, seed: Option<u64>, threads: Option<u32>) -> PyResult<Scenario> {
     let overrides = Overrides { set, seed, threads };
-    validate(py, || afflux_scenario::load(&path, &overrides, &ParquetFlowLists))
+    validate(py, move || afflux_scenario::load(&path, &overrides, &ParquetFlowLists))
 }
 
 /// Validates scenario text as if it stood in `path` (inputs are relative to it).
 #[pyfunction]
 #[pyo3(signature = (text, path, *, set=Vec::new(), seed=None, threads=None))]
-pub fn parse(py: Python<'_>, text: &str, path: PathBuf, set: Vec<(String, String)>, seed: Option<u64>, threads: Option<u32>) -> PyResult<Scenario> {
+pub fn parse(py: Python<'_>, text: String, path: PathBuf, set: Vec<(String, String)>, seed: Option<u64>, threads: Option<u32>) -> PyResult<Scenario> {
     let overrides = Overrides { set, seed, threads };
-    validate(py, || afflux_scenario::parse(text, &path, &overrides, &ParquetFlowLists))
+    validate(py, move || afflux_scenario::parse(&text, &path, &overrides, &ParquetFlowLists))
 }
 
 fn validate(
     py: Python<'_>,
-    load: impl FnOnce() -> std::result::Result<afflux_scenario::Scenario, afflux_scenario::ScenarioError> + Send,
+    load: impl FnOnce() -> std::result::Result<afflux_scenario::Scenario, afflux_scenario::ScenarioError> + Send + 'static,
 ) -> PyResult<Scenario> {
-    let scenario = py.detach(load).map_err(|error| from_scenario(py, error))?;
-    py.check_signals()?;
+    let scenario = apart(py, load)?.map_err(|error| from_scenario(py, error))?;
     Ok(Scenario { inner: Arc::new(scenario) })
+}
+
+/// What `work` gives. It is done on a thread of its own while this one handles signals; if a handler raises, as for Ctrl-C, the thread is left alone:
+/// `work` must not change anything outside.
+pub fn apart<T: Send + 'static>(py: Python<'_>, work: impl FnOnce() -> T + Send + 'static) -> PyResult<T> {
+    let mut receive = spawned(move || Ok(work()))?;
+    loop {
+        if let Some(answer) = received(py, &mut receive) {
+            return answer.map_err(|failure| failure.into_py(py));
+        }
+        py.check_signals()?;
+    }
+}
+
+type Answer<T> = Receiver<std::result::Result<T, Failure>>;
+
+fn spawned<T: Send + 'static>(work: impl FnOnce() -> std::result::Result<T, Failure> + Send + 'static) -> PyResult<Answer<T>> {
+    let (send, receive) = channel();
+    thread::Builder::new().name("afflux".into()).stack_size(STACK).spawn(move || {
+        // Nobody may be waiting any more.
+        let _ = send.send(guarded(work));
+    })?;
+    Ok(receive)
+}
+
+/// `None` while there is no answer, after a little while.
+fn received<T: Send>(py: Python<'_>, receive: &mut Answer<T>) -> Option<std::result::Result<T, Failure>> {
+    // Moved in: what is borrowed there must be exclusive.
+    match py.detach(move || receive.recv_timeout(POLL)) {
+        Ok(answer) => Some(answer),
+        Err(RecvTimeoutError::Disconnected) => Some(Err(Failure::Panic("the working thread is gone".into()))),
+        Err(RecvTimeoutError::Timeout) => None,
+    }
 }
 
 #[pymethods]
@@ -163,6 +197,12 @@ impl Scenario {
         self.inner.plan.topology.nodes.iter().map(|node| (node.name.as_str(), kind(node.kind), node.tier, node.group)).collect()
     }
 
+    /// Addresses that the scenario gives to hosts, and their numbers.
+    #[getter]
+    fn addresses(&self) -> Vec<(String, u32)> {
+        self.inner.plan.topology.addresses.iter().map(|(address, host)| (address.to_string(), *host)).collect()
+    }
+
     /// Both ends of every link as indices of `nodes`, its rate in bits per second and its delay in nanoseconds.
     #[getter]
     fn edges(&self) -> Vec<(u32, u32, u64, f64)> {
@@ -177,9 +217,10 @@ impl Scenario {
 
     /// What the traffic comes to: payload bytes, packet-hops, hops that come on top for each simulated second of traffic without an end, and
     /// whether all applications told what they send.
-    fn expected_traffic(&self, py: Python<'_>) -> (u64, u64, u64, bool) {
-        let found = py.detach(|| afflux_net::expected(&self.inner.plan));
-        (found.bytes, found.packet_hops, found.hops_per_second, !found.unknown)
+    fn expected_traffic(&self, py: Python<'_>) -> PyResult<(u64, u64, u64, bool)> {
+        let scenario = self.inner.clone();
+        let found = apart(py, move || afflux_net::expected(&scenario.plan))?;
+        Ok((found.bytes, found.packet_hops, found.hops_per_second, !found.unknown))
     }
 
     /// Are there switches with flow control?
@@ -236,23 +277,14 @@ impl Scenario {
             (plan, raised) = (Some(changed), Some(errors));
         }
         let interval = Duration::try_from_secs_f64(interval).unwrap_or_default();
-        let (send, mut receive) = channel();
         let scenario = self.inner.clone();
-        thread::Builder::new().name("afflux".into()).spawn(move || {
-            // The receiver waits for the answer whatever happens.
-            let _ = send.send(guarded(|| simulate(scenario, plan, out.as_deref(), force, started, &progress)));
-        })?;
+        let mut receive = spawned(move || simulate(scenario, plan, out.as_deref(), force, started, &progress))?;
         let mut shown = Instant::now();
         let mut interrupted = None;
         loop {
-            let receive = &mut receive;
-            match py.detach(move || receive.recv_timeout(POLL)) {
-                Ok(answer) => {
-                    let error = interrupted.or_else(|| raised.and_then(|raised| raised.take()));
-                    return error.map_or_else(|| answer.map_err(|failure| failure.into_py(py)), Err);
-                }
-                Err(RecvTimeoutError::Disconnected) => return Err(Failure::Panic("the simulation thread is gone".into()).into_py(py)),
-                Err(RecvTimeoutError::Timeout) => {}
+            if let Some(answer) = received(py, &mut receive) {
+                let error = interrupted.or_else(|| raised.and_then(|raised| raised.take()));
+                return error.map_or_else(|| answer.map_err(|failure| failure.into_py(py)), Err);
             }
             if interrupted.is_none() {
                 interrupted = py.check_signals().err();
@@ -277,11 +309,8 @@ fn simulate(
     progress: &afflux_net::Progress,
 ) -> std::result::Result<result::Result, Failure> {
     let claim = out.map(|dir| afflux_results::claim(dir, force)).transpose().map_err(Failure::Results)?;
-    let dir = claim.as_ref().map(|claim| claim.dir().to_path_buf());
+    let dir = claim.as_ref().map(afflux_results::Claim::dir);
     let output = afflux_net::run(plan.as_ref().unwrap_or(&scenario.plan), progress).map_err(Failure::Run)?;
-    if output.cancelled {
-        return Err(Failure::Results(afflux_results::ResultsError::Cancelled));
-    }
     let summary = match claim {
         Some(claim) => afflux_results::write(claim, &scenario, &output, started, progress).map_err(Failure::Results)?,
         None => afflux_results::summary(&scenario, &output, &started),

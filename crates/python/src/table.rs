@@ -1,6 +1,7 @@
 //! Arrow tables over the PyCapsule interface, and their columns as Python lists for those who have no Arrow.
 
 use crate::errors::RunError;
+use crate::scenario::apart;
 use afflux_results::{RecordBatch, SchemaRef};
 use arrow_array::cast::AsArray;
 use arrow_array::ffi::FFI_ArrowSchema;
@@ -97,7 +98,8 @@ pub fn read_parquet(py: Python<'_>, path: PathBuf) -> PyResult<Table> {
     if !path.is_file() {
         return Err(PyFileNotFoundError::new_err(format!("{}: no such file", path.display())));
     }
-    py.detach(|| read(&path)).map_err(|message| RunError::new_err(format!("{}: {message}", path.display())))
+    let shown = path.display().to_string();
+    apart(py, move || read(&path))?.map_err(|message| RunError::new_err(format!("{shown}: {message}")))
 }
 
 fn read(path: &Path) -> Result<Table, String> {

@@ -1,27 +1,42 @@
 //! Result directories appear under their name only when they are complete.
 //!
-//! A run writes into `.<name>.partial-<pid>` beside the directory it is to become, and keeps a lock on a file in there.
-//! A run that is killed leaves that, recognisably unfinished, and unlocked; the next run for the same name removes it.
+//! Whoever writes the directory `x` holds the lock `.x.lock` beside it, and writes into `.x.partial-<unique>`, which is renamed when it is complete.
+//! So there is one writer at a time, and what of that kind lies there when the lock is free was left by a process that was killed.
 
 use crate::ResultsError;
-use rustix::fs::{CWD, FlockOperation, RenameFlags, flock, renameat_with};
-use std::fs::{self, File};
-use std::io::{ErrorKind, Write};
+use crate::durable::{self, Lock, NewFile};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-const LOCK: &str = ".lock";
 /// Written last.
-const SUMMARY: &str = "summary.json";
+pub(crate) const SUMMARY: &str = "summary.json";
+/// How long a claim waits for the lock: a writer that was killed may take this long to be gone.
+const PATIENCE: Duration = Duration::from_secs(3);
 
 /// The right to write a result directory. Dropped before it is completed, it leaves nothing behind.
 #[derive(Debug)]
 pub struct Claim {
-    dir: PathBuf,
+    /// As it was asked for, for messages.
+    asked: PathBuf,
+    place: Place,
     partial: PathBuf,
     /// Replace a result that is there.
     force: bool,
-    /// Locked as long as this exists.
-    _lock: File,
+    /// SHA-256 of the files written so far, by name.
+    digests: BTreeMap<String, String>,
+    /// Dropped last.
+    _lock: Lock,
+}
+
+/// The name of a result directory, and the names beside it that belong to its writers.
+#[derive(Debug)]
+struct Place {
+    parent: PathBuf,
+    name: OsString,
 }
 
 /// Is this a finished result directory?
@@ -34,71 +49,57 @@ pub fn is_complete(dir: &Path) -> bool {
 ///
 /// # Errors
 /// [`ResultsError::Exists`], [`NotAResult`](ResultsError::NotAResult), [`Busy`](ResultsError::Busy) when another run is
-/// writing it, [`Name`](ResultsError::Name) for `/` or `..`, and what the file system says.
+/// writing it, [`Name`](ResultsError::Name) for `/` or `..`, [`InFile`](ResultsError::InFile) below a file, and what the file system says.
 pub fn claim(dir: &Path, force: bool) -> Result<Claim, ResultsError> {
-    let absolute = std::path::absolute(dir).map_err(ResultsError::io(dir))?;
-    // What a symbolic link points to is replaced, not the link.
-    let absolute = absolute.canonicalize().unwrap_or(absolute);
-    let (Some(parent), Some(name)) = (absolute.parent(), absolute.file_name()) else { return Err(ResultsError::Name(dir.to_path_buf())) };
-    if fs::symlink_metadata(&absolute).is_ok() {
-        if !force {
-            return Err(ResultsError::Exists(dir.to_path_buf()));
-        }
-        if !is_complete(&absolute) && !is_empty(&absolute) {
-            return Err(ResultsError::NotAResult(dir.to_path_buf()));
-        }
-    }
-    fs::create_dir_all(parent).map_err(ResultsError::io(parent))?;
-    let parent = parent.canonicalize().map_err(ResultsError::io(parent))?;
-    let prefix = format!(".{}.partial-", name.to_string_lossy());
-    remove_stale(&parent, &prefix, dir)?;
-    let partial = parent.join(format!("{prefix}{}", std::process::id()));
-    fs::create_dir(&partial).map_err(|source| match source.kind() {
-        ErrorKind::AlreadyExists => ResultsError::Busy { dir: dir.to_path_buf(), partial: partial.clone() },
-        _ => ResultsError::Io { path: partial.clone(), source },
+    let mut place = Place::of(dir)?;
+    refuse_what_is_there(dir, &place, force)?;
+    durable::make_dirs(&place.parent).map_err(|error| match error.kind() {
+        ErrorKind::NotADirectory | ErrorKind::AlreadyExists => ResultsError::InFile(dir.to_path_buf()),
+        _ => ResultsError::io(dir)(error),
     })?;
-    let path = partial.join(LOCK);
-    let lock = File::create(&path).map_err(ResultsError::io(&path))?;
-    flock(&lock, FlockOperation::NonBlockingLockExclusive).map_err(|e| ResultsError::Io { path, source: e.into() })?;
-    Ok(Claim { dir: parent.join(name), partial, force, _lock: lock })
+    place.parent = place.parent.canonicalize().map_err(ResultsError::io(dir))?;
+    let lock = Lock::take(&place.lock(), PATIENCE).map_err(ResultsError::io(dir))?.ok_or_else(|| ResultsError::Busy(dir.to_path_buf()))?;
+    // Another writer may have finished while this one waited.
+    refuse_what_is_there(dir, &place, force)?;
+    place.clear().map_err(ResultsError::io(dir))?;
+    let partial = place.beside(&format!("{PARTIAL}{}", durable::unique()));
+    durable::make_dir(&partial).map_err(ResultsError::io(dir))?;
+    Ok(Claim { asked: dir.to_path_buf(), place, partial, force, digests: BTreeMap::new(), _lock: lock })
 }
 
-impl Claim {
-    /// Where the results will be.
-    pub fn dir(&self) -> &Path {
-        &self.dir
-    }
-
-    /// Where `file` is to be written now.
-    pub(crate) fn path(&self, file: &str) -> PathBuf {
-        self.partial.join(file)
-    }
-
-    pub(crate) fn text(&self, file: &str, text: &str) -> Result<(), ResultsError> {
-        let path = self.path(file);
-        let mut out = File::create(&path).map_err(ResultsError::io(&path))?;
-        out.write_all(text.as_bytes()).and_then(|()| out.sync_all()).map_err(ResultsError::io(&path))
-    }
-
-    /// Gives the directory its name. Its files have been synchronised by whoever wrote them.
-    pub(crate) fn complete(self) -> Result<(), ResultsError> {
-        let lock = self.path(LOCK);
-        fs::remove_file(&lock).map_err(ResultsError::io(&lock))?;
-        synchronise(&self.partial)?;
-        let exists = fs::symlink_metadata(&self.dir).is_ok();
-        if exists && !self.force {
-            return Err(ResultsError::Exists(self.dir.clone()));
-        }
-        if exists { exchange(&self.partial, &self.dir) } else { fs::rename(&self.partial, &self.dir) }.map_err(ResultsError::io(&self.dir))?;
-        synchronise(self.dir.parent().unwrap_or(&self.dir))
-        // What was there before now has the partial name, and goes with the claim.
+/// Removes what killed writers of the result directory `dir` left beside it. Does nothing while one is at work.
+///
+/// # Errors
+/// What the file system says.
+pub fn clear(dir: &Path) -> Result<(), ResultsError> {
+    let place = Place::of(dir)?;
+    match Lock::take(&place.lock(), Duration::ZERO).map_err(ResultsError::io(dir))? {
+        Some(_lock) => place.clear().map_err(ResultsError::io(dir)),
+        None => Ok(()),
     }
 }
 
-impl Drop for Claim {
-    fn drop(&mut self) {
-        // Nothing to tell anybody: what cannot be removed is found by the next run.
-        let _ = fs::remove_dir_all(&self.partial);
+/// Writes the files of a result that another machine made, each by its name and content; a result that is there is replaced.
+///
+/// # Errors
+/// As [`claim`] and [`write`](crate::write).
+pub fn adopt(files: &[(String, Vec<u8>)], dir: &Path) -> Result<(), ResultsError> {
+    let mut claim = claim(dir, true)?;
+    for (name, content) in files {
+        claim.write(name, |file| std::io::Write::write_all(file, content))?;
+    }
+    claim.complete()
+}
+
+fn refuse_what_is_there(dir: &Path, place: &Place, force: bool) -> Result<(), ResultsError> {
+    let there = place.dir();
+    if fs::symlink_metadata(&there).is_err() {
+        return Ok(());
+    }
+    match force {
+        false => Err(ResultsError::Exists(dir.to_path_buf())),
+        true if is_complete(&there) || is_empty(&there) => Ok(()),
+        true => Err(ResultsError::NotAResult(dir.to_path_buf())),
     }
 }
 
@@ -106,41 +107,158 @@ fn is_empty(dir: &Path) -> bool {
     fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_none())
 }
 
-fn synchronise(dir: &Path) -> Result<(), ResultsError> {
-    File::open(dir).and_then(|dir| dir.sync_all()).map_err(ResultsError::io(dir))
-}
+const PARTIAL: &str = "partial-";
+const OLD: &str = "old-";
 
-/// Swaps two directories: at once where the file system can, so that there is no moment without results.
-fn exchange(new: &Path, old: &Path) -> std::io::Result<()> {
-    if renameat_with(CWD, new, CWD, old, RenameFlags::EXCHANGE).is_ok() {
-        return Ok(());
+impl Place {
+    fn of(dir: &Path) -> Result<Self, ResultsError> {
+        let absolute = std::path::absolute(dir).map_err(ResultsError::io(dir))?;
+        // What a symbolic link points to is replaced, not the link.
+        let absolute = absolute.canonicalize().unwrap_or(absolute);
+        let (Some(parent), Some(name)) = (absolute.parent(), absolute.file_name()) else { return Err(ResultsError::Name(dir.to_path_buf())) };
+        // Two paths to one directory must meet at one lock.
+        let parent = parent.canonicalize().unwrap_or_else(|_| parent.to_path_buf());
+        Ok(Self { parent, name: name.to_os_string() })
     }
-    let aside = new.with_extension("old");
-    fs::rename(old, &aside)?;
-    fs::rename(new, old)?;
-    fs::rename(&aside, new)
-}
 
-/// Removes what killed runs left, and finds out whether another run is at work.
-fn remove_stale(parent: &Path, prefix: &str, dir: &Path) -> Result<(), ResultsError> {
-    for entry in fs::read_dir(parent).map_err(ResultsError::io(parent))?.flatten() {
-        let name = entry.file_name();
-        let Some(pid) = name.to_str().and_then(|name| name.strip_prefix(prefix)?.parse().ok()) else { continue };
-        let partial = entry.path();
-        if in_use(&partial, pid) {
-            return Err(ResultsError::Busy { dir: dir.to_path_buf(), partial });
+    fn dir(&self) -> PathBuf {
+        self.parent.join(&self.name)
+    }
+
+    fn lock(&self) -> PathBuf {
+        self.beside("lock")
+    }
+
+    fn beside(&self, what: &str) -> PathBuf {
+        let mut name = OsString::from(".");
+        name.push(&self.name);
+        name.push(".");
+        name.push(what);
+        self.parent.join(name)
+    }
+
+    /// With the lock held: removes what is left of killed writers.
+    fn clear(&self) -> std::io::Result<()> {
+        for entry in fs::read_dir(&self.parent)? {
+            let entry = entry?;
+            let name = entry.file_name();
+            let rest = name.as_encoded_bytes().strip_prefix(b".").and_then(|name| name.strip_prefix(self.name.as_encoded_bytes())?.strip_prefix(b"."));
+            let is = |what: &str| rest.is_some_and(|rest| rest.starts_with(what.as_bytes()));
+            if is(OLD) && fs::symlink_metadata(self.dir()).is_err() {
+                // It was killed between two renames: the old result is all there is.
+                durable::rename(&entry.path(), &self.dir())?;
+            } else if is(OLD) || is(PARTIAL) {
+                durable::remove_all(&entry.path())?;
+            }
         }
-        fs::remove_dir_all(&partial).or_else(|e| if e.kind() == ErrorKind::NotFound { Ok(()) } else { Err(e) }).map_err(ResultsError::io(&partial))?;
+        Ok(())
     }
-    Ok(())
+
+    /// Gives `new` the name, where something else is. At once where the file system can, so that there is no instant without results.
+    fn replace(&self, new: &Path) -> std::io::Result<()> {
+        if durable::swap(new, &self.dir()).is_ok() {
+            return Ok(());
+        }
+        let old = self.beside(&format!("{OLD}{}", durable::unique()));
+        durable::rename(&self.dir(), &old)?;
+        if let Err(error) = durable::rename(new, &self.dir()) {
+            fs::rename(&old, self.dir())?;
+            return Err(error);
+        }
+        durable::remove_all(&old)
+    }
 }
 
-/// The lock tells, across containers and machines; a directory without one belongs to a process that is just
-/// making or finishing it, if there is such a process.
-fn in_use(partial: &Path, pid: i32) -> bool {
-    match File::open(partial.join(LOCK)) {
-        Ok(lock) => flock(&lock, FlockOperation::NonBlockingLockShared).is_err(),
-        Err(_) => rustix::process::Pid::from_raw(pid).is_some_and(|pid| !matches!(rustix::process::test_kill_process(pid), Err(rustix::io::Errno::SRCH))),
+impl Claim {
+    /// Where the results will be.
+    pub fn dir(&self) -> PathBuf {
+        self.place.dir()
+    }
+
+    /// SHA-256 of the files written so far, by name.
+    pub(crate) fn digests(&self) -> BTreeMap<String, String> {
+        self.digests.clone()
+    }
+
+    /// Writes a file, and digests it.
+    pub(crate) fn write<E>(&mut self, name: &str, fill: impl FnOnce(&mut NewFile) -> Result<(), E>) -> Result<(), ResultsError>
+    where
+        E: Into<Unwritten>,
+    {
+        let shown = self.asked.join(name);
+        let mut file = NewFile::create(&self.partial.join(name)).map_err(ResultsError::io(&shown))?;
+        fill(&mut file).map_err(|error| error.into().of(&shown))?;
+        let digest = file.finish().map_err(ResultsError::io(&shown))?;
+        self.digests.insert(name.into(), digest);
+        Ok(())
+    }
+
+    pub(crate) fn text(&mut self, name: &str, text: &str) -> Result<(), ResultsError> {
+        self.write(name, |file| std::io::Write::write_all(file, text.as_bytes()))
+    }
+
+    /// Gives the directory its name. Its files have been synchronised.
+    pub(crate) fn complete(self) -> Result<(), ResultsError> {
+        let dir = self.dir();
+        let exists = fs::symlink_metadata(&dir).is_ok();
+        if exists && !self.force {
+            // Somebody who knows nothing of locks made it.
+            return Err(ResultsError::Exists(self.asked.clone()));
+        }
+        let complete = || {
+            durable::synchronise(&self.partial)?;
+            // What was there gets the partial name, and goes with the claim.
+            if exists { self.place.replace(&self.partial) } else { durable::rename(&self.partial, &dir) }?;
+            durable::synchronise(&self.place.parent)
+        };
+        complete().map_err(ResultsError::io(&self.asked))
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        // Nothing to tell anybody: what cannot be removed is found by the next run.
+        let _ = durable::remove_all(&self.partial);
+    }
+}
+
+/// Why a file could not be filled.
+#[derive(Debug)]
+pub(crate) enum Unwritten {
+    Io(std::io::Error),
+    Parquet(parquet::errors::ParquetError),
+    Other(ResultsError),
+}
+
+impl Unwritten {
+    fn of(self, path: &Path) -> ResultsError {
+        match self {
+            Self::Io(error) => ResultsError::io(path)(error),
+            Self::Parquet(parquet::errors::ParquetError::External(error)) => match error.downcast::<std::io::Error>() {
+                Ok(error) => ResultsError::io(path)(*error),
+                Err(error) => ResultsError::Parquet { path: path.into(), source: parquet::errors::ParquetError::External(error) },
+            },
+            Self::Parquet(source) => ResultsError::Parquet { path: path.into(), source },
+            Self::Other(error) => error,
+        }
+    }
+}
+
+impl From<std::io::Error> for Unwritten {
+    fn from(error: std::io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+impl From<parquet::errors::ParquetError> for Unwritten {
+    fn from(error: parquet::errors::ParquetError) -> Self {
+        Self::Parquet(error)
+    }
+}
+
+impl From<ResultsError> for Unwritten {
+    fn from(error: ResultsError) -> Self {
+        Self::Other(error)
     }
 }
 

@@ -7,7 +7,7 @@ fn names(dir: &Path) -> Vec<String> {
 }
 
 fn result(dir: &Path, force: bool, text: &str) {
-    let claim = claim(dir, force).unwrap();
+    let mut claim = claim(dir, force).unwrap();
     claim.text(SUMMARY, text).unwrap();
     claim.complete().unwrap();
 }
@@ -16,7 +16,7 @@ fn result(dir: &Path, force: bool, text: &str) {
 fn appears_only_when_complete() {
     let root = tempfile::tempdir().unwrap();
     let dir = root.path().join("out/run-1");
-    let claim = claim(&dir, false).unwrap();
+    let mut claim = claim(&dir, false).unwrap();
     claim.text("a.txt", "a").unwrap();
     claim.text(SUMMARY, "{}").unwrap();
     assert!(!dir.exists());
@@ -29,7 +29,7 @@ fn appears_only_when_complete() {
 #[test]
 fn a_dropped_claim_leaves_nothing() {
     let root = tempfile::tempdir().unwrap();
-    let claim = claim(&root.path().join("x"), false).unwrap();
+    let mut claim = claim(&root.path().join("x"), false).unwrap();
     claim.text("a.txt", "a").unwrap();
     drop(claim);
     assert!(names(root.path()).is_empty());
@@ -42,7 +42,7 @@ fn refuses_what_exists_and_force_replaces_it_at_the_end() {
     result(&dir, false, "old");
     let error = claim(&dir, false).unwrap_err();
     assert!(matches!(error, ResultsError::Exists(_)) && error.is_usage(), "{error}");
-    let new = claim(&dir, true).unwrap();
+    let mut new = claim(&dir, true).unwrap();
     new.text(SUMMARY, "new").unwrap();
     assert_eq!(fs::read_to_string(dir.join(SUMMARY)).unwrap(), "old");
     new.complete().unwrap();
@@ -63,35 +63,84 @@ fn force_keeps_its_hands_off_what_is_no_result() {
     assert!(matches!(claim(Path::new("/"), true), Err(ResultsError::Name(_) | ResultsError::NotAResult(_))));
 }
 
-#[test]
-fn what_a_killed_run_left_is_removed_and_a_living_one_is_respected() {
-    let root = tempfile::tempdir().unwrap();
-    let dir = root.path().join("x");
-    for (pid, lock) in [(i32::MAX, false), (i32::MAX - 1, true)] {
-        let left = root.path().join(format!(".x.partial-{pid}"));
-        fs::create_dir(&left).unwrap();
-        fs::write(left.join("flows.parquet"), "half").unwrap();
-        if lock {
-            fs::write(left.join(LOCK), "").unwrap();
-        }
-    }
-    fs::create_dir(root.path().join(".x-2.partial-3")).unwrap();
-    let first = claim(&dir, false).unwrap();
-    assert_eq!(names(root.path()), [".x-2.partial-3".to_owned(), format!(".x.partial-{}", std::process::id())]);
-    assert!(matches!(claim(&dir, false), Err(ResultsError::Busy { .. })));
-    drop(first);
-    claim(&dir, false).unwrap();
+/// What a killed writer of `x` leaves.
+fn leftovers(root: &Path) {
+    fs::create_dir(root.join(".x.partial-12ab")).unwrap();
+    fs::write(root.join(".x.partial-12ab/flows.parquet"), "half").unwrap();
+    fs::create_dir(root.join(".x.partial-7")).unwrap();
+    fs::write(root.join(".x.lock"), "").unwrap();
 }
 
 #[test]
-fn exchanges_without_help_from_the_file_system() {
+fn what_a_killed_writer_left_is_removed_and_a_living_one_is_respected() {
     let root = tempfile::tempdir().unwrap();
-    let (a, b) = (root.path().join("a"), root.path().join("b"));
-    for (dir, text) in [(&a, "a"), (&b, "b")] {
-        fs::create_dir(dir).unwrap();
-        fs::write(dir.join("name"), text).unwrap();
+    let dir = root.path().join("x");
+    leftovers(root.path());
+    // Of another result.
+    fs::create_dir(root.path().join(".x-2.partial-3")).unwrap();
+    let first = claim(&dir, false).unwrap();
+    let there = names(root.path());
+    assert_eq!(there.len(), 3, "{there:?}");
+    assert_eq!((there[0].as_str(), there[1].as_str()), (".x-2.partial-3", ".x.lock"));
+    let error = claim(&dir, false).unwrap_err();
+    assert!(matches!(error, ResultsError::Busy(_)) && !error.is_usage(), "{error}");
+    clear(&dir).unwrap();
+    assert_eq!(names(root.path()), there);
+    drop(first);
+    claim(&dir, false).unwrap();
+    leftovers(root.path());
+    clear(&dir).unwrap();
+    assert_eq!(names(root.path()), [".x-2.partial-3"]);
+}
+
+#[test]
+fn one_writer_at_a_time_waits_for_the_other() {
+    let root = tempfile::tempdir().unwrap();
+    let dir = root.path().join("x");
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| (0..20).for_each(|_| result(&dir, true, "{}")));
+        }
+    });
+    assert_eq!(names(root.path()), ["x"]);
+}
+
+#[test]
+fn below_a_file_there_is_no_directory() {
+    let root = tempfile::tempdir().unwrap();
+    fs::write(root.path().join("file"), "").unwrap();
+    for below in ["file/x", "file/x/y"] {
+        let error = claim(&root.path().join(below), true).unwrap_err();
+        assert!(matches!(error, ResultsError::InFile(_)) && error.is_usage(), "{error}");
     }
-    exchange(&a, &b).unwrap();
-    assert_eq!(fs::read_to_string(a.join("name")).unwrap(), "b");
-    assert_eq!(fs::read_to_string(b.join("name")).unwrap(), "a");
+}
+
+#[test]
+fn what_a_link_points_to_is_replaced() {
+    let root = tempfile::tempdir().unwrap();
+    let (dir, link) = (root.path().join("x"), root.path().join("link"));
+    result(&dir, false, "old");
+    std::os::unix::fs::symlink(&dir, &link).unwrap();
+    assert!(matches!(claim(&link, false), Err(ResultsError::Exists(_))));
+    result(&link, true, "new");
+    assert!(link.is_symlink());
+    assert_eq!(fs::read_to_string(dir.join(SUMMARY)).unwrap(), "new");
+    // One that points nowhere is not a result.
+    std::os::unix::fs::symlink("nowhere", root.path().join("dangling")).unwrap();
+    assert!(matches!(claim(&root.path().join("dangling"), true), Err(ResultsError::NotAResult(_))));
+    assert_eq!(names(root.path()), ["dangling", "link", "x"]);
+}
+
+#[test]
+fn a_result_that_a_kill_left_aside_comes_back() {
+    let root = tempfile::tempdir().unwrap();
+    let dir = root.path().join("x");
+    result(&dir, false, "old");
+    fs::rename(&dir, root.path().join(".x.old-1")).unwrap();
+    clear(&dir).unwrap();
+    assert_eq!(fs::read_to_string(dir.join(SUMMARY)).unwrap(), "old");
+    // Once there is a new one, it is a leftover.
+    fs::create_dir(root.path().join(".x.old-1")).unwrap();
+    clear(&dir).unwrap();
+    assert_eq!(names(root.path()), ["x"]);
 }

@@ -8,15 +8,17 @@ pub enum ResultsError {
     Exists(PathBuf),
     #[error("{} is not a result directory (it has no summary.json); --force replaces only results", .0.display())]
     NotAResult(PathBuf),
-    #[error("{} is being written by another run ({} is locked)", .dir.display(), .partial.display())]
-    Busy { dir: PathBuf, partial: PathBuf },
+    #[error("{} is being written by another run: wait for its end, or choose another directory with -o", .0.display())]
+    Busy(PathBuf),
     #[error("{} cannot be the name of a result directory", .0.display())]
     Name(PathBuf),
+    #[error("{} cannot be made: a part of its path is a file; choose another directory with -o", .0.display())]
+    InFile(PathBuf),
     #[error("the run was cancelled; nothing was written")]
     Cancelled,
-    #[error("{}: {source}", .path.display())]
+    #[error("{} cannot be written: {}", .path.display(), cause(.source))]
     Io { path: PathBuf, source: std::io::Error },
-    #[error("{}: {source}", .path.display())]
+    #[error("{} cannot be written: {source}", .path.display())]
     Parquet { path: PathBuf, source: parquet::errors::ParquetError },
     #[error("{table}: {source}")]
     Arrow { table: &'static str, source: arrow_schema::ArrowError },
@@ -27,7 +29,7 @@ pub enum ResultsError {
 impl ResultsError {
     /// Does the user have to choose differently (exit 2), as opposed to a failure while running (exit 1)?
     pub fn is_usage(&self) -> bool {
-        matches!(self, Self::Exists(_) | Self::NotAResult(_) | Self::Name(_))
+        matches!(self, Self::Exists(_) | Self::NotAResult(_) | Self::Name(_) | Self::InFile(_))
     }
 
     /// For `map_err`: names the file.
@@ -35,4 +37,10 @@ impl ResultsError {
         let path = path.to_path_buf();
         move |source| Self::Io { path, source }
     }
+}
+
+/// What the system says, without its number.
+fn cause(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error ").next().unwrap_or(&text).to_owned()
 }

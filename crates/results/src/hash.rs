@@ -58,6 +58,7 @@ fn flow_record(out: &mut Canonical, record: &FlowRecord) {
     let FlowRecord {
         start,
         finish,
+        given_up: _,
         status,
         ideal,
         propagation: _,
@@ -197,7 +198,7 @@ impl Canonical {
 
     fn finish(mut self) -> String {
         self.digest.update(&self.buffer);
-        self.digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+        crate::durable::hex(self.digest.finalize())
     }
 }
 

@@ -10,7 +10,9 @@
 //! nanoseconds in everything written here; see [`times`] for how they are rounded.
 
 mod directory;
+mod durable;
 mod error;
+pub mod fault;
 mod flow_list;
 mod hash;
 mod pcapng;
@@ -24,7 +26,7 @@ pub mod times;
 
 pub use arrow_array::RecordBatch;
 pub use arrow_schema::SchemaRef;
-pub use directory::{Claim, claim, is_complete};
+pub use directory::{Claim, adopt, claim, clear, is_complete};
 pub use error::ResultsError;
 pub use flow_list::ParquetFlowLists;
 pub use hash::{Hashes, hashes};
@@ -40,7 +42,7 @@ use afflux_scenario::Scenario;
 /// written last: its processor time covers everything else.
 ///
 /// # Errors
-/// [`ResultsError::Cancelled`] if the run was cancelled, or is while its files are being written (nothing is left behind); input and output errors;
+/// [`ResultsError::Cancelled`] if the run is cancelled while its files are being written (nothing is left behind); input and output errors;
 /// [`ResultsError::Inconsistent`] if the output contradicts itself.
 pub fn write(claim: Claim, scenario: &Scenario, output: &Output, started: ProcessStart, progress: &Progress) -> Result<Summary, ResultsError> {
     write_with(claim, scenario, output, started, progress, &[])
@@ -51,29 +53,30 @@ pub fn write(claim: Claim, scenario: &Scenario, output: &Output, started: Proces
 /// # Errors
 /// As [`write`].
 pub fn write_with(
-    claim: Claim,
+    mut claim: Claim,
     scenario: &Scenario,
     output: &Output,
     started: ProcessStart,
     progress: &Progress,
     further: &[(&str, &str)],
 ) -> Result<Summary, ResultsError> {
-    let unless_cancelled = || if output.cancelled || progress.cancelled() { Err(ResultsError::Cancelled) } else { Ok(()) };
+    let unless_cancelled = || if progress.cancelled() { Err(ResultsError::Cancelled) } else { Ok(()) };
     unless_cancelled()?;
     claim.text("scenario.toml", &scenario.resolved)?;
     let tables = Tables::new(scenario, output);
     for kind in tables.recorded() {
-        tables.write_parquet(kind, &claim.path(&format!("{}.parquet", kind.name())))?;
+        claim.write(&format!("{}.parquet", kind.name()), |file| tables.write_parquet(kind, file))?;
         unless_cancelled()?;
     }
     for (name, capture) in pcapng::files(scenario, output) {
-        capture.write(&claim.path(&name))?;
+        claim.write(&name, |file| capture.write(file))?;
+        unless_cancelled()?;
     }
     for (name, content) in further {
         claim.text(name, content)?;
     }
-    let summary = summary(scenario, output, &started);
-    claim.text("summary.json", &summary.to_json())?;
+    let summary = summary(scenario, output, &started).sealed(claim.digests());
+    claim.text(directory::SUMMARY, &summary.to_json())?;
     unless_cancelled()?;
     claim.complete()?;
     Ok(summary)
@@ -84,6 +87,10 @@ mod tests {
     use super::*;
     use crate::testing::run;
     use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+
+    fn digest_of(path: &std::path::Path) -> String {
+        durable::digest(&std::fs::read(path).unwrap())
+    }
 
     fn names(dir: &std::path::Path) -> Vec<String> {
         let mut names: Vec<_> = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
@@ -102,7 +109,13 @@ mod tests {
         let files = ["flows.parquet", "jobs.parquet", "links.parquet", "ports.parquet", "scenario.toml", "spine0-leaf0.pcapng", "summary.json"];
         assert_eq!(names(&dir), files);
         assert_eq!(std::fs::read_to_string(dir.join("scenario.toml")).unwrap(), scenario.resolved);
-        assert_eq!(std::fs::read_to_string(dir.join("summary.json")).unwrap(), summary.to_json());
+        let text = std::fs::read_to_string(dir.join("summary.json")).unwrap();
+        assert_eq!(text, summary.to_json());
+        // The digests of all other files, and its own with that left empty.
+        let digests: Vec<_> = files.iter().filter(|name| **name != "summary.json").map(|name| (name.to_string(), digest_of(&dir.join(name)))).collect();
+        assert_eq!(summary.digests.clone().into_iter().collect::<Vec<_>>(), digests);
+        let own = summary.summary_digest.unwrap();
+        assert_eq!(durable::digest(text.replace(&own, "").as_bytes()), own);
         for kind in [Kind::Flows, Kind::Ports, Kind::Links, Kind::Jobs] {
             let file = std::fs::File::open(dir.join(format!("{}.parquet", kind.name()))).unwrap();
             let read: Vec<RecordBatch> = ParquetRecordBatchReaderBuilder::try_new(file).unwrap().build().unwrap().collect::<Result<_, _>>().unwrap();
@@ -117,8 +130,9 @@ mod tests {
         output.flows[0].split.pacing += 1;
         let error = write(claim(&root.path().join("x"), false).unwrap(), &scenario, &output, ProcessStart::now(), &Progress::default()).unwrap_err();
         assert!(matches!(error, ResultsError::Inconsistent(_)), "{error}");
-        output.cancelled = true;
-        let error = write(claim(&root.path().join("x"), false).unwrap(), &scenario, &output, ProcessStart::now(), &Progress::default()).unwrap_err();
+        let progress = Progress::default();
+        progress.cancel();
+        let error = write(claim(&root.path().join("x"), false).unwrap(), &scenario, &output, ProcessStart::now(), &progress).unwrap_err();
         assert!(matches!(error, ResultsError::Cancelled), "{error}");
         assert!(names(root.path()).is_empty());
     }

@@ -29,6 +29,7 @@ pub fn finished_flow(start: u64, fct: u64) -> FlowRecord {
     FlowRecord {
         start: Some(Time(start)),
         finish: Some(Time(start + fct)),
+        given_up: None,
         status: Status::Finished,
         ideal: Span(fct - queueing),
         propagation: Span((fct - queueing) / 3),
@@ -50,7 +51,7 @@ pub fn topology() -> Topology {
     nodes.extend((0..2).map(|spine| node(&format!("spine{spine}"), NodeKind::Switch, None, 2)));
     let ends = [(0, 4), (1, 4), (2, 5), (3, 5), (4, 6), (4, 7), (5, 6), (5, 7)];
     let link = |(a, b)| Link { a, b, rate: Rate::from_gbps(10), delay: Span::from_us(1), loss: Probability::ZERO, down: Vec::new() };
-    Topology { nodes, links: ends.into_iter().map(link).collect(), hosts: 4, relays: false }
+    Topology { nodes, links: ends.into_iter().map(link).collect(), hosts: 4, ..Default::default() }
 }
 
 /// Three flows: finished in a job, unfinished with a deadline, not started.
@@ -145,7 +146,6 @@ pub fn run() -> (Scenario, Output) {
         captures: Vec::new(),
         counters,
         end: Time::from_ns(100_000),
-        cancelled: false,
         engine: Engine { events: 55, thread_cpu_s: vec![0.25, 0.5], wall_s: 0.5, window_ps: 1 },
     };
     (scenario, output)

@@ -4,18 +4,44 @@ use crate::tree::{NotToml, Origin, Tree, Wrong};
 use crate::{ScenarioError, Warning};
 use std::path::Path;
 
+/// Longer messages lose their middle: what a file holds may be of any length.
+const LONGEST: usize = 1_200;
+
+/// A message in one line, of a reasonable length, with nothing in it that a terminal would act on.
+fn tidy(message: &str) -> String {
+    let visible = |c: char| if afflux_traffic::names::is_hidden(c) { c.escape_default().collect::<String>() } else { c.to_string() };
+    let count = message.chars().count();
+    if count <= LONGEST {
+        return message.chars().map(visible).collect();
+    }
+    let (first, last) = (LONGEST * 2 / 3, LONGEST / 3);
+    let start = message.chars().take(first).map(visible);
+    let end = message.chars().skip(count - last).map(visible);
+    start.chain([" … ".to_string()]).chain(end).collect()
+}
+
 impl ScenarioError {
     pub(crate) fn unreadable(path: &Path, error: &std::io::Error) -> Self {
-        ScenarioError { message: format!("{}: cannot be read: {error}", path.display()), file: Some(path.to_path_buf()), line: None, key: None }
+        ScenarioError { message: tidy(&format!("{}: cannot be read: {error}", path.display())), file: Some(path.to_path_buf()), line: None, key: None }
     }
 
     pub(crate) fn not_toml(path: &Path, error: NotToml) -> Self {
         let line = error.line.map_or(String::new(), |line| format!(":{line}"));
-        ScenarioError { message: format!("{}{line}: not TOML: {}", path.display(), error.message), file: Some(path.to_path_buf()), line: error.line, key: None }
+        ScenarioError {
+            message: tidy(&format!("{}{line}: not TOML: {}", path.display(), error.message)),
+            file: Some(path.to_path_buf()),
+            line: error.line,
+            key: None,
+        }
     }
 
     pub(crate) fn option(path: &Path, option: &str, key: &str, message: &str) -> Self {
-        ScenarioError { message: format!("{}: {option}: {message}", path.display()), file: Some(path.to_path_buf()), line: None, key: Some(key.to_string()) }
+        ScenarioError {
+            message: tidy(&format!("{}: {option}: {message}", path.display())),
+            file: Some(path.to_path_buf()),
+            line: None,
+            key: Some(key.to_string()),
+        }
     }
 
     /// Names file, line (or option of the command line) and key.
@@ -33,13 +59,13 @@ impl ScenarioError {
         if let Some((file, line)) = wrong.input {
             let place = line.map_or(String::new(), |line| format!(":{line}"));
             let named = key.as_deref().map_or(String::new(), |key| format!(" (key {key}, {origin})"));
-            return ScenarioError { message: format!("{}{place}: {}{named}", file.display(), wrong.message), file: Some(file), line, key };
+            return ScenarioError { message: tidy(&format!("{}{place}: {}{named}", file.display(), wrong.message)), file: Some(file), line, key };
         }
         let message = match &key {
             Some(key) => format!("{origin}: key {key}: {}", wrong.message),
             None => format!("{origin}: {}", wrong.message),
         };
-        ScenarioError { message, file: Some(path.to_path_buf()), line, key }
+        ScenarioError { message: tidy(&message), file: Some(path.to_path_buf()), line, key }
     }
 }
 

@@ -15,7 +15,7 @@ mod wire;
 pub use models::models;
 
 use afflux_net::spec::Plan;
-pub use afflux_traffic::{FlowColumns, Job};
+pub use afflux_traffic::{FlowColumns, HostColumn, Job};
 use afflux_units::Span;
 use document::Document;
 use inputs::Inputs;
@@ -135,8 +135,8 @@ pub fn parse(text: &str, path: &Path, overrides: &Overrides, reader: &dyn Reader
     let mut document = Document::deserialize(&tree).map_err(wrong)?;
     let stem = path.file_stem().map_or_else(|| "scenario".to_string(), |stem| stem.to_string_lossy().into_owned());
     let name = validate::fill(&mut document.name, stem);
-    if name.is_empty() || name.contains(['/', '\\', '\0']) {
-        return Err(wrong(Wrong::at(Key::from("name"), format!("\"{name}\": a name is not empty and has no slash: it becomes the name of a directory"))));
+    if let Some(reason) = wrong_name(&name) {
+        return Err(wrong(Wrong::at(Key::from("name"), format!("{}: {reason}", afflux_traffic::names::shown(&name)))));
     }
     let checked = validate::check(&mut document, &tree, &mut Inputs::of(path), reader).map_err(wrong)?;
     let unprintable = |message: String| wrong(Wrong::at(Key::default(), format!("cannot be written as TOML: {message}")));
@@ -155,6 +155,19 @@ pub fn parse(text: &str, path: &Path, overrides: &Overrides, reader: &dyn Reader
         cost: checked.cost,
         packets: checked.packets,
     })
+}
+
+/// Why no directory can have this name.
+fn wrong_name(name: &str) -> Option<String> {
+    const LONGEST: usize = 200;
+    let directory = "it becomes the name of a directory";
+    if name.is_empty() || name.contains(['/', '\\', '\0']) {
+        return Some(format!("a name is not empty and has no slash: {directory}"));
+    }
+    if name.starts_with(['.', '-']) || name.len() > LONGEST {
+        return Some(format!("a name does not begin with \".\" or \"-\" and has at most {LONGEST} bytes: {directory}"));
+    }
+    afflux_traffic::names::wrong(name).map(|expected| format!("write {expected}"))
 }
 
 /// Applies what the command line changes.

@@ -341,7 +341,7 @@ fn flow_lists() {
     assert_eq!(message("start_ns,src,dst,bytes\n0,0,1,1000\n5,2,1,1000\n"), "2 flows");
     assert_eq!(
         message("start_ns,src,bytes\n0,0,1000\n"),
-        "flows.csv:1: found no column \"dst\", expected a header with \"start_ns,src,dst,bytes\" and optionally \"id,class,deadline_ns\" (key traffic[0].file, lists.toml:7)"
+        "flows.csv:1: found no column \"dst\", expected a header with \"start_ns,src,dst,bytes\" and optionally \"id,class,deadline_ns,dscp,priority\" (key traffic[0].file, lists.toml:7)"
     );
     assert_eq!(
         message("start_ns,src,dst,bytes\n0,0,1,1000\n1,0,4,1000\n"),

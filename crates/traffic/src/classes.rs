@@ -1,16 +1,19 @@
 //! Names of traffic classes, as `Flow::class` indexes them.
 
+use rustc_hash::FxHashMap;
+
 /// A list of distinct names; the first is `"default"`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Classes {
     names: Vec<String>,
+    numbers: FxHashMap<String, u16>,
     /// The name asked for last: neighbouring rows of a flow list mostly share one.
     last: u16,
 }
 
 impl Default for Classes {
     fn default() -> Self {
-        Classes { names: vec!["default".to_string()], last: 0 }
+        Classes { names: vec!["default".to_string()], numbers: FxHashMap::from_iter([("default".to_string(), 0)]), last: 0 }
     }
 }
 
@@ -20,14 +23,15 @@ impl Classes {
         if self.names[self.last as usize] == name {
             return Some(self.last);
         }
-        let position = match self.names.iter().position(|known| known == name) {
-            Some(position) => position,
+        self.last = match self.numbers.get(name) {
+            Some(number) => *number,
             None => {
+                let number = u16::try_from(self.names.len()).ok()?;
                 self.names.push(name.to_string());
-                self.names.len() - 1
+                self.numbers.insert(name.to_string(), number);
+                number
             }
         };
-        self.last = u16::try_from(position).ok()?;
         Some(self.last)
     }
     pub fn names(&self) -> &[String] {

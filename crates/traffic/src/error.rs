@@ -68,6 +68,12 @@ impl TrafficError {
     pub(crate) fn input(place: Place, found: impl Into<String>, expected: impl Into<String>) -> Self {
         TrafficError::Input(Box::new(InputError { place, found: found.into(), expected: expected.into(), nearest: None }))
     }
+    pub(crate) fn nearest(mut self, found: Option<String>) -> Self {
+        if let TrafficError::Input(input) = &mut self {
+            input.nearest = found;
+        }
+        self
+    }
     /// Adds the nearest of the `allowed` spellings, if one is near.
     pub(crate) fn near(mut self, word: &str, spellings: &[&str]) -> Self {
         let best = crate::text::nearest(word, spellings).map(str::to_string);

@@ -1,13 +1,22 @@
 //! Reading text files line by line: gzip, numbers without detours through floating point, nearest spellings.
 
 use crate::{Place, TrafficError};
+use afflux_units::Bytes;
 use flate2::read::MultiGzDecoder;
+use lzma_rust2::XzReader;
 use std::fs::File;
-use std::io::{BufRead, BufReader, Cursor, Read};
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
 /// Longer lines are refused, so that a file that is something else altogether does not fill the memory.
 const LONGEST_LINE_BYTES: u64 = 64 << 20;
+/// What may come out of a compressed file without asking: this, or so many times its size.
+const UNPACKED_BYTES: u64 = 16 << 20;
+const UNPACKED_TIMES: u64 = 32;
+/// Raises the limit, as in `AFFLUX_MAX_UNPACKED=4GB`.
+pub const MAX_UNPACKED: &str = "AFFLUX_MAX_UNPACKED";
+/// Memory of an xz decoder, KiB: xz itself writes dictionaries of up to 64 MiB.
+const XZ_MEMORY_KIB: u32 = 128 << 10;
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 const XZ_MAGIC: [u8; 6] = [0xfd, b'7', b'z', b'X', b'Z', 0];
 
@@ -15,20 +24,46 @@ pub(crate) fn unreadable(file: &Path, error: &std::io::Error) -> TrafficError {
     TrafficError::Unreadable { file: file.to_path_buf(), reason: error.to_string() }
 }
 
-/// Opens a file; gzip and xz are recognised by their content.
-pub(crate) fn open(file: &Path) -> Result<Box<dyn BufRead>, TrafficError> {
-    let mut reader = BufReader::with_capacity(1 << 16, File::open(file).map_err(|error| unreadable(file, &error))?);
-    let start = reader.fill_buf().map_err(|error| unreadable(file, &error))?;
-    if start.starts_with(&GZIP_MAGIC) {
-        Ok(Box::new(BufReader::with_capacity(1 << 16, MultiGzDecoder::new(reader))))
-    } else if start.starts_with(&XZ_MAGIC) {
-        let mut text = Vec::new();
-        let broken = |error: lzma_rs::error::Error| TrafficError::Unreadable { file: file.to_path_buf(), reason: format!("{error:?}") };
-        lzma_rs::xz_decompress(&mut reader, &mut text).map_err(broken)?;
-        Ok(Box::new(Cursor::new(text)))
-    } else {
-        Ok(Box::new(reader))
+/// How many bytes may come out of a compressed file of this size: small files that grow without bounds are refused.
+pub fn most_unpacked(packed: u64) -> u64 {
+    let asked = std::env::var(MAX_UNPACKED).ok().and_then(|text| text.parse::<Bytes>().ok()).map_or(0, |bytes| bytes.0);
+    asked.max(UNPACKED_BYTES).max(packed.saturating_mul(UNPACKED_TIMES))
+}
+
+/// Why reading ends at the limit.
+pub fn too_much_unpacked(most: u64) -> String {
+    let shown = most.div_ceil(1_000_000);
+    format!("more than {shown} MB come out of it, the limit for a compressed file of its size: unpack it first, or set {MAX_UNPACKED} as in {MAX_UNPACKED}=4GB")
+}
+
+/// Ends with an error where more comes out of a decoder than is allowed.
+struct Unpacked<R> {
+    inner: R,
+    left: u64,
+    most: u64,
+}
+
+impl<R: Read> Read for Unpacked<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let read = self.inner.read(buffer)?;
+        self.left = self.left.checked_sub(read as u64).ok_or_else(|| std::io::Error::other(too_much_unpacked(self.most)))?;
+        Ok(read)
     }
+}
+
+/// Opens a file; gzip and xz are recognised by their content. What comes out of them is limited ([`most_unpacked`]).
+pub(crate) fn open(file: &Path) -> Result<Box<dyn BufRead>, TrafficError> {
+    let opened = File::open(file).map_err(|error| unreadable(file, &error))?;
+    let most = most_unpacked(opened.metadata().map_or(0, |metadata| metadata.len()));
+    let mut reader = BufReader::with_capacity(1 << 16, opened);
+    let start = reader.fill_buf().map_err(|error| unreadable(file, &error))?;
+    let (gzip, xz) = (start.starts_with(&GZIP_MAGIC), start.starts_with(&XZ_MAGIC));
+    let unpacked = |inner: Box<dyn Read>| Box::new(BufReader::with_capacity(1 << 16, Unpacked { inner, left: most, most }));
+    Ok(match () {
+        () if gzip => unpacked(Box::new(MultiGzDecoder::new(reader))),
+        () if xz => unpacked(Box::new(XzReader::new_mem_limit(reader, true, XZ_MEMORY_KIB))),
+        () => Box::new(reader),
+    })
 }
 
 /// Lines without their ends, numbered from 1; blanks at either end are cut off, a byte order mark is skipped.

@@ -1,5 +1,5 @@
 """Commands of `afflux`, one per file, registered in `cli`."""
 
-from . import check, exchange, live, new, plan, sweep, tune
+from . import check, exchange, live, new, plan, sweep, tune, verify
 
-__all__ = ["check", "exchange", "live", "new", "plan", "sweep", "tune"]
+__all__ = ["check", "exchange", "live", "new", "plan", "sweep", "tune", "verify"]

@@ -3,16 +3,20 @@
 import os
 import re
 import sys
-from collections.abc import Callable
+import tomllib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from .. import _core
-from ..console import example, failures, print_json
+from .. import _core, toml
+from ..console import example, failures, note, print_json
 from ..exchange import Account, FlowList
+from ..exchange.account import shown
 from ..exchange.files import Writer, deliver, text_writer
+from ..exchange.into import Into
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="The file; .gz and .xz are read too.", show_default=False)]
 Files = Annotated[list[Path], typer.Argument(metavar="FILE…", help="The files; .gz and .xz are read too.", show_default=False)]
@@ -25,7 +29,15 @@ FlowsOut = Annotated[
 HostsOut = Annotated[
     Path | None, typer.Option("--hosts-out", metavar="FILE", help="Where the hosts' numbers go.", show_default="beside the output: NAME.hosts.csv")
 ]
-HostsIn = Annotated[Path | None, typer.Option("--hosts", metavar="FILE", help="CSV host,name: the numbers hosts are to have.", show_default="natural order")]
+HostsIn = Annotated[
+    Path | None,
+    typer.Option("--hosts", metavar="FILE", help="Who is who: a scenario with names and addresses, or CSV host,name.", show_default="natural order"),
+]
+IntoOf = Annotated[
+    Path | None,
+    typer.Option("--into", metavar="SCENARIO.toml", help="The scenario to write into; what is not imported stays, comments too.", show_default=False),
+]
+ClassIn = Annotated[str | None, typer.Option("--class", metavar="NAME", help="Class of all flows.", show_default="as the file tells")]
 TrafficIn = Annotated[Path | None, typer.Option("--flows", metavar="FILE", help="A flow list for the scenario.", show_default="a permutation stands in")]
 Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
 Json = Annotated[bool, typer.Option("--json", help="Print what was taken and dropped as JSON; needs -o.")]
@@ -57,11 +69,20 @@ def finish(out: Path | None, content: Writer | str, more: dict[Path, Writer], ac
         return
     for account in accounts:
         first, *notes = account.lines()
-        print(first, file=sys.stderr)
-        for note in notes:
-            print(f"note: {note}", file=sys.stderr)
+        note(first, "")
+        for line in notes:
+            note(line)
     for path in sorted(files):
-        print(f"written to {path}", file=sys.stderr)
+        note(f"written to {path}", "")
+
+
+@contextmanager
+def importing(file: Path) -> Iterator[None]:
+    """A scenario that what was read does not make is the file's fault: names it."""
+    try:
+        yield
+    except _core.ScenarioError as error:
+        raise ValueError(f"{file}: what it holds makes no scenario: {error}") from None
 
 
 def flow_list(flows: FlowList, out: Path | None) -> Writer | str:
@@ -72,7 +93,7 @@ def beside(out: Path | None, given: Path | None, ending: str) -> Path | None:
     """`flows.csv` → `flows.hosts.csv`."""
     if given is not None or out is None:
         return given
-    return out.with_name(re.sub(r"(\.csv)?(\.gz)?(\.parquet)?(\.tsv)?$", "", out.name) + ending)
+    return out.with_name(re.sub(r"(\.csv)?(\.gz)?(\.parquet)?(\.tsv)?(\.toml)?$", "", out.name) + ending)
 
 
 def same(one: Path | None, other: Path | None) -> None:
@@ -86,6 +107,16 @@ def scenario_text(text: str, out: Path | None) -> str:
     return text
 
 
+def into_of(into: Path | None, out: Path | None) -> Into | None:
+    return Into(into, out) if into is not None else None
+
+
+def class_of(name: str | None) -> str | None:
+    if name is not None and (expected := _core.wrong_name(name)):
+        raise ValueError(f"--class {shown(name)}: expected {expected}")
+    return name
+
+
 def flows_path(flows: Path | None, out: Path | None) -> str | None:
     """As it is to be written: relative to the scenario, or absolute where that is printed."""
     if flows is None:
@@ -96,13 +127,15 @@ def flows_path(flows: Path | None, out: Path | None) -> str | None:
 
 
 def loaded_flows(source: Path) -> tuple[FlowList, Account, int]:
-    """Flows of a scenario or a result, and the number of hosts."""
+    """Flows of a scenario or a result, with the names of hosts if they have any, and the number of hosts."""
     account = Account("flows")
+    names: list[str] = []
     if source.is_dir():
         from ..result import Result
 
         result = Result.open(source)
         flows = FlowList.of_table(result.flows)
+        names = result.summary.get("host_names", [])
         resolved = _core.load(source / "scenario.toml") if (source / "scenario.toml").is_file() else None
         hosts = resolved.hosts if resolved else flows.hosts()
         local = [row for row in range(len(flows)) if flows.src[row] == flows.dst[row]]
@@ -110,6 +143,7 @@ def loaded_flows(source: Path) -> tuple[FlowList, Account, int]:
         scenario = _core.load(source)
         table, later = scenario.flow_list()
         flows, hosts = FlowList.of_table(table), scenario.hosts
+        names = [name for name, kind, *_ in scenario.nodes if kind == "host"]
         account.drop("that start only when others end (export the result of a run)", later)
         if scenario.flows > len(flows) + later:
             account.notes.append("flows of applications are not known beforehand: export the result of a run")
@@ -120,19 +154,19 @@ def loaded_flows(source: Path) -> tuple[FlowList, Account, int]:
     if flows.classes is not None and set(flows.classes) <= {"default", None}:
         flows.classes = None
     account.taken = len(flows)
-    return flows, account, hosts
+    return flows.called(dict(enumerate(names)) if names else None), account, hosts
 
 
 # ----------------------------------------------------------------------------------------------------------------------- imports
 
 
-def hpcc_topology(file: File, flows: TrafficIn = None, out: Out = None, force: Force = False, as_json: Json = False) -> None:
-    """A topology file of HPCC's or ConWeave's ns-3 as a scenario, link by link."""
+def hpcc_topology(file: File, flows: TrafficIn = None, into: IntoOf = None, out: Out = None, force: Force = False, as_json: Json = False) -> None:
+    """A topology file of HPCC's or ConWeave's ns-3 as a scenario."""
     from ..exchange import hpcc
 
-    with failures():
-        text, account = hpcc.topology(file, flows_path(flows, out))
-        finish(out, scenario_text(text, out), {}, [account], force, as_json)
+    with failures(), importing(file):
+        text, account = hpcc.topology(file, flows_path(flows, out), into_of(into, out))
+        finish(out, scenario_text(text, out or into), {}, [account], force, as_json)
 
 
 def hpcc_flows(file: File, origin: Origin = "2s", out: FlowsOut = None, force: Force = False, as_json: Json = False) -> None:
@@ -170,39 +204,77 @@ def containerlab(
     host: Annotated[list[str] | None, typer.Option("--host", metavar="PATTERN", help="Names of nodes that are hosts; may be repeated.")] = None,
     switch: Annotated[list[str] | None, typer.Option("--switch", metavar="PATTERN", help="Names of nodes that are switches; may be repeated.")] = None,
     flows: TrafficIn = None,
+    into: IntoOf = None,
     out: Out = None,
     force: Force = False,
     as_json: Json = False,
 ) -> None:
-    """A topology of containerlab as a scenario, link by link. Rates and delays come from links' labels or from options."""
+    """A topology of containerlab as a scenario. Rates and delays come from links' labels or from options; hosts keep their names and addresses."""
     from ..exchange import containerlab as form
 
-    with failures():
+    with failures(), importing(file):
         options = form.Options(rate, host_rate, delay, host or (), switch or ())
-        text, account = form.topology(file, options, flows_path(flows, out))
-        finish(out, scenario_text(text, out), {}, [account], force, as_json)
+        text, account = form.topology(file, options, flows_path(flows, out), into_of(into, out))
+        finish(out, scenario_text(text, out or into), {}, [account], force, as_json)
 
 
 def pcap(
     file: File,
     gap: Annotated[str, typer.Option("--gap", metavar="TIME", help="A longer pause ends a flow.")] = "1s",
     hosts: HostsIn = None,
+    of_class: ClassIn = None,
+    into: IntoOf = None,
+    flows: Annotated[
+        Path | None, typer.Option("--flows", metavar="FILE", help="With --into: where the flow list goes.", show_default="beside the output: NAME.flows.csv")
+    ] = None,
     out: FlowsOut = None,
     hosts_out: HostsOut = None,
     force: Force = False,
     as_json: Json = False,
 ) -> None:
-    """A capture (pcap, pcapng) as a flow list: bytes per direction and pair of ports, with the addresses' numbers in a second file."""
+    """A capture (pcap, pcapng) as a flow list: bytes per direction and pair of ports. With --into it is the traffic of a scenario whose hosts it names."""
     from ..exchange import capture
     from ..exchange import hosts as numbers
 
     with failures():
-        flows, mapping, account = capture.flows(file, time_ns(gap, "--gap"), numbers.read(hosts) if hosts else None)
-        if not len(flows):
-            raise ValueError(f"{file}: no flows: {account.lines()[0]}")
-        where = beside(out, hosts_out, ".hosts.csv")
+        if into is not None and (out is None or hosts is not None or hosts_out is not None):
+            raise ValueError("--into needs -o, for the new scenario, and names the hosts itself: leave out --hosts and --hosts-out")
+        if into is None and flows is not None:
+            raise ValueError("--flows goes with --into; without it -o names the flow list")
+        who = into or hosts
+        known = numbers.read(who) if who is not None else None
+        list_, mapping, account = capture.flows(file, time_ns(gap, "--gap"), known, class_of(of_class))
+        if not len(list_):
+            raise ValueError(f"{file}: no flows: {'; '.join(account.lines())}")
+        if into is not None and out is not None:
+            where = flows or beside(out, None, ".flows.csv")
+            assert where is not None
+            same(out, where)
+            document = Into(into, out)
+            document.add_traffic({"kind": "flows", "file": os.path.relpath(where, out.parent)})
+            with importing(file):
+                checked_with(document.text(), out, where, list_)
+            finish(out, document.text(), {where: list_.writer(where)}, [account], force, as_json)
+            return
+        # Names of a scenario need no second file.
+        where = beside(out, hosts_out, ".hosts.csv") if known is None or known.names is None or hosts_out is not None else None
         same(out, where)
-        finish(out, flow_list(flows, out), {where: text_writer(numbers.to_csv(mapping))} if where else {}, [account], force, as_json)
+        finish(out, flow_list(list_, out), {where: text_writer(numbers.to_csv(mapping))} if where else {}, [account], force, as_json)
+
+
+def checked_with(text: str, out: Path, where: Path, flows: FlowList) -> None:
+    """Checks a scenario whose flow list is not written yet: in its place stands one that is thrown away."""
+    import tempfile
+
+    written = os.path.relpath(where, out.parent)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / where.name
+        flows.writer(path)(path)
+        document = tomllib.loads(text)
+        for block in document["traffic"]:
+            if block.get("file") == written:
+                block["file"] = str(path)
+        _core.parse(toml.dumps(document), out)
 
 
 Jobs = Annotated[Path | None, typer.Option("-o", "--out", metavar="FILE", help="Where the trace of jobs goes.", show_default="printed")]
@@ -213,6 +285,7 @@ def jhist(
     files: Files,
     flows: Shuffle = None,
     hosts: HostsIn = None,
+    of_class: ClassIn = None,
     out: Jobs = None,
     hosts_out: HostsOut = None,
     force: Force = False,
@@ -222,13 +295,14 @@ def jhist(
     from ..exchange import jhist as form
 
     with failures():
-        jobs_of(form.read(files), flows, hosts, out, hosts_out, force, as_json)
+        jobs_of(files, form.read(files), flows, hosts, class_of(of_class), out, hosts_out, force, as_json)
 
 
 def spark(
     files: Files,
     flows: Shuffle = None,
     hosts: HostsIn = None,
+    of_class: ClassIn = None,
     out: Jobs = None,
     hosts_out: HostsOut = None,
     force: Force = False,
@@ -238,25 +312,37 @@ def spark(
     from ..exchange import spark as form
 
     with failures():
-        jobs_of(form.read(files), flows, hosts, out, hosts_out, force, as_json)
+        jobs_of(files, form.read(files), flows, hosts, class_of(of_class), out, hosts_out, force, as_json)
 
 
-def jobs_of(log: object, flows: Path | None, hosts: Path | None, out: Path | None, hosts_out: Path | None, force: bool, as_json: bool) -> None:
+def jobs_of(
+    files: list[Path],
+    log: object,
+    flows: Path | None,
+    hosts: Path | None,
+    of_class: str | None,
+    out: Path | None,
+    hosts_out: Path | None,
+    force: bool,
+    as_json: bool,
+) -> None:
     from ..exchange import hosts as numbers
     from ..exchange import jobs
 
     assert isinstance(log, jobs.Log)
     same(out, flows)
     if not log.jobs:
-        raise ValueError(f"no job: {log.account.lines()[0]}")
+        raise ValueError(f"{', '.join(map(str, files))}: no job: {log.account.lines()[0]}")
     accounts, more = [log.account], {}
     if flows is None:
-        if hosts or hosts_out:
-            raise ValueError("--hosts and --hosts-out go with --flows: the trace of jobs names no hosts")
+        if hosts or hosts_out or of_class:
+            raise ValueError("--hosts, --hosts-out and --class go with --flows: the trace of jobs has neither hosts nor classes")
     else:
         list_, mapping = jobs.flows(log, numbers.read(hosts) if hosts else None)
+        if of_class is not None:
+            list_.classes = [of_class] * len(list_)
         more[flows] = list_.writer(flows)
-        where = beside(flows, hosts_out, ".hosts.csv")
+        where = beside(flows, hosts_out, ".hosts.csv") if list_.names is None or hosts_out is not None else None
         if where is not None:
             more[where] = text_writer(numbers.to_csv(mapping))
         same(out, where)

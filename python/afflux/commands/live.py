@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from .. import _core
-from ..console import FAILED, INTERRUPTED, WRONG, complain, failures, print_json, show
+from .. import _core, signals
+from ..console import FAILED, WRONG, complain, failures, print_json, show
 from ..settings import assignment
 
 EXAMPLES = (
@@ -64,7 +64,7 @@ def live(
             complain(f"not valid: {reason}")
         status = (report["command"] or {}).get("status")
         if report["interrupted"]:
-            raise typer.Exit(INTERRUPTED)
+            raise typer.Exit(signals.exit_code() or FAILED)
         if status:
             complain(f"the command ended with status {status}")
         if report["wrong"] or status:

@@ -89,13 +89,13 @@ def _front(found: Tuning) -> RenderableType:
     title = f"{'The best, with twice the seeds' if found.finalists else 'Nothing beats these in every objective'}: of {len(found.candidates)} settings"
     title += f", {stopped} given up after the first seeds" if stopped else ""
     title += f", {failed} failed" if failed else ""
-    made = table(title, *settings.short(found.keys), *(metric.title for metric in found.objectives), "firm", "", left=len(found.keys))
+    made = table(title, *settings.short(found.keys), *(metric.title for metric in found.objectives), "alike", "", left=len(found.keys))
     rows = found.finalists or [*found.front, *([] if found.own in found.front else [found.own])]
     for candidate in rows:
         values = [metric.show(mean) if (mean := candidate.mean(metric)) is not None else "–" for metric in found.objectives]
-        firm = "–" if candidate.firmness is None else f"{100 * candidate.firmness:.0f} %"
+        alike = "–" if candidate.alike is None else str(candidate.alike)
         words = "chosen" if candidate is found.chosen else ""
-        made.add_row(*_settings(candidate, found.keys), *values, firm, words, style="bold" if words else "")
+        made.add_row(*_settings(candidate, found.keys), *values, alike, words, style="bold" if words else "")
     return made
 
 
@@ -128,7 +128,7 @@ def _sensitivity(found: Tuning) -> Iterator[RenderableType]:
 
 def _beyond(drift: Drift) -> Iterator[str]:
     """What happened at the first values that were too far."""
-    from ..render import by
+    from ..changes import by
 
     for value, difference in drift.harm:
         yield f"{settings.shown(value)}: {by(difference) if difference else 'refused'}"

@@ -1,17 +1,21 @@
 """What an importer took and what it left out, and what is wrong with a file."""
 
+import difflib
+import itertools
 import os
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+
+from .. import _core
 
 
 class Wrong(ValueError):
     """A file that cannot be taken: where, what was found, what would be right."""
 
-    def __init__(self, file: str | os.PathLike[str], line: int | None, found: str, expected: str) -> None:
+    def __init__(self, file: str | os.PathLike[str], line: int | None, found: str, expected: str | None = None) -> None:
         self.file, self.line = file, line
-        super().__init__(f"{os.fspath(file)}{f':{line}' if line else ''}: found {found}, expected {expected}")
+        super().__init__(f"{os.fspath(file)}{f':{line}' if line else ''}: found {found}{f', expected {expected}' if expected else ''}")
 
 
 @dataclass
@@ -40,7 +44,17 @@ class Account:
 
 def shown(value: object, most: int = 60) -> str:
     """A piece of a file as it stands in messages."""
-    text = repr(value)
+    match value:
+        case str() | bytes():
+            text = ascii(value[: most + 1]) if isinstance(value, str) and not value[: most + 1].isprintable() else repr(value[: most + 1])
+        case Mapping():
+            text = "a mapping of " + ", ".join(shown(key, 20) for key in itertools.islice(value, 3)) if value else "an empty mapping"
+        case list() | tuple():
+            text = f"a list of {len(value)}"
+        case int() if not isinstance(value, bool) and not -(10**30) < value < 10**30:
+            text = "a number of more than 30 digits"
+        case _:
+            text = repr(value)
     return text if len(text) <= most else text[:most] + "…"
 
 
@@ -48,11 +62,42 @@ def plural(count: int, one: str, more: str | None = None) -> str:
     return f"{count:,} {one if count == 1 else more or one + 's'}"
 
 
+def name(value: object, what: str, file: str | os.PathLike[str], line: int | None) -> str:
+    """A name that can stand in tables and on terminals. Raises `Wrong`."""
+    if not isinstance(value, str):
+        raise Wrong(file, line, f"{what} {shown(value)}", "a name")
+    expected = _core.wrong_name(value) if value.isascii() or not any("\ud800" <= c <= "\udfff" for c in value) else "whole characters"
+    if expected is not None:
+        raise Wrong(file, line, f"{what} {shown(value)}", expected)
+    return value
+
+
+def nearest(value: str, known: Iterable[str]) -> str:
+    """` (did you mean …?)`, or nothing."""
+    found = difflib.get_close_matches(value[:100], list(itertools.islice(known, 10_000)), 1)
+    return f" (did you mean {found[0]!r}?)" if found else ""
+
+
 def number(value: object, name: str, file: str | os.PathLike[str], line: int | None) -> int:
     """A whole number, not negative, that is not a truth value."""
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**63:
         raise Wrong(file, line, f"{name} {shown(value)}", "a whole number, not negative")
     return value
+
+
+def moment(value: object, name: str, file: str | os.PathLike[str], line: int | None) -> int:
+    """Milliseconds since 1970, before the year 2100."""
+    ms = number(value, name, file, line)
+    if ms >= 4_102_444_800_000:
+        raise Wrong(file, line, f"{name} {ms}", "milliseconds since 1970, before the year 2100")
+    return ms
+
+
+def total(bytes: int, of: str, file: str | os.PathLike[str], line: int | None) -> int:
+    """A sum of bytes that tables can hold."""
+    if bytes >= 2**63:
+        raise Wrong(file, line, f"more than 2^63 bytes of {of}", "bytes of a real job")
+    return bytes
 
 
 def table(value: object, name: str, file: str | os.PathLike[str], line: int | None) -> Mapping[str, object]:

@@ -3,6 +3,8 @@
 import struct
 from typing import Any, BinaryIO
 
+from .account import shown
+
 
 class AvroError(ValueError):
     """Bytes or a schema that are not Avro's."""
@@ -12,21 +14,27 @@ class End(AvroError):
     """The bytes end within a value."""
 
 
-#: Longer strings and arrays are taken for damage.
-_LONGEST = 1 << 28
+#: Longer strings are taken for damage.
+_LONGEST = 1 << 24
+#: Values of a file, at least; larger files may have more. Values of some types take no bytes: without a limit a small file could hold any number.
+_VALUES = 2_000_000
+#: Schemas and values within others.
+_DEEPEST = 100
 _PRIMITIVE = {"null", "boolean", "int", "long", "float", "double", "bytes", "string"}
 
 
 class Schema:
     """A schema, and reading values of it."""
 
-    def __init__(self, schema: Any) -> None:
+    def __init__(self, schema: Any, most: int = _VALUES) -> None:
+        """`most` values are read in all, or the least limit if that is more."""
         self._named: dict[str, Any] = {}
         self._root = schema
+        self._left = self._most = max(most, _VALUES)
         self._collect(schema, "", 0)
 
     def _collect(self, schema: Any, namespace: str, depth: int) -> None:
-        if depth > 100:
+        if depth > _DEEPEST:
             raise AvroError("a schema nested too deeply")
         if isinstance(schema, list):
             for branch in schema:
@@ -39,33 +47,37 @@ class Schema:
                 if not isinstance(name, str) or not isinstance(namespace, str):
                     raise AvroError("a named type without a name")
                 self._named[name.rpartition(".")[2]] = schema
-                fields = schema.get("fields", [])
-                if kind == "record" and not (
-                    isinstance(fields, list) and all(isinstance(f, dict) and "type" in f and isinstance(f.get("name"), str) for f in fields)
-                ):
-                    raise AvroError(f"a record {name} without fields")
-                if kind == "enum" and not isinstance(schema.get("symbols"), list):
-                    raise AvroError(f"an enum {name} without symbols")
-                for f in fields:
-                    self._collect(f["type"], namespace, depth + 1)
+                fields, symbols, size = schema.get("fields"), schema.get("symbols"), schema.get("size")
+                if kind == "record":
+                    if not (isinstance(fields, list) and all(isinstance(f, dict) and "type" in f and isinstance(f.get("name"), str) for f in fields)):
+                        raise AvroError(f"a record {shown(name)} without fields")
+                    for f in fields:
+                        self._collect(f["type"], namespace, depth + 1)
+                elif kind == "enum" and not (isinstance(symbols, list) and all(isinstance(symbol, str) for symbol in symbols)):
+                    raise AvroError(f"an enum {shown(name)} without symbols")
+                elif kind == "fixed" and (isinstance(size, bool) or not isinstance(size, int) or not 0 <= size <= _LONGEST):
+                    raise AvroError(f"a fixed {shown(name)} of the size {shown(size)}")
             elif kind == "array":
                 self._collect(schema.get("items"), namespace, depth + 1)
             elif kind == "map":
                 self._collect(schema.get("values"), namespace, depth + 1)
             elif isinstance(kind, dict | list):
                 self._collect(kind, namespace, depth + 1)
-            elif kind not in _PRIMITIVE:
-                raise AvroError(f"a type {kind!r}")
+            elif not isinstance(kind, str) or kind not in _PRIMITIVE:
+                raise AvroError(f"a type {shown(kind)}")
         elif not isinstance(schema, str):
-            raise AvroError(f"a schema {schema!r}")
+            raise AvroError(f"a schema {shown(schema)}")
 
     def read(self, stream: BinaryIO) -> Any:
         """A value; records are dicts, values of unions stand for themselves with records' names beside them: `(name, record)`."""
         return self._read(self._root, stream, 0)
 
     def _read(self, schema: Any, stream: BinaryIO, depth: int) -> Any:
-        if depth > 100:
+        if depth > _DEEPEST:
             raise AvroError("values nested too deeply")
+        self._left -= 1
+        if self._left < 0:
+            raise AvroError(f"more than {self._most:,} values in a file of this size")
         if isinstance(schema, list):
             branch = _long(stream)
             if not 0 <= branch < len(schema):
@@ -90,7 +102,7 @@ class Schema:
             case "string":
                 return _bytes(stream, _long(stream)).decode("utf-8", "replace")
             case "fixed":
-                return _bytes(stream, int(schema.get("size", 0)))
+                return _bytes(stream, schema["size"])
             case "enum":
                 place, symbols = _long(stream), schema["symbols"]
                 if not 0 <= place < len(symbols):
@@ -104,7 +116,7 @@ class Schema:
                 return {f["name"]: self._read(f["type"], stream, depth + 1) for f in schema["fields"]}
             case str() if kind.rpartition(".")[2] in self._named:
                 return self._read(self._named[kind.rpartition(".")[2]], stream, depth + 1)
-        raise AvroError(f"a type {kind!r} that is not defined")
+        raise AvroError(f"a type {shown(kind)} that is not defined")
 
 
 def _bytes(stream: BinaryIO, count: int) -> bytes:
@@ -136,6 +148,6 @@ def _blocks(stream: BinaryIO):
         if count < 0:
             _long(stream)  # the block's size in bytes, for those who skip it
         total += abs(count)
-        if total > _LONGEST >> 4:
-            raise AvroError(f"{total} items")
+        if total > _LONGEST:
+            raise AvroError(f"{total:,} items")
         yield from range(abs(count))

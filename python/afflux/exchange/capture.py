@@ -5,33 +5,44 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from .. import _core
-from .account import Account, plural
+from .account import Account, Wrong, nearest, plural, shown
 from .flow_list import FlowList
+from .hosts import Known
 
 
-def flows(path: Path, gap_ns: int, given: Mapping[str, int] | None) -> tuple[FlowList, Mapping[str, int], Account]:
-    """Flows, addresses with the numbers of their hosts, and what was left out. `given` numbers are kept."""
+def flows(path: Path, gap_ns: int, known: Known | None, of_class: str | None = None) -> tuple[FlowList, Mapping[str, int], Account]:
+    """Flows, addresses with the numbers of their hosts, and what was left out. Numbers that are `known` are kept; `of_class` is the class of all."""
     table, addresses, origin_ns, frames, used, dropped, cut = _core.read_capture(path, gap_ns)
     list_ = FlowList.of_table(table)
     account = Account("frames", used)
     for reason, count in dropped:
         account.drop(reason, count)
     numbers: Mapping[str, int] = {address: number for number, address in enumerate(addresses)}
-    if given is not None:
-        numbers = {address: given[address] for address in addresses if address in given}
+    if known is not None:
+        numbers = {address: number for address in addresses if (number := known.find(address)) is not None}
+        if addresses and not numbers:
+            expected = f"addresses of the hosts of {known.source}{nearest(addresses[0], known.numbers)}: write address = … beside their names there"
+            raise Wrong(path, None, f"only addresses that no host has: {', '.join(addresses[:5])}{' …' if len(addresses) > 5 else ''}", expected)
         rows = [row for row in range(len(list_)) if addresses[list_.src[row]] in numbers and addresses[list_.dst[row]] in numbers]
         if strangers := len(list_) - len(rows):
-            account.notes.append(f"{plural(strangers, 'flow')} of hosts that the mapping does not name left out")
+            others = [address for address in addresses if address not in numbers]
+            named = f"{', '.join(others[:3])}{' …' if len(others) > 3 else ''}"
+            account.notes.append(f"{plural(strangers, 'flow')} of hosts that {shown(known.source)[1:-1]} does not name left out ({named})")
         list_ = list_.chosen(rows)
         list_.src = [numbers[addresses[host]] for host in list_.src]
         list_.dst = [numbers[addresses[host]] for host in list_.dst]
         local = [row for row in range(len(list_)) if list_.src[row] == list_.dst[row]]
         if local:
-            account.notes.append(f"{plural(len(local), 'flow')} within a host of the mapping left out")
+            account.notes.append(f"{plural(len(local), 'flow')} within a host left out")
             list_ = list_.chosen(sorted(set(range(len(list_))) - set(local)))
+        list_ = list_.called(known.names)
+    if of_class is not None:
+        list_.classes = [of_class] * len(list_)
     # Clocks of captures are not always set; years beyond 2100 are no dates.
     began = f" from {datetime.fromtimestamp(origin_ns / 1e9, UTC):%Y-%m-%d %H:%M:%S} UTC on" if origin_ns < 1 << 62 else ""
-    account.notes.append(f"{plural(frames, 'frame')}{began}: {plural(len(list_), 'flow')} of {plural(len(numbers), 'host')}")
+    account.notes.append(f"{plural(frames, 'frame')}{began}: {plural(len(list_), 'flow')} of {plural(len(set(numbers.values())), 'host')}")
+    if list_.dscps is not None:
+        account.notes.append("DSCPs are kept: [host] dscp_to_priority says which priority each is")
     if cut:
         account.notes.append("the file ends within a frame, which is left out: the capture was stopped there")
     return list_, numbers, account

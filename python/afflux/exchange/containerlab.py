@@ -1,21 +1,25 @@
 """containerlab's topology files (`*.clab.yml`). Source: containerlab.dev/manual/topo-def-file.
 
 They know nodes, kinds and who is linked to whom, but neither rates nor delays: those come from the labels `rate` and `delay` of a link in the
-extended form (or of its `vars`), or from options.
+extended form (or of its `vars`), or from options. Addresses of hosts come from their label `address`, from `ip address add` and `ifconfig` in their `exec`,
+and from `mgmt-ipv4` and `mgmt-ipv6`.
 """
 
 import fnmatch
+import ipaddress
 import os
+import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from .. import _core
-from .account import Account, Wrong, plural, shown
+from .account import Account, Wrong, name, nearest, plural, shown
 from .fabric import Fabric, Link
-from .files import DAMAGED, opened
+from .files import content
+from .into import Into
 
 #: Kinds that are machines; all others are network devices or bridges.
 MACHINES = {"linux", "generic_vm", "k8s-kind", "ext-container"}
@@ -38,13 +42,14 @@ class Options:
     switches: Sequence[str] = ()
 
 
-def topology(path: Path, options: Options, flows: str | None) -> tuple[str, Account]:
+def topology(path: Path, options: Options, flows: str | None, into: Into | None = None) -> tuple[str, Account]:
     """A scenario with the lab's fabric."""
     lab = _Lab(path)
     account = Account("links")
-    roles = {name: _role(name, kind, labels, options, path, line) for name, (kind, labels, line) in lab.nodes.items()}
+    roles = {name: _role(name, node, options, path) for name, node in lab.nodes.items()}
     links = [link for link in lab.links(account) if _joins(link, roles, account)]
-    unused = [name for name in roles if not any(name in link.ends for link in links)]
+    linked = {end for link in links for end in link.ends}
+    unused = {name: None for name in roles if name not in linked}
     for role in ("host", "switch"):
         if names := [name for name in unused if roles[name] == role]:
             account.notes.append(f"without a link, left out: {plural(len(names), role, 'switches' if role == 'switch' else None)} ({', '.join(names[:5])})")
@@ -52,7 +57,7 @@ def topology(path: Path, options: Options, flows: str | None) -> tuple[str, Acco
     hosts = _in_rack_order([name for name, role in roles.items() if role == "host" and name not in unused], switches, links)
     if not hosts:
         raise Wrong(path, None, "no node that is a host", "nodes of kind linux, or labelled role: host, or named with --host")
-    called = {name: f"host{number}" for number, name in enumerate(hosts)} | {name: _switch_name(name) for name in switches}
+    called = {name: name for name in hosts} | {name: _switch_name(name) for name in switches}
     made = []
     for link in links:
         to_host = any(roles[end] == "host" for end in link.ends)
@@ -61,24 +66,37 @@ def topology(path: Path, options: Options, flows: str | None) -> tuple[str, Acco
             raise Wrong(path, link.line, f"the link {link.ends[0]} – {link.ends[1]} without a rate", "labels: {rate: 100Gbps} in the extended form, or --rate")
         made.append(Link(called[link.ends[0]], called[link.ends[1]], str(rate), str(link.settings.get("delay") or options.delay)))
     account.taken = len(made)
-    kinds = Counter(f"{lab.nodes[name][0]} as {role}" for name, role in roles.items() if name not in unused)
+    kinds = Counter(f"{lab.nodes[name].kind} as {role}" for name, role in roles.items() if name not in unused)
     account.notes.append("kinds: " + ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items())))
-    fabric = Fabric(len(hosts), [called[name] for name in switches], made, hosts)
-    return fabric.to_scenario(path.name, flows, account), account
+    fabric = Fabric(hosts, [called[name] for name in switches], made, _addresses(hosts, lab, account))
+    return fabric.to_scenario(path.name, flows, account, into=into), account
 
 
-def _role(name: str, kind: str, labels: Mapping[str, Any], options: Options, path: Path, line: int) -> str:
+def _role(name: str, node: "_Node", options: Options, path: Path) -> str:
     for role, patterns in (("host", options.hosts), ("switch", options.switches)):
         if any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns):
             return role
-    said = labels.get("role")
+    said = node.labels.get("role")
     if said in ("host", "server"):
         return "host"
     if said in ("switch", "leaf", "spine", "tor", "core", "edge", "agg", "superspine", "router"):
         return "switch"
     if said is not None:
-        raise Wrong(path, line, f"the label role: {shown(said)} of {name}", "host or switch (or --host and --switch with patterns of names)")
-    return "host" if kind in MACHINES else "switch"
+        raise Wrong(path, node.line, f"the label role: {shown(said)} of {name}", "host or switch (or --host and --switch with patterns of names)")
+    return "host" if node.kind in MACHINES else "switch"
+
+
+def _addresses(hosts: Sequence[str], lab: "_Lab", account: Account) -> dict[str, list[str]]:
+    """The addresses of hosts; one that several have is none's."""
+    found = {host: list(dict.fromkeys(lab.nodes[host].addresses())) for host in hosts}
+    count = Counter(address for of_host in found.values() for address in of_host)
+    if several := [address for address, times in count.items() if times > 1]:
+        account.notes.append(f"addresses that several hosts have, left out: {', '.join(several[:5])}{' …' if len(several) > 5 else ''}")
+    found = {host: [address for address in of_host if count[address] == 1] for host, of_host in found.items()}
+    found = {host: of_host for host, of_host in found.items() if of_host}
+    if without := len(hosts) - len(found):
+        account.notes.append(f"{plural(without, 'host')} without an address in the lab: a capture is matched by address = … in the scenario's hosts")
+    return found
 
 
 def _joins(link: "_Link", roles: Mapping[str, str], account: Account) -> bool:
@@ -104,7 +122,7 @@ def _in_rack_order(hosts: list[str], switches: list[str], links: Sequence["_Link
 
 def _switch_name(name: str) -> str:
     """Names like host3 belong to the hosts."""
-    return f"switch-{name}" if name.startswith("host") and name[4:].isdecimal() else name
+    return f"switch-{name}" if re.fullmatch(r"host[0-9]+", name) else name
 
 
 @dataclass
@@ -114,52 +132,71 @@ class _Link:
     line: int
 
 
+#: What a lab may have, at most: bytes, values in the file, and values once what is named in several places is written out.
+_BYTES, _VALUES, _WRITTEN_OUT, _DEEPEST = 8 << 20, 500_000, 500_000, 50
+_ADDRESS = re.compile(r"\bip\s+(?:-\S+\s+)*a(?:d|dd|ddr|ddre|ddres|ddress)?\s+(?:a|ad|add|replace|repl)\s+(\S+)|\bifconfig\s+\S+\s+(?:inet6?\s+)?(\S+)")
+
+
+@dataclass
+class _Node:
+    kind: str
+    labels: Mapping[str, Any]
+    settings: Mapping[str, Any]
+    line: int
+
+    def addresses(self) -> Iterator[str]:
+        """Those of its interfaces first."""
+        said = self.labels.get("address")
+        commands = self.settings.get("exec")
+        texts = [said] if isinstance(said, str) else said if isinstance(said, list) else []
+        for command in commands if isinstance(commands, list) else [commands]:
+            if isinstance(command, str):
+                texts = [*texts, *(one or other for one, other in _ADDRESS.findall(command[:10_000]))]
+        for text in [*texts, self.settings.get("mgmt-ipv4"), self.settings.get("mgmt-ipv6")]:
+            if isinstance(text, str):
+                try:
+                    address = ipaddress.ip_address(text.partition("/")[0])
+                except ValueError:
+                    continue
+                if not address.is_loopback and "%" not in str(address):
+                    yield str(address)
+
+
 class _Lab:
     """The file, with the lines on which things stand."""
 
     def __init__(self, path: Path) -> None:
-        import yaml
-
         self.path = path
-        try:
-            with opened(path) as file:
-                data = file.read().decode("utf-8")
-            root = yaml.compose(data, Loader=yaml.SafeLoader)
-            self._loader = yaml.SafeLoader("")
-        except UnicodeDecodeError:
-            raise Wrong(path, None, "bytes that are no UTF-8", "YAML") from None
-        except RecursionError:
-            raise Wrong(path, None, "values nested too deeply", "a topology file") from None
-        except yaml.YAMLError as error:
-            mark = getattr(error, "problem_mark", None)
-            raise Wrong(path, mark.line + 1 if mark else None, getattr(error, "problem", None) or "something that is no YAML", "YAML") from None
-        except DAMAGED as error:
-            if isinstance(error, FileNotFoundError | PermissionError | IsADirectoryError):
-                raise
-            raise Wrong(path, None, f"a compressed file that is damaged ({error})", "a whole one") from None
+        root = self._composed(content(path, _BYTES))
         topology = self._part(self._mapping(root, "the file"), "topology", root)
         top = self._mapping(topology, "topology")
-        defaults, kinds, groups = (self._value(top.get(name)) or {} for name in ("defaults", "kinds", "groups"))
-        for name, part in (("defaults", defaults), ("kinds", kinds), ("groups", groups)):
-            if not isinstance(part, dict):
-                raise Wrong(path, self._line(top[name]), f"{name}: {shown(part)}", "a mapping")
-        #: Kind, labels and line by name.
-        self.nodes: dict[str, tuple[str, dict[str, Any], int]] = {}
+        defaults, kinds, groups = (self._value(top.get(part)) or {} for part in ("defaults", "kinds", "groups"))
+        for part, value in (("defaults", defaults), ("kinds", kinds), ("groups", groups)):
+            if not isinstance(value, dict):
+                raise Wrong(path, self._line(top[part]), f"{part}: {shown(value)}", "a mapping")
+        self.nodes: dict[str, _Node] = {}
         nodes = self._part(top, "nodes", topology)
-        for name, node in self._mapping(nodes, "nodes").items():
+        for called, node in self._mapping(nodes, "nodes").items():
+            line = self._line(node)
+            name(called, "a node's name", path, line)
             value = self._value(node) or {}
             if not isinstance(value, dict):
-                raise Wrong(path, self._line(node), f"the node {name}: {shown(value)}", "a mapping with kind and labels")
+                raise Wrong(path, line, f"the node {shown(called)}: {shown(value)}", "a mapping with kind and labels")
             # The node's own settings go before its group's, its kind's and the defaults.
-            levels = [value, _dict(groups.get(value.get("group")))]
+            group = value.get("group")
+            if group is not None and not isinstance(group, str):
+                raise Wrong(path, line, f"the group {shown(group)} of the node {shown(called)}", "the name of a group")
+            levels = [value, _dict(groups.get(group))]
             kind = next((level["kind"] for level in [*levels, defaults] if level.get("kind")), None)
             if not isinstance(kind, str):
-                raise Wrong(path, self._line(node), f"the node {name} without a kind", "kind: linux, kind: nokia_srlinux, …")
+                found = f"the kind {shown(kind)} of the node {shown(called)}" if kind is not None else f"the node {shown(called)} without a kind"
+                raise Wrong(path, line, found, "kind: linux, kind: nokia_srlinux, …")
+            name(kind, "a kind", path, line)
             levels += [_dict(kinds.get(kind)), defaults]
             labels: dict[str, Any] = {}
             for level in reversed(levels):
                 labels |= _dict(level.get("labels"))
-            self.nodes[name] = (kind, labels, self._line(node))
+            self.nodes[called] = _Node(kind, labels, value, line)
         self._links = top.get("links")
 
     def links(self, account: Account) -> list[_Link]:
@@ -175,20 +212,25 @@ class _Lab:
             line = self._line(node)
             if not isinstance(value, dict):
                 raise Wrong(self.path, line, f"the link {shown(value)}", 'endpoints: ["node:interface", "node:interface"]')
-            if value.get("type") not in JOINING:
-                account.drop(f"of type {value.get('type')}")
+            kind = value.get("type")
+            if not isinstance(kind, str | None) or kind not in JOINING:
+                account.drop(f"of type {name(kind, 'the type of a link', self.path, line)}")
                 continue
             ends = value.get("endpoints")
             if not isinstance(ends, list) or len(ends) != 2:
                 raise Wrong(self.path, line, f"endpoints: {shown(ends)}", 'two of them: ["node:interface", "node:interface"]')
             names = [self._end(end, line) for end in ends]
-            if any(name in OUTSIDE and name not in self.nodes for name in names):
+            if any(end in OUTSIDE and end not in self.nodes for end in names):
                 account.drop("that leave the lab")
                 continue
-            for name in names:
-                if name not in self.nodes:
-                    raise Wrong(self.path, line, f"a link to {shown(name)}", f"one of the nodes: {', '.join(list(self.nodes)[:8])}")
+            for end in names:
+                if end not in self.nodes:
+                    known = ", ".join(shown(name, 40).strip("'") for name in list(self.nodes)[:8])
+                    raise Wrong(self.path, line, f"a link to {shown(end)}", f"one of the nodes: {known}{nearest(end, self.nodes)}")
             settings = _dict(value.get("vars")) | _dict(value.get("labels"))
+            for key in ("rate", "delay"):
+                if not isinstance(settings.get(key), str | None):
+                    raise Wrong(self.path, line, f"the {key} {shown(settings[key])}", f"text, as in {key}: {'100Gbps' if key == 'rate' else '1us'}")
             found.append(_Link((names[0], names[1]), settings, line))
         return found
 
@@ -199,27 +241,92 @@ class _Lab:
             return end["node"]
         raise Wrong(self.path, line, f"the endpoint {shown(end)}", '"node:interface", or {node: …, interface: …}')
 
+    # ------------------------------------------------------------------------------------------------------------------ YAML
+
+    def _composed(self, data: bytes) -> Any:
+        """The nodes of the file. libyaml's parser is used: it is fast, and needs no stack for what is nested."""
+        import yaml
+
+        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+        try:
+            text = data.decode("utf-8")
+            depth = 0
+            for count, event in enumerate(yaml.parse(text, Loader=loader)):
+                depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+                if depth > _DEEPEST or count > _VALUES:
+                    found = f"more than {_VALUES:,} values" if count > _VALUES else f"values nested more than {_DEEPEST} deep"
+                    raise Wrong(self.path, event.start_mark.line + 1, found, "a topology file")
+            root = yaml.compose(text, Loader=loader)
+        except UnicodeDecodeError:
+            raise Wrong(self.path, None, "bytes that are no UTF-8", "YAML") from None
+        except yaml.YAMLError as error:
+            mark = getattr(error, "problem_mark", None)
+            problem = getattr(error, "problem", None) or "something that is no YAML"
+            raise Wrong(self.path, mark.line + 1 if mark else None, shown(problem, 200).strip("'\""), "YAML") from None
+        if root is not None:
+            self._weigh(root, {}, 0)
+        return root
+
+    def _weigh(self, node: Any, known: dict[int, int | None], depth: int) -> int:
+        """How many values it is once everything that is named (`*name`, `<<`) is written out. Refuses files that grow without bounds."""
+        weight = known.get(id(node), 0)
+        if weight is None or depth > _DEEPEST:
+            raise Wrong(
+                self.path, self._line(node), "a value within itself" if weight is None else "values nested too deeply by their names", "a topology file"
+            )
+        if weight:
+            return weight
+        known[id(node)] = None
+        children = [] if isinstance(node.value, str) else [part for child in node.value for part in (child if isinstance(child, tuple) else (child,))]
+        weight = 1 + sum(self._weigh(child, known, depth + 1) for child in children)
+        if weight > _WRITTEN_OUT:
+            raise Wrong(self.path, self._line(node), f"more than {_WRITTEN_OUT:,} values once what is named by * and << is written out", "a topology file")
+        known[id(node)] = weight
+        return weight
+
     def _mapping(self, node: Any, what: str) -> dict[str, Any]:
         import yaml
 
         if not isinstance(node, yaml.MappingNode):
             raise Wrong(self.path, self._line(node) if node is not None else None, f"{what} that is no mapping", "name and topology, with nodes and links")
-        return {str(key.value): value for key, value in node.value if isinstance(key, yaml.ScalarNode)}
+        return self._entries(node)
 
-    def _part(self, mapping: dict[str, Any], name: str, of: Any) -> Any:
-        if name not in mapping:
-            raise Wrong(self.path, self._line(of), f"no {name}: there are {', '.join(list(mapping)[:8]) or 'no keys'}", f"{name}:")
-        return mapping[name]
-
-    def _value(self, node: Any) -> Any:
+    def _entries(self, node: Any) -> dict[str, Any]:
+        """Keys and values; what `<<` names comes after the mapping's own, the first of several before the others."""
         import yaml
 
-        if node is None:
+        own: dict[str, Any] = {}
+        merged: dict[str, Any] = {}
+        for key, value in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                raise Wrong(self.path, self._line(key), "a key that is no text", "plain YAML")
+            if key.tag != "tag:yaml.org,2002:merge":
+                own[key.value] = value
+                continue
+            for source in value.value if isinstance(value, yaml.SequenceNode) else [value]:
+                if not isinstance(source, yaml.MappingNode):
+                    raise Wrong(self.path, self._line(key), "<< with something that is no mapping", "plain YAML")
+                for inner, found in self._entries(source).items():
+                    merged.setdefault(inner, found)
+        return merged | own
+
+    def _part(self, mapping: dict[str, Any], part: str, of: Any) -> Any:
+        if part not in mapping:
+            there = ", ".join(shown(key, 30).strip("'") for key in list(mapping)[:8])
+            raise Wrong(self.path, self._line(of), f"no {part}: there are {there or 'no keys'}", f"{part}:")
+        return mapping[part]
+
+    def _value(self, node: Any) -> Any:
+        """Text, None, lists and mappings: that a lab's numbers are numbers does not matter here."""
+        import yaml
+
+        if node is None or (isinstance(node, yaml.ScalarNode) and node.tag == "tag:yaml.org,2002:null"):
             return None
-        try:
-            return self._loader.construct_document(node)
-        except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
-            raise Wrong(self.path, self._line(node), f"a value that cannot be read ({str(error).splitlines()[0]})", "plain YAML") from None
+        if isinstance(node, yaml.ScalarNode):
+            return node.value
+        if isinstance(node, yaml.SequenceNode):
+            return [self._value(item) for item in node.value]
+        return {key: self._value(value) for key, value in self._entries(node).items()}
 
     @staticmethod
     def _line(node: Any) -> int:
@@ -240,19 +347,20 @@ def topology_of(scenario: _core.Scenario, switch_kind: str, switch_image: str | 
     fabric = Fabric.of(scenario)
     account = Account("links", len(fabric.links))
     switches = set(fabric.switches)
-    nodes: dict[str, Any] = {name: {"kind": switch_kind, "labels": {"role": "switch"}} for name in fabric.switches}
-    nodes |= {name: {"kind": "linux", "labels": {"role": "host"}} for name in fabric.host_names}
+    nodes: dict[str, Any] = {switch: {"kind": switch_kind, "labels": {"role": "switch"}} for switch in fabric.switches}
+    for host in fabric.hosts:
+        labels: dict[str, Any] = {"role": "host"}
+        if own := list(fabric.addresses.get(host, ())):
+            labels["address"] = own[0] if len(own) == 1 else own
+        nodes[host] = {"kind": "linux", "labels": labels}
     used: Counter[str] = Counter()
 
-    def end(name: str) -> str:
-        used[name] += 1
-        port = f"e1-{used[name]}" if name in switches and switch_kind == "nokia_srlinux" else f"eth{used[name]}"
-        return f"{name}:{port}"
+    def end(node: str) -> dict[str, str]:
+        used[node] += 1
+        port = f"e1-{used[node]}" if node in switches and switch_kind == "nokia_srlinux" else f"eth{used[node]}"
+        return {"node": node, "interface": port}
 
-    links = []
-    for link in fabric.links:
-        ends = [dict(zip(("node", "interface"), end(name).split(":"), strict=True)) for name in (link.a, link.b)]
-        links.append({"type": "veth", "endpoints": ends, "labels": {"rate": link.rate, "delay": link.delay}})
+    links = [{"type": "veth", "endpoints": [end(link.a), end(link.b)], "labels": {"rate": link.rate, "delay": link.delay}} for link in fabric.links]
     kinds: dict[str, Any] = {"linux": {"image": host_image}}
     if switch_image is not None:
         kinds[switch_kind] = {"image": switch_image}
@@ -260,4 +368,7 @@ def topology_of(scenario: _core.Scenario, switch_kind: str, switch_image: str | 
     account.notes.append("rates and delays are labels: containerlab does not set them (containerlab tools netem does, link by link)")
     if any(link.loss for link in fabric.links):
         account.notes.append("losses are not expressed")
+    odd = [node for node in nodes if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", node)]
+    if odd:
+        account.notes.append(f"containerlab may refuse names like {shown(odd[0])}: it takes letters, digits, _, . and -")
     return yaml.safe_dump(lab, sort_keys=False, default_flow_style=None, width=140), account

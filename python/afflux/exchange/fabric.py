@@ -1,10 +1,13 @@
-"""A fabric by itself: what other tools' topology files hold, and `[topology]` with `kind = "custom"`."""
+"""A fabric by itself: what other tools' topology files hold, and `[topology]` as short as it can be said."""
 
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Self
+from typing import Any, Self
 
 from .. import _core, toml
 from .account import Account
+from .into import STAND_IN, Into
 
 _RATES = [("Tbps", 10**12), ("Gbps", 10**9), ("Mbps", 10**6), ("kbps", 10**3), ("bps", 1)]
 _SPANS = [("s", 10**12), ("ms", 10**9), ("us", 10**6), ("ns", 10**3), ("ps", 1)]
@@ -35,15 +38,19 @@ class Link:
     delay: str
     loss: float = 0.0
 
+    @property
+    def ends(self) -> frozenset[str]:
+        return frozenset((self.a, self.b))
+
 
 @dataclass
 class Fabric:
-    #: As many as there are; they are called `host0` ….
-    hosts: int
+    #: Names of the hosts, in rack order.
+    hosts: list[str]
     switches: list[str]
     links: list[Link] = field(default_factory=list)
-    #: Hosts' names elsewhere, in their order.
-    host_names: list[str] = field(default_factory=list)
+    #: IP addresses by host.
+    addresses: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, scenario: _core.Scenario) -> Self:
@@ -51,33 +58,159 @@ class Fabric:
         names = [name for name, *_ in scenario.nodes]
         wires = zip(scenario.edges, scenario.link_faults(), strict=True)
         made = [Link(names[a], names[b], rate(bps), span(round(delay_ns * 1e3)), loss) for (a, b, bps, delay_ns), (loss, _) in wires]
-        return cls(scenario.hosts, names[scenario.hosts :], made, names[: scenario.hosts])
+        addresses: dict[str, list[str]] = defaultdict(list)
+        for address, host in scenario.addresses:
+            addresses[names[host]].append(address)
+        return cls(names[: scenario.hosts], names[scenario.hosts :], made, dict(addresses))
 
-    def to_scenario(self, source: str, flows: str | None, account: Account) -> str:
-        """A scenario with this fabric, one line per link, and the flow list, or traffic that stands in for it."""
-        out = ["format = 1", f"description = {toml.value(f'Fabric of {source}')}", "", "[topology]", 'kind = "custom"']
-        out += [f"hosts = {self.hosts}", f"switches = {toml.value(self.switches)}", "link = ["]
-        out += [f"  {toml.value({'a': link.a, 'b': link.b, 'rate': link.rate, 'delay': link.delay})}," for link in self.links]
-        out.append("]")
-        for link, loss in self._losses():
-            out += ["", "[[topology.fault]]", f"link = {toml.value(link)}", f"loss = {loss!r}"]
-        if any(name != f"host{number}" for number, name in enumerate(self.host_names)):
-            out += ["", "# Names there:", *(f"# host{number} = {name}" for number, name in enumerate(self.host_names))]
-        out += ["", "[[traffic]]"]
+    def topology(self, ordered: bool) -> str:
+        """`[topology]`: a star or a leaf-spine where it is one, else link by link. `ordered`: the order of the links, which numbers the ports, counts."""
+        for shape in (self._star, self._leaf_spine):
+            if (found := shape()) is not None:
+                kind, keys, hosts, switches, order = found
+                if not ordered or ([(link.a, link.b) for link in self.links] == order and (hosts, switches) == (self.hosts, self.switches)):
+                    return self._regular(kind, keys, hosts, switches)
+        return self._custom()
+
+    def to_scenario(self, source: str, flows: str | None, account: Account, ordered: bool = False, into: Into | None = None) -> str:
+        """A scenario with this fabric, and the flow list, or traffic that stands in for it; or another scenario with this fabric."""
+        topology = self.topology(ordered)
+        traffic = {"kind": "flows", "file": flows} if flows is not None else STAND_IN
+        if into is not None:
+            into.replace("topology", topology)
+            if flows is not None or "traffic" not in into.data:
+                into.add_traffic(traffic)
+            return into.text()
         if flows is None:
-            out += ['kind = "permutation"', 'sizes = "1MB"']
             account.notes.append("no traffic is in the file: a permutation of 1 MB stands in for it (--flows names a flow list)")
-        else:
-            out += ['kind = "flows"', f"file = {toml.value(flows)}"]
-        return "\n".join(out) + "\n"
+        return f"format = 1\ndescription = {toml.value(f'Fabric of {source}')}\n\n{topology}\n{toml.dumps({'traffic': [traffic]}).lstrip()}"
 
-    def _losses(self) -> list[tuple[str, float]]:
+    # ---------------------------------------------------------------------------------------------------------------------- shapes
+
+    def _star(self) -> "_Shape | None":
+        if len(self.switches) != 1:
+            return None
+        (switch,) = self.switches
+        if Counter(end for link in self.links for end in link.ends - {switch}) != Counter(self.hosts):
+            return None
+        order = [(host, switch) for host in self.hosts]
+        return "star", lambda usual: dict(zip(("rate", "delay"), usual(self.links), strict=True)), self.hosts, self.switches, order
+
+    def _leaf_spine(self) -> "_Shape | None":
+        at: dict[str, set[str]] = defaultdict(set)
+        ups: Counter[frozenset[str]] = Counter()
+        hosts = set(self.hosts)
+        for link in self.links:
+            of_host = link.ends & hosts
+            if len(of_host) == 1:
+                (host,), (switch,) = of_host, link.ends - hosts
+                if host in at[switch]:
+                    return None
+                at[switch].add(host)
+            else:
+                ups[link.ends] += 1
+        leaves = [switch for switch in self.switches if switch in at]
+        spines = [switch for switch in self.switches if switch not in at]
+        leaf_of = {host: leaf for leaf in leaves for host in at[leaf]}
+        of_leaf: dict[str, list[str]] = {leaf: [] for leaf in leaves}
+        for host in self.hosts:
+            if host in leaf_of:
+                of_leaf[leaf_of[host]].append(host)
+        racks = list(of_leaf.values())
+        # Every host once, racks alike, every leaf linked to every spine as often as the others.
+        if sum(map(len, racks)) != len(hosts) or len({len(rack) for rack in racks}) != 1 or not spines:
+            return None
+        if set(ups) != {frozenset((leaf, spine)) for leaf in leaves for spine in spines} or len(set(ups.values())) != 1:
+            return None
+        parallel = next(iter(ups.values()))
+
+        def keys(usual: "_Usual") -> dict[str, Any]:
+            (host_rate, host_delay), (up_rate, up_delay) = usual(self._of_hosts(True)), usual(self._of_hosts(False))
+            sizes: dict[str, Any] = {"leaves": len(leaves), "spines": len(spines), "hosts_per_leaf": len(racks[0])}
+            more = {"parallel": parallel} if parallel > 1 else {}
+            rates = {"host_rate": host_rate} | ({"uplink_rate": up_rate} if up_rate != host_rate else {})
+            delays = {"delay": host_delay} if host_delay == up_delay else {"host_delay": host_delay, "uplink_delay": up_delay}
+            return sizes | more | rates | delays
+
+        order = [(host, leaf) for leaf, rack in zip(leaves, racks, strict=True) for host in rack]
+        order += [(leaf, spine) for leaf in leaves for spine in spines for _ in range(parallel)]
+        return "leaf_spine", keys, [host for rack in racks for host in rack], leaves + spines, order
+
+    def _of_hosts(self, wanted: bool) -> list[Link]:
+        hosts = set(self.hosts)
+        return [link for link in self.links if bool(link.ends & hosts) == wanted]
+
+    def _regular(self, kind: str, keys: "Callable[[_Usual], dict[str, Any]]", hosts: list[str], switches: list[str]) -> str:
+        odd: dict[tuple[str, str], list[Link]] = defaultdict(list)
+
+        def usual(links: Sequence[Link]) -> tuple[str, str]:
+            most = Counter((link.rate, link.delay) for link in links).most_common(1)[0][0]
+            for link in links:
+                if (link.rate, link.delay) != most:
+                    odd[link.rate, link.delay].append(link)
+            return most
+
+        found = keys(usual)
+        if 2 * sum(map(len, odd.values())) > len(self.links):
+            return self._custom()
+        out = ["[topology]", f"kind = {toml.value(kind)}", *(f"{key} = {toml.value(value)}" for key, value in found.items())]
+        names = self._names(hosts)
+        if kind == "star":
+            out += names or [f"hosts = {len(hosts)}"]
+        else:
+            out += names
+        if switches != _DEFAULTS[kind](found):
+            out.append(f"switches = {toml.value(switches)}")
+        called = self._called()
+        for (rate, delay), links in odd.items():
+            out += ["", "[[topology.override]]", f"link = {toml.value([called[id(link)] for link in links])}"]
+            out += [f"rate = {toml.value(rate)}", f"delay = {toml.value(delay)}"]
+        return "\n".join(out + self._faults(called)) + "\n"
+
+    def _custom(self) -> str:
+        rate, delay = (Counter(values).most_common(1)[0][0] for values in zip(*((link.rate, link.delay) for link in self.links), strict=True))
+        out = ["[topology]", 'kind = "custom"', *(self._names(self.hosts) or [f"hosts = {len(self.hosts)}"]), f"switches = {toml.value(self.switches)}"]
+        out += [f"rate = {toml.value(rate)}", f"delay = {toml.value(delay)}", "link = ["]
+        for link in self.links:
+            own = {"rate": link.rate} if link.rate != rate else {}
+            own |= {"delay": link.delay} if link.delay != delay else {}
+            out.append(f"  {toml.value({'a': link.a, 'b': link.b, **own})},")
+        out.append("]")
+        return "\n".join(out + self._faults(self._called())) + "\n"
+
+    def _names(self, hosts: Sequence[str]) -> list[str]:
+        """The key `hosts`, if there is more to say than numbers."""
+        if not self.addresses and all(name == f"host{number}" for number, name in enumerate(hosts)):
+            return []
+        items: list[Any] = []
+        for name in hosts:
+            own = list(self.addresses.get(name, ()))
+            items.append({"name": name, "address": own[0] if len(own) == 1 else own} if own else name)
+        if not self.addresses:
+            return [f"hosts = {toml.value(items)}"]
+        return ["hosts = [", *(f"  {toml.value(item)}," for item in items), "]"]
+
+    def _called(self) -> dict[int, str]:
         """Links by their names in a scenario: the n-th of parallel ones has `#n`."""
-        ends = [frozenset((link.a, link.b)) for link in self.links]
-        losses = []
-        for place, link in enumerate(self.links):
-            if link.loss:
-                parallel = ends.count(ends[place])
-                suffix = f"#{ends[:place].count(ends[place])}" if parallel > 1 else ""
-                losses.append((f"{link.a}-{link.b}{suffix}", link.loss))
-        return losses
+        count = Counter(link.ends for link in self.links)
+        seen: Counter[frozenset[str]] = Counter()
+        names = {}
+        for link in self.links:
+            names[id(link)] = f"{link.a}-{link.b}" + (f"#{seen[link.ends]}" if count[link.ends] > 1 else "")
+            seen[link.ends] += 1
+        return names
+
+    def _faults(self, called: Mapping[int, str]) -> list[str]:
+        lossy = [(called[id(link)], link.loss) for link in self.links if link.loss]
+        return [line for name, loss in lossy for line in ("", "[[topology.fault]]", f"link = {toml.value(name)}", f"loss = {loss!r}")]
+
+
+#: The rate and delay that most of some links have.
+_Usual = Callable[[Sequence[Link]], tuple[str, str]]
+#: Kind, its keys, hosts and switches in its order, and the ends of the links in its order.
+_Shape = tuple[str, Callable[[_Usual], dict[str, Any]], list[str], list[str], Iterable[tuple[str, str]]]
+#: What the switches of a kind are called unless they have names.
+_DEFAULTS: Mapping[str, Callable[[Mapping[str, Any]], list[str]]] = {
+    "star": lambda keys: ["switch0"],
+    "leaf_spine": lambda keys: [f"leaf{number}" for number in range(keys["leaves"])] + [f"spine{number}" for number in range(keys["spines"])],
+}

@@ -1,13 +1,13 @@
-"""Flow lists: `start_ns,src,dst,bytes` and perhaps `id,class,deadline_ns`, as CSV or Parquet."""
+"""Flow lists: `start_ns,src,dst,bytes` and perhaps `id,class,deadline_ns,dscp,priority`, as CSV or Parquet."""
 
 import gzip
 import io
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
-from .. import _core
+from .. import _core, csvtext
 from .files import Writer
 
 #: Rows that are turned into text at a time.
@@ -16,7 +16,7 @@ _PIECE = 50_000
 
 @dataclass
 class FlowList:
-    """Columns of one length; hosts are numbered from 0 in rack order."""
+    """Columns of one length; hosts are numbered from 0 in rack order, and written by name where they have names."""
 
     start_ns: list[int]
     src: list[int]
@@ -25,6 +25,10 @@ class FlowList:
     classes: list[str | None] | None = None
     deadlines_ns: list[int | None] | None = None
     ids: list[int] | None = None
+    dscps: list[int | None] | None = None
+    priorities: list[int | None] | None = None
+    #: What hosts are called in the file.
+    names: Mapping[int, str] | None = None
 
     def __len__(self) -> int:
         return len(self.start_ns)
@@ -37,9 +41,17 @@ class FlowList:
             values = table.column(name) if name in table else []
             return values if any(value is not None for value in values) else None
 
-        flows = cls(*(table.column(name) for name in ("start_ns", "src", "dst", "bytes")))
+        start, src, dst, bytes = (table.column(name) for name in ("start_ns", "src", "dst", "bytes"))
+        flows = cls(start, src, dst, bytes)
         flows.classes, flows.deadlines_ns, flows.ids = optional("class"), optional("deadline_ns"), optional("id")
+        # Zeros alone say nothing.
+        flows.dscps, flows.priorities = (values if values and any(values) else None for values in (optional("dscp"), optional("priority")))
         return flows
+
+    def called(self, names: Mapping[int, str] | None) -> "FlowList":
+        """Written with these names, if there are any that say more than numbers do."""
+        own = names is not None and any(name != f"host{number}" for number, name in names.items())
+        return replace(self, names=names if own else None)
 
     def sorted(self) -> "FlowList":
         """By start, then as they stand."""
@@ -50,17 +62,25 @@ class FlowList:
         def of(column: list | None) -> list | None:
             return None if column is None else [column[row] for row in rows]
 
-        columns = (self.start_ns, self.src, self.dst, self.bytes, self.classes, self.deadlines_ns, self.ids)
-        return FlowList(*map(of, columns))  # type: ignore[arg-type]
+        changed: dict[str, Any] = {field.name: of(getattr(self, field.name)) for field in fields(self) if field.name != "names"}
+        return replace(self, **changed)
 
     def hosts(self) -> int:
         """As many as there must be."""
         return max((max(self.src, default=-1), max(self.dst, default=-1))) + 1
 
+    def _ends(self) -> tuple[list[int] | list[str], list[int] | list[str]]:
+        """Sources and destinations as they are written."""
+        if self.names is None:
+            return self.src, self.dst
+        names = self.names
+        return [names[host] for host in self.src], [names[host] for host in self.dst]
+
     def writer(self, path: Path) -> Writer:
         """For a file whose name says what it is: `.parquet`, `.csv.gz`, else CSV."""
         if path.suffix == ".parquet":
-            table = _core.flow_table(self.start_ns, self.src, self.dst, self.bytes, self.classes, self.deadlines_ns, self.ids)
+            src, dst = self._ends()
+            table = _core.flow_table(self.start_ns, src, dst, self.bytes, self.classes, self.deadlines_ns, self.ids, self.dscps, self.priorities)
             return lambda partial: _core.write_parquet(table, partial)
         if path.suffix == ".gz":
             return self._write_compressed
@@ -68,17 +88,15 @@ class FlowList:
 
     def csv(self) -> Iterator[str]:
         """Pieces of the CSV form."""
-        columns: dict[str, list] = {"start_ns": self.start_ns, "src": self.src, "dst": self.dst, "bytes": self.bytes}
+        src, dst = self._ends()
+        columns: dict[str, list] = {"start_ns": self.start_ns, "src": src, "dst": dst, "bytes": self.bytes}
         if self.ids is not None:
             columns = {"id": self.ids, **columns}
-        if self.classes is not None:
-            columns["class"] = ["" if name is None else name for name in self.classes]
-        if self.deadlines_ns is not None:
-            columns["deadline_ns"] = ["" if deadline is None else deadline for deadline in self.deadlines_ns]
-        yield ",".join(columns) + "\n"
+        optional = {"class": self.classes, "deadline_ns": self.deadlines_ns, "dscp": self.dscps, "priority": self.priorities}
+        columns |= {name: values for name, values in optional.items() if values is not None}
+        yield csvtext.lines([tuple(columns)])
         for at in range(0, len(self), _PIECE):
-            rows = zip(*(column[at : at + _PIECE] for column in columns.values()), strict=True)
-            yield "".join(",".join(map(str, row)) + "\n" for row in rows)
+            yield csvtext.lines(zip(*(column[at : at + _PIECE] for column in columns.values()), strict=True))
 
     def _write(self, path: Path) -> None:
         with path.open("w", encoding="utf-8", newline="") as file:

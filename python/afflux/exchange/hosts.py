@@ -1,18 +1,36 @@
 """Names of machines and the numbers that hosts have in a scenario."""
 
 import csv
-import io
 import os
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
 
+from .. import _core, csvtext
+from . import account
 from .account import Wrong, shown
 from .files import lines
 
 
+@dataclass(frozen=True)
+class Known:
+    """Hosts by what other files call them: by name and by address."""
+
+    numbers: Mapping[str, int]
+    #: What flow lists call them, by number; None where they have numbers alone.
+    names: Mapping[int, str] | None = None
+    #: Where this comes from, for messages.
+    source: str = ""
+
+    def find(self, name: str) -> int | None:
+        return self.numbers.get(name)
+
+
 def natural(name: str) -> list[tuple[int, int, str]]:
     """A key that sorts `node2` before `node10`."""
-    return [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in re.split(r"(\d+)", name) if part]
+    parts = re.split(r"([0-9]{1,18})", name)
+    return [(0, int(part), "") if part[:1].isascii() and part.isdecimal() else (1, 0, part) for part in parts if part]
 
 
 def numbered(names: Iterable[str]) -> dict[str, int]:
@@ -20,27 +38,35 @@ def numbered(names: Iterable[str]) -> dict[str, int]:
     return {name: number for number, name in enumerate(sorted(set(names), key=natural))}
 
 
-def read(path: str | os.PathLike[str]) -> dict[str, int]:
-    """A mapping that somebody made: CSV with the header `host,name`."""
+def read(path: str | os.PathLike[str]) -> Known:
+    """Who is who: a scenario whose topology names hosts, or a mapping that somebody made, CSV with the header `host,name`."""
+    if Path(path).suffix == ".toml":
+        return of_scenario(_core.load(path), path)
     numbers: dict[str, int] = {}
     rows = lines(path)
     at, header = next(rows, (1, ""))
     if [field.strip() for field in header.split(",")] != ["host", "name"]:
-        raise Wrong(path, at, f"the header {shown(header)}", "host,name")
-    for at, line in rows:
-        fields = [field.strip() for field in next(csv.reader([line]))]
-        if len(fields) != 2 or not re.fullmatch(r"[0-9]{1,9}", fields[0]):
-            raise Wrong(path, at, shown(line), "a host's number and a name, as in 3,node-7")
-        if fields[1] in numbers:
-            raise Wrong(path, at, f"the name {fields[1]!r} a second time", "each name once")
-        numbers[fields[1]] = int(fields[0])
-    return numbers
+        raise Wrong(path, at, f"the header {shown(header)}", "host,name, or a scenario (.toml)")
+    try:
+        for at, fields in csvtext.read(rows):
+            if len(fields) != 2 or not re.fullmatch(r"\s*[0-9]{1,9}\s*", fields[0]):
+                raise Wrong(path, at, shown(",".join(fields)), "a host's number and a name, as in 3,node-7")
+            name = account.name(fields[1].strip(), "the name", path, at)
+            if name in numbers:
+                raise Wrong(path, at, f"the name {shown(name)} a second time", "each name once")
+            numbers[name] = int(fields[0])
+    except csv.Error as error:
+        raise Wrong(path, at, f"a line that is no CSV ({error})", "a host's number and a name, as in 3,node-7") from None
+    return Known(numbers, None, os.fspath(path))
+
+
+def of_scenario(scenario: _core.Scenario, path: str | os.PathLike[str]) -> Known:
+    """The names and addresses of a scenario's hosts."""
+    names = [name for name, kind, *_ in scenario.nodes if kind == "host"]
+    numbers = {name: number for number, name in enumerate(names)} | dict(scenario.addresses)
+    return Known(numbers, dict(enumerate(names)), os.fspath(path))
 
 
 def to_csv(numbers: Mapping[str, int]) -> str:
     """The form that `read` takes."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["host", "name"])
-    writer.writerows(sorted((number, name) for name, number in numbers.items()))
-    return out.getvalue()
+    return csvtext.lines([("host", "name"), *sorted((number, name) for name, number in numbers.items())])

@@ -3,18 +3,17 @@
 Sources: `simulation/` of alibaba-edu/High-Precision-Congestion-Control, `config/` and `analysis/` of conweave-project/conweave-ns3.
 """
 
-import csv
-import io
 import os
 import re
 from pathlib import Path
 
-from .. import _core, toml
+from .. import _core, csvtext, toml
 from ..result import Result
 from .account import Account, Wrong, plural, shown
 from .fabric import Fabric
 from .files import lines
 from .flow_list import FlowList
+from .into import Into
 
 #: Both generators begin at 2 s.
 ORIGIN_NS = 2_000_000_000
@@ -22,15 +21,17 @@ ORIGIN_NS = 2_000_000_000
 GROUP = 3
 
 
-def topology(path: Path, flows: str | None) -> tuple[str, Account]:
+def topology(path: Path, flows: str | None, into: Into | None = None) -> tuple[str, Account]:
     """A topology file as a scenario whose links can be edited."""
     # The scenario format reads such files itself: this is that reader.
     text = f'format = 1\n[topology]\nkind = "hpcc"\nfile = {toml.value(str(path.absolute()))}\n[[traffic]]\nkind = "permutation"\nsizes = "1MB"\n'
     checked = _core.parse(text, Path("imported.toml"))
     fabric = Fabric.of(checked)
     account = Account("links", len(fabric.links))
-    account.notes.append(f"{plural(fabric.hosts, 'host')}, {plural(len(fabric.switches), 'switch', 'switches')}, numbered in the order of their numbers there")
-    return fabric.to_scenario(path.name, flows, account), account
+    account.notes.append(
+        f"{plural(len(fabric.hosts), 'host')}, {plural(len(fabric.switches), 'switch', 'switches')}, numbered in the order of their numbers there"
+    )
+    return fabric.to_scenario(path.name, flows, account, ordered=True, into=into), account
 
 
 def flows(path: Path, origin_ns: int = ORIGIN_NS) -> tuple[FlowList, Account]:
@@ -63,11 +64,11 @@ def completion_times(path: Path, origin_ns: int = ORIGIN_NS) -> tuple[str, Accou
     account = Account("flows")
     rows = []
     for at, line in lines(path):
-        fields = line.split()
+        fields = line.split(maxsplit=8)
         if len(fields) != 8:
-            raise Wrong(path, at, f"{plural(len(fields), 'column')} in {shown(line)}", _FORM)
+            raise Wrong(path, at, f"{plural(len(line.split()), 'column')} in {shown(line)}", _FORM)
         ends = [_host(field, path, at) for field in fields[:2]]
-        if not all(re.fullmatch(r"\d{1,18}", field) for field in fields[2:]):
+        if not all(re.fullmatch(r"[0-9]{1,18}", field) for field in fields[2:]):
             raise Wrong(path, at, shown(line), f"{_FORM}, whole numbers")
         size, start, fct, alone = map(int, fields[4:])
         if start < origin_ns:
@@ -80,15 +81,11 @@ def completion_times(path: Path, origin_ns: int = ORIGIN_NS) -> tuple[str, Accou
             rows.append((start - origin_ns, *ends, size, fct, alone, max(1.0, fct / alone) if alone else ""))
     rows.sort(key=lambda row: row[0])
     account.taken = len(rows)
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["start_ns", "src", "dst", "bytes", "fct_ns", "standalone_ns", "slowdown"])
-    writer.writerows(rows)
-    return out.getvalue(), account
+    return csvtext.lines([("start_ns", "src", "dst", "bytes", "fct_ns", "standalone_ns", "slowdown"), *rows]), account
 
 
 def _host(field: str, path: Path, at: int) -> int:
-    if re.fullmatch(r"\d{1,9}", field) and len(field) < 8:
+    if re.fullmatch(r"[0-9]{1,9}", field) and len(field) < 8:
         return int(field)
     if re.fullmatch(r"0b[0-9a-f]{4}01", field):
         # Host h is 11.(h / 256).(h mod 256).1.
@@ -102,9 +99,9 @@ def _host(field: str, path: Path, at: int) -> int:
 def topology_of(scenario: _core.Scenario) -> tuple[str, Account]:
     """A scenario's fabric as a topology file."""
     fabric = Fabric.of(scenario)
-    number = {name: at for at, name in enumerate([*fabric.host_names, *fabric.switches])}
+    number = {name: at for at, name in enumerate([*fabric.hosts, *fabric.switches])}
     account = Account("links", len(fabric.links))
-    first = fabric.hosts
+    first = len(fabric.hosts)
     out = [f"{len(number)} {len(fabric.switches)} {len(fabric.links)}", " ".join(str(first + at) for at in range(len(fabric.switches)))]
     for link in fabric.links:
         # There the first end of a host's link is the host.

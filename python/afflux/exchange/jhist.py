@@ -4,15 +4,16 @@ Source: Apache Hadoop, `org.apache.hadoop.mapreduce.jobhistory` (EventWriter, Ev
 `mapreduce.jobhistory.jhist.format` says otherwise.
 """
 
-import json
+import functools
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .account import Wrong, number, shown, table
+from .account import Wrong, moment, name, number, shown, table, total
 from .avro import AvroError, End, Schema
-from .files import DAMAGED, opened
+from .files import DAMAGED, TooMuch, damaged, json_value, opened
 from .jobs import Job, Log, Transfer, json_lines, shared_out
 
 _FIRST = "Avro-Json or Avro-Binary, as job history files begin"
@@ -46,6 +47,7 @@ def read(paths: Sequence[Path]) -> Log:
     log = Log()
     local = 0
     for path in paths:
+        log.size += os.stat(path).st_size
         history = _History()
         for at, kind, event in _events(path, log):
             _take(history, kind, event, path, at)
@@ -56,8 +58,9 @@ def read(paths: Sequence[Path]) -> Log:
         elif history.end != "JOB_FINISHED":
             log.account.drop("failed or killed")
         else:
-            log.jobs.append(_job(history))
-            local += _transfers(history, log)
+            log.jobs.append(_job(history, path))
+            local += _local(history)
+            log.making.append(functools.partial(_transfers, history, path))
             log.of_transfers.drop("of attempts that did not succeed", history.unsuccessful)
     log.account.taken = len(log.jobs)
     log.of_transfers.drop("reads on the same host", local)
@@ -69,16 +72,13 @@ def read(paths: Sequence[Path]) -> Log:
 def _events(path: Path, log: Log) -> Iterator[tuple[int | None, str, Mapping[str, Any]]]:
     with opened(path) as file:
         try:
-            first, second = file.readline(64), file.readline(64 << 20)
+            first, second = file.readline(64), file.readline(1 << 20)
         except DAMAGED as error:
-            raise Wrong(path, 1, f"a compressed file that is damaged ({error})", "a whole one") from None
+            raise damaged(path, 1, error) from None
         form = first.strip()
         if form not in (b"Avro-Json", b"Avro-Binary"):
             raise Wrong(path, 1, shown(first[:40]), _FIRST)
-        try:
-            schema = json.loads(second)
-        except (ValueError, RecursionError):
-            raise Wrong(path, 2, shown(second[:40]), "the schema of events in JSON") from None
+        schema = json_value(second, path, 2, "the schema of events in JSON")
         if form == b"Avro-Json":
             for at, value in json_lines(path, log.account, file, 3):
                 event = value.get("event")
@@ -88,8 +88,8 @@ def _events(path: Path, log: Log) -> Iterator[tuple[int | None, str, Mapping[str
             return
         count = 0
         try:
-            reader = Schema(schema)
-            while file.peek(1):  # type: ignore[attr-defined]
+            reader = Schema(schema, 4 * os.stat(path).st_size)
+            while file.peek(1):
                 value = reader.read(file)
                 count += 1
                 if not isinstance(value, dict) or not isinstance(value.get("event"), dict):
@@ -97,21 +97,21 @@ def _events(path: Path, log: Log) -> Iterator[tuple[int | None, str, Mapping[str
                 yield None, str(value.get("type")), value["event"]
         except End:
             log.account.notes.append(f"{path}: the file ends within event {count + 1}, which is left out")
+        except TooMuch as error:
+            raise damaged(path, None, error) from None
         except (AvroError, RecursionError, *DAMAGED) as error:
-            raise Wrong(path, None, f"after {count} events {error}", "events as the schema in line 2 has them") from None
+            raise Wrong(path, None, f"{error} after {count} events", "events as the schema in line 2 has them") from None
 
 
 def _take(history: _History, kind: str, event: Mapping[str, Any], path: Path, at: int | None) -> None:
     def time(name: str) -> int:
-        return number(event.get(name), f"{name} of {kind}", path, at)
+        return moment(event.get(name), f"{name} of {kind}", path, at)
 
-    def text(name: str) -> str:
-        value = event.get(name)
+    def text(key: str) -> str:
+        value = event.get(key)
         # Strings that may be null are named so in Avro's JSON.
         value = value.get("string") if isinstance(value, dict) else value
-        if not isinstance(value, str):
-            raise Wrong(path, at, f"{name} {shown(value)} of {kind}", "a string")
-        return value
+        return name(value, f"{key} of {kind}", path, at)
 
     match kind:
         case "JOB_SUBMITTED":
@@ -122,7 +122,9 @@ def _take(history: _History, kind: str, event: Mapping[str, Any], path: Path, at
                 history.totals = _counters(event["totalCounters"], path, at)
         case "TASK_STARTED":
             if isinstance(event.get("splitLocations"), str):
-                history.splits[text("taskid")] = [name.rpartition("/")[2] for name in event["splitLocations"].split(",") if name]
+                history.splits[text("taskid")] = [
+                    name(place.rpartition("/")[2], "a place of splitLocations", path, at) for place in event["splitLocations"].split(",") if place
+                ]
         case "MAP_ATTEMPT_STARTED" | "REDUCE_ATTEMPT_STARTED":
             history.started[text("attemptId")] = time("startTime")
         case "MAP_ATTEMPT_FINISHED" | "REDUCE_ATTEMPT_FINISHED":
@@ -151,22 +153,22 @@ def _counters(value: Any, path: Path, at: int | None) -> Mapping[str, int]:
         if not isinstance(counts, list):
             raise Wrong(path, at, f"counts {shown(counts)}", "a list")
         for count in counts:
-            name = table(count, "counter", path, at).get("name")
-            if not isinstance(name, str):
-                raise Wrong(path, at, f"a counter's name {shown(name)}", "a string")
-            if name.endswith("_BYTES_READ") and not name.startswith("FILE_"):
+            called = table(count, "counter", path, at).get("name")
+            if not isinstance(called, str):
+                raise Wrong(path, at, f"a counter's name {shown(called)}", "a string")
+            if called.endswith("_BYTES_READ") and not called.startswith("FILE_"):
                 key = _READ
-            elif name.endswith("_BYTES_WRITTEN") and not name.startswith("FILE_"):
+            elif called.endswith("_BYTES_WRITTEN") and not called.startswith("FILE_"):
                 key = _WRITTEN
-            elif name in _WANTED:
-                key = name
+            elif called in _WANTED:
+                key = called
             else:
                 continue
-            found[key] = found.get(key, 0) + number(count.get("value"), f"counter {name}", path, at)
+            found[key] = found.get(key, 0) + number(count.get("value"), f"counter {shown(called)}", path, at)
     return found
 
 
-def _job(history: _History) -> Job:
+def _job(history: _History, path: Path) -> Job:
     assert history.name is not None
     totals: Mapping[str, int]
     if history.totals:
@@ -174,25 +176,29 @@ def _job(history: _History) -> Job:
     else:
         attempts = [*history.maps.values(), *history.reduces.values()]
         totals = {key: sum(attempt.counters.get(key, 0) for attempt in attempts) for key in (_READ, _WRITTEN, "REDUCE_SHUFFLE_BYTES")}
-    read, written = totals.get(_READ, 0), totals.get(_WRITTEN, 0)
-    return Job(history.name, history.submit_ms, read, totals.get("REDUCE_SHUFFLE_BYTES", 0), written)
+    read, shuffled, written = (total(totals.get(key, 0), history.name, path, None) for key in (_READ, "REDUCE_SHUFFLE_BYTES", _WRITTEN))
+    return Job(history.name, history.submit_ms, read, shuffled, written)
 
 
-def _transfers(history: _History, log: Log) -> int:
-    """Reads over the network and fetches; how many reads were local."""
-    local = 0
+def _local(history: _History) -> int:
+    """How many reads stayed on their host."""
+    return sum(attempt.host in history.splits.get(task, ()) for task, attempt in history.maps.items())
+
+
+def _transfers(history: _History, path: Path, log: Log) -> None:
+    """Reads over the network, and fetches."""
+    log.expect(len(history.maps) * (1 + len(history.reduces)), path)
     for task, attempt in history.maps.items():
         size, places = attempt.counters.get(_READ, 0), history.splits.get(task, [])
         if attempt.host in places:
-            local += 1
-        elif size and places:
-            log.transfers.append(Transfer(attempt.start_ms, places[0], attempt.host, size, "read"))
+            continue
+        if size and places:
+            log.transfers.append(Transfer(attempt.start_ms, places[0], attempt.host, total(size, task, path, None), "read"))
         elif size:
             log.of_transfers.drop("reads from unknown hosts")
     outputs = [(attempt, attempt.counters.get("MAP_OUTPUT_MATERIALIZED_BYTES", 0)) for attempt in history.maps.values()]
-    for reduce in history.reduces.values():
-        parts = shared_out(reduce.counters.get("REDUCE_SHUFFLE_BYTES", 0), [size for _, size in outputs])
+    for task, reduce in history.reduces.items():
+        parts = shared_out(total(reduce.counters.get("REDUCE_SHUFFLE_BYTES", 0), task, path, None), [size for _, size in outputs])
         for (attempt, _), size in zip(outputs, parts, strict=False):
             if size:
                 log.transfers.append(Transfer(max(attempt.end_ms, reduce.start_ms), attempt.host, reduce.host, size, "fetch"))
-    return local

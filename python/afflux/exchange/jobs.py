@@ -1,14 +1,13 @@
 """Jobs of other systems' logs: a trace that `kind = "hadoop_trace"` reads, and their shuffles as flows."""
 
-import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
 from . import hosts
-from .account import Account, Wrong, shown
-from .files import lines
+from .account import Account, Wrong, nearest, shown
+from .files import json_value, lines
 from .flow_list import FlowList
 
 
@@ -38,9 +37,23 @@ class Log:
     """What was read from logs."""
 
     jobs: list[Job] = field(default_factory=list)
+    #: Each adds what machines sent each other, when it is asked for.
+    making: list[Callable[["Log"], None]] = field(default_factory=list)
     transfers: list[Transfer] = field(default_factory=list)
+    #: Bytes of the files: larger logs may have more transfers.
+    size: int = 0
     account: Account = field(default_factory=lambda: Account("jobs"))
     of_transfers: Account = field(default_factory=lambda: Account("flows"))
+
+    def expect(self, count: int, path: str | os.PathLike[str]) -> None:
+        """So many more transfers are to come. Raises `Wrong` where a small file would make a table that no memory holds."""
+        most = max(_TRANSFERS, self.size // 16)
+        if len(self.transfers) + count > most:
+            raise Wrong(path, None, f"{len(self.transfers) + count:,} transfers between machines", f"at most {most:,} for logs of this size: leave out --flows")
+
+
+#: Transfers that any log may have.
+_TRANSFERS = 1_000_000
 
 
 def trace(jobs: Iterable[Job]) -> str:
@@ -58,26 +71,33 @@ def trace(jobs: Iterable[Job]) -> str:
     return "".join(out)
 
 
-def flows(log: Log, given: Mapping[str, int] | None) -> tuple[FlowList, Mapping[str, int]]:
-    """The transfers as a flow list that begins with the first job, and the hosts' numbers. `given` numbers are kept."""
-    numbers = given if given is not None else hosts.numbered(name for transfer in log.transfers for name in (transfer.src, transfer.dst))
+def flows(log: Log, known: hosts.Known | None) -> tuple[FlowList, dict[str, int]]:
+    """The transfers as a flow list that begins with the first job, and the hosts' numbers. Numbers that are `known` are kept."""
+    for make in log.making:
+        make(log)
+    numbers = known.numbers if known is not None else hosts.numbered(name for transfer in log.transfers for name in (transfer.src, transfer.dst))
     origin = min((job.submit_ms for job in log.jobs), default=0)
     list_ = FlowList([], [], [], [], [])
     assert list_.classes is not None
+    used: dict[str, int] = {}
     for transfer in sorted(log.transfers, key=lambda transfer: transfer.start_ms):
-        ends = (numbers.get(transfer.src), numbers.get(transfer.dst))
-        if ends[0] is None or ends[1] is None:
+        src, dst = numbers.get(transfer.src), numbers.get(transfer.dst)
+        if src is None or dst is None:
             log.of_transfers.drop("of hosts that the mapping does not name")
-        elif ends[0] == ends[1]:
+        elif src == dst:
             log.of_transfers.drop("from a host to itself")
         else:
             list_.start_ns.append(max(0, transfer.start_ms - origin) * 1_000_000)
-            list_.src.append(ends[0])
-            list_.dst.append(ends[1])
+            list_.src.append(src)
+            list_.dst.append(dst)
             list_.bytes.append(transfer.bytes)
             list_.classes.append(transfer.kind)
+            used[transfer.src], used[transfer.dst] = src, dst
     log.of_transfers.taken = len(list_)
-    return list_, numbers
+    if known is not None and not len(list_) and log.transfers:
+        first = log.transfers[0]
+        raise Wrong(known.source, None, f"no host called {shown(first.src)} or {shown(first.dst)}", "the machines of the logs" + nearest(first.src, numbers))
+    return list_.called(known.names if known is not None else None), dict(numbers) if known is None else used
 
 
 def shared_out(total: int, weights: list[int]) -> list[int]:
@@ -102,9 +122,9 @@ def json_lines(path: str | os.PathLike[str], account: Account, stream: BinaryIO 
         if broken:
             raise broken
         try:
-            value = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            broken = Wrong(path, at, f"{shown(line)} ({str(error).splitlines()[0]})", "an object in JSON")
+            value = json_value(line, path, at, "an object in JSON")
+        except Wrong as error:
+            broken = error
             continue
         if not isinstance(value, dict):
             raise Wrong(path, at, shown(value), "an object in JSON")

@@ -1,12 +1,14 @@
 """Spark's event logs: one JSON object per line. Source: Apache Spark, `org.apache.spark.util.JsonProtocol`."""
 
+import functools
+import os
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .account import Wrong, number, shown, table
+from .account import Wrong, moment, name, number, shown, table, total
 from .jobs import Job, Log, Transfer, json_lines, shared_out
 
 
@@ -21,6 +23,7 @@ class _Task:
 @dataclass
 class _Application:
     name: str
+    path: Path
     jobs: dict[int, Job] = field(default_factory=dict)
     #: The first job that needs a stage runs it.
     owner: dict[int, Job] = field(default_factory=dict)
@@ -36,6 +39,7 @@ def read(paths: Sequence[Path]) -> Log:
     application: _Application | None = None
     done: list[_Application] = []
     for path in paths:
+        log.size += os.stat(path).st_size
         seen = False
         for at, event in json_lines(path, log.account):
             kind = event.get("Event")
@@ -43,19 +47,19 @@ def read(paths: Sequence[Path]) -> Log:
                 raise Wrong(path, at, shown(event), 'an event of Spark: {"Event": "SparkListener…", …}')
             seen = True
             if kind == "SparkListenerApplicationStart":
-                name = event.get("App ID") or event.get("App Name") or path.name
-                application = _Application(str(name))
+                called = event.get("App ID") or event.get("App Name") or path.name
+                application = _Application(name(called, "the application", path, at), path)
                 done.append(application)
             elif kind in _TAKEN:
                 if application is None:
-                    application = _Application(path.name)
+                    application = _Application(path.name, path)
                     done.append(application)
                 _TAKEN[kind](application, event, path, at, log)
         if not seen:
             raise Wrong(path, None, "no events", "an event log of Spark")
     for application in done:
         log.jobs += application.jobs.values()
-        _transfers(application, log)
+        log.making.append(functools.partial(_transfers, application))
     if not log.jobs:
         log.account.notes.append("there is no SparkListenerJobStart")
     log.account.taken = len(log.jobs)
@@ -66,7 +70,7 @@ def read(paths: Sequence[Path]) -> Log:
 
 def _job_start(application: _Application, event: Mapping[str, Any], path: Path, at: int, log: Log) -> None:
     number_ = number(event.get("Job ID"), "Job ID", path, at)
-    job = Job(f"{application.name}_{number_}", number(event.get("Submission Time"), "Submission Time", path, at))
+    job = Job(f"{application.name}_{number_}", moment(event.get("Submission Time"), "Submission Time", path, at))
     application.jobs[number_] = job
     infos = event.get("Stage Infos", [])
     if not isinstance(infos, list):
@@ -99,29 +103,27 @@ def _task_end(application: _Application, event: Mapping[str, Any], path: Path, a
         return
     stage = number(event.get("Stage ID"), "Stage ID", path, at)
     info, metrics = table(event.get("Task Info"), "Task Info", path, at), event.get("Task Metrics")
-    host = info.get("Host")
-    if not isinstance(host, str):
-        raise Wrong(path, at, f"Host {shown(host)}", "a name")
+    host = name(info.get("Host"), "Host", path, at)
     if metrics is None:
         return
 
-    def metric(group: str, name: str) -> int:
+    def metric(group: str, key: str) -> int:
         of_group = table(metrics, "Task Metrics", path, at).get(group)
-        value = 0 if of_group is None else table(of_group, group, path, at).get(name, 0)
-        return number(value, f"{group}, {name}", path, at)
+        value = 0 if of_group is None else table(of_group, group, path, at).get(key, 0)
+        return number(value, f"{group}, {key}", path, at)
 
     remote, local = metric("Shuffle Read Metrics", "Remote Bytes Read"), metric("Shuffle Read Metrics", "Local Bytes Read")
     written = metric("Shuffle Write Metrics", "Shuffle Bytes Written")
     if written:
         application.wrote[stage][host] += written
     if remote:
-        application.readers.append(_Task(stage, host, number(info.get("Launch Time"), "Launch Time", path, at), remote))
+        application.readers.append(_Task(stage, host, moment(info.get("Launch Time"), "Launch Time", path, at), remote))
     if (job := application.owner.get(stage)) is None:
         log.account.drop("tasks of unknown jobs")
         return
-    job.read += metric("Input Metrics", "Bytes Read")
-    job.shuffled += remote + local
-    job.written += metric("Output Metrics", "Bytes Written")
+    job.read = total(job.read + metric("Input Metrics", "Bytes Read"), job.name, path, at)
+    job.shuffled = total(job.shuffled + remote + local, job.name, path, at)
+    job.written = total(job.written + metric("Output Metrics", "Bytes Written"), job.name, path, at)
 
 
 _TAKEN = {"SparkListenerJobStart": _job_start, "SparkListenerStageSubmitted": _stage, "SparkListenerTaskEnd": _task_end}
@@ -129,15 +131,18 @@ _TAKEN = {"SparkListenerJobStart": _job_start, "SparkListenerStageSubmitted": _s
 
 def _transfers(application: _Application, log: Log) -> None:
     """What tasks fetched, from the hosts that wrote it in proportion to what they wrote."""
-    for task in application.readers:
-        sources: dict[str, int] = defaultdict(int)
-        for parent in application.parents.get(task.stage, []):
+    sources: dict[int, dict[str, int]] = {}
+    for stage in {task.stage for task in application.readers}:
+        sources[stage] = defaultdict(int)
+        for parent in set(application.parents.get(stage, [])):
             for host, size in application.wrote.get(parent, {}).items():
-                if host != task.host:
-                    sources[host] += size
-        if not sources:
+                sources[stage][host] += size
+    for task in application.readers:
+        others = {host: size for host, size in sources[task.stage].items() if host != task.host}
+        if not others:
             log.of_transfers.drop("fetches whose writers are not in the log")
             continue
-        for host, size in zip(sources, shared_out(task.remote, list(sources.values())), strict=True):
+        log.expect(len(others), application.path)
+        for host, size in zip(others, shared_out(task.remote, list(others.values())), strict=True):
             if size:
                 log.transfers.append(Transfer(task.launch_ms, host, task.host, size, "fetch"))

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import distributed
@@ -9,7 +10,7 @@ import distributed
 from .._core import RunError
 from .local import cores
 from .process import Order
-from .remote import Carried, Remote, carry_out
+from .remote import Carried, Remote, carry_out, stop
 
 #: Seconds to wait for a scheduler.
 PATIENCE = 15
@@ -33,7 +34,7 @@ class OnDask(Remote):
 
     def _send(self, order: Order) -> distributed.Future:
         # Not pure: the same order twice is simulated twice.
-        return self._client.submit(carry_out, order, pure=False)
+        return self._client.submit(carry_out, order, self._owner, pure=False)
 
     def _done(self, handles: Sequence[Any], patience: float) -> Sequence[Any]:
         try:
@@ -46,8 +47,9 @@ class OnDask(Remote):
         return handle.result()
 
     def _abandon(self, handles: Sequence[Any]) -> None:
-        if handles:
+        with suppress(Exception):  # a cluster that is gone has nothing under way
             self._client.cancel(list(handles), force=True)
+            self._client.run(stop, self._owner, on_error="ignore")
 
     def _leave(self) -> None:
         self._client.close()

@@ -27,7 +27,7 @@ class OnRay(Remote):
         self._carry_out = ray.remote(num_cpus=1)(carry_out)
 
     def _send(self, order: Order) -> Any:
-        return self._carry_out.remote(order)
+        return self._carry_out.remote(order, self._owner)
 
     def _done(self, handles: Sequence[Any], patience: float) -> Sequence[Any]:
         return ray.wait(list(handles), num_returns=1, timeout=patience)[0]

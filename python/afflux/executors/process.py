@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
@@ -42,6 +43,7 @@ class Process:
 
     def __init__(self, order: Order) -> None:
         self.share = 0.0
+        self._out = order.out
         self._began, self._rest = time.monotonic(), b""
         self._answer: dict[str, Any] | None = None
         self._process = subprocess.Popen(
@@ -50,12 +52,14 @@ class Process:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             start_new_session=True,  # Ctrl-C is for us; we stop the workers
+            env=_environment(),
         )
         assert self._process.stdin
         assert self._process.stdout
         self.output = self._process.stdout
-        self._process.stdin.write(json.dumps(asdict(order)).encode() + b"\n")
-        self._process.stdin.flush()
+        with suppress(BrokenPipeError):  # it is dead already: `answer` tells
+            self._process.stdin.write(json.dumps(asdict(order)).encode() + b"\n")
+            self._process.stdin.flush()
 
     def read(self) -> bool:
         """Takes what it says; false when it has ended."""
@@ -74,21 +78,42 @@ class Process:
         words = self._process.stderr.read().decode(errors="replace").strip()
         code = self._process.wait()
         self._close()
+        if code != 0:
+            self._clear()
         wall = round(time.monotonic() - self._began, 3)
         if code == 0 and self._answer and "error" not in self._answer:
             return Answer(wall, said=self._answer)
         how = f"the process was ended by signal {-code}" if code < 0 else f"the process ended with code {code}"
         return Answer(wall, (self._answer or {}).get("error") or (f"{how}: {words[-1_000:]}" if words else how))
 
+    def kill(self) -> None:
+        """Ends it; whoever reads what it says notices."""
+        self._process.kill()
+
     def stop(self) -> None:
         self._process.kill()
         self._process.wait()
         self._close()
+        self._clear()
 
     def _close(self) -> None:
         for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
             if pipe:
-                pipe.close()
+                with suppress(BrokenPipeError):
+                    pipe.close()
+
+    def _clear(self) -> None:
+        """It could not clean up after itself. What cannot be removed is found by the next run."""
+        with suppress(_core.Error, OSError):
+            _core.clear(self._out)
+
+
+def _environment() -> dict[str, str]:
+    """Faults of tests (docs/dev/faults.md) are for this process, or for its workers."""
+    environment = {name: value for name, value in os.environ.items() if name not in ("AFFLUX_FAULT", "AFFLUX_WORKER_FAULT")}
+    if fault := os.environ.get("AFFLUX_WORKER_FAULT"):
+        environment["AFFLUX_FAULT"] = fault
+    return environment
 
 
 @cache

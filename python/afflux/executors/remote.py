@@ -1,48 +1,67 @@
 """What clusters have in common: the order travels there, the files of the result travel back. No file system need be shared but for the
 inputs of a scenario (flow lists, topology files), which are looked for at the same path and recognised by their hash."""
 
+import fcntl
+import shutil
 import tempfile
+import uuid
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
+from .. import _core
 from .process import Answer, Order, Process
 
 #: An answer, and the result's files by name.
 Carried = tuple[Answer, Mapping[str, bytes]]
 
 
-def carry_out(order: Order) -> Carried:
-    """On the cluster: simulates in a process of its own."""
-    with tempfile.TemporaryDirectory(prefix="afflux-") as place:
-        out = Path(place) / "result"
+def carry_out(order: Order, owner: str) -> Carried:
+    """On the cluster: simulates in a process of its own, until `stop` is called with the same owner."""
+    with _place() as place:
+        out = place / "result"
         process = Process(replace(order, out=str(out)))
+        _running.append((owner, process))
         try:
             while process.read():
                 pass
         except BaseException:
             process.stop()
             raise
+        finally:
+            _running.remove((owner, process))
         answer = process.answer()
         return answer, {} if answer.error else {file.name: file.read_bytes() for file in sorted(out.iterdir())}
 
 
-def unpack(files: Mapping[str, bytes], out: Path) -> None:
-    """Here: gives the result directory its name when all of it is there. Replaces results, and nothing else."""
-    if out.exists() and any(out.iterdir()) and not (out / "summary.json").is_file():
-        raise OSError(f"{out} exists and is not a result directory: it is left alone")
-    out.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{out.name}.partial-", dir=out.parent) as place:
-        new = Path(place) / "new"
-        new.mkdir()
-        for name, content in files.items():
-            (new / name).write_bytes(content)
-        if out.exists():
-            out.rename(Path(place) / "old")
-        new.rename(out)
+#: What is simulated here, with its owner.
+_running: list[tuple[str, Process]] = []
+
+
+def stop(owner: str) -> None:
+    """On the cluster: ends what is simulated for this owner. A thread that waits for it cannot be stopped otherwise."""
+    for whose, process in list(_running):
+        if whose == owner:
+            process.kill()
+
+
+@contextmanager
+def _place() -> Iterator[Path]:
+    """A directory for the time being, locked as long as its process lives: those that killed processes left are removed."""
+    for left in Path(tempfile.gettempdir()).glob(f"{_PLACE}*/{_LOCK}"):
+        with suppress(OSError), left.open("r+") as lock:  # it may be gone by now, in use, or somebody else's
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(left.parent, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix=_PLACE) as place, (Path(place) / _LOCK).open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield Path(place)
+
+
+_PLACE, _LOCK = "afflux-point-", "lock"
 
 
 class Remote(ABC):
@@ -50,12 +69,14 @@ class Remote(ABC):
 
     def __init__(self, at_once: int | None) -> None:
         self._at_once = at_once
+        #: Whose points are simulated on the cluster: ours since the last `cancel`.
+        self._owner = uuid.uuid4().hex
         self._waiting: deque[tuple[str, Order]] = deque()
         self._under_way: dict[Any, tuple[str, Order]] = {}
 
     @abstractmethod
     def _send(self, order: Order) -> Any:
-        """Has `carry_out` called with the order; answers a handle."""
+        """Has `carry_out` called with the order and the owner; answers a handle."""
 
     @abstractmethod
     def _done(self, handles: Sequence[Any], patience: float) -> Sequence[Any]:
@@ -66,7 +87,8 @@ class Remote(ABC):
         """What `carry_out` gave. Raises whatever went wrong on the cluster."""
 
     @abstractmethod
-    def _abandon(self, handles: Sequence[Any]) -> None: ...
+    def _abandon(self, handles: Sequence[Any]) -> None:
+        """Ends what is under way, for this owner."""
 
     @abstractmethod
     def _leave(self) -> None: ...
@@ -94,7 +116,7 @@ class Remote(ABC):
         try:
             answer, files = self._take(handle)
             if answer.error is None:
-                unpack(files, Path(order.out))
+                _core.adopt(list(files.items()), order.out)
         except Exception as error:  # whatever a cluster may raise is about this point alone
             return key, Answer(0.0, f"{type(error).__name__}: {error}")
         return key, answer
@@ -104,5 +126,7 @@ class Remote(ABC):
 
     def cancel(self) -> None:
         self._waiting.clear()
-        self._abandon(list(self._under_way))
+        if self._under_way:
+            self._abandon(list(self._under_way))
         self._under_way.clear()
+        self._owner = uuid.uuid4().hex

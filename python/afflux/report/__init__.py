@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from string import Template
 
-from .. import __version__
-from ..comparison import compare
-from ..designs import Designs, gather
+from .. import __version__, changes, durable
+from ..comparison import Comparison, compare
+from ..designs import Design, Designs, gather
 from ..metrics import JOB_TIME, Metric
+from ..paired import SAME, Difference
 from ..result import Result
-from ..words import Words, join, said, say
+from ..words import Marked, Words, join, said, say
 from . import data
 from .lines import Lines, draw
 
@@ -50,12 +51,13 @@ def write(
     file.
     """
     designs = gather(results)
-    sentence, found = (answer, []) if answer is not None else _answer(designs)
+    against = compare(designs) if answer is None and len(designs) > 1 else None
+    sentence, found = (answer, list(designs.notes)) if answer is not None else _answer(designs, against)
     page = Template((HERE / "page.html").read_text(encoding="utf-8")).substitute(
         name=html.escape(title or ", ".join(designs)),
         title=_both(title or ", ".join(designs)),
-        answer=_both(sentence),
-        table=_table(table or _metrics(designs)),
+        answer=_shown(sentence),
+        table=_table(table or _metrics(designs)) + (_table(_verdicts(against)) if against and not table else ""),
         figures=f'<div class="pair">{"".join(map(draw, figures))}</div>' if figures else "",
         notes="".join(f'<p class="note">{_both(note)}</p>' for note in [*notes, *found]),
         about=_about(designs),
@@ -68,33 +70,29 @@ def write(
         data=_packed(data.of(designs)),
     )
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.partial")
-    partial.write_text(page, encoding="utf-8")
-    partial.replace(path)
-    return path
+    durable.make_dir(path.parent)
+    return durable.write_text(path, page)
 
 
-def _answer(designs: Designs) -> tuple[str, list[str]]:
+def _answer(designs: Designs, against: Comparison | None) -> tuple[str, list[str]]:
     """What the results say, and what is to be known beside."""
-    if len(designs) > 1:
-        found = compare(designs)
-        return found.sentence(), list(found.notes)
+    if against:
+        return against.sentence(), list(against.notes)
     (design,) = designs.values()
     shown = {metric.name: value for metric in designs.metrics() if (value := design.value(metric))}
     main = [shown[name] for name in (JOB_TIME.name, "fct_p99_ns", "slowdown_p99") if name in shown]
     what = join([say("answer.metric", metric=_title(value.metric), value=value) for value in main] or [say("answer.nothing")], ("; ", "、"))
-    several = len(design.seeds) > 1
-    sentences = [
-        say("answer.one", design=design.name, seeds=len(design.seeds), what=what)
-        if several
-        else say("answer.single", design=design.name, seed=design.seeds[0], what=what)
-    ]
+    if design.deterministic:
+        sentences = [say("answer.deterministic", design=design.name, seeds=len(design.seeds), what=what)]
+    elif len(design.seeds) > 1:
+        sentences = [say("answer.one", design=design.name, seeds=len(design.samples), what=what)]
+    else:
+        sentences = [say("answer.single", design=design.name, seed=design.seeds[0], what=what)]
     counts = [say("answer.count", value=value.metric.show(value.mean), metric=_title(value.metric)) for value in shown.values() if value.metric.counter]
     if counts:
         sentences.append(say("answer.counts", counts=join(counts, (", ", "、"))))
     censored = any(result.summary["fct"]["all"]["censored"] for result in design.results.values())
-    return join(sentences), [say("answer.censored")] if censored else []
+    return join(sentences), [*designs.notes, *([say("answer.censored")] if censored else [])]
 
 
 def _title(metric: Metric) -> str:
@@ -103,19 +101,55 @@ def _title(metric: Metric) -> str:
 
 def _metrics(designs: Designs) -> Table:
     """Every metric of every design."""
-    several = any(len(design.seeds) > 1 for design in designs.values())
+    several = any(len(design.samples) > 1 for design in designs.values())
     currencies = sorted({result.summary["cost"]["currency"] for design in designs.values() for result in design.results.values() if result.summary.get("cost")})
     rows = []
     for metric in designs.metrics():
         title = say("answer.in", metric=_title(metric), unit=" / ".join(currencies)) if metric.name == "cost" else _title(metric)
         values = [design.value(metric) for design in designs.values()]
         rows.append([title, *("–" if value is None else str(value) for value in values)])
-    head = ["", *(say("answer.seed" if len(design.seeds) == 1 else "answer.seeds", design=design.name, seeds=len(design.seeds)) for design in designs.values())]
-    return Table(say("answer.caption") if several else "", head, rows)
+    return Table(say("answer.caption") if several else "", ["", *map(_head, designs.values())], rows)
+
+
+def _head(design: Design) -> Words:
+    """A design with the number of its samples."""
+    if design.deterministic:
+        return say("answer.seeds.one", design=design.name, seeds=len(design.seeds))
+    count = len(design.samples)
+    return say("answer.seed" if count == 1 else "answer.seeds", design=design.name, seeds=count)
+
+
+def _verdicts(found: Comparison) -> Table:
+    """Every metric of every design against the baseline; what is established stands out."""
+    columns = {design: {d.metric: d for d in found.of(design)} for design in found.designs}
+    metrics = [metric for metric in found.of_name.metrics() if any(metric in of_design for of_design in columns.values())]
+    rows = [[_title(metric), *(_verdict(of_design.get(metric)) for of_design in columns.values())] for metric in metrics]
+    return Table(say("verdict.caption", baseline=found.baseline), ["", *found.designs], rows)
+
+
+def _verdict(d: Difference | None) -> str:
+    if d is None:
+        return "–"
+    interval = changes.interval(d)
+    en = "" if d.verdict == SAME else f"{changes.by(d)} " if interval == "–" else f"{changes.by(d)} ({interval}) "
+    change = Words(en, en.replace(" to ", "～"))
+    exact = d.deterministic and d.verdict != SAME
+    return Marked.of([(say("verdict.exact" if exact else "verdict.cell", change=change, verdict=say(f"verdict.{d.verdict}")), bool(d.established))])
+
+
+def _shown(answer: str) -> str:
+    """The answer; what follows on its first statement stands apart."""
+    if not isinstance(answer, Marked):
+        return _both(answer)
+    first = next((place for place, (_, bold) in enumerate(answer.parts) if bold), 0) + 2
+    head, rest = (Marked.of(parts) for parts in (answer.parts[:first], answer.parts[first:]))
+    return _both(head) + (f' <span class="rest">{_both(rest)}</span>' if rest else "")
 
 
 def _both(text: str) -> str:
     """In both languages, one of which the style sheet hides; words without their Japanese are there in any case."""
+    if isinstance(text, Marked):
+        return " ".join(f"<strong>{_both(part)}</strong>" if bold else _both(part) for part, bold in text.parts)
     if not isinstance(text, Words):
         return html.escape(text)
     if text == text.ja:
@@ -132,10 +166,17 @@ def _table(table: Table) -> str:
 
 def _cell(text: str) -> str:
     """An interval in brackets may stand below its value where there is little room."""
+    if isinstance(text, Marked):
+        return "".join(f"<strong>{_cell(part)}</strong>" if bold else _cell(part) for part, bold in text.parts)
     if isinstance(text, Words):
-        return _both(text)
-    value, bracket, interval = text.partition(" (")
-    return f'{html.escape(value)} <span class="interval">({html.escape(interval)}</span>' if bracket else html.escape(text)
+        return f'<span lang="en">{_bracketed(text)}</span><span lang="ja">{_bracketed(text.ja)}</span>' if " (" in text else _both(text)
+    return _bracketed(text)
+
+
+def _bracketed(text: str) -> str:
+    value, bracket, rest = text.partition(" (")
+    interval, closed, after = rest.partition(")")
+    return f'{html.escape(value)} <span class="interval">({html.escape(interval)})</span>{html.escape(after)}' if bracket and closed else html.escape(text)
 
 
 def _about(designs: Designs) -> str:
@@ -144,8 +185,7 @@ def _about(designs: Designs) -> str:
     for design in designs.values():
         first = design.first
         lines = [f"<h3>{html.escape(design.name)}</h3>"]
-        if first.dir and (first.dir / "scenario.toml").is_file():
-            text = (first.dir / "scenario.toml").read_text(encoding="utf-8")
+        if text := first.scenario:
             summary = _both(say("about.resolved", seed=first.summary["seed"]))
             lines.append(f'<details><summary>{summary}</summary><pre tabindex="0">{html.escape(text)}</pre></details>')
         hashes = "".join(

@@ -27,6 +27,7 @@ def of(result: Result) -> dict[str, Any]:
     rows = sorted({row for kind in kinds.values() for row in kind})
     place = {row: at for at, row in enumerate(rows)}
     columns = {name: _taken(table.column(name), rows) for name in COLUMNS}
+    columns |= {name: [result.host_name(host) for host in columns[end]] for name, end in (("from", "src"), ("to", "dst"))}
     parts = {label: _taken(table.column(f"{label}_ns"), rows) for label in LABELS}
     split = any(value is not None for values in parts.values() for value in values)
     return {

@@ -4,15 +4,18 @@
 """
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from .. import split
 from ..designs import Design, Designs, gather
+from ..durable import Writer, make_dir, write_all
 from ..explain import LABELS
 from ..extras import needed
 from ..result import Result
-from . import completion, series, split
+from . import completion, series
 
 FORMATS = ("pdf", "svg", "png")
 #: Inches: a column of the usual two-column styles.
@@ -48,8 +51,19 @@ STYLE: Any = {
 PARTS = dict(zip(LABELS, ("#bfc5cc", "#78b7e3", "#e8743b", "#e5b1d3", "#b073a8", "#f2c230", "#9ad9ef", "#3fae8a", "#d8dbb5"), strict=True))
 
 
-def write(results: Designs | Iterable[Result | str | os.PathLike[str]], dir: str | os.PathLike[str], format: str) -> list[Path]:
-    """Writes what there is to draw into `dir`: fct-cdf, slowdown-by-size, queue, split. Raises `MissingExtra`, `ValueError`."""
+def write(
+    results: Designs | Iterable[Result | str | os.PathLike[str]],
+    dir: str | os.PathLike[str],
+    format: str,
+    *,
+    whole_run: bool = False,
+    hosts: bool = False,
+) -> list[Path]:
+    """Writes what there is to draw into `dir`: fct-cdf, slowdown-by-size, queue, split, split-shares, split-difference.
+
+    The time axis ends where it gets quiet for longer than everything before, with `whole_run` when the run ends. Queues are those of switches, with
+    `hosts` those of hosts too. Raises `MissingExtra`, `ValueError`.
+    """
     if format not in FORMATS:
         raise ValueError(f"format {format!r}: there are html, {', '.join(FORMATS)}")
     with needed("plot", "a figure for papers"):
@@ -59,23 +73,27 @@ def write(results: Designs | Iterable[Result | str | os.PathLike[str]], dir: str
     dir = Path(dir)
     if dir.exists() and not dir.is_dir():
         raise ValueError(f"{dir} is a file: --format {format} writes several figures, -o names their directory")
-    dir.mkdir(parents=True, exist_ok=True)
+    parts = {design.name: split.groups(split.explained(design)) for design in designs}
+    changes = split.changes(Designs(designs), designs[0].name)
     drawn: dict[str, Callable[[Any], bool]] = {
         "fct-cdf": lambda axes: _cdf(axes, designs),
         "slowdown-by-size": lambda axes: _by_size(axes, designs),
-        "queue": lambda axes: _queue(axes, designs),
-        "split": lambda axes: _split(axes, designs),
+        "queue": lambda axes: _queue(axes, designs, whole_run, hosts),
+        "split": lambda axes: _split(axes, parts, by_time=True),
+        "split-shares": lambda axes: _split(axes, parts, by_time=False),
+        "split-difference": lambda axes: _difference(axes, designs[0].name, changes),
     }
-    written = []
+    files: dict[Path, Writer] = {}
     date = {"pdf": "CreationDate", "svg": "Date"}.get(format)
     with matplotlib.rc_context(STYLE):
         for name, draw in drawn.items():
             figure = Figure(figsize=(WIDTH, HEIGHT), layout="constrained")
             if draw(figure.add_subplot()):
-                path = dir / f"{name}.{format}"
-                figure.savefig(path, format=format, dpi=300, metadata={date: None} if date else None)
-                written.append(path)
-    return written
+                save = partial(figure.savefig, format=format, dpi=300, metadata={date: None} if date else None)
+                files[dir / f"{name}.{format}"] = save
+        make_dir(dir)
+        write_all(files)
+    return list(files)
 
 
 def _line(index: int) -> dict[str, Any]:
@@ -109,43 +127,76 @@ def _by_size(axes: Any, designs: Sequence[Design]) -> bool:
     return True
 
 
-def _queue(axes: Any, designs: Sequence[Design]) -> bool:
+def _queue(axes: Any, designs: Sequence[Design], whole_run: bool, hosts: bool) -> bool:
     """Of the port with the longest queue."""
-    found = series.of(designs)
+    found = series.of(designs, hosts=hosts)
     if not found:
         return False
+    view = found["views"][-1 if whole_run else 0]
 
     def whole(of: dict[str, Any] | None) -> list[int]:
         return (of or {}).get("-1", {}).get("queue_max", [])
 
-    port = max(found["ports"], key=lambda one: max((max(whole(of), default=0) for of in one["series"]), default=0))
-    for index, (design, of, lasted) in enumerate(zip(designs, port["series"], found["lasted"], strict=True)):
+    port = max(view["ports"], key=lambda one: max((max(whole(of), default=0) for of in one["series"]), default=0))
+    for index, (design, of, lasted) in enumerate(zip(designs, port["series"], view["lasted"], strict=True)):
         if of is None:
             continue
         values = [*whole(of), *[0] * lasted][:lasted]
-        times = [(at + 1) * found["bucket_ns"] / 1e6 for at in range(lasted)]
+        times = [(at + 1) * view["bucket_ns"] / 1e6 for at in range(lasted)]
         axes.plot(times, [value / 1e3 for value in values], label=design.name, **_line(index) | {"linewidth": 0.8})
-    axes.set(xlabel="Time (ms)", ylabel=f"Queue (kB), {port['name']}")
+    more = f"; the run ends at {found['end_ns'] / 1e6:.4g} ms" if view is not found["views"][-1] else ""
+    axes.set(xlabel=f"Time (ms{more})", ylabel=f"Queue (kB), {port['name']}")
     axes.yaxis.label.set_size(7)
     axes.set_ylim(bottom=0)
     axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3, columnspacing=1)
     return True
 
 
-def _split(axes: Any, designs: Sequence[Design]) -> bool:
-    found = split.of(designs)
-    if not found:
+def _split(axes: Any, parts: Mapping[str, Sequence[split.Group]], *, by_time: bool) -> bool:
+    """A bar for each design, as long as its mean completion time; or the mean of each flow's shares."""
+    shown = {name: groups[0].mean for name, groups in parts.items() if groups}
+    if not shown:
         return False
-    shown = [(design.name, of["shares"]) for design, of in zip(designs, found["groups"][0]["designs"], strict=True) if of]
-    names = [name for name, _ in shown]
+    unit, factor = _unit(max(mean.fct_ns for mean in shown.values()))
     ends = [0.0] * len(shown)
-    for place, label in enumerate(found["labels"]):
-        shares = [100 * of[place] for _, of in shown]
-        if any(shares):
-            axes.barh(names, shares, left=ends, color=PARTS[label], label=label, edgecolor="white", linewidth=0.4, height=0.65)
-            ends = [end + share for end, share in zip(ends, shares, strict=True)]
-    axes.set(xlim=(0, 100), xlabel="Mean share of completion time (%)")
+    for label in LABELS:
+        values = [mean.parts_ns[label] / factor if by_time else 100 * mean.flow_shares[label] for mean in shown.values()]
+        if any(values):
+            axes.barh(list(shown), values, left=ends, color=PARTS[label], label=label, edgecolor="white", linewidth=0.4, height=0.65)
+            ends = [end + value for end, value in zip(ends, values, strict=True)]
+    if by_time:
+        axes.set(xlabel=f"Mean completion time ({unit})")
+        axes.set_xlim(left=0)
+    else:
+        axes.set(xlim=(0, 100), xlabel="Mean share of each flow's completion time (%)")
     axes.invert_yaxis()
     axes.grid(visible=False)
     axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3, columnspacing=1, handlelength=1)
     return True
+
+
+def _difference(axes: Any, baseline: str, changes: Mapping[str, split.Comparison | None]) -> bool:
+    """What makes the difference to the first design: a bar per part and design, to the left where it became less."""
+    shown = {name: change.all for name, change in changes.items() if change}
+    labels = [label for label in LABELS if any(change.parts_ns[label] for change in shown.values())]
+    if not labels:
+        return False
+    rows = [*labels, "in all"]
+    unit, factor = _unit(max(abs(ns) for change in shown.values() for ns in (*change.parts_ns.values(), change.fct_ns)))
+    height = 0.8 / len(shown)
+    for index, (name, change) in enumerate(shown.items()):
+        values = [*(change.parts_ns[label] / factor for label in labels), change.fct_ns / factor]
+        places = [row + (index - (len(shown) - 1) / 2) * height for row in range(len(rows))]
+        # The first colour is the baseline's, in the other figures.
+        axes.barh(places, values, height=height, color=COLOURS[(index + 1) % len(COLOURS)], label=name, edgecolor="white", linewidth=0.4)
+    axes.set_yticks(range(len(rows)), rows)
+    axes.axvline(0, color="black", linewidth=0.6)
+    axes.axhline(len(labels) - 0.5, color="0.6", linewidth=0.5)
+    axes.set(xlabel=f"Mean completion time less that of {baseline} ({unit})")
+    axes.invert_yaxis()
+    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3, columnspacing=1, handlelength=1)
+    return True
+
+
+def _unit(ns: float) -> tuple[str, float]:
+    return next(((unit, size) for unit, size in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)) if ns >= size), ("ns", 1.0))

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..designs import Design
 from ..result import Result
-from .series import COLUMNS, Recording, edges, reduced
+from .series import COLUMNS, Recording, edges, reduced, sent_share
 
 #: Moments shown, at most; and at least, where there are very many ports.
 FRAMES, FEWEST = 300, 24
@@ -47,38 +47,59 @@ def _fabric(result: Result) -> dict[str, Any]:
     links = result.links
     first, second, rate = (links.column(name)[::2] for name in ("from", "to", "rate_bps"))
     nodes = list(dict.fromkeys([*first, *second]))
-    nodes.sort(key=_place)
+    number = {name: at for at, name in enumerate(result.summary.get("host_names", []))} or {name: int(name[4:]) for name in nodes if result.is_host(name)}
+    # Hosts in their order, then switches in the order of the links.
+    nodes.sort(key=lambda name: number.get(name, len(number)))
     place = {name: at for at, name in enumerate(nodes)}
-    return {"nodes": nodes, "a": [place[name] for name in first], "b": [place[name] for name in second], "rate": rate}
-
-
-def is_host(name: str) -> bool:
-    """Hosts are called host0, host1, …; no switch is."""
-    return name.startswith("host") and name[4:].isdigit()
-
-
-def _place(name: str) -> tuple[bool, int]:
-    """Hosts in their order, then switches in the order of the links."""
-    return (False, int(name[4:])) if is_host(name) else (True, 0)
+    return {
+        "hosts": sum(name in number for name in nodes),
+        "nodes": nodes,
+        "a": [place[name] for name in first],
+        "b": [place[name] for name in second],
+        "rate": rate,
+    }
 
 
 def _ports(recording: Recording, fabric: dict[str, Any], cells: int) -> dict[str, Any]:
+    until = recording.busy_until()
+    # As in series.py: what is shown at first, then the whole run if that is not the same.
+    parts = [*([] if until is None else [recording.cut(until)]), recording]
+    cells //= len(parts)
     directions = _directions(fabric)
     whole = {at: queues.get(-1, min(queues.values())) for port, queues in recording.places.items() if (at := directions.get(_key(port))) is not None}
-    chosen = _chosen(recording, fabric, whole, max(cells // (2 * FEWEST), 1))
+    chosen = {at: whole[at] for at in _chosen(recording, fabric, whole, max(cells // (2 * FEWEST), 1))}
+    totals = {name: _totals(recording, chosen, metrics) for name, metrics in COUNTERS.items()}
+    return {
+        "interval_ns": recording.interval,
+        "recorded": len(whole),
+        "totals": totals,
+        "share": None if until is None else sent_share(parts[:1], [recording]),
+        "views": [_view(part, fabric, chosen, cells) for part in parts],
+    }
+
+
+def _totals(recording: Recording, places: dict[int, int], metrics: Sequence[str]) -> dict[int, int]:
+    """By direction, of the whole run, where it is not zero."""
+    columns = [recording.table.column(COLUMNS[metric][0]) for metric in metrics]
+    sums = {at: sum(sum(column[place :: recording.block]) for column in columns) for at, place in places.items()}
+    return {at: total for at, total in sums.items() if total}
+
+
+def _view(recording: Recording, fabric: dict[str, Any], places: dict[int, int], cells: int) -> dict[str, Any]:
+    """Of the ports by direction in which they send, each with the place of its row."""
+    chosen = list(places)
     frames = max(min(FRAMES, cells // (2 * max(len(chosen), 1))), FEWEST)
     # A frame is a whole number of samples.
     frame = -(-recording.times[-1] // (frames * recording.interval)) * recording.interval
     spans = edges(recording.times, frame)
     rates = [rate for rate in fabric["rate"] for _ in "ab"]
     found: dict[int, dict[str, str]] = {at: {} for at in chosen}
-    totals: dict[str, dict[int, int]] = {name: {} for name in COUNTERS}
 
     def column(metric: str) -> tuple[dict[int, list[int]], int]:
         """By direction: a value per frame; and the highest of all."""
         values = recording.table.column(COLUMNS[metric][0])
         combine: Callable[[Sequence[int]], int] = COLUMNS[metric][1]
-        series = {at: reduced(values[whole[at] :: recording.block], spans, combine) for at in chosen}
+        series = {at: reduced(values[places[at] :: recording.block], spans, combine) for at in chosen}
         return series, max((max(one, default=0) for one in series.values()), default=0)
 
     sent, _ = column("tx_bytes")
@@ -97,15 +118,12 @@ def _ports(recording: Recording, fabric: dict[str, Any], cells: int) -> dict[str
         most[name] = max((max(one, default=0) for one in sums.values()), default=0)
         for at, one in sums.items():
             if one:
-                totals[name][at] = sum(one)
                 found[at][name] = _characters([_step(value, most[name]) for value in one])
     return {
         "frame_ns": frame,
-        "interval_ns": recording.interval,
         "frames": len(spans),
-        "recorded": len(whole),
+        "end_ns": recording.times[-1],
         "most": {"q": longest, **most},
-        "totals": totals,
         # By direction of a link: what the port at its beginning did.
         "series": found,
     }
@@ -134,7 +152,7 @@ def _chosen(recording: Recording, fabric: dict[str, Any], whole: dict[int, int],
 
     def rank(at: int) -> tuple[Any, ...]:
         ends = fabric["a"][at // 2], fabric["b"][at // 2]
-        to_host = any(is_host(fabric["nodes"][end]) for end in ends)
+        to_host = any(end < fabric["hosts"] for end in ends)
         return (to_host, *(-combine(values[whole[at] :: recording.block]) for values, combine in columns), at)
 
     return sorted(sorted(whole, key=rank)[:room])

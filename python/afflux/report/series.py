@@ -1,11 +1,13 @@
 """Series of ports, from ports.parquet: of the lowest seed of each design, of the ports with most to show, no finer than a screen."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 from .._core import Table
 from ..designs import Design
+from . import busy
 
 #: Intervals shown, at most; fewer where many queues were in use, for no more than so many values; but at least so many.
 BUCKETS, VALUES, FEWEST = 1_500, 3_000_000, 200
@@ -40,6 +42,8 @@ class Recording:
     #: Place in the block by port and queue.
     places: dict[str, dict[int, int]]
     block: int
+    #: Ports of hosts.
+    of_hosts: frozenset[str]
 
     @classmethod
     def of(cls, design: Design) -> "Recording | None":
@@ -54,11 +58,26 @@ class Recording:
         places: dict[str, dict[int, int]] = {}
         for place, (node, peer, port, queue) in enumerate(names):
             places.setdefault(f"{node} port {port} → {peer}", {})[queue] = place
-        return cls(table, times[::block], places, block)
+        is_host = cache(design.first.is_host)
+        of_hosts = frozenset(port for port in places if is_host(port.partition(" port ")[0]))
+        return cls(table, times[::block], places, block, of_hosts)
 
     @property
     def interval(self) -> int:
         return self.times[1] - self.times[0] if len(self.times) > 1 else self.times[0]
+
+    def busy_until(self) -> int | None:
+        """When it gets quiet; `None`: not before the end."""
+        return busy.until(self.times, self.summed("tx_bytes"), self.summed("queue_bytes_max"))
+
+    def summed(self, column: str) -> list[int]:
+        """By sample: over all ports and their queues."""
+        values = self.table.column(column)
+        return [sum(values[at : at + self.block]) for at in range(0, len(self.times) * self.block, self.block)]
+
+    def cut(self, end: int) -> "Recording":
+        """The samples up to this time."""
+        return replace(self, times=[time for time in self.times if time <= end] or self.times[:1])
 
     def used(self, ports: Sequence[str]) -> int:
         """How many queues of these ports have sent anything; and the ports themselves."""
@@ -73,46 +92,70 @@ class Recording:
         return {port: combine(column[queues.get(-1, min(queues.values())) :: self.block]) for port, queues in self.places.items()}
 
 
-def of(designs: Sequence[Design]) -> dict[str, Any] | None:
+def of(designs: Sequence[Design], *, hosts: bool = True) -> dict[str, Any] | None:
+    """Ports of switches come first; without `hosts` there are no others, unless nothing else was recorded."""
     recordings = [Recording.of(design) for design in designs]
     there = [recording for recording in recordings if recording]
     if not there:
         return None
+    names = _chosen(there, hosts)
+    end = max(recording.times[-1] for recording in there)
+    last = max(recording.busy_until() or recording.times[-1] for recording in there)
+    until = last if last < end else None
+    short = [recording and recording.cut(last) for recording in recordings]
+    return {
+        "intervals_ns": [recording.interval if recording else None for recording in recordings],
+        "recorded": len({name for recording in there for name in recording.places}),
+        "seeds": [design.seeds[0] for design, recording in zip(designs, recordings, strict=True) if recording],
+        "end_ns": end,
+        # What is shown at first is the first; the whole run is the second, if it is not the same.
+        "views": [_view(recordings, names, VALUES)] if until is None else [_view(part, names, VALUES // 2) for part in (short, recordings)],
+        "share": None if until is None else sent_share([recording for recording in short if recording], there),
+    }
+
+
+def sent_share(shown: Sequence["Recording"], whole: Sequence["Recording"]) -> float:
+    """How much of the bytes is in what is shown."""
+    part, everything = (sum(sum(recording.summed("tx_bytes")) for recording in of) for of in (shown, whole))
+    return round(part / max(everything, 1), 4)
+
+
+def _view(recordings: Sequence[Recording | None], names: Sequence[str], values: int) -> dict[str, Any]:
+    there = [recording for recording in recordings if recording]
     interval = max(recording.interval for recording in there)
     end = max(recording.times[-1] for recording in there)
-    names = _chosen(there)
-    most = min(BUCKETS, max(VALUES // (len(COLUMNS) * sum(recording.used(names) for recording in there)), FEWEST))
+    most = min(BUCKETS, max(values // (len(COLUMNS) * sum(recording.used(names) for recording in there)), FEWEST))
     bucket = -(-end // (most * interval)) * interval
-    ports: list[dict[str, Any]] = [{"name": name, "series": [None] * len(designs)} for name in names]
+    ports: list[dict[str, Any]] = [{"name": name, "series": [None] * len(recordings)} for name in names]
     for index, recording in enumerate(recordings):
         if recording is None:
             continue
         # The samples of each bucket; a sample at the end of a bucket belongs to it.
         spans = edges(recording.times, bucket)
         for metric, (column, combine) in COLUMNS.items():
-            values = recording.table.column(column)
+            whole = recording.table.column(column)
             for port in ports:
                 queues = recording.places.get(port["name"])
                 if queues is None:
                     continue
                 port["series"][index] = port["series"][index] or {str(queue): {} for queue in sorted(queues)}
                 for queue, place in queues.items():
-                    series = reduced(values[place :: recording.block], spans, combine)
+                    series = reduced(whole[place :: recording.block], spans, combine)
                     if series:
                         port["series"][index][str(queue)][metric] = series
     return {
         "bucket_ns": bucket,
-        "intervals_ns": [recording.interval if recording else None for recording in recordings],
+        "end_ns": end,
         "buckets": -(-end // bucket),
         "lasted": [-(-recording.times[-1] // bucket) if recording else None for recording in recordings],
-        "recorded": len({name for recording in there for name in recording.places}),
-        "seeds": [design.seeds[0] for design, recording in zip(designs, recordings, strict=True) if recording],
         "ports": ports,
     }
 
 
-def _chosen(recordings: Sequence[Recording]) -> list[str]:
+def _chosen(recordings: Sequence[Recording], hosts: bool) -> list[str]:
     """The ports with most to show, the first the most worth looking at."""
+    every = list(dict.fromkeys(port for recording in recordings for port in recording.places))
+    inside = {*every}.difference(*(recording.of_hosts for recording in recordings))
     rankings = []
     for metrics in RANKS:
         weights: dict[str, int] = {}
@@ -121,9 +164,9 @@ def _chosen(recordings: Sequence[Recording]) -> list[str]:
                 for port, weight in recording.weights(metric).items():
                     weights[port] = weights.get(port, 0) + weight
         rankings.append(sorted((port for port in weights if weights[port]), key=lambda port: -weights[port]))
-    every = [port for recording in recordings for port in recording.places]
-    turns = [ranking[turn] for turn in range(PORTS) for ranking in rankings if turn < len(ranking)]
-    return list(dict.fromkeys([*turns, *every]))[:PORTS]
+    turns = [ranking[turn] for turn in range(len(every)) for ranking in rankings if turn < len(ranking)]
+    ordered = sorted(dict.fromkeys([*turns, *every]), key=lambda port: port not in inside)
+    return [port for port in ordered if hosts or port in inside or not inside][:PORTS]
 
 
 def edges(times: Sequence[int], bucket: int) -> list[tuple[int, int]]:

@@ -1,41 +1,64 @@
-"""Where the time went: the parts of `afflux explain`, all seeds of a design together."""
+"""Where the time went, by design: the parts of mean completion times, and what makes the difference to the first design."""
 
 from collections.abc import Sequence
 from typing import Any
 
-from .. import text
-from ..designs import Design
-from ..explain import LABELS, Group
+from .. import split, text
+from ..designs import Design, Designs
+from ..explain import ALL, GROUPINGS, LABELS
+from ..words import Words, japanese
 
 
 def of(designs: Sequence[Design]) -> dict[str, Any] | None:
     """None if no design has its split recorded."""
-    found = [_groups(design) for design in designs]
-    sizes = list(dict.fromkeys(size for groups in found for size in groups))
-    # One size class says what "all" says.
-    sizes = sizes if len(sizes) > 2 else sizes[:1]
-    if not sizes:
+    found = [{(group.by, group.name): group for group in split.groups(split.explained(design), GROUPINGS)} for design in designs]
+    keys = _shown(list(dict.fromkeys(key for groups in found for key in groups)))
+    if not keys:
         return None
-    names = {size: "all" if size == "all" else text.size_class(size) for size in sizes}
-    return {"labels": list(LABELS), "groups": [{"size": names[size], "designs": [_shown(groups.get(size, [])) for groups in found]} for size in sizes]}
+    changes = split.changes(Designs(designs), designs[0].name, GROUPINGS) if len(designs) > 1 else {}
+    return {
+        "labels": list(LABELS),
+        "groups": [
+            {
+                "by": ALL if name == ALL else by,
+                "name": text.size_class(name) if by == "size" and name != ALL else name,
+                "designs": [_group(groups.get((by, name))) for groups in found],
+                "changes": [_change(changes.get(design.name), by, name) for design in designs],
+            }
+            for by, name in keys
+        ],
+        "said": [_said(changes.get(design.name)) for design in designs],
+    }
 
 
-def _groups(design: Design) -> dict[str, list[Group]]:
-    groups: dict[str, list[Group]] = {}
-    for result in design.results.values():
-        try:
-            explanation = result.explain()
-        except LookupError:  # not recorded
-            continue
-        for group in explanation.by_size():
-            groups.setdefault(group.name, []).append(group)
-    return groups
+def _shown(keys: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """All flows once, then sizes and classes; the only one of them says what all say."""
+    shown = [key for key in keys if key == (GROUPINGS[0], ALL)]
+    for by in GROUPINGS:
+        own = [key for key in keys if key[0] == by and key[1] != ALL]
+        shown += own if len(own) > 1 else []
+    return shown
 
 
-def _shown(groups: Sequence[Group]) -> dict[str, Any] | None:
-    """Of several seeds together: weighted by their flows."""
-    flows = sum(group.flows for group in groups)
-    if not flows:
+def _group(group: split.Group | None) -> dict[str, Any] | None:
+    if group is None:
         return None
-    shares = [round(sum(group.shares[label] * group.flows for group in groups) / flows, 6) for label in LABELS]
-    return {"flows": flows, "mean_fct_ns": round(sum(group.mean_fct_ns * group.flows for group in groups) / flows), "shares": shares}
+    mean = group.mean
+    shares = [round(share, 6) for share in mean.flow_shares.values()]
+    return {"flows": mean.flows, "unfinished": group.unfinished, "mean_fct_ns": mean.fct_ns, "parts_ns": list(mean.parts_ns.values()), "shares": shares}
+
+
+def _change(found: split.Comparison | None, by: str, name: str) -> dict[str, Any] | None:
+    if found is None or (change := found.of(by, name)) is None:
+        return None
+    means = {"before_ns": change.baseline.fct_ns, "after_ns": change.design.fct_ns}
+    return means | {"flows": change.design.flows, "parts_ns": list(change.parts_ns.values())}
+
+
+def _said(found: split.Comparison | None) -> dict[str, list[str]] | None:
+    """The difference in a sentence, and of which flows it is."""
+    return None if found is None else _both([found.sentence(), found.note()])
+
+
+def _both(said: Sequence[Words]) -> dict[str, list[str]]:
+    return {"en": [str(words) for words in said], "ja": [japanese(words) for words in said]}

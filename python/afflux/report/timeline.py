@@ -3,6 +3,7 @@
 from typing import Any
 
 from ..result import Result
+from . import busy
 
 #: Rows shown, at most; jobs and phases before tasks.
 ROWS = 3_000
@@ -32,8 +33,12 @@ def of(result: Result) -> dict[str, Any] | None:
         "phase": [phases.index(columns["phase"][row] or "") for row in rows],
         "task": [columns["task"][row] or "" for row in rows],
         "node": [-1 if columns["node"][row] is None else columns["node"][row] for row in rows],
+        # Where nodes have names.
+        "names": {node: result.host_name(node) for row in rows if (node := columns["node"][row]) is not None} if result.summary.get("host_names") else {},
         "start": [columns["start_ns"][row] for row in rows],
         "finish": finishes,
         "end": end,
+        # When most bars had ended, if that is much earlier.
+        "until": busy.bars([end if finish is None else finish for finish in finishes], end),
         "seed": result.summary["seed"],
     }

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import _core, toml
+from ..exchange.into import STAND_IN, Into
 from .design import of_tables, to_scenario
 from .patch import of_design
 from .ports import gather
@@ -19,34 +20,50 @@ __all__ = ["ConfigError", "exported", "imported", "read"]
 _HOSTS = 8
 
 
-def imported(paths: Sequence[str | os.PathLike[str]], into: str | os.PathLike[str] | None = None, name: str | None = None) -> tuple[str, list[str]]:
+def imported(
+    paths: Sequence[str | os.PathLike[str]],
+    into: str | os.PathLike[str] | None = None,
+    out: Path | None = None,
+    match: str | None = None,
+) -> tuple[str, list[str]]:
     """A scenario, as TOML, whose switches are set as the files say, and notes about what is left out.
 
     Buffers and QoS often come apart: several files are taken together. `into` is the scenario whose `[switch]` is set; without one a star of
-    hosts stands in for the fabric. `name` is the scenario's, by default the first file's: configurations of two switches are two designs.
-    Raises `ConfigError`.
+    hosts stands in for the fabric. `out` is where the scenario is to be written. It is named after that file (or after the first of `paths`), because
+    the configurations of two switches are two designs. `match`: only the switches of these names are set, in `[[switch.override]]`, and their
+    tables are not kept for export. Raises `ConfigError`.
     """
     tables, notes = _together(paths)
     design, more = of_tables(tables)
     settings = to_scenario(design)
-    if into is None:
-        data: dict[str, Any] = {
-            "format": 1,
-            "topology": {"kind": "star", "hosts": _HOSTS, "rate": "25Gbps", "delay": "1us"},
-            "traffic": [{"kind": "permutation", "sizes": "1MB"}],
-        }
+    name = out.stem if out else Path(paths[0]).stem
+    if match is not None:
+        if into is None:
+            raise ConfigError("--match needs --into: the scenario with the switches that it names")
+        document = Into(Path(into), out)
+        document.add_override({"match": match, **settings["switch"]})
+        if "host" in settings:
+            document.update("host", settings["host"])
+        document.rename(name)
+        text = document.text()
+        more.append(f"the tables are not kept: export writes those of [switch], not of the switches {match}")
+    elif into is None:
+        topology = {"kind": "star", "hosts": _HOSTS, "rate": "25Gbps", "delay": "1us"}
+        data = {"format": 1, "topology": topology, "traffic": [STAND_IN], **settings, "sonic": gather(tables)}
         more.append(f"the fabric is not in the file: a star of {_HOSTS} hosts at 25 Gbps stands in for it")
+        text = toml.dumps(data)
     else:
-        data = tomllib.loads(Path(into).read_text(encoding="utf-8"))
-    named: dict[str, Any] = {"format": 1, "name": name or Path(paths[0]).stem}
-    data = named | {key: item for key, item in data.items() if key not in named}
-    switch = {key: value for key, value in data.get("switch", {}).items() if key == "override"}
-    data["switch"] = {**settings["switch"], **switch}
-    if "host" in settings:
-        data["host"] = {**data.get("host", {}), **settings["host"]}
-    data["sonic"] = gather(tables)
-    text = toml.dumps(data)
-    _core.parse(text, into or "imported.toml")
+        document = Into(Path(into), out)
+        document.set("switch", settings["switch"], keep=("override",))
+        if "host" in settings:
+            document.update("host", settings["host"])
+        document.replace("sonic", toml.dumps({"sonic": gather(tables)}))
+        document.rename(name)
+        text = document.text()
+    try:
+        _core.parse(text, out or into or "imported.toml")
+    except _core.ScenarioError as error:
+        raise ConfigError(f"{', '.join(map(str, paths))}: what it says makes no scenario: {error}") from None
     return text, notes + more
 
 

@@ -9,8 +9,14 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
+
+from .. import _core
+from ..exchange.account import shown
+from ..exchange.files import content, json_value
+
+#: A configuration has some megabytes at most.
+_MOST_BYTES = 16 << 20
 
 #: Table → key (ports spelt out one by one) → field → value.
 Tables = dict[str, dict[str, dict[str, str]]]
@@ -30,7 +36,7 @@ class Kind:
 
 def _whole(low: int, high: int | None = None) -> Kind:
     words = f"a whole number from {low} to {high}" if high is not None else f"a whole number of at least {low}"
-    return Kind(words, lambda text: bool(re.fullmatch(r"-?\d+", text)) and low <= int(text) and (high is None or int(text) <= high))
+    return Kind(words, lambda text: bool(re.fullmatch(r"-?[0-9]{1,18}", text)) and low <= int(text) and (high is None or int(text) <= high))
 
 
 def _one_of(*words: str) -> Kind:
@@ -45,7 +51,7 @@ BYTES = _whole(0)
 NAME = Kind("a name", lambda text: bool(text.strip()))
 NAMES = Kind("names with commas", lambda text: all(part.strip() for part in text.split(",")))
 SWITCH = _one_of("true", "false")
-METRES = Kind('a length in metres as in "40m"', lambda text: bool(re.fullmatch(r"\d+(\.\d+)?m", text)))
+METRES = Kind('a length in metres as in "40m"', lambda text: bool(re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?m", text)))
 MILLISECONDS = _whole(0)
 #: SAI's exponents of alpha: the threshold is 2 to the power of it times the free memory.
 DYNAMIC = _whole(-8, 8)
@@ -156,29 +162,30 @@ LAYOUTS: dict[str, Layout] = {
 
 def read(path: str | os.PathLike[str]) -> tuple[Tables, list[str]]:
     """The understood tables of a config_db.json, and a note for each table that is not understood."""
-    text = Path(path).read_text(encoding="utf-8")
     try:
-        document = json.loads(text, object_pairs_hook=lambda pairs: _unique(pairs, path))
-    except json.JSONDecodeError as error:
-        raise ConfigError(f"{path}: line {error.lineno}: not JSON: {error.msg}") from None
+        text = content(path, _MOST_BYTES).decode("utf-8")
+        document = json_value(text, path, 1, "config_db.json: an object of tables", lambda pairs: _unique(pairs, path))
+    except UnicodeDecodeError:
+        raise ConfigError(f"{path}: bytes that are no UTF-8: expected config_db.json") from None
     if not isinstance(document, dict):
         raise ConfigError(f"{path}: line 1: found {_kind(document)}, expected an object of tables, as in config_db.json")
     reader = _Reader(str(path), text)
     tables = {name: reader.table(name, content) for name, content in document.items() if name in LAYOUTS}
     unknown = [name for name in document if name not in LAYOUTS]
     if not tables:
-        found = f"found {', '.join(unknown[:5])}" if unknown else "it is empty"
+        found = f"found {', '.join(map(shown, unknown[:5]))}" if unknown else "it is empty"
         raise ConfigError(f"{path}: no table of buffers or queues: {found}; expected some of {', '.join(LAYOUTS)}")
     reader.references(tables)
-    return tables, [f"table {name} is not understood and left out" for name in unknown]
+    return tables, [f"table {shown(name)[1:-1]} is not understood and left out" for name in unknown]
 
 
 def _unique(pairs: list[tuple[str, Any]], path: object) -> dict[str, Any]:
-    names = [name for name, _ in pairs]
-    twice = next((name for at, name in enumerate(names) if name in names[:at]), None)
-    if twice is not None:
-        raise ConfigError(f"{path}: {twice!r} stands twice in one object")
-    return dict(pairs)
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        seen: set[str] = set()
+        twice = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+        raise ConfigError(f"{path}: {shown(twice)} stands twice in one object")
+    return found
 
 
 def _kind(value: Any) -> str:
@@ -190,7 +197,8 @@ class _Reader:
         self.path, self.text = path, text
 
     def wrong(self, where: tuple[str, ...], message: str) -> ConfigError:
-        return ConfigError(f"{self.path}: line {self.line(where)}: {' → '.join(where)}: {message}")
+        keys = " → ".join(shown(name)[1:-1] for name in where)
+        return ConfigError(f"{self.path}: line {self.line(where)}: {keys}: {message}")
 
     def line(self, where: tuple[str, ...]) -> int:
         """The line on which the innermost of nested names stands."""
@@ -214,18 +222,25 @@ class _Reader:
             for needed in layout.needs:
                 if needed not in values:
                     raise self.wrong((name, key), f"{needed} is missing")
+            self.name(key, (name, key))
             for single in self.keys(name, key, layout):
                 if single in entries:
-                    raise self.wrong((name, key), f"{single} stands there twice")
+                    raise self.wrong((name, key), f"{shown(single)} stands there twice")
                 entries[single] = values
         return entries
+
+    def name(self, text: str, where: tuple[str, ...]) -> None:
+        """Refuses what cannot stand in tables and on terminals; keys and values may be longer than names."""
+        for part in re.split(r"[|,]", text):
+            if part and (expected := _core.wrong_name(part.strip() or "-")):
+                raise self.wrong(where, f"{shown(part)}: expected {expected}")
 
     def keys(self, table: str, key: str, layout: Layout) -> Iterator[str]:
         parts = key.split("|")
         if len(parts) != len(layout.key) or not all(parts):
             raise self.wrong((table, key), f"expected a key of the form {'|'.join(layout.key)}")
-        if layout.key[-1] == "priorities" and not re.fullmatch(r"\d(-\d)?|\d\d(-\d\d)?", parts[-1]):
-            raise self.wrong((table, key), f"{parts[-1]!r}: expected a number or a range of queues as in 3-4")
+        if layout.key[-1] == "priorities" and not re.fullmatch(r"[0-9](-[0-9])?|[0-9]{2}(-[0-9]{2})?", parts[-1]):
+            raise self.wrong((table, key), f"{shown(parts[-1])}: expected a number or a range of queues as in 3-4")
         if layout.key[0] != "port":
             yield key
             return
@@ -242,10 +257,11 @@ class _Reader:
         if not isinstance(value, str):
             raise self.wrong(where, f"found {_kind(value)}, expected text")
         name = where[2]
+        self.name(value, where)
         if layout.any is not None:
             names, kind = layout.any
             if not names.fits(name):
-                raise self.wrong(where, f"{name!r} stands where {names.words} is expected")
+                raise self.wrong(where, f"{shown(name)} stands where {names.words} is expected")
         elif name in layout.fields:
             kind = layout.fields[name]
         else:
@@ -254,7 +270,7 @@ class _Reader:
         if target:
             value = ",".join(_target(part, target) for part in value.split(","))
         if not kind.fits(value):
-            raise self.wrong(where, f"found {value!r}, expected {kind.words}")
+            raise self.wrong(where, f"found {shown(value)}, expected {kind.words}")
         return value
 
     def references(self, tables: Tables) -> None:
@@ -264,7 +280,10 @@ class _Reader:
                 for known, target in LAYOUTS[name].refers.items():
                     for wanted in entry.get(known, "").split(",") if known in entry else []:
                         if target in tables and wanted not in tables[target]:
-                            raise self.wrong((name, key, known), f"{target} has no {wanted!r}; it has {', '.join(tables[target])}")
+                            raise self.wrong(
+                                (name, key, known),
+                                f"{target} has no {shown(wanted)}; it has {', '.join(shown(known)[1:-1] for known in list(tables[target])[:12])}",
+                            )
 
 
 def _target(text: str, table: str) -> str:

@@ -6,14 +6,13 @@ is assumed.
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from statistics import median
 from typing import Any
 
 from ..batch import Point
 from ..designs import Design, Designs
 from ..report import Lines
 from ..result import Result
-from ..statistics import interval
+from ..statistics import interval, mean
 from . import Check, Row, Study, files
 
 #: Payload of a segment in a frame, and the source's round trip in seconds.
@@ -115,9 +114,8 @@ def _second(result: Result) -> float:
 
 
 def _over_seeds(design: Design, value: Callable[[Result], float]) -> tuple[float, float | None, float | None]:
-    each = [value(result) for result in design.results.values()]
-    low, high = interval(each, median) or (None, None)
-    return median(each), low, high
+    each = [value(result) for result in design.samples.values()]
+    return mean(each), *(interval(each) or (None, None))
 
 
 class LongFat(Study):

@@ -12,8 +12,12 @@ from typing import Any
 
 from ..batch import Point
 from ..designs import Design, Designs
+from ..headline import told
+from ..metrics import Metric
+from ..paired import Pairs, of_pairs
 from ..result import Result
 from ..statistics import interval
+from ..text import digits
 from ..waits import behind
 from . import Check, Row, Study, files
 
@@ -85,10 +89,17 @@ def _slowest(times: Sequence[float]) -> float:
     return mean(sorted(times)[-max(1, len(times) // 20) :])
 
 
-def _over_seeds(design: Design, value: Callable[[Result], float]) -> tuple[float, float | None, float | None]:
-    each = [value(result) for result in design.results.values()]
-    low, high = interval(each, mean) or (None, None)
-    return mean(each), low, high
+def _over_seeds(design: Design, value: Callable[[Result], float], *, signed: bool = False) -> tuple[float, float | None, float | None]:
+    each = [value(result) for result in design.samples.values()]
+    return mean(each), *(interval(each, signed=signed) or (None, None))
+
+
+def _against(base: Design, design: Design, value: Callable[[Result], float], unit: str) -> str:
+    """One design against another in a number of their results, by the seeds that both have, in words."""
+    pairs = Pairs.of(base, design)
+    metric = Metric("", "", (), lambda number: f"{digits(number, 3)} {unit}")
+    both = [(value(before), value(after)) for before, after in pairs.samples]
+    return told(of_pairs(metric, design.name, both, deterministic=pairs.deterministic))
 
 
 def _later(size: str) -> Callable[[Result], float]:
@@ -184,7 +195,7 @@ class Mptcp(Study):
             design = designs[_of_slice("beside MPTCP")]
             for size in _SIZES:
                 published = 10.0 if size == "2 kB" else None
-                rows.append(Row(f"{size} beside MPTCP: slowest 5 % later on loaded paths, ms", published, *_over_seeds(design, _later(size))))
+                rows.append(Row(f"{size} beside MPTCP: slowest 5 % later on loaded paths, ms", published, *_over_seeds(design, _later(size), signed=True)))
                 waits = _over_seeds(design, _behind(size, lambda name: name == "background"))
                 rows.append(Row(f"{size} beside MPTCP: share of its waits on loaded paths behind the background", None, *waits))
             for switch in ("core0", "core1", "core2", "core3"):
@@ -265,13 +276,12 @@ class Mptcp(Study):
         if not all(name in designs for name in names):
             return None
         beside, lia, aware = (designs[name] for name in names)
-        later, _, _ = _over_seeds(beside, _later("70 kB"))
-        (before, *_), (after, *_) = (_over_seeds(design, _slow("70 kB")) for design in (lia, aware))
-        (much, *_), (less, *_) = (_over_seeds(design, _background) for design in (lia, aware))
+        later, low, high = _over_seeds(beside, _later("70 kB"), signed=True)
+        within = f" (95 % interval {low:.1f} to {high:.1f} ms)" if low is not None and high is not None else ""
         return (
-            f"The slowest twentieth of 70 kB flows take {later:.1f} ms longer on paths that an MPTCP flow loads, nearly all of it queueing behind "
-            f"that flow. Where it loads all paths they take {before:.1f} ms; {after:.1f} ms if its windows go by its queues, "
-            f"and then it sends {less:.0f} instead of {much:.0f} Mbps."
+            f"The slowest twentieth of 70 kB flows take {later:.1f} ms longer{within} on paths that an MPTCP flow loads, nearly all of it queueing behind "
+            f"that flow. Where it loads all paths and its windows go by its queues, they take {_against(lia, aware, _slow('70 kB'), 'ms')}; "
+            f"it then sends {_against(lia, aware, _background, 'Mbps')}."
         )
 
 

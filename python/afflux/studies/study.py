@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .. import batch
+from .. import batch, durable
 from ..batch import Outcome, Point, Watch
 from ..designs import Designs
 from ..words import said, say
@@ -112,7 +112,7 @@ def carry_out(
 ) -> Verdict:
     """Runs what is not there yet, and judges. Everything is in `out` (by default `out/study-<name>`), the verdict in `study.json` there."""
     out = out or Path("out") / f"study-{study.name}"
-    outcome = batch.run(study.points(quick), out / "points", jobs=jobs, fresh=fresh, watch=watch)
+    outcome = batch.run(study.points(quick), batch.home(out), jobs=jobs, fresh=fresh, watch=watch)
     designs = outcome.designs if outcome.results else Designs([])
     rows, checks = (tuple(study.table(designs)), tuple(study.checks(designs))) if designs else ((), ())
     answer = study.answer(designs) if designs else None
@@ -126,7 +126,7 @@ def carry_out(
     if rows:
         written.append(_page(study, rows, checks, out / "results.md"))
     verdict = Verdict(study.name, rows, checks, answer, outcome, tuple(written))
-    (out / "study.json").write_text(json.dumps(verdict.to_dict(), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    durable.write_text(out / "study.json", json.dumps(verdict.to_dict(), indent=1, ensure_ascii=False) + "\n")
     return verdict
 
 
@@ -138,8 +138,7 @@ def _page(study: Study, rows: Sequence[Row], checks: Sequence[Check], to: Path) 
 
     numbers = table(("", *HEAD[1:]), [cells(row) for row in rows])
     held = table(("", "holds", "value", "bar"), [(c.name, "yes" if c.holds else "**no**", number(c.value), number(c.bar)) for c in checks])
-    to.write_text(f"# {study.title}\n\nMade by `afflux study {study.name}`.\n\n{numbers}\n\n{held}\n", encoding="utf-8")
-    return to
+    return durable.write_text(to, f"# {study.title}\n\nMade by `afflux study {study.name}`.\n\n{numbers}\n\n{held}\n")
 
 
 #: Columns of the table of rows, for people.

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +11,13 @@ from ..batch import Point, Source, Watch
 from ..designs import Design
 from ..executors import Executor
 from ..metrics import Metric
+from ..paired import of_pairs
 from ..result import Result
-from ..statistics import resamples
+from ..statistics import ENOUGH_SEEDS
 from .result import OWN, Candidate
 
 #: A setting is given up when with every one of the first seeds it is worse by more than this share than one that is known, in all objectives.
 HOPELESS = 0.05
-#: Resamples that firmness is taken from.
-DRAWS = 500
 
 
 @dataclass
@@ -37,6 +37,8 @@ class Evaluator:
         self._results: dict[str, dict[int, Result]] = {}
         self._errors: dict[str, str] = {}
         self._warnings: dict[str, None] = {}
+        #: What batches have to say, each thing once.
+        self.notes: list[str] = []
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -49,6 +51,7 @@ class Evaluator:
         self._warnings |= dict.fromkeys(outcome.warned)
         for (name, seed), result in outcome.results.items():
             self._results.setdefault(name, {})[seed] = result
+        self.notes += [note for note in outcome.notes if note not in self.notes]
         for failure in outcome.failures:
             self._errors.setdefault(failure.point.rpartition("-")[0], failure.error)
 
@@ -139,13 +142,20 @@ def lowered(candidates: Sequence[Candidate], objectives: Sequence[Metric], seeds
     return made
 
 
-def firmness(candidates: Sequence[Candidate], objectives: Sequence[Metric], seeds: Sequence[int]) -> list[float | None]:
-    """In what share of resamples of the seeds each is on the front; None with a single seed."""
-    if len(seeds) < 2:
+def alike(candidates: Sequence[Candidate], objectives: Sequence[Metric], seeds: Sequence[int]) -> list[int | None]:
+    """How many of the others each one cannot be told from: no objective differs clearly, by t over the paired seeds. None with too few seeds."""
+    if len(seeds) < ENOUGH_SEEDS:
         return [None] * len(candidates)
     counts = [0] * len(candidates)
-    draws = resamples(len(seeds))[:DRAWS]
-    for places in draws:
-        for place in front(lowered(candidates, objectives, [seeds[place] for place in places])):
-            counts[place] += 1
-    return [count / len(draws) for count in counts]
+    for one, other in combinations(range(len(candidates)), 2):
+        if not any(_differ(candidates[one], candidates[other], metric, seeds) for metric in objectives):
+            counts[one] += 1
+            counts[other] += 1
+    return list(counts)
+
+
+def _differ(one: Candidate, other: Candidate, metric: Metric, seeds: Sequence[int]) -> bool:
+    assert one.values
+    assert other.values
+    first, second = one.values[metric.name], other.values[metric.name]
+    return of_pairs(metric, other.name, [(first[seed], second[seed]) for seed in seeds]).clear

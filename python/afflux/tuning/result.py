@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from .. import settings
-from ..comparison import Difference
+from ..headline import told, what_of
 from ..metrics import Metric
+from ..paired import BETTER, WORSE, Difference
 
 #: How the scenario's own setting is called.
 OWN = "as-it-is"
@@ -24,8 +25,8 @@ class Candidate:
     values: Mapping[str, Mapping[int, float]] | None
     #: It was given up after the first seeds.
     stopped: bool = False
-    #: In what share of resamples of the seeds it is among the best: 1 is certain. None if it was not simulated with all seeds.
-    firmness: float | None = None
+    #: How many of the other settings it cannot be told from, in any objective. None if it was not simulated with all seeds, or these are too few.
+    alike: int | None = None
     error: str | None = None
 
     def mean(self, metric: Metric) -> float | None:
@@ -36,7 +37,7 @@ class Candidate:
         means = {name: sum(of.values()) / len(of) for name, of in self.values.items()} if self.values else None
         seeds = len(next(iter(self.values.values()))) if self.values else 0
         head = {"name": self.name, "set": dict(self.changes), "means": means, "seeds": seeds, "stopped": self.stopped}
-        return head | {"firmness": self.firmness, "error": self.error}
+        return head | {"alike": self.alike, "error": self.error}
 
 
 @dataclass(frozen=True)
@@ -103,9 +104,10 @@ class Tuning:
         if not self.chosen.changes:
             return f"Nothing that was tried is better than the scenario as it is, of {len(self.candidates)} settings."
         what = ", ".join(f"{key} = {settings.shown(value)}" for key, value in self.chosen.changes.items())
-        parts = []
-        for d in self.confirmed:
-            share = f"{100 * d.share:+.1f} %" if d.share is not None else d.metric.show(d.difference)
-            within = f" ({100 * d.share_low:+.1f} to {100 * d.share_high:+.1f})" if d.share_low is not None and d.share_high is not None else ""
-            parts.append(f"{d.metric.title} {share}{within}, {d.verdict}")
-        return f"Take {what}: against the scenario as it is {'; '.join(parts)}."
+        found = "; ".join(f"{what_of(d.metric)} {told(d)}" for d in self.confirmed)
+        verdicts = {d.verdict for d in self.confirmed}
+        if BETTER in verdicts:
+            return f"Take {what}. Against the scenario as it is, with seeds that the search has not seen: {found}."
+        if WORSE in verdicts:
+            return f"Keep the scenario as it is. The best of the search, {what}, does not hold with other seeds: {found}."
+        return f"Cannot tell whether {what}, the best of the search, is better than the scenario as it is. With other seeds: {found}."

@@ -8,12 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from .. import _core, batch, extras, settings
+from .. import _core, batch, durable, extras, settings
 from ..batch import Silent, Source, Watch
-from ..comparison import TOO_FEW, WORSE, Difference, difference
 from ..executors import Executor, named
 from ..metrics import Metric
-from .evaluate import Evaluator, firmness, front, lowered, name_of
+from ..paired import TOO_FEW, WORSE, Difference, difference
+from ..statistics import ADVISED_SEEDS, CONFIDENCE, ENOUGH_SEEDS
+from .evaluate import Evaluator, alike, front, lowered, name_of
 from .objective import objectives
 from .result import Candidate, Drift, Tuning
 from .rounds import Rounds
@@ -71,31 +72,38 @@ def tune(
     if strict and loaded.warnings:
         raise _core.ScenarioError("\nerror: ".join(map(str, loaded.warnings)))
     place = Path(out) if out is not None else Path("out") / f"tune-{loaded.name}"
+    points_place = batch.home(place)
     with ExitStack() as stack:
         chosen_executor = stack.enter_context(named(executor, jobs=jobs, address=address)) if isinstance(executor, str) else executor
         planned = len(every_seed) * (
             budget + 3 + (FINALISTS + 1) * (len(metrics) == 1) + (DRIFTS * sum(isinstance(one, Range) for one in space) if sensitivity else 0)
         )
         rounds = Rounds(watch or Silent(), planned)
-        evaluator = Evaluator(scenario, dict(set or {}), metrics, place / "points", chosen_executor, rounds, strict)
+        evaluator = Evaluator(scenario, dict(set or {}), metrics, points_place, chosen_executor, rounds, strict)
         own = _own(evaluator, every_seed)
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         tried = _search(optuna, evaluator, space, own, budget, every_seed, seed)
         whole = [candidate for candidate in (own, *tried) if candidate.values and not candidate.stopped]
-        firm = dict(zip((c.name for c in whole), firmness(whole, metrics, every_seed), strict=True))
-        own, tried = replace(own, firmness=firm[own.name]), [replace(c, firmness=firm.get(c.name)) for c in tried]
-        whole = [candidate for candidate in (own, *tried) if candidate.name in firm]
+        ties = dict(zip((c.name for c in whole), alike(whole, metrics, every_seed), strict=True))
+        own, tried = replace(own, alike=ties[own.name]), [replace(c, alike=ties.get(c.name)) for c in tried]
+        whole = [candidate for candidate in (own, *tried) if candidate.name in ties]
         best = _front(whole, metrics, every_seed)
         finalists, seen = _final(evaluator, whole, every_seed) if len(metrics) == 1 else ((), every_seed)
         chosen = finalists[0] if finalists else _choose(best, metrics, every_seed, slack)
         confirmed = _confirm(evaluator, chosen, len(every_seed), seen) if chosen.changes else ()
         drifts = tuple(_drifts(evaluator, space, chosen, every_seed)) if sensitivity and chosen.changes else ()
-    notes = [f"{c.name}: {c.error}" for c in tried if c.error]
-    if len(every_seed) < 5:
+    notes = [*evaluator.notes, *(f"{c.name}: {c.error}" for c in tried if c.error)]
+    if len(every_seed) < ADVISED_SEEDS:
         few = "1 seed is" if len(every_seed) == 1 else f"{len(every_seed)} seeds are"
-        notes.append(f"{few} too few to tell a difference from chance; search with at least 5")
+        few += " too few" if len(every_seed) < ENOUGH_SEEDS else " few"
+        notes.append(f"{few} to tell a difference from chance; search with at least {ADVISED_SEEDS}")
+    judged = sum(found is not None and found.p is not None for drift in drifts for _, found in drift.tried)
+    if judged > 1:
+        notes.append(
+            f"{judged} neighbours of the chosen setting are judged, each at 95 %: about {(1 - CONFIDENCE) * judged:.1f} of them come out clear by chance"
+        )
     best_scenario = batch.load(scenario, {**dict(set or {}), **chosen.changes, "name": f"{loaded.name}-tuned"})
-    _write(place / BEST, best_scenario.resolved)
+    durable.write_text(place / BEST, best_scenario.resolved)
     return Tuning(
         metrics, tuple(vary), own, tuple(tried), tuple(best), tuple(finalists), chosen, confirmed, drifts, tuple(notes), place / BEST, evaluator.warnings
     )
@@ -194,9 +202,9 @@ def _final(evaluator: Evaluator, whole: Sequence[Candidate], seeds: Sequence[int
     seen = [*seeds, *_fresh(seeds, len(seeds))]
     evaluator.simulate([candidate.changes for candidate in few], seen[len(seeds) :])
     every = [candidate for candidate in (evaluator.candidate(one.changes, seen) for one in few) if candidate.values]
-    firm = firmness(every, metrics, seen)
+    ties = alike(every, metrics, seen)
     order = sorted(range(len(every)), key=lambda place: lowered([every[place]], metrics, seen)[0])
-    return [replace(every[place], firmness=firm[place]) for place in order], seen
+    return [replace(every[place], alike=ties[place]) for place in order], seen
 
 
 def _fresh(seen: Sequence[int], count: int) -> range:
@@ -254,9 +262,3 @@ def harmful(found: Difference) -> bool:
     worse = found.difference > 0 if found.metric.lower_is_better else found.difference < 0
     weighty = found.share is None or abs(found.share) > NEGLIGIBLE
     return worse and weighty and found.verdict in (WORSE, TOO_FEW)
-
-
-def _write(path: Path, text: str) -> None:
-    partial = path.with_name(f".{path.name}.partial")
-    partial.write_text(text, encoding="utf-8")
-    partial.replace(path)

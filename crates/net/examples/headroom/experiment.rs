@@ -97,7 +97,7 @@ impl Case {
             nodes: vec![node("blocker", NodeKind::Host, 1), node("sender", NodeKind::Host, 0), node("switch", NodeKind::Switch, 0)],
             links: vec![link(blocker), link(sender)],
             hosts: 2,
-            relays: false,
+            ..Default::default()
         };
         let host = HostConfig {
             delay: Span::ZERO,

@@ -56,7 +56,7 @@ pub fn run(plan: &Plan, progress: &Progress) -> Result<Output, RunError> {
     let mut demands: Vec<Option<Demand>> = plan.flows.iter().map(|_| None).collect();
     // When the big switch is done with each flow.
     let mut served: Vec<Option<u64>> = vec![None; plan.flows.len()];
-    let (mut next, mut events, mut cancelled) = (0, 0u64, false);
+    let (mut next, mut events) = (0, 0u64);
     let mut ended: Vec<FlowId> = Vec::new();
     loop {
         let arrival = plan.flows.get(next).map_or(u64::MAX, start);
@@ -64,9 +64,8 @@ pub fn run(plan: &Plan, progress: &Progress) -> Result<Output, RunError> {
         if now > until || now == u64::MAX {
             break;
         }
-        if events % 1_024 == 0 && progress.cancelled() {
-            cancelled = true;
-            break;
+        if progress.cancelled() {
+            return Err(RunError::Cancelled);
         }
         matching.advance(now, &mut ended);
         events += ended.len() as u64;
@@ -97,6 +96,7 @@ pub fn run(plan: &Plan, progress: &Progress) -> Result<Output, RunError> {
         FlowRecord {
             start: begun.map(Time),
             finish: finish.map(Time),
+            given_up: None,
             status: if finish.is_some() { Status::Finished } else { Status::Running },
             ideal: Span(demand.map_or(0, |demand| demand.ideal)),
             propagation: Span(demand.map_or(0, |demand| demand.propagation)),
@@ -127,8 +127,7 @@ pub fn run(plan: &Plan, progress: &Progress) -> Result<Output, RunError> {
         storms: Vec::new(),
         deadlocks: Vec::new(),
         counters: Counters::default(),
-        end: Time(if cut && !cancelled { until } else { end }),
-        cancelled,
+        end: Time(if cut { until } else { end }),
         engine: Engine { events, thread_cpu_s: vec![crate::run::thread_cpu_s() - cpu], wall_s: wall.elapsed().as_secs_f64(), window_ps: 0 },
     })
 }

@@ -31,6 +31,24 @@ struct Wait {
     paused: u64,
 }
 
+impl Wait {
+    fn length(&self) -> u64 {
+        self.amount + self.queueing + self.paused
+    }
+
+    /// The part of it after `start`: what passed first was the label's, then queueing, then pauses.
+    fn since(self, start: u64) -> Wait {
+        let mut before = self.length().saturating_sub(self.at - start);
+        let mut cut = |part: u64| {
+            let left = part.saturating_sub(before);
+            before -= part - left;
+            left
+        };
+        let (amount, queueing, paused) = (cut(self.amount), cut(self.queueing), cut(self.paused));
+        Wait { amount, queueing, paused, ..self }
+    }
+}
+
 /// Waits so far. Those since the oldest outstanding frame was sent are kept one by one: the flow may turn out to have ended with
 /// a frame that was sent before some of them.
 #[derive(Debug, Clone)]
@@ -41,20 +59,32 @@ pub struct Attribution {
     last: Label,
     /// Time that the frames of the latest round trip stood paused.
     stood: u64,
+    /// So many of the latest waits go on: frames of later flows of the connection have only passed in between. What ends the wait labels them, too.
+    open: usize,
 }
 
 const KEPT: usize = 32;
 
 impl Attribution {
     pub fn new(start: u64) -> Self {
-        Attribution { paced: start, split: Split::default(), recent: VecDeque::new(), last: Label::Window, stood: 0 }
+        Attribution { paced: start, split: Split::default(), recent: VecDeque::new(), last: Label::Window, stood: 0, open: 0 }
     }
 
-    /// For a flow that started at `start` on a connection which was busy with others until `now`.
-    pub fn behind_others(start: u64, now: u64) -> Self {
-        let mut why = Attribution::new(start);
-        why.on_sent(now, Label::Application, 0, 0, false);
-        why
+    /// The account of a flow that started at `start` behind other flows of its connection; `self` is the connection's account. The connection's waits
+    /// since `start` are waits of this flow too. The rest of the time until the flow's first frame went into frames of the other flows: the
+    /// application had handed those over before. `first` is the connection's clock at the flow's first frame, if that has been sent.
+    pub fn handed_over(&self, start: u64, first: Option<u64>) -> Self {
+        let until = first.unwrap_or(self.paced).max(start);
+        let since: Vec<Wait> = self.recent.iter().filter(|wait| wait.at > start).map(|wait| wait.since(start)).collect();
+        let waited: u64 = since.iter().filter(|wait| wait.at <= until).map(Wait::length).sum();
+        let mut own = Attribution::new(start);
+        let others = (until - start).saturating_sub(waited);
+        if others > 0 {
+            own.charge(Wait { at: start, label: Label::Application, amount: others, queueing: 0, paused: 0 });
+        }
+        since.into_iter().for_each(|wait| own.charge(wait));
+        own.paced = self.paced.max(start);
+        own
     }
 
     /// The frame that has just come, and the one that caused it, stood paused for so long.
@@ -80,6 +110,26 @@ impl Attribution {
         }
     }
 
+    /// A frame of a later flow on the connection is sent because that one starts: as [`Self::on_sent`], but what this flow waits for goes on.
+    pub fn passed(&mut self, now: u64, time: u64) -> u64 {
+        let (open, waits) = (std::mem::take(&mut self.open), now > self.paced);
+        let at = self.on_sent(now, Label::Application, 0, time, false);
+        self.open = (open + waits as usize).min(self.recent.len());
+        at
+    }
+
+    /// The waits that went on have ended.
+    #[cold]
+    fn relabel(&mut self, label: Label) {
+        let first = self.recent.len() - std::mem::take(&mut self.open);
+        for place in first..self.recent.len() {
+            let wait = self.recent[place];
+            *self.entry(wait.label) -= wait.amount;
+            *self.entry(label) += wait.amount;
+            self.recent[place].label = label;
+        }
+    }
+
     /// A frame that takes `time` on the slowest link is sent at `now`; a wait before it was ended by `label`, by a round trip
     /// that was `excess` longer than idle. Returns the flow's clock at the frame.
     #[inline]
@@ -101,6 +151,9 @@ impl Attribution {
 
     #[inline]
     fn charge(&mut self, wait: Wait) {
+        if self.open > 0 {
+            self.relabel(wait.label);
+        }
         *self.entry(wait.label) += wait.amount;
         self.split.queueing += wait.queueing;
         self.split.paused += wait.paused;
@@ -117,7 +170,8 @@ impl Attribution {
         if self.recent.capacity() < KEPT {
             self.recent.reserve_exact((2 * self.recent.capacity()).max(8))
         } else {
-            self.recent.drain(..KEPT / 2).for_each(drop)
+            self.recent.drain(..KEPT / 2).for_each(drop);
+            self.open = self.open.min(self.recent.len());
         }
     }
 
@@ -132,6 +186,7 @@ impl Attribution {
 
     /// The flow ended with the frame sent at `sent`: what was waited for after that did not matter.
     pub fn end_at(&mut self, sent: u64) {
+        self.open = 0;
         while let Some(wait) = self.recent.pop_back() {
             if wait.at <= sent {
                 self.last = wait.label;
@@ -199,6 +254,37 @@ mod tests {
         // 30 of wait, of which 12 in queues, 7 of them paused; the last frame waited 10 more, 4 of them paused.
         let split = why.close(40);
         assert_eq!((split.window, split.queueing, split.paused), (18, 11, 11));
+    }
+
+    /// A flow starts at 25 behind another on its connection, whose frame is lost: the time-out at 50 repeats it, and its own frame follows.
+    #[test]
+    fn a_flow_behind_others_waits_for_their_losses_too() {
+        let mut why = Attribution::new(0);
+        why.on_sent(0, Label::Application, 0, 10, false);
+        // The wait from 10 to 50 began before the flow; the repetition takes 10 more.
+        why.on_sent(50, Label::Recovery, 0, 10, true);
+        let own_frame = why.on_sent(60, Label::Recovery, 0, 10, false);
+        let split = why.handed_over(25, Some(own_frame)).close(100);
+        assert_eq!((split.recovery, split.application, split.queueing), (25 + 10, 0, 65));
+        // Another that starts at 55, when the repetition was on its way, waits for the other frames, too.
+        let behind = why.on_sent(70, Label::Recovery, 0, 10, false);
+        let split = why.handed_over(55, Some(behind)).close(100);
+        assert_eq!((split.recovery, split.application, split.queueing), (0, 15, 85));
+        // Nothing of it has been sent: its wait goes on from the connection's clock.
+        let mut own = why.handed_over(65, None);
+        own.on_sent(100, Label::Window, 0, 10, false);
+        let split = own.close(60);
+        assert_eq!((split.application, split.window, split.queueing), (15, 20, 25));
+    }
+
+    #[test]
+    fn a_wait_goes_on_while_frames_of_later_flows_pass() {
+        let mut why = Attribution::new(0);
+        why.on_sent(0, Label::Application, 0, 10, false);
+        assert_eq!((why.passed(30, 10), why.passed(45, 10)), (30, 45));
+        why.on_sent(100, Label::Recovery, 0, 10, true);
+        let split = why.close(100);
+        assert_eq!((split.recovery, split.application), (20 + 5 + 45 + 10, 0));
     }
 
     #[test]

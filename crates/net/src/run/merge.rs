@@ -30,7 +30,6 @@ pub fn merge(world: &World, shards: Vec<Shard>, done: &[Done], end: u64, classic
         deadlocks: Vec::new(),
         counters: Counters::default(),
         end: Time(end),
-        cancelled: false,
         engine: Engine::default(),
     };
     let mut sent: Vec<Option<SentRecord>> = vec![None; plan.flows.len() + world.started.count()];
@@ -109,6 +108,7 @@ fn flow_record(world: &World, flow: &Flow, sent: Option<SentRecord>, received: O
         return FlowRecord {
             start: None,
             finish: None,
+            given_up: None,
             status: Status::Running,
             ideal: Span::ZERO,
             propagation: Span::ZERO,
@@ -140,9 +140,10 @@ fn flow_record(world: &World, flow: &Flow, sent: Option<SentRecord>, received: O
     FlowRecord {
         start: Some(Time(sent.start)),
         finish: finish.map(Time),
+        given_up: sent.given_up.map(Time),
         status: match finish {
             Some(_) => Status::Finished,
-            None if hopeless || sent.given_up => Status::Terminated,
+            None if hopeless || sent.given_up.is_some() => Status::Terminated,
             None => Status::Running,
         },
         ideal: Span(ideal),

@@ -24,6 +24,9 @@ pub(crate) fn thread_cpu_s() -> f64 {
 
 /// Carries out `plan`. Deterministic: the same plan gives the same [`Output`] (but for its `engine` part) with either
 /// engine of packets and any number of threads. The engine of flows has an answer of its own.
+///
+/// # Errors
+/// [`RunError::Cancelled`] if `progress` was cancelled: the shards stand at different times then, so there is no output.
 pub fn run(plan: &Plan, progress: &Progress) -> Result<Output, RunError> {
     if plan.run.engine == EngineKind::Ideal {
         return crate::ideal::run(plan, progress);
@@ -44,6 +47,9 @@ pub fn run(plan: &Plan, progress: &Progress) -> Result<Output, RunError> {
             handles.into_iter().map(|handle| handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
         })
     };
+    if done.iter().any(|d| d.cancelled) {
+        return Err(RunError::Cancelled);
+    }
     let last = shards.iter().map(|s| s.last).max().unwrap_or(0);
     let end = if done.iter().any(|d| d.reached_until) { world.until() } else { last };
     let engine = Engine {
@@ -52,14 +58,10 @@ pub fn run(plan: &Plan, progress: &Progress) -> Result<Output, RunError> {
         wall_s: wall.elapsed().as_secs_f64(),
         window_ps: window::windows(&world).length(),
     };
-    let cancelled = done.iter().any(|d| d.cancelled);
     let mut output = merge::merge(&world, shards, &done, end, classical);
     output.started = world.started.take();
     output.end = Time(end);
-    output.cancelled = cancelled;
     output.engine = engine;
-    if !cancelled {
-        merge::check_conservation(&output)?;
-    }
+    merge::check_conservation(&output)?;
     Ok(output)
 }

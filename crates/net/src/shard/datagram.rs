@@ -58,7 +58,7 @@ impl<'a> Shard<'a> {
                 flow,
                 start: s.start,
                 finish: None,
-                given_up: false,
+                given_up: None,
                 ideal: s.idle.total,
                 propagation: s.idle.propagation,
                 packets: s.frames as u64,

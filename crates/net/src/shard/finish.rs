@@ -98,7 +98,7 @@ impl<'a> Shard<'a> {
                             flow: s.flow,
                             start: s.start,
                             finish: None,
-                            given_up: false,
+                            given_up: None,
                             ideal: s.idle.total,
                             propagation: s.idle.propagation,
                             packets: s.next as u64,

@@ -194,7 +194,7 @@ impl<'a> Shard<'a> {
             flow: id,
             start: now,
             finish: Some(now),
-            given_up: false,
+            given_up: None,
             ideal: 0,
             propagation: 0,
             packets: 0,
@@ -424,13 +424,13 @@ impl<'a> Shard<'a> {
     #[inline(never)]
     fn on_ack<O: Outlet>(&mut self, out: &mut O, now: u64, frame: Frame) {
         let (extra, multipath);
-        let (trigger, edge, blocks, stamp, paused) = if frame.has(Frame::EXTRA) {
+        let (trigger, edge, blocks, stamp, paused, opened) = if frame.has(Frame::EXTRA) {
             extra = self.extras.take(frame.aux);
             multipath = extra.multipath;
-            (extra.trigger, (extra.edge != u32::MAX).then_some(extra.edge), &extra.blocks[..extra.count as usize], extra.stamp, extra.paused)
+            (extra.trigger, (extra.edge != u32::MAX).then_some(extra.edge), &extra.blocks[..extra.count as usize], extra.stamp, extra.paused, extra.opened)
         } else {
             multipath = Multipath::default();
-            (frame.aux, None, &[][..], 0, 0)
+            (frame.aux, None, &[][..], 0, 0, 0)
         };
         let slot = self.sending[frame.flow as usize];
         if slot == OVER {
@@ -447,6 +447,7 @@ impl<'a> Shard<'a> {
             blocks,
             stamp,
             paused,
+            opened,
         };
         if slot & PFABRIC != 0 {
             return self.on_pfabric_ack(out, now, slot & !PFABRIC, &ack);
@@ -474,7 +475,7 @@ impl<'a> Shard<'a> {
     fn complete_sent<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, config: &TcpConfig) {
         let head = self.senders[slot].flow;
         let mut ended = false;
-        while let Some(completed) = self.senders[slot].take_completed(now) {
+        while let Some(completed) = self.senders[slot].take_completed() {
             let s = &self.senders[slot];
             let flow = completed.message.flow;
             self.harvest.sent.push(sent_record(s, &completed.message, Some(now), completed.why));
@@ -550,7 +551,11 @@ impl<'a> Shard<'a> {
     #[cold]
     fn acknowledge_again<O: Outlet>(&mut self, out: &mut O, now: u64, frame: &Frame) {
         let again = self.make_receiver(now, frame);
-        let ack = again.repeat(frame.seq, frame.has(Frame::CE) && again.ecn != EcnMode::Off);
+        let mut ack = again.repeat(frame.seq, frame.has(Frame::CE) && again.ecn != EcnMode::Off);
+        if frame.kind() == Frame::CONTROL {
+            // A request for the window, which is no segment.
+            ack.trigger = u32::MAX;
+        }
         let answer = self.plain_ack(&again, ack);
         self.send(out, now, again.node, answer);
     }
@@ -675,7 +680,7 @@ impl<'a> Shard<'a> {
         if selective || edge.is_some() || paused > 0 {
             let stamp = if self.receivers[slot].tunes() { stamp(now) } else { 0 };
             let edge = edge.unwrap_or(u32::MAX);
-            frame.aux = self.extras.insert(Extra { trigger: ack.trigger, edge, blocks, count, stamp, paused, ..Extra::default() });
+            frame.aux = self.extras.insert(Extra { trigger: ack.trigger, edge, blocks, count, stamp, paused, opened: ack.opened, ..Extra::default() });
             frame.flags |= Frame::EXTRA;
         }
         if selective {
@@ -753,7 +758,7 @@ pub(super) fn sent_record(s: &Sender, message: &Message, finish: Option<u64>, wh
         flow: message.flow,
         start: message.start,
         finish,
-        given_up: false,
+        given_up: None,
         ideal: message.idle.total,
         propagation: message.idle.propagation,
         packets: s.sent - message.sent,

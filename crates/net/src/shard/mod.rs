@@ -208,8 +208,8 @@ pub struct SentRecord {
     pub start: u64,
     /// The last acknowledgement, if it came.
     pub finish: Option<u64>,
-    /// Its transport will not go on with it.
-    pub given_up: bool,
+    /// When its transport gave it up.
+    pub given_up: Option<u64>,
     pub ideal: u64,
     pub propagation: u64,
     pub packets: u64,

@@ -5,7 +5,7 @@ use super::host::{Beside, arm, data_flags};
 use super::{MPTCP, NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, own_event, set_slot};
 use crate::frame::{Control, Event, Extra, Frame, Multipath};
 use crate::idle::{Idle, Route, idle_by, idle_over, least_round_trip_by};
-use crate::probe::explain::Attribution;
+use crate::probe::explain::{Attribution, Label};
 use crate::spec::{EcnMode, FctEnd, Flow, FlowId, MptcpConfig, PathManager, TcpConfig, TransportConfig};
 use crate::transport::mptcp::{Connection, ConnectionSetup, Joint, Sending, Stage, Subflow};
 use crate::transport::tcp::{AckIn, AckNow, Arrival, Cause, Expired, Receiver, ReceiverSetup, Sender, SenderSetup, first_edge, stamp};
@@ -125,6 +125,8 @@ impl<'a> Shard<'a> {
     fn emit_mptcp_syn<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, number: usize, config: &MptcpConfig) {
         let subflow = &mut self.connections[slot].subflows[number];
         subflow.stage = Stage::Opening;
+        // Of one that joins later: for the others. A time-out has been accounted for.
+        subflow.sender.waited(now, Label::Window, 0);
         subflow.sender.syn_sent(now, &config.tcp);
         self.emit_mptcp_control(out, now, slot, number, Control::Syn);
     }
@@ -194,6 +196,8 @@ impl<'a> Shard<'a> {
         match (Control::of(frame), subflow.stage) {
             (Control::SynAck, Stage::Opening) => {
                 let Some(cause) = subflow.sender.on_connected(now, frame.has(Frame::ECE), &config.tcp) else { return };
+                let Cause::Ack { excess } = cause else { unreachable!("a connection opens by an answer") };
+                subflow.sender.waited(now, Label::Window, excess);
                 if number == 0 {
                     connection.opened(now, number);
                     self.emit_mptcp_control(out, now, slot, number, Control::Ack);
@@ -293,6 +297,7 @@ impl<'a> Shard<'a> {
         let config = self.mptcp(self.connections[slot].transport);
         while let Some(number) = self.connections[slot].due(now) {
             if self.connections[slot].subflows[number].stage == Stage::Confirming {
+                self.connections[slot].subflows[number].sender.waited(now, Label::Recovery, 0);
                 self.counters.timeouts += 1;
                 self.confirm(out, now, slot, number, config);
                 continue;
@@ -461,6 +466,7 @@ impl<'a> Shard<'a> {
             repeated: true,
             duplicate: true,
             delayed: false,
+            opened: 0,
         };
         let mut answer = self.plain_ack(&again, ack);
         answer.size = (self.world.plan.wire.ack + MptcpConfig::ACK_OPTION).max(self.world.plan.wire.min_frame);
@@ -522,7 +528,7 @@ pub(super) fn connection_record(connection: &Connection, finish: Option<u64>, wh
         flow: connection.flow,
         start: connection.start,
         finish,
-        given_up: false,
+        given_up: None,
         ideal: connection.idle.total,
         propagation: connection.idle.propagation,
         packets,

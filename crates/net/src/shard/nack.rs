@@ -86,7 +86,10 @@ impl<'a> Shard<'a> {
         }
         let s = &mut self.nack_senders[slot];
         let missing = &blocks[..count as usize];
-        s.on_report(now, &Report { cumulative: edge, latest: trigger, repeated: frame.has(Frame::RETRANSMISSION), missing, paused });
+        s.on_report(
+            now,
+            &Report { cumulative: edge, latest: trigger, repeated: frame.has(Frame::RETRANSMISSION), missing, periodic: frame.has(Frame::PERIODIC), paused },
+        );
         if !s.finished() {
             return self.pump_nack(out, now, slot);
         }
@@ -110,7 +113,13 @@ impl<'a> Shard<'a> {
         let config = self.nack(flow.transport);
         let mut slot = self.receiving_slot(frame.flow);
         if slot == OVER {
-            return self.send_report(out, now, frame.flow, Extra { trigger: frame.seq, edge: segments, paused, ..Extra::default() }, again);
+            return self.send_report(
+                out,
+                now,
+                frame.flow,
+                Extra { trigger: frame.seq, edge: segments, paused, ..Extra::default() },
+                frame.flags & Frame::RETRANSMISSION,
+            );
         }
         if slot == NOT_YET {
             slot = self.nack_receivers.insert(Receiver::new(frame.flow, segments));
@@ -124,8 +133,8 @@ impl<'a> Shard<'a> {
         r.paused = paused;
         match r.on_data(now, frame.seq, again, config) {
             Reaction::Nothing => {}
-            Reaction::Gap(from, to) => self.report(out, now, slot, &[(from, to)]),
-            Reaction::Everything => self.report_everything(out, now, slot),
+            Reaction::Gap(from, to) => self.report(out, now, slot, &[(from, to)], 0),
+            Reaction::Everything => self.report_everything(out, now, slot, 0),
         }
         if self.nack_receivers[slot].is_complete() {
             let record = nack_received(&self.nack_receivers[slot], Some(now));
@@ -152,34 +161,34 @@ impl<'a> Shard<'a> {
         r.armed = 0;
         if r.due == now {
             let config = self.nack(self.world.flow(self.nack_receivers[slot].flow).transport);
-            self.report_everything(out, now, slot);
+            self.report_everything(out, now, slot, Frame::PERIODIC);
             self.nack_receivers[slot].on_due(now, config);
         }
         self.arm_report(out, slot);
     }
 
-    fn report_everything<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32) {
+    fn report_everything<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, flags: u16) {
         let missing: Vec<(u32, u32)> = self.nack_receivers[slot].missing().collect();
-        self.report(out, now, slot, &missing);
+        self.report(out, now, slot, &missing, flags);
     }
 
     /// As many frames as that takes, one at least.
-    fn report<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, missing: &[(u32, u32)]) {
+    fn report<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, missing: &[(u32, u32)], flags: u16) {
         let r = &self.nack_receivers[slot];
-        let (flow, again) = (r.flow, r.repeated);
+        let (flow, flags) = (r.flow, flags | if r.repeated { Frame::RETRANSMISSION } else { 0 });
         let plain = Extra { trigger: r.latest, edge: r.next(), paused: r.paused, ..Extra::default() };
         if missing.is_empty() {
-            return self.send_report(out, now, flow, plain, again);
+            return self.send_report(out, now, flow, plain, flags);
         }
         for part in missing.chunks(Extra::BLOCKS) {
             let mut extra = plain.clone();
             extra.blocks[..part.len()].copy_from_slice(part);
             extra.count = part.len() as u8;
-            self.send_report(out, now, flow, extra, again);
+            self.send_report(out, now, flow, extra, flags);
         }
     }
 
-    fn send_report<O: Outlet>(&mut self, out: &mut O, now: u64, id: FlowId, extra: Extra, again: bool) {
+    fn send_report<O: Outlet>(&mut self, out: &mut O, now: u64, id: FlowId, extra: Extra, flags: u16) {
         let world = self.world;
         let (flow, wire) = (world.flow(id), &world.plan.wire);
         let frame = Frame {
@@ -188,7 +197,7 @@ impl<'a> Shard<'a> {
             dst: flow.src,
             hash: world.flow_hash(flow, true),
             size: (wire.ack + wire.sack_block * extra.count as u16).max(wire.min_frame),
-            flags: Frame::CONTROL | Frame::EXTRA | flow.priority as u16 | if again { Frame::RETRANSMISSION } else { 0 },
+            flags: Frame::CONTROL | Frame::EXTRA | flow.priority as u16 | flags,
             aux: self.extras.insert(extra),
             ..Frame::default()
         };
@@ -201,7 +210,7 @@ pub(super) fn nack_record(s: &Sender, finish: Option<u64>) -> SentRecord {
         flow: s.flow,
         start: s.start,
         finish,
-        given_up: false,
+        given_up: None,
         ideal: s.idle.total,
         propagation: s.idle.propagation,
         packets: s.sent,

@@ -180,7 +180,7 @@ pub(super) fn pfabric_record(s: &Sender, finish: Option<u64>) -> SentRecord {
         flow: s.flow,
         start: s.start,
         finish,
-        given_up: false,
+        given_up: None,
         ideal: s.idle.total,
         propagation: s.idle.propagation,
         packets: s.sent,

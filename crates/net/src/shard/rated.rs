@@ -132,7 +132,7 @@ impl<'a> Shard<'a> {
     fn close_rated(&mut self, now: u64, slot: u32, finish: Option<u64>) {
         let s = &self.rated[slot];
         let flow = s.flow;
-        self.harvest.sent.push(SentRecord { given_up: finish.is_none(), ..rated_record(s, finish) });
+        self.harvest.sent.push(SentRecord { given_up: finish.is_none().then_some(now), ..rated_record(s, finish) });
         self.rated.remove(slot);
         self.sending[flow as usize] = OVER;
         self.live -= 1;
@@ -230,7 +230,7 @@ pub(super) fn rated_record(s: &Sender, finish: Option<u64>) -> SentRecord {
         flow: s.flow,
         start: s.start,
         finish,
-        given_up: false,
+        given_up: None,
         ideal: s.idle.total,
         propagation: s.idle.propagation,
         packets: s.sent,

@@ -333,7 +333,7 @@ pub(super) fn pair_record(pair: &QueuePair, finish: Option<u64>) -> SentRecord {
         flow: pair.flow,
         start: pair.start,
         finish,
-        given_up: false,
+        given_up: None,
         ideal: pair.idle.total,
         propagation: pair.idle.propagation,
         packets: pair.sent,

@@ -1,6 +1,8 @@
 //! Nodes and links.
 
 use afflux_units::{Probability, Rate, Span, Time};
+use std::collections::BTreeMap;
+use std::net::IpAddr;
 
 /// Index into [`Topology::nodes`]. Hosts come first, in rack order: host `h` is node `h`.
 pub type NodeId = u32;
@@ -15,7 +17,7 @@ pub enum NodeKind {
 
 #[derive(Debug, Clone)]
 pub struct Node {
-    /// Unique, as written in results: `host0`, `leaf3`, `spine1`, `edge0`, `agg0`, `core0`, `switch0`.
+    /// Unique, as written in results: as the scenario names it, else `host0`, `leaf3`, `spine1`, `edge0`, `agg0`, `core0`, `switch0`.
     pub name: String,
     pub kind: NodeKind,
     /// Index into `Plan::hosts` or `Plan::switches`.
@@ -59,6 +61,8 @@ pub struct Topology {
     pub hosts: u32,
     /// Hosts forward what is not for them, by the same rules as switches.
     pub relays: bool,
+    /// Addresses that hosts have outside; most have none.
+    pub addresses: BTreeMap<IpAddr, NodeId>,
 }
 
 impl Topology {

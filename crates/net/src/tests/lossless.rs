@@ -70,7 +70,7 @@ pub fn ring(switches: u32, hosts_per_switch: u32) -> Topology {
     nodes.extend((0..switches).map(|s| node(format!("switch{s}"), NodeKind::Switch, 1, Some(s))));
     let mut links: Vec<Link> = (0..hosts).map(|h| link(h, hosts + h / hosts_per_switch, rate, delay)).collect();
     links.extend((0..switches).map(|s| link(hosts + s, hosts + (s + 1) % switches, rate, delay)));
-    Topology { nodes, links, hosts, relays: false }
+    Topology { nodes, links, hosts, ..Default::default() }
 }
 
 fn tells(name: &str, output: &Output) {

@@ -7,6 +7,7 @@ mod closed_forms;
 mod closed_forms_tcp;
 mod conweave;
 mod determinism;
+mod explain;
 mod external;
 mod extremes;
 mod hull;

@@ -101,7 +101,7 @@ fn no_host_forwards() {
         nodes: (0..3).map(|h| node(format!("host{h}"), NodeKind::Host, 0, None)).collect(),
         links: vec![link(0, 1, Rate::from_gbps(1), Span::from_us(1)), link(1, 2, Rate::from_gbps(1), Span::from_us(1))],
         hosts: 3,
-        relays: false,
+        ..Default::default()
     };
     let (output, (arrived, lost)) = drive(&plan(topology, Vec::new()), |driven| {
         for (token, dst) in [(0, 1), (1, 2)] {

@@ -306,8 +306,8 @@ pub fn trace(scenario: &Scenario) -> String {
             }
             Happening::Ack { ack, edge, blocks, count, stamp } => {
                 let blocks = if config.recovery != Recovery::NewReno { &blocks[..count as usize] } else { &[] };
-                let AckNow { cumulative, trigger, ece, repeated, duplicate, delayed } = ack;
-                path.acked(&mut sender, now, &AckIn { cumulative, trigger, ece, delayed, repeated, duplicate, edge, blocks, stamp, paused: 0 });
+                let AckNow { cumulative, trigger, ece, repeated, duplicate, delayed, opened } = ack;
+                path.acked(&mut sender, now, &AckIn { cumulative, trigger, ece, delayed, repeated, duplicate, edge, blocks, stamp, paused: 0, opened });
             }
             Happening::Syn { ecn } => {
                 receiver.answered = now;

@@ -84,6 +84,27 @@ fn busy(transport: Pfabric) -> Plan {
 }
 
 /// The same, over the queues of the study's TCP.
+/// Shards that stop in the middle have put off decisions that nobody can make up for: there is no output, and no defect either.
+#[test]
+fn a_cancelled_run_ends_as_such() {
+    for engine in [EngineKind::WindowLog, EngineKind::Classical] {
+        let mut p = busy(pfabric());
+        // Long enough that nobody reaches the end before the cancellation is seen.
+        p.flows.iter_mut().for_each(|flow| flow.bytes *= 1_000);
+        p.run.engine = engine;
+        let progress = Progress::default();
+        let cancelled = std::thread::scope(|scope| {
+            let running = scope.spawn(|| run(&p, &progress));
+            while progress.packet_hops() == 0 && !running.is_finished() {
+                std::thread::yield_now();
+            }
+            progress.cancel();
+            running.join().unwrap()
+        });
+        assert!(matches!(cancelled, Err(crate::RunError::Cancelled)), "{engine:?}");
+    }
+}
+
 fn with_fifos(congestion: CongestionControl) -> Plan {
     let mut p = busy(Pfabric { pooled: true, ..ns2_tcp(congestion) });
     p.hosts[0].aqm = None;

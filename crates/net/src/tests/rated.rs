@@ -88,7 +88,7 @@ fn dumbbell(pairs: u32) -> Topology {
     let at = |h: u32| 2 * pairs + h / pairs;
     let mut links: Vec<Link> = (0..2 * pairs).map(|h| link(h, at(h), Rate::from_gbps(40), Span::from_ns(500))).collect();
     links.push(link(2 * pairs, 2 * pairs + 1, Rate::from_gbps(10), Span::from_us(1)));
-    Topology { nodes, links, hosts: 2 * pairs, relays: false }
+    Topology { nodes, links, hosts: 2 * pairs, ..Default::default() }
 }
 
 fn mean_fct(output: &Output) -> f64 {

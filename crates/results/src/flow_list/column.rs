@@ -43,6 +43,10 @@ impl<'a> Column<'a> {
         }
     }
 
+    pub fn is_text(&self) -> bool {
+        self.array.is_some_and(|array| *array.data_type() == DataType::Utf8)
+    }
+
     pub fn strings(&self) -> Result<impl Iterator<Item = Option<&'a str>>, String> {
         let array = self.array()?;
         match array.data_type() {
@@ -77,7 +81,7 @@ impl<'a> Column<'a> {
         self.array.ok_or_else(|| format!("no column \"{}\"", self.name))
     }
 
-    fn at(&self, row: usize, found: &str) -> String {
+    pub fn at(&self, row: usize, found: &str) -> String {
         format!("row {}: {} is {found}", self.before + row + 1, self.name)
     }
 

@@ -1,12 +1,15 @@
-//! Flow lists as Parquet files: the columns of the CSV form, of any integer type.
+//! Flow lists as Parquet files: the columns of the CSV form, of any integer type; hosts may be strings.
 
 mod column;
+mod quiet;
 
-use afflux_scenario::{FlowColumns, Reader};
+use afflux_scenario::{FlowColumns, HostColumn, Reader};
+use afflux_traffic::{most_unpacked, names, too_much_unpacked};
 use arrow_array::RecordBatch;
 use column::Column;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
+use std::collections::HashMap;
 use std::fs::File;
 use std::path::Path;
 
@@ -15,38 +18,55 @@ use std::path::Path;
 pub struct ParquetFlowLists;
 
 const REQUIRED: [&str; 4] = ["start_ns", "src", "dst", "bytes"];
-const OPTIONAL: [&str; 3] = ["id", "class", "deadline_ns"];
+const OPTIONAL: [&str; 5] = ["id", "class", "deadline_ns", "dscp", "priority"];
+/// Rows that are decoded at a time.
+const ROWS: usize = 4_096;
+/// Longer texts are no names; how many different ones a column may have is bounded by what may come out of the file.
+const LONGEST_NAME: usize = 255;
 
 impl Reader for ParquetFlowLists {
-    /// Other columns are ignored. A null class is `default`, a null deadline is none.
+    /// Other columns are ignored. A null class is the block's, a null deadline is none.
     fn parquet(&self, path: &Path) -> Result<FlowColumns, String> {
-        let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
-        let file = File::open(path).map_err(|e| failed(&e))?;
-        // Parquet's own types: what a writer calls a category or a large string is a string.
-        let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
-        let builder = ParquetRecordBatchReaderBuilder::try_new_with_options(file, options).map_err(|e| failed(&readable(e.to_string())))?;
-        let schema = builder.schema().clone();
-        let has = |name: &str| schema.index_of(name).is_ok();
-        if let Some(missing) = REQUIRED.into_iter().find(|name| !has(name)) {
-            let found: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
-            let (required, optional) = (REQUIRED.join(", "), OPTIONAL.join(", "));
-            return Err(failed(&format!("no column \"{missing}\"; found: {}; a flow list has {required} and perhaps {optional}", found.join(", "))));
-        }
-        let wanted: Vec<&str> = REQUIRED.into_iter().chain(OPTIONAL).filter(|name| has(name)).collect();
-        let mask = ProjectionMask::columns(builder.parquet_schema(), wanted.iter().copied());
-        let reader = builder.with_projection(mask).build().map_err(|e| failed(&readable(e.to_string())))?;
-        let mut columns = FlowColumns {
-            id: has("id").then(Vec::new),
-            class: has("class").then(Vec::new),
-            deadline_ns: has("deadline_ns").then(Vec::new),
-            ..Default::default()
-        };
-        for batch in reader {
-            let batch = batch.map_err(|e| failed(&readable(e.to_string())))?;
-            append(&mut columns, &batch).map_err(|e| failed(&e))?;
-        }
-        Ok(columns)
+        // The decoder panics on some damaged files.
+        quiet::caught(|| read(path)).unwrap_or_else(|| Err("the file is damaged: its pages contradict its header".into()))
     }
+}
+
+fn read(path: &Path) -> Result<FlowColumns, String> {
+    let file = File::open(path).map_err(|e| e.to_string())?;
+    let most = most_unpacked(file.metadata().map_err(|e| e.to_string())?.len());
+    // Parquet's own types: what a writer calls a category or a large string is a string.
+    let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
+    let builder = ParquetRecordBatchReaderBuilder::try_new_with_options(file, options).map_err(|e| readable(e.to_string()))?;
+    let schema = builder.schema().clone();
+    let has = |name: &str| schema.index_of(name).is_ok();
+    if let Some(missing) = REQUIRED.into_iter().find(|name| !has(name)) {
+        let found: Vec<String> = schema.fields().iter().take(12).map(|field| names::shown(field.name())).collect();
+        let (required, optional) = (REQUIRED.join(", "), OPTIONAL.join(", "));
+        return Err(format!("no column \"{missing}\"; found: {}; a flow list has {required} and perhaps {optional}", found.join(", ")));
+    }
+    let wanted: Vec<&str> = REQUIRED.into_iter().chain(OPTIONAL).filter(|name| has(name)).collect();
+    let mask = ProjectionMask::columns(builder.parquet_schema(), wanted.iter().copied());
+    let reader = builder.with_projection(mask).with_batch_size(ROWS).build().map_err(|e| readable(e.to_string()))?;
+    let mut columns = FlowColumns {
+        id: has("id").then(Vec::new),
+        class: has("class").then(Default::default),
+        deadline_ns: has("deadline_ns").then(Vec::new),
+        dscp: has("dscp").then(Vec::new),
+        priority: has("priority").then(Vec::new),
+        ..Default::default()
+    };
+    let mut texts = Texts::default();
+    let mut unpacked = 0;
+    for batch in reader {
+        let batch = batch.map_err(|e| readable(e.to_string()))?;
+        unpacked += batch.get_array_memory_size() as u64;
+        if unpacked > most {
+            return Err(too_much_unpacked(most));
+        }
+        append(&mut columns, &mut texts, &batch)?;
+    }
+    Ok(columns)
 }
 
 /// Says what to do about compressions that are not built in.
@@ -57,24 +77,74 @@ fn readable(error: String) -> String {
     }
 }
 
-fn append(columns: &mut FlowColumns, batch: &RecordBatch) -> Result<(), String> {
+/// Numbers of the different texts of each column.
+#[derive(Default)]
+struct Texts {
+    src: HashMap<String, u32>,
+    dst: HashMap<String, u32>,
+    class: HashMap<String, u32>,
+}
+
+fn append(columns: &mut FlowColumns, texts: &mut Texts, batch: &RecordBatch) -> Result<(), String> {
     let column = |name| Column::new(batch, name, columns.bytes.len());
-    let (start_ns, src, dst, bytes) = (column("start_ns"), column("src"), column("dst"), column("bytes"));
-    let (id, class, deadline_ns) = (column("id"), column("class"), column("deadline_ns"));
+    let (start_ns, bytes) = (column("start_ns"), column("bytes"));
+    let (src, dst) = (column("src"), column("dst"));
+    let (id, class, deadline_ns, dscp, priority) = (column("id"), column("class"), column("deadline_ns"), column("dscp"), column("priority"));
     columns.start_ns.extend(start_ns.numbers::<u64>()?);
-    columns.src.extend(src.numbers::<u32>()?);
-    columns.dst.extend(dst.numbers::<u32>()?);
+    hosts(&mut columns.src, &mut texts.src, &src)?;
+    hosts(&mut columns.dst, &mut texts.dst, &dst)?;
     columns.bytes.extend(bytes.numbers::<u64>()?);
     if let Some(ids) = &mut columns.id {
         ids.extend(id.numbers::<i64>()?);
     }
-    if let Some(classes) = &mut columns.class {
-        classes.extend(class.strings()?.map(|class| class.unwrap_or("default").to_owned()));
+    if let Some((rows, names)) = &mut columns.class {
+        for (row, text) in class.strings()?.enumerate() {
+            rows.push(text.filter(|text| !text.is_empty()).map(|text| numbered(text, names, &mut texts.class)).transpose().map_err(|e| class.at(row, &e))?);
+        }
     }
     if let Some(deadlines) = &mut columns.deadline_ns {
         deadlines.extend(deadline_ns.numbers_or_none::<u64>()?);
     }
+    if let Some(values) = &mut columns.dscp {
+        values.extend(dscp.numbers_or_none::<u8>()?);
+    }
+    if let Some(values) = &mut columns.priority {
+        values.extend(priority.numbers_or_none::<u8>()?);
+    }
     Ok(())
+}
+
+/// Numbers, or strings: names or addresses.
+fn hosts(known: &mut HostColumn, texts: &mut HashMap<String, u32>, column: &Column) -> Result<(), String> {
+    if !column.is_text() {
+        if let HostColumn::Numbers(rows) = known {
+            rows.extend(column.numbers::<u32>()?);
+        }
+        return Ok(());
+    }
+    if matches!(known, HostColumn::Numbers(rows) if rows.is_empty()) {
+        *known = HostColumn::Names(Vec::new(), Vec::new());
+    }
+    if let HostColumn::Names(rows, names) = known {
+        for (row, text) in column.strings()?.enumerate() {
+            let text = text.ok_or_else(|| column.at(row, "null"))?;
+            rows.push(numbered(text, names, texts).map_err(|found| column.at(row, &found))?);
+        }
+    }
+    Ok(())
+}
+
+fn numbered(text: &str, names: &mut Vec<String>, texts: &mut HashMap<String, u32>) -> Result<u32, String> {
+    if let Some(number) = texts.get(text) {
+        return Ok(*number);
+    }
+    if text.len() > LONGEST_NAME {
+        return Err(format!("a text of {} bytes, longer than any name", text.len()));
+    }
+    let number = names.len() as u32;
+    names.push(text.to_owned());
+    texts.insert(text.to_owned(), number);
+    Ok(number)
 }
 
 #[cfg(test)]

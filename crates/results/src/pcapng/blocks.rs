@@ -2,6 +2,7 @@
 
 const SECTION_HEADER: u32 = 0x0A0D_0D0A;
 const INTERFACE_DESCRIPTION: u32 = 1;
+const NAME_RESOLUTION: u32 = 4;
 const ENHANCED_PACKET: u32 = 6;
 const BYTE_ORDER_MAGIC: u32 = 0x1A2B_3C4D;
 const LINKTYPE_ETHERNET: u16 = 1;
@@ -30,6 +31,22 @@ pub fn interface(out: &mut Vec<u8>, name: &str, rate_bps: u64, snaplen: u32) {
         option(out, 2, name.as_bytes());
         option(out, 8, &rate_bps.to_le_bytes());
         option(out, 9, &[9]);
+        option(out, 0, &[]);
+    });
+}
+
+/// Section 4.5: what hosts are called. Nothing where none has a name.
+pub fn names(out: &mut Vec<u8>, names: &[([u8; 4], &str)]) {
+    if names.is_empty() {
+        return;
+    }
+    block(out, NAME_RESOLUTION, |out| {
+        for (address, name) in names {
+            // nrb_record_ipv4: the address, and its name ended by a zero. Names have no zeros and at most 100 bytes.
+            let record: Vec<u8> = address.iter().chain(name.as_bytes()).copied().chain([0]).collect();
+            option(out, 1, &record);
+        }
+        option(out, 0, &[]);
         option(out, 0, &[]);
     });
 }

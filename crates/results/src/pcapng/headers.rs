@@ -1,6 +1,6 @@
 //! Real headers for simulated frames.
 //!
-//! Host `h` (below 2²⁴ − 1) is 10.x.y.z with the 24 bits of `h + 1`, and 02:00:… with its 32 bits, by whichever NIC. Flow `f` (its position in the
+//! Host `h` has its first IPv4 address of the scenario; one without (below 2²⁴ − 1) is 10.x.y.z with the 24 bits of `h + 1`, and 02:00:… with its 32 bits, by whichever NIC. Flow `f` (its position in the
 //! plan) has source port 32768 + f mod 2¹⁵ and destination port 1024 + f / 2¹⁵ (mod 2¹⁵), its further subflows source ports from 1024 to 32767; what
 //! answers has them the other way round. The first byte of payload has the sequence number 1, all are taken mod 2³². The priority is the class selector of the DSCP.
 //! Payload is zeros, so that all checksums are right; frame check sequences are left out, as network cards do.
@@ -34,13 +34,13 @@ pub fn frame(out: &mut Vec<u8>, record: &CaptureRecord, facts: &Facts, seen: &mu
     out.extend(mac(record.dst));
     out.extend(mac(record.src));
     out.extend([0x08, 0x00]);
-    ipv4(out, record, protocol, carried);
+    ipv4(out, record, facts, protocol, carried);
     let transport = out.len();
     match &segment {
         Some(segment) => tcp(out, record, segment),
         None => udp(out, record, carried),
     }
-    let sum = checksum(&out[transport..], pseudo_header(record, protocol, carried));
+    let sum = checksum(&out[transport..], pseudo_header(record, facts, protocol, carried));
     // RFC 768: a checksum of zero is sent as all ones.
     let (offset, sum) = if protocol == PROTOCOL_TCP { (16, sum) } else { (6, if sum == 0 { 0xFFFF } else { sum }) };
     out[transport + offset..transport + offset + 2].copy_from_slice(&sum.to_be_bytes());
@@ -56,21 +56,16 @@ fn mac(host: u32) -> [u8; 6] {
     [0x02, 0, a, b, c, d]
 }
 
-fn address(host: u32) -> [u8; 4] {
-    let [_, x, y, z] = host.wrapping_add(1).to_be_bytes();
-    [10, x, y, z]
-}
-
 /// RFC 791.
-fn ipv4(out: &mut Vec<u8>, record: &CaptureRecord, protocol: u8, carried: u16) {
+fn ipv4(out: &mut Vec<u8>, record: &CaptureRecord, facts: &Facts, protocol: u8, carried: u16) {
     let start = out.len();
     let traffic_class = record.priority << 5 | record.ecn;
     out.extend([0x45, traffic_class]);
     out.extend((IPV4 as u16 + carried).to_be_bytes());
     // No identification, don't fragment, time to live 64, checksum to come.
     out.extend([0, 0, 0x40, 0, 64, protocol, 0, 0]);
-    out.extend(address(record.src));
-    out.extend(address(record.dst));
+    out.extend(facts.addresses.of(record.src));
+    out.extend(facts.addresses.of(record.dst));
     let sum = checksum(&out[start..], 0);
     out[start + 10..start + 12].copy_from_slice(&sum.to_be_bytes());
 }
@@ -115,8 +110,8 @@ fn udp(out: &mut Vec<u8>, record: &CaptureRecord, carried: u16) {
     out.extend([0, 0]);
 }
 
-fn pseudo_header(record: &CaptureRecord, protocol: u8, carried: u16) -> u32 {
-    sum16(&address(record.src)) + sum16(&address(record.dst)) + u32::from(protocol) + u32::from(carried)
+fn pseudo_header(record: &CaptureRecord, facts: &Facts, protocol: u8, carried: u16) -> u32 {
+    sum16(&facts.addresses.of(record.src)) + sum16(&facts.addresses.of(record.dst)) + u32::from(protocol) + u32::from(carried)
 }
 
 fn sum16(bytes: &[u8]) -> u32 {

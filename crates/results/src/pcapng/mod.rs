@@ -1,17 +1,16 @@
 //! Captures as pcapng files with nanosecond stamps: `<from>-<to>.pcapng`, one direction of one link, or `<a>-<b>-both.pcapng`, both as two interfaces.
 
+mod addresses;
 mod blocks;
 mod headers;
 mod multipath;
 mod tcp;
 
-use crate::ResultsError;
 use afflux_net::record::{CaptureRecord, Output};
 use afflux_net::spec::{Capture, LinkId, Plan};
 use afflux_scenario::Scenario;
-use std::fs::File;
+use std::collections::BTreeSet;
 use std::io::{BufWriter, Write};
-use std::path::Path;
 use tcp::{Facts, Seen};
 
 pub struct CaptureFile<'a> {
@@ -56,13 +55,18 @@ pub fn files<'a>(scenario: &'a Scenario, output: &'a Output) -> Vec<(String, Cap
 }
 
 impl CaptureFile<'_> {
-    pub fn write(&self, path: &Path) -> Result<(), ResultsError> {
-        let write = || {
-            let mut out = BufWriter::with_capacity(1 << 20, File::create(path)?);
-            self.write_to(&mut out)?;
-            out.into_inner().map_err(std::io::IntoInnerError::into_error)?.sync_all()
-        };
-        write().map_err(ResultsError::io(path))
+    pub fn write(&self, file: &mut impl Write) -> std::io::Result<()> {
+        let mut out = BufWriter::with_capacity(1 << 20, file);
+        self.write_to(&mut out)?;
+        out.flush()
+    }
+
+    /// Addresses of the hosts that the scenario names and that occur, with their names.
+    fn named(&self, facts: &Facts) -> Vec<([u8; 4], &str)> {
+        let records = || self.interfaces.iter().flat_map(|interface| interface.records);
+        let hosts: BTreeSet<u32> = records().flat_map(|record| [record.src, record.dst]).collect();
+        let name = |host: u32| self.plan.topology.nodes.get(host as usize).map(|node| node.name.as_str()).filter(|name| *name != format!("host{host}"));
+        hosts.into_iter().filter_map(|host| Some((facts.addresses.of(host), name(host)?))).collect()
     }
 
     fn write_to(&self, out: &mut impl Write) -> std::io::Result<()> {
@@ -72,8 +76,9 @@ impl CaptureFile<'_> {
         for interface in &self.interfaces {
             blocks::interface(&mut block, &interface.name, interface.rate_bps, snaplen);
         }
-        out.write_all(&block)?;
         let facts = Facts::of(self.plan, self.output);
+        blocks::names(&mut block, &self.named(&facts));
+        out.write_all(&block)?;
         let mut seen = Seen::new(&facts);
         let mut frame = Vec::new();
         let mut left: Vec<&[CaptureRecord]> = self.interfaces.iter().map(|interface| interface.records).collect();

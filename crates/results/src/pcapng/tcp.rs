@@ -1,5 +1,6 @@
 //! What TCP's headers say that a frame of the simulation does not spell out: ports, windows, options. One state per file.
 
+use super::addresses::Addresses;
 use super::multipath::Session;
 use afflux_net::record::{CaptureKind, CaptureOptions, CaptureRecord, Control, Output};
 use afflux_net::spec::{FlowId, Plan, Receive, Recovery, TcpConfig, TransportConfig};
@@ -40,6 +41,7 @@ pub struct Facts<'a> {
     pub timestamps: bool,
     /// Bytes of the frame check sequence, which captures do not have.
     pub fcs: u16,
+    pub addresses: Addresses,
     short: Short,
 }
 
@@ -48,7 +50,14 @@ impl<'a> Facts<'a> {
         let wire = &plan.wire;
         // Whole Ethernet frames have their least length.
         let fcs = if wire.min_frame >= 64 { 4 } else { 0 };
-        let mut facts = Facts { plan, output, timestamps: wire.data_header >= HEADERS + fcs + TIMESTAMPS, fcs, short: Short::new() };
+        let mut facts = Facts {
+            plan,
+            output,
+            timestamps: wire.data_header >= HEADERS + fcs + TIMESTAMPS,
+            fcs,
+            addresses: Addresses::of_hosts(&plan.topology),
+            short: Short::new(),
+        };
         for record in output.captures.iter().flatten() {
             if let (CaptureKind::TcpData, Some(multipath), Some((config, _))) =
                 (record.kind, record.options.as_ref().and_then(|options| options.multipath), facts.tcp(record))

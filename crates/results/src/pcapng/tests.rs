@@ -103,7 +103,7 @@ fn written(records: Vec<CaptureRecord>) -> Vec<Packet> {
     let files = files(&scenario, &output);
     assert_eq!(files[0].0, "leaf0-spine1.pcapng");
     let path = dir.path().join(&files[0].0);
-    files[0].1.write(&path).unwrap();
+    files[0].1.write(&mut std::fs::File::create(&path).unwrap()).unwrap();
     read(&std::fs::read(path).unwrap())
 }
 

@@ -3,6 +3,7 @@
 mod balance;
 mod deadlines;
 mod flowcontrol;
+mod goodput;
 mod groups;
 mod jobs;
 
@@ -12,11 +13,15 @@ pub use flowcontrol::{DeadlockReport, PauseStorm};
 pub use groups::{FctStatistics, Groups, Named, SlowdownStatistics};
 pub use jobs::JobSummary;
 
+use crate::durable::digest;
 use crate::hash::{Hashes, hashes};
 use crate::process::{ProcessStart, peak_rss_bytes};
 use afflux_net::record::{Counters, Output};
+use afflux_net::spec::Topology;
 use afflux_scenario::{FabricCost, Scenario};
+use afflux_units::Span;
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// Written as JSON with the fields in this order. Percentiles are linear as numpy's, of finished flows that did not start
 /// in the warm-up; totals (flows, drops, goodput, …) are of the whole run.
@@ -63,8 +68,15 @@ pub struct Summary {
     pub retransmits: u64,
     pub timeouts: u64,
     pub balance: BalanceReport,
-    /// Payload that applications can have (with TCP in order, duplicates not counted) per simulated second, all hosts together.
+    /// Payload that applications can have: with TCP in order, duplicates not counted; all hosts together, without flows from a host to itself.
+    pub delivered_bytes: u64,
+    /// How long at least one flow was active: from its start to its completion, until its transport gave it up, or to the end of the run.
+    pub busy_ns: u64,
+    /// `delivered_bytes` per second of `busy_ns`; 0 without flows.
     pub goodput_bps: f64,
+    /// The mean over flows that did not start in the warm-up of each one's payload over its completion time, or, if it did not finish, of what it
+    /// has delivered over the time in which it was active. Null without flows.
+    pub goodput_flow_mean_bps: Option<f64>,
     pub conservation: Conservation,
     /// Null if the scenario has no prices.
     pub cost: Option<Cost>,
@@ -74,6 +86,15 @@ pub struct Summary {
     pub notes: Vec<String>,
     /// What is valid in the scenario and yet does not do what it seems to say.
     pub warnings: Vec<Doubt>,
+    /// What hosts are called, in their order; none if they have only numbers.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub host_names: Vec<String>,
+    /// SHA-256 of every other file of the result directory, by name; empty if none was written.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub digests: BTreeMap<String, String>,
+    /// SHA-256 of `summary.json` itself with this value left empty; the last key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub summary_digest: Option<String>,
 }
 
 /// A warning about the scenario: of its key, because the lines of the file it was read from are not those of the result's `scenario.toml`.
@@ -144,6 +165,20 @@ impl Summary {
     pub fn to_json(&self) -> String {
         serde_json::to_string_pretty(self).map(|text| text + "\n").expect("string keys and numbers only")
     }
+
+    /// With the digests of the files that it stands beside, and its own.
+    pub(crate) fn sealed(mut self, digests: BTreeMap<String, String>) -> Self {
+        self.digests = digests;
+        self.summary_digest = Some(String::new());
+        self.summary_digest = Some(digest(self.to_json().as_bytes()));
+        self
+    }
+}
+
+fn host_names(topology: &Topology) -> Vec<String> {
+    let hosts = &topology.nodes[..topology.hosts as usize];
+    let named = hosts.iter().enumerate().any(|(number, host)| host.name != format!("host{number}"));
+    if named { hosts.iter().map(|host| host.name.clone()).collect() } else { Vec::new() }
 }
 
 /// The summary of a run; costs are counted from `started` until now.
@@ -152,6 +187,7 @@ pub fn summary(scenario: &Scenario, output: &Output, started: &ProcessStart) -> 
     let counters = &output.counters;
     let (fct, slowdown) = groups::of(scenario, output);
     let (deadlines, jobs) = (deadlines::of(scenario, output), jobs::of(scenario, output));
+    let goodput = goodput::of(scenario, output);
     let Hashes { result, ports, counters: counters_hash } = hashes(scenario, output);
     Summary {
         afflux_version: env!("CARGO_PKG_VERSION"),
@@ -191,7 +227,10 @@ pub fn summary(scenario: &Scenario, output: &Output, started: &ProcessStart) -> 
         retransmits: counters.retransmits,
         timeouts: counters.timeouts,
         balance: balance::of(scenario, output),
-        goodput_bps: goodput_bps(output),
+        delivered_bytes: goodput.delivered_bytes,
+        busy_ns: Span(goodput.busy_ps).round_ns(),
+        goodput_bps: goodput.bps,
+        goodput_flow_mean_bps: goodput.flow_mean_bps,
         conservation: conservation(counters),
         cost: scenario.cost.clone().map(|FabricCost { currency, total, switches, ports }| Cost { currency, total, switches, ports }),
         result_hash: result,
@@ -199,6 +238,9 @@ pub fn summary(scenario: &Scenario, output: &Output, started: &ProcessStart) -> 
         counters_hash,
         notes: scenario.notes.iter().cloned().chain(flowcontrol::warnings(scenario, output)).collect(),
         warnings: scenario.warnings.iter().map(|warning| Doubt { key: warning.key.clone(), text: warning.text.clone() }).collect(),
+        host_names: host_names(&scenario.plan.topology),
+        digests: BTreeMap::new(),
+        summary_digest: None,
     }
 }
 
@@ -216,14 +258,6 @@ fn flow_counts(scenario: &Scenario, output: &Output) -> FlowCounts {
         counts.in_warmup += u64::from(start.0 < scenario.warmup.0);
     }
     counts
-}
-
-fn goodput_bps(output: &Output) -> f64 {
-    let bytes: u128 = output.flows.iter().map(|record| u128::from(record.bytes_received)).sum();
-    match output.end.0 {
-        0 => 0.0,
-        ps => (bytes * 8 * 1_000_000_000_000) as f64 / ps as f64,
-    }
 }
 
 fn conservation(c: &Counters) -> Conservation {

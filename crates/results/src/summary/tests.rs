@@ -14,7 +14,7 @@ fn keys_of_the_contract() {
     let (scenario, output) = run();
     let value = value(&scenario, &output);
     let keys = "afflux_version scenario_hash seed threads simulated_ns wall_s cpu_s engine_cpu_s peak_rss_bytes events packet_hops flows fct slowdown drops \
-        in_discards ecn_marks pause_frames retransmits timeouts goodput_bps conservation cost result_hash ports_hash counters_hash notes warnings";
+        in_discards ecn_marks pause_frames retransmits timeouts delivered_bytes busy_ns goodput_bps goodput_flow_mean_bps conservation cost result_hash ports_hash counters_hash notes warnings";
     for key in keys.split_ascii_whitespace() {
         assert!(value.get(key).is_some(), "{key}");
     }
@@ -31,8 +31,9 @@ fn keys_of_the_contract() {
     assert_eq!((&value["engine_cpu_s"], &value["events"], &value["packet_hops"]), (&json!(0.75), &json!(55), &json!(100)));
     assert_eq!(value["flows"], json!({"started": 2, "finished": 1, "unfinished": 1, "not_started": 1, "in_warmup": 0}));
     assert_eq!((&value["drops"], &value["in_discards"], &value["drops_by_reason"]["loss"]), (&json!(3), &json!(0), &json!(2)));
-    // 2000 bytes in 100 us.
-    assert_eq!(value["goodput_bps"], json!(160_000_000.0));
+    // 2000 bytes; the second flow is active from 2 us to the end at 100 us, the first from 1 us on.
+    assert_eq!((&value["delivered_bytes"], &value["busy_ns"], value["goodput_bps"].as_f64().unwrap().round()), (&json!(2_000), &json!(99_000), 161_616_162.0));
+    assert!(value["goodput_flow_mean_bps"].as_f64().unwrap() > 1e8);
     // The second flow still runs after its deadline.
     let half = json!({"flows": 2, "met": 1, "missed": 1, "terminated": 0, "met_share": 0.5, "missed_share": 0.5});
     let deadlines = value["deadlines"].as_object().unwrap();

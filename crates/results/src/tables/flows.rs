@@ -66,6 +66,8 @@ impl Source for Flows<'_> {
             .i64_or_null("pacing_ns", split(|s| s.pacing))
             .i64_or_null("window_ns", split(|s| s.window))
             .i64_or_null("application_ns", split(|s| s.application))
+            .string("src_name", rows().map(|r| &plan.topology.nodes[r.flow.src as usize].name))
+            .string("dst_name", rows().map(|r| &plan.topology.nodes[r.flow.dst as usize].name))
             .batch()
             .map_err(arrow("flows"))
     }

@@ -140,6 +140,7 @@ impl Source for Jobs<'_> {
             .i64_or_null("finish_ns", rows().map(|row| row.times.finish_ns))
             .i64("bytes_in", rows().map(|row| row.times.bytes_in))
             .i64("bytes_out", rows().map(|row| row.times.bytes_out))
+            .string_or_null("node_name", rows().map(|row| row.node.map(|node| &self.scenario.plan.topology.nodes[node as usize].name)))
             .batch()
             .map_err(arrow("jobs"))
     }

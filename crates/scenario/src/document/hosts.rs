@@ -35,6 +35,15 @@ impl<'de> Deserialize<'de> for HostItem {
     }
 }
 
+impl JsonSchema for HostItem {
+    fn schema_name() -> Cow<'static, str> {
+        "HostItem".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        item_schema()
+    }
+}
+
 /// One item or an array of them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hosts(pub Vec<HostItem>);

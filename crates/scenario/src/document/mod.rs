@@ -39,7 +39,7 @@ pub use record::Record;
 pub use run::{Compat, Engine, FctEnd, Run, Until};
 pub use sonic::Sonic;
 pub use switch::{Aqm, AqmKind, Compare, Ecn, Forwarding, Incapable, MarkAt, QueueLength, RouteHash, Scheduling, Sharing, Spacing, Switch};
-pub use topology::{Bcube, Custom, DualHomed, Dumbbell, FatTree, Fault, Hpcc, LeafSpine, LinkOverride, Star, Switches, Topology, Vl2};
+pub use topology::{Bcube, Custom, DualHomed, Dumbbell, FatTree, Fault, HostName, Hpcc, LeafSpine, LinkOverride, NamedHost, Star, Switches, Topology, Vl2};
 pub use traffic::*;
 pub use transport::{
     Bbr, Congestion, Connections, Coupling, Cubic, D2tcp, Datagram, Dctcp, DelayedAck, Echo, Estimator, Flavour, Htcp, HyStart, PathManager, PathScheduler,

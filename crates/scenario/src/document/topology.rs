@@ -49,8 +49,11 @@ macro_rules! fabric {
 fabric! {
     /// All hosts on one switch.
     pub struct Star {
-        /// Number of hosts.
-        pub hosts: u32,
+        /// The hosts: a number of them (`host0` …), or an array with a name, or a table of name and addresses, for each.
+        pub hosts: HostList,
+        /// Name of the switch, in an array. Default: `switch0`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub switches: Option<Vec<String>>,
         /// Rate of every link. Default `"100Gbps"`.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub rate: Option<Speed>,
@@ -77,6 +80,12 @@ fabric! {
         /// Delay of the bottleneck. Default `"10us"`.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub delay: Option<Duration>,
+        /// Names of the hosts in their order, or tables of name and addresses: all of them or none. Default: `host0` ….
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub hosts: Option<Vec<HostName>>,
+        /// Names of the switches in their order, all of them or none. Default: by kind.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub switches: Option<Vec<String>>,
     }
 }
 
@@ -107,6 +116,12 @@ fabric! {
         /// Delay of the links between leaves and spines. Default: `delay`.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub uplink_delay: Option<Duration>,
+        /// Names of the hosts in their order, or tables of name and addresses: all of them or none. Default: `host0` ….
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub hosts: Option<Vec<HostName>>,
+        /// Names of the switches in their order, all of them or none. Default: by kind.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub switches: Option<Vec<String>>,
     }
 }
 
@@ -125,6 +140,12 @@ fabric! {
         /// Delay of every link, one way. Default `"1us"`.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub delay: Option<Duration>,
+        /// Names of the hosts in their order, or tables of name and addresses: all of them or none. Default: `host0` ….
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub hosts: Option<Vec<HostName>>,
+        /// Names of the switches in their order, all of them or none. Default: by kind.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub switches: Option<Vec<String>>,
     }
 }
 
@@ -143,6 +164,12 @@ fabric! {
         /// Delay of every link, one way. Default `"1us"`.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub delay: Option<Duration>,
+        /// Names of the hosts in their order, or tables of name and addresses: all of them or none. Default: `host0` ….
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub hosts: Option<Vec<HostName>>,
+        /// Names of the switches in their order, all of them or none. Default: by kind.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub switches: Option<Vec<String>>,
     }
 }
 
@@ -166,6 +193,12 @@ fabric! {
         /// Delay of every link, one way. Default `"1us"`.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub delay: Option<Duration>,
+        /// Names of the hosts in their order, or tables of name and addresses: all of them or none. Default: `host0` ….
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub hosts: Option<Vec<HostName>>,
+        /// Names of the switches in their order, all of them or none. Default: by kind.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub switches: Option<Vec<String>>,
     }
 }
 
@@ -185,6 +218,12 @@ fabric! {
         /// Delay of every link, one way. Default `"1us"`.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub delay: Option<Duration>,
+        /// Names of the hosts in their order, or tables of name and addresses: all of them or none. Default: `host0` ….
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub hosts: Option<Vec<HostName>>,
+        /// Names of the switches in their order, all of them or none. Default: by kind.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub switches: Option<Vec<String>>,
     }
 }
 
@@ -197,19 +236,112 @@ fabric! {
         /// SHA-256 of the file, hexadecimal: another content is refused. Written into resolved scenarios.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub sha256: Option<String>,
+        /// Names of the hosts in their order, or tables of name and addresses: all of them or none. Default: `host0` ….
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub hosts: Option<Vec<HostName>>,
+        /// Names of the switches in their order, all of them or none. Default: by kind.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub switches: Option<Vec<String>>,
     }
 }
 
 fabric! {
     /// Any fabric. Ports are numbered in the order of the links.
     pub struct Custom {
-        /// Number of hosts: `host0` ….
-        pub hosts: u32,
+        /// The hosts: a number of them (`host0` …), or an array with a name, or a table of name and addresses, for each.
+        pub hosts: HostList,
         /// The switches: a number of them (`switch0` …) or their names.
         pub switches: Switches,
+        /// Rate of the links that name none. Default `"100Gbps"`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub rate: Option<Speed>,
+        /// Propagation delay, one way, of the links that name none. Default `"1us"`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub delay: Option<Duration>,
         /// The links.
         #[serde(default)]
         pub link: Vec<Link>,
+    }
+}
+
+/// How many hosts, or what each is called.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum HostList {
+    Count(u32),
+    Names(Vec<HostName>),
+}
+
+impl HostList {
+    pub fn count(&self) -> u32 {
+        match self {
+            HostList::Count(count) => *count,
+            HostList::Names(names) => u32::try_from(names.len()).unwrap_or(u32::MAX),
+        }
+    }
+    pub fn names(&self) -> Option<&[HostName]> {
+        match self {
+            HostList::Count(_) => None,
+            HostList::Names(names) => Some(names),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for HostList {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Form;
+        impl<'de> serde::de::Visitor<'de> for Form {
+            type Value = HostList;
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a number of hosts, or an array of their names")
+            }
+            fn visit_i64<E: serde::de::Error>(self, count: i64) -> Result<HostList, E> {
+                u32::try_from(count).map(HostList::Count).map_err(|_| E::invalid_value(serde::de::Unexpected::Signed(count), &self))
+            }
+            fn visit_seq<A: serde::de::SeqAccess<'de>>(self, items: A) -> Result<HostList, A::Error> {
+                Vec::deserialize(serde::de::value::SeqAccessDeserializer::new(items)).map(HostList::Names)
+            }
+        }
+        deserializer.deserialize_any(Form)
+    }
+}
+
+/// A host's name, or a table of its name and addresses.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum HostName {
+    Name(String),
+    Table(NamedHost),
+}
+
+/// A host's name and addresses; one without a name is called by its first address.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NamedHost {
+    /// What it is called. Default: its first address.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Its IP address, or an array of them: captures and flow lists may name it by any of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub address: Option<Names>,
+}
+
+impl<'de> Deserialize<'de> for HostName {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Form;
+        impl<'de> serde::de::Visitor<'de> for Form {
+            type Value = HostName;
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a host's name, or a table as in { name = \"db1\", address = \"10.0.0.1\" }")
+            }
+            fn visit_str<E: serde::de::Error>(self, name: &str) -> Result<HostName, E> {
+                Ok(HostName::Name(name.to_string()))
+            }
+            fn visit_map<A: serde::de::MapAccess<'de>>(self, map: A) -> Result<HostName, A::Error> {
+                NamedHost::deserialize(serde::de::value::MapAccessDeserializer::new(map)).map(HostName::Table)
+            }
+        }
+        deserializer.deserialize_any(Form)
     }
 }
 
@@ -248,10 +380,10 @@ pub struct Link {
     pub a: String,
     /// Name of the node at the other end.
     pub b: String,
-    /// Default `"100Gbps"`.
+    /// Default: the fabric's `rate`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<Speed>,
-    /// Propagation delay, one way. Default `"1us"`.
+    /// Propagation delay, one way. Default: the fabric's `delay`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delay: Option<Duration>,
     /// Number of parallel links. Default 1.

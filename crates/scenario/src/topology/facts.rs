@@ -1,20 +1,32 @@
 //! What traffic needs to know of a fabric: racks, capacities, distances.
 
+use super::Names;
 use afflux_net::routing::Ports;
 use afflux_net::spec::{NodeId, NodeKind, Topology};
 use afflux_traffic::{Channel, Racks};
 use afflux_units::{Rate, Span};
+use std::cell::OnceCell;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 pub struct Facts<'a> {
     pub topology: &'a Topology,
     pub ports: Ports,
+    names: OnceCell<Names<'a>>,
 }
 
 impl<'a> Facts<'a> {
     pub fn of(topology: &'a Topology) -> Self {
-        Facts { topology, ports: Ports::new(topology) }
+        Facts { topology, ports: Ports::new(topology), names: OnceCell::new() }
+    }
+
+    /// Nodes by name; made when first asked for.
+    pub fn names(&self) -> &Names<'a> {
+        self.names.get_or_init(|| Names::of(self.topology))
+    }
+
+    pub fn name(&self, node: NodeId) -> &'a str {
+        &self.topology.nodes[node as usize].name
     }
 
     pub fn hosts(&self) -> u32 {
@@ -47,7 +59,10 @@ impl<'a> Facts<'a> {
                 continue;
             }
             if std::mem::replace(&mut seen[*anchor as usize], true) {
-                return Err(format!("needs hosts that are numbered rack by rack: \"host{host}\" comes after another rack than the other hosts of its switch"));
+                return Err(format!(
+                    "needs hosts that are numbered rack by rack: \"{}\" comes after another rack than the other hosts of its switch",
+                    self.name(host as NodeId)
+                ));
             }
             sizes.push(1);
         }
@@ -59,7 +74,12 @@ impl<'a> Facts<'a> {
         let rate = |host: &u32| Rate(self.ports.of(*host).iter().map(|port| self.topology.links[port.link as usize].rate.0).sum());
         let first = hosts.first().map(rate).unwrap_or_default();
         match hosts.iter().find(|host| rate(host) != first) {
-            Some(other) => Err(format!("needs hosts of one rate: host{} has {first}, host{other} {}; make a block of traffic for each", hosts[0], rate(other))),
+            Some(other) => Err(format!(
+                "needs hosts of one rate: {} has {first}, {} {}; make a block of traffic for each",
+                self.name(hosts[0]),
+                self.name(*other),
+                rate(other)
+            )),
             None => Ok(first),
         }
     }

@@ -38,17 +38,25 @@ pub fn build(document: &mut document::Topology, inputs: &mut Inputs) -> Result<T
         Kind::Hpcc(hpcc) => hpcc::build(hpcc, &key, inputs)?,
         Kind::Custom(custom) => custom::build(custom, &key)?,
     };
-    let (overrides, faults) = match document {
-        Kind::Star(d) => (&mut d.overrides, &mut d.faults),
-        Kind::Dumbbell(d) => (&mut d.overrides, &mut d.faults),
-        Kind::LeafSpine(d) => (&mut d.overrides, &mut d.faults),
-        Kind::FatTree(d) => (&mut d.overrides, &mut d.faults),
-        Kind::DualHomed(d) => (&mut d.overrides, &mut d.faults),
-        Kind::Vl2(d) => (&mut d.overrides, &mut d.faults),
-        Kind::Bcube(d) => (&mut d.overrides, &mut d.faults),
-        Kind::Hpcc(d) => (&mut d.overrides, &mut d.faults),
-        Kind::Custom(d) => (&mut d.overrides, &mut d.faults),
+    macro_rules! parts {
+        ($d:ident) => {
+            ($d.hosts.as_deref(), $d.switches.as_deref(), &mut $d.overrides, &mut $d.faults)
+        };
+    }
+    let (hosts, switches, overrides, faults) = match document {
+        Kind::Star(d) => (d.hosts.names(), d.switches.as_deref(), &mut d.overrides, &mut d.faults),
+        Kind::Dumbbell(d) => parts!(d),
+        Kind::LeafSpine(d) => parts!(d),
+        Kind::FatTree(d) => parts!(d),
+        Kind::DualHomed(d) => parts!(d),
+        Kind::Vl2(d) => parts!(d),
+        Kind::Bcube(d) => parts!(d),
+        Kind::Hpcc(d) => parts!(d),
+        // Its links needed the names.
+        Kind::Custom(d) => (None, None, &mut d.overrides, &mut d.faults),
     };
+    names::name_hosts(&mut topology, hosts, &key)?;
+    names::name_switches(&mut topology, switches, &key)?;
     connected::check(&topology, &key)?;
     if !overrides.is_empty() || !faults.is_empty() {
         changes::apply(&mut topology, overrides, faults, &key)?;

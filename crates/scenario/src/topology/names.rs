@@ -1,24 +1,173 @@
 //! Names of nodes and links in a scenario: exact, or with `*` and `?`.
 
+use crate::document::{self, HostName, NamedHost};
 use crate::spelling;
+use crate::tree::{Key, Wrong};
 use afflux_net::routing::Ports;
 use afflux_net::spec::{LinkId, NodeId, NodeKind, Topology};
-use std::collections::{BTreeSet, HashMap};
+use afflux_traffic::names::{HostNames, shown, wrong};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::net::IpAddr;
 
-/// Nodes by name.
+/// Bytes of a node's longest name: two of them make the name of a capture's file.
+const LONGEST: usize = 100;
+/// Words that mean several nodes.
+const WORDS: [&str; 5] = ["all", "random", "hosts", "switches", "default"];
+
+/// Gives the hosts their names and addresses.
+pub fn name_hosts(topology: &mut Topology, hosts: Option<&[HostName]>, key: &Key) -> Result<(), Wrong> {
+    let Some(hosts) = hosts else { return Ok(()) };
+    let key = key.clone().name("hosts");
+    all_or_none(hosts.len(), topology.hosts as usize, "host", &key)?;
+    let mut known = HashSet::new();
+    for (index, host) in hosts.iter().enumerate() {
+        let key = key.clone().index(index);
+        let (name, written) = match host {
+            HostName::Name(name) => (Some(name), &[][..]),
+            HostName::Table(NamedHost { name, address }) => (name.as_ref(), address.as_ref().map_or(&[][..], |document::Names(texts)| texts)),
+        };
+        let mut addresses = Vec::new();
+        for text in written {
+            let key = key.clone().name("address");
+            let message = || format!("{}: write an IP address, as in \"10.0.0.1\"", shown(text));
+            let address: IpAddr = text.parse().map_err(|_| Wrong::at(key.clone(), message()))?;
+            if let Some(other) = topology.addresses.insert(address, index as NodeId) {
+                return Err(Wrong::at(key, format!("\"{address}\" is an address of host {other} too")));
+            }
+            addresses.push(address);
+        }
+        let name = match (name, addresses.first()) {
+            (Some(name), _) => name.clone(),
+            (None, Some(address)) => address.to_string(),
+            (None, None) => return Err(Wrong::at(key, "a host without a name: write name, or address, or both")),
+        };
+        let at = if matches!(host, HostName::Table(table) if table.name.is_some()) { key.clone().name("name") } else { key };
+        check_name(&name, &at)?;
+        if let Ok(address) = name.parse::<IpAddr>()
+            && !addresses.contains(&address)
+        {
+            return Err(Wrong::at(at, format!("\"{name}\" is an address: write {{ address = \"{name}\" }}, with a name if there is one")));
+        }
+        if !known.insert(name.clone()) {
+            return Err(Wrong::at(at, format!("{} is there twice", shown(&name))));
+        }
+        topology.nodes[index].name = name;
+    }
+    distinct(topology, &key)
+}
+
+/// Gives the switches their names.
+pub fn name_switches(topology: &mut Topology, switches: Option<&[String]>, key: &Key) -> Result<(), Wrong> {
+    let Some(switches) = switches else { return Ok(()) };
+    let key = key.clone().name("switches");
+    let hosts = topology.hosts as usize;
+    all_or_none(switches.len(), topology.nodes.len() - hosts, "switch", &key)?;
+    check_switches(switches, &key)?;
+    topology.nodes[hosts..].iter_mut().zip(switches).for_each(|(node, name)| node.name.clone_from(name));
+    distinct(topology, &key)
+}
+
+/// Refuses what no switch can be called, and a name that is there twice.
+pub fn check_switches(switches: &[String], key: &Key) -> Result<(), Wrong> {
+    let mut known = HashSet::new();
+    for (index, name) in switches.iter().enumerate() {
+        let key = key.clone().index(index);
+        check_name(name, &key)?;
+        if is_numbered(name).is_some() {
+            return Err(Wrong::at(key, format!("\"{name}\": names of this form belong to the hosts")));
+        }
+        if name.parse::<IpAddr>().is_ok() {
+            return Err(Wrong::at(key, format!("\"{name}\": addresses belong to the hosts")));
+        }
+        if !known.insert(name) {
+            return Err(Wrong::at(key, format!("{} is there twice", shown(name))));
+        }
+    }
+    Ok(())
+}
+
+fn all_or_none(found: usize, there: usize, what: &str, key: &Key) -> Result<(), Wrong> {
+    if found == there {
+        return Ok(());
+    }
+    let plural = if what == "switch" { "switches" } else { "hosts" };
+    Err(Wrong::at(key.clone(), format!("found {found} names, and the fabric has {there} {plural}: name all of them, or none")))
+}
+
+fn distinct(topology: &Topology, key: &Key) -> Result<(), Wrong> {
+    let mut known = HashSet::with_capacity(topology.nodes.len());
+    match topology.nodes.iter().find(|node| !known.insert(node.name.as_str())) {
+        Some(node) => Err(Wrong::at(key.clone(), format!("{} is the name of two nodes: give each its own", shown(&node.name)))),
+        None => Ok(()),
+    }
+}
+
+/// What other keys could not tell from something else, and what no file can be called.
+fn check_name(name: &str, key: &Key) -> Result<(), Wrong> {
+    let refuse = |reason: String| Err(Wrong::at(key.clone(), format!("{}: {reason}", shown(name))));
+    if name.is_empty() {
+        return refuse("a node's name is not empty".into());
+    }
+    if let Some(expected) = wrong(name) {
+        return refuse(format!("write {expected}"));
+    }
+    if name.len() > LONGEST {
+        return refuse(format!("a node's name has at most {LONGEST} bytes, this one has {}", name.len()));
+    }
+    if name.chars().any(|c| c.is_whitespace() || "*?>#/\\,\"".contains(c)) {
+        return refuse(format!("a node's name has no blanks and none of {}", spelling::list(["*", "?", ">", "#", "/", "\\", ",", "\""])));
+    }
+    if name.starts_with(['=', '+', '-', '@', '.', '\'']) {
+        return refuse(format!("a node's name does not begin with {}", spelling::list(["=", "+", "-", "@", ".", "'"])));
+    }
+    if name.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-') {
+        return refuse("numbers and ranges of them mean hosts by their place: write a name with a letter".into());
+    }
+    if WORDS.contains(&name) {
+        return refuse("this word means several nodes: write another name".into());
+    }
+    Ok(())
+}
+
+/// The number in `host3`.
+fn is_numbered(name: &str) -> Option<u32> {
+    let digits = name.strip_prefix("host")?;
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    Some(digits.parse().unwrap_or(u32::MAX))
+}
+
+/// Nodes by name, hosts by address too. `host3` means the host of that number, unless hosts are named in this form.
 pub struct Names<'a> {
     topology: &'a Topology,
     by_name: HashMap<&'a str, NodeId>,
+    by_number: bool,
 }
 
 impl<'a> Names<'a> {
     pub fn of(topology: &'a Topology) -> Self {
-        Names { topology, by_name: topology.nodes.iter().enumerate().map(|(id, node)| (node.name.as_str(), id as NodeId)).collect() }
+        let by_name = topology.nodes.iter().enumerate().map(|(id, node)| (node.name.as_str(), id as NodeId)).collect();
+        let hosts = &topology.nodes[..topology.hosts as usize];
+        let by_number = hosts.iter().zip(0..).all(|(host, number)| is_numbered(&host.name).is_none_or(|own| own == number));
+        Names { topology, by_name, by_number }
     }
 
-    /// The node of this name.
+    /// The node of this name or address.
     pub fn find(&self, name: &str) -> Result<NodeId, String> {
-        self.by_name.get(name).copied().ok_or_else(|| self.unknown(name))
+        self.get(name).ok_or_else(|| self.unknown(name))
+    }
+
+    fn get(&self, name: &str) -> Option<NodeId> {
+        if let Some(node) = self.by_name.get(name) {
+            return Some(*node);
+        }
+        if !self.topology.addresses.is_empty()
+            && let Ok(address) = name.parse::<IpAddr>()
+        {
+            return self.topology.addresses.get(&address).copied();
+        }
+        is_numbered(name).filter(|number| self.by_number && *number < self.topology.hosts)
     }
 
     /// The nodes that a name with `*` or `?` means; at least one.
@@ -30,21 +179,29 @@ impl<'a> Names<'a> {
     fn meant(&self, pattern: &str, kind: Option<NodeKind>) -> Vec<NodeId> {
         let right = |id: &NodeId| kind.is_none_or(|kind| self.topology.nodes[*id as usize].kind == kind);
         if !pattern.contains(['*', '?']) {
-            return self.by_name.get(pattern).copied().filter(right).into_iter().collect();
+            return self.get(pattern).filter(right).into_iter().collect();
         }
         (0..self.topology.nodes.len() as NodeId).filter(right).filter(|id| matches(pattern, &self.topology.nodes[*id as usize].name)).collect()
     }
 
     fn unknown(&self, name: &str) -> String {
-        let number = name.strip_prefix("host").and_then(|rest| rest.parse::<u64>().ok());
-        if number.is_some() {
+        let numbered = |node: &afflux_net::spec::Node| is_numbered(&node.name).is_some();
+        if is_numbered(name).is_some() && self.topology.nodes[..self.topology.hosts as usize].iter().all(numbered) && self.by_number {
             return format!("there is no node \"{name}\": hosts are host0 to host{}", self.topology.hosts - 1);
         }
         if name.contains(['*', '?']) {
-            return format!("no node matches \"{name}\": {}", self.overview());
+            return format!("no node matches {}: {}", shown(name), self.overview());
         }
-        let hint = spelling::hint(name, self.topology.nodes.iter().map(|node| node.name.as_str()));
-        format!("there is no node \"{name}\"{hint}: {}", self.overview())
+        let hint = self.closest(name).map_or_else(String::new, |near| format!(" (did you mean \"{near}\"?)"));
+        format!("there is no node {}{hint}: {}", shown(name), self.overview())
+    }
+
+    fn closest(&self, name: &str) -> Option<String> {
+        if name.parse::<IpAddr>().is_ok() {
+            let written: Vec<String> = self.topology.addresses.keys().map(ToString::to_string).collect();
+            return spelling::nearest(name, written.iter().map(String::as_str)).map(str::to_string);
+        }
+        spelling::nearest(name, self.topology.nodes.iter().map(|node| node.name.as_str())).map(str::to_string)
     }
 
     /// The names there are, shortened: first and last of each kind.
@@ -104,6 +261,15 @@ impl<'a> Names<'a> {
                 *number += 1;
             }
         }
+    }
+}
+
+impl HostNames for Names<'_> {
+    fn find(&self, text: &str) -> Option<u32> {
+        self.get(text).filter(|node| *node < self.topology.hosts)
+    }
+    fn nearest(&self, text: &str) -> Option<String> {
+        self.closest(text)
     }
 }
 

@@ -7,7 +7,7 @@ use afflux_net::spec::Topology;
 use afflux_units::{Rate, Span};
 
 pub fn build(star: &mut Star, key: &Key) -> Result<Topology, Wrong> {
-    let hosts = at_least_one(star.hosts, "host", key.clone().name("hosts"))?;
+    let hosts = at_least_one(star.hosts.count(), "host", key.clone().name("hosts"))?;
     let rate = rate(&mut star.rate, Rate::from_gbps(100), key.clone().name("rate"))?;
     let delay = delay(&mut star.delay, Span::from_us(1), key.clone().name("delay"))?;
     check_size(hosts.into(), hosts.into(), hosts.into(), &key.clone().name("hosts"))?;

@@ -6,6 +6,7 @@ use crate::FabricCost;
 use crate::document::Cost;
 use crate::tree::{Key, Wrong};
 use afflux_net::spec::{NodeKind, Topology};
+use afflux_traffic::names;
 
 /// The fabric's cost, if there are prices.
 pub fn check(cost: &mut Option<Cost>, topology: &Topology) -> Result<Option<FabricCost>, Wrong> {
@@ -14,6 +15,9 @@ pub fn check(cost: &mut Option<Cost>, topology: &Topology) -> Result<Option<Fabr
     let currency = fill(&mut cost.currency, "USD".into());
     if currency.trim().is_empty() {
         return Err(Wrong::at(at("currency"), "\"\": write a currency as it is to be printed, as in \"USD\""));
+    }
+    if let Some(expected) = names::wrong(&currency) {
+        return Err(Wrong::at(at("currency"), format!("{}: write {expected}, as in \"USD\"", names::shown(&currency))));
     }
     let usual = (fill(&mut cost.switch, 0.0), fill(&mut cost.port, 0.0));
     price(&at("switch"), usual.0)?;

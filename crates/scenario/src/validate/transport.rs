@@ -70,6 +70,9 @@ pub fn check(host: &mut Host, frames: &Frames, facts: &Facts, compat: Option<spe
         if name == "default" {
             return Err(Wrong::at(key, "the transport \"default\" is [host.transport]: choose another name"));
         }
+        if let Some(expected) = afflux_traffic::names::wrong(name) {
+            return Err(Wrong::at(key, format!("{}: write {expected}", afflux_traffic::names::shown(name))));
+        }
         if transports.configs.len() >= 1_000 {
             return Err(Wrong::at(key, "at most 1000 transports are possible"));
         }

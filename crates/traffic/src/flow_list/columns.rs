@@ -9,24 +9,63 @@ use std::path::Path;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FlowColumns {
     pub start_ns: Vec<u64>,
-    pub src: Vec<u32>,
-    pub dst: Vec<u32>,
+    pub src: HostColumn,
+    pub dst: HostColumn,
     pub bytes: Vec<u64>,
     pub id: Option<Vec<i64>>,
-    pub class: Option<Vec<String>>,
+    /// Indices into the different classes, and those; `None` where a row has none.
+    pub class: Option<(Vec<Option<u32>>, Vec<String>)>,
     pub deadline_ns: Option<Vec<Option<u64>>>,
+    pub dscp: Option<Vec<Option<u8>>>,
+    pub priority: Option<Vec<Option<u8>>>,
+}
+
+/// Hosts by number, or by name or address: indices into the different names, and those.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HostColumn {
+    Numbers(Vec<u32>),
+    Names(Vec<u32>, Vec<String>),
+}
+
+impl Default for HostColumn {
+    fn default() -> Self {
+        HostColumn::Numbers(Vec::new())
+    }
+}
+
+impl HostColumn {
+    fn len(&self) -> usize {
+        match self {
+            HostColumn::Numbers(rows) | HostColumn::Names(rows, _) => rows.len(),
+        }
+    }
+    /// The number of each row's host. Names may be numbers too, as in CSV.
+    fn numbers(&self, column: &'static str, collector: &Collector, file: &Path) -> Result<Vec<u32>, TrafficError> {
+        let (rows, names) = match self {
+            HostColumn::Numbers(rows) => return Ok(rows.clone()),
+            HostColumn::Names(rows, names) => (rows, names),
+        };
+        let found: Vec<Option<u32>> = names.iter().map(|name| name.parse().ok().or_else(|| collector.find(name))).collect();
+        let number = |(at, row): (usize, &u32)| {
+            let missing = || collector.unknown(column, &names[*row as usize]).at(Place::row(file, at as u64 + 1));
+            found[*row as usize].ok_or_else(missing)
+        };
+        rows.iter().enumerate().map(number).collect()
+    }
 }
 
 /// Checks columns read from `file` as [`super::read_csv`] checks rows; errors name the row, from 1.
-pub fn from_columns(columns: &FlowColumns, file: &Path, options: &FlowListOptions, classes: &mut Classes) -> Result<Generated, TrafficError> {
+pub fn from_columns(columns: &FlowColumns, file: &Path, options: &FlowListOptions<'_>, classes: &mut Classes) -> Result<Generated, TrafficError> {
     let rows = columns.start_ns.len();
     let lengths = [
         ("src", Some(columns.src.len())),
         ("dst", Some(columns.dst.len())),
         ("bytes", Some(columns.bytes.len())),
         ("id", columns.id.as_ref().map(Vec::len)),
-        ("class", columns.class.as_ref().map(Vec::len)),
+        ("class", columns.class.as_ref().map(|(rows, _)| rows.len())),
         ("deadline_ns", columns.deadline_ns.as_ref().map(Vec::len)),
+        ("dscp", columns.dscp.as_ref().map(Vec::len)),
+        ("priority", columns.priority.as_ref().map(Vec::len)),
     ];
     for (column, length) in lengths {
         if length.is_some_and(|length| length != rows) {
@@ -37,15 +76,18 @@ pub fn from_columns(columns: &FlowColumns, file: &Path, options: &FlowListOption
         return Err(TrafficError::input(Place::whole(file), "no rows", "at least one flow"));
     }
     let mut collector = Collector::new(options, classes, columns.id.is_some());
+    let (src, dst) = (columns.src.numbers("src", &collector, file)?, columns.dst.numbers("dst", &collector, file)?);
     for index in 0..rows {
         let row = Row {
             start_ns: columns.start_ns[index],
-            src: columns.src[index],
-            dst: columns.dst[index],
+            src: src[index],
+            dst: dst[index],
             bytes: columns.bytes[index],
             id: columns.id.as_ref().map_or(0, |ids| ids[index]),
-            class: columns.class.as_ref().map(|classes| classes[index].as_str()),
+            class: columns.class.as_ref().and_then(|(rows, names)| rows[index].map(|at| names[at as usize].as_str())),
             deadline_ns: columns.deadline_ns.as_ref().and_then(|deadlines| deadlines[index]),
+            dscp: columns.dscp.as_ref().and_then(|values| values[index]),
+            priority: columns.priority.as_ref().and_then(|values| values[index]),
         };
         collector.push(&row).map_err(|refused| refused.at(Place::row(file, index as u64 + 1)))?;
     }
@@ -60,7 +102,8 @@ mod tests {
     use super::*;
 
     fn columns() -> FlowColumns {
-        FlowColumns { start_ns: vec![9, 5], src: vec![0, 1], dst: vec![1, 0], bytes: vec![7, 8], id: Some(vec![3, 4]), ..FlowColumns::default() }
+        let [src, dst] = [vec![0, 1], vec![1, 0]].map(HostColumn::Numbers);
+        FlowColumns { start_ns: vec![9, 5], src, dst, bytes: vec![7, 8], id: Some(vec![3, 4]), ..FlowColumns::default() }
     }
     fn read(columns: &FlowColumns) -> Result<Generated, TrafficError> {
         from_columns(columns, Path::new("flows.parquet"), &FlowListOptions::new(2), &mut Classes::default())
@@ -76,9 +119,9 @@ mod tests {
         type Change = fn(&mut FlowColumns);
         let broken: [(Change, &str); 5] = [
             (|c| c.bytes[1] = 0, "flows.parquet, row 2, column `bytes`"),
-            (|c| c.dst[0] = 2, "row 1, column `dst`: found host 2, expected a host from 0 to 1"),
+            (|c| c.dst = HostColumn::Numbers(vec![2, 0]), "row 1, column `dst`: found host 2, expected a host from 0 to 1"),
             (|c| c.id = Some(vec![3, 3]), "row 2, column `id`"),
-            (|c| c.src.push(0), "column `src`: found 3 rows"),
+            (|c| c.src = HostColumn::Numbers(vec![0, 1, 0]), "column `src`: found 3 rows"),
             (|c| *c = FlowColumns::default(), "no rows"),
         ];
         for (change, says) in broken {

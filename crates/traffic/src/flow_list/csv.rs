@@ -7,20 +7,23 @@ use super::FlowListOptions;
 use super::row::{Collector, Refused, Row};
 use crate::text::{self, Lines, shown};
 use crate::{Classes, Generated, Place, TrafficError};
+use std::borrow::Cow;
 use std::io::BufRead;
 use std::path::Path;
 
-const COLUMNS: [&str; 7] = ["start_ns", "src", "dst", "bytes", "id", "class", "deadline_ns"];
+const COLUMNS: [&str; 9] = ["start_ns", "src", "dst", "bytes", "id", "class", "deadline_ns", "dscp", "priority"];
+/// Written beside the numbers by others and by results; the numbers are what counts.
+const KNOWN_OTHERS: [&str; 2] = ["src_name", "dst_name"];
 const REQUIRED: usize = 4;
-const HEADER: &str = "a header with `start_ns,src,dst,bytes` and optionally `id,class,deadline_ns`";
+const HEADER: &str = "a header with `start_ns,src,dst,bytes` and optionally `id,class,deadline_ns,dscp,priority`";
 
 /// Reads a flow list. Columns may stand in any order; the flows come back sorted by start.
-pub fn read_csv(file: &Path, options: &FlowListOptions, classes: &mut Classes) -> Result<Generated, TrafficError> {
+pub fn read_csv(file: &Path, options: &FlowListOptions<'_>, classes: &mut Classes) -> Result<Generated, TrafficError> {
     read_csv_from(text::open(file)?, file, options, classes)
 }
 
 /// As [`read_csv`], from text that stands in `file`.
-pub fn read_csv_from(reader: impl BufRead, file: &Path, options: &FlowListOptions, classes: &mut Classes) -> Result<Generated, TrafficError> {
+pub fn read_csv_from(reader: impl BufRead, file: &Path, options: &FlowListOptions<'_>, classes: &mut Classes) -> Result<Generated, TrafficError> {
     let mut lines = Lines::new(reader, file);
     let header = lines.next_filled()?.map(header);
     let header_place = lines.place();
@@ -33,11 +36,12 @@ pub fn read_csv_from(reader: impl BufRead, file: &Path, options: &FlowListOption
     let mut rows = 0u64;
     // Where each identifier stands, for those that occur twice.
     let mut at: Vec<(i64, u64)> = Vec::new();
+    let mut kept = Vec::new();
     while let Some(line) = lines.next()? {
         if line.is_empty() {
             continue;
         }
-        let outcome = match parse(line, &order) {
+        let outcome = match parse(line, &order, &collector, &mut kept) {
             Ok(row) => collector.push(&row).map(|()| row.id).map_err(Wrong::Value),
             Err(wrong) => Err(wrong),
         };
@@ -50,7 +54,7 @@ pub fn read_csv_from(reader: impl BufRead, file: &Path, options: &FlowListOption
     if rows == 0 {
         return Err(TrafficError::input(Place::whole(file), "a header without rows", "at least one flow"));
     }
-    let others: Vec<&str> = order.iter().filter_map(|column| column.as_other()).collect();
+    let others: Vec<&str> = order.iter().filter_map(|column| column.as_other()).filter(|name| !KNOWN_OTHERS.contains(name)).collect();
     if !others.is_empty() {
         collector.note(format!("{}: columns {} are not part of a flow list: left out", file.display(), others.join(", ")));
     }
@@ -109,16 +113,17 @@ impl Column {
 fn header(line: &[u8]) -> Result<Vec<Column>, Wrong> {
     let wrong = |found: String, expected: String, word: &str| Err(Wrong::Header { found, expected, word: word.to_string() });
     let mut order = Vec::new();
-    for field in line.split(|byte| *byte == b',').map(unquote) {
-        let name = String::from_utf8_lossy(field);
+    for field in Fields::of(line) {
+        let field = field?;
+        let name = String::from_utf8_lossy(&field);
         let Some(column) = COLUMNS.iter().position(|known| *known == name) else {
-            if text::number(field).is_some() {
+            if text::number(&field).is_some() {
                 return wrong("a row of numbers in the first line".to_string(), HEADER.to_string(), &name);
             }
-            if text::nearest(&name, &COLUMNS).is_some() {
-                return wrong(format!("unknown column {}", shown(field)), HEADER.to_string(), &name);
+            if text::nearest(&name, &COLUMNS).is_some() && !KNOWN_OTHERS.contains(&&*name) {
+                return wrong(format!("unknown column {}", shown(&field)), HEADER.to_string(), &name);
             }
-            order.push(Column::Other(name.into_owned()));
+            order.push(Column::Other(shown(&field).trim_matches('`').to_string()));
             continue;
         };
         let column = Column::Known(column);
@@ -133,42 +138,111 @@ fn header(line: &[u8]) -> Result<Vec<Column>, Wrong> {
     Ok(order)
 }
 
-fn unquote(field: &[u8]) -> &[u8] {
-    let field = field.trim_ascii();
-    field.strip_prefix(b"\"").and_then(|inner| inner.strip_suffix(b"\"")).unwrap_or(field)
+/// The fields of a line: blanks around them do not count; one in quotes may hold commas, and quotes that are doubled (RFC 4180).
+struct Fields<'l> {
+    rest: Option<&'l [u8]>,
 }
 
-fn parse<'l>(line: &'l [u8], order: &[Column]) -> Result<Row<'l>, Wrong> {
-    let mut row = Row::default();
-    let mut fields = line.split(|byte| *byte == b',');
-    let mut count = 0;
-    for (column, field) in order.iter().zip(&mut fields) {
-        count += 1;
-        if let Column::Known(column) = column {
-            value(&mut row, *column, unquote(field)).map_err(Wrong::Value)?;
-        }
+impl<'l> Fields<'l> {
+    fn of(line: &'l [u8]) -> Self {
+        Fields { rest: Some(line) }
     }
-    let more = fields.count();
-    if count + more != order.len() {
+}
+
+impl<'l> Iterator for Fields<'l> {
+    type Item = Result<Cow<'l, [u8]>, Wrong>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let rest = self.rest?;
+        let Some(quoted) = rest.trim_ascii_start().strip_prefix(b"\"") else {
+            let end = rest.iter().position(|byte| *byte == b',');
+            self.rest = end.map(|end| &rest[end + 1..]);
+            return Some(Ok(Cow::Borrowed(rest[..end.unwrap_or(rest.len())].trim_ascii())));
+        };
+        self.rest = None;
+        let wrong = |expected: &str| Some(Err(Wrong::Line { found: shown(rest), expected: expected.to_string() }));
+        let mut at = 0;
+        let close = loop {
+            match quoted[at..].iter().position(|byte| *byte == b'"') {
+                None => return wrong("a field whose quotes end on its line: names have no line ends"),
+                Some(more) if quoted.get(at + more + 1) == Some(&b'"') => at += more + 2,
+                Some(more) => break at + more,
+            }
+        };
+        let after = quoted[close + 1..].trim_ascii_start();
+        match after.split_first() {
+            None => {}
+            Some((b',', rest)) => self.rest = Some(rest),
+            Some(_) => return wrong("a comma after the quotes"),
+        }
+        let inner = &quoted[..close];
+        if !inner.contains(&b'"') {
+            return Some(Ok(Cow::Borrowed(inner)));
+        }
+        let mut plain = Vec::with_capacity(inner.len());
+        let mut bytes = inner.iter();
+        while let Some(byte) = bytes.next() {
+            plain.push(*byte);
+            if *byte == b'"' {
+                bytes.next();
+            }
+        }
+        Some(Ok(Cow::Owned(plain)))
+    }
+}
+
+/// Text without the apostrophe that keeps spreadsheets from taking it for a formula.
+fn plain(field: &[u8]) -> &[u8] {
+    let text = &field[field.iter().take_while(|byte| **byte == b'\'').count()..];
+    let formula = text.len() < field.len() && matches!(text.first(), Some(b'=' | b'+' | b'-' | b'@' | b'\t' | b'\r'));
+    if formula { &field[1..] } else { field }
+}
+
+/// A row whose texts stay in the line, or in `kept` where quotes had to be taken out of them.
+fn parse<'l>(line: &'l [u8], order: &[Column], collector: &Collector, kept: &'l mut Vec<u8>) -> Result<Row<'l>, Wrong> {
+    let mut row = Row::default();
+    let mut count = 0;
+    let mut class: Option<Cow<'l, [u8]>> = None;
+    for field in Fields::of(line) {
+        let field = field?;
+        match order.get(count) {
+            Some(Column::Known(CLASS)) => class = Some(field),
+            Some(Column::Known(column)) => value(&mut row, *column, &field, collector).map_err(Wrong::Value)?,
+            Some(Column::Other(_)) | None => {}
+        }
+        count += 1;
+    }
+    if count != order.len() {
         let names: Vec<&str> = order.iter().map(Column::name).collect();
         return Err(Wrong::Line {
-            found: format!("{} fields in {}", count + more, shown(line)),
+            found: format!("{count} fields in {}", shown(line)),
             expected: format!("{} as in the header: {}", order.len(), names.join(",")),
         });
     }
+    row.class = match class {
+        None => None,
+        Some(Cow::Borrowed(field)) => self::class(plain(field)).map_err(Wrong::Value)?,
+        Some(Cow::Owned(field)) => {
+            *kept = field;
+            self::class(plain(kept)).map_err(Wrong::Value)?
+        }
+    };
     Ok(row)
 }
 
+const CLASS: usize = 5;
+
 /// Stores one field in its place in the row.
-fn value<'l>(row: &mut Row<'l>, column: usize, field: &'l [u8]) -> Result<(), Refused> {
+fn value(row: &mut Row, column: usize, field: &[u8], collector: &Collector) -> Result<(), Refused> {
     match column {
         0 => row.start_ns = whole(0, field, "nanoseconds from the start of the simulation")?,
-        1 => row.src = host(1, field)?,
-        2 => row.dst = host(2, field)?,
+        1 => row.src = host(1, field, collector)?,
+        2 => row.dst = host(2, field, collector)?,
         3 => row.bytes = whole(3, field, "bytes, at least one")?,
         4 => row.id = identifier(field).ok_or_else(|| Refused::new(COLUMNS[4], shown(field), "a whole number"))?,
-        5 => row.class = class(field)?,
-        _ => row.deadline_ns = if field.is_empty() { None } else { Some(whole(6, field, "nanoseconds from the flow's start, or empty for none")?) },
+        6 => row.deadline_ns = if field.is_empty() { None } else { Some(whole(6, field, "nanoseconds from the flow's start, or empty for none")?) },
+        7 => row.dscp = small(7, field, "a DSCP from 0 to 63, or empty for none")?,
+        _ => row.priority = small(8, field, "a priority from 0 (lowest) to 7, or empty for none")?,
     }
     Ok(())
 }
@@ -177,10 +251,22 @@ fn whole(column: usize, field: &[u8], of: &str) -> Result<u64, Refused> {
     text::whole(field).ok_or_else(|| Refused::new(COLUMNS[column], shown(field), format!("a whole number of {of}")))
 }
 
-fn host(column: usize, field: &[u8]) -> Result<u32, Refused> {
-    text::whole(field)
-        .and_then(|host| u32::try_from(host).ok())
-        .ok_or_else(|| Refused::new(COLUMNS[column], shown(field), "a host's number, from 0 in rack order"))
+fn small(column: usize, field: &[u8], expected: &str) -> Result<Option<u8>, Refused> {
+    if field.is_empty() {
+        return Ok(None);
+    }
+    let number = text::whole(field).and_then(|number| u8::try_from(number).ok());
+    number.map(Some).ok_or_else(|| Refused::new(COLUMNS[column], shown(field), expected))
+}
+
+fn host(column: usize, field: &[u8], collector: &Collector) -> Result<u32, Refused> {
+    if let Some(host) = text::whole(field).and_then(|host| u32::try_from(host).ok()) {
+        return Ok(host);
+    }
+    match std::str::from_utf8(plain(field)) {
+        Ok(name) => collector.find(name).ok_or_else(|| collector.unknown(COLUMNS[column], name)),
+        Err(_) => Err(Refused::new(COLUMNS[column], shown(field), "a host's number or name, in UTF-8")),
+    }
 }
 
 fn identifier(field: &[u8]) -> Option<i64> {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::LocalFlows;
+use crate::{LocalFlows, Template};
 use afflux_net::spec::Start;
 use afflux_units::{Span, Time};
 use proptest::prelude::*;
@@ -49,7 +49,7 @@ fn errors_name_place_found_and_allowed() {
         (
             "start_ns,src,dst,byte\n".to_string(),
             Some(1),
-            "unknown column `byte`, expected a header with `start_ns,src,dst,bytes` and optionally `id,class,deadline_ns` (did you mean `bytes`?)",
+            "unknown column `byte`, expected a header with `start_ns,src,dst,bytes` and optionally `id,class,deadline_ns,dscp,priority` (did you mean `bytes`?)",
         ),
         ("start_ns,src,dst,bytes,deadline\n".to_string(), Some(1), "unknown column `deadline`"),
         ("start_ns,src,dst,bytes,src\n".to_string(), Some(1), "column `src` twice"),
@@ -136,4 +136,83 @@ proptest! {
             prop_assert_eq!((flow.start, flow.src, flow.bytes), (Start::At(Time::from_ns(row.0)), row.1, row.3));
         }
     }
+}
+
+struct Lab;
+
+impl crate::names::HostNames for Lab {
+    fn find(&self, text: &str) -> Option<u32> {
+        [("db1", 0), ("10.0.0.2", 1), ("=web", 2)].into_iter().find(|(name, _)| *name == text).map(|(_, host)| host)
+    }
+    fn nearest(&self, text: &str) -> Option<String> {
+        text.starts_with("db").then(|| "db1".to_string())
+    }
+}
+
+fn in_lab(text: &str) -> Result<Generated, TrafficError> {
+    read_csv_from(text.as_bytes(), Path::new("flows.csv"), &FlowListOptions { names: &Lab, ..FlowListOptions::new(4) }, &mut Classes::default())
+}
+
+#[test]
+fn hosts_by_name_and_address() {
+    let given = in_lab("start_ns,src,dst,bytes\n0,db1,10.0.0.2,5\n1,\"db1\",3,5\n2,'=web,1,5\n").unwrap();
+    assert_eq!(given.flows.iter().map(|flow| (flow.src, flow.dst)).collect::<Vec<_>>(), [(0, 1), (0, 3), (2, 1)]);
+    let error = in_lab("start_ns,src,dst,bytes\n0,0,1,5\n0,db9,1,5\n").unwrap_err();
+    let says =
+        "flows.csv:3, column `src`: found `db9`, expected a host's number, from 0 in rack order, or its name or address in the topology (did you mean `db1`?)";
+    assert_eq!(error.to_string(), says);
+}
+
+#[test]
+fn quotes_hold_commas_and_quotes_but_no_line_ends() {
+    let mut classes = Classes::default();
+    let text = "start_ns,src,dst,bytes,class\n0,0,1,5,\"a,b\"\n1,0,1,5, \"say \"\"x\"\"\" \n2,0,1,5,'-x\n3,0,1,5,''=y\n4,0,1,5,'z\n5,0,1,5,-3\n";
+    read_csv_from(text.as_bytes(), Path::new("f"), &FlowListOptions::new(4), &mut classes).unwrap();
+    assert_eq!(classes.names(), ["default", "a,b", "say \"x\"", "-x", "'=y", "'z", "-3"]);
+    for (row, says) in [
+        ("0,0,1,5,\"x\n9,0,2,1,y\"", "quotes end on its line"),
+        ("0,0,1,5,\"x\"y", "a comma after the quotes"),
+        ("0,0,1,5,\u{1b}[31m", "without control characters"),
+        ("0,0,1,5,\u{202e}abc", "without control characters"),
+    ] {
+        let error = read(&format!("start_ns,src,dst,bytes,class\n{row}\n")).unwrap_err();
+        assert_eq!(error.line(), Some(2), "{error}");
+        assert!(error.to_string().contains(says), "{error}");
+        assert!(!error.to_string().contains('\u{1b}'), "{error}");
+    }
+}
+
+#[test]
+fn dscp_and_priority_and_what_the_user_says() {
+    let mut map = [1; 64];
+    map[46] = 5;
+    let text = "start_ns,src,dst,bytes,class,dscp,priority\n0,0,1,5,tcp,46,\n1,0,1,5,tcp,,6\n2,0,1,5,,,\n";
+    let with = |own| {
+        let template = Template { class: 0, priority: 3, ..Template::default() };
+        let options = FlowListOptions { priority_of_dscp: &map, own_class: own, own_priority: own, template, ..FlowListOptions::new(4) };
+        read_csv_from(text.as_bytes(), Path::new("f"), &options, &mut Classes::default()).unwrap()
+    };
+    assert_eq!(with(false).flows.iter().map(|flow| (flow.class, flow.priority)).collect::<Vec<_>>(), [(1, 5), (1, 6), (0, 3)]);
+    let own = with(true);
+    assert!(own.flows.iter().all(|flow| (flow.class, flow.priority) == (0, 3)));
+    assert_eq!(own.notes.len(), 2, "{:?}", own.notes);
+    for (row, says) in [("0,0,1,5,,64,", "a DSCP from 0 to 63"), ("0,0,1,5,,,8", "0 (lowest) to 7"), ("0,0,1,5,,x,", "column `dscp`")] {
+        let error = read(&format!("start_ns,src,dst,bytes,class,dscp,priority\n{row}\n")).unwrap_err();
+        assert!(error.to_string().contains(says), "{error}");
+    }
+}
+
+#[test]
+fn compressed_files_do_not_grow_without_bounds() {
+    let folder = std::env::temp_dir().join(format!("afflux-unpacked-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = folder.join("bomb.csv.gz");
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    for _ in 0..40 {
+        encoder.write_all(&vec![b'\n'; 1 << 20]).unwrap();
+    }
+    std::fs::write(&path, encoder.finish().unwrap()).unwrap();
+    let error = read_csv(&path, &FlowListOptions::new(2), &mut Classes::default()).unwrap_err();
+    std::fs::remove_dir_all(&folder).unwrap();
+    assert!(error.to_string().contains("more than 17 MB come out of it") && error.to_string().contains("AFFLUX_MAX_UNPACKED=4GB"), "{error}");
 }

@@ -1,7 +1,7 @@
 //! What a row of a flow list must be, whatever file it comes from.
 
 use super::{FlowListOptions, LocalFlows};
-use crate::{Classes, Generated, Place, TrafficError};
+use crate::{Classes, Generated, Place, TrafficError, names};
 use afflux_net::spec::Start;
 use afflux_units::{Span, Time};
 use std::path::Path;
@@ -19,14 +19,18 @@ pub(super) struct Row<'a> {
     pub id: i64,
     pub class: Option<&'a str>,
     pub deadline_ns: Option<u64>,
+    pub dscp: Option<u8>,
+    pub priority: Option<u8>,
 }
 
 /// Checks rows one by one and collects their flows.
 pub(super) struct Collector<'a> {
-    options: &'a FlowListOptions,
+    options: &'a FlowListOptions<'a>,
     classes: &'a mut Classes,
     given: Generated,
     dropped: u64,
+    /// Rows whose own class, and whose own DSCP or priority, gave way to the template's.
+    overruled: [u64; 2],
 }
 
 /// A value that is not allowed: column, what was found, what is allowed.
@@ -34,24 +38,40 @@ pub(super) struct Refused {
     pub column: &'static str,
     found: String,
     expected: String,
+    nearest: Option<String>,
 }
 
 impl Refused {
     pub fn new(column: &'static str, found: impl Into<String>, expected: impl Into<String>) -> Self {
-        Refused { column, found: found.into(), expected: expected.into() }
+        Refused { column, found: found.into(), expected: expected.into(), nearest: None }
+    }
+    pub fn near(mut self, nearest: Option<String>) -> Self {
+        self.nearest = nearest;
+        self
     }
     pub fn at(self, place: Place) -> TrafficError {
-        TrafficError::input(place.column(self.column), self.found, self.expected)
+        TrafficError::input(place.column(self.column), self.found, self.expected).nearest(self.nearest)
     }
 }
 
 impl<'a> Collector<'a> {
-    pub fn new(options: &'a FlowListOptions, classes: &'a mut Classes, own_ids: bool) -> Self {
-        Collector { options, classes, given: Generated { own_ids, ..Generated::default() }, dropped: 0 }
+    pub fn new(options: &'a FlowListOptions<'a>, classes: &'a mut Classes, own_ids: bool) -> Self {
+        Collector { options, classes, given: Generated { own_ids, ..Generated::default() }, dropped: 0, overruled: [0; 2] }
+    }
+
+    /// The host of a name or address. Numbers are the caller's.
+    pub fn find(&self, text: &str) -> Option<u32> {
+        self.options.names.find(text)
+    }
+
+    /// What to say of a host that [`Collector::find`] does not know.
+    pub fn unknown(&self, column: &'static str, text: &str) -> Refused {
+        let expected = "a host's number, from 0 in rack order, or its name or address in the topology";
+        Refused::new(column, crate::text::shown(text.as_bytes()), expected).near(self.options.names.nearest(text))
     }
 
     pub fn push(&mut self, row: &Row) -> Result<(), Refused> {
-        let FlowListOptions { hosts, local, template } = *self.options;
+        let FlowListOptions { hosts, local, template, own_class, own_priority, priority_of_dscp, .. } = *self.options;
         let time =
             |column, ns: u64| if ns > LATEST_NS { Err(Refused::new(column, ns.to_string(), format!("at most {LATEST_NS} ns (213 days)"))) } else { Ok(ns) };
         let start = Time::from_ns(time("start_ns", row.start_ns)?);
@@ -70,8 +90,27 @@ impl<'a> Collector<'a> {
             }
             flow.deadline = Some(Span::from_ns(time("deadline_ns", deadline_ns)?));
         }
-        if let Some(class) = row.class {
-            flow.class = self.classes.index(class).ok_or_else(|| Refused::new("class", format!("`{class}`"), "at most 65,536 different classes"))?;
+        match row.class {
+            Some(_) if own_class => self.overruled[0] += 1,
+            Some(class) => {
+                if let Some(expected) = names::wrong(class) {
+                    return Err(Refused::new("class", crate::text::shown(class.as_bytes()), expected));
+                }
+                flow.class = self.classes.index(class).ok_or_else(|| Refused::new("class", names::shown(class), "at most 65,536 different classes"))?;
+            }
+            None => {}
+        }
+        let by_dscp = match row.dscp {
+            None => None,
+            Some(dscp) => {
+                Some(*priority_of_dscp.get(usize::from(dscp)).ok_or_else(|| Refused::new("dscp", dscp.to_string(), "a DSCP from 0 to 63, or empty for none"))?)
+            }
+        };
+        match row.priority.or(by_dscp) {
+            Some(priority) if priority > 7 => return Err(Refused::new("priority", priority.to_string(), "a priority from 0 (lowest) to 7, or empty for none")),
+            Some(priority) if own_priority => self.overruled[1] += u64::from(priority != flow.priority),
+            Some(priority) => flow.priority = priority,
+            None => {}
         }
         match local {
             _ if row.src != row.dst => self.given.flows.push(flow),
@@ -103,6 +142,11 @@ impl<'a> Collector<'a> {
                     format!("{} a second time", twice[0]),
                     "an identifier that no other flow has",
                 ));
+            }
+        }
+        for (count, columns, keys) in [(self.overruled[0], "`class`", "`class`"), (self.overruled[1], "`dscp` or `priority`", "`dscp` or `priority`")] {
+            if count > 0 {
+                self.given.notes.push(format!("{}: {columns} of {count} flows is not used: the block's own {keys} takes precedence", file.display()));
             }
         }
         if self.dropped > 0 {

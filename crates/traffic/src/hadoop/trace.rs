@@ -48,6 +48,9 @@ pub fn read_trace(file: &Path, options: &TraceOptions) -> Result<Vec<(String, Wo
             other => Err((format!("{} fields", other.len()), "6: job, submission and gap in seconds, bytes of map input, shuffle and output")),
         };
         let (name, submit_ms, sizes) = parsed.map_err(|(found, expected)| TrafficError::input(lines.place(), found, expected))?;
+        if let Some(expected) = crate::names::wrong(&name) {
+            return Err(TrafficError::input(lines.place(), shown(name.as_bytes()), expected));
+        }
         if skipped < options.skip {
             skipped += 1;
             continue;

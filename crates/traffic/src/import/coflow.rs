@@ -43,6 +43,9 @@ impl CoflowOptions {
     }
 }
 
+/// More flows of one trace are refused before they are made: a line of a megabyte could ask for billions.
+const MOST_FLOWS: u64 = 20_000_000;
+
 const FIRST: &str = "`ports coflows`, two numbers";
 const FORM: &str = "`id arrival_ms mappers location… reducers location:MB…`";
 
@@ -80,6 +83,11 @@ pub fn read_from(reader: impl BufRead, file: &Path, options: &CoflowOptions, tem
             return Err(TrafficError::input(place, format!("an arrival at {} ms", coflow.arrival_ms), "arrivals within 213 days"));
         }
         let arrival = Time::from_ns((arrival + 0.5) as u64);
+        let flows = given.flows.len() as u64 + coflow.mappers.len() as u64 * coflow.reducers.len() as u64;
+        if flows > MOST_FLOWS {
+            let found = format!("{} mappers and {} reducers, which make {flows} flows so far", coflow.mappers.len(), coflow.reducers.len());
+            return Err(TrafficError::input(place, found, format!("at most {MOST_FLOWS} (`coflows` takes so many from the top of the file)")));
+        }
         let job = given.jobs.len() as u32;
         given.jobs.push(Job { name: format!("coflow{}", coflow.id), arrival: Some(arrival), runs: false });
         dropped += coflow.flows(&placement, |src, dst, bytes| {

@@ -7,7 +7,8 @@ from functools import cache
 
 from ...designs import Design, Designs
 from ...metrics import Metric
-from ...statistics import interval, mean
+from ...paired import BETTER, WORSE, difference
+from ...statistics import CONFIDENCE, interval, mean
 from ...text import digits, ratio
 from ...words import join, say
 from .. import Check, Row, files
@@ -49,17 +50,20 @@ def claims() -> tuple[Claim, ...]:
 
 @dataclass(frozen=True)
 class Gain:
-    """How much lower ConWeave's value is than a baseline's, seed by seed: both saw the same flows. The interval is a bootstrap over the seeds."""
+    """How much lower ConWeave's value is than a baseline's, as a share: both saw the same flows. From the paired ratios, with t's interval."""
 
     mean: float
     low: float | None
     high: float | None
+    verdict: str
 
     @classmethod
     def of(cls, baseline: Design, conweave: Design, metric: Metric) -> "Gain | None":
-        theirs, ours = baseline.by_seed(metric), conweave.by_seed(metric)
-        gains = [1 - ours[seed] / theirs[seed] for seed in theirs.keys() & ours.keys()]
-        return cls(mean(gains), *(interval(gains, mean) or (None, None))) if gains else None
+        found = difference(metric, baseline, conweave, conweave.seeds)
+        if found is None or found.share is None:
+            return None
+        low, high = found.bounds or (None, None)
+        return cls(-found.share, None if high is None else 1 - high, None if low is None else 1 - low, found.verdict)
 
 
 def gains(claim: Claim, designs: Designs) -> dict[str, Gain]:
@@ -99,7 +103,7 @@ def balance_checks(designs: Designs) -> Iterator[Check]:
 
 def _over_seeds(design: Design, value: Callable[[Reordering], float]) -> tuple[float, float | None, float | None]:
     values = [value(reordering(result)) for result in design.results.values()]
-    return mean(values), *(interval(values, mean) or (None, None))
+    return mean(values), *(interval(values) or (None, None))
 
 
 def resource_rows(designs: Designs) -> Iterator[Row]:
@@ -157,11 +161,13 @@ def sentence(designs: Designs) -> str | None:
     if not found:
         return None
     total = sum(len(of) for _, of in found)
-    below = sum(gain.mean > 0 for _, of in found for gain in of.values())
+    verdicts = [gain.verdict for _, of in found for gain in of.values()]
     least = sum(gain.mean >= claim.gain for claim, of in found for gain in of.values())
     claim, of = found[0]
     shown = join([say("conweave.gain", gain=digits(100 * gain.mean, 3), scheme=scheme) for scheme, gain in of.items()], (", ", "、"))
-    return say("conweave.answer", below=below, total=total, least=least, claim=claim, shown=shown, published=digits(100 * claim.gain, 3))
+    below, above = verdicts.count(BETTER), verdicts.count(WORSE)
+    counts = say("conweave.clear" if below or above else "conweave.unclear", below=below, above=above, total=total, false=f"{(1 - CONFIDENCE) * total:.0f}")
+    return say("conweave.answer", counts=counts, total=total, least=least, claim=claim, shown=shown, published=digits(100 * claim.gain, 3))
 
 
 def rows(designs: Designs) -> Sequence[Row]:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from ... import figure, text
+from ... import durable, figure, text
 from ...designs import Design, Designs
 from ...metrics import Metric
 from ...result import Result
@@ -17,12 +17,11 @@ COLOURS = dict(zip(SCHEMES, figure.COLOURS, strict=False))
 
 def tables(designs: Designs, cases: Sequence[Case], to: Path) -> Path:
     """Average and p99 slowdown by flow size, and what else the paper measures, for each case."""
-    parts = ["# Every case", "", "Made by `afflux study conweave`: means over the seeds, with 95 % bootstrap intervals in brackets.", ""]
+    parts = ["# Every case", "", "Made by `afflux study conweave`: means over the seeds, with 95 % intervals in brackets.", ""]
     for case in cases:
         if found := case.of(designs):
             parts += [f"## {case}", "", *_table(found), ""]
-    to.write_text("\n".join(parts), encoding="utf-8")
-    return to
+    return durable.write_text(to, "\n".join(parts))
 
 
 def _table(found: dict[str, Design]) -> list[str]:
@@ -45,7 +44,7 @@ def _cell(design: Design, value: Callable[[Result], float | None]) -> str:
     values = [found for result in design.results.values() if (found := value(result)) is not None]
     if not values:
         return "–"
-    low, high = interval(values, mean) or (None, None)
+    low, high = interval(values) or (None, None)
     shown = _number(mean(values))
     return shown if low is None or high is None or low == high else f"{shown} ({_number(low)} – {_number(high)})"
 

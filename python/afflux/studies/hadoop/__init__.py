@@ -13,7 +13,9 @@ from typing import Any
 
 from ...batch import Point
 from ...designs import Designs
+from ...headline import told
 from ...metrics import JOB_TIME
+from ...paired import difference
 from ...words import say
 from .. import Check, Row, Study, files
 from . import findings
@@ -154,11 +156,9 @@ class Hadoop(Study):
         names = [_name(d, "mapreduce", 10, True) for d in ("deep", "shallow")]
         if not all(name in designs for name in names):
             return None
-        deep, shallow = (designs[name].value(JOB_TIME) for name in names)
-        if not deep or not shallow:
-            return None
-        change = 100 * (shallow.mean - deep.mean) / deep.mean
-        return say("hadoop.answer", deep=f"{deep.mean / 1e9:.1f}", shallow=f"{shallow.mean / 1e9:.1f}", change=f"{change:+.1f}")
+        deep, shallow = (designs[name] for name in names)
+        found = difference(JOB_TIME, deep, shallow, shallow.seeds)
+        return say("hadoop.answer", told=told(found)) if found else None
 
     def shown(self, designs: Designs) -> Designs:
         return Designs([design for design in designs.values() if design.name.endswith("mapreduce-10GB-traffic")])

@@ -2,6 +2,7 @@
 
 use crate::congestion::Path;
 use crate::idle::Idle;
+use crate::probe::explain::Label;
 use crate::spec::MptcpConfig;
 use crate::transport::tcp::{AckIn, Cause, Expired, Sender, Transmit};
 use rustc_hash::FxHashSet;
@@ -176,7 +177,8 @@ impl Connection {
             return None;
         }
         let cause = match cause {
-            Cause::Start => cause,
+            // What one subflow has not delivered by its time-out another one sends because of that.
+            Cause::Start | Cause::Timeout => cause,
             _ if number == of => cause,
             _ => Cause::Ack { excess: 0 },
         };
@@ -233,7 +235,7 @@ impl Connection {
         let subflow = &mut self.subflows[number];
         subflow.stage = Stage::Open;
         subflow.confirm_at = 0;
-        subflow.sender.waited(now);
+        subflow.sender.waited(now, Label::Window, 0);
     }
 
     pub fn sent(&self) -> (u64, u64, u64) {

@@ -29,6 +29,8 @@ pub struct Report<'a> {
     pub repeated: bool,
     /// From and behind.
     pub missing: &'a [(u32, u32)],
+    /// It is one of those that are sent at intervals: the segment that came last has waited for it.
+    pub periodic: bool,
     pub paused: u64,
 }
 
@@ -144,6 +146,7 @@ impl Sender {
                 }
                 self.silent += 1;
                 self.timeouts += 1;
+                self.excess = 0;
                 Act::Send(self.segments - 1, true)
             }
         }
@@ -188,7 +191,7 @@ impl Sender {
             // Of a segment that was repeated needlessly the first transmission came, which is no longer known.
             if repeated == report.repeated {
                 self.reached = self.reached.max(order);
-                self.excess = if idles { now.saturating_sub(paced + self.idle.round_trip) } else { 0 };
+                self.excess = if idles && !report.periodic { now.saturating_sub(paced + self.idle.round_trip) } else { 0 };
                 if let Some(why) = &mut self.why
                     && report.cumulative >= self.segments
                 {
@@ -250,17 +253,17 @@ mod tests {
     fn paced_and_repeated_first() {
         let mut s = sender(10);
         assert_eq!(drive(&mut s, 3_500_000), [(0, 0, false), (1, 1, false), (2, 2, false), (3, 3, false)]);
-        s.on_report(3_600_000, &Report { cumulative: 1, latest: 2, repeated: false, missing: &[(1, 2)], paused: 0 });
+        s.on_report(3_600_000, &Report { cumulative: 1, latest: 2, repeated: false, missing: &[(1, 2)], periodic: false, paused: 0 });
         // The same again before the repetition can have come: once is enough.
         assert_eq!(drive(&mut s, 4_500_000), [(4, 1, true)]);
-        s.on_report(4_600_000, &Report { cumulative: 1, latest: 3, repeated: false, missing: &[(1, 2)], paused: 0 });
+        s.on_report(4_600_000, &Report { cumulative: 1, latest: 3, repeated: false, missing: &[(1, 2)], periodic: false, paused: 0 });
         assert_eq!(drive(&mut s, 5_500_000), [(5, 4, false)]);
         // Something that was sent after the repetition has come, and it has not.
-        s.on_report(5_600_000, &Report { cumulative: 1, latest: 4, repeated: false, missing: &[(1, 2)], paused: 0 });
+        s.on_report(5_600_000, &Report { cumulative: 1, latest: 4, repeated: false, missing: &[(1, 2)], periodic: false, paused: 0 });
         assert_eq!(drive(&mut s, 6_500_000), [(6, 1, true)]);
-        s.on_report(6_600_000, &Report { cumulative: 5, latest: 1, repeated: true, missing: &[], paused: 0 });
+        s.on_report(6_600_000, &Report { cumulative: 5, latest: 1, repeated: true, missing: &[], periodic: false, paused: 0 });
         assert_eq!(drive(&mut s, 11_500_000).len(), 5);
-        s.on_report(12_000_000, &Report { cumulative: 10, latest: 9, repeated: false, missing: &[], paused: 0 });
+        s.on_report(12_000_000, &Report { cumulative: 10, latest: 9, repeated: false, missing: &[], periodic: false, paused: 0 });
         assert!(s.finished());
         assert_eq!((s.sent, s.retransmitted, s.timeouts), (12, 2, 0));
     }
@@ -272,7 +275,7 @@ mod tests {
         assert_eq!(drive(&mut s, 950_000_000), [(0, 0, false), (1, 1, false), (301, 1, true), (901, 1, true)]);
         assert_eq!(s.timeouts, 2);
         // A report counts if it says something new.
-        let report = Report { cumulative: 1, latest: 0, repeated: false, missing: &[], paused: 0 };
+        let report = Report { cumulative: 1, latest: 0, repeated: false, missing: &[], periodic: false, paused: 0 };
         s.on_report(1_000_000_000, &report);
         s.on_report(1_100_000_000, &report);
         assert_eq!(drive(&mut s, 1_400_000_000), [(1300, 1, true)]);

@@ -317,6 +317,7 @@ impl Sender {
             rtt.back_off();
         }
         if !self.connected {
+            self.waited(now);
             return Expired::Syn;
         }
         // ns-2: after a reduction for a mark the threshold stays.
@@ -332,7 +333,20 @@ impl Sender {
         self.silent += 1;
         self.probing |= config.probe_after.is_some_and(|many| self.silent >= many);
         self.deadline = now + self.timeout(config);
-        if self.probing { Expired::Probe(self.rank(config)) } else { Expired::TimedOut }
+        if self.probing {
+            // Should the answer be that everything has come, no segment will end this wait.
+            self.waited(now);
+            Expired::Probe(self.rank(config))
+        } else {
+            Expired::TimedOut
+        }
+    }
+
+    /// The time until now has gone into waiting for a time-out.
+    fn waited(&mut self, now: u64) {
+        if let Some(why) = &mut self.why {
+            why.waited(now, Label::Recovery, 0);
+        }
     }
 
     /// What remains of the flow, as data say it: never 0, which is for frames without a flow's size.

@@ -100,8 +100,10 @@ pub struct Sender {
     last_bits_sent: u64,
     connected: bool,
     round_trip: u64,
-    /// When the last frame without data was sent, and what it was.
+    /// When the last frame without data was sent.
     signalled: u64,
+    /// When those were sent that ask for an answer and have had none.
+    unanswered: VecDeque<u64>,
     /// When the time-out was set off last, and how often it has been in vain.
     heard: u64,
     silent: u32,
@@ -146,6 +148,7 @@ impl Sender {
             connected: false,
             round_trip: setup.idle.round_trip.max(1),
             signalled: 0,
+            unanswered: VecDeque::new(),
             heard: now,
             silent: 0,
             memory,
@@ -313,6 +316,9 @@ impl Sender {
             }
             Act::Signal(what) => {
                 self.signalled = now;
+                if what != What::End && self.why.is_some() {
+                    self.unanswered.push_back(now);
+                }
                 what
             }
             Act::GiveUp => What::End,
@@ -377,6 +383,7 @@ impl Sender {
             why.stood(ack.paused);
         }
         self.sample(now - ack.header.sent);
+        self.take_answer(&ack.header);
         let mut excess = 0;
         match ack.trigger {
             Some(seq) if seq >= self.una && seq < self.next => {
@@ -401,6 +408,21 @@ impl Sender {
         }
         self.connected |= ack.header.what == What::Syn;
         self.take_grant(&ack.header, excess, config);
+    }
+
+    /// The path keeps the order: requests that were sent before what is answered now, and have had no answer, are lost. The wait since the first of them
+    /// has gone into finding that out.
+    fn take_answer(&mut self, header: &Header) {
+        let first_lost = self.unanswered.front().copied().filter(|&sent| sent < header.sent);
+        while self.unanswered.front().is_some_and(|&sent| sent <= header.sent) {
+            self.unanswered.pop_front();
+        }
+        if let (Some(lost), Some(why)) = (first_lost, &mut self.why)
+            && header.what != What::Data
+        {
+            why.waited(lost, Label::Window, 0);
+            why.waited(header.sent, Label::Recovery, 0);
+        }
     }
 
     fn sample(&mut self, round_trip: u64) {

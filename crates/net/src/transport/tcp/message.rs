@@ -39,31 +39,29 @@ impl Sender {
         self.segments = to;
         let message = Message { flow, to, start: now, idle, deadline, sent: self.sent, retransmitted: self.retransmitted, timeouts: self.timeouts };
         if self.una >= self.current.to {
-            self.become_current(now, message);
+            self.become_current(message);
         } else {
             self.waiting.push_back(message);
         }
     }
 
-    pub(super) fn become_current(&mut self, now: u64, message: Message) {
+    pub(super) fn become_current(&mut self, message: Message) {
         self.idle = message.idle;
         self.control.on_flow(message.to, message.deadline);
-        if self.why.is_some() {
-            self.why = Some(Attribution::behind_others(message.start, now));
-        }
+        self.why = self.handed_over(&message, self.current.to);
         self.current = Message { sent: self.sent, retransmitted: self.retransmitted, timeouts: self.timeouts, ..message };
     }
 
     /// The oldest flow, if it has been acknowledged whole and has not been taken yet.
-    pub fn take_completed(&mut self, now: u64) -> Option<Completed> {
+    pub fn take_completed(&mut self) -> Option<Completed> {
         if self.una < self.current.to || self.current.flow == TAKEN {
             return None;
         }
-        let why = self.why.clone();
+        let why = self.account();
         let none = Message { flow: TAKEN, ..self.current.clone() };
         let message = std::mem::replace(&mut self.current, none);
         if let Some(next) = self.waiting.pop_front() {
-            self.become_current(now, next);
+            self.become_current(next);
         }
         Some(Completed { message, why })
     }
@@ -88,8 +86,17 @@ impl Sender {
 
     /// Where the time of a flow that is not acknowledged whole has gone so far.
     pub fn why_of(&self, message: &Message) -> Option<Attribution> {
-        let current = message.flow == self.current.flow;
-        self.why.as_ref().map(|why| if current { why.clone() } else { Attribution::new(message.start) })
+        let before = |at: usize| if at == 0 { self.current.to } else { self.waiting[at - 1].to };
+        match self.waiting.iter().position(|waiting| waiting.flow == message.flow) {
+            None => self.why.clone(),
+            Some(at) => self.handed_over(message, before(at)),
+        }
+    }
+
+    /// The account of a flow whose first segment is `from`, made from that of the connection.
+    fn handed_over(&self, message: &Message, from: u32) -> Option<Attribution> {
+        let first = (from < self.next).then(|| self.board[from].paced);
+        self.why.as_ref().map(|why| why.handed_over(message.start, first))
     }
 
     /// The current flow has been acknowledged whole.

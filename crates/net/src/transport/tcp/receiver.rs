@@ -15,6 +15,8 @@ pub struct AckNow {
     pub duplicate: bool,
     /// It waited for a timer.
     pub delayed: bool,
+    /// It answers a request for the window: when it was said that it had opened, 0 if it has not.
+    pub opened: u64,
 }
 
 /// What the arrival of a segment leads to: up to two acknowledgements (a DCTCP receiver first closes the old state).
@@ -65,6 +67,8 @@ pub struct Receiver {
     /// When a delayed or held back acknowledgement is due; 0 for none.
     deadline: u64,
     room: Option<Box<Room>>,
+    /// When it was said that the window had opened, 0 if something has come since.
+    opened: u64,
     /// What the two ends have agreed on.
     pub ecn: EcnMode,
     /// When the SYN was answered, then the round trip of the handshake.
@@ -124,6 +128,7 @@ impl Receiver {
             held_back: 0,
             deadline: 0,
             room,
+            opened: 0,
             ecn: setup.ecn,
             answered: 0,
             round_trip: 0,
@@ -181,7 +186,7 @@ impl Receiver {
     }
     /// The acknowledgement again, on request.
     pub fn say_again(&mut self) -> AckNow {
-        self.acknowledge(true)
+        AckNow { opened: self.opened, ..self.acknowledge(true) }
     }
 
     /// Takes a segment.
@@ -192,6 +197,7 @@ impl Receiver {
         self.marked += marked as u64;
         self.reordered += (seq < self.highest && !retransmission) as u64;
         self.highest = self.highest.max(seq);
+        self.opened = 0;
         self.on_established(now);
         if let Some(room) = &mut self.room {
             room.on_echo(now, arrival.echo, arrival.full);
@@ -330,7 +336,7 @@ impl Receiver {
 
     /// The answer to a segment that came again after everything had arrived.
     pub fn repeat(&self, seq: u32, marked: bool) -> AckNow {
-        AckNow { cumulative: self.segments, trigger: seq, ece: marked, repeated: true, duplicate: true, delayed: false }
+        AckNow { cumulative: self.segments, trigger: seq, ece: marked, repeated: true, duplicate: true, delayed: false, opened: 0 }
     }
 
     /// Woken: a delayed acknowledgement is due, or the application falls asleep or wakes up.
@@ -368,6 +374,9 @@ impl Receiver {
                 }
             }
         }
+        if window_opens {
+            self.opened = now;
+        }
         if self.deadline != 0 && self.deadline <= now && (self.waiting > 0 || self.held_back > 0) {
             return Some(self.acknowledge(true));
         }
@@ -379,7 +388,7 @@ impl Receiver {
         self.held_back = 0;
         self.deadline = 0;
         self.quick = self.quick.saturating_sub(1);
-        AckNow { cumulative: self.next, trigger: self.trigger, ece: self.congested, repeated: self.repeated, duplicate: self.duplicate, delayed }
+        AckNow { cumulative: self.next, trigger: self.trigger, ece: self.congested, repeated: self.repeated, duplicate: self.duplicate, delayed, opened: 0 }
     }
 
     /// Linux tcp_sack_new_ofo_skb: a segment that extends neither of the two newest blocks does not wait together with what they tell.

@@ -57,6 +57,8 @@ pub struct AckIn<'a> {
     pub stamp: u32,
     /// How long it, and what it answers, stood paused (for the account of time, not for the transport).
     pub paused: u64,
+    /// It answers a request for the window: when the receiver said that it had opened, which was lost; 0 if it has not opened (likewise).
+    pub opened: u64,
 }
 
 /// A segment to be put on the wire now.
@@ -186,6 +188,10 @@ pub struct Sender {
     pub current: Message,
     pub waiting: VecDeque<Message>,
     pub(super) why: Option<Attribution>,
+    /// When the frame was sent whose acknowledgement ended the current flow; `u64::MAX` where that is not known.
+    pub(super) decided: u64,
+    /// When the receiver was last asked for its window.
+    pub(super) asked_at: u64,
 }
 
 impl Sender {
@@ -273,6 +279,8 @@ impl Sender {
             },
             waiting: VecDeque::new(),
             why: setup.explain.then(|| Attribution::new(now)),
+            decided: u64::MAX,
+            asked_at: 0,
         }
     }
 
@@ -386,7 +394,8 @@ impl Sender {
     }
 
     /// The SYN was not answered in time. It may have been dropped for asking: the next one does not (Linux tcp_ecn_fallback).
-    pub(super) fn syn_lost(&mut self) {
+    pub(super) fn syn_lost(&mut self, now: u64) {
+        self.waited(now, Label::Recovery, 0);
         self.ecn = EcnMode::Off;
         self.retransmitted += 1;
         self.timeouts += 1;
@@ -404,6 +413,11 @@ impl Sender {
             if self.timer == Timer::Persist {
                 // Nothing was lost: the window has opened (Linux tcp_ack_probe).
                 self.rtt.forgive();
+                if ack.opened > 0 {
+                    // The acknowledgement that told of it was lost.
+                    self.waited(ack.opened, Label::Window, 0);
+                    self.waited(self.asked_at, Label::Recovery, 0);
+                }
             }
             // Linux tcp_ack_update_window.
             if self.next < self.segments {
@@ -415,14 +429,13 @@ impl Sender {
             why.stood(ack.paused);
         }
         let (mut excess, mut sent_then) = (0, now);
+        self.decided = u64::MAX;
         if ack.trigger >= self.una && ack.trigger < self.next {
             let segment = &self.board[ack.trigger];
             sent_then = segment.sent();
             excess = if ack.delayed { 0 } else { now.saturating_sub(segment.paced + self.idle.round_trip) };
-            if let Some(why) = &mut self.why
-                && cumulative >= self.current.to
-            {
-                why.end_at(sent_then);
+            if cumulative >= self.current.to {
+                self.decided = sent_then;
             }
         }
         self.was_recovering = matches!(self.state, State::Recovery | State::Loss);
@@ -578,7 +591,9 @@ impl Sender {
                 }
                 _ => 0,
             };
-            paced = why.on_sent(now, label, excess, time, retransmission);
+            // Of a flow that starts behind others on the connection.
+            let passes = cause == Cause::Start && seq >= self.current.to && !retransmission;
+            paced = if passes { why.passed(now, time) } else { why.on_sent(now, label, excess, time, retransmission) };
         }
         let first = self.next == self.una;
         let probe = std::mem::take(&mut self.probing);

@@ -79,15 +79,19 @@ impl Sender {
         self.window.cwnd
     }
 
-    /// What of the connection's time has passed before this subflow can be used is a matter of handshakes.
-    pub fn waited(&mut self, now: u64) {
+    /// A wait without a frame of data at its end, in handshakes for example: `label` ended it at `until`, by a round trip that was `excess` longer than
+    /// idle.
+    pub fn waited(&mut self, until: u64, label: Label, excess: u64) {
         if let Some(why) = &mut self.why {
-            why.waited(now, Label::Window, 0);
+            why.waited(until, label, excess);
         }
     }
 
-    /// Where the connection's time went, as this subflow knows it.
+    /// Where the time went of the connection, which an acknowledgement on this subflow has ended.
     pub fn account(&self) -> Option<Attribution> {
-        self.why.clone()
+        self.why.clone().map(|mut why| {
+            why.end_at(self.decided);
+            why
+        })
     }
 }

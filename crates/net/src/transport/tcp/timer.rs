@@ -79,7 +79,7 @@ impl Sender {
     fn on_timer(&mut self, now: u64, config: &TcpConfig) -> Expired {
         self.new_only = false;
         if !self.connected() {
-            self.syn_lost();
+            self.syn_lost(now);
             return Expired::Syn;
         }
         match self.timer {
@@ -98,6 +98,7 @@ impl Sender {
             }
             Timer::Persist => {
                 self.rtt.back_off();
+                self.asked_at = now;
                 self.deadline = expiry(now, self.rtt.timeout(config), config);
                 Expired::AskWindow
             }

@@ -11,10 +11,11 @@ macro_rules! block {
             /// from 0.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub name: Option<String>,
-            /// Class of its flows in results. Default `"default"`; a flow list's column `class` goes before.
+            /// Class of its flows in results. Default `"default"`; any other class takes precedence over a flow list's column `class`.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub class: Option<String>,
-            /// Priority of its flows for switches and NICs with several queues, 0 (lowest) to 7. Default 0.
+            /// Priority of its flows for switches and NICs with several queues, 0 (lowest) to 7. Default 0, or what a flow list's columns `priority`
+            /// and `dscp` say.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub priority: Option<u8>,
             /// DSCP of its flows, 0 to 63, instead of `priority`: `[host] dscp_to_priority` says which priority that is.

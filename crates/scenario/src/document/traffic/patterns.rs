@@ -1,6 +1,6 @@
 //! Who sends to whom by a pattern.
 
-use crate::document::{Duration, Hosts, Receiver, Senders, Size, Sizes, Speed};
+use crate::document::{Duration, HostItem, Hosts, Receiver, Senders, Size, Sizes, Speed};
 
 block! {
     /// Rounds of simultaneous flows to one receiver; every round is a job.
@@ -116,7 +116,7 @@ block! {
         #[serde(skip_serializing_if = "Option::is_none")]
         pub transport: Option<String>,
         /// `[[source, destination], …]`, numbers of hosts.
-        pub pairs: Vec<[u32; 2]>,
+        pub pairs: Vec<[HostItem; 2]>,
         /// As in `kind = "random"`.
         pub sizes: Sizes,
         /// Flows per pair. Default 1.
@@ -158,7 +158,7 @@ block! {
     /// Datagrams at a constant rate; nothing is acknowledged or repeated.
     pub struct DatagramSource {
         /// `[[source, destination], …]`, numbers of hosts.
-        pub pairs: Vec<[u32; 2]>,
+        pub pairs: Vec<[HostItem; 2]>,
         /// Rate of payload of each source.
         pub rate: Speed,
         /// How long each source sends; or `bytes`.

@@ -4,7 +4,7 @@ use super::Around;
 use crate::document::{Common, Deadline, Duration, Or, Traffic};
 use crate::tree::{Key, Wrong};
 use crate::validate::{fill, meaningless};
-use afflux_traffic::{Classes, Deadlines, Draws, Template, TrafficError};
+use afflux_traffic::{Classes, Deadlines, Draws, Template, TrafficError, names};
 use afflux_units::{Span, Time};
 
 /// What a block's common keys say.
@@ -27,9 +27,10 @@ pub fn shared(
 ) -> Result<Shared, Wrong> {
     let at = |name: &str| key.clone().name(name);
     let name = fill(common.name, format!("traffic{index}"));
+    named(&name, &at("name"))?;
     let class = fill(common.class, "default".into());
-    let class = if class.is_empty() { None } else { classes.index(&class) };
-    let class = class.ok_or_else(|| Wrong::at(at("class"), "write a name (at most 65,536 different ones)"))?;
+    named(&class, &at("class"))?;
+    let class = classes.index(&class).ok_or_else(|| Wrong::at(at("class"), "write one of at most 65,536 different names"))?;
     let priority = match *common.dscp {
         None => fill(common.priority, 0),
         Some(_) if common.priority.is_some() => return Err(meaningless(at("priority"), "dscp, from which [host] dscp_to_priority makes a priority")),
@@ -61,6 +62,14 @@ pub fn shared(
     }
     let draws = draws(around.seed, common.seed, &name);
     Ok(Shared { template: Template { class, transport, priority, deadline }, draws, start: Time(start.0) })
+}
+
+/// Refuses what cannot stand in tables and on terminals.
+pub fn named(name: &str, key: &Key) -> Result<(), Wrong> {
+    match names::wrong(name) {
+        Some(expected) => Err(Wrong::at(key.clone(), format!("{}: write {expected}", names::shown(name)))),
+        None => Ok(()),
+    }
 }
 
 fn deadline_within(span: Span, key: Key) -> Result<Span, Wrong> {

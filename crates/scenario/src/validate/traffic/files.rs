@@ -14,6 +14,8 @@ use afflux_units::{Bytes, Span, Time};
 use std::path::Path;
 
 pub fn generate(flows: &mut Flows, index: usize, key: &Key, classes: &mut Classes, around: &mut Around) -> Result<Generated, Wrong> {
+    let own_class = flows.class.as_ref().is_some_and(|class| class != "default");
+    let own_priority = flows.priority.is_some() || flows.dscp.is_some();
     let mut transport = flows.transport.take();
     let shared = shared(flows.common(), Some(&mut transport), index, key, classes, around)?;
     flows.transport = transport;
@@ -27,11 +29,13 @@ pub fn generate(flows: &mut Flows, index: usize, key: &Key, classes: &mut Classe
     let hosts = around.facts.hosts();
     let wrong = |error| common::wrong(error, key);
     let template = shared.template;
+    let priority_of_dscp = &around.priority_of_dscp;
+    let options = |local| FlowListOptions { hosts, names: around.facts.names(), local, template, own_class, own_priority, priority_of_dscp };
     let mut given = match format {
-        FileFormat::Csv => read_csv(&path, &FlowListOptions { hosts, local: local(flows), template }, classes).map_err(wrong)?,
+        FileFormat::Csv => read_csv(&path, &options(local(flows)), classes).map_err(wrong)?,
         FileFormat::Parquet => {
             let columns = around.reader.parquet(&path).map_err(|message| Wrong::input(key.clone().name("file"), &path, None, message))?;
-            from_columns(&columns, &path, &FlowListOptions { hosts, local: local(flows), template }, classes).map_err(wrong)?
+            from_columns(&columns, &path, &options(local(flows)), classes).map_err(wrong)?
         }
         FileFormat::Hpcc => {
             let origin = fill(&mut flows.origin, Duration(Span::from_s(2))).0;
@@ -43,6 +47,10 @@ pub fn generate(flows: &mut Flows, index: usize, key: &Key, classes: &mut Classe
             coflow::read(&path, &options, &template, &shared.draws).map_err(wrong)?
         }
     };
+    // Written into the resolved scenario, the default would take precedence over the file's columns.
+    if !own_priority && given.flows.iter().chain(&given.local).any(|flow| flow.priority != template.priority) {
+        flows.priority = None;
+    }
     shift(&mut given, shared.start, key)?;
     Ok(given)
 }

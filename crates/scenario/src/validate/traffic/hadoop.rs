@@ -68,7 +68,7 @@ pub fn trace(block: &mut HadoopTrace, index: usize, key: &Key, classes: &mut Cla
         settings.jobs.push(Work { job: place as u32, ..work });
     }
     if settings.jobs.is_empty() {
-        return Err(Wrong::at(at("jobs"), "no jobs are left of the trace"));
+        return Err(Wrong::at(at("jobs"), format!("no jobs are left of {}", path.display())));
     }
     around.clusters.push(super::Cluster { block: index, message_delay, settings });
     Ok(given)

@@ -1,7 +1,7 @@
 //! Which hosts a block means.
 
 use crate::document::{HostItem, Hosts};
-use crate::topology::{Facts, Names};
+use crate::topology::Facts;
 use crate::tree::{Key, Wrong};
 use afflux_net::spec::NodeKind;
 use std::collections::BTreeSet;
@@ -28,19 +28,18 @@ pub fn hosts(hosts: &Hosts, key: &Key, facts: &Facts) -> Result<Vec<u32>, Wrong>
 }
 
 /// Pairs of two different hosts.
-pub fn pairs(pairs: &[[u32; 2]], key: &Key, facts: &Facts) -> Result<Vec<(u32, u32)>, Wrong> {
+pub fn pairs(pairs: &[[HostItem; 2]], key: &Key, facts: &Facts) -> Result<Vec<(u32, u32)>, Wrong> {
     if pairs.is_empty() {
         return Err(Wrong::at(key.clone(), "no pairs: write [[source, destination], …]"));
     }
     let mut found = Vec::new();
     for (index, [src, dst]) in pairs.iter().enumerate() {
         let key = key.clone().index(index);
-        in_range(*src, &key.clone().index(0), facts)?;
-        in_range(*dst, &key.clone().index(1), facts)?;
+        let (src, dst) = (host(src, &key.clone().index(0), facts)?, host(dst, &key.clone().index(1), facts)?);
         if src == dst {
             return Err(Wrong::at(key, format!("host {src} to itself: write two different hosts")));
         }
-        found.push((*src, *dst));
+        found.push((src, dst));
     }
     Ok(found)
 }
@@ -53,6 +52,7 @@ fn in_range(host: u32, key: &Key, facts: &Facts) -> Result<u32, Wrong> {
 }
 
 fn items(item: &HostItem, key: &Key, facts: &Facts) -> Result<Vec<u32>, Wrong> {
+    // A host of this name comes before any other meaning of the text.
     let text = match item {
         HostItem::Number(host) => return Ok(vec![in_range(*host, key, facts)?]),
         HostItem::Text(text) => text.trim(),
@@ -72,7 +72,7 @@ fn items(item: &HostItem, key: &Key, facts: &Facts) -> Result<Vec<u32>, Wrong> {
         in_range(to, key, facts)?;
         return Ok((from..=to).collect());
     }
-    let names = Names::of(facts.topology);
+    let names = facts.names();
     names.matching(text, Some(NodeKind::Host)).map_err(|message| match names.find(text) {
         Ok(_) => Wrong::at(key.clone(), format!("\"{text}\" is a switch: write hosts")),
         Err(_) => Wrong::at(key.clone(), format!("{message}; or write \"all\", or a range as in \"0-15\"")),

@@ -11,6 +11,7 @@ pub struct Segment {
     pub src: IpAddr,
     pub dst: IpAddr,
     pub protocol: u8,
+    pub dscp: u8,
     pub ports: [u16; 2],
     /// Bytes above TCP or UDP, whether they were captured or not.
     pub payload: u32,
@@ -97,7 +98,7 @@ fn ipv4(packet: &[u8], rest: u32) -> Result<Segment, Skip> {
     if header < 20 || total < header {
         return Err(Skip::Short);
     }
-    transport(src, dst, packet[9], packet.get(header as usize..).ok_or(Skip::Short)?, total - header)
+    transport(src, dst, packet[1] >> 2, packet[9], packet.get(header as usize..).ok_or(Skip::Short)?, total - header)
 }
 
 /// RFC 8200.
@@ -126,10 +127,11 @@ fn ipv6(packet: &[u8], rest: u32) -> Result<Segment, Skip> {
         left = left.checked_sub(length as u32).ok_or(Skip::Short)?;
         at += length;
     }
-    transport(src, dst, next, packet.get(at..).ok_or(Skip::Short)?, left)
+    let dscp = (two(packet, 0)? >> 6) as u8 & 0x3f;
+    transport(src, dst, dscp, next, packet.get(at..).ok_or(Skip::Short)?, left)
 }
 
-fn transport(src: IpAddr, dst: IpAddr, protocol: u8, bytes: &[u8], length: u32) -> Result<Segment, Skip> {
+fn transport(src: IpAddr, dst: IpAddr, dscp: u8, protocol: u8, bytes: &[u8], length: u32) -> Result<Segment, Skip> {
     if !matches!(protocol, TCP | UDP) {
         return Err(Skip::Protocol);
     }
@@ -142,5 +144,5 @@ fn transport(src: IpAddr, dst: IpAddr, protocol: u8, bytes: &[u8], length: u32) 
         (8, 0, false)
     };
     let payload = length.checked_sub(header).ok_or(Skip::Short)?;
-    Ok(Segment { src, dst, protocol, ports, payload, sequence, syn })
+    Ok(Segment { src, dst, protocol, dscp, ports, payload, sequence, syn })
 }

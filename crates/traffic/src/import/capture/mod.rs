@@ -27,6 +27,8 @@ pub struct CapturedFlow {
     pub dst: u32,
     pub bytes: u64,
     pub tcp: bool,
+    /// Of the first frame with payload.
+    pub dscp: u8,
 }
 
 /// What a capture holds.
@@ -111,6 +113,7 @@ struct Found {
     dst: IpAddr,
     bytes: u64,
     tcp: bool,
+    dscp: u8,
 }
 
 #[derive(Default)]
@@ -130,7 +133,7 @@ fn is_group(address: IpAddr) -> bool {
 impl Reading {
     /// Why the segment carries no bytes of a flow, if so.
     fn take(&mut self, segment: &Segment, time_ns: u64) -> Result<(), &'static str> {
-        let Segment { src, dst, protocol, ports, payload, sequence, syn } = *segment;
+        let Segment { src, dst, protocol, dscp, ports, payload, sequence, syn } = *segment;
         if src == dst {
             return Err("from a host to itself");
         }
@@ -168,7 +171,7 @@ impl Reading {
             stream.next = Some(end);
         }
         let flow = *stream.flow.get_or_insert_with(|| {
-            self.flows.push(Found { start_ns: time_ns, src, dst, bytes: 0, tcp });
+            self.flows.push(Found { start_ns: time_ns, src, dst, bytes: 0, tcp, dscp });
             self.flows.len() - 1
         });
         let flow = &mut self.flows[flow];
@@ -189,6 +192,7 @@ impl Reading {
             dst: number[&found.dst],
             bytes: found.bytes,
             tcp: found.tcp,
+            dscp: found.dscp,
         };
         let mut flows: Vec<CapturedFlow> = self.flows.into_iter().map(flow).collect();
         // Stable: those of one instant stay in the order of the capture.

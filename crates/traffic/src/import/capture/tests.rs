@@ -65,7 +65,7 @@ fn directions_and_gaps_and_what_is_sent_again() {
         (7_000_000_000, tcp(there, [9, 80], 3_100, 0x10, 7)),
     ];
     let captured = parse(&pcap(1, &frames)).unwrap();
-    let flow = |start_ns, src, dst, bytes| CapturedFlow { start_ns, src, dst, bytes, tcp: true };
+    let flow = |start_ns, src, dst, bytes| CapturedFlow { start_ns, src, dst, bytes, tcp: true, dscp: 0 };
     assert_eq!(captured.flows, [flow(200, 0, 1, 3_000), flow(500, 1, 0, 10), flow(2_000_000_000, 0, 1, 7)]);
     assert_eq!(captured.hosts.iter().map(ToString::to_string).collect::<Vec<_>>(), ["10.0.0.1", "10.0.0.2"]);
     assert_eq!(captured.origin_ns, 5_000_000_000);
@@ -103,7 +103,7 @@ fn ipv6_and_what_is_no_flow() {
     assert_eq!(captured.dropped.len(), 6, "{:?}", captured.dropped);
 
     let captured = parse(&pcap(101, &[(0, udp6(300)), (1, udp6(200))])).unwrap();
-    assert_eq!(captured.flows, [CapturedFlow { start_ns: 0, src: 0, dst: 1, bytes: 500, tcp: false }]);
+    assert_eq!(captured.flows, [CapturedFlow { start_ns: 0, src: 0, dst: 1, bytes: 500, tcp: false, dscp: 0 }]);
 }
 
 /// One interface with stamps of 2^-10 s and an offset, in either byte order; an enhanced and a simple packet block.
@@ -130,7 +130,7 @@ fn pcapng(little: bool) -> Vec<u8> {
 fn pcapng_of_either_byte_order() {
     for little in [true, false] {
         let captured = parse(&pcapng(little)).unwrap();
-        assert_eq!(captured.flows, [CapturedFlow { start_ns: 0, src: 0, dst: 1, bytes: 8, tcp: false }]);
+        assert_eq!(captured.flows, [CapturedFlow { start_ns: 0, src: 0, dst: 1, bytes: 8, tcp: false, dscp: 0 }]);
         assert_eq!((captured.origin_ns, captured.frames, captured.cut), (100_500_000_000, 3, false));
         assert_eq!(captured.dropped, [("without a time (simple packet blocks)", 1)]);
     }

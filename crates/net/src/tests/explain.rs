@@ -1,0 +1,271 @@
+//! Where the time of a wait goes that ends in a time-out: it is recovery, whatever was lost. In each case a link is down at the right moment.
+
+use super::determinism::same_everywhere;
+use crate::allocation::{Header, Scheme, What, d3};
+use crate::idle::Idle;
+use crate::record::{FlowRecord, Output, Status};
+use crate::spec::*;
+use crate::testing::*;
+use crate::transport::rated;
+use afflux_units::{Bytes, Rate, Span, Time};
+
+const US: u64 = 1_000_000;
+const MS: u64 = 1_000 * US;
+
+fn lose(plan: &mut Plan, link: usize, from: u64, to: u64) {
+    plan.topology.links[link].down.push(Down { from: Time(from), to: Some(Time(to)), detect: Span::from_s(1) });
+}
+
+/// Runs it with both engines; all flows finish, and their parts add up.
+fn explained(name: &str, plan: &Plan) -> Output {
+    let run = RunConfig { until: Some(Time(200 * MS)), until_done: true, ..plan.run.clone() };
+    let output = same_everywhere(name, &Plan { run, ..plan.clone() });
+    for record in &output.flows {
+        assert_eq!(record.status, Status::Finished, "{name}");
+        assert_eq!(waits(record), took(record) - record.ideal.0, "{name}: {:?}", record.split);
+    }
+    output
+}
+
+fn took(record: &FlowRecord) -> u64 {
+    (record.finish.unwrap() - record.start.unwrap()).0
+}
+
+fn waits(record: &FlowRecord) -> u64 {
+    let s = record.split;
+    s.recovery + s.reordering + s.paused + s.queueing + s.pacing + s.window + s.application
+}
+
+/// One flow of so many segments from host 0 to host 1.
+fn one(transport: TransportConfig, segments: u64) -> Plan {
+    Plan { transports: vec![transport], ..plan(star(2), vec![flow(0, 0, 1, segments * 1_460, Time::ZERO)]) }
+}
+
+/// What is lost is the SYN, its answer, or both once each.
+#[test]
+fn a_lost_handshake_is_recovery() {
+    let rto = Span::from_ms(10);
+    let opening = |tcp: TcpConfig| TcpConfig { handshake: true, initial_rto: rto, min_rto: Span::from_ms(1), ..tcp };
+    // A SYN of 52 B and its answer, over two links each way.
+    let round_trip = 4 * (4_160 + US);
+    for (name, tcp) in [("linux", linux()), ("plain", tcp()), ("ns-3", TcpConfig { manner: Manner::Ns3, ..tcp() })] {
+        for (lost, link, from, to, timeouts) in [("syn", 0, 0, US / 2, 1), ("answer", 1, 5 * US / 2, 3 * US, 1), ("two", 0, 0, rto.0 + US / 2, 2)] {
+            let mut plan = one(TransportConfig::Tcp(opening(tcp.clone())), 5);
+            lose(&mut plan, link, from, to);
+            let record = &explained(&format!("{name}, {lost}"), &plan).flows[0];
+            // The second time-out is twice as long.
+            let waited = if timeouts == 1 { rto.0 } else { 3 * rto.0 };
+            assert_eq!((record.timeouts, record.split.recovery), (timeouts, waited), "{name}, {lost}: {:?}", record.split);
+            if timeouts == 1 {
+                assert_eq!(record.split.window, round_trip, "{name}, {lost}: {:?}", record.split);
+            }
+        }
+    }
+}
+
+/// pFabric's hosts open a connection where all between two hosts are busy.
+#[test]
+fn a_lost_handshake_of_pooled_connections_is_recovery() {
+    let mut plan = one(TransportConfig::Pfabric(Pfabric { pooled: true, ..pfabric() }), 1);
+    plan.flows.push(flow(1, 0, 1, 1_460, Time(US)));
+    lose(&mut plan, 0, 9 * US / 10, 3 * US / 2);
+    let record = &explained("pooled", &plan).flows[1];
+    assert_eq!((record.timeouts, record.split.recovery), (1, 45 * US), "{:?}", record.split);
+}
+
+/// All five segments come, no acknowledgement does: after five time-outs only probes go, and the answer to one says that everything is there.
+#[test]
+fn what_a_probe_finds_done_was_recovery() {
+    for segments in [1, 5] {
+        let mut plan = one(TransportConfig::Pfabric(pfabric()), segments);
+        // The last segment is over the link at 3.72 us at the latest, and the first acknowledgement comes to it a host's delay later.
+        plan.hosts[0].delay = Span::from_us(1);
+        lose(&mut plan, 1, 4 * US, 280 * US);
+        let record = &explained("probed", &plan).flows[0];
+        // Time-outs repeat the first segment, the sixth and the seventh only probe.
+        assert_eq!((record.timeouts, record.packets_retransmitted), (7, 4), "{record:?}");
+        assert_eq!((record.split.queueing, record.split.window), (0, 0), "{:?}", record.split);
+        assert_eq!(record.split.recovery, took(record) - record.ideal.0);
+    }
+}
+
+/// Two paths of 10 Gbps and 5 us per link; number 0 carries the first subflow.
+fn two_paths(mptcp: MptcpConfig, segments: u64) -> Plan {
+    let topology = parallel(&[Rate::from_gbps(10), Rate::from_gbps(10)]);
+    let config = MptcpConfig { manager: PathManager::FullMesh(2), ..mptcp };
+    Plan { transports: vec![TransportConfig::Mptcp(config)], ..plan(topology, vec![flow(0, 0, 1, segments * 1_460, Time::ZERO)]) }
+}
+
+fn with_handshake(initial_rto: Span, min_rto: Span) -> MptcpConfig {
+    MptcpConfig { tcp: TcpConfig { handshake: true, initial_rto, min_rto, ..mptcp().tcp }, ..mptcp() }
+}
+
+#[test]
+fn a_lost_handshake_over_several_paths_is_recovery() {
+    let mut plan = two_paths(with_handshake(Span::from_ms(10), Span::from_ms(1)), 5);
+    lose(&mut plan, 0, 0, US);
+    let record = &explained("mptcp", &plan).flows[0];
+    assert_eq!((record.timeouts, record.split.recovery), (1, 10 * MS), "{:?}", record.split);
+    assert!(record.split.window < 35 * US, "{:?}", record.split);
+}
+
+/// The first path is down for good from 60 us on, and the other one's SYN or third segment is lost: everything waits for that to be repeated, and
+/// then the rest goes there.
+#[test]
+fn a_lost_join_is_recovery() {
+    for (what, from, to) in [("syn", 0, 50 * US + 50 * US), ("third", 85 * US, 100 * US)] {
+        // A time-out of the first path would come later.
+        let mut plan = two_paths(with_handshake(Span::from_ms(10), Span::from_ms(40)), 400);
+        if let TransportConfig::Mptcp(config) = &mut plan.transports[0] {
+            config.tcp.max_window = Some(10);
+        }
+        lose(&mut plan, 3, from, to);
+        lose(&mut plan, 0, 75 * US, 30_000 * MS);
+        let record = &explained(what, &plan).flows[0];
+        let s = record.split;
+        assert!(record.timeouts >= 2, "{what}: {record:?}");
+        // The repeated opening, then the time-out of the first path, whose data go by the other one.
+        assert!(s.recovery > 38 * MS && s.window < 2 * MS, "{what}: {s:?}");
+        assert!(s.queueing + s.application < MS, "{what}: {s:?}");
+    }
+}
+
+/// The first path goes down with data on it. The other one has sent all it was given long before the time-out hands it those.
+#[test]
+fn what_another_path_repeats_was_recovery() {
+    let mut plan = two_paths(MptcpConfig { tcp: TcpConfig { min_rto: Span::from_ms(5), initial_rto: Span::from_ms(5), ..mptcp().tcp }, ..mptcp() }, 20);
+    lose(&mut plan, 0, 0, 30_000 * MS);
+    let record = &explained("reinjected", &plan).flows[0];
+    assert!(record.timeouts >= 1, "{record:?}");
+    assert!(record.split.recovery > 49 * MS / 10 && record.split.window < 100 * US, "{:?}", record.split);
+}
+
+/// PDQ's first frame; the time-out is 500 us.
+#[test]
+fn a_lost_request_is_recovery() {
+    let mut plan = one(TransportConfig::Pdq(pdq()), 5);
+    lose(&mut plan, 0, 0, US / 2);
+    let record = &explained("pdq", &plan).flows[0];
+    assert_eq!((record.timeouts, record.split.recovery), (1, 500 * US), "{:?}", record.split);
+    assert!(record.split.window < 5 * US, "{:?}", record.split);
+}
+
+/// D3's likewise. Its links count what they grant to a frame that is lost, and have nothing left for the next: so a sender alone, answered by hand.
+#[test]
+fn a_lost_request_to_d3_is_recovery() {
+    let (config, idle) = (crate::testing::d3(), Idle { round_trip: 4 * US, slowest_full: 120_000, slowest_last: 120_000, ..Idle::default() });
+    let setup = rated::SenderSetup {
+        flow: 0,
+        transport: 0,
+        node: 0,
+        dst: 1,
+        hash: 0,
+        priority: 0,
+        segments: 1,
+        full_bits: 12_000,
+        last_bits: 12_000,
+        line: 100_000_000_000,
+        idle,
+        deadline: None,
+        explain: true,
+    };
+    let by = rated::Scheduling::D3(&config);
+    let mut sender = rated::Sender::new(setup, 0, by);
+    let mut asked = Header::default();
+    for now in [0, 500 * US] {
+        assert_eq!(sender.next_act(now, by), rated::Act::Signal(What::Syn));
+        asked = sender.on_sent(now, rated::Act::Signal(What::Syn), by);
+    }
+    let granted = d3::Header { request: true, granted: [100_000_000; d3::HOPS], hops: 2, ..d3::Header::default() };
+    let header = Header { answer: true, scheme: Scheme::D3(granted), ..asked };
+    sender.on_ack(505 * US, &rated::AckIn { cumulative: 0, trigger: None, header, paused: 0 }, by);
+    assert_eq!(sender.next_act(505 * US, by), rated::Act::Send(0, false));
+    sender.on_sent(505 * US, rated::Act::Send(0, false), by);
+    let split = sender.why.expect("asked for").close(505 * US);
+    assert_eq!((split.recovery, split.window, sender.timeouts), (500 * US, 5 * US, 1));
+}
+
+/// A flow that PDQ has paused asks every now and then. Its host cannot be heard while its turn comes.
+#[test]
+fn lost_probes_are_recovery() {
+    let mut plan = plan(star(3), vec![flow(0, 1, 0, 1_000_000, Time::ZERO), flow(1, 2, 0, 2_000_000, Time(10 * US))]);
+    plan.transports = vec![TransportConfig::Pdq(pdq())];
+    let heard = explained("paused", &plan).flows[1].split;
+    assert_eq!(heard.recovery, 0, "{heard:?}");
+    // The first flow takes about 81 us.
+    lose(&mut plan, 2, 40 * US, 400 * US);
+    let lost = explained("not heard", &plan).flows[1].split;
+    assert!((330 * US..370 * US).contains(&lost.recovery), "{lost:?}");
+    assert!(lost.window < heard.window, "{lost:?}, and where nothing is lost {heard:?}");
+}
+
+/// The receiver reads nothing from 20 us on, and again after 5 ms. That it does is lost; the sender asks when its timer goes off.
+#[test]
+fn a_lost_window_update_is_recovery() {
+    let receive = Receive::Buffer(ReceiveBuffer { initial: Bytes(20 * 1_460), most: Bytes(20 * 1_460), share: 256 });
+    let reader = Some(Reader::Turns { read: Span::from_us(20), sleep: Span::from_ms(5) });
+    let tcp = TcpConfig { receive, reader, initial_window: 60, min_rto: Span::from_ms(12), initial_rto: Span::from_ms(12), ..tcp() };
+    let mut plan = one(TransportConfig::Tcp(tcp), 400);
+    let heard = explained("heard", &plan).flows[0].clone();
+    assert_eq!(heard.split.recovery, 0, "{heard:?}");
+    assert!(heard.split.window > 4 * MS, "{heard:?}");
+    lose(&mut plan, 1, 5_000 * US, 5_100 * US);
+    let lost = explained("not heard", &plan).flows[0].clone();
+    assert_eq!((lost.packets_retransmitted, lost.timeouts), (0, 0));
+    // The window closed soon after 20 us, and is asked for 12 ms later.
+    assert!((6_990 * US..7_020 * US).contains(&lost.split.recovery), "{lost:?}");
+}
+
+/// Datagrams with negative acknowledgements: the last one is lost, of which no report tells.
+#[test]
+fn a_lost_tail_of_datagrams_is_recovery() {
+    let nack = Nack { rate: Some(Rate::from_gbps(1)), report: Span::from_ms(10), timeout: Span::from_ms(30), ..nack() };
+    let mut plan = one(TransportConfig::Nack(nack), 100);
+    lose(&mut plan, 0, 99 * 11_680_000 - US / 2, 99 * 11_680_000 + US);
+    let record = &explained("tail", &plan).flows[0];
+    assert_eq!((record.timeouts, record.split.queueing, record.split.window), (1, 0, 0), "{:?}", record.split);
+    assert!(record.split.recovery > 38 * MS, "{:?}", record.split);
+}
+
+/// One before the last is lost, and so is the report of the gap: the next one comes at its time.
+#[test]
+fn a_lost_report_is_recovery() {
+    let nack = Nack { rate: Some(Rate::from_gbps(1)), report: Span::from_ms(10), timeout: Span::from_ms(30), ..nack() };
+    let mut plan = one(TransportConfig::Nack(nack), 100);
+    lose(&mut plan, 0, 98 * 11_680_000 - US / 2, 98 * 11_680_000 + US);
+    lose(&mut plan, 1, 99 * 11_680_000 + 5 * US / 2, 99 * 11_680_000 + 6 * US);
+    let record = &explained("report", &plan).flows[0];
+    assert_eq!((record.timeouts, record.packets_retransmitted), (0, 1), "{record:?}");
+    assert_eq!((record.split.queueing, record.split.window), (0, 0), "{:?}", record.split);
+    assert!(record.split.recovery > 8 * MS, "{:?}", record.split);
+}
+
+/// Three flows on one connection. The first one's segment is lost; the second, which came, cannot be handed over before its time-out; the third starts
+/// long afterwards.
+#[test]
+fn flows_behind_a_loss_on_their_connection_wait_for_recovery() {
+    let mut plan = one(TransportConfig::Tcp(tcp()), 1);
+    plan.flows.extend([(1, 10 * US), (2, 5 * MS)].map(|(id, start)| flow(id, 0, 1, 1_460, Time(start))));
+    plan.flows.iter_mut().for_each(|flow| flow.connection = Some(0));
+    lose(&mut plan, 0, 0, US / 2);
+    let output = explained("behind", &plan);
+    let [first, second, third] = [0, 1, 2].map(|flow| &output.flows[flow]);
+    // Its repetition comes behind the second flow's frame of 120 ns.
+    assert_eq!((first.timeouts, first.split.recovery, first.split.queueing), (1, MS - 120_000, 120_000), "{:?}", first.split);
+    assert_eq!((second.split.recovery, second.split.application), (took(second) - second.ideal.0, 0), "{:?}", second.split);
+    assert_eq!(waits(third), 0);
+}
+
+/// Behind a long one nothing is lost: the time goes into its frames and its waits for the window.
+#[test]
+fn flows_behind_others_wait_for_their_frames() {
+    let mut plan = one(TransportConfig::Tcp(TcpConfig { max_window: Some(10), ..tcp() }), 40);
+    plan.flows.push(flow(1, 0, 1, 1_460, Time(100_000)));
+    plan.flows.iter_mut().for_each(|flow| flow.connection = Some(0));
+    let output = explained("behind", &plan);
+    let (first, second) = (output.flows[0].split, output.flows[1].split);
+    // Three times a window of ten, less what it takes to send; the flow behind begins within the first.
+    assert_eq!(first.window, 3 * (output.flows[1].ideal.0 - 10 * 120_000), "{first:?}");
+    assert!(second.window > first.window && second.application > 39 * 119_000, "{second:?}");
+    assert_eq!((second.recovery, second.queueing), (0, 0), "{second:?}");
+}

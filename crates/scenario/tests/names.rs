@@ -1,0 +1,122 @@
+//! Hosts and switches by name and address.
+
+mod common;
+
+use afflux_net::spec::Start;
+use afflux_scenario::Scenario;
+use common::parse;
+
+fn load(text: &str) -> Scenario {
+    parse(text).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn error(text: &str) -> String {
+    parse(text).map(|_| String::from("valid")).unwrap_or_else(|error| error.message)
+}
+
+/// A leaf-spine of two racks, with names, and more.
+fn named(more: &str) -> String {
+    format!(
+        "format = 1\n[topology]\nkind = \"leaf_spine\"\nleaves = 2\nspines = 1\nhosts_per_leaf = 2\nhosts = [\"db1\", {{ name = \"db2\", address = \
+         \"10.0.0.2\" }}, {{ address = [\"10.0.1.1\", \"fe80::1\"] }}, \"host7\"]\nswitches = [\"tor-a\", \"tor-b\", \"core\"]\n{more}"
+    )
+}
+
+const PAIRS: &str = "[[traffic]]\nkind = \"pairs\"\nsizes = \"1kB\"\npairs = ";
+
+#[test]
+fn hosts_are_found_by_number_name_and_address() {
+    let text = named(&format!("{PAIRS}[[\"db1\", \"10.0.0.2\"], [2, \"host7\"], [\"fe80:0::1\", \"db2\"], [\"10.0.1.1\", 0]]\n"));
+    let plan = load(&text).plan;
+    assert_eq!(plan.flows.iter().map(|flow| (flow.src, flow.dst)).collect::<Vec<_>>(), [(0, 1), (2, 3), (2, 1), (2, 0)]);
+    let names: Vec<&str> = plan.topology.nodes.iter().map(|node| node.name.as_str()).collect();
+    assert_eq!(names, ["db1", "db2", "10.0.1.1", "host7", "tor-a", "tor-b", "core"]);
+    assert!(plan.flows.iter().all(|flow| matches!(flow.start, Start::At(_))));
+}
+
+#[test]
+fn every_key_takes_names() {
+    let text = named(
+        "[[topology.override]]\nlink = \"db1-tor-a\"\nrate = \"10Gbps\"\n[[topology.fault]]\nlink = \"10.0.1.1-tor-b\"\nloss = 0.1\n\
+         [host]\noverride = [{ match = \"db*\", delay = \"1us\" }]\n[record]\nports = { nodes = [\"db1\", \"core\"] }\ncapture = \"db1>tor-a\"\n\
+         [[traffic]]\nkind = \"incast\"\nto = \"db2\"\nsenders = [\"db1\", \"host7\"]\nbytes = \"1kB\"\n\
+         [[traffic]]\nkind = \"permutation\"\nhosts = \"db*\"\nsizes = \"1kB\"\n",
+    );
+    let plan = load(&text).plan;
+    assert_eq!(plan.topology.links[0].rate.0, 10_000_000_000);
+    assert!(plan.topology.links[2].loss.get() > 0.0);
+    assert_eq!(plan.topology.nodes.iter().map(|node| node.config).collect::<Vec<_>>()[..4], [1, 1, 0, 0]);
+    assert_eq!(plan.record.ports.as_ref().map(|ports| ports.nodes.clone()), Some(vec![0, 6]));
+    assert_eq!(plan.flows.len(), 4);
+}
+
+#[test]
+fn the_resolved_scenario_keeps_them() {
+    let text = named(&format!("{PAIRS}[[\"db1\", \"db2\"]]\n"));
+    let first = load(&text);
+    let again = load(&first.resolved);
+    assert_eq!((first.hash, first.resolved), (again.hash, again.resolved));
+    assert_eq!(again.plan.topology.addresses.len(), 3);
+}
+
+#[test]
+fn numbers_stay_names_where_hosts_have_others() {
+    let star = |hosts: &str, pair: &str| format!("format = 1\n[topology]\nkind = \"star\"\nhosts = {hosts}\n{PAIRS}[{pair}]\n");
+    let flows = |text: &str| load(text).plan.flows.iter().map(|flow| (flow.src, flow.dst)).collect::<Vec<_>>();
+    assert_eq!(flows(&star("3", "[\"host2\", 0]")), [(2, 0)]);
+    assert_eq!(flows(&star("[\"a\", \"b\", \"c\"]", "[\"host2\", \"a\"]")), [(2, 0)]);
+    // Named in this form, the names count.
+    assert_eq!(flows(&star("[\"host1\", \"host2\", \"host3\"]", "[\"host2\", \"host1\"]")), [(1, 0)]);
+    assert!(error(&star("[\"host1\", \"host2\", \"host3\"]", "[\"host0\", \"host1\"]")).contains("no node \"host0\""));
+}
+
+#[test]
+fn what_is_wrong_is_named() {
+    let wrong = |hosts: &str| error(&format!("format = 1\n[topology]\nkind = \"star\"\nhosts = {hosts}\n{PAIRS}[[0, 1]]\n"));
+    for (hosts, says) in [
+        ("[\"a\", \"a\"]", "key topology.hosts[1]: \"a\" is there twice"),
+        ("[\"a\", \"switch0\"]", "\"switch0\" is the name of two nodes"),
+        ("[\"a\", \"a\\nb\"]", "key topology.hosts[1]: \"a\\nb\": write a name without control characters"),
+        ("[\"a\", \"\\u202eb\"]", "without control characters and invisible ones (this one has U+202E)"),
+        ("[\"a\", \"b c\"]", "no blanks"),
+        ("[\"a\", \"../b\"]", "none of"),
+        ("[\"a\", \"=b\"]", "does not begin with"),
+        ("[\"a\", \"7\"]", "a name with a letter"),
+        ("[\"a\", \"all\"]", "means several nodes"),
+        ("[\"a\", \"10.0.0.1\"]", "is an address: write { address = \"10.0.0.1\" }"),
+        ("[\"a\", { address = \"10.0.0\" }]", "key topology.hosts[1].address: \"10.0.0\": write an IP address"),
+        ("[{ address = \"10.0.0.1\" }, { address = \"10.0.0.1\" }]", "is an address of host 0 too"),
+        ("[\"a\", {}]", "a host without a name"),
+        ("[\"a\", 7]", "a host's name, or a table"),
+    ] {
+        let message = wrong(hosts);
+        assert!(message.contains(says), "{hosts}: {message}");
+    }
+    let long = "x".repeat(101);
+    assert!(wrong(&format!("[\"a\", \"{long}\"]")).contains("at most 100 bytes"));
+    let message = error(&named(&format!("{PAIRS}[[\"db1\", \"db3\"]]\n")));
+    assert!(message.contains("there is no node \"db3\" (did you mean \"db1\"?)"), "{message}");
+    let message = error(&named("[[traffic]]\nkind = \"incast\"\nto = \"10.0.0.3\"\nsenders = [0]\nbytes = \"1kB\"\n"));
+    assert!(message.contains("did you mean \"10.0.0.2\"?"), "{message}");
+    let few = named("").replace(", \"host7\"]", "]");
+    assert!(error(&format!("{few}{PAIRS}[[0, 1]]\n")).contains("found 3 names, and the fabric has 4 hosts: name all of them, or none"));
+    let switch = named("").replace("\"core\"", "\"db1\"");
+    assert!(error(&format!("{switch}{PAIRS}[[0, 1]]\n")).contains("\"db1\" is the name of two nodes"));
+}
+
+#[test]
+fn names_cannot_leave_their_place() {
+    let star = |more: &str| format!("format = 1\n{more}\n[topology]\nkind = \"star\"\nhosts = 2\n");
+    let pairs = |keys: &str| format!("[[traffic]]\nkind = \"pairs\"\npairs = [[0, 1]]\nsizes = \"1kB\"\n{keys}\n");
+    for name in ["../../x", "a/b", "..", "-rf", "a\\nb", "a\\u0000"] {
+        let message = error(&format!("{}{}", star(&format!("name = \"{name}\"")), pairs("")));
+        assert!(message.contains("key name: "), "{message}");
+    }
+    for key in ["class", "name"] {
+        let message = error(&format!("{}{}", star(""), pairs(&format!("{key} = \"x\\n9,0,2,1,99999999,y\""))));
+        assert!(message.contains(&format!("key traffic[0].{key}: \"x\\n9,0,2,1,99999999,y\": write a name without control characters")), "{message}");
+    }
+    // A value of any length gives a message of some length, in one line.
+    let message = error(&format!("{}{}", star(""), pairs(&format!("class = \"{}\"", "é\\u001b".repeat(50_000)))));
+    assert!(message.len() < 3_000 && !message.contains(|c: char| c.is_control()), "{message}");
+}

@@ -1,0 +1,98 @@
+"""One call of the command `afflux` in a process of its own, limited in memory and time: what a fuzzer needs to try thousands of inputs.
+
+The process is forked from one that has imported everything, so a case costs milliseconds.
+"""
+
+import os
+import resource
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from afflux import cli
+
+#: Address space and time of a case.
+MEMORY = 6_000_000_000
+SECONDS = 20.0
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a call ended."""
+
+    #: As a shell shows it: the exit code, or minus the signal.
+    code: int
+    said: str
+    seconds: float
+    peak_bytes: int
+    #: It was stopped because it took too long.
+    late: bool = False
+
+    def wrong(self, *names: str, exits: Sequence[int] = (0, 2)) -> str | None:
+        """Why this is not a clean run or a clean refusal, which names one of the files; None if it is."""
+        if self.late:
+            return f"not done after {self.seconds:.0f} s"
+        if self.code not in exits:
+            return f"exit code {self.code}" if self.code >= 0 else f"ended by signal {-self.code}"
+        for sign in ("Traceback (most recent call last)", "panicked at", "internal error", "PanicException"):
+            if sign in self.said:
+                return sign
+        if self.code == 2 and not any(name in self.said for name in names):
+            return "the refusal does not name the file"
+        if len(self.said) > 4_000:
+            return f"a message of {len(self.said)} characters"
+        return None
+
+
+def call(arguments: Sequence[str], *, folder: Path, memory: int = MEMORY, seconds: float = SECONDS) -> Ended:
+    """Runs `afflux` with `arguments` in `folder`. Only what it says on stderr is kept."""
+    began = time.monotonic()
+    with tempfile.TemporaryFile() as said:
+        child = os.fork()
+        if child == 0:
+            _child(arguments, folder, memory, said.fileno())
+        late = False
+        while True:
+            ended, status, usage = os.wait4(child, os.WNOHANG)
+            if ended:
+                break
+            if time.monotonic() - began > seconds:
+                late = True
+                os.kill(child, signal.SIGKILL)
+                _, status, usage = os.wait4(child, 0)
+                break
+            time.sleep(0.002)
+        said.seek(0)
+        text = said.read(1_000_000).decode(errors="replace")
+    code = os.waitstatus_to_exitcode(status)
+    return Ended(code, text, time.monotonic() - began, usage.ru_maxrss * 1024, late)
+
+
+def _child(arguments: Sequence[str], folder: Path, memory: int, said: int) -> None:
+    """Never returns."""
+    code = 70
+    try:
+        os.chdir(folder)
+        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for stream, target in ((0, nothing), (1, nothing), (2, said)):
+            os.dup2(target, stream)
+        sys.argv = ["afflux", *arguments]
+        try:
+            cli.app()
+            code = 0
+        except SystemExit as end:
+            code = end.code if isinstance(end.code, int) else (0 if end.code is None else 1)
+        except BaseException:
+            import traceback
+
+            traceback.print_exc()
+            code = 70
+        sys.stderr.flush()
+    finally:
+        os._exit(code)

@@ -1,0 +1,36 @@
+"""`afflux verify`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..console import FAILED, complain, failures, print_json, show
+
+EXAMPLES = ("afflux verify out/incast-dctcp-1", "afflux verify out/* --json")
+
+
+def verify(
+    dirs: Annotated[list[Path], typer.Argument(metavar="DIR…", help="Result directories, or those of sweeps, searches and studies.", show_default=False)],
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """Compare every file of results with its digest in summary.json. Ends with 0 if all are as they were written, with 1 if not."""
+    from .. import verification
+    from ..render import table
+
+    with failures():
+        found = [verification.verify(dir) for dir in dirs]
+        if as_json:
+            print_json([one.to_dict() for one in found])
+        else:
+            made = table("", "directory", "", "results", "files", "MB", "", left=2)
+            for one in found:
+                made.add_row(str(one.dir), one.kind, str(one.results), str(one.files), f"{one.bytes / 1e6:.1f}", "good" if one.good else "not good")
+            show([made])
+            for one in found:
+                for problem in one.problems:
+                    complain(problem)
+                for note in one.notes:
+                    print(f"note: {note}")
+        if not all(one.good for one in found):
+            raise typer.Exit(FAILED)

@@ -1,0 +1,124 @@
+"""A scenario that importers write into: what they do not set stays as it stands there, comments included."""
+
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import tomlkit
+from tomlkit.items import AoT
+
+from .. import _core, toml
+from .account import Wrong
+
+#: The traffic that importers write where the file that they read has none; what has real traffic replaces it.
+STAND_IN: Mapping[str, Any] = {"name": "stand-in", "kind": "permutation", "sizes": "1MB"}
+
+
+#: Keys whose values are paths, or may be.
+_PATHS = {"file", "matrix", "sizes", "query", "message", "background"}
+
+
+class Into:
+    """The scenario of `path`, to be written to `out`: paths in it that are relative stay right."""
+
+    def __init__(self, path: Path, out: Path | None = None) -> None:
+        self.path, self._out = path, out
+        try:
+            text = path.read_bytes().decode("utf-8")
+            tomllib.loads(text)
+            self._document = tomlkit.parse(text)
+        except UnicodeDecodeError:
+            raise Wrong(path, None, "bytes that are no UTF-8", "a scenario") from None
+        except tomllib.TOMLDecodeError:
+            _core.parse(text, path)  # says where and what, in the words of all other errors
+            raise
+        except RecursionError:
+            raise Wrong(path, None, "values nested too deeply", "a scenario") from None
+        if out is not None and out.parent.absolute() != path.parent.absolute():
+            self._move(self._document, out.parent)
+
+    def _move(self, table: Any, folder: Path) -> None:
+        for key, value in list(table.items() if isinstance(table, Mapping) else enumerate(table)):
+            if isinstance(value, Mapping | list):
+                self._move(value, folder)
+            elif key in _PATHS and isinstance(value, str) and not os.path.isabs(value) and (self.path.parent / value).is_file():
+                table[key] = os.path.relpath(self.path.parent / value, folder)
+
+    @property
+    def data(self) -> Mapping[str, Any]:
+        """What it says, as plain values."""
+        return tomllib.loads(self.text())
+
+    def text(self) -> str:
+        return tomlkit.dumps(self._document)
+
+    def rename(self, name: str) -> None:
+        """Gives it another name, unless it is written over itself. Without a name it has that of its file."""
+        if "name" in self._document and not (self._out and self._out.exists() and self._out.samefile(self.path)):
+            self._document["name"] = name
+
+    def replace(self, name: str, text: str) -> None:
+        """Puts the table `name` of some TOML in the place of its own."""
+        table = tomlkit.parse(text)[name]
+        if name in self._document:
+            self._document[name] = table
+        else:
+            self._document.append(name, table)
+
+    def set(self, name: str, values: Mapping[str, Any], keep: tuple[str, ...] = ()) -> None:
+        """Makes the table `name` say exactly these values, and what it says of the keys to `keep`. Values that are there already stay as written."""
+        table: Any = self._document.get(name)
+        if not isinstance(table, dict):
+            self.replace(name, toml.dumps({name: values}))
+            return
+        made = tomlkit.parse(toml.dumps({name: values}))[name]
+        for key in [key for key in table if key not in values and key not in keep]:
+            del table[key]
+        for key, value in values.items():
+            if _plain(table.get(key)) != value:
+                # Tables of its own would stand behind other tables: inside the line they stay where the key is.
+                table[key] = tomlkit.parse(f"x = {toml.value(value)}")["x"] if key in table else made[key]
+
+    def update(self, name: str, values: Mapping[str, Any]) -> None:
+        """Sets these keys of the table `name`, and leaves its others."""
+        table = self._document.get(name)
+        kept = tuple(table) if isinstance(table, Mapping) else ()
+        self.set(name, values, keep=kept)
+
+    def add_override(self, block: Mapping[str, Any]) -> None:
+        """Adds a `[[switch.override]]`; one for the same switches goes."""
+        switch: Any = self._document.get("switch")
+        if not isinstance(switch, dict):
+            self.replace("switch", toml.dumps({"switch": {"override": [block]}}))
+            return
+        overrides = switch.get("override")
+        if not isinstance(overrides, list):
+            switch["override"] = tomlkit.parse(toml.dumps({"switch": {"override": [block]}}))["switch"]["override"]
+            return
+        for at in reversed(range(len(overrides))):
+            if isinstance(overrides[at], Mapping) and _plain(overrides[at].get("match")) == block["match"]:
+                del overrides[at]
+        if isinstance(overrides, AoT):
+            overrides.append(tomlkit.parse(toml.dumps({"switch": {"override": [block]}}))["switch"]["override"][0])
+        else:
+            overrides.append(tomlkit.parse(f"x = {toml.value(block)}")["x"])
+
+    def add_traffic(self, block: Mapping[str, Any]) -> None:
+        """Adds a block of traffic; what stands in for traffic goes."""
+        blocks = self._document.get("traffic")
+        if not isinstance(blocks, list):
+            self.replace("traffic", toml.dumps({"traffic": [block]}))
+            return
+        for at in reversed(range(len(blocks))):
+            if isinstance(blocks[at], Mapping) and blocks[at].get("name") == STAND_IN["name"]:
+                del blocks[at]
+        if isinstance(blocks, AoT):
+            blocks.append(tomlkit.parse(toml.dumps({"traffic": [block]}))["traffic"][0])
+        else:
+            blocks.append(tomlkit.parse(f"x = {toml.value(block)}")["x"])
+
+
+def _plain(value: Any) -> Any:
+    return value.unwrap() if hasattr(value, "unwrap") else value

@@ -1,0 +1,74 @@
+"""Results made of the numbers of a summary alone: comparisons of them need no simulation."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import afflux
+from afflux.designs import Designs
+
+#: Spread over the seeds: five numbers around 0.
+SPREAD = (-1.0, 0.5, 1.0, -0.5, 0.0)
+
+
+def spread(middle: float, by: float, seeds: int = 5) -> list[float]:
+    """Values around a middle, by ratios: exp(by) below and above it."""
+    return [middle * math.exp(by * SPREAD[place % 5]) for place in range(seeds)]
+
+
+class Made:
+    """A result with nothing but a summary."""
+
+    dir = None
+    recorded: Sequence[str] = ()
+
+    def __init__(self, summary: dict[str, Any]) -> None:
+        self.summary = summary
+
+
+def summary(name: str, seed: int, **numbers: Any) -> dict[str, Any]:
+    """Times in ms. What is not given is the same everywhere."""
+    given = {"fct": 5.0, "p50": 4.0, "p99": 20.0, "slow": 5.0, "slow50": 4.0, "slow99": 20.0, "goodput": 10.0, "unfinished": 0, "started": 1_000}
+    given |= {"job": None, "jobs_unfinished": 0, "drops": 0, "timeouts": 0, "marks": 0, "retransmits": 0, "pauses": 0, "discards": 0, "price": None}
+    given |= {"currency": "USD", "hash": f"{name}-{seed}", "version": afflux.__version__}
+    assert set(numbers) <= set(given), set(numbers) - set(given)
+    n = given | numbers
+    left = n["unfinished"] > 0
+
+    def ms(value: float | None) -> float | None:
+        return None if value is None else value * 1e6
+
+    return {
+        "afflux_version": n["version"],
+        "name": name,
+        "seed": seed,
+        "flows": {"started": n["started"], "finished": n["started"] - n["unfinished"], "unfinished": n["unfinished"]},
+        "jobs": None if n["job"] is None else {"mean_ns": ms(n["job"]), "unfinished": n["jobs_unfinished"]},
+        "fct": {"all": {"censored": left, "mean_ns": ms(n["fct"]), "p50_ns": ms(n["p50"]), "p99_ns": ms(n["p99"])}},
+        "slowdown": {"all": {"mean": n["slow"], "p50": n["slow50"], "p99": n["slow99"]}},
+        "goodput_bps": n["goodput"] * 1e9,
+        "drops": n["drops"],
+        "in_discards": n["discards"],
+        "ecn_marks": n["marks"],
+        "pause_frames": n["pauses"],
+        "retransmits": n["retransmits"],
+        "timeouts": n["timeouts"],
+        "cost": None if n["price"] is None else {"total": n["price"], "currency": n["currency"]},
+        "result_hash": n["hash"],
+    }
+
+
+def design(name: str, *, seeds: Sequence[int] | None = None, **numbers: Any) -> afflux.Design:
+    """A number for all seeds, or a list with one for each; five seeds where nothing says how many."""
+    lists = {key: value for key, value in numbers.items() if isinstance(value, list)}
+    count = max(map(len, lists.values()), default=5)
+    seeds = seeds or range(1, count + 1)
+    results = {}
+    for place, seed in enumerate(seeds):
+        of_seed: Mapping[str, Any] = {key: value[place] if key in lists else value for key, value in numbers.items()}
+        results[seed] = Made(summary(name, seed, **of_seed))
+    return afflux.Design(name, results)
+
+
+def compare(*designs: afflux.Design, baseline: str | None = None) -> afflux.Comparison:
+    return afflux.compare(Designs(designs), baseline)

@@ -1,0 +1,506 @@
+"""Names of hosts live from the first import to the last table and page; names from files never become keys, rows, comments or formulas."""
+
+import csv
+import gzip
+import io
+import json
+import lzma
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pyarrow
+import pyarrow.parquet
+import pytest
+from conftest import REPO, SHARED
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import afflux
+from afflux import _core, csvtext, toml
+from afflux.console import visible
+from afflux.exchange import FlowList, files, hosts
+from afflux.exchange.account import Wrong
+from afflux.exchange.into import Into
+from afflux.exchange.jobs import Log, Transfer
+from afflux.exchange.jobs import flows as flows_of
+from fuzz import importers
+from fuzz.importer_samples import CONFIG_DB, SCENARIO, pcap
+
+DEFECTS = SHARED / "defects"
+
+LAB = """\
+name: shop
+topology:
+  nodes:
+    leaf1: {kind: nokia_srlinux}
+    leaf2: {kind: nokia_srlinux}
+    spine1: {kind: nokia_srlinux}
+    db1: {kind: linux, exec: ["ip addr add 10.1.0.1/24 dev eth1"]}
+    web1: {kind: linux, exec: ["ip address add 10.1.0.2/24 dev eth1", "ping -c1 10.9.9.9"]}
+    web2: {kind: linux, exec: ["ifconfig eth1 10.2.0.1 netmask 255.255.255.0"], mgmt-ipv4: 172.20.20.7}
+    web3: {kind: linux, labels: {address: 10.2.0.2}}
+  links:
+    - endpoints: ["leaf1:e1-49", "spine1:e1-1"]
+    - endpoints: ["leaf2:e1-49", "spine1:e1-2"]
+    - endpoints: ["leaf1:e1-1", "db1:eth1"]
+    - endpoints: ["leaf1:e1-2", "web1:eth1"]
+    - endpoints: ["leaf2:e1-1", "web2:eth1"]
+    - endpoints: ["leaf2:e1-2", "web3:eth1"]
+"""
+
+
+def udp(src: tuple[int, ...], dst: tuple[int, ...], size: int, dscp: int, port: int) -> bytes:
+    ip = bytes([0x45, dscp << 2, *(28 + size).to_bytes(2), 0, 0, 0, 0, 64, 17, 0, 0, 10, *src, 10, *dst])
+    return bytes(12) + b"\x08\x00" + ip + bytes([0, port, 0, 9, *(8 + size).to_bytes(2), 0, 0]) + bytes(size)
+
+
+def capture() -> bytes:
+    """Three web servers send to the database at once; every third flow has DSCP 26; one comes from outside the lab."""
+    senders = [(1, 0, 2), (2, 0, 1), (2, 0, 2)]
+    frames = [(100 + at * 2e-6, udp(senders[at % 3], (1, 0, 1), 1_400, 26 if at % 3 == 0 else 0, at % 7 + 1)) for at in range(400)]
+    return pcap([*frames, (100.01, udp((9, 9, 9), (1, 0, 1), 1_400, 0, 1))])
+
+
+def configuration(lossy: int) -> str:
+    tables = json.loads(json.dumps(CONFIG_DB))
+    tables["BUFFER_POOL"]["egress_lossy_pool"]["size"] = tables["BUFFER_POOL"]["ingress_lossless_pool"]["size"] = str(lossy)
+    tables["BUFFER_POOL"]["ingress_lossless_pool"]["xoff"] = "100000"
+    return json.dumps(tables, indent=1)
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(path.read_text())))
+
+
+# ------------------------------------------------------------------------------------------------------- from a lab to a report
+
+
+def test_the_how_to(command, tmp_path):
+    """Every command of the how-to in docs/exchange.md, on samples made here."""
+    for name, content in {"lab.clab.yml": LAB.encode(), "capture.pcap": capture()}.items():
+        (tmp_path / name).write_bytes(content)
+    for name, lossy in (("deep", 9_000_000), ("shallow", 200_000)):
+        (tmp_path / f"{name}.json").write_text(configuration(lossy))
+    section = (REPO / "docs/exchange.md").read_text().split("## From a lab, a capture")[1].split("\n## ")[0]
+    lines = [line.split() for line in section.splitlines() if line.startswith("    afflux ")]
+    assert len(lines) == 9
+    said = {}
+    for words in lines:
+        done = command(*words[1:])
+        assert done.returncode == 0, (words, done.stderr)
+        said[" ".join(words[1:3])] = done
+    # The lab: short, with names and addresses.
+    lab = tomllib.loads((tmp_path / "lab.toml").read_text())["topology"]
+    assert (lab["kind"], lab["leaves"], lab["host_rate"], lab["uplink_rate"]) == ("leaf_spine", 2, "25Gbps", "100Gbps")
+    assert lab["switches"] == ["leaf1", "leaf2", "spine1"]
+    assert lab["hosts"][2] == {"name": "web2", "address": ["10.2.0.1", "172.20.20.7"]}
+    # The capture: flows by name with their DSCPs, in the place of the traffic that stood in.
+    traffic = tomllib.loads((tmp_path / "traffic.toml").read_text())["traffic"]
+    assert traffic == [{"kind": "flows", "file": "traffic.flows.csv"}]
+    listed = rows(tmp_path / "traffic.flows.csv")
+    assert {(row["src"], row["dst"], row["dscp"]) for row in listed} == {("web1", "db1", "26"), ("web2", "db1", "0"), ("web3", "db1", "0")}
+    assert "1 flow of hosts that lab.toml does not name left out (10.9.9.9)" in said["import pcap"].stderr
+    # The switches: SONiC's map makes priority 3 of DSCP 26.
+    assert tomllib.loads((tmp_path / "deep.toml").read_text())["host"]["dscp_to_priority"]["26"] == 3
+    planned = tmp_path / "planned.csv"
+    assert command("export", "flows", "deep.toml", "-o", planned).returncode == 0
+    assert {(row["src"], row["priority"]) for row in rows(planned)} == {("web1", "3"), ("web2", "0"), ("web3", "0")}
+    assert "leaf1: db1, web1" in said["check deep.toml"].stdout
+    # The results.
+    result = afflux.Result.open(tmp_path / "out/shallow")
+    assert set(result.flows["dst_name"]) == {"db1"}
+    assert set(result.flows["src_name"]) == {"web1", "web2", "web3"}
+    assert result.summary["pause_frames"] > 0, "what is in priority 3 is lossless"
+    assert {"db1", "web3", "leaf1", "spine1"} <= {*result.links["from"], *result.links["to"]}
+    explained = command("explain", "out/shallow", "--slowest", "3").stdout
+    assert re.search(r"web\d→db1", explained)
+    assert command("explain", "out/shallow", "--flow", result.flows["id"][0], "--json").stdout.count('"db1"') == 1
+    from afflux.designs import gather
+    from afflux.report import data
+
+    shown = data.of(gather([tmp_path / "out/deep", tmp_path / "out/shallow"]))
+    assert shown["replay"]["fabrics"][0]["nodes"][:4] == ["db1", "web1", "web2", "web3"]
+    assert shown["replay"]["fabrics"][0]["hosts"] == 4
+    assert set(shown["flows"][1]["columns"]["to"]) == {"db1"}
+    assert (tmp_path / "report.html").stat().st_size > 50_000
+
+
+def test_leaves_and_spines_of_their_own(command, tmp_path):
+    (tmp_path / "s.toml").write_text(SCENARIO.replace('buffer = "9MB"', '# none\nbuffer = "9MB"'))
+    (tmp_path / "leaf.json").write_text(configuration(1_000_000))
+    (tmp_path / "spine.json").write_text(configuration(7_000_000))
+    assert command("import", "sonic", "leaf.json", "--match", "tor-*", "--into", "s.toml", "-o", "both.toml").returncode == 0
+    assert command("import", "sonic", "spine.json", "--match", "core", "--into", "both.toml", "-o", "both.toml", "--force").returncode == 0
+    done = command("import", "sonic", "leaf.json", "--match", "tor-*", "--into", "both.toml", "-o", "both.toml", "--force")
+    assert done.returncode == 0, done.stderr
+    text = (tmp_path / "both.toml").read_text()
+    assert "# none" in text
+    assert "# deep enough" in text
+    switch = tomllib.loads(text)["switch"]
+    assert switch["buffer"] == "9MB"
+    assert sorted((change["match"], change["buffer"], change["sharing"]) for change in switch["override"]) == [
+        ("core", "7100000B", "sonic"),
+        ("tor-*", "1100000B", "sonic"),
+    ]
+    done = command("import", "sonic", "leaf.json", "--match", "leaf*", "--into", "s.toml")
+    assert done.returncode == 2
+    assert "leaf.json: what it says makes no scenario" in done.stderr
+    assert 'no node matches "leaf*"' in done.stderr
+
+
+def test_hosts_of_a_scenario_and_a_class_of_ones_own(command, tmp_path):
+    (tmp_path / "lab.toml").write_text(SCENARIO)
+    (tmp_path / "c.pcap").write_bytes(pcap([(1, udp((0, 0, 1), (0, 0, 3), 9, 46, 1)), (1, udp((0, 0, 2), (0, 0, 1), 5, 0, 1))]))
+    done = command("import", "pcap", "c.pcap", "--hosts", "lab.toml", "--class", "mine", "-o", "flows.csv")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "flows.csv").read_text() == "start_ns,src,dst,bytes,class,dscp\n0,db2,w1,9,mine,46\n0,10.0.0.2,db2,5,mine,0\n"
+    assert not (tmp_path / "flows.hosts.csv").exists(), "the names say who is who"
+    assert command("import", "pcap", "c.pcap", "--hosts", "lab.toml", "-o", "flows.parquet").returncode == 0
+    assert pyarrow.parquet.read_table(tmp_path / "flows.parquet").column("src").to_pylist() == ["db2", "10.0.0.2"]
+    # The user's class and priority win over the file's.
+    text = SCENARIO[: SCENARIO.index("[[traffic]]")] + '[[traffic]]\nkind = "flows"\nfile = "FILE"\n'
+    for file in ("flows.csv", "flows.parquet"):
+        for more, classes, priorities in (("", {"mine", "tcp", "udp"}, [5, 1]), ('class = "web"\npriority = 2\n', {"web"}, [2, 2])):
+            (tmp_path / "s.toml").write_text(text.replace("FILE", file) + more)
+            table, _ = _core.load(tmp_path / "s.toml").flow_list()
+            assert set(table["class"]) <= classes
+            assert table["priority"] == priorities
+            assert (table["src"], table["dst"]) == ([1, 2], [3, 1])
+    # The resolved scenario means the same.
+    (tmp_path / "s.toml").write_text(text.replace("FILE", "flows.csv"))
+    resolved = _core.load(tmp_path / "s.toml").resolved
+    assert _core.parse(resolved, tmp_path / "again.toml").flow_list()[0]["priority"] == [5, 1]
+
+
+def test_strangers_are_named(command, tmp_path):
+    (tmp_path / "lab.toml").write_text(SCENARIO)
+    (tmp_path / "c.pcap").write_bytes(pcap([(1, udp((0, 0, 71), (0, 0, 72), 9, 0, 1))]))
+    done = command("import", "pcap", "c.pcap", "--into", "lab.toml", "-o", "new.toml")
+    assert done.returncode == 2
+    assert "c.pcap: found only addresses that no host has: 10.0.0.71, 10.0.0.72, expected addresses of the hosts of lab.toml" in done.stderr
+    (tmp_path / "flows.csv").write_text("start_ns,src,dst,bytes\n0,db1,db2,5\n0,db1,db3,5\n")
+    text = SCENARIO[: SCENARIO.index("[[traffic]]")] + '[[traffic]]\nkind = "flows"\nfile = "flows.csv"\n'
+    (tmp_path / "s.toml").write_text(text)
+    done = command("check", "s.toml")
+    assert done.returncode == 2
+    assert 'flows.csv:3: column "dst": found "db3", expected a host\'s number' in done.stderr
+    assert 'did you mean "db' in done.stderr
+
+
+def test_machines_of_logs_are_matched_by_name():
+    log = Log(transfers=[Transfer(0, "db1", "w1", 10, "fetch"), Transfer(1, "10.0.0.1", "elsewhere", 10, "fetch")])
+    known = hosts.of_scenario(_core.parse(SCENARIO, "lab.toml"), "lab.toml")
+    list_, _ = flows_of(log, known)
+    assert "".join(list_.csv()) == "start_ns,src,dst,bytes,class\n0,db1,w1,10,fetch\n"
+    assert log.of_transfers.dropped == {"of hosts that the mapping does not name": 1}
+    with pytest.raises(Wrong, match=r"no host called 'dbx'.*did you mean 'db"):
+        flows_of(Log(transfers=[Transfer(0, "dbx", "wx", 1, "fetch")]), known)
+
+
+def test_captures_have_addresses_and_names(command, tmp_path):
+    text = SCENARIO[: SCENARIO.index("[[traffic]]")] + '[[traffic]]\nkind = "pairs"\npairs = [["db2", "w1"], ["db1", "w1"]]\nsizes = "3kB"\n'
+    (tmp_path / "s.toml").write_text(text + '[record]\ncapture = "tor-b>w1"\nports = { interval = "1us" }\npaths = true\n')
+    assert command("run", "s.toml", "-o", "result").returncode == 0
+    file = tmp_path / "result/tor-b-w1.pcapng"
+    data = file.read_bytes()
+    assert b"tor-b->w1" in data
+    assert b"\x0a\x00\x00\x03w1\0" in data, "a name resolution block"
+    # They come back as the hosts they were: db2 and w1 by their addresses.
+    done = command("import", "pcap", file, "--hosts", "s.toml", "-o", "back.csv")
+    assert done.returncode == 0, done.stderr
+    assert {(row["src"], row["dst"]) for row in rows(tmp_path / "back.csv")} == {("db2", "w1")}
+    result = afflux.Result.open(tmp_path / "result")
+    assert {"db2>tor-a>core>tor-b>w1"} <= set(result.paths["path"])
+    assert "w1" in result.ports["peer"]
+    if shutil.which("tshark"):
+        shown = subprocess.run(["tshark", "-r", file, "-N", "n", "-T", "fields", "-e", "ip.dst_host"], capture_output=True, text=True, timeout=60)
+        assert set(shown.stdout.split()) == {"w1"}, shown.stderr
+
+
+def test_results_of_scenarios_without_names_are_what_they_were(command, scenario, tmp_path):
+    assert command("run", scenario(), "-o", "plain").returncode == 0
+    plain = afflux.Result.open(tmp_path / "plain")
+    named = scenario(("hosts = 9", f"hosts = {[f'node-{number}' for number in range(9)]}".replace("'", '"')), name="named.toml")
+    assert command("run", named, "-o", "named").returncode == 0
+    other = afflux.Result.open(tmp_path / "named")
+    assert "host_names" not in plain.summary
+    assert plain.flows["src_name"][0] == f"host{plain.flows['src'][0]}"
+    assert other.flows["src_name"][0] == f"node-{other.flows['src'][0]}"
+    assert [plain.summary[key] for key in ("result_hash", "ports_hash", "counters_hash")] == [
+        other.summary[key] for key in ("result_hash", "ports_hash", "counters_hash")
+    ]
+
+
+# ---------------------------------------------------------------------------------------------------------------------- --into
+
+
+def test_comments_and_all_else_stay(command, tmp_path):
+    (tmp_path / "config_db.json").write_text(configuration(1_000_000))
+    text = (
+        "# Ours, since 2019.\nformat = 1\n\n[topology]   # the lab\nkind = 'star'\nhosts = 4 # four\n\n"
+        '[switch]\nalpha = 8.0 # as bought\nbuffer = "1MB"\n[[switch.override]]\nmatch = "switch0" # the only one\ncut_through_header = "64B"\n'
+        'forwarding = "cut_through"\n\n[host]\n# slow ones\ndelay = "1us"\n\n[[traffic]]\nkind = "permutation" # for now\nsizes = "1MB"\n'
+    )
+    (tmp_path / "mine.toml").write_text(text)
+    done = command("import", "sonic", "config_db.json", "--into", "mine.toml", "-o", "new.toml")
+    assert done.returncode == 0, done.stderr
+    new = (tmp_path / "new.toml").read_text()
+    for comment in ("# Ours, since 2019.", "# the lab", "# four", "# as bought", "# the only one", "# slow ones", "# for now"):
+        assert comment in new, new
+    read = tomllib.loads(new)
+    assert (read["switch"]["sharing"], read["switch"]["override"][0]["match"]) == ("sonic", "switch0")
+    assert read["host"]["delay"] == "1us"
+    (tmp_path / "lab.clab.yml").write_text(LAB)
+    done = command("import", "containerlab", "lab.clab.yml", "--rate", "10Gbps", "--into", "new.toml", "-o", "lab.toml")
+    assert done.returncode == 2, "its override means a switch that the lab does not have"
+    assert "lab.clab.yml: what it holds makes no scenario" in done.stderr
+    (tmp_path / "new.toml").write_text(new.replace('match = "switch0"', 'match = "leaf*"'))
+    done = command("import", "containerlab", "lab.clab.yml", "--rate", "10Gbps", "--into", "new.toml", "-o", "lab.toml")
+    assert done.returncode == 0, done.stderr
+    lab = (tmp_path / "lab.toml").read_text()
+    assert "# Ours, since 2019." in lab
+    assert "# as bought" in lab
+    assert tomllib.loads(lab)["topology"]["hosts"][0]["name"] == "db1"
+    assert tomllib.loads(lab)["traffic"] == read["traffic"]
+
+
+def test_paths_stay_right_elsewhere(tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "out").mkdir()
+    (tmp_path / "in/flows.csv").write_text("start_ns,src,dst,bytes\n0,0,1,5\n")
+    (tmp_path / "in/s.toml").write_text('format = 1\n[topology]\nkind = "star"\nhosts = 2\n[[traffic]]\nkind = "flows"\nfile = "flows.csv"\n')
+    assert Into(tmp_path / "in/s.toml", tmp_path / "out/s.toml").data["traffic"][0]["file"] == "../in/flows.csv"
+    assert Into(tmp_path / "in/s.toml", tmp_path / "in/t.toml").data["traffic"][0]["file"] == "flows.csv"
+
+
+# ---------------------------------------------------------------------------------------------------------------------- shapes
+
+
+def fabric_of(links: list[str], hosts: str, more: str = "") -> str:
+    nodes = "".join(f"    {name}: {{kind: linux}}\n" for name in hosts.split())
+    switches = "".join(f"    {name}: {{kind: x}}\n" for name in sorted({end for link in links for end in link.split("-")} - set(hosts.split())))
+    ends = "".join(f'    - endpoints: ["{a}:1", "{b}:1"]\n' for a, b in (link.split("-") for link in links))
+    return f"name: x\ntopology:\n  nodes:\n{nodes}{switches}  links:\n{ends}{more}"
+
+
+@pytest.mark.parametrize(
+    ("links", "names", "kind", "says"),
+    [
+        (["a-s", "b-s", "c-s"], "a b c", "star", {"hosts": ["a", "b", "c"], "rate": "10Gbps", "delay": "1us", "switches": ["s"]}),
+        (["a-l1", "b-l2", "l1-s", "l2-s"], "a b", "leaf_spine", {"leaves": 2, "hosts_per_leaf": 1, "host_rate": "10Gbps"}),
+        (["a-l1", "b-l2", "l1-s", "l1-s", "s-l2", "l2-s"], "a b", "leaf_spine", {"parallel": 2}),
+        (["a-l1", "b-l2", "c-l2", "l1-s", "l2-s"], "a b c", "custom", {"rate": "10Gbps", "delay": "1us"}),
+        (["a-l1", "b-l2", "l1-s", "l2-s", "l1-l2"], "a b", "custom", {"hosts": ["a", "b"]}),
+        (["a-l1", "a-l2", "b-l2", "l1-s", "l2-s"], "a b", "custom", {}),
+    ],
+)
+def test_nothing_is_unrolled(command, tmp_path, links, names, kind, says):
+    (tmp_path / "x.yml").write_text(fabric_of(links, names))
+    done = command("import", "containerlab", "x.yml", "--rate", "10Gbps", "-o", "x.toml")
+    assert done.returncode == 0, done.stderr
+    topology = tomllib.loads((tmp_path / "x.toml").read_text())["topology"]
+    assert topology["kind"] == kind
+    assert says.items() <= topology.items()
+    if kind == "custom":
+        assert all(set(link) == {"a", "b"} for link in topology["link"])
+    assert (tmp_path / "x.toml").read_text().count("10Gbps") == 1
+    # The same links, whatever the kind.
+    scenario = _core.load(tmp_path / "x.toml")
+    called = [name for name, *_ in scenario.nodes]
+    assert sorted(sorted((called[a], called[b])) for a, b, *_ in scenario.edges) == sorted(sorted(link.split("-")) for link in links)
+
+
+# ---------------------------------------------------------------------------------------------------------------------- defects
+
+
+@pytest.mark.parametrize(
+    ("file", "arguments", "says"),
+    [
+        ("lol.yml", ("import", "containerlab"), "lol.yml:6: found more than 500,000 values once what is named by * and << is written out"),
+        ("lol2.yml", ("import", "containerlab"), "lol2.yml:9: found more than 500,000 values once"),
+        ("merge.yml", ("import", "containerlab"), "merge.yml:11: found more than 500,000 values once"),
+        ("group-dict.clab.yml", ("import", "containerlab"), "group-dict.clab.yml:45: found the group a mapping of 'a' of the node 'a1'"),
+        ("lab.clab.yml", ("import", "containerlab"), "lab.clab.yml:5: found a node's name"),
+        ("avro.jhist", ("import", "jhist"), "avro.jhist: found more than 2,000,000 values in a file of this size"),
+        ("fixed.jhist", ("import", "jhist"), "fixed.jhist: found a fixed 'F' of the size a list of 1"),
+        ("f6.jhist", ("import", "jhist"), "f6.jhist: found symbol 60 of 1"),
+        ("s.json", ("import", "sonic"), "s.json:1: found values nested too deeply"),
+        ("panic.toml", ("check",), "panic.parquet: the file is damaged"),
+        ("one.toml", ("check",), 'one.toml:10: key traffic[0].class: "x\\n9,0,2,1,99999999,y": write a name without control characters'),
+    ],
+)
+def test_defects_are_refused(invoke, shared, tmp_path, file, arguments, says):
+    for path in (shared / "defects").glob("panic.*" if file == "panic.toml" else file):
+        shutil.copy(path, tmp_path)
+    options = ["--rate", "1Gbps"] if "containerlab" in arguments else []
+    done = invoke(*arguments, file, *options)
+    assert done.exit_code == 2, done.output
+    assert done.exception is None or isinstance(done.exception, SystemExit)
+    assert says in done.stderr
+    assert len(done.stderr) < 1_500
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_row_cannot_be_added(command, tmp_path):
+    """`one.toml` and `back.toml` of the defects, with a class that is harmless but nasty: one flow stays one."""
+    name = "x,9,0,2,1,99999999,\"y'"
+    topology = 'format = 1\n[topology]\nkind = "star"\nhosts = 4\nrate = "1Gbps"\n'
+    (tmp_path / "one.toml").write_text(topology + f'[[traffic]]\nkind = "pairs"\npairs = [[1, 0]]\nsizes = "30kB"\nclass = {toml.value(name)}\n')
+    (tmp_path / "back.toml").write_text(topology + '[[traffic]]\nkind = "flows"\nfile = "fl.csv"\n')
+    assert command("export", "flows", "one.toml", "-o", "fl.csv").returncode == 0
+    table, _ = _core.load(tmp_path / "back.toml").flow_list()
+    assert (len(table["id"]), table["class"]) == (1, [name])
+
+
+def test_nothing_grows_without_bounds(tmp_path):
+    packed = {"bomb.gz": gzip.compress(bytes(40 << 20)), "bomb.xz": lzma.compress(bytes(40 << 20))}
+    for name, data in packed.items():
+        (tmp_path / name).write_bytes(data)
+        with pytest.raises(Wrong, match=f"{name}: found a compressed file: more than 17 MB come out of it.*AFFLUX_MAX_UNPACKED=4GB"):
+            list(files.lines(tmp_path / name))
+        done = subprocess.run(
+            [sys.executable, "-c", f"from afflux.exchange import files; print(len(files.opened({str(tmp_path / name)!r}).read()))"],
+            env={"AFFLUX_MAX_UNPACKED": "100MB"},
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        assert done.stdout.strip() == str(40 << 20), done.stderr
+    # Several members, one after the other, with zeros behind; and one that breaks off.
+    (tmp_path / "two.gz").write_bytes(gzip.compress(b"a\n") + gzip.compress(b"b\n") + bytes(512))
+    assert [line for _, line in files.lines(tmp_path / "two.gz")] == ["a", "b"]
+    (tmp_path / "cut.gz").write_bytes(gzip.compress(b"a\n" * 1_000)[:-9])
+    with pytest.raises(Wrong, match=r"cut\.gz:\d+: found a compressed file that breaks off"):
+        list(files.lines(tmp_path / "cut.gz"))
+
+
+def test_what_is_nested_or_circular_is_refused(invoke, tmp_path):
+    deep = "[" * 5_000 + "]" * 5_000
+    for name, text, kind, says in (
+        ("deep.yml", f"topology: {deep}\n", "containerlab", "nested more than 50 deep"),
+        ("circle.yml", "topology: &t\n  nodes: {a: *t}\n", "containerlab", "a value within itself"),
+        ("deep.log", '{"Event": ' + "[" * 300 + "]" * 300 + "}\n", "spark", "nested too deeply"),
+        ("digits.json", '{"a": ' + "9" * 5_000 + "}", "sonic", "thousands of digits"),
+        ("half.json", '{"BUFFER_POOL": {"\\ud800": {}}}', "sonic", "half a character"),
+    ):
+        (tmp_path / name).write_text(text)
+        done = invoke("import", kind, name)
+        assert done.exit_code == 2, (name, done.output, done.exception)
+        assert name in done.stderr
+        assert says in done.stderr
+
+
+def test_small_logs_do_not_make_large_tables(invoke, tmp_path):
+    def task(stage: int, host: str, **metrics: dict) -> str:
+        event = {"Event": "SparkListenerTaskEnd", "Stage ID": stage, "Task End Reason": {"Reason": "Success"}, "Task Info": {"Host": host, "Launch Time": 1}}
+        return json.dumps(event | {"Task Metrics": metrics}) + "\n"
+
+    start = {"Event": "SparkListenerJobStart", "Job ID": 0, "Submission Time": 1, "Stage Infos": [{"Stage ID": 1, "Parent IDs": [0]}], "Stage IDs": [0, 1]}
+    lines = [json.dumps(start) + "\n"]
+    lines += [task(0, f"w{at}", **{"Shuffle Write Metrics": {"Shuffle Bytes Written": 9}}) for at in range(1_100)]
+    lines += [task(1, f"r{at}", **{"Shuffle Read Metrics": {"Remote Bytes Read": 99_999}}) for at in range(1_100)]
+    (tmp_path / "app.log").write_text("".join(lines))
+    assert invoke("import", "spark", "app.log", "-o", "jobs.tsv").exit_code == 0
+    done = invoke("import", "spark", "app.log", "-o", "more.tsv", "--flows", "flows.csv")
+    assert done.exit_code == 2
+    assert "app.log: found" in done.stderr
+    assert "transfers between machines, expected at most 1,000,000" in done.stderr
+    (tmp_path / "coflows.txt").write_text("9999 1\n1 0 5000 " + "1 " * 5_000 + "5000 " + "2:1 " * 5_000 + "\n")
+    star = '[topology]\nkind = "star"\nhosts = 9999\n[[traffic]]\nkind = "flows"\nformat = "coflow"\nfile = "coflows.txt"\n'
+    (tmp_path / "s.toml").write_text(f"format = 1\n{star}")
+    done = invoke("check", "s.toml")
+    assert done.exit_code == 2
+    assert "coflows.txt:2: found 5000 mappers and 5000 reducers, which make 25000000 flows so far" in done.stderr
+
+
+# --------------------------------------------------------------------------------------------------------------- nasty names
+
+nasty = st.one_of(
+    st.sampled_from(importers.NASTY),
+    st.text(max_size=40),
+    st.text(alphabet="=+-@'\t\r\n\",#[]\\\0 a1\u202e😀é", max_size=12),
+)
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.lists(st.lists(nasty.filter(lambda text: not re.search(r"[\ud800-\udfff\r\n]", text)), min_size=2, max_size=2), max_size=5))
+def test_csv_comes_back_and_is_no_formula(table):
+    text = csvtext.lines(table)
+    for row in csv.reader(io.StringIO(text, newline="")):
+        assert not any(re.match(r"[=+\-@\t\r]", cell) and not re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", cell, re.A) for cell in row)
+    back = [cells for _, cells in csvtext.read((at, line) for at, line in enumerate(text.split("\n")[:-1]))]
+    assert back == table
+
+
+def test_numbers_stay_numbers():
+    assert csvtext.lines([(-3, 1.5, None, "-3", "+1e9", "=1+1", "-x", "'-x", "'x")]) == "-3,1.5,,-3,+1e9,'=1+1,'-x,''-x,'x\n"
+
+
+@settings(max_examples=400, deadline=None)
+@given(nasty.filter(lambda text: not re.search(r"[\ud800-\udfff]", text)))
+def test_toml_comes_back(name):
+    document = {"topology": {name: [name, {name: name}]}, "traffic": [{"class": name}]}
+    assert tomllib.loads(toml.dumps(document)) == document
+
+
+@settings(max_examples=300, deadline=None)
+@given(name=nasty)
+def test_a_class_is_refused_or_comes_back(name):
+    """Through the scenario, the exported CSV and Parquet, and back."""
+    import tempfile
+
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return
+    topology = 'format = 1\n[topology]\nkind = "star"\nhosts = 4\n'
+    with tempfile.TemporaryDirectory() as folder:
+        here = Path(folder)
+        one = topology + f'[[traffic]]\nkind = "pairs"\npairs = [[1, 0]]\nsizes = "30kB"\nclass = {toml.value(name)}\n'
+        if _core.wrong_name(name) is not None:
+            with pytest.raises(_core.ScenarioError) as refused:
+                _core.parse(one, here / "one.toml")
+            assert visible(str(refused.value)) == str(refused.value)
+            assert len(str(refused.value)) < 1_000
+            return
+        table, _ = _core.parse(one, here / "one.toml").flow_list()
+        flows = FlowList.of_table(table)
+        for file in ("flows.csv", "flows.parquet"):
+            flows.writer(here / file)(here / file)
+            back, _ = _core.parse(topology + f'[[traffic]]\nkind = "flows"\nfile = "{file}"\n', here / "back.toml").flow_list()
+            assert (back["class"], back["src"], back["bytes"]) == ([name], [1], [30_000])
+
+
+def test_names_on_the_terminal_are_text(scenario, tmp_path, command):
+    """A result that somebody else made may hold any name."""
+    assert command("run", scenario(), "-o", "result").returncode == 0
+    table = pyarrow.parquet.read_table(tmp_path / "result/flows.parquet")
+    at = table.schema.get_field_index("class")
+    evil = "\x1b]0;pwned\x07[/bold]\u202e"
+    pyarrow.parquet.write_table(table.set_column(at, "class", pyarrow.array([evil] * table.num_rows)), tmp_path / "result/flows.parquet")
+    done = command("explain", "result", "--flow", table.column("id")[0].as_py())
+    if done.returncode == 0:
+        assert "[/bold]" in done.stdout
+    assert not re.search(r"[\x1b\x07\u202e]", done.stdout + done.stderr), "as text, or refused"
+
+
+def test_a_name_with_markup_stays_text_in_a_page(scenario, tmp_path):
+    evil = "</script><script>alert(1)</script>"
+    path = scenario(('name = "query"', f'name = "query"\nclass = {toml.value(evil)}'))
+    assert command_run(path, tmp_path / "result").returncode == 0
+    page = afflux.Result.open(tmp_path / "result").report(tmp_path / "report.html").read_text()
+    assert evil not in page
+
+
+def command_run(path: Path, out: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", "afflux", "run", str(path), "-o", str(out)], capture_output=True, text=True, timeout=60)
+
+
+def test_mutated_files_are_read_or_refused():
+    """A short run of `python -m fuzz.importers`: every kind, in a process of its own, limited in memory and time."""
+    found = [one for one in importers.run(96, seed=7) if one is not None]
+    assert not found, [(one.sample.name, one.case, one.why, one.said[:500]) for one in found]

@@ -1,0 +1,568 @@
+"""Comparisons made for it, and the sentence that is right for each.
+
+`BASE` and a ratio give a design: `by(0.66, 0.1)` is 34 % less, spread over the five seeds so that the paired logarithms have a standard error of
+0.0354 (0.3536 times the spread). With t(4) = 2.776 the interval of a ratio is the ratio times exp(±0.98 · spread): here 27 to 40 % less.
+"""
+
+import itertools
+import json
+import math
+import random
+import re
+
+import pytest
+from made import compare, design, spread, summary
+
+import afflux
+from afflux import headline
+from afflux.designs import gather
+from afflux.metrics import MAIN
+from afflux.statistics import ENOUGH_SEEDS
+
+BASE = [10.0, 12.0, 11.0, 13.0, 14.0]
+NOISY = [15.0, 2000.0, 60.0, 2100.5, 75.0]
+
+
+def by(ratio: float, spread_by: float, base: list[float] = BASE) -> list[float]:
+    return [old * new for old, new in zip(base, spread(ratio, spread_by, len(base)), strict=True)]
+
+
+CASES = {
+    "clear": (
+        [design("deep", fct=BASE), design("shallow", fct=by(0.66, 0.1))],
+        "**shallow has the lower mean completion time:** 7.94 ms instead of 12.0 ms with deep, 34 % less (95 % interval 27 to 40 %, 5 paired seeds).",
+        "**shallow の方が完了時間の平均が小さくなります。**7.94 ms（deep は 12.0 ms）、34% 減（95% 信頼区間 27～40%、対応するシード 5 個）。",
+    ),
+    "clearly worse, and why": (
+        [design("deep", fct=BASE), design("shallow", fct=by(1.5, 0.1), drops=[100, 120, 90, 110, 130], timeouts=[3, 4, 5, 3, 4])],
+        "**shallow has the higher mean completion time:** 18.1 ms instead of 12.0 ms with deep, 50 % more (95 % interval 36 to 65 %, 5 paired seeds). "
+        "Likely causes: more queue drops (110 instead of 0) and more time-outs (3.80 instead of 0).",
+        "**shallow の方が完了時間の平均が大きくなります。**18.1 ms（deep は 12.0 ms）、50% 増（95% 信頼区間 36～65%、対応するシード 5 個）。"
+        "考えられる原因: キュー廃棄の増加（0 → 110）、タイムアウトの増加（0 → 3.80）。",
+    ),
+    "clear by a factor": (
+        [design("deep", slow99=BASE), design("shallow", slow99=by(8.5, 0.3))],
+        "**shallow has the higher p99 slowdown:** 104 instead of 12.0 with deep, 8.5 times as much (95 % interval 6.3 to 11 times, 5 paired seeds).",
+        "**shallow の方がスローダウンの p99が大きくなります。**104（deep は 12.0）、8.5 倍（95% 信頼区間 6.3～11 倍、対応するシード 5 個）。",
+    ),
+    "less by a large factor": (
+        [design("deep", slow99=1000.0), design("shallow", slow99=spread(1000 / 850, 0.2))],
+        "**shallow has the lower p99 slowdown:** 1.19 instead of 1,000 with deep, less by a factor of 850 "
+        "(95 % interval a factor of 698 to 1,034, 5 paired seeds).",
+        None,
+    ),
+    # Quoted as "nothing speaks against an equal slowdown p99: 100.0 with deep, 850.1 with shallow" above rows that were all better.
+    "one measure differs by a factor and is not clear, all else is": (
+        [
+            design("deep", slow99=100.0, fct=BASE, p99=BASE, drops=[900, 1000, 1100, 950, 1050], timeouts=[50, 60, 55, 45, 52]),
+            design("shallow", slow99=NOISY, fct=by(0.4, 0.1), p99=by(0.5, 0.1), drops=[90, 100, 110, 80, 70], timeouts=[5, 6, 5, 4, 5]),
+        ],
+        "**shallow has the lower mean completion time:** 4.81 ms instead of 12.0 ms with deep, 60 % less (95 % interval 56 to 64 %, 5 paired seeds). "
+        "Also better: p99 completion time (50 % less). Likely causes: fewer queue drops (90 instead of 1,000) and fewer time-outs (5 instead of 52.4). "
+        "Cannot tell: p99 slowdown (850 instead of 100, between 88 % less and 31 times as much; about 41 more seeds would decide).",
+        "**shallow の方が完了時間の平均が小さくなります。**4.81 ms（deep は 12.0 ms）、60% 減（95% 信頼区間 56～64%、対応するシード 5 個）。"
+        "ほかに改善: 完了時間の p99（50% 減）。考えられる原因: キュー廃棄の減少（1,000 → 90）、タイムアウトの減少（52.4 → 5）。"
+        "判断できない: スローダウンの p99（100 → 850、88% 減～31 倍、あと約 41 個のシードで判断可能）。",
+    ),
+    # Quoted as "job time is 0.4 % higher" where the mean completion time is 91 % lower.
+    "a trifle worse in one measure, far better in another": (
+        [design("deep", job=[100.0, 101.0, 99.0, 100.0, 102.0], fct=BASE), design("shallow", job=[100.4, 101.41, 99.39, 100.41, 102.4], fct=by(0.09, 0.2))],
+        "**shallow has the lower mean completion time:** 1.09 ms instead of 12.0 ms with deep, 91 % less (95 % interval 89 to 93 %, 5 paired seeds). "
+        "But its job time is worse: 100.8 ms instead of 100.4 ms, 0.40 % more (95 % interval 0.39 to 0.41 %, 5 paired seeds).",
+        "**shallow の方が完了時間の平均が小さくなります。**1.09 ms（deep は 12.0 ms）、91% 減（95% 信頼区間 89～93%、対応するシード 5 個）。"
+        "ただし、ジョブ所要時間は悪化します。100.8 ms（deep は 100.4 ms）、0.40% 増（95% 信頼区間 0.39～0.41%、対応するシード 5 個）。",
+    ),
+    "mean better, tail worse": (
+        [design("a", fct=BASE, p99=BASE), design("b", fct=by(0.7, 0.05), p99=by(1.8, 0.1))],
+        "**b has the higher p99 completion time:** 21.7 ms instead of 12.0 ms with a, 80 % more (95 % interval 63 to 99 %, 5 paired seeds). "
+        "But its mean completion time is better: 8.41 ms instead of 12.0 ms, 30 % less (95 % interval 26 to 33 %, 5 paired seeds).",
+        None,
+    ),
+    "unclear": (
+        [design("a", fct=BASE), design("b", fct=by(0.8, 0.3))],
+        "**Cannot tell whether b is better than a.** The mean completion time is 9.82 ms with b and 12.0 ms with a, between 40 % less and 7.4 % more "
+        "(95 % interval, 5 paired seeds). About 2 more seeds would decide.",
+        "**b が a より優れているかは判断できません。**完了時間の平均は b で 9.82 ms、a で 12.0 ms、差は 40% 減～7.4% 増"
+        "（95% 信頼区間、対応するシード 5 個）です。あと約 2 個のシードで判断できる見込みです。",
+    ),
+    "nearly equal": (
+        [design("a", fct=BASE), design("b", fct=by(1.002, 0.1))],
+        "**Cannot tell whether b is better than a.** The mean completion time is 12.06 ms with b and 12.00 ms with a, between 9.2 % less and 11 % more "
+        "(95 % interval, 5 paired seeds). More than 100 more seeds would be needed.",
+        None,
+    ),
+    "unclear in two measures": (
+        [design("a", fct=[10.0, 11.0, 12.0], p99=[100.0, 200.0, 150.0]), design("b", fct=[9.8, 11.6, 11.1], p99=[50.0, 260.0, 90.0])],
+        "**Cannot tell whether b is better than a.** The mean completion time is 10.83 ms with b and 11.00 ms with a, between 16 % less and 16 % more "
+        "(95 % interval, 3 paired seeds). About 73 more seeds would decide. "
+        "Cannot tell either: p99 completion time (133 ms instead of 150 ms, between 79 % less and 158 % more; about 10 more seeds would decide).",
+        None,
+    ),
+    "deterministic": (
+        [design("a", fct=10.0, hash="x"), design("b", fct=9.0, hash="y")],
+        "**b has the lower mean completion time:** 9.00 ms instead of 10.0 ms with a, 10 % less (deterministic: one run says all).",
+        "**b の方が完了時間の平均が小さくなります。**9.00 ms（a は 10.0 ms）、10% 減（決定的であり、1 回の実行で確定）。",
+    ),
+    # Quoted as "95 % interval +0.4 to +0.4 %, worse" of five seeds with one result.
+    "deterministic, a small difference": (
+        [design("a", job=100.0, hash="x"), design("b", job=100.4, hash="y")],
+        "**b has the higher job time:** 100.4 ms instead of 100.0 ms with a, 0.40 % more (deterministic: one run says all).",
+        None,
+    ),
+    "deterministic, and no seed in common": (
+        [design("a", fct=10.0, hash="x", seeds=range(1, 6)), design("b", fct=9.0, hash="y", seeds=range(6, 11))],
+        "**b has the lower mean completion time:** 9.00 ms instead of 10.0 ms with a, 10 % less (deterministic: one run says all).",
+        None,
+    ),
+    "the same results": (
+        [design("a", hash="x"), design("b", hash="x")],
+        "**No main measure differs between b and a.** The results are the same, flow by flow (deterministic: one run says all).",
+        None,
+    ),
+    "one side deterministic": (
+        [design("a", fct=10.0, hash="x"), design("b", fct=[8.0, 8.5, 9.0, 8.2, 8.1])],
+        "**b has the lower mean completion time:** 8.36 ms instead of 10.0 ms with a, 16 % less (95 % interval 11 to 21 %, 5 paired seeds).",
+        None,
+    ),
+    "results that repeat": (
+        [
+            design("a", fct=10.0, hash=["x", "x", "y", "z", "z"]),
+            design("b", fct=[8.0, 8.0, 9.0, 8.2, 8.2], hash=["p", "p", "q", "r", "r"]),
+        ],
+        "**b has the lower mean completion time:** 8.40 ms instead of 10.0 ms with a, 16 % less "
+        "(95 % interval 2.1 to 28 %, 3 distinct results of 5 paired seeds).",
+        None,
+    ),
+    "one seed": (
+        [design("a", fct=[10.0], job=[100.0]), design("b", fct=[5.0], job=[101.0])],
+        "**One seed cannot tell a difference from chance.** b beside a: job time 101 ms instead of 100 ms; mean completion time 5.00 ms instead of 10.0 ms. "
+        "Run at least 3 seeds, better 5 or more.",
+        "**シード 1 個では差と偶然を区別できません。**b と a: ジョブ所要時間 100 ms → 101 ms；完了時間の平均 10.0 ms → 5.00 ms。"
+        "3 個以上、できれば 5 個以上のシードで実行してください。",
+    ),
+    "two seeds": (
+        [design("a", fct=[10.0, 11.0]), design("b", fct=[5.0, 6.0])],
+        "**2 seeds are too few to tell a difference from chance.** b beside a: mean completion time 5.50 ms instead of 10.5 ms. "
+        "Run at least 3 seeds, better 5 or more.",
+        None,
+    ),
+    "three seeds": (
+        [design("a", fct=[10.0, 11.0, 12.0]), design("b", fct=[5.0, 5.6, 6.1])],
+        "**b has the lower mean completion time:** 5.57 ms instead of 11.0 ms with a, 49 % less (95 % interval 48 to 51 %, 3 paired seeds).",
+        None,
+    ),
+    "flows unfinished on one side": (
+        [design("a", unfinished=[30, 35, 40, 33, 37], fct=BASE), design("b", fct=BASE)],
+        "**b leaves fewer flows unfinished:** 0 instead of 35 with a, 35 fewer (95 % interval 30.3 to 39.7, 5 paired seeds).",
+        "**b の方が未完了のフローが少なくなります。**0（a は 35）、35 減（95% 信頼区間 30.3～39.7、対応するシード 5 個）。",
+    ),
+    "flows unfinished on both sides": (
+        [design("a", unfinished=[30, 35, 40, 33, 37], fct=BASE), design("b", unfinished=[34, 36, 38, 30, 35], fct=by(0.7, 0.1))],
+        "Flows not finished: 34.6 of 1,000 with b, 35 of 1,000 with a; no clear difference. "
+        "**b has the lower mean completion time of finished flows:** 8.43 ms instead of 12.0 ms with a, 30 % less "
+        "(95 % interval 23 to 37 %, 5 paired seeds).",
+        "未完了のフロー: b で 1,000 本中 34.6 本、a で 1,000 本中 35 本（差は不明確）。"
+        "**b の方が完了フローの完了時間の平均が小さくなります。**8.43 ms（a は 12.0 ms）、30% 減（95% 信頼区間 23～37%、対応するシード 5 個）。",
+    ),
+    "faster for the flows that finished, and more did not": (
+        [design("a", fct=BASE), design("b", unfinished=[34, 36, 38, 30, 35], fct=by(0.7, 0.1))],
+        "**b leaves more flows unfinished:** 34.6 instead of 0 with a, 34.6 more (95 % interval 30.9 to 38.3, 5 paired seeds). "
+        "But its mean completion time of finished flows is better: 8.43 ms instead of 12.0 ms, 30 % less (95 % interval 23 to 37 %, 5 paired seeds). "
+        "Completion times and slowdowns are those of finished flows.",
+        None,
+    ),
+    "as many flows unfinished with every seed": (
+        [design("a", unfinished=96, fct=BASE), design("b", unfinished=96, fct=by(0.7, 0.1))],
+        "Flows not finished: 96 of 1,000 with every design. **b has the lower mean completion time of finished flows:** 8.43 ms instead of 12.0 ms with a, "
+        "30 % less (95 % interval 23 to 37 %, 5 paired seeds).",
+        None,
+    ),
+    "all jobs finished, some flows did not": (
+        [design("a", unfinished=96, job=BASE), design("b", unfinished=96, job=by(0.7, 0.1))],
+        "**b has the lower job time:** 8.43 ms instead of 12.0 ms with a, 30 % less (95 % interval 23 to 37 %, 5 paired seeds). "
+        "Flows not finished: 96 of 1,000 with every design.",
+        None,
+    ),
+    "jobs unfinished": (
+        [design("a", job=BASE, jobs_unfinished=[3, 4, 5, 3, 4]), design("b", job=BASE)],
+        "**b leaves fewer jobs unfinished:** 0 instead of 3.80 with a, 3.80 fewer (95 % interval 2.76 to 4.84, 5 paired seeds).",
+        None,
+    ),
+    "no flow finished on one side": (
+        [
+            design("a", fct=BASE),
+            design("b", fct=None, p50=None, p99=None, slow=None, slow50=None, slow99=None, unfinished=[1000] * 5),
+        ],
+        "**b leaves more flows unfinished:** 1,000 instead of 0 with a, 1,000 more (the same with each of 5 paired seeds).",
+        None,
+    ),
+    "better and cheaper": (
+        [design("deep", fct=BASE, price=30_000), design("shallow", fct=by(0.7, 0.1), price=12_000)],
+        "**shallow has the lower mean completion time:** 8.43 ms instead of 12.0 ms with deep, 30 % less (95 % interval 23 to 37 %, 5 paired seeds). "
+        "Cost: USD 12,000 with shallow instead of 30,000, 60 % less.",
+        "**shallow の方が完了時間の平均が小さくなります。**8.43 ms（deep は 12.0 ms）、30% 減（95% 信頼区間 23～37%、対応するシード 5 個）。"
+        "費用: shallow は USD 12,000、deep は USD 30,000（60% 減）。",
+    ),
+    "worse and cheaper": (
+        [design("deep", fct=BASE, price=30_000), design("shallow", fct=by(1.3, 0.1), price=12_000)],
+        "**shallow has the higher mean completion time:** 15.6 ms instead of 12.0 ms with deep, 30 % more (95 % interval 18 to 43 %, 5 paired seeds). "
+        "Cost: USD 12,000 with shallow instead of 30,000, 60 % less.",
+        None,
+    ),
+    "as good and cheaper": (
+        [design("deep", price=30_000), design("shallow", price=12_000)],
+        "**No main measure differs between shallow and deep.** They are equal with each seed (5 paired seeds). "
+        "Cost: USD 12,000 with shallow instead of 30,000, 60 % less.",
+        None,
+    ),
+    "as dear": (
+        [design("deep", fct=BASE, price=30_000), design("shallow", fct=by(0.7, 0.1), price=30_000)],
+        "**shallow has the lower mean completion time:** 8.43 ms instead of 12.0 ms with deep, 30 % less (95 % interval 23 to 37 %, 5 paired seeds).",
+        None,
+    ),
+    "several designs, one the best": (
+        [
+            design("deep", fct=BASE, price=30_000),
+            design("x", fct=by(0.8, 0.05), price=12_000),
+            design("y", fct=by(0.5, 0.05), price=15_000),
+            design("z", fct=by(1.5, 0.1), price=9_000),
+        ],
+        "**y has the lowest mean completion time:** 6.01 ms instead of 12.0 ms, 50 % less (95 % interval 47 to 52 %, 5 paired seeds). "
+        "Also lower than with deep: x (20 % less). Higher than with deep: z (50 % more). Cost: USD 15,000 with y instead of 30,000, 50 % less. "
+        "Cheapest: z, USD 9,000.",
+        "**完了時間の平均が最も小さいのは y です。**6.01 ms（deep は 12.0 ms）、50% 減（95% 信頼区間 47～52%、対応するシード 5 個）。"
+        "同じく deep より小さい: x（20% 減）。deep より大きい: z（50% 増）。費用: y は USD 15,000、deep は USD 30,000（50% 減）。"
+        "最も安いのは z（USD 9,000）です。",
+    ),
+    "several designs, two alike": (
+        [
+            design("deep", fct=BASE),
+            design("x", fct=by(0.52, 0.05)),
+            design("y", fct=[old * new / 2 for old, new in zip(BASE, (1.1, 0.9, 1.05, 0.93, 1.02), strict=True)]),
+        ],
+        "**y has a lower mean completion time than deep:** 5.97 ms instead of 12.0 ms, 50 % less (95 % interval 45 to 55 %, 5 paired seeds). "
+        "Also lower than with deep: x (48 % less). y is not clearly better than x: between 15 % less and 8.7 % more; about 20 more seeds would decide.",
+        None,
+    ),
+    "several designs, none better": (
+        [design("deep", fct=BASE), design("x", fct=by(1.52, 0.05)), design("y", fct=by(1.2, 0.05))],
+        "**No design is better than deep.** x has a higher mean completion time than deep: 18.3 ms instead of 12.0 ms, 52 % more "
+        "(95 % interval 45 to 60 %, 5 paired seeds). Also higher than with deep: y (20 % more).",
+        None,
+    ),
+    "several designs, nothing clear": (
+        [design("deep", fct=BASE), design("x", fct=by(0.9, 0.3)), design("y", fct=by(1.1, 0.3))],
+        "**Cannot tell whether any design is better than deep.** The mean completion time against deep: x 11.0 ms instead of 12.0 ms, "
+        "between 33 % less and 21 % more; about 17 more seeds would decide; y 13.5 ms instead of 12.0 ms, between 18 % less and 48 % more; "
+        "about 22 more seeds would decide.",
+        None,
+    ),
+    "several designs, one with a single seed": (
+        [design("a", fct=BASE), design("b", fct=by(0.7, 0.1)), design("c", fct=[5.0])],
+        "**b has a lower mean completion time than a:** 8.43 ms instead of 12.0 ms, 30 % less (95 % interval 23 to 37 %, 5 paired seeds). "
+        "Too few seeds to decide: c.",
+        None,
+    ),
+    "only counters are clear": (
+        [
+            design("a", fct=BASE, drops=[100, 110, 90, 95, 105]),
+            design("b", fct=by(0.95, 0.3), drops=[10, 11, 9, 10, 12], marks=[500, 510, 490, 500, 505]),
+        ],
+        "**Cannot tell whether b is better than a.** The mean completion time is 11.7 ms with b and 12.0 ms with a, between 29 % less and 28 % more "
+        "(95 % interval, 5 paired seeds). About 80 more seeds would decide. "
+        "Clear are only counters: queue drops (10.4 instead of 100); ECN marks (501 instead of 0).",
+        None,
+    ),
+    "only counters differ": (
+        [design("a", drops=[100, 110, 90, 95, 105]), design("b", drops=[10, 11, 9, 10, 12])],
+        "**No main measure differs between b and a.** They are equal with each seed (5 paired seeds). Counters differ: queue drops (10.4 instead of 100).",
+        None,
+    ),
+    "more is better": (
+        [design("a", goodput=BASE), design("b", goodput=by(1.2, 0.1))],
+        "**b has the higher goodput while busy:** 14.4 Gbps instead of 12.0 Gbps with a, 20 % more (95 % interval 8.8 to 32 %, 5 paired seeds).",
+        None,
+    ),
+    "the same ratio with every seed": (
+        [design("a", fct=BASE), design("b", fct=[0.8 * value for value in BASE])],
+        "**b has the lower mean completion time:** 9.60 ms instead of 12.0 ms with a, 20 % less (the same with each of 5 paired seeds).",
+        None,
+    ),
+    # Four seeds halve, one in which everything takes a hundred times as long loses a tenth.
+    "the typical seed and the mean disagree": (
+        [design("a", fct=[1.0, 1.0, 1.0, 1.0, 100.0]), design("b", fct=[0.5, 0.5, 0.5, 0.5, 110.0])],
+        "**Cannot tell whether b is better than a.** The mean completion time is 22.4 ms with b and 20.8 ms with a, between 62 % less and 9.3 % less "
+        "(95 % interval, 5 paired seeds). The typical seed and the mean over the seeds disagree: single seeds decide the mean.",
+        None,
+    ),
+    "the typical ratio is another one than that of the means": (
+        [design("a", fct=[1.0, 1.0, 1.0, 1.0, 100.0]), design("b", fct=[0.5, 0.45, 0.55, 0.5, 80.0])],
+        "**b has the lower mean completion time:** 16.4 ms instead of 20.8 ms with a, seed by seed 45 % less (95 % interval 28 to 58 %, 5 paired seeds).",
+        None,
+    ),
+    "clear one by one, not together": (
+        [design("a", fct=BASE, slow=BASE, p99=BASE), design("b", fct=by(0.8, 0.2), slow=by(0.85, 0.15), p99=by(1.02, 0.3))],
+        "**Cannot tell whether b is better than a.** Judged alone, the mean completion time is clear: 9.70 ms with b instead of 12.0 ms with a, 20 % less "
+        "(95 % interval 2.6 to 34 %, 5 paired seeds); among all 3 differences in the main measures it may be chance. About 2 more seeds would decide. "
+        "The same holds for mean slowdown (15 % less). Cannot tell: p99 completion time.",
+        "**b が a より優れているかは判断できません。**単独で見れば完了時間の平均の差は明確です: b は 9.70 ms、a は 12.0 ms、"
+        "20% 減（95% 信頼区間 2.6～34%、対応するシード 5 個）。ただし、主な指標の差 3 個の中では偶然の可能性があります。"
+        "あと約 2 個のシードで判断できる見込みです。次も同様です: スローダウンの平均（15% 減）。判断できない: 完了時間の p99。",
+    ),
+    "one established, one clear alone": (
+        [design("a", fct=BASE, slow=BASE, p99=BASE), design("b", fct=by(0.5, 0.1), slow=by(0.85, 0.15), p99=by(1.02, 0.3))],
+        "**b has the lower mean completion time:** 6.02 ms instead of 12.0 ms with a, 50 % less (95 % interval 45 to 55 %, 5 paired seeds). "
+        "Clear only when judged alone, not among all 3 differences in the main measures: mean slowdown (15 % less). Cannot tell: p99 completion time.",
+        None,
+    ),
+    # Values of the tutorial with five seeds: two of them decide the mean.
+    "five seeds of which two decide the mean": (
+        [
+            design(
+                "shallow",
+                fct=[0.651, 1.221, 4.607, 8.068, 0.976],
+                slow99=[57.3, 69.6, 104.1, 3940.1, 79.4],
+                drops=[943, 1084, 1245, 1786, 1011],
+                timeouts=[0, 1, 2, 4, 0],
+                price=36_000,
+            ),
+            design("deep", fct=[0.683, 0.705, 0.961, 1.407, 1.052], slow99=[99.2, 74.2, 82.9, 153.7, 90.1], price=96_000),
+        ],
+        "**Cannot tell whether deep is better than shallow.** The mean completion time is 962 µs with deep and 3.10 ms with shallow, "
+        "between 84 % less and 39 % more (95 % interval, 5 paired seeds). About 3 more seeds would decide. "
+        "Cannot tell either: p99 slowdown (100 instead of 850, between 91 % less and 3.9 times as much; about 28 more seeds would decide). "
+        "Clear are only counters: queue drops (0 instead of 1,214). Cost: USD 96,000 with deep instead of 36,000, 167 % more.",
+        None,
+    ),
+    "several designs, one measure clear alone": (
+        [
+            design("a", fct=BASE, p99=BASE),
+            design("b", fct=by(0.9, 0.3), p99=by(1.1, 0.08)),
+            design("c", fct=by(0.95, 0.3), p99=by(0.98, 0.1)),
+        ],
+        "**Cannot tell whether any design is better than a.** The mean completion time against a: b 11.0 ms instead of 12.0 ms, "
+        "between 33 % less and 21 % more; about 17 more seeds would decide; c 11.7 ms instead of 12.0 ms, between 29 % less and 28 % more; "
+        "about 80 more seeds would decide. Judged alone, the p99 completion time is clear: 13.2 ms with b instead of 12.0 ms with a, 10 % more "
+        "(95 % interval 1.7 to 19 %, 5 paired seeds); among all 4 differences in the main measures it may be chance. About 2 more seeds would decide.",
+        None,
+    ),
+    "several designs, one clear alone in the measure of the answer": (
+        [design("a", fct=BASE), design("b", fct=by(0.5, 0.1)), design("c", fct=by(0.85, 0.15)), design("d", fct=by(1.02, 0.1))],
+        "**b has the lowest mean completion time:** 6.02 ms instead of 12.0 ms, 50 % less (95 % interval 45 to 55 %, 5 paired seeds). "
+        "No established difference from a: c (15 % less, clear only when judged alone); "
+        "d (between 7.5 % less and 13 % more; about 59 more seeds would decide).",
+        None,
+    ),
+    "a seed on one side only": (
+        [design("a", fct=[*BASE, 15.0]), design("b", fct=by(0.7, 0.1))],
+        "**b has the lower mean completion time:** 8.43 ms instead of 12.0 ms with a, 30 % less (95 % interval 23 to 37 %, 5 paired seeds).",
+        None,
+    ),
+    "prices in two currencies": (
+        [design("a", fct=BASE, price=10), design("b", fct=by(0.7, 0.1), price=5, currency="EUR")],
+        "**b has the lower mean completion time:** 8.43 ms instead of 12.0 ms with a, 30 % less (95 % interval 23 to 37 %, 5 paired seeds).",
+        None,
+    ),
+    "nothing finished anywhere": (
+        [design(name, fct=None, p50=None, p99=None, slow=None, slow50=None, slow99=None, goodput=0.0, unfinished=1_000) for name in ("a", "b")],
+        "**No main measure differs between b and a.** They are equal with each seed (5 paired seeds). Flows not finished: 1,000 of 1,000 with every design.",
+        None,
+    ),
+}
+
+
+def marked(words: headline.Marked, japanese: bool = False) -> str:
+    """The sentence with asterisks around what is bold."""
+    shown = [(part.ja if japanese else str(part), bold) for part, bold in words.parts]
+    return ("" if japanese else " ").join(f"**{part}**" if bold else part for part, bold in shown)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_sentence_is_the_right_one(case):
+    designs, english, japanese = CASES[case]
+    found = compare(*designs)
+    assert marked(found.sentence()) == english
+    assert found.to_dict()["answer"] == english.replace("**", "")
+    if japanese:
+        assert marked(found.sentence(), japanese=True) == japanese
+    consistent(found)
+
+
+def test_there_are_many():
+    assert len(CASES) >= 40
+    assert sum(japanese is not None for _, _, japanese in CASES.values()) >= 10
+
+
+def consistent(found: afflux.Comparison) -> None:
+    """The answer says nothing that the verdicts do not say."""
+    said = found.sentence()
+    lead = headline.lead(found)
+    bold = " ".join(part for part, stands_out in said.parts if stands_out)
+    established = [d for d in found.differences if d.established]
+    assert all(d.clear and d.metric in MAIN for d in established)
+    if lead is None:
+        assert established == []
+        assert bold.startswith(("Cannot tell", "No main measure", "One seed", "2 seeds", "Nothing can"))
+    else:
+        assert lead in established
+        assert lead.clear
+        text = str(said)
+        named = re.search(rf"\b{lead.design} (?:has|leaves) (?:a |the )?(lower|lowest|fewer|higher|highest|more)\b", text)
+        assert named
+        assert (named[1] in ("lower", "lowest", "fewer")) is (lead.design_mean < lead.baseline_mean)
+        assert bold.startswith("No design is better") is (lead.verdict == "worse" and len(found.designs) > 1)
+        if "lowest" in bold or "highest" in bold:
+            others = [d for d in found.differences if d.metric == lead.metric and d.design != lead.design]
+            assert all((lead.design_mean < d.design_mean) is ("lowest" in bold) for d in others)
+        if lead.metric.name != "unfinished":
+            assert not any(d.established and d.metric.name == "unfinished" and d.design == lead.design for d in found.differences)
+    for words in (str(said), said.ja):
+        assert not re.search(r"(\S+) to \1 ", words), words
+        assert not re.search(r"(\d\S* \S+) instead of \1\b", words), words
+        assert not re.search(r"(between \S+ % \w+) and \1", words), words
+        assert "None" not in words
+        assert "nan" not in words
+        assert "{" not in words
+        assert "  " not in words
+        assert not re.search(r"[ ,(]-\d", words), words
+    for d in found.differences:
+        if d.bounds and d.ratio is not None and d.samples >= ENOUGH_SEEDS:
+            inside = d.bounds[0] <= 1 <= d.bounds[1]
+            assert not (d.clear and inside)
+            assert d.clear or inside or (d.ratio < 1) != (d.difference < 0)
+    json.dumps(found.to_dict(), allow_nan=False)
+
+
+def test_the_answer_never_contradicts_the_verdicts():
+    draws = random.Random(11)
+    measures = ("fct", "p50", "p99", "slow", "slow50", "slow99", "goodput", "job")
+    counters = ("drops", "timeouts", "marks", "retransmits", "pauses")
+    leads = 0
+    for _ in range(400):
+        seeds = draws.choice((1, 2, 3, 4, 5, 5, 5, 8, 10))
+        names = ["base", *"abc"[: draws.choice((1, 1, 1, 2, 3))]]
+        common = {measure: [draws.lognormvariate(2, 0.5) for _ in range(seeds)] for measure in measures}
+        designs = []
+        for name in names:
+            numbers = {}
+            for measure in measures:
+                effect = 0.0 if name == "base" else draws.choice((0.0, 0.0, draws.gauss(0, 0.3), draws.gauss(0, 2)))
+                noise = draws.choice((0.0, 0.05, 0.3, 1.0))
+                numbers[measure] = [value * math.exp(effect + draws.gauss(0, noise)) for value in common[measure]]
+            for counter in counters:
+                scale = draws.choice((0, 1, 100))
+                numbers[counter] = [draws.randint(0, scale) for _ in range(seeds)]
+            left = draws.choice((0, 0, 0, 3, 50))
+            numbers["unfinished"] = [draws.randint(0, left) for _ in range(seeds)]
+            numbers["price"] = draws.choice((None, 10, 20, 30))
+            numbers["hash"] = draws.choice(([f"{name}{seed}" for seed in range(seeds)], [f"{name}{seed // 2}" for seed in range(seeds)]))
+            if draws.random() < 0.1:
+                numbers = {key: value[0] if isinstance(value, list) else value for key, value in numbers.items()} | {"hash": name}
+                designs.append(design(name, seeds=range(1, seeds + 1), **{key: [value] * seeds for key, value in numbers.items()}))
+            else:
+                designs.append(design(name, **numbers))
+        found = compare(*designs)
+        consistent(found)
+        leads += headline.lead(found) is not None
+    assert 100 <= leads <= 380
+
+
+def test_where_nothing_differs_the_answer_rarely_says_so():
+    # Nine measures of two designs that are alike, five seeds: by single verdicts a third of the comparisons would name a difference.
+    draws = random.Random(12)
+    measures = ("fct", "p50", "p99", "slow", "slow50", "slow99", "goodput", "job")
+    named = single = 0
+    for _ in range(400):
+        designs = [design(name, **{measure: [draws.lognormvariate(2, 0.5) for _ in range(5)] for measure in measures}) for name in "ab"]
+        found = compare(*designs)
+        named += headline.lead(found) is not None
+        single += any(d.clear for d in found.differences)
+    assert single / 400 > 0.2
+    assert named / 400 <= 0.08
+
+
+def test_the_truth_about_samples_is_in_the_numbers():
+    same = compare(design("a", fct=10.0, hash="x"), design("b", fct=9.0, hash="y"))
+    (d,) = [d.to_dict() for d in same.differences if d.metric.name == "fct_mean_ns"]
+    assert (d["seeds"], d["samples"], d["deterministic"], d["verdict"]) == (5, 1, True, "better")
+    assert (d["low"], d["high"], d["ratio_low"], d["p"], d["seeds_to_decide"]) == (None, None, None, None, None)
+    assert d["difference"] == pytest.approx(-1e6)
+    assert d["ratio"] == pytest.approx(0.9)
+    assert "deterministic" in same.notes[0]
+    twice = compare(*CASES["results that repeat"][0])
+    (d,) = [d.to_dict() for d in twice.differences if d.metric.name == "fct_mean_ns"]
+    assert (d["seeds"], d["samples"], d["deterministic"]) == (5, 3, False)
+    assert any("of 5 paired seeds 3 gave results of their own" in note for note in twice.notes)
+    # The mean of a design is over its samples too.
+    b = CASES["results that repeat"][0][1]
+    assert b.value(MAIN[2]).mean == pytest.approx(8.4e6)
+    assert b.value(MAIN[2]).seeds == 3
+    # One seed may be one of many: nobody knows.
+    assert not design("a", fct=[1.0]).deterministic
+
+
+def test_zero_on_one_side():
+    found = compare(design("a", drops=0), design("b", drops=[5, 6, 4, 5, 6]))
+    (d,) = [d for d in found.differences if d.metric.name == "drops"]
+    assert (d.share, d.ratio, d.verdict) == (None, None, "worse")
+    assert 0 < d.low < d.difference < d.high
+
+
+def test_how_many_false_verdicts_to_expect_is_said():
+    found = compare(*CASES["several designs, one the best"][0])
+    (note,) = [note for note in found.notes if "by chance" in note]
+    # Three mean completion times; what is equal everywhere was not judged.
+    assert note.startswith("3 differences are judged, each at 95 %: where nothing differs, about 0.2 of them come out clear by chance")
+    assert "Holm" in note
+
+
+# Results of other versions.
+
+
+def written(tmp_path, name: str, seed: int, **numbers):
+    place = tmp_path / f"{name}-{seed}"
+    place.mkdir()
+    (place / "summary.json").write_text(json.dumps(summary(name, seed, **numbers)), encoding="utf-8")
+    return place
+
+
+def test_results_of_several_versions_are_refused(invoke, tmp_path):
+    for name, seed, version in itertools.product("ab", (1, 2, 3), ("0.0.9",)):
+        written(tmp_path, name, seed, fct=10.0 + seed, version=version if name == "a" else afflux.__version__)
+    for command in (("compare", "a-1", "a-2", "b-1", "b-2"), ("report", "a-1", "a-2", "b-1", "b-2", "-o", "page.html")):
+        done = invoke(*command)
+        assert done.exit_code == 2
+        # Results without digests draw a note each time.
+        note, line = done.stderr.splitlines()
+        assert "no digests" in note
+        assert line == (
+            f"error: results of different versions of afflux are not compared (0.0.9: a-1, a-2; {afflux.__version__}: b-1, b-2): "
+            "simulate again with this version: afflux run DIR/scenario.toml -o DIR --force"
+        )
+    assert not (tmp_path / "page.html").exists()
+
+
+def test_results_of_another_version_are_named(invoke, tmp_path):
+    for name, seed in itertools.product("ab", (1, 2, 3)):
+        written(tmp_path, name, seed, fct=10.0 + seed + ord(name), version="0.0.9")
+    done = invoke("compare", *(f"{name}-{seed}" for name in "ab" for seed in (1, 2, 3)))
+    assert done.exit_code == 0, done.output
+    assert f"note: made by afflux 0.0.9, read by {afflux.__version__}" in " ".join(done.output.split())
+    assert "a-1, a-2, a-3 and 3 more" in " ".join(done.output.split())
+
+
+def test_a_summary_of_another_make_is_refused(invoke, tmp_path):
+    written(tmp_path, "a", 1)
+    place = written(tmp_path, "b", 1)
+    old = json.loads((place / "summary.json").read_text()) | {"afflux_version": "0.0.1"}
+    del old["fct"]
+    (place / "summary.json").write_text(json.dumps(old))
+    done = invoke("compare", "a-1", "b-1")
+    assert done.exit_code == 2
+    assert done.stderr.splitlines()[-1].startswith(f"error: b-1: summary.json has no 'fct' (made by afflux 0.0.1, this is {afflux.__version__}): simulate again")
+
+
+def test_results_in_memory_are_of_this_version():
+    numbers = summary("a", 1)
+    del numbers["afflux_version"]
+    assert gather([afflux.Result(numbers, None, [], lambda name: None)]).notes == ()
