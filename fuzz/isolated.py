@@ -26,7 +26,10 @@ class Ended:
 
     #: As a shell shows it: the exit code, or minus the signal.
     code: int
+    #: On stderr.
     said: str
+    #: On stdout.
+    told: str
     seconds: float
     peak_bytes: int
     #: It was stopped because it took too long.
@@ -49,12 +52,12 @@ class Ended:
 
 
 def call(arguments: Sequence[str], *, folder: Path, memory: int = MEMORY, seconds: float = SECONDS) -> Ended:
-    """Runs `afflux` with `arguments` in `folder`. Only what it says on stderr is kept."""
+    """Runs `afflux` with `arguments` in `folder`."""
     began = time.monotonic()
-    with tempfile.TemporaryFile() as said:
+    with tempfile.TemporaryFile() as said, tempfile.TemporaryFile() as told:
         child = os.fork()
         if child == 0:
-            _child(arguments, folder, memory, said.fileno())
+            _child(arguments, folder, memory, said.fileno(), told.fileno())
         late = False
         while True:
             ended, status, usage = os.wait4(child, os.WNOHANG)
@@ -66,13 +69,15 @@ def call(arguments: Sequence[str], *, folder: Path, memory: int = MEMORY, second
                 _, status, usage = os.wait4(child, 0)
                 break
             time.sleep(0.002)
-        said.seek(0)
-        text = said.read(1_000_000).decode(errors="replace")
+        texts = []
+        for file in (said, told):
+            file.seek(0)
+            texts.append(file.read(1_000_000).decode(errors="replace"))
     code = os.waitstatus_to_exitcode(status)
-    return Ended(code, text, time.monotonic() - began, usage.ru_maxrss * 1024, late)
+    return Ended(code, *texts, time.monotonic() - began, usage.ru_maxrss * 1024, late)
 
 
-def _child(arguments: Sequence[str], folder: Path, memory: int, said: int) -> None:
+def _child(arguments: Sequence[str], folder: Path, memory: int, said: int, told: int) -> None:
     """Never returns."""
     code = 70
     try:
@@ -80,8 +85,10 @@ def _child(arguments: Sequence[str], folder: Path, memory: int, said: int) -> No
         resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         nothing = os.open(os.devnull, os.O_RDWR)
-        for stream, target in ((0, nothing), (1, nothing), (2, said)):
+        for stream, target in ((0, nothing), (1, told), (2, said)):
             os.dup2(target, stream)
+        # Whatever a test runner put in their place.
+        sys.stdout, sys.stderr = os.fdopen(1, "w", errors="backslashreplace"), os.fdopen(2, "w", errors="backslashreplace")
         sys.argv = ["afflux", *arguments]
         try:
             cli.app()
@@ -93,6 +100,7 @@ def _child(arguments: Sequence[str], folder: Path, memory: int, said: int) -> No
 
             traceback.print_exc()
             code = 70
+        sys.stdout.flush()
         sys.stderr.flush()
     finally:
         os._exit(code)

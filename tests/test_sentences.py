@@ -559,7 +559,9 @@ def test_a_summary_of_another_make_is_refused(invoke, tmp_path):
     (place / "summary.json").write_text(json.dumps(old))
     done = invoke("compare", "a-1", "b-1")
     assert done.exit_code == 2
-    assert done.stderr.splitlines()[-1].startswith(f"error: b-1: summary.json has no 'fct' (made by afflux 0.0.1, this is {afflux.__version__}): simulate again")
+    assert done.stderr.splitlines()[-1].startswith(
+        f"error: b-1: summary.json has no 'fct' (made by afflux 0.0.1, this is {afflux.__version__}): simulate again"
+    )
 
 
 def test_results_in_memory_are_of_this_version():

@@ -1,0 +1,12 @@
+"""Mutated scenarios end in a clean run or a clean refusal. `make fuzz` tries thousands (fuzz/scenarios.py)."""
+
+from fuzz import scenarios
+
+
+def test_mutated_scenarios_run_or_are_refused():
+    assert scenarios.run(seed=1, count=60, jobs=2) == []
+
+
+def test_a_case_is_the_same_each_time():
+    one, other = scenarios.Mutator(), scenarios.Mutator()
+    assert [one.case(1, number) for number in range(20)] == [other.case(1, number) for number in range(20)]
