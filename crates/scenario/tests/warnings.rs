@@ -135,6 +135,8 @@ warns! {
         "fabric.toml:26: key traffic[1].load: offers host0 with traffic[0] 12.00 Gbps (headers included) for a link of 10 Gbps: its queue grows as long as this lasts; lower the rate";
     a_rate_above_the_link: STAR, [("kind = \"incast\"\nto = 0\nsenders = 4\nbytes = \"256kB\"", "kind = \"incast\"\nto = 0\nsenders = 4\nbytes = \"256kB\"\n\n[[traffic]]\nkind = \"datagram\"\npairs = [[1, 2]]\nrate = \"12Gbps\"\nduration = \"1ms\"")],
         "fabric.toml:25: key traffic[1].rate: offers host1 12.64 Gbps (headers included) for a link of 10 Gbps: its queue grows as long as this lasts; lower the rate";
+    a_rate_just_above_the_link: STAR, [("kind = \"incast\"\nto = 0\nsenders = 4\nbytes = \"256kB\"", "kind = \"incast\"\nto = 0\nsenders = 4\nbytes = \"256kB\"\n\n[[traffic]]\nkind = \"datagram\"\npairs = [[1, 2]]\nrate = \"9.5Gbps\"\nduration = \"1ms\"")],
+        "fabric.toml:25: key traffic[1].rate: offers host1 10.0075 Gbps (headers included) for a link of 10 Gbps: its queue grows as long as this lasts; lower the rate";
 
     a_transport_that_nothing_uses: STAR, [("[[traffic]]", "[host.transports.bulk]\ncongestion = \"cubic\"\n\n[[traffic]]")],
         "fabric.toml:16: key host.transports.bulk: has no effect: no traffic is sent by this transport; remove it, or name it in a [[traffic]] block";
@@ -212,7 +214,7 @@ duration = "1ms"
 "#;
     let said = warnings(text);
     assert_eq!(said.len(), 1, "{said:?}");
-    assert!(said[0].starts_with("fabric.toml:13: key traffic[0].load: offers the uplinks of each rack 1.55 of what they carry"), "{said:?}");
+    assert!(said[0].starts_with("fabric.toml:13: key traffic[0].load: offers the uplinks of each rack 1.55 times what they carry"), "{said:?}");
     assert_eq!(warnings(&text.replace("0.5", "0.3")), [""; 0]);
 }
 

@@ -36,9 +36,12 @@ pub fn check(around: &Around) -> Vec<Wrong> {
     let link = |host: u32| around.facts.host_rate(&[host]).unwrap_or_default().0 as f64;
     let mut tell = |offer: &Offer, host: u32, rate: f64, with: &str| {
         let name = &around.facts.topology.nodes[host as usize].name;
+        // Enough digits to see which is more.
+        let digits = if rate < 1.01 * link(host) { 4 } else { 2 };
         let (rate, link) = (rate / 1e9, link(host) / 1e9);
-        let text =
-            format!("offers {name}{with} {rate:.2} Gbps (headers included) for a link of {link} Gbps: its queue grows as long as this lasts; lower the rate");
+        let text = format!(
+            "offers {name}{with} {rate:.digits$} Gbps (headers included) for a link of {link} Gbps: its queue grows as long as this lasts; lower the rate"
+        );
         found.push(Wrong::at(offer.key.clone(), text));
     };
     for offer in &around.offers {

@@ -84,8 +84,9 @@ fn beyond_the_rack(pattern: &afflux_traffic::Random, rate: f64, key: &Key, aroun
     let Ok(link) = around.facts.host_rate(&pattern.sources) else { return false };
     let offered = rate * leaves * over / link.0 as f64;
     if offered > 1.000_1 && rate <= 1.000_1 * link.0 as f64 {
+        let digits = if offered < 1.01 { 4 } else { 2 };
         let text = format!(
-            "offers the uplinks of each rack {offered:.2} of what they carry (headers included), because the fabric is oversubscribed {over}:1: queues grow as \
+            "offers the uplinks of each rack {offered:.digits$} times what they carry (headers included), because the fabric is oversubscribed {over}:1: queues grow as \
              long as this lasts; write less, or load_basis = \"fabric_oversub\""
         );
         around.warnings.push(Wrong::at(key.clone(), text));
