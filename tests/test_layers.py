@@ -13,6 +13,8 @@ from afflux import _core
 ORDER = ["units", "engine", "net", "traffic", "scenario"]
 ALLOWED = {name: set(ORDER[:place]) for place, name in enumerate(ORDER)}
 ALLOWED["results"] = ALLOWED["live"] = set(ORDER)
+# No part of the product.
+ALLOWED["fuzz"] = {*ORDER, "results"}
 ALLOWED["python"] = {*ORDER, "results", "live"}
 #: Crates that see Arrow, and those that see Python.
 ARROW = {"results", "python"}

@@ -200,7 +200,7 @@ def test_command(invoke, tmp_path):
         assert words in done.stdout, words
     assert max(map(len, done.stdout.splitlines())) <= 100
     told = json.loads(invoke(*arguments, "--no-sensitivity", "--json").stdout)
-    assert set(told) == {"objectives", "own", "candidates", "front", "finalists", "chosen", "confirmed", "sensitivity", "notes", "scenario"}
+    assert set(told) == {"objectives", "own", "candidates", "front", "finalists", "chosen", "confirmed", "sensitivity", "notes", "doubts", "scenario"}
     assert invoke("check", told["scenario"]).exit_code == 0
 
 

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from . import __version__, _core, commands, settings
 from .commands import options
-from .console import FAILED, complain, deliver, example, failures, print_json, show, warn, width
+from .console import FAILED, complain, deliver, example, failures, print_json, show, warn, warn_of_doubts, width
 from .result import Result
 
 #: What several result directories mean.
@@ -67,6 +67,8 @@ def run(
         else:
             show(render.summary(result, hosts=loaded.hosts, switches=loaded.switches))
             print(f"written to {where}")
+        if warn_of_doubts([result]):
+            raise typer.Exit(FAILED)
 
 
 @app.command(
@@ -100,6 +102,7 @@ def explain(
         if flow is not None and slowest is not None:
             raise ValueError("--flow and --slowest exclude each other")
         result = Result.open(dir)
+        warn_of_doubts([result])
         if against is not None:
             if flow is not None or slowest is not None or front or per_flow or hosts:
                 raise ValueError("--against compares means: of the other options it takes --by and --json")
@@ -151,6 +154,7 @@ def report(
     from .report import paper
 
     with failures():
+        warn_of_doubts(map(Result.open, dirs))
         if format == "html" and (whole_run or hosts):
             raise ValueError("--whole-run and --hosts are of figures: on the page both can be chosen")
         if format == "html":
@@ -179,6 +183,7 @@ def compare(
         # The baseline may be named once more, or only there.
         places = {path.resolve(): path for path in [*dirs, *([baseline] if baseline else [])]}
         designs = gather(places.values())
+        warn_of_doubts(result for design in designs.values() for result in design.results.values())
         found = comparison.compare(designs, chosen)
         changes = split.changes(designs, found.baseline, [by])
         if as_json:
@@ -211,7 +216,7 @@ def study(
         print_json(verdict.to_dict()) if as_json else show(render.verdict(verdict))
         for failure in verdict.outcome.failures:
             complain(f"{failure.point}: {failure.error}")
-        if verdict.outcome.failures:
+        if warn_of_doubts(verdict.outcome.results.values()) or verdict.outcome.failures:
             raise typer.Exit(FAILED)
 
 

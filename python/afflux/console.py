@@ -13,8 +13,8 @@ import typer
 from rich.console import Console, ConsoleOptions, RenderableType, RenderHook, RenderResult
 from rich.segment import Segment
 
-from . import _core, signals
-from .result import UncheckedResult
+from . import _core, doubts, signals
+from .result import Result, UncheckedResult
 
 # Exit codes: wrong scenario or option; failure while running. A signal ends with 128 + its number (`signals`).
 WRONG, FAILED = 2, 1
@@ -102,7 +102,7 @@ def warn(warnings: Iterable[object], strict: bool = False) -> None:
     """One line each on stderr; with `strict` they are errors, and nothing is done."""
     every = list(warnings)
     for warning in every:
-        print(f"{'error' if strict else 'warning'}: {warning}", file=sys.stderr)
+        note(warning, "error: " if strict else "warning: ")
     if strict and every:
         raise typer.Exit(WRONG)
 
@@ -114,6 +114,14 @@ def complain(error: object) -> None:
 def note(text: object, mark: str = "note: ") -> None:
     """A line on stderr."""
     print(visible(f"{mark}{text}"), file=sys.stderr)
+
+
+def warn_of_doubts(results: Iterable[Result]) -> bool:
+    """Says on stderr which results failed checks of their own. Did any?"""
+    found = doubts.of(results)
+    for sentence in found:
+        complain(sentence)
+    return bool(found)
 
 
 def show(parts: Iterable[RenderableType]) -> None:

@@ -14,6 +14,7 @@ from rich.console import Console
 
 from . import _core, batch, changes, progress, render, report, text
 from .comparison import Comparison, compare
+from .console import warn_of_doubts
 from .designs import Design, Designs
 from .headline import between, told
 from .metrics import COST, JOB_TIME, Metric
@@ -185,7 +186,7 @@ def main() -> int:
         return 1
     for failure in outcome.failures:
         print(f"error: {failure.point}: {failure.error}", file=sys.stderr)
-    if outcome.failures:
+    if warn_of_doubts(outcome.results.values()) or outcome.failures:
         return 1
     designs = outcome.designs
     found = compare(designs, "deep")

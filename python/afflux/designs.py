@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from . import __version__, toml
+from . import __version__, doubts, toml
 from .metrics import METRICS, Metric
 from .result import Result
 from .statistics import interval, mean
@@ -90,7 +90,7 @@ class Designs(Mapping[str, Design]):
     def __init__(self, designs: Iterable[Design], notes: Iterable[str] = ()) -> None:
         self._designs = {design.name: design for design in designs}
         #: What is to be known of where they come from.
-        self.notes = tuple(notes)
+        self.notes = (*notes, *doubts.of(result for design in self.values() for result in design.results.values()))
 
     def __getitem__(self, name: str) -> Design:
         try:

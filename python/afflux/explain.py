@@ -101,7 +101,8 @@ class Explanation:
         self._class = [known.setdefault(name, name) for name in flows.column("class")]
         self._slowdown = flows.column("slowdown")
         self._explained = bytes(part >= 0 for part in self._parts["propagation"])
-        if not any(self._explained) and any(fct >= 0 for fct in self._fct):
+        # A flow whose parts do not add up (a failed check) has none.
+        if not any(self._explained) and any(fct >= 0 for fct in self._fct) and not summary.get("failed_checks_total"):
             raise LookupError("the split was not recorded: set explain = true in [record] and run again")
         names: list[str] = summary.get("host_names", [])
         self._host_name = lambda host: names[host] if names else f"host{host}"
@@ -120,7 +121,7 @@ class Explanation:
         if self._fct[row] < 0:
             raise LookupError(f"flow {id} did not finish: there is no completion time to explain")
         if not self._explained[row]:
-            raise LookupError(f"the split of flow {id} was not recorded")
+            raise LookupError(f"the parts of flow {id} do not add up to its completion time, so they are not shown: see failed_checks in summary.json")
         return self._flow(row)
 
     def slowest(self, count: int) -> list[Flow]:

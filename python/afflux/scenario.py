@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from pathlib import Path
 from typing import Any, Self
 
-from . import _core, toml
+from . import _core, doubts, toml
 from .congestion import CongestionControl, is_paced
 from .result import Result
 
@@ -102,21 +102,21 @@ class Scenario(MutableMapping[str, Any]):
         """Simulates; other Python threads go on meanwhile, and Ctrl-C stops it.
 
         With `out` a result directory is written (one that exists is refused without `force`). `on_progress` is called
-        about every `interval` seconds. Raises `ScenarioError`, `ResultExists` or `RunError`.
+        about every `interval` seconds. Raises `ScenarioError`, `ResultExists` or `RunError`; warns if the result fails a check of its own.
 
         `congestion` is a class, or whatever makes an object of one for each connection (see `CongestionControl`): all TCP connections have it
         instead of the scenario's. Such a run is slow, uses one thread, writes no directory, and repeats only as far as the class does.
         """
         checked = self.check(seed=seed, threads=threads if congestion is None else 1)
         if congestion is None:
-            return Result.of_run(checked.run(out, force=force, on_progress=on_progress, interval=interval))
+            return doubts.warned(Result.of_run(checked.run(out, force=force, on_progress=on_progress, interval=interval)))
         run = checked.run(out, force=force, on_progress=on_progress, interval=interval, congestion=congestion, paced=is_paced(congestion))
         result = Result.of_run(run)
         # Its scenario and its hashes do not say it.
         name = getattr(congestion, "__name__", type(congestion).__name__)
         result.summary["congestion"] = f"python:{name}"
         result.summary.setdefault("notes", []).append(f"congestion control in Python ({name}): outside the promise that results repeat")
-        return result
+        return doubts.warned(result)
 
     def _find(self, keys: list[str], make: bool = False) -> Any:
         place: Any = self.data

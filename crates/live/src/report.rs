@@ -4,6 +4,7 @@ use crate::Options;
 use crate::host::Host;
 use crate::lateness::Lateness;
 use crate::relay::Watched;
+use afflux_net::checks;
 use afflux_net::record::Output;
 use afflux_net::routing::Ports;
 use afflux_net::spec::Plan;
@@ -142,6 +143,9 @@ pub(crate) fn report(plan: &Plan, output: &Output, hosts: &[Host], watched: Watc
             "{} packets were longer than host.mtu: segments are joined on their way (`ethtool -K … tso off gso off` at the other end, `gro off lro off` here)",
             watched.too_long
         ));
+    }
+    for failed in checks::failed_checks(plan, output) {
+        wrong.push(format!("a check of the result itself failed ({}: {}): this is a defect of afflux, please report it", failed.check, failed.detail));
     }
     for (host, nic) in hosts.iter().flat_map(|host| host.nics.iter().map(move |nic| (host, nic))).filter(|(_, nic)| !nic.is_known()) {
         notes.push(format!("nobody behind {} has said that it is {} ({})", nic.name, nic.address, host.name));

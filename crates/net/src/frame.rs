@@ -299,6 +299,15 @@ pub struct Multipath {
     pub subflow: u8,
     pub data: u32,
     pub edge: u32,
+    pub decisive: Decisive,
+}
+
+/// Of an acknowledgement of all data (for the account of time, not for the transport): the subflow whose segment completed them, from 1 (0: none),
+/// and that segment's number there.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Decisive {
+    pub subflow: u8,
+    pub seq: u32,
 }
 
 impl Extra {
@@ -312,7 +321,7 @@ impl Extra {
     pub fn is_bare(&self) -> bool {
         // Whole: a field that is added must be thought of here.
         let Extra { trigger: _, edge, blocks: _, count, stamp, paused, telemetry, tag, rank, header, multipath, opened } = self;
-        let Multipath { subflow, data: _, edge: _ } = multipath;
+        let Multipath { subflow, data: _, edge: _, decisive: _ } = multipath;
         (*edge, *count, *stamp, *paused, *rank, *subflow, *opened) == (u32::MAX, 0, 0, 0, 0, 0, 0)
             && *tag == Tag::None
             && telemetry.is_none()

@@ -5,6 +5,7 @@ pub mod app;
 mod aqm;
 mod balance;
 mod buffer;
+pub mod checks;
 mod congestion;
 mod estimate;
 mod expected;
@@ -53,8 +54,6 @@ pub enum RunError {
     NoPaths(#[from] paths::NoPaths),
     #[error("the run was cancelled; nothing was written")]
     Cancelled,
-    #[error("conservation violated: {0}; this is a defect of afflux, please report it with the scenario")]
-    Conservation(String),
 }
 
 /// One row of `afflux models`: a model with its source and its limits.

@@ -366,7 +366,8 @@ impl Port {
             None if self.sizes.len() == 0 => 0,
             None => self.queued - self.sizes.head() as u64,
             Some(_) if until_start => self.queued,
-            Some(a) => self.queued - a.sending.map_or(0, |sent| sent.size as u64),
+            // A PAUSE frame comes from no queue.
+            Some(a) => self.queued - a.sending.filter(|sent| sent.queue != PAUSE_QUEUE).map_or(0, |sent| sent.size as u64),
         }
     }
 
@@ -438,6 +439,11 @@ impl Port {
         }
     }
 
+    /// Plain: bytes of the frames that have not been released.
+    pub fn plain_bytes(&self) -> u64 {
+        self.sizes.iter().map(|size| size as u64).sum()
+    }
+
     /// Frames in a plain port, and those that have left since it was released last.
     #[inline(always)]
     pub fn plain_count(&self) -> u32 {
@@ -491,7 +497,7 @@ impl Port {
 
     /// Frames, bytes and time of transmissions that have ended. The port must have been released or advanced to `end`.
     pub fn ended(&self, end: u64) -> (u64, u64, u64) {
-        let left: u64 = self.sizes.iter().map(|s| s as u64).sum();
+        let left = self.plain_bytes();
         let left_time: u64 = self.sizes.iter().map(|s| self.serialize(s)).sum();
         let (frames, bytes, busy) = (self.frames - self.sizes.len() as u64, self.bytes - left, self.busy - left_time);
         // Where the peer cut through and dropped the frame, its transmission may have ended after everything else.
@@ -680,5 +686,33 @@ impl Automaton {
                 change(&mut series.rows[queue + 1]);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pause_frame_comes_from_no_queue() {
+        let automaton = Automaton::new(1, [0; 8], None, None, false, None, false);
+        let mut port = Port::new(PortSetup {
+            node: 0,
+            rate: 10_000_000_000,
+            delay: 0,
+            gap: 0,
+            header: None,
+            peer_port: 0,
+            peer_shard: 0,
+            faulty: false,
+            stream: Stream::new(1, 1, 1),
+            common: false,
+            urgent: false,
+            fifo: false,
+            tick: 1,
+            automaton: Some(automaton),
+        });
+        port.depart_pause(0, &Frame { size: 64, ..Frame::default() });
+        assert_eq!((port.waiting(false), port.waiting(true), port.begun()), (0, 0, 64));
     }
 }

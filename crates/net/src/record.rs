@@ -37,6 +37,8 @@ pub struct Output {
     pub storms: Vec<StormRecord>,
     /// Each cycle once, in order of time.
     pub deadlocks: Vec<Deadlock>,
+    /// Nodes whose memory in use was not what their queues held at the end; by node. Always empty, unless the engine has a defect.
+    pub memory_faults: Vec<MemoryFault>,
     pub counters: Counters,
     /// The last moment simulated.
     pub end: Time,
@@ -52,6 +54,14 @@ impl Output {
     pub fn flow<'a>(&'a self, plan: &'a Plan, flow: FlowId) -> &'a Flow {
         plan.flows.get(flow as usize).unwrap_or_else(|| &self.started[flow as usize - plan.flows.len()])
     }
+}
+
+/// A node whose memory in use, in bytes, was not what its queues held at the end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MemoryFault {
+    pub node: NodeId,
+    pub used: u64,
+    pub held: u64,
 }
 
 /// A part of a job that an application has carried out (or was at when the run ended).

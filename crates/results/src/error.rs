@@ -22,8 +22,6 @@ pub enum ResultsError {
     Parquet { path: PathBuf, source: parquet::errors::ParquetError },
     #[error("{table}: {source}")]
     Arrow { table: &'static str, source: arrow_schema::ArrowError },
-    #[error("{0}; this is a defect of afflux, please report it with the scenario")]
-    Inconsistent(String),
 }
 
 impl ResultsError {

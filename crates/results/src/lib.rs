@@ -42,8 +42,8 @@ use afflux_scenario::Scenario;
 /// written last: its processor time covers everything else.
 ///
 /// # Errors
-/// [`ResultsError::Cancelled`] if the run is cancelled while its files are being written (nothing is left behind); input and output errors;
-/// [`ResultsError::Inconsistent`] if the output contradicts itself.
+/// [`ResultsError::Cancelled`] if the run is cancelled while its files are being written (nothing is left behind); input and output errors.
+/// A result that fails a check of its own (see [`Summary::failed_checks`]) is written all the same.
 pub fn write(claim: Claim, scenario: &Scenario, output: &Output, started: ProcessStart, progress: &Progress) -> Result<Summary, ResultsError> {
     write_with(claim, scenario, output, started, progress, &[])
 }
@@ -85,7 +85,7 @@ pub fn write_with(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::run;
+    use crate::testing::{finished_flow, run};
     use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
     fn digest_of(path: &std::path::Path) -> String {
@@ -124,12 +124,39 @@ mod tests {
     }
 
     #[test]
-    fn cancelled_and_failed_runs_leave_nothing() {
+    fn a_failed_check_marks_the_flow_and_the_run_and_loses_nothing() {
+        use arrow_array::{Array, Int64Array};
         let root = tempfile::tempdir().unwrap();
+        let dir = root.path().join("x");
         let (scenario, mut output) = run();
+        output.flows[1] = afflux_net::record::FlowRecord { bytes_received: 5_000_000, ..finished_flow(2_000_499, 40_000_001) };
         output.flows[0].split.pacing += 1;
-        let error = write(claim(&root.path().join("x"), false).unwrap(), &scenario, &output, ProcessStart::now(), &Progress::default()).unwrap_err();
-        assert!(matches!(error, ResultsError::Inconsistent(_)), "{error}");
+        output.counters.delivered_bytes -= 1;
+        write(claim(&dir, false).unwrap(), &scenario, &output, ProcessStart::now(), &Progress::default()).unwrap();
+        let summary: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(dir.join("summary.json")).unwrap()).unwrap();
+        let failed = summary["failed_checks"].as_array().unwrap();
+        assert_eq!((failed.len(), &summary["failed_checks_total"]), (2, &2.into()));
+        assert_eq!((&failed[0]["flow"], &failed[0]["check"]), (&serde_json::Value::Null, &"conservation".into()));
+        assert_eq!((failed[1]["flow"].as_i64(), &failed[1]["check"]), (Some(scenario.plan.flows[0].id), &"split".into()));
+        assert!(failed[1]["detail"].as_str().unwrap().starts_with("the parts add up to "), "{failed:?}");
+        assert_eq!(summary["conservation"]["holds"], false);
+        let file = std::fs::File::open(dir.join("flows.parquet")).unwrap();
+        let rows: RecordBatch = ParquetRecordBatchReaderBuilder::try_new(file).unwrap().build().unwrap().next().unwrap().unwrap();
+        let nulls = |name: &str| {
+            let column = rows.column_by_name(name).unwrap().as_any().downcast_ref::<Int64Array>().unwrap();
+            (0..rows.num_rows()).map(|row| column.is_null(row)).collect::<Vec<_>>()
+        };
+        let finished = nulls("fct_ns");
+        assert!(!finished[0] && finished.iter().filter(|unfinished| !**unfinished).count() > 1, "others keep theirs");
+        for part in ["propagation_ns", "serialization_ns", "queueing_ns", "window_ns"] {
+            assert_eq!(nulls(part), [&[true], &finished[1..]].concat(), "{part}");
+        }
+    }
+
+    #[test]
+    fn cancelled_runs_leave_nothing() {
+        let root = tempfile::tempdir().unwrap();
+        let (scenario, output) = run();
         let progress = Progress::default();
         progress.cancel();
         let error = write(claim(&root.path().join("x"), false).unwrap(), &scenario, &output, ProcessStart::now(), &progress).unwrap_err();

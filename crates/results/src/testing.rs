@@ -62,7 +62,8 @@ pub fn run() -> (Scenario, Output) {
         Flow { id: 9, start: Start::After { group: 0, delay: Span::from_us(1) }, ..flow(2, 0, 100, 0) },
     ];
     let unfinished = FlowRecord { finish: None, status: Status::Running, split: Split::default(), ..finished_flow(2_000_499, 40_000_000) };
-    let records = vec![finished_flow(1_000_000, 40_000_001), unfinished.clone(), FlowRecord { start: None, bytes_received: 0, ..unfinished }];
+    let finished = FlowRecord { bytes_received: 50_000, ..finished_flow(1_000_000, 40_000_001) };
+    let records = vec![finished, unfinished.clone(), FlowRecord { start: None, bytes_received: 0, ..unfinished }];
     let plan = Plan {
         topology: topology(),
         hosts: Vec::new(),
@@ -140,6 +141,7 @@ pub fn run() -> (Scenario, Output) {
         uplinks: Vec::new(),
         storms: Vec::new(),
         deadlocks: Vec::new(),
+        memory_faults: Vec::new(),
         gaps: Vec::new(),
         waits: Vec::new(),
         round_trips: Vec::new(),

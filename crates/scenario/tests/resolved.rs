@@ -20,6 +20,15 @@ fn running_it_again_is_the_same() {
     same(&parse(VALID).unwrap());
 }
 
+/// A list of one host is no number of hosts.
+#[test]
+fn a_single_sender_stays_a_host() {
+    let one = same(&parse(&VALID.replace("senders = 3", "senders = [3]")).unwrap());
+    let incast: Vec<_> = one.plan.flows.iter().filter(|flow| flow.dst == 0 && flow.src == 3).collect();
+    assert!(!incast.is_empty());
+    same(&parse(&VALID.replace("senders = 3", "senders = \"1-2\"")).unwrap());
+}
+
 #[test]
 fn prices_are_added_up_and_change_nothing_else() {
     let prices = "\n[cost]\ncurrency = \"EUR\"\nswitch = 9000\nport = 100\n\n[[cost.override]]\nmatch = \"spine*\"\nswitch = 20000.5\n";

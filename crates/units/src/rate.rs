@@ -28,9 +28,13 @@ impl Rate {
     pub const fn from_mbps(mbps: u64) -> Self {
         Rate(mbps * 1_000_000)
     }
-    /// Time to serialise `bytes` (below 2^17) at this rate: see [`Pace`].
+    /// Time to serialise `bytes` at this rate, however many; of frames as [`Pace`] has it. The longest time there is stands for longer ones.
     pub const fn serialize(self, bytes: u64) -> Span {
-        Span(self.pace().of(bytes))
+        if bytes < Pace::MOST {
+            return Span(self.pace().of(bytes));
+        }
+        let time = (bytes as u128 * 8_000_000_000_000 + self.0 as u128 / 2) / self.0 as u128;
+        Span(if time > u64::MAX as u128 { u64::MAX } else { time as u64 })
     }
     /// This rate as a multiplication.
     pub const fn pace(self) -> Pace {
@@ -59,9 +63,13 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// Time of `bytes`, below 2^17.
+    /// Bytes from which on a product may not fit.
+    const MOST: u64 = 1 << 17;
+
+    /// Time of `bytes`, below 2^17: those of a frame. More are for [`Rate::serialize`].
     #[inline(always)]
     pub const fn of(self, bytes: u64) -> u64 {
+        debug_assert!(bytes < Self::MOST);
         (bytes * self.multiplier + self.half) >> self.shift
     }
 }
@@ -93,6 +101,13 @@ mod tests {
                 let ours = Rate(rate).serialize(bytes).0 as u128;
                 // One picosecond, or half a unit in the last of the multiplier's 45 bits or more.
                 assert!(ours.abs_diff(exact) <= 1 + (exact >> 46), "{rate} bps, {bytes} B: {ours}, exactly {exact}");
+            }
+        }
+        // Far more than a frame: blocks of files, buffers, flows.
+        for rate in [1_200_000_000, 450_000_000_000, 100_000_000_000, 1_000_000, 7] {
+            for bytes in [131_072u64, 1_000_000, 134_217_728, 10_000_000_000] {
+                let exact = (bytes as u128 * 8_000_000_000_000 + rate as u128 / 2) / rate as u128;
+                assert_eq!(Rate(rate).serialize(bytes).0 as u128, exact.min(u64::MAX.into()), "{rate} bps, {bytes} B");
             }
         }
         assert_eq!(Rate::from_mbps(300).serialize(1), Span(26_667));

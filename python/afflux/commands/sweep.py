@@ -7,7 +7,7 @@ import typer
 from rich.console import Console
 
 from .. import settings
-from ..console import FAILED, complain, failures, print_json, show, warn, width
+from ..console import FAILED, complain, failures, print_json, show, warn, warn_of_doubts, width
 from .options import Address, Jobs, Set, Strict, Values, With
 
 EXAMPLES = (
@@ -56,5 +56,5 @@ def sweep(
         print_json(list(found.rows)) if as_json else show(render.sweep(found, width()))
         for failure in found.outcome.failures:
             complain(f"{failure.point}: {failure.error}")
-        if found.outcome.failures:
+        if warn_of_doubts(found.outcome.results.values()) or found.outcome.failures:
             raise typer.Exit(FAILED)

@@ -9,7 +9,7 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from .. import settings
-from ..console import failures, print_json, show, warn
+from ..console import FAILED, complain, failures, print_json, show, warn
 from ..tuning import Candidate, Drift, Tuning
 from .options import Address, Jobs, Ranges, Set, Strict, With
 
@@ -65,6 +65,10 @@ def tune(
             )
         warn(found.warnings)
         print_json(found.to_dict()) if as_json else show(_shown(found))
+        for doubt in found.doubts:
+            complain(doubt)
+        if found.doubts:
+            raise typer.Exit(FAILED)
 
 
 def _shown(found: Tuning) -> Iterator[RenderableType]:

@@ -6,7 +6,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from .. import _core, batch, settings
+from .. import _core, batch, doubts, settings
 from ..batch import Point, Source, Watch
 from ..designs import Design
 from ..executors import Executor
@@ -14,6 +14,7 @@ from ..metrics import Metric
 from ..paired import of_pairs
 from ..result import Result
 from ..statistics import ENOUGH_SEEDS
+from ..words import Words
 from .result import OWN, Candidate
 
 #: A setting is given up when with every one of the first seeds it is worse by more than this share than one that is known, in all objectives.
@@ -94,6 +95,10 @@ class Evaluator:
     def design(self, changes: Mapping[str, Any]) -> Design:
         name = name_of(changes)
         return Design(name, dict(sorted(self._results.get(name, {}).items())))
+
+    def doubts(self) -> list[Words]:
+        """Results that failed checks of their own."""
+        return doubts.of(result for results in self._results.values() for result in results.values())
 
     def failed(self, changes: Mapping[str, Any]) -> bool:
         return name_of(changes) in self._errors

@@ -79,6 +79,8 @@ class Tuning:
     confirmed: tuple[Difference, ...]
     sensitivity: tuple[Drift, ...]
     notes: tuple[str, ...]
+    #: Results that failed checks of their own, a sentence for each.
+    doubts: tuple[str, ...]
     #: The chosen scenario, resolved.
     path: Path
     #: Of the settings that were tried, each once.
@@ -96,6 +98,7 @@ class Tuning:
             "confirmed": [difference.to_dict() for difference in self.confirmed],
             "sensitivity": [drift.to_dict() for drift in self.sensitivity],
             "notes": list(self.notes),
+            "doubts": list(self.doubts),
             "scenario": str(self.path),
         }
 

@@ -105,7 +105,19 @@ def tune(
     best_scenario = batch.load(scenario, {**dict(set or {}), **chosen.changes, "name": f"{loaded.name}-tuned"})
     durable.write_text(place / BEST, best_scenario.resolved)
     return Tuning(
-        metrics, tuple(vary), own, tuple(tried), tuple(best), tuple(finalists), chosen, confirmed, drifts, tuple(notes), place / BEST, evaluator.warnings
+        metrics,
+        tuple(vary),
+        own,
+        tuple(tried),
+        tuple(best),
+        tuple(finalists),
+        chosen,
+        confirmed,
+        drifts,
+        tuple(notes),
+        tuple(evaluator.doubts()),
+        place / BEST,
+        evaluator.warnings,
     )
 
 

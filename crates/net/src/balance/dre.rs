@@ -28,7 +28,7 @@ struct Meter {
 pub const TICK: u32 = u32::MAX;
 
 impl Estimators {
-    /// `ports`: bits per second of each port that leads to a switch.
+    /// `ports`: bits per second of each port whose load matters.
     pub fn new(config: &spec::RateEstimator, routed: bool, ports: &[Option<u64>]) -> Self {
         // C·τ, in bytes: bits per second, picoseconds.
         let full = |rate: u64| rate as f64 * (config.every.0 as f64 / config.alpha) / 8e12;
@@ -71,7 +71,7 @@ impl Estimators {
     pub fn routed(&mut self, site: &impl Site, port: u16, size: u16) {
         if self.routed {
             let (every, alpha) = (self.every, self.alpha);
-            let meter = self.meters[port as usize].as_mut().expect("a port to a switch");
+            let meter = self.meters[port as usize].as_mut().expect("a port whose load matters");
             meter.forget(site.now() / every, alpha);
             meter.x += size as u64;
         }
@@ -80,7 +80,7 @@ impl Estimators {
     /// X as a part of what it is where the port sends all the time.
     pub fn load(&mut self, site: &mut impl Site, port: u16) -> f64 {
         let (every, alpha, routed) = (self.every, self.alpha, self.routed);
-        let meter = self.meters[port as usize].as_mut().expect("a port to a switch");
+        let meter = self.meters[port as usize].as_mut().expect("a port whose load matters");
         if routed {
             meter.forget(site.now() / every, alpha);
         } else {

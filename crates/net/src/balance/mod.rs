@@ -74,7 +74,7 @@ pub enum Balancer {
 }
 
 impl Balancer {
-    /// Of a switch whose choices are not plain hashing. `ports`: bits per second of each port that leads to a switch.
+    /// Of a switch whose choices are not plain hashing. `ports`: bits per second of each port whose load matters.
     pub fn of(switch: &SwitchConfig, ports: &[Option<u64>]) -> Option<Balancer> {
         Some(match &switch.balance {
             Balance::Ecmp if switch.hash == RouteHash::Murmur3 => Balancer::Hash,

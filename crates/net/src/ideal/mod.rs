@@ -126,6 +126,7 @@ pub fn run(plan: &Plan, progress: &Progress) -> Result<Output, RunError> {
         captures: Vec::new(),
         storms: Vec::new(),
         deadlocks: Vec::new(),
+        memory_faults: Vec::new(),
         counters: Counters::default(),
         end: Time(if cut { until } else { end }),
         engine: Engine { events, thread_cpu_s: vec![crate::run::thread_cpu_s() - cpu], wall_s: wall.elapsed().as_secs_f64(), window_ps: 0 },

@@ -62,6 +62,7 @@ pub fn run(plan: &Plan, progress: &Progress) -> Result<Output, RunError> {
     output.started = world.started.take();
     output.end = Time(end);
     output.engine = engine;
-    merge::check_conservation(&output)?;
+    #[cfg(test)]
+    assert!(crate::checks::failed_checks(plan, &output).is_empty(), "{:?}", crate::checks::failed_checks(plan, &output));
     Ok(output)
 }

@@ -4,8 +4,8 @@ use super::forward::Drop;
 use super::{Node, Outlet, Shard};
 use crate::balance::{BalanceCounters, Balancer, Choice, End, FourTuple, Holding, ReorderQueues, Role, Site, Tag, avalanche};
 use crate::frame::{Event, Extra, Frame};
-use crate::routing::NextHops;
-use crate::spec::{FlowId, NodeId, NodeKind, RouteHash};
+use crate::routing::{NextHops, PortInfo};
+use crate::spec::{Balance, FlowId, NodeId, NodeKind, RouteHash};
 use crate::world::World;
 
 /// What a switch that does not simply hash has besides.
@@ -28,11 +28,19 @@ impl Balanced {
         }
         let is_host = |node: NodeId| world.plan.topology.nodes[node as usize].kind == NodeKind::Host;
         let from_host: Box<[bool]> = world.ports.of(id).iter().map(|info| is_host(info.peer)).collect();
-        let rates: Vec<Option<u64>> = world.ports.of(id).iter().map(|info| (!is_host(info.peer)).then(|| world.link(info).rate.0)).collect();
-        let balancer = Balancer::of(&world.plan.switches[spec.config as usize], &rates)?;
-        let rack = world.ports.of(id).iter().map(|info| info.peer).find(|&peer| is_host(peer)).map(|host| world.routes(0).rack_of(host));
-        let rack = rack.filter(|&rack| world.routes(0).anchor(rack) == id);
-        let hashes_tuples = world.plan.switches[spec.config as usize].hash == RouteHash::Murmur3;
+        let switch = &world.plan.switches[spec.config as usize];
+        // The load of a link to a host matters where there is a choice of them, and, to neighbours that are told, at a switch that is not the ToR of all
+        // its hosts: those with several links are racks of their own.
+        let several = |host: NodeId| world.ports.of(host).len() > 1;
+        let told = matches!(&switch.balance, Balance::Dlb(dlb) if dlb.remote) && world.ports.of(id).iter().any(|info| is_host(info.peer) && several(info.peer));
+        let matters = |host: NodeId| told || world.ports.of(host).iter().filter(|info| info.peer == id).count() > 1;
+        let rate = |info: &PortInfo| (!is_host(info.peer) || matters(info.peer)).then(|| world.link(info).rate.0);
+        let rates: Vec<Option<u64>> = world.ports.of(id).iter().map(rate).collect();
+        let balancer = Balancer::of(switch, &rates)?;
+        // Some of its hosts may have other links, and are racks of their own.
+        let mut racks = world.ports.of(id).iter().map(|info| info.peer).filter(|&peer| is_host(peer)).map(|host| world.routes(0).rack_of(host));
+        let rack = racks.find(|&rack| world.routes(0).anchor(rack) == id);
+        let hashes_tuples = switch.hash == RouteHash::Murmur3;
         Some(Box::new(Balanced { balancer: Some(Box::new(balancer)), rack, from_host, hashes_tuples }))
     }
 

@@ -53,6 +53,7 @@ impl<'a> Shard<'a> {
             pools: FxHashMap::default(),
             connections: Slab::default(),
             joints: Slab::default(),
+            decisive: FxHashMap::default(),
             nack_senders: Slab::default(),
             nack_receivers: Slab::default(),
             sources: Slab::default(),

@@ -104,7 +104,7 @@ impl<'a> Shard<'a> {
     /// it lacks. Whoever writes them down sees that one.
     fn mptcp_content(&self, flow: &Flow, frame: &Frame, mss: u16) -> Content {
         let full = |segment: u32| segment as u64 * mss as u64;
-        let Multipath { subflow, data, edge } = self.extras[frame.aux].multipath;
+        let Multipath { subflow, data, edge, .. } = self.extras[frame.aux].multipath;
         let multipath = |data: u64, closes: bool| Some(CaptureMultipath { subflow: subflow - 1, data, closes });
         let options = |multipath| Some(Box::new(CaptureOptions { multipath, ..CaptureOptions::default() }));
         match frame.kind() {

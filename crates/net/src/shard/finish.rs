@@ -7,7 +7,9 @@ use super::pfabric::pfabric_record;
 use super::rated::{rated_received, rated_record};
 use super::rdma::{pair_record, responder_record};
 use super::{Harvest, MPTCP, NOT_YET, OVER, Outlet, PFABRIC, ReceivedRecord, SentRecord, Shard};
-use crate::record::{GapRecord, LinkRecord, RoundTripRecord, WaitRecord};
+use crate::frame::Frame;
+use crate::port::{PAUSE_QUEUE, Port};
+use crate::record::{GapRecord, LinkRecord, MemoryFault, RoundTripRecord, WaitRecord};
 use crate::spec::{FlowId, TransportConfig};
 use crate::transport::tcp::Sender;
 
@@ -55,7 +57,7 @@ impl<'a> Shard<'a> {
                 }
             }
         }
-        (0..self.nodes.len() as u32).for_each(|node| self.check_memory(node));
+        self.harvest.memory_faults = (0..self.nodes.len() as u32).filter_map(|node| self.memory_fault(node)).collect();
         for balanced in self.nodes.iter().filter_map(|node| node.balanced.as_ref()) {
             let (packets, bytes) = balanced.held();
             self.counters.in_flight_packets += packets;
@@ -140,6 +142,30 @@ impl<'a> Shard<'a> {
         self.harvest.tasks = self.applications.take().map(|runtime| runtime.tasks).unwrap_or_default();
         self.harvest.paths = self.path_counts.drain().map(|((flow, subflow, path), (frames, bytes))| (flow, subflow, path, frames, bytes)).collect();
         (std::mem::take(&mut self.harvest), links)
+    }
+}
+
+impl Shard<'_> {
+    /// The memory in use at a node must be what its queues, and balancers, hold. Its ports have been settled.
+    fn memory_fault(&self, node: u32) -> Option<MemoryFault> {
+        let state = &self.nodes[node as usize];
+        let mmu = state.managed.as_ref().map(|managed| &managed.mmu);
+        let size_of = |size: u16, class: u8| mmu.map_or(size as u64, |mmu| mmu.size_of(size as u64, class));
+        let of_frame = |frame: &Frame| size_of(frame.size, frame.priority());
+        let of_port = |port: &Port| match &port.automaton {
+            None => port.plain_bytes(),
+            Some(a) => {
+                // What is in a device queue has left the buffer.
+                let device: u64 = a.discipline.iter().flat_map(|d| &d.device).map(|(waiting, _)| of_frame(&waiting.frame)).sum();
+                let sending = a.sending.filter(|sent| sent.queue != PAUSE_QUEUE && !state.until_start);
+                a.frames().map(of_frame).sum::<u64>() - device + sending.map_or(0, |sent| size_of(sent.size, sent.class))
+            }
+        };
+        let ports = &self.ports[state.first_port as usize..(state.first_port + state.ports) as usize];
+        let reordering: u64 = state.balanced.iter().flat_map(|balanced| balanced.charged()).map(of_frame).sum();
+        let held = ports.iter().map(of_port).sum::<u64>() + reordering;
+        let used = mmu.map_or(state.used, |mmu| mmu.used());
+        (used != held).then_some(MemoryFault { node: state.id, used, held })
     }
 }
 

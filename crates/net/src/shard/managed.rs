@@ -2,7 +2,6 @@
 
 use super::{Outlet, Shard};
 use crate::buffer::mmu::{Charge, Mmu, Verdict};
-use crate::port::PAUSE_QUEUE;
 
 /// A switch's memory, and when its ports act next.
 pub struct Managed {
@@ -117,25 +116,6 @@ impl<'a> Shard<'a> {
                 place += 1;
             }
         }
-    }
-
-    /// What the memory management unit counts is what the ports hold.
-    pub(super) fn check_memory(&self, node: u32) {
-        let state = &self.nodes[node as usize];
-        let Some(managed) = &state.managed else { return };
-        let ports = &self.ports[state.first_port as usize..(state.first_port + state.ports) as usize];
-        let held: u64 = ports
-            .iter()
-            .map(|p| p.automaton.as_ref().expect("not plain"))
-            .map(|a| {
-                let waiting: u64 = a.frames().map(|frame| managed.mmu.size_of(frame.size as u64, frame.priority())).sum();
-                let sending = a.sending.filter(|sent| sent.queue != PAUSE_QUEUE && !state.until_start);
-                waiting + sending.map_or(0, |sent| managed.mmu.size_of(sent.size as u64, sent.class))
-            })
-            .sum();
-        let waiting = state.balanced.iter().flat_map(|balanced| balanced.charged()).map(|frame| managed.mmu.size_of(frame.size as u64, frame.priority()));
-        let held = held + waiting.sum::<u64>();
-        assert_eq!(managed.mmu.used(), held, "memory in use at node {}", state.id);
     }
 
     /// Window engine: everything that ports of the node do by themselves up to `now`, in the order of time and, at one moment, of ports.

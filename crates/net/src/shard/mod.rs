@@ -36,12 +36,12 @@ use crate::app::Runtime;
 use crate::buffer::{Buffer, Calm};
 use crate::fault::Fault;
 use crate::flowcontrol::deadlock::Wait;
-use crate::frame::{Event, Extra, Frame};
+use crate::frame::{Decisive, Event, Extra, Frame};
 use crate::marking::Red;
 use crate::pacer::Pacer;
 use crate::port::Port;
 use crate::processor::Processor;
-use crate::record::{CaptureRecord, Counters, GapRecord, PortRecord, ReorderRecord, RoundTripRecord, StormRecord, UplinkRecord, WaitRecord};
+use crate::record::{CaptureRecord, Counters, GapRecord, MemoryFault, PortRecord, ReorderRecord, RoundTripRecord, StormRecord, UplinkRecord, WaitRecord};
 use crate::spec::{FlowId, NodeId};
 use crate::transport::datagram::{Sink, Source};
 use crate::transport::mptcp::{Connection, Joint};
@@ -248,6 +248,7 @@ pub struct Harvest {
     pub gaps: Vec<GapRecord>,
     pub waits_behind: Vec<WaitRecord>,
     pub round_trips: Vec<RoundTripRecord>,
+    pub memory_faults: Vec<MemoryFault>,
 }
 
 /// Aligned so that two workers' counters never share a cache line (or a pair of lines that the processor fetches together).
@@ -273,6 +274,8 @@ pub struct Shard<'a> {
     processors: Vec<Option<Box<Processor>>>,
     connections: Slab<Connection>,
     joints: Slab<Joint>,
+    /// Of flows over several paths that are complete here: what completed them.
+    pub decisive: FxHashMap<FlowId, Decisive>,
     nack_senders: Slab<NackSender>,
     nack_receivers: Slab<NackReceiver>,
     sources: Slab<Source>,

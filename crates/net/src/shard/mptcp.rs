@@ -3,7 +3,7 @@
 use super::finish::round_trips;
 use super::host::{Beside, arm, data_flags};
 use super::{MPTCP, NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, own_event, set_slot};
-use crate::frame::{Control, Event, Extra, Frame, Multipath};
+use crate::frame::{Control, Decisive, Event, Extra, Frame, Multipath};
 use crate::idle::{Idle, Route, idle_by, idle_over, least_round_trip_by};
 use crate::probe::explain::{Attribution, Label};
 use crate::spec::{EcnMode, FctEnd, Flow, FlowId, MptcpConfig, PathManager, TcpConfig, TransportConfig};
@@ -158,7 +158,7 @@ impl<'a> Shard<'a> {
     }
 
     fn write_option(&mut self, frame: &mut Frame, number: usize, (data, edge): (u32, u32), stamp: u32) {
-        let multipath = Multipath { subflow: number as u8 + 1, data, edge };
+        let multipath = Multipath { subflow: number as u8 + 1, data, edge, ..Multipath::default() };
         frame.aux = self.extras.insert(Extra { edge: u32::MAX, stamp, multipath, ..Extra::default() });
         frame.flags |= Frame::EXTRA;
     }
@@ -323,9 +323,9 @@ impl<'a> Shard<'a> {
     pub(super) fn on_mptcp_ack<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, multipath: Multipath, ack: &AckIn) {
         let config = self.mptcp(self.connections[slot].transport);
         let number = multipath.subflow as usize - 1;
-        let cause = self.connections[slot].on_ack(now, number, (multipath.data, multipath.edge), ack, config);
+        let cause = self.connections[slot].on_ack(now, number, &multipath, ack, config);
         if self.connections[slot].finished() {
-            return self.finish_mptcp(out, now, slot, number, config);
+            return self.finish_mptcp(out, now, slot, config);
         }
         // RFC 8684 §3.2 and §3.1: others join when the receiver is known to have understood.
         let planned = |connection: &Connection| connection.subflows.iter().position(|subflow| subflow.stage == Stage::Planned);
@@ -337,10 +337,10 @@ impl<'a> Shard<'a> {
         self.pump_mptcp(out, now, slot, number, cause, config);
     }
 
-    fn finish_mptcp<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, number: usize, config: &MptcpConfig) {
+    fn finish_mptcp<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, config: &MptcpConfig) {
         let connection = &self.connections[slot];
         let flow = connection.flow;
-        self.harvest.sent.push(connection_record(connection, Some(now), connection.subflows[number].sender.account()));
+        self.harvest.sent.push(connection_record(connection, Some(now), connection.account.clone()));
         self.harvest.round_trips.extend(connection.subflows.iter().enumerate().flat_map(|(n, subflow)| round_trips(&subflow.sender, n)));
         if config.tcp.handshake {
             for number in 0..self.connections[slot].subflows.len() {
@@ -353,6 +353,11 @@ impl<'a> Shard<'a> {
         self.sending[flow as usize] = OVER;
         self.live -= 1;
         self.flows_done += 1;
+    }
+
+    /// Where the time of a flow went that is complete at its receiver but not here, its sender.
+    pub fn account_of(&self, flow: FlowId, decisive: Decisive) -> Option<Attribution> {
+        self.connections[self.sending[flow as usize] & !MPTCP].account_until(decisive)
     }
 
     /// The receiving half, which this frame may be the first to tell of; `OVER` if everything has arrived.
@@ -436,6 +441,9 @@ impl<'a> Shard<'a> {
             echo: 0,
             full,
         };
+        if complete {
+            self.decisive.insert(frame.flow, Decisive { subflow: multipath.subflow, seq: frame.seq });
+        }
         let mut reaction = r.on_data(arrival, &config.tcp);
         if complete && reaction.second.is_none() {
             // The last of the data is acknowledged at once, as a FIN is.
@@ -472,7 +480,8 @@ impl<'a> Shard<'a> {
         answer.size = (self.world.plan.wire.ack + MptcpConfig::ACK_OPTION).max(self.world.plan.wire.min_frame);
         let segments = self.world.shape(self.world.flow(frame.flow)).count as u32;
         self.write_option(&mut answer, number, (segments, u32::MAX), 0);
-        self.extras[answer.aux].trigger = frame.seq;
+        let extra = &mut self.extras[answer.aux];
+        (extra.trigger, extra.multipath.decisive) = (frame.seq, self.decisive[&frame.flow]);
         self.sets_out(answer.size);
         self.send_by(out, now, again.node, frame.port, answer);
     }
@@ -489,6 +498,7 @@ impl<'a> Shard<'a> {
         self.write_option(&mut frame, number, (data, edge), if stamped { stamp(now) } else { 0 });
         let extra = &mut self.extras[frame.aux];
         (extra.trigger, extra.blocks, extra.count, extra.paused) = (ack.trigger, blocks, count, paused);
+        extra.multipath.decisive = self.decisive.get(&frame.flow).copied().unwrap_or_default();
         let wire = &self.world.plan.wire;
         let told = (count as u16 + ack.duplicate as u16).min(MptcpConfig::BLOCKS as u16);
         let sack = if selective { wire.sack_base + wire.sack_block * told } else { 0 };

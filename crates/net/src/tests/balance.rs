@@ -277,6 +277,35 @@ fn glb_knows_of_a_slow_downlink() {
     }
 }
 
+/// Hosts with two links to their switch, and with links to two switches: the last switch chooses, too.
+#[test]
+fn hosts_may_have_several_links() {
+    let mut twice = leaf_spine(2, 2, 3);
+    let again: Vec<Link> = twice.links.iter().filter(|link| link.a < twice.hosts || link.b < twice.hosts).cloned().collect();
+    twice.links.extend(again);
+    let mut both = leaf_spine(2, 2, 3);
+    let leaves: Vec<NodeId> = (0..both.nodes.len() as NodeId).filter(|id| both.nodes[*id as usize].name.starts_with("leaf")).collect();
+    let to_others =
+        both.links.iter().filter(|link| link.a < both.hosts).map(|link| Link { b: *leaves.iter().find(|leaf| **leaf != link.b).unwrap(), ..link.clone() });
+    let to_others: Vec<Link> = to_others.collect();
+    assert_eq!(to_others.len(), 6);
+    both.links.extend(to_others);
+    // One host has two links, its neighbours one.
+    let mut one = leaf_spine(2, 2, 3);
+    let first = one.links[0].clone();
+    one.links.push(first);
+    for (fabric, topology) in [("two links to the leaf", twice), ("links to both leaves", both), ("two links of one host", one)] {
+        for (name, balance) in balancers() {
+            let mut p = plan(topology.clone(), traffic(topology.hosts, 80, 60, 100_000, 1));
+            if balance.pins() {
+                continue;
+            }
+            p.switches[0].balance = balance;
+            same_everywhere(&format!("{name}, {fabric}"), &p);
+        }
+    }
+}
+
 #[test]
 fn detail_leaves_a_port_alone_where_much_waits() {
     // As much as the slow link carries: 25 of 80 Gbps, and what waits there at the end.

@@ -208,3 +208,20 @@ fn goes_on_after_a_time_out_without_sack() {
     assert!(output.counters.timeouts > 1);
     assert!(output.flows[0].finish.is_some());
 }
+
+/// The run ends when a flow's last byte has arrived and before its sender hears of it: the time went where it goes in the whole run, too.
+#[test]
+fn a_flow_is_accounted_for_by_the_subflow_that_delivered_its_last_byte() {
+    for scheduler in [PathScheduler::LowestRtt, PathScheduler::RoundRobin, PathScheduler::Redundant] {
+        let config = MptcpConfig { scheduler, manager: PathManager::DiffPorts(4), ..coupled(Coupling::Lia) };
+        let mut plan = scarce(over(fat_tree(4, 1), traffic(16, 30, 40, 100_000, 3), config));
+        plan.run.fct_end = FctEnd::LastByte;
+        let whole = done(&plan);
+        assert!(whole.flows.iter().any(|flow| flow.split.recovery > 0 && flow.split.window > 0));
+        for (id, flow) in whole.flows.iter().enumerate() {
+            plan.run.until = flow.finish;
+            let cut = &done(&plan).flows[id];
+            assert_eq!((cut.finish, cut.split), (flow.finish, flow.split), "{scheduler:?}, flow {id}");
+        }
+    }
+}

@@ -618,7 +618,7 @@ fn run_with(plan: &Plan, engine: EngineKind, threads: u32) -> Output {
     let mut plan = plan.clone();
     plan.run.engine = engine;
     plan.run.threads = threads;
-    // Conservation is checked in there.
+    // Conservation, memory and the sum of the parts are checked in there.
     run(&plan, &Progress::default()).expect("a valid plan")
 }
 
@@ -656,17 +656,11 @@ fn same_from_both_engines(case: &Case, output: &Output) -> Result<(), TestCaseEr
     Ok(())
 }
 
-fn times_add_up(case: &Case, output: &Output) -> Result<(), TestCaseError> {
+fn nothing_is_faster_than_ideal(case: &Case, output: &Output) -> Result<(), TestCaseError> {
     for (flow, record) in case.plan.flows.iter().zip(&output.flows) {
         let (Some(start), Some(finish)) = (record.start, record.finish) else { continue };
         let took = finish.since(start);
         prop_assert!(took >= record.ideal, "flow {}: {took} is less than the ideal {}", flow.id, record.ideal);
-        prop_assert!(record.propagation <= record.ideal);
-        let s = record.split;
-        let waits = [s.recovery, s.reordering, s.paused, s.queueing, s.pacing, s.window, s.application];
-        let sum = waits.iter().try_fold(0u64, |sum, wait| sum.checked_add(*wait));
-        prop_assert_eq!(sum, Some(took.0 - record.ideal.0), "flow {}: {:?}", flow.id, s);
-        prop_assert_eq!(record.bytes_received, flow.bytes);
     }
     Ok(())
 }
@@ -738,7 +732,7 @@ fn any_simulation() {
     proptest!(config, |(case in case())| {
         let output = run_with(&case.plan, EngineKind::Classical, 1);
         same_from_both_engines(&case, &output)?;
-        times_add_up(&case, &output)?;
+        nothing_is_faster_than_ideal(&case, &output)?;
         buffers_hold(&case, &output)?;
         if case.completes {
             everything_arrives(&case, &output)?;

@@ -16,6 +16,7 @@ pub use jobs::JobSummary;
 use crate::durable::digest;
 use crate::hash::{Hashes, hashes};
 use crate::process::{ProcessStart, peak_rss_bytes};
+use afflux_net::checks;
 use afflux_net::record::{Counters, Output};
 use afflux_net::spec::Topology;
 use afflux_scenario::{FabricCost, Scenario};
@@ -78,6 +79,10 @@ pub struct Summary {
     /// has delivered over the time in which it was active. Null without flows.
     pub goodput_flow_mean_bps: Option<f64>,
     pub conservation: Conservation,
+    /// Checks of the result itself that failed, [`FAILED_SHOWN`] of them at most: defects of this program. Empty in any result that can be trusted.
+    pub failed_checks: Vec<FailedCheck>,
+    /// How many failed in all.
+    pub failed_checks_total: u64,
     /// Null if the scenario has no prices.
     pub cost: Option<Cost>,
     pub result_hash: String,
@@ -85,7 +90,7 @@ pub struct Summary {
     pub counters_hash: String,
     pub notes: Vec<String>,
     /// What is valid in the scenario and yet does not do what it seems to say.
-    pub warnings: Vec<Doubt>,
+    pub warnings: Vec<Warned>,
     /// What hosts are called, in their order; none if they have only numbers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub host_names: Vec<String>,
@@ -99,7 +104,7 @@ pub struct Summary {
 
 /// A warning about the scenario: of its key, because the lines of the file it was read from are not those of the result's `scenario.toml`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Doubt {
+pub struct Warned {
     pub key: String,
     pub text: String,
 }
@@ -151,6 +156,18 @@ pub struct Conservation {
     pub holds: bool,
 }
 
+/// A check that failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct FailedCheck {
+    /// The flow's `id`; null if it is about the whole run.
+    pub flow: Option<i64>,
+    pub check: &'static str,
+    pub detail: String,
+}
+
+/// Failed checks that the summary lists.
+pub const FAILED_SHOWN: usize = 100;
+
 /// `sent == delivered + dropped + in_flight`; frames count once from end to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Balance {
@@ -187,6 +204,7 @@ pub fn summary(scenario: &Scenario, output: &Output, started: &ProcessStart) -> 
     let counters = &output.counters;
     let (fct, slowdown) = groups::of(scenario, output);
     let (deadlines, jobs) = (deadlines::of(scenario, output), jobs::of(scenario, output));
+    let failed = checks::failed_checks(plan, output);
     let goodput = goodput::of(scenario, output);
     let Hashes { result, ports, counters: counters_hash } = hashes(scenario, output);
     Summary {
@@ -232,12 +250,18 @@ pub fn summary(scenario: &Scenario, output: &Output, started: &ProcessStart) -> 
         goodput_bps: goodput.bps,
         goodput_flow_mean_bps: goodput.flow_mean_bps,
         conservation: conservation(counters),
+        failed_checks_total: failed.len() as u64,
+        failed_checks: failed
+            .into_iter()
+            .take(FAILED_SHOWN)
+            .map(|checks::FailedCheck { flow, check, detail }| FailedCheck { flow: flow.map(|flow| output.flow(plan, flow).id), check, detail })
+            .collect(),
         cost: scenario.cost.clone().map(|FabricCost { currency, total, switches, ports }| Cost { currency, total, switches, ports }),
         result_hash: result,
         ports_hash: ports,
         counters_hash,
         notes: scenario.notes.iter().cloned().chain(flowcontrol::warnings(scenario, output)).collect(),
-        warnings: scenario.warnings.iter().map(|warning| Doubt { key: warning.key.clone(), text: warning.text.clone() }).collect(),
+        warnings: scenario.warnings.iter().map(|warning| Warned { key: warning.key.clone(), text: warning.text.clone() }).collect(),
         host_names: host_names(&scenario.plan.topology),
         digests: BTreeMap::new(),
         summary_digest: None,

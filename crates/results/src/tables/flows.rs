@@ -19,7 +19,7 @@ struct Row<'a> {
     flow: &'a Flow,
     record: &'a FlowRecord,
     times: FlowTimes,
-    /// `None` if not explained or not finished.
+    /// `None` if not explained, not finished, or if its parts do not add up.
     split: Option<SplitNs>,
 }
 
@@ -31,10 +31,10 @@ impl Source for Flows<'_> {
     fn batch(&self, rows: Range<usize>) -> Result<RecordBatch, ResultsError> {
         let Scenario { plan, classes, jobs, .. } = self.scenario;
         let row = |(flow, record)| {
-            let split = if plan.record.explain { SplitNs::of(flow, record)? } else { None };
-            Ok(Row { flow, record, times: FlowTimes::of(flow, record), split })
+            let split = if plan.record.explain { SplitNs::of(record) } else { None };
+            Row { flow, record, times: FlowTimes::of(flow, record), split }
         };
-        let rows: Vec<Row> = rows.map(|id| row((self.output.flow(plan, id as u32), &self.output.flows[id]))).collect::<Result<_, ResultsError>>()?;
+        let rows: Vec<Row> = rows.map(|id| row((self.output.flow(plan, id as u32), &self.output.flows[id]))).collect();
         let rows = || rows.iter();
         let split = |part: fn(&SplitNs) -> i64| rows().map(move |r| r.split.as_ref().map(part));
         Columns::new(rows().len())

@@ -111,7 +111,7 @@ impl<'a> Tables<'a> {
     /// A whole table; without rows if it was not recorded.
     ///
     /// # Errors
-    /// [`ResultsError::Inconsistent`] if the split of a flow does not close.
+    /// Those of Arrow.
     pub fn get(&self, kind: Kind) -> Result<Table, ResultsError> {
         let source = self.source(kind);
         let batches = ranges(source.rows()).map(|rows| source.batch(rows)).collect::<Result<_, _>>()?;

@@ -101,7 +101,7 @@ fn jobs_span_their_flows() {
     let batch = only(Kind::Jobs, &scenario, &output);
     assert_eq!((strings(&batch, "job"), strings(&batch, "phase"), strings(&batch, "task")), (vec![Some("query")], vec![Some("coflow")], vec![Some("")]));
     assert_eq!((i64s(&batch, "start_ns"), i64s(&batch, "finish_ns"), i32s(&batch, "node")), (vec![Some(1_000)], vec![Some(41_000)], vec![None]));
-    assert_eq!((i64s(&batch, "bytes_in"), i64s(&batch, "bytes_out")), (vec![Some(1_000)], vec![Some(50_000)]));
+    assert_eq!((i64s(&batch, "bytes_in"), i64s(&batch, "bytes_out")), (vec![Some(50_000)], vec![Some(50_000)]));
     scenario.jobs[0].arrival = Some(Time::from_ns(500));
     scenario.plan.flows[1].job = 0;
     let batch = only(Kind::Jobs, &scenario, &output);

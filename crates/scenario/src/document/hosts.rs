@@ -117,11 +117,20 @@ impl JsonSchema for Receiver {
 }
 
 /// A number of senders, or the hosts themselves (an array, or text as in `"0-15"`).
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(untagged)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Senders {
     Count(u32),
     These(Hosts),
+}
+
+impl Serialize for Senders {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Senders::Count(count) => count.serialize(serializer),
+            // One host stays an array: a bare number counts.
+            Senders::These(Hosts(hosts)) => hosts.serialize(serializer),
+        }
+    }
 }
 
 impl<'de> Deserialize<'de> for Senders {

@@ -1,7 +1,9 @@
 //! The sending half: subflows, what data each of them has been given, and what the receiver has of it.
 
 use crate::congestion::Path;
+use crate::frame::{Decisive, Multipath};
 use crate::idle::Idle;
+use crate::probe::explain::Attribution;
 use crate::probe::explain::Label;
 use crate::spec::MptcpConfig;
 use crate::transport::tcp::{AckIn, Cause, Expired, Sender, Transmit};
@@ -100,6 +102,8 @@ pub struct Connection {
     pub armed: u64,
     /// The newest timestamp of the receiver.
     pub echo: u32,
+    /// Where its time went, when it is finished.
+    pub account: Option<Attribution>,
 }
 
 /// A segment to be put on the wire.
@@ -131,6 +135,7 @@ impl Connection {
             busy: 0,
             armed: 0,
             echo: 0,
+            account: None,
         }
     }
 
@@ -186,8 +191,16 @@ impl Connection {
         Some(Sending { subflow: number, transmit, data: subflow.data(transmit.seq) })
     }
 
-    /// An acknowledgement on subflow `number`: of data up to `data`, with the window's edge.
-    pub fn on_ack(&mut self, now: u64, number: usize, (data, edge): (u32, u32), ack: &AckIn, config: &MptcpConfig) -> Cause {
+    /// Where the time went: the chain of the subflow whose segment completed the data. That segment is outstanding as long as the connection is
+    /// open, since any acknowledgement of it is one of all data.
+    pub fn account_until(&self, decisive: Decisive) -> Option<Attribution> {
+        let number = (decisive.subflow as usize).checked_sub(1)?;
+        self.subflows[number].sender.account_until(decisive.seq)
+    }
+
+    /// An acknowledgement on subflow `number`.
+    pub fn on_ack(&mut self, now: u64, number: usize, multipath: &Multipath, ack: &AckIn, config: &MptcpConfig) -> Cause {
+        let Multipath { data, edge, decisive, .. } = *multipath;
         self.acknowledged = self.acknowledged.max(data);
         self.edge = self.edge.max(edge);
         self.next = self.next.max(self.acknowledged);
@@ -195,11 +208,13 @@ impl Connection {
         let mut paths = std::mem::take(&mut self.paths);
         paths.clear();
         paths.extend(self.subflows.iter().map(|subflow| subflow.sender.path()));
-        let finished = self.finished();
-        let subflow = &mut self.subflows[number];
-        if finished {
-            subflow.sender.account_ends();
+        if self.finished() {
+            self.account = self.account_until(decisive).map(|mut account| {
+                account.stood(ack.paused);
+                account
+            });
         }
+        let subflow = &mut self.subflows[number];
         subflow.sender.look(&paths, number);
         self.paths = paths;
         let cause = subflow.sender.on_ack(now, ack, &config.tcp);

@@ -54,11 +54,6 @@ impl Sender {
         }
     }
 
-    /// The next acknowledgement ends the connection: the account of its time ends with what caused that.
-    pub fn account_ends(&mut self) {
-        self.current.to = 0;
-    }
-
     /// It holds up the others: half of its window, and of its threshold unless it is in slow start (the scheduler of the Linux implementation).
     pub fn penalise(&mut self) -> bool {
         let open = self.state == State::Open;
@@ -85,6 +80,13 @@ impl Sender {
         if let Some(why) = &mut self.why {
             why.waited(until, label, excess);
         }
+    }
+
+    /// Where the connection's time went if it ended with segment `seq`, which must be outstanding.
+    pub fn account_until(&self, seq: u32) -> Option<Attribution> {
+        let mut why = self.why.clone().filter(|_| (self.una..self.next).contains(&seq))?;
+        why.end_at(self.board[seq].sent());
+        Some(why)
     }
 
     /// Where the time went of the connection, which an acknowledgement on this subflow has ended.

@@ -1,0 +1,294 @@
+//! What must hold of any scenario: it is refused with a message, or it runs the same way everywhere and passes its own checks.
+
+use crate::coverage;
+use afflux_net::checks::failed_checks;
+use afflux_net::record::{CaptureRecord, Output, Status};
+use afflux_net::spec::{Down, EngineKind, RdmaRecovery, TransportConfig};
+use afflux_net::{Progress, RunError};
+use afflux_results::{Kind, ParquetFlowLists, ProcessStart, RecordBatch, Tables};
+use afflux_scenario::{Overrides, Scenario};
+use afflux_units::Time;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Mutex, Once};
+use std::time::{Duration, Instant};
+
+/// What is found out about a scenario.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub enum Verdict {
+    /// Not valid, and why.
+    Refused(String),
+    /// Too large for here, or a run took longer than is allowed: by what.
+    TooLarge(String),
+    Sound(Figures),
+    Broken(Broken),
+}
+
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Figures {
+    /// Packet-hops of the scenario, and of all its runs together.
+    pub hops: u64,
+    pub run_hops: u64,
+    pub runs: u64,
+    /// Runs that were stopped because they took too long: nothing was compared.
+    pub stopped: u64,
+    /// Wall time of each run, seconds.
+    pub seconds: BTreeMap<String, f64>,
+    /// What the scenario has, and what happened in it.
+    pub seen: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Broken {
+    /// What kind of thing is broken: shrinking keeps to it.
+    pub what: String,
+    pub detail: String,
+}
+
+/// How far an examination goes.
+#[derive(Debug, Clone)]
+pub struct Limits {
+    /// Longest time of a run.
+    pub wall: Duration,
+    /// Most packet-hops that a scenario may be expected to have.
+    pub hops: u64,
+    /// Threads that the window engine is tried with.
+    pub threads: Vec<u32>,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits { wall: Duration::from_secs(60), hops: 12_000_000, threads: vec![1, 2, 3, 7] }
+    }
+}
+
+/// Simulated time ends in the seventh day: a sender never gives up, whatever is in its way.
+const LATEST: Time = Time(1 << 58);
+
+/// Keys of the summary that say how it was made.
+const COSTS: [&str; 7] = ["threads", "wall_s", "cpu_s", "engine_cpu_s", "engine_wall_s", "peak_rss_bytes", "events"];
+
+/// The message of the latest panic, with its place.
+static PANIC: Mutex<String> = Mutex::new(String::new());
+static HOOK: Once = Once::new();
+
+fn broken(what: impl Into<String>, detail: impl Into<String>) -> Verdict {
+    Verdict::Broken(Broken { what: what.into(), detail: detail.into() })
+}
+
+/// Calls `work`; a panic becomes its message.
+fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+    HOOK.call_once(|| {
+        std::panic::set_hook(Box::new(|info| {
+            let message = info.payload().downcast_ref::<String>().cloned().or_else(|| info.payload().downcast_ref::<&str>().map(|text| (*text).to_string()));
+            let place = info.location().map(|place| format!("{}:{}", place.file(), place.line())).unwrap_or_default();
+            *PANIC.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = format!("{place}: {}", message.unwrap_or_default());
+        }));
+    });
+    catch_unwind(AssertUnwindSafe(work)).map_err(|_| PANIC.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone())
+}
+
+/// The place of a panic, which tells one defect from another.
+fn place(panic: &str) -> String {
+    panic.split(": ").next().unwrap_or_default().to_string()
+}
+
+/// Examines the scenario `text`, whose paths are relative to `path`.
+pub fn examine(text: &str, path: &Path, limits: &Limits) -> Verdict {
+    let load = |text: &str| guarded(|| afflux_scenario::parse(text, path, &Overrides::default(), &ParquetFlowLists));
+    let scenario = match load(text) {
+        Err(panic) => return broken(format!("panic while checking, {}", place(&panic)), panic),
+        Ok(Err(refused)) => return Verdict::Refused(refused.message),
+        Ok(Ok(scenario)) => scenario,
+    };
+    let again = match load(&scenario.resolved) {
+        Err(panic) => return broken(format!("panic while checking the resolved scenario, {}", place(&panic)), panic),
+        Ok(Err(refused)) => return broken("resolved scenario refused", refused.message),
+        Ok(Ok(again)) => again,
+    };
+    if again.hash != scenario.hash || again.resolved != scenario.resolved {
+        return broken("resolved scenario differs", first_difference(&scenario.resolved, &again.resolved));
+    }
+    let [ours, theirs] = [&scenario, &again].map(|scenario| format!("{:#?}", scenario.plan));
+    if ours != theirs {
+        return broken("plan of the resolved scenario differs", first_difference(&ours, &theirs));
+    }
+    let expected = match guarded(|| afflux_net::expected(&scenario.plan)) {
+        Err(panic) => return broken(format!("panic while estimating, {}", place(&panic)), panic),
+        Ok(expected) => expected,
+    };
+    let seconds = scenario.plan.run.until.map_or(0, |until| until.0 / 1_000_000_000 + 1);
+    let hops = expected.packet_hops.saturating_add((u128::from(expected.hops_per_second) * u128::from(seconds) / 1_000).min(u128::from(u64::MAX)) as u64);
+    if hops > limits.hops {
+        return Verdict::TooLarge(format!("{hops} packet-hops expected"));
+    }
+    let engines = std::iter::once((EngineKind::Classical, 1)).chain(limits.threads.iter().map(|threads| (EngineKind::WindowLog, *threads)));
+    let mut figures = Figures::default();
+    let mut reference: Option<(Output, Shown)> = None;
+    for (engine, threads) in engines {
+        let name = if engine == EngineKind::Classical { "classical engine".to_string() } else { format!("window engine, {threads} threads") };
+        // The last one runs what is written into the result directory.
+        let which = if Some(&threads) == limits.threads.last() { &again } else { &scenario };
+        let began = Instant::now();
+        let output = match run(which, engine, threads, limits) {
+            Err(panic) => return broken(format!("panic in the {name}, {}", place(&panic)), panic),
+            Ok(Err(error)) => return broken(format!("{name} fails"), error),
+            Ok(Ok(output)) => output,
+        };
+        figures.seconds.insert(name.clone(), began.elapsed().as_secs_f64());
+        let Some(output) = output else {
+            if reference.is_none() {
+                return Verdict::TooLarge(format!("{name} was stopped"));
+            }
+            figures.stopped += 1;
+            continue;
+        };
+        figures.runs += 1;
+        figures.run_hops += output.counters.packet_hops;
+        let shown = match guarded(|| Shown::of(which, &output)) {
+            Err(panic) => return broken(format!("panic while writing, {}", place(&panic)), panic),
+            Ok(Err(error)) => return broken("writing fails", error),
+            Ok(Ok(shown)) => shown,
+        };
+        match &reference {
+            None => {
+                if let Some(found) = invariants(&scenario, &output) {
+                    return Verdict::Broken(found);
+                }
+                figures.hops = output.counters.packet_hops;
+                figures.seen = coverage::of(&scenario, &output);
+                reference = Some((output, shown));
+            }
+            Some((_, first)) => {
+                if let Some((what, detail)) = first.difference(&shown) {
+                    return broken(format!("{what} of the {name} differs"), detail);
+                }
+            }
+        }
+    }
+    Verdict::Sound(figures)
+}
+
+/// Runs it; nothing comes of a run that takes too long.
+fn run(scenario: &Scenario, engine: EngineKind, threads: u32, limits: &Limits) -> Result<Result<Option<Output>, String>, String> {
+    let mut plan = scenario.plan.clone();
+    (plan.run.engine, plan.run.threads) = (engine, threads);
+    let progress = Progress::default();
+    std::thread::scope(|scope| {
+        let (send, receive) = channel::<()>();
+        let watched = &progress;
+        let began = Instant::now();
+        scope.spawn(move || {
+            while receive.recv_timeout(Duration::from_millis(100)) == Err(RecvTimeoutError::Timeout) {
+                if began.elapsed() > limits.wall || watched.packet_hops() > 2 * limits.hops {
+                    watched.cancel();
+                }
+            }
+        });
+        let output = guarded(|| match afflux_net::run(&plan, &progress) {
+            Ok(output) => Ok(Some(output)),
+            Err(RunError::Cancelled) => Ok(None),
+            Err(error) => Err(error.to_string()),
+        });
+        drop(send);
+        output
+    })
+}
+
+/// All that a user can see of a run.
+struct Shown {
+    summary: BTreeMap<String, serde_json::Value>,
+    tables: Vec<(Kind, Vec<RecordBatch>)>,
+    captures: Vec<Vec<CaptureRecord>>,
+}
+
+impl Shown {
+    fn of(scenario: &Scenario, output: &Output) -> Result<Shown, String> {
+        let summary = afflux_results::summary(scenario, output, &ProcessStart::now()).to_json();
+        let mut summary: BTreeMap<String, serde_json::Value> = serde_json::from_str(&summary).map_err(|error| format!("summary.json: {error}"))?;
+        COSTS.iter().for_each(|key| {
+            summary.remove(*key);
+        });
+        let tables = Tables::new(scenario, output);
+        let tables = tables.recorded().into_iter().map(|kind| Ok((kind, tables.get(kind).map_err(|error| error.to_string())?.batches)));
+        Ok(Shown { summary, tables: tables.collect::<Result<_, String>>()?, captures: output.captures.clone() })
+    }
+
+    /// What differs, and how.
+    fn difference(&self, other: &Shown) -> Option<(String, String)> {
+        // The earliest frame that differs says most, then tables.
+        if let Some(detail) = earliest(&self.captures, &other.captures) {
+            return Some(("capture".into(), detail));
+        }
+        for ((kind, ours), (_, theirs)) in self.tables.iter().zip(&other.tables) {
+            if ours != theirs {
+                let print = |batches: &[RecordBatch]| format!("{batches:#?}");
+                return Some((format!("table {}", kind.name()), first_difference(&print(ours), &print(theirs))));
+            }
+        }
+        let differs = |(key, value): &(&String, &serde_json::Value)| other.summary.get(*key) != Some(*value);
+        self.summary.iter().find(differs).map(|(key, value)| (format!("summary key {key}"), format!("{value}\n{:?}", other.summary.get(key))))
+    }
+}
+
+/// Of all captures the frame that differs first.
+fn earliest(ours: &[Vec<CaptureRecord>], theirs: &[Vec<CaptureRecord>]) -> Option<String> {
+    let differing = ours.iter().zip(theirs).enumerate().filter_map(|(number, (a, b))| {
+        let at = (0..a.len().max(b.len())).find(|at| a.get(*at) != b.get(*at))?;
+        let time = [a.get(at), b.get(at)].into_iter().flatten().map(|record| record.time).min()?;
+        Some((time, format!("capture {number}, frame {at}:\n{:?}\n-- and --\n{:?}", a.get(at), b.get(at))))
+    });
+    differing.min_by_key(|(time, _)| *time).map(|(_, text)| text)
+}
+
+/// The first line that differs, with what stands around it.
+fn first_difference(ours: &str, theirs: &str) -> String {
+    let at = ours.lines().zip(theirs.lines()).position(|(a, b)| a != b).unwrap_or(ours.lines().count().min(theirs.lines().count()));
+    let around = |text: &str| text.lines().skip(at.saturating_sub(2)).take(6).collect::<Vec<_>>().join("\n");
+    format!("line {}:\n{}\n-- and --\n{}", at + 1, around(ours), around(theirs))
+}
+
+/// What must hold of a run by itself.
+fn invariants(scenario: &Scenario, output: &Output) -> Option<Broken> {
+    let plan = &scenario.plan;
+    let found = |what: &str, detail: String| Some(Broken { what: what.into(), detail });
+    if let Some(failed) = failed_checks(plan, output).first() {
+        let flow = failed.flow.map_or("whole run".into(), |flow| format!("flow {} {:?}", output.flow(plan, flow).id, output.flows[flow as usize]));
+        return found(&format!("check {}", failed.check), format!("{flow}: {}", failed.detail));
+    }
+    for (flow, record) in output.all_flows(plan) {
+        if let (Some(start), Some(finish)) = (record.start, record.finish)
+            && finish < start
+        {
+            return found("a flow ends before it starts", format!("flow {}: {record:?}", flow.id));
+        }
+    }
+    // Up to here everything has happened, unless the end came first.
+    if output.end >= plan.run.until.unwrap_or(LATEST) {
+        return None;
+    }
+    let c = &output.counters;
+    if (c.in_flight_packets, c.in_flight_bytes) != (0, 0) {
+        return found("frames left when nothing is left to happen", format!("{} frames, {} B", c.in_flight_packets, c.in_flight_bytes));
+    }
+    // What cannot be lost for good has come.
+    let forever = |down: &Down| down.to.is_none();
+    if plan.topology.links.iter().any(|link| link.down.iter().any(forever)) || plan.run.until_done {
+        return None;
+    }
+    for (flow, record) in output.all_flows(plan) {
+        let transport = &plan.transports[flow.transport as usize];
+        let repairs = match transport {
+            TransportConfig::Datagram(_) | TransportConfig::D3(_) => false,
+            TransportConfig::Rdma(rdma) => !matches!(&rdma.recovery, RdmaRecovery::Irn(irn) if !irn.timeouts),
+            _ => true,
+        };
+        if repairs && record.start.is_some() && record.status == Status::Running {
+            return found("a flow waits for ever", format!("flow {} of {}: {record:?}", flow.id, coverage::transport(transport)));
+        }
+    }
+    None
+}

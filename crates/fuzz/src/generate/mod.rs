@@ -1,0 +1,140 @@
+//! Scenario files at random: every kind of fabric, switch, transport and traffic, mostly valid, and small.
+
+mod host;
+mod record;
+mod switch;
+mod topology;
+mod traffic;
+mod transport;
+
+use crate::choices::{Choices, Keys, Source, int};
+use afflux_engine::random::Stream;
+use std::path::Path;
+use switch::Pauses;
+use toml::{Table, Value};
+use transport::{RdmaPlan, TransportFacts, rdma_plan, transport};
+
+/// What most of a scenario's traffic is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Family {
+    Tcp,
+    Mptcp,
+    Rdma,
+    Pfabric,
+    Pdq,
+    D3,
+    Hull,
+    Nack,
+    Datagram,
+    Hadoop,
+}
+
+/// A transport of the scenario.
+pub struct Named {
+    /// `None`: the default.
+    name: Option<String>,
+    family: Family,
+    facts: TransportFacts,
+}
+
+/// Purpose of the random stream.
+const SCENARIO: u64 = 0x7363_656e_6172_696f;
+
+/// Scenario number `number` of `seed`; it names files in `data`.
+pub fn numbered(seed: u64, number: u64, data: &Path) -> String {
+    text(&mut Stream::new(seed, SCENARIO, number), data)
+}
+
+/// The scenario that these choices make, as TOML.
+pub fn text(source: &mut dyn Source, data: &Path) -> String {
+    let table = scenario(&mut Choices::new(source), data);
+    toml::to_string(&table).expect("tables, texts and numbers")
+}
+
+fn scenario(c: &mut Choices, data: &Path) -> Table {
+    let mut keys = Keys::default();
+    keys.put("format", int(1));
+    keys.may(c, 20, "name", |_| "random");
+    keys.may(c, 10, "description", |_| "made at random");
+    // Many small ones, and some that go on for longer.
+    let packets = if c.chance(25) { c.scale(8_000, 250_000) } else { c.scale(100, 16_000) };
+    let family = c.weighted(&[
+        (20, Family::Tcp),
+        (9, Family::Mptcp),
+        (13, Family::Rdma),
+        (5, Family::Pfabric),
+        (4, Family::Pdq),
+        (3, Family::D3),
+        (3, Family::Hull),
+        (3, Family::Nack),
+        (2, Family::Datagram),
+        (2, Family::Hadoop),
+    ]);
+    let (fabric_keys, fabric) = loop {
+        let found = topology::topology(c, data, packets);
+        if found.1.hosts >= if family == Family::Hadoop { 4 } else { 2 } {
+            break found;
+        }
+    };
+    let rdma = rdma_plan(c);
+    let with_rdma = family == Family::Rdma;
+    let plain = RdmaPlan { pauses: Pauses::Any, entropies: false, ..rdma };
+    let used = if with_rdma { rdma } else { plain };
+    let (switch, switch_facts) = switch::switch(c, &fabric, family, used.pauses, used.entropies);
+    let (mut host, mut endless) = host::host(c, &fabric, family, &switch_facts.paused, !switch_facts.paused.is_empty());
+    let mut transports = Vec::new();
+    let (default, facts) = transport(c, &fabric, family, used);
+    transports.push(Named { name: None, family, facts });
+    host.put("transport", default);
+    let mut named = Keys::default();
+    for name in ["second", "third"] {
+        if !c.chance(30) {
+            break;
+        }
+        let other = c.weighted(&[(5, Family::Tcp), (2, Family::Mptcp), (1, Family::Datagram), (1, Family::Nack), (1, Family::Pfabric)]);
+        let (keys, facts) = transport(c, &fabric, other, used);
+        named.put(name, keys);
+        transports.push(Named { name: Some(name.into()), family: other, facts });
+    }
+    if !named.0.is_empty() {
+        host.put("transports", named);
+    }
+    endless |= fabric.cut || !switch_facts.paused.is_empty() || transports.iter().any(|transport| transport.facts.endless);
+    // What is sent takes so long on one host's link; mostly less, since hosts send at once.
+    let long = packets * 12_000_000 / fabric.mbps;
+    let until_ns = (endless || c.chance(45)).then(|| {
+        let until = c.scale((long / 20).max(2_000), (4 * long).max(8_000)) + if family == Family::Hadoop { 20_000_000 } else { 0 };
+        until + fabric.round_trip_ns
+    });
+    let around = traffic::Around { fabric: &fabric, data, family, transports: &transports, paused: &switch_facts.paused, ends: until_ns.is_some() };
+    let blocks = traffic::traffic(c, &around, packets);
+    keys.put("topology", fabric_keys);
+    keys.put("switch", switch);
+    keys.put("host", host);
+    keys.put("traffic", Value::Array(blocks));
+    let mut run = Keys::default();
+    run.put("seed", int(c.range(1, 1 << 31)));
+    run.may(c, 90, "fct_end", |c| c.of(&["last_ack", "last_byte"]));
+    match until_ns {
+        Some(until) => run.put("until", format!("{until}ns")),
+        None if family == Family::Hadoop => run.may(c, 60, "until", |_| "jobs"),
+        None => run.may(c, 10, "until", |_| "off"),
+    }
+    run.may(c, 10, "warmup", |c| c.time(1, 1_000_000));
+    run.may(c, 5, "compat", |_| "conweave-ns3");
+    run.may(c, 5, "size_bounds", |_| Value::Array(vec!["10kB".into(), "1MB".into()]));
+    run.may(c, 3, "max_memory", |_| "20GB");
+    keys.put("run", run);
+    let record = record::record(c, &fabric, until_ns, switch_facts.conweave);
+    if !record.0.is_empty() {
+        keys.put("record", record);
+    }
+    keys.may(c, 5, "cost", |_| {
+        let mut cost = Keys::default();
+        cost.put("switch", 100.0);
+        cost.put("port", 1.5);
+        cost.put("currency", "EUR");
+        cost
+    });
+    keys.0
+}

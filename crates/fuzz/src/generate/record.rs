@@ -1,0 +1,36 @@
+//! `[record]`.
+
+use super::topology::Fabric;
+use crate::choices::{Choices, Keys};
+use toml::Value;
+
+/// `until_ns`: when the run ends, if that is known; without it samples are rare.
+pub fn record(c: &mut Choices, fabric: &Fabric, until_ns: Option<u64>, conweave: bool) -> Keys {
+    let mut keys = Keys::default();
+    let interval = |c: &mut Choices| match until_ns {
+        Some(until) => format!("{}ns", (until / c.scale(1, 100)).max(1_000)),
+        None => c.of(&["20ms", "100ms", "1s"]).to_string(),
+    };
+    let nodes = |c: &mut Choices| c.of(&[Value::from("switches"), "hosts".into(), "all".into(), Value::Array(vec!["host0".into()])]);
+    keys.may(c, 5, "explain", |_| false);
+    keys.may(c, 40, "ports", |c| {
+        let mut ports = Keys::default();
+        ports.put("interval", interval(c));
+        ports.may(c, 50, "nodes", nodes);
+        ports
+    });
+    keys.may(c, 35, "paths", |_| true);
+    keys.may(c, 20, "imbalance", interval);
+    if conweave {
+        keys.may(c, 50, "reorder", interval);
+    }
+    keys.may(c, 15, "gaps", nodes);
+    keys.may(c, 15, "waits", nodes);
+    keys.may(c, 20, "round_trips", |_| true);
+    if c.chance(15) {
+        let link = c.of(&fabric.links);
+        keys.put("capture", if c.chance(50) { link } else { link.replace('-', ">") });
+        keys.may(c, 30, "snaplen", |c| c.size(96, 1_500));
+    }
+    keys
+}
