@@ -116,7 +116,7 @@ def test_the_sentence_of_a_search():
     own, chosen = Candidate("as-it-is", {}, {}), Candidate("k", {"switch.ecn.k": "20kB"}, {})
 
     def sentence(*differences: Difference) -> str:
-        return Tuning((goodput, time), ("switch.ecn.k",), own, (chosen,), (chosen,), (), chosen, differences, (), (), Path("best.toml")).sentence()
+        return Tuning((goodput, time), ("switch.ecn.k",), own, (chosen,), (chosen,), (), chosen, differences, (), (), (), Path("best.toml")).sentence()
 
     base = [10e6, 12e6, 11e6, 13e6, 14e6]
     noise = (0.95, 1.08, 0.97, 1.03, 1.0)
