@@ -1,11 +1,11 @@
-# make setup | demo | test | bench [CASE=name] | validate [REF=folder] [ONLY=set.file] | validate-live [ONLY=name] | lint | clean
+# make setup | demo | test | bench [CASE=name] | validate [REF=folder] [ONLY=set.file] | validate-live [ONLY=name] | fuzz [SECONDS=n] [HOPS=1e9] [SEED=n] | lint | clean
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 # What the extension module is built from; its Python half is used where it stands.
 SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -type f)
 
-.PHONY: setup demo test bench validate validate-live lint clean
+.PHONY: setup demo test bench validate validate-live fuzz lint clean
 
 setup: $(VENV)/built
 
@@ -37,6 +37,15 @@ validate: setup
 # Real Linux hosts in real time against theory and simulation; needs root, and a machine that does little else.
 validate-live: setup
 	$(BIN)/python -m validation.live $(if $(ONLY),--only "$(ONLY)")
+
+# Random scenarios for so many seconds, or, with HOPS, until they have so many packet-hops; then mutated scenarios, mutated imports and kills.
+SECONDS ?= 3600
+SEED ?= 1
+fuzz: setup
+	cargo run --quiet --profile fuzz -p afflux-fuzz -- run --seed $(SEED) $(if $(HOPS),--hops $(HOPS),--time $(SECONDS)) --jobs $(or $(JOBS),1) --out out/fuzz
+	$(BIN)/python -m fuzz.scenarios --seed $(SEED) --count $(or $(COUNT),5000) --jobs $(or $(JOBS),1)
+	$(BIN)/python -m fuzz.importers --seed $(SEED) --count $(or $(COUNT),5000)
+	$(BIN)/python -m fuzz.kills --seed $(SEED)
 
 lint: setup
 	cargo fmt --check

@@ -31,6 +31,7 @@ sharing = "static"
 buffer = "30packets"
 
 [host.transport]
+stack = "basic"
 min_rto = "1ms"
 
 [[traffic]]

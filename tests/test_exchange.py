@@ -140,7 +140,8 @@ def test_public_configurations(shared):
 
 
 def test_linux(command, scenario):
-    done = command("export", "linux", scenario(('min_rto = "1ms"', 'stack = "linux"\ncongestion = "htcp"\necn = "classic"\nmin_rto = "10ms"')))
+    transport = 'congestion = "htcp"\necn = "classic"\nreceive_window = "unlimited"\nmin_rto = "10ms"'
+    done = command("export", "linux", scenario(('stack = "basic"\nmin_rto = "1ms"', transport)))
     assert done.returncode == 0, done.stderr
     assert "net.ipv4.tcp_congestion_control = htcp" in done.stdout
     assert "net.ipv4.tcp_ecn = 1" in done.stdout

@@ -97,7 +97,7 @@ def test_a_disk_that_fills_up_in_a_sweep(unbroken, tmp_path):
 def test_a_file_that_may_not_grow(tmp_path):
     """The limit of the system instead of an injected one: writes end in the middle."""
     one = Try(RUN, tmp_path / "run")
-    command = ["bash", "-c", 'ulimit -f 2; exec "$@"', "bash", *RUN.command]
+    command = ["bash", "-c", 'ulimit -f 4; exec "$@"', "bash", *RUN.command]
     done = subprocess.run(command, cwd=one.dir, capture_output=True, text=True, timeout=kills.PATIENCE)
     assert (done.returncode, done.stderr) == (1, "error: out/flows.parquet cannot be written: File too large\n")
     assert [path.name for path in one.dir.iterdir()] == ["small.toml"]

@@ -93,6 +93,7 @@ def test_from_a_dict():
     data = {
         "format": 1,
         "topology": {"kind": "star", "hosts": 2},
+        "host": {"transport": {"stack": "basic"}},
         "traffic": [{"kind": "pairs", "pairs": [[0, 1]], "sizes": "10kB"}],
     }
     result = afflux.Scenario(data).run()

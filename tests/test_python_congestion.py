@@ -14,7 +14,7 @@ STAR = {
     "name": "star",
     "topology": {"kind": "star", "hosts": 4, "rate": "10Gbps", "delay": "5us"},
     "switch": {"buffer": "60packets", "sharing": "static"},
-    "host": {"transport": {"congestion": "newreno", "min_rto": "1ms"}},
+    "host": {"transport": {"stack": "basic", "congestion": "newreno", "min_rto": "1ms"}},
     "traffic": [{"kind": "pairs", "pairs": [[1, 0], [2, 0], [3, 0]], "sizes": "8MB"}],
 }
 

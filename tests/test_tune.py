@@ -33,6 +33,7 @@ buffer = "2MB"
 ecn = { k = "100kB" }
 
 [host.transport]
+stack = "basic"
 congestion = "dctcp"
 min_rto = "10ms"
 
@@ -105,7 +106,7 @@ def test_the_k_of_dctcp_is_found(tmp_path):
     assert all(difference.share < -0.01 for _, difference in by_goodput.harm)
     # What is written is the scenario that was chosen.
     best = afflux.load(found.path)
-    assert best.get("switch.ecn.kmin") == f"{chosen:.0f}B"
+    assert best.get("switch.ecn.k") == found.chosen.changes["switch.ecn.k"]
     alone = best.run(seed=1).summary["goodput_bps"]
     assert alone == found.chosen.values["goodput_bps"][1]
 

@@ -124,6 +124,7 @@ def transfer(row: dict[str, str], repetition: int) -> Setup:
     )
     tcp = transport(row.get("CC") or "", ecn=number(row, "ECN", 0) > 0)
     if (row.get("W") or "").strip():
+        del tcp["receive_window"]
         tcp |= {"receive_buffer": f"{2 * int(number(row, 'W'))}B", "receive_buffer_share": RECEIVE_BUFFER_SHARE}
     if (row.get("STALL") or "").strip():
         tcp["reader"] = stall(row["STALL"])
@@ -154,7 +155,8 @@ def interval(duration: float) -> str:
 def transport(congestion: str, *, ecn: bool) -> dict[str, Any]:
     if congestion not in CONGESTION:
         raise Unreadable(f"congestion control {congestion!r} is none of {', '.join(CONGESTION)}")
-    tcp: dict[str, Any] = {"kind": "tcp", "stack": "linux", "congestion": CONGESTION[congestion], "tick": TICK}
+    # The machines' receive buffers were so large that they never limited a sender, but where a row has W.
+    tcp: dict[str, Any] = {"kind": "tcp", "stack": "linux", "congestion": CONGESTION[congestion], "receive_window": "unlimited", "tick": TICK}
     if congestion in ("cubic", "htcp"):
         tcp[congestion] = {"tick": TICK}
     if congestion != "dctcp":

@@ -210,7 +210,7 @@ def queue(stem: str, row: dict[str, str], fragments: int = 1) -> dict[str, Any]:
     if row["q"] == "red":
         low, high, weight, most = RED
         red = {"kmin": f"{low}packets", "kmax": f"{high}packets", "pmax": most, "average_weight": weight, "compare": "at_or_above"}
-        return behind | {"ecn": red | {"gentle": True, "spacing": "ns3", "idle_frame": RED_IDLE}}
+        return behind | {"ecn": red | {"incapable": "drop", "gentle": True, "spacing": "ns3", "idle_frame": RED_IDLE}}
     if row["q"] == "codel":
         target, interval = CODEL.get(stem, CODEL_DEFAULT)
         return behind | {"aqm": {"kind": "codel", "target": target, "interval": interval, "ecn": bool(number(row, "ecn", 0))}}

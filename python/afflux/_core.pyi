@@ -70,15 +70,32 @@ class Ack:
 _Links = tuple[int, list[int], list[float]]
 
 @final
+class Warning:
+    """A key that is valid and yet has no effect, or not the one that its name says; `str` gives the whole line."""
+
+    @property
+    def file(self) -> os.PathLike[str]: ...
+    @property
+    def line(self) -> int | None: ...
+    @property
+    def key(self) -> str: ...
+    @property
+    def text(self) -> str: ...
+
+@final
 class Scenario:
     @property
     def name(self) -> str: ...
     @property
     def hash(self) -> str: ...
     @property
-    def resolved(self) -> str: ...
+    def resolved(self) -> str:
+        """As TOML: what was written, and all defaults as comments."""
     @property
     def notes(self) -> list[str]: ...
+    @property
+    def warnings(self) -> list[Warning]:
+        """What is valid and yet does not do what it seems to say."""
     @property
     def seed(self) -> int: ...
     @property

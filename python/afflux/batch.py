@@ -82,6 +82,16 @@ class Outcome:
     #: How many were read instead of run.
     reused: int
     notes: tuple[str, ...]
+    #: Warnings about the scenarios, and the points that have each.
+    warned: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    #: How many points there are.
+    points: int = 0
+
+    @property
+    def warnings(self) -> list[str]:
+        """Every warning once, with a point that has it if not all have."""
+        where = {warning: f" (in {len(keys)} of {self.points} points, as in {keys[0]})" for warning, keys in self.warned.items() if len(keys) < self.points}
+        return [warning + where.get(warning, "") for warning in self.warned]
 
     @property
     def designs(self) -> designs.Designs:
@@ -134,16 +144,20 @@ def run(
     fresh: bool = False,
     watch: Watch | None = None,
     executor: Executor | None = None,
-    strict: bool = True,
+    all_valid: bool = True,
+    strict: bool = False,
 ) -> Outcome:
     """Runs what is not there yet, `jobs` points at a time (default: one per core), each on `threads` threads, or all on an `executor`.
 
-    All points are validated first: raises `ScenarioError`, and nothing was run; if not `strict`, the wrong ones have failed. A point that
-    fails does not stop the others. `fresh` runs all of them again.
+    All points are validated first: raises `ScenarioError`, and nothing was run; if not `all_valid`, the wrong ones have failed. With `strict` a
+    point that has warnings is wrong. A point that fails does not stop the others. `fresh` runs all of them again.
     """
     watch = watch or Silent()
     out = Path(out)
-    tasks, refused = _validated(points, out, threads, strict)
+    tasks, refused = _validated(points, out, threads, all_valid)
+    warned = _warned(tasks)
+    if strict and warned:
+        raise _core.ScenarioError("\nerror: ".join(warned))
     if twice := {task.key for task in tasks if sum(other.key == task.key for other in tasks) > 1}:
         raise ValueError(f"two points are called {min(twice)}: points of one name differ in their seed")
     durable.make_dir(out)
@@ -165,17 +179,25 @@ def run(
         failures = [Failure(task.key, manifest.points[task.key]["error"]) for task in tasks if manifest.points[task.key]["status"] == "failed"]
         failed = {failure.point for failure in failures}
         results = {(task.point.name, task.seed): Result.open(task.dir) for task in tasks if task.key not in failed}
-    return Outcome(out, results, (*refused, *failures), len(done), tuple(notes))
+    return Outcome(out, results, (*refused, *failures), len(done), tuple(notes), warned, len(tasks))
 
 
-def _validated(points: Sequence[Point], out: Path, threads: int, strict: bool) -> tuple[list["_Task"], list[Failure]]:
+def _warned(tasks: Sequence["_Task"]) -> Mapping[str, Sequence[str]]:
+    having: dict[str, list[str]] = {}
+    for task in tasks:
+        for warning in task.warnings:
+            having.setdefault(warning, []).append(task.key)
+    return having
+
+
+def _validated(points: Sequence[Point], out: Path, threads: int, all_valid: bool) -> tuple[list["_Task"], list[Failure]]:
     tasks: list[_Task] = []
     wrong: list[Failure] = []
     for point in points:
         try:
             tasks.append(_Task.of(point, out, threads))
         except _core.ScenarioError as error:
-            if strict:
+            if all_valid:
                 raise
             wrong.append(Failure(point.name if point.seed is None else f"{point.name}-{point.seed}", str(error)))
     return tasks, wrong
@@ -193,6 +215,7 @@ class _Task:
     #: Of the resolved scenario: other recordings of the same run are another result directory.
     digest: str
     resolved: str
+    warnings: tuple[str, ...]
 
     @classmethod
     def of(cls, point: Point, out: Path, threads: int) -> "_Task":
@@ -200,7 +223,8 @@ class _Task:
         key = f"{point.name}-{loaded.seed}"
         # Threads change no result.
         same = re.sub(r"(?m)^threads = \d+$", "", loaded.resolved)
-        return cls(point, key, loaded.seed, out / key, loaded.hash, hashlib.sha256(same.encode()).hexdigest(), loaded.resolved)
+        digest = hashlib.sha256(same.encode()).hexdigest()
+        return cls(point, key, loaded.seed, out / key, loaded.hash, digest, loaded.resolved, tuple(map(str, loaded.warnings)))
 
     def order(self) -> Order:
         return Order(self.resolved, os.path.abspath(self.point.path), os.path.abspath(self.dir))

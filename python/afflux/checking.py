@@ -46,6 +46,8 @@ class Checked:
     #: Resident memory of the run, at its most.
     memory_bytes: int
     notes: tuple[str, ...]
+    #: What is valid and yet does not do what it seems to say: `file`, `line`, `key`, `text`.
+    warnings: tuple[dict[str, Any], ...]
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -76,6 +78,7 @@ def check(scenario: _core.Scenario) -> Checked:
         seconds=found.packet_hops / speed,
         memory_bytes=found.memory_bytes,
         notes=tuple(scenario.notes),
+        warnings=tuple({"file": str(one.file), "line": one.line, "key": one.key, "text": one.text} for one in scenario.warnings),
     )
 
 

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from . import __version__, _core, commands, settings
 from .commands import options
-from .console import FAILED, complain, deliver, example, failures, print_json, show, warn_of_doubts, width
+from .console import FAILED, complain, deliver, example, failures, print_json, show, warn, warn_of_doubts, width
 from .result import Result
 
 #: What several result directories mean.
@@ -46,7 +46,8 @@ def run(
     threads: Annotated[int | None, typer.Option(min=1, help="Worker threads; results do not depend on it.")] = None,
     out: Annotated[Path | None, typer.Option("-o", "--out", metavar="DIR", help="Result directory.", show_default="out/<scenario name>-<seed>")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a result directory that exists.")] = False,
-    show_config: Annotated[bool, typer.Option("--show-config", help="Print the resolved scenario, defaults written out, and run nothing.")] = False,
+    strict: options.Strict = False,
+    show_config: Annotated[bool, typer.Option("--show-config", help="Print the resolved scenario, defaults as comments, and run nothing.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print summary.json instead of tables.")] = False,
 ) -> None:
     """Run one simulation, write a result directory, print the summary."""
@@ -54,6 +55,7 @@ def run(
 
     with failures():
         loaded = _core.load(scenario, set=[settings.assignment(text) for text in set or []], seed=seed, threads=threads)
+        warn(loaded.warnings, strict)
         if show_config:
             print(loaded.resolved, end="")
             return
@@ -213,6 +215,7 @@ def study(
         chosen = studies.find(name)
         with progress.of_batch(Console(stderr=True)) as watch:
             verdict = studies.carry_out(chosen, quick=quick, out=out, jobs=jobs, fresh=fresh, watch=watch)
+        warn(verdict.outcome.warnings)
         print_json(verdict.to_dict()) if as_json else show(render.verdict(verdict))
         for failure in verdict.outcome.failures:
             complain(f"{failure.point}: {failure.error}")
@@ -280,12 +283,10 @@ def export_linux(
     force: Annotated[bool, typer.Option("--force", help="Replace a file that exists.")] = False,
 ) -> None:
     """Write the hosts' TCP as sysctl lines, with the commands for what has no sysctl. What Linux cannot be set to is named."""
-    import tomllib
-
-    from . import sysctl
+    from . import sysctl, toml
 
     with failures():
-        groups = list(sysctl.of_scenario(tomllib.loads(_core.load(scenario).resolved)))
+        groups = list(sysctl.of_scenario(toml.with_defaults(_core.load(scenario).resolved)))
         missing = [f"not expressed, {title}: {line}" for title, settings in groups for line in settings.missing]
         deliver("\n".join(settings.text(title) for title, settings in groups), out, force, missing)
 

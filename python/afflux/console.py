@@ -98,6 +98,15 @@ class _Visible(RenderHook):
         return [self.Part(renderable) for renderable in renderables]
 
 
+def warn(warnings: Iterable[object], strict: bool = False) -> None:
+    """One line each on stderr; with `strict` they are errors, and nothing is done."""
+    every = list(warnings)
+    for warning in every:
+        note(warning, "error: " if strict else "warning: ")
+    if strict and every:
+        raise typer.Exit(WRONG)
+
+
 def complain(error: object) -> None:
     print(f"error: {visible(str(error))}", file=sys.stderr)
 

@@ -1,13 +1,12 @@
 """Results by design: those of one scenario name are one design, run with several seeds."""
 
 import os
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from . import __version__, doubts
+from . import __version__, doubts, toml
 from .metrics import METRICS, Metric
 from .result import Result
 from .statistics import interval, mean
@@ -177,7 +176,7 @@ def _different(one: Result, other: Result) -> list[str]:
     first_text, second_text = one.scenario, other.scenario
     if first_text is None or second_text is None:
         return []
-    first, second = (dict(_leaves(tomllib.loads(text), "")) for text in (first_text, second_text))
+    first, second = (dict(_leaves(toml.with_defaults(text), "")) for text in (first_text, second_text))
     keys = [key for key in first.keys() | second.keys() if first.get(key) != second.get(key)]
     return sorted(key for key in keys if key not in _SAME and not key.startswith("record."))
 

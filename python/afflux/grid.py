@@ -53,6 +53,7 @@ def sweep(
     jobs: int | None = None,
     fresh: bool = False,
     watch: Watch | None = None,
+    strict: bool = False,
 ) -> Sweep:
     """Simulates every combination of the values of `vary`, with each of `seeds` (by default the scenario's own).
 
@@ -60,7 +61,7 @@ def sweep(
 
     Everything is kept in `out` (by default `out/sweep-<scenario name>`): a point that is there is not simulated again, so a sweep that was
     stopped or killed continues. A point that fails, or whose scenario is refused, does not stop the others; `ScenarioError` is raised only if
-    all are refused. Which executor it is changes nothing in the rows.
+    all are refused, or, if `strict`, if a point has warnings. Which executor it is changes nothing in the rows.
     """
     for key, values in vary.items():
         _check(key, [settings.shown(item) for item in values])
@@ -75,7 +76,7 @@ def sweep(
     points_place = batch.home(place)
     with ExitStack() as stack:
         chosen = stack.enter_context(named(executor, jobs=jobs, address=address)) if isinstance(executor, str) else executor
-        outcome = batch.run(points, points_place, fresh=fresh, watch=watch, executor=chosen, strict=False)
+        outcome = batch.run(points, points_place, fresh=fresh, watch=watch, executor=chosen, all_valid=False, strict=strict)
     found = Sweep(tuple(vary), tuple(_rows(list(vary), points, outcome)), outcome, place / TABLE)
     durable.write_text(found.path, found.to_csv())
     return found

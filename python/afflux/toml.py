@@ -1,7 +1,8 @@
-"""Writes TOML (the standard library only reads it)."""
+"""Writes TOML (the standard library only reads it), and reads resolved scenarios."""
 
 import json
 import re
+import tomllib
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,6 +12,11 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 def dumps(table: Mapping[str, Any]) -> str:
     """A document from nested dicts, lists, strings, numbers and booleans."""
     return "\n".join(_lines(table, "")) + "\n"
+
+
+def with_defaults(resolved: str) -> dict[str, Any]:
+    """A resolved scenario together with the defaults that stand in it as comments."""
+    return tomllib.loads(re.sub(r"(?m)^# ", "", resolved))
 
 
 def value(item: Any) -> str:

@@ -22,7 +22,9 @@ pub fn transport(config: &TransportConfig) -> &'static str {
 /// Words as `balance=drill`, each once.
 pub fn of(scenario: &Scenario, output: &Output) -> Vec<String> {
     let plan = &scenario.plan;
-    let document: Table = toml::from_str(&scenario.resolved).expect("it has just been written");
+    // With the defaults, which are comments.
+    let every: Vec<&str> = scenario.resolved.lines().map(|line| line.strip_prefix("# ").unwrap_or(line)).collect();
+    let document: Table = toml::from_str(&every.join("\n")).expect("it has just been written");
     let mut seen: Vec<String> = Vec::new();
     let mut say = |what: &str, word: &str| seen.push(format!("{what}={word}"));
     let ends = match (plan.run.fct_end, plan.run.until) {

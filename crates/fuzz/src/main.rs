@@ -3,6 +3,7 @@
 use afflux_fuzz::examine::{Broken, Figures, Limits, Verdict, examine};
 use afflux_fuzz::shrink::shrink;
 use afflux_fuzz::{data, generate};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -150,8 +151,12 @@ fn keep_to(cpu: usize, all: &CpuSet, one: bool) {
     let _ = sched_setaffinity(None, if one { &set } else { all });
 }
 
+/// Address space of a worker: one that wants more dies, which is a finding, before the machine does.
+const MEMORY: u64 = 8_000_000_000;
+
 /// Reads `seed number` lines, answers each with a line of JSON.
 fn worker(cpu: usize) -> Result<bool, Failure> {
+    setrlimit(Resource::As, Rlimit { current: Some(MEMORY), maximum: getrlimit(Resource::As).maximum })?;
     let all = sched_getaffinity(None)?;
     for (count, line) in std::io::stdin().lines().enumerate() {
         let line = line?;

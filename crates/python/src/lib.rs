@@ -30,7 +30,7 @@ mod _core {
     #[pymodule_export]
     use super::result::Result;
     #[pymodule_export]
-    use super::scenario::{Expected, Scenario, load, parse};
+    use super::scenario::{Expected, Scenario, Warning, load, parse};
     #[pymodule_export]
     use super::table::{Table, read_parquet};
 

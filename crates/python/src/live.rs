@@ -76,6 +76,7 @@ mod linux {
     pub fn live(py: Python<'_>, scenario: &Scenario, asked: Asked) -> PyResult<String> {
         let Asked { hosts, attach, duration, command, bound, out, force } = asked;
         let time = |text: &str, name: &str| match text.parse::<Span>() {
+            Ok(Span::ZERO) if name == "duration" => Err(PyValueError::new_err(format!("--{name} {text}: write a time above 0, as in 30s"))),
             Ok(span) => Ok(Duration::from_nanos(span.0.div_ceil(1_000))),
             Err(error) => Err(PyValueError::new_err(format!("--{name} {text}: {error}"))),
         };

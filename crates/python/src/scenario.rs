@@ -48,6 +48,42 @@ pub struct Expected {
     memory_bytes: u64,
 }
 
+/// A key that is valid and yet has no effect, or not the one that its name says; `str` gives the whole line.
+#[pyclass(frozen, eq, module = "afflux._core")]
+#[derive(PartialEq)]
+pub struct Warning(afflux_scenario::Warning);
+
+#[pymethods]
+impl Warning {
+    #[getter]
+    fn file(&self) -> &Path {
+        &self.0.file
+    }
+
+    #[getter]
+    fn line(&self) -> Option<usize> {
+        self.0.line
+    }
+
+    #[getter]
+    fn key(&self) -> &str {
+        &self.0.key
+    }
+
+    #[getter]
+    fn text(&self) -> &str {
+        &self.0.text
+    }
+
+    fn __str__(&self) -> &str {
+        &self.0.message
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Warning {:?}>", self.0.message)
+    }
+}
+
 /// Reads and validates a scenario file.
 #[pyfunction]
 #[pyo3(signature = (path, *, set=Vec::new(), seed=None, threads=None))]
@@ -118,7 +154,7 @@ impl Scenario {
         &self.inner.hash
     }
 
-    /// The fully resolved scenario as TOML.
+    /// The resolved scenario as TOML: what was written, and all defaults as comments.
     #[getter]
     fn resolved(&self) -> &str {
         &self.inner.resolved
@@ -127,6 +163,12 @@ impl Scenario {
     #[getter]
     fn notes(&self) -> Vec<String> {
         self.inner.notes.clone()
+    }
+
+    /// What is valid and yet does not do what it seems to say.
+    #[getter]
+    fn warnings(&self) -> Vec<Warning> {
+        self.inner.warnings.iter().cloned().map(Warning).collect()
     }
 
     #[getter]

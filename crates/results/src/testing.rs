@@ -2,7 +2,7 @@
 
 use afflux_net::record::{Counters, Engine, FlowRecord, LinkRecord, Output, PortRecord, Split, Status};
 use afflux_net::spec::{EngineKind, FctEnd, Flow, Link, Node, NodeKind, Plan, PortSeries, Record, RunConfig, Start, Topology, Wire};
-use afflux_scenario::{Job, Packets, Scenario};
+use afflux_scenario::{Job, Packets, Scenario, Warning};
 use afflux_units::{Probability, Rate, Span, Time};
 
 /// A flow that starts at `start` ps.
@@ -94,6 +94,13 @@ pub fn run() -> (Scenario, Output) {
         resolved: "format = 1\n".into(),
         hash: "abc".into(),
         notes: vec!["a note".into()],
+        warnings: vec![Warning {
+            message: "small.toml:3: key switch.ecn: marks nothing".into(),
+            file: "small.toml".into(),
+            line: Some(3),
+            key: "switch.ecn".into(),
+            text: "marks nothing".into(),
+        }],
         cost: None,
         packets: Packets { mtu: 1500, link_header: 18, priority_of_dscp: [0; 64] },
     };

@@ -1,7 +1,7 @@
 //! The one place where errors become text.
 
-use crate::ScenarioError;
 use crate::tree::{NotToml, Origin, Tree, Wrong};
+use crate::{ScenarioError, Warning};
 use std::path::Path;
 
 /// Longer messages lose their middle: what a file holds may be of any length.
@@ -66,5 +66,13 @@ impl ScenarioError {
             None => format!("{origin}: {}", wrong.message),
         };
         ScenarioError { message: tidy(&message), file: Some(path.to_path_buf()), line, key }
+    }
+}
+
+impl Warning {
+    pub(crate) fn new(path: &Path, tree: &Tree, wrong: Wrong) -> Self {
+        let (key, text) = (wrong.key.to_string(), wrong.message.clone());
+        let ScenarioError { message, line, .. } = ScenarioError::wrong(path, tree, wrong);
+        Warning { message, file: path.to_path_buf(), line, key, text }
     }
 }

@@ -38,12 +38,15 @@ pub struct Scenario {
     pub warmup: Span,
     /// Upper bounds of the size classes of the summary, bytes, ascending; the last class is open.
     pub size_bounds: Vec<u64>,
-    /// The fully resolved scenario as TOML: defaults written out, inputs with absolute path and SHA-256. Running it gives the same result.
+    /// The resolved scenario as TOML: keys as written, inputs with absolute path and SHA-256, defaults as comments. Running it gives the same result,
+    /// and changing a key of it is like changing that key of the scenario.
     pub resolved: String,
-    /// SHA-256 of `resolved` without what does not change results (threads, record paths), hexadecimal.
+    /// SHA-256 of the scenario with all defaults, without what does not change results (threads, record paths), hexadecimal.
     pub hash: String,
     /// Things the user should know: flows dropped by an importer, the load basis, …
     pub notes: Vec<String>,
+    /// What is valid and yet does not do what it seems to say.
+    pub warnings: Vec<Warning>,
     /// What the fabric costs, if the scenario has prices.
     pub cost: Option<FabricCost>,
     /// How packets of real hosts become frames.
@@ -96,6 +99,24 @@ pub struct ScenarioError {
     pub key: Option<String>,
 }
 
+/// A key that is valid and yet has no effect, or not the one that its name says. `Display` gives the whole line for a person, as an error's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Warning {
+    pub message: String,
+    pub file: PathBuf,
+    /// `None` for what an option of the command line says.
+    pub line: Option<usize>,
+    pub key: String,
+    /// What it is about, without place and key.
+    pub text: String,
+}
+
+impl std::fmt::Display for Warning {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
 /// The version of the file format.
 const FORMAT: i64 = 1;
 
@@ -117,7 +138,7 @@ pub fn parse(text: &str, path: &Path, overrides: &Overrides, reader: &dyn Reader
     if let Some(reason) = wrong_name(&name) {
         return Err(wrong(Wrong::at(Key::from("name"), format!("{}: {reason}", afflux_traffic::names::shown(&name)))));
     }
-    let checked = validate::check(&mut document, &mut Inputs::of(path), reader).map_err(wrong)?;
+    let checked = validate::check(&mut document, &tree, &mut Inputs::of(path), reader).map_err(wrong)?;
     let unprintable = |message: String| wrong(Wrong::at(Key::default(), format!("cannot be written as TOML: {message}")));
     Ok(Scenario {
         name,
@@ -126,9 +147,10 @@ pub fn parse(text: &str, path: &Path, overrides: &Overrides, reader: &dyn Reader
         jobs: checked.jobs,
         warmup: checked.warmup,
         size_bounds: checked.size_bounds,
-        resolved: resolve::text(&document).map_err(unprintable)?,
+        resolved: resolve::text(&document, &tree, checked.default_transport).map_err(unprintable)?,
         hash: resolve::hash(&document).map_err(unprintable)?,
         notes: checked.notes,
+        warnings: checked.warnings.into_iter().map(|warning| Warning::new(path, &tree, warning)).collect(),
         cost: checked.cost,
         packets: checked.packets,
     })

@@ -1,11 +1,212 @@
-//! The scenario with everything written out, and its hash.
+//! The resolved scenario, and its hash.
+//!
+//! What was written stands there as it was written. A default that follows from other keys must go on following from them when somebody changes
+//! those, so defaults stand there as comments, except the few that name a design or never depend on anything.
 
 use crate::document::{Document, Engine, Run, Sizes, Topology, Traffic};
 use crate::inputs::hash_of;
+use crate::tree::{self, Tree};
+use std::fmt::Write;
+use toml::{Table, Value};
 
-/// TOML of a document whose defaults have been filled in.
-pub fn text(document: &Document) -> Result<String, String> {
-    toml::to_string(document).map_err(|error| error.to_string())
+/// TOML of the scenario: its keys as written in `tree`, with inputs as `document` identifies them, and all other keys of `document` as comments.
+/// Without the comment signs it is `document`.
+pub fn text(document: &Document, tree: &Tree, default_transport: bool) -> Result<String, String> {
+    let Value::Table(full) = Value::try_from(document).map_err(|error| error.to_string())? else { return Err("it is no table".into()) };
+    let merger = Merger { default_transport };
+    let mut out = String::new();
+    print(&merger.table(&full, Some(tree), &mut Vec::new()), &mut Vec::new(), &mut out);
+    Ok(out)
+}
+
+/// A key's value, and whether it is one or a comment.
+enum Node {
+    Leaf {
+        value: String,
+        kept: bool,
+    },
+    /// A table that was written is one even if none of its keys was.
+    Table {
+        entries: Vec<(String, Node)>,
+        written: bool,
+    },
+    Tables(Vec<Node>),
+}
+
+struct Merger {
+    /// Traffic uses `[host.transport]`, written or not.
+    default_transport: bool,
+}
+
+impl Merger {
+    fn table(&self, full: &Table, tree: Option<&Tree>, path: &mut Vec<String>) -> Node {
+        let written: &[tree::Entry] = match tree.map(|tree| &tree.value) {
+            Some(tree::Value::Table(entries)) => entries,
+            _ => &[],
+        };
+        // A name stands for a table of that kind.
+        let by_name = tree.is_some_and(|tree| matches!(tree.value, tree::Value::Text(_)));
+        let mut entries: Vec<(String, Node)> = Vec::new();
+        for (name, value) in full {
+            path.push(name.clone());
+            let below = written.iter().find(|entry| entry.name == *name).map(|entry| &entry.tree);
+            let kept = below.is_some() || self.names_the_design(path) || tree.is_some() && identifies(name) || by_name && name == "kind";
+            entries.push((name.clone(), self.node(value, below, kept, path)));
+            path.pop();
+        }
+        // A key that stands for others, which the document has instead.
+        for entry in written.iter().filter(|entry| !full.contains_key(&entry.name)) {
+            entries.push((entry.name.clone(), Node::Leaf { value: inline(&value_of(&entry.tree)), kept: true }));
+        }
+        // What was written comes first, in its order.
+        let first = |name: &str| ["format", "name", "kind", "stack"].iter().position(|known| *known == name).unwrap_or(usize::MAX);
+        let place = |(name, node): &(String, Node)| {
+            let as_written = written.iter().position(|entry| entry.name == *name).unwrap_or(usize::MAX);
+            (!node.is_kept(), as_written, first(name))
+        };
+        entries.sort_by_key(place);
+        Node::Table { entries, written: tree.is_some() }
+    }
+
+    fn node(&self, value: &Value, tree: Option<&Tree>, kept: bool, path: &mut Vec<String>) -> Node {
+        match (value, tree.map(|tree| &tree.value)) {
+            (Value::Table(table), _) => self.table(table, tree, path),
+            (Value::Array(items), Some(tree::Value::Array(written)))
+                if items.len() == written.len() && !items.is_empty() && items.iter().all(Value::is_table) =>
+            {
+                let pairs = items.iter().zip(written);
+                let item = |(item, tree): (&Value, &Tree)| item.as_table().map(|table| self.table(table, Some(tree), path));
+                Node::Tables(pairs.filter_map(item).collect())
+            }
+            _ => Node::Leaf { value: inline(value), kept },
+        }
+    }
+
+    /// Keys that stand in the resolved scenario whether written or not: those that name the design, and those whose default depends on nothing.
+    fn names_the_design(&self, path: &[String]) -> bool {
+        let path: Vec<&str> = path.iter().map(String::as_str).collect();
+        match path.as_slice() {
+            ["format" | "name"] | ["run", _] => true,
+            ["traffic", "name"] => true,
+            ["host", "transport", name] => self.default_transport && is_kind(name),
+            ["host", "transports", _, name] => is_kind(name),
+            _ => false,
+        }
+    }
+}
+
+fn is_kind(name: &str) -> bool {
+    matches!(name, "kind" | "stack" | "congestion" | "mode")
+}
+
+/// Keys by which an input is found and known again.
+fn identifies(name: &str) -> bool {
+    matches!(name, "file" | "sha256" | "matrix" | "matrix_sha256")
+}
+
+impl Node {
+    fn is_kept(&self) -> bool {
+        match self {
+            Node::Leaf { kept, .. } => *kept,
+            Node::Table { entries, written } => *written || entries.iter().any(|(_, node)| node.is_kept()),
+            Node::Tables(_) => true,
+        }
+    }
+}
+
+/// Keys first, then tables: what follows a table's head belongs to it.
+fn print(node: &Node, path: &mut Vec<String>, out: &mut String) {
+    let Node::Table { entries, .. } = node else { return };
+    for (name, node) in entries {
+        keys(name, node, out);
+    }
+    for (name, node) in entries {
+        path.push(name.clone());
+        let head = path.iter().map(|name| key(name)).collect::<Vec<_>>().join(".");
+        match node {
+            Node::Leaf { .. } => {}
+            Node::Table { .. } => {
+                if node.is_kept() {
+                    let _ = write!(out, "\n[{head}]\n");
+                    print(node, path, out);
+                }
+            }
+            Node::Tables(items) => {
+                for item in items {
+                    let _ = write!(out, "\n[[{head}]]\n");
+                    print(item, path, out);
+                }
+            }
+        }
+        path.pop();
+    }
+}
+
+/// A key, or all keys of a table of which none is kept.
+fn keys(name: &str, node: &Node, out: &mut String) {
+    match node {
+        Node::Leaf { value, kept } => {
+            let _ = writeln!(out, "{}{} = {value}", if *kept { "" } else { "# " }, dotted(name));
+        }
+        Node::Table { entries, .. } if !node.is_kept() => {
+            for (below, node) in entries {
+                keys(&format!("{name}\0{below}"), node, out);
+            }
+        }
+        Node::Table { .. } | Node::Tables(_) => {}
+    }
+}
+
+/// Parts of a key, which are divided by a character that no key has.
+fn dotted(name: &str) -> String {
+    name.split('\0').map(key).collect::<Vec<_>>().join(".")
+}
+
+fn key(name: &str) -> String {
+    let bare = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
+    if bare { name.to_string() } else { quoted(name) }
+}
+
+/// On one line, whatever is in it.
+fn quoted(text: &str) -> String {
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\t' => out.push_str("\\t"),
+            c if c.is_control() => {
+                let _ = write!(out, "\\u{:04X}", u32::from(c));
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}
+
+fn inline(value: &Value) -> String {
+    match value {
+        Value::String(text) => quoted(text),
+        Value::Array(items) => format!("[{}]", items.iter().map(inline).collect::<Vec<_>>().join(", ")),
+        Value::Table(table) if table.is_empty() => "{}".into(),
+        Value::Table(table) => {
+            format!("{{ {} }}", table.iter().map(|(name, value)| format!("{} = {}", key(name), inline(value))).collect::<Vec<_>>().join(", "))
+        }
+        plain => plain.to_string(),
+    }
+}
+
+fn value_of(tree: &Tree) -> Value {
+    match &tree.value {
+        tree::Value::Text(text) | tree::Value::Datetime(text) => Value::String(text.clone()),
+        tree::Value::Integer(number) => Value::Integer(*number),
+        tree::Value::Float(number) => Value::Float(*number),
+        tree::Value::Boolean(value) => Value::Boolean(*value),
+        tree::Value::Array(items) => Value::Array(items.iter().map(value_of).collect()),
+        tree::Value::Table(entries) => Value::Table(entries.iter().map(|entry| (entry.name.clone(), value_of(&entry.tree))).collect()),
+    }
 }
 
 /// SHA-256 of what determines the results: without names, threads, which engine of packets, what is recorded, prices, and where inputs lie.
@@ -52,5 +253,6 @@ pub fn hash(document: &Document) -> Result<String, String> {
             }
         }
     }
-    text(&document).map(|text| hash_of(&text))
+    let full = toml::to_string(&document).map_err(|error| error.to_string())?;
+    Ok(hash_of(&full))
 }

@@ -285,7 +285,7 @@ fn fabrics_that_do_not_hang_together() {
     let message = |links: &[(&str, &str)]| parse(&custom(&links.iter().map(|(a, b)| link(a, b)).collect::<String>())).unwrap_err().to_string();
     assert_eq!(
         message(&[("host0", "a"), ("host1", "b")]),
-        "fabric.toml:2: key topology: \"host1\" cannot reach \"host0\": no path through switches joins them"
+        "fabric.toml:2: key topology: \"host1\" cannot reach \"host0\": no path through switches joins them; add a link"
     );
     assert_eq!(message(&[("host0", "a")]), "fabric.toml:2: key topology: \"host1\" has no link");
     assert_eq!(message(&[("host0", "a"), ("a", "a")]), "fabric.toml:11: key topology.link[1].b: a link from \"a\" to itself");

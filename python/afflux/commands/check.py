@@ -11,22 +11,25 @@ from rich.text import Text
 
 from .. import _core, settings, text
 from ..checking import Checked
-from ..console import failures, print_json, show
-from .options import Set
+from ..console import failures, print_json, show, warn
+from .options import Set, Strict
 
-EXAMPLES = ("afflux check examples/leaf-spine-websearch.toml", "afflux check fabric.toml --set topology.k=16")
+EXAMPLES = ("afflux check examples/leaf-spine-websearch.toml", "afflux check fabric.toml --set topology.k=16 --strict")
 
 
 def check(
     scenario: Annotated[Path, typer.Argument(metavar="SCENARIO.toml", help="The scenario file.", show_default=False)],
     set: Set = None,
+    strict: Strict = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> None:
-    """Validate a scenario, draw its topology, estimate packet-hops, time and memory; run nothing."""
+    """Validate a scenario, warn of what has no effect, draw its topology, estimate packet-hops, time and memory; run nothing."""
     from .. import checking
 
     with failures():
-        found = checking.check(_core.load(scenario, set=[settings.assignment(one) for one in set or []]))
+        loaded = _core.load(scenario, set=[settings.assignment(one) for one in set or []])
+        warn(loaded.warnings, strict)
+        found = checking.check(loaded)
         print_json(found.to_dict()) if as_json else show(_shown(found))
 
 

@@ -15,6 +15,7 @@ Set = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY.PATH=VALUE", help="Change a key before validation; may be repeated.", show_default=False, autocompletion=_keys),
 ]
+Strict = Annotated[bool, typer.Option("--strict", help="Refuse a scenario with warnings.")]
 Values = Annotated[
     list[str] | None,
     typer.Option("--vary", metavar="KEY.PATH=A,B,…", help="A key and its values; may be repeated.", show_default=False, autocompletion=_keys),

@@ -7,8 +7,8 @@ import typer
 from rich.console import Console
 
 from .. import settings
-from ..console import FAILED, complain, failures, print_json, show, warn_of_doubts, width
-from .options import Address, Jobs, Set, Values, With
+from ..console import FAILED, complain, failures, print_json, show, warn, warn_of_doubts, width
+from .options import Address, Jobs, Set, Strict, Values, With
 
 EXAMPLES = (
     "afflux sweep star.toml --vary switch.buffer=200kB,1MB,9MB --vary switch.ecn.k=50kB,100kB,200kB --seeds 1-5",
@@ -27,6 +27,7 @@ def sweep(
     address: Address = None,
     jobs: Jobs = None,
     out: Annotated[Path | None, typer.Option("-o", "--out", metavar="DIR", help="Where everything is kept.", show_default="out/sweep-<scenario name>")] = None,
+    strict: Strict = False,
     fresh: Annotated[bool, typer.Option("--fresh", help="Run every point again.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the rows as JSON instead of a table.")] = False,
 ) -> None:
@@ -49,7 +50,9 @@ def sweep(
                 jobs=jobs,
                 fresh=fresh,
                 watch=watch,
+                strict=strict,
             )
+        warn(found.outcome.warnings)
         print_json(list(found.rows)) if as_json else show(render.sweep(found, width()))
         for failure in found.outcome.failures:
             complain(f"{failure.point}: {failure.error}")

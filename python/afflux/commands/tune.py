@@ -9,9 +9,9 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from .. import settings
-from ..console import FAILED, complain, failures, print_json, show
+from ..console import FAILED, complain, failures, print_json, show, warn
 from ..tuning import Candidate, Drift, Tuning
-from .options import Address, Jobs, Ranges, Set, With
+from .options import Address, Jobs, Ranges, Set, Strict, With
 
 EXAMPLES = (
     "afflux tune star.toml --vary switch.ecn.k=5kB..500kB --objective throughput --objective fct_p99 --budget 20",
@@ -37,6 +37,7 @@ def tune(
     executor: With = "local",
     address: Address = None,
     jobs: Jobs = None,
+    strict: Strict = False,
     out: Annotated[Path | None, typer.Option("-o", "--out", metavar="DIR", help="Where everything is kept.", show_default="out/tune-<scenario name>")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
@@ -60,7 +61,9 @@ def tune(
                 address=address,
                 jobs=jobs,
                 watch=watch,
+                strict=strict,
             )
+        warn(found.warnings)
         print_json(found.to_dict()) if as_json else show(_shown(found))
         for doubt in found.doubts:
             complain(doubt)

@@ -24,7 +24,7 @@ class Into:
     """The scenario of `path`, to be written to `out`: paths in it that are relative stay right."""
 
     def __init__(self, path: Path, out: Path | None = None) -> None:
-        self.path = path
+        self.path, self._out = path, out
         try:
             text = path.read_bytes().decode("utf-8")
             tomllib.loads(text)
@@ -53,6 +53,11 @@ class Into:
 
     def text(self) -> str:
         return tomlkit.dumps(self._document)
+
+    def rename(self, name: str) -> None:
+        """Gives it another name, unless it is written over itself. Without a name it has that of its file."""
+        if "name" in self._document and not (self._out and self._out.exists() and self._out.samefile(self.path)):
+            self._document["name"] = name
 
     def replace(self, name: str, text: str) -> None:
         """Puts the table `name` of some TOML in the place of its own."""

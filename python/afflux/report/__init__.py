@@ -194,6 +194,7 @@ def _about(designs: Designs) -> str:
         head = f'<thead><tr><th scope="col">{_both(say("about.seed"))}</th><th scope="col">{_both(say("about.hash"))}</th></tr></thead>'
         lines.append(f"<details><summary>{_both(say('about.hashes'))}</summary><table>{head}<tbody>{hashes}</tbody></table></details>")
         lines += [f'<p class="note">{html.escape(note)}</p>' for note in first.summary["notes"]]
+        lines += [f'<p class="note">{html.escape(one["key"] + ": " + one["text"])}</p>' for one in first.summary.get("warnings", [])]
         parts.append("".join(lines))
     return "".join(parts)
 

@@ -29,12 +29,14 @@ def imported(
     """A scenario, as TOML, whose switches are set as the files say, and notes about what is left out.
 
     Buffers and QoS often come apart: several files are taken together. `into` is the scenario whose `[switch]` is set; without one a star of
-    hosts stands in for the fabric. `out` is where the scenario is to be written. `match`: only the
-    switches of these names are set, in `[[switch.override]]`, and their tables are not kept for export. Raises `ConfigError`.
+    hosts stands in for the fabric. `out` is where the scenario is to be written. It is named after that file (or after the first of `paths`), because
+    the configurations of two switches are two designs. `match`: only the switches of these names are set, in `[[switch.override]]`, and their
+    tables are not kept for export. Raises `ConfigError`.
     """
     tables, notes = _together(paths)
     design, more = of_tables(tables)
     settings = to_scenario(design)
+    name = out.stem if out else Path(paths[0]).stem
     if match is not None:
         if into is None:
             raise ConfigError("--match needs --into: the scenario with the switches that it names")
@@ -42,6 +44,7 @@ def imported(
         document.add_override({"match": match, **settings["switch"]})
         if "host" in settings:
             document.update("host", settings["host"])
+        document.rename(name)
         text = document.text()
         more.append(f"the tables are not kept: export writes those of [switch], not of the switches {match}")
     elif into is None:
@@ -55,6 +58,7 @@ def imported(
         if "host" in settings:
             document.update("host", settings["host"])
         document.replace("sonic", toml.dumps({"sonic": gather(tables)}))
+        document.rename(name)
         text = document.text()
     try:
         _core.parse(text, out or into or "imported.toml")
@@ -85,5 +89,5 @@ def exported(path: str | os.PathLike[str], ports: int | None = None) -> tuple[Ta
         # What was imported says which fields SONiC computes by itself: defaults of the simulation are not written over them.
         scenario = copy.deepcopy(dict(written))
     else:
-        scenario = tomllib.loads(checked.resolved)
+        scenario = toml.with_defaults(checked.resolved)
     return of_design(scenario, ports)

@@ -237,13 +237,16 @@ def to_scenario(design: Design) -> dict[str, Any]:
         switch["buffer"] = _b(design.ingress_pool + (design.headroom_pool or 0))
     _put(switch, "alpha", design.lossy_th, _alpha)
     _put(switch, "reserved", design.lossy_reserved, _b)
-    _put(mmu, "lossless_alpha", design.lossless_th, _alpha)
-    _put(mmu, "lossless_reserved", design.lossless_reserved, _b)
     _put(mmu, "lossy_ingress_alpha", design.lossy_ingress_th, _alpha)
-    _put(mmu, "lossy_pool", design.lossy_pool, _b)
+    # A pool that follows from the memory must go on following from it.
+    if design.ingress_pool is None or design.headroom_pool is None or design.lossy_pool != design.ingress_pool // 10 * 8:
+        _put(mmu, "lossy_pool", design.lossy_pool, _b)
     _put(mmu, "headroom_pool", design.headroom_pool, _b)
-    _put(mmu, "xon", design.xon, _b)
-    _put(mmu, "xon_offset", design.xon_offset, _b)
+    if design.lossless:
+        _put(mmu, "lossless_alpha", design.lossless_th, _alpha)
+        _put(mmu, "lossless_reserved", design.lossless_reserved, _b)
+        _put(mmu, "xon", design.xon, _b)
+        _put(mmu, "xon_offset", design.xon_offset, _b)
     if mmu:
         switch["mmu"] = mmu
     if design.lossless:

@@ -22,6 +22,9 @@ def of_design(scenario: Mapping[str, Any], ports: int | None = None) -> tuple[Ta
     base: Tables = spread(scenario.get("sonic", {}))
     design, missing = of_scenario(scenario)
     before, _ = of_tables(base)
+    if design.lossy_pool is None and before.lossy_pool is not None and design.ingress_pool is not None and design.headroom_pool is not None:
+        # Left out by the import, because it follows from the memory.
+        design.lossy_pool = design.ingress_pool // 10 * 8
     names = _port_names(base) or [f"Ethernet{4 * number}" for number in range(ports if ports is not None else 32)]
     tables = copy.deepcopy(base)
     for change in _CHANGES:

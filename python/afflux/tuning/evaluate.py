@@ -6,7 +6,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from .. import batch, doubts, settings
+from .. import _core, batch, doubts, settings
 from ..batch import Point, Source, Watch
 from ..designs import Design
 from ..executors import Executor
@@ -31,21 +31,41 @@ class Evaluator:
     out: Path
     executor: Executor
     watch: Watch
+    #: Settings with warnings are refused, as wrong ones are.
+    strict: bool = False
 
     def __post_init__(self) -> None:
         self._results: dict[str, dict[int, Result]] = {}
         self._errors: dict[str, str] = {}
+        self._warnings: dict[str, None] = {}
         #: What batches have to say, each thing once.
         self.notes: list[str] = []
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Of all settings, each once."""
+        return tuple(self._warnings)
+
     def simulate(self, every: Iterable[Mapping[str, Any]], seeds: Sequence[int]) -> None:
-        points = [Point(name_of(changes), self.scenario, {**self.fixed, **changes}, seed) for changes in every for seed in seeds]
-        outcome = batch.run(points, self.out, watch=self.watch, executor=self.executor, strict=False)
+        points = [Point(name_of(changes), self.scenario, {**self.fixed, **changes}, seed) for changes in every if self._allowed(changes) for seed in seeds]
+        outcome = batch.run(points, self.out, watch=self.watch, executor=self.executor, all_valid=False)
+        self._warnings |= dict.fromkeys(outcome.warned)
         for (name, seed), result in outcome.results.items():
             self._results.setdefault(name, {})[seed] = result
         self.notes += [note for note in outcome.notes if note not in self.notes]
         for failure in outcome.failures:
             self._errors.setdefault(failure.point.rpartition("-")[0], failure.error)
+
+    def _allowed(self, changes: Mapping[str, Any]) -> bool:
+        if not self.strict:
+            return True
+        try:
+            warnings = batch.load(self.scenario, {**self.fixed, **changes}).warnings
+        except _core.ScenarioError:
+            return True  # told with the others
+        if warnings:
+            self._errors.setdefault(name_of(changes), str(warnings[0]))
+        return not warnings
 
     def race(self, every: Sequence[Mapping[str, Any]], seeds: Sequence[int], known: Sequence[Candidate]) -> list[Candidate]:
         """With the first seeds, and then with the others those that are not hopeless beside what is known."""

@@ -83,6 +83,8 @@ class Tuning:
     doubts: tuple[str, ...]
     #: The chosen scenario, resolved.
     path: Path
+    #: Of the settings that were tried, each once.
+    warnings: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """As `--json` prints it."""

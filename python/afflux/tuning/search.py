@@ -45,6 +45,7 @@ def tune(
     address: str | None = None,
     jobs: int | None = None,
     watch: Watch | None = None,
+    strict: bool = False,
 ) -> Tuning:
     """Searches for the settings that make an objective best, or several: then for all that nothing beats in every one.
 
@@ -56,7 +57,7 @@ def tune(
     against the scenario as it is, with other seeds again. `seed` is the search's own. The same call gives the same answer
     on any executor and any number of cores, and continues where it was stopped: everything is kept in `out` (by default
     `out/tune-<scenario name>`). Raises `ScenarioError`, `ValueError` for a range or objective that cannot be read, `MissingExtra` without
-    Optuna, `RunError` if the scenario as it is fails.
+    Optuna, `RunError` if the scenario as it is fails. With `strict` a scenario with warnings is refused, and settings with warnings are not tried.
     """
     with extras.needed("tune", "afflux tune"):
         import optuna
@@ -68,6 +69,8 @@ def tune(
         raise ValueError(f"--budget {budget}: at least one setting is to be tried")
     every_seed = list(seeds)
     loaded = batch.load(scenario, set or {})
+    if strict and loaded.warnings:
+        raise _core.ScenarioError("\nerror: ".join(map(str, loaded.warnings)))
     place = Path(out) if out is not None else Path("out") / f"tune-{loaded.name}"
     points_place = batch.home(place)
     with ExitStack() as stack:
@@ -76,7 +79,7 @@ def tune(
             budget + 3 + (FINALISTS + 1) * (len(metrics) == 1) + (DRIFTS * sum(isinstance(one, Range) for one in space) if sensitivity else 0)
         )
         rounds = Rounds(watch or Silent(), planned)
-        evaluator = Evaluator(scenario, dict(set or {}), metrics, points_place, chosen_executor, rounds)
+        evaluator = Evaluator(scenario, dict(set or {}), metrics, points_place, chosen_executor, rounds, strict)
         own = _own(evaluator, every_seed)
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         tried = _search(optuna, evaluator, space, own, budget, every_seed, seed)
@@ -102,7 +105,19 @@ def tune(
     best_scenario = batch.load(scenario, {**dict(set or {}), **chosen.changes, "name": f"{loaded.name}-tuned"})
     durable.write_text(place / BEST, best_scenario.resolved)
     return Tuning(
-        metrics, tuple(vary), own, tuple(tried), tuple(best), tuple(finalists), chosen, confirmed, drifts, tuple(notes), tuple(evaluator.doubts()), place / BEST
+        metrics,
+        tuple(vary),
+        own,
+        tuple(tried),
+        tuple(best),
+        tuple(finalists),
+        chosen,
+        confirmed,
+        drifts,
+        tuple(notes),
+        tuple(evaluator.doubts()),
+        place / BEST,
+        evaluator.warnings,
     )
 
 

@@ -95,6 +95,8 @@ pub struct Summary {
     pub ports_hash: String,
     pub counters_hash: String,
     pub notes: Vec<String>,
+    /// What is valid in the scenario and yet does not do what it seems to say.
+    pub warnings: Vec<Warned>,
     /// What hosts are called, in their order; none if they have only numbers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub host_names: Vec<String>,
@@ -104,6 +106,13 @@ pub struct Summary {
     /// SHA-256 of `summary.json` itself with this value left empty; the last key.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub summary_digest: Option<String>,
+}
+
+/// A warning about the scenario: of its key, because the lines of the file it was read from are not those of the result's `scenario.toml`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Warned {
+    pub key: String,
+    pub text: String,
 }
 
 /// What the fabric costs by the scenario's prices.
@@ -260,6 +269,7 @@ pub fn summary(scenario: &Scenario, output: &Output, started: &ProcessStart) -> 
         ports_hash: ports,
         counters_hash,
         notes: scenario.notes.iter().cloned().chain(flowcontrol::warnings(scenario, output)).chain(ending::note(scenario, output)).collect(),
+        warnings: scenario.warnings.iter().map(|warning| Warned { key: warning.key.clone(), text: warning.text.clone() }).collect(),
         host_names: host_names(&scenario.plan.topology),
         digests: BTreeMap::new(),
         summary_digest: None,

@@ -14,7 +14,7 @@ fn keys_of_the_contract() {
     let (scenario, output) = run();
     let value = value(&scenario, &output);
     let keys = "afflux_version scenario_hash seed threads simulated_ns wall_s cpu_s engine_cpu_s peak_rss_bytes events packet_hops flows fct slowdown drops \
-        in_discards ecn_marks pause_frames retransmits timeouts delivered_bytes busy_ns goodput_bps goodput_flow_mean_bps conservation failed_checks failed_checks_total cost result_hash ports_hash counters_hash notes";
+        in_discards ecn_marks pause_frames retransmits timeouts delivered_bytes busy_ns goodput_bps goodput_flow_mean_bps conservation failed_checks failed_checks_total cost result_hash ports_hash counters_hash notes warnings";
     for key in keys.split_ascii_whitespace() {
         assert!(value.get(key).is_some(), "{key}");
     }
@@ -41,6 +41,7 @@ fn keys_of_the_contract() {
     assert_eq!((&deadlines["by_class"]["default"]["met"], &deadlines["by_class"]["batch"]["missed_share"]), (&json!(1), &json!(1.0)));
     assert_eq!((&value["jobs"]["finished"], &value["jobs"]["p99_ns"]), (&json!(1), &json!(40_000.0)));
     assert_eq!(value["notes"], json!(["a note"]));
+    assert_eq!(value["warnings"], json!([{"key": "switch.ecn", "text": "marks nothing"}]));
 }
 
 /// One given up is missed; one that still runs before its deadline is neither met nor missed.

@@ -26,14 +26,14 @@ tagged! {
     }
 }
 
-/// TCP: byte streams with acknowledgements. `stack` chooses the defaults of the other keys.
+/// TCP: byte streams with acknowledgements. `stack` chooses the defaults of the other keys: without it, those of a Linux machine with CUBIC.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Tcp {
-    /// Whose machine: the defaults of the keys below. Default `"basic"`.
+    /// Whose machine: the defaults of the keys below. Default `"linux"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stack: Option<Stack>,
-    /// Congestion control. Default `"newreno"`.
+    /// Congestion control. Default `"cubic"`, with `stack = "basic"` or `"ns3"` `"newreno"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub congestion: Option<Congestion>,
     /// Payload of a full segment. Default: `mtu` less the profile's headers (1460 B for `"ethernet"`).
@@ -45,13 +45,15 @@ pub struct Tcp {
     /// Window in segments above which the congestion window never grows. Default `"unlimited"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_window: Option<Or<Unlimited, u32>>,
-    /// The receiver's window. Default `"unlimited"`.
+    /// A fixed window of the receiver. Default: with `stack = "linux"` a `receive_buffer` instead, otherwise `"unlimited"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receive_window: Option<Or<Unlimited, Size>>,
-    /// A receive buffer, instead of a fixed `receive_window`: what has arrived and not been read takes room (Linux's `SO_RCVBUF`, doubled).
+    /// A receive buffer, instead of a fixed `receive_window`: what has arrived and not been read takes room (Linux's `SO_RCVBUF`, doubled). Default
+    /// with `stack = "linux"`: `"128KiB"`, or room for two segments if they need more (Linux's `tcp_rmem[1]`); otherwise none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receive_buffer: Option<Size>,
-    /// The buffer grows up to this with what the application reads per round trip (Linux's `tcp_rmem[2]`). Default: it does not grow.
+    /// The buffer grows up to this with what the application reads per round trip (Linux's `tcp_rmem[2]`). Default: it does
+    /// not grow; `"6MiB"` with `stack = "linux"` if neither a `receive_buffer` nor a `receive_window` is written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receive_buffer_max: Option<Size>,
     /// Share of the buffer that payload can take; the rest is the kernel's bookkeeping. Default 0.5.
@@ -61,39 +63,39 @@ pub struct Tcp {
     /// reads at once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reader: Option<Reader>,
-    /// Connections are opened by SYN and SYN-ACK, and closed. Default `false`: they are open already; `true` with `stack = "linux"` or `"ns3"`.
+    /// Connections are opened by SYN and SYN-ACK, and closed. Default `true`; with `stack = "basic"` `false`: they are open from the start.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub handshake: Option<bool>,
     /// A connection starts with the slow start threshold that the last one to the same host left (Linux's `tcp_no_metrics_save` and
     /// `tcp_no_ssthresh_metrics_save` both 0). Default `false`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ssthresh_cache: Option<bool>,
-    /// Which losses a sender knows of. Default `"sack"` (RFC 6675), with `stack = "linux"` `"rack"` (RFC 8985).
+    /// Which losses a sender knows of. Default `"rack"` (RFC 8985) with `stack = "linux"`, otherwise `"sack"` (RFC 6675).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recovery: Option<Recovery>,
-    /// The window falls to the threshold over a round trip: proportional rate reduction (RFC 6937). Default `false`, `true` with
-    /// `stack = "linux"` or `"ns3"`.
+    /// The window falls to the threshold over a round trip: proportional rate reduction (RFC 6937). Default `true`, `false` with
+    /// `stack = "basic"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prr: Option<bool>,
-    /// Tail loss probes (RFC 8985). Default `false`, `true` with `stack = "linux"`.
+    /// Tail loss probes (RFC 8985). Default `true` with `stack = "linux"`, otherwise `false`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tail_probe: Option<bool>,
-    /// A time-out is checked with new data (F-RTO, RFC 5682), and reductions that turn out needless are taken back (RFC 3522). Default `false`,
-    /// `true` with `stack = "linux"`.
+    /// A time-out is checked with new data (F-RTO, RFC 5682), and reductions that turn out needless are taken back (RFC 3522). Default `true`
+    /// with `stack = "linux"`, otherwise `false`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub undo: Option<bool>,
     /// After an idle spell longer than the time-out a connection starts from a smaller window (Linux's `tcp_slow_start_after_idle`). Default
-    /// `false`, `true` with `stack = "linux"`.
+    /// `true` with `stack = "linux"`, otherwise `false`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idle_restart: Option<bool>,
     /// Duplicate acknowledgements (or SACKed segments above a hole) that mean a loss; `"off"`: no fast retransmit. Default 3 (RFC 5681).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dupack_threshold: Option<Or<Off, u32>>,
-    /// Delayed acknowledgements, or `"off"`: every segment is acknowledged. Default `"off"`; with `stack = "linux"` on.
+    /// Delayed acknowledgements, or `"off"`: every segment is acknowledged. Default: on with `stack = "linux"`, otherwise `"off"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delayed_ack: Option<Or<Off, DelayedAck>>,
     /// Of duplicate acknowledgements the fourth and later ones at an edge are sent at most once per twentieth of a round trip, at most 1 ms
-    /// apart (Linux's `tcp_comp_sack_delay_ns`). Default `false`, `true` with `stack = "linux"`.
+    /// apart (Linux's `tcp_comp_sack_delay_ns`). Default `true` with `stack = "linux"`, otherwise `false`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sack_compression: Option<bool>,
     /// Data are spread over the round trip: twice the window per round trip in slow start, 1.2 times later (Linux with `fq`). Default `false`.
@@ -102,21 +104,21 @@ pub struct Tcp {
     pub pacing: Option<bool>,
     /// Segments that leave together, as with segmentation offload: a sender with something outstanding waits until the window has room for as
     /// many, or for a third of itself. `"auto"`: what Linux does, a millisecond's worth and up to 64 KB on short paths, and it waits only where
-    /// the next acknowledgement is near. Default 1, `"auto"` with `stack = "linux"`.
+    /// the next acknowledgement is near. Default `"auto"` with `stack = "linux"`, otherwise 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub burst: Option<Or<Auto, u32>>,
     /// Of a connection only a millisecond's worth, two buffers of segmentation offload at least and 1 MiB at most (no bound where it is paced),
-    /// waits at its host's own transmitter: Linux's small queues (`tcp_limit_output_bytes`). Default `false`, `true` with `stack = "linux"`.
+    /// waits at its host's own transmitter: Linux's small queues (`tcp_limit_output_bytes`). Default `true` with `stack = "linux"`, otherwise `false`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub small_queues: Option<bool>,
     /// Timers expire on multiples of this (a kernel's clock tick: 4 ms with HZ = 250). Default `"0ns"`: exact.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tick: Option<Duration>,
-    /// How the variance of the round trip is estimated. Default `"rfc6298"`, with `stack = "linux"` `"linux"`.
+    /// How the variance of the round trip is estimated. Default `"linux"` with `stack = "linux"`, otherwise `"rfc6298"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rtt_estimator: Option<Estimator>,
-    /// Floor of the retransmission time-out. Default `"200ms"` (Linux's TCP_RTO_MIN; RFC 6298 says 1 s). Data centres usually set less
-    /// (1 to 10 ms; 200 us in the pFabric study): with this default one lost tail costs 200 ms.
+    /// Floor of the retransmission time-out. Default `"200ms"` (Linux's TCP_RTO_MIN; RFC 6298 says 1 s). Data centres often set less
+    /// (1 to 10 ms; 200 us in the pFabric study): where no tail loss probe helps, one lost tail costs 200 ms with this default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_rto: Option<Duration>,
     /// Least value of the time-out's variance term (RFC 6298's clock granularity G). Default `"0ns"`.
@@ -231,9 +233,10 @@ words! {
 words! {
     /// Whose TCP.
     pub enum Stack {
-        /// The RFCs' machine with the fewest parts: connections are open, every segment is acknowledged, RFC 6675.
+        /// The RFCs' machine with the fewest parts, for closed forms: connections are open, every segment is acknowledged, RFC 6675, no window of
+        /// the receiver, no tail loss probe, no limit to what waits in the host.
         Basic,
-        /// Linux 6.12.
+        /// Linux 6.12 as a machine has it that nobody has tuned.
         Linux,
         /// ns-3's, where it differs: SACK by RFC 6675 with proportional rate reduction, every segment acknowledged, ns-3's CUBIC.
         Ns3,
@@ -507,7 +510,7 @@ pub struct DelayedAck {
     /// Acknowledge at the latest after this time. Default `"40ms"` (Linux's TCP_DELACK_MIN).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout: Option<Duration>,
-    /// Acknowledgements that are not delayed at the start of a connection and after disorder. Default 0, with `stack = "linux"` 16.
+    /// Acknowledgements that are not delayed at the start of a connection and after disorder. Default 16 with `stack = "linux"`, otherwise 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quick: Option<u32>,
 }

@@ -30,9 +30,35 @@ pub fn check(topology: &Topology, key: &Key) -> Result<(), Wrong> {
         }
     }
     let reached = reach(topology, &ports, 0);
-    match (0..topology.hosts).find(|host| !reached[*host as usize]) {
-        Some(host) => wrong(format!("\"{}\" cannot reach \"{}\": no path through switches joins them", name(host), name(0))),
-        None => Ok(()),
+    if let Some(host) = (0..topology.hosts).find(|host| !reached[*host as usize]) {
+        return wrong(apart(topology, &ports, host, 0));
+    }
+    // Most fabrics: whatever one host reaches through nodes that forward is one piece, and every host hangs on it.
+    let inner = (0..topology.nodes.len() as NodeId).find(|node| topology.forwards(*node) && reached[*node as usize]);
+    let around = inner.map(|node| reach(topology, &ports, node));
+    if around.is_some_and(|around| (0..topology.hosts).all(|host| around[host as usize])) {
+        return Ok(());
+    }
+    for from in 0..topology.hosts {
+        let reached = reach(topology, &ports, from);
+        if let Some(host) = (0..topology.hosts).find(|host| !reached[*host as usize]) {
+            return wrong(apart(topology, &ports, from, host));
+        }
+    }
+    Ok(())
+}
+
+/// Why two hosts cannot reach each other.
+fn apart(topology: &Topology, ports: &Ports, one: NodeId, other: NodeId) -> String {
+    let name = |node: NodeId| topology.nodes[node as usize].name.as_str();
+    let hangs_on_hosts = |host: &NodeId| ports.of(*host).iter().all(|port| !topology.forwards(port.peer));
+    let found = format!("\"{}\" cannot reach \"{}\"", name(one), name(other));
+    match [one, other].into_iter().find(hangs_on_hosts) {
+        Some(host) => {
+            let peer = ports.of(host).first().map_or("", |port| name(port.peer));
+            format!("{found}: \"{}\" is linked to \"{peer}\" alone, and hosts do not forward; link it to a switch", name(host))
+        }
+        None => format!("{found}: no path through switches joins them; add a link"),
     }
 }
 

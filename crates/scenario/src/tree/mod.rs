@@ -61,6 +61,25 @@ impl Value {
 }
 
 impl Tree {
+    /// The value at `key`, if something is written there.
+    fn at(&self, key: &Key) -> Option<&Tree> {
+        key.segments().iter().try_fold(self, |tree, segment| match (&tree.value, segment) {
+            (Value::Table(entries), Segment::Name(name)) => entries.iter().find(|entry| entry.name == *name).map(|entry| &entry.tree),
+            (Value::Array(items), Segment::Index(index)) => items.get(*index),
+            _ => None,
+        })
+    }
+
+    /// Is something written at `key`?
+    pub fn has(&self, key: &Key) -> bool {
+        self.at(key).is_some()
+    }
+
+    /// Is the number 0 written at `key`?
+    pub fn is_zero(&self, key: &Key) -> bool {
+        self.at(key).is_some_and(|tree| matches!(tree.value, Value::Integer(0)))
+    }
+
     /// Where `key`, or the innermost table around it that was written, stands.
     pub fn origin_of(&self, key: &Key) -> Origin {
         let (mut tree, mut origin) = (self, &self.origin);

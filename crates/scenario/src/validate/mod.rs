@@ -17,12 +17,13 @@ mod run;
 mod switch;
 mod traffic;
 mod transport;
+mod traps;
 mod voq;
 
 use crate::document::Document;
 use crate::inputs::Inputs;
 use crate::topology::{self, Facts};
-use crate::tree::{Key, Wrong};
+use crate::tree::{Key, Tree, Wrong};
 use crate::{FabricCost, Job, Packets, Reader};
 use afflux_net::spec::{Compat, NodeKind, Plan, RouteHash};
 use afflux_units::Span;
@@ -42,9 +43,14 @@ pub struct Checked {
     pub cost: Option<FabricCost>,
     pub notes: Vec<String>,
     pub packets: Packets,
+    pub warnings: Vec<Wrong>,
+    /// Traffic is sent by `[host.transport]`.
+    pub default_transport: bool,
 }
 
-pub fn check(document: &mut Document, inputs: &mut Inputs, reader: &dyn Reader) -> Result<Checked, Wrong> {
+/// `tree` is what `document` was read from.
+pub fn check(document: &mut Document, tree: &Tree, inputs: &mut Inputs, reader: &dyn Reader) -> Result<Checked, Wrong> {
+    let written = document.clone();
     let mut topology = topology::build(&mut document.topology, inputs)?;
     let wire = hosts::wire(&mut document.host)?;
     let frame = wire.payload + wire.wire.data_header;
@@ -89,15 +95,32 @@ pub fn check(document: &mut Document, inputs: &mut Inputs, reader: &dyn Reader) 
         run: &plan.run,
         clusters: Vec::new(),
         room,
+        uses: traffic::Uses::default(),
+        offers: Vec::new(),
+        warnings: Vec::new(),
     };
-    let (traffic, room) = traffic::generate(&mut document.traffic, around)?;
-    (plan.transports, plan.flows, plan.applications) = (traffic.transports, traffic.flows, traffic.applications);
-    pfc::fits(&plan)?;
+    let (mut traffic, room) = traffic::generate(&mut document.traffic, around)?;
+    (plan.transports, plan.flows, plan.applications) = (std::mem::take(&mut traffic.transports.configs), traffic.flows, traffic.applications);
+    pfc::fits(&plan, document)?;
     rdma::fits(&plan, &document.host)?;
     rated::fits(&plan, &document.host)?;
     ideal::fits(&plan)?;
     plan.run.max_memory = room.of(&plan)?;
-    Ok(Checked { plan, classes: traffic.classes, jobs: traffic.jobs, warmup: run.warmup, size_bounds: run.size_bounds, cost, notes: traffic.notes, packets })
+    let ground = traps::Ground { tree, written: &written, document, plan: &plan, transports: &traffic.transports, uses: &traffic.uses };
+    let mut warnings = traffic.warnings;
+    warnings.extend(traps::find(&ground));
+    Ok(Checked {
+        plan,
+        classes: traffic.classes,
+        jobs: traffic.jobs,
+        warmup: run.warmup,
+        size_bounds: run.size_bounds,
+        cost,
+        notes: traffic.notes,
+        packets,
+        warnings,
+        default_transport: traffic.uses.ways.iter().any(|way| way.0 == 0),
+    })
 }
 
 /// A key that has no meaning beside another.

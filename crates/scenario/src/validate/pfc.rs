@@ -1,9 +1,9 @@
 //! `[switch.mmu]`, `[switch.pfc]`, and storms.
 
 use super::{fill, meaningless};
-use crate::document::{Duration, Headroom, Mmu, Off, Or, Pfc, Refresh, Sharing, Size, Speed, Storm, StormAction, Switch, Watchdog};
+use crate::document::{Document, Duration, Headroom, Mmu, Off, Or, Pfc, Refresh, Scheduling, Sharing, Size, Speed, Storm, StormAction, Switch, Watchdog};
 use crate::tree::{Key, Wrong};
-use afflux_net::spec::{self, ConweaveRules, HpccRules, Limit, NodeKind, PauseTime, Plan, Rules, SonicRules, Topology};
+use afflux_net::spec::{self, ConweaveRules, HpccRules, Limit, NodeId, NodeKind, PauseTime, Plan, Rules, SonicRules, Topology};
 use afflux_units::{Bytes, Rate, Span, Time};
 
 /// The lowest rate of a host's link.
@@ -252,8 +252,10 @@ pub fn storm(keys: &mut Storm, key: &Key) -> Result<spec::Storm, Wrong> {
     })
 }
 
-/// What only the whole plan shows: does every switch's memory hold what is set aside in it, and does every storm end?
-pub fn fits(plan: &Plan) -> Result<(), Wrong> {
+/// What only the whole plan shows: does every switch's memory hold what is set aside in it, does every storm end, and are there queues that cannot
+/// be paused where PAUSE frames are sent?
+pub fn fits(plan: &Plan, document: &Document) -> Result<(), Wrong> {
+    unpausable(plan, document)?;
     if let Some(storm) = plan.hosts.iter().filter_map(|host| host.storm).find(|storm| storm.until.is_none())
         && plan.run.until.is_none()
     {
@@ -278,6 +280,71 @@ pub fn fits(plan: &Plan) -> Result<(), Wrong> {
                 ),
             ));
         }
+    }
+    Ok(())
+}
+
+/// A queue discipline, pFabric's queue and a device queue know no pauses: neither of a peer that pauses them nor of one that they pause.
+fn unpausable(plan: &Plan, document: &Document) -> Result<(), Wrong> {
+    let nodes = &plan.topology.nodes;
+    let sends = |id: NodeId| {
+        let node = &nodes[id as usize];
+        match node.kind {
+            NodeKind::Host => plan.hosts[node.config as usize].storm.is_some(),
+            NodeKind::Switch => plan.switches[node.config as usize].pfc.is_some(),
+        }
+    };
+    // The key of what cannot be paused, and how it is written off.
+    let rigid = |id: NodeId| {
+        let node = &nodes[id as usize];
+        let (table, name) = match node.kind {
+            NodeKind::Host => ("host", plan.hosts[node.config as usize].aqm.is_some().then_some("scheduling")),
+            NodeKind::Switch => {
+                let switch = &plan.switches[node.config as usize];
+                let name = match &switch.aqm {
+                    Some(spec::Aqm::Pfabric(_)) => Some("scheduling"),
+                    Some(_) => Some("aqm"),
+                    None => (switch.device_queue > 0).then_some("device_queue"),
+                };
+                ("switch", name)
+            }
+        };
+        name.map(|name| (table, name))
+    };
+    for (id, peer) in plan.topology.links.iter().flat_map(|link| [(link.a, link.b), (link.b, link.a)]) {
+        let Some((table, name)) = rigid(id) else { continue };
+        if !sends(id) && !sends(peer) {
+            continue;
+        }
+        let host = &document.host;
+        let in_override = match (table, name) {
+            ("host", _) if host.scheduling != Some(Scheduling::Pfabric) => {
+                host.overrides.iter().position(|change| change.scheduling == Some(Scheduling::Pfabric))
+            }
+            ("switch", "scheduling") if document.switch.scheduling != Some(Scheduling::Pfabric) => {
+                document.switch.overrides.iter().position(|change| change.scheduling == Some(Scheduling::Pfabric))
+            }
+            ("switch", "aqm") if document.switch.aqm.as_ref().is_none_or(|aqm| aqm.0.is_none()) => {
+                document.switch.overrides.iter().position(|change| change.aqm.as_ref().is_some_and(|aqm| aqm.0.is_some()))
+            }
+            ("switch", "device_queue") if document.switch.device_queue.is_none_or(|packets| packets == 0) => {
+                document.switch.overrides.iter().position(|change| change.device_queue.is_some_and(|packets| packets > 0))
+            }
+            _ => None,
+        };
+        let key = Key::from(table);
+        let key = in_override.map_or(key.clone(), |index| key.name("override").index(index)).name(name);
+        let (what, plain) = match name {
+            "scheduling" => ("\"pfabric\"", "another scheduling"),
+            "aqm" => ("a queue discipline", "aqm = \"off\""),
+            _ => ("a device queue", "device_queue = 0"),
+        };
+        let (here, there) = (&nodes[id as usize].name, &nodes[peer as usize].name);
+        let teller = if sends(peer) { there } else { here };
+        let off = if nodes[if sends(peer) { peer } else { id } as usize].kind == NodeKind::Switch { "pfc = \"off\" in [switch]" } else { "no storm" };
+        let found =
+            format!("{what} at \"{here}\" cannot be paused, and \"{teller}\" sends PAUSE frames on the link to \"{}\"", if sends(peer) { here } else { there });
+        return Err(Wrong::at(key, format!("{found}: write {plain}, or {off}")));
     }
     Ok(())
 }

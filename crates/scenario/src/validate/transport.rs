@@ -15,10 +15,12 @@ use afflux_net::spec::{
 };
 use afflux_units::{Bytes, Rate, Span};
 
-/// Transports by name; `"default"` is the first.
+/// Transports by name; `"default"` is the first. Behind them stand those that follow from them.
 pub struct Transports {
     names: Vec<String>,
     pub configs: Vec<TransportConfig>,
+    /// Of those that follow from a named one, which; `None` follows from none.
+    origins: Vec<Option<u16>>,
 }
 
 impl Transports {
@@ -30,20 +32,36 @@ impl Transports {
             Wrong::at(key, format!("there is no transport \"{name}\"{}: write {}{more}", spelling::hint(name, names.clone()), spelling::list(names)))
         })
     }
-    /// The index of `config`, which is added if it is new.
-    pub fn add(&mut self, config: TransportConfig) -> u16 {
+    /// The index of `config`, which is added if it is new; it is the transport `of`, but for some keys.
+    pub fn add(&mut self, config: TransportConfig, of: Option<u16>) -> u16 {
         let index = self.configs.iter().position(|known| *known == config).unwrap_or_else(|| {
             self.configs.push(config);
+            self.origins.push(of);
             self.configs.len() - 1
         });
         index as u16
+    }
+    /// The named transport that one is or follows from.
+    pub fn origin(&self, index: u16) -> Option<u16> {
+        match usize::from(index).checked_sub(self.names.len()) {
+            None => Some(index),
+            Some(behind) => self.origins[behind],
+        }
+    }
+    /// Indices and keys of those in `[host.transport]` and `[host.transports]`.
+    pub fn named(&self) -> impl Iterator<Item = (u16, Key)> {
+        let key = |(index, name): (usize, &String)| match index {
+            0 => (0, Key::from("host.transport")),
+            _ => (index as u16, Key::from("host.transports").name(name)),
+        };
+        self.names.iter().enumerate().map(key)
     }
 }
 
 pub fn check(host: &mut Host, frames: &Frames, facts: &Facts, compat: Option<spec::Compat>) -> Result<Transports, Wrong> {
     let idle_rtt = idle_round_trip(host, frames, facts);
     let around = Around { frames, idle_rtt, nic: rdma::nic_rate(facts), compat };
-    let mut transports = Transports { names: vec!["default".into()], configs: Vec::new() };
+    let mut transports = Transports { names: vec!["default".into()], configs: Vec::new(), origins: Vec::new() };
     let default = host.transport.get_or_insert_with(|| Transport::Tcp(Tcp::default()));
     transports.configs.push(around.build(default, &Key::from("host.transport"))?);
     let key = Key::from("host.transports");
@@ -95,7 +113,9 @@ impl Around<'_> {
     fn tcp(&self, tcp: &mut Tcp, key: &Key) -> Result<TcpConfig, Wrong> {
         let at = |name: &str| key.clone().name(name);
         let mss = self.frames.payload(&mut tcp.mss, at("mss"))?;
-        let (congestion, ecn) = congestion(tcp, mss, key)?;
+        let stack = fill(&mut tcp.stack, Stack::Linux);
+        let linux = stack == Stack::Linux;
+        let (congestion, ecn) = congestion(tcp, stack, mss, key)?;
         let initial_window = fill(&mut tcp.initial_window, 10);
         if initial_window == 0 {
             return Err(Wrong::at(at("initial_window"), "found 0: write at least 1 segment"));
@@ -104,9 +124,7 @@ impl Around<'_> {
         if let Some(most) = max_window.filter(|most| *most < initial_window) {
             return Err(Wrong::at(at("max_window"), format!("{most} is less than initial_window = {initial_window}")));
         }
-        let stack = fill(&mut tcp.stack, Stack::Basic);
-        let linux = stack == Stack::Linux;
-        let receive = receive(tcp, mss, key)?;
+        let receive = receive(tcp, stack, mss, key)?;
         let reader = match &tcp.reader {
             Some(_) if tcp.receive_buffer.is_none() => return Err(Wrong::at(at("reader"), "needs receive_buffer = \"SIZE\": without it nothing fills up")),
             Some(reader) => {
@@ -250,6 +268,10 @@ impl Around<'_> {
                 "coupled subflows have a congestion control of their own: leave it out, or write mptcp.coupling = \"off\"",
             ));
         }
+        if coupled.is_some() {
+            // Its own congestion control replaces this one.
+            tcp.congestion = Some(Congestion::Newreno);
+        }
         let config = self.tcp(tcp, key)?;
         // What is refused above must not stand in the resolved scenario.
         tcp.ssthresh_cache = None;
@@ -294,6 +316,7 @@ impl Around<'_> {
         let ecn = if matches!(congestion, CongestionControl::Dctcp(_)) { EcnMode::Dctcp } else { EcnMode::Off };
         // The receiver and what the two machines share: a TCP that finds losses by time-outs only.
         let mut plain = Tcp {
+            stack: Some(Stack::Basic),
             mss: keys.mss,
             initial_window: Some(initial_window),
             max_window: Some(Or::some(max_window)),
@@ -342,8 +365,15 @@ impl Around<'_> {
 }
 
 /// What limits the window at the receiver.
-fn receive(tcp: &mut Tcp, mss: u16, key: &Key) -> Result<spec::Receive, Wrong> {
+fn receive(tcp: &mut Tcp, stack: Stack, mss: u16, key: &Key) -> Result<spec::Receive, Wrong> {
     let at = |name: &str| key.clone().name(name);
+    if stack == Stack::Linux && tcp.receive_window.is_none() && tcp.receive_buffer.is_none() {
+        // Linux's tcp_rmem, and at least what the smallest share for payload needs for two segments.
+        let share = tcp.receive_buffer_share.unwrap_or(0.5).clamp(1.0 / 256.0, 1.0);
+        let initial = LINUX_RECEIVE_BUFFER.max((2.0 * f64::from(mss) / share).ceil() as u64 + 256);
+        tcp.receive_buffer = Some(Size(Bytes(initial)));
+        fill(&mut tcp.receive_buffer_max, Size(Bytes(initial.max(LINUX_RECEIVE_BUFFER_MAX))));
+    }
     let Some(Size(initial)) = tcp.receive_buffer else {
         for (name, given) in [("receive_buffer_max", tcp.receive_buffer_max.is_some()), ("receive_buffer_share", tcp.receive_buffer_share.is_some())] {
             if given {
@@ -405,8 +435,8 @@ impl Frames {
     }
 }
 
-fn congestion(tcp: &mut Tcp, mss: u16, key: &Key) -> Result<(CongestionControl, EcnMode), Wrong> {
-    let kind = fill(&mut tcp.congestion, Congestion::Newreno);
+fn congestion(tcp: &mut Tcp, stack: Stack, mss: u16, key: &Key) -> Result<(CongestionControl, EcnMode), Wrong> {
+    let kind = fill(&mut tcp.congestion, if stack == Stack::Linux { Congestion::Cubic } else { Congestion::Newreno });
     let key_of = |name: &str| key.clone().name(name);
     let word = match kind {
         Congestion::Newreno => "newreno",
@@ -457,7 +487,7 @@ fn congestion(tcp: &mut Tcp, mss: u16, key: &Key) -> Result<(CongestionControl, 
             if tcp.hystart_plusplus.is_some() {
                 return Err(Wrong::at(key_of("hystart_plusplus"), "with congestion = \"cubic\" write cubic.hystart = \"plusplus\""));
             }
-            let flavour = if tcp.stack == Some(Stack::Ns3) { Flavour::Ns3 } else { Flavour::Linux };
+            let flavour = if stack == Stack::Ns3 { Flavour::Ns3 } else { Flavour::Linux };
             let config = cubic(tcp.cubic.get_or_insert_with(Cubic::default), flavour, mss, &key_of("cubic"))?;
             return Ok((CongestionControl::Cubic(config), ecn));
         }
@@ -469,7 +499,7 @@ fn congestion(tcp: &mut Tcp, mss: u16, key: &Key) -> Result<(CongestionControl, 
         }
         Congestion::Bbr => {
             let (parameters, key) = (tcp.bbr.get_or_insert_default(), key_of("bbr"));
-            let flavour = fill(&mut parameters.flavour, if tcp.stack == Some(Stack::Ns3) { Flavour::Ns3 } else { Flavour::Linux });
+            let flavour = fill(&mut parameters.flavour, if stack == Stack::Ns3 { Flavour::Ns3 } else { Flavour::Linux });
             if flavour == Flavour::Linux {
                 return Ok((CongestionControl::Bbr(bbr(parameters, Span::from_s(10), &key)?), ecn));
             }
@@ -548,6 +578,10 @@ fn cubic(parameters: &mut Cubic, default: Flavour, mss: u16, key: &Key) -> Resul
     let tick = if flavour == CubicFlavour::Linux { tick(&mut parameters.tick, key)? } else { LINUX_TICK };
     Ok(CubicConfig { c, beta, fast_convergence, tcp_friendly, hystart, flavour, tick, mss, paced: false })
 }
+
+/// Linux's `tcp_rmem[1]` and `tcp_rmem[2]`, bytes.
+const LINUX_RECEIVE_BUFFER: u64 = 128 << 10;
+const LINUX_RECEIVE_BUFFER_MAX: u64 = 6 << 20;
 
 /// With HZ = 250.
 const LINUX_TICK: Span = Span::from_ms(4);

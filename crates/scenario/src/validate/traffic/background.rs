@@ -2,6 +2,7 @@
 
 use super::Around;
 use super::common::{self, shared};
+use super::offered::{Offer, framing};
 use super::patterns::all;
 use super::select;
 use crate::document::{Background, Datagram, Duration, Or, Pairing, Per, Protocol, Speed};
@@ -18,8 +19,8 @@ pub fn generate(block: &mut Background, index: usize, key: &Key, classes: &mut C
     if protocol == Protocol::Datagram && transport.is_some() {
         return Err(meaningless(at("transport"), "protocol = \"datagram\""));
     }
-    let named = (protocol == Protocol::Tcp).then_some(&mut transport);
-    let mut shared = shared(block.common(), named, index, key, classes, around)?;
+    let slot = (protocol == Protocol::Tcp).then_some(&mut transport);
+    let mut shared = shared(block.common(), slot, index, key, classes, around)?;
     block.transport = transport;
     if around.run.until.is_none() && !around.run.until_done {
         return Err(Wrong::at(key.clone(), "background traffic has no end of its own: write [run] until = \"jobs\" or a time"));
@@ -37,6 +38,7 @@ pub fn generate(block: &mut Background, index: usize, key: &Key, classes: &mut C
     if rate.0 == 0 {
         return Err(Wrong::at(at("rate"), format!("\"{}\" shared by {sharers} is less than one bit per second", block.rate.0)));
     }
+    let named = shared.template.transport;
     let (config, payload) = match protocol {
         Protocol::Tcp => match &around.transports.configs[shared.template.transport as usize] {
             TransportConfig::Tcp(tcp) => {
@@ -54,7 +56,9 @@ pub fn generate(block: &mut Background, index: usize, key: &Key, classes: &mut C
             (TransportConfig::Datagram(datagram), payload)
         }
     };
-    shared.template.transport = around.transports.add(config);
+    shared.template.transport = around.transports.add(config, (protocol == Protocol::Tcp).then_some(named));
+    let each = rate.0 as f64 * f64::from(connections) * framing(shared.template.transport, around);
+    around.offers.push(Offer { block: index, key: at("rate"), from: Span(shared.start.0), to: None, sources: hosts.clone(), rate: each, told: false });
     let mut stream = shared.draws.stream(purpose::DESTINATION, 0);
     let count = hosts.len();
     let mut other = |place: usize| (place + 1 + stream.below(count as u64 - 1) as usize) % count;

@@ -1,10 +1,11 @@
 //! Hosts with a transport of their own send by it.
 
+use super::Uses;
 use crate::validate::transport::Transports;
 use afflux_net::spec::{EcnMode, Flow, TcpConfig, TransportConfig};
 
 /// Flows of the default transport (0) go by that of their source; between hosts that are not alike, by what they agree on.
-pub fn assign(flows: &mut [Flow], of_hosts: &[u16], transports: &mut Transports) {
+pub fn assign(flows: &mut [Flow], of_hosts: &[u16], transports: &mut Transports, uses: &mut Uses) {
     if of_hosts.iter().all(|own| *own == 0) {
         return;
     }
@@ -15,7 +16,12 @@ pub fn assign(flows: &mut [Flow], of_hosts: &[u16], transports: &mut Transports)
             // not have DCTCP. Without ECN Linux's DCTCP is Reno.
             TransportConfig::Tcp(tcp) if tcp.ecn == EcnMode::Dctcp && !is_dctcp(&transports.configs[usize::from(of_hosts[flow.dst as usize])]) => {
                 let alone = TcpConfig { ecn: EcnMode::Off, ..tcp.clone() };
-                transports.add(TransportConfig::Tcp(alone))
+                uses.refused.entry(own).or_default().1 += 1;
+                transports.add(TransportConfig::Tcp(alone), Some(own))
+            }
+            TransportConfig::Tcp(tcp) if tcp.ecn == EcnMode::Dctcp => {
+                uses.refused.entry(own).or_default().0 += 1;
+                own
             }
             _ => own,
         };

@@ -107,6 +107,11 @@ pub fn name(block: &mut Traffic, index: usize) -> String {
     fill(keys(block).name, format!("traffic{index}"))
 }
 
+/// When the block begins, once its common keys have been read.
+pub fn start(block: &mut Traffic) -> Time {
+    Time(fill(keys(block).start, Duration(Span::ZERO)).0.0)
+}
+
 /// Do the block's flows between two hosts share a connection?
 pub fn persistent(block: &mut Traffic) -> bool {
     fill(keys(block).persistent, false)

@@ -328,8 +328,9 @@ fn ways(
     let read = TcpConfig { receive, reader, ..tcp.clone() };
     let pacing = tcp.pacing.unwrap_or(Pacing { most: None, slow_start_percent: 200, avoidance_percent: 120 });
     let write = TcpConfig { pacing: Some(Pacing { most: Some(rate(reduce_cpu)), ..pacing }), ..tcp };
-    let mut add = |config| around.transports.add(TransportConfig::Tcp(config));
+    let mut add = |config| around.transports.add(TransportConfig::Tcp(config), Some(connect));
     let (answer, read, write) = (add(answer), add(read), add(write));
+    around.uses.ways.insert((connect, shared.template.priority));
     let prefix = match class.as_deref() {
         None | Some("default") => String::new(),
         Some(class) => format!("{class}."),

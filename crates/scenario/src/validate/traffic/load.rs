@@ -7,7 +7,13 @@ use afflux_net::spec::{D3, Pdq, TransportConfig};
 use afflux_traffic::{Capacity, Channel, Destinations, Framing, LoadBasis};
 
 /// Flows per second of one source, and what the user should know about it.
-pub fn flows_per_second(random: &Random, pattern: &afflux_traffic::Random, transport: u16, key: &Key, around: &Around) -> Result<(f64, Option<String>), Wrong> {
+pub fn flows_per_second(
+    random: &Random,
+    pattern: &afflux_traffic::Random,
+    transport: u16,
+    key: &Key,
+    around: &mut Around,
+) -> Result<(f64, Option<String>), Wrong> {
     let at = |name: &str| key.clone().name(name);
     let names = LoadBasis::ALL.map(LoadBasis::name);
     match (random.load, random.load_basis, random.flows_per_second) {
@@ -29,9 +35,27 @@ pub fn flows_per_second(random: &Random, pattern: &afflux_traffic::Random, trans
                 capacity(basis, pattern, transport, around).map_err(|message| Wrong::at(at("load_basis"), format!("\"{}\" {message}", basis.name())))?;
             let rate = basis.flows_per_second(load, &capacity, &pattern.sizes).map_err(|error| super::common::wrong(error, key))?;
             let offered = rate * 8.0 * pattern.sizes.mean_drawn() / capacity.host_rate.0 as f64;
+            if load > 1.0 {
+                let text =
+                    format!("load = {load} is above 1: more than \"{}\" has is offered, and queues grow as long as this lasts; write at most 1", basis.name());
+                around.warnings.push(Wrong::at(at("load"), text));
+            }
             let note = format!("load {load} of \"{}\" is {:.2} % of a source's link in payload", basis.name(), 100.0 * offered);
             Ok((rate, Some(note)))
         }
+    }
+}
+
+/// Payload of a full frame.
+pub fn payload(transport: &TransportConfig) -> u16 {
+    match transport {
+        TransportConfig::Tcp(tcp) => tcp.mss,
+        TransportConfig::Datagram(datagram) => datagram.payload,
+        TransportConfig::Nack(nack) => nack.payload,
+        TransportConfig::Rdma(rdma) => rdma.payload,
+        TransportConfig::Pfabric(pfabric) => pfabric.tcp.mss,
+        TransportConfig::Pdq(Pdq { rated, .. }) | TransportConfig::D3(D3 { rated, .. }) => rated.payload,
+        TransportConfig::Mptcp(mptcp) => mptcp.tcp.mss,
     }
 }
 
@@ -51,15 +75,7 @@ fn capacity(basis: LoadBasis, pattern: &afflux_traffic::Random, transport: u16, 
     match basis {
         LoadBasis::HostPayload => {}
         LoadBasis::HostWire => {
-            let payload = match &around.transports.configs[transport as usize] {
-                TransportConfig::Tcp(tcp) => tcp.mss,
-                TransportConfig::Datagram(datagram) => datagram.payload,
-                TransportConfig::Nack(nack) => nack.payload,
-                TransportConfig::Rdma(rdma) => rdma.payload,
-                TransportConfig::Pfabric(pfabric) => pfabric.tcp.mss,
-                TransportConfig::Pdq(Pdq { rated, .. }) | TransportConfig::D3(D3 { rated, .. }) => rated.payload,
-                TransportConfig::Mptcp(mptcp) => mptcp.tcp.mss,
-            };
+            let payload = payload(&around.transports.configs[transport as usize]);
             let wire = &around.wire.wire;
             capacity.framing =
                 Some(Framing { payload: payload.into(), header: wire.data_header.into(), min_frame: wire.min_frame.into(), gap: wire.gap.into() });

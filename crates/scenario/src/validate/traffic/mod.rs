@@ -6,6 +6,7 @@ mod common;
 mod files;
 mod hadoop;
 mod load;
+mod offered;
 mod partition_aggregate;
 mod patterns;
 mod random;
@@ -25,9 +26,11 @@ use afflux_net::app::Program;
 use afflux_net::spec::{Applications, Flow, RunConfig, TransportConfig};
 use afflux_traffic::hadoop::{Hadoop, Settings};
 use afflux_traffic::{Classes, Generated};
-use afflux_units::Span;
-use std::collections::BTreeMap;
+use afflux_units::{Span, Time};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+
+pub use load::payload;
 
 /// What traffic is made in.
 pub struct Around<'a> {
@@ -44,6 +47,47 @@ pub struct Around<'a> {
     pub of_hosts: Vec<u16>,
     pub priority_of_dscp: [u8; 64],
     pub room: Room,
+    pub uses: Uses,
+    pub offers: Vec<offered::Offer>,
+    pub warnings: Vec<Wrong>,
+}
+
+/// What the traffic uses.
+#[derive(Default)]
+pub struct Uses {
+    /// Named transports, by index, with the priorities of what is sent by them or by one that follows from them.
+    pub ways: BTreeSet<(u16, u8)>,
+    /// The same of transports that no name stands for.
+    pub unnamed: BTreeSet<(u16, u8)>,
+    /// Named transports with a flow that has a deadline.
+    pub dated: BTreeSet<u16>,
+    /// Of DCTCP by host: flows that its receivers agree to explicit congestion notification for, and flows that they refuse it.
+    pub refused: BTreeMap<u16, (u64, u64)>,
+    /// When each block begins.
+    pub starts: Vec<Time>,
+}
+
+impl Uses {
+    fn note(&mut self, flows: &[Flow], transports: &Transports) {
+        let mut last = None;
+        for flow in flows.iter().filter(|flow| flow.src != flow.dst) {
+            let way = (flow.transport, flow.priority, flow.deadline.is_some());
+            if last.replace(way) == Some(way) {
+                continue;
+            }
+            match transports.origin(flow.transport) {
+                Some(named) => {
+                    self.ways.insert((named, flow.priority));
+                    if way.2 {
+                        self.dated.insert(named);
+                    }
+                }
+                None => {
+                    self.unnamed.insert((flow.transport, flow.priority));
+                }
+            }
+        }
+    }
 }
 
 pub struct Cluster {
@@ -56,9 +100,11 @@ pub struct Sent {
     pub flows: Vec<Flow>,
     pub jobs: Vec<Job>,
     pub classes: Vec<String>,
-    pub transports: Vec<TransportConfig>,
+    pub transports: Transports,
     pub notes: Vec<String>,
     pub applications: Option<Applications>,
+    pub uses: Uses,
+    pub warnings: Vec<Wrong>,
 }
 
 pub fn generate(blocks: &mut [Traffic], mut around: Around) -> Result<(Sent, Room), Wrong> {
@@ -76,7 +122,7 @@ pub fn generate(blocks: &mut [Traffic], mut around: Around) -> Result<(Sent, Roo
             return Err(Wrong::at(key.name("name"), format!("\"{name}\" is the name of traffic[{other}] too: blocks of one name would draw the same numbers")));
         }
         if !matches!(block, Traffic::DatagramSource(_)) {
-            by_host::assign(&mut part.flows, &around.of_hosts, &mut around.transports);
+            by_host::assign(&mut part.flows, &around.of_hosts, &mut around.transports, &mut around.uses);
         }
         segments::fit(&part.flows, block, &key, &around.transports.configs)?;
         if let Some((deadlines, draws)) = common::deadlines(block, index, &key, around.seed)? {
@@ -94,6 +140,8 @@ pub fn generate(blocks: &mut [Traffic], mut around: Around) -> Result<(Sent, Roo
             // The block's number for now; see below.
             part.flows.iter_mut().for_each(|flow| flow.connection = Some(index as u32));
         }
+        around.uses.note(&part.flows, &around.transports);
+        around.uses.starts.push(common::start(block));
         for note in &mut part.notes {
             *note = format!("traffic[{index}]: {}", note.replace('`', "\""));
         }
@@ -126,7 +174,18 @@ pub fn generate(blocks: &mut [Traffic], mut around: Around) -> Result<(Sent, Roo
     if all.flows.is_empty() && applications.is_none() {
         all.notes.push("the traffic has no flows: a longer duration or a higher load would give some".into());
     }
-    let sent = Sent { flows: all.flows, jobs: all.jobs, classes: classes.into_names(), transports: around.transports.configs, notes: all.notes, applications };
+    let mut warnings = std::mem::take(&mut around.warnings);
+    warnings.extend(offered::check(&around));
+    let sent = Sent {
+        flows: all.flows,
+        jobs: all.jobs,
+        classes: classes.into_names(),
+        transports: around.transports,
+        notes: all.notes,
+        applications,
+        uses: around.uses,
+        warnings,
+    };
     Ok((sent, around.room))
 }
 

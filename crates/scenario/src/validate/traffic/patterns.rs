@@ -2,6 +2,7 @@
 
 use super::Around;
 use super::common::{self, shared};
+use super::offered::{Offer, framing};
 use super::{select, sizes};
 use crate::document::{self, AllToAll, Datagram, DatagramSource, Duration, HostItem, Hosts, Incast, Or, Pairs, Permutation, Receiver, Senders, Size};
 use crate::tree::{Key, Wrong};
@@ -162,7 +163,8 @@ pub fn datagram(source: &mut DatagramSource, index: usize, key: &Key, classes: &
     let mut transport = Datagram { rate: Some(Or::some(source.rate)), payload: source.payload, ecn_capable: source.ecn_capable };
     let config = around.wire.datagram(&mut transport, key)?;
     (source.payload, source.ecn_capable) = (transport.payload, transport.ecn_capable);
-    shared.template.transport = around.transports.add(TransportConfig::Datagram(config));
+    shared.template.transport = around.transports.add(TransportConfig::Datagram(config), None);
+    offer(source, &pairs, shared.template.transport, index, key, around);
     match (source.duration, source.bytes) {
         (Some(Duration(Span::ZERO)), _) => Err(Wrong::at(at("duration"), "\"0s\": write a time above 0")),
         (Some(Duration(duration)), None) => {
@@ -181,4 +183,17 @@ pub fn datagram(source: &mut DatagramSource, index: usize, key: &Key, classes: &
         (Some(_), Some(_)) => Err(Wrong::at(at("bytes"), "duration is given too: write one of them")),
         (None, None) => Err(Wrong::at(key.clone(), "the end is missing: write duration or bytes")),
     }
+}
+
+/// What each pair's source offers to its link.
+fn offer(source: &DatagramSource, pairs: &[(u32, u32)], transport: u16, index: usize, key: &Key, around: &mut Around) {
+    let rate = source.rate.0.0 as f64 * framing(transport, around);
+    let from = source.start.map_or(Span::ZERO, |start| start.0);
+    let lasts = source.duration.map(|duration| duration.0).or_else(|| {
+        let bits = source.bytes.map(|Size(bytes)| 8.0 * bytes.0 as f64)?;
+        Some(Span((bits / source.rate.0.0.max(1) as f64 * 1e12) as u64))
+    });
+    let to = lasts.map(|lasts| Span(from.0.saturating_add(lasts.0)));
+    let of_pair = |(from_host, _): &(u32, u32)| Offer { block: index, key: key.clone().name("rate"), from, to, sources: vec![*from_host], rate, told: false };
+    around.offers.extend(pairs.iter().map(of_pair));
 }

@@ -3,12 +3,14 @@
 use super::Around;
 use super::common::{self, shared};
 use super::load;
+use super::offered::{Offer, framing};
 use super::patterns::all;
 use super::{select, sizes};
 use crate::document::{Arrivals, Random};
 use crate::tree::{Key, Wrong};
 use crate::validate::{fill, meaningless};
 use afflux_traffic::{Classes, Destinations, Generated, SpatialMatrix, Stop};
+use afflux_units::Span;
 
 pub fn generate(random: &mut Random, index: usize, key: &Key, classes: &mut Classes, around: &mut Around) -> Result<Generated, Wrong> {
     let at = |name: &str| key.clone().name(name);
@@ -46,9 +48,52 @@ pub fn generate(random: &mut Random, index: usize, key: &Key, classes: &mut Clas
     let (rate, note) = load::flows_per_second(random, &pattern, shared.template.transport, key, around)?;
     pattern.flows_per_second = rate;
     around.room.reserve(pattern.expected_flows(), || at(if pattern.stop.flows.is_some() { "flows" } else { "duration" }))?;
+    offer(random, &pattern, shared.template.transport, index, key, around);
     let mut given = pattern.generate(&shared.template, &shared.draws).map_err(|error| common::wrong(error, key))?;
     given.notes.extend(note);
     Ok(given)
+}
+
+/// What it offers to the links of its sources, and to the uplinks of their racks.
+fn offer(random: &Random, pattern: &afflux_traffic::Random, transport: u16, index: usize, key: &Key, around: &mut Around) {
+    let told = random.load.is_some_and(|load| load > 1.0);
+    let key = key.clone().name(if random.load.is_some() { "load" } else { "flows_per_second" });
+    let rate = pattern.flows_per_second * 8.0 * pattern.sizes.mean_drawn() * framing(transport, around);
+    let each = pattern.flows_per_second * pattern.sources.len() as f64;
+    let lasts = pattern.stop.after.or_else(|| pattern.stop.flows.map(|flows| Span((flows as f64 / each * 1e12) as u64)));
+    let from = Span(pattern.start.0);
+    let to = lasts.map(|lasts| Span(from.0.saturating_add(lasts.0)));
+    let told = told || beyond_the_rack(pattern, rate, &key, around);
+    // A matrix gives some sources more than others.
+    if pattern.weights.is_none() {
+        around.offers.push(Offer { block: index, key, from, to, sources: pattern.sources.clone(), rate, told });
+    }
+}
+
+/// Between racks there is less than the hosts can send, where a fabric is oversubscribed.
+fn beyond_the_rack(pattern: &afflux_traffic::Random, rate: f64, key: &Key, around: &mut Around) -> bool {
+    let hosts = around.facts.hosts() as usize;
+    let (Ok(over), Ok(racks)) = (around.facts.oversubscription(), around.facts.racks()) else { return false };
+    if over <= 1.0 || pattern.sources.len() != hosts || pattern.destinations.len() != hosts || racks.len() < 2 {
+        return false;
+    }
+    let leaves = match &pattern.choice {
+        Destinations::OtherRacks(_) => 1.0,
+        Destinations::Uniform => (hosts - hosts / racks.len() as usize) as f64 / (hosts - 1) as f64,
+        _ => return false,
+    };
+    let Ok(link) = around.facts.host_rate(&pattern.sources) else { return false };
+    let offered = rate * leaves * over / link.0 as f64;
+    if offered > 1.000_1 && rate <= 1.000_1 * link.0 as f64 {
+        let digits = if offered < 1.01 { 4 } else { 2 };
+        let text = format!(
+            "offers the uplinks of each rack {offered:.digits$} times what they carry (headers included), because the fabric is oversubscribed {over}:1: queues grow as \
+             long as this lasts; write less, or load_basis = \"fabric_oversub\""
+        );
+        around.warnings.push(Wrong::at(key.clone(), text));
+        return true;
+    }
+    false
 }
 
 /// Where flows go.

@@ -1,0 +1,73 @@
+//! What blocks of given rate offer to the links of their hosts: more than a link carries makes a queue that grows for as long as it lasts.
+
+use super::Around;
+use crate::tree::{Key, Wrong};
+use afflux_units::Span;
+
+/// Traffic of a given rate.
+pub struct Offer {
+    pub block: usize,
+    /// The key that says the rate.
+    pub key: Key,
+    pub from: Span,
+    /// `None`: as long as the run lasts.
+    pub to: Option<Span>,
+    pub sources: Vec<u32>,
+    /// Bits per second of each source, headers and gaps included.
+    pub rate: f64,
+    /// A warning says already that this is too much.
+    pub told: bool,
+}
+
+/// What rounding may add.
+const SLACK: f64 = 1.000_1;
+
+/// Bytes on the link by bytes of payload, in full frames.
+pub fn framing(transport: u16, around: &Around) -> f64 {
+    let payload = f64::from(super::load::payload(&around.transports.configs[usize::from(transport)]).max(1));
+    let wire = &around.wire.wire;
+    (payload + f64::from(wire.data_header) + f64::from(wire.gap)) / payload
+}
+
+/// One warning for each block that offers a host's link more than it carries, and one for blocks that do so only together.
+pub fn check(around: &Around) -> Vec<Wrong> {
+    let mut found: Vec<Wrong> = Vec::new();
+    let mut told: Vec<usize> = around.offers.iter().filter(|offer| offer.told).map(|offer| offer.block).collect();
+    let link = |host: u32| around.facts.host_rate(&[host]).unwrap_or_default().0 as f64;
+    let mut tell = |offer: &Offer, host: u32, rate: f64, with: &str| {
+        let name = &around.facts.topology.nodes[host as usize].name;
+        // Enough digits to see which is more.
+        let digits = if rate < 1.01 * link(host) { 4 } else { 2 };
+        let (rate, link) = (rate / 1e9, link(host) / 1e9);
+        let text = format!(
+            "offers {name}{with} {rate:.digits$} Gbps (headers included) for a link of {link} Gbps: its queue grows as long as this lasts; lower the rate"
+        );
+        found.push(Wrong::at(offer.key.clone(), text));
+    };
+    for offer in &around.offers {
+        let too_much = offer.sources.iter().copied().find(|host| offer.rate > SLACK * link(*host));
+        if let Some(host) = too_much.filter(|_| !told.contains(&offer.block)) {
+            told.push(offer.block);
+            tell(offer, host, offer.rate, "");
+        }
+    }
+    let mut offered = vec![0.0f64; around.facts.hosts() as usize];
+    for at in around.offers.iter().map(|offer| offer.from) {
+        let active = |other: &&Offer| !told.contains(&other.block) && other.from <= at && other.to.is_none_or(|to| to > at);
+        let active: Vec<&Offer> = around.offers.iter().filter(active).collect();
+        let Some(last) = active.iter().max_by_key(|offer| offer.block) else { continue };
+        offered.fill(0.0);
+        for offer in &active {
+            offer.sources.iter().for_each(|host| offered[*host as usize] += offer.rate);
+        }
+        let Some(host) = last.sources.iter().copied().find(|host| offered[*host as usize] > SLACK * link(*host)) else { continue };
+        let mut blocks: Vec<usize> = active.iter().map(|offer| offer.block).filter(|block| *block != last.block).collect();
+        blocks.sort_unstable();
+        blocks.dedup();
+        let with: Vec<String> = blocks.iter().map(|block| format!("traffic[{block}]")).collect();
+        let with = if with.is_empty() { String::new() } else { format!(" with {}", with.join(", ")) };
+        tell(last, host, offered[host as usize], &with);
+        told.extend(blocks.into_iter().chain([last.block]));
+    }
+    found
+}

@@ -1,0 +1,280 @@
+//! Explicit congestion notification: who reacts to marks, who makes them.
+
+use super::{Ground, Used};
+use crate::document::QueueSize;
+use crate::tree::{Key, Wrong};
+use afflux_net::spec::{Aqm, Buffer, CongestionControl, EcnMode, Entropy, Limit, Marking, RateControl, Rules, Scheduling, SwitchConfig, TransportConfig};
+
+pub fn find(ground: &Ground, found: &mut Vec<Wrong>) {
+    let used = ground.used();
+    let agreed = ground.hosts().any(|host| host.ecn);
+    for transport in &used {
+        if let Some((name, what)) = reacts(transport.config) {
+            unmarked(ground, transport, name, what, agreed, found);
+        }
+        if let TransportConfig::Tcp(tcp) = transport.config
+            && matches!(tcp.congestion, CongestionControl::Bbr(_) | CongestionControl::Ns3Bbr(_))
+            && tcp.ecn != EcnMode::Off
+        {
+            found.push(Wrong::at(
+                transport.key.clone().name("ecn"),
+                "BBR version 1 does not react to marks, which only hide the queue from it: remove ecn, or write congestion = \"bbr3\"",
+            ));
+        }
+    }
+    unreachable_thresholds(ground, found);
+    useless_marking(ground, &used, agreed, found);
+    useless_pacer(ground, &used, agreed, found);
+}
+
+/// Key and name of what reacts to marks.
+fn reacts(config: &TransportConfig) -> Option<(&'static str, &'static str)> {
+    let tcp = match config {
+        TransportConfig::Tcp(tcp) => tcp,
+        TransportConfig::Mptcp(mptcp) => &mptcp.tcp,
+        TransportConfig::Pfabric(pfabric) => &pfabric.tcp,
+        // Out of order frames count as marked ones then.
+        TransportConfig::Rdma(rdma) if rdma.cnp_out_of_order => return None,
+        TransportConfig::Rdma(rdma) => return matches!(rdma.control, RateControl::Dcqcn(_)).then_some(("congestion", "DCQCN")),
+        TransportConfig::Datagram(_) | TransportConfig::Nack(_) | TransportConfig::Pdq(_) | TransportConfig::D3(_) => return None,
+    };
+    if tcp.ecn == EcnMode::Off {
+        return None;
+    }
+    let plain = match &tcp.congestion {
+        CongestionControl::PlusPlus(control) => control,
+        control => control,
+    };
+    match plain {
+        CongestionControl::Dctcp(_) => Some(("congestion", "DCTCP")),
+        CongestionControl::D2tcp(_) => Some(("congestion", "D2TCP")),
+        _ => Some(("ecn", "ECN")),
+    }
+}
+
+/// Does a switch or NIC that the fabric has mark frames of this priority?
+fn marks(ground: &Ground, priority: u8) -> bool {
+    ground.switches().any(|switch| by_discipline(switch) || marking_of(switch, priority).is_some()) || ground.hosts().any(|host| host.marking.is_some())
+}
+
+fn by_discipline(switch: &SwitchConfig) -> bool {
+    match &switch.aqm {
+        Some(Aqm::Codel(codel)) => codel.ecn,
+        Some(Aqm::FqCodel(fq)) => fq.codel.ecn,
+        Some(Aqm::Pie(pie)) => pie.ecn,
+        Some(Aqm::Phantom(_)) => true,
+        Some(Aqm::Pfabric(_)) | None => false,
+    }
+}
+
+pub fn queue_of(scheduling: &Scheduling, priority: u8) -> usize {
+    match scheduling {
+        Scheduling::Fifo => 0,
+        Scheduling::StrictPriority { queues } => usize::from(priority.min(queues - 1)),
+        Scheduling::Classes(classes) => usize::from(classes.of_priority[usize::from(priority)]),
+    }
+}
+
+fn marking_of(switch: &SwitchConfig, priority: u8) -> Option<&Marking> {
+    match switch.own.get(queue_of(&switch.scheduling, priority)) {
+        Some(own) => own.marking.as_ref(),
+        None => switch.marking.as_ref(),
+    }
+}
+
+fn unmarked(ground: &Ground, transport: &Used, name: &str, what: &str, agreed: bool, found: &mut Vec<Wrong>) {
+    let key = transport.key.clone().name(name);
+    let asks = !matches!(transport.config, TransportConfig::Rdma(_));
+    if asks && !agreed {
+        let then = if what == "ECN" { "it is never used" } else { "it works like NewReno, without ECN" };
+        found.push(Wrong::at(key, format!("{what} needs hosts that agree to ECN, and all have ecn = false: {then}; remove ecn = false from [host]")));
+        return;
+    }
+    if transport.priorities.iter().any(|priority| marks(ground, *priority)) {
+        return;
+    }
+    let elsewhere = (0..8).any(|priority| marks(ground, priority));
+    let cure = if elsewhere {
+        let own: Vec<String> = transport.priorities.iter().map(u8::to_string).collect();
+        format!(
+            "only queues of other priorities mark, and its traffic has priority {}: give that traffic another priority, or write ecn for its queue",
+            own.join(", ")
+        )
+    } else {
+        "no switch or NIC marks: write [switch] ecn, as in ecn = { k = \"65kB\" }".to_string()
+    };
+    let then = match what {
+        "ECN" => "has no effect",
+        "DCQCN" => "never slows down",
+        _ => "works like NewReno",
+    };
+    found.push(Wrong::at(key, format!("{what} {then}, because {cure}")));
+}
+
+/// The longest that a queue can become, if that is known: in the unit of the limit.
+fn longest(switch: &SwitchConfig, own: Option<&Buffer>, limit: Option<Limit>) -> Vec<Limit> {
+    let of_buffer = match own.unwrap_or(&switch.buffer) {
+        Buffer::Static { per_queue, .. } => Some(*per_queue),
+        // q ≤ reserved + alpha (total - q).
+        Buffer::Shared { total, alpha, reserved_per_queue } => {
+            Some(Limit::Bytes((((*reserved_per_queue as f64 + alpha * *total as f64) / (1.0 + alpha)) as u64).min(*total)))
+        }
+        Buffer::Mmu(mmu) => Some(Limit::Bytes(match &mmu.rules {
+            Rules::Sonic(sonic) => sonic.lossy_pool.map_or(mmu.total, |pool| if switch.pfc.is_some() { mmu.total } else { pool }),
+            _ => mmu.total,
+        })),
+        Buffer::Unlimited | Buffer::Voq(_) => None,
+    };
+    of_buffer.into_iter().chain(limit).collect()
+}
+
+/// A threshold at or above the longest queue.
+fn out_of_reach(marking: &Marking, longest: &[Limit]) -> Option<Limit> {
+    longest.iter().copied().find(|most| match (marking.kmin, most) {
+        (Limit::Bytes(kmin), Limit::Bytes(most)) => kmin >= *most,
+        (Limit::Packets(kmin), Limit::Packets(most)) => kmin >= *most,
+        _ => false,
+    })
+}
+
+fn unreachable_thresholds(ground: &Ground, found: &mut Vec<Wrong>) {
+    let mut told: Vec<Key> = Vec::new();
+    for switch in ground.switches() {
+        let queues = switch.own.iter().enumerate().filter_map(|(queue, own)| {
+            let blocks = ground.document.switch.queue.iter().flatten();
+            let block = blocks.enumerate().find(|(_, block)| block.index == Some(queue as u8)).map(|(block, _)| block);
+            let key = block.map(|block| Key::from("switch.queue").index(block).name("ecn")).filter(|key| ground.tree.has(key));
+            own.marking.as_ref().map(|marking| (key, marking, longest(switch, Some(&own.buffer), own.limit)))
+        });
+        let whole = switch.marking.as_ref().filter(|_| switch.own.is_empty()).map(|marking| (None, marking, longest(switch, None, None)));
+        for (key, marking, longest) in queues.chain(whole) {
+            let Some(most) = out_of_reach(marking, &longest) else { continue };
+            let key = key.unwrap_or_else(|| ground.switch_key("ecn"));
+            if told.contains(&key) {
+                continue;
+            }
+            told.push(key.clone());
+            let cure = "lower the threshold, or give the queue more memory";
+            let text = format!("marks nothing: marking begins at {}, and a queue never holds more than {}: {cure}", QueueSize(marking.kmin), QueueSize(most));
+            found.push(Wrong::at(key, text));
+        }
+    }
+    for host in ground.hosts() {
+        if let (Some(marking), Some(queue)) = (&host.marking, host.queue)
+            && out_of_reach(marking, &[queue]).is_some()
+        {
+            let text = format!("marks nothing: marking begins at {}, and the NIC's queue holds {}", QueueSize(marking.kmin), QueueSize(queue));
+            found.push(Wrong::at(ground.host_key("nic_ecn"), format!("{text}: lower the threshold, or write a larger host.queue")));
+            break;
+        }
+    }
+}
+
+/// Does it do anything about marks?
+fn heeds(config: &TransportConfig, agreed: bool) -> bool {
+    let capable = capable(config, agreed);
+    match config {
+        TransportConfig::Tcp(tcp) => capable && !matches!(tcp.congestion, CongestionControl::Bbr(_) | CongestionControl::Ns3Bbr(_)),
+        TransportConfig::Rdma(rdma) => matches!(rdma.control, RateControl::Dcqcn(_)) || matches!(rdma.entropy, Entropy::Reps(_)),
+        // Who makes datagrams ECN-capable wants to see the marks.
+        _ => capable,
+    }
+}
+
+/// Is a data frame of it ECN-capable?
+fn capable(config: &TransportConfig, agreed: bool) -> bool {
+    match config {
+        TransportConfig::Tcp(tcp) => agreed && tcp.ecn != EcnMode::Off,
+        TransportConfig::Mptcp(mptcp) => agreed && mptcp.tcp.ecn != EcnMode::Off,
+        TransportConfig::Pfabric(pfabric) => agreed && pfabric.tcp.ecn != EcnMode::Off,
+        TransportConfig::Datagram(datagram) => datagram.ecn_capable,
+        TransportConfig::Rdma(_) => true,
+        TransportConfig::Nack(_) | TransportConfig::Pdq(_) | TransportConfig::D3(_) => false,
+    }
+}
+
+fn useless_marking(ground: &Ground, used: &[Used], agreed: bool, found: &mut Vec<Wrong>) {
+    let any = |priority: u8, test: fn(&TransportConfig, bool) -> bool| {
+        let named = used.iter().any(|one| one.priorities.contains(&priority) && test(one.config, agreed));
+        let unnamed = ground.uses.unnamed.iter().filter(|way| way.1 == priority);
+        named || unnamed.into_iter().any(|way| test(&ground.plan.transports[usize::from(way.0)], agreed))
+    };
+    let where_marked = |test| (0..8).any(|priority| any(priority, test) && marks(ground, priority));
+    if ground.idle() || where_marked(heeds) {
+        return;
+    }
+    let ignored = where_marked(capable);
+    let cure = "write host.transport.ecn = \"classic\", or a congestion control that uses ECN, as in congestion = \"dctcp\"";
+    let cause = match (ignored, agreed) {
+        (true, _) => "the congestion control of all traffic ignores marks",
+        (false, true) => "no traffic that it meets is ECN-capable",
+        (false, false) => "all hosts have ecn = false",
+    };
+    let mut told: Vec<Key> = Vec::new();
+    let mut tell = |key: Key, text: String| {
+        if !told.contains(&key) {
+            told.push(key.clone());
+            found.push(Wrong::at(key, text));
+        }
+    };
+    // A curve that is written to drop is meant to.
+    let curve = |key: Key, drops: bool| {
+        if ground.tree.has(&key.clone().name("incapable")) && !ignored {
+            return None;
+        }
+        let text = if ignored {
+            format!("has no effect: {cause}; {cure}")
+        } else if drops {
+            format!("drops where it was to mark: {cause}; {cure}; or incapable = \"drop\" here if RED's drops are meant")
+        } else {
+            format!("marks nothing: {cause}; {cure}")
+        };
+        Some((key, text))
+    };
+    for switch in ground.switches() {
+        if let Some(marking) = &switch.marking
+            && (switch.own.is_empty() || switch.own.iter().any(|own| own.marking.as_ref() == Some(marking)))
+            && let Some((key, text)) = curve(ground.switch_key("ecn"), marking.drop_incapable)
+        {
+            tell(key, text);
+        }
+        let discipline = match &switch.aqm {
+            Some(Aqm::Phantom(_)) => Some(""),
+            Some(Aqm::Codel(_) | Aqm::FqCodel(_) | Aqm::Pie(_)) if by_discipline(switch) => Some("ecn"),
+            _ => None,
+        };
+        match discipline {
+            Some("") => tell(ground.switch_key("aqm"), format!("a phantom queue that marks nothing: {cause}; {cure}")),
+            Some(name) if ground.tree.has(&ground.switch_key("aqm").name(name)) => {
+                tell(ground.switch_key("aqm").name(name), format!("has no effect: {cause}; {cure}"));
+            }
+            _ => {}
+        }
+    }
+    for (block, queue) in ground.document.switch.queue.iter().flatten().enumerate() {
+        let key = Key::from("switch.queue").index(block).name("ecn");
+        if ground.tree.has(&key)
+            && queue.ecn.as_ref().is_some_and(|ecn| ecn.0.is_some())
+            && let Some((key, text)) = curve(key, true)
+        {
+            tell(key, text);
+        }
+    }
+    for host in ground.hosts() {
+        if let Some(marking) = &host.marking
+            && let Some((key, text)) = curve(ground.host_key("nic_ecn"), marking.drop_incapable)
+        {
+            tell(key, text);
+        }
+    }
+}
+
+fn useless_pacer(ground: &Ground, used: &[Used], agreed: bool, found: &mut Vec<Wrong>) {
+    let paced = |one: &Used| matches!(one.config, TransportConfig::Tcp(_) | TransportConfig::Pfabric(_)) && capable(one.config, agreed);
+    if ground.hosts().any(|host| host.pacer.is_some()) && !used.iter().any(paced) {
+        found.push(Wrong::at(
+            ground.host_key("pacer"),
+            "has no effect: it delays TCP flows that have met marks, and no TCP traffic is ECN-capable; write congestion = \"dctcp\" in [host.transport], or remove it",
+        ));
+    }
+}

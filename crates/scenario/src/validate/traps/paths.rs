@@ -1,0 +1,78 @@
+//! Choices among paths and queues that there are not.
+
+use super::Ground;
+use crate::tree::{Key, Wrong};
+use afflux_net::spec::{Aqm, Balance, Buffer, CongestionControl, PathManager, Scheduling, TransportConfig};
+
+pub fn find(ground: &Ground, found: &mut Vec<Wrong>) {
+    one_path(ground, found);
+    one_queue(ground, found);
+    urgency(ground, found);
+    undated(ground, found);
+}
+
+/// A fabric that is a tree has one path between any two nodes.
+fn one_path(ground: &Ground, found: &mut Vec<Wrong>) {
+    let topology = &ground.plan.topology;
+    if topology.links.len() + 1 != topology.nodes.len() {
+        return;
+    }
+    let key = ground.switch_key("balance");
+    if ground.tree.has(&key) && ground.switches().any(|switch| switch.balance != Balance::Ecmp) {
+        found.push(Wrong::at(key, "has no effect: this fabric has one path between any two hosts; remove it, or write another [topology]"));
+    }
+    for transport in ground.used() {
+        if let TransportConfig::Mptcp(mptcp) = transport.config
+            && let PathManager::DiffPorts(2..) = mptcp.manager
+        {
+            let text = "the subflows share one path: this fabric has no other between any two hosts; write mptcp.subflows = 1, or another [topology]";
+            found.push(Wrong::at(transport.key.name("mptcp").name("subflows"), text));
+        }
+    }
+}
+
+/// Priorities where every port has one queue.
+fn one_queue(ground: &Ground, found: &mut Vec<Wrong>) {
+    let told_apart = ground.switches().any(|switch| switch.scheduling.queues() > 1 || matches!(switch.buffer, Buffer::Mmu(_)))
+        || ground.hosts().any(|host| host.scheduling != Scheduling::Fifo);
+    if told_apart {
+        return;
+    }
+    let of_blocks = (0..ground.written.traffic.len()).flat_map(|block| ["priority", "dscp"].map(|name| (Key::from("traffic").index(block).name(name), name)));
+    let of_transports = ground.transports.named().map(|(_, key)| (key.name("ack_priority"), "ack_priority"));
+    let first = of_blocks.chain(of_transports).find(|(key, _)| ground.tree.has(key) && !ground.tree.is_zero(key));
+    if let Some((key, _)) = first {
+        let text = "has no effect: no switch or NIC has more than one queue; write scheduling = \"strict_priority\" in [switch] and [host], or remove it";
+        found.push(Wrong::at(key, text));
+    }
+}
+
+/// pFabric is a transport and a queue: each is half of it.
+fn urgency(ground: &Ground, found: &mut Vec<Wrong>) {
+    let queues = ground.switches().any(|switch| matches!(switch.aqm, Some(Aqm::Pfabric(_))));
+    let used = ground.used();
+    let ranked = used.iter().find(|one| matches!(one.config, TransportConfig::Pfabric(pfabric) if pfabric.ranked));
+    match ranked {
+        Some(one) if !queues => {
+            let text = "\"pfabric\" sends with the bytes left of each flow, and no switch looks at them: write scheduling = \"pfabric\" in [switch] and [host], or rank = \"none\"";
+            found.push(Wrong::at(one.key.clone().name("kind"), text));
+        }
+        None if queues && !used.is_empty() => {
+            let text = "\"pfabric\" serves the flow with the fewest bytes left, and no traffic says how many it has left: write kind = \"pfabric\" in [host.transport]";
+            found.push(Wrong::at(ground.switch_key("scheduling"), text));
+        }
+        _ => {}
+    }
+}
+
+/// Transports that go by deadlines, where no flow has one.
+fn undated(ground: &Ground, found: &mut Vec<Wrong>) {
+    for one in ground.used().into_iter().filter(|one| !one.dated) {
+        let (name, text) = match one.config {
+            TransportConfig::Tcp(tcp) if matches!(tcp.congestion, CongestionControl::D2tcp(_)) => ("congestion", "D2TCP is DCTCP here"),
+            TransportConfig::D3(_) => ("kind", "D3 shares links equally here"),
+            _ => continue,
+        };
+        found.push(Wrong::at(one.key.name(name), format!("{text}: no flow has a deadline; write deadline = \"10ms\" in [[traffic]]")));
+    }
+}

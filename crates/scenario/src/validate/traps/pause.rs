@@ -1,0 +1,150 @@
+//! Priority flow control that can pause nobody.
+
+use super::Ground;
+use super::ecn::queue_of;
+use crate::tree::{Key, Wrong};
+use afflux_net::spec::{Limit, NodeKind, Pfc, Rules, SwitchConfig, TransportConfig};
+
+pub fn find(ground: &Ground, found: &mut Vec<Wrong>) {
+    let lossless = ground.switches().filter_map(|switch| switch.pfc.as_ref()).fold(0, |all, pfc| all | pfc.priorities);
+    unused_keys(ground, lossless != 0, found);
+    unused_obedience(ground, lossless != 0, found);
+    unheard_storms(ground, found);
+    if lossless == 0 {
+        return;
+    }
+    let key = || match ground.switch_key("pfc.priorities") {
+        written if ground.tree.has(&written) => written,
+        _ => ground.switch_key("pfc"),
+    };
+    let priorities = ground.uses.ways.iter().chain(&ground.uses.unnamed).map(|way| way.1);
+    if !ground.idle() && !priorities.clone().any(|priority| lossless >> priority & 1 != 0) {
+        let theirs: Vec<u8> = (0..8).filter(|priority| lossless >> priority & 1 != 0).collect();
+        let cure = format!("write priority = {} in a [[traffic]] block, or pfc = \"off\"", theirs[0]);
+        found.push(Wrong::at(key(), format!("PFC pauses nothing: no traffic has priority {}; {cure}", listed(&theirs))));
+        return;
+    }
+    if !heard(ground) {
+        let cure = "remove honours_pause = false";
+        found.push(Wrong::at(key(), format!("PFC pauses nothing: no neighbour of a switch with PFC obeys PAUSE frames; {cure}")));
+        return;
+    }
+    out_of_reach(ground, lossless, key(), found);
+}
+
+fn listed(priorities: &[u8]) -> String {
+    let texts: Vec<String> = priorities.iter().map(u8::to_string).collect();
+    texts.join(" or ")
+}
+
+/// Is there a neighbour that stops when a switch tells it to?
+fn heard(ground: &Ground) -> bool {
+    let nodes = &ground.plan.topology.nodes;
+    let tells = |node: u32| nodes[node as usize].kind == NodeKind::Switch && ground.plan.switches[nodes[node as usize].config as usize].pfc.is_some();
+    let obeys = |node: u32| {
+        let node = &nodes[node as usize];
+        match node.kind {
+            NodeKind::Host => ground.plan.hosts[node.config as usize].honours_pause,
+            NodeKind::Switch => ground.plan.switches[node.config as usize].honours_pause,
+        }
+    };
+    ground.plan.topology.links.iter().any(|link| tells(link.a) && obeys(link.b) || tells(link.b) && obeys(link.a))
+}
+
+/// With `sharing = "sonic"` the threshold of a priority group follows from the memory: more than all lossless traffic together is never held.
+fn out_of_reach(ground: &Ground, lossless: u8, key: Key, found: &mut Vec<Wrong>) {
+    if ground.plan.applications.is_some() {
+        return;
+    }
+    let wire = &ground.plan.wire;
+    let frame = u64::from(wire.data_header.max(wire.min_frame));
+    // Every frame twice: some are sent again.
+    let mut most: u64 = 0;
+    for flow in ground.plan.flows.iter().filter(|flow| lossless >> flow.priority & 1 != 0) {
+        let payload = payload(ground, flow.transport).max(1);
+        let frames = flow.bytes.div_ceil(payload);
+        most = most.saturating_add(flow.bytes.saturating_add(frames.saturating_mul(frame)).saturating_mul(2));
+    }
+    let mut least: Option<u64> = None;
+    for (id, node) in ground.plan.topology.nodes.iter().enumerate().filter(|(_, node)| node.kind == NodeKind::Switch) {
+        let switch = &ground.plan.switches[node.config as usize];
+        let Some(pfc) = &switch.pfc else { continue };
+        let ports = ground.plan.topology.links.iter().filter(|link| link.a as usize == id || link.b as usize == id).count() as u64;
+        let Some(threshold) = threshold(ground, id as u32, switch) else { return };
+        if held(switch, pfc, ports).map_or(most, |held| held.min(most)) >= threshold {
+            return;
+        }
+        least = Some(least.map_or(threshold, |known| known.min(threshold)));
+    }
+    if let Some(threshold) = least {
+        let cure = "lower switch.buffer or mmu.lossless_alpha, or send more";
+        let text =
+            format!("PFC pauses nothing: a priority group is paused from {:.1} MB on, and there is never so much to hold; {cure}", threshold as f64 / 1e6);
+        found.push(Wrong::at(key, text));
+    }
+}
+
+fn payload(ground: &Ground, transport: u16) -> u64 {
+    let transport = &ground.plan.transports[usize::from(transport)];
+    crate::validate::traffic::payload(transport).into()
+}
+
+/// Bytes from which on the only priority group with traffic is paused; `None` where it does not follow from the memory alone.
+fn threshold(ground: &Ground, node: u32, switch: &SwitchConfig) -> Option<u64> {
+    let afflux_net::spec::Buffer::Mmu(mmu) = &switch.buffer else { return None };
+    let Rules::Sonic(sonic) = &mmu.rules else { return None };
+    let aside = afflux_net::set_aside(ground.plan, node);
+    let shared = mmu.total.saturating_sub(aside.headroom + aside.reserved);
+    Some(sonic.reserved + (shared as f64 * sonic.alpha / (1.0 + sonic.alpha)) as u64)
+}
+
+/// What the queues of lossless priorities hold at most, if they have limits: a group is held in the queues of all ports.
+fn held(switch: &SwitchConfig, pfc: &Pfc, ports: u64) -> Option<u64> {
+    let mut most: u64 = 0;
+    for priority in (0..8).filter(|priority| pfc.priorities >> priority & 1 != 0) {
+        match switch.own.get(queue_of(&switch.scheduling, priority))?.limit? {
+            Limit::Bytes(bytes) => most = most.max(bytes.saturating_mul(ports)),
+            Limit::Packets(_) => return None,
+        }
+    }
+    Some(most)
+}
+
+/// Keys of lossless priority groups, where there are none.
+fn unused_keys(ground: &Ground, any: bool, found: &mut Vec<Wrong>) {
+    if any {
+        return;
+    }
+    let sonic = |switch: &SwitchConfig| matches!(&switch.buffer, afflux_net::spec::Buffer::Mmu(mmu) if matches!(mmu.rules, Rules::Sonic(_)));
+    if !ground.switches().any(sonic) {
+        return;
+    }
+    let keys = ["lossless_alpha", "lossless_reserved", "xon", "xon_offset"].map(|name| ground.switch_key(&format!("mmu.{name}")));
+    if let Some(key) = keys.into_iter().find(|key| ground.tree.has(key)) {
+        found.push(Wrong::at(key, "has no effect without PFC, which makes priorities lossless: write [switch.pfc], or remove it"));
+    }
+}
+
+/// Who obeys PAUSE frames, where nothing sends any.
+fn unused_obedience(ground: &Ground, any: bool, found: &mut Vec<Wrong>) {
+    // That mode asks for switches that obey, whether anything pauses them or not.
+    let asked = ground.used().iter().any(|one| matches!(one.config, TransportConfig::Rdma(_)));
+    if any || asked || ground.hosts().any(|host| host.storm.is_some()) {
+        return;
+    }
+    let keys = [ground.host_key("honours_pause"), ground.switch_key("honours_pause")];
+    if let Some(key) = keys.into_iter().find(|key| ground.tree.has(key)) {
+        found.push(Wrong::at(key, "has no effect: nothing sends PAUSE frames; write [switch.pfc], or remove it"));
+    }
+}
+
+fn unheard_storms(ground: &Ground, found: &mut Vec<Wrong>) {
+    let nodes = &ground.plan.topology.nodes;
+    let storms = |node: u32| nodes[node as usize].kind == NodeKind::Host && ground.plan.hosts[nodes[node as usize].config as usize].storm.is_some();
+    let obeys = |node: u32| nodes[node as usize].kind == NodeKind::Switch && ground.plan.switches[nodes[node as usize].config as usize].honours_pause;
+    let links = || ground.plan.topology.links.iter().flat_map(|link| [(link.a, link.b), (link.b, link.a)]).filter(|(host, _)| storms(*host));
+    if links().next().is_some() && !links().any(|(_, switch)| obeys(switch)) {
+        let text = "pauses nothing: the switch next to it does not obey PAUSE frames; write honours_pause = true or [switch.pfc]";
+        found.push(Wrong::at(ground.host_key("storm"), text));
+    }
+}

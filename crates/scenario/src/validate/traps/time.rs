@@ -1,0 +1,40 @@
+//! What begins after the end, and statistics of nothing.
+
+use super::Ground;
+use crate::document::Duration;
+use crate::tree::{Key, Wrong};
+use afflux_net::spec::Start;
+use afflux_units::{Span, Time};
+
+pub fn find(ground: &Ground, found: &mut Vec<Wrong>) {
+    let plan = ground.plan;
+    warm_up(ground, found);
+    let Some(until) = plan.run.until else { return };
+    let late = |from: Time| from >= until;
+    let text = |what: &str| format!("{what}: the run ends at run.until = \"{}\"; begin earlier, or let the run last longer", Span(until.0));
+    for block in (0..ground.uses.starts.len()).filter(|block| late(ground.uses.starts[*block])) {
+        found.push(Wrong::at(Key::from("traffic").index(block).name("start"), text("this traffic never starts")));
+    }
+    for (link, down) in plan.topology.links.iter().flat_map(|link| link.down.iter().map(move |down| (link, down))) {
+        if late(down.from) {
+            let name = |node: u32| &plan.topology.nodes[node as usize].name;
+            found.push(Wrong::at(Key::from("topology.fault"), text(&format!("the link {}-{} never goes down", name(link.a), name(link.b)))));
+            break;
+        }
+    }
+    if ground.hosts().any(|host| host.storm.is_some_and(|storm| late(storm.from))) {
+        found.push(Wrong::at(ground.host_key("storm"), text("the storm never begins")));
+    }
+}
+
+fn warm_up(ground: &Ground, found: &mut Vec<Wrong>) {
+    let Some(Duration(warmup)) = ground.document.run.warmup else { return };
+    let plan = ground.plan;
+    if warmup.0 == 0 || plan.flows.is_empty() || plan.applications.is_some() {
+        return;
+    }
+    if plan.flows.iter().all(|flow| matches!(flow.start, Start::At(at) if at.0 < warmup.0)) {
+        let text = format!("all flows start before \"{warmup}\": none counts in the statistics; write a shorter warm-up");
+        found.push(Wrong::at(Key::from("run.warmup"), text));
+    }
+}

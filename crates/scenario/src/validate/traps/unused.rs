@@ -1,0 +1,111 @@
+//! Keys that another key overrides, and tables that nothing uses.
+
+use super::Ground;
+use crate::document::Names;
+use crate::tree::{Key, Wrong};
+use crate::validate::switch::matching;
+use afflux_net::spec::{NodeId, NodeKind};
+use serde::Serialize;
+use std::collections::BTreeSet;
+
+/// Tables of which an override replaces single keys.
+const MERGED: [&str; 3] = ["mmu", "pfc", "voq"];
+
+pub fn find(ground: &Ground, found: &mut Vec<Wrong>) {
+    transports(ground, found);
+    let switch = &ground.document.switch;
+    // With the keys of presets: so they apply.
+    let of_switches: Vec<Override> = switch.overrides.iter().map(|change| Override::of(ground, &change.matching, change, NodeKind::Switch)).collect();
+    overrides(ground, "switch", NodeKind::Switch, &of_switches, found);
+    let of_hosts: Vec<Override> = ground.document.host.overrides.iter().map(|change| Override::of(ground, &change.matching, change, NodeKind::Host)).collect();
+    overrides(ground, "host", NodeKind::Host, &of_hosts, found);
+    queues(ground, found);
+}
+
+fn transports(ground: &Ground, found: &mut Vec<Wrong>) {
+    if ground.idle() {
+        return;
+    }
+    for (index, key) in ground.transports.named() {
+        let used = ground.uses.ways.iter().any(|way| way.0 == index);
+        // Without any named transport in use, the default stands by.
+        let stands_by = index == 0 && ground.uses.ways.is_empty();
+        if !used && !stands_by && ground.tree.has(&key) {
+            let cure = if index == 0 { "remove it, or a block's transport = \"…\"" } else { "remove it, or name it in a [[traffic]] block" };
+            found.push(Wrong::at(key, format!("has no effect: no traffic is sent by this transport; {cure}")));
+        }
+    }
+    for (index, (with, without)) in &ground.uses.refused {
+        if *with == 0 && *without > 0 {
+            let key = ground.transports.named().find(|(known, _)| known == index).map(|(_, key)| key).unwrap_or_default();
+            let text = "works like NewReno without ECN: all of its flows go to hosts whose own transport is not DCTCP, and those refuse ECN to it";
+            found.push(Wrong::at(key.name("congestion"), format!("{text}; give those hosts the transport too")));
+        }
+    }
+}
+
+/// What an override means and says.
+struct Override {
+    nodes: BTreeSet<NodeId>,
+    keys: BTreeSet<String>,
+}
+
+impl Override {
+    fn of(ground: &Ground, names: &Names, change: &impl Serialize, kind: NodeKind) -> Override {
+        let nodes = matching(&ground.plan.topology, &names.0, kind, Key::default()).unwrap_or_default();
+        let keys = match toml::Value::try_from(change) {
+            Ok(toml::Value::Table(table)) => table.into_iter().map(|(name, _)| name).filter(|name| name != "match").collect(),
+            _ => BTreeSet::new(),
+        };
+        Override { nodes: nodes.into_iter().collect(), keys }
+    }
+}
+
+fn overrides(ground: &Ground, table: &str, kind: NodeKind, all: &[Override], found: &mut Vec<Wrong>) {
+    let place = |index: usize| Key::from(table).name("override").index(index);
+    for (index, change) in all.iter().enumerate() {
+        if change.keys.is_empty() {
+            found.push(Wrong::at(place(index), "changes nothing: it has no key but match; write what differs, or remove it"));
+        }
+        for key in change.keys.iter().filter(|key| !MERGED.contains(&key.as_str()) && ground.tree.has(&place(index).name(key))) {
+            let later = |node: &NodeId| all[index + 1..].iter().any(|other| other.nodes.contains(node) && other.keys.contains(key));
+            if change.nodes.iter().all(later) {
+                let text = format!("has no effect: later overrides say {key} for all that this one matches; remove it, or put it last");
+                found.push(Wrong::at(place(index).name(key), text));
+            }
+        }
+    }
+    let nodes = ground.plan.topology.nodes.iter().enumerate().filter(|(_, node)| node.kind == kind).map(|(id, _)| id as NodeId);
+    let nodes: Vec<NodeId> = nodes.collect();
+    if nodes.is_empty() || all.is_empty() {
+        return;
+    }
+    let said: BTreeSet<&String> = all.iter().flat_map(|change| &change.keys).filter(|key| !MERGED.contains(&key.as_str())).collect();
+    for name in said {
+        let key = Key::from(table).name(name);
+        // `transport` of an override names what is a table in `[host]`; keys of a preset that the override's lacks stay.
+        if name == "transport" || name == "preset" || !ground.tree.has(&key) {
+            continue;
+        }
+        if nodes.iter().all(|node| all.iter().any(|change| change.nodes.contains(node) && change.keys.contains(name))) {
+            let text =
+                format!("has no effect: an override says {name} for every {}; remove it, or the override's", if table == "host" { "host" } else { "switch" });
+            found.push(Wrong::at(key, text));
+        }
+    }
+}
+
+/// What `[switch]` says of all queues, where each has its own.
+fn queues(ground: &Ground, found: &mut Vec<Wrong>) {
+    let Some(blocks) = ground.written.switch.queue.as_ref().filter(|blocks| !blocks.is_empty()) else { return };
+    for (name, own) in [
+        ("ecn", blocks.iter().all(|queue| queue.ecn.is_some())),
+        ("alpha", blocks.iter().all(|queue| queue.alpha.is_some())),
+        ("reserved", blocks.iter().all(|queue| queue.reserved.is_some())),
+    ] {
+        let key = Key::from("switch").name(name);
+        if own && ground.tree.has(&key) && ground.written.switch.overrides.is_empty() {
+            found.push(Wrong::at(key, format!("has no effect: every [[switch.queue]] has its own {name}; remove it")));
+        }
+    }
+}

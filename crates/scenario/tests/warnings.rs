@@ -1,0 +1,281 @@
+//! What is valid and yet does not do what it seems to say is said: once, with file, line and key. And what does what it says is not.
+
+mod common;
+
+use afflux_scenario::Overrides;
+use common::{parse, parse_with};
+
+/// DCTCP over a star with marks, as it should be.
+const STAR: &str = r#"format = 1
+
+[topology]
+kind = "star"
+hosts = 5
+rate = "10Gbps"
+delay = "1us"
+
+[switch]
+buffer = "1MB"
+ecn = { k = "65kB" }
+
+[host.transport]
+congestion = "dctcp"
+
+[[traffic]]
+kind = "incast"
+to = 0
+senders = 4
+bytes = "256kB"
+"#;
+
+/// RDMA over a leaf-spine that pauses.
+const LOSSLESS: &str = r#"format = 1
+
+[topology]
+kind = "leaf_spine"
+leaves = 2
+spines = 2
+hosts_per_leaf = 4
+host_rate = "25Gbps"
+delay = "1us"
+
+[switch]
+sharing = "sonic"
+buffer = "4MB"
+ecn = { kmin = "100kB", kmax = "400kB", pmax = 0.2 }
+
+[switch.pfc]
+priorities = [3]
+headroom = "40kB"
+
+[host.transport]
+kind = "rdma"
+
+[[traffic]]
+kind = "incast"
+to = 0
+senders = 6
+bytes = "2MB"
+priority = 3
+"#;
+
+fn warnings(text: &str) -> Vec<String> {
+    parse(text).unwrap_or_else(|error| panic!("{error}\n{text}")).warnings.iter().map(ToString::to_string).collect()
+}
+
+/// `text` with pieces replaced.
+fn changed(text: &str, changes: &[(&str, &str)]) -> String {
+    changes.iter().fold(text.to_string(), |text, (from, to)| {
+        assert!(text.contains(from), "{from}");
+        text.replacen(from, to, 1)
+    })
+}
+
+/// Changes of a scenario without warnings, and the only warning then.
+macro_rules! warns {
+    ($($name:ident: $base:ident, $changes:expr, $message:literal;)+) => {$(
+        #[test]
+        fn $name() {
+            assert_eq!(warnings($base), [""; 0], "{} is right as it is", stringify!($base));
+            assert_eq!(warnings(&changed($base, &$changes)), [$message]);
+        }
+    )+};
+}
+
+warns! {
+    dctcp_without_marks: STAR, [("ecn = { k = \"65kB\" }\n", "")],
+        "fabric.toml:13: key host.transport.congestion: DCTCP works like NewReno, because no switch or NIC marks: write [switch] ecn, as in ecn = { k = \"65kB\" }";
+    classic_ecn_without_marks: STAR, [("ecn = { k = \"65kB\" }\n", ""), ("\"dctcp\"", "\"cubic\"\necn = \"classic\"")],
+        "fabric.toml:14: key host.transport.ecn: ECN has no effect, because no switch or NIC marks: write [switch] ecn, as in ecn = { k = \"65kB\" }";
+    dctcp_where_all_hosts_refuse: STAR, [("[host.transport]", "[host]\necn = false\n\n[host.transport]"), ("ecn = { k = \"65kB\" }", "ecn = { k = \"65kB\", incapable = \"drop\" }")],
+        "fabric.toml:17: key host.transport.congestion: DCTCP needs hosts that agree to ECN, and all have ecn = false: it works like NewReno, without ECN; \
+         remove ecn = false from [host]";
+    dctcp_in_another_queue_than_the_marks: STAR, [
+        ("ecn = { k = \"65kB\" }\n", "scheduling = \"dwrr\"\nqueue = [{ priorities = [0], weight = 1 }, { priorities = [3], weight = 1, ecn = { k = \"65kB\", incapable = \"drop\" } }]\n")],
+        "fabric.toml:15: key host.transport.congestion: DCTCP works like NewReno, because only queues of other priorities mark, and its traffic has priority 0: \
+         give that traffic another priority, or write ecn for its queue";
+    dcqcn_without_marks: LOSSLESS, [("ecn = { kmin = \"100kB\", kmax = \"400kB\", pmax = 0.2 }\n", "")],
+        "fabric.toml:19: key host.transport.congestion: DCQCN never slows down, because no switch or NIC marks: write [switch] ecn, as in ecn = { k = \"65kB\" }";
+    bbr_with_ecn: STAR, [("\"dctcp\"", "\"bbr\"\necn = \"classic\""), ("k = \"65kB\"", "k = \"65kB\", incapable = \"drop\""), ("[[traffic]]", "[host.transports.other]\ncongestion = \"dctcp\"\n\n[[traffic]]\nkind = \"pairs\"\npairs = [[0, 1]]\nsizes = \"1MB\"\ntransport = \"other\"\n\n[[traffic]]")],
+        "fabric.toml:15: key host.transport.ecn: BBR version 1 does not react to marks, which only hide the queue from it: remove ecn, or write congestion = \"bbr3\"";
+    marks_that_nobody_can_carry: STAR, [("congestion = \"dctcp\"", "congestion = \"cubic\"")],
+        "fabric.toml:11: key switch.ecn: drops where it was to mark: no traffic that it meets is ECN-capable; write host.transport.ecn = \"classic\", or a congestion \
+         control that uses ECN, as in congestion = \"dctcp\"; or incapable = \"drop\" here if RED's drops are meant";
+    marks_that_nobody_reacts_to: LOSSLESS, [("kind = \"rdma\"", "kind = \"rdma\"\ncongestion = \"timely\"")],
+        "fabric.toml:14: key switch.ecn: has no effect: the congestion control of all traffic ignores marks; write host.transport.ecn = \"classic\", or a congestion \
+         control that uses ECN, as in congestion = \"dctcp\"";
+    a_phantom_queue_for_nobody: STAR, [("ecn = { k = \"65kB\" }", "aqm = { kind = \"phantom\" }"), ("\"dctcp\"", "\"cubic\"")],
+        "fabric.toml:11: key switch.aqm: a phantom queue that marks nothing: no traffic that it meets is ECN-capable; write host.transport.ecn = \"classic\", or a \
+         congestion control that uses ECN, as in congestion = \"dctcp\"";
+    a_threshold_above_the_queue: STAR, [("buffer = \"1MB\"", "sharing = \"static\"\nbuffer = \"60kB\"")],
+        "fabric.toml:12: key switch.ecn: marks nothing: marking begins at 65kB, and a queue never holds more than 60kB: lower the threshold, or give the queue more memory";
+    a_threshold_above_the_dynamic_limit: STAR, [("buffer = \"1MB\"", "buffer = \"120kB\"")],
+        "fabric.toml:11: key switch.ecn: marks nothing: marking begins at 65kB, and a queue never holds more than 60kB: lower the threshold, or give the queue more memory";
+    a_pacer_without_ecn: STAR, [("ecn = { k = \"65kB\" }\n", ""), ("congestion = \"dctcp\"", "congestion = \"cubic\""), ("[host.transport]", "[host]\npacer = {}\n\n[host.transport]")],
+        "fabric.toml:13: key host.pacer: has no effect: it delays TCP flows that have met marks, and no TCP traffic is ECN-capable; write congestion = \"dctcp\" in \
+         [host.transport], or remove it";
+
+    pfc_without_lossless_traffic: LOSSLESS, [("kind = \"rdma\"", "congestion = \"dctcp\""), ("\npriority = 3", "")],
+        "fabric.toml:17: key switch.pfc.priorities: PFC pauses nothing: no traffic has priority 3; write priority = 3 in a [[traffic]] block, or pfc = \"off\"";
+    pfc_that_nobody_obeys: LOSSLESS, [("[host.transport]", "[host]\nhonours_pause = false\n\n[host.transport]"), ("sharing = \"sonic\"", "sharing = \"sonic\"\nhonours_pause = false")],
+        "fabric.toml:18: key switch.pfc.priorities: PFC pauses nothing: no neighbour of a switch with PFC obeys PAUSE frames; remove honours_pause = false";
+    pfc_out_of_reach: LOSSLESS, [("buffer = \"4MB\"", "buffer = \"400MB\"")],
+        "fabric.toml:17: key switch.pfc.priorities: PFC pauses nothing: a priority group is paused from 199.9 MB on, and there is never so much to hold; \
+         lower switch.buffer or mmu.lossless_alpha, or send more";
+    obedience_without_pauses: STAR, [("[host.transport]", "[host]\nhonours_pause = false\n\n[host.transport]")],
+        "fabric.toml:14: key host.honours_pause: has no effect: nothing sends PAUSE frames; write [switch.pfc], or remove it";
+    a_storm_that_nobody_hears: STAR, [("[host.transport]", "[host]\nstorm = { priority = 3, period = \"100us\", until = \"1ms\" }\n\n[host.transport]")],
+        "fabric.toml:14: key host.storm: pauses nothing: the switch next to it does not obey PAUSE frames; write honours_pause = true or [switch.pfc]";
+    lossless_keys_without_pfc: STAR, [("buffer = \"1MB\"", "buffer = \"1MB\"\nsharing = \"sonic\"\nmmu = { xon = \"2kB\" }")],
+        "fabric.toml:12: key switch.mmu.xon: has no effect without PFC, which makes priorities lossless: write [switch.pfc], or remove it";
+
+    a_load_above_1: STAR, [("kind = \"incast\"\nto = 0\nsenders = 4\nbytes = \"256kB\"", "kind = \"random\"\nsizes = \"100kB\"\nload = 1.2\nload_basis = \"host_wire\"\nduration = \"1ms\"")],
+        "fabric.toml:19: key traffic[0].load: load = 1.2 is above 1: more than \"host_wire\" has is offered, and queues grow as long as this lasts; write at most 1";
+    loads_above_1_together: STAR, [("kind = \"incast\"\nto = 0\nsenders = 4\nbytes = \"256kB\"", "kind = \"random\"\nsizes = \"100kB\"\nload = 0.6\nload_basis = \"host_wire\"\nduration = \"1ms\"\n\n[[traffic]]\nkind = \"random\"\nsizes = \"100kB\"\nload = 0.6\nload_basis = \"host_wire\"\nduration = \"1ms\"")],
+        "fabric.toml:26: key traffic[1].load: offers host0 with traffic[0] 12.00 Gbps (headers included) for a link of 10 Gbps: its queue grows as long as this lasts; lower the rate";
+    a_rate_above_the_link: STAR, [("kind = \"incast\"\nto = 0\nsenders = 4\nbytes = \"256kB\"", "kind = \"incast\"\nto = 0\nsenders = 4\nbytes = \"256kB\"\n\n[[traffic]]\nkind = \"datagram\"\npairs = [[1, 2]]\nrate = \"12Gbps\"\nduration = \"1ms\"")],
+        "fabric.toml:25: key traffic[1].rate: offers host1 12.64 Gbps (headers included) for a link of 10 Gbps: its queue grows as long as this lasts; lower the rate";
+    a_rate_just_above_the_link: STAR, [("kind = \"incast\"\nto = 0\nsenders = 4\nbytes = \"256kB\"", "kind = \"incast\"\nto = 0\nsenders = 4\nbytes = \"256kB\"\n\n[[traffic]]\nkind = \"datagram\"\npairs = [[1, 2]]\nrate = \"9.5Gbps\"\nduration = \"1ms\"")],
+        "fabric.toml:25: key traffic[1].rate: offers host1 10.0075 Gbps (headers included) for a link of 10 Gbps: its queue grows as long as this lasts; lower the rate";
+
+    a_transport_that_nothing_uses: STAR, [("[[traffic]]", "[host.transports.bulk]\ncongestion = \"cubic\"\n\n[[traffic]]")],
+        "fabric.toml:16: key host.transports.bulk: has no effect: no traffic is sent by this transport; remove it, or name it in a [[traffic]] block";
+    a_default_transport_that_nothing_uses: STAR, [("[host.transport]", "[host.transport]\ncongestion = \"bbr\"\n\n[host.transports.marked]"), ("senders = 4", "senders = 4\ntransport = \"marked\"")],
+        "fabric.toml:13: key host.transport: has no effect: no traffic is sent by this transport; remove it, or a block's transport = \"…\"";
+    an_override_without_a_key: STAR, [("[host.transport]", "[[switch.override]]\nmatch = \"switch0\"\n\n[host.transport]")],
+        "fabric.toml:13: key switch.override[0]: changes nothing: it has no key but match; write what differs, or remove it";
+    a_key_that_an_override_replaces_everywhere: STAR, [("[host.transport]", "[[switch.override]]\nmatch = \"switch*\"\nbuffer = \"2MB\"\n\n[host.transport]")],
+        "fabric.toml:10: key switch.buffer: has no effect: an override says buffer for every switch; remove it, or the override's";
+    an_override_that_a_later_one_replaces: STAR, [("[host.transport]", "[[host.override]]\nmatch = \"host1\"\ndelay = \"1us\"\n\n[[host.override]]\nmatch = \"host*\"\ndelay = \"2us\"\n\n[host.transport]")],
+        "fabric.toml:15: key host.override[0].delay: has no effect: later overrides say delay for all that this one matches; remove it, or put it last";
+    a_switch_key_that_every_queue_has: STAR, [
+        ("ecn = { k = \"65kB\" }\n", "ecn = { k = \"65kB\" }\nscheduling = \"dwrr\"\nqueue = [{ weight = 1, ecn = { k = \"30kB\" } }, { weight = 1, ecn = { k = \"30kB\" } }]\n")],
+        "fabric.toml:11: key switch.ecn: has no effect: every [[switch.queue]] has its own ecn; remove it";
+
+    a_balancer_without_a_choice: STAR, [("buffer = \"1MB\"", "buffer = \"1MB\"\nbalance = \"drill\"")],
+        "fabric.toml:11: key switch.balance: has no effect: this fabric has one path between any two hosts; remove it, or write another [topology]";
+    subflows_on_one_path: STAR, [("ecn = { k = \"65kB\" }\n", ""), ("congestion = \"dctcp\"", "mptcp = { subflows = 4 }")],
+        "fabric.toml:13: key host.transport.mptcp.subflows: the subflows share one path: this fabric has no other between any two hosts; write mptcp.subflows = 1, or another [topology]";
+    a_priority_without_queues: STAR, [("senders = 4", "senders = 4\npriority = 5")],
+        "fabric.toml:20: key traffic[0].priority: has no effect: no switch or NIC has more than one queue; write scheduling = \"strict_priority\" in [switch] and [host], or remove it";
+    pfabric_without_its_queues: STAR, [("ecn = { k = \"65kB\" }\n", ""), ("congestion = \"dctcp\"", "kind = \"pfabric\"")],
+        "fabric.toml:13: key host.transport.kind: \"pfabric\" sends with the bytes left of each flow, and no switch looks at them: write scheduling = \"pfabric\" in [switch] \
+         and [host], or rank = \"none\"";
+    pfabric_queues_without_its_transport: STAR, [("buffer = \"1MB\"\necn = { k = \"65kB\" }\n", "buffer = \"36kB\"\nscheduling = \"pfabric\"\n"), ("\"dctcp\"", "\"cubic\"")],
+        "fabric.toml:11: key switch.scheduling: \"pfabric\" serves the flow with the fewest bytes left, and no traffic says how many it has left: write kind = \"pfabric\" in [host.transport]";
+    d2tcp_without_deadlines: STAR, [("\"dctcp\"", "\"d2tcp\"")],
+        "fabric.toml:14: key host.transport.congestion: D2TCP is DCTCP here: no flow has a deadline; write deadline = \"10ms\" in [[traffic]]";
+
+    traffic_after_the_end: STAR, [("bytes = \"256kB\"\n", "bytes = \"256kB\"\n\n[[traffic]]\nkind = \"pairs\"\npairs = [[0, 1]]\nsizes = \"1MB\"\nstart = \"3000s\"\n\n[run]\nuntil = \"1ms\"\n")],
+        "fabric.toml:26: key traffic[1].start: this traffic never starts: the run ends at run.until = \"1ms\"; begin earlier, or let the run last longer";
+    an_outage_after_the_end: STAR, [("[switch]", "[[topology.fault]]\nlink = \"host1-switch0\"\ndown = [{ from = \"2ms\", to = \"3ms\" }]\n\n[switch]"), ("bytes = \"256kB\"\n", "bytes = \"256kB\"\n\n[run]\nuntil = \"1ms\"\n")],
+        "fabric.toml:9: key topology.fault: the link host1-switch0 never goes down: the run ends at run.until = \"1ms\"; begin earlier, or let the run last longer";
+    a_warm_up_that_no_flow_outlasts: STAR, [("bytes = \"256kB\"\n", "bytes = \"256kB\"\n\n[run]\nwarmup = \"1ms\"\n")],
+        "fabric.toml:23: key run.warmup: all flows start before \"1ms\": none counts in the statistics; write a shorter warm-up";
+}
+
+/// Traffic of which a part reacts, RED that is meant, marks at NICs: all of that does what it says.
+#[test]
+fn what_is_meant_is_not_warned_of() {
+    for changes in [
+        vec![("k = \"65kB\"", "k = \"65kB\", incapable = \"drop\""), ("\"dctcp\"", "\"cubic\"")],
+        vec![("ecn = { k = \"65kB\" }\n", "aqm = { kind = \"fq_codel\" }\n"), ("\"dctcp\"", "\"cubic\"")],
+        vec![("ecn = { k = \"65kB\" }\n", ""), ("[host.transport]", "[host]\nnic_ecn = { k = \"30kB\" }\n\n[host.transport]")],
+        vec![("senders = 4", "senders = 4\npriority = 0")],
+        vec![("[[traffic]]", "[run]\nengine = \"ideal\"\n\n[[traffic]]"), ("ecn = { k = \"65kB\" }\n", "")],
+        vec![(
+            "kind = \"incast\"\nto = 0\nsenders = 4\nbytes = \"256kB\"",
+            "kind = \"random\"\nsizes = \"100kB\"\nload = 1.0\nload_basis = \"host_wire\"\nduration = \"1ms\"",
+        )],
+    ] {
+        let text = changed(STAR, &changes);
+        assert_eq!(warnings(&text), [""; 0], "{text}");
+    }
+}
+
+/// A load of the hosts' links that the fabric cannot carry.
+#[test]
+fn an_oversubscribed_fabric() {
+    let text = r#"format = 1
+[topology]
+kind = "leaf_spine"
+leaves = 4
+spines = 2
+hosts_per_leaf = 8
+host_rate = "25Gbps"
+uplink_rate = "25Gbps"
+delay = "1us"
+[[traffic]]
+kind = "random"
+sizes = "100kB"
+load = 0.5
+load_basis = "host_wire"
+duration = "1ms"
+"#;
+    let said = warnings(text);
+    assert_eq!(said.len(), 1, "{said:?}");
+    assert!(said[0].starts_with("fabric.toml:13: key traffic[0].load: offers the uplinks of each rack 1.55 times what they carry"), "{said:?}");
+    assert_eq!(warnings(&text.replace("0.5", "0.3")), [""; 0]);
+}
+
+/// Another buffer without another pool: from the command line, from an edited import, over a preset; and where it does take effect.
+#[test]
+fn a_buffer_that_sizes_nothing() {
+    let text = changed(
+        LOSSLESS,
+        &[
+            ("kind = \"rdma\"", "congestion = \"dctcp\""),
+            ("\npriority = 3", ""),
+            ("[switch.pfc]\npriorities = [3]\nheadroom = \"40kB\"\n", "[switch.mmu]\nlossy_pool = \"3MB\"\n"),
+        ],
+    );
+    let said = warnings(&text);
+    let expected = "fabric.toml:13: key switch.buffer: has no effect: all traffic is lossy and shares 3MB, because mmu.lossy_pool is set; set mmu.lossy_pool too, or \
+                    remove it, so that it follows from the buffer";
+    assert_eq!(said, [expected]);
+    // The threshold of all lossy queues together follows from the pool, so it has an effect then.
+    assert_eq!(warnings(&text.replace("lossy_pool = \"3MB\"", "cell = \"256B\"")), [""; 0]);
+
+    let both = changed(
+        LOSSLESS,
+        &[
+            ("[host.transport]", "[switch.mmu]\nlossy_pool = \"1MB\"\n\n[host.transport]"),
+            (
+                "[[traffic]]",
+                "[host.transports.tcp]\ncongestion = \"dctcp\"\n\n[[traffic]]\nkind = \"pairs\"\npairs = [[0, 1]]\nsizes = \"1MB\"\ntransport = \"tcp\"\n\n[[traffic]]",
+            ),
+        ],
+    );
+    assert_eq!(warnings(&both), [""; 0], "lossless traffic uses the rest");
+    let set =
+        |pairs: &[(&str, &str)]| Overrides { set: pairs.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect(), ..Overrides::default() };
+    let of = |pairs: &[(&str, &str)]| parse_with(&both, &set(pairs)).unwrap().warnings.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let expected = "fabric.toml: --set switch.buffer=6MB: key switch.buffer: does not change the 1MB that lossy traffic shares, because mmu.lossy_pool is set; set \
+                    mmu.lossy_pool too, or remove it, so that it follows from the buffer";
+    assert_eq!(of(&[("switch.buffer", "6MB")]), [expected]);
+    assert_eq!(of(&[("switch.buffer", "6MB"), ("switch.mmu.lossy_pool", "2MB")]), [""; 0]);
+}
+
+/// Warnings of a resolved scenario are those of the scenario: of its keys, whatever their lines.
+#[test]
+fn resolved_scenarios_are_warned_of_alike() {
+    for (base, changes) in [
+        (STAR, vec![("ecn = { k = \"65kB\" }\n", "")]),
+        (STAR, vec![("congestion = \"dctcp\"", "congestion = \"cubic\"")]),
+        (
+            STAR,
+            vec![
+                ("[host.transport]", "[host.transport]\ncongestion = \"bbr\"\n\n[host.transports.marked]"),
+                ("senders = 4", "senders = 4\ntransport = \"marked\""),
+            ],
+        ),
+        (STAR, vec![("senders = 4", "senders = 4\npriority = 5")]),
+        (LOSSLESS, vec![("kind = \"rdma\"", "congestion = \"dctcp\""), ("\npriority = 3", "")]),
+        (STAR, vec![]),
+    ] {
+        let scenario = parse(&changed(base, &changes)).unwrap();
+        let again = parse(&scenario.resolved).unwrap();
+        let told = |scenario: &afflux_scenario::Scenario| scenario.warnings.iter().map(|one| (one.key.clone(), one.text.clone())).collect::<Vec<_>>();
+        assert_eq!(told(&again), told(&scenario), "{}", scenario.resolved);
+    }
+}
