@@ -374,8 +374,8 @@ fn inputs_that_are_missing_or_changed() {
 #[test]
 fn more_memory_than_allowed() {
     let message = error("[run]", "[run]\nmax_memory = \"1MB\"");
-    assert!(message.starts_with("fabric.toml:45: key run.max_memory: this scenario needs about "), "{message}");
-    assert!(message.contains("more than 1 MB"), "{message}");
+    assert!(message.starts_with("fabric.toml:3: key topology: a fabric of 12 nodes and 12 links takes about "), "{message}");
+    assert!(message.ends_with(" of memory: more than max_memory allows, 1.0 MB"), "{message}");
 }
 
 /// The valid scenario with another balance, after its line of `alpha`.

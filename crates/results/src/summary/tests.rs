@@ -31,8 +31,11 @@ fn keys_of_the_contract() {
     assert_eq!((&value["engine_cpu_s"], &value["events"], &value["packet_hops"]), (&json!(0.75), &json!(55), &json!(100)));
     assert_eq!(value["flows"], json!({"started": 2, "finished": 1, "unfinished": 1, "not_started": 1, "in_warmup": 0}));
     assert_eq!((&value["drops"], &value["in_discards"], &value["drops_by_reason"]["loss"]), (&json!(3), &json!(0), &json!(2)));
-    // 51,000 bytes; the second flow is active from 2 us to the end at 100 us, the first from 1 us on.
-    assert_eq!((&value["delivered_bytes"], &value["busy_ns"], value["goodput_bps"].as_f64().unwrap().round()), (&json!(51_000), &json!(99_000), 4_121_212_121.0));
+    // 51000 bytes; the second flow is active from 2 us to the end at 100 us, the first from 1 us on.
+    assert_eq!(
+        (&value["delivered_bytes"], &value["busy_ns"], value["goodput_bps"].as_f64().unwrap().round()),
+        (&json!(51_000), &json!(99_000), 4_121_212_121.0)
+    );
     assert!(value["goodput_flow_mean_bps"].as_f64().unwrap() > 1e8);
     // The second flow still runs after its deadline.
     let half = json!({"flows": 2, "met": 1, "missed": 1, "terminated": 0, "met_share": 0.5, "missed_share": 0.5});

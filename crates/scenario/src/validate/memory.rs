@@ -146,6 +146,6 @@ mod tests {
         assert_eq!(room.flows_left(), 400);
         let wrong = room.reserve(1e9, || Key::from("traffic").index(0).name("rounds")).unwrap_err();
         assert!(wrong.message.starts_with("this makes about 1.0 billion flows, which take at least "), "{}", wrong.message);
-        assert!(wrong.message.contains("of memory: more than max_memory allows, 52 MB"), "{}", wrong.message);
+        assert!(wrong.message.contains("of memory: more than max_memory allows, 54 MB"), "{}", wrong.message);
     }
 }
