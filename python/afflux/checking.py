@@ -37,7 +37,7 @@ class Checked:
     most_hops: int
     #: Why they are not known more closely; None: they are, to a tenth.
     doubt: str | None
-    #: False: applications do too much to be followed to their end.
+    #: False: too much happens to be followed to its end; the rest is missing.
     complete: bool
     #: Packet-hops per second that `seconds` is taken from.
     speed: float

@@ -65,7 +65,7 @@ def _traffic(found: Checked) -> str:
         line += f"about {_rough(found.packet_hops)} packet-hops"
     else:
         line += f"{_rough(found.least_hops)} to {_rough(found.most_hops)} packet-hops"
-    return line if found.complete else line + ", without what applications send later, which takes too long to find out"
+    return line if found.complete else line + ", without what is sent later, which takes too long to find out"
 
 
 def _time(found: Checked) -> str:

@@ -22,6 +22,8 @@ use std::collections::BinaryHeap;
 /// Looks at links, and events, that are affordable: about a second.
 const WORK: u64 = 50_000_000;
 const EVENTS: u64 = 1_000_000;
+/// More work than this is given up: the rest of the run is not looked at.
+const MOST_WORK: u64 = 2 * WORK;
 /// Part of the time that has passed, or is left until the end, that a step takes at least.
 const LEAST_STEP: f64 = 1e-3;
 /// The same once the work is done: what is left goes quickly.
@@ -190,6 +192,11 @@ impl<'w, 'p> Fluid<'w, 'p> {
     pub fn run(mut self) -> Expected {
         self.tell(0, Due::Begin);
         loop {
+            if self.events > EVENTS && self.applications.is_some() || self.work > MOST_WORK {
+                self.found.complete = false;
+                self.cut();
+                return self.finished();
+            }
             let next = self.next_event();
             let (event, tick) = (next.map_or(f64::INFINITY, |at| at as f64 * PS), self.tick.unwrap_or(f64::INFINITY));
             let at = event.min(tick);
@@ -208,11 +215,6 @@ impl<'w, 'p> Fluid<'w, 'p> {
                 continue;
             }
             self.events += 1;
-            if self.events > EVENTS && self.applications.is_some() {
-                self.found.complete = false;
-                self.cut();
-                return self.finished();
-            }
             self.happen(next.expect("it is the earlier one"));
         }
         self.finished()
@@ -447,6 +449,7 @@ impl<'w, 'p> Fluid<'w, 'p> {
         if step <= 0.0 {
             return;
         }
+        self.work += self.streams.len() as u64;
         for (stream, demand) in self.streams.iter_mut().zip(&self.demands) {
             let flow = &mut self.flows[stream.flow as usize];
             let habits = &self.habits[flow.transport as usize];
