@@ -3,7 +3,7 @@
     python -m fuzz.memory --count 200 --seed 1
 
 A call ends with 0, 1 or 2, and with a message if it fails. One other end is allowed: Rust cannot recover from an allocation that fails in the middle
-of a run; it says so and aborts (docs/dev/fuzzing.md). Even then there is no result directory, and the next run clears away what was left and succeeds.
+of a run; it says so and aborts. Even then there is no result directory, and the next run clears away what was left and succeeds.
 """
 
 import argparse
