@@ -22,7 +22,7 @@ from fuzz.isolated import Ended, call
 
 REPO = Path(__file__).resolve().parents[1]
 #: Scenario files to start from.
-SEEDS = ("examples/*.toml", "benches/*.toml", "studies/*/*.toml", "python/afflux/templates/*.toml", "fuzz/corpus/scenarios/*.toml")
+SEEDS = ("examples/*.toml", "benches/*.toml", "studies/*/*.toml", "python/afflux/templates/*.toml")
 #: Above so many packet-hops a scenario is checked and not run.
 HOPS = 2_000_000
 

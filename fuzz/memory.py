@@ -1,0 +1,140 @@
+"""Lets allocations fail: calls `afflux check` and `afflux run` with little address space, and asks that nothing half-written is taken for a result.
+
+    python -m fuzz.memory --count 200 --seed 1
+
+A call ends with 0, 1 or 2, and with a message if it fails. One other end is allowed: Rust cannot recover from an allocation that fails in the middle
+of a run; it says so and aborts. Even then there is no result directory, and the next run clears away what was left and succeeds.
+"""
+
+import argparse
+import random
+import signal
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+from fuzz.isolated import Ended, call
+
+#: By name; the second and third need more than a few megabytes.
+SCENARIOS = {
+    "star": """\
+format = 1
+[topology]
+kind = "star"
+hosts = 9
+rate = "10Gbps"
+delay = "1us"
+[[traffic]]
+kind = "incast"
+to = 0
+senders = 8
+bytes = "20kB"
+[record]
+paths = true
+""",
+    "fat-tree": """\
+format = 1
+[topology]
+kind = "fat_tree"
+k = 16
+rate = "10Gbps"
+delay = "1us"
+[[traffic]]
+kind = "all_to_all"
+hosts = "0-49"
+sizes = "1kB"
+""",
+    "capture": """\
+format = 1
+[topology]
+kind = "star"
+hosts = 4
+rate = "10Gbps"
+delay = "1us"
+[[traffic]]
+kind = "all_to_all"
+sizes = "2MB"
+[record]
+capture = "host0>switch0"
+""",
+}
+#: Above what the process has already, bytes. Below the least, Python itself lacks memory to import what a command needs.
+LEAST, MOST = 20_000_000, 300_000_000
+ABORTED = -signal.SIGABRT
+RESULT = "out"
+
+
+def here() -> int:
+    """Address space of this process, from which each call is forked."""
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    return pages * 4096
+
+
+def unclean(ended: Ended, folder: Path) -> str | None:
+    """What is wrong with how a call ended, if anything."""
+    if ended.code == ABORTED:
+        if "memory allocation of" not in ended.said:
+            return "aborts without saying why"
+    elif ended.late or ended.code not in (0, 1, 2):
+        return ended.wrong(exits=(0, 1, 2))
+    elif ended.code and "error: " not in ended.said:
+        return "fails without a message"
+    if ended.code and (folder / RESULT).exists():
+        return "fails, and leaves a result directory"
+    return None
+
+
+def tried(name: str, memory: int, folder: Path) -> tuple[str, str | None]:
+    """How a check and a run with `memory` bytes more than there are ended, and what is wrong with it."""
+    place = folder / "scenario.toml"
+    place.write_text(SCENARIOS[name], encoding="utf-8")
+    limit = here() + memory
+    looked = call(["check", place.name], folder=folder, memory=limit)
+    if why := unclean(looked, folder):
+        return "check", f"check: {why}\n{looked.said[-2_000:]}"
+    command = ["run", place.name, "-o", RESULT]
+    ended = call(command, folder=folder, memory=limit)
+    if why := unclean(ended, folder):
+        return "run", f"run: {why}\n{ended.said[-2_000:]}"
+    if ended.code:
+        again = call(command, folder=folder)
+        if again.code:
+            return "again", f"the next run: exit code {again.code}\n{again.said[-2_000:]}"
+    left = sorted(path.name for path in folder.iterdir() if path.name not in (place.name, RESULT))
+    if left:
+        return "left", f"left behind: {', '.join(left)}"
+    return {0: "runs", ABORTED: "aborts with a message"}.get(ended.code, "refuses"), None
+
+
+def run(seed: int, count: int, jobs: tuple[str, ...] = tuple(SCENARIOS)) -> tuple[Counter[str], list[str]]:
+    """How calls ended, and what went wrong, a line each."""
+    draws, counts, found = random.Random(f"afflux memory {seed}"), Counter[str](), list[str]()
+    for number in range(count):
+        name = jobs[number % len(jobs)]
+        memory = round(LEAST * (MOST / LEAST) ** draws.random())
+        with tempfile.TemporaryDirectory(prefix="afflux-memory-") as folder:
+            how, wrong = tried(name, memory, Path(folder))
+        counts[how] += 1
+        if wrong:
+            found.append(f"{name} with {memory} B: {wrong}")
+    return counts, found
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--count", type=int, default=200)
+    options.add_argument("--seed", type=int, default=1)
+    options.add_argument("--out", type=Path, help="where what went wrong is written")
+    chosen = options.parse_args()
+    counts, found = run(chosen.seed, chosen.count)
+    print(*found, sep="\n", file=sys.stderr)
+    if found and chosen.out:
+        chosen.out.mkdir(parents=True, exist_ok=True)
+        (chosen.out / f"memory-{chosen.seed}.txt").write_text("\n".join(found), encoding="utf-8")
+    print(f"{chosen.count} calls with little memory: {dict(counts)}, {len(found)} wrong")
+    sys.exit(bool(found))
+
+
+if __name__ == "__main__":
+    main()
