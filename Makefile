@@ -1,11 +1,11 @@
-# make setup | demo | test | bench [CASE=name] | validate [REF=folder] [ONLY=set.file] | validate-live [ONLY=name] | fuzz [SECONDS=n] [HOPS=1e9] [SEED=n] | lint | clean
+# make setup | demo | test | bench [CASE=name] | validate [REF=folder] [ONLY=set.file] | validate-live [ONLY=name] | fuzz [SECONDS=n] [HOPS=1e9] [SEED=n] | audit | lint | clean
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 # What the extension module is built from; its Python half is used where it stands.
 SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -type f)
 
-.PHONY: setup demo test bench validate validate-live fuzz lint clean
+.PHONY: setup demo test bench validate validate-live fuzz audit lint clean
 
 setup: $(VENV)/built
 
@@ -16,7 +16,7 @@ $(VENV)/tools: pyproject.toml
 	@touch $@
 
 $(VENV)/built: $(VENV)/tools $(SOURCES)
-	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet --extras test
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(if $(LOCKED),PIP_CONSTRAINT=$(CURDIR)/requirements-dev.lock) $(BIN)/maturin develop --release --quiet --extras test
 	@touch $@
 
 demo: setup
@@ -45,7 +45,19 @@ fuzz: setup
 	cargo run --quiet --profile fuzz -p afflux-fuzz -- run --seed $(SEED) $(if $(HOPS),--hops $(HOPS),--time $(SECONDS)) --jobs $(or $(JOBS),1) --out out/fuzz
 	$(BIN)/python -m fuzz.scenarios --seed $(SEED) --count $(or $(COUNT),5000) --jobs $(or $(JOBS),1)
 	$(BIN)/python -m fuzz.importers --seed $(SEED) --count $(or $(COUNT),5000)
+	$(BIN)/python -m fuzz.memory
 	$(BIN)/python -m fuzz.kills --seed $(SEED)
+	@if cargo +nightly fuzz --version >/dev/null 2>&1; then \
+	  for target in $$(ls fuzz/corpus); do \
+	    mkdir -p out/fuzz/corpus/$$target; \
+	    AFFLUX_FUZZ_TARGET=$$target cargo +nightly fuzz run --fuzz-dir fuzz/coverage --sanitizer none reads out/fuzz/corpus/$$target fuzz/corpus/$$target -- -max_total_time=$$(($(SECONDS) / 15)) || exit 1; \
+	  done; \
+	else echo "coverage-guided fuzzing of the readers is left out: it needs a nightly Rust and cargo-fuzz (rustup toolchain install nightly; cargo install cargo-fuzz)"; fi
+
+# Licences and known advisories of what afflux depends on; says what could not be looked up.
+audit: setup
+	-$(BIN)/python -m pip install --quiet --disable-pip-version-check pip-audit
+	$(BIN)/python .ci/audit.py
 
 lint: setup
 	cargo fmt --check

@@ -88,3 +88,18 @@ def test_stubs_say_what_the_extension_module_has():
         if isinstance(node, ast.ClassDef) and not issubclass(thing, Exception):
             members = {member.name for member in node.body if isinstance(member, ast.FunctionDef)}
             assert public(members) == public(vars(thing)), node.name
+
+
+def test_the_lock_file_has_what_the_tests_need():
+    """`make setup LOCKED=1` installs these versions."""
+    from packaging.requirements import Requirement
+
+    project = tomllib.loads((REPO / "pyproject.toml").read_text())["project"]
+    wanted = [Requirement(text) for text in [*project["dependencies"], *project["optional-dependencies"]["test"]]]
+    lines = [line for line in (REPO / "requirements-dev.lock").read_text().splitlines() if not line.startswith("#")]
+    locked = {one.name.lower().replace("_", "-"): one for one in map(Requirement, lines)}
+    assert len(locked) == len(lines)
+    for one in wanted:
+        (pin,) = locked[one.name.lower()].specifier
+        assert pin.operator == "=="
+        assert one.specifier.contains(pin.version), f"{one} is locked to {pin.version}"

@@ -51,6 +51,9 @@ pub(super) fn read(reader: impl BufRead, file: &Path, options: &FileOptions) -> 
     let Some(&(_, last)) = points.last() else {
         return Err(TrafficError::input(Place::whole(file), "no points", ROW));
     };
+    if points.iter().all(|&(size, _)| size == 0.0) {
+        return Err(TrafficError::input(lines.place(), "sizes of 0 alone", "a size of at least 1 somewhere"));
+    }
     let full = [1.0, 100.0].into_iter().find(|full| (last / full - 1.0).abs() <= SLACK);
     let Some(full) = full else {
         return Err(TrafficError::input(lines.place(), format!("a last cumulative value of {last}"), "1 (shares) or 100 (percent) at the end"));
