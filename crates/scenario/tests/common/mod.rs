@@ -77,7 +77,10 @@ pub fn parse(text: &str) -> Result<Scenario, ScenarioError> {
 }
 
 pub fn parse_with(text: &str, overrides: &Overrides) -> Result<Scenario, ScenarioError> {
-    afflux_scenario::parse(text, Path::new("fabric.toml"), overrides, &NoParquet)
+    let mut scenario = afflux_scenario::parse(text, Path::new("fabric.toml"), overrides, &NoParquet)?;
+    // What the machine can give differs from one moment to the next.
+    scenario.plan.run.max_memory = scenario.plan.run.max_memory.filter(|max| max.by.is_none());
+    Ok(scenario)
 }
 
 /// The error of the valid scenario with `from` replaced by `to`.
