@@ -80,7 +80,8 @@ def unclean(ended: Ended, folder: Path) -> str | None:
         return ended.wrong(exits=(0, 1, 2))
     elif ended.code and "error: " not in ended.said:
         return "fails without a message"
-    if ended.code and (folder / RESULT).exists():
+    # A run that comes to its limit keeps what it has recorded, and says so.
+    if ended.code and (folder / RESULT).exists() and "the run ended early" not in ended.said:
         return "fails, and leaves a result directory"
     return None
 
@@ -98,7 +99,7 @@ def tried(name: str, memory: int, folder: Path) -> tuple[str, str | None]:
     if why := unclean(ended, folder):
         return "run", f"run: {why}\n{ended.said[-2_000:]}"
     if ended.code:
-        again = call(command, folder=folder)
+        again = call([*command, "--force"], folder=folder)
         if again.code:
             return "again", f"the next run: exit code {again.code}\n{again.said[-2_000:]}"
     left = sorted(path.name for path in folder.iterdir() if path.name not in (place.name, RESULT))
