@@ -157,15 +157,16 @@ def report(
     from .report import paper
 
     with failures():
-        warn_of_doubts(map(Result.open, dirs))
+        results = [Result.open(dir) for dir in dirs]
+        warn_of_doubts(results)
         if format == "html" and (whole_run or hosts):
             raise ValueError("--whole-run and --hosts are of figures: on the page both can be chosen")
         if format == "html":
-            written = [reports.write(dirs, out, title=title)]
+            written = [reports.write(results, out, title=title)]
         elif title is not None:
             raise ValueError("--title is of the page: figures for papers have none")
         else:
-            written = paper.write(dirs, out, format, whole_run=whole_run, hosts=hosts)
+            written = paper.write(results, out, format, whole_run=whole_run, hosts=hosts)
         for path in written:
             print(f"written to {path}: {path.stat().st_size / 1e6:.2f} MB")
 
