@@ -18,7 +18,8 @@ use std::time::{Duration, Instant};
 
 const USAGE: &str = "\
 afflux-fuzz run [--seed S] [--from N] [--hops 1e9] [--time 2h] [--jobs 1] [--out out/fuzz]
-    Random scenarios until their packet-hops (each scenario counted once) or the time are reached: both engines, 1, 2, 3 and 7 threads.
+    Random scenarios until their packet-hops (each scenario counted once) or the time are reached: both engines, the fast one with 1, 2, 3 and 7 threads,
+    beyond 20,000 packet-hops with 1 and one of the others.
 afflux-fuzz replay FILE.toml|SEED:NUMBER…
     Examines scenarios again.
 afflux-fuzz show SEED:NUMBER

@@ -194,7 +194,7 @@ fn weights(bytes: &[u8]) {
 /// Bytes as choices: a scenario, mostly a valid one, that both engines run.
 fn random_scenario(bytes: &[u8]) {
     let text = generate::text(&mut Bytes(bytes), &data());
-    let limits = Limits { wall: Duration::from_secs(5), hops: 100_000, threads: vec![1, 2] };
+    let limits = Limits { wall: Duration::from_secs(5), hops: 100_000, threads: vec![1, 2], ..Limits::default() };
     if let Verdict::Broken(broken) = examine(&text, &data().join("scenario.toml"), &limits) {
         panic!("{}\n{}\n{text}", broken.what, broken.detail);
     }
