@@ -64,6 +64,7 @@ impl Outlet for Later {
     #[inline(always)]
     fn frame(&mut self, at: u64, shard: u16, frame: Frame, extras: &mut Slab<Extra>) {
         self.pending += 1;
+        debug_assert!(at >= self.window_end, "a frame arrives in the window in which it was sent");
         if shard == self.me { self.log.push(at, frame) } else { self.post(at, shard, frame, extras) }
     }
 

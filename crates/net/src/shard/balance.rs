@@ -396,6 +396,8 @@ impl<O: Outlet> Site for Here<'_, '_, O> {
     fn send(&mut self, to: u32, flow: FlowId, seq: u32, size: u16, priority: u8, tag: Tag) {
         let world = self.shard.world;
         let hash = world.flow_hash(world.flow(flow), true);
+        // Padded as any other: the lookahead counts on it.
+        let size = size.max(world.plan.wire.min_frame);
         // Capable of ECN: not to be dropped where others are marked.
         let flags = Frame::CONTROL | Frame::TO_SWITCH | Frame::ECT | priority as u16;
         let mut frame = Frame { port: self.input, flow, seq, dst: to, hash, size, flags, ..Frame::default() };

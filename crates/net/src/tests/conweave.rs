@@ -91,6 +91,11 @@ fn settings(manner: ConweaveManner) -> Vec<(&'static str, Plan)> {
         p.switches[0].queue_length = QueueLength::ThroughStart;
         p.run.until = Some(Time::from_ns(77_777));
     });
+    add("slow links, frames padded to more than a reply's own size", false, &|p| {
+        p.wire.min_frame = 1_000;
+        p.topology.links.iter_mut().for_each(|link| link.rate = Rate::from_gbps(1));
+        weave(p, |c| c.age = Span::from_us(200_000), manner);
+    });
     add("codel and a device queue", true, &|p| {
         p.switches[0].marking = None;
         p.switches[0].aqm = Some(Aqm::Codel(Codel { target: Span::from_us(2), interval: Span::from_us(20), ecn: true }));
