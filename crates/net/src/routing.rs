@@ -62,6 +62,23 @@ impl Entry {
     const LOCAL: Entry = Entry(0x7fff_ffff);
     const NONE: Entry = Entry(0x7fff_fffe);
     const OFFSET_BITS: u32 = 21;
+
+    #[inline(always)]
+    fn next_hops<'a>(self, host: u32, host_port: &[u16], sets: &'a [u16]) -> NextHops<'a> {
+        if self.0 & Entry::SET != 0 {
+            let (offset, count) = (self.0 & ((1 << Entry::OFFSET_BITS) - 1), (self.0 & !Entry::SET) >> Entry::OFFSET_BITS);
+            NextHops::Many(&sets[offset as usize..(offset + count) as usize])
+        } else if self == Entry::LOCAL {
+            match host_port[host as usize] {
+                u16::MAX => NextHops::None,
+                port => NextHops::One(port),
+            }
+        } else if self == Entry::NONE {
+            NextHops::None
+        } else {
+            NextHops::One(self.0 as u16)
+        }
+    }
 }
 
 /// Where each switch sends what is for which host.
@@ -78,6 +95,24 @@ pub struct Routes {
     /// `(node - rowless) * racks + rack`.
     table: Vec<Entry>,
     sets: Vec<u16>,
+}
+
+/// The routes of one node that has rows.
+#[derive(Clone, Copy)]
+pub(crate) struct Row<'a> {
+    rack_of_host: &'a [u32],
+    entries: &'a [Entry],
+    host_port: &'a [u16],
+    sets: &'a [u16],
+}
+
+impl Row<'_> {
+    /// As [`Routes::next_hop`].
+    #[inline(always)]
+    pub(crate) fn next_hop(&self, host: u32, hash: u32, seed: u32) -> Option<u16> {
+        let entry = self.entries[self.rack_of_host[host as usize] as usize];
+        entry.next_hops(host, self.host_port, self.sets).by_hash(hash, seed)
+    }
 }
 
 /// Racks that are searched for at once, one bit of a word each.
@@ -214,6 +249,15 @@ pub enum NextHops<'a> {
 }
 
 impl NextHops<'_> {
+    /// The one that a frame's hash chooses, if there is one.
+    #[inline(always)]
+    pub(crate) fn by_hash(&self, hash: u32, seed: u32) -> Option<u16> {
+        match self {
+            NextHops::None => None,
+            NextHops::One(port) => Some(*port),
+            NextHops::Many(set) => Some(set[crate::balance::ecmp(hash, seed, set.len())]),
+        }
+    }
     /// All of them, in port order.
     pub fn as_slice(&self) -> &[u16] {
         match self {
@@ -281,20 +325,14 @@ impl Routes {
         if node < self.rowless {
             return if self.leads(node, rack) { NextHops::One(0) } else { NextHops::None };
         }
-        let entry = self.entry(node, rack);
-        if entry.0 & Entry::SET != 0 {
-            let (offset, count) = (entry.0 & ((1 << Entry::OFFSET_BITS) - 1), (entry.0 & !Entry::SET) >> Entry::OFFSET_BITS);
-            NextHops::Many(&self.sets[offset as usize..(offset + count) as usize])
-        } else if entry == Entry::LOCAL {
-            match self.host_port[host as usize] {
-                u16::MAX => NextHops::None,
-                port => NextHops::One(port),
-            }
-        } else if entry == Entry::NONE {
-            NextHops::None
-        } else {
-            NextHops::One(entry.0 as u16)
-        }
+        self.entry(node, rack).next_hops(host, &self.host_port, &self.sets)
+    }
+
+    /// What one node needs of them.
+    #[inline(always)]
+    pub(crate) fn row(&self, node: NodeId) -> Row<'_> {
+        let first = (node - self.rowless) as usize * self.racks;
+        Row { rack_of_host: &self.rack_of_host, entries: &self.table[first..first + self.racks], host_port: &self.host_port, sets: &self.sets }
     }
 
     #[inline(always)]
@@ -312,11 +350,7 @@ impl Routes {
     /// The next hop by hash, if there is one.
     #[inline(always)]
     pub(crate) fn next_hop(&self, node: NodeId, host: u32, hash: u32, seed: u32) -> Option<u16> {
-        match self.next_hops(node, host) {
-            NextHops::None => None,
-            NextHops::One(port) => Some(port),
-            NextHops::Many(set) => Some(set[crate::balance::ecmp(hash, seed, set.len())]),
-        }
+        self.next_hops(node, host).by_hash(hash, seed)
     }
 
     /// All next hops where there are several.

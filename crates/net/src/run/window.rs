@@ -241,6 +241,9 @@ pub fn work(shard: &mut Shard, exchange: &Exchange<Mail>, workers: usize, progre
 /// The events of one node in one window, in order.
 #[inline(always)]
 fn run_node(shard: &mut Shard, later: &mut Later, entries: &[Frame], node: u32, start: u64, done: &mut Done) {
+    if shard.nodes[node as usize].eager && later.window_end <= later.until {
+        return shard.pass_eagerly(later, start, node, entries);
+    }
     shard.begin_window(later, start, later.window_end.min(later.until.saturating_add(1)), node, entries);
     for frame in entries {
         run_entry(shard, later, frame, node, start, done);

@@ -258,6 +258,15 @@ impl<'a> Shard<'a> {
             && !(spec.kind == NodeKind::Host && plan.hosts[spec.config as usize].storm.is_some());
         // Applications end a run when they like: what starts by then has to have started.
         let defers = ports.iter().any(|p| p.urgent) && ports.iter().all(|p| p.plain || p.urgent) && plan.applications.is_none();
+        let watched = sampled || ports.iter().any(|p| p.faulty) || world.processor(id).is_some();
+        let eager = !classical
+            && spec.kind == NodeKind::Switch
+            && balanced.is_none()
+            && !watched
+            && !plan.has_rates()
+            && !plan.record.paths
+            && world.epoch_starts().count() == 1
+            && ports.iter().all(|p| p.plain);
         let calm = marking.iter().fold(buffer.calm(), |calm, red| calm.and(red.calm()));
         self.nodes.push(Node {
             id,
@@ -265,7 +274,7 @@ impl<'a> Shard<'a> {
             ports: self.ports.len() as u32 - first_port,
             host: spec.kind == NodeKind::Host,
             aside: balanced.is_some() || plan.has_rates() && spec.kind == NodeKind::Switch || plan.topology.relays && spec.kind == NodeKind::Host,
-            watched: sampled || self.ports[first_port as usize..].iter().any(|p| p.faulty) || world.processor(id).is_some(),
+            watched,
             header: header.unwrap_or(u16::MAX),
             until_start,
             arrivals_first,
@@ -286,6 +295,7 @@ impl<'a> Shard<'a> {
             steady: false,
             horizon: 0,
             wake_at: 0,
+            eager,
         });
     }
 

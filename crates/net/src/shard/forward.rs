@@ -125,7 +125,7 @@ impl<'a> Shard<'a> {
 
     /// The same at a port released to `now`, with everything asked that may have a say.
     #[inline(never)]
-    fn offer_closely<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, mut frame: Frame) {
+    pub(super) fn offer_closely<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, mut frame: Frame) {
         let state = &mut self.nodes[node as usize];
         let p = &mut self.ports[port as usize];
         let size = frame.size as u64;

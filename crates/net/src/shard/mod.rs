@@ -8,6 +8,7 @@ mod capture;
 mod common;
 mod datagram;
 mod discipline;
+mod eager;
 mod fifo;
 mod finish;
 mod forward;
@@ -210,6 +211,8 @@ pub struct Node {
     pub horizon: u64,
     /// The wake event under way, 0 for none.
     pub wake_at: u64,
+    /// Window engine: a switch whose frames all pass in one loop: see `shard::eager`.
+    pub eager: bool,
 }
 
 /// What a flow leaves at its source when it is done there (or when the run ends).

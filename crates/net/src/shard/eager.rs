@@ -1,0 +1,62 @@
+//! The window engine's way through a switch that chooses the next hop by hash and whose ports are all eager (plain): all frames of a window in one
+//! loop. Everything that the loop needs of the switch is loaded once. A frame that a policy may have to refuse or mark leaves the loop for
+//! `offer_closely`.
+
+use super::forward::Drop;
+use super::{Outlet, Shard};
+use crate::frame::Frame;
+
+impl<'a> Shard<'a> {
+    /// Passes on all frames that arrive at the switch in one window, in order.
+    #[inline(always)]
+    pub fn pass_eagerly<O: Outlet>(&mut self, out: &mut O, start: u64, node: u32, mut frames: &[Frame]) {
+        if let Some(last) = frames.last() {
+            self.last = self.last.max(start + last.offset as u64);
+        }
+        loop {
+            let (passed, port) = self.pass_run(out, start, node, frames);
+            let Some(&frame) = frames.get(passed) else { return };
+            self.counters.packet_hops += 1;
+            let first_port = self.nodes[node as usize].first_port;
+            match port {
+                None => self.drop_frame(frame, Drop::Down),
+                Some(port) => self.offer_closely(out, start + frame.offset as u64, node, first_port + port as u32, frame),
+            }
+            frames = &frames[passed + 1..];
+        }
+    }
+
+    /// Passes on frames up to the first that needs a closer look. Returns how many, and the port for that one.
+    #[inline(always)]
+    fn pass_run<O: Outlet>(&mut self, out: &mut O, start: u64, node: u32, frames: &[Frame]) -> (usize, Option<u16>) {
+        let Shard { nodes, ports, extras, world, counters, .. } = self;
+        let state = &mut nodes[node as usize];
+        let row = world.routes(0).row(state.id);
+        let own = &mut ports[state.first_port as usize..(state.first_port + state.ports) as usize];
+        let (seed, calm) = (state.hash_seed, state.calm);
+        let mut used = state.used;
+        let mut ended = (frames.len(), None);
+        for (number, frame) in frames.iter().enumerate() {
+            debug_assert!(frame.is_traffic());
+            let now = start + frame.offset as u64;
+            let port = row.next_hop(frame.dst, frame.hash, seed);
+            let Some(p) = port.and_then(|port| own.get_mut(port as usize)) else {
+                ended = (number, None);
+                break;
+            };
+            let size = frame.size as u64;
+            used -= p.release_idle(now);
+            if used + size > calm.used || p.queued + size > calm.queue || p.plain_count() >= calm.frames || !p.has_room() {
+                ended = (number, port);
+                break;
+            }
+            used += size;
+            let (from, time) = p.append(now, frame.size);
+            let first_bits = if frame.size <= p.header { time } else { p.first_bits(frame.size) };
+            out.frame(from + first_bits + p.delay, p.peer_shard, Frame { port: p.peer_port, ..*frame }, extras);
+        }
+        state.used = used;
+        counters.packet_hops += ended.0 as u64;
+        ended
+    }
+}
