@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console, RenderableType
@@ -10,8 +10,10 @@ from rich.text import Text
 
 from .. import settings
 from ..console import FAILED, complain, failures, print_json, show, warn
-from ..tuning import Candidate, Drift, Tuning
 from .options import Address, Jobs, Ranges, Set, Strict, With
+
+if TYPE_CHECKING:
+    from ..tuning import Candidate, Drift, Tuning
 
 EXAMPLES = (
     "afflux tune star.toml --vary switch.ecn.k=5kB..500kB --objective throughput --objective fct_p99 --budget 20",
@@ -71,7 +73,7 @@ def tune(
             raise typer.Exit(FAILED)
 
 
-def _shown(found: Tuning) -> Iterator[RenderableType]:
+def _shown(found: "Tuning") -> Iterator[RenderableType]:
     yield Text(found.sentence(), style="bold")
     yield _front(found)
     yield from _confirmed(found)
@@ -84,7 +86,7 @@ def _shown(found: Tuning) -> Iterator[RenderableType]:
         yield Text(f"  afflux export {kind} {found.path}")
 
 
-def _front(found: Tuning) -> RenderableType:
+def _front(found: "Tuning") -> RenderableType:
     """The front, and the scenario as it is beside it."""
     from ..render import table
 
@@ -103,20 +105,20 @@ def _front(found: Tuning) -> RenderableType:
     return made
 
 
-def _settings(candidate: Candidate, keys: tuple[str, ...]) -> list[str]:
+def _settings(candidate: "Candidate", keys: tuple[str, ...]) -> list[str]:
     if not candidate.changes:
         return [candidate.name, *[""] * (len(keys) - 1)]
     return [settings.shown(candidate.changes[key]) for key in keys]
 
 
-def _confirmed(found: Tuning) -> Iterator[RenderableType]:
+def _confirmed(found: "Tuning") -> Iterator[RenderableType]:
     from ..render import differences
 
     if found.confirmed:
         yield differences("With seeds that the search has not seen", found.own.name, "chosen", found.confirmed)
 
 
-def _sensitivity(found: Tuning) -> Iterator[RenderableType]:
+def _sensitivity(found: "Tuning") -> Iterator[RenderableType]:
     from ..render import table
 
     if not found.sensitivity:
@@ -130,7 +132,7 @@ def _sensitivity(found: Tuning) -> Iterator[RenderableType]:
     yield made
 
 
-def _beyond(drift: Drift) -> Iterator[str]:
+def _beyond(drift: "Drift") -> Iterator[str]:
     """What happened at the first values that were too far."""
     from ..changes import by
 
