@@ -22,7 +22,8 @@ from typing import Any
 from rich.console import Console
 
 import afflux
-from afflux import render, text
+from afflux.terminal import render
+from afflux.words import text
 
 BENCHES = Path(__file__).resolve().parent
 OUT = BENCHES.parent / "out" / "bench.json"

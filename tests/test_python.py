@@ -9,8 +9,10 @@ import pytest
 from conftest import INCAST
 
 import afflux
-from afflux import coflows, split, statistics, text, toml
-from afflux.explain import LABELS
+from afflux.files import toml
+from afflux.results import coflows, split, statistics
+from afflux.results.explain import LABELS
+from afflux.words import text
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import typer
 
 from . import __version__, commands
 from .commands import exchange
-from .console import example
+from .terminal.console import example
 
 app = typer.Typer(
     name="afflux",

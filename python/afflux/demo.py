@@ -12,17 +12,19 @@ from pathlib import Path
 
 from rich.console import Console
 
-from . import _core, batch, changes, progress, render, report, text
-from .comparison import Comparison, compare
-from .console import warn_of_doubts
-from .designs import Design, Designs
-from .headline import between, told
+from . import _core, batch, report
+from .comparison import changes
+from .comparison.compare import Comparison, compare
+from .comparison.headline import between, told
+from .comparison.paired import BETTER, SAME, UNCLEAR, WORSE, Difference, difference
 from .metrics import COST, JOB_TIME, Metric
-from .paired import BETTER, SAME, UNCLEAR, WORSE, Difference, difference
-from .statistics import CONFIDENCE, holm, mean
+from .results.designs import Design, Designs
+from .results.statistics import CONFIDENCE, holm, mean
 from .studies import files
 from .studies.hadoop import DESIGNS
-from .words import Marked, Words, join, known, say
+from .terminal import progress, render
+from .terminal.console import warn_of_doubts
+from .words import Marked, Words, join, known, say, text
 
 OUT = Path("out") / "demo"
 SEEDS = (1, 2, 3, 4, 5)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from . import text
+from .words import text
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from . import toml
+from .files import toml
 
 #: Longest name of a point; file systems take 255 bytes for a file, and the seed follows.
 LONGEST_NAME = 120

@@ -9,12 +9,13 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from .. import _core, settings, text
-from ..console import failures, print_json, show, warn
+from .. import _core, settings
+from ..terminal.console import failures, print_json, show, warn
+from ..words import text
 from .options import Set, Strict
 
 if TYPE_CHECKING:
-    from ..checking import Checked
+    from ..estimates.checking import Checked
 
 EXAMPLES = ("afflux check examples/leaf-spine-websearch.toml", "afflux check fabric.toml --set topology.k=16 --strict")
 
@@ -26,7 +27,7 @@ def check(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> None:
     """Validate a scenario, warn of what has no effect, draw its topology, estimate packet-hops, time and memory; run nothing."""
-    from .. import checking
+    from ..estimates import checking
 
     with failures():
         loaded = _core.load(scenario, set=[settings.assignment(one) for one in set or []])
@@ -36,7 +37,7 @@ def check(
 
 
 def _shown(found: "Checked") -> Iterator[RenderableType]:
-    from ..topology import drawing
+    from ..estimates.topology import drawing
 
     yield Text.assemble((found.name, "bold"), f"  seed {found.seed}  ·  valid")
     yield Text()

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from ..console import failures, print_json, show, warn_of_doubts, width
-from ..result import Result
+from ..results.result import Result
+from ..terminal.console import failures, print_json, show, warn_of_doubts, width
 from .options import Dirs
 
 EXAMPLES = ("afflux compare out/shallow-* out/deep-* --baseline out/deep-1",)
@@ -19,8 +19,10 @@ def compare(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
     """Differences between designs, seed by seed, with 95 % intervals; first the answer in words, last what makes the difference in completion time."""
-    from .. import comparison, render, split
-    from ..designs import gather
+    from ..comparison import compare as comparison
+    from ..results import split
+    from ..results.designs import gather
+    from ..terminal import render
 
     with failures():
         chosen = Result.open(baseline).summary["name"] if baseline else None

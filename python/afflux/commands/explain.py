@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from ..console import failures, print_json, show, warn_of_doubts, width
-from ..result import Result
+from ..results.result import Result
+from ..terminal.console import failures, print_json, show, warn_of_doubts, width
 
 EXAMPLES = (
     "afflux explain out/incast-dctcp-1",
@@ -31,9 +31,10 @@ def explain(
 ) -> None:
     """Show where each flow's time went; without options the parts of the mean completion time, by size, the longest queues of
     switches if ports were recorded, and who stood in front of whom if waits were."""
-    from .. import render, split
-    from ..explain import longest_queues
-    from ..waits import behind
+    from ..results import split
+    from ..results.explain import longest_queues
+    from ..results.waits import behind
+    from ..terminal import render
 
     with failures():
         if flow is not None and slowest is not None:

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from .. import _core
-from ..console import failures, print_json, show
+from ..terminal.console import failures, print_json, show
 
 EXAMPLES = (
     "afflux models",
@@ -15,7 +15,7 @@ EXAMPLES = (
 
 def models(as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False) -> None:
     """List every model with its source and its limits."""
-    from .. import render
+    from ..terminal import render
 
     with failures():
         every = sorted(_core.models(), key=lambda model: model.kind)

@@ -7,7 +7,7 @@ import typer
 
 
 def _keys(incomplete: str) -> list[str]:
-    from ..completion import keys
+    from ..terminal.completion import keys
 
     return keys(incomplete)
 

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from ..console import failures, warn_of_doubts
-from ..result import Result
+from ..results.result import Result
+from ..terminal.console import failures, warn_of_doubts
 from .options import Dirs
 
 EXAMPLES = (

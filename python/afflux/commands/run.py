@@ -8,8 +8,8 @@ import typer
 from rich.console import Console
 
 from .. import _core, settings
-from ..console import FAILED, failures, show, warn, warn_of_doubts
-from ..result import Result
+from ..results.result import Result
+from ..terminal.console import FAILED, failures, show, warn, warn_of_doubts
 from .options import Set, Strict
 
 EXAMPLES = ("afflux run examples/incast-dctcp.toml --set switch.buffer=9MB --seed 2",)
@@ -27,7 +27,7 @@ def run(
     as_json: Annotated[bool, typer.Option("--json", help="Print summary.json instead of tables.")] = False,
 ) -> None:
     """Run one simulation, write a result directory, print the summary."""
-    from .. import progress, render
+    from ..terminal import progress, render
 
     with failures():
         loaded = _core.load(scenario, set=[settings.assignment(text) for text in set or []], seed=seed, threads=threads)

@@ -1,7 +1,7 @@
 """`afflux schema`."""
 
 from .. import _core
-from ..console import failures
+from ..terminal.console import failures
 
 EXAMPLES = ("afflux schema > scenario.schema.json",)
 

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from ..console import FAILED, complain, failures, print_json, show, warn, warn_of_doubts
+from ..terminal.console import FAILED, complain, failures, print_json, show, warn, warn_of_doubts
 
 EXAMPLES = (
     "afflux study",
@@ -23,7 +23,8 @@ def study(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
     """List the built-in studies, or run one: ours beside the published numbers. A study that was stopped continues."""
-    from .. import progress, render, studies
+    from .. import studies
+    from ..terminal import progress, render
 
     with failures():
         if name is None:

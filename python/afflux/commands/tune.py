@@ -9,7 +9,7 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from .. import settings
-from ..console import FAILED, complain, failures, print_json, show, warn
+from ..terminal.console import FAILED, complain, failures, print_json, show, warn
 from .options import Address, Jobs, Ranges, Set, Strict, With
 
 if TYPE_CHECKING:
@@ -44,7 +44,8 @@ def tune(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
     """Search thresholds and parameters for what makes an objective best; report the front and how sure it is. A search that was stopped continues."""
-    from .. import progress, tuning
+    from .. import tuning
+    from ..terminal import progress
 
     with failures():
         with progress.of_batch(Console(stderr=True)) as watch:
@@ -88,7 +89,7 @@ def _shown(found: "Tuning") -> Iterator[RenderableType]:
 
 def _front(found: "Tuning") -> RenderableType:
     """The front, and the scenario as it is beside it."""
-    from ..render import table
+    from ..terminal.render import table
 
     stopped = sum(candidate.stopped for candidate in found.candidates)
     failed = sum(candidate.error is not None for candidate in found.candidates)
@@ -112,14 +113,14 @@ def _settings(candidate: "Candidate", keys: tuple[str, ...]) -> list[str]:
 
 
 def _confirmed(found: "Tuning") -> Iterator[RenderableType]:
-    from ..render import differences
+    from ..terminal.render import differences
 
     if found.confirmed:
         yield differences("With seeds that the search has not seen", found.own.name, "chosen", found.confirmed)
 
 
 def _sensitivity(found: "Tuning") -> Iterator[RenderableType]:
-    from ..render import table
+    from ..terminal.render import table
 
     if not found.sensitivity:
         return
@@ -134,7 +135,7 @@ def _sensitivity(found: "Tuning") -> Iterator[RenderableType]:
 
 def _beyond(drift: "Drift") -> Iterator[str]:
     """What happened at the first values that were too far."""
-    from ..changes import by
+    from ..comparison.changes import by
 
     for value, difference in drift.harm:
         yield f"{settings.shown(value)}: {by(difference) if difference else 'refused'}"

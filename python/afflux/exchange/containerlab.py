@@ -18,8 +18,8 @@ from typing import Any
 from .. import _core
 from .account import Account, Wrong, name, nearest, plural, shown
 from .fabric import Fabric, Link
-from .files import content
 from .into import Into
+from .reading import content
 
 #: Kinds that are machines; all others are network devices or bridges.
 MACHINES = {"linux", "generic_vm", "k8s-kind", "ext-container"}

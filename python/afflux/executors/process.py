@@ -1,4 +1,4 @@
-"""A process that simulates one point (`afflux.worker`): whatever happens to it, nothing else is touched."""
+"""A process that simulates one point (`afflux.executors.worker`): whatever happens to it, nothing else is touched."""
 
 import hashlib
 import json
@@ -47,7 +47,7 @@ class Process:
         self._began, self._rest = time.monotonic(), b""
         self._answer: dict[str, Any] | None = None
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "afflux.worker"],
+            [sys.executable, "-m", "afflux.executors.worker"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -9,10 +9,10 @@ from functools import partial
 from typing import Any
 
 from ..batch import Point
-from ..designs import Design, Designs
 from ..report import Lines
-from ..result import Result
-from ..statistics import interval, mean
+from ..results.designs import Design, Designs
+from ..results.result import Result
+from ..results.statistics import interval, mean
 from . import Check, Row, Study, files
 
 #: Payload of a segment in a frame, and the source's round trip in seconds.

@@ -11,14 +11,14 @@ from statistics import mean, pstdev
 from typing import Any
 
 from ..batch import Point
-from ..designs import Design, Designs
-from ..headline import told
+from ..comparison.headline import told
+from ..comparison.paired import Pairs, of_pairs
 from ..metrics import Metric
-from ..paired import Pairs, of_pairs
-from ..result import Result
-from ..statistics import interval
-from ..text import digits
-from ..waits import behind
+from ..results.designs import Design, Designs
+from ..results.result import Result
+from ..results.statistics import interval
+from ..results.waits import behind
+from ..words.text import digits
 from . import Check, Row, Study, files
 
 #: Payload of a segment, and what it takes on the wire with preamble and gap.

@@ -11,10 +11,10 @@ from statistics import fmean
 from typing import Any
 
 from ..batch import Point
-from ..designs import Designs
 from ..report import Lines
-from ..result import Result
-from ..statistics import quantile
+from ..results.designs import Designs
+from ..results.result import Result
+from ..results.statistics import quantile
 from ..words import say
 from . import Check, Row, Study, files
 

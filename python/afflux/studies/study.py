@@ -7,9 +7,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .. import batch, durable
+from .. import batch
 from ..batch import Outcome, Point, Watch
-from ..designs import Designs
+from ..files import durable
+from ..results.designs import Designs
 from ..words import said, say
 
 if TYPE_CHECKING:
@@ -160,7 +161,7 @@ def cells(row: Row) -> tuple[str, ...]:
 
 
 def number(value: Any) -> str:
-    from ..text import digits
+    from ..words.text import digits
 
     if isinstance(value, bool) or not isinstance(value, int | float):
         return "–" if value is None else str(value)

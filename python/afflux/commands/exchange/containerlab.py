@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from ... import _core
-from ...console import failures
+from ...terminal.console import failures
 from .options import File, Force, IntoOf, Json, Out, ScenarioFile, TrafficIn
 from .output import finish, flows_path, importing, into_of, scenario_text
 

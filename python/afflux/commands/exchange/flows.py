@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from ... import _core
-from ...console import failures
 from ...exchange import Account, FlowList
+from ...terminal.console import failures
 from .options import FlowsOut, Force, Json, Planned
 from .output import finish, flow_list
 
@@ -21,7 +21,7 @@ def loaded_flows(source: Path) -> tuple[FlowList, Account, int]:
     account = Account("flows")
     names: list[str] = []
     if source.is_dir():
-        from ...result import Result
+        from ...results.result import Result
 
         result = Result.open(source)
         flows = FlowList.of_table(result.flows)

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from ... import _core
-from ...console import failures
+from ...terminal.console import failures
 from .flows import loaded_flows
 from .options import File, FlowsOut, Force, IntoOf, Json, Origin, Out, Planned, ScenarioFile, TrafficIn, time_ns
 from .output import finish, flow_list, flows_path, importing, into_of, scenario_text

@@ -1,6 +1,6 @@
 """`afflux import htsim`, `afflux export htsim`."""
 
-from ...console import failures
+from ...terminal.console import failures
 from .flows import loaded_flows
 from .options import File, FlowsOut, Force, Json, Out, Planned
 from .output import finish, flow_list

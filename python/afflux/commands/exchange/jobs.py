@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from ...console import failures
-from ...exchange.files import text_writer
+from ...files.delivery import text_writer
+from ...terminal.console import failures
 from .options import ClassIn, Files, Force, HostsIn, HostsOut, Json, class_of
 from .output import beside, finish, same
 

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from ... import _core
-from ...console import deliver, failures
+from ...terminal.console import deliver, failures
 
 
 def export_linux(
@@ -15,7 +15,8 @@ def export_linux(
     force: Annotated[bool, typer.Option("--force", help="Replace a file that exists.")] = False,
 ) -> None:
     """Write the hosts' TCP as sysctl lines, with the commands for what has no sysctl. What Linux cannot be set to is named."""
-    from ... import sysctl, toml
+    from ...exchange import sysctl
+    from ...files import toml
 
     with failures():
         groups = list(sysctl.of_scenario(toml.with_defaults(_core.load(scenario).resolved)))

@@ -8,10 +8,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ... import _core
-from ...console import note, print_json
 from ...exchange import Account, FlowList
-from ...exchange.files import Writer, deliver, text_writer
 from ...exchange.into import Into
+from ...files.delivery import deliver, text_writer
+from ...files.durable import Writer
+from ...terminal.console import note, print_json
 
 
 def finish(out: Path | None, content: Writer | str, more: dict[Path, Writer], accounts: list[Account], force: bool, as_json: bool) -> None:

@@ -7,11 +7,12 @@ from typing import Annotated
 
 import typer
 
-from ... import _core, toml
-from ...console import failures
+from ... import _core
 from ...exchange import FlowList
-from ...exchange.files import text_writer
 from ...exchange.into import Into
+from ...files import toml
+from ...files.delivery import text_writer
+from ...terminal.console import failures
 from .options import ClassIn, File, FlowsOut, Force, HostsIn, HostsOut, IntoOf, Json, class_of, time_ns
 from .output import beside, finish, flow_list, importing, same
 

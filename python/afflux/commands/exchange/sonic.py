@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ...console import deliver, failures
+from ...terminal.console import deliver, failures
 
 
 def import_sonic(
@@ -22,7 +22,7 @@ def import_sonic(
     force: Annotated[bool, typer.Option("--force", help="Replace a file that exists.")] = False,
 ) -> None:
     """Set a scenario's switches as SONiC's config_db.json says: buffers, WRED, scheduling, PFC. What is left out is named."""
-    from ... import sonic
+    from ...exchange import sonic
 
     with failures():
         text, notes = sonic.imported(files, into, out, match)
@@ -36,7 +36,7 @@ def export_sonic(
     force: Annotated[bool, typer.Option("--force", help="Replace a file that exists.")] = False,
 ) -> None:
     """Write [switch] as a patch of SONiC's config_db.json (sonic-cfggen -j FILE --write-to-db). What SONiC cannot be told is named."""
-    from ... import sonic
+    from ...exchange import sonic
 
     with failures():
         tables, missing = sonic.exported(scenario, ports)

@@ -1,0 +1,1 @@
+"""What runs leave: results, their tables explained, designs of several seeds, and the statistics of both."""
