@@ -50,7 +50,7 @@ class Check:
 class Study(ABC):
     """A published measurement, and how it is simulated."""
 
-    #: As on the command line, in directories, and of its folder in `studies/`.
+    #: As on the command line, in directories, and of its folder.
     name: str
     #: A line for the list of studies.
     title: str

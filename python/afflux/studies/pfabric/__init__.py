@@ -10,13 +10,13 @@ from functools import cache
 from statistics import fmean
 from typing import Any
 
-from ..batch import Point
-from ..report import Lines
-from ..results.designs import Designs
-from ..results.result import Result
-from ..results.statistics import quantile
-from ..words import say
-from . import Check, Row, Study, files
+from ...batch import Point
+from ...report import Lines
+from ...results.designs import Designs
+from ...results.result import Result
+from ...results.statistics import quantile
+from ...words import say
+from .. import Check, Row, Study, files
 
 #: The study's TCP: no fast retransmit, estimated time-outs. Each flow has a connection: with eight for each of 20,592 pairs hardly two flows share one.
 _TCP: dict[str, Any] = {"kind": "pfabric", "rto": "estimated", "max_window": 149}

@@ -8,12 +8,12 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from ..batch import Point
-from ..report import Lines
-from ..results.designs import Design, Designs
-from ..results.result import Result
-from ..results.statistics import interval, mean
-from . import Check, Row, Study, files
+from ...batch import Point
+from ...report import Lines
+from ...results.designs import Design, Designs
+from ...results.result import Result
+from ...results.statistics import interval, mean
+from .. import Check, Row, Study, files
 
 #: Payload of a segment in a frame, and the source's round trip in seconds.
 _PAYLOAD, _FRAME, _RTT = 1448, 1514, 0.3

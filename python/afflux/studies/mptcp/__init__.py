@@ -10,16 +10,16 @@ from functools import lru_cache
 from statistics import mean, pstdev
 from typing import Any
 
-from ..batch import Point
-from ..comparison.headline import told
-from ..comparison.paired import Pairs, of_pairs
-from ..metrics import Metric
-from ..results.designs import Design, Designs
-from ..results.result import Result
-from ..results.statistics import interval
-from ..results.waits import behind
-from ..words.text import digits
-from . import Check, Row, Study, files
+from ...batch import Point
+from ...comparison.headline import told
+from ...comparison.paired import Pairs, of_pairs
+from ...metrics import Metric
+from ...results.designs import Design, Designs
+from ...results.result import Result
+from ...results.statistics import interval
+from ...results.waits import behind
+from ...words.text import digits
+from .. import Check, Row, Study, files
 
 #: Payload of a segment, and what it takes on the wire with preamble and gap.
 _PAYLOAD, _WIRE = 1436, 1538
