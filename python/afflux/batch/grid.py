@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .. import _core, batch, settings
+from .. import _core, settings
 from ..executors import Executor, named
 from ..files import csvtext, durable
 from ..metrics import METRICS
 from ..results.designs import Designs
-from . import Outcome, Point, Source, Watch
+from . import Outcome, Point, Source, Watch, home, load, run
 
 TABLE = "sweep.csv"
 
@@ -74,10 +74,10 @@ def sweep(
     names = [settings.point_name(changes) or first.name for changes in combinations]
     points = [Point(name, scenario, {**fixed, **changes}, seed) for name, changes in zip(names, combinations, strict=True) for seed in every_seed]
     place = Path(out) if out is not None else Path("out") / f"sweep-{first.name}"
-    points_place = batch.home(place)
+    points_place = home(place)
     with ExitStack() as stack:
         chosen = stack.enter_context(named(executor, jobs=jobs, address=address)) if isinstance(executor, str) else executor
-        outcome = batch.run(points, points_place, fresh=fresh, watch=watch, executor=chosen, all_valid=False, strict=strict)
+        outcome = run(points, points_place, fresh=fresh, watch=watch, executor=chosen, all_valid=False, strict=strict)
     found = Sweep(tuple(vary), tuple(_rows(list(vary), points, outcome)), outcome, place / TABLE)
     durable.write_text(found.path, found.to_csv())
     return found
@@ -97,7 +97,7 @@ def _first_valid(scenario: Source, combinations: Iterable[Mapping[str, Any]]) ->
     wrong = []
     for changes in combinations:
         try:
-            return batch.load(scenario, changes)
+            return load(scenario, changes)
         except _core.ScenarioError as error:
             wrong.append(error)
     raise wrong[0]

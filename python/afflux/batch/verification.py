@@ -9,7 +9,7 @@ from typing import Any
 
 from ..files import durable
 from ..results.result import SUMMARY, DamagedResult, Result, UncheckedResult
-from . import LOCK, MANIFEST
+from .place import LOCK, MANIFEST
 
 
 @dataclass
