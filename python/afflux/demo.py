@@ -15,8 +15,8 @@ from rich.console import Console
 from . import _core, batch, report
 from .comparison import changes
 from .comparison.compare import Comparison, compare
-from .comparison.headline import between, told
 from .comparison.paired import BETTER, SAME, UNCLEAR, WORSE, Difference, difference
+from .comparison.phrases import between, told
 from .metrics import COST, JOB_TIME, Metric
 from .results.designs import Design, Designs
 from .results.statistics import CONFIDENCE, holm, mean

@@ -6,31 +6,35 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ..metrics import COST, JOBS_UNFINISHED, MAIN, UNFINISHED, Metric
-from ..results.result import Result
-from ..results.statistics import ADVISED_SEEDS, CONFIDENCE, ENOUGH_SEEDS, Estimate, holm, mean, student
-from ..words import Marked, Words, join, known, say, text
-from . import changes
-from .paired import BETTER, SAME, TOO_FEW, UNCLEAR, WORSE, Difference, Pairs, difference, of_pairs
+from ..metrics import JOBS_UNFINISHED, MAIN, UNFINISHED
+from ..results.statistics import ADVISED_SEEDS, CONFIDENCE, ENOUGH_SEEDS, Estimate, holm, student
+from ..words import Marked, Words, say
+from . import changes, circumstances
+from .paired import BETTER, SAME, TOO_FEW, UNCLEAR, WORSE, Difference, difference
+from .phrases import (
+    apart,
+    between,
+    change_of,
+    decide,
+    design_item,
+    listed,
+    paired_seeds,
+    samples,
+    seeds_needed,
+    seeds_needed_sentence,
+    short,
+    size,
+    strength,
+    what_of,
+)
 
 if TYPE_CHECKING:
     from .compare import Comparison
 
-#: What can lie behind longer times, the first ones first; retransmissions only where nothing else is known.
-CAUSES = ("drops", "in_discards", "timeouts", "pause_frames", "retransmits")
-#: Parts of a completion time that are waits in the network.
-WAITS = ("queueing", "recovery", "paused", "reordering")
-#: Of results with more flows the waits are not read for a sentence.
-_FLOWS = 200_000
-#: So many causes, open measures in full, further measures, designs.
-_CAUSES, _FAR, _ITEMS, _DESIGNS = 2, 2, 4, 6
-#: More seeds than that are not counted.
-_MANY_SEEDS = 100
+#: So many open measures in full, further measures, designs.
+_FAR, _ITEMS, _DESIGNS = 2, 4, 6
 #: Where the means differ by this factor, it is said that the measure cannot be told.
 _NOTABLE = 1.1
-#: The typical ratio is told from that of the means where they differ by more than this share.
-_APART = 0.05
-_LISTED, _ENDED = ("; ", "；"), (", ", "、")
 
 
 def of(found: Comparison) -> Marked:
@@ -40,20 +44,6 @@ def of(found: Comparison) -> Marked:
 def lead(found: Comparison) -> Difference | None:
     """The difference that the answer names first, in bold; None if none is established."""
     return _Headline(found).lead()
-
-
-def strength(d: Difference) -> float:
-    """How far the means are apart, by their ratio."""
-    if d.ratio is not None:
-        return abs(math.log(d.ratio))
-    old, new = d.baseline_mean, d.design_mean
-    return abs(math.log(new / old)) if old > 0 and new > 0 else math.inf if old != new else 0.0
-
-
-def apart(d: Difference) -> float:
-    """How far they are apart, typically or in the mean, whichever is more: figures that differ by a factor are not passed over."""
-    old, new = d.baseline_mean, d.design_mean
-    return max(strength(d), abs(math.log(new / old))) if old > 0 and new > 0 else strength(d)
 
 
 def _counts_unfinished(d: Difference) -> bool:
@@ -105,7 +95,7 @@ class _Headline:
         parts = []
         if several and lead.verdict == WORSE:
             parts.append((say("compare.none", baseline=self.baseline), True))
-        unfinished = self._unfinished([lead.design]) if lead.metric != UNFINISHED else Words("", "")
+        unfinished = circumstances.unfinished(self.found, [lead.design]) if lead.metric != UNFINISHED else Words("", "")
         if self._concerns_finished(lead):
             parts.append((unfinished, False))
         parts += [
@@ -116,7 +106,7 @@ class _Headline:
         parts += [(words, False) for words in self._other_measures(lead, own)]
         if several:
             parts += [(words, False) for words in (*self._other_designs(lead), self._second(lead, rivals))]
-        parts += [(self._causes(lead), False), (self._cost(lead.design), False)]
+        parts += [(circumstances.causes(self.found, lead), False), (circumstances.cost(self.found, lead.design), False)]
         parts += [(self._taken_alone([d for d in self.alone if d.design == lead.design]), False)]
         parts += [(self._cannot_tell([d for d in self.open if d.design == lead.design]), False)]
         if not self._concerns_finished(lead):
@@ -153,7 +143,7 @@ class _Headline:
             found.append(self._size(contrary[0], f"compare.but.{contrary[0].verdict}"))
         for some in (contrary[1:], alike):
             if some:
-                found.append(say(f"compare.also.{some[0].verdict}", items=_listed([short(d) for d in some], len(some))))
+                found.append(say(f"compare.also.{some[0].verdict}", items=listed([short(d) for d in some], len(some))))
         return found
 
     def _other_designs(self, lead: Difference) -> list[Words]:
@@ -171,8 +161,8 @@ class _Headline:
         for name, some in groups.items():
             if some:
                 key = name if name not in direction else f"{name}.{'lower' if direction[name] else 'higher'}"
-                items = [_of_design(d, name) for d in sorted(some, key=lambda d: d.design_mean, reverse=not lead.fell)]
-                found.append(say(f"compare.others.{key}", baseline=self.baseline, items=_listed(items, _DESIGNS)))
+                items = [design_item(d, name) for d in sorted(some, key=lambda d: d.design_mean, reverse=not lead.fell)]
+                found.append(say(f"compare.others.{key}", baseline=self.baseline, items=listed(items, _DESIGNS)))
         return found
 
     def _rivals(self, lead: Difference) -> dict[str, Difference]:
@@ -198,32 +188,8 @@ class _Headline:
         if d.verdict == SAME:
             return say("compare.second.same", design=lead.design, second=name)
         if d.clear:
-            return say("compare.second", design=lead.design, second=name, between=say("compare.only-alone", change=_changed(d)), more="")
+            return say("compare.second", design=lead.design, second=name, between=say("compare.only-alone", change=change_of(d)), more="")
         return say("compare.second", design=lead.design, second=name, between=between(d), more=seeds_needed(d))
-
-    def _causes(self, lead: Difference) -> Words:
-        """What goes the same way as the answer: where flows waited, and what was dropped or timed out."""
-        clear = {d.metric.name: d for d in self.found.of(lead.design) if d.metric.counter and d.metric not in MAIN and d.verdict == lead.verdict}
-        causes = [clear[name] for name in CAUSES if name in clear]
-        if len(causes) > 1:
-            causes = [d for d in causes if d.metric.name != "retransmits"]
-        items = [say(f"compare.cause.{'fewer' if d.fell else 'more'}", what=what_of(d.metric), **changes.values(d)) for d in causes]
-        waits = [d for wait in WAITS if (d := self._wait(lead.design, wait)) and d.verdict == lead.verdict]
-        if waits:
-            most = max(waits, key=lambda d: abs(d.difference))
-            words = {"what": say(f"wait.{most.metric.name}"), **changes.values(most)}
-            items.insert(0, say(f"compare.cause.{'less' if most.fell else 'longer'}", **words))
-        items = items[:_CAUSES]
-        return say("compare.cause" if len(items) == 1 else "compare.causes", items=join(items, (" and ", "、"))) if items else Words("", "")
-
-    def _wait(self, name: str, wait: str) -> Difference | None:
-        """What a flow spends waiting for something, in the mean over the flows that finished; None if that is not known."""
-        pairs = Pairs.of(self.found.of_name[self.baseline], self.found.of_name[name])
-        both = [(waiting(before, wait), waiting(after, wait)) for before, after in pairs.samples]
-        known = [(old, new) for old, new in both if old is not None and new is not None]
-        if not known:
-            return None
-        return of_pairs(Metric(wait, wait, (), text.time), name, known, deterministic=pairs.deterministic)
 
     # What is not.
 
@@ -238,9 +204,9 @@ class _Headline:
         if self.alone and not several and blocks[1] is opened:
             blocks[1] = [self._cannot_tell(self.open)]
         key = "compare.undecided.several" if several else "compare.undecided"
-        said = [self._unfinished(names), *blocks[0], *blocks[1], self._without_seeds()]
+        said = [circumstances.unfinished(self.found, names), *blocks[0], *blocks[1], self._without_seeds()]
         said.append(Words("", "") if self.alone else self._only_counters("compare.counters"))
-        said.append(self._prices() if several else self._cost(names[0]))
+        said.append(circumstances.prices(self.found) if several else circumstances.cost(self.found, names[0]))
         return [(say(key, design=names[0], baseline=self.baseline), True), *((words, False) for words in said)]
 
     def _clear_alone(self, several: bool) -> list[Words]:
@@ -248,9 +214,9 @@ class _Headline:
             return []
         first, *rest = self.alone
         words = {"design": first.design, "what": what_of(first.metric), "baseline": self.baseline, **changes.values(first)}
-        found = [say("compare.alone.first", count=self.family, size=size(first), more=_decide(self._needed_together(first)), **words)]
+        found = [say("compare.alone.first", count=self.family, size=size(first), more=decide(self._needed_together(first)), **words)]
         if rest:
-            found.append(say("compare.alone.rest", items=_listed([short(d, of_design=several) for d in rest], _ITEMS)))
+            found.append(say("compare.alone.rest", items=listed([short(d, with_design=several) for d in rest], _ITEMS)))
         return found
 
     def _open_one(self) -> list[Words]:
@@ -258,7 +224,7 @@ class _Headline:
             return []
         first, *rest = self.open
         words = {"design": first.design, "what": what_of(first.metric), "baseline": self.baseline, **changes.values(first)}
-        opened = say("compare.open.first", between=between(first), seeds=_seeds(first), more=_sentence(first), **words)
+        opened = say("compare.open.first", between=between(first), seeds=paired_seeds(first), more=seeds_needed_sentence(first), **words)
         return [opened, self._cannot_tell(rest, "compare.open.either")]
 
     def _open_several(self) -> list[Words]:
@@ -268,14 +234,14 @@ class _Headline:
         chosen = dict.fromkeys([*metrics[:1], *([most.metric] if most and apart(most) > math.log(_NOTABLE) else [])])
         found = []
         for metric in chosen:
-            items = [_of_design(d, "open", full=True) for d in self.open if d.metric == metric]
-            found.append(say("compare.open.several", what=what_of(metric), baseline=self.baseline, items=_listed(items, _DESIGNS)))
+            items = [design_item(d, "open", full=True) for d in self.open if d.metric == metric]
+            found.append(say("compare.open.several", what=what_of(metric), baseline=self.baseline, items=listed(items, _DESIGNS)))
         return found
 
     def _without_seeds(self) -> Words:
         few = [name for name in self.found.designs if {d.verdict for d in self.main if d.design == name} <= {SAME, TOO_FEW}]
         few = [name for name in few if any(d.verdict == TOO_FEW for d in self.main if d.design == name)]
-        return say("compare.others.few", items=_listed(few, _DESIGNS)) if few else Words("", "")
+        return say("compare.others.few", items=listed(few, _DESIGNS)) if few else Words("", "")
 
     def _needed_together(self, d: Difference) -> int | None:
         """Seeds that would establish a difference among all that are judged together, by Holm's strictest step."""
@@ -290,34 +256,34 @@ class _Headline:
         hashes = {tuple(result.summary.get("result_hash") for result in self.found.of_name[name].results.values()) for name in (self.baseline, *names)}
         identical = len(hashes) == 1 and all(next(iter(hashes)))
         certain = all(d.deterministic for d in self.main)
-        every = _samples(min(d.samples for d in self.main), certain)
+        every = samples(min(d.samples for d in self.main), certain)
         key = "compare.same" if len(names) == 1 else "compare.same.several"
         parts = [(say(key, design=names[0], baseline=self.baseline), True)]
         parts.append((say("compare.same.flows" if identical else "compare.same.measures", seeds=every), False))
-        parts += [(self._only_counters("compare.same.counters"), False), (self._unfinished(names), False)]
-        parts += [(self._cost(names[0]) if len(names) == 1 else self._prices(), False)]
+        parts += [(self._only_counters("compare.same.counters"), False), (circumstances.unfinished(self.found, names), False)]
+        parts += [(circumstances.cost(self.found, names[0]) if len(names) == 1 else circumstances.prices(self.found), False)]
         return parts
 
     def _few(self) -> list[tuple[Words, bool]]:
         names = self.found.designs
         few = [d for d in self.main if d.verdict == TOO_FEW]
         seeds = max(d.samples for d in few)
-        parts = [(say("compare.few.one") if seeds == 1 else say("compare.few", seeds=seeds), True), (self._unfinished(names), False)]
+        parts = [(say("compare.few.one") if seeds == 1 else say("compare.few", seeds=seeds), True), (circumstances.unfinished(self.found, names), False)]
         for name in names[:_DESIGNS]:
             of_design = [d for d in few if d.design == name and not _counts_unfinished(d)]
             most = sorted(of_design[1:], key=apart, reverse=True)[:1]
             shown = of_design[:1] + [d for d in most if apart(d) > math.log(_NOTABLE)]
             items = [say("compare.few.item", what=what_of(d.metric), **changes.values(d)) for d in shown]
             if items:
-                parts.append((say("compare.few.design", design=name, baseline=self.baseline, items=_listed(items, _ITEMS)), False))
-        parts.append((self._cost(names[0]) if len(names) == 1 else self._prices(), False))
+                parts.append((say("compare.few.design", design=name, baseline=self.baseline, items=listed(items, _ITEMS)), False))
+        parts.append((circumstances.cost(self.found, names[0]) if len(names) == 1 else circumstances.prices(self.found), False))
         parts.append((say("compare.few.run", enough=ENOUGH_SEEDS, advised=ADVISED_SEEDS), False))
         return parts
 
     def _taken_alone(self, some: Sequence[Difference]) -> Words:
         if not some:
             return Words("", "")
-        return say("compare.alone", count=self.family, items=_listed([short(d) for d in some], _ITEMS))
+        return say("compare.alone", count=self.family, items=listed([short(d) for d in some], _ITEMS))
 
     def _cannot_tell(self, some: Sequence[Difference], key: str = "compare.open") -> Words:
         """The measures whose means are farthest apart in full, the others by name. Unfinished flows are told of elsewhere."""
@@ -328,75 +294,19 @@ class _Headline:
         items: list[Words | str]
         items = [say("compare.open.item", what=what_of(d.metric), between=between(d), more=seeds_needed(d), **changes.values(d)) for d in far]
         items += [what_of(d.metric) for d in some if d not in far]
-        return say(key, items=_listed(items, len(items)))
+        return say(key, items=listed(items, len(items)))
 
     def _only_counters(self, key: str) -> Words:
         clear = [d for d in self.found.differences if d.metric.counter and d.metric not in MAIN and d.clear]
         several = len(self.found.designs) > 1
-        items = [short(d, of_design=several) for d in clear]
-        return say(key, items=_listed(items, _ITEMS)) if items else Words("", "")
+        items = [short(d, with_design=several) for d in clear]
+        return say(key, items=listed(items, _ITEMS)) if items else Words("", "")
 
     # Beside the answer.
 
     def _concerns_finished(self, d: Difference) -> bool:
         """Is it known of the flows that finished only, and did others not?"""
-        return _of_finished(d) and any(self._left(name) for name in (self.baseline, d.design))
-
-    def _left(self, name: str) -> float:
-        return mean([float(result.summary["flows"]["unfinished"]) for result in self._of(name)])
-
-    def _of(self, name: str) -> list[Result]:
-        return list(self.found.of_name[name].samples.values())
-
-    def _unfinished(self, names: Sequence[str]) -> Words:
-        """How many flows did not finish, of how many that started."""
-        every = (*names, self.baseline)
-        left = {name: self._left(name) for name in every}
-        if not any(left.values()):
-            return Words("", "")
-        started = {name: mean([float(result.summary["flows"]["started"]) for result in self._of(name)]) for name in every}
-        if len({*left.values()}) == 1 and len({*started.values()}) == 1:
-            first = next(iter(left))
-            return say("compare.unfinished.equal", count=UNFINISHED.brief(left[first]), started=UNFINISHED.brief(started[first]))
-        items = [say("compare.unfinished.item", name=name, count=UNFINISHED.brief(left[name]), started=UNFINISHED.brief(started[name])) for name in every]
-        open_ones = [d for d in self.open if d.metric == UNFINISHED and d.design in names]
-        return say("compare.unfinished.open" if len(names) == 1 and open_ones else "compare.unfinished", items=_listed(items, _DESIGNS, _ENDED))
-
-    def _cost(self, name: str) -> Words:
-        d = next((d for d in self.found.of(name) if d.metric is COST), None)
-        if d is None or d.verdict == SAME:
-            return Words("", "")
-        words = {"new": self._priced(d.design_mean), "old": self._priced(d.baseline_mean), "bare": COST.show(d.baseline_mean)}
-        words |= {"design": name, "baseline": self.baseline}
-        cheapest = self._cheapest(d)
-        # What was free is not so many times as cheap.
-        changed = say("compare.cost.change", change=changes.change(d.ratio)) if d.ratio is not None else ""
-        return join([say("compare.cost", changed=changed, **words), *cheapest])
-
-    def _cheapest(self, own: Difference) -> list[Words]:
-        others = [d for d in self.found.differences if d.metric is COST and d.design_mean < min(own.design_mean, own.baseline_mean)]
-        least = min(others, key=lambda d: d.design_mean, default=None)
-        return [say("compare.cheapest", design=least.design, price=self._priced(least.design_mean))] if least else []
-
-    def _prices(self) -> Words:
-        """What each of several designs costs, where they do not cost the same."""
-        costs = [d for d in self.found.differences if d.metric is COST]
-        if all(d.verdict == SAME for d in costs):
-            return Words("", "")
-        items = [say("compare.prices.item", design=self.baseline, price=self._priced(costs[0].baseline_mean))]
-        items += [say("compare.prices.item", design=d.design, price=self._priced(d.design_mean)) for d in costs]
-        return say("compare.prices", items=_listed(items, _DESIGNS, _ENDED))
-
-    def _priced(self, value: float) -> str:
-        return f"{self.found.currency} {COST.show(value)}" if self.found.currency else COST.show(value)
-
-
-def waiting(result: Result, wait: str) -> float | None:
-    """The mean over the flows that finished, in ns."""
-    if "flows" not in result.recorded or result.summary["flows"]["finished"] > _FLOWS:
-        return None
-    waits = [ns for ns in result.flows.column(f"{wait}_ns") if ns is not None]
-    return mean(waits) if waits else None
+        return _of_finished(d) and any(circumstances.left_unfinished(self.found, name) for name in (self.baseline, d.design))
 
 
 def _weight(d: Difference) -> float:
@@ -406,113 +316,3 @@ def _weight(d: Difference) -> float:
 
 def _of_finished(d: Difference) -> bool:
     return d.metric.path[0] in ("fct", "slowdown")
-
-
-def what_of(metric: Metric) -> Words | str:
-    """A measure as sentences have it."""
-    return known(f"what.{metric.name}", f"metric.{metric.name}") or metric.title
-
-
-def size(d: Difference) -> Words:
-    """How large a clear difference is, and how sure: `34 % less (95 % interval 22 to 44 %, 5 paired seeds)`."""
-    if d.ratio is None:
-        changed = changes.count_change(d)
-        interval = changes.count_ends(d, clear=True)
-    else:
-        apart = d.baseline_mean > 0 and abs(math.log(d.design_mean / d.baseline_mean) - math.log(d.ratio)) > _APART
-        changed = say("compare.seed", change=changes.change(d.ratio)) if apart else changes.change(d.ratio)
-        bounds = d.bounds
-        interval = changes.ends(d.ratio, *bounds) if bounds else None
-    if d.deterministic:
-        within = say("compare.exact")
-    elif d.metric is COST:
-        within = Words("", "")
-    else:
-        within = say("compare.within", interval=interval, seeds=_seeds(d)) if interval else say("compare.alike", seeds=_seeds(d))
-    return say("compare.changed", change=changed, within=within) if within else changed
-
-
-def told(d: Difference) -> Words:
-    """A difference in a sentence: `5.60 s instead of 8.48 s, 34 % less (…)`."""
-    shown = changes.values(d)
-    if d.verdict == SAME:
-        return say("told.same", **shown)
-    if d.clear:
-        return say("told.clear", size=size(d), **shown)
-    if d.verdict == TOO_FEW:
-        return say("told.few", **shown)
-    return say("told.open", between=between(d), more=seeds_needed(d), **shown)
-
-
-def _seeds(d: Difference) -> Words:
-    if d.samples < d.seeds:
-        return say("compare.seeds.distinct", count=d.samples, seeds=d.seeds)
-    return say("compare.seeds.one") if d.samples == 1 else say("compare.seeds", count=d.samples)
-
-
-def _samples(count: int, certain: bool) -> Words:
-    return say("compare.one-run") if certain else say("compare.seeds.one") if count == 1 else say("compare.seeds", count=count)
-
-
-def between(d: Difference) -> Words:
-    if d.ratio is None or d.bounds is None:
-        ends = changes.count_ends(d, clear=False)
-        return say("compare.between.difference", ends=ends) if ends else Words("", "")
-    return changes.between(*d.bounds)
-
-
-def short(d: Difference, of_design: bool = False) -> Words:
-    """A measure with its change, to stand in a list."""
-    words = {"what": what_of(d.metric), **changes.values(d)}
-    item = say("compare.item", change=changes.change(d.ratio), **words) if d.ratio is not None else say("compare.item.count", **words)
-    return say("compare.item.of", design=d.design, item=item) if of_design else item
-
-
-def _of_design(d: Difference, group: str, full: bool = False) -> Words:
-    """A design with its change, to stand in a list."""
-    if group in ("equal", "few"):
-        return Words(d.design, d.design)
-    if full or group == "open":
-        key = "compare.open.design" if full else "compare.others.between"
-        if d.clear:
-            return say(key, design=d.design, between=say("compare.only-alone", change=_changed(d)), more="", **changes.values(d))
-        return say(key, design=d.design, between=between(d), more=seeds_needed(d), **changes.values(d))
-    return say("compare.others.item", design=d.design, change=_changed(d))
-
-
-def _changed(d: Difference) -> Words:
-    return changes.change(d.ratio) if d.ratio is not None else say("compare.instead", **changes.values(d))
-
-
-def seeds_needed(d: Difference) -> Words:
-    """`; about 7 more seeds would decide`, after an interval."""
-    if (d.design_mean < d.baseline_mean) != d.fell:
-        return say("compare.opposed")
-    return _more(d.seeds_to_decide)
-
-
-def _sentence(d: Difference) -> Words:
-    """The same as a sentence."""
-    if (d.design_mean < d.baseline_mean) != d.fell and d.bounds:
-        return say("compare.opposed.sentence")
-    return _decide(d.seeds_to_decide)
-
-
-def _decide(count: int | None) -> Words:
-    if count is None or count > _MANY_SEEDS:
-        return say("compare.hundred.sentence", count=_MANY_SEEDS)
-    return say("compare.more.sentence.one" if count == 1 else "compare.more.sentence", count=count)
-
-
-def _more(count: int | None) -> Words:
-    if count is None or count > _MANY_SEEDS:
-        return say("compare.hundred", count=_MANY_SEEDS)
-    return say("compare.more.one" if count == 1 else "compare.more", count=count)
-
-
-def _listed(items: Sequence[Words | str], most: int, between: tuple[str, str] = _LISTED) -> Words:
-    """So many of them, and how many there are more."""
-    shown = list(items[:most]) if len(items) > most + 1 else list(items)
-    if left := len(items) - len(shown):
-        shown.append(say("compare.left", count=left))
-    return join(shown, between)

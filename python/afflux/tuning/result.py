@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from .. import settings
-from ..comparison.headline import told, what_of
 from ..comparison.paired import BETTER, WORSE, Difference
+from ..comparison.phrases import told, what_of
 from ..metrics import Metric
 
 #: How the scenario's own setting is called.

@@ -12,8 +12,8 @@ from statistics import median
 from typing import Any
 
 from ...batch import Point
-from ...comparison.headline import told
 from ...comparison.paired import difference
+from ...comparison.phrases import told
 from ...metrics import JOB_TIME
 from ...results.designs import Designs
 from ...words import say

@@ -11,8 +11,8 @@ from statistics import mean, pstdev
 from typing import Any
 
 from ...batch import Point
-from ...comparison.headline import told
 from ...comparison.paired import Pairs, of_pairs
+from ...comparison.phrases import told
 from ...metrics import Metric
 from ...results.designs import Design, Designs
 from ...results.result import Result
