@@ -65,7 +65,7 @@ lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest tests/test_layers.py
+	$(BIN)/python -m pytest tests/test_layers.py tests/test_rooms.py
 	cargo clippy --release --workspace --all-targets -- -D warnings
 
 clean:

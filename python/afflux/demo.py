@@ -22,7 +22,7 @@ from .results.designs import Design, Designs
 from .results.statistics import CONFIDENCE, holm, mean
 from .studies import files
 from .studies.hadoop import DESIGNS
-from .terminal import progress, render
+from .terminal import drawing, progress
 from .terminal.console import warn_of_doubts
 from .words import Marked, Words, join, known, say, text
 
@@ -193,12 +193,12 @@ def main() -> int:
     designs = outcome.designs
     found = compare(designs, "deep")
     head, rows = cells(designs, found)
-    printed = render.table("", *head)
+    printed = drawing.table("", *head)
     for row in rows:
         printed.add_row(*row)
     answered = answer(designs, found)
     console.print(printed)
-    console.print(render.answer(answered))
+    console.print(drawing.answer(answered))
     for note in NOTES:
         console.print(note, style="dim")
     table = report.Table("", head, [(say(f"demo.row.{name}"), *cells) for name, *cells in rows])

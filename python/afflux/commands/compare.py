@@ -19,10 +19,10 @@ def compare(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
     """Differences between designs, seed by seed, with 95 % intervals; first the answer in words, last what makes the difference in completion time."""
-    from ..comparison import compare as comparison
+    from ..comparison.compare import compare as compared
     from ..results import split
     from ..results.designs import gather
-    from ..terminal import render
+    from ..terminal import comparison as shown
 
     with failures():
         chosen = Result.open(baseline).summary["name"] if baseline else None
@@ -30,9 +30,9 @@ def compare(
         places = {path.resolve(): path for path in [*dirs, *([baseline] if baseline else [])]}
         designs = gather(places.values())
         warn_of_doubts(result for design in designs.values() for result in design.results.values())
-        found = comparison.compare(designs, chosen)
+        found = compared(designs, chosen)
         changes = split.changes(designs, found.baseline, [by])
         if as_json:
             print_json(found.to_dict() | {"split": {name: change.to_dict() if change else None for name, change in changes.items()}})
         else:
-            show(render.comparison(found, changes, width()))
+            show(shown.comparison(found, changes, width()))

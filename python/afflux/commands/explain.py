@@ -34,7 +34,7 @@ def explain(
     from ..results import split
     from ..results.explain import longest_queues
     from ..results.waits import behind
-    from ..terminal import render
+    from ..terminal import explanation as shown
 
     with failures():
         if flow is not None and slowest is not None:
@@ -51,25 +51,25 @@ def explain(
             change = split.compare(other, result, by, names=(names[0], names[1]))
             if change is None:
                 raise ValueError("no flow finished in both: there is nothing to compare")
-            print_json(change.to_dict()) if as_json else show(render.change(change, width()))
+            print_json(change.to_dict()) if as_json else show(shown.change(change, width()))
             return
         explanation = result.explain()
         chosen = [flow] if flow is not None else [one.id for one in explanation.slowest(slowest)] if slowest is not None else None
         if front or ("waits" in result.recorded and not as_json):
             waits = behind(result.table("waits"), result.flows, chosen)
         if front:
-            print_json([one.to_dict() for one in waits]) if as_json else show(render.waits(waits))
+            print_json([one.to_dict() for one in waits]) if as_json else show(shown.waits(waits))
             return
         if flow is not None:
             one = explanation.flow(flow)
-            print_json(one.to_dict()) if as_json else show(render.flow(one, width()))
+            print_json(one.to_dict()) if as_json else show(shown.flow(one, width()))
         elif slowest is not None:
             flows = explanation.slowest(slowest)
-            print_json([one.to_dict() for one in flows]) if as_json else show(render.slowest(flows, width()))
+            print_json([one.to_dict() for one in flows]) if as_json else show(shown.slowest(flows, width()))
         else:
             groups = split.groups([explanation], [by])
-            print_json([group.to_dict() for group in groups]) if as_json else show(render.parts(groups, width(), per_flow=per_flow))
+            print_json([group.to_dict() for group in groups]) if as_json else show(shown.parts(groups, width(), per_flow=per_flow))
             if "ports" in result.recorded and not as_json:
-                show(render.queues(longest_queues(result.ports, result.is_host), hosts=hosts))
+                show(shown.queues(longest_queues(result.ports, result.is_host), hosts=hosts))
         if "waits" in result.recorded and not as_json:
-            show(render.waits(waits))
+            show(shown.waits(waits))

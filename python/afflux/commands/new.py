@@ -26,7 +26,7 @@ def new(
 ) -> None:
     """Write a commented scenario to begin with, or list the templates."""
     from .. import templates
-    from ..terminal.render import table
+    from ..terminal.drawing import table
 
     with failures():
         if template is None:

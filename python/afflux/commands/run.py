@@ -27,7 +27,7 @@ def run(
     as_json: Annotated[bool, typer.Option("--json", help="Print summary.json instead of tables.")] = False,
 ) -> None:
     """Run one simulation, write a result directory, print the summary."""
-    from ..terminal import progress, render
+    from ..terminal import progress, summary
 
     with failures():
         loaded = _core.load(scenario, set=[settings.assignment(text) for text in set or []], seed=seed, threads=threads)
@@ -41,7 +41,7 @@ def run(
         if as_json:
             print(json.dumps(result.summary, indent=2, ensure_ascii=False))
         else:
-            show(render.summary(result, hosts=loaded.hosts, switches=loaded.switches))
+            show(summary.summary(result, hosts=loaded.hosts, switches=loaded.switches))
             print(f"written to {where}")
         doubtful = warn_of_doubts([result])
         if result.ended_early:

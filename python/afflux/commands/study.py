@@ -24,18 +24,18 @@ def study(
 ) -> None:
     """List the built-in studies, or run one: ours beside the published numbers. A study that was stopped continues."""
     from .. import studies
-    from ..terminal import progress, render
+    from ..terminal import points, progress
 
     with failures():
         if name is None:
             listed = [{"study": s.name, "title": s.title, "points": len(s.points(False)), "points_quick": len(s.points(True))} for s in studies.built_in()]
-            print_json(listed) if as_json else show(render.studies(listed))
+            print_json(listed) if as_json else show(points.studies(listed))
             return
         chosen = studies.find(name)
         with progress.of_batch(Console(stderr=True)) as watch:
             verdict = studies.carry_out(chosen, quick=quick, out=out, jobs=jobs, fresh=fresh, watch=watch)
         warn(verdict.outcome.warnings)
-        print_json(verdict.to_dict()) if as_json else show(render.verdict(verdict))
+        print_json(verdict.to_dict()) if as_json else show(points.verdict(verdict))
         for failure in verdict.outcome.failures:
             complain(f"{failure.point}: {failure.error}")
         if warn_of_doubts(verdict.outcome.results.values()) or verdict.outcome.failures:

@@ -33,7 +33,7 @@ def sweep(
 ) -> None:
     """Simulate every combination of some settings, each once, and make one table. A sweep that was stopped or killed continues."""
     from ..batch import grid
-    from ..terminal import progress, render
+    from ..terminal import points, progress
 
     with failures():
         varied = [settings.assignment(text) for text in vary or []]
@@ -54,7 +54,7 @@ def sweep(
                 strict=strict,
             )
         warn(found.outcome.warnings)
-        print_json(list(found.rows)) if as_json else show(render.sweep(found, width()))
+        print_json(list(found.rows)) if as_json else show(points.sweep(found, width()))
         for failure in found.outcome.failures:
             complain(f"{failure.point}: {failure.error}")
         if warn_of_doubts(found.outcome.results.values()) or found.outcome.failures:

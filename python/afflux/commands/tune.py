@@ -89,7 +89,7 @@ def _shown(found: "Tuning") -> Iterator[RenderableType]:
 
 def _front(found: "Tuning") -> RenderableType:
     """The front, and the scenario as it is beside it."""
-    from ..terminal.render import table
+    from ..terminal.drawing import table
 
     stopped = sum(candidate.stopped for candidate in found.candidates)
     failed = sum(candidate.error is not None for candidate in found.candidates)
@@ -113,14 +113,14 @@ def _settings(candidate: "Candidate", keys: tuple[str, ...]) -> list[str]:
 
 
 def _confirmed(found: "Tuning") -> Iterator[RenderableType]:
-    from ..terminal.render import differences
+    from ..terminal.comparison import differences
 
     if found.confirmed:
         yield differences("With seeds that the search has not seen", found.own.name, "chosen", found.confirmed)
 
 
 def _sensitivity(found: "Tuning") -> Iterator[RenderableType]:
-    from ..terminal.render import table
+    from ..terminal.drawing import table
 
     if not found.sensitivity:
         return

@@ -16,7 +16,7 @@ def verify(
 ) -> None:
     """Compare every file of results with its digest in summary.json. Ends with 0 if all are as they were written, with 1 if not."""
     from ..batch import verification
-    from ..terminal.render import table
+    from ..terminal.drawing import table
 
     with failures():
         found = [verification.verify(dir) for dir in dirs]
