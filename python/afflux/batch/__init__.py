@@ -1,12 +1,13 @@
-"""Many simulations: each once, over all cores, resumable after a kill.
+"""Many simulations, each once, on all cores. A batch that was killed continues.
 
     outcome = batch.run([Point("deep", "hadoop.toml", {"switch.buffer": "8GB"}, seed=1), …], "out/hadoop")
     outcome.designs["deep"].value(JOB_TIME)
 
-The directory holds one result directory per point and `manifest.json`, which says for each point what was run and what came of it.
-It is written before the first point begins and replaced as a whole after each, so it is always true, and a directory that has it is ours.
-A point is run again if its scenario, its inputs or the version of afflux changed, if a file of its result is not as it was written, or if it failed;
-everything else is read.
+The directory holds one result directory per point and `manifest.json`, which lists each point with its scenario and its outcome.
+afflux writes the manifest before the first point begins and replaces it as a whole after each point. So the manifest is always complete, and a directory
+with a manifest belongs to afflux.
+A point runs again if its scenario, its inputs or the version of afflux changed, if a file of its result is damaged, or if it failed. Otherwise its result
+is read.
 """
 
 import os
@@ -36,23 +37,23 @@ class Failure:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a batch."""
+    """The results of a batch."""
 
     dir: Path
-    #: By name and seed, of the points that were asked for and did not fail.
+    #: By name and seed: results of the requested points that did not fail.
     results: Mapping[tuple[str, int], Result]
     failures: tuple[Failure, ...]
-    #: How many were read instead of run.
+    #: Number of points whose results were read instead of simulated.
     reused: int
     notes: tuple[str, ...]
-    #: Warnings about the scenarios, and the points that have each.
+    #: Each warning about a scenario, with the points that have it.
     warned: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    #: How many points there are.
+    #: Number of points.
     points: int = 0
 
     @property
     def warnings(self) -> list[str]:
-        """Every warning once, with a point that has it if not all have."""
+        """Each warning once. A warning that only some points have names one of them."""
         where = {warning: f" (in {len(keys)} of {self.points} points, as in {keys[0]})" for warning, keys in self.warned.items() if len(keys) < self.points}
         return [warning + where.get(warning, "") for warning in self.warned]
 
@@ -63,12 +64,12 @@ class Outcome:
 
 
 class Watch(Protocol):
-    """Is told how a batch gets on."""
+    """Receives the progress of a batch."""
 
     def begin(self, total: int, reused: int) -> None: ...
     def finished(self, point: str, seconds: float, error: str | None) -> None: ...
     def running(self, shares: Mapping[str, float]) -> None:
-        """What share of each running point is done."""
+        """The finished share (0 to 1) of each running point."""
 
 
 class Silent:
@@ -89,10 +90,10 @@ def run(
     all_valid: bool = True,
     strict: bool = False,
 ) -> Outcome:
-    """Runs what is not there yet, `jobs` points at a time (default: one per core), each on `threads` threads, or all on an `executor`.
+    """Simulates the points without a result, `jobs` at a time (default: one per core), each on `threads` threads, or all on an `executor`.
 
-    All points are validated first: raises `ScenarioError`, and nothing was run; if not `all_valid`, the wrong ones have failed. With `strict` a
-    point that has warnings is wrong. A point that fails does not stop the others. `fresh` runs all of them again.
+    All points are validated first. An invalid point raises `ScenarioError` before anything runs; without `all_valid` it counts as failed instead.
+    With `strict` a point with warnings is invalid. A point that fails does not stop the others. `fresh` simulates all points again.
     """
     watch = watch or Silent()
     out = Path(out)

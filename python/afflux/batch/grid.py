@@ -20,11 +20,11 @@ TABLE = "sweep.csv"
 
 @dataclass(frozen=True)
 class Sweep:
-    """What came of a sweep: a row per point, in the order of the combinations, seeds last."""
+    """The results of a sweep: one row per point, in the order of the combinations; the seed varies fastest."""
 
-    #: What was varied.
+    #: The keys that were varied.
     keys: tuple[str, ...]
-    #: The varied keys, `seed`, `status` (`finished`, `failed`), every metric that is known, `packet_hops`, `result_hash`, `error`.
+    #: Columns: the varied keys, `seed`, `status` (`finished`, `failed`), each metric that any result has, `packet_hops`, `result_hash`, `error`.
     rows: tuple[dict[str, Any], ...]
     outcome: Outcome
     #: The table as a file.
@@ -36,7 +36,7 @@ class Sweep:
         return self.outcome.designs
 
     def to_csv(self) -> str:
-        """The rows; what is not known is left empty, and text that a spreadsheet would take for a formula begins with an apostrophe."""
+        """The rows. Unknown values are empty cells; text that a spreadsheet would read as a formula begins with an apostrophe."""
         keys = list(self.rows[0])
         cells = ([settings.shown(item) if isinstance(item := row[key], list | dict | bool) else item for key in keys] for row in self.rows)
         return csvtext.lines([keys, *cells])
@@ -60,9 +60,9 @@ def sweep(
 
         found = afflux.sweep("incast.toml", {"switch.buffer": ["1MB", "9MB"], "switch.ecn.k": ["50kB", "200kB"]}, seeds=range(1, 6))
 
-    Everything is kept in `out` (by default `out/sweep-<scenario name>`): a point that is there is not simulated again, so a sweep that was
-    stopped or killed continues. A point that fails, or whose scenario is refused, does not stop the others; `ScenarioError` is raised only if
-    all are refused, or, if `strict`, if a point has warnings. Which executor it is changes nothing in the rows.
+    All results are kept in `out` (by default `out/sweep-<scenario name>`). A point with a result is not simulated again, so a sweep that was
+    stopped or killed continues. A point that fails, or whose scenario is refused, does not stop the others. `ScenarioError` is raised only if
+    all points are refused or, with `strict`, if a point has warnings. The rows do not depend on the executor.
     """
     for key, values in vary.items():
         _check(key, [settings.shown(item) for item in values])
@@ -70,7 +70,7 @@ def sweep(
     combinations = [dict(zip(vary, values, strict=True)) for values in itertools.product(*vary.values())]
     first = _first_valid(scenario, [{**fixed, **changes} for changes in combinations])
     every_seed = [first.seed] if seeds is None else list(seeds)
-    # Without anything varied, a design with its own name.
+    # If no key is varied, the only design has the name of the scenario.
     names = [settings.point_name(changes) or first.name for changes in combinations]
     points = [Point(name, scenario, {**fixed, **changes}, seed) for name, changes in zip(names, combinations, strict=True) for seed in every_seed]
     place = Path(out) if out is not None else Path("out") / f"sweep-{first.name}"
@@ -93,7 +93,7 @@ def _check(key: str, texts: Sequence[str]) -> None:
 
 
 def _first_valid(scenario: Source, combinations: Iterable[Mapping[str, Any]]) -> _core.Scenario:
-    """Raises the first one's error if all are wrong."""
+    """The first valid scenario. Raises the error of the first combination if all are invalid."""
     wrong = []
     for changes in combinations:
         try:

@@ -1,4 +1,4 @@
-"""`manifest.json`: what was run of each point, and what came of it."""
+"""`manifest.json`: the scenario and the outcome of each point of a batch."""
 
 import hashlib
 import json
@@ -19,14 +19,14 @@ from .point import Point
 
 @dataclass(frozen=True)
 class Task:
-    """A validated point and the place of its result."""
+    """A validated point and its result directory."""
 
     point: Point
     key: str
     seed: int
     dir: Path
     scenario_hash: str
-    #: Of the resolved scenario: other recordings of the same run are another result directory.
+    #: SHA-256 of the resolved scenario: a run with other recordings is another result.
     digest: str
     resolved: str
     warnings: tuple[str, ...]
@@ -35,7 +35,7 @@ class Task:
     def of(cls, point: Point, out: Path, threads: int) -> "Task":
         loaded = point.load(threads)
         key = f"{point.name}-{loaded.seed}"
-        # Threads change no result.
+        # The number of threads changes no result.
         same = re.sub(r"(?m)^threads = \d+$", "", loaded.resolved)
         digest = hashlib.sha256(same.encode()).hexdigest()
         return cls(point, key, loaded.seed, out / key, loaded.hash, digest, loaded.resolved, tuple(map(str, loaded.warnings)))
@@ -44,7 +44,7 @@ class Task:
         return Order(self.resolved, os.path.abspath(self.point.path), os.path.abspath(self.dir))
 
     def entry(self, answer: Answer) -> dict[str, Any]:
-        """What the manifest says of it."""
+        """The entry of this point in the manifest."""
         head = {"scenario": str(self.point.path), "set": {key: toml.value(value) for key, value in self.point.set.items()}, "seed": self.seed}
         head |= {"scenario_hash": self.scenario_hash, "digest": self.digest, "afflux_version": __version__, "build": build()}
         error = answer.error or self._foreign(answer)
@@ -53,7 +53,7 @@ class Task:
         return head | {"status": "failed", "wall_s": answer.wall_s, "error": error}
 
     def _foreign(self, answer: Answer) -> str | None:
-        """Was it made by an afflux that is not ours?"""
+        """The error if another version of afflux, or another scenario, produced the result."""
         theirs = answer.said["afflux_version"]
         if theirs != __version__:
             return f"it was simulated by afflux {theirs}, here is {__version__}: install the same on all machines"
@@ -63,7 +63,7 @@ class Task:
 class Manifest:
     def __init__(self, path: Path, points: dict[str, dict[str, Any]]) -> None:
         self.path, self.points = path, points
-        #: What is to be known of points that are run again.
+        #: Reasons why points run again, for the user.
         self.notes: list[str] = []
 
     @classmethod
@@ -78,7 +78,7 @@ class Manifest:
             raise ValueError(f"{path} cannot be read ({error}): remove {out} to run every point again, or choose another directory") from None
 
     def holds(self, task: Task) -> bool:
-        """Is the result of this very point there, and as it was written?"""
+        """Whether the result of this point exists and is undamaged."""
         entry = self.points.get(task.key, {})
         if (entry.get("status"), entry.get("digest"), entry.get("afflux_version")) != ("finished", task.digest, __version__):
             return False
@@ -97,6 +97,6 @@ class Manifest:
         self.write()
 
     def write(self) -> None:
-        """Replaces the file at once: whoever reads it finds the old one or the new one."""
+        """Replaces the file atomically: a reader finds the old or the new manifest."""
         text = json.dumps({"format": 1, "points": dict(sorted(self.points.items()))}, indent=1, ensure_ascii=False)
         durable.write_text(self.path, text + "\n")

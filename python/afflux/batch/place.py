@@ -1,4 +1,4 @@
-"""The directory of a batch: whose it is, and the lock on it while a batch is at work there."""
+"""The directory of a batch: its owner, and its lock while a batch runs in it."""
 
 import fcntl
 import time
@@ -11,16 +11,16 @@ from ..files import durable
 
 MANIFEST = "manifest.json"
 LOCK = ".lock"
-#: Seconds to wait for another afflux: one that was killed may take this long to be gone.
+#: Seconds to wait for the lock: a killed process may hold it this long.
 PATIENCE = 3.0
 
 
 class Busy(_core.Error):
-    """Another process is at work in the directory."""
+    """Another process works in the directory."""
 
 
 def home(place: Path) -> Path:
-    """Where the points of a sweep, a search or a study are, of which `place` holds everything. Raises `ValueError` if `place` is somebody else's."""
+    """The directory of the points of a sweep, a search or a study that lives in `place`. Raises `ValueError` if `place` belongs to something else."""
     points = place / "points"
     if place.exists() and not place.is_dir():
         raise ValueError(f"{place} is a file: name a directory")
@@ -30,7 +30,7 @@ def home(place: Path) -> Path:
 
 
 def refuse_foreign(place: Path, dir: Path, lacking: str, own: set[str]) -> None:
-    """A killed process of ours may have left something without a manifest; anything else is not ours."""
+    """Raises `ValueError` if the directory holds files that are neither `own` nor left by a killed writer of afflux."""
     foreign = sorted(child.name for child in dir.iterdir() if child.name not in own and not durable.is_ours(child.name))
     if foreign:
         raise ValueError(f"{place} has files ({', '.join(foreign[:3])}{', …' if foreign[3:] else ''}) but no {lacking}: choose another directory, or empty it")
@@ -38,7 +38,7 @@ def refuse_foreign(place: Path, dir: Path, lacking: str, own: set[str]) -> None:
 
 @contextmanager
 def locked(out: Path) -> Iterator[None]:
-    """The lock goes with the process, however it ends."""
+    """Holds the lock of the directory. The kernel releases it when the process ends, however it ends."""
     with (out / LOCK).open("w") as lock:
         until = time.monotonic() + PATIENCE
         while True:

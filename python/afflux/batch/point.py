@@ -10,7 +10,7 @@ from .. import _core
 from ..files import toml
 from ..scenario import Scenario
 
-#: A scenario file, or a scenario made in code.
+#: A scenario file, or a scenario built in code.
 Source = str | os.PathLike[str] | Scenario
 
 
@@ -22,7 +22,7 @@ class Point:
     scenario: Source
     #: Keys that differ from the scenario file, as `{"switch.buffer": "9MB"}`.
     set: Mapping[str, Any] = field(default_factory=dict)
-    #: None: the scenario's own.
+    #: None: the seed of the scenario.
     seed: int | None = None
 
     def load(self, threads: int = 1) -> _core.Scenario:
@@ -31,7 +31,7 @@ class Point:
 
     @property
     def path(self) -> Path:
-        """The scenario file; of a scenario made in code the one that its inputs are relative to."""
+        """The scenario file. For a scenario built in code: the file that its relative paths start from."""
         return self.scenario.path if isinstance(self.scenario, Scenario) else Path(self.scenario)
 
 

@@ -1,4 +1,4 @@
-"""`afflux verify`: are the files of results as they were written?"""
+"""`afflux verify`: compares files of results with their digests."""
 
 import json
 import os
@@ -14,18 +14,18 @@ from .place import LOCK, MANIFEST
 
 @dataclass
 class Verification:
-    """What came of it, for a directory that was named."""
+    """The findings for one directory."""
 
     dir: Path
     #: `result`, or `points` of a sweep, a search or a study.
     kind: str
-    #: Results and files that were looked at, and the bytes of these.
+    #: Number of results and files that were read, and the size of these files in bytes.
     results: int = 0
     files: int = 0
     bytes: int = 0
-    #: Whatever is not as it was written, or cannot be known to be.
+    #: Files that are damaged or missing, or that have no digest.
     problems: list[str] = field(default_factory=list)
-    #: What is there besides; it harms nothing.
+    #: Other files; they are harmless.
     notes: list[str] = field(default_factory=list)
 
     @property

@@ -6,17 +6,17 @@ from collections.abc import Callable, Sequence
 from ..words import Words, say, text
 from .paired import Difference
 
-#: From this ratio on, and below the other one, factors are easier to grasp than percent.
+#: Ratios from the first number on and below the second one are written as factors, which are easier to grasp than percent.
 _TIMES, _PARTS = 3.0, 0.01
-#: Beyond this factor a bound is no news.
+#: A bound beyond this factor is written as `more than 1,000 times`.
 _BEYOND = 1_000.0
 MINUS = "\N{MINUS SIGN}"
 
 
 def percent(share: float, more: int = 0, least: int = 0) -> str:
-    """A share of 1 without its sign: 34, 3.4, 0.34; with `more` digits if that is not enough, and at `least` so many decimals.
+    """A share as percent without its sign: 34, 3.4, 0.34, with `more` digits than that and at `least` so many decimals.
 
-    What is not all does not become 100.
+    A decrease by less than all is never rounded to 100.
     """
     value = 100 * abs(share)
     count = max(0 if value >= 9.95 or value < 1e-6 else 1 if value >= 0.995 else 1 - math.floor(math.log10(value)), least) + more
@@ -26,7 +26,7 @@ def percent(share: float, more: int = 0, least: int = 0) -> str:
 
 
 def signed(share: float, more: int = 0) -> str:
-    """As tables have it: −34.0 %, +3.4 %, ×85.0."""
+    """The form for tables: −34.0 %, +3.4 %, ×85.0."""
     return f"×{text.digits(share + 1, 3 + more)}" if share + 1 >= 10 else f"{sign(share)}{percent(share, more, least=int(share < 1))} %"
 
 
@@ -47,7 +47,7 @@ def change(ratio: float) -> Words:
 
 
 def ends(ratio: float, low: float, high: float) -> Words | None:
-    """Both ends of the interval of a ratio that is clearly not 1, in the same terms as the ratio, the end nearer to 1 first."""
+    """Both ends of the interval of a ratio that clearly differs from 1, in the unit of the ratio. The end nearer to 1 comes first."""
     if ratio >= _TIMES:
         return _different(lambda more: (factor(low, more), factor(high, more)), "ends.times")
     if ratio < _PARTS:
@@ -57,7 +57,7 @@ def ends(ratio: float, low: float, high: float) -> Words | None:
 
 
 def between(low: float, high: float) -> Words:
-    """The interval of a ratio that may be 1."""
+    """The interval of a ratio that contains 1."""
     return say("change.between", low=_end(low), high=_end(high))
 
 
@@ -68,12 +68,12 @@ def _end(ratio: float) -> Words:
 
 
 def count_change(d: Difference) -> Words:
-    """A difference of counts that is clearly not 0: `35 fewer`."""
+    """A difference of counts that clearly differs from 0: `35 fewer`."""
     return say("change.fewer" if d.fell else "change.more.of", count=d.metric.brief(abs(d.difference)))
 
 
 def count_ends(d: Difference, *, clear: bool) -> Words | None:
-    """Both ends of the interval of a difference of counts; of a clear one the smaller amount first."""
+    """Both ends of the interval of a difference of counts. If the difference is clear, the smaller amount comes first."""
     if d.low is None or d.high is None:
         return None
     low, high = d.low, d.high
@@ -88,7 +88,7 @@ def _amount(d: Difference, value: float, more: int) -> str:
 
 
 def _different(shown: Callable[[int], tuple[str, str]], key: str) -> Words | None:
-    """With as many digits as it takes to tell the ends apart; None if there is nothing between them."""
+    """Two ends with as many digits as distinguish them; None if they are equal."""
     for more in range(5):
         low, high = shown(more)
         if low != high:
@@ -97,13 +97,13 @@ def _different(shown: Callable[[int], tuple[str, str]], key: str) -> Words | Non
 
 
 def values(d: Difference) -> dict[str, str]:
-    """What it is with the design and with the baseline, with as many digits as it takes to see how far they are apart."""
+    """The values of the design and of the baseline, with as many digits as show their difference."""
     true = d.design_mean - d.baseline_mean
     count = next((count for count in range(3, 7) if abs(_rounded(d.design_mean, count) - _rounded(d.baseline_mean, count) - true) <= _SEEN * abs(true)), 7)
     return {"new": d.metric.brief(d.design_mean, count), "old": d.metric.brief(d.baseline_mean, count)}
 
 
-#: By what share the difference of two rounded numbers may be off.
+#: Largest relative error of the difference of two rounded numbers.
 _SEEN = 0.15
 
 
@@ -112,12 +112,12 @@ def _rounded(value: float, count: int) -> float:
 
 
 def by(d: Difference) -> str:
-    """A difference as tables have it: as a share where there is one."""
+    """A difference in the form for tables: a share if there is one, else an amount."""
     return signed(d.share) if d.share is not None else _amount(d, d.difference, 1)
 
 
 def interval(d: Difference) -> str:
-    """Its 95 % interval as tables have it."""
+    """The 95 % interval in the form for tables."""
     if d.bounds is None:
         return "–"
     low, high = d.bounds
@@ -134,7 +134,7 @@ def interval(d: Difference) -> str:
 
 
 def _rough(d: Difference, value: float, more: int) -> str:
-    """An end of an interval of counts; millions have no use for their units."""
+    """An end of an interval of counts; thousands and millions are abbreviated."""
     for unit, name in ((1e6, "M"), (1e3, "k")):
         if abs(value) >= 10 * unit or abs(value) >= unit == 1e6:
             return f"{sign(value)}{text.digits(abs(value) / unit, 3 + more)}{name}"

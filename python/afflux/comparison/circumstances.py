@@ -1,4 +1,4 @@
-"""What stands beside the answer of a comparison: its likely causes, flows that did not finish, prices."""
+"""The rest of an answer: likely causes, flows that did not finish, prices."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from .phrases import listed, what_of
 if TYPE_CHECKING:
     from .compare import Comparison
 
-#: What can lie behind longer times, the first ones first; retransmissions only where nothing else is known.
+#: Counters that can explain longer times, the most important first. Retransmissions are named only if no other counter explains the times.
 CAUSES = ("drops", "in_discards", "timeouts", "pause_frames", "retransmits")
-#: Parts of a completion time that are waits in the network.
+#: Parts of a completion time that a flow spends waiting in the network.
 WAITS = ("queueing", "recovery", "paused", "reordering")
-#: Of results with more flows the waits are not read for a sentence.
+#: Largest number of flows of a result whose waits are read for a sentence.
 _FLOWS = 200_000
-#: So many causes are named, and so many designs.
+#: Largest number of causes and of designs that are named.
 _CAUSES, _DESIGNS = 2, 6
 _ENDED = (", ", "、")
 
 
 def causes(found: Comparison, lead: Difference) -> Words:
-    """What goes the same way as the answer: where flows waited, and what was dropped or timed out."""
+    """Waits and counters that changed in the direction of the answer."""
     clear = {d.metric.name: d for d in found.of(lead.design) if d.metric.counter and d.metric not in MAIN and d.verdict == lead.verdict}
     causes = [clear[name] for name in CAUSES if name in clear]
     if len(causes) > 1:
@@ -44,7 +44,7 @@ def causes(found: Comparison, lead: Difference) -> Words:
 
 
 def _wait(found: Comparison, name: str, wait: str) -> Difference | None:
-    """What a flow spends waiting for something, in the mean over the flows that finished; None if that is not known."""
+    """The difference in the mean wait of the flows that finished; None if the waits are unknown."""
     pairs = Pairs.of(found.of_name[found.baseline], found.of_name[name])
     both = [(waiting(before, wait), waiting(after, wait)) for before, after in pairs.samples]
     known = [(old, new) for old, new in both if old is not None and new is not None]
@@ -62,7 +62,7 @@ def _of(found: Comparison, name: str) -> list[Result]:
 
 
 def unfinished(found: Comparison, names: Sequence[str]) -> Words:
-    """How many flows did not finish, of how many that started."""
+    """The number of flows that did not finish, and the number that started."""
     every = (*names, found.baseline)
     left = {name: left_unfinished(found, name) for name in every}
     if not any(left.values()):
@@ -83,7 +83,7 @@ def cost(found: Comparison, name: str) -> Words:
     words = {"new": _priced(found, d.design_mean), "old": _priced(found, d.baseline_mean), "bare": COST.show(d.baseline_mean)}
     words |= {"design": name, "baseline": found.baseline}
     cheapest = _cheapest(found, d)
-    # What was free is not so many times as cheap.
+    # There is no ratio to a price of 0.
     changed = say("compare.cost.change", change=changes.change(d.ratio)) if d.ratio is not None else ""
     return join([say("compare.cost", changed=changed, **words), *cheapest])
 
@@ -95,7 +95,7 @@ def _cheapest(found: Comparison, own: Difference) -> list[Words]:
 
 
 def prices(found: Comparison) -> Words:
-    """What each of several designs costs, where they do not cost the same."""
+    """The prices of several designs, if they differ."""
     costs = [d for d in found.differences if d.metric is COST]
     if all(d.verdict == SAME for d in costs):
         return Words("", "")
@@ -109,7 +109,7 @@ def _priced(found: Comparison, value: float) -> str:
 
 
 def waiting(result: Result, wait: str) -> float | None:
-    """The mean over the flows that finished, in ns."""
+    """The mean wait in ns of the flows that finished; None if it is unknown."""
     if "flows" not in result.recorded or result.summary["flows"]["finished"] > _FLOWS:
         return None
     waits = [ns for ns in result.flows.column(f"{wait}_ns") if ns is not None]

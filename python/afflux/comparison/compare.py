@@ -1,4 +1,4 @@
-"""Designs against a baseline, paired over seeds: both saw the same arrivals, so a difference within a seed is the design's doing."""
+"""Designs against a baseline, paired by seed: both saw the same arrivals, so the design causes the difference within a seed."""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -20,9 +20,9 @@ class Comparison:
     designs: tuple[str, ...]
     differences: tuple[Difference, ...]
     notes: tuple[str, ...]
-    #: Of costs, if there are prices.
+    #: Currency of the costs; None without prices.
     currency: str | None
-    #: With their results.
+    #: The designs with their results.
     of_name: Designs
 
     def of(self, design: str) -> list[Difference]:
@@ -79,7 +79,7 @@ def compare(results: Designs | Iterable[Result | str | os.PathLike[str]], baseli
 
 
 def _remarks(pairs: "Pairs", base: Design, design: Design) -> list[Words]:
-    """What is to be known of how two designs were paired."""
+    """Notes on the pairing of two designs."""
     if pairs.deterministic:
         return [say("compare.note.deterministic", design=design.name, baseline=base.name)]
     remarks = []
@@ -96,7 +96,7 @@ def _remarks(pairs: "Pairs", base: Design, design: Design) -> list[Words]:
 
 
 def _together(found: Sequence[Difference]) -> list[Difference]:
-    """Which of the main measures' differences hold when all of them are judged together."""
+    """Marks the differences of the main measures that hold when all of them are judged together (Holm)."""
     main = [d for d in found if d.metric in MAIN]
     family = [d for d in main if d.p is not None and d.samples >= ENOUGH_SEEDS]
     held = {id(d) for d, holds in zip(family, holm([d.p or 0.0 for d in family]), strict=True) if holds}

@@ -31,9 +31,9 @@ from .phrases import (
 if TYPE_CHECKING:
     from .compare import Comparison
 
-#: So many open measures in full, further measures, designs.
+#: Largest number of open measures with their intervals, of further measures, and of designs in a sentence.
 _FAR, _ITEMS, _DESIGNS = 2, 4, 6
-#: Where the means differ by this factor, it is said that the measure cannot be told.
+#: An undecided measure is named if its means differ by this factor.
 _NOTABLE = 1.1
 
 
@@ -57,7 +57,7 @@ class _Headline:
         self.established = [d for d in self.main if d.established]
         self.alone = sorted((d for d in self.main if d.clear and not d.established), key=lambda d: d.p or 0.0)
         self.open = [d for d in self.main if d.verdict == UNCLEAR]
-        #: How many differences of the main measures were judged together.
+        #: Number of differences of the main measures that were judged together.
         self.family = sum(d.p is not None and d.samples >= ENOUGH_SEEDS for d in self.main)
 
     def words(self) -> Marked:
@@ -73,10 +73,10 @@ class _Headline:
             parts = self._undecided()
         return Marked.of([part for part in parts if part[0]])
 
-    # What is established.
+    # At least one difference is established.
 
     def lead(self) -> Difference | None:
-        """The strongest established difference; of several designs the best one's. Flows that did not finish come first."""
+        """The strongest established difference; with several designs, that of the best design. Differences in unfinished flows take precedence."""
         if not self.established:
             return None
         unfinished = [d for d in self.established if _counts_unfinished(d)]
@@ -131,11 +131,11 @@ class _Headline:
         return say(key, **changes.values(d), what=self._what(d), design=d.design, baseline=self.baseline, size=size(d))
 
     def _what(self, d: Difference) -> Words | str:
-        """The measure; of the flows that finished where others did not."""
+        """The measure. If some flows did not finish, it is called a measure of the finished flows."""
         return say("compare.finished", what=what_of(d.metric)) if self._concerns_finished(d) else what_of(d.metric)
 
     def _other_measures(self, lead: Difference, own: Sequence[Difference]) -> list[Words]:
-        """What is established of the same design: what contradicts first."""
+        """Further established differences of the same design; those that contradict the answer come first."""
         contrary = sorted((d for d in own if d.verdict != lead.verdict), key=_weight, reverse=True)
         alike = [d for d in own if d.verdict == lead.verdict]
         found = []
@@ -191,10 +191,10 @@ class _Headline:
             return say("compare.second", design=lead.design, second=name, between=say("compare.only-alone", change=change_of(d)), more="")
         return say("compare.second", design=lead.design, second=name, between=between(d), more=seeds_needed(d))
 
-    # What is not.
+    # Nothing is established.
 
     def _undecided(self) -> list[tuple[Words, bool]]:
-        """Nothing is established: what is open, and what is clear only by itself, the more important one first."""
+        """Open measures, and differences that are clear only on their own; the more important group comes first."""
         names = self.found.designs
         several = len(names) > 1
         opened = self._open_several() if several else self._open_one()
@@ -244,7 +244,7 @@ class _Headline:
         return say("compare.others.few", items=listed(few, _DESIGNS)) if few else Words("", "")
 
     def _needed_together(self, d: Difference) -> int | None:
-        """Seeds that would establish a difference among all that are judged together, by Holm's strictest step."""
+        """Number of further seeds that would establish a difference in the strictest step of Holm's method."""
         if not d.p or d.samples < ENOUGH_SEEDS:
             return None
         effect = student(d.samples - 1, 1 - d.p) / math.sqrt(d.samples)
@@ -286,7 +286,7 @@ class _Headline:
         return say("compare.alone", count=self.family, items=listed([short(d) for d in some], _ITEMS))
 
     def _cannot_tell(self, some: Sequence[Difference], key: str = "compare.open") -> Words:
-        """The measures whose means are farthest apart in full, the others by name. Unfinished flows are told of elsewhere."""
+        """The measures whose means differ most, with intervals; the others by name. Unfinished flows have a sentence of their own."""
         some = [d for d in some if d.metric != UNFINISHED]
         if not some:
             return Words("", "")
@@ -302,15 +302,13 @@ class _Headline:
         items = [short(d, with_design=several) for d in clear]
         return say(key, items=listed(items, _ITEMS)) if items else Words("", "")
 
-    # Beside the answer.
-
     def _concerns_finished(self, d: Difference) -> bool:
-        """Is it known of the flows that finished only, and did others not?"""
+        """Whether the measure covers finished flows only, while other flows did not finish."""
         return _of_finished(d) and any(circumstances.left_unfinished(self.found, name) for name in (self.baseline, d.design))
 
 
 def _weight(d: Difference) -> float:
-    """Of counts of unfinished flows, their number."""
+    """Rank of a difference: the ratio, or the amount for counts of unfinished flows."""
     return abs(d.difference) if _counts_unfinished(d) else strength(d)
 
 

@@ -24,11 +24,11 @@ class Difference:
     design: str
     #: Seeds that both have.
     seeds: int
-    #: Of those, the ones that gave a result of their own: seeds with equal result hashes are one sample.
+    #: Number of distinct results among them: seeds with equal result hashes are one sample.
     samples: int
     baseline_mean: float
     design_mean: float
-    #: The mean of the paired differences, with its 95 % interval by Student's t; no interval with one sample, and none for prices.
+    #: Mean of the paired differences, with its 95 % interval by Student's t. One sample and prices have no interval.
     difference: float
     low: float | None
     high: float | None
@@ -41,14 +41,14 @@ class Difference:
     share: float | None
     share_low: float | None
     share_high: float | None
-    #: The chance of a difference as large as this where the designs do not differ; None with one sample, and where nothing is left to chance.
+    #: Probability of a difference at least this large between equal designs; None with one sample, and if the designs are deterministic.
     p: float | None
-    #: How many further seeds would decide if mean and spread stayed as they are; None where it is decided, and where nobody can tell.
+    #: Number of further seeds that would decide if mean and spread stay the same; None if it is decided, or if no number is known.
     seeds_to_decide: int | None
-    #: All seeds gave one result on both sides: nothing is left to chance.
+    #: All seeds gave the same result, with the design and with the baseline.
     deterministic: bool
     verdict: str
-    #: Of the main measures: does it hold when all of them, of all designs, are judged together (Holm)? None for others.
+    #: For main measures: whether the difference holds when all main measures of all designs are judged together (Holm). None for other measures.
     established: bool | None = None
 
     @property
@@ -73,10 +73,10 @@ class Difference:
 class Pairs:
     """How the results of two designs are paired."""
 
-    #: Seeds that both have, and those that one side has.
+    #: Seeds of both designs, and seeds of only one of them.
     seeds: tuple[int, ...]
     alone: tuple[int, ...]
-    #: Of each sample, baseline and design.
+    #: Baseline and design of each sample.
     samples: tuple[tuple[Result, Result], ...]
     deterministic: bool
 
@@ -96,19 +96,19 @@ class Pairs:
 
 
 def difference(metric: Metric, base: Design, design: Design, seeds: Sequence[int]) -> Difference | None:
-    """None if the metric is not known on both sides for any of the seeds."""
+    """None if no seed has the metric on both sides."""
     pairs = Pairs.of(base, design, seeds)
     known = [(old, new) for before, after in pairs.samples if (old := metric.of(before.summary)) is not None and (new := metric.of(after.summary)) is not None]
     return of_pairs(metric, design.name, known, seeds=len(pairs.seeds), deterministic=pairs.deterministic) if known else None
 
 
 def of_pairs(metric: Metric, design: str, pairs: Sequence[tuple[float, float]], *, seeds: int | None = None, deterministic: bool = False) -> Difference:
-    """From values of baseline and design, a pair per sample."""
+    """From pairs of values, baseline and design, one pair per sample."""
     old_mean, new_mean = mean([old for old, _ in pairs]), mean([new for _, new in pairs])
     differences = [new - old for old, new in pairs]
     positive = not metric.counter and all(old > 0 and new > 0 for old, new in pairs)
     logs = [math.log(new / old) for old, new in pairs] if positive else []
-    # A price is no sample, and neither is a result that every seed gives.
+    # A price is not a sample, and neither is a result that does not depend on the seed.
     certain = metric is COST or deterministic
     several = len(pairs) > 1 and not certain
     of_differences, of_logs = (Estimate.of(values) if several and values else None for values in (differences, logs))

@@ -8,15 +8,15 @@ from ..words import Words, join, known, say
 from . import changes
 from .paired import SAME, TOO_FEW, Difference
 
-#: More seeds than that are not counted.
+#: Largest number of further seeds that is named.
 _MANY_SEEDS = 100
-#: The typical ratio is told from that of the means where they differ by more than this share.
+#: The phrase says `seed by seed` if the typical ratio and the ratio of the means differ by more than this share.
 _APART = 0.05
 _LISTED = ("; ", "；")
 
 
 def strength(d: Difference) -> float:
-    """How far the means are apart, by their ratio."""
+    """Distance of the two values: the absolute logarithm of their ratio."""
     if d.ratio is not None:
         return abs(math.log(d.ratio))
     old, new = d.baseline_mean, d.design_mean
@@ -24,18 +24,18 @@ def strength(d: Difference) -> float:
 
 
 def apart(d: Difference) -> float:
-    """How far they are apart, typically or in the mean, whichever is more: figures that differ by a factor are not passed over."""
+    """The larger of two distances, of the typical values and of the means, so that no large factor is passed over."""
     old, new = d.baseline_mean, d.design_mean
     return max(strength(d), abs(math.log(new / old))) if old > 0 and new > 0 else strength(d)
 
 
 def what_of(metric: Metric) -> Words | str:
-    """A measure as sentences have it."""
+    """The name of a measure within a sentence."""
     return known(f"what.{metric.name}", f"metric.{metric.name}") or metric.title
 
 
 def size(d: Difference) -> Words:
-    """How large a clear difference is, and how sure: `34 % less (95 % interval 22 to 44 %, 5 paired seeds)`."""
+    """The size and the interval of a clear difference: `34 % less (95 % interval 22 to 44 %, 5 paired seeds)`."""
     if d.ratio is None:
         changed = changes.count_change(d)
         interval = changes.count_ends(d, clear=True)
@@ -83,14 +83,14 @@ def between(d: Difference) -> Words:
 
 
 def short(d: Difference, with_design: bool = False) -> Words:
-    """A measure with its change, to stand in a list."""
+    """A measure with its change, as an item of a list."""
     words = {"what": what_of(d.metric), **changes.values(d)}
     item = say("compare.item", change=changes.change(d.ratio), **words) if d.ratio is not None else say("compare.item.count", **words)
     return say("compare.item.of", design=d.design, item=item) if with_design else item
 
 
 def design_item(d: Difference, group: str, full: bool = False) -> Words:
-    """A design with its change, to stand in a list."""
+    """A design with its change, as an item of a list."""
     if group in ("equal", "few"):
         return Words(d.design, d.design)
     if full or group == "open":
@@ -113,7 +113,7 @@ def seeds_needed(d: Difference) -> Words:
 
 
 def seeds_needed_sentence(d: Difference) -> Words:
-    """The same as a sentence."""
+    """`seeds_needed` as a sentence."""
     if (d.design_mean < d.baseline_mean) != d.fell and d.bounds:
         return say("compare.opposed.sentence")
     return decide(d.seeds_to_decide)
@@ -132,7 +132,7 @@ def _more(count: int | None) -> Words:
 
 
 def listed(items: Sequence[Words | str], most: int, between: tuple[str, str] = _LISTED) -> Words:
-    """So many of them, and how many there are more."""
+    """At most `most` items, and the number of the others."""
     shown = list(items[:most]) if len(items) > most + 1 else list(items)
     if left := len(items) - len(shown):
         shown.append(say("compare.left", count=left))

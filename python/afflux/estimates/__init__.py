@@ -1,1 +1,1 @@
-"""What can be said before a run: a fabric drawn, the cost of a run estimated, a path planned by formula."""
+"""Before a run: drawing of the fabric, cost of the run, windows and buffers of one path."""

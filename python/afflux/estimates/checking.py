@@ -1,4 +1,4 @@
-"""What a scenario is and what its run will take, before anything is run."""
+"""The size of a scenario and the cost of its run, estimated without a run."""
 
 import itertools
 import math
@@ -22,9 +22,9 @@ class Checked:
     hosts: int
     switches: int
     links: int
-    #: Those of applications included.
+    #: Number of flows, including those of applications.
     flows: int
-    #: None: until nothing is left to happen, or jobs are done.
+    #: End of the run; None: when all traffic or all jobs are done.
     until_ns: int | None
     #: When the run is expected to end, and whether flows are under way then.
     end_ns: int
@@ -32,21 +32,21 @@ class Checked:
     tiers: tuple[Tier, ...]
     payload_bytes: int
     packet_hops: int
-    #: Packet-hops lie between these; the same as `packet_hops` where nothing is in doubt.
+    #: Bounds of the packet-hops; equal to `packet_hops` if the estimate is certain.
     least_hops: int
     most_hops: int
-    #: Why they are not known more closely; None: they are, to a tenth.
+    #: Why the bounds differ; None if the estimate is within 10 %.
     doubt: str | None
-    #: False: too much happens to be followed to its end; the rest is missing.
+    #: False if the estimate stopped before the end of the traffic because that is too much to follow.
     complete: bool
-    #: Packet-hops per second that `seconds` is taken from.
+    #: Packet-hops per second, from which `seconds` is computed.
     speed: float
     #: On one core.
     seconds: float
-    #: Resident memory of the run, at its most.
+    #: Largest resident memory of the run in bytes.
     memory_bytes: int
     notes: tuple[str, ...]
-    #: What is valid and yet does not do what it seems to say: `file`, `line`, `key`, `text`.
+    #: Warnings about valid keys without the expected effect: `file`, `line`, `key`, `text`.
     warnings: tuple[dict[str, Any], ...]
 
     def to_dict(self) -> dict[str, Any]:
@@ -54,7 +54,7 @@ class Checked:
 
 
 def check(scenario: _core.Scenario) -> Checked:
-    """Looks at a validated scenario; runs nothing."""
+    """Estimates a validated scenario without running it."""
     found = scenario.expected()
     speed = _speed(scenario.hosts, PAUSING if scenario.has_flow_control else PLAIN)
     return Checked(

@@ -13,23 +13,23 @@ from .. import _core
 from .account import Wrong, shown
 
 _GZIP, _XZ = b"\x1f\x8b", b"\xfd7zXZ\x00"
-#: What reading a compressed file that is damaged raises.
+#: Exceptions from reading a damaged compressed file.
 DAMAGED = (OSError, EOFError, zlib.error, lzma.LZMAError)
-#: Longer lines are taken for something that is no text.
+#: Longest line in bytes; a longer one means that the file is no text.
 _LONGEST = 64 << 20
-#: Memory of an xz decoder; xz itself writes dictionaries of up to 64 MiB.
+#: Memory of an xz decoder in bytes; xz writes dictionaries of up to 64 MiB.
 _XZ_MEMORY = 128 << 20
 _CHUNK = 1 << 16
-#: Objects within objects: no file that is read has more.
+#: Largest depth of nested values; no valid file is deeper.
 _DEEPEST = 200
 
 
 class TooMuch(OSError):
-    """More comes out of a compressed file than is allowed."""
+    """A compressed file expands beyond the limit."""
 
 
 class _Unpacked(io.RawIOBase):
-    """What comes out of a gzip or xz file, also of several one after the other, up to a limit."""
+    """The content of a gzip or xz file, also of several concatenated ones, up to a limit."""
 
     def __init__(self, file: BinaryIO, new: Callable[[], Any], most: int, says: str) -> None:
         self._file, self._new, self._left, self._says = file, new, most, says
@@ -56,7 +56,7 @@ class _Unpacked(io.RawIOBase):
                 self._packed = self._file.read(_CHUNK)
                 ended = not self._packed
             if self._decoder is None:
-                # Zeros may fill up the end of a file.
+                # A file may be padded with zeros.
                 self._packed = self._packed.lstrip(b"\0")
                 if ended:
                     return b""
@@ -76,7 +76,7 @@ class _Unpacked(io.RawIOBase):
 
 
 def opened(path: str | os.PathLike[str]) -> io.BufferedReader:
-    """The bytes of a file; gzip and xz are recognised by their content. What comes out of those is limited (docs/exchange.md, "Limits")."""
+    """The bytes of a file; gzip and xz are recognised by their content. Their expanded size is limited (docs/exchange.md, "Limits")."""
     file = open(path, "rb")  # noqa: SIM115 – the caller closes it
     start = file.peek(6)[:6]
     most, says = _core.most_unpacked(os.fstat(file.fileno()).st_size)
@@ -88,7 +88,7 @@ def opened(path: str | os.PathLike[str]) -> io.BufferedReader:
 
 
 def damaged(path: str | os.PathLike[str], at: int | None, error: BaseException) -> Exception:
-    """What to raise where reading fails: files that cannot be opened keep their own error."""
+    """The exception for a failed read. A file that cannot be opened keeps the error of the system."""
     if isinstance(error, TooMuch):
         return Wrong(path, None, f"a compressed file: {error}")
     if isinstance(error, OSError) and error.errno is not None:
@@ -109,7 +109,7 @@ def content(path: str | os.PathLike[str], most: int) -> bytes:
 
 
 def lines(path: str | os.PathLike[str], stream: BinaryIO | None = None, first: int = 1) -> Iterator[tuple[int, str]]:
-    """Numbered lines that are not blank. Raises `Wrong` where the file is not text."""
+    """Non-blank lines with their numbers. Raises `Wrong` if the file is not text."""
     source = stream or opened(path)
     at = first
     try:
@@ -157,7 +157,7 @@ def json_value(text: str | bytes, path: str | os.PathLike[str], at: int | None, 
 
 
 def _unfit(value: Any) -> str | None:
-    """Values nested more deeply than any file needs, and halves of characters, which cannot be written."""
+    """A description of values nested too deeply, or of unpaired surrogates, which cannot be written; None if there are none."""
     level: list[Any] = [value]
     for _ in range(_DEEPEST):
         texts = [item for item in level if isinstance(item, str)]

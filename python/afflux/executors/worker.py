@@ -1,4 +1,4 @@
-"""A process that simulates one point: reads what to run from standard input, says on standard output how far it is and what came of it."""
+"""The process that simulates one point: reads an order from standard input, writes progress and outcome to standard output."""
 
 import json
 import os
@@ -26,7 +26,7 @@ def main() -> None:
 
 
 def _end_with_parent() -> None:
-    """Whoever started this holds the other end of the pipe; when it is gone, however, nobody waits for the result."""
+    """The parent holds the other end of the pipe. When the parent has ended, no process waits for the result."""
     while os.read(sys.stdin.fileno(), 4_096):  # not through the buffer, whose lock would be held when the interpreter ends
         pass
     os._exit(1)

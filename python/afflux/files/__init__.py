@@ -1,1 +1,1 @@
-"""Files of our own: written as a whole or not at all (`durable`), CSV (`csvtext`), TOML (`toml`)."""
+"""Files that afflux writes: durable files, outputs of a command, CSV, TOML."""

@@ -1,4 +1,4 @@
-"""What a command writes at the places that it was given: everything or nothing."""
+"""Writes the output files of a command: all of them or none."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -7,7 +7,7 @@ from .durable import Writer, write_all
 
 
 def deliver(files: Mapping[Path, Writer], force: bool) -> None:
-    """Writes all of the files or none. One that exists is refused without `force`."""
+    """Writes all files or none. Raises `ValueError` if a file exists, unless `force`."""
     for path in files:
         if path.is_dir():
             raise ValueError(f"{path} is a directory: name a file")

@@ -1,9 +1,9 @@
-"""Files that have their name only when they are complete and on the disk, whatever happens meanwhile.
+"""Durable files: a file gets its name only when it is complete and on the disk.
 
     durable.write_text(path, text)
 
-A file is written under a temporary name of its own beside `path`, taken to the disk, and renamed. The temporary file is locked as long as its writer lives:
-one that is not locked was left by a process that was killed, and goes when the same file is written again. Every change on disk is announced to
+A file is written under a temporary name next to `path`, synchronised to the disk, and renamed. The writer locks the temporary file as long as it lives.
+An unlocked temporary file was left by a killed process; the next writer of the same file removes it. Every change on disk is announced to
 `_core.step` (docs/dev/faults.md). Result directories are written in Rust, in the same manner (crates/results/src/directory.rs).
 """
 
@@ -22,12 +22,12 @@ from .. import _core
 #: Writes a file at the place it is given.
 Writer = Callable[[Path], object]
 
-#: Names that our own writers, and those of result directories, use while they work: of what, and in which role.
+#: Temporary names of these writers and of those of result directories: the file that is written, and the role of the temporary file.
 _OURS = re.compile(r"\.(?P<of>.+)\.(?P<role>partial|(?:partial|old)-[0-9a-z-]+|lock)")
 
 
 class NewFile:
-    """A file that is being written. Whoever made it calls `commit`; if it was not called, nothing remains.
+    """A file that is being written. Without a call of `commit` nothing remains.
 
     with durable.NewFile(path) as new:
         new.partial.write_text(text)
@@ -36,7 +36,7 @@ class NewFile:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.asked = Path(path)
-        #: What a symbolic link points to is replaced, not the link.
+        #: A symbolic link stays; the file that it points to is replaced.
         self.path = Path(os.path.realpath(path))
         if self.asked.exists() and not self.asked.is_file():
             raise IsADirectoryError(f"{path} is {'a directory' if self.asked.is_dir() else 'a device'}: name a file")
@@ -58,7 +58,7 @@ class NewFile:
             raise self._about(problem) from None
 
     def commit(self) -> None:
-        """Takes it to the disk and gives it its name."""
+        """Synchronises the file to the disk and renames it."""
         assert self._file is not None
         with self._named():
             _step("synchronise", self.partial)
@@ -72,7 +72,7 @@ class NewFile:
 
     @contextmanager
     def _named(self) -> Iterator[None]:
-        """Errors are about the file that was asked for, not about its temporary name."""
+        """Errors name the requested file, not its temporary name."""
         try:
             yield
         except OSError as error:
@@ -86,7 +86,7 @@ class NewFile:
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> Path:
-    """Writes or replaces a file. Its text is there as a whole, or what was there before."""
+    """Writes or replaces a file. Afterwards the file has the new text as a whole, or is unchanged."""
     with NewFile(path) as new:
         with new.partial.open("wb") as file:
             data = text.encode("utf-8")
@@ -113,7 +113,7 @@ def write_all(files: Mapping[Path, Writer]) -> None:
 
 
 def make_dir(dir: Path) -> None:
-    """Makes a directory, and those that it is in."""
+    """Makes a directory and its parents."""
     if dir.is_dir():
         return
     make_dir(dir.absolute().parent)
@@ -125,7 +125,7 @@ def make_dir(dir: Path) -> None:
 
 
 def synchronise(dir: Path) -> None:
-    """Makes names that were added to a directory last."""
+    """Synchronises a directory, so that new names in it are on the disk."""
     _step("synchronise", dir)
     handle = os.open(dir, os.O_RDONLY)
     try:
@@ -135,12 +135,12 @@ def synchronise(dir: Path) -> None:
 
 
 def is_ours(name: str) -> bool:
-    """Is it a name that a writer uses only while it works?"""
+    """Whether a name is a temporary name of a writer."""
     return _OURS.fullmatch(name) is not None
 
 
 def remove_leftovers(dir: Path, of: str | None = None) -> None:
-    """Removes what killed writers left: of one file, or of all files and result directories in a directory that nobody else works in."""
+    """Removes leftovers of killed writers: those of one file, or all in a directory in which no other process works."""
     with os.scandir(dir) as entries:
         found = [(entry, match) for entry in entries if (match := _OURS.fullmatch(entry.name)) and of in (None, match["of"])]
     for entry, match in found:
@@ -159,7 +159,7 @@ def _created(path: Path) -> tuple[Path, int]:
         file = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
         with suppress(OSError):  # not every file system has locks; then leftovers stay
             fcntl.flock(file, fcntl.LOCK_EX)
-        # Somebody may have taken it for a leftover before it was locked.
+        # Another process may have removed it as a leftover before it was locked.
         if os.fstat(file).st_nlink:
             return partial, file
         os.close(file)
@@ -168,7 +168,7 @@ def _created(path: Path) -> tuple[Path, int]:
 def _remove_unless_locked(partial: Path) -> None:
     try:
         file = os.open(partial, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
-    except OSError:  # it has its name by now, or is somebody else's
+    except OSError:  # renamed by now, or owned by another user
         return
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,1 +1,1 @@
-"""What runs leave: results, their tables explained, designs of several seeds, and the statistics of both."""
+"""Results of runs, the split of completion times, designs with several seeds, and statistics."""

@@ -14,8 +14,7 @@ from . import doubts
 from .result import Result
 from .statistics import interval, mean
 
-#: Differences in these keys, and in what is recorded, leave a design what it is. Threads and engines give the same results; names of inputs are told
-#: apart by their hash.
+#: Results of one design may differ in these keys and in `[record]`. Threads and engines change no result; inputs are compared by their hash.
 _SAME = {"run.seed", "run.threads", "run.engine", "run.max_memory", "description"}
 
 
@@ -27,7 +26,7 @@ class Value:
     mean: float
     low: float | None
     high: float | None
-    #: Seeds that gave a result of their own.
+    #: Number of distinct results.
     seeds: int
 
     def __str__(self) -> str:
@@ -54,7 +53,7 @@ class Design:
 
     @cached_property
     def samples(self) -> Mapping[int, Result]:
-        """By seed, without the seeds that gave the result of an earlier one: equal result hashes are one sample."""
+        """By seed, without seeds that repeat an earlier result: equal result hashes are one sample."""
         by_hash: dict[object, int] = {}
         for seed, result in self.results.items():
             by_hash.setdefault(result.summary.get("result_hash") or seed, seed)
@@ -62,15 +61,15 @@ class Design:
 
     @property
     def deterministic(self) -> bool:
-        """Several seeds gave one result: there is nothing random in it."""
+        """Whether several seeds gave the same result."""
         return len(self.results) > 1 == len(self.samples)
 
     def by_seed(self, metric: Metric) -> dict[int, float]:
-        """What a metric is for each seed; without the seeds where it is not known."""
+        """The metric by seed, without seeds that lack it."""
         return _known(metric, self.results)
 
     def value(self, metric: Metric) -> Value | None:
-        """None if it is not known for any seed."""
+        """Mean and interval of a metric; None if no seed has it."""
         values = list(_known(metric, self.samples).values())
         if not values:
             return None
@@ -87,11 +86,11 @@ def _known(metric: Metric, results: Mapping[int, Result]) -> dict[int, float]:
 
 
 class Designs(Mapping[str, Design]):
-    """By name, in the order in which they were given."""
+    """Designs by name, in the order in which they were given."""
 
     def __init__(self, designs: Iterable[Design], notes: Iterable[str] = ()) -> None:
         self._designs = {design.name: design for design in designs}
-        #: What is to be known of where they come from.
+        #: Notes on the origin of the results.
         self.notes = (*notes, *doubts.of(result for design in self.values() for result in design.results.values()))
 
     def __getitem__(self, name: str) -> Design:
@@ -107,7 +106,7 @@ class Designs(Mapping[str, Design]):
         return len(self._designs)
 
     def metrics(self) -> list[Metric]:
-        """Those that are known for some design, without counters that are zero everywhere."""
+        """Metrics that at least one design has, without counters that are zero everywhere."""
         known = [(metric, [value.mean for design in self.values() if (value := design.value(metric))]) for metric in METRICS]
         return [metric for metric, values in known if values and (any(values) or not metric.counter)]
 
@@ -139,7 +138,7 @@ def gather(results: "Designs | Iterable[Result | str | os.PathLike[str]]") -> De
     return Designs((Design(name, dict(sorted(of_name.items()))) for name, of_name in names.items()), notes)
 
 
-#: Keys of summary.json that every comparison needs.
+#: Keys of summary.json that each comparison needs.
 _NEEDED = ("afflux_version", "name", "seed", "flows", "fct", "result_hash")
 
 

@@ -1,4 +1,4 @@
-"""Results that failed checks of their own. They are kept, and everybody who shows one says so."""
+"""Results that failed an internal check. They are kept, and every command that shows one names the check."""
 
 import warnings
 from collections.abc import Iterable
@@ -14,12 +14,12 @@ def of(results: Iterable[Result]) -> list[Words]:
 
 
 def count(result: Result) -> int:
-    """Checks that failed; results of older versions know of none."""
+    """Number of failed checks; 0 for results of older versions, which have no such count."""
     return int(result.summary.get("failed_checks_total", 0))
 
 
 def warned(result: Result) -> Result:
-    """For Python: the result, after a warning if it failed a check."""
+    """The result, after a `RuntimeWarning` if it failed a check."""
     for sentence in of([result]):
         warnings.warn(sentence, RuntimeWarning, stacklevel=3)
     return result

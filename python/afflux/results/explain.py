@@ -41,14 +41,14 @@ class Flow:
         return head | {"fct_ns": self.fct_ns, "slowdown": self.slowdown} | {f"{label}_ns": ns for label, ns in self.parts_ns.items()}
 
 
-#: Name of the group of all flows; what else flows are grouped by.
+#: Name of the group of all flows, and the two other groupings.
 ALL = "all"
 GROUPINGS = ("size", "class")
 
 
 @dataclass(frozen=True, slots=True)
 class Sums:
-    """Over some flows of one run: how many they are, and their parts in all, in whole nanoseconds."""
+    """A group of flows of one run: number of flows, and sums of their parts in whole nanoseconds."""
 
     flows: int
     parts_ns: dict[str, int]
@@ -58,11 +58,11 @@ class Sums:
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """A port, and what stood and was lost there in the whole run."""
+    """A port: its longest queue and its losses in the whole run."""
 
     node: str
     peer: str
-    #: It is a host's own.
+    #: Whether the port belongs to a host.
     at_host: bool
     bytes_max: int
     wait_ns_max: int
@@ -73,7 +73,7 @@ class Queue:
 
 
 def longest_queues(ports: Table, is_host: Callable[[str], bool]) -> list[Queue]:
-    """The ports of ports.parquet in which a queue stood, the longest first."""
+    """The ports of ports.parquet with a standing queue, the longest first."""
     found: dict[tuple[int, str, str], list[int]] = {}
     highest = [ports.column(name) for name in ("queue_bytes_max", "latency_ns_max")]
     sums = [ports.column(name) for name in ("drops", "in_discards", "ecn_marks", "paused_ns")]
@@ -92,7 +92,7 @@ class Explanation:
     """The split of every finished flow of a run."""
 
     def __init__(self, flows: Table, summary: dict[str, Any]) -> None:
-        # Whole numbers in arrays, where they take a fifth of the memory; those that are not known are -1.
+        # Integers in arrays take a fifth of the memory of lists; -1 stands for unknown values.
         self._ids, self._src, self._dst, self._bytes, self._start, self._fct = (
             _whole(flows.column(name)) for name in ("id", "src", "dst", "bytes", "start_ns", "fct_ns")
         )
@@ -130,12 +130,12 @@ class Explanation:
         return [self._flow(row) for row in nsmallest(count, self._rows(), key=lambda row: (-slowdown[row], row))]
 
     def same_flows(self, other: "Explanation") -> bool:
-        """Has the other run the same flows: identifiers, ends, bytes, and starts?"""
+        """Whether the other run has the same flows: identifiers, hosts, bytes and starts."""
         mine, theirs = ((one._ids, one._src, one._dst, one._bytes, one._start) for one in (self, other))
         return mine == theirs
 
     def counted(self) -> bytes:
-        """By row: has the flow finished, and did it not start in the warm-up?"""
+        """By row: whether the flow finished and started after the warm-up."""
         return bytes(done and start >= self._warmup for done, start in zip(self._explained, self._start, strict=True))
 
     def names(self, by: str) -> list[str]:

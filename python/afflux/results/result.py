@@ -16,11 +16,11 @@ TABLES = ("flows", "ports", "links", "jobs", "paths", "imbalance", "reorder", "r
 
 
 class DamagedResult(_core.Error):
-    """A file of a result directory is not as it was written."""
+    """A file of a result directory differs from its digest."""
 
 
 class UncheckedResult(UserWarning):
-    """A result directory has no digests, as those of older versions: nobody can tell whether its files are as they were written."""
+    """A result directory of an older version has no digests, so its files cannot be checked."""
 
 
 class Result:
@@ -29,7 +29,7 @@ class Result:
     summary: dict[str, Any]
     #: The result directory; `None` if nothing was written.
     dir: Path | None
-    #: Names of the tables there are.
+    #: Names of the recorded tables.
     recorded: list[str]
 
     def __init__(self, summary: dict[str, Any], dir: Path | None, recorded: list[str], read: Callable[[str], _core.Table]) -> None:
@@ -43,9 +43,10 @@ class Result:
 
     @classmethod
     def open(cls, dir: str | os.PathLike[str]) -> "Result":
-        """Reads a result directory; tables are read when asked for, and compared with their digests then.
+        """Reads a result directory. A table is read, and compared with its digest, when it is first used.
 
-        Raises `FileNotFoundError` if it is none, `DamagedResult` if a file is not as it was written; warns `UncheckedResult` if it has no digests.
+        Raises `FileNotFoundError` if `dir` is no result directory, `DamagedResult` if a file differs from its digest. Warns `UncheckedResult` if
+        there are no digests.
         """
         path = Path(dir)
         try:
@@ -67,7 +68,7 @@ class Result:
 
     @property
     def digests(self) -> dict[str, str]:
-        """SHA-256 of the files of the result directory but `summary.json`, by name; empty if nothing was written, or by an older version."""
+        """SHA-256 by file name, without `summary.json`; empty for a result that was not written, or that an older version wrote."""
         return self.summary.get("digests", {})
 
     def check(self, *names: str) -> None:
@@ -94,7 +95,7 @@ class Result:
 
     @property
     def ended_early(self) -> str | None:
-        """Why the run ended before it was done, or at `until`; None if it did not."""
+        """Why the run ended before its traffic and before `until`; None if it ran to its end."""
         return self.summary["notes"][-1] if self.summary.get("early_end") else None
 
     def table(self, name: str) -> _core.Table:
@@ -131,12 +132,12 @@ class Result:
         return self.table("paths")
 
     def host_name(self, host: int) -> str:
-        """What a host is called in the scenario: `host3` unless it has a name."""
+        """The name of a host in the scenario: `host3` unless it has another name."""
         names: list[str] = self.summary.get("host_names", [])
         return names[host] if names else f"host{host}"
 
     def is_host(self, node: str) -> bool:
-        """Of a node's name in tables. Hosts without names are called host0, host1, …; no switch is."""
+        """Whether a node of a table is a host. Hosts without names are called host0, host1, …, which is no name of a switch."""
         names: list[str] = self.summary.get("host_names", [])
         return node in names if names else node.startswith("host") and node[4:].isdecimal()
 
@@ -144,7 +145,7 @@ class Result:
         """Where the flows' time went. Raises `LookupError` if it was not recorded."""
         if "flows" not in self.recorded:
             raise LookupError(f"{self.dir} has no flows.parquet: there is nothing to explain")
-        # The table is not kept: the explanation has what it needs of it.
+        # The explanation copies the columns that it needs, so the table is not kept.
         flows = self._tables.get("flows")
         return Explanation(self._read("flows") if flows is None else flows, self.summary)
 
@@ -168,12 +169,12 @@ def file_digest(path: Path) -> str | None:
 
 
 def _checked_summary(path: Path) -> dict[str, Any]:
-    """Reads it, and compares it with the digest that it has of itself."""
+    """Reads the summary and compares it with the digest that it contains."""
     data = path.read_bytes()
     try:
         summary = json.loads(data)
         digest = summary["summary_digest"] if "digests" in summary else None
-        found = hashlib.sha256(data.replace(f'"summary_digest": "{digest}"'.encode(), b'"summary_digest": ""')).hexdigest()  # as it was digested
+        found = hashlib.sha256(data.replace(f'"summary_digest": "{digest}"'.encode(), b'"summary_digest": ""')).hexdigest()  # as when it was computed
         summary["name"], summary["seed"]
     except (ValueError, KeyError, AttributeError, TypeError) as error:
         raise DamagedResult(f"{path} cannot be read ({error}): restore it, or simulate again") from None

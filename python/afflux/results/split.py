@@ -12,7 +12,7 @@ from .designs import Design, Designs
 from .explain import LABELS, Explanation, Sums
 from .result import Result
 
-#: Parts that a sentence names: those that make up most of a difference, until the rest is below a share of all that changed.
+#: A sentence names the largest parts of a difference until the rest is below a share of all changes.
 NAMED, REST = 4, 0.01
 
 
@@ -82,7 +82,7 @@ def groups(explanations: Iterable[Explanation], by: Sequence[str] = ("size",)) -
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What became of the mean completion time of a group, part by part."""
+    """The change of the mean completion time of a group, part by part."""
 
     by: str
     name: str
@@ -121,7 +121,7 @@ class Comparison:
         return self.changes[0]
 
     def of(self, by: str, name: str) -> Change | None:
-        """What became of a group; `None` if it is empty in one of the designs."""
+        """The change of a group; `None` if the group is empty in one of the designs."""
         return next((change for change in self.changes if (change.by, change.name) == (by, name)), None)
 
     def to_dict(self) -> dict[str, Any]:
@@ -139,7 +139,7 @@ class Comparison:
         return say(key, by=text.time(abs(change.fct_ns)), parts=join(named, (", ", "、")), **words)
 
     def note(self) -> Words:
-        """Of which flows it is, and which are left out."""
+        """The flows that the comparison covers, and those that it leaves out."""
         change = self.all
         seeds = say("seeds.one" if self.seeds == 1 else "seeds.many", count=self.seeds)
         if self.paired:
@@ -185,7 +185,7 @@ class Pairs:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """Of one run: what its flows took, and how many are left out, by grouping and name of the group."""
+    """One run: times of its flows and number of flows left out, by grouping and group."""
 
     sums: dict[tuple[str, str], Sums]
     left_out: Counter[tuple[str, str]]

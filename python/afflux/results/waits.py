@@ -1,4 +1,4 @@
-"""Who stood in front of whom: the waits of frames by class of traffic, where they were recorded."""
+"""Queueing by cause: the waits of frames by class of traffic, if they were recorded."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -7,7 +7,7 @@ from typing import Any
 
 from .._core import Table
 
-#: Instead of a class: frames of the same flow, and nobody's (the port was paused, or held the frame back).
+#: Causes that are no class: frames of the same flow, and no frame at all (the port was paused, or held the frame back).
 OWN, NOBODY = "its own flow", "nobody"
 
 
@@ -18,11 +18,11 @@ class Behind:
     flow_class: str
     behind: str
     wait_ns: int
-    #: Of all that frames of `flow_class` waited.
+    #: Share in all waits of frames of `flow_class`.
     share: float
     node: str
     peer: str
-    #: Of `wait_ns`, at that port.
+    #: Share of `wait_ns` at that port.
     share_there: float
 
     def to_dict(self) -> dict[str, Any]:

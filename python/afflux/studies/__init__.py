@@ -15,14 +15,14 @@ __all__ = ["Check", "Row", "Study", "Verdict", "built_in", "carry_out", "files",
 
 
 def built_in() -> Iterator[Study]:
-    """All of them, by name."""
+    """All studies, sorted by name."""
     for module in sorted(pkgutil.iter_modules(__path__), key=lambda module: module.name):
         if module.ispkg:
             yield importlib.import_module(f"{__name__}.{module.name}").STUDY
 
 
 def find(name: str) -> Study:
-    """Raises `LookupError` if there is none of this name."""
+    """A study by name. Raises `LookupError` if it does not exist."""
     every = {study.name: study for study in built_in()}
     if name not in every:
         raise LookupError(f"there is no study {name!r}: there {'are ' + ', '.join(every) if every else 'is none yet'}")

@@ -1,1 +1,1 @@
-"""What a person at a terminal sees: messages and exit codes, tables, progress, completion of keys."""
+"""Output on a terminal: messages and exit codes, tables, progress, completion of keys."""

@@ -15,7 +15,7 @@ from .explanation import change
 
 
 def comparison(found: Comparison, causes: Mapping[str, split.Comparison | None], width: int) -> Iterator[RenderableType]:
-    """What `afflux compare` prints: the answer, then every metric, and what makes the difference in the mean completion time."""
+    """Output of `afflux compare`: the answer, all metrics, and the parts of the difference in mean completion time."""
     yield answer(found.sentence())
     for design in found.designs:
         yield differences(f"{design} against {found.baseline}", found.baseline, design, found.of(design))
@@ -29,7 +29,7 @@ def comparison(found: Comparison, causes: Mapping[str, split.Comparison | None],
 
 
 def differences(title: str, baseline: str, design: str, found: Sequence[Difference]) -> Table:
-    """A line per metric. What is established is bold."""
+    """A line per metric. Established differences are bold."""
     colours = {"better": "green", "worse": "red"}
     made = table(title, "", baseline, design, "change", "95 % interval", "")
     made.columns[0].no_wrap, made.columns[-1].justify = True, "left"

@@ -1,4 +1,4 @@
-"""Keys of scenarios for the shell to complete, from the schema."""
+"""Completion of scenario keys in the shell, from the schema."""
 
 import json
 from collections.abc import Iterator
@@ -6,12 +6,12 @@ from typing import Any
 
 from .. import _core
 
-#: Tables within tables, no deeper: the schema refers to itself nowhere, but there are many kinds of everything.
+#: Largest depth of nested tables.
 DEEPEST = 5
 
 
 def keys(incomplete: str) -> list[str]:
-    """Every `key.path=` that begins so."""
+    """Each `key.path=` that begins with `incomplete`."""
     schema = json.loads(_core.schema())
     return sorted({f"{key}=" for key in _keys(schema, schema, "", DEEPEST) if key.startswith(incomplete)})
 

@@ -1,4 +1,4 @@
-"""What commands share: how they print, and how they fail."""
+"""Printing and failing, for all commands."""
 
 import json
 import os
@@ -29,7 +29,7 @@ def example(*lines: str) -> str:
 
 @contextmanager
 def failures() -> Iterator[None]:
-    """Turns what can go wrong into a message on stderr and an exit code."""
+    """Turns exceptions into a message on stderr and an exit code."""
     try:
         with signals.working(), _unchecked_told():
             yield
@@ -48,13 +48,13 @@ def failures() -> Iterator[None]:
 
 
 def told(error: OSError) -> str:
-    """What the system says, without its number."""
+    """The message of the system, without the error number."""
     return f"{os.fspath(error.filename)!s}: {error.strerror}" if error.filename is not None and error.strerror else str(error)
 
 
 @contextmanager
 def _unchecked_told() -> Iterator[None]:
-    """Says once which results had no digests."""
+    """Prints one note about all results without digests."""
     unchecked: list[str] = []
     with warnings.catch_warnings():
         others = warnings.showwarning
@@ -75,18 +75,18 @@ def _unchecked_told() -> Iterator[None]:
                 print(f"note: {unchecked[0]}{more} no digests (written by an older version): its files were not checked", file=sys.stderr)
 
 
-#: What a terminal would act on, or hide: pictures of control characters, and a mark for those that change the order of writing.
+#: Replacements of characters that a terminal would obey or hide: pictures of control characters, and a mark for changes of the writing direction.
 _PICTURES = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\n\t"} | {0x7F: 0x2421} | dict.fromkeys(range(0x80, 0xA0), 0xFFFD)
 _PICTURES |= dict.fromkeys([0x61C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)], 0xFFFD)
 
 
 def visible(text: str) -> str:
-    """Text with nothing in it that a terminal would act on but line ends."""
+    """Text whose only control characters are line ends and tabs."""
     return text.translate(_PICTURES)
 
 
 class _Visible(RenderHook):
-    """Names may come from anywhere: they reach the terminal as text alone."""
+    """Names come from files, so their control characters must not reach the terminal."""
 
     class Part:
         def __init__(self, inner: RenderableType) -> None:
@@ -101,7 +101,7 @@ class _Visible(RenderHook):
 
 
 def warn(warnings: Iterable[object], strict: bool = False) -> None:
-    """One line each on stderr; with `strict` they are errors, and nothing is done."""
+    """One line per warning on stderr. With `strict` warnings are errors, and the command ends."""
     every = list(warnings)
     for warning in every:
         note(warning, "error: " if strict else "warning: ")
@@ -119,7 +119,7 @@ def note(text: object, mark: str = "note: ") -> None:
 
 
 def warn_of_doubts(results: Iterable[Result]) -> bool:
-    """Says on stderr which results failed checks of their own. Did any?"""
+    """Names the results that failed an internal check on stderr. Returns whether there are any."""
     found = doubts.of(results)
     for sentence in found:
         complain(sentence)
@@ -127,7 +127,7 @@ def warn_of_doubts(results: Iterable[Result]) -> bool:
 
 
 def show(parts: Iterable[RenderableType]) -> None:
-    # Without markup: names are no commands.
+    # Without markup: a name such as [bold] is text.
     console = Console(highlight=False, markup=False)
     console.push_render_hook(_Visible())
     for part in parts:
@@ -143,7 +143,7 @@ def print_json(value: Any) -> None:
 
 
 def deliver(text: str, out: Path | None, force: bool, notes: Iterable[str]) -> None:
-    """To a file as a whole or to stdout; notes to stderr."""
+    """Writes the text to a file or to stdout, and the notes to stderr."""
     if out is None:
         print(text, end="")
     else:

@@ -1,4 +1,4 @@
-"""What tables and bars are made of."""
+"""Tables and bars."""
 
 from collections.abc import Sequence
 
@@ -23,11 +23,11 @@ COLOURS = {
 
 
 def table(title: str, *columns: str, left: int = 1) -> Table:
-    """A plain table: the first `left` columns to the left, numbers to the right."""
+    """A plain table: the first `left` columns are aligned to the left, numbers to the right."""
     made = Table(title=f"\n{title}" if title else None, title_justify="left", title_style="bold")
     made.box, made.header_style, made.show_edge, made.pad_edge, made.padding = box.SIMPLE_HEAD, "dim", False, False, (0, 1, 0, 0)
     for place, column in enumerate(columns):
-        # Where there is no room for all, names are broken into lines; numbers stay whole.
+        # On a narrow terminal names are broken into lines; numbers are not.
         made.add_column(column, justify="left" if place < left else "right", no_wrap=place >= left)
     return made
 
@@ -54,7 +54,7 @@ def diverging(value: int, most: int, width: int, colour: str) -> Text:
     """A bar from the middle to the left for less, to the right for more."""
     half = (width - 1) // 2
     length = round(abs(value) / most * half) if most else 0
-    # What is there but small is a line.
+    # A value too small for a block is a thin line.
     less, more = ("█" * length or "▕", "") if value < 0 else ("", "█" * length or "▏") if value > 0 else ("", "")
     return Text(less.rjust(half), style=colour).append("│", style="dim").append(more, style=colour)
 
@@ -67,7 +67,7 @@ def legend(labels: Sequence[str]) -> Text:
 
 
 def answer(words: str) -> Text:
-    """What stands out of an answer is bold; an answer of one piece is bold as a whole."""
+    """The marked parts of an answer are bold; an answer without parts is bold as a whole."""
     if not isinstance(words, Marked):
         return Text(words, style="bold")
     return Text(" ").join(Text(part, style="bold" if bold else "") for part, bold in words.parts)

@@ -27,10 +27,10 @@ def flow(one: Flow, width: int) -> Iterator[RenderableType]:
 
 
 def slowest(flows: Sequence[Flow], width: int) -> Iterator[RenderableType]:
-    """A line per flow, with what cost it most."""
+    """A line per flow, with its largest part."""
     made = table("Slowest flows, by slowdown", "flow", "hosts", "bytes", "completion", "slowdown", "where the time went")
     made.columns[-1].justify = "left"
-    # What the other columns leave; the bar is followed by the label that weighs most.
+    # Width that the other columns leave; the label of the largest part follows the bar.
     room = max(min(width - 78, 40), 10)
     for one in flows:
         shares = {label: one.share(label) for label in LABELS}
@@ -71,7 +71,7 @@ def _group(group: split.Group | split.Change) -> str:
 
 
 def change(found: split.Comparison, width: int) -> Iterator[RenderableType]:
-    """What makes the difference between two designs' mean completion times."""
+    """The difference between two designs' mean completion times, part by part."""
     yield Text(found.sentence(), style="bold")
     whole = found.all
     made = table("The mean completion time and its parts", "", found.baseline, found.design, "difference", "")
@@ -98,7 +98,7 @@ def change(found: split.Comparison, width: int) -> Iterator[RenderableType]:
 
 
 def queues(every: Sequence[Queue], *, hosts: bool, count: int = 5) -> Iterator[RenderableType]:
-    """Where queues stood, the longest first: at switches, with `hosts` at hosts too."""
+    """The longest queues of switches, with `hosts` also those of hosts."""
     at_hosts = [queue for queue in every if queue.at_host]
     longest = [queue for queue in every if hosts or not queue.at_host][:count]
     if longest:
@@ -121,7 +121,7 @@ _COUNTERS = (("drops", "drops"), ("in discards", "in_discards"), ("ECN marks", "
 
 
 def waits(found: Sequence[Behind]) -> Iterator[RenderableType]:
-    """Behind whom frames of each class waited."""
+    """The classes behind which frames of each class waited."""
     if not found:
         return
     made = table(

@@ -17,7 +17,7 @@ from .drawing import answer, plural, table
 
 
 def sweep(found: Sweep, width: int) -> Iterator[RenderableType]:
-    """What `afflux sweep` prints: a line per combination, with the mean over its seeds and as many metrics as fit."""
+    """Output of `afflux sweep`: a line per combination with means over its seeds, and as many metrics as fit."""
     rows, seeds = found.rows, {row["seed"] for row in found.rows}
     keys = settings.short(found.keys)
     lines: list[tuple[list[Text | str], bool]] = []
@@ -57,7 +57,7 @@ def studies(listed: Sequence[dict[str, Any]]) -> Iterator[RenderableType]:
 
 
 def verdict(found: Verdict) -> Iterator[RenderableType]:
-    """What `afflux study NAME` prints."""
+    """Output of `afflux study NAME`."""
     if found.answer:
         yield answer(found.answer)
     made = table("Ours beside the published numbers", *HEAD)

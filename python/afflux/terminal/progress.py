@@ -1,4 +1,4 @@
-"""Shows how far a run has come: a bar on a terminal, plain lines otherwise; both on stderr."""
+"""Progress of a run on stderr: a bar on a terminal, plain lines otherwise."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -22,13 +22,13 @@ class Show(Protocol):
 
 
 class Pace:
-    """What can be said about a run from its progress."""
+    """Speed and remaining time of a run."""
 
     def __init__(self, scenario: Scenario) -> None:
         self._until_ns, self._flows = scenario.until_ns, scenario.flows
         self._began = time.monotonic()
         self._last = (self._began, 0)
-        #: Hops per second, lately.
+        #: Recent speed in packet-hops per second.
         self.rate = 0.0
 
     def update(self, progress: Progress) -> None:
@@ -36,7 +36,7 @@ class Pace:
         then, before = self._last
         if now > then:
             rate = (hops - before) / (now - then)
-            # Follows changes within a few seconds without jumping about.
+            # Smoothed over about two seconds.
             self.rate += (rate - self.rate) * min(1.0, (now - then) / 2.0) if self.rate else rate
         self._last = (now, hops)
         by_time = progress.now_ns / self._until_ns if self._until_ns else 0.0
@@ -55,7 +55,7 @@ class Pace:
 
 @contextmanager
 def shown(scenario: Scenario, console: Console) -> Iterator[Show]:
-    """Gives the callback for a run; cleans up after it."""
+    """The callback that shows a run; removes the bar afterwards."""
     pace = Pace(scenario)
     if console.is_terminal:
         with _bar(console, pace) as show:
@@ -84,7 +84,7 @@ def _bar(console: Console, pace: Pace) -> Iterator[Show]:
 
 
 class _Batch:
-    """Shows how far a batch of simulations has come."""
+    """Shows the progress of a batch."""
 
     def __init__(self, console: Console, show: Callable[[float, str], object] | None) -> None:
         self._console, self._show = console, show
@@ -113,7 +113,7 @@ class _Batch:
 
 @contextmanager
 def of_batch(console: Console) -> Iterator[_Batch]:
-    """Watches a batch: a bar on a terminal, and a line for every point that is done."""
+    """Shows a batch: a bar on a terminal, and a line for each finished point."""
     if not console.is_terminal:
         yield _Batch(console, None)
         return

@@ -15,7 +15,7 @@ from .drawing import plural, table
 
 
 def summary(result: Result, *, hosts: int, switches: int) -> Iterator[RenderableType]:
-    """What `afflux run` prints."""
+    """Output of `afflux run`."""
     s = result.summary
     head = Text.assemble((s["name"], "bold"), f"  seed {s['seed']}  ·  {plural(hosts, 'host')}, {plural(switches, 'switch', 'es')}")
     head.append(f"  ·  {text.time(s['simulated_ns'])} simulated")

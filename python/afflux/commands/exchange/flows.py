@@ -17,7 +17,7 @@ def export_flows(source: Planned, out: FlowsOut = None, force: Force = False, as
 
 
 def loaded_flows(source: Path) -> tuple[FlowList, Account, int]:
-    """Flows of a scenario or a result, with the names of hosts if they have any, and the number of hosts."""
+    """Flows of a scenario or a result, with names of hosts if there are any; the account; the number of hosts."""
     account = Account("flows")
     names: list[str] = []
     if source.is_dir():

@@ -1,4 +1,4 @@
-"""Options that several importers and exporters have."""
+"""Options of several importers and exporters."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What importers and exporters write: everything or nothing, with an account of what was taken and dropped."""
+"""Output of importers and exporters: all files or none, with an account of the records taken and dropped."""
 
 import os
 import re
@@ -16,7 +16,7 @@ from ...terminal.console import note, print_json
 
 
 def finish(out: Path | None, content: Writer | str, more: dict[Path, Writer], accounts: list[Account], force: bool, as_json: bool) -> None:
-    """Writes everything or nothing, and says what was taken and dropped."""
+    """Writes all files or none, and prints the accounts."""
     if as_json and out is None:
         raise ValueError("--json needs -o: what is read cannot be printed on the same output")
     files = dict(more)
@@ -41,7 +41,7 @@ def finish(out: Path | None, content: Writer | str, more: dict[Path, Writer], ac
 
 @contextmanager
 def importing(file: Path) -> Iterator[None]:
-    """A scenario that what was read does not make is the file's fault: names it."""
+    """Names the imported file if its content makes no valid scenario."""
     try:
         yield
     except _core.ScenarioError as error:
@@ -65,7 +65,7 @@ def same(one: Path | None, other: Path | None) -> None:
 
 
 def scenario_text(text: str, out: Path | None) -> str:
-    """Checked as it will stand there."""
+    """The text, validated as if it stood at `out`."""
     _core.parse(text, out or "imported.toml")
     return text
 
@@ -75,7 +75,7 @@ def into_of(into: Path | None, out: Path | None) -> Into | None:
 
 
 def flows_path(flows: Path | None, out: Path | None) -> str | None:
-    """As it is to be written: relative to the scenario, or absolute where that is printed."""
+    """The path of the flow list as the scenario has it: relative to the scenario, or absolute if the scenario is printed."""
     if flows is None:
         return None
     if not flows.is_file():

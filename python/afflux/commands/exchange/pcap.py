@@ -55,14 +55,14 @@ def pcap(
                 checked_with(document.text(), out, where, list_)
             finish(out, document.text(), {where: list_.writer(where)}, [account], force, as_json)
             return
-        # Names of a scenario need no second file.
+        # The scenario has the names of the hosts, so no second file is needed.
         where = beside(out, hosts_out, ".hosts.csv") if known is None or known.names is None or hosts_out is not None else None
         same(out, where)
         finish(out, flow_list(list_, out), {where: text_writer(numbers.to_csv(mapping))} if where else {}, [account], force, as_json)
 
 
 def checked_with(text: str, out: Path, where: Path, flows: FlowList) -> None:
-    """Checks a scenario whose flow list is not written yet: in its place stands one that is thrown away."""
+    """Validates a scenario before its flow list is written, with a temporary copy of the list."""
     import tempfile
 
     written = os.path.relpath(where, out.parent)
