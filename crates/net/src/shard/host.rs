@@ -65,8 +65,9 @@ impl<'a> Shard<'a> {
             self.offer(out, now, node, port, frame);
             return 0;
         }
-        if self.ports[port as usize].automaton.is_some() {
-            // What is dropped at the start of its transmission before now is not this frame.
+        let drops_at_start = self.nodes[node as usize].marks_at_start || self.ports[port as usize].automaton.as_ref().is_some_and(|a| a.discipline.is_some());
+        if drops_at_start {
+            // A frame dropped at the start of its transmission before now is not this one.
             self.settle(out, now, node, port);
         }
         let dropped = self.counters.dropped_packets;
