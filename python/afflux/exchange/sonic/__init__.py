@@ -10,9 +10,10 @@ from typing import Any
 from ... import _core
 from ...files import toml
 from ..into import STAND_IN, Into
-from .design import of_tables, to_scenario
 from .patch import of_design
 from .ports import gather
+from .reading import of_tables
+from .switch import to_scenario
 from .tables import ConfigError, Tables, read
 
 __all__ = ["ConfigError", "exported", "imported", "read"]

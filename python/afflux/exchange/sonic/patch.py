@@ -4,8 +4,10 @@ import copy
 from collections.abc import Mapping
 from typing import Any
 
-from .design import Design, Queue, of_scenario, of_tables
+from .design import Design, Queue
 from .ports import queues, spread
+from .reading import of_tables
+from .switch import of_scenario
 from .tables import Tables
 
 #: Names in tables that did not exist: SONiC's own (buffers_defaults, qos_config.j2).
