@@ -1,8 +1,8 @@
 """What a packet-hop costs in instructions (needs valgrind and binutils).
 
 `python benches/instructions.py` compares all cases with benches/instructions.json and fails where one costs more than 2 % more; `--write` renews the
-table. A commit that makes a case dearer says why. Counted under callgrind, as the difference of two runs of which one ends earlier, so that set-up is left
-out; counts repeat to about 0.1 %, times on a shared machine do not.
+table. A commit that makes a case dearer says why. Counted under callgrind within the engine's loop, without set-up; counts repeat to about 0.1 %, times on a
+shared machine do not.
 
 `python benches/instructions.py CASE [key=value]…` tells where they go: every instruction of one run is charged, through the debug information's inlining, to
 the outermost function of ours that it was inlined into or called from within the same symbol.
@@ -33,17 +33,17 @@ TABLE = ROOT / "benches" / "instructions.json"
 #: Growth that a commit has to explain.
 BAR = 0.02
 CONWEAVE = ("studies/conweave/leaf-spine.toml", 'switch.balance="conweave"', "traffic[0].load=0.8", 'run.warmup="0s"')
-#: Scenario and keys; when the shorter run and the longer one end.
+#: Scenario and keys, and when the run ends.
 CASES = {
-    "fat-tree-k8-websearch": (("benches/fat-tree-k8-websearch.toml",), "200us", "400us"),
-    "fat-tree-k8-permutation": (("benches/fat-tree-k8-permutation.toml",), "60us", "100us"),
-    "fat-tree-k8-lossless": (("benches/fat-tree-k8-lossless.toml",), "60us", "100us"),
-    "fat-tree-k16-lossless": (("benches/fat-tree-k16-lossless.toml",), "30us", "40us"),
-    "leaf-spine-rdma": (("benches/leaf-spine-rdma.toml",), "100us", "200us"),
-    "leaf-spine-pfabric": (("benches/leaf-spine-pfabric.toml",), "8ms", "12ms"),
-    "conweave-80-lossless": (CONWEAVE, "100us", "200us"),
-    "conweave-80-irn": ((*CONWEAVE, 'host.transport.mode="irn"', "switch.pfc=false"), "100us", "200us"),
-    "mptcp-fat-tree": (("examples/mptcp-fat-tree.toml",), "2ms", "4ms"),
+    "fat-tree-k8-websearch": (("benches/fat-tree-k8-websearch.toml",), "400us"),
+    "fat-tree-k8-permutation": (("benches/fat-tree-k8-permutation.toml",), "100us"),
+    "fat-tree-k8-lossless": (("benches/fat-tree-k8-lossless.toml",), "100us"),
+    "fat-tree-k16-lossless": (("benches/fat-tree-k16-lossless.toml",), "40us"),
+    "leaf-spine-rdma": (("benches/leaf-spine-rdma.toml",), "200us"),
+    "leaf-spine-pfabric": (("benches/leaf-spine-pfabric.toml",), "12ms"),
+    "conweave-80-lossless": (CONWEAVE, "200us"),
+    "conweave-80-irn": ((*CONWEAVE, 'host.transport.mode="irn"', "switch.pfc=false"), "200us"),
+    "mptcp-fat-tree": (("examples/mptcp-fat-tree.toml",), "4ms"),
 }
 
 
@@ -56,9 +56,9 @@ def main() -> int:
 def table(binary: Path, *, write: bool) -> int:
     before = json.loads(TABLE.read_text()) if TABLE.exists() else {}
     now, dearer = {}, []
-    for name, (words, short, long) in CASES.items():
-        (fewer, less), (more, whole) = (counted(binary, words, until) for until in (short, long))
-        now[name] = round((whole - less) / (more - fewer), 1)
+    for name, (words, until) in CASES.items():
+        hops, instructions = counted(binary, words, until)
+        now[name] = round(instructions / hops, 1)
         change = now[name] / before[name] - 1 if name in before else 0.0
         print(f"{name:26} {now[name]:8.1f} instructions per packet-hop {change:+8.1%}", flush=True)
         if change > BAR:
@@ -71,8 +71,16 @@ def table(binary: Path, *, write: bool) -> int:
 
 
 def counted(binary: Path, words: tuple[str, ...], until: str) -> tuple[int, int]:
-    """Packet-hops, and instructions of the whole process."""
-    command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", str(binary), *words, f'run.until="{until}"']
+    """Packet-hops, and instructions of the engine's loop."""
+    command = [
+        "valgrind",
+        "--tool=callgrind",
+        "--callgrind-out-file=/dev/null",
+        "--toggle-collect=*run*window*work*",
+        str(binary),
+        *words,
+        f'run.until="{until}"',
+    ]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     hops, total = re.search(r"packet_hops (\d+)", run.stdout), re.search(r"Collected : (\d+)", run.stderr)
     if hops is None or total is None:
