@@ -59,12 +59,14 @@ audit: setup
 	-$(BIN)/python -m pip install --quiet --disable-pip-version-check pip-audit
 	$(BIN)/python .ci/audit.py
 
+# Form, types, and the doors between the rooms: between crates, and between the folders of the Python package.
 lint: setup
 	cargo fmt --check
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	cargo clippy --workspace --all-targets -- -D warnings
+	$(BIN)/python -m pytest tests/test_layers.py tests/test_rooms.py
+	cargo clippy --release --workspace --all-targets -- -D warnings
 
 clean:
 	rm -rf $(VENV) target out

@@ -15,7 +15,8 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from afflux import Scenario, _core, studies, toml
+from afflux import Scenario, _core, studies
+from afflux.files import toml
 
 ROOT = Path(__file__).resolve().parent.parent
 GOLDEN = ROOT / "benches" / "golden.json"

@@ -22,7 +22,8 @@ from typing import Any
 from rich.console import Console
 
 import afflux
-from afflux import render, text
+from afflux.terminal import drawing
+from afflux.words import text
 
 BENCHES = Path(__file__).resolve().parent
 OUT = BENCHES.parent / "out" / "bench.json"
@@ -123,7 +124,7 @@ def instructions_per_hop(case: Path, dir: Path, simulated_ns: int) -> float | No
 
 
 def show(rows: list[dict[str, Any]]) -> None:
-    table = render.table("", "case", "hosts", "hops", "drops", "marks", "ns/hop", "Mhop/s", "classical", "ratio", "instr/hop", "memory")
+    table = drawing.table("", "case", "hosts", "hops", "drops", "marks", "ns/hop", "Mhop/s", "classical", "ratio", "instr/hop", "memory")
     for row in rows:
         instructions = row["instructions_per_hop"]
         table.add_row(

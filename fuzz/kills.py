@@ -24,7 +24,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from afflux.verification import verify
+from afflux.batch.verification import verify
 
 REPO = Path(__file__).resolve().parents[1]
 #: Seconds after which a process is stuck.

@@ -10,7 +10,7 @@ const here = dirname(fileURLToPath(import.meta.url));
 const out = join(here, "..", "python", "afflux", "report", "built");
 
 // The words are in the package, which needs them for what it writes itself.
-const sources = ["../python/afflux/words.json", "build.mjs", "package-lock.json", "package.json", "tsconfig.json", ...readdirSync(join(here, "src")).map((name) => `src/${name}`)].sort();
+const sources = ["../python/afflux/words/words.json", "build.mjs", "package-lock.json", "package.json", "tsconfig.json", ...readdirSync(join(here, "src")).map((name) => `src/${name}`)].sort();
 const digest = createHash("sha256");
 for (const name of sources) digest.update(`${name}\0`).update(readFileSync(join(here, name))).update("\0");
 

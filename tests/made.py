@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import afflux
-from afflux.designs import Designs
+from afflux.results.designs import Designs
 
 #: Spread over the seeds: five numbers around 0.
 SPREAD = (-1.0, 0.5, 1.0, -0.5, 0.0)

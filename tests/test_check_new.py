@@ -9,12 +9,12 @@ import pytest
 from conftest import REPO
 
 import afflux
-from afflux import templating
+from afflux import templates
 from afflux._core import parse
-from afflux.checking import check
-from afflux.topology import FIELD, drawing, tiers
+from afflux.estimates.checking import check
+from afflux.estimates.topology import FIELD, drawing, tiers
 
-TEMPLATES = {template.name: template for template in templating.every()}
+TEMPLATES = {template.name: template for template in templates.every()}
 
 
 @pytest.mark.parametrize("name", TEMPLATES)

@@ -7,9 +7,9 @@ import pytest
 from made import design
 
 import afflux
-from afflux.designs import Designs, gather
+from afflux.comparison.paired import Difference
 from afflux.metrics import COST, JOB_TIME, METRICS
-from afflux.paired import Difference
+from afflux.results.designs import Designs, gather
 
 
 def designs(**values: list[float]) -> Designs:

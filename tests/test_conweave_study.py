@@ -5,8 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from afflux import batch, figure
-from afflux.designs import Design, Designs
+from afflux import batch
+from afflux.results.designs import Design, Designs
+from afflux.studies import figure
 from afflux.studies.conweave import STUDY, claims
 from afflux.studies.conweave.cases import LONG, SCHEMES, Case, long_name
 from afflux.studies.conweave.series import Reordering, imbalance

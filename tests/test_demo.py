@@ -7,8 +7,8 @@ from made import design, spread
 import afflux
 from afflux import demo
 from afflux.batch import Point
-from afflux.comparison import compare
-from afflux.designs import Designs
+from afflux.comparison.compare import compare
+from afflux.results.designs import Designs
 
 
 def made(**seconds: list[float]) -> Designs:

@@ -8,9 +8,9 @@ import polars
 import pytest
 
 import afflux
-from afflux import doubts
-from afflux.explain import ALL, LABELS
-from afflux.result import Result
+from afflux.results import doubts
+from afflux.results.explain import ALL, LABELS
+from afflux.results.result import Result
 
 FAILED = [
     {"flow": None, "check": "conservation", "detail": "7 packets were sent"},

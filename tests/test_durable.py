@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from afflux import durable
+from afflux.files import durable
 
 
 def names(dir: Path) -> list[str]:

@@ -5,7 +5,7 @@ import tomllib
 
 import pytest
 
-from afflux import sonic
+from afflux.exchange import sonic
 
 CONFIG = {
     "DSCP_TO_TC_MAP": {"AZURE": {"3": "3", "26": "3", "0": "0"}},

@@ -20,13 +20,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import afflux
-from afflux import _core, csvtext, toml
-from afflux.console import visible
-from afflux.exchange import FlowList, files, hosts
+from afflux import _core
+from afflux.exchange import FlowList, hosts, reading
 from afflux.exchange.account import Wrong
 from afflux.exchange.into import Into
 from afflux.exchange.jobs import Log, Transfer
 from afflux.exchange.jobs import flows as flows_of
+from afflux.files import csvtext, toml
+from afflux.terminal.console import visible
 from fuzz import importers
 from fuzz.importer_samples import CONFIG_DB, SCENARIO, pcap
 
@@ -119,8 +120,8 @@ def test_the_how_to(command, tmp_path):
     explained = command("explain", "out/shallow", "--slowest", "3").stdout
     assert re.search(r"web\d→db1", explained)
     assert command("explain", "out/shallow", "--flow", result.flows["id"][0], "--json").stdout.count('"db1"') == 1
-    from afflux.designs import gather
     from afflux.report import data
+    from afflux.results.designs import gather
 
     shown = data.of(gather([tmp_path / "out/deep", tmp_path / "out/shallow"]))
     assert shown["replay"]["fabrics"][0]["nodes"][:4] == ["db1", "web1", "web2", "web3"]
@@ -361,9 +362,9 @@ def test_nothing_grows_without_bounds(tmp_path):
     for name, data in packed.items():
         (tmp_path / name).write_bytes(data)
         with pytest.raises(Wrong, match=f"{name}: found a compressed file: more than 17 MB come out of it.*AFFLUX_MAX_UNPACKED=4GB"):
-            list(files.lines(tmp_path / name))
+            list(reading.lines(tmp_path / name))
         done = subprocess.run(
-            [sys.executable, "-c", f"from afflux.exchange import files; print(len(files.opened({str(tmp_path / name)!r}).read()))"],
+            [sys.executable, "-c", f"from afflux.exchange import reading; print(len(reading.opened({str(tmp_path / name)!r}).read()))"],
             env={"AFFLUX_MAX_UNPACKED": "100MB"},
             capture_output=True,
             text=True,
@@ -372,10 +373,10 @@ def test_nothing_grows_without_bounds(tmp_path):
         assert done.stdout.strip() == str(40 << 20), done.stderr
     # Several members, one after the other, with zeros behind; and one that breaks off.
     (tmp_path / "two.gz").write_bytes(gzip.compress(b"a\n") + gzip.compress(b"b\n") + bytes(512))
-    assert [line for _, line in files.lines(tmp_path / "two.gz")] == ["a", "b"]
+    assert [line for _, line in reading.lines(tmp_path / "two.gz")] == ["a", "b"]
     (tmp_path / "cut.gz").write_bytes(gzip.compress(b"a\n" * 1_000)[:-9])
     with pytest.raises(Wrong, match=r"cut\.gz:\d+: found a compressed file that breaks off"):
-        list(files.lines(tmp_path / "cut.gz"))
+        list(reading.lines(tmp_path / "cut.gz"))
 
 
 def test_what_is_nested_or_circular_is_refused(invoke, tmp_path):

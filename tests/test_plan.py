@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from afflux import planner
+from afflux.estimates import planner
 
 
 def path(congestion: str = "cubic", loss: float = 0.0, **other: float) -> planner.Path:

@@ -1,16 +1,21 @@
 """`import afflux`."""
 
+import importlib
+import pkgutil
+import re
 import threading
 import time
 import tomllib
 
 import pyarrow as pa
 import pytest
-from conftest import INCAST
+from conftest import INCAST, REPO
 
 import afflux
-from afflux import coflows, split, statistics, text, toml
-from afflux.explain import LABELS
+from afflux.files import toml
+from afflux.results import coflows, split, statistics
+from afflux.results.explain import LABELS
+from afflux.words import text
 
 
 @pytest.fixture
@@ -207,3 +212,22 @@ def test_every_name_of_the_package_is_there():
     assert afflux.batch.__name__ == "afflux.batch"
     with pytest.raises(AttributeError, match="nonsense"):
         afflux.nonsense  # noqa: B018
+
+
+def documented() -> list[str]:
+    """Names below `afflux` that the pages use."""
+    text = "".join(path.read_text(encoding="utf-8") for path in [REPO / "README.md", *REPO.glob("docs/*.md"), *REPO.glob("docs/notebooks/*.ipynb")])
+    names = {*re.findall(r"(?<![\w./-])afflux\.([A-Za-z_]+(?:\.[A-Za-z_]+)*)", text)}
+    for module, imported in re.findall(r"from afflux((?:\.[a-z_]+)*) import ([A-Za-z_]+(?:, [A-Za-z_]+)*)", text):
+        names |= {f"{module}.{name}".removeprefix(".") for name in imported.split(", ")}
+    return sorted(names)
+
+
+@pytest.mark.parametrize("name", documented())
+def test_documented_names_are_there(name):
+    assert pkgutil.resolve_name(f"afflux.{name}") is not None
+
+
+def test_documented_modules_are_imported_by_their_names():
+    for module in ("batch", "executors", "live", "metrics", "report", "report.paper", "studies", "words"):
+        assert importlib.import_module(f"afflux.{module}")

@@ -12,8 +12,10 @@ from conftest import REPO
 from reported import data_of
 
 import afflux
-from afflux import headline, report
+from afflux import report
+from afflux.comparison import headline
 from afflux.report import series
+from afflux.results.statistics import quantile
 
 BUILT = REPO / "python" / "afflux" / "report" / "built"
 SOURCES = REPO / "report"
@@ -109,7 +111,7 @@ def test_completion_times_are_those_of_the_flows(results, tmp_path):
         of_class = sorted(slowdown for size, slowdown in flows if low <= size <= high)
         assert len(of_class) == count
         if of_class:
-            assert p50 == pytest.approx(afflux.statistics.quantile(of_class, 0.5), rel=1e-4)
+            assert p50 == pytest.approx(quantile(of_class, 0.5), rel=1e-4)
     cdf = data["completion"]["cdf"]["slowdown"]
     assert cdf["below"][0][-1] == cdf["flows"][0] == len(flows)
     at = len(cdf["x"]) // 2
@@ -188,7 +190,7 @@ def test_command(command, scenario, tmp_path):
 
 
 def test_built_files_say_they_are_up_to_date():
-    names = ["../python/afflux/words.json", "build.mjs", "package-lock.json", "package.json", "tsconfig.json"]
+    names = ["../python/afflux/words/words.json", "build.mjs", "package-lock.json", "package.json", "tsconfig.json"]
     names += [f"src/{path.name}" for path in (SOURCES / "src").iterdir()]
     digest = hashlib.sha256()
     for name in sorted(names):
@@ -202,7 +204,7 @@ def test_building_gives_the_built_files(tmp_path):
         pytest.skip("needs the tools of report/: run npm ci --ignore-scripts there")
     checkout = tmp_path / "checkout"
     shutil.copytree(SOURCES, checkout / "report", symlinks=True)
-    words = Path("python/afflux/words.json")
+    words = Path("python/afflux/words/words.json")
     (checkout / words.parent).mkdir(parents=True)
     shutil.copy(REPO / words, checkout / words)
     subprocess.run(["npm", "run", "build"], cwd=checkout / "report", check=True, capture_output=True, timeout=300)

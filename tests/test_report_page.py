@@ -15,7 +15,7 @@ from tiny_study import Tiny
 
 from afflux import report, studies
 
-WORDS = json.loads((REPO / "python" / "afflux" / "words.json").read_text(encoding="utf-8"))
+WORDS = json.loads((REPO / "python" / "afflux" / "words" / "words.json").read_text(encoding="utf-8"))
 
 
 @pytest.fixture(scope="module")

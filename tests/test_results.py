@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow.parquet as parquet
 import pytest
 
-from afflux.explain import LABELS
+from afflux.results.explain import LABELS
 
 I64, I32, F64, TEXT, BOOL = "int64", "int32", "double", "string", "bool"
 COLUMNS = {

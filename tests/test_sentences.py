@@ -14,10 +14,10 @@ import pytest
 from made import compare, design, spread, summary
 
 import afflux
-from afflux import headline
-from afflux.designs import gather
+from afflux.comparison import headline
 from afflux.metrics import MAIN
-from afflux.statistics import ENOUGH_SEEDS
+from afflux.results.designs import gather
+from afflux.results.statistics import ENOUGH_SEEDS
 
 BASE = [10.0, 12.0, 11.0, 13.0, 14.0]
 NOISY = [15.0, 2000.0, 60.0, 2100.5, 75.0]

@@ -9,10 +9,12 @@ import reported
 from conftest import INCAST
 
 import afflux
-from afflux import report, split
-from afflux.explain import ALL, LABELS, Sums
+from afflux import report
 from afflux.report import busy, series
-from afflux.split import Mean
+from afflux.results import split
+from afflux.results.designs import gather
+from afflux.results.explain import ALL, LABELS, Sums
+from afflux.results.split import Mean
 
 #: Flows for two designs. Host 3 is down for a while, so its flow waits for a time-out; and a flow does not finish.
 FLOWS = """\
@@ -206,7 +208,7 @@ def test_hosts_have_queues_of_their_own(command, scenario, names, tmp_path):
     assert all(line.startswith("switch0") for line in ports[0])
     assert "a host's own queue was longer: " in plain
     # On the page and in figures those of switches come first, or alone.
-    (design,) = afflux.designs.gather([tmp_path / "out/small-1"]).values()
+    (design,) = gather([tmp_path / "out/small-1"]).values()
     for found, count in ((series.of([design]), 18), (series.of([design], hosts=False), 9)):
         owners = [port["name"].split()[0] for port in found["views"][0]["ports"]]
         assert (owners[:9], len(owners)) == (["switch0"] * 9, count)

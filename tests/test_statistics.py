@@ -6,9 +6,10 @@ from itertools import pairwise
 
 import pytest
 
-from afflux import statistics, text
+from afflux.comparison.paired import of_pairs
 from afflux.metrics import Metric
-from afflux.paired import of_pairs
+from afflux.results import statistics
+from afflux.words import text
 
 #: Samples per case: the share that holds the truth is known to a standard error of 0.25 %.
 SAMPLES = 8_000

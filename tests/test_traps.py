@@ -9,7 +9,8 @@ import pytest
 from conftest import REPO
 
 import afflux
-from afflux import _core, batch, studies, templating, toml
+from afflux import _core, batch, studies, templates
+from afflux.files import toml
 
 TWO_FLOWS = """\
 format = 1
@@ -233,7 +234,7 @@ def test_tune_does_not_try_settings_with_warnings_when_strict(scenario, tmp_path
 
 
 def test_what_the_repository_ships_is_free_of_warnings():
-    paths = [*REPO.glob("examples/*.toml"), *REPO.glob("benches/*.toml"), *REPO.glob("studies/*/*.toml"), *templating.FILES.glob("*.toml")]
+    paths = [*REPO.glob("examples/*.toml"), *REPO.glob("benches/*.toml"), *REPO.glob("studies/*/*.toml"), *templates.FILES.glob("*.toml")]
     loaded = 0
     for path in paths:
         if path.name == "calibration.toml":

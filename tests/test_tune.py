@@ -9,7 +9,7 @@ from conftest import INCAST
 from here import Here
 
 import afflux
-from afflux.paired import Difference, of_pairs
+from afflux.comparison.paired import Difference, of_pairs
 from afflux.tuning.evaluate import alike, first_seeds, front, hopeless
 from afflux.tuning.objective import objective, objectives
 from afflux.tuning.result import Candidate, Tuning

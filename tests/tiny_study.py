@@ -6,8 +6,8 @@ from pathlib import Path
 
 from afflux import signals, studies
 from afflux.batch import Point
-from afflux.designs import Designs
 from afflux.metrics import JOB_TIME
+from afflux.results.designs import Designs
 from afflux.studies import Check, Row, Study
 
 DESIGNS = {"tail-drop": {}, "dctcp": {"switch.ecn.k": "15packets", "host.transport.congestion": "dctcp"}}

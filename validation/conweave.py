@@ -25,7 +25,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from afflux.statistics import quantile
+from afflux.results.statistics import quantile
 
 from .bars import Bar, Bars
 from .case import Case, Runner, Setup, Unmeasured, Unreadable, one_line

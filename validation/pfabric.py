@@ -18,7 +18,7 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import Any
 
-from afflux.statistics import quantile
+from afflux.results.statistics import quantile
 
 from .bars import Bars
 from .case import Case, Runner, Setup, Unmeasured, Unreadable, number, read_csv

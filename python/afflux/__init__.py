@@ -13,46 +13,48 @@
 TYPE_CHECKING = False  # not from `typing`, which takes longer to import than all of this
 if TYPE_CHECKING:
     from ._core import Error, Model, Progress, ResultExists, RunError, ScenarioError, Table, __version__, models, schema
-    from .comparison import Comparison, compare
+    from .batch.grid import Sweep, sweep
+    from .comparison.compare import Comparison, compare
     from .congestion import Ack, CongestionControl
-    from .designs import Design, Designs
-    from .explain import Explanation
     from .extras import MissingExtra
-    from .grid import Sweep, sweep
-    from .result import DamagedResult, Result, UncheckedResult
+    from .results.designs import Design, Designs
+    from .results.explain import Explanation
+    from .results.result import DamagedResult, Result, UncheckedResult
     from .scenario import Scenario, load
     from .tuning import Tuning, tune
 
 #: Where the names are. They are imported when asked for: the program heeds signals before that, and what is not used costs nothing.
 _HOMES = {
     "Ack": "congestion",
-    "Comparison": "comparison",
+    "Comparison": "comparison.compare",
     "CongestionControl": "congestion",
-    "DamagedResult": "result",
-    "Design": "designs",
-    "Designs": "designs",
+    "DamagedResult": "results.result",
+    "Design": "results.designs",
+    "Designs": "results.designs",
     "Error": "_core",
-    "Explanation": "explain",
+    "Explanation": "results.explain",
     "MissingExtra": "extras",
     "Model": "_core",
     "Progress": "_core",
-    "Result": "result",
+    "Result": "results.result",
     "ResultExists": "_core",
     "RunError": "_core",
     "Scenario": "scenario",
     "ScenarioError": "_core",
-    "Sweep": "grid",
+    "Sweep": "batch.grid",
     "Table": "_core",
     "Tuning": "tuning",
-    "UncheckedResult": "result",
+    "UncheckedResult": "results.result",
     "__version__": "_core",
-    "compare": "comparison",
+    "compare": "comparison.compare",
     "load": "scenario",
     "models": "_core",
     "schema": "_core",
-    "sweep": "grid",
+    "sweep": "batch.grid",
     "tune": "tuning",
 }
+#: Documented modules within rooms.
+_MODULES = {"split": "results.split"}
 
 __all__ = [
     "Ack",
@@ -94,7 +96,7 @@ def __getattr__(name: str):
         return found
     if not name.startswith("__"):
         try:
-            return importlib.import_module(f".{name}", __name__)
+            return importlib.import_module(f".{_MODULES.get(name, name)}", __name__)
         except ModuleNotFoundError as error:
             if error.name != f"{__name__}.{name}":
                 raise

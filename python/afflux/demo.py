@@ -12,17 +12,19 @@ from pathlib import Path
 
 from rich.console import Console
 
-from . import _core, batch, changes, progress, render, report, text
-from .comparison import Comparison, compare
-from .console import warn_of_doubts
-from .designs import Design, Designs
-from .headline import between, told
+from . import _core, batch, report
+from .comparison import changes
+from .comparison.compare import Comparison, compare
+from .comparison.paired import BETTER, SAME, UNCLEAR, WORSE, Difference, difference
+from .comparison.phrases import between, told
 from .metrics import COST, JOB_TIME, Metric
-from .paired import BETTER, SAME, UNCLEAR, WORSE, Difference, difference
-from .statistics import CONFIDENCE, holm, mean
+from .results.designs import Design, Designs
+from .results.statistics import CONFIDENCE, holm, mean
 from .studies import files
 from .studies.hadoop import DESIGNS
-from .words import Marked, Words, join, known, say
+from .terminal import drawing, progress
+from .terminal.console import warn_of_doubts
+from .words import Marked, Words, join, known, say, text
 
 OUT = Path("out") / "demo"
 SEEDS = (1, 2, 3, 4, 5)
@@ -191,12 +193,12 @@ def main() -> int:
     designs = outcome.designs
     found = compare(designs, "deep")
     head, rows = cells(designs, found)
-    printed = render.table("", *head)
+    printed = drawing.table("", *head)
     for row in rows:
         printed.add_row(*row)
     answered = answer(designs, found)
     console.print(printed)
-    console.print(render.answer(answered))
+    console.print(drawing.answer(answered))
     for note in NOTES:
         console.print(note, style="dim")
     table = report.Table("", head, [(say(f"demo.row.{name}"), *cells) for name, *cells in rows])

@@ -12,7 +12,7 @@ class MissingExtra(Error):
 
 @contextmanager
 def needed(extra: str, what: str) -> Iterator[None]:
-    """Around the import of what `what` needs: a missing library is named with the way to install it."""
+    """Surrounds the import of an optional library. If the library is missing, the error names it and the command that installs it."""
     try:
         yield
     except ModuleNotFoundError as error:

@@ -1,4 +1,4 @@
-"""For programs that `afflux live` runs: the real hosts by their numbers, 0 being the one the program itself is in."""
+"""For programs that `afflux live` runs. Real hosts have numbers; the program runs in host 0."""
 
 import ctypes
 import os
@@ -11,7 +11,7 @@ CLONE_NEWNET = 0x40000000
 
 
 def hosts() -> int:
-    """How many real hosts there are."""
+    """The number of real hosts."""
     return int(os.environ["AFFLUX_HOSTS"])
 
 
@@ -20,7 +20,7 @@ def address(host: int, nic: int = 0) -> str:
 
 
 def enter(host: int) -> None:
-    """Moves the calling thread, and what it starts from then on, into a host. A thread of its own is best: there is no way back but this."""
+    """Moves the calling thread, and the threads and processes that it starts later, into a host. Use a thread of its own: only `enter` moves it back."""
     namespace = os.open(os.environ[f"AFFLUX_NETNS_{host}"], os.O_RDONLY)
     try:
         if ctypes.CDLL(None, use_errno=True).setns(namespace, CLONE_NEWNET) != 0:
@@ -31,7 +31,7 @@ def enter(host: int) -> None:
 
 
 def inside(host: int, what: Callable[[], Answer]) -> Answer:
-    """What `what` returns, called in a host: sockets and processes made there stay there."""
+    """Calls `what` in a host and returns its answer. Sockets and processes that it makes stay in that host."""
     answers: list[Answer] = []
     failures: list[BaseException] = []
 

@@ -4,25 +4,25 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from . import text
+from .words import text
 
 
 @dataclass(frozen=True)
 class Metric:
-    #: As in JSON output.
+    #: Name in JSON output.
     name: str
-    #: As people read it.
+    #: Title in tables.
     title: str
     #: Keys of summary.json, from the outside in.
     path: tuple[str, ...]
     show: Callable[[float], str]
-    #: Is a lower value the better one? None: neither is.
+    #: Whether lower values are better; None if neither direction is.
     lower_is_better: bool | None = True
-    #: A count of events: not worth a line where it is zero everywhere.
+    #: A count of events; tables leave it out if it is zero everywhere.
     counter: bool = False
 
     def brief(self, value: float, count: int = 3) -> str:
-        """As sentences have it: with so many digits."""
+        """The value for a sentence, with `count` digits."""
         if self.show is text.time:
             return text.time(value, count)
         if self.show is text.rate:
@@ -74,10 +74,10 @@ assert SLOWDOWN_P99 in METRICS
 
 _MAIN: tuple[str, ...] = ("job_time_mean_ns", "jobs_unfinished", "fct_mean_ns", "fct_p50_ns", "fct_p99_ns", "slowdown_mean", "slowdown_p50", "slowdown_p99")
 _MAIN += ("goodput_bps", "unfinished")
-#: What an answer is about, the first ones first. Counters of drops, time-outs and pauses are causes.
+#: Metrics of an answer, the most important first. Counters of drops, time-outs and pauses are causes.
 MAIN = tuple(next(metric for metric in METRICS if metric.name == name) for name in _MAIN)
 
-#: Those that a line of a table has room for.
+#: Metrics that fit into a line of a table.
 SHORT = tuple(
     m for m in METRICS if m.name in ("job_time_mean_ns", "fct_mean_ns", "slowdown_p99", "goodput_bps", "drops", "ecn_marks", "pause_frames", "timeouts")
 )

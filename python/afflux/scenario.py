@@ -7,9 +7,11 @@ from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from pathlib import Path
 from typing import Any, Self
 
-from . import _core, doubts, toml
+from . import _core
 from .congestion import CongestionControl, is_paced
-from .result import Result
+from .files import toml
+from .results import doubts
+from .results.result import Result
 
 
 def load(path: str | os.PathLike[str]) -> "Scenario":

@@ -1,4 +1,4 @@
-"""Keys of a scenario and what they are set to, as written on the command line."""
+"""Keys and values of a scenario as the command line writes them."""
 
 import hashlib
 import re
@@ -6,9 +6,9 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from . import toml
+from .files import toml
 
-#: Longest name of a point; file systems take 255 bytes for a file, and the seed follows.
+#: Longest name of a point in characters. File systems limit names to 255 bytes, and the seed is appended.
 LONGEST_NAME = 120
 
 
@@ -64,14 +64,14 @@ def shown(item: Any) -> str:
 
 
 def point_name(changes: Mapping[str, Any]) -> str:
-    """The name of a point after what is changed: the same for the same changes, and fit for a directory."""
+    """The name of a point, made of its changed keys: equal changes have equal names, and the name can be a directory."""
     words = ",".join(f"{key}={shown(item)}" for key, item in changes.items())
     name = re.sub(r"[^\w.,=+%\[\]-]", "_", words)[:LONGEST_NAME]
     return name if name == words else f"{name}~{hashlib.sha256(words.encode()).hexdigest()[:8]}"
 
 
 def short(keys: Sequence[str]) -> list[str]:
-    """Each key by as many of its last parts as tell it from the others."""
+    """Each key, shortened to as many of its last parts as distinguish it."""
 
     def last(key: str, parts: int) -> str:
         return ".".join(key.split(".")[-parts:])

@@ -1,4 +1,4 @@
-// Numbers as people read them: as in python/afflux/text.py, and with what the language has for large ones.
+// Numbers as people read them: as in python/afflux/words/text.py, and with what the language has for large ones.
 import { language, say } from "./words";
 
 function digits(value: number, count = 3): string {

@@ -1,5 +1,5 @@
 // What the page says, in the language chosen. Every word is in words.json of the Python package, which writes the answer with it.
-import every from "../../python/afflux/words.json";
+import every from "../../python/afflux/words/words.json";
 
 export type Key = keyof typeof every;
 export type Language = "en" | "ja";

@@ -1,6 +1,6 @@
 //! Faults on request, for tests (docs/dev/faults.md): the process is killed, interrupted, or finds the disk full at a chosen step of its writing.
 //!
-//! Every function here and in Python's `afflux.durable` that changes something on disk announces it with [`step`]. The environment variable
+//! Every function here and in Python's `afflux.files.durable` that changes something on disk announces it with [`step`]. The environment variable
 //! `AFFLUX_FAULT` says what happens at which step; without it a step is one look at a cell that is set once.
 
 use rustix::process::{Signal, getpid, kill_process};

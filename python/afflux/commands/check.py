@@ -2,17 +2,20 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from .. import _core, settings, text
-from ..checking import Checked
-from ..console import failures, print_json, show, warn
+from .. import _core, settings
+from ..terminal.console import failures, print_json, show, warn
+from ..words import text
 from .options import Set, Strict
+
+if TYPE_CHECKING:
+    from ..estimates.checking import Checked
 
 EXAMPLES = ("afflux check examples/leaf-spine-websearch.toml", "afflux check fabric.toml --set topology.k=16 --strict")
 
@@ -24,7 +27,7 @@ def check(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> None:
     """Validate a scenario, warn of what has no effect, draw its topology, estimate packet-hops, time and memory; run nothing."""
-    from .. import checking
+    from ..estimates import checking
 
     with failures():
         loaded = _core.load(scenario, set=[settings.assignment(one) for one in set or []])
@@ -33,8 +36,8 @@ def check(
         print_json(found.to_dict()) if as_json else show(_shown(found))
 
 
-def _shown(found: Checked) -> Iterator[RenderableType]:
-    from ..topology import drawing
+def _shown(found: "Checked") -> Iterator[RenderableType]:
+    from ..estimates.topology import drawing
 
     yield Text.assemble((found.name, "bold"), f"  seed {found.seed}  ·  valid")
     yield Text()
@@ -55,11 +58,11 @@ def _shown(found: Checked) -> Iterator[RenderableType]:
         yield Text(f"note: {note}", style="dim")
 
 
-def _until(found: Checked) -> str:
+def _until(found: "Checked") -> str:
     return f"until nothing is left to do, after about {text.time(found.end_ns)}" if found.complete else "until nothing is left to do"
 
 
-def _traffic(found: Checked) -> str:
+def _traffic(found: "Checked") -> str:
     line = f"{text.count(found.flows)} flow{'s' if found.flows != 1 else ''}, {text.size(found.payload_bytes)}; "
     if found.doubt is None:
         line += f"about {_rough(found.packet_hops)} packet-hops"
@@ -68,7 +71,7 @@ def _traffic(found: Checked) -> str:
     return line if found.complete else line + ", without what is sent later, which takes too long to find out"
 
 
-def _time(found: Checked) -> str:
+def _time(found: "Checked") -> str:
     basis = f"at {found.speed / 1e6:.0f} million packet-hops per second and core, as docs/bench.md measured at this size"
     if found.doubt is not None:
         fewest, most = (max(hops / found.speed, 1) for hops in (found.least_hops, found.most_hops))

@@ -9,8 +9,8 @@ import typer
 from rich.table import Table
 
 from .. import _core, signals
-from ..console import FAILED, WRONG, complain, failures, print_json, show
 from ..settings import assignment
+from ..terminal.console import FAILED, WRONG, complain, failures, print_json, show
 
 EXAMPLES = (
     "afflux live examples/live-bottleneck.toml -- bash",

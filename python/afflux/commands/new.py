@@ -5,15 +5,15 @@ from typing import Annotated
 
 import typer
 
-from ..console import deliver, failures, print_json, show
+from ..terminal.console import deliver, failures, print_json, show
 
 EXAMPLES = ("afflux new", "afflux new incast", "afflux new leaf-spine -o fabric.toml")
 
 
 def _names(incomplete: str) -> list[str]:
-    from .. import templating
+    from .. import templates
 
-    return [template.name for template in templating.every() if template.name.startswith(incomplete)]
+    return [template.name for template in templates.every() if template.name.startswith(incomplete)]
 
 
 def new(
@@ -25,12 +25,12 @@ def new(
     as_json: Annotated[bool, typer.Option("--json", help="List templates as JSON.")] = False,
 ) -> None:
     """Write a commented scenario to begin with, or list the templates."""
-    from .. import templating
-    from ..render import table
+    from .. import templates
+    from ..terminal.drawing import table
 
     with failures():
         if template is None:
-            listed = templating.every()
+            listed = templates.every()
             if as_json:
                 print_json([{"template": one.name, "title": one.title} for one in listed])
                 return
@@ -40,7 +40,7 @@ def new(
                 made.add_row(one.name, one.title)
             show([made])
             return
-        chosen = templating.find(template)
+        chosen = templates.find(template)
         place = out or Path(f"{template}.toml")
         deliver(chosen.text, place, force, [])
         print(f"written to {place}; next: afflux check {place}, afflux run {place}")

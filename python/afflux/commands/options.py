@@ -1,12 +1,13 @@
-"""Options that several commands have."""
+"""Options of several commands."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 
 def _keys(incomplete: str) -> list[str]:
-    from ..completion import keys
+    from ..terminal.completion import keys
 
     return keys(incomplete)
 
@@ -14,6 +15,10 @@ def _keys(incomplete: str) -> list[str]:
 Set = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY.PATH=VALUE", help="Change a key before validation; may be repeated.", show_default=False, autocompletion=_keys),
+]
+Dirs = Annotated[
+    list[Path],
+    typer.Argument(metavar="DIR…", help="Result directories; those of one scenario name are one design, with several seeds.", show_default=False),
 ]
 Strict = Annotated[bool, typer.Option("--strict", help="Refuse a scenario with warnings.")]
 Values = Annotated[

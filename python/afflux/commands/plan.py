@@ -8,9 +8,9 @@ import typer
 from rich.console import RenderableType
 from rich.table import Table
 
-from .. import planner
-from ..console import failures, print_json, show
-from ..text import duration, rate, size, time
+from ..estimates import planner
+from ..terminal.console import failures, print_json, show
+from ..words.text import duration, rate, size, time
 
 EXAMPLES = (
     "afflux plan --rate 1Gbps --rtt 300ms --loss 1e-6 --memory 256MB",

@@ -7,7 +7,7 @@ import typer
 from rich.console import Console
 
 from .. import settings
-from ..console import FAILED, complain, failures, print_json, show, warn, warn_of_doubts, width
+from ..terminal.console import FAILED, complain, failures, print_json, show, warn, warn_of_doubts, width
 from .options import Address, Jobs, Set, Strict, Values, With
 
 EXAMPLES = (
@@ -32,7 +32,8 @@ def sweep(
     as_json: Annotated[bool, typer.Option("--json", help="Print the rows as JSON instead of a table.")] = False,
 ) -> None:
     """Simulate every combination of some settings, each once, and make one table. A sweep that was stopped or killed continues."""
-    from .. import grid, progress, render
+    from ..batch import grid
+    from ..terminal import points, progress
 
     with failures():
         varied = [settings.assignment(text) for text in vary or []]
@@ -53,7 +54,7 @@ def sweep(
                 strict=strict,
             )
         warn(found.outcome.warnings)
-        print_json(list(found.rows)) if as_json else show(render.sweep(found, width()))
+        print_json(list(found.rows)) if as_json else show(points.sweep(found, width()))
         for failure in found.outcome.failures:
             complain(f"{failure.point}: {failure.error}")
         if warn_of_doubts(found.outcome.results.values()) or found.outcome.failures:

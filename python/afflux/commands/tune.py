@@ -2,16 +2,18 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console, RenderableType
 from rich.text import Text
 
 from .. import settings
-from ..console import FAILED, complain, failures, print_json, show, warn
-from ..tuning import Candidate, Drift, Tuning
+from ..terminal.console import FAILED, complain, failures, print_json, show, warn
 from .options import Address, Jobs, Ranges, Set, Strict, With
+
+if TYPE_CHECKING:
+    from ..tuning import Candidate, Drift, Tuning
 
 EXAMPLES = (
     "afflux tune star.toml --vary switch.ecn.k=5kB..500kB --objective throughput --objective fct_p99 --budget 20",
@@ -42,7 +44,8 @@ def tune(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
     """Search thresholds and parameters for what makes an objective best; report the front and how sure it is. A search that was stopped continues."""
-    from .. import progress, tuning
+    from .. import tuning
+    from ..terminal import progress
 
     with failures():
         with progress.of_batch(Console(stderr=True)) as watch:
@@ -71,7 +74,7 @@ def tune(
             raise typer.Exit(FAILED)
 
 
-def _shown(found: Tuning) -> Iterator[RenderableType]:
+def _shown(found: "Tuning") -> Iterator[RenderableType]:
     yield Text(found.sentence(), style="bold")
     yield _front(found)
     yield from _confirmed(found)
@@ -84,9 +87,9 @@ def _shown(found: Tuning) -> Iterator[RenderableType]:
         yield Text(f"  afflux export {kind} {found.path}")
 
 
-def _front(found: Tuning) -> RenderableType:
+def _front(found: "Tuning") -> RenderableType:
     """The front, and the scenario as it is beside it."""
-    from ..render import table
+    from ..terminal.drawing import table
 
     stopped = sum(candidate.stopped for candidate in found.candidates)
     failed = sum(candidate.error is not None for candidate in found.candidates)
@@ -103,21 +106,21 @@ def _front(found: Tuning) -> RenderableType:
     return made
 
 
-def _settings(candidate: Candidate, keys: tuple[str, ...]) -> list[str]:
+def _settings(candidate: "Candidate", keys: tuple[str, ...]) -> list[str]:
     if not candidate.changes:
         return [candidate.name, *[""] * (len(keys) - 1)]
     return [settings.shown(candidate.changes[key]) for key in keys]
 
 
-def _confirmed(found: Tuning) -> Iterator[RenderableType]:
-    from ..render import differences
+def _confirmed(found: "Tuning") -> Iterator[RenderableType]:
+    from ..terminal.comparison import differences
 
     if found.confirmed:
         yield differences("With seeds that the search has not seen", found.own.name, "chosen", found.confirmed)
 
 
-def _sensitivity(found: Tuning) -> Iterator[RenderableType]:
-    from ..render import table
+def _sensitivity(found: "Tuning") -> Iterator[RenderableType]:
+    from ..terminal.drawing import table
 
     if not found.sensitivity:
         return
@@ -130,9 +133,9 @@ def _sensitivity(found: Tuning) -> Iterator[RenderableType]:
     yield made
 
 
-def _beyond(drift: Drift) -> Iterator[str]:
+def _beyond(drift: "Drift") -> Iterator[str]:
     """What happened at the first values that were too far."""
-    from ..changes import by
+    from ..comparison.changes import by
 
     for value, difference in drift.harm:
         yield f"{settings.shown(value)}: {by(difference) if difference else 'refused'}"

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from ..console import FAILED, complain, failures, print_json, show
+from ..terminal.console import FAILED, complain, failures, print_json, show
 
 EXAMPLES = ("afflux verify out/incast-dctcp-1", "afflux verify out/* --json")
 
@@ -15,8 +15,8 @@ def verify(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Compare every file of results with its digest in summary.json. Ends with 0 if all are as they were written, with 1 if not."""
-    from .. import verification
-    from ..render import table
+    from ..batch import verification
+    from ..terminal.drawing import table
 
     with failures():
         found = [verification.verify(dir) for dir in dirs]

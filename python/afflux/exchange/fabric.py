@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from .. import _core, toml
+from .. import _core
+from ..files import toml
 from .account import Account
 from .into import STAND_IN, Into
 

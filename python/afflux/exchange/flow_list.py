@@ -7,8 +7,9 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Self
 
-from .. import _core, csvtext
-from .files import Writer
+from .. import _core
+from ..files import csvtext
+from ..files.durable import Writer
 
 #: Rows that are turned into text at a time.
 _PIECE = 50_000

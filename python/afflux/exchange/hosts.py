@@ -7,10 +7,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from .. import _core, csvtext
+from .. import _core
+from ..files import csvtext
 from . import account
 from .account import Wrong, shown
-from .files import lines
+from .reading import lines
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,14 @@ import os
 import re
 from pathlib import Path
 
-from .. import _core, csvtext, toml
-from ..result import Result
+from .. import _core
+from ..files import csvtext, toml
+from ..results.result import Result
 from .account import Account, Wrong, plural, shown
 from .fabric import Fabric
-from .files import lines
 from .flow_list import FlowList
 from .into import Into
+from .reading import lines
 
 #: Both generators begin at 2 s.
 ORIGIN_NS = 2_000_000_000

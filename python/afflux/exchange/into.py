@@ -9,7 +9,8 @@ from typing import Any
 import tomlkit
 from tomlkit.items import AoT
 
-from .. import _core, toml
+from .. import _core
+from ..files import toml
 from .account import Wrong
 
 #: The traffic that importers write where the file that they read has none; what has real traffic replaces it.

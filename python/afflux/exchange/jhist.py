@@ -13,8 +13,8 @@ from typing import Any
 
 from .account import Wrong, moment, name, number, shown, table, total
 from .avro import AvroError, End, Schema
-from .files import DAMAGED, TooMuch, damaged, json_value, opened
 from .jobs import Job, Log, Transfer, json_lines, shared_out
+from .reading import DAMAGED, TooMuch, damaged, json_value, opened
 
 _FIRST = "Avro-Json or Avro-Binary, as job history files begin"
 

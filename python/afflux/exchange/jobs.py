@@ -7,8 +7,8 @@ from typing import Any, BinaryIO
 
 from . import hosts
 from .account import Account, Wrong, nearest, shown
-from .files import json_value, lines
 from .flow_list import FlowList
+from .reading import json_value, lines
 
 
 @dataclass

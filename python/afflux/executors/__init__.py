@@ -1,4 +1,4 @@
-"""Where points are simulated. An executor takes orders and gives answers; which one it is changes no result.
+"""Executors simulate points: they take orders and return answers. No result depends on the executor.
 
 local   processes of this machine, one per core
 dask    a cluster of Dask distributed (`pip install "afflux[dask]"`)
@@ -17,23 +17,23 @@ NAMES = ("local", "dask", "ray")
 
 
 class Executor(Protocol):
-    """Simulates what it is given, in any order and any number at a time."""
+    """Simulates orders, in any sequence and any number at a time."""
 
     def __enter__(self) -> Self: ...
     def __exit__(self, *problem: object) -> None:
-        """Stops what is under way, and leaves nothing behind."""
+        """Stops running simulations and removes their partial results."""
 
     def submit(self, key: str, order: Order) -> None:
-        """Takes an order, to be carried out when there is room."""
+        """Queues an order."""
 
     def ended(self, patience: float) -> list[tuple[str, Answer]]:
-        """Waits at most so many seconds until something ends. When an answer is no error, the result is where the order wants it."""
+        """Finished orders; waits at most `patience` seconds for one. The result of an answer without error is in the directory of the order."""
 
     def shares(self) -> Mapping[str, float]:
-        """What share of each point under way is done; 0 where that is not known."""
+        """The finished share (0 to 1) of each running point; 0 if it is unknown."""
 
     def cancel(self) -> None:
-        """Stops what is under way and forgets what waits; further orders are taken."""
+        """Stops running orders and drops queued ones. Further orders are accepted."""
 
 
 def named(name: str, *, jobs: int | None = None, address: str | None = None) -> Executor:

@@ -12,7 +12,7 @@ from .process import Answer, Order, Process
 
 
 class Local:
-    """As many at a time as there are cores, but for memory: once a point has finished, no more run than fit if all need as much as the largest."""
+    """As many processes as cores, but no more than fit into memory if each needs as much as the largest finished point."""
 
     def __init__(self, jobs: int | None = None) -> None:
         self._jobs = jobs or cores()
@@ -67,7 +67,7 @@ def cores() -> int:
 
 
 def _free_memory() -> int | None:
-    """Bytes; None where the system does not tell."""
+    """Free memory in bytes; None if the system does not report it."""
     try:
         found = re.search(r"MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text())
     except OSError:

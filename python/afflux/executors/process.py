@@ -1,4 +1,4 @@
-"""A process that simulates one point (`afflux.worker`): whatever happens to it, nothing else is touched."""
+"""The process that simulates one point (`afflux.executors.worker`). Its crash affects no other point."""
 
 import hashlib
 import json
@@ -17,9 +17,9 @@ from .. import _core
 
 @dataclass(frozen=True)
 class Order:
-    """What is to be simulated, and where the result goes."""
+    """A scenario to simulate, and the directory for the result."""
 
-    #: The resolved scenario: inputs have absolute paths and hashes, so whoever carries it out finds the same ones or refuses.
+    #: The resolved scenario. Inputs have absolute paths and hashes, so an executor uses the same inputs or refuses the order.
     text: str
     #: The scenario file, for messages.
     path: str
@@ -29,17 +29,17 @@ class Order:
 
 @dataclass(frozen=True)
 class Answer:
-    """What came of an order."""
+    """The outcome of an order."""
 
     wall_s: float
-    #: None: it went well.
+    #: None if the simulation succeeded.
     error: str | None = None
-    #: Of the summary, and of the afflux that made it.
+    #: Values of the summary, and the version and build of afflux that made it.
     said: dict[str, Any] = field(default_factory=dict)
 
 
 class Process:
-    """Simulates an order. It ends when the pipe to it closes, so also when this process is killed."""
+    """Simulates an order. The process ends when its pipe closes, hence also when its parent is killed."""
 
     def __init__(self, order: Order) -> None:
         self.share = 0.0
@@ -47,22 +47,22 @@ class Process:
         self._began, self._rest = time.monotonic(), b""
         self._answer: dict[str, Any] | None = None
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "afflux.worker"],
+            [sys.executable, "-m", "afflux.executors.worker"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            start_new_session=True,  # Ctrl-C is for us; we stop the workers
+            start_new_session=True,  # Ctrl-C reaches the parent only, which stops the workers
             env=_environment(),
         )
         assert self._process.stdin
         assert self._process.stdout
         self.output = self._process.stdout
-        with suppress(BrokenPipeError):  # it is dead already: `answer` tells
+        with suppress(BrokenPipeError):  # it has ended already: `answer` has the reason
             self._process.stdin.write(json.dumps(asdict(order)).encode() + b"\n")
             self._process.stdin.flush()
 
     def read(self) -> bool:
-        """Takes what it says; false when it has ended."""
+        """Reads its messages; false when it has ended."""
         data = os.read(self.output.fileno(), 65_536)
         *lines, self._rest = (self._rest + data).split(b"\n")
         for line in lines:
@@ -72,9 +72,9 @@ class Process:
         return bool(data)
 
     def answer(self) -> Answer:
-        """What came of it, once it has ended."""
+        """The outcome, after it has ended."""
         assert self._process.stderr
-        # It writes there only when it dies.
+        # The worker writes to stderr only when it crashes.
         words = self._process.stderr.read().decode(errors="replace").strip()
         code = self._process.wait()
         self._close()
@@ -87,7 +87,7 @@ class Process:
         return Answer(wall, (self._answer or {}).get("error") or (f"{how}: {words[-1_000:]}" if words else how))
 
     def kill(self) -> None:
-        """Ends it; whoever reads what it says notices."""
+        """Kills it; the reader of its messages sees the end."""
         self._process.kill()
 
     def stop(self) -> None:
@@ -103,13 +103,13 @@ class Process:
                     pipe.close()
 
     def _clear(self) -> None:
-        """It could not clean up after itself. What cannot be removed is found by the next run."""
+        """Removes the partial result of a crashed worker. The next run removes the rest."""
         with suppress(_core.Error, OSError):
             _core.clear(self._out)
 
 
 def _environment() -> dict[str, str]:
-    """Faults of tests (docs/dev/faults.md) are for this process, or for its workers."""
+    """`AFFLUX_FAULT` is a fault of this process, `AFFLUX_WORKER_FAULT` one of its workers (docs/dev/faults.md)."""
     environment = {name: value for name, value in os.environ.items() if name not in ("AFFLUX_FAULT", "AFFLUX_WORKER_FAULT")}
     if fault := os.environ.get("AFFLUX_WORKER_FAULT"):
         environment["AFFLUX_FAULT"] = fault
@@ -118,5 +118,5 @@ def _environment() -> dict[str, str]:
 
 @cache
 def build() -> str:
-    """Tells one build of the simulator from another of the same version."""
+    """Identifies a build of the simulator within a version."""
     return hashlib.sha256(Path(_core.__file__).read_bytes()).hexdigest()[:16]

@@ -1,5 +1,5 @@
-"""What clusters have in common: the order travels there, the files of the result travel back. No file system need be shared but for the
-inputs of a scenario (flow lists, topology files), which are looked for at the same path and recognised by their hash."""
+"""The common part of cluster executors: the order is sent to the cluster, the files of the result are sent back. Only the inputs of a scenario
+(flow lists, topology files) need a shared file system: they are read at the same path and checked by their hash."""
 
 import fcntl
 import shutil
@@ -51,7 +51,7 @@ def stop(owner: str) -> None:
 
 @contextmanager
 def _place() -> Iterator[Path]:
-    """A directory for the time being, locked as long as its process lives: those that killed processes left are removed."""
+    """A temporary directory, locked as long as its process lives. Directories of killed processes are removed."""
     for left in Path(tempfile.gettempdir()).glob(f"{_PLACE}*/{_LOCK}"):
         with suppress(OSError), left.open("r+") as lock:  # it may be gone by now, in use, or somebody else's
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -10,12 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from string import Template
 
-from .. import __version__, changes, durable
-from ..comparison import Comparison, compare
-from ..designs import Design, Designs, gather
+from .. import __version__
+from ..comparison import changes
+from ..comparison.compare import Comparison, compare
+from ..comparison.paired import SAME, Difference
+from ..files import durable
 from ..metrics import JOB_TIME, Metric
-from ..paired import SAME, Difference
-from ..result import Result
+from ..results.designs import Design, Designs, gather
+from ..results.result import Result
 from ..words import Marked, Words, join, said, say
 from . import data
 from .lines import Lines, draw

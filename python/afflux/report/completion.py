@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..designs import Design
-from ..statistics import mean, quantile
+from ..results.designs import Design
+from ..results.statistics import mean, quantile
 
 #: Classes of flow sizes, of equally many flows each; fewer if there are few sizes.
 CLASSES = 12

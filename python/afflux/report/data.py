@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ..designs import Design, Designs
+from ..results.designs import Design, Designs
 from . import completion, flows, replay, series, split, timeline
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from typing import Any
 
-from ..explain import LABELS
-from ..result import Result
+from ..results.explain import LABELS
+from ..results.result import Result
 
 #: Flows of each kind, at most.
 FLOWS = 20

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 
-from ..text import digits
+from ..words.text import digits
 
 _WIDTH, _HEIGHT = 440, 280
 _LEFT, _RIGHT, _TOP, _BOTTOM = 48, 12, 14, 44

@@ -9,12 +9,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from .. import split
-from ..designs import Design, Designs, gather
-from ..durable import Writer, make_dir, write_all
-from ..explain import LABELS
 from ..extras import needed
-from ..result import Result
+from ..files.durable import Writer, make_dir, write_all
+from ..results import split
+from ..results.designs import Design, Designs, gather
+from ..results.explain import LABELS
+from ..results.result import Result
 from . import completion, series
 
 FORMATS = ("pdf", "svg", "png")

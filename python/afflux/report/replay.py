@@ -4,8 +4,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..designs import Design
-from ..result import Result
+from ..results.designs import Design
+from ..results.result import Result
 from .series import COLUMNS, Recording, edges, reduced, sent_share
 
 #: Moments shown, at most; and at least, where there are very many ports.

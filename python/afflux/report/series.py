@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any
 
 from .._core import Table
-from ..designs import Design
+from ..results.designs import Design
 from . import busy
 
 #: Intervals shown, at most; fewer where many queues were in use, for no more than so many values; but at least so many.

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
-from .. import split, text
-from ..designs import Design, Designs
-from ..explain import ALL, GROUPINGS, LABELS
-from ..words import Words, japanese
+from ..results import split
+from ..results.designs import Design, Designs
+from ..results.explain import ALL, GROUPINGS, LABELS
+from ..words import Words, japanese, text
 
 
 def of(designs: Sequence[Design]) -> dict[str, Any] | None:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ..result import Result
+from ..results.result import Result
 from . import busy
 
 #: Rows shown, at most; jobs and phases before tasks.

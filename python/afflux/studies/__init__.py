@@ -1,6 +1,7 @@
-"""Built-in studies: published measurements, simulated again. One module per study, which defines `STUDY`; docs/studies.md tells how.
+"""Built-in studies: published measurements, simulated again.
 
-The scenario files of a study lie in `studies/<name>` of a checkout, to which `files` here is a link, and are copied here when afflux is installed.
+One folder per study holds its code, which defines `STUDY`, its scenario files, the published numbers and a README. docs/studies.md tells how to write one.
+`studies` at the root of a checkout is a link to this folder.
 """
 
 import importlib
@@ -14,14 +15,14 @@ __all__ = ["Check", "Row", "Study", "Verdict", "built_in", "carry_out", "files",
 
 
 def built_in() -> Iterator[Study]:
-    """All of them, by name."""
+    """All studies, sorted by name."""
     for module in sorted(pkgutil.iter_modules(__path__), key=lambda module: module.name):
-        if module.name != "study":
+        if module.ispkg:
             yield importlib.import_module(f"{__name__}.{module.name}").STUDY
 
 
 def find(name: str) -> Study:
-    """Raises `LookupError` if there is none of this name."""
+    """A study by name. Raises `LookupError` if it does not exist."""
     every = {study.name: study for study in built_in()}
     if name not in every:
         raise LookupError(f"there is no study {name!r}: there {'are ' + ', '.join(every) if every else 'is none yet'}")
@@ -30,7 +31,7 @@ def find(name: str) -> Study:
 
 def files(name: str) -> Path:
     """The folder with a study's scenario files and published numbers."""
-    place = Path(__file__).parent / "files" / name
+    place = Path(__file__).parent / name
     if not place.is_dir():
         raise FileNotFoundError(f"the files of the study {name!r} are missing: {place} is not there")
     return place.resolve()

@@ -1,4 +1,4 @@
-"""What a study is, and carrying it out."""
+"""The interface of a study, and how it is run."""
 
 import json
 from abc import ABC, abstractmethod
@@ -7,9 +7,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .. import batch, durable
+from .. import batch
 from ..batch import Outcome, Point, Watch
-from ..designs import Designs
+from ..files import durable
+from ..results.designs import Designs
 from ..words import said, say
 
 if TYPE_CHECKING:
@@ -18,27 +19,27 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Row:
-    """A number of the source beside ours."""
+    """A published number and the simulated one."""
 
     what: str
-    #: None where the source gives none.
+    #: None if the source has no such number.
     published: float | None
-    #: None where the points that it needs failed.
+    #: None if its points failed.
     ours: float | None
-    #: Interval of ours, None with one seed.
+    #: 95 % interval of `ours`; None with one seed.
     low: float | None = None
     high: float | None = None
-    #: False if a parameter was fitted on this number.
+    #: False if a parameter was fitted to this number.
     predicted: bool = True
-    #: What the simplest model says that knows the other published numbers; None without one.
+    #: Prediction of the simplest model that knows the other published numbers; None without such a model.
     null: float | None = None
-    #: What is published is a lower bound.
+    #: The published number is a lower bound.
     at_least: bool = False
 
 
 @dataclass(frozen=True)
 class Check:
-    """A statement that holds or not: `value` against `bar`."""
+    """A statement that holds or not: `value` compared with `bar`."""
 
     name: str
     holds: bool
@@ -49,21 +50,21 @@ class Check:
 class Study(ABC):
     """A published measurement, and how it is simulated."""
 
-    #: As on the command line, in directories, and of its folder in `studies/`.
+    #: Name on the command line, in output directories, and of the folder of the study.
     name: str
-    #: A line for the list of studies.
+    #: Title in the list of studies.
     title: str
 
     @abstractmethod
     def points(self, quick: bool) -> Sequence[Point]:
-        """What to simulate; `quick`: the part that is done in minutes. A point that both ask for in the same way is simulated once."""
+        """The points to simulate; with `quick` a part that takes minutes. A point of both parts is simulated once."""
 
     @abstractmethod
     def table(self, designs: Designs) -> Sequence[Row]:
-        """Ours beside the published numbers. A design is missing if it was not asked for (`quick`) or all its points failed."""
+        """Simulated and published numbers. `designs` lacks a design that `quick` leaves out or whose points all failed."""
 
     def checks(self, designs: Designs) -> Sequence[Check]:
-        """What the source found, put to the test."""
+        """The findings of the source as checks."""
         return []
 
     def answer(self, designs: Designs) -> str | None:
@@ -75,28 +76,28 @@ class Study(ABC):
         return designs
 
     def figures(self, designs: Designs) -> Sequence["Lines"]:
-        """What the report draws above its table."""
+        """Line charts of the report, above its table."""
         return []
 
     def plots(self, designs: Designs, dir: Path) -> Sequence[Path]:
-        """Writes figures into `dir` and tells which."""
+        """Writes figures into `dir` and returns their paths."""
         return []
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """A study carried out."""
+    """The results of a study."""
 
     study: str
     rows: tuple[Row, ...]
     checks: tuple[Check, ...]
     answer: str | None
     outcome: Outcome
-    #: Files written beside `study.json`.
+    #: Files written next to `study.json`.
     written: tuple[Path, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """As `--json` prints it; the null model and what is a bound are shown in the tables only."""
+        """The output of `--json`. The null model and lower bounds are in the tables only."""
         rows = [{name: value for name, value in asdict(row).items() if name not in ("null", "at_least")} for row in self.rows]
         return {"study": self.study, "rows": rows, "checks": [asdict(check) for check in self.checks]}
 
@@ -110,7 +111,7 @@ def carry_out(
     fresh: bool = False,
     watch: Watch | None = None,
 ) -> Verdict:
-    """Runs what is not there yet, and judges. Everything is in `out` (by default `out/study-<name>`), the verdict in `study.json` there."""
+    """Simulates the points without a result, and evaluates them. All files are in `out` (default `out/study-<name>`), the verdict in `study.json`."""
     out = out or Path("out") / f"study-{study.name}"
     outcome = batch.run(study.points(quick), batch.home(out), jobs=jobs, fresh=fresh, watch=watch)
     designs = outcome.designs if outcome.results else Designs([])
@@ -131,7 +132,7 @@ def carry_out(
 
 
 def _page(study: Study, rows: Sequence[Row], checks: Sequence[Check], to: Path) -> Path:
-    """The tables as a page to be kept beside the study's README."""
+    """Writes the tables as a page that can be kept next to the README of the study."""
 
     def table(head: Sequence[str], body: Sequence[Sequence[str]]) -> str:
         return "\n".join("| " + " | ".join(line) + " |" for line in (head, ["---"] * len(head), *body))
@@ -146,12 +147,12 @@ HEAD = ("", "published", "ours", "interval", "error", "null model", "")
 
 
 def _word(text: str) -> str:
-    """What stands in heads and cells, in both languages; names of rows are the study's."""
+    """Words of heads and cells in both languages. Names of rows belong to the study and are not translated."""
     return said(f"study.{text}", text)
 
 
 def cells(row: Row) -> tuple[str, ...]:
-    """A row as people read it."""
+    """The cells of a row."""
     error = f"{100 * (row.ours / row.published - 1):+.1f} %" if row.ours is not None and row.published and not row.at_least else "–"
     interval = f"{number(row.low)} – {number(row.high)}" if row.low is not None and row.high is not None else "–"
     null = f"{number(row.null)} ({100 * (row.null / row.published - 1):+.1f} %)" if row.null is not None and row.published else "–"
@@ -160,7 +161,7 @@ def cells(row: Row) -> tuple[str, ...]:
 
 
 def number(value: Any) -> str:
-    from ..text import digits
+    from ..words.text import digits
 
     if isinstance(value, bool) or not isinstance(value, int | float):
         return "–" if value is None else str(value)

@@ -6,14 +6,15 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from .. import _core, batch, doubts, settings
+from .. import _core, batch, settings
 from ..batch import Point, Source, Watch
-from ..designs import Design
+from ..comparison.paired import of_pairs
 from ..executors import Executor
 from ..metrics import Metric
-from ..paired import of_pairs
-from ..result import Result
-from ..statistics import ENOUGH_SEEDS
+from ..results import doubts
+from ..results.designs import Design
+from ..results.result import Result
+from ..results.statistics import ENOUGH_SEEDS
 from ..words import Words
 from .result import OWN, Candidate
 

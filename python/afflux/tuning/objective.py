@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from .. import text
 from ..metrics import METRICS, Metric
+from ..words import text
 
 #: Short names.
 ALIASES = {

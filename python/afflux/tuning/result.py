@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from .. import settings
-from ..headline import told, what_of
+from ..comparison.paired import BETTER, WORSE, Difference
+from ..comparison.phrases import told, what_of
 from ..metrics import Metric
-from ..paired import BETTER, WORSE, Difference
 
 #: How the scenario's own setting is called.
 OWN = "as-it-is"

@@ -8,12 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from .. import _core, batch, durable, extras, settings
+from .. import _core, batch, extras, settings
 from ..batch import Silent, Source, Watch
+from ..comparison.paired import TOO_FEW, WORSE, Difference, difference
 from ..executors import Executor, named
+from ..files import durable
 from ..metrics import Metric
-from ..paired import TOO_FEW, WORSE, Difference, difference
-from ..statistics import ADVISED_SEEDS, CONFIDENCE, ENOUGH_SEEDS
+from ..results.statistics import ADVISED_SEEDS, CONFIDENCE, ENOUGH_SEEDS
 from .evaluate import Evaluator, alike, front, lowered, name_of
 from .objective import objectives
 from .result import Candidate, Drift, Tuning

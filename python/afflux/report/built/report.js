@@ -1,4 +1,4 @@
-/*! made from report/ of afflux, sources 5a200e29bfb2c13f253cad6b5c0d87973d306fd9efee45d3c50c2eea123259aa
+/*! made from report/ of afflux, sources 3bb69633ea6c44b43d023ca6b7fa78ada70aeb340307f96fb4d1c01f078e2874
 
 uPlot, https://github.com/leeoniya/uPlot
 The MIT License (MIT)

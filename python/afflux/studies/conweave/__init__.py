@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ...batch import Point
-from ...designs import Design, Designs
+from ...results.designs import Design, Designs
 from .. import Check, Row, Study
 from . import claims, page
 from .cases import CLAIMED, LONG, SEEDS, long_points, others

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...batch import Point
-from ...designs import Design, Designs
+from ...results.designs import Design, Designs
 from .. import files
 
 #: The baselines, and ConWeave as the last one. CONGA and LetFlow have the paper's gap of 100 us and the rest of its authors' runs.

@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from ...designs import Design, Designs
+from ...comparison.paired import BETTER, WORSE, difference
 from ...metrics import Metric
-from ...paired import BETTER, WORSE, difference
-from ...statistics import CONFIDENCE, interval, mean
-from ...text import digits, ratio
+from ...results.designs import Design, Designs
+from ...results.statistics import CONFIDENCE, interval, mean
 from ...words import join, say
+from ...words.text import digits, ratio
 from .. import Check, Row, files
 from .cases import BASELINES, BDP, CONWEAVE, LONG, Case, long_name
 from .series import Reordering, imbalance, reordering

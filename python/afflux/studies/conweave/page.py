@@ -4,11 +4,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from ... import durable, figure, text
-from ...designs import Design, Designs
+from ...files import durable
 from ...metrics import Metric
-from ...result import Result
-from ...statistics import interval, mean, quantile
+from ...results.designs import Design, Designs
+from ...results.result import Result
+from ...results.statistics import interval, mean, quantile
+from ...words import text
+from .. import figure
 from .cases import CONWEAVE, SCHEMES, Case
 from .series import imbalance, reordering
 

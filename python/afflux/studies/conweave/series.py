@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from ...result import Result
+from ...results.result import Result
 
 #: Nanoseconds: `record.imbalance` of the scenarios.
 WINDOW = 100_000

@@ -12,10 +12,10 @@ from statistics import median
 from typing import Any
 
 from ...batch import Point
-from ...designs import Designs
-from ...headline import told
+from ...comparison.paired import difference
+from ...comparison.phrases import told
 from ...metrics import JOB_TIME
-from ...paired import difference
+from ...results.designs import Designs
 from ...words import say
 from .. import Check, Row, Study, files
 from . import findings

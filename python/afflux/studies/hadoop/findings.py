@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ...metrics import JOB_TIME
-from ...result import Result
+from ...results.result import Result
 from .. import Check
 
 #: By design; `<design>-quiet` without traffic. A finding is silent about designs that are not there.

@@ -1,0 +1,162 @@
+"""Many simulations, each once, on all cores. A batch that was killed continues.
+
+    outcome = batch.run([Point("deep", "hadoop.toml", {"switch.buffer": "8GB"}, seed=1), …], "out/hadoop")
+    outcome.designs["deep"].value(JOB_TIME)
+
+The directory holds one result directory per point and `manifest.json`, which lists each point with its scenario and its outcome.
+afflux writes the manifest before the first point begins and replaces it as a whole after each point. So the manifest is always complete, and a directory
+with a manifest belongs to afflux.
+A point runs again if its scenario, its inputs or the version of afflux changed, if a file of its result is damaged, or if it failed. Otherwise its result
+is read.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from .. import __version__, _core, signals
+from ..executors import Executor, named
+from ..executors.process import build
+from ..files import durable
+from ..results import designs
+from ..results.result import Result
+from .manifest import Manifest, Task
+from .place import Busy, home, locked
+from .point import Point, Source, load
+
+__all__ = ["Busy", "Failure", "Outcome", "Point", "Silent", "Source", "Watch", "home", "load", "run"]
+
+
+@dataclass(frozen=True)
+class Failure:
+    point: str
+    error: str
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The results of a batch."""
+
+    dir: Path
+    #: By name and seed: results of the requested points that did not fail.
+    results: Mapping[tuple[str, int], Result]
+    failures: tuple[Failure, ...]
+    #: Number of points whose results were read instead of simulated.
+    reused: int
+    notes: tuple[str, ...]
+    #: Each warning about a scenario, with the points that have it.
+    warned: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    #: Number of points.
+    points: int = 0
+
+    @property
+    def warnings(self) -> list[str]:
+        """Each warning once. A warning that only some points have names one of them."""
+        where = {warning: f" (in {len(keys)} of {self.points} points, as in {keys[0]})" for warning, keys in self.warned.items() if len(keys) < self.points}
+        return [warning + where.get(warning, "") for warning in self.warned]
+
+    @property
+    def designs(self) -> designs.Designs:
+        """By the points' names. Raises `ValueError` if every point failed."""
+        return designs.gather(self.results.values())
+
+
+class Watch(Protocol):
+    """Receives the progress of a batch."""
+
+    def begin(self, total: int, reused: int) -> None: ...
+    def finished(self, point: str, seconds: float, error: str | None) -> None: ...
+    def running(self, shares: Mapping[str, float]) -> None:
+        """The finished share (0 to 1) of each running point."""
+
+
+class Silent:
+    def begin(self, total: int, reused: int) -> None: ...
+    def finished(self, point: str, seconds: float, error: str | None) -> None: ...
+    def running(self, shares: Mapping[str, float]) -> None: ...
+
+
+def run(
+    points: Sequence[Point],
+    out: str | os.PathLike[str],
+    *,
+    jobs: int | None = None,
+    threads: int = 1,
+    fresh: bool = False,
+    watch: Watch | None = None,
+    executor: Executor | None = None,
+    all_valid: bool = True,
+    strict: bool = False,
+) -> Outcome:
+    """Simulates the points without a result, `jobs` at a time (default: one per core), each on `threads` threads, or all on an `executor`.
+
+    All points are validated first. An invalid point raises `ScenarioError` before anything runs; without `all_valid` it counts as failed instead.
+    With `strict` a point with warnings is invalid. A point that fails does not stop the others. `fresh` simulates all points again.
+    """
+    watch = watch or Silent()
+    out = Path(out)
+    tasks, refused = _validated(points, out, threads, all_valid)
+    warned = _warned(tasks)
+    if strict and warned:
+        raise _core.ScenarioError("\nerror: ".join(warned))
+    if twice := {task.key for task in tasks if sum(other.key == task.key for other in tasks) > 1}:
+        raise ValueError(f"two points are called {min(twice)}: points of one name differ in their seed")
+    durable.make_dir(out)
+    with locked(out):
+        manifest = Manifest.read(out)
+        durable.remove_leftovers(out)
+        manifest.write()
+        done = {task.key for task in tasks if not fresh and manifest.holds(task)}
+        builds = {manifest.points[key].get("build") for key in done} - {build()}
+        notes = [f"some points were read that another build of afflux {__version__} simulated: remove {out} to simulate all again"] if builds else []
+        notes += manifest.notes
+        watch.begin(len(tasks), len(done))
+        missing = [task for task in tasks if task.key not in done]
+        if executor is not None:
+            _simulate(missing, manifest, executor, watch)
+        elif missing:
+            with named("local", jobs=jobs) as ours:
+                _simulate(missing, manifest, ours, watch)
+        failures = [Failure(task.key, manifest.points[task.key]["error"]) for task in tasks if manifest.points[task.key]["status"] == "failed"]
+        failed = {failure.point for failure in failures}
+        results = {(task.point.name, task.seed): Result.open(task.dir) for task in tasks if task.key not in failed}
+    return Outcome(out, results, (*refused, *failures), len(done), tuple(notes), warned, len(tasks))
+
+
+def _warned(tasks: Sequence[Task]) -> Mapping[str, Sequence[str]]:
+    having: dict[str, list[str]] = {}
+    for task in tasks:
+        for warning in task.warnings:
+            having.setdefault(warning, []).append(task.key)
+    return having
+
+
+def _validated(points: Sequence[Point], out: Path, threads: int, all_valid: bool) -> tuple[list[Task], list[Failure]]:
+    tasks: list[Task] = []
+    wrong: list[Failure] = []
+    for point in points:
+        try:
+            tasks.append(Task.of(point, out, threads))
+        except _core.ScenarioError as error:
+            if all_valid:
+                raise
+            wrong.append(Failure(point.name if point.seed is None else f"{point.name}-{point.seed}", str(error)))
+    return tasks, wrong
+
+
+def _simulate(tasks: Sequence[Task], manifest: Manifest, executor: Executor, watch: Watch) -> None:
+    missing = {task.key: task for task in tasks}
+    for task in tasks:
+        executor.submit(task.key, task.order())
+    try:
+        while missing:
+            for key, answer in executor.ended(1.0):
+                entry = missing.pop(key).entry(answer)
+                manifest.put(key, entry)
+                watch.finished(key, entry["wall_s"], entry.get("error"))
+            watch.running(executor.shares())
+            signals.check()
+    finally:
+        executor.cancel()

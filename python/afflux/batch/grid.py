@@ -1,0 +1,115 @@
+"""Every combination of some settings, each once: `afflux sweep`."""
+
+import itertools
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .. import _core, settings
+from ..executors import Executor, named
+from ..files import csvtext, durable
+from ..metrics import METRICS
+from ..results.designs import Designs
+from . import Outcome, Point, Source, Watch, home, load, run
+
+TABLE = "sweep.csv"
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """The results of a sweep: one row per point, in the order of the combinations; the seed varies fastest."""
+
+    #: The keys that were varied.
+    keys: tuple[str, ...]
+    #: Columns: the varied keys, `seed`, `status` (`finished`, `failed`), each metric that any result has, `packet_hops`, `result_hash`, `error`.
+    rows: tuple[dict[str, Any], ...]
+    outcome: Outcome
+    #: The table as a file.
+    path: Path
+
+    @property
+    def designs(self) -> Designs:
+        """By combination, with several seeds each: for `afflux.compare` and reports. Raises `ValueError` if every point failed."""
+        return self.outcome.designs
+
+    def to_csv(self) -> str:
+        """The rows. Unknown values are empty cells; text that a spreadsheet would read as a formula begins with an apostrophe."""
+        keys = list(self.rows[0])
+        cells = ([settings.shown(item) if isinstance(item := row[key], list | dict | bool) else item for key in keys] for row in self.rows)
+        return csvtext.lines([keys, *cells])
+
+
+def sweep(
+    scenario: Source,
+    vary: Mapping[str, Sequence[Any]],
+    *,
+    seeds: Iterable[int] | None = None,
+    set: Mapping[str, Any] | None = None,
+    out: str | os.PathLike[str] | None = None,
+    executor: str | Executor = "local",
+    address: str | None = None,
+    jobs: int | None = None,
+    fresh: bool = False,
+    watch: Watch | None = None,
+    strict: bool = False,
+) -> Sweep:
+    """Simulates every combination of the values of `vary`, with each of `seeds` (by default the scenario's own).
+
+        found = afflux.sweep("incast.toml", {"switch.buffer": ["1MB", "9MB"], "switch.ecn.k": ["50kB", "200kB"]}, seeds=range(1, 6))
+
+    All results are kept in `out` (by default `out/sweep-<scenario name>`). A point with a result is not simulated again, so a sweep that was
+    stopped or killed continues. A point that fails, or whose scenario is refused, does not stop the others. `ScenarioError` is raised only if
+    all points are refused or, with `strict`, if a point has warnings. The rows do not depend on the executor.
+    """
+    for key, values in vary.items():
+        _check(key, [settings.shown(item) for item in values])
+    fixed = dict(set or {})
+    combinations = [dict(zip(vary, values, strict=True)) for values in itertools.product(*vary.values())]
+    first = _first_valid(scenario, [{**fixed, **changes} for changes in combinations])
+    every_seed = [first.seed] if seeds is None else list(seeds)
+    # If no key is varied, the only design has the name of the scenario.
+    names = [settings.point_name(changes) or first.name for changes in combinations]
+    points = [Point(name, scenario, {**fixed, **changes}, seed) for name, changes in zip(names, combinations, strict=True) for seed in every_seed]
+    place = Path(out) if out is not None else Path("out") / f"sweep-{first.name}"
+    points_place = home(place)
+    with ExitStack() as stack:
+        chosen = stack.enter_context(named(executor, jobs=jobs, address=address)) if isinstance(executor, str) else executor
+        outcome = run(points, points_place, fresh=fresh, watch=watch, executor=chosen, all_valid=False, strict=strict)
+    found = Sweep(tuple(vary), tuple(_rows(list(vary), points, outcome)), outcome, place / TABLE)
+    durable.write_text(found.path, found.to_csv())
+    return found
+
+
+def _check(key: str, texts: Sequence[str]) -> None:
+    if key in ("run.seed", "name"):
+        raise ValueError(f"{key} cannot be varied: {'name seeds with --seeds' if key == 'run.seed' else 'points are named after what is varied'}")
+    if not texts:
+        raise ValueError(f"{key}: no values")
+    if twice := [text for text in texts if texts.count(text) > 1]:
+        raise ValueError(f"{key}: the value {twice[0]} is there twice")
+
+
+def _first_valid(scenario: Source, combinations: Iterable[Mapping[str, Any]]) -> _core.Scenario:
+    """The first valid scenario. Raises the error of the first combination if all are invalid."""
+    wrong = []
+    for changes in combinations:
+        try:
+            return load(scenario, changes)
+        except _core.ScenarioError as error:
+            wrong.append(error)
+    raise wrong[0]
+
+
+def _rows(keys: Sequence[str], points: Sequence[Point], outcome: Outcome) -> Iterator[dict[str, Any]]:
+    errors = {failure.point: failure.error for failure in outcome.failures}
+    metrics = [metric for metric in METRICS if any(metric.of(result.summary) is not None for result in outcome.results.values())]
+    for point in points:
+        assert point.seed is not None
+        result = outcome.results.get((point.name, point.seed))
+        summary = result.summary if result else {}
+        row = {key: point.set[key] for key in keys} | {"seed": point.seed, "status": "finished" if result else "failed"}
+        row |= {metric.name: metric.of(summary) if result else None for metric in metrics}
+        yield row | {key: summary.get(key) for key in ("packet_hops", "result_hash")} | {"error": errors.get(f"{point.name}-{point.seed}")}

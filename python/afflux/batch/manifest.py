@@ -1,0 +1,102 @@
+"""`manifest.json`: the scenario and the outcome of each point of a batch."""
+
+import hashlib
+import json
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .. import __version__
+from ..executors import Answer, Order
+from ..executors.process import build
+from ..files import durable, toml
+from ..results.result import DamagedResult, Result
+from .place import LOCK, MANIFEST, refuse_foreign
+from .point import Point
+
+
+@dataclass(frozen=True)
+class Task:
+    """A validated point and its result directory."""
+
+    point: Point
+    key: str
+    seed: int
+    dir: Path
+    scenario_hash: str
+    #: SHA-256 of the resolved scenario: a run with other recordings is another result.
+    digest: str
+    resolved: str
+    warnings: tuple[str, ...]
+
+    @classmethod
+    def of(cls, point: Point, out: Path, threads: int) -> "Task":
+        loaded = point.load(threads)
+        key = f"{point.name}-{loaded.seed}"
+        # The number of threads changes no result.
+        same = re.sub(r"(?m)^threads = \d+$", "", loaded.resolved)
+        digest = hashlib.sha256(same.encode()).hexdigest()
+        return cls(point, key, loaded.seed, out / key, loaded.hash, digest, loaded.resolved, tuple(map(str, loaded.warnings)))
+
+    def order(self) -> Order:
+        return Order(self.resolved, os.path.abspath(self.point.path), os.path.abspath(self.dir))
+
+    def entry(self, answer: Answer) -> dict[str, Any]:
+        """The entry of this point in the manifest."""
+        head = {"scenario": str(self.point.path), "set": {key: toml.value(value) for key, value in self.point.set.items()}, "seed": self.seed}
+        head |= {"scenario_hash": self.scenario_hash, "digest": self.digest, "afflux_version": __version__, "build": build()}
+        error = answer.error or self._foreign(answer)
+        if error is None:
+            return head | {"status": "finished", "wall_s": answer.wall_s} | answer.said
+        return head | {"status": "failed", "wall_s": answer.wall_s, "error": error}
+
+    def _foreign(self, answer: Answer) -> str | None:
+        """The error if another version of afflux, or another scenario, produced the result."""
+        theirs = answer.said["afflux_version"]
+        if theirs != __version__:
+            return f"it was simulated by afflux {theirs}, here is {__version__}: install the same on all machines"
+        return None if answer.said["scenario_hash"] == self.scenario_hash else "another scenario was simulated: install the same afflux on all machines"
+
+
+class Manifest:
+    def __init__(self, path: Path, points: dict[str, dict[str, Any]]) -> None:
+        self.path, self.points = path, points
+        #: Reasons why points run again, for the user.
+        self.notes: list[str] = []
+
+    @classmethod
+    def read(cls, out: Path) -> "Manifest":
+        path = out / MANIFEST
+        if not path.exists():
+            refuse_foreign(out, out, MANIFEST, {LOCK})
+            return cls(path, {})
+        try:
+            return cls(path, json.loads(path.read_text(encoding="utf-8"))["points"])
+        except (ValueError, KeyError, TypeError) as error:
+            raise ValueError(f"{path} cannot be read ({error}): remove {out} to run every point again, or choose another directory") from None
+
+    def holds(self, task: Task) -> bool:
+        """Whether the result of this point exists and is undamaged."""
+        entry = self.points.get(task.key, {})
+        if (entry.get("status"), entry.get("digest"), entry.get("afflux_version")) != ("finished", task.digest, __version__):
+            return False
+        try:
+            result = Result.open(task.dir)
+            result.check()
+            return result.summary["result_hash"] == entry["result_hash"]
+        except FileNotFoundError:
+            return False
+        except DamagedResult as error:
+            self.notes.append(f"{task.key} was simulated again: {str(error).partition(': restore')[0]}")
+            return False
+
+    def put(self, key: str, entry: dict[str, Any]) -> None:
+        self.points[key] = entry
+        self.write()
+
+    def write(self) -> None:
+        """Replaces the file atomically: a reader finds the old or the new manifest."""
+        text = json.dumps({"format": 1, "points": dict(sorted(self.points.items()))}, indent=1, ensure_ascii=False)
+        durable.write_text(self.path, text + "\n")

@@ -1,0 +1,43 @@
+"""One simulation of a batch, and its scenario with some keys changed."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .. import _core
+from ..files import toml
+from ..scenario import Scenario
+
+#: A scenario file, or a scenario built in code.
+Source = str | os.PathLike[str] | Scenario
+
+
+@dataclass(frozen=True)
+class Point:
+    """One simulation. Points of one name are one design, with several seeds."""
+
+    name: str
+    scenario: Source
+    #: Keys that differ from the scenario file, as `{"switch.buffer": "9MB"}`.
+    set: Mapping[str, Any] = field(default_factory=dict)
+    #: None: the seed of the scenario.
+    seed: int | None = None
+
+    def load(self, threads: int = 1) -> _core.Scenario:
+        """Validates it. Raises `ScenarioError`."""
+        return load(self.scenario, {**self.set, "name": self.name}, seed=self.seed, threads=threads)
+
+    @property
+    def path(self) -> Path:
+        """The scenario file. For a scenario built in code: the file that its relative paths start from."""
+        return self.scenario.path if isinstance(self.scenario, Scenario) else Path(self.scenario)
+
+
+def load(scenario: Source, changes: Mapping[str, Any], *, seed: int | None = None, threads: int | None = None) -> _core.Scenario:
+    """A scenario with some keys changed, validated. Raises `ScenarioError`."""
+    pairs = [(key, toml.value(value)) for key, value in changes.items()]
+    if isinstance(scenario, Scenario):
+        return _core.parse(scenario.to_toml(), scenario.path, set=pairs, seed=seed, threads=threads)
+    return _core.load(scenario, set=pairs, seed=seed, threads=threads)

@@ -1,0 +1,105 @@
+"""`afflux verify`: compares files of results with their digests."""
+
+import json
+import os
+import warnings
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..files import durable
+from ..results.result import SUMMARY, DamagedResult, Result, UncheckedResult
+from .place import LOCK, MANIFEST
+
+
+@dataclass
+class Verification:
+    """The findings for one directory."""
+
+    dir: Path
+    #: `result`, or `points` of a sweep, a search or a study.
+    kind: str
+    #: Number of results and files that were read, and the size of these files in bytes.
+    results: int = 0
+    files: int = 0
+    bytes: int = 0
+    #: Files that are damaged or missing, or that have no digest.
+    problems: list[str] = field(default_factory=list)
+    #: Other files; they are harmless.
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def good(self) -> bool:
+        return not self.problems
+
+    def to_dict(self) -> dict[str, Any]:
+        """As `--json` prints it."""
+        counts = {"results": self.results, "files": self.files, "bytes": self.bytes}
+        return {"dir": str(self.dir), "kind": self.kind, "good": self.good, **counts, "problems": self.problems, "notes": self.notes}
+
+
+def verify(dir: str | os.PathLike[str]) -> Verification:
+    """Reads every file of a result directory, or of all points of a sweep, a search or a study. Raises `FileNotFoundError` if it is none of these."""
+    dir = Path(dir)
+    points = next((place for place in (dir / "points", dir) if (place / MANIFEST).is_file()), None)
+    if points is None:
+        if not (dir / SUMMARY).is_file():
+            what = f"has neither {SUMMARY} nor points/{MANIFEST}" if dir.is_dir() else "is no directory" if dir.exists() else "does not exist"
+            raise FileNotFoundError(f"{dir} is no directory of results: it {what}")
+        found = Verification(dir, "result")
+        _result(found, dir)
+    else:
+        found = Verification(dir, "points")
+        _points(found, points)
+    return found
+
+
+def _result(found: Verification, dir: Path) -> Result | None:
+    found.results += 1
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", UncheckedResult)
+            result = Result.open(dir)
+    except UncheckedResult:
+        found.problems.append(f"{dir} has no digests (written by an older version): nobody can tell whether its files are as they were written")
+        return None
+    except (DamagedResult, FileNotFoundError) as error:
+        found.problems.append(str(error))
+        return None
+    _count(found, dir / SUMMARY)
+    for name in result.digests:
+        _count(found, dir / name)
+        try:
+            result.check(name)
+        except DamagedResult as error:
+            found.problems.append(str(error))
+    found.notes += [f"{child} is not part of the result" for child in sorted(dir.iterdir()) if child.name not in (*result.digests, SUMMARY)]
+    return result
+
+
+def _count(found: Verification, path: Path) -> None:
+    if path.is_file():
+        found.files += 1
+        found.bytes += path.stat().st_size
+
+
+def _points(found: Verification, points: Path) -> None:
+    path = points / MANIFEST
+    try:
+        entries = {key: (entry["status"], entry.get("result_hash"), entry.get("error")) for key, entry in json.loads(path.read_text("utf-8"))["points"].items()}
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        found.problems.append(f"{path} cannot be read ({error})")
+        return
+    for key, (status, result_hash, failure) in entries.items():
+        if status != "finished":
+            found.notes.append(f"{points / key} failed: {failure}")
+            continue
+        result = _result(found, points / key)
+        if result and result.summary["result_hash"] != result_hash:
+            there = result.summary["result_hash"]
+            found.problems.append(f"{points / key} is not the result that {MANIFEST} names: result_hash {there[:12]}…, not {str(result_hash)[:12]}…")
+    for child in sorted(points.iterdir()):
+        if durable.is_ours(child.name):
+            found.notes.append(f"{child} was left by a process that was killed, or is being written: the next run removes it")
+        elif child.name not in (*entries, MANIFEST, LOCK):
+            found.notes.append(f"{child} is not in {MANIFEST}")

@@ -1,0 +1,47 @@
+"""`afflux export flows`, and the flows that other exporters write."""
+
+from pathlib import Path
+
+from ... import _core
+from ...exchange import Account, FlowList
+from ...terminal.console import failures
+from .options import FlowsOut, Force, Json, Planned
+from .output import finish, flow_list
+
+
+def export_flows(source: Planned, out: FlowsOut = None, force: Force = False, as_json: Json = False) -> None:
+    """The flows of a scenario or of a result as a flow list."""
+    with failures():
+        flows, account, _ = loaded_flows(source)
+        finish(out, flow_list(flows, out), {}, [account], force, as_json)
+
+
+def loaded_flows(source: Path) -> tuple[FlowList, Account, int]:
+    """Flows of a scenario or a result, with names of hosts if there are any; the account; the number of hosts."""
+    account = Account("flows")
+    names: list[str] = []
+    if source.is_dir():
+        from ...results.result import Result
+
+        result = Result.open(source)
+        flows = FlowList.of_table(result.flows)
+        names = result.summary.get("host_names", [])
+        resolved = _core.load(source / "scenario.toml") if (source / "scenario.toml").is_file() else None
+        hosts = resolved.hosts if resolved else flows.hosts()
+        local = [row for row in range(len(flows)) if flows.src[row] == flows.dst[row]]
+    else:
+        scenario = _core.load(source)
+        table, later = scenario.flow_list()
+        flows, hosts = FlowList.of_table(table), scenario.hosts
+        names = [name for name, kind, *_ in scenario.nodes if kind == "host"]
+        account.drop("that start only when others end (export the result of a run)", later)
+        if scenario.flows > len(flows) + later:
+            account.notes.append("flows of applications are not known beforehand: export the result of a run")
+        local = [row for row in range(len(flows)) if flows.src[row] == flows.dst[row]]
+    if local:
+        account.drop("from a host to itself", len(local))
+        flows = flows.chosen(sorted(set(range(len(flows))) - set(local)))
+    if flows.classes is not None and set(flows.classes) <= {"default", None}:
+        flows.classes = None
+    account.taken = len(flows)
+    return flows.called(dict(enumerate(names)) if names else None), account, hosts

@@ -1,0 +1,83 @@
+"""Output of importers and exporters: all files or none, with an account of the records taken and dropped."""
+
+import os
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from ... import _core
+from ...exchange import Account, FlowList
+from ...exchange.into import Into
+from ...files.delivery import deliver, text_writer
+from ...files.durable import Writer
+from ...terminal.console import note, print_json
+
+
+def finish(out: Path | None, content: Writer | str, more: dict[Path, Writer], accounts: list[Account], force: bool, as_json: bool) -> None:
+    """Writes all files or none, and prints the accounts."""
+    if as_json and out is None:
+        raise ValueError("--json needs -o: what is read cannot be printed on the same output")
+    files = dict(more)
+    if out is not None:
+        files[out] = text_writer(content) if isinstance(content, str) else content
+    deliver(files, force)
+    if out is None:
+        if not isinstance(content, str):
+            raise TypeError("only text is printed")
+        sys.stdout.write(content)
+    if as_json:
+        print_json({"written": [str(path) for path in sorted(files)], "records": [account.to_dict() for account in accounts]})
+        return
+    for account in accounts:
+        first, *notes = account.lines()
+        note(first, "")
+        for line in notes:
+            note(line)
+    for path in sorted(files):
+        note(f"written to {path}", "")
+
+
+@contextmanager
+def importing(file: Path) -> Iterator[None]:
+    """Names the imported file if its content makes no valid scenario."""
+    try:
+        yield
+    except _core.ScenarioError as error:
+        raise ValueError(f"{file}: what it holds makes no scenario: {error}") from None
+
+
+def flow_list(flows: FlowList, out: Path | None) -> Writer | str:
+    return flows.writer(out) if out else "".join(flows.csv())
+
+
+def beside(out: Path | None, given: Path | None, ending: str) -> Path | None:
+    """`flows.csv` → `flows.hosts.csv`."""
+    if given is not None or out is None:
+        return given
+    return out.with_name(re.sub(r"(\.csv)?(\.gz)?(\.parquet)?(\.tsv)?(\.toml)?$", "", out.name) + ending)
+
+
+def same(one: Path | None, other: Path | None) -> None:
+    if one is not None and one == other:
+        raise ValueError(f"{one} is named for two outputs")
+
+
+def scenario_text(text: str, out: Path | None) -> str:
+    """The text, validated as if it stood at `out`."""
+    _core.parse(text, out or "imported.toml")
+    return text
+
+
+def into_of(into: Path | None, out: Path | None) -> Into | None:
+    return Into(into, out) if into is not None else None
+
+
+def flows_path(flows: Path | None, out: Path | None) -> str | None:
+    """The path of the flow list as the scenario has it: relative to the scenario, or absolute if the scenario is printed."""
+    if flows is None:
+        return None
+    if not flows.is_file():
+        raise FileNotFoundError(f"{flows}: there is no such flow list")
+    return os.path.relpath(flows, out.parent) if out is not None else str(flows.absolute())

@@ -1,0 +1,76 @@
+"""`afflux import pcap`."""
+
+import os
+import tomllib
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ... import _core
+from ...exchange import FlowList
+from ...exchange.into import Into
+from ...files import toml
+from ...files.delivery import text_writer
+from ...terminal.console import failures
+from .options import ClassIn, File, FlowsOut, Force, HostsIn, HostsOut, IntoOf, Json, class_of, time_ns
+from .output import beside, finish, flow_list, importing, same
+
+
+def pcap(
+    file: File,
+    gap: Annotated[str, typer.Option("--gap", metavar="TIME", help="A longer pause ends a flow.")] = "1s",
+    hosts: HostsIn = None,
+    of_class: ClassIn = None,
+    into: IntoOf = None,
+    flows: Annotated[
+        Path | None, typer.Option("--flows", metavar="FILE", help="With --into: where the flow list goes.", show_default="beside the output: NAME.flows.csv")
+    ] = None,
+    out: FlowsOut = None,
+    hosts_out: HostsOut = None,
+    force: Force = False,
+    as_json: Json = False,
+) -> None:
+    """A capture (pcap, pcapng) as a flow list: bytes per direction and pair of ports. With --into it is the traffic of a scenario whose hosts it names."""
+    from ...exchange import capture
+    from ...exchange import hosts as numbers
+
+    with failures():
+        if into is not None and (out is None or hosts is not None or hosts_out is not None):
+            raise ValueError("--into needs -o, for the new scenario, and names the hosts itself: leave out --hosts and --hosts-out")
+        if into is None and flows is not None:
+            raise ValueError("--flows goes with --into; without it -o names the flow list")
+        who = into or hosts
+        known = numbers.read(who) if who is not None else None
+        list_, mapping, account = capture.flows(file, time_ns(gap, "--gap"), known, class_of(of_class))
+        if not len(list_):
+            raise ValueError(f"{file}: no flows: {'; '.join(account.lines())}")
+        if into is not None and out is not None:
+            where = flows or beside(out, None, ".flows.csv")
+            assert where is not None
+            same(out, where)
+            document = Into(into, out)
+            document.add_traffic({"kind": "flows", "file": os.path.relpath(where, out.parent)})
+            with importing(file):
+                checked_with(document.text(), out, where, list_)
+            finish(out, document.text(), {where: list_.writer(where)}, [account], force, as_json)
+            return
+        # The scenario has the names of the hosts, so no second file is needed.
+        where = beside(out, hosts_out, ".hosts.csv") if known is None or known.names is None or hosts_out is not None else None
+        same(out, where)
+        finish(out, flow_list(list_, out), {where: text_writer(numbers.to_csv(mapping))} if where else {}, [account], force, as_json)
+
+
+def checked_with(text: str, out: Path, where: Path, flows: FlowList) -> None:
+    """Validates a scenario before its flow list is written, with a temporary copy of the list."""
+    import tempfile
+
+    written = os.path.relpath(where, out.parent)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / where.name
+        flows.writer(path)(path)
+        document = tomllib.loads(text)
+        for block in document["traffic"]:
+            if block.get("file") == written:
+                block["file"] = str(path)
+        _core.parse(toml.dumps(document), out)

@@ -1,0 +1,50 @@
+"""`afflux run`."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from .. import _core, settings
+from ..results.result import Result
+from ..terminal.console import FAILED, failures, show, warn, warn_of_doubts
+from .options import Set, Strict
+
+EXAMPLES = ("afflux run examples/incast-dctcp.toml --set switch.buffer=9MB --seed 2",)
+
+
+def run(
+    scenario: Annotated[Path, typer.Argument(metavar="SCENARIO.toml", help="The scenario file.", show_default=False)],
+    set: Set = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Seed of all random draws, instead of the scenario's.")] = None,
+    threads: Annotated[int | None, typer.Option(min=1, help="Worker threads; results do not depend on it.")] = None,
+    out: Annotated[Path | None, typer.Option("-o", "--out", metavar="DIR", help="Result directory.", show_default="out/<scenario name>-<seed>")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a result directory that exists.")] = False,
+    strict: Strict = False,
+    show_config: Annotated[bool, typer.Option("--show-config", help="Print the resolved scenario, defaults as comments, and run nothing.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print summary.json instead of tables.")] = False,
+) -> None:
+    """Run one simulation, write a result directory, print the summary."""
+    from ..terminal import progress, summary
+
+    with failures():
+        loaded = _core.load(scenario, set=[settings.assignment(text) for text in set or []], seed=seed, threads=threads)
+        warn(loaded.warnings, strict)
+        if show_config:
+            print(loaded.resolved, end="")
+            return
+        where = out or Path("out") / f"{loaded.name}-{loaded.seed}"
+        with progress.shown(loaded, Console(stderr=True)) as on_progress:
+            result = Result.of_run(loaded.run(where, force=force, on_progress=on_progress, whole_process=True))
+        if as_json:
+            print(json.dumps(result.summary, indent=2, ensure_ascii=False))
+        else:
+            show(summary.summary(result, hosts=loaded.hosts, switches=loaded.switches))
+            print(f"written to {where}")
+        doubtful = warn_of_doubts([result])
+        if result.ended_early:
+            raise _core.RunError(f"{result.ended_early} (written to {where})")
+        if doubtful:
+            raise typer.Exit(FAILED)

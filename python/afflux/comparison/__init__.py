@@ -1,0 +1,1 @@
+"""Designs compared over the seeds that both have, and the answer in words."""

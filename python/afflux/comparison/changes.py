@@ -1,0 +1,145 @@
+"""How a change is said: `34 % less`, `8.5 times as much`, `between 12 % less and 8 % more`."""
+
+import math
+from collections.abc import Callable, Sequence
+
+from ..words import Words, say, text
+from .paired import Difference
+
+#: Ratios from the first number on and below the second one are written as factors, which are easier to grasp than percent.
+_TIMES, _PARTS = 3.0, 0.01
+#: A bound beyond this factor is written as `more than 1,000 times`.
+_BEYOND = 1_000.0
+MINUS = "\N{MINUS SIGN}"
+
+
+def percent(share: float, more: int = 0, least: int = 0) -> str:
+    """A share as percent without its sign: 34, 3.4, 0.34, with `more` digits than that and at `least` so many decimals.
+
+    A decrease by less than all is never rounded to 100.
+    """
+    value = 100 * abs(share)
+    count = max(0 if value >= 9.95 or value < 1e-6 else 1 if value >= 0.995 else 1 - math.floor(math.log10(value)), least) + more
+    while -1 < share < 0 and f"{value:.{count}f}".startswith("100") and count < 9:
+        count += 1
+    return f"{value:,.{count}f}"
+
+
+def signed(share: float, more: int = 0) -> str:
+    """The form for tables: −34.0 %, +3.4 %, ×85.0."""
+    return f"×{text.digits(share + 1, 3 + more)}" if share + 1 >= 10 else f"{sign(share)}{percent(share, more, least=int(share < 1))} %"
+
+
+def sign(value: float) -> str:
+    return MINUS if value < 0 else "+"
+
+
+def factor(ratio: float, more: int = 0) -> str:
+    return text.digits(ratio, 2 + more) if ratio < 100 else text.digits(ratio, 3 + more)
+
+
+def change(ratio: float) -> Words:
+    if ratio >= _TIMES:
+        return say("change.times", factor=factor(ratio))
+    if ratio < _PARTS:
+        return say("change.parts", factor=factor(1 / ratio))
+    return say("change.less" if ratio < 1 else "change.more", share=percent(ratio - 1))
+
+
+def ends(ratio: float, low: float, high: float) -> Words | None:
+    """Both ends of the interval of a ratio that clearly differs from 1, in the unit of the ratio. The end nearer to 1 comes first."""
+    if ratio >= _TIMES:
+        return _different(lambda more: (factor(low, more), factor(high, more)), "ends.times")
+    if ratio < _PARTS:
+        return _different(lambda more: (factor(1 / high, more), factor(1 / low, more)), "ends.parts")
+    near, far = (high, low) if ratio < 1 else (low, high)
+    return _different(lambda more: (percent(near - 1, more), percent(far - 1, more)), "ends.percent")
+
+
+def between(low: float, high: float) -> Words:
+    """The interval of a ratio that contains 1."""
+    return say("change.between", low=_end(low), high=_end(high))
+
+
+def _end(ratio: float) -> Words:
+    if ratio > _BEYOND or ratio < 1 / _BEYOND:
+        return say("change.beyond" if ratio > 1 else "change.below", factor=text.digits(_BEYOND, 0))
+    return change(ratio)
+
+
+def count_change(d: Difference) -> Words:
+    """A difference of counts that clearly differs from 0: `35 fewer`."""
+    return say("change.fewer" if d.fell else "change.more.of", count=d.metric.brief(abs(d.difference)))
+
+
+def count_ends(d: Difference, *, clear: bool) -> Words | None:
+    """Both ends of the interval of a difference of counts. If the difference is clear, the smaller amount comes first."""
+    if d.low is None or d.high is None:
+        return None
+    low, high = d.low, d.high
+    if not clear:
+        return _different(lambda more: (_amount(d, low, more), _amount(d, high, more)), "ends.difference")
+    near, far = sorted((abs(low), abs(high)))
+    return _different(lambda more: (d.metric.brief(near, 3 + more), d.metric.brief(far, 3 + more)), "ends.difference")
+
+
+def _amount(d: Difference, value: float, more: int) -> str:
+    return f"{sign(value)}{d.metric.brief(abs(value), 3 + more)}"
+
+
+def _different(shown: Callable[[int], tuple[str, str]], key: str) -> Words | None:
+    """Two ends with as many digits as distinguish them; None if they are equal."""
+    for more in range(5):
+        low, high = shown(more)
+        if low != high:
+            return say(key, low=low, high=high)
+    return None
+
+
+def values(d: Difference) -> dict[str, str]:
+    """The values of the design and of the baseline, with as many digits as show their difference."""
+    true = d.design_mean - d.baseline_mean
+    count = next((count for count in range(3, 7) if abs(_rounded(d.design_mean, count) - _rounded(d.baseline_mean, count) - true) <= _SEEN * abs(true)), 7)
+    return {"new": d.metric.brief(d.design_mean, count), "old": d.metric.brief(d.baseline_mean, count)}
+
+
+#: Largest relative error of the difference of two rounded numbers.
+_SEEN = 0.15
+
+
+def _rounded(value: float, count: int) -> float:
+    return round(value, count - 1 - math.floor(math.log10(abs(value)))) if value else 0.0
+
+
+def by(d: Difference) -> str:
+    """A difference in the form for tables: a share if there is one, else an amount."""
+    return signed(d.share) if d.share is not None else _amount(d, d.difference, 1)
+
+
+def interval(d: Difference) -> str:
+    """The 95 % interval in the form for tables."""
+    if d.bounds is None:
+        return "–"
+    low, high = d.bounds
+    shown: Callable[[int], Sequence[str]]
+    if d.ratio is None:
+        shown = lambda more: [_rough(d, end, more) for end in (low, high)]  # noqa: E731
+    else:
+        shown = lambda more: [_bound(end - 1, more) for end in (low, high)]  # noqa: E731
+    for more in range(5):
+        first, last = shown(more)
+        if first != last:
+            return f"{first.removesuffix(' %') if last.endswith(' %') else first} to {last}"
+    return "–"
+
+
+def _rough(d: Difference, value: float, more: int) -> str:
+    """An end of an interval of counts; thousands and millions are abbreviated."""
+    for unit, name in ((1e6, "M"), (1e3, "k")):
+        if abs(value) >= 10 * unit or abs(value) >= unit == 1e6:
+            return f"{sign(value)}{text.digits(abs(value) / unit, 3 + more)}{name}"
+    return _amount(d, value, more)
+
+
+def _bound(share: float, more: int) -> str:
+    return f"> ×{text.digits(_BEYOND, 0)}" if share + 1 > _BEYOND else signed(share, more)

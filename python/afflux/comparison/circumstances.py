@@ -1,0 +1,116 @@
+"""The rest of an answer: likely causes, flows that did not finish, prices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ..metrics import COST, MAIN, UNFINISHED, Metric
+from ..results.result import Result
+from ..results.statistics import mean
+from ..words import Words, join, say, text
+from . import changes
+from .paired import SAME, UNCLEAR, Difference, Pairs, of_pairs
+from .phrases import listed, what_of
+
+if TYPE_CHECKING:
+    from .compare import Comparison
+
+#: Counters that can explain longer times, the most important first. Retransmissions are named only if no other counter explains the times.
+CAUSES = ("drops", "in_discards", "timeouts", "pause_frames", "retransmits")
+#: Parts of a completion time that a flow spends waiting in the network.
+WAITS = ("queueing", "recovery", "paused", "reordering")
+#: Largest number of flows of a result whose waits are read for a sentence.
+_FLOWS = 200_000
+#: Largest number of causes and of designs that are named.
+_CAUSES, _DESIGNS = 2, 6
+_ENDED = (", ", "、")
+
+
+def causes(found: Comparison, lead: Difference) -> Words:
+    """Waits and counters that changed in the direction of the answer."""
+    clear = {d.metric.name: d for d in found.of(lead.design) if d.metric.counter and d.metric not in MAIN and d.verdict == lead.verdict}
+    causes = [clear[name] for name in CAUSES if name in clear]
+    if len(causes) > 1:
+        causes = [d for d in causes if d.metric.name != "retransmits"]
+    items = [say(f"compare.cause.{'fewer' if d.fell else 'more'}", what=what_of(d.metric), **changes.values(d)) for d in causes]
+    waits = [d for wait in WAITS if (d := _wait(found, lead.design, wait)) and d.verdict == lead.verdict]
+    if waits:
+        most = max(waits, key=lambda d: abs(d.difference))
+        words = {"what": say(f"wait.{most.metric.name}"), **changes.values(most)}
+        items.insert(0, say(f"compare.cause.{'less' if most.fell else 'longer'}", **words))
+    items = items[:_CAUSES]
+    return say("compare.cause" if len(items) == 1 else "compare.causes", items=join(items, (" and ", "、"))) if items else Words("", "")
+
+
+def _wait(found: Comparison, name: str, wait: str) -> Difference | None:
+    """The difference in the mean wait of the flows that finished; None if the waits are unknown."""
+    pairs = Pairs.of(found.of_name[found.baseline], found.of_name[name])
+    both = [(waiting(before, wait), waiting(after, wait)) for before, after in pairs.samples]
+    known = [(old, new) for old, new in both if old is not None and new is not None]
+    if not known:
+        return None
+    return of_pairs(Metric(wait, wait, (), text.time), name, known, deterministic=pairs.deterministic)
+
+
+def left_unfinished(found: Comparison, name: str) -> float:
+    return mean([float(result.summary["flows"]["unfinished"]) for result in _of(found, name)])
+
+
+def _of(found: Comparison, name: str) -> list[Result]:
+    return list(found.of_name[name].samples.values())
+
+
+def unfinished(found: Comparison, names: Sequence[str]) -> Words:
+    """The number of flows that did not finish, and the number that started."""
+    every = (*names, found.baseline)
+    left = {name: left_unfinished(found, name) for name in every}
+    if not any(left.values()):
+        return Words("", "")
+    started = {name: mean([float(result.summary["flows"]["started"]) for result in _of(found, name)]) for name in every}
+    if len({*left.values()}) == 1 and len({*started.values()}) == 1:
+        first = next(iter(left))
+        return say("compare.unfinished.equal", count=UNFINISHED.brief(left[first]), started=UNFINISHED.brief(started[first]))
+    items = [say("compare.unfinished.item", name=name, count=UNFINISHED.brief(left[name]), started=UNFINISHED.brief(started[name])) for name in every]
+    open_ones = [d for d in found.differences if d.metric == UNFINISHED and d.verdict == UNCLEAR and d.design in names]
+    return say("compare.unfinished.open" if len(names) == 1 and open_ones else "compare.unfinished", items=listed(items, _DESIGNS, _ENDED))
+
+
+def cost(found: Comparison, name: str) -> Words:
+    d = next((d for d in found.of(name) if d.metric is COST), None)
+    if d is None or d.verdict == SAME:
+        return Words("", "")
+    words = {"new": _priced(found, d.design_mean), "old": _priced(found, d.baseline_mean), "bare": COST.show(d.baseline_mean)}
+    words |= {"design": name, "baseline": found.baseline}
+    cheapest = _cheapest(found, d)
+    # There is no ratio to a price of 0.
+    changed = say("compare.cost.change", change=changes.change(d.ratio)) if d.ratio is not None else ""
+    return join([say("compare.cost", changed=changed, **words), *cheapest])
+
+
+def _cheapest(found: Comparison, own: Difference) -> list[Words]:
+    others = [d for d in found.differences if d.metric is COST and d.design_mean < min(own.design_mean, own.baseline_mean)]
+    least = min(others, key=lambda d: d.design_mean, default=None)
+    return [say("compare.cheapest", design=least.design, price=_priced(found, least.design_mean))] if least else []
+
+
+def prices(found: Comparison) -> Words:
+    """The prices of several designs, if they differ."""
+    costs = [d for d in found.differences if d.metric is COST]
+    if all(d.verdict == SAME for d in costs):
+        return Words("", "")
+    items = [say("compare.prices.item", design=found.baseline, price=_priced(found, costs[0].baseline_mean))]
+    items += [say("compare.prices.item", design=d.design, price=_priced(found, d.design_mean)) for d in costs]
+    return say("compare.prices", items=listed(items, _DESIGNS, _ENDED))
+
+
+def _priced(found: Comparison, value: float) -> str:
+    return f"{found.currency} {COST.show(value)}" if found.currency else COST.show(value)
+
+
+def waiting(result: Result, wait: str) -> float | None:
+    """The mean wait in ns of the flows that finished; None if it is unknown."""
+    if "flows" not in result.recorded or result.summary["flows"]["finished"] > _FLOWS:
+        return None
+    waits = [ns for ns in result.flows.column(f"{wait}_ns") if ns is not None]
+    return mean(waits) if waits else None

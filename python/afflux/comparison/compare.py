@@ -1,0 +1,103 @@
+"""Designs against a baseline, paired by seed: both saw the same arrivals, so the design causes the difference within a seed."""
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..metrics import COST, MAIN
+from ..results.designs import Design, Designs, gather
+from ..results.result import Result
+from ..results.statistics import ADVISED_SEEDS, CONFIDENCE, ENOUGH_SEEDS, holm
+from ..words import Marked, Words, say
+from . import headline
+from .paired import Difference, Pairs, difference
+
+
+@dataclass(frozen=True)
+class Comparison:
+    baseline: str
+    designs: tuple[str, ...]
+    differences: tuple[Difference, ...]
+    notes: tuple[str, ...]
+    #: Currency of the costs; None without prices.
+    currency: str | None
+    #: The designs with their results.
+    of_name: Designs
+
+    def of(self, design: str) -> list[Difference]:
+        return [difference for difference in self.differences if difference.design == design]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "baseline": self.baseline,
+            "designs": list(self.designs),
+            "answer": str(self.sentence()),
+            "currency": self.currency,
+            "differences": [difference.to_dict() for difference in self.differences],
+            "notes": list(self.notes),
+        }
+
+    def sentence(self) -> Marked:
+        """The answer in words: the strongest established difference first, and what it costs."""
+        return headline.of(self)
+
+
+def compare(results: Designs | Iterable[Result | str | os.PathLike[str]], baseline: str | None = None) -> Comparison:
+    """Each design against the baseline, a design's name (by default the first).
+
+    Results of one scenario name are one design with several seeds. Raises `ValueError` if there is nothing to compare, or if the results are of
+    several versions of afflux.
+    """
+    designs = gather(results)
+    base = designs[baseline] if baseline is not None else next(iter(designs.values()))
+    others = [design for design in designs.values() if design.name != base.name]
+    if not others:
+        raise ValueError(
+            f"there is only one design, {base.name!r}: results of one scenario name are one design with several seeds; name results of another too"
+        )
+    notes: list[str] = []
+    found: list[Difference] = []
+    for design in others:
+        pairs = Pairs.of(base, design)
+        if not pairs.samples:
+            raise ValueError(f"{design.name!r} and {base.name!r} have no seed in common: run both with the same seeds")
+        notes += _remarks(pairs, base, design)
+        found += [d for metric in designs.metrics() if (d := difference(metric, base, design, pairs.seeds))]
+    censored = [design.name for design in designs.values() if any(result.summary["fct"]["all"]["censored"] for result in design.results.values())]
+    if censored:
+        notes.append(say("compare.note.censored", designs=", ".join(censored)))
+    currencies = {result.summary["cost"]["currency"] for design in designs.values() for result in design.results.values() if result.summary.get("cost")}
+    if len(currencies) > 1:
+        notes.append(say("compare.note.currencies", currencies=", ".join(sorted(currencies))))
+        found = [d for d in found if d.metric is not COST]
+    currency = currencies.pop() if len(currencies) == 1 else None
+    found = _together(found)
+    if (judged := sum(d.p is not None and d.samples >= ENOUGH_SEEDS for d in found)) > 1:
+        notes.append(say("compare.note.many", judged=judged, false=f"{(1 - CONFIDENCE) * judged:.1f}"))
+    return Comparison(base.name, tuple(design.name for design in others), tuple(found), (*designs.notes, *notes), currency, designs)
+
+
+def _remarks(pairs: "Pairs", base: Design, design: Design) -> list[Words]:
+    """Notes on the pairing of two designs."""
+    if pairs.deterministic:
+        return [say("compare.note.deterministic", design=design.name, baseline=base.name)]
+    remarks = []
+    if pairs.alone:
+        seeds = say("seed.many" if len(pairs.alone) > 1 else "seed.one", seeds=", ".join(map(str, pairs.alone)))
+        remarks.append(say("compare.note.alone", design=design.name, seeds=seeds))
+    samples = len(pairs.samples)
+    if samples < len(pairs.seeds):
+        remarks.append(say("compare.note.equal", design=design.name, baseline=base.name, seeds=len(pairs.seeds), samples=samples))
+    if samples < ENOUGH_SEEDS:
+        few = say("seeds.one" if samples == 1 else "seeds.many", count=samples)
+        remarks.append(say("compare.note.few", design=design.name, seeds=few, enough=ENOUGH_SEEDS, advised=ADVISED_SEEDS))
+    return remarks
+
+
+def _together(found: Sequence[Difference]) -> list[Difference]:
+    """Marks the differences of the main measures that hold when all of them are judged together (Holm)."""
+    main = [d for d in found if d.metric in MAIN]
+    family = [d for d in main if d.p is not None and d.samples >= ENOUGH_SEEDS]
+    held = {id(d) for d, holds in zip(family, holm([d.p or 0.0 for d in family]), strict=True) if holds}
+    return [replace(d, established=d.clear and (d.deterministic or id(d) in held)) if d.metric in MAIN else d for d in found]

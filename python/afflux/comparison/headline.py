@@ -1,0 +1,316 @@
+"""The answer of a comparison in words: what is established, how much, why, at what price, and what cannot be told."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from ..metrics import JOBS_UNFINISHED, MAIN, UNFINISHED
+from ..results.statistics import ADVISED_SEEDS, CONFIDENCE, ENOUGH_SEEDS, Estimate, holm, student
+from ..words import Marked, Words, say
+from . import changes, circumstances
+from .paired import BETTER, SAME, TOO_FEW, UNCLEAR, WORSE, Difference, difference
+from .phrases import (
+    apart,
+    between,
+    change_of,
+    decide,
+    design_item,
+    listed,
+    paired_seeds,
+    samples,
+    seeds_needed,
+    seeds_needed_sentence,
+    short,
+    size,
+    strength,
+    what_of,
+)
+
+if TYPE_CHECKING:
+    from .compare import Comparison
+
+#: Largest number of open measures with their intervals, of further measures, and of designs in a sentence.
+_FAR, _ITEMS, _DESIGNS = 2, 4, 6
+#: An undecided measure is named if its means differ by this factor.
+_NOTABLE = 1.1
+
+
+def of(found: Comparison) -> Marked:
+    return _Headline(found).words()
+
+
+def lead(found: Comparison) -> Difference | None:
+    """The difference that the answer names first, in bold; None if none is established."""
+    return _Headline(found).lead()
+
+
+def _counts_unfinished(d: Difference) -> bool:
+    return d.metric in (UNFINISHED, JOBS_UNFINISHED)
+
+
+class _Headline:
+    def __init__(self, found: Comparison) -> None:
+        self.found, self.baseline = found, found.baseline
+        self.main = sorted((d for d in found.differences if d.metric in MAIN), key=lambda d: MAIN.index(d.metric))
+        self.established = [d for d in self.main if d.established]
+        self.alone = sorted((d for d in self.main if d.clear and not d.established), key=lambda d: d.p or 0.0)
+        self.open = [d for d in self.main if d.verdict == UNCLEAR]
+        #: Number of differences of the main measures that were judged together.
+        self.family = sum(d.p is not None and d.samples >= ENOUGH_SEEDS for d in self.main)
+
+    def words(self) -> Marked:
+        if not self.main:
+            parts = [(say("compare.nothing"), True)]
+        elif self.established:
+            parts = self._decided()
+        elif all(d.verdict == SAME for d in self.main):
+            parts = self._same()
+        elif all(d.verdict in (SAME, TOO_FEW) for d in self.main):
+            parts = self._few()
+        else:
+            parts = self._undecided()
+        return Marked.of([part for part in parts if part[0]])
+
+    # At least one difference is established.
+
+    def lead(self) -> Difference | None:
+        """The strongest established difference; with several designs, that of the best design. Differences in unfinished flows take precedence."""
+        if not self.established:
+            return None
+        unfinished = [d for d in self.established if _counts_unfinished(d)]
+        if len(self.found.designs) == 1:
+            return max(unfinished or self.established, key=_weight)
+        losing = {d.design for d in unfinished if d.verdict == WORSE}
+        better = [d for d in self.established if d.verdict == BETTER]
+        pools = ([d for d in better if _counts_unfinished(d)], [d for d in better if d.design not in losing], unfinished, self.established)
+        return max(next(pool for pool in pools if pool), key=_weight)
+
+    def _decided(self) -> list[tuple[Words, bool]]:
+        lead = self.lead()
+        assert lead
+        several = len(self.found.designs) > 1
+        rivals = self._rivals(lead) if several and lead.verdict == BETTER else {}
+        parts = []
+        if several and lead.verdict == WORSE:
+            parts.append((say("compare.none", baseline=self.baseline), True))
+        unfinished = circumstances.unfinished(self.found, [lead.design]) if lead.metric != UNFINISHED else Words("", "")
+        if self._concerns_finished(lead):
+            parts.append((unfinished, False))
+        parts += [
+            (self._answer(lead, rivals), not parts or not parts[0][1]),
+            (self._size(lead, "compare.size" if len(self.found.designs) == 1 else "compare.size.short"), False),
+        ]
+        own = [d for d in self.established if d.design == lead.design and d is not lead]
+        parts += [(words, False) for words in self._other_measures(lead, own)]
+        if several:
+            parts += [(words, False) for words in (*self._other_designs(lead), self._second(lead, rivals))]
+        parts += [(circumstances.causes(self.found, lead), False), (circumstances.cost(self.found, lead.design), False)]
+        parts += [(self._taken_alone([d for d in self.alone if d.design == lead.design]), False)]
+        parts += [(self._cannot_tell([d for d in self.open if d.design == lead.design]), False)]
+        if not self._concerns_finished(lead):
+            parts.append((unfinished, False))
+            if any(self._concerns_finished(d) for d in own):
+                parts.append((say("compare.finished.only"), False))
+        return parts
+
+    def _answer(self, lead: Difference, rivals: Mapping[str, Difference]) -> Words:
+        if _counts_unfinished(lead):
+            return say(f"compare.{'fewer' if lead.fell else 'more'}.{lead.metric.name}", design=lead.design)
+        what = self._what(lead)
+        if len(self.found.designs) == 1:
+            key = "compare.lower" if lead.fell else "compare.higher"
+        elif rivals and self._beaten(rivals) == set(self.found.designs) - {lead.design}:
+            key = "compare.lowest" if lead.fell else "compare.highest"
+        else:
+            key = "compare.below" if lead.fell else "compare.above"
+        return say(key, design=lead.design, what=what, baseline=self.baseline)
+
+    def _size(self, d: Difference, key: str = "compare.size") -> Words:
+        return say(key, **changes.values(d), what=self._what(d), design=d.design, baseline=self.baseline, size=size(d))
+
+    def _what(self, d: Difference) -> Words | str:
+        """The measure. If some flows did not finish, it is called a measure of the finished flows."""
+        return say("compare.finished", what=what_of(d.metric)) if self._concerns_finished(d) else what_of(d.metric)
+
+    def _other_measures(self, lead: Difference, own: Sequence[Difference]) -> list[Words]:
+        """Further established differences of the same design; those that contradict the answer come first."""
+        contrary = sorted((d for d in own if d.verdict != lead.verdict), key=_weight, reverse=True)
+        alike = [d for d in own if d.verdict == lead.verdict]
+        found = []
+        if contrary:
+            found.append(self._size(contrary[0], f"compare.but.{contrary[0].verdict}"))
+        for some in (contrary[1:], alike):
+            if some:
+                found.append(say(f"compare.also.{some[0].verdict}", items=listed([short(d) for d in some], len(some))))
+        return found
+
+    def _other_designs(self, lead: Difference) -> list[Words]:
+        """The other designs in the measure of the answer."""
+        others = [d for d in self.main if d.metric == lead.metric and d.design != lead.design]
+        groups = {
+            "same-side": [d for d in others if d.established and d.fell == lead.fell],
+            "other-side": [d for d in others if d.established and d.fell != lead.fell],
+            "open": [d for d in others if not d.established and d.verdict not in (SAME, TOO_FEW)],
+            "equal": [d for d in others if d.verdict == SAME],
+            "few": [d for d in others if d.verdict == TOO_FEW],
+        }
+        direction = {"same-side": lead.fell, "other-side": not lead.fell}
+        found = []
+        for name, some in groups.items():
+            if some:
+                key = name if name not in direction else f"{name}.{'lower' if direction[name] else 'higher'}"
+                items = [design_item(d, name) for d in sorted(some, key=lambda d: d.design_mean, reverse=not lead.fell)]
+                found.append(say(f"compare.others.{key}", baseline=self.baseline, items=listed(items, _DESIGNS)))
+        return found
+
+    def _rivals(self, lead: Difference) -> dict[str, Difference]:
+        """The design of the answer against each other one but the baseline, in the measure of the answer."""
+        best, designs = self.found.of_name[lead.design], self.found.of_name
+        others = [name for name in self.found.designs if name != lead.design]
+        return {name: d for name in others if (d := difference(lead.metric, designs[name], best, best.seeds))}
+
+    @staticmethod
+    def _beaten(rivals: Mapping[str, Difference]) -> set[str]:
+        """The rivals that the best one is clearly better than, all judged together."""
+        held = holm([0.0 if d.deterministic else 1.0 if d.p is None else d.p for d in rivals.values()])
+        return {name for (name, d), holds in zip(rivals.items(), held, strict=True) if holds and d.verdict == BETTER}
+
+    def _second(self, lead: Difference, rivals: Mapping[str, Difference]) -> Words:
+        """The nearest of the designs that the best one is not clearly better than."""
+        beaten = self._beaten(rivals)
+        left = [name for name, d in rivals.items() if name not in beaten and d.verdict != TOO_FEW]
+        if not left:
+            return Words("", "")
+        name = min(left, key=lambda name: rivals[name].baseline_mean * (1 if lead.fell else -1))
+        d = rivals[name]
+        if d.verdict == SAME:
+            return say("compare.second.same", design=lead.design, second=name)
+        if d.clear:
+            return say("compare.second", design=lead.design, second=name, between=say("compare.only-alone", change=change_of(d)), more="")
+        return say("compare.second", design=lead.design, second=name, between=between(d), more=seeds_needed(d))
+
+    # Nothing is established.
+
+    def _undecided(self) -> list[tuple[Words, bool]]:
+        """Open measures, and differences that are clear only on their own; the more important group comes first."""
+        names = self.found.designs
+        several = len(names) > 1
+        opened = self._open_several() if several else self._open_one()
+        blocks = [self._clear_alone(several), opened]
+        if self.open and self.alone and MAIN.index(self.open[0].metric) < MAIN.index(self.alone[0].metric):
+            blocks.reverse()
+        if self.alone and not several and blocks[1] is opened:
+            blocks[1] = [self._cannot_tell(self.open)]
+        key = "compare.undecided.several" if several else "compare.undecided"
+        said = [circumstances.unfinished(self.found, names), *blocks[0], *blocks[1], self._without_seeds()]
+        said.append(Words("", "") if self.alone else self._only_counters("compare.counters"))
+        said.append(circumstances.prices(self.found) if several else circumstances.cost(self.found, names[0]))
+        return [(say(key, design=names[0], baseline=self.baseline), True), *((words, False) for words in said)]
+
+    def _clear_alone(self, several: bool) -> list[Words]:
+        if not self.alone:
+            return []
+        first, *rest = self.alone
+        words = {"design": first.design, "what": what_of(first.metric), "baseline": self.baseline, **changes.values(first)}
+        found = [say("compare.alone.first", count=self.family, size=size(first), more=decide(self._needed_together(first)), **words)]
+        if rest:
+            found.append(say("compare.alone.rest", items=listed([short(d, with_design=several) for d in rest], _ITEMS)))
+        return found
+
+    def _open_one(self) -> list[Words]:
+        if not self.open:
+            return []
+        first, *rest = self.open
+        words = {"design": first.design, "what": what_of(first.metric), "baseline": self.baseline, **changes.values(first)}
+        opened = say("compare.open.first", between=between(first), seeds=paired_seeds(first), more=seeds_needed_sentence(first), **words)
+        return [opened, self._cannot_tell(rest, "compare.open.either")]
+
+    def _open_several(self) -> list[Words]:
+        """The first measure that is open, of each design, and the one in which the designs are farthest apart."""
+        metrics = list(dict.fromkeys(d.metric for d in self.open))
+        most = max((d for d in self.open if d.metric != UNFINISHED), key=apart, default=None)
+        chosen = dict.fromkeys([*metrics[:1], *([most.metric] if most and apart(most) > math.log(_NOTABLE) else [])])
+        found = []
+        for metric in chosen:
+            items = [design_item(d, "open", full=True) for d in self.open if d.metric == metric]
+            found.append(say("compare.open.several", what=what_of(metric), baseline=self.baseline, items=listed(items, _DESIGNS)))
+        return found
+
+    def _without_seeds(self) -> Words:
+        few = [name for name in self.found.designs if {d.verdict for d in self.main if d.design == name} <= {SAME, TOO_FEW}]
+        few = [name for name in few if any(d.verdict == TOO_FEW for d in self.main if d.design == name)]
+        return say("compare.others.few", items=listed(few, _DESIGNS)) if few else Words("", "")
+
+    def _needed_together(self, d: Difference) -> int | None:
+        """Number of further seeds that would establish a difference in the strictest step of Holm's method."""
+        if not d.p or d.samples < ENOUGH_SEEDS:
+            return None
+        effect = student(d.samples - 1, 1 - d.p) / math.sqrt(d.samples)
+        size = Estimate(effect, 1.0, d.samples).decided_by((1 - CONFIDENCE) / self.family)
+        return size - d.samples if size and size > d.samples else None
+
+    def _same(self) -> list[tuple[Words, bool]]:
+        names = self.found.designs
+        hashes = {tuple(result.summary.get("result_hash") for result in self.found.of_name[name].results.values()) for name in (self.baseline, *names)}
+        identical = len(hashes) == 1 and all(next(iter(hashes)))
+        certain = all(d.deterministic for d in self.main)
+        every = samples(min(d.samples for d in self.main), certain)
+        key = "compare.same" if len(names) == 1 else "compare.same.several"
+        parts = [(say(key, design=names[0], baseline=self.baseline), True)]
+        parts.append((say("compare.same.flows" if identical else "compare.same.measures", seeds=every), False))
+        parts += [(self._only_counters("compare.same.counters"), False), (circumstances.unfinished(self.found, names), False)]
+        parts += [(circumstances.cost(self.found, names[0]) if len(names) == 1 else circumstances.prices(self.found), False)]
+        return parts
+
+    def _few(self) -> list[tuple[Words, bool]]:
+        names = self.found.designs
+        few = [d for d in self.main if d.verdict == TOO_FEW]
+        seeds = max(d.samples for d in few)
+        parts = [(say("compare.few.one") if seeds == 1 else say("compare.few", seeds=seeds), True), (circumstances.unfinished(self.found, names), False)]
+        for name in names[:_DESIGNS]:
+            of_design = [d for d in few if d.design == name and not _counts_unfinished(d)]
+            most = sorted(of_design[1:], key=apart, reverse=True)[:1]
+            shown = of_design[:1] + [d for d in most if apart(d) > math.log(_NOTABLE)]
+            items = [say("compare.few.item", what=what_of(d.metric), **changes.values(d)) for d in shown]
+            if items:
+                parts.append((say("compare.few.design", design=name, baseline=self.baseline, items=listed(items, _ITEMS)), False))
+        parts.append((circumstances.cost(self.found, names[0]) if len(names) == 1 else circumstances.prices(self.found), False))
+        parts.append((say("compare.few.run", enough=ENOUGH_SEEDS, advised=ADVISED_SEEDS), False))
+        return parts
+
+    def _taken_alone(self, some: Sequence[Difference]) -> Words:
+        if not some:
+            return Words("", "")
+        return say("compare.alone", count=self.family, items=listed([short(d) for d in some], _ITEMS))
+
+    def _cannot_tell(self, some: Sequence[Difference], key: str = "compare.open") -> Words:
+        """The measures whose means differ most, with intervals; the others by name. Unfinished flows have a sentence of their own."""
+        some = [d for d in some if d.metric != UNFINISHED]
+        if not some:
+            return Words("", "")
+        far = [d for d in sorted(some, key=apart, reverse=True)[:_FAR] if apart(d) > math.log(_NOTABLE)]
+        items: list[Words | str]
+        items = [say("compare.open.item", what=what_of(d.metric), between=between(d), more=seeds_needed(d), **changes.values(d)) for d in far]
+        items += [what_of(d.metric) for d in some if d not in far]
+        return say(key, items=listed(items, len(items)))
+
+    def _only_counters(self, key: str) -> Words:
+        clear = [d for d in self.found.differences if d.metric.counter and d.metric not in MAIN and d.clear]
+        several = len(self.found.designs) > 1
+        items = [short(d, with_design=several) for d in clear]
+        return say(key, items=listed(items, _ITEMS)) if items else Words("", "")
+
+    def _concerns_finished(self, d: Difference) -> bool:
+        """Whether the measure covers finished flows only, while other flows did not finish."""
+        return _of_finished(d) and any(circumstances.left_unfinished(self.found, name) for name in (self.baseline, d.design))
+
+
+def _weight(d: Difference) -> float:
+    """Rank of a difference: the ratio, or the amount for counts of unfinished flows."""
+    return abs(d.difference) if _counts_unfinished(d) else strength(d)
+
+
+def _of_finished(d: Difference) -> bool:
+    return d.metric.path[0] in ("fct", "slowdown")

@@ -1,0 +1,139 @@
+"""Differences as phrases: `34 % less (95 % interval 22 to 44 %, 5 paired seeds)`, lists of them, and how many more seeds would decide."""
+
+import math
+from collections.abc import Sequence
+
+from ..metrics import COST, Metric
+from ..words import Words, join, known, say
+from . import changes
+from .paired import SAME, TOO_FEW, Difference
+
+#: Largest number of further seeds that is named.
+_MANY_SEEDS = 100
+#: The phrase says `seed by seed` if the typical ratio and the ratio of the means differ by more than this share.
+_APART = 0.05
+_LISTED = ("; ", "；")
+
+
+def strength(d: Difference) -> float:
+    """Distance of the two values: the absolute logarithm of their ratio."""
+    if d.ratio is not None:
+        return abs(math.log(d.ratio))
+    old, new = d.baseline_mean, d.design_mean
+    return abs(math.log(new / old)) if old > 0 and new > 0 else math.inf if old != new else 0.0
+
+
+def apart(d: Difference) -> float:
+    """The larger of two distances, of the typical values and of the means, so that no large factor is passed over."""
+    old, new = d.baseline_mean, d.design_mean
+    return max(strength(d), abs(math.log(new / old))) if old > 0 and new > 0 else strength(d)
+
+
+def what_of(metric: Metric) -> Words | str:
+    """The name of a measure within a sentence."""
+    return known(f"what.{metric.name}", f"metric.{metric.name}") or metric.title
+
+
+def size(d: Difference) -> Words:
+    """The size and the interval of a clear difference: `34 % less (95 % interval 22 to 44 %, 5 paired seeds)`."""
+    if d.ratio is None:
+        changed = changes.count_change(d)
+        interval = changes.count_ends(d, clear=True)
+    else:
+        apart = d.baseline_mean > 0 and abs(math.log(d.design_mean / d.baseline_mean) - math.log(d.ratio)) > _APART
+        changed = say("compare.seed", change=changes.change(d.ratio)) if apart else changes.change(d.ratio)
+        bounds = d.bounds
+        interval = changes.ends(d.ratio, *bounds) if bounds else None
+    if d.deterministic:
+        within = say("compare.exact")
+    elif d.metric is COST:
+        within = Words("", "")
+    else:
+        within = say("compare.within", interval=interval, seeds=paired_seeds(d)) if interval else say("compare.alike", seeds=paired_seeds(d))
+    return say("compare.changed", change=changed, within=within) if within else changed
+
+
+def told(d: Difference) -> Words:
+    """A difference in a sentence: `5.60 s instead of 8.48 s, 34 % less (…)`."""
+    shown = changes.values(d)
+    if d.verdict == SAME:
+        return say("told.same", **shown)
+    if d.clear:
+        return say("told.clear", size=size(d), **shown)
+    if d.verdict == TOO_FEW:
+        return say("told.few", **shown)
+    return say("told.open", between=between(d), more=seeds_needed(d), **shown)
+
+
+def paired_seeds(d: Difference) -> Words:
+    if d.samples < d.seeds:
+        return say("compare.seeds.distinct", count=d.samples, seeds=d.seeds)
+    return say("compare.seeds.one") if d.samples == 1 else say("compare.seeds", count=d.samples)
+
+
+def samples(count: int, certain: bool) -> Words:
+    return say("compare.one-run") if certain else say("compare.seeds.one") if count == 1 else say("compare.seeds", count=count)
+
+
+def between(d: Difference) -> Words:
+    if d.ratio is None or d.bounds is None:
+        ends = changes.count_ends(d, clear=False)
+        return say("compare.between.difference", ends=ends) if ends else Words("", "")
+    return changes.between(*d.bounds)
+
+
+def short(d: Difference, with_design: bool = False) -> Words:
+    """A measure with its change, as an item of a list."""
+    words = {"what": what_of(d.metric), **changes.values(d)}
+    item = say("compare.item", change=changes.change(d.ratio), **words) if d.ratio is not None else say("compare.item.count", **words)
+    return say("compare.item.of", design=d.design, item=item) if with_design else item
+
+
+def design_item(d: Difference, group: str, full: bool = False) -> Words:
+    """A design with its change, as an item of a list."""
+    if group in ("equal", "few"):
+        return Words(d.design, d.design)
+    if full or group == "open":
+        key = "compare.open.design" if full else "compare.others.between"
+        if d.clear:
+            return say(key, design=d.design, between=say("compare.only-alone", change=change_of(d)), more="", **changes.values(d))
+        return say(key, design=d.design, between=between(d), more=seeds_needed(d), **changes.values(d))
+    return say("compare.others.item", design=d.design, change=change_of(d))
+
+
+def change_of(d: Difference) -> Words:
+    return changes.change(d.ratio) if d.ratio is not None else say("compare.instead", **changes.values(d))
+
+
+def seeds_needed(d: Difference) -> Words:
+    """`; about 7 more seeds would decide`, after an interval."""
+    if (d.design_mean < d.baseline_mean) != d.fell:
+        return say("compare.opposed")
+    return _more(d.seeds_to_decide)
+
+
+def seeds_needed_sentence(d: Difference) -> Words:
+    """`seeds_needed` as a sentence."""
+    if (d.design_mean < d.baseline_mean) != d.fell and d.bounds:
+        return say("compare.opposed.sentence")
+    return decide(d.seeds_to_decide)
+
+
+def decide(count: int | None) -> Words:
+    if count is None or count > _MANY_SEEDS:
+        return say("compare.hundred.sentence", count=_MANY_SEEDS)
+    return say("compare.more.sentence.one" if count == 1 else "compare.more.sentence", count=count)
+
+
+def _more(count: int | None) -> Words:
+    if count is None or count > _MANY_SEEDS:
+        return say("compare.hundred", count=_MANY_SEEDS)
+    return say("compare.more.one" if count == 1 else "compare.more", count=count)
+
+
+def listed(items: Sequence[Words | str], most: int, between: tuple[str, str] = _LISTED) -> Words:
+    """At most `most` items, and the number of the others."""
+    shown = list(items[:most]) if len(items) > most + 1 else list(items)
+    if left := len(items) - len(shown):
+        shown.append(say("compare.left", count=left))
+    return join(shown, between)

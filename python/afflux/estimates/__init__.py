@@ -1,0 +1,1 @@
+"""Before a run: drawing of the fabric, cost of the run, windows and buffers of one path."""

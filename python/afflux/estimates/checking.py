@@ -1,0 +1,105 @@
+"""The size of a scenario and the cost of its run, estimated without a run."""
+
+import itertools
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from .. import _core
+from .topology import Tier, tiers
+
+#: Packet-hops per second and core by hosts, as docs/bench.md measured them: fat-trees with DCTCP, and with PFC on every switch.
+PLAIN = ((128, 24.1e6), (1_024, 21.0e6), (8_192, 9.8e6))
+PAUSING = ((128, 17.6e6), (1_024, 9.5e6))
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A valid scenario, and estimates from it."""
+
+    name: str
+    seed: int
+    hosts: int
+    switches: int
+    links: int
+    #: Number of flows, including those of applications.
+    flows: int
+    #: End of the run; None: when all traffic or all jobs are done.
+    until_ns: int | None
+    #: When the run is expected to end, and whether flows are under way then.
+    end_ns: int
+    cut: bool
+    tiers: tuple[Tier, ...]
+    payload_bytes: int
+    packet_hops: int
+    #: Bounds of the packet-hops; equal to `packet_hops` if the estimate is certain.
+    least_hops: int
+    most_hops: int
+    #: Why the bounds differ; None if the estimate is within 10 %.
+    doubt: str | None
+    #: False if the estimate stopped before the end of the traffic because that is too much to follow.
+    complete: bool
+    #: Packet-hops per second, from which `seconds` is computed.
+    speed: float
+    #: On one core.
+    seconds: float
+    #: Largest resident memory of the run in bytes.
+    memory_bytes: int
+    notes: tuple[str, ...]
+    #: Warnings about valid keys without the expected effect: `file`, `line`, `key`, `text`.
+    warnings: tuple[dict[str, Any], ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def check(scenario: _core.Scenario) -> Checked:
+    """Estimates a validated scenario without running it."""
+    found = scenario.expected()
+    speed = _speed(scenario.hosts, PAUSING if scenario.has_flow_control else PLAIN)
+    return Checked(
+        name=scenario.name,
+        seed=scenario.seed,
+        hosts=scenario.hosts,
+        switches=scenario.switches,
+        links=scenario.links,
+        flows=found.flows,
+        until_ns=scenario.until_ns,
+        end_ns=found.end_ns,
+        cut=found.cut,
+        tiers=tuple(tiers(scenario)),
+        payload_bytes=found.payload_bytes,
+        packet_hops=found.packet_hops,
+        least_hops=found.least_hops,
+        most_hops=found.most_hops,
+        doubt=_doubt(found),
+        complete=found.complete,
+        speed=speed,
+        seconds=found.packet_hops / speed,
+        memory_bytes=found.memory_bytes,
+        notes=tuple(scenario.notes),
+        warnings=tuple({"file": str(one.file), "line": one.line, "key": one.key, "text": one.text} for one in scenario.warnings),
+    )
+
+
+def _doubt(found: _core.Expected) -> str | None:
+    match found.doubt:
+        case None:
+            return None
+        case "losses", [node, peer]:
+            return f"frames are likely to be lost at {node}, on their way to {peer}: it cannot take what is sent there at once"
+        case "overtaking", _:
+            return "frames of a flow overtake each other, and its transport takes those for lost that were overtaken"
+        case "queues", _:
+            return "many frames stand in queues when the run ends"
+        case _:
+            return "how much of a link its congestion control uses is not known beforehand"
+
+
+def _speed(hosts: int, measured: tuple[tuple[int, float], ...]) -> float:
+    """Between the measured sizes by the logarithm of both; beyond them the nearest one's."""
+    for (few, fast), (many, slow) in itertools.pairwise(measured):
+        if few < hosts <= many:
+            share = math.log(hosts / few) / math.log(many / few)
+            return fast * (slow / fast) ** share
+    return measured[0][1] if hosts <= measured[0][0] else measured[-1][1]

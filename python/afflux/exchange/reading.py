@@ -1,0 +1,173 @@
+"""Reading files that may be compressed, within limits."""
+
+import io
+import json
+import lzma
+import os
+import re
+import zlib
+from collections.abc import Callable, Iterator
+from typing import Any, BinaryIO
+
+from .. import _core
+from .account import Wrong, shown
+
+_GZIP, _XZ = b"\x1f\x8b", b"\xfd7zXZ\x00"
+#: Exceptions from reading a damaged compressed file.
+DAMAGED = (OSError, EOFError, zlib.error, lzma.LZMAError)
+#: Longest line in bytes; a longer one means that the file is no text.
+_LONGEST = 64 << 20
+#: Memory of an xz decoder in bytes; xz writes dictionaries of up to 64 MiB.
+_XZ_MEMORY = 128 << 20
+_CHUNK = 1 << 16
+#: Largest depth of nested values; no valid file is deeper.
+_DEEPEST = 200
+
+
+class TooMuch(OSError):
+    """A compressed file expands beyond the limit."""
+
+
+class _Unpacked(io.RawIOBase):
+    """The content of a gzip or xz file, also of several concatenated ones, up to a limit."""
+
+    def __init__(self, file: BinaryIO, new: Callable[[], Any], most: int, says: str) -> None:
+        self._file, self._new, self._left, self._says = file, new, most, says
+        self._decoder: Any = None
+        self._packed = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._some(len(buffer))
+        self._left -= len(data)
+        if self._left < 0:
+            raise TooMuch(self._says)
+        buffer[: len(data)] = data
+        return len(data)
+
+    def _some(self, count: int) -> bytes:
+        while True:
+            if self._decoder is not None and self._decoder.eof:
+                self._packed, self._decoder = self._decoder.unused_data, None
+            ended = False
+            if not self._packed and (self._decoder is None or getattr(self._decoder, "needs_input", True)):
+                self._packed = self._file.read(_CHUNK)
+                ended = not self._packed
+            if self._decoder is None:
+                # A file may be padded with zeros.
+                self._packed = self._packed.lstrip(b"\0")
+                if ended:
+                    return b""
+                if not self._packed:
+                    continue
+                self._decoder = self._new()
+            data: bytes = self._decoder.decompress(self._packed, count)
+            self._packed = getattr(self._decoder, "unconsumed_tail", b"")
+            if data:
+                return data
+            if ended and not self._decoder.eof:
+                raise EOFError("it ends before its end")
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+def opened(path: str | os.PathLike[str]) -> io.BufferedReader:
+    """The bytes of a file; gzip and xz are recognised by their content. Their expanded size is limited (docs/exchange.md, "Limits")."""
+    file = open(path, "rb")  # noqa: SIM115 – the caller closes it
+    start = file.peek(6)[:6]
+    most, says = _core.most_unpacked(os.fstat(file.fileno()).st_size)
+    if start.startswith(_GZIP):
+        return io.BufferedReader(_Unpacked(file, lambda: zlib.decompressobj(wbits=31), most, says), _CHUNK)
+    if start.startswith(_XZ):
+        return io.BufferedReader(_Unpacked(file, lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, _XZ_MEMORY), most, says), _CHUNK)
+    return file
+
+
+def damaged(path: str | os.PathLike[str], at: int | None, error: BaseException) -> Exception:
+    """The exception for a failed read. A file that cannot be opened keeps the error of the system."""
+    if isinstance(error, TooMuch):
+        return Wrong(path, None, f"a compressed file: {error}")
+    if isinstance(error, OSError) and error.errno is not None:
+        return error
+    return Wrong(path, at, f"a compressed file that breaks off or is damaged ({error})", "a whole one")
+
+
+def content(path: str | os.PathLike[str], most: int) -> bytes:
+    """All of a file of at most `most` bytes."""
+    try:
+        with opened(path) as file:
+            data = file.read(most + 1)
+    except DAMAGED as error:
+        raise damaged(path, None, error) from None
+    if len(data) > most:
+        raise Wrong(path, None, f"more than {most // 1_000_000} MB", f"at most {most // 1_000_000} MB of such a file")
+    return data
+
+
+def lines(path: str | os.PathLike[str], stream: BinaryIO | None = None, first: int = 1) -> Iterator[tuple[int, str]]:
+    """Non-blank lines with their numbers. Raises `Wrong` if the file is not text."""
+    source = stream or opened(path)
+    at = first
+    try:
+        while line := source.readline(_LONGEST):
+            if len(line) == _LONGEST:
+                raise Wrong(path, at, "a line without an end", "lines of text")
+            try:
+                text = line.decode("utf-8-sig" if at == 1 else "utf-8").strip()
+            except UnicodeDecodeError as error:
+                raise Wrong(path, at, f"the bytes {line[error.start : error.start + 4].hex(' ')}", "text in UTF-8") from None
+            if text:
+                yield at, text
+            at += 1
+    except DAMAGED as error:
+        raise damaged(path, at, error) from None
+    finally:
+        if stream is None:
+            source.close()
+
+
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+
+
+def json_value(text: str | bytes, path: str | os.PathLike[str], at: int | None, expected: str, pairs: Any = None) -> Any:
+    """A value of JSON; `at` is the line on which the text begins. Raises `Wrong`."""
+    try:
+        value = json.loads(text, object_pairs_hook=pairs)
+    except json.JSONDecodeError as error:
+        where = at + error.lineno - 1 if at is not None else error.lineno
+        raise Wrong(path, where, f"{shown(text[:60])} ({error.msg})", expected) from None
+    except UnicodeDecodeError:
+        raise Wrong(path, at, "bytes that are no UTF-8", expected) from None
+    except RecursionError:
+        raise Wrong(path, at, "values nested too deeply", expected) from None
+    except Wrong:
+        raise
+    except ValueError:
+        raise Wrong(path, at, "a number of thousands of digits", expected) from None
+    if isinstance(text, bytes):
+        text = text.decode("utf-8", "replace")
+    deep = text.count("[") + text.count("{") > _DEEPEST
+    if (deep or _SURROGATE.search(text)) and (found := _unfit(value)):
+        raise Wrong(path, at, found, expected)
+    return value
+
+
+def _unfit(value: Any) -> str | None:
+    """A description of values nested too deeply, or of unpaired surrogates, which cannot be written; None if there are none."""
+    level: list[Any] = [value]
+    for _ in range(_DEEPEST):
+        texts = [item for item in level if isinstance(item, str)]
+        for item in level:
+            if isinstance(item, dict):
+                texts += item
+        for text in texts:
+            if any("\ud800" <= c <= "\udfff" for c in text):
+                return f"{shown(text)}, half a character,"
+        level = [inner for item in level if isinstance(item, dict | list) for inner in (item.values() if isinstance(item, dict) else item)]
+        if not level:
+            return None
+    return "values nested too deeply"

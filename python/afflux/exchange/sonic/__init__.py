@@ -1,0 +1,95 @@
+"""SONiC's config_db.json: its buffer and QoS tables read into `[switch]`, and a design written back as a patch."""
+
+import copy
+import os
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ... import _core
+from ...files import toml
+from ..into import STAND_IN, Into
+from .patch import of_design
+from .ports import gather
+from .reading import of_tables
+from .switch import to_scenario
+from .tables import ConfigError, Tables, read
+
+__all__ = ["ConfigError", "exported", "imported", "read"]
+
+#: What stands in for a fabric where none is given.
+_HOSTS = 8
+
+
+def imported(
+    paths: Sequence[str | os.PathLike[str]],
+    into: str | os.PathLike[str] | None = None,
+    out: Path | None = None,
+    match: str | None = None,
+) -> tuple[str, list[str]]:
+    """A scenario, as TOML, whose switches are set as the files say, and notes about what is left out.
+
+    Buffers and QoS often come apart: several files are taken together. `into` is the scenario whose `[switch]` is set; without one a star of
+    hosts stands in for the fabric. `out` is where the scenario is to be written. It is named after that file (or after the first of `paths`), because
+    the configurations of two switches are two designs. `match`: only the switches of these names are set, in `[[switch.override]]`, and their
+    tables are not kept for export. Raises `ConfigError`.
+    """
+    tables, notes = _together(paths)
+    design, more = of_tables(tables)
+    settings = to_scenario(design)
+    name = out.stem if out else Path(paths[0]).stem
+    if match is not None:
+        if into is None:
+            raise ConfigError("--match needs --into: the scenario with the switches that it names")
+        document = Into(Path(into), out)
+        document.add_override({"match": match, **settings["switch"]})
+        if "host" in settings:
+            document.update("host", settings["host"])
+        document.rename(name)
+        text = document.text()
+        more.append(f"the tables are not kept: export writes those of [switch], not of the switches {match}")
+    elif into is None:
+        topology = {"kind": "star", "hosts": _HOSTS, "rate": "25Gbps", "delay": "1us"}
+        data = {"format": 1, "topology": topology, "traffic": [STAND_IN], **settings, "sonic": gather(tables)}
+        more.append(f"the fabric is not in the file: a star of {_HOSTS} hosts at 25 Gbps stands in for it")
+        text = toml.dumps(data)
+    else:
+        document = Into(Path(into), out)
+        document.set("switch", settings["switch"], keep=("override",))
+        if "host" in settings:
+            document.update("host", settings["host"])
+        document.replace("sonic", toml.dumps({"sonic": gather(tables)}))
+        document.rename(name)
+        text = document.text()
+    try:
+        _core.parse(text, out or into or "imported.toml")
+    except _core.ScenarioError as error:
+        raise ConfigError(f"{', '.join(map(str, paths))}: what it says makes no scenario: {error}") from None
+    return text, notes + more
+
+
+def _together(paths: Sequence[str | os.PathLike[str]]) -> tuple[Tables, list[str]]:
+    tables: Tables = {}
+    notes: list[str] = []
+    for path in paths:
+        found, of_file = read(path)
+        for name, entries in found.items():
+            twice = tables.get(name, {}).keys() & entries.keys()
+            if any(tables[name][key] != entries[key] for key in twice):
+                raise ConfigError(f"{path}: {name} → {min(twice)}: another of the files says something else")
+            tables.setdefault(name, {}).update(entries)
+        notes += [f"{path}: {note}" for note in of_file] if len(paths) > 1 else of_file
+    return tables, notes
+
+
+def exported(path: str | os.PathLike[str], ports: int | None = None) -> tuple[Tables, list[str]]:
+    """config_db tables for a scenario's `[switch]`, and what SONiC cannot be told. Raises `ScenarioError`."""
+    checked = _core.load(path)
+    written: Mapping[str, Any] = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    if "sonic" in written:
+        # What was imported says which fields SONiC computes by itself: defaults of the simulation are not written over them.
+        scenario = copy.deepcopy(dict(written))
+    else:
+        scenario = toml.with_defaults(checked.resolved)
+    return of_design(scenario, ports)

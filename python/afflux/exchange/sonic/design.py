@@ -1,0 +1,58 @@
+"""What SONiC's tables and `[switch]` both say, in one shape: read from either, written to either."""
+
+from dataclasses import dataclass, field, fields
+
+#: SONiC's default detection time and polling interval of the watchdog, in ms (sonic-utilities, pfcwd).
+DETECTION_MS = 200
+
+
+@dataclass(frozen=True)
+class Wred:
+    """Thresholds in bytes, probability in percent. `drops`: frames that are not ECN-capable are dropped by the curve."""
+
+    kmin: int
+    kmax: int
+    percent: int
+    drops: bool
+
+
+@dataclass(frozen=True)
+class Watchdog:
+    detection_ms: int
+    restoration_ms: int
+    poll_ms: int
+    action: str
+
+
+@dataclass(frozen=True)
+class Queue:
+    """`weight` is `None` where the queue is strict."""
+
+    priorities: tuple[int, ...]
+    weight: int | None
+    wred: Wred | None
+
+
+@dataclass
+class Design:
+    """Bytes; alphas as exponents of two, as SAI has them. `None`: not said."""
+
+    ingress_pool: int | None = None
+    headroom_pool: int | None = None
+    lossy_pool: int | None = None
+    lossy_th: float | None = None
+    lossy_reserved: int | None = None
+    lossy_ingress_th: float | None = None
+    lossless_th: float | None = None
+    lossless_reserved: int | None = None
+    headroom: int | None = None
+    xon: int | None = None
+    xon_offset: int | None = None
+    lossless: tuple[int, ...] = ()
+    cable_m: float | None = None
+    watchdog: Watchdog | None = None
+    queues: dict[int, Queue] = field(default_factory=dict)
+    dscp: dict[int, int] = field(default_factory=dict)
+
+    def differs(self, other: "Design") -> set[str]:
+        return {f.name for f in fields(self) if getattr(self, f.name) != getattr(other, f.name)}

@@ -1,0 +1,187 @@
+"""A design as `[switch]` of a scenario, and the design of a `[switch]`."""
+
+import math
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from .design import DETECTION_MS, Design, Queue, Watchdog, Wred
+
+_UNITS = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
+_TIMES = {"us": 1e-3, "ms": 1.0, "s": 1e3}
+
+
+def to_scenario(design: Design) -> dict[str, Any]:
+    """`switch` and `host` tables of a scenario."""
+    switch: dict[str, Any] = {}
+    if design.ingress_pool is not None or design.lossy_pool is not None or design.lossless:
+        switch["sharing"] = "sonic"
+    mmu: dict[str, Any] = {}
+    if design.ingress_pool is not None:
+        switch["buffer"] = _b(design.ingress_pool + (design.headroom_pool or 0))
+    _put(switch, "alpha", design.lossy_th, _alpha)
+    _put(switch, "reserved", design.lossy_reserved, _b)
+    _put(mmu, "lossy_ingress_alpha", design.lossy_ingress_th, _alpha)
+    # A pool that follows from the memory must go on following from it.
+    if design.ingress_pool is None or design.headroom_pool is None or design.lossy_pool != design.ingress_pool // 10 * 8:
+        _put(mmu, "lossy_pool", design.lossy_pool, _b)
+    _put(mmu, "headroom_pool", design.headroom_pool, _b)
+    if design.lossless:
+        _put(mmu, "lossless_alpha", design.lossless_th, _alpha)
+        _put(mmu, "lossless_reserved", design.lossless_reserved, _b)
+        _put(mmu, "xon", design.xon, _b)
+        _put(mmu, "xon_offset", design.xon_offset, _b)
+    if mmu:
+        switch["mmu"] = mmu
+    if design.lossless:
+        pfc: dict[str, Any] = {"priorities": list(design.lossless)}
+        if design.headroom is not None:
+            pfc["headroom"] = _b(design.headroom)
+        elif design.cable_m is not None:
+            pfc |= {"headroom": "sonic", "cable": f"{design.cable_m:g}m"}
+        if design.watchdog:
+            w = design.watchdog
+            pfc["watchdog"] = {"detection": f"{w.detection_ms}ms", "restoration": f"{w.restoration_ms}ms", "poll": f"{w.poll_ms}ms", "action": w.action}
+        switch["pfc"] = pfc
+    if design.queues:
+        switch |= {"scheduling": "dwrr", "queue": [_queue(number, queue) for number, queue in design.queues.items()]}
+    host = {"dscp_to_priority": {str(k): v for k, v in design.dscp.items()}} if design.dscp else {}
+    return {"switch": switch, "host": host} if host else {"switch": switch}
+
+
+def _queue(number: int, queue: Queue) -> dict[str, Any]:
+    out: dict[str, Any] = {"index": number, "priorities": list(queue.priorities)}
+    out |= {"strict": True} if queue.weight is None else {"weight": queue.weight}
+    if queue.wred:
+        w = queue.wred
+        out["ecn"] = {"kmin": _b(w.kmin), "kmax": _b(w.kmax), "pmax": w.percent / 100, "incapable": "drop" if w.drops else "pass"}
+    return out
+
+
+def _put(table: dict[str, Any], key: str, value: Any, form: Any) -> None:
+    if value is not None:
+        table[key] = form(value)
+
+
+def _b(bytes: int) -> str:
+    return f"{bytes}B"
+
+
+def _alpha(exponent: float) -> float:
+    return 2.0**exponent
+
+
+def of_scenario(scenario: Mapping[str, Any]) -> tuple[Design, list[str]]:
+    """From a scenario's `switch` and `host` tables, resolved or not; and what SONiC cannot be told."""
+    missing: list[str] = []
+    switch, host = scenario.get("switch", {}), scenario.get("host", {})
+    mmu, pfc = switch.get("mmu", {}), switch.get("pfc", {})
+    pfc = {} if pfc == "off" else pfc
+    design = Design()
+    sharing = switch.get("sharing", "dynamic")
+    if sharing not in ("sonic", "dynamic"):
+        missing.append(f'sharing = {sharing!r}: SONiC\'s buffer model is "sonic"')
+    headroom_pool = _size(mmu.get("headroom_pool"))
+    buffer = _size(switch.get("buffer"))
+    if sharing == "sonic" and buffer is not None:
+        design.ingress_pool, design.headroom_pool = buffer - (headroom_pool or 0), headroom_pool
+        design.lossy_pool = _size(mmu.get("lossy_pool"))
+    elif sharing == "dynamic":
+        design.lossy_pool = buffer
+    if sharing in ("sonic", "dynamic"):
+        design.lossy_th = _exponent(switch.get("alpha"), "alpha", missing)
+        design.lossy_reserved = _size(switch.get("reserved"))
+    design.lossless_th = _exponent(mmu.get("lossless_alpha"), "mmu.lossless_alpha", missing)
+    design.lossless_reserved = _size(mmu.get("lossless_reserved"))
+    if mmu.get("lossy_ingress_alpha", "off") != "off":
+        design.lossy_ingress_th = _exponent(mmu["lossy_ingress_alpha"], "mmu.lossy_ingress_alpha", missing)
+    design.xon, design.xon_offset = _size(mmu.get("xon")), _size(mmu.get("xon_offset"))
+    if pfc:
+        design.lossless = tuple(pfc.get("priorities", (3, 4)))
+        headroom = pfc.get("headroom")
+        if isinstance(headroom, str) and headroom[:1].isdigit():
+            design.headroom = _size(headroom)
+        elif headroom not in (None, "sonic"):
+            missing.append(f"pfc.headroom = {headroom!r}: SONiC takes a number or computes by its own formula; write a size")
+        if "cable" in pfc:
+            design.cable_m = float(pfc["cable"].rstrip("m"))
+        watchdog = pfc.get("watchdog", "off")
+        if watchdog != "off":
+            detection = _ms(watchdog.get("detection", f"{DETECTION_MS}ms"))
+            restoration, poll = _ms(watchdog.get("restoration", f"{2 * detection}ms")), _ms(watchdog.get("poll", f"{DETECTION_MS}ms"))
+            design.watchdog = Watchdog(detection, restoration, poll, watchdog.get("action", "drop"))
+    _queues_of(switch, design, missing)
+    design.dscp = {int(k): int(v) for k, v in host.get("dscp_to_priority", {}).items()}
+    _beyond(switch, missing)
+    return design, missing
+
+
+def _queues_of(switch: Mapping[str, Any], design: Design, missing: list[str]) -> None:
+    shared = switch.get("ecn", "off")
+    scheduling = switch.get("scheduling", "fifo")
+    blocks = switch.get("queue", [])
+    if scheduling == "ets":
+        missing.append("scheduling = 'ets': its percentages are written as DWRR weights")
+    if not blocks:
+        numbers = range(switch.get("priorities", 8)) if scheduling == "strict_priority" else range(1) if shared != "off" else range(0)
+        blocks = [{"index": number, "strict": scheduling == "strict_priority", "weight": 1, "priorities": [number]} for number in numbers]
+        if scheduling == "fifo" and blocks:
+            blocks[0]["priorities"] = list(range(8))
+    for position, block in enumerate(blocks):
+        number = block.get("index", position)
+        weight = None if block.get("strict") else block.get("weight") or int(str(block.get("bandwidth", "1%")).rstrip("%"))
+        if weight is not None and weight > 100:
+            missing.append(f"queue {number}: weight {weight}: SONiC takes 1 to 100")
+        ecn = block.get("ecn", shared)
+        wred = None
+        if ecn not in ("off", False):
+            wred = _wred(number, ecn, missing)
+        design.queues[number] = Queue(tuple(block.get("priorities", (number,))), weight, wred)
+
+
+def _wred(number: int, ecn: Mapping[str, Any], missing: list[str]) -> Wred | None:
+    kmin, kmax = (_size(ecn.get(key, ecn.get("k"))) for key in ("kmin", "kmax"))
+    if kmin is None or kmax is None:
+        missing.append(f"queue {number}: thresholds in packets: SONiC takes bytes")
+        return None
+    pmax = ecn.get("pmax", 1)
+    percent = 100 * (float(pmax.rstrip("%")) / 100 if isinstance(pmax, str) else pmax)
+    if abs(percent - round(percent)) > 1e-9:
+        missing.append(f"queue {number}: pmax = {percent:g} %: SONiC takes whole percent; {round(percent)} % is written")
+    if ecn.get("average_weight", "off") != "off":
+        missing.append(f"queue {number}: average_weight: WRED_PROFILE has no field for it")
+    if ecn.get("at", "enqueue") != "enqueue":
+        missing.append(f"queue {number}: at = {ecn['at']!r}: the chip decides where it marks")
+    return Wred(kmin, kmax, round(percent), ecn.get("incapable", "drop") == "drop")
+
+
+def _beyond(switch: Mapping[str, Any], missing: list[str]) -> None:
+    for key, plain in (("aqm", "off"), ("device_queue", 0), ("forwarding", "store_and_forward")):
+        if switch.get(key, plain) != plain:
+            missing.append(f"{key} = {switch[key] if not isinstance(switch[key], Mapping) else switch[key].get('kind')!r}: no table of config_db.json has it")
+    if switch.get("balance", "ecmp") != "ecmp":
+        missing.append(f"balance = {switch['balance']!r}: not written")
+    if switch.get("override"):
+        missing.append("[[switch.override]]: this is for the switches that [switch] means; the others need a file of their own")
+
+
+def _exponent(alpha: float | None, key: str, missing: list[str]) -> float | None:
+    if alpha is None:
+        return None
+    exponent = math.log2(alpha)
+    if exponent != round(exponent) or not -8 <= exponent <= 8:
+        nearest = min(max(round(exponent), -8), 8)
+        missing.append(f"{key} = {alpha:g}: SONiC has powers of two from 2^-8 to 2^8; 2^{nearest} is written")
+        return nearest
+    return int(exponent)
+
+
+def _size(text: str | None) -> int | None:
+    found = re.fullmatch(r"([\d.]+)\s*([A-Za-z]+)", text) if isinstance(text, str) else None
+    return round(float(found.group(1)) * _UNITS[found.group(2)]) if found and found.group(2) in _UNITS else None
+
+
+def _ms(text: str) -> int:
+    found = re.fullmatch(r"([\d.]+)\s*([a-z]+)", text)
+    assert found, f"a duration has a unit: {text!r}"
+    return round(float(found.group(1)) * _TIMES[found.group(2)])

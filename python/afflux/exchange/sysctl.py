@@ -1,0 +1,198 @@
+"""A scenario's transport as settings of Linux hosts: sysctl lines, and route and tc commands where sysctl has no key."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+_MODULES = {"newreno": "reno", "dctcp": "dctcp", "cubic": "cubic", "htcp": "htcp", "bbr": "bbr", "bbr3": "bbr"}
+_SECONDS = {"ps": 1e-12, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0}
+_BYTES = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
+#: What Linux does whatever the settings, so that a scenario that agrees needs no line (see `stack = "linux"` in the schema).
+_FIXED = {
+    "dupack_threshold": (3, "Linux counts to 3 and adapts to reordering by itself"),
+    "min_rto_on_variance": (True, "Linux adds its floor to the smoothed round trip"),
+    "handshake": (True, "Linux opens and closes connections"),
+}
+
+
+@dataclass
+class Settings:
+    """`sysctl` lines, `commands` beside them (routes, queueing disciplines), and what has no setting."""
+
+    sysctl: dict[str, str] = field(default_factory=dict)
+    commands: list[str] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+
+    def text(self, title: str) -> str:
+        lines = [f"# {title}"]
+        lines += [f"{key} = {value}" for key, value in self.sysctl.items()]
+        if self.commands:
+            lines += ["", "# No sysctl has these (DEV and GATEWAY are the host's):", *(f"# {command}" for command in self.commands)]
+        if self.missing:
+            lines += ["", "# Linux cannot be set to:", *(f"#   {line}" for line in self.missing)]
+        return "\n".join(lines) + "\n"
+
+
+def settings(transport: Mapping[str, Any], agrees: bool = True, mtu: str | None = None) -> Settings:
+    """From a resolved `[host.transport]`; `agrees`: `[host] ecn`."""
+    out = Settings()
+    if transport.get("kind", "tcp") != "tcp":
+        out.missing.append(f"kind = {transport['kind']!r}: not TCP; the application sets it")
+        return out
+    for step in (_congestion, _ecn, _loss, _window, _timers, _sending):
+        step(transport, out)
+    if not agrees:
+        out.sysctl["net.ipv4.tcp_ecn"] = "0"
+    if mtu is not None:
+        out.commands.append(f"ip link set dev DEV mtu {_size(mtu)}")
+    return out
+
+
+def _congestion(transport: Mapping[str, Any], out: Settings) -> None:
+    name = transport.get("congestion", "newreno")
+    out.sysctl["net.ipv4.tcp_congestion_control"] = _MODULES[name]
+    if name == "bbr3":
+        out.missing.append("congestion = 'bbr3': mainline's bbr is version 1; version 3 is in google/bbr's kernels, there also called bbr")
+    dctcp = transport.get("dctcp", {})
+    if name == "dctcp":
+        # Module parameters of tcp_dctcp: a shift for g, alpha in 1/1024.
+        gain = dctcp.get("gain", 0.0625)
+        shift = next((s for s in range(11) if abs(2.0**-s - gain) < 1e-12), None)
+        if shift is None:
+            out.missing.append(f"dctcp.gain = {gain}: the module takes powers of two")
+        elif shift != 4:
+            out.commands.append(f"echo {shift} > /sys/module/tcp_dctcp/parameters/dctcp_shift_g")
+        if dctcp.get("initial_alpha", 1) != 1:
+            out.commands.append(f"echo {round(1024 * dctcp['initial_alpha'])} > /sys/module/tcp_dctcp/parameters/dctcp_alpha_on_init")
+    if name == "htcp":
+        for key, parameter in (("rtt_scaling", "use_rtt_scaling"), ("bandwidth_switch", "use_bandwidth_switch")):
+            if transport.get("htcp", {}).get(key, True) is False:
+                out.commands.append(f"echo 0 > /sys/module/tcp_htcp/parameters/{parameter}")
+    if name == "cubic":
+        cubic = transport.get("cubic", {})
+        if cubic.get("beta", 0.7) not in (0.7, 0.7001953125):
+            out.commands.append(f"echo {round(1024 * cubic['beta'])} > /sys/module/tcp_cubic/parameters/beta")
+        for key, parameter in (("fast_convergence", "fast_convergence"), ("tcp_friendly", "tcp_friendliness")):
+            if cubic.get(key, True) is False:
+                out.commands.append(f"echo 0 > /sys/module/tcp_cubic/parameters/{parameter}")
+        if cubic.get("hystart", "linux") == "off":
+            out.commands.append("echo 0 > /sys/module/tcp_cubic/parameters/hystart")
+        elif cubic.get("hystart", "linux") != "linux":
+            out.missing.append(f"cubic.hystart = {cubic['hystart']!r}: Linux has its own or none")
+        if cubic.get("flavour", "linux") != "linux":
+            out.missing.append(f"cubic.flavour = {cubic['flavour']!r}")
+
+
+def _ecn(transport: Mapping[str, Any], out: Settings) -> None:
+    echo = transport.get("ecn", "off")
+    # 1 asks for it and agrees, 2 only agrees (ip-sysctl.rst); dctcp asks by itself.
+    out.sysctl["net.ipv4.tcp_ecn"] = {"off": "2", "classic": "1", "dctcp": "1"}[echo]
+    if echo == "classic":
+        out.sysctl["net.ipv4.tcp_ecn_fallback"] = "1"
+    if echo == "dctcp" and transport.get("congestion") not in ("dctcp", "bbr3"):
+        out.missing.append("ecn = 'dctcp' without congestion = 'dctcp': a route's `features ecn_low` or the congestion control decides")
+
+
+def _loss(transport: Mapping[str, Any], out: Settings) -> None:
+    recovery = transport.get("recovery", "sack")
+    out.sysctl["net.ipv4.tcp_sack"] = "0" if recovery == "newreno" else "1"
+    out.sysctl["net.ipv4.tcp_recovery"] = "1" if recovery == "rack" else "0"
+    out.sysctl["net.ipv4.tcp_early_retrans"] = "3" if transport.get("tail_probe") else "0"
+    out.sysctl["net.ipv4.tcp_frto"] = "2" if transport.get("undo") else "0"
+    if not transport.get("prr", False) and transport.get("stack") == "linux":
+        out.missing.append("prr = false: Linux always reduces proportionally")
+    for key, (fixed, why) in _FIXED.items():
+        if key in transport and transport[key] != fixed:
+            out.missing.append(f"{key} = {_toml(transport[key])}: {why}")
+
+
+def _window(transport: Mapping[str, Any], out: Settings) -> None:
+    buffer, most = transport.get("receive_buffer"), transport.get("receive_buffer_max")
+    if buffer:
+        first = _size(buffer)
+        out.sysctl["net.ipv4.tcp_rmem"] = f"4096 {first} {_size(most) if most else first}"
+        out.sysctl["net.ipv4.tcp_moderate_rcvbuf"] = "1" if most else "0"
+    elif transport.get("receive_window", "unlimited") != "unlimited":
+        # Half of the buffer is the window with tcp_adv_win_scale = 1, its default.
+        room = 2 * _size(transport["receive_window"])
+        out.sysctl["net.ipv4.tcp_rmem"] = f"4096 {room} {room}"
+        out.sysctl["net.ipv4.tcp_moderate_rcvbuf"] = "0"
+    else:
+        out.missing.append("receive_window = 'unlimited': choose tcp_rmem and tcp_wmem above twice the rate times the round trip")
+    if transport.get("initial_window", 10) != 10:
+        out.commands.append(f"ip route change default via GATEWAY dev DEV initcwnd {transport['initial_window']}")
+    if transport.get("max_window", "unlimited") != "unlimited":
+        out.missing.append(f"max_window = {transport['max_window']}: only an application's SO_SNDBUF, or tcp_wmem, bounds the window")
+    out.sysctl["net.ipv4.tcp_no_metrics_save"] = "0" if transport.get("ssthresh_cache") else "1"
+    if transport.get("ssthresh_cache"):
+        out.sysctl["net.ipv4.tcp_no_ssthresh_metrics_save"] = "0"
+    out.sysctl["net.ipv4.tcp_slow_start_after_idle"] = "1" if transport.get("idle_restart") else "0"
+
+
+def _timers(transport: Mapping[str, Any], out: Settings) -> None:
+    floor = _seconds(transport.get("min_rto", "200ms"))
+    if floor != 0.2:
+        if floor < 1e-3 - 1e-12:
+            out.missing.append(f"min_rto = {transport['min_rto']!r}: Linux counts whole milliseconds, and whole ticks of its clock")
+        out.sysctl["net.ipv4.tcp_rto_min_us"] = str(max(round(floor * 1e6), 1))
+        out.commands.append(f"ip route change default via GATEWAY dev DEV rto_min {max(round(floor * 1e3), 1)}ms  # before Linux 6.11")
+    delayed = transport.get("delayed_ack", "off")
+    if delayed == "off":
+        out.missing.append("delayed_ack = 'off': Linux delays; a route's `quickack 1` acknowledges every segment")
+        out.commands.append("ip route change default via GATEWAY dev DEV quickack 1")
+    elif delayed.get("segments", 2) != 2 or _seconds(delayed.get("timeout", "40ms")) != 0.04:
+        out.missing.append(f"delayed_ack = {_toml(delayed)}: Linux has 2 segments and 40 ms at least")
+    if transport.get("sack_compression") is False:
+        out.sysctl["net.ipv4.tcp_comp_sack_nr"] = "0"
+
+
+def _sending(transport: Mapping[str, Any], out: Settings) -> None:
+    if transport.get("pacing") or transport.get("congestion") in ("bbr", "bbr3"):
+        out.sysctl["net.core.default_qdisc"] = "fq"
+    if transport.get("stack") == "linux" and transport.get("small_queues") is False:
+        out.missing.append("small_queues = false: Linux always has them")
+    burst = transport.get("burst", 1)
+    if burst == 1:
+        out.commands.append("ethtool -K DEV tso off gso off gro off")
+    elif burst != "auto":
+        out.commands.append(f"ip link set dev DEV gso_max_segs {burst}")
+
+
+def _seconds(text: str) -> float:
+    number, unit = _parts(text)
+    return number * _SECONDS[unit]
+
+
+def _size(text: str) -> int:
+    number, unit = _parts(text)
+    return round(number * _BYTES[unit])
+
+
+def _parts(text: str) -> tuple[float, str]:
+    found = re.fullmatch(r"([\d.]+)\s*([A-Za-z]+)", text)
+    assert found, f"a resolved scenario has quantities with units: {text!r}"
+    return float(found.group(1)), found.group(2)
+
+
+def _toml(item: Any) -> str:
+    from ..files import toml
+
+    return toml.value(item)
+
+
+def of_scenario(resolved: Mapping[str, Any]) -> Iterator[tuple[str, Settings]]:
+    """Settings for the hosts of a resolved scenario: those of all hosts, each named transport's, and each override's."""
+    host = resolved.get("host", {})
+    mtu = host.get("mtu")
+    yield "all hosts", settings(host.get("transport", {}), host.get("ecn", True), mtu)
+    transports = host.get("transports", {})
+    for name, transport in transports.items():
+        yield f"traffic with transport = {name!r}", settings(transport, host.get("ecn", True), mtu)
+    for change in host.get("override", []):
+        hosts = change["match"] if isinstance(change["match"], str) else ", ".join(change["match"])
+        transport = change.get("transport", host.get("transport", {}))
+        if isinstance(transport, str):
+            transport = transports[transport]
+        if "transport" in change or "ecn" in change:
+            yield f"hosts {hosts}", settings(transport, change.get("ecn", host.get("ecn", True)), mtu)

@@ -1,0 +1,1 @@
+"""Files that afflux writes: durable files, outputs of a command, CSV, TOML."""

@@ -1,0 +1,193 @@
+"""Results by design: those of one scenario name are one design, run with several seeds."""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from .. import __version__
+from ..files import toml
+from ..metrics import METRICS, Metric
+from ..words import Words, say
+from . import doubts
+from .result import Result
+from .statistics import interval, mean
+
+#: Results of one design may differ in these keys and in `[record]`. Threads and engines change no result; inputs are compared by their hash.
+_SAME = {"run.seed", "run.threads", "run.engine", "run.max_memory", "description"}
+
+
+@dataclass(frozen=True)
+class Value:
+    """A metric of a design: the mean over its samples, with a 95 % interval where there are several."""
+
+    metric: Metric
+    mean: float
+    low: float | None
+    high: float | None
+    #: Number of distinct results.
+    seeds: int
+
+    def __str__(self) -> str:
+        show = self.metric.show
+        return (
+            show(self.mean) if self.low is None or self.high is None or self.low == self.high else f"{show(self.mean)} ({show(self.low)} – {show(self.high)})"
+        )
+
+
+@dataclass(frozen=True)
+class Design:
+    name: str
+    #: By seed, ascending.
+    results: Mapping[int, Result]
+
+    @property
+    def seeds(self) -> list[int]:
+        return list(self.results)
+
+    @property
+    def first(self) -> Result:
+        """The result of the lowest seed: the one whose series are shown."""
+        return next(iter(self.results.values()))
+
+    @cached_property
+    def samples(self) -> Mapping[int, Result]:
+        """By seed, without seeds that repeat an earlier result: equal result hashes are one sample."""
+        by_hash: dict[object, int] = {}
+        for seed, result in self.results.items():
+            by_hash.setdefault(result.summary.get("result_hash") or seed, seed)
+        return {seed: self.results[seed] for seed in by_hash.values()}
+
+    @property
+    def deterministic(self) -> bool:
+        """Whether several seeds gave the same result."""
+        return len(self.results) > 1 == len(self.samples)
+
+    def by_seed(self, metric: Metric) -> dict[int, float]:
+        """The metric by seed, without seeds that lack it."""
+        return _known(metric, self.results)
+
+    def value(self, metric: Metric) -> Value | None:
+        """Mean and interval of a metric; None if no seed has it."""
+        values = list(_known(metric, self.samples).values())
+        if not values:
+            return None
+        low, high = interval(values) or (None, None)
+        return Value(metric, mean(values), low, high, len(values))
+
+    def __repr__(self) -> str:
+        return f"<Design {self.name!r}: seeds {', '.join(map(str, self.results))}>"
+
+
+def _known(metric: Metric, results: Mapping[int, Result]) -> dict[int, float]:
+    values = {seed: metric.of(result.summary) for seed, result in results.items()}
+    return {seed: value for seed, value in values.items() if value is not None}
+
+
+class Designs(Mapping[str, Design]):
+    """Designs by name, in the order in which they were given."""
+
+    def __init__(self, designs: Iterable[Design], notes: Iterable[str] = ()) -> None:
+        self._designs = {design.name: design for design in designs}
+        #: Notes on the origin of the results.
+        self.notes = (*notes, *doubts.of(result for design in self.values() for result in design.results.values()))
+
+    def __getitem__(self, name: str) -> Design:
+        try:
+            return self._designs[name]
+        except KeyError:
+            raise KeyError(f"there is no design {name!r}: there are {', '.join(self._designs)}") from None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._designs)
+
+    def __len__(self) -> int:
+        return len(self._designs)
+
+    def metrics(self) -> list[Metric]:
+        """Metrics that at least one design has, without counters that are zero everywhere."""
+        known = [(metric, [value.mean for design in self.values() if (value := design.value(metric))]) for metric in METRICS]
+        return [metric for metric, values in known if values and (any(values) or not metric.counter)]
+
+
+def gather(results: "Designs | Iterable[Result | str | os.PathLike[str]]") -> Designs:
+    """Groups results, or result directories, by the names of their scenarios.
+
+    Raises `FileNotFoundError` if a directory holds no result, `ValueError` if two of a name have the same seed or differ in more than the seed, if
+    results are of several versions of afflux, or if one lacks what this version writes.
+    """
+    if isinstance(results, Designs):
+        return results
+    names: dict[str, dict[int, Result]] = {}
+    every = [item if isinstance(item, Result) else Result.open(item) for item in results]
+    notes = _versions(every)
+    for result in every:
+        name, seed = result.summary["name"], result.summary["seed"]
+        of_name = names.setdefault(name, {})
+        if seed in of_name:
+            raise ValueError(f"{_where(result)} and {_where(of_name[seed])} are both {name!r} with seed {seed}: {_ADVICE}")
+        if of_name:
+            other = next(iter(of_name.values()))
+            if different := _different(result, other):
+                what = ", ".join(different[:4]) + (", …" if len(different) > 4 else "")
+                raise ValueError(f"{_where(result)} and {_where(other)} are both {name!r} but differ in {what}: {_ADVICE}")
+        of_name[seed] = result
+    if not names:
+        raise ValueError("no results: name at least one result directory")
+    return Designs((Design(name, dict(sorted(of_name.items()))) for name, of_name in names.items()), notes)
+
+
+#: Keys of summary.json that each comparison needs.
+_NEEDED = ("afflux_version", "name", "seed", "flows", "fct", "result_hash")
+
+
+def _versions(results: Sequence[Result]) -> list[Words]:
+    """Refuses results of several versions, and says if all are of another version than this one: what a number means may have changed between them."""
+    by_version: dict[str, list[Result]] = {}
+    for result in results:
+        # What was not written was made just now.
+        version = str(result.summary.get("afflux_version", "unknown" if result.dir else __version__))
+        if result.dir and (missing := [key for key in _NEEDED if key not in result.summary]):
+            raise ValueError(f"{_where(result)}: summary.json has no {missing[0]!r} (made by afflux {version}, this is {__version__}): {_AGAIN}")
+        by_version.setdefault(version, []).append(result)
+    if len(by_version) > 1:
+        places = "; ".join(f"{version}: {_places(of_version)}" for version, of_version in by_version.items())
+        raise ValueError(f"results of different versions of afflux are not compared ({places}): {_AGAIN}")
+    return [say("versions.other", version=version, ours=__version__, places=_places(every)) for version, every in by_version.items() if version != __version__]
+
+
+_AGAIN = "simulate again with this version: afflux run DIR/scenario.toml -o DIR --force"
+
+
+def _places(results: Sequence[Result]) -> str:
+    named = [_where(result) for result in results]
+    return ", ".join(named[:3]) + (f" and {len(named) - 3} more" if len(named) > 3 else "")
+
+
+_ADVICE = "give designs names of their own, as in --set name=shallow"
+
+
+def _where(result: Result) -> str:
+    return str(result.dir) if result.dir else f"the result of seed {result.summary['seed']}"
+
+
+def _different(one: Result, other: Result) -> list[str]:
+    """Keys of the resolved scenarios that differ; nothing is known of results that were not written."""
+    first_text, second_text = one.scenario, other.scenario
+    if first_text is None or second_text is None:
+        return []
+    first, second = (dict(_leaves(toml.with_defaults(text), "")) for text in (first_text, second_text))
+    keys = [key for key in first.keys() | second.keys() if first.get(key) != second.get(key)]
+    return sorted(key for key in keys if key not in _SAME and not key.startswith("record."))
+
+
+def _leaves(item: Any, key: str) -> Iterator[tuple[str, Any]]:
+    if isinstance(item, dict):
+        for name, inner in item.items():
+            yield from _leaves(inner, f"{key}.{name}" if key else name)
+    elif isinstance(item, list) and item and all(isinstance(inner, dict) for inner in item):
+        for place, inner in enumerate(item):
+            yield from _leaves(inner, f"{key}[{place}]")
+    elif not key.endswith(".file"):
+        yield key, item

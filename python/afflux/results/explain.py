@@ -1,0 +1,191 @@
+"""Where each flow's time went."""
+
+import re
+from array import array
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from heapq import nsmallest
+from itertools import compress
+from operator import truediv
+from typing import Any
+
+from .._core import Table
+
+#: Propagation and serialization, then the waits in the order in which ties are decided.
+LABELS = ("propagation", "serialization", "recovery", "reordering", "paused", "queueing", "pacing", "window", "application")
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """A finished flow and the parts of its completion time; they add up to it exactly."""
+
+    id: int
+    flow_class: str
+    src: int
+    dst: int
+    bytes: int
+    fct_ns: int
+    slowdown: float
+    parts_ns: dict[str, int]
+    src_name: str
+    dst_name: str
+
+    def share(self, label: str) -> float:
+        return self.parts_ns[label] / self.fct_ns if self.fct_ns else 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        head = {"id": self.id, "class": self.flow_class, "src": self.src, "dst": self.dst, "bytes": self.bytes}
+        head |= {"src_name": self.src_name, "dst_name": self.dst_name}
+        return head | {"fct_ns": self.fct_ns, "slowdown": self.slowdown} | {f"{label}_ns": ns for label, ns in self.parts_ns.items()}
+
+
+#: Name of the group of all flows, and the two other groupings.
+ALL = "all"
+GROUPINGS = ("size", "class")
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """A group of flows of one run: number of flows, and sums of their parts in whole nanoseconds."""
+
+    flows: int
+    parts_ns: dict[str, int]
+    #: The sum over flows of each part's share in its flow's completion time.
+    shares: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """A port: its longest queue and its losses in the whole run."""
+
+    node: str
+    peer: str
+    #: Whether the port belongs to a host.
+    at_host: bool
+    bytes_max: int
+    wait_ns_max: int
+    drops: int
+    in_discards: int
+    ecn_marks: int
+    paused_ns: int
+
+
+def longest_queues(ports: Table, is_host: Callable[[str], bool]) -> list[Queue]:
+    """The ports of ports.parquet with a standing queue, the longest first."""
+    found: dict[tuple[int, str, str], list[int]] = {}
+    highest = [ports.column(name) for name in ("queue_bytes_max", "latency_ns_max")]
+    sums = [ports.column(name) for name in ("drops", "in_discards", "ecn_marks", "paused_ns")]
+    # Row -1 is the whole port.
+    for row, key in enumerate(zip(*(ports.column(name) for name in ("queue", "port", "node", "peer")), strict=True)):
+        if key[0] == -1:
+            values = found.setdefault(key[1:], [0] * 6)
+            values[:2] = [max(values[place], column[row]) for place, column in enumerate(highest)]
+            values[2:] = [values[place + 2] + column[row] for place, column in enumerate(sums)]
+    # Those that stood for no longer than a frame of 9000 B hide nothing.
+    standing = sorted(((key, values) for key, values in found.items() if values[0] > 10_000), key=lambda item: -item[1][0])
+    return [Queue(node, peer, is_host(node), *values) for (_, node, peer), values in standing]
+
+
+class Explanation:
+    """The split of every finished flow of a run."""
+
+    def __init__(self, flows: Table, summary: dict[str, Any]) -> None:
+        # Integers in arrays take a fifth of the memory of lists; -1 stands for unknown values.
+        self._ids, self._src, self._dst, self._bytes, self._start, self._fct = (
+            _whole(flows.column(name)) for name in ("id", "src", "dst", "bytes", "start_ns", "fct_ns")
+        )
+        self._parts = {label: _whole(flows.column(f"{label}_ns")) for label in LABELS}
+        known: dict[str, str] = {}
+        self._class = [known.setdefault(name, name) for name in flows.column("class")]
+        self._slowdown = flows.column("slowdown")
+        self._explained = bytes(part >= 0 for part in self._parts["propagation"])
+        # A flow whose parts do not add up (a failed check) has none.
+        if not any(self._explained) and any(fct >= 0 for fct in self._fct) and not summary.get("failed_checks_total"):
+            raise LookupError("the split was not recorded: set explain = true in [record] and run again")
+        names: list[str] = summary.get("host_names", [])
+        self._host_name = lambda host: names[host] if names else f"host{host}"
+        self._sizes = list(summary["slowdown"]["by_size"])  # ["all"] if the classes were switched off
+        self._warmup, self._end = summary["warmup_ns"], summary["simulated_ns"]
+
+    def __len__(self) -> int:
+        return sum(self._explained)
+
+    def flow(self, id: int) -> Flow:
+        """One flow by its identifier. Raises `LookupError` if there is none, or it did not finish."""
+        try:
+            row = self._ids.index(id)
+        except ValueError:
+            raise LookupError(f"there is no flow {id}") from None
+        if self._fct[row] < 0:
+            raise LookupError(f"flow {id} did not finish: there is no completion time to explain")
+        if not self._explained[row]:
+            raise LookupError(f"the parts of flow {id} do not add up to its completion time, so they are not shown: see failed_checks in summary.json")
+        return self._flow(row)
+
+    def slowest(self, count: int) -> list[Flow]:
+        """The flows with the largest slowdown, the worst first."""
+        slowdown = self._slowdown
+        return [self._flow(row) for row in nsmallest(count, self._rows(), key=lambda row: (-slowdown[row], row))]
+
+    def same_flows(self, other: "Explanation") -> bool:
+        """Whether the other run has the same flows: identifiers, hosts, bytes and starts."""
+        mine, theirs = ((one._ids, one._src, one._dst, one._bytes, one._start) for one in (self, other))
+        return mine == theirs
+
+    def counted(self) -> bytes:
+        """By row: whether the flow finished and started after the warm-up."""
+        return bytes(done and start >= self._warmup for done, start in zip(self._explained, self._start, strict=True))
+
+    def names(self, by: str) -> list[str]:
+        """By row: the name of the flow's size class or class of traffic."""
+        if by == "class":
+            return self._class
+        if by != "size":
+            raise ValueError(f"--by {by}: flows are grouped by {' or by '.join(GROUPINGS)}")
+        bounds = [_bytes(name) for name in self._sizes[1:]]
+        return [self._sizes[bisect_left(bounds, bytes)] for bytes in self._bytes]
+
+    def sums(self, names: Sequence[str], counted: bytes) -> dict[str, Sums]:
+        """Over the rows that count: all of them, then by name. Size classes are in the summary's order, classes of traffic in the alphabet's."""
+        found = {ALL: self._sums(counted)}
+        there = set(compress(names, counted)) - {ALL}
+        for name in [size for size in self._sizes if size in there] or sorted(there):
+            found[name] = self._sums(bytes(counts and name == own for counts, own in zip(counted, names, strict=True)))
+        return found
+
+    def left_out(self, names: Sequence[str], counted: bytes) -> Counter[str]:
+        """Flows that started after the warm-up and do not count: all, and by name."""
+        rows = zip(self._start, counted, names, strict=True)
+        found = Counter(name for start, counts, name in rows if self._warmup <= start <= self._end and start >= 0 and not counts)
+        found[ALL] = found.total()
+        return found
+
+    def __iter__(self) -> Iterator[Flow]:
+        return map(self._flow, self._rows())
+
+    def _rows(self) -> Iterator[int]:
+        return compress(range(len(self._ids)), self._explained)
+
+    def _flow(self, row: int) -> Flow:
+        id, src, dst, bytes, fct_ns = (column[row] for column in (self._ids, self._src, self._dst, self._bytes, self._fct))
+        parts = {label: parts[row] for label, parts in self._parts.items()}
+        return Flow(id, self._class[row], src, dst, bytes, fct_ns, self._slowdown[row], parts, self._host_name(src), self._host_name(dst))
+
+    def _sums(self, chosen: bytes) -> Sums:
+        fct = [max(ns, 1) for ns in compress(self._fct, chosen)]
+        shares = {label: sum(map(truediv, compress(parts, chosen), fct)) for label, parts in self._parts.items()}
+        return Sums(sum(chosen), {label: sum(compress(parts, chosen)) for label, parts in self._parts.items()}, shares)
+
+
+def _whole(column: Sequence[int | None]) -> "array[int]":
+    return array("q", (-1 if value is None else value for value in column))
+
+
+def _bytes(size_class: str) -> int:
+    """The lower bound in the name of a size class of the summary: `100KB_10MB`, `gt_10MB`."""
+    found = re.search(r"(\d+)(B|KB|MB|GB|TB)", size_class)
+    if not found:
+        raise ValueError(f"not a size class with a lower bound: {size_class}")
+    return int(found[1]) * 1_000 ** ("B", "KB", "MB", "GB", "TB").index(found[2])

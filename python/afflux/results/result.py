@@ -1,0 +1,183 @@
+"""Results: of a run just made, or read from a directory."""
+
+import hashlib
+import json
+import os
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from .. import _core
+from .explain import Explanation
+
+SUMMARY, SCENARIO = "summary.json", "scenario.toml"
+TABLES = ("flows", "ports", "links", "jobs", "paths", "imbalance", "reorder", "round_trips", "gaps", "waits")
+
+
+class DamagedResult(_core.Error):
+    """A file of a result directory differs from its digest."""
+
+
+class UncheckedResult(UserWarning):
+    """A result directory of an older version has no digests, so its files cannot be checked."""
+
+
+class Result:
+    """`summary` as a dict, and tables over Arrow's PyCapsule interface: `polars.DataFrame(result.flows)`."""
+
+    summary: dict[str, Any]
+    #: The result directory; `None` if nothing was written.
+    dir: Path | None
+    #: Names of the recorded tables.
+    recorded: list[str]
+
+    def __init__(self, summary: dict[str, Any], dir: Path | None, recorded: list[str], read: Callable[[str], _core.Table]) -> None:
+        self.summary, self.dir, self.recorded, self._read = summary, dir, recorded, read
+        self._checked: set[str] = set()
+        self._tables: dict[str, _core.Table] = {}
+
+    @classmethod
+    def of_run(cls, run: _core.Result) -> "Result":
+        return cls(json.loads(run.summary), Path(run.dir) if run.dir else None, run.recorded, run.table)
+
+    @classmethod
+    def open(cls, dir: str | os.PathLike[str]) -> "Result":
+        """Reads a result directory. A table is read, and compared with its digest, when it is first used.
+
+        Raises `FileNotFoundError` if `dir` is no result directory, `DamagedResult` if a file differs from its digest. Warns `UncheckedResult` if
+        there are no digests.
+        """
+        path = Path(dir)
+        try:
+            summary = _checked_summary(path / SUMMARY)
+        except (FileNotFoundError, NotADirectoryError):
+            what = f"has no {SUMMARY}" if path.is_dir() else "is no directory" if path.exists() else "does not exist"
+            raise FileNotFoundError(f"{path} is not a result directory: it {what}") from None
+        digests = summary.get("digests")
+        if digests is None:
+            warnings.warn(UncheckedResult(str(path)), stacklevel=2)
+        recorded = [name for name in TABLES if (f"{name}.parquet" in digests if digests is not None else (path / f"{name}.parquet").is_file())]
+
+        def read(name: str) -> _core.Table:
+            result.check(f"{name}.parquet")
+            return _core.read_parquet(path / f"{name}.parquet")
+
+        result = cls(summary, path, recorded, read)
+        return result
+
+    @property
+    def digests(self) -> dict[str, str]:
+        """SHA-256 by file name, without `summary.json`; empty for a result that was not written, or that an older version wrote."""
+        return self.summary.get("digests", {})
+
+    def check(self, *names: str) -> None:
+        """Compares these files of the result directory (by default all) with their digests, each once. Raises `DamagedResult`."""
+        for name in names or self.digests:
+            if self.dir is None or name not in self.digests or name in self._checked:
+                continue
+            wanted, found = self.digests[name], file_digest(self.dir / name)
+            if found != wanted:
+                what = "is missing" if found is None else f"is not as it was written (SHA-256 {found[:12]}…, {SUMMARY} says {wanted[:12]}…)"
+                raise DamagedResult(f"{self.dir / name} {what}: restore it, or simulate again{self._again(name)}")
+            self._checked.add(name)
+
+    def _again(self, damaged: str) -> str:
+        return "" if damaged == SCENARIO else f" (afflux run {self.dir}/{SCENARIO} -o {self.dir} --force)"
+
+    @property
+    def scenario(self) -> str | None:
+        """The resolved scenario as TOML; `None` if nothing was written."""
+        if self.dir is None or not (SCENARIO in self.digests or (self.dir / SCENARIO).is_file()):
+            return None
+        self.check(SCENARIO)
+        return (self.dir / SCENARIO).read_text(encoding="utf-8")
+
+    @property
+    def ended_early(self) -> str | None:
+        """Why the run ended before its traffic and before `until`; None if it ran to its end."""
+        return self.summary["notes"][-1] if self.summary.get("early_end") else None
+
+    def table(self, name: str) -> _core.Table:
+        """A table by name. Raises `LookupError` if it was not recorded."""
+        if name not in self.recorded:
+            raise LookupError(f"no table {name!r}: there are {', '.join(self.recorded)}; [record] in the scenario asks for others")
+        if name not in self._tables:
+            self._tables[name] = self._read(name)
+        return self._tables[name]
+
+    @property
+    def flows(self) -> _core.Table:
+        """One row per flow."""
+        return self.table("flows")
+
+    @property
+    def ports(self) -> _core.Table:
+        """One row per port, queue and sampling interval."""
+        return self.table("ports")
+
+    @property
+    def links(self) -> _core.Table:
+        """One row per direction of a link."""
+        return self.table("links")
+
+    @property
+    def jobs(self) -> _core.Table:
+        """One row per job, phase and task."""
+        return self.table("jobs")
+
+    @property
+    def paths(self) -> _core.Table:
+        """One row per flow and path."""
+        return self.table("paths")
+
+    def host_name(self, host: int) -> str:
+        """The name of a host in the scenario: `host3` unless it has another name."""
+        names: list[str] = self.summary.get("host_names", [])
+        return names[host] if names else f"host{host}"
+
+    def is_host(self, node: str) -> bool:
+        """Whether a node of a table is a host. Hosts without names are called host0, host1, …, which is no name of a switch."""
+        names: list[str] = self.summary.get("host_names", [])
+        return node in names if names else node.startswith("host") and node[4:].isdecimal()
+
+    def explain(self) -> Explanation:
+        """Where the flows' time went. Raises `LookupError` if it was not recorded."""
+        if "flows" not in self.recorded:
+            raise LookupError(f"{self.dir} has no flows.parquet: there is nothing to explain")
+        # The explanation copies the columns that it needs, so the table is not kept.
+        flows = self._tables.get("flows")
+        return Explanation(self._read("flows") if flows is None else flows, self.summary)
+
+    def report(self, path: str | os.PathLike[str], *, answer: str | None = None) -> Path:
+        """Writes an HTML report of this result alone; `afflux.report.write` takes several."""
+        from .. import report
+
+        return report.write([self], path, answer=answer)
+
+    def __repr__(self) -> str:
+        return f"<Result {self.summary['name']!r} seed {self.summary['seed']}: {', '.join(self.recorded)}>"
+
+
+def file_digest(path: Path) -> str | None:
+    """SHA-256 of a file; `None` if there is none."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except FileNotFoundError:
+        return None
+
+
+def _checked_summary(path: Path) -> dict[str, Any]:
+    """Reads the summary and compares it with the digest that it contains."""
+    data = path.read_bytes()
+    try:
+        summary = json.loads(data)
+        digest = summary["summary_digest"] if "digests" in summary else None
+        found = hashlib.sha256(data.replace(f'"summary_digest": "{digest}"'.encode(), b'"summary_digest": ""')).hexdigest()  # as when it was computed
+        summary["name"], summary["seed"]
+    except (ValueError, KeyError, AttributeError, TypeError) as error:
+        raise DamagedResult(f"{path} cannot be read ({error}): restore it, or simulate again") from None
+    if digest is not None and found != digest:
+        raise DamagedResult(f"{path} is not as it was written (SHA-256 {found[:12]}…, it says {str(digest)[:12]}…): restore it, or simulate again")
+    return summary

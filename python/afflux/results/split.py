@@ -1,0 +1,249 @@
+"""Completion times and their parts: means over groups of flows, and how they differ between two designs. Everything adds up to the nanosecond."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from operator import and_
+from typing import Any
+
+from ..words import Words, join, say, text
+from .designs import Design, Designs
+from .explain import LABELS, Explanation, Sums
+from .result import Result
+
+#: A sentence names the largest parts of a difference until the rest is below a share of all changes.
+NAMED, REST = 4, 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """The mean completion time of some flows and the mean of each part, in whole nanoseconds."""
+
+    flows: int
+    fct_ns: int
+    #: They add up to `fct_ns`.
+    parts_ns: dict[str, int]
+    #: The mean over flows of each part's share in its flow's completion time: every flow has the same weight.
+    flow_shares: dict[str, float]
+
+    @classmethod
+    def of(cls, runs: Iterable[Sums]) -> "Mean | None":
+        """The mean over runs of each run's mean; `None` without flows. The boundaries between the parts are rounded, so their sum closes."""
+        counted = [run for run in runs if run.flows]
+        if not counted:
+            return None
+        parts, boundary, end = {}, Fraction(0), 0
+        for label in LABELS:
+            boundary += sum((Fraction(run.parts_ns[label], run.flows) for run in counted), Fraction(0)) / len(counted)
+            parts[label], end = round(boundary) - end, round(boundary)
+        shares = {label: sum(run.shares[label] / run.flows for run in counted) / len(counted) for label in LABELS}
+        return cls(sum(run.flows for run in counted), end, parts, shares)
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """Each part's share in the mean completion time: a flow weighs as much as the time it took."""
+        return {label: ns / self.fct_ns if self.fct_ns else 0.0 for label, ns in self.parts_ns.items()}
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"flows": self.flows, "mean_fct_ns": self.fct_ns, "parts_ns": self.parts_ns}
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Where the time of all flows, or of a size class or a class of traffic, went."""
+
+    #: `size` or `class`.
+    by: str
+    name: str
+    mean: Mean
+    #: Flows that started and did not finish: they have no completion time.
+    unfinished: int
+
+    def to_dict(self) -> dict[str, Any]:
+        shares = {"shares": self.mean.shares, "flow_shares": self.mean.flow_shares}
+        return {self.by: self.name} | self.mean.to_dict() | {"unfinished": self.unfinished} | shares
+
+
+def groups(explanations: Iterable[Explanation], by: Sequence[str] = ("size",)) -> list[Group]:
+    """All flows, then each size class or class of traffic, of all these runs of one design; flows that started in the warm-up are left out."""
+    runs: dict[tuple[str, str], list[Sums]] = {}
+    unfinished: Counter[tuple[str, str]] = Counter()
+    for one in explanations:
+        counted = one.counted()
+        for grouping in by:
+            names = one.names(grouping)
+            for name, sums in one.sums(names, counted).items():
+                runs.setdefault((grouping, name), []).append(sums)
+            unfinished.update({(grouping, name): count for name, count in one.left_out(names, counted).items()})
+    found = ((key, Mean.of(sums)) for key, sums in runs.items())
+    return [Group(*key, mean, unfinished[key]) for key, mean in found if mean]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """The change of the mean completion time of a group, part by part."""
+
+    by: str
+    name: str
+    baseline: Mean
+    design: Mean
+    #: Flows without a completion time: paired those that did not finish in both, else those of the baseline and those of the design.
+    left_out: tuple[int, ...]
+
+    @property
+    def fct_ns(self) -> int:
+        return self.design.fct_ns - self.baseline.fct_ns
+
+    @property
+    def parts_ns(self) -> dict[str, int]:
+        """They add up to `fct_ns`."""
+        return {label: ns - self.baseline.parts_ns[label] for label, ns in self.design.parts_ns.items()}
+
+    def to_dict(self) -> dict[str, Any]:
+        sides = {"baseline": self.baseline.to_dict(), "design": self.design.to_dict()}
+        return {self.by: self.name} | sides | {"difference_ns": self.fct_ns, "parts_ns": self.parts_ns, "left_out": list(self.left_out)}
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two designs' mean completion times, and what makes the difference: all flows first, then each group."""
+
+    baseline: str
+    design: str
+    seeds: int
+    #: The flows are the same in both, and only those are in here that finished in both.
+    paired: bool
+    changes: tuple[Change, ...]
+
+    @property
+    def all(self) -> Change:
+        return self.changes[0]
+
+    def of(self, by: str, name: str) -> Change | None:
+        """The change of a group; `None` if the group is empty in one of the designs."""
+        return next((change for change in self.changes if (change.by, change.name) == (by, name)), None)
+
+    def to_dict(self) -> dict[str, Any]:
+        head = {"baseline": self.baseline, "design": self.design, "seeds": self.seeds, "paired": self.paired}
+        return head | {"answer": self.sentence(), "groups": [change.to_dict() for change in self.changes]}
+
+    def sentence(self) -> Words:
+        """The difference and the parts that make most of it."""
+        change = self.all
+        words = {"design": self.design, "baseline": self.baseline, "new": text.time(change.design.fct_ns), "old": text.time(change.baseline.fct_ns)}
+        if not any(change.parts_ns.values()):
+            return say("split.same", **words)
+        named = [say("split.named", part=say(f"part.{label}"), by=text.signed_time(ns)) for label, ns in _largest(change.parts_ns)]
+        key = "split.less" if change.fct_ns < 0 else "split.more" if change.fct_ns > 0 else "split.equal"
+        return say(key, by=text.time(abs(change.fct_ns)), parts=join(named, (", ", "、")), **words)
+
+    def note(self) -> Words:
+        """The flows that the comparison covers, and those that it leaves out."""
+        change = self.all
+        seeds = say("seeds.one" if self.seeds == 1 else "seeds.many", count=self.seeds)
+        if self.paired:
+            (count,) = change.left_out
+            left = say("split.left.paired", count=text.count(count)) if count else ""
+            return say("split.paired", flows=text.count(change.design.flows), seeds=seeds, left=left)
+        before, after = change.left_out
+        left = say("split.left.each", design=self.design, baseline=self.baseline, after=text.count(after), before=text.count(before)) if before or after else ""
+        flows = {"before": text.count(change.baseline.flows), "after": text.count(change.design.flows)}
+        return say("split.apart", design=self.design, baseline=self.baseline, seeds=seeds, left=left, **flows)
+
+
+class Pairs:
+    """Runs of a design, each beside the baseline's run with the same seed."""
+
+    def __init__(self, by: Sequence[str]) -> None:
+        self._by = by
+        self._runs: list[dict[bool, list[Side]]] = []
+
+    def add(self, baseline: Explanation, design: Explanation) -> None:
+        """Where both have the same flows, those count that finished in both."""
+        same = baseline.same_flows(design)
+        sides = baseline, design
+        found = {False: [Side.of(one, self._by, one.counted()) for one in sides]}
+        if same:
+            both = bytes(map(and_, *(one.counted() for one in sides)))
+            # Classes are the baseline's.
+            found[True] = [Side.of(one, self._by, both, baseline) for one in sides]
+        self._runs.append(found)
+
+    def compared(self, baseline: str, design: str) -> "Comparison | None":
+        """`None` if nothing finished."""
+        paired = all(True in run for run in self._runs)
+        sides = [[run[paired][side] for run in self._runs] for side in (0, 1)]
+        changes = []
+        for key in dict.fromkeys(key for runs in sides for run in runs for key in run.sums):
+            before, after = (Mean.of(run.sums[key] for run in runs if key in run.sums) for runs in sides)
+            if before and after:
+                left = tuple(sum(run.left_out[key] for run in runs) for runs in sides)
+                changes.append(Change(*key, before, after, left[:1] if paired else left))
+        return Comparison(baseline, design, len(self._runs), paired, tuple(changes)) if changes else None
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One run: times of its flows and number of flows left out, by grouping and group."""
+
+    sums: dict[tuple[str, str], Sums]
+    left_out: Counter[tuple[str, str]]
+
+    @classmethod
+    def of(cls, one: Explanation, by: Sequence[str], counted: bytes, names_of: Explanation | None = None) -> "Side":
+        sums: dict[tuple[str, str], Sums] = {}
+        left_out = Counter[tuple[str, str]]()
+        for grouping in by:
+            names = (names_of or one).names(grouping)
+            sums |= {(grouping, name): found for name, found in one.sums(names, counted).items()}
+            left_out.update({(grouping, name): count for name, count in one.left_out(names, counted).items()})
+        return cls(sums, left_out)
+
+
+def compare(baseline: Result, design: Result, by: str = "size", *, names: tuple[str, str] | None = None) -> Comparison | None:
+    """One result less another, the baseline.
+
+    Where both have the same flows (identifier, ends, bytes and start) the two are compared flow by flow, over those that finished in both. Else the means
+    are taken over all flows that finished in each. `None` if nothing finished. Raises `LookupError` if the split was not recorded.
+    """
+    pairs = Pairs([by])
+    pairs.add(baseline.explain(), design.explain())
+    return pairs.compared(*(names or (baseline.summary["name"], design.summary["name"])))
+
+
+def changes(designs: Designs, baseline: str, by: Sequence[str] = ("size",)) -> dict[str, Comparison | None]:
+    """Each other design less the baseline, over the seeds that both have; `None` where the split was not recorded, or nothing finished."""
+    base = designs[baseline]
+    pairs = {name: Pairs(by) for name in designs if name != baseline}
+    missing = set()
+    # A baseline's run is read once, and one run of another design at a time.
+    for seed in base.seeds:
+        others = [name for name in pairs if seed in designs[name].results]
+        before = _explained(base.results[seed]) if others else None
+        for name in others:
+            after = _explained(designs[name].results[seed])
+            if before is None or after is None:
+                missing.add(name)
+            else:
+                pairs[name].add(before, after)
+    return {name: None if name in missing else found.compared(baseline, name) for name, found in pairs.items()}
+
+
+def explained(design: Design) -> Iterator[Explanation]:
+    """Of each run in which the split was recorded; one at a time."""
+    return (one for result in design.results.values() if (one := _explained(result)))
+
+
+def _explained(result: Result) -> Explanation | None:
+    try:
+        return result.explain()
+    except LookupError:
+        return None
+
+
+def _largest(parts_ns: dict[str, int]) -> list[tuple[str, int]]:
+    """The parts that changed most, as many as a sentence names."""
+    ordered = sorted(((label, ns) for label, ns in parts_ns.items() if ns), key=lambda item: -abs(item[1]))
+    whole = sum(abs(ns) for _, ns in ordered)
+    return [item for place, item in enumerate(ordered[:NAMED]) if place == 0 or abs(item[1]) >= REST * whole]

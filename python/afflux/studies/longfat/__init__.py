@@ -1,0 +1,325 @@
+"""Fast transfers over long fat networks: windows, parallel connections, and everything in hosts and routers that gets in their way.
+
+The source is Sato (KEK, Linux Conference 2001): Linux 2.2 and 2.4 and FreeBSD over an emulated round trip of 300 ms. studies/longfat/README.md tells what
+is assumed.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from ...batch import Point
+from ...report import Lines
+from ...results.designs import Design, Designs
+from ...results.result import Result
+from ...results.statistics import interval, mean
+from .. import Check, Row, Study, files
+
+#: Payload of a segment in a frame, and the source's round trip in seconds.
+_PAYLOAD, _FRAME, _RTT = 1448, 1514, 0.3
+_WINDOW = "host.transport.receive_window"
+_KB = (64, 128, 256, 450, 700, 1000, 1400, 2000, 3000)
+#: Frames that the driver of the sender holds: fitted on the 700 kB at which the source's Linux 2.2 stops.
+_DRIVER = {"host.queue": "240packets"}
+#: The round trip of the satellite.
+_SATELLITE = {"topology.link.5.delay": "299997us"}
+#: What the source settles on: so many connections with such windows.
+_CONNECTIONS, _SETTLED = (1, 2, 4, 8), {_WINDOW: "450kB"}
+
+#: A receiver that reads for 3 s and flushes its disk for 1 s, and whether its kernel goes on meanwhile.
+_STALLS: dict[str, dict[str, Any]] = {
+    "none": {},
+    "the program stops reading": {"host.transport.reader": {"read": "3s", "sleep": "1s"}},
+    "the kernel stops": {"host.override": [{"match": "host4", "processor": {"stall": {"work": "3s", "pause": "1s"}}}]},
+}
+
+#: The router's processor, fitted on the source's "up to three pairs": 27 us for each packet, of which 9 us are taken by its arrival.
+_ROUTER = {"switch.override": [{"match": "router", "processor": {"packet_time": "18us", "interrupt_time": "9us"}}]}
+_PAIRS = (1, 2, 3, 4)
+
+_WIRE = {"base": "linux", "name": "gigabit", "data_header": "70B", "ack": "70B", "gap": "20B"}
+_GIGABIT = {f"topology.link.{link}.rate": "1Gbps" for link in (0, 6)} | {"topology.link.5.delay": "10us", _WINDOW: "1MB", "host.wire": _WIRE, "run.until": "2s"}
+_MTU = (1500, 9000)
+#: Of a receiver that needs 20 us for a packet, whatever its size.
+_SLOW = {"host.override": [{"match": "host4", "processor": {"packet_time": "20us", "queue": 5000}}]}
+
+#: Modern hosts on a path of 100 Mbps, whose bottleneck has a queue of a bandwidth-delay product.
+_LOSSY: dict[str, Any] = {"topology.link.0.rate": "1Gbps", "run.until": "60s"}
+_LOSSES = {"no loss": None, "loss 1e-4": 1e-4}
+_MODERN = {"kind": "tcp", "stack": "linux", "receive_window": "unlimited"}
+_TRANSPORTS: dict[str, dict[str, Any]] = {
+    "Reno": _MODERN | {"congestion": "newreno"},
+    "CUBIC": _MODERN | {"congestion": "cubic"},
+    "H-TCP": _MODERN | {"congestion": "htcp"},
+    "BBR": _MODERN | {"congestion": "bbr"},
+    "datagrams": {"kind": "nack", "rate": "90Mbps"},
+}
+_TRIPS = {300: ("149997us", "3750kB"), 600: ("299997us", "7500kB")}
+
+
+def _connections(count: int, apart: str, pairs: int = 1) -> dict[str, Any]:
+    """So many connections of each pair, whose starts are so far apart."""
+    keys: dict[str, Any] = {"traffic.0.pairs": [[host, host + 4] for host in range(pairs)]}
+    return keys | ({"traffic.0.rounds": count, "traffic.0.period": apart} if count > 1 else {})
+
+
+def _of_window(system: str, kilobytes: int) -> str:
+    return f"{system}, window {kilobytes} kB"
+
+
+def _of_parallel(count: int, apart: str) -> str:
+    return f"{count} connections, {'at once' if apart == '1ns' else apart + ' apart'}"
+
+
+def _of_pairs(pairs: int) -> str:
+    return f"{pairs} pairs of hosts"
+
+
+def _of_stall(kind: str) -> str:
+    return f"stall: {kind}"
+
+
+def _of_cache(on: bool) -> str:
+    return "threshold cached" if on else "threshold forgotten"
+
+
+def _of_frames(mtu: int, slow: bool) -> str:
+    return f"gigabit, frames of {mtu} B{', 20 us per packet' if slow else ''}"
+
+
+def _of_transfer(transport: str, trip: int, loss: str) -> str:
+    return f"{transport}, {trip} ms, {loss}"
+
+
+def _settled(result: Result) -> float:
+    """Mbps of payload that come to the receivers in the second half, by the frames on their links."""
+    names = ("time_ns", "peer", "queue", "tx_bytes")
+    rows = list(zip(*(result.ports.column(name) for name in names), strict=True))
+    end = max(time for time, *_ in rows)
+    half = sum(bytes for time, peer, queue, bytes in rows if peer.startswith("host") and queue == -1 and time > end / 2)
+    return half * _PAYLOAD / _FRAME * 8e3 / (end / 2)
+
+
+def _average(result: Result) -> float:
+    """Mbps that programs have received, from the first start on."""
+    return result.summary["goodput_bps"] / 1e6
+
+
+def _second(result: Result) -> float:
+    """Mbps of the second connection to one host."""
+    rows = sorted(zip(*(result.flows.column(name) for name in ("start_ns", "bytes", "fct_ns")), strict=True))
+    _, bytes, time = rows[1]
+    # What is not there at the end counts as taking until then.
+    return bytes * 8e3 / (time or result.summary["simulated_ns"] - rows[1][0])
+
+
+def _over_seeds(design: Design, value: Callable[[Result], float]) -> tuple[float, float | None, float | None]:
+    each = [value(result) for result in design.samples.values()]
+    return mean(each), *(interval(each) or (None, None))
+
+
+class LongFat(Study):
+    name = "longfat"
+    title = "Fast transfers over long fat networks"
+
+    def points(self, quick: bool) -> Sequence[Point]:
+        place = files("longfat") / "path.toml"
+        cases: dict[str, dict[str, Any]] = {}
+        for kilobytes in _KB:
+            window = {_WINDOW: f"{kilobytes}kB"}
+            cases[_of_window("Linux 2.2", kilobytes)] = window | _DRIVER
+            cases[_of_window("FreeBSD", kilobytes)] = window
+        cases[_of_window("600 ms", 700)] = {_WINDOW: "700kB"} | _SATELLITE
+        for count in _CONNECTIONS:
+            for apart in ("1s",) if count == 1 else ("1s", "1ns"):
+                cases[_of_parallel(count, apart)] = _SETTLED | _DRIVER | _connections(count, apart)
+        for pairs in _PAIRS:
+            cases[_of_pairs(pairs)] = _SETTLED | _ROUTER | _connections(8, "1s", pairs)
+        for kind, keys in _STALLS.items():
+            buffer = {"host.transport.receive_buffer": "900kB"}
+            transport = {"kind": "tcp", "stack": "linux", "congestion": "newreno", "initial_window": 2, "burst": 1, "small_queues": False}
+            cases[_of_stall(kind)] = {"host.transport": transport} | buffer | keys | _connections(8, "1s") | {"run.until": "60s"}
+        for on in (False, True):
+            down = [{"link": "router-hub1", "down": [{"from": "1.55s", "to": "1.75s", "detect": "1000s"}]}]
+            cases[_of_cache(on)] = {_WINDOW: "2MB", "host.transport.ssthresh_cache": on, "topology.fault": down, "run.until": "180s"} | {
+                "traffic.0.sizes": "40MB",
+                "traffic.0.rounds": 2,
+                "traffic.0.period": "90s",
+            }
+        for mtu in _MTU:
+            for slow in (False, True):
+                cases[_of_frames(mtu, slow)] = _GIGABIT | {"host.mtu": f"{mtu}B"} | (_SLOW if slow else {})
+        points = [Point(name, place, keys, 1) for name, keys in cases.items()]
+        seeds = [1, 2, 3] if quick else list(range(1, 12))
+        for trip, (delay, queue) in _TRIPS.items():
+            for loss, share in _LOSSES.items():
+                path = _LOSSY | {"topology.link.5.delay": delay, "switch.override": [{"match": "hub1", "sharing": "static", "buffer": queue}]}
+                if share is not None:
+                    path["topology.fault"] = [{"link": "router-hub1", "loss": share}]
+                for control, settings in _TRANSPORTS.items():
+                    name = _of_transfer(control, trip, loss)
+                    points += [Point(name, place, path | {"host.transport": settings}, seed) for seed in (seeds if share else [1])]
+        return points
+
+    def table(self, designs: Designs) -> Sequence[Row]:
+        rows = []
+
+        def add(what: str, design: str, value: Callable[[Result], float] = _settled, **published: Any) -> None:
+            if design in designs:
+                ours, low, high = _over_seeds(designs[design], value)
+                rows.append(Row(what, published.pop("published", None), ours, low, high, **published))
+
+        for kilobytes in (64, 450, 700):
+            theory = kilobytes * 8 / _RTT / 1e3
+            add(f"window {kilobytes} kB, 300 ms: Mbps (window over round trip)", _of_window("FreeBSD", kilobytes), published=theory)
+        add("window 700 kB, 600 ms: Mbps (window over round trip)", _of_window("600 ms", 700), published=700 * 8 / 0.6 / 1e3)
+        if limit := self.limit(designs):
+            rows.append(Row("Linux 2.2: window up to which throughput rises, kB", 700.0, limit, predicted=False))
+        for kilobytes in (1000, 3000):
+            add(f"Linux 2.2, window {kilobytes} kB: Mbps", _of_window("Linux 2.2", kilobytes))
+            add(f"FreeBSD, window {kilobytes} kB: Mbps", _of_window("FreeBSD", kilobytes))
+        for count in _CONNECTIONS:
+            what = f"{count} connection{'s' if count > 1 else ''} of 450 kB, starts 1 s apart: Mbps (so many windows over the round trip)"
+            add(what, _of_parallel(count, "1s"), published=min(count * 450 * 8 / _RTT / 1e3, 100 * _PAYLOAD / _FRAME))
+        for count in _CONNECTIONS[1:]:
+            add(f"{count} connections of 450 kB, all at once: Mbps", _of_parallel(count, "1ns"))
+        for pairs in _PAIRS:
+            add(f"{pairs} pair{'s' if pairs > 1 else ''} of hosts through the router: Mbps", _of_pairs(pairs), predicted=pairs not in (3, 4))
+        for kind in _STALLS:
+            add(f"8 connections, disk flush for 1 s after 3 s, {kind}: Mbps", _of_stall(kind), _average)
+        for on in (False, True):
+            add(f"40 MB after a connection with losses, {_of_cache(on)}: Mbps", _of_cache(on), _second)
+        for mtu in _MTU:
+            for slow in (False, True):
+                name = _of_frames(mtu, slow)
+                add(f"{name}: Mbps", name, _frames(mtu), published=990.0 if (mtu, slow) == (9000, False) else None)
+        for trip in _TRIPS:
+            for loss in _LOSSES:
+                for transport in _TRANSPORTS:
+                    name = _of_transfer(transport, trip, loss)
+                    add(f"{name}: Mbps in 60 s", name, _average)
+        return rows
+
+    @staticmethod
+    def limit(designs: Designs) -> float | None:
+        """The largest window in kB up to which throughput with the driver's queue grows."""
+        rates = [(kb, _over_seeds(designs[name], _settled)[0]) for kb in _KB if (name := _of_window("Linux 2.2", kb)) in designs]
+        if len(rates) < len(_KB):
+            return None
+        rises = 1
+        while rises < len(rates) and rates[rises][1] > rates[rises - 1][1] * 1.02:
+            rises += 1
+        return float(rates[rises - 1][0])
+
+    def checks(self, designs: Designs) -> Sequence[Check]:
+        found: list[Check] = []
+
+        def value(name: str, of: Callable[[Result], float] = _settled) -> float:
+            return _over_seeds(designs[name], of)[0]
+
+        def say(what: str, needs: Sequence[str], hold: Callable[[], tuple[bool, Any, Any]]) -> None:
+            if all(name in designs for name in needs):
+                holds, ours, bar = hold()
+                found.append(Check(what, holds, ours, bar))
+
+        def above(first: str, second: str, by: float = 1.0, of: Callable[[Result], float] = _settled) -> Callable[[], tuple[bool, Any, Any]]:
+            def hold() -> tuple[bool, Any, Any]:
+                one, two = value(first, of), value(second, of)
+                return one > by * two, round(one, 1), round(by * two, 1)
+
+            return hold
+
+        def proportional() -> tuple[bool, Any, Any]:
+            worst = max(abs(value(_of_window("FreeBSD", kb)) / (kb * 8 / _RTT / 1e3) - 1) for kb in _KB)
+            return worst < 0.05, round(100 * worst, 1), 5
+
+        free = [_of_window("FreeBSD", kb) for kb in _KB]
+        say("throughput is the window over the round trip, largest error in %", free, proportional)
+        linux = [_of_window("Linux 2.2", kb) for kb in _KB]
+        say("Linux 2.2 rises to 700 kB and no further, kB", linux, lambda: (self.limit(designs) == 700, self.limit(designs), 700))
+        say("FreeBSD goes further, Mbps", [free[-1], linux[-1]], above(free[-1], linux[-1]))
+        one, eight = _of_parallel(1, "1s"), _of_parallel(8, "1s")
+        say("eight parallel connections, at least seven times one, Mbps", [one, eight], above(eight, one, 7))
+        for count in (4, 8):
+            apart, at_once = _of_parallel(count, "1s"), _of_parallel(count, "1ns")
+            say(f"{count} connections that start 1 s apart, more than at once, Mbps", [apart, at_once], above(apart, at_once, 1.1))
+        pairs = [_of_pairs(count) for count in _PAIRS]
+        say("three pairs of hosts carry more than two, Mbps", pairs, above(pairs[2], pairs[1], 1.2))
+        say("four carry less than three, Mbps", pairs, above(pairs[2], pairs[3]))
+        none, reading, kernel = (_of_stall(kind) for kind in _STALLS)
+        say("disk flush costs more than its quarter of the time where the kernel stops, Mbps", [none, kernel], _below(value, kernel, none, 0.75))
+        say("and more than where only the program stops, Mbps", [reading, kernel], above(reading, kernel, of=_average))
+        say("it looks like congestion: segments are sent again", [kernel], lambda: (_again(designs[kernel].first) > 0, _again(designs[kernel].first), 0))
+        without, cached = _of_cache(False), _of_cache(True)
+        say("a cached threshold slows the connections after a loss down to half and less, Mbps", [without, cached], above(without, cached, 2, _second))
+        frames = [_of_frames(9000, True), _of_frames(1500, True)]
+        say("jumbo frames where packets limit, Mbps", frames, lambda: _beats(designs, *frames))
+        for trip in _TRIPS:
+            rates = [_of_transfer(transport, trip, "loss 1e-4") for transport in _TRANSPORTS]
+            say(f"datagrams beat every TCP but BBR, {trip} ms with losses, Mbps", rates, partial(_first, value, rates))
+        return found
+
+    def answer(self, designs: Designs) -> str | None:
+        names = [_of_transfer(transport, 300, "loss 1e-4") for transport in _TRANSPORTS]
+        if not all(name in designs for name in names):
+            return None
+        rates = [f"{transport} {_over_seeds(designs[name], _average)[0]:.0f}" for transport, name in zip(_TRANSPORTS, names, strict=True)]
+        return (
+            "Over 300 ms the window decides, until a queue in the sender or a processor on the way drops frames: then one loss costs minutes. With one "
+            f"frame in 10,000 lost, 100 Mbps carry in the first minute ({', '.join(rates)} Mbps) what the way of reacting to losses allows."
+        )
+
+    def shown(self, designs: Designs) -> Designs:
+        return Designs([design for name, design in designs.items() if name.startswith(("stall", "2 pairs", "4 pairs"))])
+
+    def figures(self, designs: Designs) -> Sequence[Lines]:
+        def line(named: Callable[[int], str], across: Sequence[int]) -> list[tuple[float, float]]:
+            return [(x, _over_seeds(designs[name], _settled)[0]) for x in across if (name := named(x)) in designs]
+
+        windows = {
+            "no limit in the host (FreeBSD)": line(lambda kb: _of_window("FreeBSD", kb), _KB),
+            "a driver that holds 240 frames (Linux 2.2)": line(lambda kb: _of_window("Linux 2.2", kb), _KB),
+        }
+        parallel = {
+            "starts 1 s apart": line(lambda count: _of_parallel(count, "1s"), _CONNECTIONS),
+            "all at once": line(lambda count: _of_parallel(count, "1ns"), _CONNECTIONS[1:]),
+        }
+        pairs = {"8 connections each": line(_of_pairs, _PAIRS)}
+        drawn = [
+            Lines("Throughput against window, one connection, 300 ms", "kB", "Mbps", windows),
+            Lines("Parallel connections of 450 kB", "connections", "Mbps", parallel),
+            Lines("Pairs of hosts through one router", "pairs", "Mbps", pairs),
+        ]
+        return [figure for figure in drawn if all(figure.series.values())]
+
+
+def _again(result: Result) -> int:
+    return result.summary["retransmits"]
+
+
+def _frames(mtu: int) -> Callable[[Result], float]:
+    """Mbps of payload in the second half, with frames of this size."""
+    return lambda result: _settled(result) * (mtu - 52) / (mtu + 18) * _FRAME / _PAYLOAD
+
+
+def _beats(designs: Designs, jumbo: str, usual: str) -> tuple[bool, Any, Any]:
+    one, two = (_over_seeds(designs[name], _frames(mtu))[0] for name, mtu in ((jumbo, 9000), (usual, 1500)))
+    return one > 1.3 * two, round(one, 1), round(1.3 * two, 1)
+
+
+def _below(value: Callable[..., float], name: str, than: str, share: float) -> Callable[[], tuple[bool, Any, Any]]:
+    def hold() -> tuple[bool, Any, Any]:
+        one, two = value(name, _average), value(than, _average)
+        return one < share * two, round(one, 1), round(share * two, 1)
+
+    return hold
+
+
+def _first(value: Callable[..., float], names: Sequence[str]) -> tuple[bool, Any, Any]:
+    rates = {name.split(",")[0]: value(name, _average) for name in names}
+    datagrams = rates.pop("datagrams")
+    rates.pop("BBR")
+    return datagrams > max(rates.values()), round(datagrams, 1), round(max(rates.values()), 1)
+
+
+STUDY = LongFat()

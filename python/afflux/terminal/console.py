@@ -1,0 +1,152 @@
+"""Printing and failing, for all commands."""
+
+import json
+import os
+import sys
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.console import Console, ConsoleOptions, RenderableType, RenderHook, RenderResult
+from rich.segment import Segment
+
+from .. import _core, signals
+from ..files import delivery
+from ..results import doubts
+from ..results.result import Result, UncheckedResult
+
+# Exit codes: wrong scenario or option; failure while running. A signal ends with 128 + its number (`signals`).
+WRONG, FAILED = 2, 1
+
+
+def example(*lines: str) -> str:
+    """The end of a command's help."""
+    return "[bold]Example[/bold]\n\n" + "\n\n".join(f"[cyan]{line}[/cyan]" for line in lines)
+
+
+@contextmanager
+def failures() -> Iterator[None]:
+    """Turns exceptions into a message on stderr and an exit code."""
+    try:
+        with signals.working(), _unchecked_told():
+            yield
+    except (_core.ScenarioError, _core.ResultExists, LookupError, ValueError) as error:
+        complain(error.args[0] if isinstance(error, KeyError) else error)
+        raise typer.Exit(WRONG) from None
+    except (FileNotFoundError, FileExistsError, NotADirectoryError, IsADirectoryError) as error:
+        complain(told(error))
+        raise typer.Exit(WRONG) from None
+    except OSError as error:
+        complain(told(error))
+        raise typer.Exit(FAILED) from None
+    except (_core.Error, MemoryError) as error:
+        complain(error)
+        raise typer.Exit(FAILED) from None
+
+
+def told(error: OSError) -> str:
+    """The message of the system, without the error number."""
+    return f"{os.fspath(error.filename)!s}: {error.strerror}" if error.filename is not None and error.strerror else str(error)
+
+
+@contextmanager
+def _unchecked_told() -> Iterator[None]:
+    """Prints one note about all results without digests."""
+    unchecked: list[str] = []
+    with warnings.catch_warnings():
+        others = warnings.showwarning
+
+        def heard(message: Warning | str, category: type[Warning], *rest: Any, **more: Any) -> None:
+            if issubclass(category, UncheckedResult):
+                unchecked.append(str(message))
+            else:
+                others(message, category, *rest, **more)
+
+        warnings.simplefilter("always", UncheckedResult)
+        warnings.showwarning = heard
+        try:
+            yield
+        finally:
+            if unchecked:
+                more = f" and {len(unchecked) - 1} more have" if len(unchecked) > 1 else " has"
+                print(f"note: {unchecked[0]}{more} no digests (written by an older version): its files were not checked", file=sys.stderr)
+
+
+#: Replacements of characters that a terminal would obey or hide: pictures of control characters, and a mark for changes of the writing direction.
+_PICTURES = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\n\t"} | {0x7F: 0x2421} | dict.fromkeys(range(0x80, 0xA0), 0xFFFD)
+_PICTURES |= dict.fromkeys([0x61C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)], 0xFFFD)
+
+
+def visible(text: str) -> str:
+    """Text whose only control characters are line ends and tabs."""
+    return text.translate(_PICTURES)
+
+
+class _Visible(RenderHook):
+    """Names come from files, so their control characters must not reach the terminal."""
+
+    class Part:
+        def __init__(self, inner: RenderableType) -> None:
+            self._inner = inner
+
+        def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+            for segment in console.render(self._inner, options):
+                yield segment if segment.control else Segment(visible(segment.text), segment.style)
+
+    def process_renderables(self, renderables: list[Any]) -> list[Any]:
+        return [self.Part(renderable) for renderable in renderables]
+
+
+def warn(warnings: Iterable[object], strict: bool = False) -> None:
+    """One line per warning on stderr. With `strict` warnings are errors, and the command ends."""
+    every = list(warnings)
+    for warning in every:
+        note(warning, "error: " if strict else "warning: ")
+    if strict and every:
+        raise typer.Exit(WRONG)
+
+
+def complain(error: object) -> None:
+    print(f"error: {visible(str(error))}", file=sys.stderr)
+
+
+def note(text: object, mark: str = "note: ") -> None:
+    """A line on stderr."""
+    print(visible(f"{mark}{text}"), file=sys.stderr)
+
+
+def warn_of_doubts(results: Iterable[Result]) -> bool:
+    """Names the results that failed an internal check on stderr. Returns whether there are any."""
+    found = doubts.of(results)
+    for sentence in found:
+        complain(sentence)
+    return bool(found)
+
+
+def show(parts: Iterable[RenderableType]) -> None:
+    # Without markup: a name such as [bold] is text.
+    console = Console(highlight=False, markup=False)
+    console.push_render_hook(_Visible())
+    for part in parts:
+        console.print(part)
+
+
+def width() -> int:
+    return Console().width
+
+
+def print_json(value: Any) -> None:
+    print(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def deliver(text: str, out: Path | None, force: bool, notes: Iterable[str]) -> None:
+    """Writes the text to a file or to stdout, and the notes to stderr."""
+    if out is None:
+        print(text, end="")
+    else:
+        delivery.deliver({out: delivery.text_writer(text)}, force)
+    for line in notes:
+        note(line)

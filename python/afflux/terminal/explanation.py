@@ -1,0 +1,132 @@
+"""Where the time went: of a flow, of groups of flows, of the difference between two results."""
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from ..results import split
+from ..results.explain import ALL, LABELS, Flow, Queue
+from ..results.waits import Behind
+from ..words import text
+from .drawing import COLOURS, bar, diverging, legend, plural, stacked, table
+
+
+def flow(one: Flow, width: int) -> Iterator[RenderableType]:
+    """One flow's completion time, part by part."""
+    yield Text.assemble((f"Flow {one.id}", "bold"), f"  {one.src_name} → {one.dst_name}, {text.size(one.bytes)}, class {one.flow_class}")
+    yield Text(f"completed in {text.time(one.fct_ns)}, slowdown {text.ratio(one.slowdown)}")
+    made = table("", "", "ns", "share", "")
+    made.columns[-1].justify = "left"
+    for label, ns in one.parts_ns.items():
+        share = one.share(label)
+        made.add_row(label, text.count(ns), text.share(share), bar(share, max(width - 44, 10), COLOURS[label]), style="" if ns else "dim")
+    made.add_section()
+    made.add_row("completion", text.count(one.fct_ns), "", "")
+    yield made
+
+
+def slowest(flows: Sequence[Flow], width: int) -> Iterator[RenderableType]:
+    """A line per flow, with its largest part."""
+    made = table("Slowest flows, by slowdown", "flow", "hosts", "bytes", "completion", "slowdown", "where the time went")
+    made.columns[-1].justify = "left"
+    # Width that the other columns leave; the label of the largest part follows the bar.
+    room = max(min(width - 78, 40), 10)
+    for one in flows:
+        shares = {label: one.share(label) for label in LABELS}
+        most = max(shares, key=lambda label: shares[label])
+        where = stacked(shares, room).append(f" {most} {100 * shares[most]:.0f} %")
+        made.add_row(str(one.id), f"{one.src_name}→{one.dst_name}", text.size(one.bytes), text.time(one.fct_ns), text.ratio(one.slowdown), where)
+    yield made
+    yield Text()
+    used = [label for label in LABELS if any(one.parts_ns[label] for one in flows)]
+    yield legend(used)
+
+
+def parts(groups: Sequence[split.Group], width: int, *, per_flow: bool) -> Iterator[RenderableType]:
+    """Where the time went, by group: of all completion times together, or as the mean of each flow's shares."""
+    if not groups:
+        yield Text("no flow finished: there is no completion time to split")
+        return
+    title = "mean share of each flow's completion time" if per_flow else "parts of the mean completion time"
+    made = table(f"Where the time went: {title}", "", *([] if per_flow else ["mean"]), *map(_group, groups), "")
+    made.columns[-1].justify = "left"
+    for label in LABELS:
+        values = [(group.mean.flow_shares if per_flow else group.mean.shares)[label] for group in groups]
+        times = [] if per_flow else [text.time(groups[0].mean.parts_ns[label])]
+        bars = bar(values[0], max(min(width - 28 - 15 * len(groups), 40), 8), COLOURS[label])
+        made.add_row(label, *times, *map(text.share, values), bars, style="" if any(values) else "dim")
+    made.add_section()
+    made.add_row("mean completion", *([] if per_flow else [""]), *(text.time(group.mean.fct_ns) for group in groups), "")
+    made.add_row("flows", *([] if per_flow else [""]), *(text.count(group.mean.flows) for group in groups), "")
+    yield made
+    weight = "every flow has the same weight" if per_flow else "a flow weighs as much as the time it took (--shares: all the same)"
+    unfinished = groups[0].unfinished
+    left = f"; without {plural(unfinished, 'flow')} that did not finish" if unfinished else ""
+    yield Text(f"{weight}{left}", style="dim")
+
+
+def _group(group: split.Group | split.Change) -> str:
+    return text.size_class(group.name) if group.by == "size" and group.name != ALL else group.name
+
+
+def change(found: split.Comparison, width: int) -> Iterator[RenderableType]:
+    """The difference between two designs' mean completion times, part by part."""
+    yield Text(found.sentence(), style="bold")
+    whole = found.all
+    made = table("The mean completion time and its parts", "", found.baseline, found.design, "difference", "")
+    made.columns[-1].justify = "left"
+    most = max(map(abs, whole.parts_ns.values()), default=0)
+    room = max(min(width - 60, 40), 10)
+    for label, ns in whole.parts_ns.items():
+        before, after = (mean.parts_ns[label] for mean in (whole.baseline, whole.design))
+        style = "" if before or after else "dim"
+        made.add_row(label, text.time(before), text.time(after), text.signed_time(ns), diverging(ns, most, room, COLOURS[label]), style=style)
+    made.add_section()
+    made.add_row("mean completion", text.time(whole.baseline.fct_ns), text.time(whole.design.fct_ns), text.signed_time(whole.fct_ns), "")
+    yield made
+    if len(found.changes) > 2:
+        made = table(f"The difference by {whole.by}", "", *map(_group, found.changes))
+        for label in LABELS:
+            values = [change.parts_ns[label] for change in found.changes]
+            made.add_row(label, *map(text.signed_time, values), style="" if any(values) else "dim")
+        made.add_section()
+        made.add_row("mean completion", *(text.signed_time(change.fct_ns) for change in found.changes))
+        made.add_row("flows", *(text.count(change.design.flows) for change in found.changes))
+        yield made
+    yield Text(found.note(), style="dim")
+
+
+def queues(every: Sequence[Queue], *, hosts: bool, count: int = 5) -> Iterator[RenderableType]:
+    """The longest queues of switches, with `hosts` also those of hosts."""
+    at_hosts = [queue for queue in every if queue.at_host]
+    longest = [queue for queue in every if hosts or not queue.at_host][:count]
+    if longest:
+        yield from _queues(longest)
+    if at_hosts and not hosts and (not longest or at_hosts[0].bytes_max > longest[0].bytes_max):
+        own = at_hosts[0]
+        yield Text(f"a host's own queue was longer: {own.node} → {own.peer}, {text.size(own.bytes_max)} (--hosts shows those too)", style="dim")
+
+
+def _queues(longest: Sequence[Queue]) -> Iterator[RenderableType]:
+    counters = [(title, name) for title, name in _COUNTERS if any(getattr(queue, name) for queue in longest)]
+    made = table("The longest queues", "port", "longest", "longest wait", *(title for title, _ in counters))
+    for queue in longest:
+        counts = (text.time(value) if name == "paused_ns" else text.count(value) for _, name in counters for value in [getattr(queue, name)])
+        made.add_row(f"{queue.node} → {queue.peer}", text.size(queue.bytes_max), text.time(queue.wait_ns_max), *counts)
+    yield made
+
+
+_COUNTERS = (("drops", "drops"), ("in discards", "in_discards"), ("ECN marks", "ecn_marks"), ("paused", "paused_ns"))
+
+
+def waits(found: Sequence[Behind]) -> Iterator[RenderableType]:
+    """The classes behind which frames of each class waited."""
+    if not found:
+        return
+    made = table(
+        "Who stood in front: what frames of each class waited for", "class", "behind", "most of it at", "there", "share of its waits", "in all", left=3
+    )
+    for one in found:
+        made.add_row(one.flow_class, one.behind, f"{one.node} → {one.peer}", *map(text.share, (one.share_there, one.share)), text.time(one.wait_ns))
+    yield made

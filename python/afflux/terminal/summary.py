@@ -1,0 +1,101 @@
+"""The summary of a run."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from rich.console import RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from ..results import coflows
+from ..results.result import Result
+from ..words import text
+from .drawing import plural, table
+
+
+def summary(result: Result, *, hosts: int, switches: int) -> Iterator[RenderableType]:
+    """Output of `afflux run`."""
+    s = result.summary
+    head = Text.assemble((s["name"], "bold"), f"  seed {s['seed']}  ·  {plural(hosts, 'host')}, {plural(switches, 'switch', 'es')}")
+    head.append(f"  ·  {text.time(s['simulated_ns'])} simulated")
+    yield head
+    yield _counts(s)
+    yield _distributions("Completion time", s["fct"], "_ns", text.time)
+    yield _distributions("Slowdown", s["slowdown"], "", text.ratio)
+    if s["fct"]["all"]["censored"]:
+        yield Text("* some flows of this row did not finish, so the true values are higher", style="dim")
+    if s["flows"]["in_warmup"]:
+        yield Text(f"without the {plural(s['flows']['in_warmup'], 'flow')} that started in the warm-up", style="dim")
+    if s.get("jobs"):
+        yield from _jobs(coflows.jobs(result))
+    for note in s["notes"]:
+        yield Text(f"note: {note}", style="dim")
+    yield _cost(s)
+
+
+def _counts(s: dict[str, Any]) -> RenderableType:
+    flows, reasons = s["flows"], {name: n for name, n in s["drops_by_reason"].items() if n}
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="dim")
+    grid.add_column()
+    line = f"{text.count(flows['started'])} started, {text.count(flows['finished'])} finished, {text.count(flows['unfinished'])} unfinished"
+    if flows.get("not_started"):
+        line += f", {text.count(flows['not_started'])} not started"
+    grid.add_row("flows", line)
+    why = f" ({', '.join(f'{name} {text.count(n)}' for name, n in reasons.items())})" if reasons else ""
+    drops = f"{plural(s['drops'], 'drop')}{why}, {plural(s['ecn_marks'], 'ECN mark')}"
+    drops += f", {plural(s['in_discards'], 'ingress discard')}" if s["in_discards"] else ""
+    drops += f", {plural(s['pause_frames'], 'pause frame')}" if s["pause_frames"] else ""
+    grid.add_row("switches", drops)
+    grid.add_row("senders", f"{plural(s['retransmits'], 'retransmission')}, {plural(s['timeouts'], 'time-out')}")
+    active = f" while flows were active ({text.time(s['busy_ns'])} of {text.time(s['simulated_ns'])})"
+    each = "" if s["goodput_flow_mean_bps"] is None else f", {text.rate(s['goodput_flow_mean_bps'])} mean per flow"
+    grid.add_row("goodput", f"{text.rate(s['goodput_bps'])}{active}{each}")
+    if s.get("deadlines"):
+        d = s["deadlines"]
+        line = f"{text.count(d['met'])} of {text.count(d['flows'])} met ({text.share(d['met_share'] or 0)})"
+        line += f", {text.count(d['terminated'])} given up" if d["terminated"] else ""
+        grid.add_row("deadlines", line)
+    return Padding(grid, (1, 0, 0, 0))
+
+
+def _distributions(title: str, groups: dict[str, Any], suffix: str, show: Any) -> RenderableType:
+    keys = [f"{name}{suffix}" for name in ("mean", "p50", "p95", "p99", "p999")]
+    made = table(title, "", "flows", "mean", "p50", "p95", "p99", "p99.9")
+
+    def add(name: str, group: dict[str, Any]) -> None:
+        made.add_row(name, text.count(group["count"]) + ("*" if group["censored"] else ""), *(show(group[key]) for key in keys))
+
+    add("all", groups["all"])
+    sizes = [(name, group) for name, group in groups["by_size"].items() if group["count"] or group["unfinished"]]
+    for name, group in sizes if len(sizes) > 1 else []:
+        add(text.size_class(name), group)
+    if list(groups["by_class"]) != ["default"]:
+        for name, group in groups["by_class"].items():
+            add(f"class {name}", group)
+    return made
+
+
+def _jobs(all_jobs: list[coflows.Job]) -> Iterator[RenderableType]:
+    made = table("Job completion time", "", "jobs", "finished", "mean", "p50", "p95", "p99", "max")
+    rows = coflows.by_kind(all_jobs)
+    for row in rows if len(rows) > 2 else rows[:1]:
+        times = (row.mean_ns, row.p50_ns, row.p95_ns, row.p99_ns, row.max_ns)
+        made.add_row(row.name, text.count(row.jobs), text.count(row.finished), *map(text.time, times))
+    yield made
+    if len(rows) > 2:
+        yield Text(f"short: longest flow below {text.size(coflows.SHORT_BYTES)}; narrow: at most {coflows.NARROW_FLOWS} flows", style="dim")
+    if len(all_jobs) > 1:
+        made = table("Slowest jobs", "job", "flows", "bytes", "longest flow", "completion")
+        for job in coflows.slowest(all_jobs, 10):
+            made.add_row(job.name, text.count(job.flows), text.size(job.bytes), text.size(job.longest_bytes), text.time(job.completion_ns))
+        yield made
+
+
+def _cost(s: dict[str, Any]) -> RenderableType:
+    cpu = s["engine_cpu_s"]
+    speed = f", {text.digits(s['packet_hops'] / cpu / 1e6, 3)} Mhop per CPU second" if cpu > 0 else ""
+    memory = f", {text.size(s['peak_rss_bytes'])} of memory" if s["peak_rss_bytes"] else ""
+    line = f"{text.count(s['packet_hops'])} packet-hops in {text.digits(s['wall_s'], 3)} s{speed}{memory}"
+    return Padding(Text(line, style="dim"), (1, 0, 0, 0))
