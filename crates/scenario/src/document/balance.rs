@@ -1,7 +1,7 @@
 //! `[switch] balance`: choice among equal-cost next hops.
 
-use super::choice::tagged;
 use super::{Duration, Off, Or, Size};
+use afflux_config::tagged;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

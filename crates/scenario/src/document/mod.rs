@@ -1,7 +1,6 @@
 //! The scenario as it is written. Every key that may be left out is an `Option`; [`crate::resolve`] writes its default into it.
 
 mod balance;
-pub(crate) mod choice;
 mod cost;
 mod host;
 mod hosts;
@@ -22,8 +21,8 @@ mod traffic;
 mod transport;
 mod voq;
 
+pub use afflux_config::{Auto, Between, Chance, Duration, Names, Off, Or, Size, Speed, Unlimited};
 pub use balance::{Balance, Conweave, Detail, Dlb, Ecmp, Wcmp};
-pub use choice::{Auto, Names, Off, Or, Unlimited};
 pub use cost::Cost;
 pub use host::{Host, HostOverride, Wire, WireTable};
 pub use hosts::{HostItem, Hosts, Receiver, Senders, SizeTable, Sizes};
@@ -31,7 +30,7 @@ pub use nack::Nack;
 pub use pfc::{Headroom, Mmu, Pfc, Refresh, Storm, StormAction, Watchdog};
 pub use preset::Preset;
 pub use processor::Processor;
-pub use quantity::{Between, Chance, Duration, QueueSize, Size, Speed};
+pub use quantity::QueueSize;
 pub use queue::{NicQueue, Queue, QueueRules};
 pub use rated::{D3, Pacer, Pdq};
 pub use rdma::{Cnp, Dcqcn, DcqcnParameters, Entropy, HpccControl, OfFlow, Rdma, RdmaCongestion, RdmaMode, RdmaWindow, Swift, Timely};

@@ -1,8 +1,8 @@
 //! `[switch.mmu]`, `[switch.pfc]` and what hosts do about PAUSE frames.
 
-use super::choice::Word;
-use super::switch::words;
 use super::{Duration, Off, Or, Size, Speed};
+use afflux_config::Word;
+use afflux_config::words;
 use afflux_net::spec::Formula;
 use afflux_units::Bytes;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};

@@ -1,8 +1,8 @@
 //! `kind = "rdma"` of `[host.transport]`.
 
-use super::choice::tagged;
-use super::switch::words;
 use super::{Duration, Off, Or, Size, Speed};
+use afflux_config::tagged;
+use afflux_config::words;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 

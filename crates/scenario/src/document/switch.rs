@@ -1,6 +1,7 @@
 //! `[switch]`: buffers, marking, scheduling, forwarding, choice of path.
 
 use super::{Balance, Chance, Duration, Mmu, Names, Off, Or, Pfc, Preset, Processor, Queue, QueueSize, Size, Voq};
+use afflux_config::words;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -151,18 +152,6 @@ impl Switch {
         every_key!(either)
     }
 }
-
-macro_rules! words {
-    ($($(#[$meta:meta])* pub enum $name:ident { $($(#[$note:meta])* $variant:ident,)+ })+) => {$(
-        $(#[$meta])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-        #[serde(rename_all = "snake_case")]
-        pub enum $name {
-            $($(#[$note])* $variant,)+
-        }
-    )+};
-}
-pub(crate) use words;
 
 words! {
     /// Who may occupy buffer memory.

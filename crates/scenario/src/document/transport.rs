@@ -1,8 +1,8 @@
 //! `[host.transport]` and `[host.transports.NAME]`.
 
-use super::choice::tagged;
-use super::switch::words;
 use super::{Auto, D3, Duration, Nack, Off, Or, Pdq, Rdma, Size, Speed, Unlimited};
+use afflux_config::tagged;
+use afflux_config::words;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

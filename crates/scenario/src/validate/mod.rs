@@ -23,15 +23,11 @@ mod voq;
 use crate::document::Document;
 use crate::inputs::Inputs;
 use crate::topology::{self, Facts};
-use crate::tree::{Key, Tree, Wrong};
+use crate::tree::{Tree, Wrong};
 use crate::{FabricCost, Job, Packets, Reader};
+pub use afflux_config::keys::{fill, meaningless};
 use afflux_net::spec::{Compat, NodeKind, Plan, RouteHash};
 use afflux_units::Span;
-
-/// The value of a key; its default is written down if it was left out.
-pub fn fill<T: Clone>(slot: &mut Option<T>, default: T) -> T {
-    slot.get_or_insert(default).clone()
-}
 
 /// A plan and what belongs to it.
 pub struct Checked {
@@ -121,9 +117,4 @@ pub fn check(document: &mut Document, tree: &Tree, inputs: &mut Inputs, reader: 
         warnings,
         default_transport: traffic.uses.ways.iter().any(|way| way.0 == 0),
     })
-}
-
-/// A key that has no meaning beside another.
-fn meaningless(key: Key, beside: &str) -> Wrong {
-    Wrong::at(key, format!("has no meaning with {beside}: leave it out"))
 }

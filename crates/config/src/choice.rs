@@ -155,11 +155,13 @@ impl<'de> DeserializeSeed<'de> for Kind {
 }
 
 /// An enum of tables, chosen by the key `kind`.
+#[macro_export]
 macro_rules! tagged {
     ($(#[$meta:meta])* pub enum $name:ident, default $default:literal { $($(#[$note:meta])* $tag:literal => $variant:ident,)+ }) => {
         $(#[$meta])*
-        #[derive(Debug, Clone, PartialEq, serde::Serialize, schemars::JsonSchema)]
-        #[serde(tag = "kind")]
+        #[derive(Debug, Clone, PartialEq, $crate::serde::Serialize, $crate::schemars::JsonSchema)]
+        #[serde(tag = "kind", crate = "afflux_config::serde")]
+        #[schemars(crate = "afflux_config::schemars")]
         // A scenario has a handful of them.
         #[allow(clippy::large_enum_variant)]
         pub enum $name {
@@ -168,18 +170,18 @@ macro_rules! tagged {
         impl $name {
             pub const KINDS: &[&str] = &[$($tag),+];
         }
-        impl<'de> serde::Deserialize<'de> for $name {
-            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        impl<'de> $crate::serde::Deserialize<'de> for $name {
+            fn deserialize<D: $crate::serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 const KINDS: &[&str] = $name::KINDS;
                 struct Tables;
-                impl<'de> serde::de::Visitor<'de> for Tables {
+                impl<'de> $crate::serde::de::Visitor<'de> for Tables {
                     type Value = $name;
                     fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                         f.write_str("a table with the key \"kind\"")
                     }
-                    fn visit_enum<A: serde::de::EnumAccess<'de>>(self, access: A) -> Result<$name, A::Error> {
-                        use serde::de::VariantAccess;
-                        let (kind, table) = access.variant_seed($crate::document::choice::Kind(KINDS))?;
+                    fn visit_enum<A: $crate::serde::de::EnumAccess<'de>>(self, access: A) -> Result<$name, A::Error> {
+                        use $crate::serde::de::VariantAccess;
+                        let (kind, table) = access.variant_seed($crate::Kind(KINDS))?;
                         match KINDS[kind] {
                             $($tag => table.newtype_variant().map($name::$variant),)+
                             _ => unreachable!("a kind outside the list"),
@@ -191,4 +193,23 @@ macro_rules! tagged {
         }
     };
 }
-pub(crate) use tagged;
+
+/// Enums of words.
+#[macro_export]
+macro_rules! words {
+    ($($(#[$meta:meta])* pub enum $name:ident { $($(#[$note:meta])* $variant:ident,)+ })+) => {$(
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, $crate::serde::Serialize, $crate::serde::Deserialize, $crate::schemars::JsonSchema)]
+        #[serde(rename_all = "snake_case", crate = "afflux_config::serde")]
+        #[schemars(crate = "afflux_config::schemars")]
+        pub enum $name {
+            $($(#[$note])* $variant,)+
+        }
+        impl $crate::keys::Quantity for $name {
+            type Parsed = $name;
+            fn parsed(self) -> $name {
+                self
+            }
+        }
+    )+};
+}
