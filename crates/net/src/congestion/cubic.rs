@@ -1,7 +1,7 @@
 //! CUBIC: RFC 9438, in the integer arithmetic of Linux 6.12 tcp_cubic.c or in that of ns-3's tcp-cubic.cc.
 
 use super::hystart::{self, Rules};
-use super::{Ack, State, Window};
+use super::{Ack, Controller, State, Window};
 use crate::Model;
 use crate::spec::{CubicConfig, CubicFlavour, HyStart};
 
@@ -94,44 +94,6 @@ impl Cubic {
         }
     }
 
-    // Out of line, so that NewReno's and DCTCP's path stays small.
-    #[inline(never)]
-    pub fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
-        let delay = self.sample(ack);
-        if delay > 0 && (self.least_delay == 0 || delay < self.least_delay) {
-            self.least_delay = delay;
-        }
-        if let Some(hystart) = &mut self.hystart {
-            hystart.on_ack(window, ack, delay, self.least_delay);
-        }
-        if !ack.may_grow || ack.acked == 0 {
-            return;
-        }
-        let slow_start = window.slow_start();
-        if let (true, Some(hystart)) = (slow_start, &mut self.hystart) {
-            hystart.before_growth(ack);
-        }
-        match self.arithmetic {
-            Arithmetic::Linux(_) => {
-                let left = if slow_start { window.slow_start_increase(ack.acked) } else { ack.acked };
-                if left > 0 {
-                    self.update_linux(window.cwnd, left, ack.now);
-                    window.increase_per(self.count, left);
-                }
-            }
-            // Slow start does not stop at the threshold, and an acknowledgement brings at most one segment after it.
-            Arithmetic::Ns3(_) if slow_start => window.cwnd = window.cwnd.saturating_add(ack.acked).min(window.limit),
-            Arithmetic::Ns3(_) => {
-                self.counted = self.counted.saturating_add(ack.acked);
-                let count = self.update_ns3(window.cwnd, ack.acked, ack.now);
-                if self.counted >= count {
-                    self.counted -= count;
-                    window.cwnd = (window.cwnd + 1).min(window.limit);
-                }
-            }
-        }
-    }
-
     /// The delay to be taken from an acknowledgement, 0 for none.
     fn sample(&mut self, ack: &Ack) -> u64 {
         match &self.arithmetic {
@@ -208,56 +170,6 @@ impl Cubic {
         }
         count.max(2)
     }
-
-    /// Losses and echoes alike: beta times the window.
-    pub fn on_loss(&mut self, window: &Window) -> u32 {
-        let cwnd = u64::from(window.cwnd);
-        let lower = window.cwnd < self.last_max && self.fast_convergence;
-        let (less, reduced) = match &mut self.arithmetic {
-            Arithmetic::Linux(linux) => {
-                linux.epoch = None;
-                (cwnd * (SCALE + linux.beta) / (2 * SCALE), cwnd * linux.beta / SCALE)
-            }
-            Arithmetic::Ns3(ns3) => {
-                ns3.epoch = None;
-                ((cwnd as f64 * (1.0 + ns3.beta) / 2.0) as u64, (cwnd as f64 * ns3.beta) as u64)
-            }
-        };
-        self.last_max = if lower { less as u32 } else { window.cwnd };
-        (reduced as u32).max(2)
-    }
-
-    pub fn on_state(&mut self, state: State, now: u64) {
-        if state != State::Loss {
-            return;
-        }
-        self.origin = 0;
-        self.acked = 0;
-        self.estimate = 0;
-        self.least_delay = 0;
-        match &mut self.arithmetic {
-            Arithmetic::Linux(linux) => {
-                self.count = 0;
-                self.last_max = 0;
-                *linux = Linux { last_cwnd: 0, last_time: 0, epoch: None, k: 0, ..linux.clone() };
-            }
-            // ns-3 remembers the window before.
-            Arithmetic::Ns3(ns3) => ns3.k = 0.0,
-        }
-        if let Some(hystart) = &mut self.hystart {
-            hystart.restart(now);
-        }
-    }
-
-    /// Time in which nothing was sent is not time on the curve (Linux only).
-    pub fn on_restart(&mut self, now: u64, idle: u64) {
-        if let Arithmetic::Linux(linux) = &mut self.arithmetic
-            && let Some(epoch) = &mut linux.epoch
-        {
-            let ticks = now / linux.tick;
-            *epoch = (*epoch + ticks - now.saturating_sub(idle) / linux.tick).min(ticks);
-        }
-    }
 }
 
 impl Linux {
@@ -307,9 +219,97 @@ fn cube_root(a: u64) -> u64 {
     root
 }
 
-#[cfg(test)]
-impl Cubic {
-    pub fn details(&self) -> String {
+impl Controller for Cubic {
+    // Out of line, so that NewReno's and DCTCP's path stays small.
+    #[inline(never)]
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+        let delay = self.sample(ack);
+        if delay > 0 && (self.least_delay == 0 || delay < self.least_delay) {
+            self.least_delay = delay;
+        }
+        if let Some(hystart) = &mut self.hystart {
+            hystart.on_ack(window, ack, delay, self.least_delay);
+        }
+        if !ack.may_grow || ack.acked == 0 {
+            return;
+        }
+        let slow_start = window.slow_start();
+        if let (true, Some(hystart)) = (slow_start, &mut self.hystart) {
+            hystart.before_growth(ack);
+        }
+        match self.arithmetic {
+            Arithmetic::Linux(_) => {
+                let left = if slow_start { window.slow_start_increase(ack.acked) } else { ack.acked };
+                if left > 0 {
+                    self.update_linux(window.cwnd, left, ack.now);
+                    window.increase_per(self.count, left);
+                }
+            }
+            // Slow start does not stop at the threshold, and an acknowledgement brings at most one segment after it.
+            Arithmetic::Ns3(_) if slow_start => window.cwnd = window.cwnd.saturating_add(ack.acked).min(window.limit),
+            Arithmetic::Ns3(_) => {
+                self.counted = self.counted.saturating_add(ack.acked);
+                let count = self.update_ns3(window.cwnd, ack.acked, ack.now);
+                if self.counted >= count {
+                    self.counted -= count;
+                    window.cwnd = (window.cwnd + 1).min(window.limit);
+                }
+            }
+        }
+    }
+
+    /// Losses and echoes alike: beta times the window.
+    fn on_loss(&mut self, window: &Window, _: u64) -> u32 {
+        let cwnd = u64::from(window.cwnd);
+        let lower = window.cwnd < self.last_max && self.fast_convergence;
+        let (less, reduced) = match &mut self.arithmetic {
+            Arithmetic::Linux(linux) => {
+                linux.epoch = None;
+                (cwnd * (SCALE + linux.beta) / (2 * SCALE), cwnd * linux.beta / SCALE)
+            }
+            Arithmetic::Ns3(ns3) => {
+                ns3.epoch = None;
+                ((cwnd as f64 * (1.0 + ns3.beta) / 2.0) as u64, (cwnd as f64 * ns3.beta) as u64)
+            }
+        };
+        self.last_max = if lower { less as u32 } else { window.cwnd };
+        (reduced as u32).max(2)
+    }
+
+    fn on_state(&mut self, state: State, _: &mut Window, now: u64) {
+        if state != State::Loss {
+            return;
+        }
+        self.origin = 0;
+        self.acked = 0;
+        self.estimate = 0;
+        self.least_delay = 0;
+        match &mut self.arithmetic {
+            Arithmetic::Linux(linux) => {
+                self.count = 0;
+                self.last_max = 0;
+                *linux = Linux { last_cwnd: 0, last_time: 0, epoch: None, k: 0, ..linux.clone() };
+            }
+            // ns-3 remembers the window before.
+            Arithmetic::Ns3(ns3) => ns3.k = 0.0,
+        }
+        if let Some(hystart) = &mut self.hystart {
+            hystart.restart(now);
+        }
+    }
+
+    /// Time in which nothing was sent is not time on the curve (Linux only).
+    fn on_restart(&mut self, now: u64, idle: u64) {
+        if let Arithmetic::Linux(linux) = &mut self.arithmetic
+            && let Some(epoch) = &mut linux.epoch
+        {
+            let ticks = now / linux.tick;
+            *epoch = (*epoch + ticks - now.saturating_sub(idle) / linux.tick).min(ticks);
+        }
+    }
+
+    #[cfg(test)]
+    fn details(&self) -> String {
         let k = match &self.arithmetic {
             Arithmetic::Linux(linux) => linux.k as f64 / 1024.0,
             Arithmetic::Ns3(ns3) => ns3.k,
@@ -364,7 +364,7 @@ mod tests {
             self.cubic.on_ack(&mut self.window, &ack);
         }
         fn lose(&mut self) {
-            self.window.ssthresh = self.cubic.on_loss(&self.window);
+            self.window.ssthresh = self.cubic.on_loss(&self.window, 0);
             self.window.cwnd = self.window.ssthresh;
             self.window.credit = 0;
         }
@@ -440,19 +440,19 @@ mod tests {
     fn reductions_and_fast_convergence() {
         let mut cubic = Cubic::new(&config());
         let window = |cwnd| Window { cwnd, credit: 0, ssthresh: 2, limit: u32::MAX };
-        assert_eq!((cubic.on_loss(&window(1000)), cubic.last_max), (700, 1000));
+        assert_eq!((cubic.on_loss(&window(1000), 0), cubic.last_max), (700, 1000));
         // Below the last maximum: 800 * 1741 / 2048.
-        assert_eq!((cubic.on_loss(&window(800)), cubic.last_max), (560, 680));
-        assert_eq!((cubic.on_loss(&window(2)), cubic.last_max), (2, 1));
-        cubic.on_state(State::Loss, 0);
+        assert_eq!((cubic.on_loss(&window(800), 0), cubic.last_max), (560, 680));
+        assert_eq!((cubic.on_loss(&window(2), 0), cubic.last_max), (2, 1));
+        cubic.on_state(State::Loss, &mut window(2), 0);
         assert_eq!(cubic.last_max, 0);
         let mut slow = Cubic::new(&CubicConfig { fast_convergence: false, ..config() });
-        slow.on_loss(&window(1000));
-        assert_eq!((slow.on_loss(&window(800)), slow.last_max), (560, 800));
+        slow.on_loss(&window(1000), 0);
+        assert_eq!((slow.on_loss(&window(800), 0), slow.last_max), (560, 800));
         let mut ns3 = Cubic::new(&CubicConfig { flavour: CubicFlavour::Ns3, ..config() });
-        ns3.on_loss(&window(1000));
-        assert_eq!((ns3.on_loss(&window(801)), ns3.last_max), (560, 680));
-        ns3.on_state(State::Loss, 0);
+        ns3.on_loss(&window(1000), 0);
+        assert_eq!((ns3.on_loss(&window(801), 0), ns3.last_max), (560, 680));
+        ns3.on_state(State::Loss, &mut window(2), 0);
         assert_eq!(ns3.last_max, 680);
     }
 

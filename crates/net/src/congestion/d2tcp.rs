@@ -1,6 +1,6 @@
 //! D2TCP: DCTCP whose reduction depends on how near a flow's deadline is.
 
-use super::{Ack, Dctcp, Window};
+use super::{Ack, Controller, Dctcp, Window};
 use crate::Model;
 use crate::spec::{D2tcpConfig, Undated};
 
@@ -24,19 +24,6 @@ impl D2tcp {
         D2tcp { dctcp: Dctcp::new(dctcp), least: *least, most: *most, undated: *undated, to: 0, deadline: None, una: 0, round_trip: 0 }
     }
 
-    pub fn on_flow(&mut self, to: u32, deadline: Option<u64>) {
-        (self.to, self.deadline) = (to, deadline);
-    }
-
-    pub fn on_progress(&mut self, una: u32, round_trip: u64) {
-        (self.una, self.round_trip) = (una, round_trip);
-    }
-
-    #[inline(always)]
-    pub fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
-        self.dctcp.on_ack(window, ack);
-    }
-
     /// d = Tc / D: how long the flow needs at three quarters of its window on average (a sawtooth between half of it and all of it), over what
     /// is left of its time. `None` without a deadline.
     fn urgency(&self, window: &Window, now: u64) -> Option<f64> {
@@ -46,9 +33,24 @@ impl D2tcp {
         let left = if deadline > now { (deadline - now) as f64 } else { f64::INFINITY };
         Some((needed / left).clamp(self.least, self.most))
     }
+}
+
+impl Controller for D2tcp {
+    fn on_flow(&mut self, to: u32, deadline: Option<u64>) {
+        (self.to, self.deadline) = (to, deadline);
+    }
+
+    fn on_progress(&mut self, una: u32, round_trip: u64) {
+        (self.una, self.round_trip) = (una, round_trip);
+    }
+
+    #[inline(always)]
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+        self.dctcp.on_ack(window, ack);
+    }
 
     /// cwnd * (1 - alpha^d / 2), at least two segments.
-    pub fn on_ecn(&mut self, window: &Window, now: u64) -> u32 {
+    fn on_ecn(&mut self, window: &Window, now: u64) -> u32 {
         let penalty = match (self.urgency(window, now), self.undated) {
             (Some(d), _) => libm::pow(self.dctcp.alpha(), d),
             (None, Undated::Dctcp) => self.dctcp.alpha(),
@@ -58,14 +60,12 @@ impl D2tcp {
         (window.cwnd - cut).max(2)
     }
 
-    pub fn on_loss(&mut self, window: &Window) -> u32 {
-        self.dctcp.on_loss(window)
+    fn on_loss(&mut self, window: &Window, now: u64) -> u32 {
+        self.dctcp.on_loss(window, now)
     }
-}
 
-#[cfg(test)]
-impl D2tcp {
-    pub fn details(&self) -> String {
+    #[cfg(test)]
+    fn details(&self) -> String {
         self.dctcp.details()
     }
 }
@@ -118,7 +118,7 @@ mod tests {
     fn without_a_deadline() {
         let mut dctcp = Dctcp::new(&DctcpConfig { gain_shift: 4, initial_alpha: 300 });
         for cwnd in 2..2_000 {
-            assert_eq!(d2tcp(300, Undated::Dctcp).on_ecn(&window(cwnd), 5), dctcp.on_ecn(&window(cwnd)));
+            assert_eq!(d2tcp(300, Undated::Dctcp).on_ecn(&window(cwnd), 5), dctcp.on_ecn(&window(cwnd), 5));
         }
         assert_eq!(d2tcp(300, Undated::Halve).on_ecn(&window(100), 5), 50);
     }

@@ -1,6 +1,6 @@
 //! DCTCP: RFC 8257, in the integer arithmetic of Linux tcp_dctcp.c.
 
-use super::{Ack, NewReno, Window};
+use super::{Ack, Controller, NewReno, Window};
 use crate::Model;
 use crate::spec::DctcpConfig;
 
@@ -26,9 +26,11 @@ impl Dctcp {
     pub fn alpha(&self) -> f64 {
         self.alpha as f64 / ONE as f64
     }
+}
 
+impl Controller for Dctcp {
     #[inline(always)]
-    pub fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
         self.delivered += ack.delivered;
         if ack.ece {
             self.marked += ack.delivered;
@@ -50,20 +52,18 @@ impl Dctcp {
     }
 
     /// cwnd * (1 - alpha / 2), at least two segments.
-    pub fn on_ecn(&mut self, window: &Window) -> u32 {
+    fn on_ecn(&mut self, window: &Window, _: u64) -> u32 {
         let cut = ((window.cwnd as u64 * self.alpha as u64) >> 11) as u32;
         (window.cwnd - cut).max(2)
     }
 
     /// RFC 8257 §3.5: losses are treated as by standard TCP.
-    pub fn on_loss(&mut self, window: &Window) -> u32 {
+    fn on_loss(&mut self, window: &Window, _: u64) -> u32 {
         window.half()
     }
-}
 
-#[cfg(test)]
-impl Dctcp {
-    pub fn details(&self) -> String {
+    #[cfg(test)]
+    fn details(&self) -> String {
         format!(" alpha {}", self.alpha)
     }
 }
@@ -127,7 +127,7 @@ mod tests {
             dctcp.on_ack(&mut w, &Ack { acked: 10, delivered: 10, ece: false, una: n * 10, next: n * 10 + 10, ..Ack::default() });
         }
         assert_eq!(dctcp.alpha, 0);
-        assert_eq!(dctcp.on_ecn(&window(100)), 100);
-        assert_eq!(dctcp.on_loss(&window(100)), 50);
+        assert_eq!(dctcp.on_ecn(&window(100), 5), 100);
+        assert_eq!(dctcp.on_loss(&window(100), 5), 50);
     }
 }

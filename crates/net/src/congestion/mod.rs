@@ -130,22 +130,107 @@ impl Window {
     }
 }
 
-/// Any congestion control, dispatched statically.
-#[derive(Debug, Clone)]
-pub enum Control {
-    NewReno(NewReno),
-    Rfc5681(Rfc5681),
-    Dctcp(Dctcp),
-    D2tcp(Box<D2tcp>),
-    Cubic(Box<Cubic>),
-    Htcp(Box<Htcp>),
-    /// Any of them after HyStart++.
-    PlusPlus(Box<PlusPlus>),
-    Bbr(Box<Bbr>),
-    Ns3Bbr(Box<Ns3Bbr>),
-    Bbr3(Box<Bbr3>),
-    Coupled(Box<Coupled>),
-    External(Box<External>),
+/// What a congestion control does about what its sender sees. Without a method of its own it does what standard TCP does, or nothing.
+pub trait Controller {
+    /// Takes every acknowledgement; grows the window where that is allowed.
+    fn on_ack(&mut self, _window: &mut Window, _ack: &Ack) {}
+    /// The slow start threshold after a loss.
+    fn on_loss(&mut self, window: &Window, now: u64) -> u32;
+    /// The slow start threshold after an ECN echo.
+    fn on_ecn(&mut self, window: &Window, now: u64) -> u32 {
+        self.on_loss(window, now)
+    }
+    /// The slow start threshold after a time-out.
+    fn on_timeout(&mut self, window: &Window, now: u64) -> u32 {
+        self.on_loss(window, now)
+    }
+    /// The connection is at a flow that ends before segment `to` and has this deadline.
+    fn on_flow(&mut self, _to: u32, _deadline: Option<u64>) {}
+    /// What has been acknowledged, and the smoothed round trip, before a reduction for an ECN echo.
+    fn on_progress(&mut self, _una: u32, _round_trip: u64) {}
+    /// What is in flight, before a reduction, from senders that tell it.
+    fn on_flight(&mut self, _flight: u32) {}
+    /// The window has been set to the threshold, by senders that tell it.
+    fn on_settled(&mut self) {}
+    /// The sender has entered `state`.
+    fn on_state(&mut self, _state: State, _window: &mut Window, _now: u64) {}
+    /// The sender starts again, `idle` picoseconds after it sent last, with nothing outstanding.
+    fn on_restart(&mut self, _now: u64, _idle: u64) {}
+
+    // A model of the path.
+
+    /// Sets the window itself in every state: nobody reduces it to the threshold or keeps it from growing. Needs a [`Sampler`].
+    fn owns_window(&self) -> bool {
+        false
+    }
+    /// The connection is open; its handshake took `rtt` (0: not known).
+    fn on_established(&mut self, _window: &Window, _now: u64, _rtt: u64) {}
+    /// Takes every acknowledgement, after losses were marked and the state changed: `ack.state` is the new one.
+    fn on_sample(&mut self, _window: &mut Window, _ack: &Ack, _sample: &Sample, _sampler: &mut Sampler) {}
+    /// [`Sampler::on_lost`] has been told of a segment.
+    fn on_segment_lost(&mut self, _window: &Window, _now: u64, _lost: &Lost, _sampler: &Sampler) {}
+    /// A loss or a time-out turns out to have been none: the window to go on with, if the algorithm has a say.
+    fn on_undo(&mut self, _window: &Window, _sampler: &Sampler) -> Option<u32> {
+        None
+    }
+    /// Segments that may leave back to back before pacing makes the next one wait, as Linux's buffers for segmentation offload do.
+    fn burst(&self) -> u32 {
+        1
+    }
+    /// Bits of payload per second at which segments are to leave.
+    fn pacing_rate(&self) -> Option<u64> {
+        None
+    }
+    /// For traces.
+    #[cfg(test)]
+    fn details(&self) -> String {
+        String::new()
+    }
+}
+
+/// The congestion controls of TCP: file and name in scenarios, name here, and the machines that its parameters choose from.
+macro_rules! congestion_controls {
+    ($with:ident $([$($more:tt)*])?) => {
+        $with! { $([$($more)*])?
+            newreno Newreno: NewReno(NewReno), Rfc5681(Rfc5681);
+            dctcp Dctcp: Dctcp(Dctcp);
+            d2tcp D2tcp: D2tcp(Box<D2tcp>);
+            cubic Cubic: Cubic(Box<Cubic>);
+            htcp Htcp: Htcp(Box<Htcp>);
+            bbr Bbr: Bbr(Box<Bbr>), Ns3Bbr(Box<Ns3Bbr>);
+            bbr3 Bbr3: Bbr3(Box<Bbr3>);
+        }
+    };
+}
+
+macro_rules! registry {
+    ($($module:ident $model:ident: $($machine:ident($held:ty)),+;)+) => {
+        /// Any congestion control, dispatched statically.
+        #[derive(Debug, Clone)]
+        pub enum Control {
+            $($($machine($held),)+)+
+            /// Any of them after HyStart++.
+            PlusPlus(Box<PlusPlus>),
+            Coupled(Box<Coupled>),
+            External(Box<External>),
+        }
+    };
+}
+congestion_controls!(registry);
+
+macro_rules! machines {
+    ([$control:expr, $machine:ident => $call:expr] $($module:ident $model:ident: $($variant:ident($held:ty)),+;)+) => {
+        match $control {
+            $($(Control::$variant($machine) => $call,)+)+
+            Control::PlusPlus($machine) => $call,
+            Control::Coupled($machine) => $call,
+            Control::External($machine) => $call,
+        }
+    };
+}
+/// The same for whatever machine it is.
+macro_rules! each {
+    ($control:expr, $machine:ident => $call:expr) => { congestion_controls!(machines [$control, $machine => $call]) };
 }
 
 impl Control {
@@ -176,210 +261,69 @@ impl Control {
             config => Control::new(config, tcp.mss as u32, tcp.initial_window, random.clone()),
         }
     }
-    /// Takes every acknowledgement; grows the window where that is allowed.
-    #[inline(always)]
-    pub fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
-        match self {
-            Control::NewReno(c) => c.on_ack(window, ack),
-            Control::Rfc5681(c) => c.on_ack(window, ack),
-            Control::Dctcp(c) => c.on_ack(window, ack),
-            Control::D2tcp(c) => c.on_ack(window, ack),
-            Control::Cubic(c) => c.on_ack(window, ack),
-            Control::Htcp(c) => c.on_ack(window, ack),
-            Control::PlusPlus(c) => c.on_ack(window, ack),
-            Control::Coupled(c) => c.on_ack(window, ack),
-            Control::External(c) => c.on_ack(window, ack),
-            Control::Bbr(_) | Control::Ns3Bbr(_) | Control::Bbr3(_) => {}
-        }
-    }
-    /// The slow start threshold after an ECN echo.
-    pub fn on_ecn(&mut self, window: &Window, now: u64) -> u32 {
-        match self {
-            Control::NewReno(c) => c.on_loss(window),
-            Control::Rfc5681(c) => c.on_loss(window),
-            Control::Dctcp(c) => c.on_ecn(window),
-            Control::D2tcp(c) => c.on_ecn(window, now),
-            Control::Cubic(c) => c.on_loss(window),
-            Control::Htcp(c) => c.on_loss(window, now),
-            Control::PlusPlus(c) => {
-                c.stop();
-                c.control.on_ecn(window, now)
-            }
-            Control::Bbr(c) => c.on_loss(window),
-            // The window is remembered where the state changes.
-            Control::Ns3Bbr(_) => window.ssthresh,
-            Control::Bbr3(c) => c.on_loss(window),
-            Control::Coupled(c) => c.on_loss(window),
-            Control::External(c) => c.on_ecn(window, now),
-        }
-    }
-    /// The slow start threshold after a loss.
-    pub fn on_loss(&mut self, window: &Window, now: u64) -> u32 {
-        match self {
-            Control::NewReno(c) => c.on_loss(window),
-            Control::Rfc5681(c) => c.on_loss(window),
-            Control::Dctcp(c) => c.on_loss(window),
-            Control::D2tcp(c) => c.on_loss(window),
-            Control::Cubic(c) => c.on_loss(window),
-            Control::Htcp(c) => c.on_loss(window, now),
-            Control::PlusPlus(c) => {
-                c.stop();
-                c.control.on_loss(window, now)
-            }
-            Control::Bbr(c) => c.on_loss(window),
-            // The window is remembered where the state changes.
-            Control::Ns3Bbr(_) => window.ssthresh,
-            Control::Bbr3(c) => c.on_loss(window),
-            Control::Coupled(c) => c.on_loss(window),
-            Control::External(c) => c.on_loss(window, now),
-        }
-    }
-    /// The slow start threshold after a time-out.
-    pub fn on_timeout(&mut self, window: &Window, now: u64) -> u32 {
-        match self {
-            Control::External(c) => c.on_timeout(window, now),
-            _ => self.on_loss(window, now),
-        }
-    }
-    /// The connection is at a flow that ends before segment `to` and has this deadline.
-    pub fn on_flow(&mut self, to: u32, deadline: Option<u64>) {
-        match self {
-            Control::D2tcp(c) => c.on_flow(to, deadline),
-            Control::PlusPlus(c) => c.control.on_flow(to, deadline),
-            _ => {}
-        }
-    }
-    /// What has been acknowledged, and the smoothed round trip, before a reduction for an ECN echo.
-    pub fn on_progress(&mut self, una: u32, round_trip: u64) {
-        match self {
-            Control::D2tcp(c) => c.on_progress(una, round_trip),
-            Control::PlusPlus(c) => c.control.on_progress(una, round_trip),
-            _ => {}
-        }
-    }
-    /// What is in flight, before a reduction, from senders that tell it.
-    pub fn on_flight(&mut self, flight: u32) {
-        if let Control::Rfc5681(c) = self {
-            c.flight = flight;
-        }
-    }
-    /// The window has been set to the threshold, by senders that tell it.
-    pub fn on_settled(&mut self) {
-        if let Control::Rfc5681(c) = self {
-            c.on_settled();
-        }
-    }
-    /// The sender has entered `state`.
-    #[inline(always)]
-    pub fn on_state(&mut self, state: State, window: &mut Window, now: u64) {
-        match self {
-            Control::NewReno(_) | Control::Rfc5681(_) | Control::Dctcp(_) | Control::D2tcp(_) | Control::Coupled(_) | Control::External(_) => {}
-            Control::Cubic(c) => c.on_state(state, now),
-            Control::Htcp(c) => c.on_state(state, now),
-            Control::PlusPlus(c) => c.on_state(state, window, now),
-            Control::Bbr(c) => c.on_state(state),
-            Control::Ns3Bbr(c) => c.on_state(state),
-            Control::Bbr3(c) => c.on_state(state, window),
-        }
-    }
-    /// The sender starts again, `idle` picoseconds after it sent last, with nothing outstanding.
-    pub fn on_restart(&mut self, now: u64, idle: u64) {
-        match self {
-            Control::NewReno(_)
-            | Control::Rfc5681(_)
-            | Control::Dctcp(_)
-            | Control::D2tcp(_)
-            | Control::Htcp(_)
-            | Control::Coupled(_)
-            | Control::External(_) => {}
-            Control::Cubic(c) => c.on_restart(now, idle),
-            Control::PlusPlus(c) => c.control.on_restart(now, idle),
-            Control::Bbr(c) => c.on_restart(now),
-            Control::Ns3Bbr(c) => c.on_restart(now),
-            Control::Bbr3(c) => c.on_restart(now),
-        }
-    }
 }
 
-/// What a model of the path adds.
+/// As [`Controller`] says.
 impl Control {
-    /// The connection is open; its handshake took `rtt` (0: not known).
-    pub fn on_established(&mut self, window: &Window, now: u64, rtt: u64) {
-        match self {
-            Control::Bbr(c) => c.on_established(window, now, rtt),
-            Control::Ns3Bbr(c) => c.on_established(now, rtt),
-            Control::Bbr3(c) => c.on_established(window, now, rtt),
-            _ => {}
-        }
+    #[inline(always)]
+    pub fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+        each!(self, c => c.on_ack(window, ack));
     }
-
-    /// Needs [`Sampler`], and [`Self::on_sample`] with what it says.
+    pub fn on_loss(&mut self, window: &Window, now: u64) -> u32 {
+        each!(self, c => c.on_loss(window, now))
+    }
+    pub fn on_ecn(&mut self, window: &Window, now: u64) -> u32 {
+        each!(self, c => c.on_ecn(window, now))
+    }
+    pub fn on_timeout(&mut self, window: &Window, now: u64) -> u32 {
+        each!(self, c => c.on_timeout(window, now))
+    }
+    pub fn on_flow(&mut self, to: u32, deadline: Option<u64>) {
+        each!(self, c => c.on_flow(to, deadline));
+    }
+    pub fn on_progress(&mut self, una: u32, round_trip: u64) {
+        each!(self, c => c.on_progress(una, round_trip));
+    }
+    pub fn on_flight(&mut self, flight: u32) {
+        each!(self, c => c.on_flight(flight));
+    }
+    pub fn on_settled(&mut self) {
+        each!(self, c => c.on_settled());
+    }
+    #[inline(always)]
+    pub fn on_state(&mut self, state: State, window: &mut Window, now: u64) {
+        each!(self, c => c.on_state(state, window, now));
+    }
+    pub fn on_restart(&mut self, now: u64, idle: u64) {
+        each!(self, c => c.on_restart(now, idle));
+    }
     pub fn wants_samples(&self) -> bool {
         self.owns_window()
     }
-    /// Sets the window itself in every state: nobody reduces it to the threshold or keeps it from growing.
     pub fn owns_window(&self) -> bool {
-        matches!(self, Control::Bbr(_) | Control::Ns3Bbr(_) | Control::Bbr3(_))
+        each!(self, c => c.owns_window())
     }
-    /// Takes every acknowledgement, after losses were marked and the state changed: `ack.state` is the new one.
+    pub fn on_established(&mut self, window: &Window, now: u64, rtt: u64) {
+        each!(self, c => c.on_established(window, now, rtt));
+    }
     pub fn on_sample(&mut self, window: &mut Window, ack: &Ack, sample: &Sample, sampler: &mut Sampler) {
-        match self {
-            Control::Bbr(c) => c.on_sample(window, ack, sample, sampler),
-            Control::Ns3Bbr(c) => c.on_sample(window, ack, sample, sampler),
-            Control::Bbr3(c) => c.on_sample(window, ack, sample, sampler),
-            _ => {}
-        }
+        each!(self, c => c.on_sample(window, ack, sample, sampler));
     }
-    /// [`Sampler::on_lost`] has been told of a segment.
     pub fn on_segment_lost(&mut self, window: &Window, now: u64, lost: &Lost, sampler: &Sampler) {
-        if let Control::Bbr3(c) = self {
-            c.on_segment_lost(window, now, lost, sampler.delivered());
-        }
+        each!(self, c => c.on_segment_lost(window, now, lost, sampler));
     }
-    /// A loss or a time-out turns out to have been none: the window to go on with, if the algorithm has a say.
     pub fn on_undo(&mut self, window: &Window, sampler: &Sampler) -> Option<u32> {
-        match self {
-            Control::Bbr(c) => Some(c.on_undo(window, sampler)),
-            Control::Ns3Bbr(c) => Some(c.on_undo()),
-            Control::Bbr3(c) => Some(c.on_undo()),
-            _ => None,
-        }
+        each!(self, c => c.on_undo(window, sampler))
     }
-    /// Segments that may leave back to back before pacing makes the next one wait, as Linux's buffers for segmentation offload do.
     pub fn burst(&self) -> u32 {
-        match self {
-            Control::Bbr(c) => c.burst(),
-            Control::Bbr3(c) => c.burst(),
-            _ => 1,
-        }
+        each!(self, c => c.burst())
     }
-    /// Bits of payload per second at which segments are to leave.
     pub fn pacing_rate(&self) -> Option<u64> {
-        match self {
-            Control::Bbr(c) => Some(c.pacing_rate()),
-            Control::Ns3Bbr(c) => Some(c.pacing_rate()),
-            Control::Bbr3(c) => Some(c.pacing_rate()),
-            Control::External(c) => c.pacing_rate(),
-            _ => None,
-        }
+        each!(self, c => c.pacing_rate())
     }
-}
-
-#[cfg(test)]
-impl Control {
-    /// For traces.
+    #[cfg(test)]
     pub fn details(&self) -> String {
-        match self {
-            Control::NewReno(_) | Control::Rfc5681(_) | Control::Coupled(_) | Control::External(_) => String::new(),
-            Control::Dctcp(c) => c.details(),
-            Control::D2tcp(c) => c.details(),
-            Control::Cubic(c) => c.details(),
-            Control::Htcp(c) => c.details(),
-            Control::PlusPlus(c) => c.details() + &c.control.details(),
-            Control::Bbr(c) => c.details(),
-            Control::Ns3Bbr(c) => c.details(),
-            Control::Bbr3(c) => c.details(),
-        }
+        each!(self, c => c.details())
     }
 }
 

@@ -1,14 +1,14 @@
 //! NewReno: RFC 5681's window, RFC 6582's recovery (which lives in the transport).
 
-use super::{Ack, Window};
+use super::{Ack, Controller, Window};
 use crate::Model;
 
 #[derive(Debug, Clone, Copy)]
 pub struct NewReno;
 
-impl NewReno {
+impl Controller for NewReno {
     #[inline(always)]
-    pub fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
         if ack.acked == 0 {
         } else if ack.open {
             // Slow start is not carried over into congestion avoidance, nor does it ask what limits the sender.
@@ -21,7 +21,8 @@ impl NewReno {
             window.reno_increase(ack.acked);
         }
     }
-    pub fn on_loss(&mut self, window: &Window) -> u32 {
+
+    fn on_loss(&mut self, window: &Window, _: u64) -> u32 {
         window.half()
     }
 }
@@ -37,8 +38,8 @@ pub struct Rfc5681 {
     half: f64,
 }
 
-impl Rfc5681 {
-    pub fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+impl Controller for Rfc5681 {
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
         if !(ack.may_grow || ack.open) || ack.acked == 0 {
             return;
         }
@@ -56,13 +57,19 @@ impl Rfc5681 {
             }
         }
     }
-    pub fn on_loss(&mut self, window: &Window) -> u32 {
+
+    fn on_loss(&mut self, window: &Window, _: u64) -> u32 {
         let flight = if self.flight == 0 { window.cwnd } else { std::mem::take(&mut self.flight) };
         self.half = if flight > 4 { (flight % 2) as f64 / 2.0 } else { 0.0 };
         (flight / 2).max(2)
     }
-    pub fn on_settled(&mut self) {
+
+    fn on_settled(&mut self) {
         self.part = self.half;
+    }
+
+    fn on_flight(&mut self, flight: u32) {
+        self.flight = flight;
     }
 }
 
