@@ -37,7 +37,7 @@ use std::fmt::Display;
 ///   with the last two become options.
 /// - `in LEAST to MOST` refuses numbers outside; `as` says in other words what to write. `check` takes the value and its key, and gives the value
 ///   to be used or says what is wrong.
-/// - After the table `check` may look at all keys together.
+/// - After the table `plus` adds fields that are no keys, and `check` may look at all together.
 #[macro_export]
 macro_rules! keys {
     (
@@ -50,6 +50,7 @@ macro_rules! keys {
                     $(, check $check:expr)?;
             )+
         }
+        $(plus { $($(#[doc = $note:literal])* $extra:ident: $of_extra:ty = $value:expr;)+ })?
         $(check $rule:expr;)?
     ) => {
         $(#[$meta])*
@@ -71,6 +72,7 @@ macro_rules! keys {
                 $(#[doc = $doc])*
                 pub $key: $crate::keys!(@kind $ty; $default; $($kind)?),
             )+
+            $($($(#[doc = $note])* pub $extra: $of_extra,)+)?
         }
 
         impl $name {
@@ -80,7 +82,7 @@ macro_rules! keys {
                     let $key = $crate::keys!(@fill self.$key; $ty; $default);
                     let $key = $crate::keys!(@parse $key, key.clone().name(stringify!($key)); $default; [$($least, $most $(, $words)?)?] [$($check)?]);
                 )+
-                let parsed = $parsed { $($key,)+ };
+                let parsed = $parsed { $($key,)+ $($($extra: $value,)+)? };
                 $($crate::keys::together(&parsed, key, $rule)?;)?
                 Ok(parsed)
             }

@@ -6,7 +6,7 @@ mod aqm;
 mod balance;
 mod buffer;
 pub mod checks;
-mod congestion;
+pub mod congestion;
 mod expected;
 mod fault;
 mod flowcontrol;
@@ -73,6 +73,7 @@ pub fn models() -> Vec<Model> {
     [
         transport::MODELS,
         congestion::MODELS,
+        &[congestion::dcqcn::MODEL, congestion::timely::MODEL, congestion::swift::MODEL, congestion::hpcc::MODEL],
         &buffer::models(),
         marking::MODELS,
         aqm::MODELS,

@@ -1,5 +1,6 @@
 //! Small fabrics and plans for tests.
 
+use crate::congestion::newreno::RenoFlavour;
 use crate::spec::*;
 use afflux_units::{Probability, Rate, Span, Time};
 
@@ -129,9 +130,17 @@ pub fn step(threshold: Limit) -> Marking {
     }
 }
 
+pub fn newreno() -> CongestionControl {
+    CongestionControl::Newreno(NewrenoConfig { flavour: RenoFlavour::Linux })
+}
+
+pub fn rfc5681() -> CongestionControl {
+    CongestionControl::Newreno(NewrenoConfig { flavour: RenoFlavour::Rfc5681 })
+}
+
 pub fn tcp() -> TcpConfig {
     TcpConfig {
-        congestion: CongestionControl::NewReno,
+        congestion: newreno(),
         mss: 1460,
         initial_window: 10,
         max_window: None,
@@ -184,7 +193,7 @@ pub fn linux() -> TcpConfig {
 }
 
 pub fn dctcp() -> TcpConfig {
-    TcpConfig { congestion: CongestionControl::Dctcp(DctcpConfig { gain_shift: 4, initial_alpha: 1024 }), ecn: EcnMode::Dctcp, ..tcp() }
+    TcpConfig { congestion: CongestionControl::Dctcp(DctcpConfig { gain: 0.0625, initial_alpha: 1.0 }), ecn: EcnMode::Dctcp, ..tcp() }
 }
 
 /// ConWeave's ns-3: DCQCN as in NVIDIA's adapters, go-back-N.

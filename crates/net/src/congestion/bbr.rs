@@ -4,11 +4,63 @@
 //! Linux paces by the payload (the length of the segment before headers are put in front of it: tcp_update_skb_after_send), the first ten
 //! segments of a connection not at all, and takes up to half of a gap back when it was late.
 
-use super::{Ack, Controller, State, Window};
+use super::{About, Ack, Control, Controller, Cut, Flavour, Growth, Ns3Bbr, Opening, Parameters, Sender, SlowStart, State, Window};
 use crate::Model;
-use crate::spec::BbrConfig;
 use crate::transport::tcp::{Sample, Sampler};
+use afflux_config::tree::{Key, Wrong};
+use afflux_config::{Auto, Duration, Or, keys};
 use afflux_engine::random::Stream;
+use afflux_units::Span;
+
+keys! {
+    /// Parameters of BBR version 1.
+    pub struct Keys as "Bbr" => BbrConfig(sender: &Sender) {
+        /// Whose rules.
+        flavour: Flavour = (sender.flavour) "the stack's, `\"linux\"` or `\"ns3\"`";
+        /// Time without a smaller round trip after which the pipe is emptied to measure it.
+        probe_rtt_interval: Duration = "10s" from "Linux", check up_to_a_day;
+        /// How long that lasts, at least.
+        probe_rtt_time: Duration = "200ms", check |time, at| at_most(time, probe_rtt_interval, at);
+        /// Segments that sender and receiver hand over at once: the window has room for three times as many beyond the path's own. `"auto"`: what
+        /// Linux's segmentation offload takes, a millisecond's worth.
+        send_quantum: Or<Auto, u32> = (if flavour == Flavour::Ns3 { Or::some(1) } else { Or::NONE })
+            "`\"auto\"`; 1 and nothing else with flavour `\"ns3\"`", check |given, at| quantum(given, flavour, at);
+    }
+}
+
+pub(super) fn up_to_a_day(Duration(time): Duration, at: Key) -> Result<Span, Wrong> {
+    let right = time > Span::ZERO && time <= Span::from_s(86_400);
+    if right { Ok(time) } else { Err(Wrong::at(at, format!("\"{time}\": write a time above 0, at most a day"))) }
+}
+
+pub(super) fn at_most(Duration(time): Duration, interval: Span, at: Key) -> Result<Span, Wrong> {
+    if time <= interval { Ok(time) } else { Err(Wrong::at(at, format!("\"{time}\" is longer than probe_rtt_interval = \"{interval}\""))) }
+}
+
+pub(super) fn quantum(given: Or<Auto, u32>, flavour: Flavour, at: Key) -> Result<Option<u32>, Wrong> {
+    let segments = given.0;
+    match segments {
+        Some(1) => Ok(segments),
+        _ if flavour == Flavour::Ns3 => Err(Wrong::at(at, "flavour = \"ns3\" has 1: write that or leave it out")),
+        Some(0 | 128..) => Err(Wrong::at(at, "write 1 to 127 segments, or \"auto\"")),
+        _ => Ok(segments),
+    }
+}
+
+impl Parameters for BbrConfig {
+    fn about(&self) -> About {
+        ABOUT
+    }
+    fn start(&self, Opening { mss, initial_window, random }: Opening) -> Control {
+        match self.flavour {
+            Flavour::Linux => Control::Bbr(Box::new(Bbr::new(self, mss, initial_window, random))),
+            Flavour::Ns3 => Control::Ns3Bbr(Box::new(Ns3Bbr::new(self, mss, initial_window, random))),
+        }
+    }
+    fn habits(&self, _: f64) -> (Cut, Growth) {
+        (Cut::default(), Growth::AtOnce)
+    }
+}
 
 /// Gains are in 1/256.
 pub(super) const UNIT: u32 = 256;
@@ -255,7 +307,7 @@ impl Policed {
 impl Bbr {
     pub fn new(config: &BbrConfig, mss: u32, initial_window: u32, random: Stream) -> Self {
         let mut bbr = Bbr {
-            config: *config,
+            config: config.clone(),
             mss,
             random,
             mode: Mode::Startup,
@@ -644,6 +696,12 @@ impl Controller for Bbr {
     }
 }
 
+pub const ABOUT: About = About {
+    slow_start: SlowStart::None,
+    ignores_marks: Some("BBR version 1 does not react to marks, which only hide the queue from it: remove ecn, or write congestion = \"bbr3\""),
+    ..About::of(MODEL)
+};
+
 pub const MODEL: Model = Model {
     kind: "congestion control",
     name: "bbr",
@@ -665,7 +723,7 @@ mod tests {
     const PROBE_RTT: u8 = 102;
 
     fn config() -> BbrConfig {
-        BbrConfig { probe_rtt_interval: Span::from_s(10), probe_rtt_time: Span::from_ms(200), send_quantum: Some(1) }
+        BbrConfig { flavour: Flavour::Linux, probe_rtt_interval: Span::from_s(10), probe_rtt_time: Span::from_ms(200), send_quantum: Some(1) }
     }
 
     fn bbr(control: &Control) -> &Bbr {

@@ -4,11 +4,45 @@
 //! while it probes, and lower ones, learnt from losses and marks while it does not.
 
 use super::bbr::{Aggregation, FULL_GROWTH, FULL_ROUNDS, MILLISECOND, MIN_WINDOW, SECOND, UNIT, in_network, near, offload, paced, product, rate, recovering};
-use super::{Ack, Controller, State, Window};
+use super::bbr::{at_most, quantum, up_to_a_day};
+use super::{About, Ack, Control, Controller, Cut, Echo, Flavour, Growth, Opening, Parameters, Sender, SlowStart, State, Window};
 use crate::Model;
-use crate::spec::Bbr3Config;
+use crate::spec::EcnMode;
 use crate::transport::tcp::{Lost, Sample, Sampler};
+use afflux_config::keys::meaningless;
+use afflux_config::{Auto, Duration, Or, keys};
 use afflux_engine::random::Stream;
+
+keys! {
+    /// Parameters of BBR version 3.
+    pub struct Keys as "Bbr3" => Bbr3Config(sender: &Sender) {
+        /// Of version 1 only.
+        flavour: Flavour = none, check |_, at| Err(meaningless(at, "congestion = \"bbr3\""));
+        /// Time without a smaller round trip after which the pipe is emptied to measure it.
+        probe_rtt_interval: Duration = "5s", check up_to_a_day;
+        /// How long that lasts, at least.
+        probe_rtt_time: Duration = "200ms", check |time, at| at_most(time, probe_rtt_interval, at);
+        /// Segments that sender and receiver hand over at once: the window has room for three times as many beyond the path's own. `"auto"`: what
+        /// Linux's segmentation offload takes, a millisecond's worth.
+        send_quantum: Or<Auto, u32> = "auto", check |given, at| quantum(given, Flavour::Linux, at);
+    }
+    plus {
+        /// Reacts to marks: the network marks early, and every mark is echoed exactly.
+        ecn: bool = sender.ecn == EcnMode::Dctcp;
+    }
+}
+
+impl Parameters for Bbr3Config {
+    fn about(&self) -> About {
+        ABOUT
+    }
+    fn start(&self, Opening { mss, initial_window, random }: Opening) -> Control {
+        Control::Bbr3(Box::new(Bbr3::new(self, mss, initial_window, random)))
+    }
+    fn habits(&self, _: f64) -> (Cut, Growth) {
+        (Cut::default(), Growth::AtOnce)
+    }
+}
 
 const MICROSECOND: u64 = MILLISECOND / 1000;
 
@@ -139,7 +173,7 @@ pub struct Bbr3 {
 impl Bbr3 {
     pub fn new(config: &Bbr3Config, mss: u32, initial_window: u32, random: Stream) -> Self {
         Bbr3 {
-            config: *config,
+            config: config.clone(),
             mss,
             initial_window,
             random,
@@ -798,6 +832,8 @@ impl Controller for Bbr3 {
     }
 }
 
+pub const ABOUT: About = About { echo: Echo::Either, slow_start: SlowStart::None, ..About::of(MODEL) };
+
 pub const MODEL: Model = Model {
     kind: "congestion control",
     name: "bbr3",
@@ -823,7 +859,7 @@ mod tests {
     const PROBE_RTT: u8 = 6;
 
     fn config() -> Bbr3Config {
-        Bbr3Config { probe_rtt_interval: Span::from_s(5), probe_rtt_time: Span::from_ms(200), send_quantum: Some(1), ecn: false }
+        Bbr3Config { flavour: None, probe_rtt_interval: Span::from_s(5), probe_rtt_time: Span::from_ms(200), send_quantum: Some(1), ecn: false }
     }
 
     fn bbr(control: &Control) -> &Bbr3 {
@@ -909,7 +945,12 @@ mod tests {
     /// Buffers of a tenth and a third of the pipe: version 1 goes on filling the first, this one finds its bound.
     #[test]
     fn shallow_buffers() {
-        let first = CongestionControl::Bbr(BbrConfig { probe_rtt_interval: Span::from_s(10), probe_rtt_time: Span::from_ms(200), send_quantum: Some(1) });
+        let first = CongestionControl::Bbr(BbrConfig {
+            flavour: Flavour::Linux,
+            probe_rtt_interval: Span::from_s(10),
+            probe_rtt_time: Span::from_ms(200),
+            send_quantum: Some(1),
+        });
         for buffer in [33, 100] {
             let lost = |control: &CongestionControl| {
                 let mut network = Network::new(Path::new(100_000_000, 40 * MS, buffer), control, 1, 3);

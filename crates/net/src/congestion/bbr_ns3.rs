@@ -9,10 +9,9 @@
 //! - A round that was begun stays begun until there is another valid sample; a time-out begins one.
 //! - No long-term rate under policers, and what pacing is about to let go is not taken off what is in flight.
 
-use super::bbr::{MILLISECOND, SECOND};
+use super::bbr::{BbrConfig, MILLISECOND, SECOND};
 use super::{Ack, Controller, State, Window};
 use crate::Model;
-use crate::spec::BbrConfig;
 use crate::transport::tcp::{Sample, Sampler};
 use afflux_engine::random::Stream;
 
@@ -121,7 +120,7 @@ pub struct Ns3Bbr {
 impl Ns3Bbr {
     pub fn new(config: &BbrConfig, mss: u32, initial_window: u32, random: Stream) -> Self {
         let mut bbr = Ns3Bbr {
-            config: *config,
+            config: config.clone(),
             mss,
             initial_window,
             random,
@@ -447,6 +446,7 @@ pub const MODEL: Model = Model {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::congestion::Flavour;
     use afflux_units::Span;
 
     fn window() -> Window {
@@ -454,7 +454,7 @@ mod tests {
     }
 
     fn bbr() -> Ns3Bbr {
-        let config = BbrConfig { probe_rtt_interval: Span::from_s(10), probe_rtt_time: Span::from_ms(200), send_quantum: Some(1) };
+        let config = BbrConfig { flavour: Flavour::Ns3, probe_rtt_interval: Span::from_s(10), probe_rtt_time: Span::from_ms(200), send_quantum: Some(1) };
         Ns3Bbr::new(&config, 1460, 10, Stream::new(1, 1, 1))
     }
 

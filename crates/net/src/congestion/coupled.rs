@@ -1,7 +1,7 @@
 //! Windows that go together: the subflows of one connection (MPTCP). What is common to all: slow start, halving and time-outs are each subflow's
 //! own, and a subflow without siblings is NewReno.
 
-use super::{Ack, Controller, State, Window};
+use super::{About, Ack, Control, Controller, Opening, Parameters, State, Window};
 use crate::Model;
 use crate::spec::Coupling;
 
@@ -239,6 +239,15 @@ impl Controller for Coupled {
             }
             _ => window.half(),
         }
+    }
+}
+
+impl Parameters for Coupling {
+    fn about(&self) -> About {
+        About::of(MODEL)
+    }
+    fn start(&self, _: Opening) -> Control {
+        Control::Coupled(Box::new(Coupled::new(*self)))
     }
 }
 

@@ -1,9 +1,66 @@
 //! CUBIC: RFC 9438, in the integer arithmetic of Linux 6.12 tcp_cubic.c or in that of ns-3's tcp-cubic.cc.
 
 use super::hystart::{self, Rules};
-use super::{Ack, Controller, State, Window};
+use super::{
+    About, Ack, Control, Controller, Cut, Flavour, Growth, LINUX_TICK, Opening, Parameters, PlusPlus, Sender, SlowStart, State, Window, divides_a_second,
+};
 use crate::Model;
-use crate::spec::{CubicConfig, CubicFlavour, HyStart};
+use afflux_config::keys::meaningless;
+use afflux_config::{Duration, keys, words};
+
+words! {
+    /// How CUBIC leaves slow start.
+    pub enum HyStart {
+        /// At the first loss.
+        Off,
+        /// As Linux: trains of acknowledgements and longer delays.
+        Linux,
+        /// HyStart++ (RFC 9406).
+        Plusplus,
+        /// As ns-3.
+        Ns3,
+    }
+}
+
+keys! {
+    /// Parameters of CUBIC (RFC 9438).
+    pub struct Keys as "Cubic" => CubicConfig(sender: &Sender) {
+        /// Whose arithmetic.
+        flavour: Flavour = (sender.flavour) "the stack's, `\"linux\"` or `\"ns3\"`";
+        /// Steepness of the curve, segments per second cubed.
+        c: f64 = 0.4 from "RFC 9438; Linux", in 0.01 to 100.0;
+        /// What a loss or an echo leaves of the window.
+        beta: f64 = 0.7 from "RFC 9438; Linux", in 0.1 to 0.99;
+        /// A flow that is losing window makes room for others.
+        fast_convergence: bool = true;
+        /// Never slower than standard TCP would be.
+        tcp_friendly: bool = true;
+        /// How it leaves slow start.
+        hystart: HyStart = (if flavour == Flavour::Ns3 { HyStart::Ns3 } else { HyStart::Linux }) "as the flavour, `\"linux\"` or `\"ns3\"`";
+        /// Tick of the kernel's clock, unless the flavour is `"ns3"`.
+        tick: Duration = {(flavour == Flavour::Linux).then_some(Duration(LINUX_TICK))} "`\"4ms\"`" from "Linux with HZ = 250", check |tick, at| {
+            if flavour == Flavour::Ns3 { Err(meaningless(at, "flavour = \"ns3\"")) } else { divides_a_second(tick, at) }
+        };
+    }
+    plus {
+        /// Payload of a full segment, and whether the sender paces: Linux's HyStart allows for bursts.
+        mss: u16 = sender.mss;
+        paced: bool = sender.paced;
+    }
+}
+
+impl Parameters for CubicConfig {
+    fn about(&self) -> About {
+        ABOUT
+    }
+    fn start(&self, _: Opening) -> Control {
+        let cubic = Control::Cubic(Box::new(Cubic::new(self)));
+        if self.hystart == HyStart::Plusplus { Control::PlusPlus(Box::new(PlusPlus::new(cubic))) } else { cubic }
+    }
+    fn habits(&self, _: f64) -> (Cut, Growth) {
+        (Cut { part: 1.0 - self.beta, ..Cut::default() }, Growth::Cubic { c: self.c, beta: self.beta })
+    }
+}
 
 const US: u64 = 1_000_000;
 const SECOND: u64 = 1_000_000 * US;
@@ -70,11 +127,11 @@ struct Ns3 {
 impl Cubic {
     pub fn new(config: &CubicConfig) -> Self {
         let arithmetic = match config.flavour {
-            CubicFlavour::Linux => Arithmetic::Linux(Linux::new(config)),
-            CubicFlavour::Ns3 => Arithmetic::Ns3(Ns3::new(config)),
+            Flavour::Linux => Arithmetic::Linux(Linux::new(config)),
+            Flavour::Ns3 => Arithmetic::Ns3(Ns3::new(config)),
         };
         let rules = match config.hystart {
-            HyStart::Off | HyStart::PlusPlus => None,
+            HyStart::Off | HyStart::Plusplus => None,
             HyStart::Linux => Some(Rules::Linux { mss: config.mss, paced: config.paced }),
             HyStart::Ns3 => Some(Rules::Ns3),
         };
@@ -178,7 +235,7 @@ impl Linux {
         let c = 10 * ((config.c * 102.4 + 0.5) as u64).max(1);
         let beta = (config.beta * 1024.0 + 0.5) as u64;
         let friendly_scale = (8 * (SCALE + beta) / 3 / (SCALE - beta)) as u32;
-        let tick = config.tick.0;
+        let tick = config.tick.unwrap_or(LINUX_TICK).0;
         Linux { tick, hz: SECOND / tick, c, beta, friendly_scale, last_cwnd: 0, last_time: 0, epoch: None, k: 0 }
     }
 }
@@ -318,6 +375,8 @@ impl Controller for Cubic {
     }
 }
 
+pub const ABOUT: About = About { slow_start: SlowStart::Own("with congestion = \"cubic\" write cubic.hystart = \"plusplus\""), ..About::of(MODEL) };
+
 pub const MODEL: Model = Model {
     kind: "congestion control",
     name: "cubic",
@@ -338,8 +397,8 @@ mod tests {
             fast_convergence: true,
             tcp_friendly: true,
             hystart: HyStart::Off,
-            flavour: CubicFlavour::Linux,
-            tick: Span::from_ms(4),
+            flavour: Flavour::Linux,
+            tick: Some(Span::from_ms(4)),
             mss: 1448,
             paced: false,
         }
@@ -386,7 +445,7 @@ mod tests {
     /// spec/transports.md §9 item 5: K = cbrt(W_max * 0.3 / 0.4), the curve through K / 2, K and 2 K, symmetrical about the plateau.
     #[test]
     fn the_curve_is_cubic() {
-        for flavour in [CubicFlavour::Linux, CubicFlavour::Ns3] {
+        for flavour in [Flavour::Linux, Flavour::Ns3] {
             for (w_max, expected) in [(100u32, 4.2), (1_000, 9.1), (10_000, 19.6)] {
                 let mut clock = Clock::new(&CubicConfig { flavour, ..config() }, w_max, Span::from_ms(100));
                 clock.ack();
@@ -415,7 +474,7 @@ mod tests {
     /// In the Reno-friendly region the average window is that of standard TCP: sqrt(1.5 / p).
     #[test]
     fn as_reno_on_short_paths() {
-        for (flavour, rtt) in [(CubicFlavour::Linux, 40), (CubicFlavour::Ns3, 1), (CubicFlavour::Ns3, 40)] {
+        for (flavour, rtt) in [(Flavour::Linux, 40), (Flavour::Ns3, 1), (Flavour::Ns3, 40)] {
             let mut clock = Clock::new(&CubicConfig { flavour, ..config() }, 60, Span::from_ms(rtt));
             let period = 3_000;
             let (mut sum, mut time) = (0.0, 0u64);
@@ -449,7 +508,7 @@ mod tests {
         let mut slow = Cubic::new(&CubicConfig { fast_convergence: false, ..config() });
         slow.on_loss(&window(1000), 0);
         assert_eq!((slow.on_loss(&window(800), 0), slow.last_max), (560, 800));
-        let mut ns3 = Cubic::new(&CubicConfig { flavour: CubicFlavour::Ns3, ..config() });
+        let mut ns3 = Cubic::new(&CubicConfig { flavour: Flavour::Ns3, ..config() });
         ns3.on_loss(&window(1000), 0);
         assert_eq!((ns3.on_loss(&window(801), 0), ns3.last_max), (560, 680));
         ns3.on_state(State::Loss, &mut window(2), 0);
@@ -492,7 +551,7 @@ mod tests {
     /// The second after an epoch's start (ns-3: 10 ms) says nothing about the delay.
     #[test]
     fn samples_right_after_a_reduction_are_discarded() {
-        for (flavour, wait) in [(CubicFlavour::Linux, SECOND), (CubicFlavour::Ns3, 10_000 * US)] {
+        for (flavour, wait) in [(Flavour::Linux, SECOND), (Flavour::Ns3, 10_000 * US)] {
             let mut clock = Clock::new(&CubicConfig { flavour, ..config() }, 100, Span::from_ms(2));
             clock.ack();
             let before = clock.cubic.least_delay;

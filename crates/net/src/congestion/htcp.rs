@@ -1,8 +1,29 @@
 //! H-TCP (Leith and Shorten), in the integer arithmetic of Linux tcp_htcp.c: times are ticks of the kernel's clock.
 
-use super::{Ack, Controller, State, Window};
+use super::{About, Ack, Control, Controller, Opening, Parameters, Sender, State, Window, divides_a_second};
 use crate::Model;
-use crate::spec::HtcpConfig;
+use afflux_config::{Duration, keys};
+
+keys! {
+    /// Parameters of H-TCP.
+    pub struct Keys as "Htcp" => HtcpConfig(_sender: &Sender) {
+        /// The increase is proportional to the round trip, from 10 to 200 ms.
+        rtt_scaling: bool = true from "Linux";
+        /// The back-off adapts under steady bandwidth only.
+        bandwidth_switch: bool = true from "Linux";
+        /// Tick of the kernel's clock.
+        tick: Duration = "4ms" from "Linux with HZ = 250", check divides_a_second;
+    }
+}
+
+impl Parameters for HtcpConfig {
+    fn about(&self) -> About {
+        ABOUT
+    }
+    fn start(&self, _: Opening) -> Control {
+        Control::Htcp(Box::new(Htcp::new(self)))
+    }
+}
 
 const MS: u64 = 1_000_000_000;
 const SECOND: u64 = 1_000 * MS;
@@ -196,6 +217,8 @@ impl Controller for Htcp {
         format!(" alpha {:.2} beta {:.2}", self.alpha as f64 / 128.0, self.beta as f64 / 128.0)
     }
 }
+
+pub const ABOUT: About = About::of(MODEL);
 
 pub const MODEL: Model = Model {
     kind: "congestion control",

@@ -252,11 +252,12 @@ impl Controller for PlusPlus {
 
     #[cfg(test)]
     fn details(&self) -> String {
-        match self.phase {
+        let phase: String = match self.phase {
             Phase::SlowStart => " slow start".into(),
             Phase::Conservative { rounds, .. } => format!(" conservative {rounds}"),
             Phase::Done => String::new(),
-        }
+        };
+        phase + &self.control.details()
     }
 
     fn on_ecn(&mut self, window: &Window, now: u64) -> u32 {

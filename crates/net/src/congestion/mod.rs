@@ -1,20 +1,21 @@
 //! How a sender's window reacts. One file per algorithm; each supplies the same few hooks.
 
-mod bbr;
-mod bbr3;
+pub mod bbr;
+pub mod bbr3;
 mod bbr_ns3;
 #[cfg(test)]
 mod bottleneck;
 mod coupled;
-mod cubic;
-mod d2tcp;
+pub mod cubic;
+pub mod d2tcp;
 pub mod dcqcn;
-mod dctcp;
+pub mod dctcp;
 mod external;
+mod habits;
 pub mod hpcc;
-mod htcp;
+pub mod htcp;
 mod hystart;
-mod newreno;
+pub mod newreno;
 pub mod swift;
 pub mod timely;
 
@@ -30,9 +31,15 @@ pub use htcp::Htcp;
 pub use hystart::PlusPlus;
 pub use newreno::{NewReno, Rfc5681};
 
-use crate::spec::{CongestionControl, EcnMode, HyStart, TcpConfig};
+pub use habits::{Cut, Growth};
+
+use crate::Model;
+use crate::spec::{Coupling, EcnMode, TcpConfig};
 use crate::transport::tcp::{Lost, Sample, Sampler};
+use afflux_config::tree::{Key, Wrong};
+use afflux_config::{Duration, words};
 use afflux_engine::random::Stream;
+use afflux_units::Span;
 
 /// Where a sender stands (Linux calls them Open, CWR, Recovery and Loss).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -188,23 +195,162 @@ pub trait Controller {
     }
 }
 
-/// The congestion controls of TCP: file and name in scenarios, name here, and the machines that its parameters choose from.
+words! {
+    /// Whose arithmetic.
+    pub enum Flavour {
+        /// Linux 6.12.
+        Linux,
+        /// ns-3 3.48.
+        Ns3,
+    }
+}
+
+/// The transport whose congestion control is set up.
+#[derive(Debug, Clone, Copy)]
+pub struct Sender {
+    /// Whose stack.
+    pub flavour: Flavour,
+    /// Payload of a full segment, bytes.
+    pub mss: u16,
+    /// It paces whatever the congestion control does.
+    pub paced: bool,
+    pub ecn: EcnMode,
+}
+
+/// A connection that opens.
+pub struct Opening {
+    /// Payload of a full segment, bytes.
+    pub mss: u32,
+    /// Segments.
+    pub initial_window: u32,
+    /// The flow's own.
+    pub random: Stream,
+}
+
+/// How receivers tell a congestion control of marks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Echo {
+    /// As RFC 3168 says, if at all.
+    Classic,
+    /// That, or each mark exactly (`ecn = "dctcp"`).
+    Either,
+    /// Each mark exactly: without that it is NewReno, as Linux's DCTCP is.
+    Exact,
+}
+
+/// Does HyStart++ go with it (`hystart_plusplus`)?
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SlowStart {
+    Standard,
+    /// It has no slow start.
+    None,
+    /// It has a key of its own for that: what to write.
+    Own(&'static str),
+}
+
+/// What does not depend on parameters.
+#[derive(Debug, Clone, Copy)]
+pub struct About {
+    pub model: Model,
+    pub echo: Echo,
+    pub slow_start: SlowStart,
+    /// Marks change nothing: what to do about it.
+    pub ignores_marks: Option<&'static str>,
+    /// What it is to flows without a deadline, if it goes by deadlines.
+    pub undated: Option<&'static str>,
+}
+
+impl About {
+    /// A standard one.
+    pub const fn of(model: Model) -> Self {
+        About { model, echo: Echo::Classic, slow_start: SlowStart::Standard, ignores_marks: None, undated: None }
+    }
+}
+
+/// The parameters of a congestion control.
+pub trait Parameters {
+    fn about(&self) -> About;
+    /// For a connection that opens.
+    fn start(&self, opening: Opening) -> Control;
+    /// How the window answers to congestion, and how it grows from then on, with so much payload in a segment.
+    fn habits(&self, payload: f64) -> (Cut, Growth) {
+        (Cut { part: 0.5, ..Cut::default() }, Growth::PerRoundTrip(payload))
+    }
+}
+
+/// The congestion controls of TCP, one line for each: its file and name in scenarios, its name and its parameters here, and the machines that
+/// these choose from.
+#[macro_export]
 macro_rules! congestion_controls {
     ($with:ident $([$($more:tt)*])?) => {
         $with! { $([$($more)*])?
-            newreno Newreno: NewReno(NewReno), Rfc5681(Rfc5681);
-            dctcp Dctcp: Dctcp(Dctcp);
-            d2tcp D2tcp: D2tcp(Box<D2tcp>);
-            cubic Cubic: Cubic(Box<Cubic>);
-            htcp Htcp: Htcp(Box<Htcp>);
-            bbr Bbr: Bbr(Box<Bbr>), Ns3Bbr(Box<Ns3Bbr>);
-            bbr3 Bbr3: Bbr3(Box<Bbr3>);
+            /// RFC 5681 and RFC 6582.
+            newreno Newreno(NewrenoConfig): NewReno(NewReno), Rfc5681(Rfc5681);
+            /// RFC 8257.
+            dctcp Dctcp(DctcpConfig): Dctcp(Dctcp);
+            /// DCTCP that yields less the nearer a flow's deadline is (Vamanan et al.).
+            d2tcp D2tcp(D2tcpConfig): D2tcp(Box<D2tcp>);
+            /// RFC 9438.
+            cubic Cubic(CubicConfig): Cubic(Box<Cubic>);
+            /// H-TCP (Leith and Shorten).
+            htcp Htcp(HtcpConfig): Htcp(Box<Htcp>);
+            /// BBR version 1, as in Linux: rate and round trip are measured, losses and marks change little.
+            bbr Bbr(BbrConfig): Bbr(Box<Bbr>), Ns3Bbr(Box<Ns3Bbr>);
+            /// BBR version 3, as in google/bbr: with bounds learnt from losses and, with `ecn = "dctcp"`, from marks.
+            bbr3 Bbr3(Bbr3Config): Bbr3(Box<Bbr3>);
         }
     };
 }
 
 macro_rules! registry {
-    ($($module:ident $model:ident: $($machine:ident($held:ty)),+;)+) => {
+    ($($(#[doc = $doc:literal])* $module:ident $name:ident($config:ident): $($machine:ident($held:ty)),+;)+) => {
+        words! {
+            /// Congestion control.
+            pub enum Congestion {
+                $($(#[doc = $doc])* $name,)+
+            }
+        }
+
+        impl Congestion {
+            pub const ALL: &[Congestion] = &[$(Congestion::$name),+];
+
+            /// As scenarios say.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Congestion::$name => stringify!($module),)+
+                }
+            }
+            pub fn about(self) -> About {
+                match self {
+                    $(Congestion::$name => $module::ABOUT,)+
+                }
+            }
+        }
+
+        /// A congestion control and its parameters.
+        #[derive(Debug, Clone, PartialEq)]
+        pub enum CongestionControl {
+            $($name($module::$config),)+
+            /// RFC 9406 in the first slow start of another one.
+            PlusPlus(Box<CongestionControl>),
+            /// With the windows of a connection's other subflows.
+            Coupled(Coupling),
+            /// One that whoever runs the plan has brought; no scenario says so.
+            External(Foreign),
+        }
+
+        impl CongestionControl {
+            /// Those of the control itself, whatever is around it.
+            pub fn parameters(&self) -> &dyn Parameters {
+                match self {
+                    $(CongestionControl::$name(parameters) => parameters,)+
+                    CongestionControl::PlusPlus(inner) => inner.parameters(),
+                    CongestionControl::Coupled(parameters) => parameters,
+                    CongestionControl::External(parameters) => parameters,
+                }
+            }
+        }
+
         /// Any congestion control, dispatched statically.
         #[derive(Debug, Clone)]
         pub enum Control {
@@ -214,12 +360,19 @@ macro_rules! registry {
             Coupled(Box<Coupled>),
             External(Box<External>),
         }
+
+        /// Their parameters.
+        pub mod configs {
+            $(pub use super::$module::$config;)+
+        }
+
+        pub const MODELS: &[Model] = &[$($module::MODEL,)+ hystart::MODEL, bbr_ns3::MODEL, coupled::MODEL, external::MODEL];
     };
 }
 congestion_controls!(registry);
 
 macro_rules! machines {
-    ([$control:expr, $machine:ident => $call:expr] $($module:ident $model:ident: $($variant:ident($held:ty)),+;)+) => {
+    ([$control:expr, $machine:ident => $call:expr] $($(#[$doc:meta])* $module:ident $name:ident($config:ident): $($variant:ident($held:ty)),+;)+) => {
         match $control {
             $($(Control::$variant($machine) => $call,)+)+
             Control::PlusPlus($machine) => $call,
@@ -236,30 +389,13 @@ macro_rules! each {
 impl Control {
     /// With the payload of a full segment, the initial window in segments and the flow's own random stream.
     pub fn new(config: &CongestionControl, mss: u32, initial_window: u32, random: Stream) -> Self {
-        match config {
-            CongestionControl::NewReno => Control::NewReno(NewReno),
-            CongestionControl::Rfc5681 => Control::Rfc5681(Rfc5681::default()),
-            CongestionControl::Dctcp(config) => Control::Dctcp(Dctcp::new(config)),
-            CongestionControl::D2tcp(config) => Control::D2tcp(Box::new(D2tcp::new(config))),
-            CongestionControl::Cubic(config) => {
-                let cubic = Control::Cubic(Box::new(Cubic::new(config)));
-                if config.hystart == HyStart::PlusPlus { Control::PlusPlus(Box::new(PlusPlus::new(cubic))) } else { cubic }
-            }
-            CongestionControl::Htcp(config) => Control::Htcp(Box::new(Htcp::new(config))),
-            CongestionControl::PlusPlus(config) => Control::PlusPlus(Box::new(PlusPlus::new(Control::new(config, mss, initial_window, random)))),
-            CongestionControl::Bbr(config) => Control::Bbr(Box::new(Bbr::new(config, mss, initial_window, random))),
-            CongestionControl::Ns3Bbr(config) => Control::Ns3Bbr(Box::new(Ns3Bbr::new(config, mss, initial_window, random))),
-            CongestionControl::Bbr3(config) => Control::Bbr3(Box::new(Bbr3::new(config, mss, initial_window, random))),
-            CongestionControl::Coupled(rule) => Control::Coupled(Box::new(Coupled::new(*rule))),
-            CongestionControl::External(factory) => Control::External(Box::new(External::new(factory, mss, initial_window))),
-        }
+        let control = config.parameters().start(Opening { mss, initial_window, random });
+        if let CongestionControl::PlusPlus(_) = config { Control::PlusPlus(Box::new(PlusPlus::new(control))) } else { control }
     }
-    /// For a connection that has agreed on `ecn`: without the echo that it needs DCTCP is Reno, as in Linux.
+    /// For a connection that has agreed on `ecn`.
     pub fn agreed(tcp: &TcpConfig, ecn: EcnMode, random: &Stream) -> Self {
-        match &tcp.congestion {
-            CongestionControl::Dctcp(_) | CongestionControl::D2tcp(_) if ecn == EcnMode::Off => Control::NewReno(NewReno),
-            config => Control::new(config, tcp.mss as u32, tcp.initial_window, random.clone()),
-        }
+        let exact = !matches!(tcp.congestion, CongestionControl::PlusPlus(_)) && tcp.congestion.parameters().about().echo == Echo::Exact;
+        if exact && ecn == EcnMode::Off { Control::NewReno(NewReno) } else { Control::new(&tcp.congestion, tcp.mss as u32, tcp.initial_window, random.clone()) }
     }
 }
 
@@ -327,20 +463,13 @@ impl Control {
     }
 }
 
-pub const MODELS: &[crate::Model] = &[
-    newreno::MODEL,
-    dctcp::MODEL,
-    d2tcp::MODEL,
-    cubic::MODEL,
-    htcp::MODEL,
-    hystart::MODEL,
-    bbr::MODEL,
-    bbr_ns3::MODEL,
-    bbr3::MODEL,
-    coupled::MODEL,
-    external::MODEL,
-    dcqcn::MODEL,
-    timely::MODEL,
-    swift::MODEL,
-    hpcc::MODEL,
-];
+/// With HZ = 250.
+const LINUX_TICK: Span = Span::from_ms(4);
+
+/// Linux's HZ is 100, 250 or 1000; any whole number of ticks per second will do.
+fn divides_a_second(Duration(tick): Duration, at: Key) -> Result<Span, Wrong> {
+    if tick < Span::from_us(100) || tick > Span::from_ms(10) || !Span::from_s(1).0.is_multiple_of(tick.0) {
+        return Err(Wrong::at(at, format!("\"{tick}\": write a time from 100us to 10ms of which a second is a multiple, as in \"4ms\"")));
+    }
+    Ok(tick)
+}

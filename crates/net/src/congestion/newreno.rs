@@ -1,7 +1,38 @@
 //! NewReno: RFC 5681's window, RFC 6582's recovery (which lives in the transport).
 
-use super::{Ack, Controller, Window};
+use super::{About, Ack, Control, Controller, Opening, Parameters, Sender, Window};
 use crate::Model;
+use afflux_config::{keys, words};
+
+words! {
+    /// How NewReno counts.
+    pub enum RenoFlavour {
+        /// As Linux: by segments acknowledged, as long as the window is the limit; half of the window remains after a loss.
+        Linux,
+        /// RFC 5681 to the letter, as ns-3's TcpNewReno: by acknowledgements, always; half of what is in flight remains after a loss.
+        Rfc5681,
+    }
+}
+
+keys! {
+    /// Parameters of NewReno.
+    pub struct Keys as "Newreno" => NewrenoConfig(_sender: &Sender) {
+        /// How it counts.
+        flavour: RenoFlavour = "linux";
+    }
+}
+
+impl Parameters for NewrenoConfig {
+    fn about(&self) -> About {
+        ABOUT
+    }
+    fn start(&self, _: Opening) -> Control {
+        match self.flavour {
+            RenoFlavour::Linux => Control::NewReno(NewReno),
+            RenoFlavour::Rfc5681 => Control::Rfc5681(Rfc5681::default()),
+        }
+    }
+}
 
 #[derive(Debug, Clone, Copy)]
 pub struct NewReno;
@@ -72,6 +103,8 @@ impl Controller for Rfc5681 {
         self.flight = flight;
     }
 }
+
+pub const ABOUT: About = About::of(MODEL);
 
 pub const MODEL: Model = Model {
     kind: "congestion control",

@@ -4,12 +4,13 @@
 //! that step grows with the number of flows, so that the work is bounded. What small flows of applications do (calls, heartbeats) is not put on
 //! links at all: they end after the time that they take alone.
 
-use super::habits::{Cut, Growth, Habits};
+use super::habits::Habits;
 use super::paced::Paced;
 use super::queues::Queue;
 use super::share::{Demand, Links};
 use super::{Doubt, Expected};
 use crate::app::{Due, Runtime};
+use crate::congestion::{Cut, Growth};
 use crate::idle::Route;
 use crate::routing::NextHops;
 use crate::spec::*;

@@ -17,13 +17,15 @@ mod run;
 mod switch;
 
 pub use crate::app::Applications;
+pub use crate::congestion::CongestionControl;
+pub use crate::congestion::configs::*;
 pub use balance::{Balance, Conga, Detail, Dlb, Drill, LetFlow, Presto, RateEstimator, RouteHash, Spray, Wcmp};
 pub use conweave::{Conweave, ConweaveManner};
 pub use fabric::{Down, Link, LinkId, Node, NodeId, NodeKind, Topology};
 pub use flow::{Flow, FlowId, GroupId, Start};
-pub use host::{Bbr3Config, BbrConfig, Burst, CongestionControl, CubicConfig, CubicFlavour, D2tcpConfig, DctcpConfig, EcnMode, HtcpConfig, HyStart, Undated};
 pub use host::{
-    Datagram, DelayedAck, Estimator, HostConfig, Manner, Metrics, Pacer, Pacing, Pfabric, Reader, Receive, ReceiveBuffer, Recovery, SackCompression,
+    Burst, Datagram, DelayedAck, EcnMode, Estimator, HostConfig, Manner, Metrics, Pacer, Pacing, Pfabric, Reader, Receive, ReceiveBuffer, Recovery,
+    SackCompression,
 };
 pub use host::{TcpConfig, TransportConfig, Wire};
 pub use mmu::{ConweaveRules, HpccRules, Mmu, Rules, SonicRules};

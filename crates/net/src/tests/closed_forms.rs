@@ -1,5 +1,7 @@
 //! Queues, thresholds, hashing and DCTCP against their formulas (spec numbers in the comments are those of the literature).
 
+use crate::congestion::Flavour;
+use crate::congestion::cubic::HyStart;
 use crate::spec::*;
 use crate::testing::*;
 use crate::{Progress, run};
@@ -213,8 +215,8 @@ fn linux_on_a_long_path() {
         fast_convergence: true,
         tcp_friendly: true,
         hystart: HyStart::Linux,
-        flavour: CubicFlavour::Linux,
-        tick: Span::from_ms(4),
+        flavour: Flavour::Linux,
+        tick: Some(Span::from_ms(4)),
         mss: 1448,
         paced: false,
     };
@@ -245,7 +247,7 @@ fn linux_on_a_long_path() {
     let (_, overshoot) = long_path(CongestionControl::Cubic(CubicConfig { hystart: HyStart::Off, ..cubic.clone() }), &times);
     assert!(overshoot > 4_000, "{overshoot}");
     // Five rounds of conservative slow start may also be too many, but not by so much.
-    let (_, plus) = long_path(CongestionControl::Cubic(CubicConfig { hystart: HyStart::PlusPlus, ..cubic }), &times);
+    let (_, plus) = long_path(CongestionControl::Cubic(CubicConfig { hystart: HyStart::Plusplus, ..cubic }), &times);
     assert!(plus < overshoot / 2, "{plus}");
 
     // H-TCP has no HyStart. Its time counts from the end of recovery: a few tenths of a second, according to how the window comes down.

@@ -1,5 +1,7 @@
 //! What holds in any fabric, with any configuration and any traffic.
 
+use crate::congestion::Flavour;
+use crate::congestion::cubic::HyStart;
 use crate::record::{Output, Status};
 use crate::spec::*;
 use crate::testing::*;
@@ -228,24 +230,29 @@ fn switch_config() -> impl Strategy<Value = SwitchConfig> {
     )
 }
 
-fn cubic(flavour: CubicFlavour, hystart: HyStart) -> Just<(CongestionControl, EcnMode)> {
-    let (tick, mss) = (Span::from_ms(4), 1460);
+fn cubic(flavour: Flavour, hystart: HyStart) -> Just<(CongestionControl, EcnMode)> {
+    let (tick, mss) = (Some(Span::from_ms(4)), 1460);
     let config = CubicConfig { c: 0.4, beta: 0.7, fast_convergence: true, tcp_friendly: true, hystart, flavour, tick, mss, paced: false };
     Just((CongestionControl::Cubic(config), EcnMode::Classic))
 }
 
 fn tcp_config() -> impl Strategy<Value = TcpConfig> {
     let control = prop_oneof![
-        Just((CongestionControl::NewReno, EcnMode::Off)),
-        Just((CongestionControl::NewReno, EcnMode::Classic)),
-        Just((CongestionControl::Rfc5681, EcnMode::Classic)),
-        Just((CongestionControl::Dctcp(DctcpConfig { gain_shift: 4, initial_alpha: 1024 }), EcnMode::Dctcp)),
-        Just((CongestionControl::Dctcp(DctcpConfig { gain_shift: 1, initial_alpha: 0 }), EcnMode::Dctcp)),
-        cubic(CubicFlavour::Linux, HyStart::Linux),
-        cubic(CubicFlavour::Ns3, HyStart::Ns3),
-        cubic(CubicFlavour::Linux, HyStart::PlusPlus),
+        Just((newreno(), EcnMode::Off)),
+        Just((newreno(), EcnMode::Classic)),
+        Just((rfc5681(), EcnMode::Classic)),
+        Just((CongestionControl::Dctcp(DctcpConfig { gain: 0.0625, initial_alpha: 1.0 }), EcnMode::Dctcp)),
+        Just((CongestionControl::Dctcp(DctcpConfig { gain: 0.5, initial_alpha: 0.0 }), EcnMode::Dctcp)),
+        cubic(Flavour::Linux, HyStart::Linux),
+        cubic(Flavour::Ns3, HyStart::Ns3),
+        cubic(Flavour::Linux, HyStart::Plusplus),
         Just((
-            CongestionControl::Ns3Bbr(BbrConfig { probe_rtt_interval: Span::from_us(200), probe_rtt_time: Span::from_us(20), send_quantum: Some(1) }),
+            CongestionControl::Bbr(BbrConfig {
+                flavour: Flavour::Ns3,
+                probe_rtt_interval: Span::from_us(200),
+                probe_rtt_time: Span::from_us(20),
+                send_quantum: Some(1)
+            }),
             EcnMode::Off
         )),
         Just((CongestionControl::Htcp(HtcpConfig { rtt_scaling: true, bandwidth_switch: true, tick: Span::from_ms(4) }), EcnMode::Classic)),
@@ -499,8 +506,8 @@ fn by_urgency(plan: &mut Plan, seed: u64) {
     (host.queue, host.scheduling, host.aqm) = (None, Scheduling::Fifo, (seed / 21).is_multiple_of(2).then_some(Aqm::Pfabric(limit)));
     let TransportConfig::Tcp(tcp) = &plan.transports[0] else { unreachable!("transport 0 is TCP") };
     let config = match seed / 42 % 3 {
-        0 => ns2_tcp(CongestionControl::NewReno),
-        1 => ns2_tcp(CongestionControl::Dctcp(DctcpConfig { gain_shift: 4, initial_alpha: 0 })),
+        0 => ns2_tcp(newreno()),
+        1 => ns2_tcp(CongestionControl::Dctcp(DctcpConfig { gain: 0.0625, initial_alpha: 0.0 })),
         _ => Pfabric { pooled: (seed / 126).is_multiple_of(2), ..pfabric() },
     };
     // The longest ways take milliseconds.

@@ -41,8 +41,8 @@ pub use switch::{Aqm, AqmKind, Compare, Ecn, Forwarding, Incapable, MarkAt, Queu
 pub use topology::{Bcube, Custom, DualHomed, Dumbbell, FatTree, Fault, HostName, Hpcc, LeafSpine, LinkOverride, NamedHost, Star, Switches, Topology, Vl2};
 pub use traffic::*;
 pub use transport::{
-    Bbr, Congestion, Connections, Coupling, Cubic, D2tcp, Datagram, Dctcp, DelayedAck, Echo, Estimator, Flavour, Htcp, HyStart, PathManager, PathScheduler,
-    Pfabric, PfabricCongestion, Rank, Recovery, RenoFlavour, Stack, Tcp, Timeout, Transport, WithoutDeadline,
+    Connections, Coupling, Datagram, DelayedAck, Echo, Estimator, PathManager, PathScheduler, Pfabric, PfabricCongestion, Rank, Recovery, Stack, Tcp, Timeout,
+    Transport,
 };
 pub use voq::{Ingress, Voq};
 
