@@ -73,7 +73,7 @@ pub fn models() -> Vec<Model> {
     [
         transport::MODELS,
         congestion::MODELS,
-        &[congestion::dcqcn::MODEL, congestion::timely::MODEL, congestion::swift::MODEL, congestion::hpcc::MODEL],
+        congestion::rate::MODELS,
         &buffer::models(),
         marking::MODELS,
         aqm::MODELS,

@@ -1,5 +1,6 @@
 //! Small fabrics and plans for tests.
 
+use crate::congestion::dcqcn::DcqcnParameters;
 use crate::congestion::newreno::RenoFlavour;
 use crate::spec::*;
 use afflux_units::{Probability, Rate, Span, Time};
@@ -213,8 +214,9 @@ pub fn rdma() -> RdmaConfig {
 
 pub fn dcqcn() -> DcqcnConfig {
     DcqcnConfig {
+        parameters: DcqcnParameters::Conweave,
         g: 1.0 / 256.0,
-        cut: DcqcnCut::Polled { period: Span::from_us(4) },
+        decrease_period: Some(Span::from_us(4)),
         alpha_period: Span::from_us(1),
         increase_period: Span::from_us(300),
         byte_counter: None,

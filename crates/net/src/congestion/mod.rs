@@ -16,6 +16,7 @@ pub mod hpcc;
 pub mod htcp;
 mod hystart;
 pub mod newreno;
+pub mod rate;
 pub mod swift;
 pub mod timely;
 

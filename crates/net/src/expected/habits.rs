@@ -1,13 +1,11 @@
 //! What a transport's flows are like to a network that knows rates but no frames.
 
-use crate::congestion::{Cut, Growth};
+use crate::congestion::{Cut, Growth, rate};
 use crate::spec::*;
 use crate::transport;
 use crate::world::World;
 
-/// Part of a link that flows under these congestion controls use which it limits, as measured (validation/estimates.py).
-const HPCC: f64 = 0.9;
-const SWIFT: f64 = 0.97;
+/// Part of a link that flows under coupled congestion controls use which it limits, as measured (validation/estimates.py).
 const COUPLED: f64 = 0.92;
 
 /// What all flows of a transport have in common. Bytes, bytes per second, seconds.
@@ -123,17 +121,9 @@ impl Habits {
                 ..made(sizes(nack.payload, 0), 0.0)
             },
             TransportConfig::Rdma(rdma) => Habits {
-                erratic: matches!(rdma.control, RateControl::Timely(_)),
-                // DCQCN has a state of its own (`paced`).
-                growth: match &rdma.control {
-                    RateControl::Swift(swift) => Growth::PerRoundTrip(swift.ai * f64::from(rdma.payload)),
-                    _ => Growth::AtOnce,
-                },
-                efficiency: match &rdma.control {
-                    RateControl::Swift(_) => SWIFT,
-                    RateControl::Hpcc(_) => HPCC,
-                    _ => 1.0,
-                },
+                erratic: of_rate(rdma).is_some_and(|habits| habits.erratic),
+                growth: of_rate(rdma).map_or(Growth::AtOnce, |habits| habits.growth),
+                efficiency: of_rate(rdma).map_or(1.0, |habits| habits.efficiency),
                 ordered: matches!(rdma.recovery, RdmaRecovery::GoBackN { .. }),
                 marked: true,
                 halves: size_of::<transport::rdma::QueuePair>() + size_of::<transport::rdma::Responder>(),
@@ -188,6 +178,10 @@ impl Habits {
         let quick = frames.min(self.quick);
         quick + ((frames - quick) / self.frames_per_ack).ceil()
     }
+}
+
+fn of_rate(rdma: &RdmaConfig) -> Option<rate::Habits> {
+    rdma.control.parameters().map(|parameters| parameters.habits(f64::from(rdma.payload)))
 }
 
 /// Frames that one acknowledgement is for.

@@ -19,6 +19,8 @@ mod switch;
 pub use crate::app::Applications;
 pub use crate::congestion::CongestionControl;
 pub use crate::congestion::configs::*;
+pub use crate::congestion::rate::RateControl;
+pub use crate::congestion::rate::configs::*;
 pub use balance::{Balance, Conga, Detail, Dlb, Drill, LetFlow, Presto, RateEstimator, RouteHash, Spray, Wcmp};
 pub use conweave::{Conweave, ConweaveManner};
 pub use fabric::{Down, Link, LinkId, Node, NodeId, NodeKind, Topology};
@@ -34,7 +36,7 @@ pub use nack::Nack;
 pub use pfc::{Cable, Formula, Headroom, PauseTime, Pfc, Refresh, Storm, StormAction, Watchdog};
 pub use processor::{Processor, Stall};
 pub use rated::{D3, Pdq, Rated};
-pub use rdma::{Cnp, DcqcnConfig, DcqcnCut, Entropy, HpccConfig, Irn, RateControl, RdmaConfig, RdmaRecovery, RdmaWindow, Reps, SwiftConfig, TimelyConfig};
+pub use rdma::{Cnp, Entropy, Irn, RdmaConfig, RdmaRecovery, RdmaWindow, Reps};
 pub(crate) use run::models;
 pub use run::{Bound, Capture, Compat, EngineKind, FctEnd, MaxMemory, PortSeries, Record, RunConfig};
 pub use switch::{

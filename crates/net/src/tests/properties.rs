@@ -334,10 +334,10 @@ fn rdma_config() -> impl Strategy<Value = RdmaConfig> {
             RdmaRecovery::Irn(Irn { bdp, few, rto_low: Span::from_us(rto), rto_high: Span::from_us(2 * rto), timeouts: true, ns3 })
         }),
     ];
-    let cut = prop_oneof![Just(DcqcnCut::AtOnce), Just(DcqcnCut::Polled { period: Span::from_us(4) })];
+    let cut = prop_oneof![Just(None), Just(Some(Span::from_us(4)))];
     let dcqcn = (cut, 1..60u64, 2..400u64, prop::option::of(5_000..1_000_000u64), 1..6u32, any::<bool>()).prop_map(
-        |(cut, alpha, increase, byte_counter, fast_recovery, clamp_target)| DcqcnConfig {
-            cut,
+        |(decrease_period, alpha, increase, byte_counter, fast_recovery, clamp_target)| DcqcnConfig {
+            decrease_period,
             alpha_period: Span::from_us(alpha),
             increase_period: Span::from_us(increase),
             byte_counter,

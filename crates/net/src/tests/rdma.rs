@@ -88,7 +88,7 @@ fn engines_agree() {
     };
     let paper = || RdmaConfig {
         control: RateControl::Dcqcn(DcqcnConfig {
-            cut: DcqcnCut::AtOnce,
+            decrease_period: None,
             alpha_period: Span::from_us(55),
             increase_period: Span::from_us(55),
             byte_counter: Some(100_000),

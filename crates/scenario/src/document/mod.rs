@@ -33,7 +33,7 @@ pub use processor::Processor;
 pub use quantity::QueueSize;
 pub use queue::{NicQueue, Queue, QueueRules};
 pub use rated::{D3, Pacer, Pdq};
-pub use rdma::{Cnp, Dcqcn, DcqcnParameters, Entropy, HpccControl, OfFlow, Rdma, RdmaCongestion, RdmaMode, RdmaWindow, Swift, Timely};
+pub use rdma::{Cnp, Entropy, OfFlow, Rdma, RdmaMode, RdmaWindow};
 pub use record::Record;
 pub use run::{Compat, Engine, FctEnd, Run, Until};
 pub use sonic::Sonic;

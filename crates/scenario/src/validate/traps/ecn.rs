@@ -4,7 +4,7 @@ use super::{Ground, Used};
 use crate::document::QueueSize;
 use crate::tree::{Key, Wrong};
 use afflux_net::congestion::Echo;
-use afflux_net::spec::{Aqm, Buffer, EcnMode, Entropy, Limit, Marking, RateControl, Rules, Scheduling, SwitchConfig, TransportConfig};
+use afflux_net::spec::{Aqm, Buffer, EcnMode, Entropy, Limit, Marking, Rules, Scheduling, SwitchConfig, TransportConfig};
 
 pub fn find(ground: &Ground, found: &mut Vec<Wrong>) {
     let used = ground.used();
@@ -33,7 +33,7 @@ fn reacts(config: &TransportConfig) -> Option<(&'static str, String)> {
         TransportConfig::Pfabric(pfabric) => &pfabric.tcp,
         // Out of order frames count as marked ones then.
         TransportConfig::Rdma(rdma) if rdma.cnp_out_of_order => return None,
-        TransportConfig::Rdma(rdma) => return matches!(rdma.control, RateControl::Dcqcn(_)).then(|| ("congestion", "DCQCN".to_string())),
+        TransportConfig::Rdma(rdma) => return rdma.control.is_notified().then(|| ("congestion", rdma.control.kind().name().to_uppercase())),
         TransportConfig::Datagram(_) | TransportConfig::Nack(_) | TransportConfig::Pdq(_) | TransportConfig::D3(_) => return None,
     };
     if tcp.ecn == EcnMode::Off {
@@ -95,8 +95,8 @@ fn unmarked(ground: &Ground, transport: &Used, name: &str, what: &str, agreed: b
         "no switch or NIC marks: write [switch] ecn, as in ecn = { k = \"65kB\" }".to_string()
     };
     let then = match what {
+        _ if !asks => "never slows down",
         "ECN" => "has no effect",
-        "DCQCN" => "never slows down",
         _ => "works like NewReno",
     };
     found.push(Wrong::at(key, format!("{what} {then}, because {cure}")));
@@ -166,7 +166,7 @@ fn heeds(config: &TransportConfig, agreed: bool) -> bool {
     let capable = capable(config, agreed);
     match config {
         TransportConfig::Tcp(tcp) => capable && tcp.congestion.parameters().about().ignores_marks.is_none(),
-        TransportConfig::Rdma(rdma) => matches!(rdma.control, RateControl::Dcqcn(_)) || matches!(rdma.entropy, Entropy::Reps(_)),
+        TransportConfig::Rdma(rdma) => rdma.control.is_notified() || matches!(rdma.entropy, Entropy::Reps(_)),
         // Who makes datagrams ECN-capable wants to see the marks.
         _ => capable,
     }
