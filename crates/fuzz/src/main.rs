@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, ExitCode, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 const USAGE: &str = "\
@@ -343,12 +343,11 @@ impl Worker {
 
     fn ask(&mut self, seed: u64, number: u64) -> Answer {
         let asked = writeln!(self.orders, "{seed} {number}").and_then(|()| self.orders.flush());
-        let answer = asked.ok().and_then(|()| self.answers.recv_timeout(PATIENCE).ok()).and_then(|line| serde_json::from_str(&line).ok());
-        answer.unwrap_or_else(|| {
-            let ended = self.child.try_wait().ok().flatten();
+        let answered = if asked.is_ok() { self.answers.recv_timeout(PATIENCE) } else { Err(RecvTimeoutError::Disconnected) };
+        let what = if answered == Err(RecvTimeoutError::Timeout) { "the process hangs" } else { "the process dies" };
+        answered.ok().and_then(|line| serde_json::from_str(&line).ok()).unwrap_or_else(|| {
             let _ = self.child.kill();
             let status = self.child.wait().map_or_else(|error| error.to_string(), |status| status.to_string());
-            let what = if ended.is_some() { "the process dies" } else { "the process hangs" };
             *self = Worker::start(self.cpu);
             Answer { verdict: Verdict::Broken(Broken { what: what.into(), detail: status }), smaller: None }
         })

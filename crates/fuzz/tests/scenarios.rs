@@ -2,6 +2,8 @@
 
 use afflux_fuzz::examine::{Limits, Verdict, examine};
 use afflux_fuzz::{data, generate};
+use std::fs;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Packet-hops of all scenarios together, each counted once though it runs five times.
@@ -33,4 +35,19 @@ fn random_scenarios_hold_in_both_engines() {
     }
     println!("{sound} sound, {refused} refused, {hops} packet-hops, {:.1} s", began.elapsed().as_secs_f64());
     assert!(sound >= LEAST && sound > 4 * refused, "{sound} scenarios were valid, {refused} were not");
+}
+
+/// Scenarios that have broken, made small.
+#[test]
+fn what_was_found_holds() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/found");
+    let mut seen = 0;
+    for entry in fs::read_dir(&folder).expect("the folder of found scenarios") {
+        let path = entry.expect("a file").path();
+        let text = fs::read_to_string(&path).expect("a scenario");
+        let verdict = examine(&text, &path, &Limits { wall: Duration::from_secs(60), ..Limits::default() });
+        assert!(matches!(verdict, Verdict::Sound(_)), "{}: {verdict:?}", path.display());
+        seen += 1;
+    }
+    assert!(seen >= 3);
 }

@@ -30,7 +30,10 @@ impl Dlb {
     }
 
     pub fn choose(&mut self, site: &mut impl Site, frame: &Frame, role: Role, hops: &[u16]) -> Choice {
-        self.estimators.run(site);
+        if self.estimators.run(site) && self.remote.is_some() {
+            // What a tick tells is part of the run, so the run goes on until there is none to come.
+            site.stays(true);
+        }
         if !matches!(frame.kind(), Frame::DATA | Frame::DATAGRAM) {
             return Choice::Ecmp;
         }
@@ -56,10 +59,13 @@ impl Dlb {
     }
 
     pub fn woken(&mut self, site: &mut impl Site) {
-        self.estimators.on_tick(site);
+        let ticking = self.estimators.on_tick(site);
         let Dlb { config, estimators, remote, .. } = self;
         if let Some(remote) = remote {
             remote.tell(site, |site, port| band(site, config, estimators, port));
+            if !ticking {
+                site.stays(false);
+            }
         }
     }
 

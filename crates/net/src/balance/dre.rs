@@ -36,11 +36,18 @@ impl Estimators {
         Estimators { every: config.every.0, alpha: config.alpha, routed, ticking: false, meters }
     }
 
-    /// A frame is at the switch: from now on it ticks, until all is forgotten.
-    pub fn run(&mut self, site: &mut impl Site) {
-        if self.ticking || self.routed {
-            return;
+    /// A frame is at the switch: from now on it ticks, until all is forgotten. Has it begun to?
+    #[inline(always)]
+    pub fn run(&mut self, site: &mut impl Site) -> bool {
+        let begins = !self.ticking && !self.routed;
+        if begins {
+            self.begin(site);
         }
+        begins
+    }
+
+    #[inline(never)]
+    fn begin(&mut self, site: &mut impl Site) {
         self.ticking = true;
         for (port, meter) in self.meters.iter_mut().enumerate().filter_map(|(port, meter)| Some((port as u16, meter.as_mut()?))) {
             meter.seen = site.sent(port);
@@ -54,7 +61,8 @@ impl Estimators {
         site.wake(next, TICK);
     }
 
-    pub fn on_tick(&mut self, site: &mut impl Site) {
+    /// Does it go on?
+    pub fn on_tick(&mut self, site: &mut impl Site) -> bool {
         let mut busy = false;
         for (port, meter) in self.meters.iter_mut().enumerate().filter_map(|(port, meter)| Some((port as u16, meter.as_mut()?))) {
             meter.catch_up(site, port);
@@ -65,6 +73,7 @@ impl Estimators {
         if busy {
             self.wake(site);
         }
+        busy
     }
 
     /// A frame of `size` bytes is given to `port`.
@@ -197,6 +206,9 @@ mod tests {
         fn release(&mut self, _: Frame) {
             unreachable!()
         }
+        fn stays(&mut self, _: bool) {
+            unreachable!()
+        }
         fn counters(&mut self) -> &mut BalanceCounters {
             unreachable!()
         }
@@ -210,7 +222,7 @@ mod tests {
         let bytes_per_tick = 200_000;
         let mut site = Constant { now: 0, bytes_per_tick, every: every.0, wakes: Vec::new() };
         let mut estimators = Estimators::new(&spec::RateEstimator { every, alpha }, false, &[Some(100_000_000_000)]);
-        estimators.run(&mut site);
+        assert!(estimators.run(&mut site));
         for k in 1..60 {
             site.now = k as u64 * every.0;
             assert_eq!(site.wakes, [site.now]);
@@ -218,7 +230,7 @@ mod tests {
             let full = 100e9 / 8.0 * 160e-6;
             assert!((estimators.load(&mut site, 0) - x / full).abs() < 5.0 / full, "tick {k}");
             site.wakes.clear();
-            estimators.on_tick(&mut site);
+            assert!(estimators.on_tick(&mut site));
         }
         assert!((estimators.load(&mut site, 0) - 0.4).abs() < 1e-3, "half, of which a fifth has just gone");
         // It stops, and is forgotten; then nobody is woken any more.

@@ -65,6 +65,8 @@ pub trait Site {
     /// [`super::Balancer::woken`] is called at `at`, not before now, with `key`. What wakes cannot be taken back: whoever is woken looks whether
     /// it is still wanted.
     fn wake(&mut self, at: u64, key: u32);
+    /// While it stays, the run does not end.
+    fn stays(&mut self, stays: bool);
     fn counters(&mut self) -> &mut BalanceCounters;
 }
 

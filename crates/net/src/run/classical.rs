@@ -122,7 +122,7 @@ pub fn work(shard: &mut Shard, progress: &Progress) -> super::window::Done {
         if at >= end
             && let Some(limit) = &mut limit
         {
-            let kept = limit.report(shard.kept, shard.kept, done.events);
+            let kept = limit.report(shard, shard.kept, done.events);
             limit.check(kept, end);
             end = windows.start(windows.of(at) + 1);
         }

@@ -7,6 +7,7 @@
 
 use crate::memory;
 use crate::record::Ended;
+use crate::shard::Shard;
 use crate::spec::MaxMemory;
 use crate::world::World;
 use afflux_engine::memory::Meter;
@@ -33,21 +34,24 @@ impl<'w, 'p> Limit<'w, 'p> {
         Some(Limit { world, max, meter: if looks { Meter::new() } else { None }, seen: (0, 0), near: false, ended: None })
     }
 
-    /// What a worker says it keeps, all of them together `total` when they met last.
+    /// What the worker of a shard keeps, for the others; all of them together kept `total` when they met last.
     #[inline]
-    pub fn report(&mut self, kept: u64, total: u64, events: u64) -> u64 {
+    pub fn report(&mut self, shard: &Shard, total: u64, events: u64) -> u64 {
         if self.meter.is_some() && (events >= self.seen.0 + EVENTS || total >= self.seen.1 + BYTES) {
-            self.look(total, events);
+            self.look(shard, total, events);
         }
-        if self.near { kept + PROCESS } else { kept }
+        if self.near { shard.kept + PROCESS } else { shard.kept }
     }
 
     #[cold]
-    fn look(&mut self, total: u64, events: u64) {
+    fn look(&mut self, shard: &Shard, total: u64, events: u64) {
         self.seen = (events, total);
         let resident = self.meter.as_ref().and_then(Meter::resident).unwrap_or(0);
         let flows = (self.world.plan.flows.len() + self.world.started.count()) as u64;
-        self.near |= resident + memory::finishing(flows, total & (PROCESS - 1)) > self.max.bytes;
+        let taken = resident + memory::finishing(flows, total & (PROCESS - 1));
+        // Less than half of it cannot become all at once. The other shards are taken to be like this one.
+        let growing = if taken > self.max.bytes / 2 { shard.growing() * self.world.shards.len() as u64 } else { 0 };
+        self.near |= taken + growing > self.max.bytes;
     }
 
     /// All workers keep `total` at the `end` of a window: does the run end because of it?

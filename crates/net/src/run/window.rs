@@ -172,7 +172,7 @@ pub fn work(shard: &mut Shard, exchange: &Exchange<Mail>, workers: usize, progre
         }
         // A cancelled worker makes the sum of what is pending so small that all see it.
         let pending = if round % 64 == 0 && progress.cancelled() { i64::MIN / 1024 } else { later.pending };
-        let own = limit.as_mut().map_or(0, |limit| limit.report(shard.kept, kept, done.events));
+        let own = limit.as_mut().map_or(0, |limit| limit.report(shard, kept, done.events));
         let turn = exchange.meet(round, me, next, (shard.live, pending, own));
         kept = turn.kept;
         for from in (0..workers).filter(|&from| from != me) {

@@ -5,7 +5,7 @@ use super::{Node, Outlet, Shard};
 use crate::balance::{BalanceCounters, Balancer, Choice, End, FourTuple, Holding, ReorderQueues, Role, Site, Tag, avalanche};
 use crate::frame::{Event, Extra, Frame};
 use crate::routing::{NextHops, PortInfo};
-use crate::spec::{Balance, FlowId, NodeId, NodeKind, RouteHash};
+use crate::spec::{FlowId, NodeId, NodeKind, RouteHash};
 use crate::world::World;
 
 /// What a switch that does not simply hash has besides.
@@ -29,11 +29,9 @@ impl Balanced {
         let is_host = |node: NodeId| world.plan.topology.nodes[node as usize].kind == NodeKind::Host;
         let from_host: Box<[bool]> = world.ports.of(id).iter().map(|info| is_host(info.peer)).collect();
         let switch = &world.plan.switches[spec.config as usize];
-        // The load of a link to a host matters where there is a choice of them, and, to neighbours that are told, at a switch that is not the ToR of all
-        // its hosts: those with several links are racks of their own.
-        let several = |host: NodeId| world.ports.of(host).len() > 1;
-        let told = matches!(&switch.balance, Balance::Dlb(dlb) if dlb.remote) && world.ports.of(id).iter().any(|info| is_host(info.peer) && several(info.peer));
-        let matters = |host: NodeId| told || world.ports.of(host).iter().filter(|info| info.peer == id).count() > 1;
+        // The load of a link to a host matters where that has several links: there may be a choice of them, the host may pass frames on (BCube), and it
+        // is a rack of its own, of whose links neighbours are told.
+        let matters = |host: NodeId| world.ports.of(host).len() > 1;
         let rate = |info: &PortInfo| (!is_host(info.peer) || matters(info.peer)).then(|| world.link(info).rate.0);
         let rates: Vec<Option<u64>> = world.ports.of(id).iter().map(rate).collect();
         let balancer = Balancer::of(switch, &rates)?;
@@ -416,6 +414,9 @@ impl<O: Outlet> Site for Here<'_, '_, O> {
         debug_assert!(at >= self.now);
         let event = self.shard.event(self.node, key, Event::Balance);
         self.out.event(at, event);
+    }
+    fn stays(&mut self, stays: bool) {
+        self.shard.live += if stays { 1 } else { -1 };
     }
     fn counters(&mut self) -> &mut BalanceCounters {
         &mut self.shard.counters.balance

@@ -61,9 +61,18 @@ impl<'a> Shard<'a> {
     /// The same by this port of the host's.
     #[inline(always)]
     pub(super) fn send_by<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: Frame) -> u64 {
+        if self.cleared.is_empty() {
+            self.offer(out, now, node, port, frame);
+            return 0;
+        }
+        let drops_at_start = self.nodes[node as usize].marks_at_start || self.ports[port as usize].automaton.as_ref().is_some_and(|a| a.discipline.is_some());
+        if drops_at_start {
+            // A frame dropped at the start of its transmission before now is not this one.
+            self.settle(out, now, node, port);
+        }
         let dropped = self.counters.dropped_packets;
         self.offer(out, now, node, port, frame);
-        if self.cleared.is_empty() || self.counters.dropped_packets > dropped {
+        if self.counters.dropped_packets > dropped {
             return 0;
         }
         let until = self.cleared[port as usize].max(now) + self.ports[port as usize].serialize(frame.size);

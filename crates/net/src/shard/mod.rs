@@ -39,7 +39,7 @@ use crate::flowcontrol::deadlock::Wait;
 use crate::frame::{Decisive, Event, Extra, Frame};
 use crate::marking::Red;
 use crate::pacer::Pacer;
-use crate::port::Port;
+use crate::port::{Port, Waiting};
 use crate::probe::pieces::Pieces;
 use crate::processor::Processor;
 use crate::record::{CaptureRecord, Counters, GapRecord, MemoryFault, PortRecord, ReorderRecord, RoundTripRecord, StormRecord, UplinkRecord, WaitRecord};
@@ -109,6 +109,10 @@ impl<T> Slab<T> {
             }
         }
     }
+    /// As [`growing`].
+    fn growing(&self) -> u64 {
+        growing(self.items.len(), self.items.capacity(), size_of::<T>())
+    }
     /// All slots, for prefetching.
     pub fn slots(&self) -> &[T] {
         &self.items
@@ -141,6 +145,11 @@ impl<T> std::ops::IndexMut<u32> for Slab<T> {
     fn index_mut(&mut self, slot: u32) -> &mut T {
         &mut self.items[slot as usize]
     }
+}
+
+/// What a list takes for a moment when it grows, because it is copied then; nothing unless that may be soon.
+fn growing(length: usize, capacity: usize, item: usize) -> u64 {
+    if length > capacity / 8 * 7 { (capacity * item) as u64 } else { 0 }
 }
 
 /// Sets the slot of `flow`, for which there may be no room yet.
@@ -335,6 +344,13 @@ pub struct Group {
 }
 
 impl<'a> Shard<'a> {
+    /// What the lists that hold frames under way take for a moment when they grow next.
+    pub fn growing(&self) -> u64 {
+        let queues = self.ports.iter().filter_map(|port| port.automaton.as_ref()).flat_map(|automaton| &automaton.queues);
+        let frames = queues.map(|queue| growing(queue.frames.len(), queue.frames.capacity(), size_of::<Waiting>())).max().unwrap_or(0);
+        self.extras.growing() + frames
+    }
+
     /// A frame or an event is due.
     #[inline(always)]
     pub fn handle<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, frame: Frame) {
