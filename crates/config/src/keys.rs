@@ -48,7 +48,7 @@ macro_rules! keys {
                 $key:ident: $ty:ty $(as $kind:ty)? = $default:tt $($prose:literal)? $(from $source:literal)?
                     $(, in $least:literal to $most:literal $(as $words:literal)?)?
                     $(, check $check:expr)?;
-            )+
+            )*
         }
         $(plus { $($(#[doc = $note:literal])* $extra:ident: $of_extra:ty = $value:expr;)+ })?
         $(check $rule:expr;)?
@@ -62,7 +62,7 @@ macro_rules! keys {
                 $(#[doc = $doc])*
                 #[serde(skip_serializing_if = "Option::is_none")]
                 pub $key: Option<$ty>,
-            )+
+            )*
         }
 
         $(#[$meta])*
@@ -71,7 +71,7 @@ macro_rules! keys {
             $(
                 $(#[doc = $doc])*
                 pub $key: $crate::keys!(@kind $ty; $default; $($kind)?),
-            )+
+            )*
             $($($(#[doc = $note])* pub $extra: $of_extra,)+)?
         }
 
@@ -81,8 +81,9 @@ macro_rules! keys {
                 $(
                     let $key = $crate::keys!(@fill self.$key; $ty; $default);
                     let $key = $crate::keys!(@parse $key, key.clone().name(stringify!($key)); $default; [$($least, $most $(, $words)?)?] [$($check)?]);
-                )+
-                let parsed = $parsed { $($key,)+ $($($extra: $value,)+)? };
+                )*
+                let _ = key;
+                let parsed = $parsed { $($key,)* $($($extra: $value,)+)? };
                 $($crate::keys::together(&parsed, key, $rule)?;)?
                 Ok(parsed)
             }
@@ -96,7 +97,7 @@ macro_rules! keys {
                         source: None $(.or(Some($source)))?,
                         range: None $(.or(Some(($least.into(), $most.into()))))?,
                     },
-                )+]);
+                )*]);
             }
         }
     };

@@ -3,7 +3,7 @@
 mod allocation;
 pub mod app;
 mod aqm;
-mod balance;
+pub mod balance;
 mod buffer;
 pub mod checks;
 pub mod congestion;
@@ -78,7 +78,7 @@ pub fn models() -> Vec<Model> {
         marking::MODELS,
         aqm::MODELS,
         scheduling::MODELS,
-        &balance::models(),
+        balance::MODELS,
         flowcontrol::MODELS,
         fault::MODELS,
         &spec::models(),

@@ -104,7 +104,7 @@ pub fn switch() -> SwitchConfig {
         own: Vec::new(),
         forwarding: Forwarding::StoreAndForward,
         latency: Span::ZERO,
-        balance: Balance::Ecmp,
+        balance: Balance::default(),
         hash: RouteHash::OwnSeed,
         queue_length: QueueLength::ThroughTransmission,
         device_queue: 0,

@@ -1,8 +1,6 @@
 //! What a simulation is built from. Everything here has been validated by whoever made it (the `scenario` crate):
 //! after this point only assertions.
 
-mod balance;
-mod conweave;
 mod fabric;
 mod flow;
 mod host;
@@ -17,12 +15,12 @@ mod run;
 mod switch;
 
 pub use crate::app::Applications;
+pub use crate::balance::configs::*;
+pub use crate::balance::{Balance, RouteHash};
 pub use crate::congestion::CongestionControl;
 pub use crate::congestion::configs::*;
 pub use crate::congestion::rate::RateControl;
 pub use crate::congestion::rate::configs::*;
-pub use balance::{Balance, Conga, Detail, Dlb, Drill, LetFlow, Presto, RateEstimator, RouteHash, Spray, Wcmp};
-pub use conweave::{Conweave, ConweaveManner};
 pub use fabric::{Down, Link, LinkId, Node, NodeId, NodeKind, Topology};
 pub use flow::{Flow, FlowId, GroupId, Start};
 pub use host::{

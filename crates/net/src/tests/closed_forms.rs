@@ -101,9 +101,9 @@ fn polarisation_with_one_seed() {
         let output = run(&plan, &Progress::default()).unwrap();
         output.paths.iter().filter(|p| p.nodes.len() == 7).map(|p| p.nodes[3]).collect::<HashSet<_>>().len()
     };
-    assert_eq!(cores(Balance::Ecmp, RouteHash::OwnSeed), 16);
-    assert_eq!(cores(Balance::Ecmp, RouteHash::SameSeed), 4);
-    assert_eq!(cores(Balance::Spray(Spray::Random), RouteHash::OwnSeed), 16);
+    assert_eq!(cores(Balance::default(), RouteHash::OwnSeed), 16);
+    assert_eq!(cores(Balance::default(), RouteHash::SameSeed), 4);
+    assert_eq!(cores(Balance::Spray(SprayConfig {}), RouteHash::OwnSeed), 16);
 }
 
 /// Alizadeh et al.: N synchronised flows swing between K + N and K + N - A with A = 1/2 * sqrt(2 N (C * RTT + K)); the link stays

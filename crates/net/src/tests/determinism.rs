@@ -121,7 +121,7 @@ pub(super) fn same_everywhere(name: &str, plan: &Plan) -> Output {
 #[test]
 fn scenarios() {
     let mut plans: Vec<(&str, Plan)> = Vec::new();
-    let spray = |p: &mut Plan| p.switches[0].balance = Balance::Spray(Spray::Random);
+    let spray = |p: &mut Plan| p.switches[0].balance = Balance::Spray(SprayConfig {});
     let base = || plan(fat_tree(4, 2), traffic(32, 300, 200, 200_000, 1));
     let mut add = |name: &'static str, change: &dyn Fn(&mut Plan)| {
         let mut p = base();

@@ -25,7 +25,7 @@ fn study(leaves: u32, hosts_per_leaf: u32, uplink_gbps: u64, flows: Vec<Flow>) -
     p.switches[0].aqm = Some(Aqm::Pfabric(Some(LIMIT)));
     p.switches[0].buffer = Buffer::Unlimited;
     p.switches[0].queue_length = QueueLength::BeforeTransmission;
-    p.switches[0].balance = Balance::Spray(Spray::RoundRobin);
+    p.switches[0].balance = Balance::RoundRobin(RoundRobinConfig {});
     p
 }
 
@@ -159,7 +159,7 @@ fn engines_agree() {
 
 fn sprayed() -> Plan {
     let mut p = busy(pfabric());
-    p.switches[0].balance = Balance::Spray(Spray::Random);
+    p.switches[0].balance = Balance::Spray(SprayConfig {});
     p
 }
 

@@ -191,8 +191,8 @@ fn own_queues() -> impl Strategy<Value = Option<Vec<(Option<Limit>, Option<Marki
 fn switch_config() -> impl Strategy<Value = SwitchConfig> {
     let forwarding = prop_oneof![2 => Just(Forwarding::StoreAndForward), 1 => (14..200u16).prop_map(|header| Forwarding::CutThrough { header })];
     let balance = prop_oneof![
-        2 => Just(Balance::Ecmp),
-        1 => Just(Balance::Spray(Spray::Random)),
+        2 => Just(Balance::default()),
+        1 => Just(Balance::Spray(SprayConfig {})),
         3 => prop::sample::select(super::balance::balancers()).prop_map(|(_, balance)| balance),
     ];
     let hash = prop_oneof![Just(RouteHash::OwnSeed), Just(RouteHash::SameSeed), Just(RouteHash::Murmur3)];
@@ -584,7 +584,7 @@ fn case() -> impl Strategy<Value = Case> {
                 flows.iter_mut().filter(|f| f.transport != 2).for_each(|f| f.bytes = 1 + f.bytes % most);
                 let nodes = (0..topology.nodes.len() as u32).collect();
                 let mut plan = plan(topology, flows);
-                let in_order = !several && switch.balance == Balance::Ecmp && plan.topology.links.iter().all(|l| l.down.is_empty());
+                let in_order = !several && switch.balance == Balance::default() && plan.topology.links.iter().all(|l| l.down.is_empty());
                 plan.switches = vec![switch];
                 plan.hosts = vec![HostConfig { delay, queue: queue.map(Limit::Bytes), scheduling, ..crate::testing::host() }];
                 plan.transports = vec![
@@ -607,7 +607,7 @@ fn case() -> impl Strategy<Value = Case> {
                 if urgent {
                     by_urgency(&mut plan, seed);
                 }
-                let granted = seed % 6 == 5 && plan.switches[0].balance == Balance::Ecmp;
+                let granted = seed % 6 == 5 && plan.switches[0].balance == Balance::default();
                 if granted {
                     by_granted_rates(&mut plan, seed);
                 }

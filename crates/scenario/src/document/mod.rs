@@ -1,6 +1,5 @@
 //! The scenario as it is written. Every key that may be left out is an `Option`; [`crate::resolve`] writes its default into it.
 
-mod balance;
 mod cost;
 mod host;
 mod hosts;
@@ -22,7 +21,7 @@ mod transport;
 mod voq;
 
 pub use afflux_config::{Auto, Between, Chance, Duration, Names, Off, Or, Size, Speed, Unlimited};
-pub use balance::{Balance, Conweave, Detail, Dlb, Ecmp, Wcmp};
+pub use afflux_net::balance::BalanceKeys as Balance;
 pub use cost::Cost;
 pub use host::{Host, HostOverride, Wire, WireTable};
 pub use hosts::{HostItem, Hosts, Receiver, Senders, SizeTable, Sizes};
@@ -37,7 +36,7 @@ pub use rdma::{Cnp, Entropy, OfFlow, Rdma, RdmaMode, RdmaWindow};
 pub use record::Record;
 pub use run::{Compat, Engine, FctEnd, Run, Until};
 pub use sonic::Sonic;
-pub use switch::{Aqm, AqmKind, Compare, Ecn, Forwarding, Incapable, MarkAt, QueueLength, RouteHash, Scheduling, Sharing, Spacing, Switch};
+pub use switch::{Aqm, AqmKind, Compare, Ecn, Forwarding, Incapable, MarkAt, QueueLength, Scheduling, Sharing, Spacing, Switch};
 pub use topology::{Bcube, Custom, DualHomed, Dumbbell, FatTree, Fault, HostName, Hpcc, LeafSpine, LinkOverride, NamedHost, Star, Switches, Topology, Vl2};
 pub use traffic::*;
 pub use transport::{

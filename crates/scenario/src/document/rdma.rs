@@ -8,7 +8,7 @@ use afflux_net::congestion;
 use afflux_net::congestion::rate::RdmaCongestion;
 use afflux_net::spec::RateControl;
 use afflux_units::Rate;
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The table of RDMA, with a table of parameters for each congestion control.
@@ -41,7 +41,7 @@ macro_rules! rdma {
                 pub cnp_interval: Option<Duration>,
                 /// What the hash of frames comes from, by which switches choose paths; needs `cnp = "ack"` unless it is the flow. Default `"flow"`.
                 #[serde(default, skip_serializing_if = "Option::is_none")]
-                #[schemars(schema_with = "name_or_table")]
+                #[schemars(schema_with = "afflux_config::name_or_table::<Entropy>")]
                 pub entropy: Option<Entropy>,
                 /// A frame out of order is notified of as a marked one is. Default `false`; `true` with `run.compat = "conweave-ns3"`.
                 #[serde(skip_serializing_if = "Option::is_none")]
@@ -103,12 +103,6 @@ tagged! {
         /// Each frame its own; those of frames that came unmarked are used again (REPS).
         "reps" => Reps,
     }
-}
-
-/// The name alone, where parameters keep their defaults.
-fn name_or_table(generator: &mut SchemaGenerator) -> Schema {
-    let table = generator.subschema_for::<Entropy>();
-    json_schema!({ "anyOf": [table, { "enum": Entropy::KINDS }] })
 }
 
 /// No parameters.

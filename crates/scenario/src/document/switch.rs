@@ -2,6 +2,7 @@
 
 use super::{Balance, Chance, Duration, Mmu, Names, Off, Or, Pfc, Preset, Processor, Queue, QueueSize, Size, Voq};
 use afflux_config::words;
+use afflux_net::spec::RouteHash;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -84,7 +85,7 @@ macro_rules! switch {
             pub processor: Option<Or<Off, Processor>>,
             /// Choice among equal-cost next hops. Default `"ecmp"`. In an override it replaces all of it.
             #[serde(default, skip_serializing_if = "Option::is_none")]
-            #[schemars(schema_with = "super::balance::name_or_table")]
+            #[schemars(schema_with = "afflux_config::name_or_table::<Balance>")]
             pub balance: Option<Balance>,
             /// The hash of what goes by hash. Default `"own_seed"`; with `run.compat = "conweave-ns3"` that is `"murmur3"`.
             #[serde(skip_serializing_if = "Option::is_none")]
@@ -207,17 +208,6 @@ words! {
         StoreAndForward,
         /// After its header, if the output is idle and not faster than the input; otherwise it is stored first.
         CutThrough,
-    }
-    /// What goes by hash: which hash.
-    pub enum RouteHash {
-        /// Every switch hashes with a seed of its own.
-        OwnSeed,
-        /// All switches hash alike (polarisation).
-        SameSeed,
-        /// Both directions of a flow, and all switches of a tier, hash alike: both directions take the same way where ports are in the same order.
-        Symmetric,
-        /// MurmurHash3 of addresses and ports, seeded with the switch's number, modulo the next hops (ConWeave's ns-3).
-        Murmur3,
     }
     /// Which length a marking decision sees.
     pub enum MarkAt {

@@ -1,7 +1,6 @@
 //! From a document to a plan. Every default that is used is written into the document, which so becomes the resolved scenario.
 
 mod balance;
-mod conweave;
 mod cost;
 mod hosts;
 mod ideal;
@@ -50,13 +49,12 @@ pub fn check(document: &mut Document, tree: &Tree, inputs: &mut Inputs, reader: 
     let mut topology = topology::build(&mut document.topology, inputs)?;
     let wire = hosts::wire(&mut document.host)?;
     let frame = wire.payload + wire.wire.data_header;
-    let mut switches = switch::assign(&mut document.switch, &mut topology, frame)?;
+    let mut switches = switch::assign(&mut document.switch, &mut topology, frame, document.run.compat.is_some())?;
     let hosts = hosts::assign(&mut document.host, &mut topology, frame)?;
     debug_assert!(topology.nodes.iter().all(|node| (node.config as usize) < if node.kind == NodeKind::Host { hosts.len() } else { switches.len() }));
     let run = run::check(&mut document.run)?;
     if run.config.compat == Some(Compat::ConweaveNs3) {
         switches.iter_mut().filter(|switch| switch.hash == RouteHash::OwnSeed).for_each(|switch| switch.hash = RouteHash::Murmur3);
-        switches.iter_mut().for_each(|switch| switch.balance.follow_ns3());
     }
     let record = record::check(&mut document.record, &topology)?;
     let cost = cost::check(&mut document.cost, &topology)?;

@@ -3,6 +3,7 @@
 use super::hosts::Frames;
 use super::{fill, meaningless};
 use crate::document::{Cnp, Duration, Entropy, Host, OfFlow, Or, Rdma, RdmaMode, RdmaWindow, Size, Transport};
+use crate::spelling;
 use crate::topology::Facts;
 use crate::tree::{Key, Wrong};
 use afflux_net::congestion::rate::{RateParameters, RdmaCongestion};
@@ -186,9 +187,9 @@ pub fn fits(plan: &Plan, host: &Host) -> Result<(), Wrong> {
 fn recycles(plan: &Plan, key: &Key) -> Result<(), Wrong> {
     let at = || key.clone().name("entropy");
     for switch in &plan.switches {
-        let hashes = matches!(switch.balance, Balance::Ecmp | Balance::Resilient | Balance::Wcmp(_));
-        if !hashes {
-            return Err(Wrong::at(at(), "\"reps\" is for switches that choose by hash: write switch.balance = \"ecmp\", \"resilient\" or \"wcmp\""));
+        if !switch.balance.about().hashes {
+            let others = spelling::list(Balance::ALL.iter().filter(|about| about.hashes).map(|about| about.model.name));
+            return Err(Wrong::at(at(), format!("\"reps\" is for switches that choose by hash: write switch.balance = {others}")));
         }
         if switch.hash == RouteHash::Murmur3 {
             return Err(Wrong::at(at(), "\"reps\": switch.hash = \"murmur3\" is of addresses and ports alone; write another"));

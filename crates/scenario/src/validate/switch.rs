@@ -11,14 +11,14 @@ use afflux_net::spec::{self, Buffer, Limit, Marking, NodeId, NodeKind, QueueConf
 use afflux_units::{Bytes, Probability, Rate, Span};
 
 /// The settings that occur, and for every switch which it has.
-pub fn assign(switch: &mut Switch, topology: &mut Topology, frame: u16) -> Result<Vec<SwitchConfig>, Wrong> {
+pub fn assign(switch: &mut Switch, topology: &mut Topology, frame: u16, ns3: bool) -> Result<Vec<SwitchConfig>, Wrong> {
     let key = Key::from("switch");
     let mut overrides = std::mem::take(&mut switch.overrides);
     *switch = with_preset(std::mem::take(switch));
     for change in &mut overrides {
         change.set_keys(with_preset(change.keys()));
     }
-    let around = Around { fabric: topology.clone(), nic_rate: pfc::nic_rate(topology), frame };
+    let around = Around { fabric: topology.clone(), nic_rate: pfc::nic_rate(topology), frame, ns3 };
     let base = build(switch, &around, &key)?;
     // What each switch is to have, by the overrides that mean it.
     let mut meant: Vec<Vec<usize>> = vec![Vec::new(); topology.nodes.len()];
@@ -122,11 +122,13 @@ fn check_pfabric(keys: &mut Switch, key: &Key) -> Result<(), Wrong> {
 }
 
 /// What a switch's keys are read in.
-struct Around {
-    fabric: Topology,
+pub struct Around {
+    pub fabric: Topology,
     nic_rate: Rate,
     /// Bytes of a full frame.
     frame: u16,
+    /// With the deviations of ConWeave's ns-3 simulator.
+    pub ns3: bool,
 }
 
 fn build(keys: &mut Switch, around: &Around, key: &Key) -> Result<SwitchConfig, Wrong> {
@@ -229,13 +231,8 @@ fn build(keys: &mut Switch, around: &Around, key: &Key) -> Result<SwitchConfig, 
             }
         },
         latency,
-        balance: super::balance::balance(keys.balance.get_or_insert(document::Balance::Ecmp(document::Ecmp {})), &around.fabric, &at("balance"))?,
-        hash: match fill(&mut keys.hash, document::RouteHash::OwnSeed) {
-            document::RouteHash::OwnSeed => RouteHash::OwnSeed,
-            document::RouteHash::SameSeed => RouteHash::SameSeed,
-            document::RouteHash::Symmetric => RouteHash::Symmetric,
-            document::RouteHash::Murmur3 => RouteHash::Murmur3,
-        },
+        balance: super::balance::balance(keys.balance.get_or_insert_default(), around, &at("balance"))?,
+        hash: fill(&mut keys.hash, RouteHash::OwnSeed),
         queue_length: match fill(&mut keys.queue_length, if device_queue > 0 { QueueLength::BeforeTransmission } else { QueueLength::ThroughTransmission }) {
             QueueLength::ThroughTransmission => spec::QueueLength::ThroughTransmission,
             QueueLength::BeforeTransmission => spec::QueueLength::BeforeTransmission,

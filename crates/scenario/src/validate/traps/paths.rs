@@ -18,7 +18,7 @@ fn one_path(ground: &Ground, found: &mut Vec<Wrong>) {
         return;
     }
     let key = ground.switch_key("balance");
-    if ground.tree.has(&key) && ground.switches().any(|switch| switch.balance != Balance::Ecmp) {
+    if ground.tree.has(&key) && ground.switches().any(|switch| switch.balance != Balance::default()) {
         found.push(Wrong::at(key, "has no effect: this fabric has one path between any two hosts; remove it, or write another [topology]"));
     }
     for transport in ground.used() {
