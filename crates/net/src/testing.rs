@@ -1,7 +1,7 @@
 //! Small fabrics and plans for tests.
 
-use crate::congestion::dcqcn::DcqcnParameters;
 use crate::congestion::newreno::RenoFlavour;
+use crate::congestion::rate::dcqcn::DcqcnParameters;
 use crate::spec::*;
 use afflux_units::{Probability, Rate, Span, Time};
 

@@ -8,17 +8,13 @@ mod bottleneck;
 mod coupled;
 pub mod cubic;
 pub mod d2tcp;
-pub mod dcqcn;
 pub mod dctcp;
 mod external;
 mod habits;
-pub mod hpcc;
 pub mod htcp;
 mod hystart;
 pub mod newreno;
 pub mod rate;
-pub mod swift;
-pub mod timely;
 
 pub use bbr::Bbr;
 pub use bbr_ns3::Ns3Bbr;

@@ -87,7 +87,7 @@ impl<'a> Shard<'a> {
     fn sprayed(&mut self, now: u64, node: u32, frame: &Frame) -> Option<u16> {
         let Node { id, first_port, balanced, stream, .. } = &mut self.nodes[node as usize];
         let Balanced { balancer, rack, from_host, .. } = balanced.as_deref_mut()?;
-        let spray = balancer.as_deref_mut()?.oblivious()?;
+        let chooser = balancer.as_deref_mut()?.oblivious()?;
         let routes = self.world.routes(now);
         if frame.has(Frame::TO_SWITCH | Frame::PINNED) {
             return None;
@@ -99,7 +99,7 @@ impl<'a> Shard<'a> {
                 let to = routes.rack_of(frame.dst);
                 // Within the rack it goes by hash.
                 let within = *rack == Some(to) && from_host[(frame.port - *first_port) as usize];
-                (!within).then(|| spray.one_of(to, hops, |n| stream.below(n)))
+                (!within).then(|| chooser.one_of(to, hops, |n| stream.below(n)))
             }
         }
     }

@@ -4,7 +4,7 @@ use super::{Duration, Off, Or, Size};
 use crate::tree::{Key, Wrong};
 use afflux_config::tagged;
 use afflux_config::words;
-use afflux_net::congestion;
+use afflux_net::congestion::rate;
 use afflux_net::congestion::rate::RdmaCongestion;
 use afflux_net::spec::RateControl;
 use afflux_units::Rate;
@@ -70,7 +70,7 @@ macro_rules! rdma {
                 $(
                     #[doc = concat!("Parameters of `congestion = \"", stringify!($module), "\"`.")]
                     #[serde(skip_serializing_if = "Option::is_none")]
-                    pub $module: Option<congestion::$module::Keys>,
+                    pub $module: Option<rate::$module::Keys>,
                 )+
             }
 

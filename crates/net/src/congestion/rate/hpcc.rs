@@ -1,6 +1,6 @@
 //! HPCC: a window, and the rate that goes with it, by what switches say of their ports.
 
-use super::rate::{About, Habits, Path, RateController, RateParameters};
+use super::{About, Habits, Path, RateController, RateParameters};
 use crate::Model;
 use crate::congestion::Growth;
 use crate::telemetry::{Reading, Telemetry};

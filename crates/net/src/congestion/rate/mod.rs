@@ -1,16 +1,21 @@
 //! What sets a queue pair's rate, and its window. One file per algorithm.
 
+pub mod dcqcn;
+pub mod hpcc;
+pub mod swift;
+pub mod timely;
+
 use super::Growth;
-use super::dcqcn::{self, Dcqcn};
-use super::hpcc::{self, Hpcc};
-use super::swift::{self, Swift};
-use super::timely::{self, Timely};
 use crate::Model;
 use crate::spec::{Cnp, RdmaConfig};
 use crate::telemetry::Telemetry;
 use afflux_config::tree::{Key, Wrong};
 use afflux_config::{Speed, keys, words};
 use afflux_units::Span;
+use dcqcn::Dcqcn;
+use hpcc::Hpcc;
+use swift::Swift;
+use timely::Timely;
 
 /// An acknowledgement as a control sees it.
 #[derive(Debug, Clone, Copy)]
@@ -290,6 +295,6 @@ impl Control {
 }
 
 /// A rate above 0.
-pub(super) fn bits_per_second(rate: Speed, at: Key) -> Result<u64, Wrong> {
+fn bits_per_second(rate: Speed, at: Key) -> Result<u64, Wrong> {
     keys::above_zero(rate, at).map(|rate| rate.0)
 }

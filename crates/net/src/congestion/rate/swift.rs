@@ -1,6 +1,6 @@
 //! Swift: a window that keeps the delay at a target.
 
-use super::rate::{About, Ack, Habits, Path, RateController, RateParameters};
+use super::{About, Ack, Habits, Path, RateController, RateParameters};
 use crate::Model;
 use crate::congestion::Growth;
 use afflux_config::keys::{up_to_a_second, within};

@@ -2,7 +2,7 @@
 //!
 //! The timers are caught up with when the rate is asked for or a notification comes; what they do does not depend on when that is.
 
-use super::rate::{About, Path, RateController, RateParameters, bits_per_second};
+use super::{About, Path, RateController, RateParameters, bits_per_second};
 use crate::Model;
 use crate::spec::Cnp;
 use afflux_config::keys::up_to_a_second;
