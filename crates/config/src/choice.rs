@@ -217,8 +217,8 @@ macro_rules! tagged {
 #[macro_export]
 macro_rules! words {
     ($($(#[$meta:meta])* pub enum $name:ident { $($(#[$note:meta])* $variant:ident,)+ })+) => {$(
-        $(#[$meta])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, $crate::serde::Serialize, $crate::serde::Deserialize, $crate::schemars::JsonSchema)]
+        $(#[$meta])*
         #[serde(rename_all = "snake_case", crate = "afflux_config::serde")]
         #[schemars(crate = "afflux_config::schemars")]
         pub enum $name {

@@ -1,5 +1,6 @@
 //! Hosts and their transports.
 
+use afflux_config::words;
 use afflux_units::{Bytes, Rate, Span};
 
 /// Frame sizes. A frame's `size` is what occupies buffers; on the link it takes `size + gap` bytes' time.
@@ -197,16 +198,6 @@ pub enum Manner {
     Ns3,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Recovery {
-    /// RFC 6582: one hole per round trip.
-    NewReno,
-    /// RFC 6675 scoreboard.
-    Sack,
-    /// RFC 8985: by the time of sending.
-    Rack,
-}
-
 /// Who limits the window at the receiver.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Receive {
@@ -262,14 +253,6 @@ pub struct Pacing {
     pub avoidance_percent: u32,
 }
 
-/// Variance of the round trip.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Estimator {
-    Rfc6298,
-    /// The largest deviation of a round trip counts, and shorter round trips count less.
-    Linux,
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DelayedAck {
     /// Acknowledge at the latest every so many full segments.
@@ -279,11 +262,32 @@ pub struct DelayedAck {
     pub quick: u32,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EcnMode {
-    Off,
-    /// RFC 3168: data is ECN-capable, acknowledgements and retransmissions are not; one reduction per round trip.
-    Classic,
-    /// DCTCP: every frame is ECN-capable and the receiver echoes each mark exactly.
-    Dctcp,
+words! {
+    /// Variance of the round trip.
+    pub enum Estimator {
+        /// RFC 6298.
+        Rfc6298,
+        /// The largest deviation of a round trip counts, and shorter round trips count less.
+        Linux,
+    }
+    /// Which losses a sender knows of.
+    pub enum Recovery {
+        /// RFC 6675: a scoreboard of selective acknowledgements.
+        Sack,
+        /// RFC 8985: what was sent before something that has arrived.
+        Rack,
+        /// RFC 6582: one hole per round trip.
+        #[serde(rename = "newreno")]
+        NewReno,
+    }
+    /// Explicit congestion notification.
+    #[schemars(rename = "Echo")]
+    pub enum EcnMode {
+        /// Frames are not ECN-capable.
+        Off,
+        /// RFC 3168: data is ECN-capable, acknowledgements and retransmissions are not; one reduction per round trip.
+        Classic,
+        /// Every frame is ECN-capable and the receiver echoes each mark exactly (RFC 8257 §3.2).
+        Dctcp,
+    }
 }

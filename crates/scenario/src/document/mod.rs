@@ -26,7 +26,7 @@ pub use cost::Cost;
 pub use host::{Host, HostOverride, Wire, WireTable};
 pub use hosts::{HostItem, Hosts, Receiver, Senders, SizeTable, Sizes};
 pub use nack::Nack;
-pub use pfc::{Headroom, Mmu, Pfc, Refresh, Storm, StormAction, Watchdog};
+pub use pfc::{Headroom, Mmu, Pfc, Storm, Watchdog};
 pub use preset::Preset;
 pub use processor::Processor;
 pub use quantity::QueueSize;
@@ -34,15 +34,12 @@ pub use queue::{NicQueue, Queue, QueueRules};
 pub use rated::{D3, Pacer, Pdq};
 pub use rdma::{Cnp, Entropy, OfFlow, Rdma, RdmaMode, RdmaWindow};
 pub use record::Record;
-pub use run::{Compat, Engine, FctEnd, Run, Until};
+pub use run::{Run, Until};
 pub use sonic::Sonic;
-pub use switch::{Aqm, AqmKind, Compare, Ecn, Forwarding, Incapable, MarkAt, QueueLength, Scheduling, Sharing, Spacing, Switch};
+pub use switch::{Aqm, AqmKind, Ecn, Forwarding, Incapable, Scheduling, Sharing, Switch};
 pub use topology::{Bcube, Custom, DualHomed, Dumbbell, FatTree, Fault, HostName, Hpcc, LeafSpine, LinkOverride, NamedHost, Star, Switches, Topology, Vl2};
 pub use traffic::*;
-pub use transport::{
-    Connections, Coupling, Datagram, DelayedAck, Echo, Estimator, PathManager, PathScheduler, Pfabric, PfabricCongestion, Rank, Recovery, Stack, Tcp, Timeout,
-    Transport,
-};
+pub use transport::{Connections, Coupling, Datagram, DelayedAck, PathManager, Pfabric, PfabricCongestion, Rank, Stack, Tcp, Timeout, Transport};
 pub use voq::{Ingress, Voq};
 
 use schemars::JsonSchema;

@@ -5,7 +5,7 @@ use crate::tree::{Key, Wrong};
 use afflux_config::tagged;
 use afflux_config::words;
 use afflux_net::congestion::{self, Congestion, Sender, dctcp};
-use afflux_net::spec::CongestionControl;
+use afflux_net::spec::{CongestionControl, EcnMode, Estimator, PathScheduler, Recovery};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -143,7 +143,7 @@ macro_rules! tcp {
                 pub max_rto: Option<Duration>,
                 /// Explicit congestion notification. Default `"dctcp"` with `congestion = "dctcp"` or `"d2tcp"`, otherwise `"off"`. BBR version 1 does not react to it; version 3 does with `"dctcp"`.
                 #[serde(skip_serializing_if = "Option::is_none")]
-                pub ecn: Option<Echo>,
+                pub ecn: Option<EcnMode>,
                 /// Priority of what the receiver sends, acknowledgements above all, 0 to 7. Default: that of the flow. RDMA's are often in a higher class.
                 #[serde(skip_serializing_if = "Option::is_none")]
                 pub ack_priority: Option<u8>,
@@ -214,15 +214,6 @@ words! {
         /// From every NIC of the source to every one of the destination.
         Fullmesh,
     }
-    /// Schedulers.
-    pub enum PathScheduler {
-        /// Of the subflows with room in their windows the one with the smallest smoothed round trip.
-        LowestRtt,
-        /// Those with room in turn.
-        RoundRobin,
-        /// Every segment on every subflow.
-        Redundant,
-    }
     /// Coupled congestion controls.
     pub enum Coupling {
         /// None.
@@ -250,31 +241,6 @@ words! {
         Linux,
         /// ns-3's, where it differs: SACK by RFC 6675 with proportional rate reduction, every segment acknowledged, ns-3's CUBIC.
         Ns3,
-    }
-    /// Variance of the round trip.
-    pub enum Estimator {
-        /// RFC 6298.
-        Rfc6298,
-        /// The largest deviation of a round trip counts, and shorter round trips count less.
-        Linux,
-    }
-    /// Which losses a sender knows of.
-    pub enum Recovery {
-        /// RFC 6675: a scoreboard of selective acknowledgements.
-        Sack,
-        /// RFC 8985: what was sent before something that has arrived.
-        Rack,
-        /// RFC 6582: one hole per round trip.
-        Newreno,
-    }
-    /// Explicit congestion notification.
-    pub enum Echo {
-        /// Frames are not ECN-capable.
-        Off,
-        /// RFC 3168: data is ECN-capable, acknowledgements and retransmissions are not; one reduction per round trip.
-        Classic,
-        /// Every frame is ECN-capable and the receiver echoes each mark exactly (RFC 8257 §3.2).
-        Dctcp,
     }
 }
 

@@ -3,15 +3,14 @@
 use super::hosts::Frames;
 use super::{fill, meaningless, nack, rated, rdma};
 use crate::document::{
-    Connections, Coupling, Datagram, DelayedAck, Duration, Echo, Estimator, Host, Or, PathManager, PathScheduler, Pfabric, PfabricCongestion, Rank, Recovery,
-    Size, Stack, Tcp, Timeout, Transport,
+    Connections, Coupling, Datagram, DelayedAck, Duration, Host, Or, PathManager, Pfabric, PfabricCongestion, Rank, Size, Stack, Tcp, Timeout, Transport,
 };
 use crate::spelling;
 use crate::topology::Facts;
 use crate::tree::{Key, Wrong};
 use afflux_net::congestion::newreno::{NewrenoConfig, RenoFlavour};
-use afflux_net::congestion::{self, Congestion, Flavour, Sender, SlowStart};
-use afflux_net::spec::{self, CongestionControl, EcnMode, TcpConfig, TransportConfig};
+use afflux_net::congestion::{Congestion, Echo, Flavour, Sender, SlowStart};
+use afflux_net::spec::{self, CongestionControl, EcnMode, Estimator, PathScheduler, Recovery, TcpConfig, TransportConfig};
 use afflux_units::{Bytes, Rate, Span};
 
 /// Transports by name; `"default"` is the first. Behind them stand those that follow from them.
@@ -147,14 +146,10 @@ impl Around<'_> {
             None => None,
         };
         tcp.delayed_ack = Some(delayed);
-        let recovery = match fill(&mut tcp.recovery, if linux { Recovery::Rack } else { Recovery::Sack }) {
-            Recovery::Sack => spec::Recovery::Sack,
-            Recovery::Rack => spec::Recovery::Rack,
-            Recovery::Newreno => spec::Recovery::NewReno,
-        };
+        let recovery = fill(&mut tcp.recovery, if linux { Recovery::Rack } else { Recovery::Sack });
         let handshake = fill(&mut tcp.handshake, stack != Stack::Basic);
-        let tail_probe = fill(&mut tcp.tail_probe, linux && recovery != spec::Recovery::NewReno);
-        if tail_probe && recovery == spec::Recovery::NewReno {
+        let tail_probe = fill(&mut tcp.tail_probe, linux && recovery != Recovery::NewReno);
+        if tail_probe && recovery == Recovery::NewReno {
             return Err(Wrong::at(at("tail_probe"), "needs selective acknowledgements: recovery = \"rack\" or \"sack\""));
         }
         let burst = match fill(&mut tcp.burst, if linux { Or::NONE } else { Or::some(1) }).0 {
@@ -189,10 +184,7 @@ impl Around<'_> {
             burst,
             small_queues: fill(&mut tcp.small_queues, linux),
             tick,
-            estimator: match fill(&mut tcp.rtt_estimator, if linux { Estimator::Linux } else { Estimator::Rfc6298 }) {
-                Estimator::Rfc6298 => spec::Estimator::Rfc6298,
-                Estimator::Linux => spec::Estimator::Linux,
-            },
+            estimator: fill(&mut tcp.rtt_estimator, if linux { Estimator::Linux } else { Estimator::Rfc6298 }),
             min_rto: timeouts.min,
             granularity: timeouts.granularity,
             min_rto_on_variance: timeouts.on_variance,
@@ -244,11 +236,7 @@ impl Around<'_> {
             Coupling::Wvegas => Some(spec::Coupling::Wvegas),
             Coupling::QueueAware => Some(spec::Coupling::QueueAware { segments: fill(&mut keys.queue_segments, 4) }),
         };
-        let scheduler = match fill(&mut keys.scheduler, PathScheduler::LowestRtt) {
-            PathScheduler::LowestRtt => spec::PathScheduler::LowestRtt,
-            PathScheduler::RoundRobin => spec::PathScheduler::RoundRobin,
-            PathScheduler::Redundant => spec::PathScheduler::Redundant,
-        };
+        let scheduler = fill(&mut keys.scheduler, PathScheduler::LowestRtt);
         let opportunistic = fill(&mut keys.opportunistic, true);
         if coupled.is_some() && (tcp.congestion.is_some_and(|kind| kind != Congestion::Newreno) || tcp.newreno.is_some() || tcp.hystart_plusplus.is_some()) {
             let name = if tcp.newreno.is_some() {
@@ -445,18 +433,16 @@ fn congestion(tcp: &mut Tcp, sender: Sender, default: Congestion, key: &Key) -> 
     if let Some(other) = tcp.controls().into_iter().find(|other| *other != kind) {
         return Err(meaningless(at(other.name()), &word));
     }
-    let ecn = match fill(&mut tcp.ecn, if about.echo == congestion::Echo::Exact { Echo::Dctcp } else { Echo::Off }) {
-        Echo::Off | Echo::Classic if about.echo == congestion::Echo::Exact => {
+    let ecn = match fill(&mut tcp.ecn, if about.echo == Echo::Exact { EcnMode::Dctcp } else { EcnMode::Off }) {
+        EcnMode::Off | EcnMode::Classic if about.echo == Echo::Exact => {
             return Err(Wrong::at(at("ecn"), format!("{word} needs ecn = \"dctcp\": leave it out")));
         }
-        Echo::Off => EcnMode::Off,
-        Echo::Classic => EcnMode::Classic,
-        Echo::Dctcp if about.echo == congestion::Echo::Classic => {
-            let exact = |one: &&Congestion| one.about().echo != congestion::Echo::Classic && one.about().undated.is_none();
+        EcnMode::Dctcp if about.echo == Echo::Classic => {
+            let exact = |one: &&Congestion| one.about().echo != Echo::Classic && one.about().undated.is_none();
             let others = spelling::list(Congestion::ALL.iter().filter(exact).map(|one| one.name()));
             return Err(Wrong::at(at("ecn"), format!("\"dctcp\" is for congestion = {others}: write \"off\" or \"classic\"")));
         }
-        Echo::Dctcp => EcnMode::Dctcp,
+        agreed => agreed,
     };
     let standard = match about.slow_start {
         SlowStart::None if tcp.hystart_plusplus.is_some() => return Err(meaningless(at("hystart_plusplus"), &word)),
