@@ -1,10 +1,15 @@
-"""Where the instructions of a packet-hop go: `python benches/instructions.py CASE` (needs valgrind and binutils).
+"""What a packet-hop costs in instructions (needs valgrind and binutils).
 
-Counts every instruction of one run under callgrind and charges it, through the debug information's inlining, to the
-outermost function of ours that it was inlined into or called from within the same symbol. Set-up is left out.
+`python benches/instructions.py` compares all cases with benches/instructions.json and fails where one costs more than 2 % more; `--write` renews the
+table. A commit that makes a case dearer says why. Counted under callgrind within the engine's loop, without set-up; counts repeat to about 0.1 %, times on a
+shared machine do not.
+
+`python benches/instructions.py CASE [key=value]…` tells where they go: every instruction of one run is charged, through the debug information's inlining, to
+the outermost function of ours that it was inlined into or called from within the same symbol.
 """
 
 import collections
+import json
 import re
 import subprocess
 import sys
@@ -24,11 +29,67 @@ PARTS = [
     ("explain", ("probe/explain.rs",)),
 ]
 
+TABLE = ROOT / "benches" / "instructions.json"
+#: Growth that a commit has to explain.
+BAR = 0.02
+CONWEAVE = ("studies/conweave/leaf-spine.toml", 'switch.balance="conweave"', "traffic[0].load=0.8", 'run.warmup="0s"')
+#: Scenario and keys, and when the run ends.
+CASES = {
+    "fat-tree-k8-websearch": (("benches/fat-tree-k8-websearch.toml",), "400us"),
+    "fat-tree-k8-permutation": (("benches/fat-tree-k8-permutation.toml",), "100us"),
+    "fat-tree-k8-lossless": (("benches/fat-tree-k8-lossless.toml",), "100us"),
+    "fat-tree-k16-lossless": (("benches/fat-tree-k16-lossless.toml",), "40us"),
+    "leaf-spine-rdma": (("benches/leaf-spine-rdma.toml",), "200us"),
+    "leaf-spine-pfabric": (("benches/leaf-spine-pfabric.toml",), "12ms"),
+    "conweave-80-lossless": (CONWEAVE, "200us"),
+    "conweave-80-irn": ((*CONWEAVE, 'host.transport.mode="irn"', "switch.pfc=false"), "200us"),
+    "mptcp-fat-tree": (("examples/mptcp-fat-tree.toml",), "4ms"),
+}
+
 
 def main() -> int:
-    case = ROOT / "benches" / f"{sys.argv[1]}.toml"
     subprocess.run(["cargo", "build", "--release", "--quiet", "-p", "afflux-scenario", "--example", "hops"], cwd=ROOT, check=True)
     binary = ROOT / "target" / "release" / "examples" / "hops"
+    return table(binary, write="--write" in sys.argv) if len(sys.argv) == 1 or "--write" in sys.argv else parts(binary)
+
+
+def table(binary: Path, *, write: bool) -> int:
+    before = json.loads(TABLE.read_text()) if TABLE.exists() else {}
+    now, dearer = {}, []
+    for name, (words, until) in CASES.items():
+        hops, instructions = counted(binary, words, until)
+        now[name] = round(instructions / hops, 1)
+        change = now[name] / before[name] - 1 if name in before else 0.0
+        print(f"{name:26} {now[name]:8.1f} instructions per packet-hop {change:+8.1%}", flush=True)
+        if change > BAR:
+            dearer.append(name)
+    if write:
+        TABLE.write_text(json.dumps(now, indent=2) + "\n")
+    elif dearer:
+        print(f"dearer by more than {BAR:.0%}: {', '.join(dearer)}")
+    return 1 if dearer and not write else 0
+
+
+def counted(binary: Path, words: tuple[str, ...], until: str) -> tuple[int, int]:
+    """Packet-hops, and instructions of the engine's loop."""
+    command = [
+        "valgrind",
+        "--tool=callgrind",
+        "--callgrind-out-file=/dev/null",
+        "--toggle-collect=*run*window*work*",
+        str(binary),
+        *words,
+        f'run.until="{until}"',
+    ]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    hops, total = re.search(r"packet_hops (\d+)", run.stdout), re.search(r"Collected : (\d+)", run.stderr)
+    if hops is None or total is None:
+        raise SystemExit(run.stderr)
+    return int(hops[1]), int(total[1])
+
+
+def parts(binary: Path) -> int:
+    case = ROOT / "benches" / f"{sys.argv[1]}.toml"
     with tempfile.TemporaryDirectory() as scratch:
         out = Path(scratch) / "callgrind.out"
         command = ["valgrind", "--tool=callgrind", "--dump-instr=yes", f"--callgrind-out-file={out}", str(binary), str(case), *sys.argv[2:]]

@@ -11,6 +11,7 @@ use crate::frame::Frame;
 use crate::marking::Memory;
 use crate::probe::hops::Watch;
 use crate::scheduling::Turns;
+use crate::world::cut_off;
 use afflux_engine::prefetch;
 use afflux_engine::random::Stream;
 use afflux_units::{Pace, Rate};
@@ -257,7 +258,7 @@ impl Port {
     #[inline(always)]
     pub fn transmission(&self, size: u16) -> u64 {
         let time = self.serialize(size);
-        if self.whole_ns { time / 1_000 * 1_000 } else { time }
+        if self.whole_ns { cut_off(time, 1_000) } else { time }
     }
 
     /// Time of `size` bytes and a gap on a plain port's link.

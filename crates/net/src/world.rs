@@ -435,10 +435,10 @@ fn distinct_rates(topology: &Topology) -> Vec<u64> {
     rates
 }
 
-/// `time` in whole ticks.
+/// `time` in whole ticks, one at least: frames that follow each other on a link do not arrive together.
 #[inline(always)]
 pub fn cut_off(time: u64, tick: u64) -> u64 {
-    if tick == 1 { time } else { time / tick * tick }
+    if tick == 1 { time } else { (time / tick * tick).max(tick) }
 }
 
 /// Routes for every set of links that is in use at some time.

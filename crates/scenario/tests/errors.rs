@@ -355,6 +355,18 @@ fn flow_lists() {
 }
 
 #[test]
+fn flows_of_a_file_that_are_too_large() {
+    let folder = folder("too_large");
+    std::fs::write(folder.join("flows.cm"), "Nodes 4\nConnections 1\n0->2 id 1 start 0 size 18446744073709551615\n").unwrap();
+    let text = "format = 1\n[topology]\nkind = \"star\"\nhosts = 4\n[[traffic]]\nkind = \"flows\"\nformat = \"htsim\"\nfile = \"flows.cm\"\n";
+    let error = afflux_scenario::parse(text, &folder.join("lists.toml"), &Overrides::default(), &common::NoParquet).err().unwrap().to_string();
+    let error = error.replace(&format!("{}/", folder.display()), "");
+    let message =
+        "flows.cm: a flow of \"18446744073709551615B\": at most \"6270652247780B\" are possible with this transport, 2^32 segments (key traffic[0].file, ";
+    assert!(error.starts_with(message), "{error}");
+}
+
+#[test]
 fn inputs_that_are_missing_or_changed() {
     let folder = folder("inputs");
     let scenario = folder.join("inputs.toml");

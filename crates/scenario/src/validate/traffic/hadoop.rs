@@ -74,7 +74,8 @@ pub fn trace(block: &mut HadoopTrace, index: usize, key: &Key, classes: &mut Cla
     if settings.jobs.is_empty() {
         return Err(Wrong::at(at("jobs"), format!("no jobs are left of {}", path.display())));
     }
-    segments::transfers_fit(&settings, &around.transports.configs[usize::from(shared.template.transport)], key, "file")?;
+    segments::transfers_fit(&settings, &around.transports.configs[usize::from(shared.template.transport)], key, "file")
+        .map_err(|wrong| if wrong.key == at("file") { segments::read_from(&path, wrong) } else { wrong })?;
     around.room.reserve(settings.expected_flows() as f64, || at("file"))?;
     around.clusters.push(super::Cluster { block: index, message_delay, settings });
     Ok(given)

@@ -6,12 +6,14 @@ use afflux_net::spec::{Flow, TransportConfig};
 use afflux_traffic::hadoop::Settings;
 use afflux_units::Bytes;
 use std::collections::BTreeMap;
+use std::path::Path;
 
 /// All flows of a block, whose key is `key`.
 pub fn fit(flows: &[Flow], block: &Traffic, key: &Key, transports: &[TransportConfig]) -> Result<(), Wrong> {
     let most = |flow: &Flow| transports[usize::from(flow.transport)].most_bytes();
     let Some(flow) = flows.iter().find(|flow| flow.bytes > most(flow)) else { return Ok(()) };
-    Err(too_large(key.clone().name(size_key(block)), "a flow", flow.bytes, most(flow)))
+    let wrong = too_large(key.clone().name(size_key(block)), "a flow", flow.bytes, most(flow));
+    Err(if let Traffic::Flows(list) = block { read_from(Path::new(&list.file), wrong) } else { wrong })
 }
 
 /// Connections that carry one flow after the other, each with the block that it is of.
@@ -41,6 +43,11 @@ pub fn transfers_fit(settings: &Settings, transport: &TransportConfig, key: &Key
         Some(share) if share > most => Err(too_large(key.clone().name(size), "the share of one reducer", share, most)),
         _ => Ok(()),
     }
+}
+
+/// What is wrong stands in a file that a block names.
+pub fn read_from(file: &Path, wrong: Wrong) -> Wrong {
+    Wrong::input(wrong.key, file, None, wrong.message)
 }
 
 fn too_large(key: Key, what: &str, bytes: u64, most: u64) -> Wrong {

@@ -1,0 +1,117 @@
+"""Are results still the same to the byte? `python benches/golden.py` compares hashes with benches/golden.json, `--write` renews it.
+
+Cases: every bench, every example, the quick points of every study, cut short so that each has some hundred thousand packet-hops; and 200 random
+scenarios of afflux-fuzz. Hashes: of the resolved scenario, of its results (flows), of its ports and of its counters. Run it before and after a
+change that must not change results; name in the changelog what changes on purpose.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from afflux import Scenario, _core, studies, toml
+
+ROOT = Path(__file__).resolve().parent.parent
+GOLDEN = ROOT / "benches" / "golden.json"
+HASHES = ("scenario_hash", "result_hash", "ports_hash", "counters_hash")
+#: A case is cut where it has at least so many packet-hops.
+ENOUGH = 100_000
+#: Seed and number of the random scenarios, and how many packet-hops one may be expected to have.
+SEED, RANDOM, LARGEST = 22, 200, 200_000
+
+#: Name, path, text, keys that differ, seed.
+Case = tuple[str, Path, str, dict[str, Any], int | None]
+
+
+def main() -> int:
+    arguments = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    arguments.add_argument("--write", action="store_true", help="renew golden.json")
+    arguments.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    arguments.add_argument("only", nargs="*", help="cases whose name contains one of these words")
+    wanted = arguments.parse_args()
+    golden = json.loads(GOLDEN.read_text()) if GOLDEN.exists() else {}
+    cases = [case for case in all_cases(wanted.only) if not wanted.only or any(word in case[0] for word in wanted.only)]
+    before = {} if wanted.write else golden
+    with ProcessPoolExecutor(wanted.jobs) as pool:
+        found = {case[0]: result for case, result in zip(cases, pool.map(examine, cases, [before.get(case[0]) for case in cases]), strict=True)}
+    if wanted.write:
+        GOLDEN.write_text("{\n" + ",\n".join(f"{json.dumps(name)}: {json.dumps(result)}" for name, result in sorted(found.items())) + "\n}\n")
+        print(f"{len(found)} cases written, {sum(result['packet_hops'] for result in found.values()):,} packet-hops")
+        return 0
+    differing = [f"{name}: {differences(golden.get(name), result)}" for name, result in found.items() if golden.get(name) != result]
+    if not wanted.only:
+        differing += [f"{name}: no longer there" for name in golden.keys() - found.keys()]
+    print(*differing, sep="\n", end="\n" if differing else "")
+    print(f"{len(found)} cases, {len(differing)} differ")
+    return 1 if differing else 0
+
+
+def differences(before: dict[str, Any] | None, now: dict[str, Any]) -> str:
+    if before is None:
+        return "new: renew golden.json with --write"
+    return ", ".join(key for key in sorted(before.keys() | now.keys()) if before.get(key) != now.get(key))
+
+
+def all_cases(only: list[str]) -> Iterator[Case]:
+    for folder in ("benches", "examples"):
+        for path in sorted((ROOT / folder).glob("*.toml")):
+            yield f"{folder}/{path.stem}", path, path.read_text(), {}, None
+    for study in studies.built_in():
+        for point in study.points(quick=True):
+            text = point.scenario.to_toml() if isinstance(point.scenario, Scenario) else Path(point.scenario).read_text()
+            yield f"{study.name}: {point.name}, seed {point.seed}", point.path, text, dict(point.set), point.seed
+    # They need another program, which is built first.
+    if not only or "random" in only:
+        yield from random_cases()
+
+
+def random_cases() -> Iterator[Case]:
+    subprocess.run(["cargo", "build", "--release", "--quiet", "-p", "afflux-fuzz"], cwd=ROOT, check=True)
+    generator = ROOT / "target" / "release" / "afflux-fuzz"
+    path = ROOT / "crates" / "fuzz" / "data" / "scenario.toml"
+    taken = number = 0
+    while taken < RANDOM:
+        text = subprocess.run([generator, "show", f"{SEED}:{number}"], capture_output=True, text=True, check=True).stdout
+        number += 1
+        try:
+            expected = _core.parse(text, path, threads=1).expected()
+        except _core.ScenarioError:
+            continue
+        if expected.packet_hops <= LARGEST:
+            taken += 1
+            yield f"random {SEED}:{number - 1}", path, text, {"run.until": None}, None
+
+
+def examine(case: Case, before: dict[str, Any] | None) -> dict[str, Any]:
+    """Its hashes: cut as it was before, or where it has enough packet-hops."""
+    _, path, text, keys, seed = case
+    if "run.until" in keys:
+        return hashes(path, text, {}, seed)
+    if before is not None:
+        cut = {"run.until": before["until"]} if before.get("until") else {}
+        return hashes(path, text, keys | cut, seed) | ({"until": before["until"]} if cut else {})
+    for exponent in range(24):
+        until = f"{20 * 2**exponent}us"
+        result = hashes(path, text, keys | {"run.until": until}, seed)
+        if result["packet_hops"] >= ENOUGH or result["ended_by"] not in ("until", None):
+            return result | {"until": until}
+    return hashes(path, text, keys, seed)
+
+
+def hashes(path: Path, text: str, keys: dict[str, Any], seed: int | None) -> dict[str, Any]:
+    try:
+        scenario = _core.parse(text, path, set=[(key, toml.value(value)) for key, value in keys.items()], seed=seed, threads=1)
+        summary = json.loads(scenario.run().summary)
+    except (_core.ScenarioError, _core.RunError) as error:
+        return {"refused": str(error).replace(str(ROOT), ""), "packet_hops": 0, "ended_by": None}
+    return {key: summary[key] for key in (*HASHES, "packet_hops", "ended_by")}
+
+
+if __name__ == "__main__":
+    sys.exit(main())
