@@ -10,8 +10,10 @@ from conftest import REPO
 from afflux import _core
 
 #: Each crate and those of ours that it may use.
-ORDER = ["units", "engine", "net", "traffic", "scenario"]
+ORDER = ["units", "config", "engine", "net", "traffic", "scenario"]
 ALLOWED = {name: set(ORDER[:place]) for place, name in enumerate(ORDER)}
+# Keys know nothing of simulations, and simulations nothing of keys.
+ALLOWED["engine"] = {"units"}
 ALLOWED["results"] = ALLOWED["live"] = set(ORDER)
 # No part of the product.
 ALLOWED["fuzz"] = {*ORDER, "results"}

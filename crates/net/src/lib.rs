@@ -3,10 +3,10 @@
 mod allocation;
 pub mod app;
 mod aqm;
-mod balance;
+pub mod balance;
 mod buffer;
 pub mod checks;
-mod congestion;
+pub mod congestion;
 mod expected;
 mod fault;
 mod flowcontrol;
@@ -73,11 +73,12 @@ pub fn models() -> Vec<Model> {
     [
         transport::MODELS,
         congestion::MODELS,
+        congestion::rate::MODELS,
         &buffer::models(),
         marking::MODELS,
         aqm::MODELS,
         scheduling::MODELS,
-        &balance::models(),
+        balance::MODELS,
         flowcontrol::MODELS,
         fault::MODELS,
         &spec::models(),

@@ -230,7 +230,7 @@ fn table(topology: &Topology, ports: &Ports) -> u64 {
 
 /// Paths that sources pin frames to.
 fn pinned(plan: &Plan, ports: &Ports) -> u64 {
-    if !plan.switches.iter().any(|switch| switch.balance.pins()) {
+    if !plan.switches.iter().any(|switch| switch.balance.about().pins) {
         return 0;
     }
     4 * Paths::count(&plan.topology, ports, &Routes::build_with(&plan.topology, ports, |_| true))

@@ -1,5 +1,7 @@
 //! Small fabrics and plans for tests.
 
+use crate::congestion::newreno::RenoFlavour;
+use crate::congestion::rate::dcqcn::DcqcnParameters;
 use crate::spec::*;
 use afflux_units::{Probability, Rate, Span, Time};
 
@@ -102,7 +104,7 @@ pub fn switch() -> SwitchConfig {
         own: Vec::new(),
         forwarding: Forwarding::StoreAndForward,
         latency: Span::ZERO,
-        balance: Balance::Ecmp,
+        balance: Balance::default(),
         hash: RouteHash::OwnSeed,
         queue_length: QueueLength::ThroughTransmission,
         device_queue: 0,
@@ -129,9 +131,17 @@ pub fn step(threshold: Limit) -> Marking {
     }
 }
 
+pub fn newreno() -> CongestionControl {
+    CongestionControl::Newreno(NewrenoConfig { flavour: RenoFlavour::Linux })
+}
+
+pub fn rfc5681() -> CongestionControl {
+    CongestionControl::Newreno(NewrenoConfig { flavour: RenoFlavour::Rfc5681 })
+}
+
 pub fn tcp() -> TcpConfig {
     TcpConfig {
-        congestion: CongestionControl::NewReno,
+        congestion: newreno(),
         mss: 1460,
         initial_window: 10,
         max_window: None,
@@ -184,7 +194,7 @@ pub fn linux() -> TcpConfig {
 }
 
 pub fn dctcp() -> TcpConfig {
-    TcpConfig { congestion: CongestionControl::Dctcp(DctcpConfig { gain_shift: 4, initial_alpha: 1024 }), ecn: EcnMode::Dctcp, ..tcp() }
+    TcpConfig { congestion: CongestionControl::Dctcp(DctcpConfig { gain: 0.0625, initial_alpha: 1.0 }), ecn: EcnMode::Dctcp, ..tcp() }
 }
 
 /// ConWeave's ns-3: DCQCN as in NVIDIA's adapters, go-back-N.
@@ -204,8 +214,9 @@ pub fn rdma() -> RdmaConfig {
 
 pub fn dcqcn() -> DcqcnConfig {
     DcqcnConfig {
+        parameters: DcqcnParameters::Conweave,
         g: 1.0 / 256.0,
-        cut: DcqcnCut::Polled { period: Span::from_us(4) },
+        decrease_period: Some(Span::from_us(4)),
         alpha_period: Span::from_us(1),
         increase_period: Span::from_us(300),
         byte_counter: None,

@@ -85,7 +85,7 @@ impl<'a> World<'a> {
         let topology = &plan.topology;
         let ports = Ports::new(topology);
         let epochs = epochs(topology, &ports);
-        let pins = plan.switches.iter().any(|switch| switch.balance.pins());
+        let pins = plan.switches.iter().any(|switch| switch.balance.about().pins);
         let paths = epochs.iter().filter(|_| pins).map(|(_, routes)| Paths::new(topology, &ports, routes)).collect::<Result<_, _>>()?;
         let shards = partition(topology, &ports, workers);
         let mut place = vec![Place { shard: 0, local: 0, first_port: 0 }; topology.nodes.len()];

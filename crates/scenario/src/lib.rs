@@ -6,15 +6,14 @@ mod inputs;
 mod models;
 mod resolve;
 mod schema;
-mod spelling;
 mod topology;
-mod tree;
 mod validate;
 mod wire;
 
 pub use models::models;
 pub use topology::{Links, Tier, tiers};
 
+use afflux_config::{spelling, tree};
 use afflux_net::spec::Plan;
 pub use afflux_traffic::{FlowColumns, HostColumn, Job};
 use afflux_units::Span;

@@ -3,9 +3,10 @@
 //! What was written stands there as it was written. A default that follows from other keys must go on following from them when somebody changes
 //! those, so defaults stand there as comments, except the few that name a design or never depend on anything.
 
-use crate::document::{Document, Engine, Run, Sizes, Topology, Traffic};
+use crate::document::{Document, Run, Sizes, Topology, Traffic};
 use crate::inputs::hash_of;
 use crate::tree::{self, Tree};
+use afflux_net::spec::EngineKind;
 use std::fmt::Write;
 use toml::{Table, Value};
 
@@ -218,7 +219,7 @@ pub fn hash(document: &Document) -> Result<String, String> {
     document.sonic = None;
     document.cost = None;
     // The engines of packets are alike, that of flows is another model.
-    let engine = document.run.engine.filter(|engine| *engine == Engine::Ideal);
+    let engine = document.run.engine.filter(|engine| *engine == EngineKind::Ideal);
     document.run = Run { threads: None, engine, max_memory: None, ..document.run };
     if let Topology::Hpcc(hpcc) = &mut document.topology {
         hpcc.file.clear();

@@ -2,6 +2,7 @@
 
 mod common;
 
+use afflux_net::congestion::newreno::RenoFlavour;
 use afflux_net::spec::{self, Aqm, Buffer, Compare, CongestionControl, EcnMode, Limit, TransportConfig};
 use afflux_units::Span;
 use common::parse;
@@ -74,9 +75,9 @@ fn its_tcp_and_dctcp() {
     let tcp = config(&with("rto = \"estimated\"\nmax_window = 149\nconnections = \"pooled\""));
     assert!(!tcp.fixed_timeout && !tcp.ranked && tcp.pooled);
     assert_eq!((tcp.probe_after, tcp.tcp.min_rto, tcp.tcp.max_window), (None, Span::from_us(200), Some(149)));
-    assert_eq!(tcp.tcp.congestion, CongestionControl::NewReno);
+    assert!(matches!(tcp.tcp.congestion, CongestionControl::Newreno(control) if control.flavour == RenoFlavour::Linux));
     let dctcp = config(&with("rto = \"estimated\"\ncongestion = \"dctcp\"\ndctcp = { initial_alpha = 0.0 }\nrank = \"remaining\"\nprobe_after = 3"));
-    assert!(dctcp.ranked && matches!(dctcp.tcp.congestion, CongestionControl::Dctcp(d) if d.initial_alpha == 0));
+    assert!(dctcp.ranked && matches!(dctcp.tcp.congestion, CongestionControl::Dctcp(d) if d.initial_alpha == 0.0));
     assert_eq!((dctcp.probe_after, dctcp.tcp.ecn), (Some(3), EcnMode::Dctcp));
     assert_eq!(config(&with("max_window = 4")).tcp.initial_window, 4);
     assert_eq!(config(&with("probe_after = \"off\"")).probe_after, None);

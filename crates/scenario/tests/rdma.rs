@@ -2,7 +2,7 @@
 
 mod common;
 
-use afflux_net::spec::{Cnp, Compat, DcqcnConfig, DcqcnCut, Entropy, RateControl, RdmaConfig, RdmaRecovery, RdmaWindow, Reps, RouteHash, TransportConfig};
+use afflux_net::spec::{Cnp, Compat, DcqcnConfig, Entropy, RateControl, RdmaConfig, RdmaRecovery, RdmaWindow, Reps, RouteHash, TransportConfig};
 use afflux_units::Span;
 use common::parse;
 
@@ -67,7 +67,7 @@ fn parameter_sets() {
     let us = Span::from_us;
     let of = |name: &str| {
         let (c, cnp) = dcqcn(name);
-        let decrease = if let DcqcnCut::Polled { period } = c.cut { period } else { Span::ZERO };
+        let decrease = c.decrease_period.unwrap_or(Span::ZERO);
         let rates = (c.additive / 1_000_000, c.hyper / 1_000_000, c.min_rate / 1_000_000);
         ((c.alpha_period, decrease, c.increase_period), c.byte_counter, c.fast_recovery, rates, c.clamp_target, cnp)
     };

@@ -134,7 +134,7 @@ impl Case {
             own: Vec::new(),
             forwarding: Forwarding::StoreAndForward,
             latency: Span::ZERO,
-            balance: Balance::Ecmp,
+            balance: Balance::default(),
             hash: RouteHash::OwnSeed,
             queue_length: QueueLength::ThroughTransmission,
             device_queue: 0,

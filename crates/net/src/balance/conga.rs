@@ -1,11 +1,35 @@
 //! CONGA (Alizadeh et al., SIGCOMM 2014): flowlets to the least congested path, by what the destination's leaf has seen and reports.
 
-use super::dre::Estimators;
+use super::dre::{Estimators, interval};
 use super::flowlets::{Flowlets, path_is_open};
-use super::{Choice, Role, Site, Tag};
+use super::{About, Around, Choice, Holding, Policy, Role, Site, Tag, is_data};
 use crate::Model;
 use crate::frame::Frame;
-use crate::spec;
+use afflux_config::tree::Wrong;
+use afflux_config::{Duration, keys};
+
+keys! {
+    /// Flowlets on the least congested path.
+    pub struct Keys as "Conga" => CongaConfig(around: &Around<'_>) {
+        /// A frame that comes later than this after the one before of its flow begins a flowlet.
+        gap: Duration = "500us" from "the paper, recalled; ConWeave's evaluation has 100 us";
+        /// Interval at which the rate estimators lose the part `alpha`: Tdre.
+        tdre: Duration = "32us" from "recalled: with `alpha` it gives the paper's time constant Tdre / alpha of 160 us; ConWeave's evaluation has 50 us", check interval;
+        /// That part, between 0 and 1.
+        alpha: f64 = 0.2 from "ConWeave's evaluation", check |alpha, at| match alpha {
+            alpha if alpha > 0.0 && alpha < 1.0 => Ok(alpha),
+            alpha => Err(Wrong::at(at, format!("found {alpha}: write a number above 0 and below 1"))),
+        };
+        /// Bits of a congestion metric: Q.
+        bits: u8 = 3 from "the paper", in 1 to 8;
+        /// A metric that has not been reported again for this long is forgotten step by step.
+        aging: Duration = "10ms" from "the paper, recalled; ConWeave's evaluation has 500 us", check interval;
+    }
+    plus {
+        /// As ConWeave's ns-3 simulator.
+        ns3: bool = around.ns3;
+    }
+}
 
 pub struct Conga {
     /// Bits of a metric.
@@ -85,14 +109,15 @@ pub struct Congestion {
     report: Option<(u32, u32)>,
 }
 
-impl Conga {
-    pub fn new(config: &spec::Conga, ports: &[Option<u64>]) -> Self {
+impl Policy for Conga {
+    type Config = CongaConfig;
+    fn new(config: &CongaConfig, ports: &[Option<u64>]) -> Self {
         let aging = config.aging.0;
         Conga {
             bits: config.bits as u32,
             aging,
             ns3: config.ns3,
-            estimators: Estimators::new(&config.estimator, config.ns3, ports),
+            estimators: Estimators::new((config.tdre, config.alpha), config.ns3, ports),
             // The simulator forgets them when it ages; since it does not prefer the path before, nothing follows from that.
             flowlets: Flowlets::new(config.gap.0, aging, config.ns3),
             leaves: Vec::new(),
@@ -100,9 +125,13 @@ impl Conga {
         }
     }
 
-    pub fn choose(&mut self, site: &mut impl Site, frame: &mut Frame, role: Role) -> Choice {
+    fn selects_path(&self, _: &Frame) -> bool {
+        true
+    }
+
+    fn choose(&mut self, site: &mut impl Holding, frame: &mut Frame, role: Role, _: &[u16]) -> Choice {
         self.estimators.run(site);
-        if !matches!(frame.kind(), Frame::DATA | Frame::DATAGRAM) {
+        if !is_data(frame) {
             // All that goes from leaf to leaf reports; in the simulator data alone.
             if matches!(frame.kind(), Frame::ACK | Frame::RDMA_ACK) && !self.ns3 {
                 self.report_beside(site, frame, role);
@@ -117,10 +146,16 @@ impl Conga {
         Choice::Follow
     }
 
-    pub fn woken(&mut self, site: &mut impl Site) {
+    fn on_wake(&mut self, site: &mut impl Holding, _: u32) {
         self.estimators.on_tick(site);
     }
 
+    fn needs_ports(config: &CongaConfig) -> bool {
+        config.ns3
+    }
+}
+
+impl Conga {
     fn leave(&mut self, site: &mut impl Site, frame: &mut Frame) {
         let rack = site.rack_of(frame.dst);
         let report = self.report(site, rack);
@@ -261,6 +296,8 @@ fn best(site: &mut impl Site, costs: &[(u32, u32)], before: Option<u32>) -> u32 
     let draw = site.below(ties().count() as u64) as usize;
     ties().nth(draw).expect("one of them")
 }
+
+pub const ABOUT: About = About::pinning(MODEL);
 
 pub const MODEL: Model = Model {
     kind: "balance",

@@ -1,9 +1,26 @@
 //! DeTail's adaptive load balancing (Zats et al., SIGCOMM 2012): each frame to one of the ports that will soon be free for it.
 
-use super::{Choice, Site};
+use super::{About, Around, Choice, Holding, Policy, Role};
 use crate::Model;
 use crate::frame::Frame;
-use crate::spec;
+use afflux_config::tree::{Key, Wrong};
+use afflux_config::{Size, keys};
+use afflux_units::Bytes;
+
+keys! {
+    /// DeTail's adaptive load balancing.
+    pub struct Keys as "Detail" => DetailConfig(_around: &Around<'_>) {
+        /// A port where so many bytes of the frame's priority and above wait is less favoured, and where so many do is to be avoided.
+        thresholds: [Size; 2] as [u64; 2] = ([Size(Bytes(16_000)), Size(Bytes(64_000))]) "`[\"16kB\", \"64kB\"]`" from "the paper, recalled", check ascending;
+    }
+}
+
+fn ascending([Size(less), Size(avoid)]: [Size; 2], at: Key) -> Result<[u64; 2], Wrong> {
+    if less.0 == 0 || avoid < less {
+        return Err(Wrong::at(at, format!("\"{less}\", \"{avoid}\": write two sizes above 0, the smaller first, as in [\"16kB\", \"64kB\"]")));
+    }
+    Ok([less.0, avoid.0])
+}
 
 pub struct Detail {
     thresholds: [u64; 2],
@@ -11,12 +28,16 @@ pub struct Detail {
     classes: Vec<(u8, u16)>,
 }
 
-impl Detail {
-    pub fn new(config: &spec::Detail) -> Self {
+impl Policy for Detail {
+    type Config = DetailConfig;
+    fn new(config: &DetailConfig, _: &[Option<u64>]) -> Self {
         Detail { thresholds: config.thresholds, classes: Vec::new() }
     }
 
-    pub fn choose(&mut self, site: &mut impl Site, frame: &Frame, hops: &[u16]) -> Choice {
+    fn selects_path(&self, _: &Frame) -> bool {
+        true
+    }
+    fn choose(&mut self, site: &mut impl Holding, frame: &mut Frame, _: Role, hops: &[u16]) -> Choice {
         if let [only] = hops {
             return Choice::Port(*only);
         }
@@ -31,6 +52,8 @@ impl Detail {
         Choice::Port(classes[site.below(classes.len() as u64) as usize].1)
     }
 }
+
+pub const ABOUT: About = About { overtakes: true, ..About::of(MODEL) };
 
 pub const MODEL: Model = Model {
     kind: "balance",

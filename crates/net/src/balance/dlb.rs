@@ -1,51 +1,79 @@
-//! Dynamic load balancing of switch ASICs (Broadcom DLB; SAI's adaptive routing and switching): local port quality; global load balancing: that of
-//! next hops too.
+//! Dynamic load balancing of switch ASICs (Broadcom DLB; SAI's adaptive routing and switching): local port quality.
 
-use super::dre::Estimators;
+use super::dre::{Estimators, interval};
 use super::flowlets::{Flowlets, REMEMBERED};
-use super::glb::Remote;
-use super::{Choice, Role, Site, Tag};
+use super::{About, Around, Choice, Holding, Policy, Role, Site, is_data};
 use crate::Model;
 use crate::frame::Frame;
-use crate::spec;
+use afflux_config::tree::Wrong;
+use afflux_config::{Duration, Off, Or, Size, keys};
+use afflux_units::Bytes;
+
+keys! {
+    /// Port quality: of its own ports with `dlb`, of those behind next hops too with `glb`.
+    pub struct Keys as "Dlb" => DlbConfig(_around: &Around<'_>) {
+        /// A flow that has been idle for longer may change its port, or `"off"` for every frame by itself.
+        idle: Or<Off, Duration> = "256us" from "SONiC's `flowlet_idle_time`";
+        /// Interval at which the past load, a moving average, is brought up to date; with `glb` next hops tell what has changed then.
+        sampling_interval: Duration = "16us" from "SONiC", check interval;
+        /// Weight of the past load in a port's quality.
+        past_load_weight: u32 = 16 from "SONiC", in 0 to 255;
+        /// Weight of the queue in a port's quality.
+        future_load_weight: u32 = 16 from "SONiC", in 0 to 255;
+        /// A queue of so many bytes, or more, is as bad as it gets.
+        future_load_range: Size as u64 = "256kB" from "a guess: 1000 cells of 256 B of SONiC's example", check |Size(Bytes(bytes)), at| match bytes {
+            0 => Err(Wrong::at(at, "\"0B\": write a size above 0, as in \"256kB\"")),
+            bytes => Ok(bytes),
+        };
+        /// Steps of a port's quality.
+        bands: u32 = 8 from "a guess", in 1 to 256;
+    }
+    check |parsed, at| match parsed.past_load_weight + parsed.future_load_weight {
+        0 => Err(Wrong::at(at("past_load_weight"), "found 0, and future_load_weight = 0 too: one of them is above 0")),
+        _ => Ok(()),
+    };
+}
 
 pub struct Dlb {
-    config: spec::Dlb,
-    estimators: Estimators,
+    config: DlbConfig,
+    pub(super) estimators: Estimators,
     flowlets: Option<Flowlets>,
-    /// Global load balancing.
-    remote: Option<Remote>,
     bands: Vec<(u32, u16)>,
 }
 
-impl Dlb {
-    pub fn new(config: &spec::Dlb, ports: &[Option<u64>]) -> Self {
+impl Policy for Dlb {
+    type Config = DlbConfig;
+    fn new(config: &DlbConfig, ports: &[Option<u64>]) -> Self {
         Dlb {
             config: config.clone(),
-            estimators: Estimators::new(&config.past, false, ports),
+            // The average's weight of an interval is a half.
+            estimators: Estimators::new((config.sampling_interval, 0.5), false, ports),
             flowlets: config.idle.map(|idle| Flowlets::new(idle.0, REMEMBERED, false)),
-            remote: config.remote.then(Remote::default),
             bands: Vec::new(),
         }
     }
+    fn selects_path(&self, _: &Frame) -> bool {
+        true
+    }
+    fn choose(&mut self, site: &mut impl Holding, frame: &mut Frame, _: Role, hops: &[u16]) -> Choice {
+        self.estimators.run(site);
+        self.best_of(site, frame, hops, |_, _| 0)
+    }
+    fn on_wake(&mut self, site: &mut impl Holding, _: u32) {
+        self.estimators.on_tick(site);
+    }
+}
 
-    pub fn choose(&mut self, site: &mut impl Site, frame: &Frame, role: Role, hops: &[u16]) -> Choice {
-        if self.estimators.run(site) && self.remote.is_some() {
-            // What a tick tells is part of the run, so the run goes on until there is none to come.
-            site.stays(true);
-        }
-        if !matches!(frame.kind(), Frame::DATA | Frame::DATAGRAM) {
+impl Dlb {
+    /// One of the next hops; `behind`: the band of the links behind a port.
+    pub(super) fn best_of<S: Site>(&mut self, site: &mut S, frame: &Frame, hops: &[u16], behind: impl Fn(&S, u16) -> u32) -> Choice {
+        if !is_data(frame) {
             return Choice::Ecmp;
-        }
-        if let (Some(remote), Role::Transit) = (&mut self.remote, role) {
-            remote.note(site, frame, hops);
         }
         if let [only] = hops {
             return Choice::Port(*only);
         }
-        let Dlb { config, estimators, flowlets, remote, bands } = self;
-        let rack = site.rack_of(frame.dst);
-        let behind = |site: &_, port| remote.as_ref().filter(|_| role == Role::Source).map_or(0, |remote| remote.band(Site::peer(site, port), rack));
+        let Dlb { config, estimators, flowlets, bands } = self;
         let way = match flowlets {
             None => best(site, config, estimators, bands, hops, behind, None),
             Some(flowlets) => flowlets.way(
@@ -58,37 +86,24 @@ impl Dlb {
         Choice::Port(way)
     }
 
-    pub fn woken(&mut self, site: &mut impl Site) {
-        let ticking = self.estimators.on_tick(site);
-        let Dlb { config, estimators, remote, .. } = self;
-        if let Some(remote) = remote {
-            remote.tell(site, |site, port| band(site, config, estimators, port));
-            if !ticking {
-                site.stays(false);
-            }
-        }
-    }
-
-    /// A next hop says how good its links are.
-    pub fn told(&mut self, tag: Tag) {
-        if let (Some(remote), Tag::Quality(quality)) = (&mut self.remote, tag) {
-            remote.told(quality);
-        }
+    /// The band of a port.
+    pub(super) fn band(&mut self, site: &mut impl Site, port: u16) -> u32 {
+        band(site, &self.config, &mut self.estimators, port)
     }
 }
 
 /// Of the quality of a port; 0 is the best.
-fn band(site: &mut impl Site, config: &spec::Dlb, estimators: &mut Estimators, port: u16) -> u32 {
+fn band(site: &mut impl Site, config: &DlbConfig, estimators: &mut Estimators, port: u16) -> u32 {
     let past = estimators.load(site, port).min(1.0);
-    let future = (site.queued(port) as f64 / config.future_range as f64).min(1.0);
-    let (a, b) = (config.past_weight as f64, config.future_weight as f64);
+    let future = (site.queued(port) as f64 / config.future_load_range as f64).min(1.0);
+    let (a, b) = (config.past_load_weight as f64, config.future_load_weight as f64);
     ((a * past + b * future) / (a + b) * config.bands as f64) as u32
 }
 
 /// One of the next hops in the best band, drawn at random; a flowlet stays where it is if that is in it. `behind`: the band of what follows a port.
 fn best<S: Site>(
     site: &mut S,
-    config: &spec::Dlb,
+    config: &DlbConfig,
     estimators: &mut Estimators,
     bands: &mut Vec<(u32, u16)>,
     hops: &[u16],
@@ -108,23 +123,14 @@ fn best<S: Site>(
     }
 }
 
-pub const MODELS: &[Model] = &[
-    Model {
-        kind: "balance",
-        name: "dlb",
-        source: "SONiC, doc/ARS/Local_ARS_HLD.md (adaptive routing and switching); Broadcom's dynamic load balancing as described in public",
-        faithful: "every switch by itself: a port's quality is the weighted mean of its past load (moving average of bytes sent per `sampling_interval`) and of its queue, in \
-               bands; a new flowlet (or each frame) takes one of the ports in the best band",
-        simplified: "ASICs do not publish their arithmetic: the average's weight of an interval is a half, the mix is linear, a flowlet stays in its band; no primary and \
-                 alternative paths; no limit to the number of flows",
-    },
-    Model {
-        kind: "balance",
-        name: "glb",
-        source: "global load balancing as vendors describe it in public; no arithmetic is published",
-        faithful: "as `dlb`, and the switches next to a ToR tell it, by control frames of 64 B at the highest priority that take their time, in which band their best link \
-                   towards each rack is; a ToR takes a next hop for as bad as the worse of the two",
-        simplified: "told when the band has changed, at most once per `sampling_interval`; only ToRs are told, of one hop; a report that is dropped is not repeated before \
-                     the next change",
-    },
-];
+pub const ABOUT: About = About { overtakes: true, ..About::of(MODEL) };
+
+pub const MODEL: Model = Model {
+    kind: "balance",
+    name: "dlb",
+    source: "SONiC, doc/ARS/Local_ARS_HLD.md (adaptive routing and switching); Broadcom's dynamic load balancing as described in public",
+    faithful: "every switch by itself: a port's quality is the weighted mean of its past load (moving average of bytes sent per `sampling_interval`) and of its queue, in \
+           bands; a new flowlet (or each frame) takes one of the ports in the best band",
+    simplified: "ASICs do not publish their arithmetic: the average's weight of an interval is a half, the mix is linear, a flowlet stays in its band; no primary and \
+             alternative paths; no limit to the number of flows",
+};

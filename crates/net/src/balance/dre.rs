@@ -1,7 +1,9 @@
 //! The discounting rate estimator of CONGA: X grows by the bytes sent, and loses a fixed part at every tick, so that X is about R·Tdre/α.
 
 use super::Site;
-use crate::spec;
+use afflux_config::Duration;
+use afflux_config::tree::{Key, Wrong};
+use afflux_units::Span;
 
 /// One for each port to another switch.
 pub struct Estimators {
@@ -28,12 +30,12 @@ struct Meter {
 pub const TICK: u32 = u32::MAX;
 
 impl Estimators {
-    /// `ports`: bits per second of each port whose load matters.
-    pub fn new(config: &spec::RateEstimator, routed: bool, ports: &[Option<u64>]) -> Self {
+    /// X loses the part `alpha` at every tick. `ports`: bits per second of each port whose load matters.
+    pub fn new((every, alpha): (Span, f64), routed: bool, ports: &[Option<u64>]) -> Self {
         // C·τ, in bytes: bits per second, picoseconds.
-        let full = |rate: u64| rate as f64 * (config.every.0 as f64 / config.alpha) / 8e12;
+        let full = |rate: u64| rate as f64 * (every.0 as f64 / alpha) / 8e12;
         let meters = ports.iter().map(|rate| rate.map(|rate| Meter { x: 0, full: full(rate), seen: 0, tick: 0 })).collect();
-        Estimators { every: config.every.0, alpha: config.alpha, routed, ticking: false, meters }
+        Estimators { every: every.0, alpha, routed, ticking: false, meters }
     }
 
     /// A frame is at the switch: from now on it ticks, until all is forgotten. Has it begun to?
@@ -99,6 +101,14 @@ impl Estimators {
     }
 }
 
+/// Of a clock that ticks: a nanosecond at least, so that a run ends.
+pub fn interval(Duration(span): Duration, at: Key) -> Result<Span, Wrong> {
+    if span < Span::from_ns(1) || span > Span::from_s(1) {
+        return Err(Wrong::at(at, format!("\"{span}\": write a time from \"1ns\" to \"1s\"")));
+    }
+    Ok(span)
+}
+
 fn decayed(x: u64, alpha: f64) -> u64 {
     (x as f64 * (1.0 - alpha)) as u64
 }
@@ -125,7 +135,6 @@ mod tests {
     use crate::balance::{BalanceCounters, Tag};
     use crate::frame::Frame;
     use crate::spec::{FlowId, NodeId};
-    use afflux_units::Span;
 
     /// One port that sends at a constant rate.
     struct Constant {
@@ -221,7 +230,7 @@ mod tests {
         // Half of 100 Gbps.
         let bytes_per_tick = 200_000;
         let mut site = Constant { now: 0, bytes_per_tick, every: every.0, wakes: Vec::new() };
-        let mut estimators = Estimators::new(&spec::RateEstimator { every, alpha }, false, &[Some(100_000_000_000)]);
+        let mut estimators = Estimators::new((every, alpha), false, &[Some(100_000_000_000)]);
         assert!(estimators.run(&mut site));
         for k in 1..60 {
             site.now = k as u64 * every.0;

@@ -1,11 +1,25 @@
 //! DRILL(d, m) (Ghorbani et al., SIGCOMM 2017): each frame to the shortest of a few queues.
 
 use super::shares::Shares;
-use super::{Choice, Site};
+use super::{About, Around, Choice, Holding, Policy, Role, Site};
 use crate::Model;
 use crate::frame::Frame;
-use crate::spec;
+use afflux_config::keys;
 use rustc_hash::FxHashMap;
+
+keys! {
+    /// The paper's DRILL(d, m).
+    pub struct Keys as "Drill" => DrillConfig(around: &Around<'_>) {
+        /// Next hops drawn for every frame: d.
+        samples: u32 = 2 from "the paper; ConWeave's evaluation", in 1 to 64;
+        /// Best next hops remembered from the frame before: m.
+        memory: u32 = 1 from "the same", in 0 to 64;
+    }
+    plus {
+        /// As ConWeave's ns-3 simulator.
+        ns3: bool = around.ns3;
+    }
+}
 
 pub struct Drill {
     samples: usize,
@@ -37,8 +51,9 @@ impl Components {
     }
 }
 
-impl Drill {
-    pub fn new(config: &spec::Drill) -> Self {
+impl Policy for Drill {
+    type Config = DrillConfig;
+    fn new(config: &DrillConfig, _: &[Option<u64>]) -> Self {
         Drill {
             samples: config.samples as usize,
             memory: config.memory as usize,
@@ -50,7 +65,7 @@ impl Drill {
         }
     }
 
-    pub fn choose(&mut self, site: &mut impl Site, frame: &Frame, hops: &[u16]) -> Choice {
+    fn choose(&mut self, site: &mut impl Holding, frame: &mut Frame, _: Role, hops: &[u16]) -> Choice {
         if let [only] = hops {
             return Choice::Port(*only);
         }
@@ -90,6 +105,8 @@ impl Drill {
         Choice::Port(seen[0].1)
     }
 }
+
+pub const ABOUT: About = About { overtakes: true, ..About::of(MODEL) };
 
 pub const MODEL: Model = Model {
     kind: "balance",

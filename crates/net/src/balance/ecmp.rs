@@ -1,6 +1,44 @@
 //! One path per flow, by hash.
 
+use super::{About, Around, Choice, Holding, Policy, Role};
 use crate::Model;
+use crate::frame::Frame;
+use afflux_config::{keys, words};
+
+keys! {
+    /// No parameters.
+    pub struct Keys as "Ecmp" => EcmpConfig(_around: &Around<'_>) {}
+}
+
+words! {
+    /// What goes by hash: which hash.
+    pub enum RouteHash {
+        /// Every switch hashes with a seed of its own.
+        OwnSeed,
+        /// All switches hash alike (polarisation).
+        SameSeed,
+        /// Both directions of a flow, and all switches of a tier, hash alike: both directions take the same way where ports are in the same order.
+        Symmetric,
+        /// MurmurHash3 of addresses and ports, seeded with the switch's number, modulo the next hops (ConWeave's ns-3).
+        Murmur3,
+    }
+}
+
+/// Leaves every frame to its switch's hash.
+pub struct Ecmp;
+
+impl Policy for Ecmp {
+    type Config = EcmpConfig;
+    fn new(_: &EcmpConfig, _: &[Option<u64>]) -> Self {
+        Ecmp
+    }
+    fn selects_path(&self, _: &Frame) -> bool {
+        false
+    }
+    fn choose(&mut self, _: &mut impl Holding, _: &mut Frame, _: Role, _: &[u16]) -> Choice {
+        Choice::Ecmp
+    }
+}
 
 /// One of `count` choices for a flow's hash at a switch with this seed.
 #[inline(always)]
@@ -52,23 +90,24 @@ fn murmur3(words: [u32; 3], seed: u32) -> u32 {
     h ^ (h >> 16)
 }
 
-pub const MODELS: &[Model] = &[
-    Model {
-        kind: "balance",
-        name: "ecmp",
-        source: "RFC 2992; hash of source, destination and flow with a seed per switch",
-        faithful: "one path per flow and direction; uniform over the equal-cost next hops; `hash = \"same_seed\"` gives every switch the same seed (polarisation), `\"symmetric\"` every tier, and both directions \
+pub const ABOUT: About = About { hashes: true, ..About::of(MODEL) };
+
+pub const MODEL: Model = Model {
+    kind: "balance",
+    name: "ecmp",
+    source: "RFC 2992; hash of source, destination and flow with a seed per switch",
+    faithful: "one path per flow and direction; uniform over the equal-cost next hops; `hash = \"same_seed\"` gives every switch the same seed (polarisation), `\"symmetric\"` every tier, and both directions \
                    of a flow the same hash",
-        simplified: "the hash is not any vendor's; the flow's identifier stands for its ports",
-    },
-    Model {
-        kind: "balance",
-        name: "ecmp with hash = \"murmur3\"",
-        source: "ConWeave's ns-3 simulator, commit 236a801: switch-node.cc",
-        faithful: "MurmurHash3 over addresses and ports, seeded with the switch's number, modulo the number of next hops; ports as that simulator counts them",
-        simplified: "flows that applications start have ports by their number",
-    },
-];
+    simplified: "the hash is not any vendor's; the flow's identifier stands for its ports",
+};
+
+pub const MURMUR3: Model = Model {
+    kind: "balance",
+    name: "ecmp with hash = \"murmur3\"",
+    source: "ConWeave's ns-3 simulator, commit 236a801: switch-node.cc",
+    faithful: "MurmurHash3 over addresses and ports, seeded with the switch's number, modulo the number of next hops; ports as that simulator counts them",
+    simplified: "flows that applications start have ports by their number",
+};
 
 #[cfg(test)]
 mod tests {

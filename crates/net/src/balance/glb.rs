@@ -3,7 +3,11 @@
 //! A switch that gets data right from ToRs remembers for which racks. When the band of its own best link towards a rack has changed at a tick, it
 //! tells those ToRs, by a control frame. A ToR takes a next hop for as bad as the worse of its own port to it and what it has been told.
 
-use super::{Site, Tag};
+pub use super::dlb::{DlbConfig as GlbConfig, Keys};
+
+use super::dlb::Dlb;
+use super::{About, Choice, Holding, Policy, Role, Site, Tag, is_data};
+use crate::Model;
 use crate::frame::Frame;
 use crate::spec::{FlowId, NodeId};
 use rustc_hash::FxHashMap;
@@ -21,8 +25,49 @@ pub struct Quality {
     band: u32,
 }
 
+pub struct Glb {
+    local: Dlb,
+    remote: Remote,
+}
+
+impl Policy for Glb {
+    type Config = GlbConfig;
+    fn new(config: &GlbConfig, ports: &[Option<u64>]) -> Self {
+        Glb { local: Dlb::new(config, ports), remote: Remote::default() }
+    }
+    fn selects_path(&self, _: &Frame) -> bool {
+        true
+    }
+    fn choose(&mut self, site: &mut impl Holding, frame: &mut Frame, role: Role, hops: &[u16]) -> Choice {
+        let Glb { local, remote } = self;
+        if local.estimators.run(site) {
+            // What a tick tells is part of the run, so the run goes on until there is none to come.
+            site.stays(true);
+        }
+        if role == Role::Transit && is_data(frame) {
+            remote.note(site, frame, hops);
+        }
+        let rack = site.rack_of(frame.dst);
+        local.best_of(site, frame, hops, |site, port| if role == Role::Source { remote.band(site.peer(port), rack) } else { 0 })
+    }
+    fn on_wake(&mut self, site: &mut impl Holding, _: u32) {
+        let Glb { local, remote } = self;
+        let ticking = local.estimators.on_tick(site);
+        remote.tell(site, |site, port| local.band(site, port));
+        if !ticking {
+            site.stays(false);
+        }
+    }
+    /// A next hop says how good its links are.
+    fn on_control_frame(&mut self, _: &mut impl Holding, _: &Frame, tag: Tag) {
+        if let Tag::Quality(quality) = tag {
+            self.remote.known.insert((quality.of, quality.rack), quality.band);
+        }
+    }
+}
+
 #[derive(Default)]
-pub struct Remote {
+struct Remote {
     /// What has been told, by neighbour and rack. Best where nothing was.
     known: FxHashMap<(NodeId, u32), u32>,
     /// Who wants to know, by ToR and rack.
@@ -40,7 +85,7 @@ struct Listener {
 
 impl Remote {
     /// A data frame has come from another switch.
-    pub fn note(&mut self, site: &impl Site, frame: &Frame, hops: &[u16]) {
+    fn note(&mut self, site: &impl Site, frame: &Frame, hops: &[u16]) {
         let source = site.source_of(frame);
         let tor = site.tor_of(source);
         if site.came_from(frame) != tor {
@@ -54,7 +99,7 @@ impl Remote {
     }
 
     /// Tells what has changed; `band` is that of a port.
-    pub fn tell<S: Site>(&mut self, site: &mut S, mut band: impl FnMut(&mut S, u16) -> u32) {
+    fn tell<S: Site>(&mut self, site: &mut S, mut band: impl FnMut(&mut S, u16) -> u32) {
         for ((_, rack), listener) in &mut self.listeners {
             let best = listener.hops.iter().map(|&port| band(site, port)).min().expect("a next hop");
             if best != listener.told {
@@ -65,12 +110,21 @@ impl Remote {
         }
     }
 
-    pub fn told(&mut self, quality: Quality) {
-        self.known.insert((quality.of, quality.rack), quality.band);
-    }
-
     /// Of the links behind a neighbour, towards a rack.
-    pub fn band(&self, neighbour: NodeId, rack: u32) -> u32 {
+    fn band(&self, neighbour: NodeId, rack: u32) -> u32 {
         self.known.get(&(neighbour, rack)).copied().unwrap_or(0)
     }
 }
+
+pub const ABOUT: About =
+    About { overtakes: true, alike: Some("\"glb\": next hops tell ToRs of their links, and these have to understand"), ..About::of(MODEL) };
+
+pub const MODEL: Model = Model {
+    kind: "balance",
+    name: "glb",
+    source: "global load balancing as vendors describe it in public; no arithmetic is published",
+    faithful: "as `dlb`, and the switches next to a ToR tell it, by control frames of 64 B at the highest priority that take their time, in which band their best link \
+               towards each rack is; a ToR takes a next hop for as bad as the worse of the two",
+    simplified: "told when the band has changed, at most once per `sampling_interval`; only ToRs are told, of one hop; a report that is dropped is not repeated before \
+                 the next change",
+};

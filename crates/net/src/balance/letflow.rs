@@ -1,21 +1,34 @@
 //! LetFlow (Vanini et al., NSDI 2017): a flowlet is bound to a path drawn at random, and adapts to congestion by its length.
 
 use super::flowlets::{Flowlets, REMEMBERED, draw_path, path_is_open};
-use super::{Choice, Role, Site};
+use super::{About, Around, Choice, Holding, Policy, Role};
 use crate::Model;
 use crate::frame::Frame;
-use crate::spec;
+use afflux_config::{Duration, keys};
 
-pub struct LetFlow {
+keys! {
+    /// Flowlets on random paths.
+    pub struct Keys as "LetFlow" => LetflowConfig(around: &Around<'_>) {
+        /// A frame that comes later than this after the one before of its flow begins a flowlet.
+        gap: Duration = "500us" from "the paper, recalled; ConWeave's evaluation has 100 us";
+    }
+    plus {
+        /// Flows are distinguished as in ConWeave's ns-3 simulator.
+        ns3: bool = around.ns3;
+    }
+}
+
+pub struct Letflow {
     flowlets: Flowlets,
 }
 
-impl LetFlow {
-    pub fn new(config: &spec::LetFlow) -> Self {
-        LetFlow { flowlets: Flowlets::new(config.gap.0, REMEMBERED, config.ns3) }
+impl Policy for Letflow {
+    type Config = LetflowConfig;
+    fn new(config: &LetflowConfig, _: &[Option<u64>]) -> Self {
+        Letflow { flowlets: Flowlets::new(config.gap.0, REMEMBERED, config.ns3) }
     }
 
-    pub fn choose(&mut self, site: &mut impl Site, frame: &mut Frame, role: Role) -> Choice {
+    fn choose(&mut self, site: &mut impl Holding, frame: &mut Frame, role: Role, _: &[u16]) -> Choice {
         if role == Role::Source {
             let rack = site.rack_of(frame.dst);
             let path = self.flowlets.way(site, frame, |site, path| path_is_open(site, rack, path), |site, _| draw_path(site, rack));
@@ -23,7 +36,12 @@ impl LetFlow {
         }
         Choice::Follow
     }
+    fn needs_ports(config: &LetflowConfig) -> bool {
+        config.ns3
+    }
 }
+
+pub const ABOUT: About = About::pinning(MODEL);
 
 pub const MODEL: Model = Model {
     kind: "balance",

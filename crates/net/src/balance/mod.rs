@@ -17,6 +17,7 @@ mod glb;
 mod letflow;
 mod presto;
 mod resilient;
+mod round_robin;
 mod shares;
 mod site;
 mod spray;
@@ -25,13 +26,16 @@ mod wcmp;
 
 pub use conweave::ReorderQueues;
 pub use counters::{BalanceCounters, ConweaveCounters, LateCounters};
-pub use ecmp::{FourTuple, avalanche, ecmp};
+pub use ecmp::{FourTuple, RouteHash, avalanche, ecmp};
 pub use site::{End, Holding, Site};
 pub use tag::Tag;
 
 use crate::Model;
 use crate::frame::Frame;
-use crate::spec::{Balance, RouteHash, SwitchConfig};
+use crate::spec::{NodeId, SwitchConfig};
+use afflux_config::tagged;
+use afflux_config::tree::{Key, Wrong};
+use spray::Spray;
 
 /// Where on its way a frame is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,105 +61,256 @@ pub enum Choice {
     Held,
 }
 
-/// The state of a switch's choices.
-pub enum Balancer {
-    /// By hash, but not by the plain one.
-    Hash,
-    Resilient,
-    Wcmp(wcmp::Wcmp),
-    Spray(spray::Spray),
-    Drill(drill::Drill),
-    LetFlow(letflow::LetFlow),
-    Conga(conga::Conga),
-    Dlb(dlb::Dlb),
-    Detail(detail::Detail),
-    Presto(presto::Presto),
-    Conweave(Box<conweave::Conweave>),
+/// What a balancer does at a switch. Methods without a body of their own are for balancers that do nothing of the kind.
+pub trait Policy: Sized {
+    type Config;
+    /// `ports`: bits per second of each port whose load matters.
+    fn new(config: &Self::Config, ports: &[Option<u64>]) -> Self;
+    /// It chooses the path of this frame, which goes from rack to rack. Other frames go by hash.
+    fn selects_path(&self, frame: &Frame) -> bool {
+        is_data(frame)
+    }
+    /// A frame with these next hops, in port order, is to go on.
+    fn choose(&mut self, site: &mut impl Holding, frame: &mut Frame, role: Role, hops: &[u16]) -> Choice;
+    /// A frame for this switch has come: see [`Site::send`].
+    fn on_control_frame(&mut self, _site: &mut impl Holding, frame: &Frame, _tag: Tag) {
+        unreachable!("frame {frame:?} to a switch that none sends to")
+    }
+    /// See [`Site::wake`].
+    fn on_wake(&mut self, _site: &mut impl Holding, key: u32) {
+        unreachable!("woken with {key}, though nothing asks to be woken")
+    }
+    /// Frames that wait here.
+    fn reorder_queues(&self) -> Option<&ReorderQueues> {
+        None
+    }
+    /// They take the switch's memory.
+    fn is_charged(&self) -> bool {
+        false
+    }
+    /// The fast path of a balancer that looks at nothing but the next hops.
+    #[inline(always)]
+    fn oblivious(&mut self) -> Option<&mut Spray> {
+        None
+    }
+    /// Some frames will wait at the ToR of their destination, in the switch's memory.
+    fn holds_charged(_config: &Self::Config) -> bool {
+        false
+    }
+    /// It distinguishes flows by addresses and ports.
+    fn needs_ports(_config: &Self::Config) -> bool {
+        false
+    }
 }
 
+/// What does not depend on parameters.
+#[derive(Debug, Clone, Copy)]
+pub struct About {
+    pub model: Model,
+    /// Frames of a flow go by hash, all alike.
+    pub hashes: bool,
+    /// Frames of a flow overtake each other at one switch.
+    pub overtakes: bool,
+    /// The ToR of a frame's source chooses all of its path.
+    pub pins: bool,
+    /// Frames wait for others at the ToR of their destination. Not with cut-through, nor with virtual output queues.
+    pub reorders: bool,
+    /// Why all switches need the same, if they do.
+    pub alike: Option<&'static str>,
+}
+
+impl About {
+    pub const fn of(model: Model) -> Self {
+        About { model, hashes: false, overtakes: false, pins: false, reorders: false, alike: None }
+    }
+    pub const fn pinning(model: Model) -> Self {
+        let alike = Some("the source's ToR chooses all of a path here, and the switches behind have to follow");
+        About { pins: true, alike, ..About::of(model) }
+    }
+}
+
+/// What keys are read in.
+pub struct Around<'a> {
+    /// Nodes of the fabric.
+    pub nodes: usize,
+    /// The switches that a name with `*` or `?` means, or what is wrong with it.
+    pub switches: &'a dyn Fn(&str) -> Result<Vec<NodeId>, String>,
+    /// With the deviations of ConWeave's ns-3 simulator.
+    pub ns3: bool,
+}
+
+/// Data, as opposed to acknowledgements and control frames.
+fn is_data(frame: &Frame) -> bool {
+    matches!(frame.kind(), Frame::DATA | Frame::DATAGRAM)
+}
+
+/// The balancers, one line for each: its file and name in scenarios, its name and its parameters here. The first is the default.
+macro_rules! balancers {
+    ($with:ident $([$($more:tt)*])?) => {
+        $with! { $([$($more)*])?
+            /// One path per flow by hash (RFC 2992).
+            ecmp Ecmp(EcmpConfig);
+            /// As `ecmp`, but where a next hop fails no other's flows move (resilient hashing).
+            resilient Resilient(ResilientConfig);
+            /// By hash with unequal shares (Zhou et al., EuroSys 2014); acknowledgements too.
+            wcmp Wcmp(WcmpConfig);
+            /// Every frame draws a next hop, acknowledgements too.
+            spray Spray(SprayConfig);
+            /// Every frame takes the next one in turn, acknowledgements too.
+            round_robin RoundRobin(RoundRobinConfig);
+            /// Every data frame to the least loaded of a few next hops (Ghorbani et al., SIGCOMM 2017).
+            drill Drill(DrillConfig);
+            /// Flowlets on random paths, chosen by the source's ToR (Vanini et al., NSDI 2017).
+            letflow Letflow(LetflowConfig);
+            /// Flowlets on the least congested path, chosen by the source's ToR (Alizadeh et al., SIGCOMM 2014).
+            conga Conga(CongaConfig);
+            /// Flowlets or frames to the port of best quality (dynamic load balancing, adaptive routing and switching of switch ASICs).
+            dlb Dlb(DlbConfig);
+            /// The same, and next hops tell ToRs of their own links (global load balancing). On all switches.
+            glb Glb(GlbConfig);
+            /// Every frame to a port where little waits before it (Zats et al., SIGCOMM 2012); acknowledgements too.
+            detail Detail(DetailConfig);
+            /// Pieces of flows over all paths in turn, from the source's ToR (He et al., SIGCOMM 2015).
+            presto Presto(PrestoConfig);
+            /// Rerouting at the source's ToR, reordering at the destination's (Song et al., SIGCOMM 2023).
+            conweave Conweave(ConweaveConfig);
+        }
+    };
+}
+
+macro_rules! registry {
+    ($($(#[doc = $doc:literal])* $module:ident $name:ident($config:ident);)+) => {
+        tagged! {
+            /// Choice among equal-cost next hops: a name, or a table with `kind` and parameters. Acknowledgements and control frames go by hash but where it
+            /// says otherwise; traffic within a rack is not touched.
+            #[schemars(rename = "Balance")]
+            pub enum BalanceKeys, default "kind" {
+                $($(#[doc = $doc])* $module $name($module::Keys),)+
+            }
+        }
+
+        impl BalanceKeys {
+            /// Checks the keys that are written, and writes the defaults of the others down. The table stands at `key`.
+            pub fn resolve(&mut self, key: &Key, around: &Around<'_>) -> Result<Balance, Wrong> {
+                match self {
+                    $(BalanceKeys::$name(keys) => keys.resolve(key, around).map(Balance::$name),)+
+                }
+            }
+        }
+
+        /// A balancer and its parameters.
+        #[derive(Debug, Clone, PartialEq)]
+        pub enum Balance {
+            $($(#[doc = $doc])* $name($module::$config),)+
+        }
+
+        impl Balance {
+            pub const ALL: &[About] = &[$($module::ABOUT),+];
+
+            /// As scenarios say.
+            pub fn name(&self) -> &'static str {
+                self.about().model.name
+            }
+            pub fn about(&self) -> &'static About {
+                match self {
+                    $(Balance::$name(_) => &$module::ABOUT,)+
+                }
+            }
+            /// See [`Policy::holds_charged`].
+            pub fn holds_charged(&self) -> bool {
+                match self {
+                    $(Balance::$name(config) => <$module::$name as Policy>::holds_charged(config),)+
+                }
+            }
+            /// See [`Policy::needs_ports`].
+            pub fn needs_ports(&self) -> bool {
+                match self {
+                    $(Balance::$name(config) => <$module::$name as Policy>::needs_ports(config),)+
+                }
+            }
+        }
+
+        /// The state of a switch's choices, dispatched statically.
+        pub enum Balancer {
+            $($name($module::$name),)+
+        }
+
+        /// Their parameters.
+        pub mod configs {
+            $(pub use super::$module::$config;)+
+        }
+
+        pub const MODELS: &[Model] = &[$($module::MODEL,)+ ecmp::MURMUR3];
+    };
+}
+balancers!(registry);
+
+impl Default for BalanceKeys {
+    fn default() -> Self {
+        BalanceKeys::Ecmp(ecmp::Keys::default())
+    }
+}
+impl Default for Balance {
+    fn default() -> Self {
+        Balance::Ecmp(ecmp::EcmpConfig {})
+    }
+}
+
+macro_rules! machines {
+    ([$balancer:expr, $machine:ident => $call:expr] $($(#[$doc:meta])* $module:ident $name:ident($config:ident);)+) => {
+        match $balancer {
+            $(Balancer::$name($machine) => $call,)+
+        }
+    };
+}
+/// The same for whatever machine it is.
+macro_rules! each {
+    ($balancer:expr, $machine:ident => $call:expr) => { balancers!(machines [$balancer, $machine => $call]) };
+}
+
+/// As [`Policy`] says.
 impl Balancer {
-    /// Of a switch whose choices are not plain hashing. `ports`: bits per second of each port whose load matters.
+    /// Of a switch whose choices are not plain hashing.
     pub fn of(switch: &SwitchConfig, ports: &[Option<u64>]) -> Option<Balancer> {
-        Some(match &switch.balance {
-            Balance::Ecmp if switch.hash == RouteHash::Murmur3 => Balancer::Hash,
-            Balance::Ecmp => return None,
-            Balance::Resilient => Balancer::Resilient,
-            Balance::Wcmp(config) => Balancer::Wcmp(wcmp::Wcmp::new(config)),
-            Balance::Spray(spray) => Balancer::Spray(spray::Spray::new(*spray)),
-            Balance::Drill(config) => Balancer::Drill(drill::Drill::new(config)),
-            Balance::LetFlow(config) => Balancer::LetFlow(letflow::LetFlow::new(config)),
-            Balance::Conga(config) => Balancer::Conga(conga::Conga::new(config, ports)),
-            Balance::Dlb(config) => Balancer::Dlb(dlb::Dlb::new(config, ports)),
-            Balance::Detail(config) => Balancer::Detail(detail::Detail::new(config)),
-            Balance::Presto(config) => Balancer::Presto(presto::Presto::new(config)),
-            Balance::Conweave(config) => Balancer::Conweave(Box::new(conweave::Conweave::new(config, ports.len()))),
-        })
-    }
-
-    /// Has it a say about this frame, which goes from rack to rack? Otherwise it goes by hash.
-    pub fn minds(&self, frame: &Frame) -> bool {
-        match self {
-            Balancer::Hash => false,
-            Balancer::Resilient | Balancer::Wcmp(_) | Balancer::Spray(_) | Balancer::Conga(_) | Balancer::Dlb(_) | Balancer::Detail(_) => true,
-            Balancer::Drill(_) | Balancer::LetFlow(_) | Balancer::Presto(_) | Balancer::Conweave(_) => matches!(frame.kind(), Frame::DATA | Frame::DATAGRAM),
+        macro_rules! start {
+            ($($(#[$doc:meta])* $module:ident $name:ident($config:ident);)+) => {
+                match &switch.balance {
+                    $(Balance::$name(config) => Balancer::$name(<$module::$name as Policy>::new(config, ports)),)+
+                }
+            };
         }
+        let plain = switch.balance == Balance::default() && switch.hash != RouteHash::Murmur3;
+        (!plain).then(|| balancers!(start))
     }
-
-    /// A frame with these next hops, in port order, is to go on.
+    #[inline(always)]
+    pub fn selects_path(&self, frame: &Frame) -> bool {
+        each!(self, b => b.selects_path(frame))
+    }
+    #[inline(always)]
     pub fn choose(&mut self, site: &mut impl Holding, frame: &mut Frame, role: Role, hops: &[u16]) -> Choice {
-        match self {
-            Balancer::Hash => Choice::Ecmp,
-            Balancer::Resilient => resilient::choose(site, frame, hops),
-            Balancer::Wcmp(wcmp) => wcmp.choose(site, frame, hops),
-            Balancer::Spray(spray) => Choice::Port(spray.choose(site.rack_of(frame.dst), hops, |n| site.below(n))),
-            Balancer::Drill(drill) => drill.choose(site, frame, hops),
-            Balancer::LetFlow(letflow) => letflow.choose(site, frame, role),
-            Balancer::Conga(conga) => conga.choose(site, frame, role),
-            Balancer::Dlb(dlb) => dlb.choose(site, frame, role, hops),
-            Balancer::Detail(detail) => detail.choose(site, frame, hops),
-            Balancer::Presto(presto) => presto.choose(site, frame, role),
-            Balancer::Conweave(conweave) => conweave.choose(site, frame, role, hops),
-        }
+        each!(self, b => b.choose(site, frame, role, hops))
     }
-
-    /// A frame for this switch has come: see [`Site::send`].
-    pub fn told(&mut self, site: &mut impl Holding, frame: &Frame, tag: Tag) {
-        match self {
-            Balancer::Conweave(conweave) => conweave.told(site, frame, tag),
-            Balancer::Dlb(dlb) => dlb.told(tag),
-            _ => unreachable!("frame {frame:?} to a switch that none sends to"),
-        }
+    pub fn on_control_frame(&mut self, site: &mut impl Holding, frame: &Frame, tag: Tag) {
+        each!(self, b => b.on_control_frame(site, frame, tag));
     }
-
-    /// See [`Site::wake`].
-    pub fn woken(&mut self, site: &mut impl Holding, key: u32) {
-        match self {
-            Balancer::Conga(conga) => conga.woken(site),
-            Balancer::Dlb(dlb) => dlb.woken(site),
-            Balancer::Conweave(conweave) => conweave.woken(site, key),
-            _ => unreachable!("woken with {key}, though nothing asks to be woken"),
-        }
+    pub fn on_wake(&mut self, site: &mut impl Holding, key: u32) {
+        each!(self, b => b.on_wake(site, key));
     }
-
+    #[inline(always)]
+    pub fn oblivious(&mut self) -> Option<&mut Spray> {
+        each!(self, b => b.oblivious())
+    }
+    pub fn reorder_queues(&self) -> Option<&ReorderQueues> {
+        each!(self, b => b.reorder_queues())
+    }
     /// Frames and bytes held.
     pub fn held(&self) -> (u64, u64) {
         self.reorder_queues().map_or((0, 0), |queues| (queues.frames, queues.bytes))
     }
-
     /// Frames held that take the switch's memory.
     pub fn charged(&self) -> impl Iterator<Item = &Frame> {
-        let queues = match self {
-            Balancer::Conweave(conweave) if conweave.is_charged() => Some(&conweave.queues),
-            _ => None,
-        };
-        queues.into_iter().flat_map(|queues| queues.held())
-    }
-
-    pub fn reorder_queues(&self) -> Option<&ReorderQueues> {
-        match self {
-            Balancer::Conweave(conweave) => Some(&conweave.queues),
-            _ => None,
-        }
+        let charged = each!(self, b => b.is_charged());
+        self.reorder_queues().filter(|_| charged).into_iter().flat_map(|queues| queues.held())
     }
 }
 
@@ -165,9 +320,4 @@ pub fn path_step(number: u32, node: u32, port: u16) -> u32 {
     let mut x = number.rotate_left(7) ^ node.wrapping_mul(0x9e37_79b1) ^ (port as u32 + 1).wrapping_mul(0x85eb_ca6b);
     x = (x ^ (x >> 16)).wrapping_mul(0x7feb_352d);
     x ^ (x >> 15)
-}
-
-pub fn models() -> Vec<Model> {
-    let one_each = [resilient::MODEL, wcmp::MODEL, drill::MODEL, letflow::MODEL, conga::MODEL, detail::MODEL, presto::MODEL, conweave::MODEL];
-    [ecmp::MODELS, spray::MODELS, dlb::MODELS, &one_each].concat()
 }

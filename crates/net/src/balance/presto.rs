@@ -1,11 +1,24 @@
 //! Presto (He et al., SIGCOMM 2015): equal pieces of flows over all paths in turn.
 
 use super::flowlets::{draw_path, path_is_open};
-use super::{Choice, Role, Site};
+use super::{About, Around, Choice, Holding, Policy, Role};
 use crate::Model;
 use crate::frame::Frame;
-use crate::spec;
+use afflux_config::tree::Wrong;
+use afflux_config::{Size, keys};
+use afflux_units::Bytes;
 use rustc_hash::FxHashMap;
+
+keys! {
+    /// Pieces of flows.
+    pub struct Keys as "Presto" => PrestoConfig(_around: &Around<'_>) {
+        /// Bytes of frames in a piece.
+        flowcell: Size as u64 = "64KiB" from "the paper's flowcell", check |Size(Bytes(bytes)), at| match bytes {
+            0 => Err(Wrong::at(at, "\"0B\": write a size above 0, as in \"64KiB\"")),
+            bytes => Ok(bytes),
+        };
+    }
+}
 
 pub struct Presto {
     cell: u64,
@@ -17,12 +30,13 @@ struct Cell {
     path: u32,
 }
 
-impl Presto {
-    pub fn new(config: &spec::Presto) -> Self {
-        Presto { cell: config.cell, flows: FxHashMap::default() }
+impl Policy for Presto {
+    type Config = PrestoConfig;
+    fn new(config: &PrestoConfig, _: &[Option<u64>]) -> Self {
+        Presto { cell: config.flowcell, flows: FxHashMap::default() }
     }
 
-    pub fn choose(&mut self, site: &mut impl Site, frame: &mut Frame, role: Role) -> Choice {
+    fn choose(&mut self, site: &mut impl Holding, frame: &mut Frame, role: Role, _: &[u16]) -> Choice {
         if role == Role::Source {
             let rack = site.rack_of(frame.dst);
             let cell = self.flows.entry(frame.flow).or_insert_with(|| Cell { bytes: 0, path: draw_path(site, rack) });
@@ -43,6 +57,8 @@ fn next_path(paths: &[u32], path: u32) -> u32 {
     let after = paths.partition_point(|&other| other <= path);
     paths[if after == paths.len() { 0 } else { after }]
 }
+
+pub const ABOUT: About = About { overtakes: true, ..About::pinning(MODEL) };
 
 pub const MODEL: Model = Model {
     kind: "balance",

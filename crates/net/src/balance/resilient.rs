@@ -1,26 +1,45 @@
 //! Resilient hashing: when a next hop fails, only its flows move.
 
-use super::{Choice, Site, ecmp};
+use super::{About, Around, Choice, Holding, Policy, Role, ecmp};
 use crate::Model;
 use crate::frame::Frame;
+use afflux_config::keys;
 
-/// Tries the flow's hash, then others made from it, until a next hop is found that is up. A flow moves only when its own next hop fails, and comes
-/// back with it.
-pub fn choose(site: &mut impl Site, frame: &Frame, hops: &[u16]) -> Choice {
-    if let [only] = hops {
-        return Choice::Port(*only);
-    }
-    let hash = site.hash(frame);
-    let members = site.members(frame.dst);
-    // Where routes lead elsewhere altogether there is nothing to be resilient about.
-    if !hops.iter().any(|hop| members.contains(hop)) {
-        return Choice::Ecmp;
-    }
-    let first = ((hash as u64 * members.len() as u64) >> 32) as usize;
-    let others = (1..).map(|turn: u32| ecmp(hash, turn.wrapping_mul(0x9e37_79b9), members.len()));
-    let place = std::iter::once(first).chain(others).find(|&place| hops.contains(&members[place])).expect("a member that is up");
-    Choice::Port(members[place])
+keys! {
+    /// No parameters.
+    pub struct Keys as "Resilient" => ResilientConfig(_around: &Around<'_>) {}
 }
+
+pub struct Resilient;
+
+impl Policy for Resilient {
+    type Config = ResilientConfig;
+    fn new(_: &ResilientConfig, _: &[Option<u64>]) -> Self {
+        Resilient
+    }
+    fn selects_path(&self, _: &Frame) -> bool {
+        true
+    }
+    /// Tries the flow's hash, then others made from it, until a next hop is found that is up. A flow moves only when its own next hop fails, and comes
+    /// back with it.
+    fn choose(&mut self, site: &mut impl Holding, frame: &mut Frame, _: Role, hops: &[u16]) -> Choice {
+        if let [only] = hops {
+            return Choice::Port(*only);
+        }
+        let hash = site.hash(frame);
+        let members = site.members(frame.dst);
+        // Where routes lead elsewhere altogether there is nothing to be resilient about.
+        if !hops.iter().any(|hop| members.contains(hop)) {
+            return Choice::Ecmp;
+        }
+        let first = ((hash as u64 * members.len() as u64) >> 32) as usize;
+        let others = (1..).map(|turn: u32| ecmp(hash, turn.wrapping_mul(0x9e37_79b9), members.len()));
+        let place = std::iter::once(first).chain(others).find(|&place| hops.contains(&members[place])).expect("a member that is up");
+        Choice::Port(members[place])
+    }
+}
+
+pub const ABOUT: About = About { hashes: true, ..About::of(MODEL) };
 
 pub const MODEL: Model = Model {
     kind: "balance",

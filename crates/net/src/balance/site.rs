@@ -57,12 +57,12 @@ pub trait Site {
     fn tag(&mut self, frame: &mut Frame) -> &mut Tag;
     /// Takes it off again.
     fn take_tag(&mut self, frame: &mut Frame) -> Tag;
-    /// Sends a frame from this switch to the ToR of host `to`, which consumes it ([`super::Balancer::told`]): `seq` and `tag` are the
+    /// Sends a frame from this switch to the ToR of host `to`, which consumes it ([`super::Policy::on_control_frame`]): `seq` and `tag` are the
     /// balancer's, `flow` the one concerned. It takes the way of the flow's acknowledgements.
     fn send(&mut self, to: u32, flow: FlowId, seq: u32, size: u16, priority: u8, tag: Tag);
     /// A frame that was held ([`super::Choice::Held`]) goes on.
     fn release(&mut self, frame: Frame);
-    /// [`super::Balancer::woken`] is called at `at`, not before now, with `key`. What wakes cannot be taken back: whoever is woken looks whether
+    /// [`super::Policy::on_wake`] is called at `at`, not before now, with `key`. What wakes cannot be taken back: whoever is woken looks whether
     /// it is still wanted.
     fn wake(&mut self, at: u64, key: u32);
     /// While it stays, the run does not end.

@@ -1,7 +1,14 @@
 //! Packet spraying.
 
+use super::{About, Around, Choice, Holding, Policy, Role};
 use crate::Model;
-use crate::spec;
+use crate::frame::Frame;
+use afflux_config::keys;
+
+keys! {
+    /// No parameters.
+    pub struct Keys as "Spray" => SprayConfig(_around: &Around<'_>) {}
+}
 
 /// Every frame by itself.
 pub struct Spray {
@@ -11,13 +18,13 @@ pub struct Spray {
 }
 
 impl Spray {
-    pub fn new(spray: spec::Spray) -> Self {
-        Spray { in_turn: spray == spec::Spray::RoundRobin, turns: Vec::new() }
+    pub(super) fn start(in_turn: bool) -> Self {
+        Spray { in_turn, turns: Vec::new() }
     }
 
     /// One of the next hops towards a rack; `draw` gives a number below another.
     #[inline(always)]
-    pub fn choose(&mut self, rack: u32, hops: &[u16], draw: impl FnOnce(u64) -> u64) -> u16 {
+    pub fn one_of(&mut self, rack: u32, hops: &[u16], draw: impl FnOnce(u64) -> u64) -> u16 {
         if let [only] = hops {
             return *only;
         }
@@ -36,19 +43,28 @@ impl Spray {
     }
 }
 
-pub const MODELS: &[Model] = &[
-    Model {
-        kind: "balance",
-        name: "spray",
-        source: "random packet spraying",
-        faithful: "every frame, acknowledgements too, draws a next hop uniformly from its switch's own stream",
-        simplified: "-",
-    },
-    Model {
-        kind: "balance",
-        name: "round_robin",
-        source: "packet spraying in turn",
-        faithful: "every frame, acknowledgements too; a turn per switch and destination rack, from a next hop drawn at random",
-        simplified: "-",
-    },
-];
+impl Policy for Spray {
+    type Config = SprayConfig;
+    fn new(_: &SprayConfig, _: &[Option<u64>]) -> Self {
+        Spray::start(false)
+    }
+    fn selects_path(&self, _: &Frame) -> bool {
+        true
+    }
+    fn choose(&mut self, site: &mut impl Holding, frame: &mut Frame, _: Role, hops: &[u16]) -> Choice {
+        Choice::Port(self.one_of(site.rack_of(frame.dst), hops, |n| site.below(n)))
+    }
+    fn oblivious(&mut self) -> Option<&mut Spray> {
+        Some(self)
+    }
+}
+
+pub const ABOUT: About = About { overtakes: true, ..About::of(MODEL) };
+
+pub const MODEL: Model = Model {
+    kind: "balance",
+    name: "spray",
+    source: "random packet spraying",
+    faithful: "every frame, acknowledgements too, draws a next hop uniformly from its switch's own stream",
+    simplified: "-",
+};

@@ -1,24 +1,58 @@
 //! Weighted ECMP (Zhou et al., EuroSys 2014): hashing with shares, for fabrics whose paths are not alike.
 
 use super::shares::Shares;
-use super::{Choice, Site};
+use super::{About, Around, Choice, Holding, Policy, Role};
 use crate::Model;
 use crate::frame::Frame;
-use crate::spec;
+use afflux_config::tree::{Key, Wrong};
+use afflux_config::{Off, Or, keys};
 use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+
+keys! {
+    /// Shares of next hops.
+    pub struct Keys as "Wcmp" => WcmpConfig(around: &Around<'_>) {
+        /// By name of the next hop (`*` and `?` as in `override`; of several that match the last in the order of the alphabet counts), 1 to 1000000; 1
+        /// where nothing is said.
+        weights: BTreeMap<String, u32> as Option<Vec<u32>> = none "the capacity of the shortest paths behind each", check |given, at| by_node(&given, around, &at);
+        /// Size of the table in which a next hop has as many entries as its share, 2 to 65536, or `"off"` for exact shares.
+        entries: Or<Off, u32> = "off", check |entries, at| match entries.0 {
+            Some(entries) if !(2..=65_536).contains(&entries) => Err(Wrong::at(at, format!("found {entries}: write a number from 2 to 65536, or \"off\""))),
+            entries => Ok(entries),
+        };
+    }
+}
+
+/// The weights of all nodes.
+fn by_node(given: &BTreeMap<String, u32>, around: &Around<'_>, key: &Key) -> Result<Vec<u32>, Wrong> {
+    let mut weights = vec![1; around.nodes];
+    for (pattern, &weight) in given {
+        let at = key.clone().name(pattern);
+        if !(1..=1_000_000).contains(&weight) {
+            return Err(Wrong::at(at, format!("found {weight}: write a weight from 1 to 1000000")));
+        }
+        for node in (around.switches)(pattern).map_err(|message| Wrong::at(at, message))? {
+            weights[node as usize] = weight;
+        }
+    }
+    Ok(weights)
+}
 
 pub struct Wcmp {
-    config: spec::Wcmp,
+    config: WcmpConfig,
     /// By epoch of the routes and destination rack.
     tables: FxHashMap<(usize, u32), Shares>,
 }
 
-impl Wcmp {
-    pub fn new(config: &spec::Wcmp) -> Self {
+impl Policy for Wcmp {
+    type Config = WcmpConfig;
+    fn new(config: &WcmpConfig, _: &[Option<u64>]) -> Self {
         Wcmp { config: config.clone(), tables: FxHashMap::default() }
     }
-
-    pub fn choose(&mut self, site: &mut impl Site, frame: &Frame, hops: &[u16]) -> Choice {
+    fn selects_path(&self, _: &Frame) -> bool {
+        true
+    }
+    fn choose(&mut self, site: &mut impl Holding, frame: &mut Frame, _: Role, hops: &[u16]) -> Choice {
         if let [only] = hops {
             return Choice::Port(*only);
         }
@@ -39,6 +73,8 @@ impl Wcmp {
         Choice::Port(table.of(hash))
     }
 }
+
+pub const ABOUT: About = About { hashes: true, ..About::of(MODEL) };
 
 pub const MODEL: Model = Model {
     kind: "balance",

@@ -4,11 +4,63 @@
 //! Linux paces by the payload (the length of the segment before headers are put in front of it: tcp_update_skb_after_send), the first ten
 //! segments of a connection not at all, and takes up to half of a gap back when it was late.
 
-use super::{Ack, State, Window};
+use super::{About, Ack, Control, Controller, Cut, Flavour, Growth, Ns3Bbr, Opening, Parameters, Sender, SlowStart, State, Window};
 use crate::Model;
-use crate::spec::BbrConfig;
 use crate::transport::tcp::{Sample, Sampler};
+use afflux_config::tree::{Key, Wrong};
+use afflux_config::{Auto, Duration, Or, keys};
 use afflux_engine::random::Stream;
+use afflux_units::Span;
+
+keys! {
+    /// Parameters of BBR version 1.
+    pub struct Keys as "Bbr" => BbrConfig(sender: &Sender) {
+        /// Whose rules.
+        flavour: Flavour = (sender.flavour) "the stack's, `\"linux\"` or `\"ns3\"`";
+        /// Time without a smaller round trip after which the pipe is emptied to measure it.
+        probe_rtt_interval: Duration = "10s" from "Linux", check up_to_a_day;
+        /// How long that lasts, at least.
+        probe_rtt_time: Duration = "200ms", check |time, at| at_most(time, probe_rtt_interval, at);
+        /// Segments that sender and receiver hand over at once: the window has room for three times as many beyond the path's own. `"auto"`: what
+        /// Linux's segmentation offload takes, a millisecond's worth.
+        send_quantum: Or<Auto, u32> = (if flavour == Flavour::Ns3 { Or::some(1) } else { Or::NONE })
+            "`\"auto\"`; 1 and nothing else with flavour `\"ns3\"`", check |given, at| quantum(given, flavour, at);
+    }
+}
+
+pub(super) fn up_to_a_day(Duration(time): Duration, at: Key) -> Result<Span, Wrong> {
+    let right = time > Span::ZERO && time <= Span::from_s(86_400);
+    if right { Ok(time) } else { Err(Wrong::at(at, format!("\"{time}\": write a time above 0, at most a day"))) }
+}
+
+pub(super) fn at_most(Duration(time): Duration, interval: Span, at: Key) -> Result<Span, Wrong> {
+    if time <= interval { Ok(time) } else { Err(Wrong::at(at, format!("\"{time}\" is longer than probe_rtt_interval = \"{interval}\""))) }
+}
+
+pub(super) fn quantum(given: Or<Auto, u32>, flavour: Flavour, at: Key) -> Result<Option<u32>, Wrong> {
+    let segments = given.0;
+    match segments {
+        Some(1) => Ok(segments),
+        _ if flavour == Flavour::Ns3 => Err(Wrong::at(at, "flavour = \"ns3\" has 1: write that or leave it out")),
+        Some(0 | 128..) => Err(Wrong::at(at, "write 1 to 127 segments, or \"auto\"")),
+        _ => Ok(segments),
+    }
+}
+
+impl Parameters for BbrConfig {
+    fn about(&self) -> About {
+        ABOUT
+    }
+    fn start(&self, Opening { mss, initial_window, random }: Opening) -> Control {
+        match self.flavour {
+            Flavour::Linux => Control::Bbr(Box::new(Bbr::new(self, mss, initial_window, random))),
+            Flavour::Ns3 => Control::Ns3Bbr(Box::new(Ns3Bbr::new(self, mss, initial_window, random))),
+        }
+    }
+    fn habits(&self, _: f64) -> (Cut, Growth) {
+        (Cut::default(), Growth::AtOnce)
+    }
+}
 
 /// Gains are in 1/256.
 pub(super) const UNIT: u32 = 256;
@@ -255,7 +307,7 @@ impl Policed {
 impl Bbr {
     pub fn new(config: &BbrConfig, mss: u32, initial_window: u32, random: Stream) -> Self {
         let mut bbr = Bbr {
-            config: *config,
+            config: config.clone(),
             mss,
             random,
             mode: Mode::Startup,
@@ -290,26 +342,9 @@ impl Bbr {
         bbr
     }
 
-    /// The connection is open since `now`; its handshake took `rtt` (0: not known).
-    pub fn on_established(&mut self, window: &Window, now: u64, rtt: u64) {
-        self.min_rtt_since = now;
-        self.delivered_time = now;
-        self.aggregation.restart(now);
-        self.policed.since = now / MILLISECOND;
-        if rtt > 0 {
-            self.min_rtt = rtt;
-            self.start_pacing(window, rtt);
-        }
-    }
-
     fn start_pacing(&mut self, window: &Window, rtt: u64) {
         self.seen_rtt = true;
         self.pacing_rate = paced(rate(window.cwnd, rtt.max(MICROSECOND)), HIGH_GAIN, self.mss);
-    }
-
-    /// Bits of payload per second.
-    pub fn pacing_rate(&self) -> u64 {
-        self.pacing_rate.saturating_mul(8).max(1)
     }
 
     fn rate(&self) -> u64 {
@@ -322,10 +357,6 @@ impl Bbr {
     }
     fn least_quantum(&self) -> u32 {
         if self.pacing_rate < 1_200_000 >> 3 { 1 } else { 2 }
-    }
-    /// Segments that leave back to back, as one buffer for segmentation offload.
-    pub fn burst(&self) -> u32 {
-        self.config.send_quantum.unwrap_or_else(|| offload(self.pacing_rate, near(self.min_rtt), self.mss).max(self.least_quantum()))
     }
 
     fn target(&self, rate: u64, gain: u32) -> u32 {
@@ -345,39 +376,6 @@ impl Bbr {
     fn in_network(&self, in_flight: u32, sample: &Sample, now: u64) -> u32 {
         let quantum = if self.pacing_gain > UNIT { self.quantum() } else { 0 };
         in_network(in_flight, quantum, self.rate(), now, sample.next_send)
-    }
-
-    /// Takes every acknowledgement, its losses already marked and the sender's state changed.
-    pub fn on_sample(&mut self, window: &mut Window, ack: &Ack, sample: &Sample, sampler: &mut Sampler) {
-        if std::mem::take(&mut self.timed_out) {
-            // A time-out counts as the end of a round with a loss, at the totals it found.
-            let delivered = sampler.delivered() - sample.acked_sacked;
-            let totals = Totals { delivered, lost: sampler.lost() - sample.losses, time: self.delivered_time };
-            self.round_start = true;
-            self.sample_policed(true, false, &totals);
-        }
-        self.delivered_time = sampler.delivered_time();
-        let totals = Totals { delivered: sampler.delivered(), lost: sampler.lost(), time: self.delivered_time };
-        self.update_bandwidth(sample, &totals);
-        let rate = self.rate();
-        self.aggregation.update(sample, rate, self.delivered_time, self.round_start, Aggregation::ROUNDS, window.cwnd);
-        if self.mode == Mode::ProbeBandwidth && self.phase_is_over(sample, ack.now) {
-            self.next_phase();
-        }
-        self.check_full(sample);
-        self.check_drain(window, sample, ack.now);
-        self.update_min_rtt(window, ack, sample, sampler);
-        (self.pacing_gain, self.window_gain) = match self.mode {
-            Mode::Startup => (HIGH_GAIN, HIGH_GAIN),
-            Mode::Drain => (DRAIN_GAIN, HIGH_GAIN),
-            Mode::ProbeBandwidth => (if self.policed.in_use { UNIT } else { CYCLE[self.phase] }, WINDOW_GAIN),
-            Mode::ProbeRtt => (UNIT, UNIT),
-        };
-        if !self.seen_rtt && ack.rtt > 0 {
-            self.start_pacing(window, ack.rtt);
-        }
-        self.set_pacing_rate(self.pacing_gain);
-        self.set_window(window, ack, sample, totals.delivered);
     }
 
     fn set_pacing_rate(&mut self, gain: u32) {
@@ -596,14 +594,75 @@ impl Bbr {
             self.prior_window = window.cwnd;
         }
     }
+}
+
+impl Controller for Bbr {
+    /// The connection is open since `now`; its handshake took `rtt` (0: not known).
+    fn on_established(&mut self, window: &Window, now: u64, rtt: u64) {
+        self.min_rtt_since = now;
+        self.delivered_time = now;
+        self.aggregation.restart(now);
+        self.policed.since = now / MILLISECOND;
+        if rtt > 0 {
+            self.min_rtt = rtt;
+            self.start_pacing(window, rtt);
+        }
+    }
+
+    fn owns_window(&self) -> bool {
+        true
+    }
+
+    /// Bits of payload per second.
+    fn pacing_rate(&self) -> Option<u64> {
+        Some(self.pacing_rate.saturating_mul(8).max(1))
+    }
+
+    /// Segments that leave back to back, as one buffer for segmentation offload.
+    fn burst(&self) -> u32 {
+        self.config.send_quantum.unwrap_or_else(|| offload(self.pacing_rate, near(self.min_rtt), self.mss).max(self.least_quantum()))
+    }
+
+    /// Takes every acknowledgement, its losses already marked and the sender's state changed.
+    fn on_sample(&mut self, window: &mut Window, ack: &Ack, sample: &Sample, sampler: &mut Sampler) {
+        if std::mem::take(&mut self.timed_out) {
+            // A time-out counts as the end of a round with a loss, at the totals it found.
+            let delivered = sampler.delivered() - sample.acked_sacked;
+            let totals = Totals { delivered, lost: sampler.lost() - sample.losses, time: self.delivered_time };
+            self.round_start = true;
+            self.sample_policed(true, false, &totals);
+        }
+        self.delivered_time = sampler.delivered_time();
+        let totals = Totals { delivered: sampler.delivered(), lost: sampler.lost(), time: self.delivered_time };
+        self.update_bandwidth(sample, &totals);
+        let rate = self.rate();
+        self.aggregation.update(sample, rate, self.delivered_time, self.round_start, Aggregation::ROUNDS, window.cwnd);
+        if self.mode == Mode::ProbeBandwidth && self.phase_is_over(sample, ack.now) {
+            self.next_phase();
+        }
+        self.check_full(sample);
+        self.check_drain(window, sample, ack.now);
+        self.update_min_rtt(window, ack, sample, sampler);
+        (self.pacing_gain, self.window_gain) = match self.mode {
+            Mode::Startup => (HIGH_GAIN, HIGH_GAIN),
+            Mode::Drain => (DRAIN_GAIN, HIGH_GAIN),
+            Mode::ProbeBandwidth => (if self.policed.in_use { UNIT } else { CYCLE[self.phase] }, WINDOW_GAIN),
+            Mode::ProbeRtt => (UNIT, UNIT),
+        };
+        if !self.seen_rtt && ack.rtt > 0 {
+            self.start_pacing(window, ack.rtt);
+        }
+        self.set_pacing_rate(self.pacing_gain);
+        self.set_window(window, ack, sample, totals.delivered);
+    }
 
     /// A loss, a time-out or an echo: the window is remembered; the threshold stays, it means nothing here.
-    pub fn on_loss(&mut self, window: &Window) -> u32 {
+    fn on_loss(&mut self, window: &Window, _: u64) -> u32 {
         self.save_window(window);
         window.ssthresh
     }
 
-    pub fn on_state(&mut self, state: State) {
+    fn on_state(&mut self, state: State, _: &mut Window, _: u64) {
         if state == State::Loss {
             self.previous = State::Loss;
             self.full_bandwidth = 0;
@@ -612,14 +671,14 @@ impl Bbr {
     }
 
     /// The loss was none: returns the window to go on with.
-    pub fn on_undo(&mut self, window: &Window, sampler: &Sampler) -> u32 {
+    fn on_undo(&mut self, window: &Window, sampler: &Sampler) -> Option<u32> {
         self.full_bandwidth = 0;
         self.full_rounds = 0;
         self.policed.reset(&Totals { delivered: sampler.delivered(), lost: sampler.lost(), time: sampler.delivered_time() });
-        window.cwnd
+        Some(window.cwnd)
     }
 
-    pub fn on_restart(&mut self, now: u64) {
+    fn on_restart(&mut self, now: u64, _: u64) {
         self.idle_restart = true;
         self.aggregation.restart(now);
         match self.mode {
@@ -629,15 +688,19 @@ impl Bbr {
             _ => {}
         }
     }
-}
 
-#[cfg(test)]
-impl Bbr {
-    pub fn details(&self) -> String {
+    #[cfg(test)]
+    fn details(&self) -> String {
         let phase = if self.mode == Mode::ProbeBandwidth { format!(" {}", self.phase) } else { String::new() };
         format!(" {:?}{phase}", self.mode)
     }
 }
+
+pub const ABOUT: About = About {
+    slow_start: SlowStart::None,
+    ignores_marks: Some("BBR version 1 does not react to marks, which only hide the queue from it: remove ecn, or write congestion = \"bbr3\""),
+    ..About::of(MODEL)
+};
 
 pub const MODEL: Model = Model {
     kind: "congestion control",
@@ -660,7 +723,7 @@ mod tests {
     const PROBE_RTT: u8 = 102;
 
     fn config() -> BbrConfig {
-        BbrConfig { probe_rtt_interval: Span::from_s(10), probe_rtt_time: Span::from_ms(200), send_quantum: Some(1) }
+        BbrConfig { flavour: Flavour::Linux, probe_rtt_interval: Span::from_s(10), probe_rtt_time: Span::from_ms(200), send_quantum: Some(1) }
     }
 
     fn bbr(control: &Control) -> &Bbr {
@@ -808,21 +871,21 @@ mod tests {
         let mut window = Window { cwnd: 10, credit: 0, ssthresh: u32::MAX, limit: u32::MAX };
         let mut bbr = Bbr::new(&config(), 1460, 10, Stream::new(1, 1, 1));
         let expected = |rtt: f64| 0.99 * 739.0 / 256.0 * 10.0 * 1460.0 * 8.0 / rtt;
-        assert!((bbr.pacing_rate() as f64 / expected(1e-3) - 1.0).abs() < 1e-4);
+        assert!((bbr.pacing_rate().unwrap() as f64 / expected(1e-3) - 1.0).abs() < 1e-4);
         bbr.on_established(&window, 5 * MS, 20 * MS);
-        assert!((bbr.pacing_rate() as f64 / expected(20e-3) - 1.0).abs() < 1e-4);
+        assert!((bbr.pacing_rate().unwrap() as f64 / expected(20e-3) - 1.0).abs() < 1e-4);
         assert_eq!(bbr.target(rate(100, MS), UNIT), 2000);
         // Idle in PROBE_BW: no faster than the estimate.
         bbr.bandwidth.update(10, 0, rate(1, MS));
         bbr.full = true;
         bbr.start_probing();
-        bbr.on_restart(50 * MS);
-        assert!((bbr.pacing_rate() as f64 / (0.99 * 1460.0 * 8.0 / 1e-3) - 1.0).abs() < 1e-4);
+        bbr.on_restart(50 * MS, 0);
+        assert!((bbr.pacing_rate().unwrap() as f64 / (0.99 * 1460.0 * 8.0 / 1e-3) - 1.0).abs() < 1e-4);
         assert!(bbr.idle_restart);
         // The window comes back after a loss that was none.
         window.cwnd = 40;
-        assert_eq!(bbr.on_loss(&window), u32::MAX);
-        assert_eq!(bbr.on_undo(&window, &Sampler::default()), 40);
+        assert_eq!(bbr.on_loss(&window, 0), u32::MAX);
+        assert_eq!(bbr.on_undo(&window, &Sampler::default()), Some(40));
     }
 
     /// One flow for 60 s at 100 Mb/s and 300 ms, with queues of 3,750,000 B and 375,000 B, against Linux 6.12.117 (its first 0.3 s are the

@@ -4,11 +4,45 @@
 //! while it probes, and lower ones, learnt from losses and marks while it does not.
 
 use super::bbr::{Aggregation, FULL_GROWTH, FULL_ROUNDS, MILLISECOND, MIN_WINDOW, SECOND, UNIT, in_network, near, offload, paced, product, rate, recovering};
-use super::{Ack, State, Window};
+use super::bbr::{at_most, quantum, up_to_a_day};
+use super::{About, Ack, Control, Controller, Cut, Echo, Flavour, Growth, Opening, Parameters, Sender, SlowStart, State, Window};
 use crate::Model;
-use crate::spec::Bbr3Config;
+use crate::spec::EcnMode;
 use crate::transport::tcp::{Lost, Sample, Sampler};
+use afflux_config::keys::meaningless;
+use afflux_config::{Auto, Duration, Or, keys};
 use afflux_engine::random::Stream;
+
+keys! {
+    /// Parameters of BBR version 3.
+    pub struct Keys as "Bbr3" => Bbr3Config(sender: &Sender) {
+        /// Of version 1 only.
+        flavour: Flavour = none, check |_, at| Err(meaningless(at, "congestion = \"bbr3\""));
+        /// Time without a smaller round trip after which the pipe is emptied to measure it.
+        probe_rtt_interval: Duration = "5s", check up_to_a_day;
+        /// How long that lasts, at least.
+        probe_rtt_time: Duration = "200ms", check |time, at| at_most(time, probe_rtt_interval, at);
+        /// Segments that sender and receiver hand over at once: the window has room for three times as many beyond the path's own. `"auto"`: what
+        /// Linux's segmentation offload takes, a millisecond's worth.
+        send_quantum: Or<Auto, u32> = "auto", check |given, at| quantum(given, Flavour::Linux, at);
+    }
+    plus {
+        /// Reacts to marks: the network marks early, and every mark is echoed exactly.
+        ecn: bool = sender.ecn == EcnMode::Dctcp;
+    }
+}
+
+impl Parameters for Bbr3Config {
+    fn about(&self) -> About {
+        ABOUT
+    }
+    fn start(&self, Opening { mss, initial_window, random }: Opening) -> Control {
+        Control::Bbr3(Box::new(Bbr3::new(self, mss, initial_window, random)))
+    }
+    fn habits(&self, _: f64) -> (Cut, Growth) {
+        (Cut::default(), Growth::AtOnce)
+    }
+}
 
 const MICROSECOND: u64 = MILLISECOND / 1000;
 
@@ -139,7 +173,7 @@ pub struct Bbr3 {
 impl Bbr3 {
     pub fn new(config: &Bbr3Config, mss: u32, initial_window: u32, random: Stream) -> Self {
         Bbr3 {
-            config: *config,
+            config: config.clone(),
             mss,
             initial_window,
             random,
@@ -198,26 +232,9 @@ impl Bbr3 {
         }
     }
 
-    /// The connection is open since `now`; its handshake took `rtt` (0: not known).
-    pub fn on_established(&mut self, window: &Window, now: u64, rtt: u64) {
-        self.min_rtt_since = now;
-        self.probe_min_rtt_since = now;
-        self.aggregation.restart(now);
-        if rtt > 0 {
-            self.min_rtt = rtt;
-            self.probe_min_rtt = rtt;
-            self.start_pacing(window, rtt);
-        }
-    }
-
     fn start_pacing(&mut self, window: &Window, rtt: u64) {
         self.seen_rtt = true;
         self.pacing_rate = paced(rate(window.cwnd, rtt.max(MICROSECOND)), STARTUP_GAIN, self.mss).max(1);
-    }
-
-    /// Bits of payload per second.
-    pub fn pacing_rate(&self) -> u64 {
-        self.pacing_rate.saturating_mul(8)
     }
 
     fn bandwidth(&self) -> u64 {
@@ -230,11 +247,6 @@ impl Bbr3 {
     /// Segments handed to the network at once: more on short round trips.
     fn quantum(&self) -> u32 {
         self.config.send_quantum.unwrap_or_else(|| offload(self.pacing_rate, near(self.min_rtt), self.mss).max(2))
-    }
-
-    /// Segments that leave back to back, as one buffer for segmentation offload.
-    pub fn burst(&self) -> u32 {
-        self.quantum()
     }
 
     fn target(&self, rate: u64, gain: u32) -> u32 {
@@ -264,63 +276,6 @@ impl Bbr3 {
     }
     fn is_probing(&self) -> bool {
         self.mode == Mode::Startup || self.is_in(Phase::Refill) || self.is_in(Phase::Up)
-    }
-
-    /// Takes every acknowledgement, its losses already marked and the sender's state changed.
-    pub fn on_sample(&mut self, window: &mut Window, ack: &Ack, sample: &Sample, sampler: &mut Sampler) {
-        let delivered = sampler.delivered();
-        self.round_start = sample.interval > 0 && sample.prior_delivered >= self.next_round;
-        if self.round_start {
-            self.next_round = delivered;
-            self.rounds_since_probe = (self.rounds_since_probe + 1).min(255);
-        }
-        if ack.ece {
-            self.marked += sample.acked_sacked;
-        }
-        if self.round_start {
-            self.update_alpha(delivered);
-        }
-        self.ecn_in_round |= self.ecn_eligible && ack.ece;
-        // Rounded up, so that small rates can grow.
-        let found = if sample.interval > 0 { rate(sample.delivered, sample.interval) + 1 } else { 0 };
-        let valid = sample.interval > 0 && sample.acked_sacked > 0;
-        self.loss_round_start = false;
-        if valid {
-            self.bandwidth_latest = self.bandwidth_latest.max(found);
-            self.in_flight_latest = self.in_flight_latest.max(sample.delivered);
-            if sample.prior_delivered >= self.loss_round {
-                self.loss_round = delivered;
-                self.loss_round_start = true;
-            }
-            self.update_signals(window, sample, found);
-        }
-        let forget = if self.full { Aggregation::ROUNDS } else { 1 };
-        self.aggregation.update(sample, self.rate(), sampler.delivered_time(), self.round_start, forget, window.cwnd);
-        self.check_losses_in_startup(ack, sample);
-        self.check_full(sample, found);
-        self.check_drain(window, sample, ack.now, delivered);
-        self.update_phase(window, ack, sample, found, delivered);
-        self.update_min_rtt(window, ack, sample, sampler);
-        (self.pacing_gain, self.window_gain) = match (self.mode, self.phase) {
-            (Mode::Startup, _) => (STARTUP_GAIN, WINDOW_GAIN),
-            (Mode::Drain, _) => (DRAIN_GAIN, WINDOW_GAIN),
-            (Mode::ProbeBandwidth, Phase::Up) => (UNIT * 5 / 4, WINDOW_GAIN + PROBE_WINDOW_GAIN),
-            (Mode::ProbeBandwidth, Phase::Down) => (UNIT * 91 / 100, WINDOW_GAIN),
-            (Mode::ProbeBandwidth, Phase::Cruise | Phase::Refill) => (UNIT, WINDOW_GAIN),
-            (Mode::ProbeRtt, _) => (UNIT, UNIT),
-        };
-        if !self.seen_rtt && ack.rtt > 0 {
-            self.start_pacing(window, ack.rtt);
-        }
-        self.set_pacing_rate(self.pacing_gain);
-        self.set_window(window, sample);
-        if self.loss_round_start {
-            self.bandwidth_latest = found;
-            self.in_flight_latest = sample.delivered;
-        }
-        self.previous = ack.state;
-        self.loss_in_cycle |= sample.lost > 0;
-        self.ecn_in_cycle |= sample.marked > 0;
     }
 
     fn set_pacing_rate(&mut self, gain: u32) {
@@ -717,59 +672,6 @@ impl Bbr3 {
             self.prior_window = window.cwnd;
         }
     }
-
-    /// A segment has been marked lost.
-    pub fn on_segment_lost(&mut self, window: &Window, now: u64, lost: &Lost, delivered: u32) {
-        // The round in which losses are looked at starts with the first.
-        if !self.loss_in_round {
-            self.loss_round = delivered;
-        }
-        self.loss_in_round = true;
-        self.loss_in_cycle = true;
-        if self.probe_samples && self.is_too_high(lost.lost, lost.tx_in_flight, &Sample::default()) {
-            let bound = bound_from_loss(lost);
-            self.too_high(window, now, delivered, bound, lost.app_limited);
-        }
-    }
-
-    /// A loss, a time-out or an echo: the window and the bounds are remembered; the threshold stays, it means nothing here.
-    pub fn on_loss(&mut self, window: &Window) -> u32 {
-        self.save_window(window);
-        self.undo = (self.bandwidth_low, self.in_flight_low, self.in_flight_high);
-        window.ssthresh
-    }
-
-    pub fn on_state(&mut self, state: State, window: &mut Window) {
-        if state == State::Loss {
-            self.previous = State::Loss;
-            self.reset_full(0);
-            if !self.is_probing() && self.in_flight_low == UNBOUNDED {
-                self.in_flight_low = window.cwnd.max(self.prior_window);
-            }
-        } else if self.previous == State::Loss {
-            window.cwnd = window.cwnd.max(self.prior_window);
-        }
-    }
-
-    /// The loss was none: returns the window to go on with.
-    pub fn on_undo(&mut self) -> u32 {
-        self.reset_full(0);
-        self.loss_in_round = false;
-        self.bandwidth_low = self.bandwidth_low.max(self.undo.0);
-        self.in_flight_low = self.in_flight_low.max(self.undo.1);
-        self.in_flight_high = self.in_flight_high.max(self.undo.2);
-        self.prior_window
-    }
-
-    pub fn on_restart(&mut self, now: u64) {
-        self.idle_restart = true;
-        self.aggregation.restart(now);
-        match self.mode {
-            Mode::ProbeBandwidth => self.set_pacing_rate(UNIT),
-            Mode::ProbeRtt => self.probe_rtt_round_done = true,
-            _ => {}
-        }
-    }
 }
 
 fn scaled(value: u32, by: u32) -> u32 {
@@ -784,14 +686,153 @@ fn bound_from_loss(lost: &Lost) -> u32 {
     before + prefix as u32
 }
 
-#[cfg(test)]
-impl Bbr3 {
-    pub fn details(&self) -> String {
+impl Controller for Bbr3 {
+    /// The connection is open since `now`; its handshake took `rtt` (0: not known).
+    fn on_established(&mut self, window: &Window, now: u64, rtt: u64) {
+        self.min_rtt_since = now;
+        self.probe_min_rtt_since = now;
+        self.aggregation.restart(now);
+        if rtt > 0 {
+            self.min_rtt = rtt;
+            self.probe_min_rtt = rtt;
+            self.start_pacing(window, rtt);
+        }
+    }
+
+    fn owns_window(&self) -> bool {
+        true
+    }
+
+    /// Bits of payload per second.
+    fn pacing_rate(&self) -> Option<u64> {
+        Some(self.pacing_rate.saturating_mul(8))
+    }
+
+    /// Segments that leave back to back, as one buffer for segmentation offload.
+    fn burst(&self) -> u32 {
+        self.quantum()
+    }
+
+    /// Takes every acknowledgement, its losses already marked and the sender's state changed.
+    fn on_sample(&mut self, window: &mut Window, ack: &Ack, sample: &Sample, sampler: &mut Sampler) {
+        let delivered = sampler.delivered();
+        self.round_start = sample.interval > 0 && sample.prior_delivered >= self.next_round;
+        if self.round_start {
+            self.next_round = delivered;
+            self.rounds_since_probe = (self.rounds_since_probe + 1).min(255);
+        }
+        if ack.ece {
+            self.marked += sample.acked_sacked;
+        }
+        if self.round_start {
+            self.update_alpha(delivered);
+        }
+        self.ecn_in_round |= self.ecn_eligible && ack.ece;
+        // Rounded up, so that small rates can grow.
+        let found = if sample.interval > 0 { rate(sample.delivered, sample.interval) + 1 } else { 0 };
+        let valid = sample.interval > 0 && sample.acked_sacked > 0;
+        self.loss_round_start = false;
+        if valid {
+            self.bandwidth_latest = self.bandwidth_latest.max(found);
+            self.in_flight_latest = self.in_flight_latest.max(sample.delivered);
+            if sample.prior_delivered >= self.loss_round {
+                self.loss_round = delivered;
+                self.loss_round_start = true;
+            }
+            self.update_signals(window, sample, found);
+        }
+        let forget = if self.full { Aggregation::ROUNDS } else { 1 };
+        self.aggregation.update(sample, self.rate(), sampler.delivered_time(), self.round_start, forget, window.cwnd);
+        self.check_losses_in_startup(ack, sample);
+        self.check_full(sample, found);
+        self.check_drain(window, sample, ack.now, delivered);
+        self.update_phase(window, ack, sample, found, delivered);
+        self.update_min_rtt(window, ack, sample, sampler);
+        (self.pacing_gain, self.window_gain) = match (self.mode, self.phase) {
+            (Mode::Startup, _) => (STARTUP_GAIN, WINDOW_GAIN),
+            (Mode::Drain, _) => (DRAIN_GAIN, WINDOW_GAIN),
+            (Mode::ProbeBandwidth, Phase::Up) => (UNIT * 5 / 4, WINDOW_GAIN + PROBE_WINDOW_GAIN),
+            (Mode::ProbeBandwidth, Phase::Down) => (UNIT * 91 / 100, WINDOW_GAIN),
+            (Mode::ProbeBandwidth, Phase::Cruise | Phase::Refill) => (UNIT, WINDOW_GAIN),
+            (Mode::ProbeRtt, _) => (UNIT, UNIT),
+        };
+        if !self.seen_rtt && ack.rtt > 0 {
+            self.start_pacing(window, ack.rtt);
+        }
+        self.set_pacing_rate(self.pacing_gain);
+        self.set_window(window, sample);
+        if self.loss_round_start {
+            self.bandwidth_latest = found;
+            self.in_flight_latest = sample.delivered;
+        }
+        self.previous = ack.state;
+        self.loss_in_cycle |= sample.lost > 0;
+        self.ecn_in_cycle |= sample.marked > 0;
+    }
+
+    /// A segment has been marked lost.
+    fn on_segment_lost(&mut self, window: &Window, now: u64, lost: &Lost, sampler: &Sampler) {
+        let delivered = sampler.delivered();
+        // The round in which losses are looked at starts with the first.
+        if !self.loss_in_round {
+            self.loss_round = delivered;
+        }
+        self.loss_in_round = true;
+        self.loss_in_cycle = true;
+        if self.probe_samples && self.is_too_high(lost.lost, lost.tx_in_flight, &Sample::default()) {
+            let bound = bound_from_loss(lost);
+            self.too_high(window, now, delivered, bound, lost.app_limited);
+        }
+    }
+
+    /// A loss, a time-out or an echo: the window and the bounds are remembered; the threshold stays, it means nothing here.
+    fn on_loss(&mut self, window: &Window, _: u64) -> u32 {
+        self.save_window(window);
+        self.undo = (self.bandwidth_low, self.in_flight_low, self.in_flight_high);
+        window.ssthresh
+    }
+
+    fn on_state(&mut self, state: State, window: &mut Window, _: u64) {
+        if state == State::Loss {
+            self.previous = State::Loss;
+            self.reset_full(0);
+            if !self.is_probing() && self.in_flight_low == UNBOUNDED {
+                self.in_flight_low = window.cwnd.max(self.prior_window);
+            }
+        } else if self.previous == State::Loss {
+            window.cwnd = window.cwnd.max(self.prior_window);
+        }
+    }
+
+    /// The loss was none: returns the window to go on with.
+    fn on_undo(&mut self, _: &Window, _: &Sampler) -> Option<u32> {
+        self.reset_full(0);
+        self.loss_in_round = false;
+        self.bandwidth_low = self.bandwidth_low.max(self.undo.0);
+        self.in_flight_low = self.in_flight_low.max(self.undo.1);
+        self.in_flight_high = self.in_flight_high.max(self.undo.2);
+        Some(self.prior_window)
+    }
+
+    fn on_restart(&mut self, now: u64, _: u64) {
+        self.idle_restart = true;
+        self.aggregation.restart(now);
+        match self.mode {
+            Mode::ProbeBandwidth => self.set_pacing_rate(UNIT),
+            Mode::ProbeRtt => self.probe_rtt_round_done = true,
+            _ => {}
+        }
+    }
+
+    #[cfg(test)]
+    fn details(&self) -> String {
         let phase = if self.mode == Mode::ProbeBandwidth { format!(" {:?}", self.phase) } else { String::new() };
         let bound = |bound: u32| if bound == u32::MAX { "-".to_string() } else { bound.to_string() };
         format!(" {:?}{phase} {}/{}", self.mode, bound(self.in_flight_high), bound(self.in_flight_low))
     }
 }
+
+pub const ABOUT: About = About { echo: Echo::Either, slow_start: SlowStart::None, ..About::of(MODEL) };
 
 pub const MODEL: Model = Model {
     kind: "congestion control",
@@ -818,7 +859,7 @@ mod tests {
     const PROBE_RTT: u8 = 6;
 
     fn config() -> Bbr3Config {
-        Bbr3Config { probe_rtt_interval: Span::from_s(5), probe_rtt_time: Span::from_ms(200), send_quantum: Some(1), ecn: false }
+        Bbr3Config { flavour: None, probe_rtt_interval: Span::from_s(5), probe_rtt_time: Span::from_ms(200), send_quantum: Some(1), ecn: false }
     }
 
     fn bbr(control: &Control) -> &Bbr3 {
@@ -904,7 +945,12 @@ mod tests {
     /// Buffers of a tenth and a third of the pipe: version 1 goes on filling the first, this one finds its bound.
     #[test]
     fn shallow_buffers() {
-        let first = CongestionControl::Bbr(BbrConfig { probe_rtt_interval: Span::from_s(10), probe_rtt_time: Span::from_ms(200), send_quantum: Some(1) });
+        let first = CongestionControl::Bbr(BbrConfig {
+            flavour: Flavour::Linux,
+            probe_rtt_interval: Span::from_s(10),
+            probe_rtt_time: Span::from_ms(200),
+            send_quantum: Some(1),
+        });
         for buffer in [33, 100] {
             let lost = |control: &CongestionControl| {
                 let mut network = Network::new(Path::new(100_000_000, 40 * MS, buffer), control, 1, 3);
@@ -960,10 +1006,10 @@ mod tests {
         bbr.on_established(&window, 0, 20 * MS);
         assert_eq!(bbr.target(rate(100, MS), UNIT), 2000);
         bbr.in_flight_high = 80;
-        bbr.on_loss(&window);
+        bbr.on_loss(&window, 0);
         bbr.in_flight_high = 40;
-        bbr.on_restart(100 * MS);
-        assert_eq!((bbr.on_undo(), bbr.in_flight_high), (50, 80));
+        bbr.on_restart(100 * MS, 0);
+        assert_eq!((bbr.on_undo(&window, &Sampler::default()), bbr.in_flight_high), (Some(50), 80));
     }
 
     #[test]

@@ -9,10 +9,9 @@
 //! - A round that was begun stays begun until there is another valid sample; a time-out begins one.
 //! - No long-term rate under policers, and what pacing is about to let go is not taken off what is in flight.
 
-use super::bbr::{MILLISECOND, SECOND};
-use super::{Ack, State, Window};
+use super::bbr::{BbrConfig, MILLISECOND, SECOND};
+use super::{Ack, Controller, State, Window};
 use crate::Model;
-use crate::spec::BbrConfig;
 use crate::transport::tcp::{Sample, Sampler};
 use afflux_engine::random::Stream;
 
@@ -121,7 +120,7 @@ pub struct Ns3Bbr {
 impl Ns3Bbr {
     pub fn new(config: &BbrConfig, mss: u32, initial_window: u32, random: Stream) -> Self {
         let mut bbr = Ns3Bbr {
-            config: *config,
+            config: config.clone(),
             mss,
             initial_window,
             random,
@@ -159,27 +158,11 @@ impl Ns3Bbr {
         bbr
     }
 
-    /// The connection is open since `now`; its handshake took `rtt` (0: not known).
-    pub fn on_established(&mut self, now: u64, rtt: u64) {
-        self.min_rtt_since = now;
-        self.epoch_since = now;
-        if rtt > 0 {
-            self.min_rtt = rtt;
-            self.seen_rtt = true;
-            self.start_pacing(rtt);
-        }
-    }
-
     fn start_pacing(&mut self, rtt: u64) {
         let milliseconds = (rtt / MILLISECOND).max(1);
         let rate = self.cwnd as u64 * 8000 / milliseconds;
         self.pacing_rate = (self.pacing_gain * rate as f64) as u64;
         self.bandwidth = Filter::new(rate);
-    }
-
-    /// Bits of payload per second.
-    pub fn pacing_rate(&self) -> u64 {
-        self.pacing_rate.max(1)
     }
 
     /// Bytes in flight at `gain`.
@@ -191,41 +174,6 @@ impl Ns3Bbr {
         let probing = self.mode == Mode::ProbeBandwidth && self.phase == 0;
         let room = QUANTA + if probing { 2 } else { 0 };
         (gain * product + (room * self.mss) as f64) as u32
-    }
-
-    /// Takes every acknowledgement, its losses already marked and the sender's state changed.
-    pub fn on_sample(&mut self, window: &mut Window, ack: &Ack, sample: &Sample, sampler: &mut Sampler) {
-        let (acked, in_flight, delivered) = (sample.acked_sacked * self.mss, sample.in_flight * self.mss, sampler.delivered());
-        if ack.state == State::Recovery && self.previous != State::Recovery {
-            self.save_window();
-            // The first repetition, which is in flight by now, was not yet.
-            self.cwnd = in_flight.saturating_sub(self.mss) + acked.max(self.mss);
-            self.prior_window = self.prior_window.max(self.cwnd);
-            self.conserving = true;
-        } else if self.previous == State::Recovery && ack.state == State::Open {
-            self.conserving = false;
-            self.cwnd = self.ssthresh;
-        }
-        self.previous = ack.state;
-        self.update_bandwidth(sample, delivered);
-        self.update_extra(sample, acked, ack.now);
-        if self.mode == Mode::ProbeBandwidth && self.phase_is_over(sample, ack.now) {
-            self.next_phase(ack.now);
-        }
-        self.check_full(sample);
-        if self.mode == Mode::Startup && self.full {
-            self.mode = Mode::Drain;
-            (self.pacing_gain, self.window_gain) = (1.0 / HIGH_GAIN, HIGH_GAIN);
-            self.ssthresh = self.in_flight(1.0);
-            window.ssthresh = self.ssthresh / self.mss;
-        }
-        if self.mode == Mode::Drain && in_flight <= self.in_flight(1.0) {
-            self.start_probing(ack.now);
-        }
-        self.update_min_rtt(ack, sample.in_flight, sampler);
-        self.set_pacing_rate(self.pacing_gain, ack.smoothed);
-        self.set_window(sample, acked, in_flight, delivered);
-        window.cwnd = (self.cwnd / self.mss).min(window.limit);
     }
 
     fn update_bandwidth(&mut self, sample: &Sample, delivered: u32) {
@@ -388,8 +336,65 @@ impl Ns3Bbr {
         let keep = self.previous == State::Recovery || self.mode == Mode::ProbeRtt;
         self.prior_window = if keep { self.prior_window.max(self.cwnd) } else { self.cwnd };
     }
+}
 
-    pub fn on_state(&mut self, state: State) {
+impl Controller for Ns3Bbr {
+    /// The connection is open since `now`; its handshake took `rtt` (0: not known).
+    fn on_established(&mut self, _: &Window, now: u64, rtt: u64) {
+        self.min_rtt_since = now;
+        self.epoch_since = now;
+        if rtt > 0 {
+            self.min_rtt = rtt;
+            self.seen_rtt = true;
+            self.start_pacing(rtt);
+        }
+    }
+
+    fn owns_window(&self) -> bool {
+        true
+    }
+
+    /// Bits of payload per second.
+    fn pacing_rate(&self) -> Option<u64> {
+        Some(self.pacing_rate.max(1))
+    }
+
+    /// Takes every acknowledgement, its losses already marked and the sender's state changed.
+    fn on_sample(&mut self, window: &mut Window, ack: &Ack, sample: &Sample, sampler: &mut Sampler) {
+        let (acked, in_flight, delivered) = (sample.acked_sacked * self.mss, sample.in_flight * self.mss, sampler.delivered());
+        if ack.state == State::Recovery && self.previous != State::Recovery {
+            self.save_window();
+            // The first repetition, which is in flight by now, was not yet.
+            self.cwnd = in_flight.saturating_sub(self.mss) + acked.max(self.mss);
+            self.prior_window = self.prior_window.max(self.cwnd);
+            self.conserving = true;
+        } else if self.previous == State::Recovery && ack.state == State::Open {
+            self.conserving = false;
+            self.cwnd = self.ssthresh;
+        }
+        self.previous = ack.state;
+        self.update_bandwidth(sample, delivered);
+        self.update_extra(sample, acked, ack.now);
+        if self.mode == Mode::ProbeBandwidth && self.phase_is_over(sample, ack.now) {
+            self.next_phase(ack.now);
+        }
+        self.check_full(sample);
+        if self.mode == Mode::Startup && self.full {
+            self.mode = Mode::Drain;
+            (self.pacing_gain, self.window_gain) = (1.0 / HIGH_GAIN, HIGH_GAIN);
+            self.ssthresh = self.in_flight(1.0);
+            window.ssthresh = self.ssthresh / self.mss;
+        }
+        if self.mode == Mode::Drain && in_flight <= self.in_flight(1.0) {
+            self.start_probing(ack.now);
+        }
+        self.update_min_rtt(ack, sample.in_flight, sampler);
+        self.set_pacing_rate(self.pacing_gain, ack.smoothed);
+        self.set_window(sample, acked, in_flight, delivered);
+        window.cwnd = (self.cwnd / self.mss).min(window.limit);
+    }
+
+    fn on_state(&mut self, state: State, _: &mut Window, _: u64) {
         if state == State::Loss {
             self.save_window();
             self.previous = State::Loss;
@@ -399,15 +404,15 @@ impl Ns3Bbr {
     }
 
     /// The loss was none: returns the window to go on with.
-    pub fn on_undo(&mut self) -> u32 {
+    fn on_undo(&mut self, _: &Window, _: &Sampler) -> Option<u32> {
         self.previous = State::Open;
         self.conserving = false;
         self.cwnd = self.cwnd.max(self.prior_window);
-        self.cwnd / self.mss
+        Some(self.cwnd / self.mss)
     }
 
     /// The sender starts again with nothing in flight, limited by the application before.
-    pub fn on_restart(&mut self, now: u64) {
+    fn on_restart(&mut self, now: u64, _: u64) {
         self.idle_restart = true;
         self.epoch_since = now;
         self.epoch_acked = 0;
@@ -417,13 +422,16 @@ impl Ns3Bbr {
             _ => {}
         }
     }
-}
 
-#[cfg(test)]
-impl Ns3Bbr {
-    pub fn details(&self) -> String {
+    #[cfg(test)]
+    fn details(&self) -> String {
         let phase = if self.mode == Mode::ProbeBandwidth { format!(" {}", self.phase) } else { String::new() };
         format!(" {:?}{phase}", self.mode)
+    }
+
+    /// The window is remembered where the state changes.
+    fn on_loss(&mut self, window: &Window, _: u64) -> u32 {
+        window.ssthresh
     }
 }
 
@@ -438,10 +446,15 @@ pub const MODEL: Model = Model {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::congestion::Flavour;
     use afflux_units::Span;
 
+    fn window() -> Window {
+        Window { cwnd: 10, credit: 0, ssthresh: u32::MAX, limit: u32::MAX }
+    }
+
     fn bbr() -> Ns3Bbr {
-        let config = BbrConfig { probe_rtt_interval: Span::from_s(10), probe_rtt_time: Span::from_ms(200), send_quantum: Some(1) };
+        let config = BbrConfig { flavour: Flavour::Ns3, probe_rtt_interval: Span::from_s(10), probe_rtt_time: Span::from_ms(200), send_quantum: Some(1) };
         Ns3Bbr::new(&config, 1460, 10, Stream::new(1, 1, 1))
     }
 
@@ -450,10 +463,10 @@ mod tests {
     fn the_start() {
         for (rtt, milliseconds) in [(100_000, 1), (MILLISECOND, 1), (2 * MILLISECOND - 1, 1), (300 * MILLISECOND + 5, 300)] {
             let mut bbr = bbr();
-            bbr.on_established(0, rtt);
+            bbr.on_established(&window(), 0, rtt);
             let rate = 10 * 1460 * 8000 / milliseconds;
             assert_eq!(bbr.bandwidth.get(), rate);
-            assert_eq!(bbr.pacing_rate(), (2.89 * rate as f64) as u64);
+            assert_eq!(bbr.pacing_rate(), Some((2.89 * rate as f64) as u64));
             bbr.bandwidth.update(0, 7);
             assert_eq!(bbr.bandwidth.get(), 7);
         }
@@ -478,7 +491,7 @@ mod tests {
     #[test]
     fn extra_acknowledgements() {
         let mut bbr = bbr();
-        bbr.on_established(0, MILLISECOND);
+        bbr.on_established(&window(), 0, MILLISECOND);
         let sample = Sample { delivered: 10, interval: MILLISECOND, acked_sacked: 1, ..Sample::default() };
         for now in 1..100 {
             bbr.update_extra(&sample, 1460, now * MILLISECOND);
@@ -490,13 +503,13 @@ mod tests {
     #[test]
     fn the_window_overflows() {
         let mut bbr = bbr();
-        bbr.on_established(0, MILLISECOND);
+        bbr.on_established(&window(), 0, MILLISECOND);
         let mut sampler = Sampler::as_ns3();
         for seq in 0..10 {
             sampler.on_send(seq, 0, 0, seq, seq);
             sampler.on_delivered(seq, 0);
         }
-        let mut window = Window { cwnd: 10, credit: 0, ssthresh: u32::MAX, limit: u32::MAX };
+        let mut window = window();
         let sample = Sample { acked_sacked: 1, in_flight: 20, ..Sample::default() };
         let mut step = |bbr: &mut Ns3Bbr, state| {
             bbr.on_sample(&mut window, &Ack { now: 1, rtt: MILLISECOND, state, ..Ack::default() }, &sample, &mut sampler);

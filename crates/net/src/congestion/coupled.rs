@@ -1,7 +1,7 @@
 //! Windows that go together: the subflows of one connection (MPTCP). What is common to all: slow start, halving and time-outs are each subflow's
 //! own, and a subflow without siblings is NewReno.
 
-use super::{Ack, State, Window};
+use super::{About, Ack, Control, Controller, Opening, Parameters, State, Window};
 use crate::Model;
 use crate::spec::Coupling;
 
@@ -91,37 +91,6 @@ impl Coupled {
     /// Segments of a window that stand in queues (Vegas's difference).
     pub fn queue(&self, cwnd: u32) -> f64 {
         if self.newest == 0 { 0.0 } else { cwnd as f64 * (self.newest - self.base) as f64 / self.newest as f64 }
-    }
-
-    pub fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
-        self.since += ack.acked as u64;
-        if ack.rtt > 0 {
-            (self.base, self.newest) = (self.base.min(ack.rtt), ack.rtt);
-            (self.sum, self.samples) = (self.sum + ack.rtt, self.samples + 1);
-        }
-        if ack.una > self.round_end {
-            self.round_end = ack.next;
-            self.end_round(window, ack);
-            (self.sum, self.samples) = (0, 0);
-        }
-        if !ack.may_grow || ack.acked == 0 {
-            return;
-        }
-        if self.paths.iter().filter(|path| path.rtt > 0).count() < 2 && !matches!(self.rule, Coupling::Wvegas) {
-            return window.reno_increase(ack.acked);
-        }
-        let left = window.slow_start_increase(ack.acked);
-        if left > 0 {
-            self.part += left as f64 * self.gain(window.cwnd);
-            while self.part >= 1.0 {
-                self.part -= 1.0;
-                window.cwnd = (window.cwnd + 1).min(window.limit);
-            }
-            while self.part <= -1.0 {
-                self.part += 1.0;
-                window.cwnd = (window.cwnd - 1).max(1);
-            }
-        }
     }
 
     /// What a segment acknowledged in congestion avoidance adds.
@@ -227,8 +196,41 @@ impl Coupled {
             self.least_wait = u64::MAX;
         }
     }
+}
 
-    pub fn on_loss(&mut self, window: &Window) -> u32 {
+impl Controller for Coupled {
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+        self.since += ack.acked as u64;
+        if ack.rtt > 0 {
+            (self.base, self.newest) = (self.base.min(ack.rtt), ack.rtt);
+            (self.sum, self.samples) = (self.sum + ack.rtt, self.samples + 1);
+        }
+        if ack.una > self.round_end {
+            self.round_end = ack.next;
+            self.end_round(window, ack);
+            (self.sum, self.samples) = (0, 0);
+        }
+        if !ack.may_grow || ack.acked == 0 {
+            return;
+        }
+        if self.paths.iter().filter(|path| path.rtt > 0).count() < 2 && !matches!(self.rule, Coupling::Wvegas) {
+            return window.reno_increase(ack.acked);
+        }
+        let left = window.slow_start_increase(ack.acked);
+        if left > 0 {
+            self.part += left as f64 * self.gain(window.cwnd);
+            while self.part >= 1.0 {
+                self.part -= 1.0;
+                window.cwnd = (window.cwnd + 1).min(window.limit);
+            }
+            while self.part <= -1.0 {
+                self.part += 1.0;
+                window.cwnd = (window.cwnd - 1).max(1);
+            }
+        }
+    }
+
+    fn on_loss(&mut self, window: &Window, _: u64) -> u32 {
         self.between = std::mem::take(&mut self.since);
         match self.rule {
             Coupling::Balia if self.measured().count() > 1 && self.paths[self.me].rtt > 0 => {
@@ -237,6 +239,15 @@ impl Coupled {
             }
             _ => window.half(),
         }
+    }
+}
+
+impl Parameters for Coupling {
+    fn about(&self) -> About {
+        About::of(MODEL)
+    }
+    fn start(&self, _: Opening) -> Control {
+        Control::Coupled(Box::new(Coupled::new(*self)))
     }
 }
 
@@ -292,7 +303,7 @@ mod tests {
                 coupled.on_ack(&mut w, &ack(1));
             }
             assert_eq!(w.cwnd, 11, "{rule:?}");
-            assert_eq!(coupled.on_loss(&w), 5, "{rule:?}");
+            assert_eq!(coupled.on_loss(&w, 0), 5, "{rule:?}");
         }
     }
 
@@ -304,9 +315,9 @@ mod tests {
         let mut coupled = Coupled::new(Coupling::Balia);
         coupled.look(&paths, 0);
         // min(2, 1.5) · 10 / 2 is taken away.
-        assert_eq!(coupled.on_loss(&window(10)), 3);
+        assert_eq!(coupled.on_loss(&window(10), 0), 3);
         coupled.look(&paths, 1);
-        assert_eq!(coupled.on_loss(&window(20)), 10);
+        assert_eq!(coupled.on_loss(&window(20), 0), 10);
     }
 
     /// The best path has the smaller window: what it gains, the largest loses.

@@ -1,9 +1,66 @@
 //! CUBIC: RFC 9438, in the integer arithmetic of Linux 6.12 tcp_cubic.c or in that of ns-3's tcp-cubic.cc.
 
 use super::hystart::{self, Rules};
-use super::{Ack, State, Window};
+use super::{
+    About, Ack, Control, Controller, Cut, Flavour, Growth, LINUX_TICK, Opening, Parameters, PlusPlus, Sender, SlowStart, State, Window, divides_a_second,
+};
 use crate::Model;
-use crate::spec::{CubicConfig, CubicFlavour, HyStart};
+use afflux_config::keys::meaningless;
+use afflux_config::{Duration, keys, words};
+
+words! {
+    /// How CUBIC leaves slow start.
+    pub enum HyStart {
+        /// At the first loss.
+        Off,
+        /// As Linux: trains of acknowledgements and longer delays.
+        Linux,
+        /// HyStart++ (RFC 9406).
+        Plusplus,
+        /// As ns-3.
+        Ns3,
+    }
+}
+
+keys! {
+    /// Parameters of CUBIC (RFC 9438).
+    pub struct Keys as "Cubic" => CubicConfig(sender: &Sender) {
+        /// Whose arithmetic.
+        flavour: Flavour = (sender.flavour) "the stack's, `\"linux\"` or `\"ns3\"`";
+        /// Steepness of the curve, segments per second cubed.
+        c: f64 = 0.4 from "RFC 9438; Linux", in 0.01 to 100.0;
+        /// What a loss or an echo leaves of the window.
+        beta: f64 = 0.7 from "RFC 9438; Linux", in 0.1 to 0.99;
+        /// A flow that is losing window makes room for others.
+        fast_convergence: bool = true;
+        /// Never slower than standard TCP would be.
+        tcp_friendly: bool = true;
+        /// How it leaves slow start.
+        hystart: HyStart = (if flavour == Flavour::Ns3 { HyStart::Ns3 } else { HyStart::Linux }) "as the flavour, `\"linux\"` or `\"ns3\"`";
+        /// Tick of the kernel's clock, unless the flavour is `"ns3"`.
+        tick: Duration = {(flavour == Flavour::Linux).then_some(Duration(LINUX_TICK))} "`\"4ms\"`" from "Linux with HZ = 250", check |tick, at| {
+            if flavour == Flavour::Ns3 { Err(meaningless(at, "flavour = \"ns3\"")) } else { divides_a_second(tick, at) }
+        };
+    }
+    plus {
+        /// Payload of a full segment, and whether the sender paces: Linux's HyStart allows for bursts.
+        mss: u16 = sender.mss;
+        paced: bool = sender.paced;
+    }
+}
+
+impl Parameters for CubicConfig {
+    fn about(&self) -> About {
+        ABOUT
+    }
+    fn start(&self, _: Opening) -> Control {
+        let cubic = Control::Cubic(Box::new(Cubic::new(self)));
+        if self.hystart == HyStart::Plusplus { Control::PlusPlus(Box::new(PlusPlus::new(cubic))) } else { cubic }
+    }
+    fn habits(&self, _: f64) -> (Cut, Growth) {
+        (Cut { part: 1.0 - self.beta, ..Cut::default() }, Growth::Cubic { c: self.c, beta: self.beta })
+    }
+}
 
 const US: u64 = 1_000_000;
 const SECOND: u64 = 1_000_000 * US;
@@ -70,11 +127,11 @@ struct Ns3 {
 impl Cubic {
     pub fn new(config: &CubicConfig) -> Self {
         let arithmetic = match config.flavour {
-            CubicFlavour::Linux => Arithmetic::Linux(Linux::new(config)),
-            CubicFlavour::Ns3 => Arithmetic::Ns3(Ns3::new(config)),
+            Flavour::Linux => Arithmetic::Linux(Linux::new(config)),
+            Flavour::Ns3 => Arithmetic::Ns3(Ns3::new(config)),
         };
         let rules = match config.hystart {
-            HyStart::Off | HyStart::PlusPlus => None,
+            HyStart::Off | HyStart::Plusplus => None,
             HyStart::Linux => Some(Rules::Linux { mss: config.mss, paced: config.paced }),
             HyStart::Ns3 => Some(Rules::Ns3),
         };
@@ -91,44 +148,6 @@ impl Cubic {
             smoothed: 0,
             acked: 0,
             estimate: 0,
-        }
-    }
-
-    // Out of line, so that NewReno's and DCTCP's path stays small.
-    #[inline(never)]
-    pub fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
-        let delay = self.sample(ack);
-        if delay > 0 && (self.least_delay == 0 || delay < self.least_delay) {
-            self.least_delay = delay;
-        }
-        if let Some(hystart) = &mut self.hystart {
-            hystart.on_ack(window, ack, delay, self.least_delay);
-        }
-        if !ack.may_grow || ack.acked == 0 {
-            return;
-        }
-        let slow_start = window.slow_start();
-        if let (true, Some(hystart)) = (slow_start, &mut self.hystart) {
-            hystart.before_growth(ack);
-        }
-        match self.arithmetic {
-            Arithmetic::Linux(_) => {
-                let left = if slow_start { window.slow_start_increase(ack.acked) } else { ack.acked };
-                if left > 0 {
-                    self.update_linux(window.cwnd, left, ack.now);
-                    window.increase_per(self.count, left);
-                }
-            }
-            // Slow start does not stop at the threshold, and an acknowledgement brings at most one segment after it.
-            Arithmetic::Ns3(_) if slow_start => window.cwnd = window.cwnd.saturating_add(ack.acked).min(window.limit),
-            Arithmetic::Ns3(_) => {
-                self.counted = self.counted.saturating_add(ack.acked);
-                let count = self.update_ns3(window.cwnd, ack.acked, ack.now);
-                if self.counted >= count {
-                    self.counted -= count;
-                    window.cwnd = (window.cwnd + 1).min(window.limit);
-                }
-            }
         }
     }
 
@@ -208,56 +227,6 @@ impl Cubic {
         }
         count.max(2)
     }
-
-    /// Losses and echoes alike: beta times the window.
-    pub fn on_loss(&mut self, window: &Window) -> u32 {
-        let cwnd = u64::from(window.cwnd);
-        let lower = window.cwnd < self.last_max && self.fast_convergence;
-        let (less, reduced) = match &mut self.arithmetic {
-            Arithmetic::Linux(linux) => {
-                linux.epoch = None;
-                (cwnd * (SCALE + linux.beta) / (2 * SCALE), cwnd * linux.beta / SCALE)
-            }
-            Arithmetic::Ns3(ns3) => {
-                ns3.epoch = None;
-                ((cwnd as f64 * (1.0 + ns3.beta) / 2.0) as u64, (cwnd as f64 * ns3.beta) as u64)
-            }
-        };
-        self.last_max = if lower { less as u32 } else { window.cwnd };
-        (reduced as u32).max(2)
-    }
-
-    pub fn on_state(&mut self, state: State, now: u64) {
-        if state != State::Loss {
-            return;
-        }
-        self.origin = 0;
-        self.acked = 0;
-        self.estimate = 0;
-        self.least_delay = 0;
-        match &mut self.arithmetic {
-            Arithmetic::Linux(linux) => {
-                self.count = 0;
-                self.last_max = 0;
-                *linux = Linux { last_cwnd: 0, last_time: 0, epoch: None, k: 0, ..linux.clone() };
-            }
-            // ns-3 remembers the window before.
-            Arithmetic::Ns3(ns3) => ns3.k = 0.0,
-        }
-        if let Some(hystart) = &mut self.hystart {
-            hystart.restart(now);
-        }
-    }
-
-    /// Time in which nothing was sent is not time on the curve (Linux only).
-    pub fn on_restart(&mut self, now: u64, idle: u64) {
-        if let Arithmetic::Linux(linux) = &mut self.arithmetic
-            && let Some(epoch) = &mut linux.epoch
-        {
-            let ticks = now / linux.tick;
-            *epoch = (*epoch + ticks - now.saturating_sub(idle) / linux.tick).min(ticks);
-        }
-    }
 }
 
 impl Linux {
@@ -266,7 +235,7 @@ impl Linux {
         let c = 10 * ((config.c * 102.4 + 0.5) as u64).max(1);
         let beta = (config.beta * 1024.0 + 0.5) as u64;
         let friendly_scale = (8 * (SCALE + beta) / 3 / (SCALE - beta)) as u32;
-        let tick = config.tick.0;
+        let tick = config.tick.unwrap_or(LINUX_TICK).0;
         Linux { tick, hz: SECOND / tick, c, beta, friendly_scale, last_cwnd: 0, last_time: 0, epoch: None, k: 0 }
     }
 }
@@ -307,9 +276,97 @@ fn cube_root(a: u64) -> u64 {
     root
 }
 
-#[cfg(test)]
-impl Cubic {
-    pub fn details(&self) -> String {
+impl Controller for Cubic {
+    // Out of line, so that NewReno's and DCTCP's path stays small.
+    #[inline(never)]
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+        let delay = self.sample(ack);
+        if delay > 0 && (self.least_delay == 0 || delay < self.least_delay) {
+            self.least_delay = delay;
+        }
+        if let Some(hystart) = &mut self.hystart {
+            hystart.on_ack(window, ack, delay, self.least_delay);
+        }
+        if !ack.may_grow || ack.acked == 0 {
+            return;
+        }
+        let slow_start = window.slow_start();
+        if let (true, Some(hystart)) = (slow_start, &mut self.hystart) {
+            hystart.before_growth(ack);
+        }
+        match self.arithmetic {
+            Arithmetic::Linux(_) => {
+                let left = if slow_start { window.slow_start_increase(ack.acked) } else { ack.acked };
+                if left > 0 {
+                    self.update_linux(window.cwnd, left, ack.now);
+                    window.increase_per(self.count, left);
+                }
+            }
+            // Slow start does not stop at the threshold, and an acknowledgement brings at most one segment after it.
+            Arithmetic::Ns3(_) if slow_start => window.cwnd = window.cwnd.saturating_add(ack.acked).min(window.limit),
+            Arithmetic::Ns3(_) => {
+                self.counted = self.counted.saturating_add(ack.acked);
+                let count = self.update_ns3(window.cwnd, ack.acked, ack.now);
+                if self.counted >= count {
+                    self.counted -= count;
+                    window.cwnd = (window.cwnd + 1).min(window.limit);
+                }
+            }
+        }
+    }
+
+    /// Losses and echoes alike: beta times the window.
+    fn on_loss(&mut self, window: &Window, _: u64) -> u32 {
+        let cwnd = u64::from(window.cwnd);
+        let lower = window.cwnd < self.last_max && self.fast_convergence;
+        let (less, reduced) = match &mut self.arithmetic {
+            Arithmetic::Linux(linux) => {
+                linux.epoch = None;
+                (cwnd * (SCALE + linux.beta) / (2 * SCALE), cwnd * linux.beta / SCALE)
+            }
+            Arithmetic::Ns3(ns3) => {
+                ns3.epoch = None;
+                ((cwnd as f64 * (1.0 + ns3.beta) / 2.0) as u64, (cwnd as f64 * ns3.beta) as u64)
+            }
+        };
+        self.last_max = if lower { less as u32 } else { window.cwnd };
+        (reduced as u32).max(2)
+    }
+
+    fn on_state(&mut self, state: State, _: &mut Window, now: u64) {
+        if state != State::Loss {
+            return;
+        }
+        self.origin = 0;
+        self.acked = 0;
+        self.estimate = 0;
+        self.least_delay = 0;
+        match &mut self.arithmetic {
+            Arithmetic::Linux(linux) => {
+                self.count = 0;
+                self.last_max = 0;
+                *linux = Linux { last_cwnd: 0, last_time: 0, epoch: None, k: 0, ..linux.clone() };
+            }
+            // ns-3 remembers the window before.
+            Arithmetic::Ns3(ns3) => ns3.k = 0.0,
+        }
+        if let Some(hystart) = &mut self.hystart {
+            hystart.restart(now);
+        }
+    }
+
+    /// Time in which nothing was sent is not time on the curve (Linux only).
+    fn on_restart(&mut self, now: u64, idle: u64) {
+        if let Arithmetic::Linux(linux) = &mut self.arithmetic
+            && let Some(epoch) = &mut linux.epoch
+        {
+            let ticks = now / linux.tick;
+            *epoch = (*epoch + ticks - now.saturating_sub(idle) / linux.tick).min(ticks);
+        }
+    }
+
+    #[cfg(test)]
+    fn details(&self) -> String {
         let k = match &self.arithmetic {
             Arithmetic::Linux(linux) => linux.k as f64 / 1024.0,
             Arithmetic::Ns3(ns3) => ns3.k,
@@ -317,6 +374,8 @@ impl Cubic {
         format!(" origin {} K {k:.2}", self.origin)
     }
 }
+
+pub const ABOUT: About = About { slow_start: SlowStart::Own("with congestion = \"cubic\" write cubic.hystart = \"plusplus\""), ..About::of(MODEL) };
 
 pub const MODEL: Model = Model {
     kind: "congestion control",
@@ -338,8 +397,8 @@ mod tests {
             fast_convergence: true,
             tcp_friendly: true,
             hystart: HyStart::Off,
-            flavour: CubicFlavour::Linux,
-            tick: Span::from_ms(4),
+            flavour: Flavour::Linux,
+            tick: Some(Span::from_ms(4)),
             mss: 1448,
             paced: false,
         }
@@ -364,7 +423,7 @@ mod tests {
             self.cubic.on_ack(&mut self.window, &ack);
         }
         fn lose(&mut self) {
-            self.window.ssthresh = self.cubic.on_loss(&self.window);
+            self.window.ssthresh = self.cubic.on_loss(&self.window, 0);
             self.window.cwnd = self.window.ssthresh;
             self.window.credit = 0;
         }
@@ -386,7 +445,7 @@ mod tests {
     /// spec/transports.md §9 item 5: K = cbrt(W_max * 0.3 / 0.4), the curve through K / 2, K and 2 K, symmetrical about the plateau.
     #[test]
     fn the_curve_is_cubic() {
-        for flavour in [CubicFlavour::Linux, CubicFlavour::Ns3] {
+        for flavour in [Flavour::Linux, Flavour::Ns3] {
             for (w_max, expected) in [(100u32, 4.2), (1_000, 9.1), (10_000, 19.6)] {
                 let mut clock = Clock::new(&CubicConfig { flavour, ..config() }, w_max, Span::from_ms(100));
                 clock.ack();
@@ -415,7 +474,7 @@ mod tests {
     /// In the Reno-friendly region the average window is that of standard TCP: sqrt(1.5 / p).
     #[test]
     fn as_reno_on_short_paths() {
-        for (flavour, rtt) in [(CubicFlavour::Linux, 40), (CubicFlavour::Ns3, 1), (CubicFlavour::Ns3, 40)] {
+        for (flavour, rtt) in [(Flavour::Linux, 40), (Flavour::Ns3, 1), (Flavour::Ns3, 40)] {
             let mut clock = Clock::new(&CubicConfig { flavour, ..config() }, 60, Span::from_ms(rtt));
             let period = 3_000;
             let (mut sum, mut time) = (0.0, 0u64);
@@ -440,19 +499,19 @@ mod tests {
     fn reductions_and_fast_convergence() {
         let mut cubic = Cubic::new(&config());
         let window = |cwnd| Window { cwnd, credit: 0, ssthresh: 2, limit: u32::MAX };
-        assert_eq!((cubic.on_loss(&window(1000)), cubic.last_max), (700, 1000));
+        assert_eq!((cubic.on_loss(&window(1000), 0), cubic.last_max), (700, 1000));
         // Below the last maximum: 800 * 1741 / 2048.
-        assert_eq!((cubic.on_loss(&window(800)), cubic.last_max), (560, 680));
-        assert_eq!((cubic.on_loss(&window(2)), cubic.last_max), (2, 1));
-        cubic.on_state(State::Loss, 0);
+        assert_eq!((cubic.on_loss(&window(800), 0), cubic.last_max), (560, 680));
+        assert_eq!((cubic.on_loss(&window(2), 0), cubic.last_max), (2, 1));
+        cubic.on_state(State::Loss, &mut window(2), 0);
         assert_eq!(cubic.last_max, 0);
         let mut slow = Cubic::new(&CubicConfig { fast_convergence: false, ..config() });
-        slow.on_loss(&window(1000));
-        assert_eq!((slow.on_loss(&window(800)), slow.last_max), (560, 800));
-        let mut ns3 = Cubic::new(&CubicConfig { flavour: CubicFlavour::Ns3, ..config() });
-        ns3.on_loss(&window(1000));
-        assert_eq!((ns3.on_loss(&window(801)), ns3.last_max), (560, 680));
-        ns3.on_state(State::Loss, 0);
+        slow.on_loss(&window(1000), 0);
+        assert_eq!((slow.on_loss(&window(800), 0), slow.last_max), (560, 800));
+        let mut ns3 = Cubic::new(&CubicConfig { flavour: Flavour::Ns3, ..config() });
+        ns3.on_loss(&window(1000), 0);
+        assert_eq!((ns3.on_loss(&window(801), 0), ns3.last_max), (560, 680));
+        ns3.on_state(State::Loss, &mut window(2), 0);
         assert_eq!(ns3.last_max, 680);
     }
 
@@ -492,7 +551,7 @@ mod tests {
     /// The second after an epoch's start (ns-3: 10 ms) says nothing about the delay.
     #[test]
     fn samples_right_after_a_reduction_are_discarded() {
-        for (flavour, wait) in [(CubicFlavour::Linux, SECOND), (CubicFlavour::Ns3, 10_000 * US)] {
+        for (flavour, wait) in [(Flavour::Linux, SECOND), (Flavour::Ns3, 10_000 * US)] {
             let mut clock = Clock::new(&CubicConfig { flavour, ..config() }, 100, Span::from_ms(2));
             clock.ack();
             let before = clock.cubic.least_delay;

@@ -1,15 +1,60 @@
 //! D2TCP: DCTCP whose reduction depends on how near a flow's deadline is.
 
-use super::{Ack, Dctcp, Window};
+use super::dctcp::{DctcpConfig, power_of_two};
+use super::{About, Ack, Control, Controller, Cut, Dctcp, Echo, Growth, Opening, Parameters, Sender, Window};
 use crate::Model;
-use crate::spec::{D2tcpConfig, Undated};
+use afflux_config::{keys, words};
+
+words! {
+    /// A flow without a deadline.
+    pub enum WithoutDeadline {
+        /// As DCTCP: d = 1.
+        Dctcp,
+        /// Its window is halved, as in the authors' ns-2.
+        Halve,
+    }
+}
+
+keys! {
+    /// Parameters of D2TCP (Vamanan et al., SIGCOMM 2012): a mark cuts the window by alpha^d / 2, where d is the time a flow needs over the time it has left.
+    pub struct Keys as "D2tcp" => D2tcpConfig(_sender: &Sender) {
+        /// As in `dctcp`.
+        gain: f64 = 0.0625, check power_of_two;
+        /// As in `dctcp`.
+        initial_alpha: f64 = 1.0, in 0.0 to 1.0;
+        /// Least d: of flows with more time than they need, and of those whose deadline has passed.
+        least: f64 = 0.5 from "the paper's", in 0.01 to 1.0;
+        /// Largest d.
+        most: f64 = 2.0 from "the paper's", in 1.0 to 100.0;
+        /// What a mark does to a flow without a deadline.
+        without_deadline: WithoutDeadline = "dctcp" from "the paper's";
+    }
+}
+
+impl D2tcpConfig {
+    fn dctcp(&self) -> DctcpConfig {
+        DctcpConfig { gain: self.gain, initial_alpha: self.initial_alpha }
+    }
+}
+
+impl Parameters for D2tcpConfig {
+    fn about(&self) -> About {
+        ABOUT
+    }
+    fn start(&self, _: Opening) -> Control {
+        Control::D2tcp(Box::new(D2tcp::new(self)))
+    }
+    fn habits(&self, payload: f64) -> (Cut, Growth) {
+        self.dctcp().habits(payload)
+    }
+}
 
 #[derive(Debug, Clone)]
 pub struct D2tcp {
     dctcp: Dctcp,
     least: f64,
     most: f64,
-    undated: Undated,
+    without_deadline: WithoutDeadline,
     /// The flow at hand: behind its last segment, and when it is to have ended.
     to: u32,
     deadline: Option<u64>,
@@ -20,21 +65,8 @@ pub struct D2tcp {
 
 impl D2tcp {
     pub fn new(config: &D2tcpConfig) -> Self {
-        let D2tcpConfig { dctcp, least, most, undated } = config;
-        D2tcp { dctcp: Dctcp::new(dctcp), least: *least, most: *most, undated: *undated, to: 0, deadline: None, una: 0, round_trip: 0 }
-    }
-
-    pub fn on_flow(&mut self, to: u32, deadline: Option<u64>) {
-        (self.to, self.deadline) = (to, deadline);
-    }
-
-    pub fn on_progress(&mut self, una: u32, round_trip: u64) {
-        (self.una, self.round_trip) = (una, round_trip);
-    }
-
-    #[inline(always)]
-    pub fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
-        self.dctcp.on_ack(window, ack);
+        let D2tcpConfig { least, most, without_deadline, .. } = *config;
+        D2tcp { dctcp: Dctcp::new(&config.dctcp()), least, most, without_deadline, to: 0, deadline: None, una: 0, round_trip: 0 }
     }
 
     /// d = Tc / D: how long the flow needs at three quarters of its window on average (a sawtooth between half of it and all of it), over what
@@ -46,29 +78,44 @@ impl D2tcp {
         let left = if deadline > now { (deadline - now) as f64 } else { f64::INFINITY };
         Some((needed / left).clamp(self.least, self.most))
     }
+}
+
+impl Controller for D2tcp {
+    fn on_flow(&mut self, to: u32, deadline: Option<u64>) {
+        (self.to, self.deadline) = (to, deadline);
+    }
+
+    fn on_progress(&mut self, una: u32, round_trip: u64) {
+        (self.una, self.round_trip) = (una, round_trip);
+    }
+
+    #[inline(always)]
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+        self.dctcp.on_ack(window, ack);
+    }
 
     /// cwnd * (1 - alpha^d / 2), at least two segments.
-    pub fn on_ecn(&mut self, window: &Window, now: u64) -> u32 {
-        let penalty = match (self.urgency(window, now), self.undated) {
+    fn on_ecn(&mut self, window: &Window, now: u64) -> u32 {
+        let penalty = match (self.urgency(window, now), self.without_deadline) {
             (Some(d), _) => libm::pow(self.dctcp.alpha(), d),
-            (None, Undated::Dctcp) => self.dctcp.alpha(),
-            (None, Undated::Halve) => 1.0,
+            (None, WithoutDeadline::Dctcp) => self.dctcp.alpha(),
+            (None, WithoutDeadline::Halve) => 1.0,
         };
         let cut = (window.cwnd as f64 * penalty / 2.0) as u32;
         (window.cwnd - cut).max(2)
     }
 
-    pub fn on_loss(&mut self, window: &Window) -> u32 {
-        self.dctcp.on_loss(window)
+    fn on_loss(&mut self, window: &Window, now: u64) -> u32 {
+        self.dctcp.on_loss(window, now)
     }
-}
 
-#[cfg(test)]
-impl D2tcp {
-    pub fn details(&self) -> String {
+    #[cfg(test)]
+    fn details(&self) -> String {
         self.dctcp.details()
     }
 }
+
+pub const ABOUT: About = About { echo: Echo::Exact, undated: Some("D2TCP is DCTCP here"), ..About::of(MODEL) };
 
 pub const MODEL: Model = Model {
     kind: "congestion control",
@@ -81,20 +128,19 @@ pub const MODEL: Model = Model {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::DctcpConfig;
 
     fn window(cwnd: u32) -> Window {
         Window { cwnd, credit: 0, ssthresh: 2, limit: u32::MAX }
     }
 
-    fn d2tcp(alpha: u32, undated: Undated) -> D2tcp {
-        D2tcp::new(&D2tcpConfig { dctcp: DctcpConfig { gain_shift: 4, initial_alpha: alpha }, least: 0.5, most: 2.0, undated })
+    fn d2tcp(alpha: u32, without_deadline: WithoutDeadline) -> D2tcp {
+        D2tcp::new(&D2tcpConfig { gain: 0.0625, initial_alpha: f64::from(alpha) / 1024.0, least: 0.5, most: 2.0, without_deadline })
     }
 
     /// p = alpha^d with d = Tc/D, in closed form: 300 segments at 100 per window of which three quarters count take 4 round trips.
     #[test]
     fn cut_by_the_time_left() {
-        let mut control = d2tcp(256, Undated::Dctcp);
+        let mut control = d2tcp(256, WithoutDeadline::Dctcp);
         control.on_progress(0, 1_000);
         let mut cut = |deadline: u64| {
             control.on_flow(300, Some(deadline));
@@ -116,10 +162,10 @@ mod tests {
 
     #[test]
     fn without_a_deadline() {
-        let mut dctcp = Dctcp::new(&DctcpConfig { gain_shift: 4, initial_alpha: 300 });
+        let mut dctcp = Dctcp::new(&DctcpConfig { gain: 0.0625, initial_alpha: 300.0 / 1024.0 });
         for cwnd in 2..2_000 {
-            assert_eq!(d2tcp(300, Undated::Dctcp).on_ecn(&window(cwnd), 5), dctcp.on_ecn(&window(cwnd)));
+            assert_eq!(d2tcp(300, WithoutDeadline::Dctcp).on_ecn(&window(cwnd), 5), dctcp.on_ecn(&window(cwnd), 5));
         }
-        assert_eq!(d2tcp(300, Undated::Halve).on_ecn(&window(100), 5), 50);
+        assert_eq!(d2tcp(300, WithoutDeadline::Halve).on_ecn(&window(100), 5), 50);
     }
 }

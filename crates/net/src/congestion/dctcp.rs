@@ -1,8 +1,48 @@
 //! DCTCP: RFC 8257, in the integer arithmetic of Linux tcp_dctcp.c.
 
-use super::{Ack, NewReno, Window};
+use super::{About, Ack, Control, Controller, Cut, Echo, Growth, NewReno, Opening, Parameters, Sender, Window};
 use crate::Model;
-use crate::spec::DctcpConfig;
+use afflux_config::keys;
+use afflux_config::tree::{Key, Wrong};
+
+keys! {
+    /// Parameters of DCTCP (RFC 8257).
+    pub struct Keys as "Dctcp" => DctcpConfig(_sender: &Sender) {
+        /// Weight g of the newest marked share in alpha; a power of two.
+        gain: f64 = 0.0625 from "1/16 in paper, RFC and Linux", check power_of_two;
+        /// Alpha at the start, 0 to 1.
+        initial_alpha: f64 = 1.0 from "RFC 8257 and Linux; the authors' ns-2 has 0", in 0.0 to 1.0;
+    }
+}
+
+pub(super) fn power_of_two(gain: f64, at: Key) -> Result<f64, Wrong> {
+    let right = (0..=10u32).any(|shift| gain == 1.0 / f64::from(1u32 << shift));
+    if right { Ok(gain) } else { Err(Wrong::at(at, format!("found {gain}: write a power of two from 1 down to 1/1024, as in 0.0625 (1/16)"))) }
+}
+
+impl DctcpConfig {
+    /// The initial alpha in 1/1024.
+    pub fn first_alpha(&self) -> u32 {
+        (self.initial_alpha * f64::from(ONE) + 0.5) as u32
+    }
+
+    /// What the first marks take of a window when all of it is marked, and how that fades.
+    pub(super) fn cut(&self) -> Cut {
+        Cut { part: f64::from(self.first_alpha()) / 2048.0, fades: self.gain }
+    }
+}
+
+impl Parameters for DctcpConfig {
+    fn about(&self) -> About {
+        ABOUT
+    }
+    fn start(&self, _: Opening) -> Control {
+        Control::Dctcp(Dctcp::new(self))
+    }
+    fn habits(&self, payload: f64) -> (Cut, Growth) {
+        (self.cut(), Growth::PerRoundTrip(payload))
+    }
+}
 
 /// Alpha is kept in 1/1024.
 const ONE: u32 = 1024;
@@ -19,16 +59,18 @@ pub struct Dctcp {
 
 impl Dctcp {
     pub fn new(config: &DctcpConfig) -> Self {
-        Dctcp { gain_shift: config.gain_shift, alpha: config.initial_alpha.min(ONE), end: 0, delivered: 0, marked: 0 }
+        Dctcp { gain_shift: ((1.0 / config.gain) as u32).trailing_zeros(), alpha: config.first_alpha(), end: 0, delivered: 0, marked: 0 }
     }
 
     /// 0 to 1.
     pub fn alpha(&self) -> f64 {
         self.alpha as f64 / ONE as f64
     }
+}
 
+impl Controller for Dctcp {
     #[inline(always)]
-    pub fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
         self.delivered += ack.delivered;
         if ack.ece {
             self.marked += ack.delivered;
@@ -50,23 +92,23 @@ impl Dctcp {
     }
 
     /// cwnd * (1 - alpha / 2), at least two segments.
-    pub fn on_ecn(&mut self, window: &Window) -> u32 {
+    fn on_ecn(&mut self, window: &Window, _: u64) -> u32 {
         let cut = ((window.cwnd as u64 * self.alpha as u64) >> 11) as u32;
         (window.cwnd - cut).max(2)
     }
 
     /// RFC 8257 §3.5: losses are treated as by standard TCP.
-    pub fn on_loss(&mut self, window: &Window) -> u32 {
+    fn on_loss(&mut self, window: &Window, _: u64) -> u32 {
         window.half()
     }
-}
 
-#[cfg(test)]
-impl Dctcp {
-    pub fn details(&self) -> String {
+    #[cfg(test)]
+    fn details(&self) -> String {
         format!(" alpha {}", self.alpha)
     }
 }
+
+pub const ABOUT: About = About { echo: Echo::Exact, ..About::of(MODEL) };
 
 pub const MODEL: Model = Model {
     kind: "congestion control",
@@ -87,7 +129,7 @@ mod tests {
     /// spec/transports.md §9 item 3: after n windows in which all is marked, from 0, alpha = 1 - (15/16)^n.
     #[test]
     fn alpha_follows_the_marked_fraction() {
-        let mut dctcp = Dctcp::new(&DctcpConfig { gain_shift: 4, initial_alpha: 0 });
+        let mut dctcp = Dctcp::new(&DctcpConfig { gain: 0.0625, initial_alpha: 0.0 });
         let mut w = window(10);
         let mut expected = 1.0;
         for n in 1..=40u32 {
@@ -103,7 +145,7 @@ mod tests {
     #[test]
     fn alpha_approaches_a_constant_fraction() {
         for quarters in 1..=3 {
-            let mut dctcp = Dctcp::new(&DctcpConfig { gain_shift: 4, initial_alpha: 0 });
+            let mut dctcp = Dctcp::new(&DctcpConfig { gain: 0.0625, initial_alpha: 0.0 });
             let (mut w, mut left) = (window(100), 1.0);
             for n in 0..80u32 {
                 // 25 segments at a time, of which the first so many quarters are marked.
@@ -121,13 +163,13 @@ mod tests {
 
     #[test]
     fn unmarked_windows_bring_alpha_to_zero() {
-        let mut dctcp = Dctcp::new(&DctcpConfig { gain_shift: 4, initial_alpha: 1024 });
+        let mut dctcp = Dctcp::new(&DctcpConfig { gain: 0.0625, initial_alpha: 1.0 });
         let mut w = window(10);
         for n in 1..=200u32 {
             dctcp.on_ack(&mut w, &Ack { acked: 10, delivered: 10, ece: false, una: n * 10, next: n * 10 + 10, ..Ack::default() });
         }
         assert_eq!(dctcp.alpha, 0);
-        assert_eq!(dctcp.on_ecn(&window(100)), 100);
-        assert_eq!(dctcp.on_loss(&window(100)), 50);
+        assert_eq!(dctcp.on_ecn(&window(100), 5), 100);
+        assert_eq!(dctcp.on_loss(&window(100), 5), 50);
     }
 }

@@ -1,6 +1,6 @@
 //! Congestion controls that are not ours: whoever runs a plan brings them (the Python face does, for prototypes).
 
-use super::{Ack, State, Window};
+use super::{About, Ack, Control, Controller, Opening, Parameters, State, Window};
 use crate::Model;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -48,24 +48,40 @@ impl External {
     pub fn new(factory: &Foreign, mss: u32, initial_window: u32) -> Self {
         External(factory.0.make(mss, initial_window))
     }
-    pub fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+}
+
+impl Controller for External {
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
         let mut wanted = *window;
         self.0.on_ack(&mut wanted, ack);
         if matches!(ack.state, State::Open | State::Loss) {
             *window = Window { cwnd: wanted.cwnd.clamp(1, window.limit), ssthresh: wanted.ssthresh.max(2), limit: window.limit, ..wanted };
         }
     }
-    pub fn on_loss(&mut self, window: &Window, now: u64) -> u32 {
+
+    fn on_loss(&mut self, window: &Window, now: u64) -> u32 {
         self.0.on_loss(window, now).max(2)
     }
-    pub fn on_ecn(&mut self, window: &Window, now: u64) -> u32 {
+
+    fn on_ecn(&mut self, window: &Window, now: u64) -> u32 {
         self.0.on_ecn(window, now).max(2)
     }
-    pub fn on_timeout(&mut self, window: &Window, now: u64) -> u32 {
+
+    fn on_timeout(&mut self, window: &Window, now: u64) -> u32 {
         self.0.on_timeout(window, now).max(2)
     }
-    pub fn pacing_rate(&self) -> Option<u64> {
+
+    fn pacing_rate(&self) -> Option<u64> {
         self.0.pacing_rate()
+    }
+}
+
+impl Parameters for Foreign {
+    fn about(&self) -> About {
+        About::of(MODEL)
+    }
+    fn start(&self, Opening { mss, initial_window, .. }: Opening) -> Control {
+        Control::External(Box::new(External::new(self, mss, initial_window)))
     }
 }
 

@@ -1,8 +1,29 @@
 //! H-TCP (Leith and Shorten), in the integer arithmetic of Linux tcp_htcp.c: times are ticks of the kernel's clock.
 
-use super::{Ack, State, Window};
+use super::{About, Ack, Control, Controller, Opening, Parameters, Sender, State, Window, divides_a_second};
 use crate::Model;
-use crate::spec::HtcpConfig;
+use afflux_config::{Duration, keys};
+
+keys! {
+    /// Parameters of H-TCP.
+    pub struct Keys as "Htcp" => HtcpConfig(_sender: &Sender) {
+        /// The increase is proportional to the round trip, from 10 to 200 ms.
+        rtt_scaling: bool = true from "Linux";
+        /// The back-off adapts under steady bandwidth only.
+        bandwidth_switch: bool = true from "Linux";
+        /// Tick of the kernel's clock.
+        tick: Duration = "4ms" from "Linux with HZ = 250", check divides_a_second;
+    }
+}
+
+impl Parameters for HtcpConfig {
+    fn about(&self) -> About {
+        ABOUT
+    }
+    fn start(&self, _: Opening) -> Control {
+        Control::Htcp(Box::new(Htcp::new(self)))
+    }
+}
 
 const MS: u64 = 1_000_000_000;
 const SECOND: u64 = 1_000 * MS;
@@ -61,31 +82,6 @@ impl Htcp {
             bandwidth: 0,
             state: State::Open,
         }
-    }
-
-    // Out of line, so that NewReno's and DCTCP's path stays small.
-    #[inline(never)]
-    pub fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
-        let now = ack.now / self.tick;
-        // The connection began when what is acknowledged first was sent.
-        let last_congestion = *self.last_congestion.get_or_insert((ack.now - ack.rtt) / self.tick);
-        self.measure(window, ack, now, now - last_congestion);
-        self.state = ack.state;
-        if !ack.may_grow || ack.acked == 0 {
-            return;
-        }
-        if window.slow_start() {
-            window.slow_start_increase(ack.acked);
-            return;
-        }
-        if (u64::from(window.credit) * self.alpha) >> 7 >= u64::from(window.cwnd) {
-            window.cwnd = (window.cwnd + 1).min(window.limit);
-            window.credit = 0;
-            self.update_alpha(now - last_congestion);
-        } else {
-            window.credit += self.acked;
-        }
-        self.acked = 1;
     }
 
     fn measure(&mut self, window: &Window, ack: &Ack, now: u64, since: u64) {
@@ -159,27 +155,6 @@ impl Htcp {
             self.adapt = true;
         }
     }
-
-    /// Losses and echoes alike.
-    pub fn on_loss(&mut self, window: &Window, now: u64) -> u32 {
-        self.update_beta();
-        let now = now / self.tick;
-        self.update_alpha(now - self.last_congestion.unwrap_or(now));
-        if self.min_rtt > 0 && self.max_rtt > self.min_rtt {
-            self.max_rtt = self.min_rtt + (self.max_rtt - self.min_rtt) * 95 / 100;
-        }
-        (((u64::from(window.cwnd) * self.beta) >> 7) as u32).max(2)
-    }
-
-    pub fn on_state(&mut self, state: State, now: u64) {
-        if state != State::Open {
-            self.state = state;
-            self.congested = true;
-        } else if !std::mem::take(&mut self.congested) {
-            return;
-        }
-        self.last_congestion = Some(now / self.tick);
-    }
 }
 
 /// Segments per round trip, `since` ticks after congestion: 1 for a second, then 1 + 10 x + x^2 / 4.
@@ -190,12 +165,60 @@ fn increase(since: u64, hz: u64) -> u64 {
     }
 }
 
-#[cfg(test)]
-impl Htcp {
-    pub fn details(&self) -> String {
+impl Controller for Htcp {
+    // Out of line, so that NewReno's and DCTCP's path stays small.
+    #[inline(never)]
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+        let now = ack.now / self.tick;
+        // The connection began when what is acknowledged first was sent.
+        let last_congestion = *self.last_congestion.get_or_insert((ack.now - ack.rtt) / self.tick);
+        self.measure(window, ack, now, now - last_congestion);
+        self.state = ack.state;
+        if !ack.may_grow || ack.acked == 0 {
+            return;
+        }
+        if window.slow_start() {
+            window.slow_start_increase(ack.acked);
+            return;
+        }
+        if (u64::from(window.credit) * self.alpha) >> 7 >= u64::from(window.cwnd) {
+            window.cwnd = (window.cwnd + 1).min(window.limit);
+            window.credit = 0;
+            self.update_alpha(now - last_congestion);
+        } else {
+            window.credit += self.acked;
+        }
+        self.acked = 1;
+    }
+
+    /// Losses and echoes alike.
+    fn on_loss(&mut self, window: &Window, now: u64) -> u32 {
+        self.update_beta();
+        let now = now / self.tick;
+        self.update_alpha(now - self.last_congestion.unwrap_or(now));
+        if self.min_rtt > 0 && self.max_rtt > self.min_rtt {
+            self.max_rtt = self.min_rtt + (self.max_rtt - self.min_rtt) * 95 / 100;
+        }
+        (((u64::from(window.cwnd) * self.beta) >> 7) as u32).max(2)
+    }
+
+    fn on_state(&mut self, state: State, _: &mut Window, now: u64) {
+        if state != State::Open {
+            self.state = state;
+            self.congested = true;
+        } else if !std::mem::take(&mut self.congested) {
+            return;
+        }
+        self.last_congestion = Some(now / self.tick);
+    }
+
+    #[cfg(test)]
+    fn details(&self) -> String {
         format!(" alpha {:.2} beta {:.2}", self.alpha as f64 / 128.0, self.beta as f64 / 128.0)
     }
 }
+
+pub const ABOUT: About = About::of(MODEL);
 
 pub const MODEL: Model = Model {
     kind: "congestion control",
@@ -295,7 +318,7 @@ mod tests {
             (88, State::Open, 22),
         ] {
             if state != State::Open {
-                htcp.on_state(state, SECOND);
+                htcp.on_state(state, &mut window(2), SECOND);
             }
             htcp.on_ack(&mut w, &Ack { state, ..ack(SECOND, rtt_ms * MS, 1) });
             assert_eq!((htcp.min_rtt, htcp.max_rtt), (10, expected), "{rtt_ms} ms, {state:?}");
@@ -311,8 +334,8 @@ mod tests {
             let mut now = SECOND;
             htcp.on_ack(&mut w, &ack(now, rtt_ms * MS, 1));
             w.cwnd = htcp.on_loss(&w, now);
-            htcp.on_state(State::Recovery, now);
-            htcp.on_state(State::Open, now);
+            htcp.on_state(State::Recovery, &mut window(2), now);
+            htcp.on_state(State::Open, &mut window(2), now);
             htcp.state = State::Open;
             w.credit = 0;
             let (start, from) = (now, f64::from(w.cwnd));
@@ -346,7 +369,7 @@ mod tests {
                 assert!((950..=1050).contains(&htcp.bandwidth), "{}", htcp.bandwidth);
             }
         }
-        htcp.on_state(State::Recovery, now);
+        htcp.on_state(State::Recovery, &mut window(2), now);
         htcp.on_ack(&mut w, &Ack { state: State::Recovery, ..ack(now, 100 * MS, 1) });
         assert_eq!((htcp.counted, htcp.congested), (0, true));
     }

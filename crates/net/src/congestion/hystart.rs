@@ -1,6 +1,6 @@
 //! Leaving slow start before it overshoots: HyStart as in Linux's and ns-3's CUBIC, and HyStart++ (RFC 9406) around any control.
 
-use super::{Ack, Control, State, Window};
+use super::{Ack, Control, Controller, State, Window};
 use crate::Model;
 
 /// Below this window nothing is looked for (Linux and ns-3).
@@ -182,15 +182,27 @@ impl PlusPlus {
         self.phase = Phase::Done;
     }
 
-    pub fn on_state(&mut self, state: State, window: &mut Window, now: u64) {
-        if state != State::Open {
-            self.stop();
+    fn judge(&mut self) {
+        if self.samples < SAMPLES {
+            return;
         }
-        self.control.on_state(state, window, now);
+        match self.phase {
+            Phase::SlowStart if self.last_round != u64::MAX => {
+                let threshold = (self.last_round / DIVISOR).clamp(MIN_THRESHOLD, MAX_THRESHOLD);
+                if self.this_round >= self.last_round + threshold {
+                    self.credit = 0;
+                    self.phase = Phase::Conservative { rounds: 0, baseline: self.this_round };
+                }
+            }
+            Phase::Conservative { baseline, .. } if self.this_round < baseline => self.phase = Phase::SlowStart,
+            _ => {}
+        }
     }
+}
 
+impl Controller for PlusPlus {
     #[inline(never)]
-    pub fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
         if self.phase == Phase::Done || !window.slow_start() {
             self.stop();
             return self.control.on_ack(window, ack);
@@ -231,32 +243,43 @@ impl PlusPlus {
         }
     }
 
-    fn judge(&mut self) {
-        if self.samples < SAMPLES {
-            return;
+    fn on_state(&mut self, state: State, window: &mut Window, now: u64) {
+        if state != State::Open {
+            self.stop();
         }
-        match self.phase {
-            Phase::SlowStart if self.last_round != u64::MAX => {
-                let threshold = (self.last_round / DIVISOR).clamp(MIN_THRESHOLD, MAX_THRESHOLD);
-                if self.this_round >= self.last_round + threshold {
-                    self.credit = 0;
-                    self.phase = Phase::Conservative { rounds: 0, baseline: self.this_round };
-                }
-            }
-            Phase::Conservative { baseline, .. } if self.this_round < baseline => self.phase = Phase::SlowStart,
-            _ => {}
-        }
+        self.control.on_state(state, window, now);
     }
-}
 
-#[cfg(test)]
-impl PlusPlus {
-    pub fn details(&self) -> String {
-        match self.phase {
+    #[cfg(test)]
+    fn details(&self) -> String {
+        let phase: String = match self.phase {
             Phase::SlowStart => " slow start".into(),
             Phase::Conservative { rounds, .. } => format!(" conservative {rounds}"),
             Phase::Done => String::new(),
-        }
+        };
+        phase + &self.control.details()
+    }
+
+    fn on_ecn(&mut self, window: &Window, now: u64) -> u32 {
+        self.stop();
+        self.control.on_ecn(window, now)
+    }
+
+    fn on_loss(&mut self, window: &Window, now: u64) -> u32 {
+        self.stop();
+        self.control.on_loss(window, now)
+    }
+
+    fn on_flow(&mut self, to: u32, deadline: Option<u64>) {
+        self.control.on_flow(to, deadline);
+    }
+
+    fn on_progress(&mut self, una: u32, round_trip: u64) {
+        self.control.on_progress(una, round_trip);
+    }
+
+    fn on_restart(&mut self, now: u64, idle: u64) {
+        self.control.on_restart(now, idle);
     }
 }
 

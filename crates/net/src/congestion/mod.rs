@@ -1,22 +1,20 @@
 //! How a sender's window reacts. One file per algorithm; each supplies the same few hooks.
 
-mod bbr;
-mod bbr3;
+pub mod bbr;
+pub mod bbr3;
 mod bbr_ns3;
 #[cfg(test)]
 mod bottleneck;
 mod coupled;
-mod cubic;
-mod d2tcp;
-pub mod dcqcn;
-mod dctcp;
+pub mod cubic;
+pub mod d2tcp;
+pub mod dctcp;
 mod external;
-pub mod hpcc;
-mod htcp;
+mod habits;
+pub mod htcp;
 mod hystart;
-mod newreno;
-pub mod swift;
-pub mod timely;
+pub mod newreno;
+pub mod rate;
 
 pub use bbr::Bbr;
 pub use bbr_ns3::Ns3Bbr;
@@ -30,9 +28,15 @@ pub use htcp::Htcp;
 pub use hystart::PlusPlus;
 pub use newreno::{NewReno, Rfc5681};
 
-use crate::spec::{CongestionControl, EcnMode, HyStart, TcpConfig};
+pub use habits::{Cut, Growth};
+
+use crate::Model;
+use crate::spec::{Coupling, EcnMode, TcpConfig};
 use crate::transport::tcp::{Lost, Sample, Sampler};
+use afflux_config::tree::{Key, Wrong};
+use afflux_config::{Duration, words};
 use afflux_engine::random::Stream;
+use afflux_units::Span;
 
 /// Where a sender stands (Linux calls them Open, CWR, Recovery and Loss).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -130,273 +134,339 @@ impl Window {
     }
 }
 
-/// Any congestion control, dispatched statically.
-#[derive(Debug, Clone)]
-pub enum Control {
-    NewReno(NewReno),
-    Rfc5681(Rfc5681),
-    Dctcp(Dctcp),
-    D2tcp(Box<D2tcp>),
-    Cubic(Box<Cubic>),
-    Htcp(Box<Htcp>),
-    /// Any of them after HyStart++.
-    PlusPlus(Box<PlusPlus>),
-    Bbr(Box<Bbr>),
-    Ns3Bbr(Box<Ns3Bbr>),
-    Bbr3(Box<Bbr3>),
-    Coupled(Box<Coupled>),
-    External(Box<External>),
+/// What a congestion control does about what its sender sees. Without a method of its own it does what standard TCP does, or nothing.
+pub trait Controller {
+    /// Takes every acknowledgement; grows the window where that is allowed.
+    fn on_ack(&mut self, _window: &mut Window, _ack: &Ack) {}
+    /// The slow start threshold after a loss.
+    fn on_loss(&mut self, window: &Window, now: u64) -> u32;
+    /// The slow start threshold after an ECN echo.
+    fn on_ecn(&mut self, window: &Window, now: u64) -> u32 {
+        self.on_loss(window, now)
+    }
+    /// The slow start threshold after a time-out.
+    fn on_timeout(&mut self, window: &Window, now: u64) -> u32 {
+        self.on_loss(window, now)
+    }
+    /// The connection is at a flow that ends before segment `to` and has this deadline.
+    fn on_flow(&mut self, _to: u32, _deadline: Option<u64>) {}
+    /// What has been acknowledged, and the smoothed round trip, before a reduction for an ECN echo.
+    fn on_progress(&mut self, _una: u32, _round_trip: u64) {}
+    /// What is in flight, before a reduction, from senders that tell it.
+    fn on_flight(&mut self, _flight: u32) {}
+    /// The window has been set to the threshold, by senders that tell it.
+    fn on_settled(&mut self) {}
+    /// The sender has entered `state`.
+    fn on_state(&mut self, _state: State, _window: &mut Window, _now: u64) {}
+    /// The sender starts again, `idle` picoseconds after it sent last, with nothing outstanding.
+    fn on_restart(&mut self, _now: u64, _idle: u64) {}
+
+    // A model of the path.
+
+    /// Sets the window itself in every state: nobody reduces it to the threshold or keeps it from growing. Needs a [`Sampler`].
+    fn owns_window(&self) -> bool {
+        false
+    }
+    /// The connection is open; its handshake took `rtt` (0: not known).
+    fn on_established(&mut self, _window: &Window, _now: u64, _rtt: u64) {}
+    /// Takes every acknowledgement, after losses were marked and the state changed: `ack.state` is the new one.
+    fn on_sample(&mut self, _window: &mut Window, _ack: &Ack, _sample: &Sample, _sampler: &mut Sampler) {}
+    /// [`Sampler::on_lost`] has been told of a segment.
+    fn on_segment_lost(&mut self, _window: &Window, _now: u64, _lost: &Lost, _sampler: &Sampler) {}
+    /// A loss or a time-out turns out to have been none: the window to go on with, if the algorithm has a say.
+    fn on_undo(&mut self, _window: &Window, _sampler: &Sampler) -> Option<u32> {
+        None
+    }
+    /// Segments that may leave back to back before pacing makes the next one wait, as Linux's buffers for segmentation offload do.
+    fn burst(&self) -> u32 {
+        1
+    }
+    /// Bits of payload per second at which segments are to leave.
+    fn pacing_rate(&self) -> Option<u64> {
+        None
+    }
+    /// For traces.
+    #[cfg(test)]
+    fn details(&self) -> String {
+        String::new()
+    }
+}
+
+words! {
+    /// Whose arithmetic.
+    pub enum Flavour {
+        /// Linux 6.12.
+        Linux,
+        /// ns-3 3.48.
+        Ns3,
+    }
+}
+
+/// The transport whose congestion control is set up.
+#[derive(Debug, Clone, Copy)]
+pub struct Sender {
+    /// Whose stack.
+    pub flavour: Flavour,
+    /// Payload of a full segment, bytes.
+    pub mss: u16,
+    /// It paces whatever the congestion control does.
+    pub paced: bool,
+    pub ecn: EcnMode,
+}
+
+/// A connection that opens.
+pub struct Opening {
+    /// Payload of a full segment, bytes.
+    pub mss: u32,
+    /// Segments.
+    pub initial_window: u32,
+    /// The flow's own.
+    pub random: Stream,
+}
+
+/// How receivers tell a congestion control of marks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Echo {
+    /// As RFC 3168 says, if at all.
+    Classic,
+    /// That, or each mark exactly (`ecn = "dctcp"`).
+    Either,
+    /// Each mark exactly: without that it is NewReno, as Linux's DCTCP is.
+    Exact,
+}
+
+/// Does HyStart++ go with it (`hystart_plusplus`)?
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SlowStart {
+    Standard,
+    /// It has no slow start.
+    None,
+    /// It has a key of its own for that: what to write.
+    Own(&'static str),
+}
+
+/// What does not depend on parameters.
+#[derive(Debug, Clone, Copy)]
+pub struct About {
+    pub model: Model,
+    pub echo: Echo,
+    pub slow_start: SlowStart,
+    /// Marks change nothing: what to do about it.
+    pub ignores_marks: Option<&'static str>,
+    /// What it is to flows without a deadline, if it goes by deadlines.
+    pub undated: Option<&'static str>,
+}
+
+impl About {
+    /// A standard one.
+    pub const fn of(model: Model) -> Self {
+        About { model, echo: Echo::Classic, slow_start: SlowStart::Standard, ignores_marks: None, undated: None }
+    }
+}
+
+/// The parameters of a congestion control.
+pub trait Parameters {
+    fn about(&self) -> About;
+    /// For a connection that opens.
+    fn start(&self, opening: Opening) -> Control;
+    /// How the window answers to congestion, and how it grows from then on, with so much payload in a segment.
+    fn habits(&self, payload: f64) -> (Cut, Growth) {
+        (Cut { part: 0.5, ..Cut::default() }, Growth::PerRoundTrip(payload))
+    }
+}
+
+/// The congestion controls of TCP, one line for each: its file and name in scenarios, its name and its parameters here, and the machines that
+/// these choose from.
+#[macro_export]
+macro_rules! congestion_controls {
+    ($with:ident $([$($more:tt)*])?) => {
+        $with! { $([$($more)*])?
+            /// RFC 5681 and RFC 6582.
+            newreno Newreno(NewrenoConfig): NewReno(NewReno), Rfc5681(Rfc5681);
+            /// RFC 8257.
+            dctcp Dctcp(DctcpConfig): Dctcp(Dctcp);
+            /// DCTCP that yields less the nearer a flow's deadline is (Vamanan et al.).
+            d2tcp D2tcp(D2tcpConfig): D2tcp(Box<D2tcp>);
+            /// RFC 9438.
+            cubic Cubic(CubicConfig): Cubic(Box<Cubic>);
+            /// H-TCP (Leith and Shorten).
+            htcp Htcp(HtcpConfig): Htcp(Box<Htcp>);
+            /// BBR version 1, as in Linux: rate and round trip are measured, losses and marks change little.
+            bbr Bbr(BbrConfig): Bbr(Box<Bbr>), Ns3Bbr(Box<Ns3Bbr>);
+            /// BBR version 3, as in google/bbr: with bounds learnt from losses and, with `ecn = "dctcp"`, from marks.
+            bbr3 Bbr3(Bbr3Config): Bbr3(Box<Bbr3>);
+        }
+    };
+}
+
+macro_rules! registry {
+    ($($(#[doc = $doc:literal])* $module:ident $name:ident($config:ident): $($machine:ident($held:ty)),+;)+) => {
+        words! {
+            /// Congestion control.
+            pub enum Congestion {
+                $($(#[doc = $doc])* $name,)+
+            }
+        }
+
+        impl Congestion {
+            pub const ALL: &[Congestion] = &[$(Congestion::$name),+];
+
+            /// As scenarios say.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Congestion::$name => stringify!($module),)+
+                }
+            }
+            pub fn about(self) -> About {
+                match self {
+                    $(Congestion::$name => $module::ABOUT,)+
+                }
+            }
+        }
+
+        /// A congestion control and its parameters.
+        #[derive(Debug, Clone, PartialEq)]
+        pub enum CongestionControl {
+            $($name($module::$config),)+
+            /// RFC 9406 in the first slow start of another one.
+            PlusPlus(Box<CongestionControl>),
+            /// With the windows of a connection's other subflows.
+            Coupled(Coupling),
+            /// One that whoever runs the plan has brought; no scenario says so.
+            External(Foreign),
+        }
+
+        impl CongestionControl {
+            /// Those of the control itself, whatever is around it.
+            pub fn parameters(&self) -> &dyn Parameters {
+                match self {
+                    $(CongestionControl::$name(parameters) => parameters,)+
+                    CongestionControl::PlusPlus(inner) => inner.parameters(),
+                    CongestionControl::Coupled(parameters) => parameters,
+                    CongestionControl::External(parameters) => parameters,
+                }
+            }
+        }
+
+        /// Any congestion control, dispatched statically.
+        #[derive(Debug, Clone)]
+        pub enum Control {
+            $($($machine($held),)+)+
+            /// Any of them after HyStart++.
+            PlusPlus(Box<PlusPlus>),
+            Coupled(Box<Coupled>),
+            External(Box<External>),
+        }
+
+        /// Their parameters.
+        pub mod configs {
+            $(pub use super::$module::$config;)+
+        }
+
+        pub const MODELS: &[Model] = &[$($module::MODEL,)+ hystart::MODEL, bbr_ns3::MODEL, coupled::MODEL, external::MODEL];
+    };
+}
+congestion_controls!(registry);
+
+macro_rules! machines {
+    ([$control:expr, $machine:ident => $call:expr] $($(#[$doc:meta])* $module:ident $name:ident($config:ident): $($variant:ident($held:ty)),+;)+) => {
+        match $control {
+            $($(Control::$variant($machine) => $call,)+)+
+            Control::PlusPlus($machine) => $call,
+            Control::Coupled($machine) => $call,
+            Control::External($machine) => $call,
+        }
+    };
+}
+/// The same for whatever machine it is.
+macro_rules! each {
+    ($control:expr, $machine:ident => $call:expr) => { congestion_controls!(machines [$control, $machine => $call]) };
 }
 
 impl Control {
     /// With the payload of a full segment, the initial window in segments and the flow's own random stream.
     pub fn new(config: &CongestionControl, mss: u32, initial_window: u32, random: Stream) -> Self {
-        match config {
-            CongestionControl::NewReno => Control::NewReno(NewReno),
-            CongestionControl::Rfc5681 => Control::Rfc5681(Rfc5681::default()),
-            CongestionControl::Dctcp(config) => Control::Dctcp(Dctcp::new(config)),
-            CongestionControl::D2tcp(config) => Control::D2tcp(Box::new(D2tcp::new(config))),
-            CongestionControl::Cubic(config) => {
-                let cubic = Control::Cubic(Box::new(Cubic::new(config)));
-                if config.hystart == HyStart::PlusPlus { Control::PlusPlus(Box::new(PlusPlus::new(cubic))) } else { cubic }
-            }
-            CongestionControl::Htcp(config) => Control::Htcp(Box::new(Htcp::new(config))),
-            CongestionControl::PlusPlus(config) => Control::PlusPlus(Box::new(PlusPlus::new(Control::new(config, mss, initial_window, random)))),
-            CongestionControl::Bbr(config) => Control::Bbr(Box::new(Bbr::new(config, mss, initial_window, random))),
-            CongestionControl::Ns3Bbr(config) => Control::Ns3Bbr(Box::new(Ns3Bbr::new(config, mss, initial_window, random))),
-            CongestionControl::Bbr3(config) => Control::Bbr3(Box::new(Bbr3::new(config, mss, initial_window, random))),
-            CongestionControl::Coupled(rule) => Control::Coupled(Box::new(Coupled::new(*rule))),
-            CongestionControl::External(factory) => Control::External(Box::new(External::new(factory, mss, initial_window))),
-        }
+        let control = config.parameters().start(Opening { mss, initial_window, random });
+        if let CongestionControl::PlusPlus(_) = config { Control::PlusPlus(Box::new(PlusPlus::new(control))) } else { control }
     }
-    /// For a connection that has agreed on `ecn`: without the echo that it needs DCTCP is Reno, as in Linux.
+    /// For a connection that has agreed on `ecn`.
     pub fn agreed(tcp: &TcpConfig, ecn: EcnMode, random: &Stream) -> Self {
-        match &tcp.congestion {
-            CongestionControl::Dctcp(_) | CongestionControl::D2tcp(_) if ecn == EcnMode::Off => Control::NewReno(NewReno),
-            config => Control::new(config, tcp.mss as u32, tcp.initial_window, random.clone()),
-        }
-    }
-    /// Takes every acknowledgement; grows the window where that is allowed.
-    #[inline(always)]
-    pub fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
-        match self {
-            Control::NewReno(c) => c.on_ack(window, ack),
-            Control::Rfc5681(c) => c.on_ack(window, ack),
-            Control::Dctcp(c) => c.on_ack(window, ack),
-            Control::D2tcp(c) => c.on_ack(window, ack),
-            Control::Cubic(c) => c.on_ack(window, ack),
-            Control::Htcp(c) => c.on_ack(window, ack),
-            Control::PlusPlus(c) => c.on_ack(window, ack),
-            Control::Coupled(c) => c.on_ack(window, ack),
-            Control::External(c) => c.on_ack(window, ack),
-            Control::Bbr(_) | Control::Ns3Bbr(_) | Control::Bbr3(_) => {}
-        }
-    }
-    /// The slow start threshold after an ECN echo.
-    pub fn on_ecn(&mut self, window: &Window, now: u64) -> u32 {
-        match self {
-            Control::NewReno(c) => c.on_loss(window),
-            Control::Rfc5681(c) => c.on_loss(window),
-            Control::Dctcp(c) => c.on_ecn(window),
-            Control::D2tcp(c) => c.on_ecn(window, now),
-            Control::Cubic(c) => c.on_loss(window),
-            Control::Htcp(c) => c.on_loss(window, now),
-            Control::PlusPlus(c) => {
-                c.stop();
-                c.control.on_ecn(window, now)
-            }
-            Control::Bbr(c) => c.on_loss(window),
-            // The window is remembered where the state changes.
-            Control::Ns3Bbr(_) => window.ssthresh,
-            Control::Bbr3(c) => c.on_loss(window),
-            Control::Coupled(c) => c.on_loss(window),
-            Control::External(c) => c.on_ecn(window, now),
-        }
-    }
-    /// The slow start threshold after a loss.
-    pub fn on_loss(&mut self, window: &Window, now: u64) -> u32 {
-        match self {
-            Control::NewReno(c) => c.on_loss(window),
-            Control::Rfc5681(c) => c.on_loss(window),
-            Control::Dctcp(c) => c.on_loss(window),
-            Control::D2tcp(c) => c.on_loss(window),
-            Control::Cubic(c) => c.on_loss(window),
-            Control::Htcp(c) => c.on_loss(window, now),
-            Control::PlusPlus(c) => {
-                c.stop();
-                c.control.on_loss(window, now)
-            }
-            Control::Bbr(c) => c.on_loss(window),
-            // The window is remembered where the state changes.
-            Control::Ns3Bbr(_) => window.ssthresh,
-            Control::Bbr3(c) => c.on_loss(window),
-            Control::Coupled(c) => c.on_loss(window),
-            Control::External(c) => c.on_loss(window, now),
-        }
-    }
-    /// The slow start threshold after a time-out.
-    pub fn on_timeout(&mut self, window: &Window, now: u64) -> u32 {
-        match self {
-            Control::External(c) => c.on_timeout(window, now),
-            _ => self.on_loss(window, now),
-        }
-    }
-    /// The connection is at a flow that ends before segment `to` and has this deadline.
-    pub fn on_flow(&mut self, to: u32, deadline: Option<u64>) {
-        match self {
-            Control::D2tcp(c) => c.on_flow(to, deadline),
-            Control::PlusPlus(c) => c.control.on_flow(to, deadline),
-            _ => {}
-        }
-    }
-    /// What has been acknowledged, and the smoothed round trip, before a reduction for an ECN echo.
-    pub fn on_progress(&mut self, una: u32, round_trip: u64) {
-        match self {
-            Control::D2tcp(c) => c.on_progress(una, round_trip),
-            Control::PlusPlus(c) => c.control.on_progress(una, round_trip),
-            _ => {}
-        }
-    }
-    /// What is in flight, before a reduction, from senders that tell it.
-    pub fn on_flight(&mut self, flight: u32) {
-        if let Control::Rfc5681(c) = self {
-            c.flight = flight;
-        }
-    }
-    /// The window has been set to the threshold, by senders that tell it.
-    pub fn on_settled(&mut self) {
-        if let Control::Rfc5681(c) = self {
-            c.on_settled();
-        }
-    }
-    /// The sender has entered `state`.
-    #[inline(always)]
-    pub fn on_state(&mut self, state: State, window: &mut Window, now: u64) {
-        match self {
-            Control::NewReno(_) | Control::Rfc5681(_) | Control::Dctcp(_) | Control::D2tcp(_) | Control::Coupled(_) | Control::External(_) => {}
-            Control::Cubic(c) => c.on_state(state, now),
-            Control::Htcp(c) => c.on_state(state, now),
-            Control::PlusPlus(c) => c.on_state(state, window, now),
-            Control::Bbr(c) => c.on_state(state),
-            Control::Ns3Bbr(c) => c.on_state(state),
-            Control::Bbr3(c) => c.on_state(state, window),
-        }
-    }
-    /// The sender starts again, `idle` picoseconds after it sent last, with nothing outstanding.
-    pub fn on_restart(&mut self, now: u64, idle: u64) {
-        match self {
-            Control::NewReno(_)
-            | Control::Rfc5681(_)
-            | Control::Dctcp(_)
-            | Control::D2tcp(_)
-            | Control::Htcp(_)
-            | Control::Coupled(_)
-            | Control::External(_) => {}
-            Control::Cubic(c) => c.on_restart(now, idle),
-            Control::PlusPlus(c) => c.control.on_restart(now, idle),
-            Control::Bbr(c) => c.on_restart(now),
-            Control::Ns3Bbr(c) => c.on_restart(now),
-            Control::Bbr3(c) => c.on_restart(now),
-        }
+        let exact = !matches!(tcp.congestion, CongestionControl::PlusPlus(_)) && tcp.congestion.parameters().about().echo == Echo::Exact;
+        if exact && ecn == EcnMode::Off { Control::NewReno(NewReno) } else { Control::new(&tcp.congestion, tcp.mss as u32, tcp.initial_window, random.clone()) }
     }
 }
 
-/// What a model of the path adds.
+/// As [`Controller`] says.
 impl Control {
-    /// The connection is open; its handshake took `rtt` (0: not known).
-    pub fn on_established(&mut self, window: &Window, now: u64, rtt: u64) {
-        match self {
-            Control::Bbr(c) => c.on_established(window, now, rtt),
-            Control::Ns3Bbr(c) => c.on_established(now, rtt),
-            Control::Bbr3(c) => c.on_established(window, now, rtt),
-            _ => {}
-        }
+    #[inline(always)]
+    pub fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+        each!(self, c => c.on_ack(window, ack));
     }
-
-    /// Needs [`Sampler`], and [`Self::on_sample`] with what it says.
+    pub fn on_loss(&mut self, window: &Window, now: u64) -> u32 {
+        each!(self, c => c.on_loss(window, now))
+    }
+    pub fn on_ecn(&mut self, window: &Window, now: u64) -> u32 {
+        each!(self, c => c.on_ecn(window, now))
+    }
+    pub fn on_timeout(&mut self, window: &Window, now: u64) -> u32 {
+        each!(self, c => c.on_timeout(window, now))
+    }
+    pub fn on_flow(&mut self, to: u32, deadline: Option<u64>) {
+        each!(self, c => c.on_flow(to, deadline));
+    }
+    pub fn on_progress(&mut self, una: u32, round_trip: u64) {
+        each!(self, c => c.on_progress(una, round_trip));
+    }
+    pub fn on_flight(&mut self, flight: u32) {
+        each!(self, c => c.on_flight(flight));
+    }
+    pub fn on_settled(&mut self) {
+        each!(self, c => c.on_settled());
+    }
+    #[inline(always)]
+    pub fn on_state(&mut self, state: State, window: &mut Window, now: u64) {
+        each!(self, c => c.on_state(state, window, now));
+    }
+    pub fn on_restart(&mut self, now: u64, idle: u64) {
+        each!(self, c => c.on_restart(now, idle));
+    }
     pub fn wants_samples(&self) -> bool {
         self.owns_window()
     }
-    /// Sets the window itself in every state: nobody reduces it to the threshold or keeps it from growing.
     pub fn owns_window(&self) -> bool {
-        matches!(self, Control::Bbr(_) | Control::Ns3Bbr(_) | Control::Bbr3(_))
+        each!(self, c => c.owns_window())
     }
-    /// Takes every acknowledgement, after losses were marked and the state changed: `ack.state` is the new one.
+    pub fn on_established(&mut self, window: &Window, now: u64, rtt: u64) {
+        each!(self, c => c.on_established(window, now, rtt));
+    }
     pub fn on_sample(&mut self, window: &mut Window, ack: &Ack, sample: &Sample, sampler: &mut Sampler) {
-        match self {
-            Control::Bbr(c) => c.on_sample(window, ack, sample, sampler),
-            Control::Ns3Bbr(c) => c.on_sample(window, ack, sample, sampler),
-            Control::Bbr3(c) => c.on_sample(window, ack, sample, sampler),
-            _ => {}
-        }
+        each!(self, c => c.on_sample(window, ack, sample, sampler));
     }
-    /// [`Sampler::on_lost`] has been told of a segment.
     pub fn on_segment_lost(&mut self, window: &Window, now: u64, lost: &Lost, sampler: &Sampler) {
-        if let Control::Bbr3(c) = self {
-            c.on_segment_lost(window, now, lost, sampler.delivered());
-        }
+        each!(self, c => c.on_segment_lost(window, now, lost, sampler));
     }
-    /// A loss or a time-out turns out to have been none: the window to go on with, if the algorithm has a say.
     pub fn on_undo(&mut self, window: &Window, sampler: &Sampler) -> Option<u32> {
-        match self {
-            Control::Bbr(c) => Some(c.on_undo(window, sampler)),
-            Control::Ns3Bbr(c) => Some(c.on_undo()),
-            Control::Bbr3(c) => Some(c.on_undo()),
-            _ => None,
-        }
+        each!(self, c => c.on_undo(window, sampler))
     }
-    /// Segments that may leave back to back before pacing makes the next one wait, as Linux's buffers for segmentation offload do.
     pub fn burst(&self) -> u32 {
-        match self {
-            Control::Bbr(c) => c.burst(),
-            Control::Bbr3(c) => c.burst(),
-            _ => 1,
-        }
+        each!(self, c => c.burst())
     }
-    /// Bits of payload per second at which segments are to leave.
     pub fn pacing_rate(&self) -> Option<u64> {
-        match self {
-            Control::Bbr(c) => Some(c.pacing_rate()),
-            Control::Ns3Bbr(c) => Some(c.pacing_rate()),
-            Control::Bbr3(c) => Some(c.pacing_rate()),
-            Control::External(c) => c.pacing_rate(),
-            _ => None,
-        }
+        each!(self, c => c.pacing_rate())
     }
-}
-
-#[cfg(test)]
-impl Control {
-    /// For traces.
+    #[cfg(test)]
     pub fn details(&self) -> String {
-        match self {
-            Control::NewReno(_) | Control::Rfc5681(_) | Control::Coupled(_) | Control::External(_) => String::new(),
-            Control::Dctcp(c) => c.details(),
-            Control::D2tcp(c) => c.details(),
-            Control::Cubic(c) => c.details(),
-            Control::Htcp(c) => c.details(),
-            Control::PlusPlus(c) => c.details() + &c.control.details(),
-            Control::Bbr(c) => c.details(),
-            Control::Ns3Bbr(c) => c.details(),
-            Control::Bbr3(c) => c.details(),
-        }
+        each!(self, c => c.details())
     }
 }
 
-pub const MODELS: &[crate::Model] = &[
-    newreno::MODEL,
-    dctcp::MODEL,
-    d2tcp::MODEL,
-    cubic::MODEL,
-    htcp::MODEL,
-    hystart::MODEL,
-    bbr::MODEL,
-    bbr_ns3::MODEL,
-    bbr3::MODEL,
-    coupled::MODEL,
-    external::MODEL,
-    dcqcn::MODEL,
-    timely::MODEL,
-    swift::MODEL,
-    hpcc::MODEL,
-];
+/// With HZ = 250.
+const LINUX_TICK: Span = Span::from_ms(4);
+
+/// Linux's HZ is 100, 250 or 1000; any whole number of ticks per second will do.
+fn divides_a_second(Duration(tick): Duration, at: Key) -> Result<Span, Wrong> {
+    if tick < Span::from_us(100) || tick > Span::from_ms(10) || !Span::from_s(1).0.is_multiple_of(tick.0) {
+        return Err(Wrong::at(at, format!("\"{tick}\": write a time from 100us to 10ms of which a second is a multiple, as in \"4ms\"")));
+    }
+    Ok(tick)
+}

@@ -1,14 +1,45 @@
 //! NewReno: RFC 5681's window, RFC 6582's recovery (which lives in the transport).
 
-use super::{Ack, Window};
+use super::{About, Ack, Control, Controller, Opening, Parameters, Sender, Window};
 use crate::Model;
+use afflux_config::{keys, words};
+
+words! {
+    /// How NewReno counts.
+    pub enum RenoFlavour {
+        /// As Linux: by segments acknowledged, as long as the window is the limit; half of the window remains after a loss.
+        Linux,
+        /// RFC 5681 to the letter, as ns-3's TcpNewReno: by acknowledgements, always; half of what is in flight remains after a loss.
+        Rfc5681,
+    }
+}
+
+keys! {
+    /// Parameters of NewReno.
+    pub struct Keys as "Newreno" => NewrenoConfig(_sender: &Sender) {
+        /// How it counts.
+        flavour: RenoFlavour = "linux";
+    }
+}
+
+impl Parameters for NewrenoConfig {
+    fn about(&self) -> About {
+        ABOUT
+    }
+    fn start(&self, _: Opening) -> Control {
+        match self.flavour {
+            RenoFlavour::Linux => Control::NewReno(NewReno),
+            RenoFlavour::Rfc5681 => Control::Rfc5681(Rfc5681::default()),
+        }
+    }
+}
 
 #[derive(Debug, Clone, Copy)]
 pub struct NewReno;
 
-impl NewReno {
+impl Controller for NewReno {
     #[inline(always)]
-    pub fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
         if ack.acked == 0 {
         } else if ack.open {
             // Slow start is not carried over into congestion avoidance, nor does it ask what limits the sender.
@@ -21,7 +52,8 @@ impl NewReno {
             window.reno_increase(ack.acked);
         }
     }
-    pub fn on_loss(&mut self, window: &Window) -> u32 {
+
+    fn on_loss(&mut self, window: &Window, _: u64) -> u32 {
         window.half()
     }
 }
@@ -37,8 +69,8 @@ pub struct Rfc5681 {
     half: f64,
 }
 
-impl Rfc5681 {
-    pub fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+impl Controller for Rfc5681 {
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
         if !(ack.may_grow || ack.open) || ack.acked == 0 {
             return;
         }
@@ -56,15 +88,23 @@ impl Rfc5681 {
             }
         }
     }
-    pub fn on_loss(&mut self, window: &Window) -> u32 {
+
+    fn on_loss(&mut self, window: &Window, _: u64) -> u32 {
         let flight = if self.flight == 0 { window.cwnd } else { std::mem::take(&mut self.flight) };
         self.half = if flight > 4 { (flight % 2) as f64 / 2.0 } else { 0.0 };
         (flight / 2).max(2)
     }
-    pub fn on_settled(&mut self) {
+
+    fn on_settled(&mut self) {
         self.part = self.half;
     }
+
+    fn on_flight(&mut self, flight: u32) {
+        self.flight = flight;
+    }
 }
+
+pub const ABOUT: About = About::of(MODEL);
 
 pub const MODEL: Model = Model {
     kind: "congestion control",

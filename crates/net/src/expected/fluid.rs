@@ -4,12 +4,13 @@
 //! that step grows with the number of flows, so that the work is bounded. What small flows of applications do (calls, heartbeats) is not put on
 //! links at all: they end after the time that they take alone.
 
-use super::habits::{Cut, Growth, Habits};
+use super::habits::Habits;
 use super::paced::Paced;
 use super::queues::Queue;
 use super::share::{Demand, Links};
 use super::{Doubt, Expected};
 use crate::app::{Due, Runtime};
+use crate::congestion::{Cut, Growth};
 use crate::idle::Route;
 use crate::routing::NextHops;
 use crate::spec::*;
@@ -404,8 +405,7 @@ impl<'w, 'p> Fluid<'w, 'p> {
         let recycles = matches!(&plan.transports[flow.transport as usize], TransportConfig::Rdma(rdma) if matches!(rdma.entropy, Entropy::Reps(_)));
         let spreads = |node: NodeId| {
             let spec = &plan.topology.nodes[node as usize];
-            spec.kind == NodeKind::Switch
-                && (recycles || !matches!(plan.switches[spec.config as usize].balance, Balance::Ecmp | Balance::Resilient | Balance::Wcmp(_)))
+            spec.kind == NodeKind::Switch && (recycles || !plan.switches[spec.config as usize].balance.about().hashes)
         };
         let mut spread = false;
         for &(node, port) in path {
@@ -419,10 +419,7 @@ impl<'w, 'p> Fluid<'w, 'p> {
                 }
                 spread = true;
                 self.spreads = true;
-                self.overtakes |= matches!(
-                    plan.switches[plan.topology.nodes[node as usize].config as usize].balance,
-                    Balance::Spray(_) | Balance::Drill(_) | Balance::Detail(_) | Balance::Dlb(_) | Balance::Presto(_)
-                );
+                self.overtakes |= plan.switches[plan.topology.nodes[node as usize].config as usize].balance.about().overtakes;
             } else if !spread {
                 self.paths.push(direct);
             } else if world.routes(0).anchor(world.routes(0).rack_of(flow.dst)) == info.peer {

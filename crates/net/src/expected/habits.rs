@@ -1,12 +1,11 @@
 //! What a transport's flows are like to a network that knows rates but no frames.
 
+use crate::congestion::{Cut, Growth, rate};
 use crate::spec::*;
 use crate::transport;
 use crate::world::World;
 
-/// Part of a link that flows under these congestion controls use which it limits, as measured (validation/estimates.py).
-const HPCC: f64 = 0.9;
-const SWIFT: f64 = 0.97;
+/// Part of a link that flows under coupled congestion controls use which it limits, as measured (validation/estimates.py).
 const COUPLED: f64 = 0.92;
 
 /// What all flows of a transport have in common. Bytes, bytes per second, seconds.
@@ -122,17 +121,9 @@ impl Habits {
                 ..made(sizes(nack.payload, 0), 0.0)
             },
             TransportConfig::Rdma(rdma) => Habits {
-                erratic: matches!(rdma.control, RateControl::Timely(_)),
-                // DCQCN has a state of its own (`paced`).
-                growth: match &rdma.control {
-                    RateControl::Swift(swift) => Growth::PerRoundTrip(swift.ai * f64::from(rdma.payload)),
-                    _ => Growth::AtOnce,
-                },
-                efficiency: match &rdma.control {
-                    RateControl::Swift(_) => SWIFT,
-                    RateControl::Hpcc(_) => HPCC,
-                    _ => 1.0,
-                },
+                erratic: of_rate(rdma).is_some_and(|habits| habits.erratic),
+                growth: of_rate(rdma).map_or(Growth::AtOnce, |habits| habits.growth),
+                efficiency: of_rate(rdma).map_or(1.0, |habits| habits.efficiency),
                 ordered: matches!(rdma.recovery, RdmaRecovery::GoBackN { .. }),
                 marked: true,
                 halves: size_of::<transport::rdma::QueuePair>() + size_of::<transport::rdma::Responder>(),
@@ -153,23 +144,11 @@ impl Habits {
     }
 
     fn of_tcp(tcp: &TcpConfig, common: Habits, halves: usize) -> Habits {
-        let mut control = &tcp.congestion;
-        while let CongestionControl::PlusPlus(inner) = control {
-            control = inner;
-        }
-        let dctcp = |config: &DctcpConfig| Cut { part: f64::from(config.initial_alpha) / 2048.0, fades: 1.0 / f64::from(1u32 << config.gain_shift.min(31)) };
         let (piece, reads) = match tcp.reader {
             Some(Reader::Worker { chunk, rate }) => (chunk.0 as f64, rate.0 as f64 / 8.0),
             Some(Reader::Turns { .. }) | None => (0.0, f64::INFINITY),
         };
-        let standard = Growth::PerRoundTrip(common.payload);
-        let (cut, growth) = match control {
-            CongestionControl::Cubic(cubic) => (Cut { part: 1.0 - cubic.beta, ..Cut::default() }, Growth::Cubic { c: cubic.c, beta: cubic.beta }),
-            CongestionControl::Dctcp(config) => (dctcp(config), standard),
-            CongestionControl::D2tcp(config) => (dctcp(&config.dctcp), standard),
-            CongestionControl::Bbr(_) | CongestionControl::Ns3Bbr(_) | CongestionControl::Bbr3(_) => (Cut::default(), Growth::AtOnce),
-            _ => (Cut { part: 0.5, ..Cut::default() }, standard),
-        };
+        let (cut, growth) = tcp.congestion.parameters().habits(common.payload);
         Habits {
             cut,
             growth,
@@ -201,39 +180,8 @@ impl Habits {
     }
 }
 
-/// What congestion takes from a window.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Cut {
-    /// The part that the first one takes, and by how much less it is with each round trip from then on; 0: it is taken once.
-    pub part: f64,
-    pub fades: f64,
-}
-
-/// How a window grows that is not at its limit, once it has been cut.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Growth {
-    /// To what the links give.
-    AtOnce,
-    /// By so many bytes in each round trip.
-    PerRoundTrip(f64),
-    /// RFC 9438: the curve, and where that is more, what standard TCP would do. `c` in segments.
-    Cubic { c: f64, beta: f64 },
-}
-
-impl Growth {
-    /// Bytes that the window grows by in a second. `before` is the window before it was cut.
-    pub fn per_second(&self, payload: f64, round_trip: f64, before: f64) -> f64 {
-        match *self {
-            Growth::AtOnce => f64::INFINITY,
-            Growth::PerRoundTrip(bytes) => bytes / round_trip,
-            Growth::Cubic { c, beta } => {
-                let lost = (1.0 - beta) * before / payload;
-                let friendly = 3.0 * (1.0 - beta) / (1.0 + beta) / round_trip;
-                // On average until it is where it was: RFC 9438 §4.2, K = cbrt(lost / C).
-                payload * friendly.max(lost / libm::cbrt(lost / c).max(round_trip))
-            }
-        }
-    }
+fn of_rate(rdma: &RdmaConfig) -> Option<rate::Habits> {
+    rdma.control.parameters().map(|parameters| parameters.habits(f64::from(rdma.payload)))
 }
 
 /// Frames that one acknowledgement is for.

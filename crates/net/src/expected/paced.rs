@@ -1,13 +1,16 @@
-//! Queue pairs under DCQCN: the congestion control itself, told what the queues of its path would tell it.
+//! Queue pairs that are notified of marks: the congestion control itself, told what the queues of its path would tell it.
 
-use crate::congestion::dcqcn::Dcqcn;
-use crate::spec::{Cnp, DcqcnConfig, DcqcnCut, RateControl, RdmaConfig};
+use crate::congestion::rate::{Control, Path};
+use crate::spec::{Cnp, RdmaConfig};
+use afflux_units::Span;
 
 const PS: f64 = 1e-12;
 
 /// The congestion control of a flow.
 pub struct Paced {
-    control: Dcqcn,
+    control: Control,
+    /// Bits per second of the NIC.
+    line: u64,
     /// Marks that have come since the last notification, on average, and when the next notification may come.
     marks: f64,
     next: f64,
@@ -16,30 +19,29 @@ pub struct Paced {
     left_out: u64,
 }
 
-fn config(rdma: &RdmaConfig) -> Option<&DcqcnConfig> {
-    match &rdma.control {
-        RateControl::Dcqcn(config) => Some(config),
-        _ => None,
-    }
+/// How soon the control reacts to a mark.
+fn reaction(rdma: &RdmaConfig) -> Option<Span> {
+    rdma.control.parameters().and_then(|parameters| parameters.reaction(rdma.cnp))
 }
 
 impl Paced {
-    /// If that is DCQCN; `line` in bytes per second.
+    /// If it is notified; `line` in bytes per second.
     pub fn of(rdma: &RdmaConfig, line: f64) -> Option<Self> {
-        Some(Paced { control: Dcqcn::new((line * 8.0) as u64, config(rdma)?), marks: 0.0, next: 0.0, seen: 0, left_out: 0 })
+        let path = Path { line: (line * 8.0) as u64, switches: 0, round_trip: 0 };
+        let control = || Control::new(&path, &rdma.control);
+        rdma.control.is_notified().then(|| Paced { control: control(), line: path.line, marks: 0.0, next: 0.0, seen: 0, left_out: 0 })
     }
 
     /// Bytes per second on the link.
     pub fn rate(&mut self, now: f64, rdma: &RdmaConfig) -> f64 {
-        let Some(config) = config(rdma) else { return f64::INFINITY };
-        let clock = self.clock(now, config);
-        self.control.rate(clock, config) as f64 / 8.0
+        let clock = self.clock(now, rdma);
+        self.control.rate(clock, self.line, rdma) as f64 / 8.0
     }
 
     /// The control's clock, which leaves out most of a long step: its timers would run a billion times in the hours that a huge flow takes, and
     /// after so many rounds they change little.
-    fn clock(&mut self, now: f64, config: &DcqcnConfig) -> u64 {
-        let longest = 64 * config.alpha_period.0.max(config.increase_period.0);
+    fn clock(&mut self, now: f64, rdma: &RdmaConfig) -> u64 {
+        let longest = reaction(rdma).map_or(u64::MAX / 2, |reaction| 8_192 * reaction.0);
         let now = (now / PS) as u64;
         self.left_out += (now - self.left_out).saturating_sub(self.seen + longest);
         self.seen = now - self.left_out;
@@ -48,23 +50,16 @@ impl Paced {
 
     /// Seconds in which it does not change much.
     pub fn patience(rdma: &RdmaConfig) -> f64 {
-        let Some(config) = config(rdma) else { return f64::INFINITY };
-        let cut = match (config.cut, rdma.cnp) {
-            (DcqcnCut::Polled { period }, _) => period,
-            (DcqcnCut::AtOnce, Cnp::Packet { interval }) => interval,
-            (DcqcnCut::AtOnce, Cnp::Ack) => config.alpha_period,
-        };
-        cut.min(config.increase_period).as_seconds() / 16.0
+        reaction(rdma).map_or(f64::INFINITY, |reaction| reaction.as_seconds() / 16.0)
     }
 
     /// So much payload has been sent until `now`, and each frame was marked with `chance`.
     pub fn advance(&mut self, now: f64, sent: f64, chance: f64, rdma: &RdmaConfig) {
-        let Some(config) = config(rdma) else { return };
-        self.control.on_sent(sent as u64, config);
+        self.control.on_sent(sent as u64, rdma);
         self.marks += chance * sent / f64::from(rdma.payload);
         if self.marks >= 0.5 && now >= self.next {
-            let clock = self.clock(now, config);
-            self.control.on_cnp(clock, config);
+            let clock = self.clock(now, rdma);
+            self.control.on_cnp(clock, rdma);
             self.marks = 0.0;
             if let Cnp::Packet { interval } = rdma.cnp {
                 self.next = now + interval.as_seconds();

@@ -87,7 +87,7 @@ impl<'a> Shard<'a> {
     fn sprayed(&mut self, now: u64, node: u32, frame: &Frame) -> Option<u16> {
         let Node { id, first_port, balanced, stream, .. } = &mut self.nodes[node as usize];
         let Balanced { balancer, rack, from_host, .. } = balanced.as_deref_mut()?;
-        let Some(Balancer::Spray(spray)) = balancer.as_deref_mut() else { return None };
+        let chooser = balancer.as_deref_mut()?.oblivious()?;
         let routes = self.world.routes(now);
         if frame.has(Frame::TO_SWITCH | Frame::PINNED) {
             return None;
@@ -99,7 +99,7 @@ impl<'a> Shard<'a> {
                 let to = routes.rack_of(frame.dst);
                 // Within the rack it goes by hash.
                 let within = *rack == Some(to) && from_host[(frame.port - *first_port) as usize];
-                (!within).then(|| spray.choose(to, hops, |n| stream.below(n)))
+                (!within).then(|| chooser.one_of(to, hops, |n| stream.below(n)))
             }
         }
     }
@@ -111,7 +111,7 @@ impl<'a> Shard<'a> {
         let id = state.id;
         let hops = routes.next_hops(id, frame.dst);
         let hops = hops.as_slice();
-        let minds = state.balanced().asked().minds(&frame);
+        let minds = state.balanced().asked().selects_path(&frame);
         let port = if !minds && !frame.has(Frame::TO_SWITCH | Frame::PINNED) && !hops.is_empty() {
             self.hashed(node, &mut frame, hops)
         } else {
@@ -247,7 +247,7 @@ impl<'a> Shard<'a> {
         if frame.has(Frame::EXTRA) {
             self.extras.remove(frame.aux);
         }
-        self.ask(out, now, node, frame.port, |balancer, here| balancer.told(here, &frame, tag));
+        self.ask(out, now, node, frame.port, |balancer, here| balancer.on_control_frame(here, &frame, tag));
     }
 
     /// A balancer asked to be woken.
@@ -255,7 +255,7 @@ impl<'a> Shard<'a> {
     #[inline(never)]
     pub(super) fn on_balance<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, event: Frame) {
         let input = self.nodes[node as usize].first_port;
-        self.ask(out, now, node, input, |balancer, here| balancer.woken(here, event.flow));
+        self.ask(out, now, node, input, |balancer, here| balancer.on_wake(here, event.flow));
     }
 }
 

@@ -1,5 +1,6 @@
 //! Hosts and their transports.
 
+use afflux_config::words;
 use afflux_units::{Bytes, Rate, Span};
 
 /// Frame sizes. A frame's `size` is what occupies buffers; on the link it takes `size + gap` bytes' time.
@@ -129,7 +130,7 @@ pub struct Datagram {
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct TcpConfig {
-    pub congestion: CongestionControl,
+    pub congestion: super::CongestionControl,
     /// Payload of a full segment.
     pub mss: u16,
     /// Initial window, segments.
@@ -189,143 +190,12 @@ pub enum Burst {
     Linux,
 }
 
-#[derive(Debug, Clone, PartialEq)]
-pub enum CongestionControl {
-    /// RFC 5681 / RFC 6582, counting segments as Linux does.
-    NewReno,
-    /// RFC 5681 to the letter: by acknowledgements, whatever limits the sender, and half of what is in flight after a loss.
-    Rfc5681,
-    /// RFC 8257.
-    Dctcp(DctcpConfig),
-    /// Vamanan et al.: DCTCP with deadlines.
-    D2tcp(D2tcpConfig),
-    /// RFC 9438.
-    Cubic(CubicConfig),
-    /// Leith and Shorten.
-    Htcp(HtcpConfig),
-    /// RFC 9406 in the first slow start of another one.
-    PlusPlus(Box<CongestionControl>),
-    Bbr(BbrConfig),
-    /// The same as in ns-3.
-    Ns3Bbr(BbrConfig),
-    Bbr3(Bbr3Config),
-    /// With the windows of a connection's other subflows.
-    Coupled(super::Coupling),
-    /// One that whoever runs the plan has brought; no scenario says so.
-    External(crate::congestion::Foreign),
-}
-
-/// BBR version 1, as in Linux.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct BbrConfig {
-    /// Time without a smaller round trip after which the sender empties the pipe; 10 s in Linux.
-    pub probe_rtt_interval: Span,
-    /// How long it does so, at least; 200 ms in Linux.
-    pub probe_rtt_time: Span,
-    /// Segments handed to the network at once, for which the window has room thrice; `None`: Linux's segmentation offload.
-    pub send_quantum: Option<u32>,
-}
-
-/// BBR version 3, as in google/bbr.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Bbr3Config {
-    /// As in [`BbrConfig`]; 5 s.
-    pub probe_rtt_interval: Span,
-    pub probe_rtt_time: Span,
-    pub send_quantum: Option<u32>,
-    /// Reacts to marks: the network marks early, and every mark is echoed exactly.
-    pub ecn: bool,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub struct DctcpConfig {
-    /// g = 2^-gain_shift; 4 in the paper, the RFC and Linux.
-    pub gain_shift: u32,
-    /// Initial alpha in 1/1024; 1024 in Linux, 0 in the authors' ns-2.
-    pub initial_alpha: u32,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub struct D2tcpConfig {
-    pub dctcp: DctcpConfig,
-    /// Bounds of the exponent d; 0.5 and 2 in the paper.
-    pub least: f64,
-    pub most: f64,
-    pub undated: Undated,
-}
-
-/// What a mark does to a flow without a deadline.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Undated {
-    /// d = 1.
-    Dctcp,
-    /// The window is halved, as in the authors' ns-2.
-    Halve,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub struct CubicConfig {
-    /// The curve's steepness, segments per second cubed.
-    pub c: f64,
-    /// What remains of the window after a loss.
-    pub beta: f64,
-    pub fast_convergence: bool,
-    /// Never slower than standard TCP would be.
-    pub tcp_friendly: bool,
-    pub hystart: HyStart,
-    pub flavour: CubicFlavour,
-    /// Tick of the kernel's clock; divides a second.
-    pub tick: Span,
-    /// Payload of a full segment, and whether the sender paces: Linux's HyStart allows for bursts.
-    pub mss: u16,
-    pub paced: bool,
-}
-
-/// How CUBIC leaves slow start.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum HyStart {
-    Off,
-    /// Linux tcp_cubic.c.
-    Linux,
-    /// RFC 9406.
-    PlusPlus,
-    /// ns-3 tcp-cubic.cc.
-    Ns3,
-}
-
-/// Whose arithmetic.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CubicFlavour {
-    Linux,
-    Ns3,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub struct HtcpConfig {
-    /// The increase is proportional to the round trip.
-    pub rtt_scaling: bool,
-    /// The back-off adapts under steady bandwidth only.
-    pub bandwidth_switch: bool,
-    /// Tick of the kernel's clock; divides a second.
-    pub tick: Span,
-}
-
 /// Whose way of taking acknowledgements, where the RFCs leave a choice or are departed from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Manner {
     Linux,
     /// But with RACK as Linux.
     Ns3,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Recovery {
-    /// RFC 6582: one hole per round trip.
-    NewReno,
-    /// RFC 6675 scoreboard.
-    Sack,
-    /// RFC 8985: by the time of sending.
-    Rack,
 }
 
 /// Who limits the window at the receiver.
@@ -383,14 +253,6 @@ pub struct Pacing {
     pub avoidance_percent: u32,
 }
 
-/// Variance of the round trip.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Estimator {
-    Rfc6298,
-    /// The largest deviation of a round trip counts, and shorter round trips count less.
-    Linux,
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DelayedAck {
     /// Acknowledge at the latest every so many full segments.
@@ -400,11 +262,32 @@ pub struct DelayedAck {
     pub quick: u32,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EcnMode {
-    Off,
-    /// RFC 3168: data is ECN-capable, acknowledgements and retransmissions are not; one reduction per round trip.
-    Classic,
-    /// DCTCP: every frame is ECN-capable and the receiver echoes each mark exactly.
-    Dctcp,
+words! {
+    /// Variance of the round trip.
+    pub enum Estimator {
+        /// RFC 6298.
+        Rfc6298,
+        /// The largest deviation of a round trip counts, and shorter round trips count less.
+        Linux,
+    }
+    /// Which losses a sender knows of.
+    pub enum Recovery {
+        /// RFC 6675: a scoreboard of selective acknowledgements.
+        Sack,
+        /// RFC 8985: what was sent before something that has arrived.
+        Rack,
+        /// RFC 6582: one hole per round trip.
+        #[serde(rename = "newreno")]
+        NewReno,
+    }
+    /// Explicit congestion notification.
+    #[schemars(rename = "Echo")]
+    pub enum EcnMode {
+        /// Frames are not ECN-capable.
+        Off,
+        /// RFC 3168: data is ECN-capable, acknowledgements and retransmissions are not; one reduction per round trip.
+        Classic,
+        /// Every frame is ECN-capable and the receiver echoes each mark exactly (RFC 8257 §3.2).
+        Dctcp,
+    }
 }

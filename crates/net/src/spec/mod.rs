@@ -1,8 +1,6 @@
 //! What a simulation is built from. Everything here has been validated by whoever made it (the `scenario` crate):
 //! after this point only assertions.
 
-mod balance;
-mod conweave;
 mod fabric;
 mod flow;
 mod host;
@@ -17,13 +15,17 @@ mod run;
 mod switch;
 
 pub use crate::app::Applications;
-pub use balance::{Balance, Conga, Detail, Dlb, Drill, LetFlow, Presto, RateEstimator, RouteHash, Spray, Wcmp};
-pub use conweave::{Conweave, ConweaveManner};
+pub use crate::balance::configs::*;
+pub use crate::balance::{Balance, RouteHash};
+pub use crate::congestion::CongestionControl;
+pub use crate::congestion::configs::*;
+pub use crate::congestion::rate::RateControl;
+pub use crate::congestion::rate::configs::*;
 pub use fabric::{Down, Link, LinkId, Node, NodeId, NodeKind, Topology};
 pub use flow::{Flow, FlowId, GroupId, Start};
-pub use host::{Bbr3Config, BbrConfig, Burst, CongestionControl, CubicConfig, CubicFlavour, D2tcpConfig, DctcpConfig, EcnMode, HtcpConfig, HyStart, Undated};
 pub use host::{
-    Datagram, DelayedAck, Estimator, HostConfig, Manner, Metrics, Pacer, Pacing, Pfabric, Reader, Receive, ReceiveBuffer, Recovery, SackCompression,
+    Burst, Datagram, DelayedAck, EcnMode, Estimator, HostConfig, Manner, Metrics, Pacer, Pacing, Pfabric, Reader, Receive, ReceiveBuffer, Recovery,
+    SackCompression,
 };
 pub use host::{TcpConfig, TransportConfig, Wire};
 pub use mmu::{ConweaveRules, HpccRules, Mmu, Rules, SonicRules};
@@ -32,7 +34,7 @@ pub use nack::Nack;
 pub use pfc::{Cable, Formula, Headroom, PauseTime, Pfc, Refresh, Storm, StormAction, Watchdog};
 pub use processor::{Processor, Stall};
 pub use rated::{D3, Pdq, Rated};
-pub use rdma::{Cnp, DcqcnConfig, DcqcnCut, Entropy, HpccConfig, Irn, RateControl, RdmaConfig, RdmaRecovery, RdmaWindow, Reps, SwiftConfig, TimelyConfig};
+pub use rdma::{Cnp, Entropy, Irn, RdmaConfig, RdmaRecovery, RdmaWindow, Reps};
 pub(crate) use run::models;
 pub use run::{Bound, Capture, Compat, EngineKind, FctEnd, MaxMemory, PortSeries, Record, RunConfig};
 pub use switch::{

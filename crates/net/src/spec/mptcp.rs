@@ -2,6 +2,7 @@
 
 use super::{Receive, TcpConfig};
 use crate::frame::Control;
+use afflux_config::words;
 
 /// One connection over several subflows, each a TCP of its own (RFC 8684).
 #[derive(Debug, Clone, PartialEq)]
@@ -25,15 +26,16 @@ pub enum PathManager {
     FullMesh(u8),
 }
 
-/// Which subflow gets the next segment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PathScheduler {
-    /// Of those with room the one with the smallest smoothed round trip.
-    LowestRtt,
-    /// Those with room in turn.
-    RoundRobin,
-    /// Every segment goes on every subflow.
-    Redundant,
+words! {
+    /// Schedulers.
+    pub enum PathScheduler {
+        /// Of the subflows with room in their windows the one with the smallest smoothed round trip.
+        LowestRtt,
+        /// Those with room in turn.
+        RoundRobin,
+        /// Every segment on every subflow.
+        Redundant,
+    }
 }
 
 /// How the windows of a connection's subflows go together.

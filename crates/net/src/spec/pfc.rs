@@ -1,5 +1,6 @@
 //! Priority flow control (IEEE 802.1Qbb).
 
+use afflux_config::words;
 use afflux_units::{Span, Time};
 
 #[derive(Debug, Clone, PartialEq)]
@@ -24,13 +25,25 @@ pub enum PauseTime {
     Time(Span),
 }
 
-/// When a PAUSE frame is repeated.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refresh {
-    /// At half its time, while the priority group has not been resumed.
-    AtHalf,
-    /// With every frame that arrives while there is cause to pause (ConWeave's ns-3).
-    OnArrival,
+words! {
+    /// When a PAUSE frame is repeated.
+    pub enum Refresh {
+        /// When half of its time has passed, while the priority group is paused.
+        #[serde(rename = "half")]
+        AtHalf,
+        /// With every frame that arrives while there is cause to pause (ConWeave's ns-3).
+        #[serde(rename = "arrival")]
+        OnArrival,
+    }
+    /// What a watchdog does about a storm.
+    pub enum StormAction {
+        /// The queue is emptied, and what comes for it is dropped.
+        Drop,
+        /// PAUSE frames for the queue are ignored.
+        Forward,
+        /// It is only written down.
+        Alert,
+    }
 }
 
 /// Memory of a port and priority for what arrives after XOFF.
@@ -71,16 +84,6 @@ pub struct Watchdog {
     pub restoration: Span,
     pub poll: Span,
     pub action: StormAction,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StormAction {
-    /// The queue is emptied and what arrives for it is dropped.
-    Drop,
-    /// PAUSE frames for the queue are ignored.
-    Forward,
-    /// Only written down.
-    Alert,
 }
 
 /// A host that tells its switch to stop sending, again and again.

@@ -2,25 +2,38 @@
 
 use super::{LinkId, NodeId};
 use crate::Model;
+use afflux_config::words;
 pub use afflux_engine::memory::Bound;
 use afflux_units::{Span, Time};
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EngineKind {
-    /// Window logs: the fast one.
-    WindowLog,
-    /// Binary heap, two events per hop: the oracle and the baseline.
-    Classical,
-    /// Flows on one big switch, the least remaining first: no packets. All flows start by the clock.
-    Ideal,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FctEnd {
-    /// The last byte is acknowledged at the sender.
-    LastAck,
-    /// The last byte has been received.
-    LastByte,
+words! {
+    /// Which engine runs it.
+    #[schemars(rename = "Engine")]
+    pub enum EngineKind {
+        /// Logs of windows as long as the shortest crossing link delay: the fast one.
+        WindowLog,
+        /// A binary heap of events: the oracle.
+        Classical,
+        /// No packets: flows on one big switch, of which the one with the least left goes first (pFabric's Ideal). What transports, switches and links
+        /// inside the fabric do has no effect; a completion time includes the idle path's latency.
+        Ideal,
+    }
+    /// When a flow counts as complete.
+    pub enum FctEnd {
+        /// The last byte is acknowledged at the sender.
+        LastAck,
+        /// The last byte has been received.
+        LastByte,
+    }
+    /// Whose deviations are copied.
+    pub enum Compat {
+        /// ConWeave's ns-3 (conweave-project/conweave-ns3 at 236a801): times on links and between frames are cut off to whole nanoseconds, switches
+        /// without another hash choose among next hops by MurmurHash3 of addresses and ports as counted there, frames out of order are answered with
+        /// a congestion notification, and IRN's sender ends its recovery at any acknowledgement without NACK, repeats everything that it does not
+        /// know to be held, and forgets blocks that it has skipped.
+        #[serde(rename = "conweave-ns3")]
+        ConweaveNs3,
+    }
 }
 
 /// For `afflux models`: a row for each deviation, so that anybody can see what `compat` does.
@@ -33,13 +46,6 @@ pub(crate) fn models() -> Vec<Model> {
         simplified: "a deviation of that simulator, copied",
     };
     Compat::ConweaveNs3.deviations().iter().map(row).collect()
-}
-
-/// Another simulator whose deviations from papers and standards are copied, to compare with it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Compat {
-    /// ConWeave's ns-3 (conweave-project/conweave-ns3 at 236a801).
-    ConweaveNs3,
 }
 
 impl Compat {

@@ -1,6 +1,7 @@
 //! Switches: buffers, marking, scheduling, forwarding, choice of path.
 
 use super::{Balance, RouteHash};
+use afflux_config::words;
 use afflux_units::{Probability, Rate, Span};
 
 #[derive(Debug, Clone, PartialEq)]
@@ -56,16 +57,52 @@ impl Voq {
     }
 }
 
-/// What occupies a buffer, and for how long.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum QueueLength {
-    /// A frame counts as a whole until its last bit has left.
-    #[default]
-    ThroughTransmission,
-    /// A frame counts until its transmission starts (ns-3's convention).
-    BeforeTransmission,
-    /// The same, and at the very instant of its start still: what arrives just then finds it there.
-    ThroughStart,
+words! {
+    /// What a queue's length counts.
+    #[derive(Default)]
+    pub enum QueueLength {
+        /// A frame as a whole until its last bit has left.
+        #[default]
+        ThroughTransmission,
+        /// A frame until its transmission starts (ns-3's convention).
+        BeforeTransmission,
+        /// The same, and what arrives at the instant of the start still finds it there (ns-3, where that arrival was planned first).
+        ThroughStart,
+    }
+    /// At a length of exactly the limit:
+    #[derive(Default)]
+    pub enum Compare {
+        /// nothing happens yet.
+        #[default]
+        Above,
+        /// it happens.
+        AtOrAbove,
+    }
+    /// Which length a marking decision sees.
+    pub enum MarkAt {
+        /// On arrival: the queue before the arriving frame joins it.
+        Enqueue,
+        /// At the start of transmission: what is left behind the departing frame.
+        Dequeue,
+    }
+    /// How marks between `kmin` and `kmax` are drawn.
+    #[derive(Default)]
+    pub enum Spacing {
+        /// Each frame by itself, with the probability p of the curve.
+        #[default]
+        Independent,
+        /// With p / (1 − count · p), `count` being the frames since the last mark, so that spacings are uniform, up to 1/p (Floyd and
+        /// Jacobson 1993).
+        Uniform,
+        /// As in ns-3 by default (`Wait`): none before 1/p, then with p / (2 − count · p), which is uniform from 1/p to 2/p; none while no more
+        /// than one frame is queued, nor for the first frame after that; a frame that ends an idle spell counts in the average too.
+        Ns3,
+        /// As in ns-2 by default (`wait_`, `use_mark_p_`): like `"ns3"`, but none only while nothing is queued, and above `kmax` too the first
+        /// frame after a queue below `kmin` is spared.
+        Ns2,
+        /// As in Linux: one number R, uniform in 0 to 1, is drawn per mark, and the first frame with count · p ≥ R is marked.
+        Linux,
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -130,13 +167,6 @@ pub enum VoqCap {
     Bytes(u64),
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Compare {
-    #[default]
-    Above,
-    AtOrAbove,
-}
-
 /// What the average of a queue learns of the time in which nothing was there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Idle {
@@ -168,33 +198,6 @@ pub struct Marking {
     pub spacing: Spacing,
     /// Where everything is marked, drop ECN-capable frames too.
     pub hard_drop: bool,
-}
-
-/// How the marks between the thresholds are drawn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Spacing {
-    /// Each frame by itself, with the probability p of the curve.
-    #[default]
-    Independent,
-    /// With p / (1 - count * p), `count` being the frames since the last mark: spacings are uniform, up to 1/p (Floyd and Jacobson 1993).
-    Uniform,
-    /// ns-3 by default (`Wait`): none before 1/p, then with p / (2 - count * p), which is uniform from 1/p to 2/p; none while no more than one
-    /// frame is queued, nor for the first frame after that; a frame that ends an idle spell counts in the average too.
-    Ns3,
-    /// ns-2 by default: the same, but none only while nothing is queued, and where everything is marked the first frame after a shorter queue is
-    /// spared too.
-    Ns2,
-    /// Linux: a number R uniform in 0..1 is drawn per mark, and the first frame with count * p >= R is marked.
-    Linux,
-}
-
-/// Which length a marking decision sees.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MarkAt {
-    /// On arrival: the queue before the arriving frame joins it.
-    Enqueue,
-    /// At the start of transmission: what is left behind the departing frame.
-    Dequeue,
 }
 
 /// A queue discipline that drops or marks by delay, or serves and drops by urgency.

@@ -10,31 +10,27 @@ use afflux_units::{Probability, Rate, Span, Time};
 
 /// Every balancer, with parameters that make it busy.
 pub(super) fn balancers() -> Vec<(&'static str, Balance)> {
-    let letflow = |ns3| Balance::LetFlow(LetFlow { gap: Span::from_us(5), ns3 });
-    let estimator = RateEstimator { every: Span::from_us(4), alpha: 0.2 };
-    let conga = |ns3| Balance::Conga(Conga { gap: Span::from_us(5), estimator: estimator.clone(), bits: 3, aging: Span::from_us(40), ns3 });
-    let drill = |samples, memory, ns3| Balance::Drill(Drill { samples, memory, ns3 });
-    let dlb = |idle: Option<u64>, remote| {
-        let past = RateEstimator { every: Span::from_us(4), alpha: 0.5 };
-        Balance::Dlb(Dlb { idle: idle.map(Span::from_us), past, past_weight: 16, future_weight: 16, future_range: 30_000, bands: 8, remote })
-    };
+    let letflow = |ns3| Balance::Letflow(LetflowConfig { gap: Span::from_us(5), ns3 });
+    let conga = |ns3| Balance::Conga(CongaConfig { gap: Span::from_us(5), tdre: Span::from_us(4), alpha: 0.2, bits: 3, aging: Span::from_us(40), ns3 });
+    let drill = |samples, memory, ns3| Balance::Drill(DrillConfig { samples, memory, ns3 });
+    let dlb = |idle: Option<u64>| DlbConfig { future_load_range: 30_000, ..dlb(idle.map(Span::from_us)) };
     vec![
-        ("resilient", Balance::Resilient),
-        ("wcmp", Balance::Wcmp(Wcmp { weights: None, entries: None })),
-        ("wcmp, small table", Balance::Wcmp(Wcmp { weights: None, entries: Some(5) })),
-        ("round robin", Balance::Spray(Spray::RoundRobin)),
+        ("resilient", Balance::Resilient(ResilientConfig {})),
+        ("wcmp", Balance::Wcmp(WcmpConfig { weights: None, entries: None })),
+        ("wcmp, small table", Balance::Wcmp(WcmpConfig { weights: None, entries: Some(5) })),
+        ("round robin", Balance::RoundRobin(RoundRobinConfig {})),
         ("drill", drill(2, 1, false)),
         ("drill(1,3), ns-3", drill(1, 3, true)),
         ("letflow", letflow(false)),
         ("letflow, ns-3", letflow(true)),
         ("conga", conga(false)),
         ("conga, ns-3", conga(true)),
-        ("dlb, flowlets", dlb(Some(5), false)),
-        ("dlb, frames", dlb(None, false)),
-        ("glb, flowlets", dlb(Some(5), true)),
-        ("glb, frames", dlb(None, true)),
-        ("detail", Balance::Detail(Detail { thresholds: [16_000, 64_000] })),
-        ("presto", Balance::Presto(Presto { cell: 10_000 })),
+        ("dlb, flowlets", Balance::Dlb(dlb(Some(5)))),
+        ("dlb, frames", Balance::Dlb(dlb(None))),
+        ("glb, flowlets", Balance::Glb(dlb(Some(5)))),
+        ("glb, frames", Balance::Glb(dlb(None))),
+        ("detail", Balance::Detail(DetailConfig { thresholds: [16_000, 64_000] })),
+        ("presto", Balance::Presto(PrestoConfig { flowcell: 10_000 })),
     ]
 }
 
@@ -116,7 +112,7 @@ fn probe(spines: u32, frames: u64, spacing: Span, balance: Balance) -> Plan {
 
 #[test]
 fn a_flowlet_ends_with_a_gap_longer_than_the_limit_and_draws_uniformly() {
-    let letflow = |us| Balance::LetFlow(LetFlow { gap: Span::from_us(us), ns3: false });
+    let letflow = |us| Balance::Letflow(LetflowConfig { gap: Span::from_us(us), ns3: false });
     let (spines, frames) = (8, 4_000);
     // Not longer: one flowlet, one path.
     let together = outcome(&probe(spines, frames, Span::from_us(10), letflow(10)));
@@ -155,14 +151,14 @@ fn link_between<'p>(topology: &'p mut Topology, a: &str, b: &str) -> &'p mut Lin
 
 #[test]
 fn in_turn_is_exactly_even() {
-    let output = outcome(&probe(8, 4_000, Span::from_us(1), Balance::Spray(Spray::RoundRobin)));
+    let output = outcome(&probe(8, 4_000, Span::from_us(1), Balance::RoundRobin(RoundRobinConfig {})));
     assert_eq!(output.paths.iter().map(|p| p.frames).collect::<Vec<_>>(), [500; 8]);
 }
 
 #[test]
 fn flowcells_are_exactly_even() {
     // Forty frames of 1500 bytes to a cell of 60 kB; eight paths; fifty cells and a half.
-    let output = outcome(&probe(8, 2_020, Span::from_us(1), Balance::Presto(Presto { cell: 60_000 })));
+    let output = outcome(&probe(8, 2_020, Span::from_us(1), Balance::Presto(PrestoConfig { flowcell: 60_000 })));
     let mut frames: Vec<u64> = output.paths.iter().map(|p| p.frames).collect();
     frames.sort_unstable();
     assert_eq!(frames, [240, 240, 240, 240, 240, 260, 280, 280]);
@@ -187,11 +183,11 @@ fn burst(balance: Balance) -> i64 {
 #[test]
 fn drill_keeps_queues_even() {
     // With both next hops sampled it is join-the-shortest-queue: lengths differ by the frame that has just come and the one that is leaving.
-    let difference = burst(Balance::Drill(Drill { samples: 2, memory: 1, ns3: false }));
+    let difference = burst(Balance::Drill(DrillConfig { samples: 2, memory: 1, ns3: false }));
     assert!(difference <= 2 * 1_500, "{difference}");
-    let memory_alone = burst(Balance::Drill(Drill { samples: 1, memory: 1, ns3: true }));
+    let memory_alone = burst(Balance::Drill(DrillConfig { samples: 1, memory: 1, ns3: true }));
     assert!(memory_alone <= 10 * 1_500, "{memory_alone}");
-    let random = burst(Balance::Spray(Spray::Random));
+    let random = burst(Balance::Spray(SprayConfig {}));
     assert!(random > 20_000 && random > 2 * memory_alone, "{random}");
 }
 
@@ -223,12 +219,9 @@ fn conga_paper(balance: Balance) -> (f64, f64) {
 
 #[test]
 fn conga_avoids_the_slow_path() {
-    let conga = |ns3| {
-        let estimator = RateEstimator { every: Span::from_us(32), alpha: 0.2 };
-        Balance::Conga(Conga { gap: Span::from_us(100), estimator, bits: 3, aging: Span::from_us(500), ns3 })
-    };
+    let conga = |ns3| Balance::Conga(CongaConfig { gap: Span::from_us(100), tdre: Span::from_us(32), alpha: 0.2, bits: 3, aging: Span::from_us(500), ns3 });
     // Even shares ask for 42.5 Gbps of 40.
-    let (even, slow) = conga_paper(Balance::Ecmp);
+    let (even, slow) = conga_paper(Balance::default());
     // Equal use of both is a third over the slow link, 28.3 Gbps.
     for ns3 in [false, true] {
         let (share, time) = conga_paper(conga(ns3));
@@ -242,15 +235,15 @@ fn conga_avoids_the_slow_path() {
 #[test]
 fn dlb_avoids_a_slow_uplink() {
     // Even use is a fifth.
-    for idle in [None, Some(300)] {
-        let share = slow_share("leaf0", Balance::Dlb(dlb(idle, false)));
+    for idle in [None, Some(Span::from_ns(300))] {
+        let share = slow_share("leaf0", Balance::Dlb(dlb(idle)));
         assert!((0.1..0.27).contains(&share), "{idle:?}: {share}");
     }
 }
 
-fn dlb(idle_ns: Option<u64>, remote: bool) -> Dlb {
-    let past = RateEstimator { every: Span::from_us(4), alpha: 0.5 };
-    Dlb { idle: idle_ns.map(Span::from_ns), past, past_weight: 16, future_weight: 16, future_range: 64_000, bands: 8, remote }
+fn dlb(idle: Option<Span>) -> DlbConfig {
+    let sampling_interval = Span::from_us(4);
+    DlbConfig { idle, sampling_interval, past_load_weight: 16, future_load_weight: 16, future_load_range: 64_000, bands: 8 }
 }
 
 /// 80 Gbps from leaf0 to leaf1 over two spines; of the second, the link to `leaf` has 25 Gbps where the others have 100. Returns the second's share.
@@ -270,8 +263,8 @@ fn slow_share(leaf: &str, balance: Balance) -> f64 {
 
 #[test]
 fn glb_knows_of_a_slow_downlink() {
-    for idle in [None, Some(300)] {
-        let (local, global) = (slow_share("leaf1", Balance::Dlb(dlb(idle, false))), slow_share("leaf1", Balance::Dlb(dlb(idle, true))));
+    for idle in [None, Some(Span::from_ns(300))] {
+        let (local, global) = (slow_share("leaf1", Balance::Dlb(dlb(idle))), slow_share("leaf1", Balance::Glb(dlb(idle))));
         assert!((0.4..0.6).contains(&local), "{idle:?}: its own ports look alike: {local}");
         assert!((0.05..0.3).contains(&global), "{idle:?}: {global}");
     }
@@ -297,7 +290,7 @@ fn hosts_may_have_several_links() {
     for (fabric, topology) in [("two links to the leaf", twice), ("links to both leaves", both), ("two links of one host", one)] {
         for (name, balance) in balancers() {
             let mut p = plan(topology.clone(), traffic(topology.hosts, 80, 60, 100_000, 1));
-            if balance.pins() {
+            if balance.about().pins {
                 continue;
             }
             p.switches[0].balance = balance;
@@ -309,9 +302,9 @@ fn hosts_may_have_several_links() {
 #[test]
 fn detail_leaves_a_port_alone_where_much_waits() {
     // As much as the slow link carries: 25 of 80 Gbps, and what waits there at the end.
-    let share = slow_share("leaf0", Balance::Detail(Detail { thresholds: [16_000, 64_000] }));
+    let share = slow_share("leaf0", Balance::Detail(DetailConfig { thresholds: [16_000, 64_000] }));
     assert!((0.29..0.34).contains(&share), "{share}");
-    let never = slow_share("leaf0", Balance::Detail(Detail { thresholds: [u64::MAX; 2] }));
+    let never = slow_share("leaf0", Balance::Detail(DetailConfig { thresholds: [u64::MAX; 2] }));
     assert!((0.48..0.52).contains(&never), "all are favoured: {never}");
 }
 
@@ -326,7 +319,7 @@ fn detail_counts_what_goes_before() {
         flows[3].priority = priority;
         let mut p = plan(topology, flows);
         p.transports = vec![TransportConfig::Datagram(Datagram { rate: Some(Rate::from_gbps(20)), payload: 1_460, ecn_capable: false })];
-        p.switches[0].balance = Balance::Detail(Detail { thresholds: [16_000, 64_000] });
+        p.switches[0].balance = Balance::Detail(DetailConfig { thresholds: [16_000, 64_000] });
         p.switches[0].scheduling = Scheduling::StrictPriority { queues: 2 };
         p.switches[0].buffer = Buffer::Unlimited;
         p.record.paths = true;
@@ -360,14 +353,14 @@ fn many_flows(balance: Balance) -> f64 {
 fn wcmp_shares() {
     // Four standard deviations of a share over 4000 flows are below 0.032.
     let near = |share: f64, expected: f64| assert!((share - expected).abs() < 0.032, "{share}, expected {expected}");
-    near(many_flows(Balance::Ecmp), 0.5);
-    near(many_flows(Balance::Wcmp(Wcmp { weights: None, entries: None })), 40.0 / 140.0);
-    near(many_flows(Balance::Wcmp(Wcmp { weights: None, entries: Some(4) })), 0.25);
+    near(many_flows(Balance::default()), 0.5);
+    near(many_flows(Balance::Wcmp(WcmpConfig { weights: None, entries: None })), 40.0 / 140.0);
+    near(many_flows(Balance::Wcmp(WcmpConfig { weights: None, entries: Some(4) })), 0.25);
     let mut weights = vec![1; 12];
     weights[11] = 9;
-    near(many_flows(Balance::Wcmp(Wcmp { weights: Some(weights), entries: None })), 0.9);
+    near(many_flows(Balance::Wcmp(WcmpConfig { weights: Some(weights), entries: None })), 0.9);
     // Flows are hashed to components by their capacity.
-    near(many_flows(Balance::Drill(Drill { samples: 2, memory: 1, ns3: false })), 40.0 / 140.0);
+    near(many_flows(Balance::Drill(DrillConfig { samples: 2, memory: 1, ns3: false })), 40.0 / 140.0);
 }
 
 #[test]
@@ -392,14 +385,14 @@ fn resilient_hashing_moves_the_flows_of_a_failed_link_alone() {
         let moved = before.iter().zip(&after).filter(|(a, b)| a != b).count();
         (moved, before.iter().filter(|spine| **spine == spine2).count(), after)
     };
-    let (all, of_failed, after) = moved(Balance::Resilient);
+    let (all, of_failed, after) = moved(Balance::Resilient(ResilientConfig {}));
     assert_eq!(all, of_failed);
     // A quarter each.
     for spine in [10, 11, 13, 14] {
         let flows = after.iter().filter(|s| **s == spine).count();
         assert!((90..160).contains(&flows), "{flows}");
     }
-    let (all, of_failed, _) = moved(Balance::Ecmp);
+    let (all, of_failed, _) = moved(Balance::default());
     assert!(10 * all > 13 * of_failed, "{all} of all, {of_failed} of the failed link");
 }
 
@@ -424,7 +417,7 @@ fn both_directions_take_the_same_way_with_symmetric_hashing() {
 
 #[test]
 fn a_known_failure_is_avoided_by_all() {
-    for (name, balance) in balancers().into_iter().chain([("spray", Balance::Spray(Spray::Random)), ("ecmp", Balance::Ecmp)]) {
+    for (name, balance) in balancers().into_iter().chain([("spray", Balance::Spray(SprayConfig {})), ("ecmp", Balance::default())]) {
         // A slow link, and one that fails while flows are under way; both on the second tier too.
         let mut topology = leaf_spine(3, 4, 4);
         link_between(&mut topology, "leaf1", "spine0").rate = Rate::from_gbps(25);

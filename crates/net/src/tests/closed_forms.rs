@@ -1,5 +1,7 @@
 //! Queues, thresholds, hashing and DCTCP against their formulas (spec numbers in the comments are those of the literature).
 
+use crate::congestion::Flavour;
+use crate::congestion::cubic::HyStart;
 use crate::spec::*;
 use crate::testing::*;
 use crate::{Progress, run};
@@ -99,9 +101,9 @@ fn polarisation_with_one_seed() {
         let output = run(&plan, &Progress::default()).unwrap();
         output.paths.iter().filter(|p| p.nodes.len() == 7).map(|p| p.nodes[3]).collect::<HashSet<_>>().len()
     };
-    assert_eq!(cores(Balance::Ecmp, RouteHash::OwnSeed), 16);
-    assert_eq!(cores(Balance::Ecmp, RouteHash::SameSeed), 4);
-    assert_eq!(cores(Balance::Spray(Spray::Random), RouteHash::OwnSeed), 16);
+    assert_eq!(cores(Balance::default(), RouteHash::OwnSeed), 16);
+    assert_eq!(cores(Balance::default(), RouteHash::SameSeed), 4);
+    assert_eq!(cores(Balance::Spray(SprayConfig {}), RouteHash::OwnSeed), 16);
 }
 
 /// Alizadeh et al.: N synchronised flows swing between K + N and K + N - A with A = 1/2 * sqrt(2 N (C * RTT + K)); the link stays
@@ -213,8 +215,8 @@ fn linux_on_a_long_path() {
         fast_convergence: true,
         tcp_friendly: true,
         hystart: HyStart::Linux,
-        flavour: CubicFlavour::Linux,
-        tick: Span::from_ms(4),
+        flavour: Flavour::Linux,
+        tick: Some(Span::from_ms(4)),
         mss: 1448,
         paced: false,
     };
@@ -245,7 +247,7 @@ fn linux_on_a_long_path() {
     let (_, overshoot) = long_path(CongestionControl::Cubic(CubicConfig { hystart: HyStart::Off, ..cubic.clone() }), &times);
     assert!(overshoot > 4_000, "{overshoot}");
     // Five rounds of conservative slow start may also be too many, but not by so much.
-    let (_, plus) = long_path(CongestionControl::Cubic(CubicConfig { hystart: HyStart::PlusPlus, ..cubic }), &times);
+    let (_, plus) = long_path(CongestionControl::Cubic(CubicConfig { hystart: HyStart::Plusplus, ..cubic }), &times);
     assert!(plus < overshoot / 2, "{plus}");
 
     // H-TCP has no HyStart. Its time counts from the end of recovery: a few tenths of a second, according to how the window comes down.

@@ -1,5 +1,7 @@
 //! TCP against its formulas: windows, losses and what is left of the path.
 
+use crate::congestion::Flavour;
+use crate::congestion::cubic::HyStart;
 use crate::spec::*;
 use crate::testing::*;
 use crate::{Progress, run};
@@ -116,7 +118,7 @@ fn windows(congestion: CongestionControl, queue: u32, seconds: u64, machine: Tcp
 fn reno_has_three_quarters_of_the_greatest_window() {
     for machine in [tcp(), TcpConfig { handshake: false, delayed_ack: None, ..linux() }] {
         // 10,000 segments per second and 20 ms: 200 in the pipe. A queue of 200 never runs dry.
-        let (all, _) = windows(CongestionControl::NewReno, 200, 60, machine);
+        let (all, _) = windows(newreno(), 200, 60, machine);
         let settled = &all[2_000..];
         let greatest = settled.iter().fold(0.0f64, |a, &b| a.max(b));
         let mean = settled.iter().sum::<f64>() / settled.len() as f64;
@@ -140,8 +142,8 @@ fn cubic_plateau() {
         fast_convergence: false,
         tcp_friendly: false,
         hystart: HyStart::Off,
-        flavour: CubicFlavour::Linux,
-        tick: Span::from_ms(4),
+        flavour: Flavour::Linux,
+        tick: Some(Span::from_ms(4)),
         mss: 1460,
         paced: false,
     };
@@ -197,9 +199,9 @@ fn htcp_growth() {
 /// about 2 %.
 #[test]
 fn bbr_queue() {
-    let config = BbrConfig { probe_rtt_interval: Span::from_s(10), probe_rtt_time: Span::from_ms(200), send_quantum: Some(1) };
+    let config = BbrConfig { flavour: Flavour::Linux, probe_rtt_interval: Span::from_s(10), probe_rtt_time: Span::from_ms(200), send_quantum: Some(1) };
     let machine = TcpConfig { handshake: false, delayed_ack: None, ..linux() };
-    let (all, lost) = windows(CongestionControl::Bbr(config), 800, 40, machine);
+    let (all, lost) = windows(CongestionControl::Bbr(config.clone()), 800, 40, machine);
     assert_eq!(lost, 0);
     let queue: Vec<f64> = all.iter().map(|w| (w - 200.0) / 200.0).collect();
     let start_up = queue[..200].iter().fold(0.0f64, |a, &b| a.max(b));

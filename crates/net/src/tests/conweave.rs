@@ -8,8 +8,8 @@ use crate::{Progress, run};
 use afflux_units::{Probability, Rate, Span, Time};
 
 /// Parameters that make it busy on these small fabrics.
-fn busy(manner: ConweaveManner) -> Conweave {
-    Conweave {
+fn busy(ns3: bool) -> ConweaveConfig {
+    ConweaveConfig {
         reply_extra: Span::from_us(1),
         path_busy: Span::from_us(8),
         inactive: Span::from_us(300),
@@ -17,19 +17,19 @@ fn busy(manner: ConweaveManner) -> Conweave {
         default_wait: Span::from_us(200),
         age: Span::from_us(2_000),
         reorder_queues: 24,
-        manner,
+        ns3,
     }
 }
 
-fn weave(plan: &mut Plan, change: impl FnOnce(&mut Conweave), manner: ConweaveManner) {
-    let mut config = busy(manner);
+fn weave(plan: &mut Plan, change: impl FnOnce(&mut ConweaveConfig), ns3: bool) {
+    let mut config = busy(ns3);
     change(&mut config);
     plan.switches[0].balance = Balance::Conweave(config);
     plan.record.reordering = Some(Span::from_us(10));
 }
 
 /// Marks at 10 kB; TCP that listens to them, or datagrams at 40 Gb/s that do not.
-fn base(topology: Topology, datagrams: bool, manner: ConweaveManner) -> Plan {
+fn base(topology: Topology, datagrams: bool, ns3: bool) -> Plan {
     let hosts = topology.hosts;
     let mut p = plan(topology, traffic(hosts, 150, 100, 200_000, 1));
     p.switches[0].buffer = Buffer::Unlimited;
@@ -38,7 +38,7 @@ fn base(topology: Topology, datagrams: bool, manner: ConweaveManner) -> Plan {
         true => TransportConfig::Datagram(Datagram { rate: Some(Rate::from_gbps(40)), payload: 1_460, ecn_capable: true }),
         false => TransportConfig::Tcp(dctcp()),
     }];
-    weave(&mut p, |_| {}, manner);
+    weave(&mut p, |_| {}, ns3);
     p
 }
 
@@ -57,17 +57,15 @@ fn accounted(name: &str, output: &Output) {
     assert_eq!(early_flush + no_queue + old_epoch + inactivity + path_lost + repeated, by_flow, "{name}: {late:?}");
 }
 
-const MANNERS: [ConweaveManner; 2] = [ConweaveManner::Paper, ConweaveManner::Ns3];
-
 /// Fabrics and settings in which it may go wrong.
-fn settings(manner: ConweaveManner) -> Vec<(&'static str, Plan)> {
+fn settings(ns3: bool) -> Vec<(&'static str, Plan)> {
     let mut plans = vec![
-        ("leaf-spine, tcp", base(leaf_spine(4, 4, 4), false, manner)),
-        ("leaf-spine, datagrams", base(leaf_spine(4, 4, 4), true, manner)),
-        ("fat-tree, tcp", base(fat_tree(4, 2), false, manner)),
+        ("leaf-spine, tcp", base(leaf_spine(4, 4, 4), false, ns3)),
+        ("leaf-spine, datagrams", base(leaf_spine(4, 4, 4), true, ns3)),
+        ("fat-tree, tcp", base(fat_tree(4, 2), false, ns3)),
     ];
     let mut add = |name, datagrams, change: &dyn Fn(&mut Plan)| {
-        let mut p = base(fat_tree(4, 2), datagrams, manner);
+        let mut p = base(fat_tree(4, 2), datagrams, ns3);
         change(&mut p);
         plans.push((name, p));
     };
@@ -76,7 +74,7 @@ fn settings(manner: ConweaveManner) -> Vec<(&'static str, Plan)> {
         weave(
             p,
             |c| (c.inactive, c.flush_extra, c.default_wait, c.age, c.reorder_queues) = (Span::from_us(20), Span::ZERO, Span::from_us(2), Span::from_us(60), 1),
-            manner,
+            ns3,
         );
     });
     add("shared memory, priorities, marks at dequeue, all records", true, &|p| {
@@ -94,7 +92,7 @@ fn settings(manner: ConweaveManner) -> Vec<(&'static str, Plan)> {
     add("slow links, frames padded to more than a reply's own size", false, &|p| {
         p.wire.min_frame = 1_000;
         p.topology.links.iter_mut().for_each(|link| link.rate = Rate::from_gbps(1));
-        weave(p, |c| c.age = Span::from_us(200_000), manner);
+        weave(p, |c| c.age = Span::from_us(200_000), ns3);
     });
     add("codel and a device queue", true, &|p| {
         p.switches[0].marking = None;
@@ -127,7 +125,7 @@ fn settings(manner: ConweaveManner) -> Vec<(&'static str, Plan)> {
         // Every other flow sends a frame in 8 us and may take another path each time, between those that fill the queues.
         p.transports.push(TransportConfig::Datagram(Datagram { rate: Some(Rate(1_500_000_000)), payload: 1_460, ecn_capable: true }));
         p.flows.iter_mut().step_by(2).for_each(|flow| (flow.transport, flow.bytes) = (1, flow.bytes / 4 + 1));
-        weave(p, |c| c.inactive = Span::from_us(5), manner);
+        weave(p, |c| c.inactive = Span::from_us(5), ns3);
     });
     add("lossless, sonic", true, &|p| {
         p.switches[0].buffer = Buffer::Mmu(super::lossless::sonic(4_000_000));
@@ -135,7 +133,7 @@ fn settings(manner: ConweaveManner) -> Vec<(&'static str, Plan)> {
         p.switches[0].honours_pause = true;
     });
     let mut add = |name, transport: RdmaConfig, lossless: bool, change: &dyn Fn(&mut Plan)| {
-        let mut p = base(leaf_spine(4, 4, 4), false, manner);
+        let mut p = base(leaf_spine(4, 4, 4), false, ns3);
         p.transports = vec![TransportConfig::Rdma(transport)];
         p.switches[0].marking = Some(Marking { kmax: Limit::Bytes(80_000), at: MarkAt::Dequeue, drop_incapable: false, ..step(Limit::Bytes(20_000)) });
         p.switches[0].queue_length = QueueLength::BeforeTransmission;
@@ -153,7 +151,7 @@ fn settings(manner: ConweaveManner) -> Vec<(&'static str, Plan)> {
     add("rdma, hpcc: telemetry beside the tags", RdmaConfig { control: RateControl::Hpcc(hpcc()), ..rdma() }, true, &|_| {});
     add("rdma, irn, whole nanoseconds, quick to flush", irn(), false, &|p| {
         p.run.compat = Some(Compat::ConweaveNs3);
-        weave(p, |c| (c.flush_extra, c.default_wait) = (Span::ZERO, Span::from_us(1)), manner);
+        weave(p, |c| (c.flush_extra, c.default_wait) = (Span::ZERO, Span::from_us(1)), ns3);
     });
     plans
 }
@@ -161,12 +159,12 @@ fn settings(manner: ConweaveManner) -> Vec<(&'static str, Plan)> {
 #[test]
 fn the_same_everywhere_and_all_accounted_for() {
     let mut late = LateCounters::default();
-    for manner in MANNERS {
+    for ns3 in [false, true] {
         let mut all = ConweaveCounters::default();
-        for (name, plan) in settings(manner) {
-            let output = same_everywhere(&format!("{manner:?}: {name}"), &plan);
+        for (name, plan) in settings(ns3) {
+            let output = same_everywhere(&format!("ns3 {ns3}: {name}"), &plan);
             let counters = output.counters.balance;
-            eprintln!("{manner:?}: {name}: {} drops, {:?}", output.counters.dropped_packets, counters);
+            eprintln!("ns3 {ns3}: {name}: {} drops, {:?}", output.counters.dropped_packets, counters);
             accounted(name, &output);
             assert!(counters.reroutes > 0 && counters.conweave.out_of_order > 0, "{name}");
             all.add(&counters.conweave);
@@ -184,15 +182,15 @@ fn the_same_everywhere_and_all_accounted_for() {
 #[test]
 fn with_time_enough_nothing_is_out_of_order() {
     // No loss, no silence of theta_inactive, and room for all that waits: a hundred microseconds of extra cover every queue here.
-    for manner in MANNERS {
+    for ns3 in [false, true] {
         for datagrams in [false, true] {
-            let mut p = base(leaf_spine(4, 4, 4), datagrams, manner);
-            weave(&mut p, |c| (c.inactive, c.flush_extra) = (Span::from_us(1_900), Span::from_us(400)), manner);
+            let mut p = base(leaf_spine(4, 4, 4), datagrams, ns3);
+            weave(&mut p, |c| (c.inactive, c.flush_extra) = (Span::from_us(1_900), Span::from_us(400)), ns3);
             let output = outcome(&p);
             let c = output.counters.balance.conweave;
             assert!(c.out_of_order > if datagrams { 100 } else { 0 } && c.flushes > 0, "{c:?}");
-            assert_eq!((c.flushes_by_tail, c.no_queue, c.too_late), (c.flushes, 0, 0), "{manner:?}");
-            assert_eq!(output.counters.balance.late, LateCounters::default(), "{manner:?}");
+            assert_eq!((c.flushes_by_tail, c.no_queue, c.too_late), (c.flushes, 0, 0), "ns3 {ns3}");
+            assert_eq!(output.counters.balance.late, LateCounters::default(), "ns3 {ns3}");
             assert!(output.flows.iter().all(|flow| flow.packets_reordered == 0));
             assert_eq!(output.counters.retransmits, 0);
         }
@@ -202,29 +200,29 @@ fn with_time_enough_nothing_is_out_of_order() {
 #[test]
 fn what_waits_takes_memory_or_not_as_the_mode_says() {
     // Datagrams from many senders; what waits at the destination's ToR is more than its memory.
-    let with = |manner| {
-        let mut p = base(leaf_spine(4, 4, 4), true, manner);
+    let with = |ns3| {
+        let mut p = base(leaf_spine(4, 4, 4), true, ns3);
         p.switches[0].buffer = Buffer::Static { per_queue: Limit::Bytes(15_000), drop_when: Compare::Above };
-        weave(&mut p, |c| c.flush_extra = Span::from_us(100), manner);
+        weave(&mut p, |c| c.flush_extra = Span::from_us(100), ns3);
         // Only what waits: the ports themselves never hold so much before the spines.
         outcome(&p)
     };
     let largest = |output: &Output| output.reordering.iter().filter(|r| r.port >= 0).map(|r| r.bytes / r.queues).max().unwrap();
-    let (paper, ns3) = (with(ConweaveManner::Paper), with(ConweaveManner::Ns3));
+    let (paper, ns3) = (with(false), with(true));
     assert!(largest(&paper) <= 15_000, "{}", largest(&paper));
     assert!(largest(&ns3) > 20_000, "{}", largest(&ns3));
 }
 
 #[test]
 fn reorder_queues_are_bounded_per_port() {
-    let with = |queues, manner| {
-        let mut p = base(leaf_spine(4, 4, 4), true, manner);
+    let with = |queues, ns3| {
+        let mut p = base(leaf_spine(4, 4, 4), true, ns3);
         p.flows = traffic(16, 600, 100, 200_000, 2);
-        weave(&mut p, |c| (c.reorder_queues, c.flush_extra) = (queues, Span::from_us(400)), manner);
+        weave(&mut p, |c| (c.reorder_queues, c.flush_extra) = (queues, Span::from_us(400)), ns3);
         outcome(&p)
     };
     let most = |output: &Output| output.reordering.iter().filter(|r| r.port >= 0).map(|r| r.queues).max().unwrap();
-    let (bounded, free) = (with(1, ConweaveManner::Paper), with(1, ConweaveManner::Ns3));
+    let (bounded, free) = (with(1, false), with(1, true));
     assert_eq!(most(&bounded), 1);
     assert!(most(&free) > 1, "{}", most(&free));
     assert!(bounded.counters.balance.conweave.no_queue > 0 && bounded.counters.balance.late.no_queue > 0);
@@ -238,10 +236,10 @@ fn reorder_queues_are_bounded_per_port() {
 }
 
 /// Two leaves, four spines; one datagram flow at 10 Gb/s.
-fn lone(manner: ConweaveManner, frames: u64) -> Plan {
+fn lone(ns3: bool, frames: u64) -> Plan {
     let mut p = plan(leaf_spine(2, 4, 1), vec![flow(0, 0, 1, 1_460 * frames, Time::ZERO)]);
     p.transports = vec![TransportConfig::Datagram(Datagram { rate: Some(Rate::from_gbps(10)), payload: 1_460, ecn_capable: true })];
-    weave(&mut p, |c| c.reply_extra = Span::from_us(4), manner);
+    weave(&mut p, |c| c.reply_extra = Span::from_us(4), ns3);
     p.record.paths = true;
     p
 }
@@ -249,7 +247,7 @@ fn lone(manner: ConweaveManner, frames: u64) -> Plan {
 #[test]
 fn an_idle_path_is_kept() {
     // A reply takes 4 us and three transmissions; a frame leaves every 1.2 us. So an epoch is 4.8 us, and every reply is in time.
-    let output = outcome(&lone(ConweaveManner::Ns3, 1_000));
+    let output = outcome(&lone(true, 1_000));
     let c = output.counters.balance.conweave;
     assert_eq!((output.counters.balance.reroutes, c.tails, c.replies_late, output.paths.len()), (0, 0, 0, 1));
     assert_eq!(c.requests, 250);
@@ -258,8 +256,8 @@ fn an_idle_path_is_kept() {
 
 #[test]
 fn the_header_is_on_the_wire_between_the_tors_only() {
-    for (manner, header) in [(ConweaveManner::Paper, 4), (ConweaveManner::Ns3, 0)] {
-        let p = lone(manner, 100);
+    for (ns3, header) in [(false, 4), (true, 0)] {
+        let p = lone(ns3, 100);
         let output = outcome(&p);
         // Links 0 and 1 are the hosts', the others lead to spines.
         let bytes = |link: u32, reverse: u32| output.links[(2 * link + reverse) as usize].bytes;
@@ -272,8 +270,8 @@ fn the_header_is_on_the_wire_between_the_tors_only() {
 fn a_slow_path_is_left_and_the_order_kept() {
     // Three of four spines are far away: their round trip is that much longer, but a reply is waited for as long as the path is long, and it may
     // come back by a longer one: then it is late.
-    for manner in MANNERS {
-        let mut p = lone(manner, 2_000);
+    for ns3 in [false, true] {
+        let mut p = lone(ns3, 2_000);
         for spine in 0..3 {
             p.topology.links[2 + spine].delay = Span::from_us(15 + 10 * spine as u64);
         }

@@ -2,6 +2,7 @@
 
 use super::applications::{Wander, example, wander};
 use super::hull;
+use crate::congestion::d2tcp::WithoutDeadline;
 use crate::record::Output;
 use crate::spec::*;
 use crate::testing::*;
@@ -120,7 +121,7 @@ pub(super) fn same_everywhere(name: &str, plan: &Plan) -> Output {
 #[test]
 fn scenarios() {
     let mut plans: Vec<(&str, Plan)> = Vec::new();
-    let spray = |p: &mut Plan| p.switches[0].balance = Balance::Spray(Spray::Random);
+    let spray = |p: &mut Plan| p.switches[0].balance = Balance::Spray(SprayConfig {});
     let base = || plan(fat_tree(4, 2), traffic(32, 300, 200, 200_000, 1));
     let mut add = |name: &'static str, change: &dyn Fn(&mut Plan)| {
         let mut p = base();
@@ -141,7 +142,7 @@ fn scenarios() {
     });
     add("d2tcp, near and far deadlines", &|p| {
         p.switches[0].marking = step_at(30_000, MarkAt::Enqueue);
-        let d2tcp = D2tcpConfig { dctcp: DctcpConfig { gain_shift: 4, initial_alpha: 1024 }, least: 0.5, most: 2.0, undated: Undated::Halve };
+        let d2tcp = D2tcpConfig { gain: 0.0625, initial_alpha: 1.0, least: 0.5, most: 2.0, without_deadline: WithoutDeadline::Halve };
         p.transports = vec![TransportConfig::Tcp(TcpConfig { congestion: CongestionControl::D2tcp(d2tcp), ..dctcp() })];
         p.flows.iter_mut().filter(|f| f.id % 4 > 0).for_each(|f| f.deadline = Some(Span::from_us(20 * (f.id % 4) as u64)));
     });

@@ -190,7 +190,7 @@ fn engines_agree() {
     });
     add("sonic, cut-through, spray, red", fabric(), &|p| {
         p.switches[0].forwarding = Forwarding::CutThrough { header: 64 };
-        p.switches[0].balance = Balance::Spray(Spray::Random);
+        p.switches[0].balance = Balance::Spray(SprayConfig {});
         p.switches[0].marking =
             Some(Marking { kmax: Limit::Bytes(500_000), pmax: Probability::new(0.01).unwrap(), at: MarkAt::Dequeue, ..step(Limit::Bytes(200_000)) });
     });

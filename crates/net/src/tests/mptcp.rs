@@ -194,7 +194,7 @@ fn redundance_hides_losses() {
 #[test]
 fn goes_on_after_a_time_out_without_sack() {
     let tcp = TcpConfig {
-        congestion: CongestionControl::NewReno,
+        congestion: newreno(),
         recovery: Recovery::NewReno,
         handshake: true,
         // Far below the round trip of 20 us, so that the first segment is repeated in vain.

@@ -25,7 +25,7 @@ fn study(leaves: u32, hosts_per_leaf: u32, uplink_gbps: u64, flows: Vec<Flow>) -
     p.switches[0].aqm = Some(Aqm::Pfabric(Some(LIMIT)));
     p.switches[0].buffer = Buffer::Unlimited;
     p.switches[0].queue_length = QueueLength::BeforeTransmission;
-    p.switches[0].balance = Balance::Spray(Spray::RoundRobin);
+    p.switches[0].balance = Balance::RoundRobin(RoundRobinConfig {});
     p
 }
 
@@ -115,7 +115,7 @@ fn with_fifos(congestion: CongestionControl) -> Plan {
 }
 
 fn with_marks() -> Plan {
-    let mut p = with_fifos(CongestionControl::Dctcp(DctcpConfig { gain_shift: 4, initial_alpha: 0 }));
+    let mut p = with_fifos(CongestionControl::Dctcp(DctcpConfig { gain: 0.0625, initial_alpha: 0.0 }));
     let marking = Marking { compare: Compare::AtOrAbove, spacing: Spacing::Ns2, ..step(Limit::Bytes(22_500)) };
     p.hosts[0].marking = Some(marking.clone());
     p.switches[0].marking = Some(marking);
@@ -138,7 +138,7 @@ fn engines_agree() {
         ("own connections", busy(pfabric()), true),
         ("pooled connections", busy(pooled()), true),
         ("paths recorded, random spray", Plan { record: Record { paths: true, explain: true, ..Record::default() }, ..sprayed() }, true),
-        ("tcp", with_fifos(CongestionControl::NewReno), false),
+        ("tcp", with_fifos(newreno()), false),
         ("dctcp", with_marks(), false),
         ("dctcp, paths recorded, loss", lossy(Plan { record: Record { paths: true, explain: true, ..Record::default() }, ..with_marks() }), true),
         ("loss", lossy(busy(pooled())), true),
@@ -159,7 +159,7 @@ fn engines_agree() {
 
 fn sprayed() -> Plan {
     let mut p = busy(pfabric());
-    p.switches[0].balance = Balance::Spray(Spray::Random);
+    p.switches[0].balance = Balance::Spray(SprayConfig {});
     p
 }
 
@@ -238,7 +238,7 @@ fn probes_until_anything_is_heard() {
 #[test]
 fn estimated_timeouts_back_off() {
     let mut p = plan(star(2), vec![flow(0, 0, 1, 1_460, Time::ZERO)]);
-    p.transports = vec![TransportConfig::Pfabric(ns2_tcp(CongestionControl::NewReno))];
+    p.transports = vec![TransportConfig::Pfabric(ns2_tcp(newreno()))];
     p.topology.links[0].down = vec![Down { from: Time::ZERO, to: Some(Time::from_ns(650_000)), detect: Span::from_ms(100) }];
     let record = &same_everywhere("back-off", &p).flows[0];
     let data = 4_000_000 + 2 * 120_000 + 2 * 3_200;

@@ -1,5 +1,7 @@
 //! What holds in any fabric, with any configuration and any traffic.
 
+use crate::congestion::Flavour;
+use crate::congestion::cubic::HyStart;
 use crate::record::{Output, Status};
 use crate::spec::*;
 use crate::testing::*;
@@ -189,8 +191,8 @@ fn own_queues() -> impl Strategy<Value = Option<Vec<(Option<Limit>, Option<Marki
 fn switch_config() -> impl Strategy<Value = SwitchConfig> {
     let forwarding = prop_oneof![2 => Just(Forwarding::StoreAndForward), 1 => (14..200u16).prop_map(|header| Forwarding::CutThrough { header })];
     let balance = prop_oneof![
-        2 => Just(Balance::Ecmp),
-        1 => Just(Balance::Spray(Spray::Random)),
+        2 => Just(Balance::default()),
+        1 => Just(Balance::Spray(SprayConfig {})),
         3 => prop::sample::select(super::balance::balancers()).prop_map(|(_, balance)| balance),
     ];
     let hash = prop_oneof![Just(RouteHash::OwnSeed), Just(RouteHash::SameSeed), Just(RouteHash::Murmur3)];
@@ -228,24 +230,29 @@ fn switch_config() -> impl Strategy<Value = SwitchConfig> {
     )
 }
 
-fn cubic(flavour: CubicFlavour, hystart: HyStart) -> Just<(CongestionControl, EcnMode)> {
-    let (tick, mss) = (Span::from_ms(4), 1460);
+fn cubic(flavour: Flavour, hystart: HyStart) -> Just<(CongestionControl, EcnMode)> {
+    let (tick, mss) = (Some(Span::from_ms(4)), 1460);
     let config = CubicConfig { c: 0.4, beta: 0.7, fast_convergence: true, tcp_friendly: true, hystart, flavour, tick, mss, paced: false };
     Just((CongestionControl::Cubic(config), EcnMode::Classic))
 }
 
 fn tcp_config() -> impl Strategy<Value = TcpConfig> {
     let control = prop_oneof![
-        Just((CongestionControl::NewReno, EcnMode::Off)),
-        Just((CongestionControl::NewReno, EcnMode::Classic)),
-        Just((CongestionControl::Rfc5681, EcnMode::Classic)),
-        Just((CongestionControl::Dctcp(DctcpConfig { gain_shift: 4, initial_alpha: 1024 }), EcnMode::Dctcp)),
-        Just((CongestionControl::Dctcp(DctcpConfig { gain_shift: 1, initial_alpha: 0 }), EcnMode::Dctcp)),
-        cubic(CubicFlavour::Linux, HyStart::Linux),
-        cubic(CubicFlavour::Ns3, HyStart::Ns3),
-        cubic(CubicFlavour::Linux, HyStart::PlusPlus),
+        Just((newreno(), EcnMode::Off)),
+        Just((newreno(), EcnMode::Classic)),
+        Just((rfc5681(), EcnMode::Classic)),
+        Just((CongestionControl::Dctcp(DctcpConfig { gain: 0.0625, initial_alpha: 1.0 }), EcnMode::Dctcp)),
+        Just((CongestionControl::Dctcp(DctcpConfig { gain: 0.5, initial_alpha: 0.0 }), EcnMode::Dctcp)),
+        cubic(Flavour::Linux, HyStart::Linux),
+        cubic(Flavour::Ns3, HyStart::Ns3),
+        cubic(Flavour::Linux, HyStart::Plusplus),
         Just((
-            CongestionControl::Ns3Bbr(BbrConfig { probe_rtt_interval: Span::from_us(200), probe_rtt_time: Span::from_us(20), send_quantum: Some(1) }),
+            CongestionControl::Bbr(BbrConfig {
+                flavour: Flavour::Ns3,
+                probe_rtt_interval: Span::from_us(200),
+                probe_rtt_time: Span::from_us(20),
+                send_quantum: Some(1)
+            }),
             EcnMode::Off
         )),
         Just((CongestionControl::Htcp(HtcpConfig { rtt_scaling: true, bandwidth_switch: true, tick: Span::from_ms(4) }), EcnMode::Classic)),
@@ -327,10 +334,10 @@ fn rdma_config() -> impl Strategy<Value = RdmaConfig> {
             RdmaRecovery::Irn(Irn { bdp, few, rto_low: Span::from_us(rto), rto_high: Span::from_us(2 * rto), timeouts: true, ns3 })
         }),
     ];
-    let cut = prop_oneof![Just(DcqcnCut::AtOnce), Just(DcqcnCut::Polled { period: Span::from_us(4) })];
+    let cut = prop_oneof![Just(None), Just(Some(Span::from_us(4)))];
     let dcqcn = (cut, 1..60u64, 2..400u64, prop::option::of(5_000..1_000_000u64), 1..6u32, any::<bool>()).prop_map(
-        |(cut, alpha, increase, byte_counter, fast_recovery, clamp_target)| DcqcnConfig {
-            cut,
+        |(decrease_period, alpha, increase, byte_counter, fast_recovery, clamp_target)| DcqcnConfig {
+            decrease_period,
             alpha_period: Span::from_us(alpha),
             increase_period: Span::from_us(increase),
             byte_counter,
@@ -499,8 +506,8 @@ fn by_urgency(plan: &mut Plan, seed: u64) {
     (host.queue, host.scheduling, host.aqm) = (None, Scheduling::Fifo, (seed / 21).is_multiple_of(2).then_some(Aqm::Pfabric(limit)));
     let TransportConfig::Tcp(tcp) = &plan.transports[0] else { unreachable!("transport 0 is TCP") };
     let config = match seed / 42 % 3 {
-        0 => ns2_tcp(CongestionControl::NewReno),
-        1 => ns2_tcp(CongestionControl::Dctcp(DctcpConfig { gain_shift: 4, initial_alpha: 0 })),
+        0 => ns2_tcp(newreno()),
+        1 => ns2_tcp(CongestionControl::Dctcp(DctcpConfig { gain: 0.0625, initial_alpha: 0.0 })),
         _ => Pfabric { pooled: (seed / 126).is_multiple_of(2), ..pfabric() },
     };
     // The longest ways take milliseconds.
@@ -577,7 +584,7 @@ fn case() -> impl Strategy<Value = Case> {
                 flows.iter_mut().filter(|f| f.transport != 2).for_each(|f| f.bytes = 1 + f.bytes % most);
                 let nodes = (0..topology.nodes.len() as u32).collect();
                 let mut plan = plan(topology, flows);
-                let in_order = !several && switch.balance == Balance::Ecmp && plan.topology.links.iter().all(|l| l.down.is_empty());
+                let in_order = !several && switch.balance == Balance::default() && plan.topology.links.iter().all(|l| l.down.is_empty());
                 plan.switches = vec![switch];
                 plan.hosts = vec![HostConfig { delay, queue: queue.map(Limit::Bytes), scheduling, ..crate::testing::host() }];
                 plan.transports = vec![
@@ -600,7 +607,7 @@ fn case() -> impl Strategy<Value = Case> {
                 if urgent {
                     by_urgency(&mut plan, seed);
                 }
-                let granted = seed % 6 == 5 && plan.switches[0].balance == Balance::Ecmp;
+                let granted = seed % 6 == 5 && plan.switches[0].balance == Balance::default();
                 if granted {
                     by_granted_rates(&mut plan, seed);
                 }

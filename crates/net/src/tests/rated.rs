@@ -1,6 +1,7 @@
 //! PDQ and D3.
 
 use super::determinism::{same_everywhere, traffic};
+use crate::congestion::d2tcp::WithoutDeadline;
 use crate::record::{Output, Status};
 use crate::spec::*;
 use crate::testing::*;
@@ -140,7 +141,7 @@ fn missed(plan: &Plan, output: &Output) -> f64 {
 
 fn scheme(name: &str) -> TransportConfig {
     let dctcp = TcpConfig { min_rto: Span::from_ms(1), initial_rto: Span::from_ms(1), ..dctcp() };
-    let d2tcp = D2tcpConfig { dctcp: DctcpConfig { gain_shift: 4, initial_alpha: 1024 }, least: 0.5, most: 2.0, undated: Undated::Dctcp };
+    let d2tcp = D2tcpConfig { gain: 0.0625, initial_alpha: 1.0, least: 0.5, most: 2.0, without_deadline: WithoutDeadline::Dctcp };
     match name {
         "pdq" => TransportConfig::Pdq(Pdq { rated: Rated { interval: Span::from_us(12), ..rated() }, ..pdq() }),
         "d3" => TransportConfig::D3(D3 { rated: Rated { interval: Span::from_us(12), ..rated() }, ..d3() }),

@@ -88,7 +88,7 @@ fn engines_agree() {
     };
     let paper = || RdmaConfig {
         control: RateControl::Dcqcn(DcqcnConfig {
-            cut: DcqcnCut::AtOnce,
+            decrease_period: None,
             alpha_period: Span::from_us(55),
             increase_period: Span::from_us(55),
             byte_counter: Some(100_000),
@@ -126,7 +126,7 @@ fn engines_agree() {
     });
     add("go-back-n, spray", rdma(), &|p| {
         small(p);
-        p.switches[0].balance = Balance::Spray(Spray::Random);
+        p.switches[0].balance = Balance::Spray(SprayConfig {});
     });
     add("irn", irn(), &no_pfc);
     let reps = |freeze| Entropy::Reps(Reps { cache: 8, freeze, explore: 16 });
@@ -144,7 +144,7 @@ fn engines_agree() {
     let recovery = |irn: Irn| RdmaConfig { recovery: RdmaRecovery::Irn(irn), ..rdma() };
     add("irn as in ns-3, whole nanoseconds, spray, loss", recovery(Irn { ns3: true, bdp: Some(104_000), ..of_irn.clone() }), &|p| {
         small(p);
-        p.switches[0].balance = Balance::Spray(Spray::Random);
+        p.switches[0].balance = Balance::Spray(SprayConfig {});
         p.run.compat = Some(Compat::ConweaveNs3);
         p.topology.links.iter_mut().for_each(|l| l.loss = Probability::new(0.01).unwrap());
     });
@@ -352,8 +352,8 @@ fn recycled_entropies_leave_a_slow_path() {
         let frames = |over: bool| output.paths.iter().filter(|path| path.nodes.contains(&slow) == over).map(|path| path.frames).sum::<u64>() as f64;
         frames(true) / (frames(true) + frames(false))
     };
-    let sprayed = share(Entropy::Flow, Balance::Spray(Spray::Random));
-    let recycled = share(Entropy::Reps(Reps { cache: 8, freeze: None, explore: 16 }), Balance::Ecmp);
+    let sprayed = share(Entropy::Flow, Balance::Spray(SprayConfig {}));
+    let recycled = share(Entropy::Reps(Reps { cache: 8, freeze: None, explore: 16 }), Balance::default());
     eprintln!("{sprayed:.3} over the slow path sprayed, {recycled:.3} recycled");
     assert!((0.48..0.52).contains(&sprayed), "{sprayed}");
     // Fair to the links: a fifth.

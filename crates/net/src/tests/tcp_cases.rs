@@ -115,7 +115,7 @@ fn a_closed_window_is_asked_for_though_the_pace_waits() {
     let mut bench = Bench::new(100, TcpConfig { pacing, receive, ..tcp() });
     assert_eq!(bench.pump(0, Cause::Start).len(), 10);
     assert_eq!(bench.ack(10 * MS, AckIn { cumulative: 10, trigger: 9, edge: Some(11), ..AckIn::default() }), [10]);
-    assert_eq!(bench.ack(11 * MS, AckIn { cumulative: 11, trigger: 10, edge: Some(11), ..AckIn::default() }), []);
+    assert_eq!(bench.ack(11 * MS, AckIn { cumulative: 11, trigger: 10, edge: Some(11), ..AckIn::default() }), [0i64; 0]);
     let (at, sent) = bench.wake();
     assert!(at > 11 * MS && sent.is_empty());
 }

@@ -4,6 +4,7 @@
 //! acknowledgement of each round trip and whenever the sender changes its state, repeats a segment, announces a reduction or times out.
 
 use super::path::{Scenario, US, expect};
+use crate::congestion::d2tcp::WithoutDeadline;
 use crate::idle::Idle;
 use crate::spec::*;
 use crate::testing::{dctcp, tcp};
@@ -132,7 +133,7 @@ fn dctcp_at_a_step() {
 /// With a deadline that leaves more time than is needed the cuts are deeper than DCTCP's, with one that is near they are less deep.
 #[test]
 fn d2tcp_at_a_step() {
-    let d2tcp = D2tcpConfig { dctcp: DctcpConfig { gain_shift: 4, initial_alpha: 512 }, least: 0.5, most: 2.0, undated: Undated::Dctcp };
+    let d2tcp = D2tcpConfig { gain: 0.0625, initial_alpha: 0.5, least: 0.5, most: 2.0, without_deadline: WithoutDeadline::Dctcp };
     let config = TcpConfig { initial_window: 4, congestion: CongestionControl::D2tcp(d2tcp), ..dctcp() };
     let with = |deadline| Scenario { mark_above: Some(4), deadline: Some(deadline), ..Scenario::new(config.clone(), 160) };
     expect(

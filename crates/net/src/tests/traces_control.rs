@@ -2,6 +2,8 @@
 //! what it says of itself.
 
 use super::path::{MS, Scenario, Show, expect};
+use crate::congestion::Flavour;
+use crate::congestion::cubic::HyStart;
 use crate::spec::*;
 use crate::testing::linux;
 use afflux_units::Span;
@@ -27,8 +29,8 @@ fn cubic(hystart: HyStart) -> CongestionControl {
         fast_convergence: true,
         tcp_friendly: true,
         hystart,
-        flavour: CubicFlavour::Linux,
-        tick: Span::from_ms(4),
+        flavour: Flavour::Linux,
+        tick: Some(Span::from_ms(4)),
         mss: 1460,
         paced: false,
     })
@@ -37,7 +39,7 @@ fn cubic(hystart: HyStart) -> CongestionControl {
 #[test]
 fn newreno() {
     expect(
-        long_path(CongestionControl::NewReno, 100_000, 2_500),
+        long_path(crate::testing::newreno(), 100_000, 2_500),
         "
   ms  una next cwnd ssth state
    0    0   10   10   - Open
@@ -160,7 +162,7 @@ fn cubic_with_hystart() {
 #[test]
 fn cubic_with_hystart_plus_plus() {
     expect(
-        long_path(cubic(HyStart::PlusPlus), 100_000, 2_000),
+        long_path(cubic(HyStart::Plusplus), 100_000, 2_000),
         "
   ms  una next cwnd ssth state
    0    0   10   10   - Open slow start origin 0 K 0.00
@@ -244,7 +246,7 @@ fn htcp() {
 
 #[test]
 fn bbr() {
-    let config = BbrConfig { probe_rtt_interval: Span::from_s(2), probe_rtt_time: Span::from_ms(200), send_quantum: None };
+    let config = BbrConfig { flavour: Flavour::Linux, probe_rtt_interval: Span::from_s(2), probe_rtt_time: Span::from_ms(200), send_quantum: None };
     expect(
         long_path(CongestionControl::Bbr(config), 100_000, 5_000),
         "
@@ -299,7 +301,7 @@ fn bbr() {
 
 #[test]
 fn bbr3() {
-    let config = Bbr3Config { probe_rtt_interval: Span::from_s(5), probe_rtt_time: Span::from_ms(200), send_quantum: None, ecn: false };
+    let config = Bbr3Config { flavour: None, probe_rtt_interval: Span::from_s(5), probe_rtt_time: Span::from_ms(200), send_quantum: None, ecn: false };
     expect(
         long_path(CongestionControl::Bbr3(config), 100_000, 6_500),
         "

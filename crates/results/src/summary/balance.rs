@@ -3,7 +3,6 @@
 use crate::statistics::Distribution;
 use crate::tables::imbalances;
 use afflux_net::record::{BalanceCounters, Output};
-use afflux_net::spec::Balance;
 use afflux_scenario::Scenario;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -38,7 +37,7 @@ pub struct ImbalanceStatistics {
 
 pub(super) fn of(scenario: &Scenario, output: &Output) -> BalanceReport {
     let BalanceCounters { flowlets, reroutes, switch_frames, conweave, late } = output.counters.balance;
-    let weaves = scenario.plan.switches.iter().any(|switch| matches!(switch.balance, Balance::Conweave(_)));
+    let weaves = scenario.plan.switches.iter().any(|switch| switch.balance.about().reorders);
     let windows = imbalances(scenario, output).into_iter().filter(|(time, _)| time.0 >= scenario.warmup.0).map(|(_, imbalance)| imbalance);
     BalanceReport {
         flowlets,

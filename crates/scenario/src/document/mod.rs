@@ -1,7 +1,5 @@
 //! The scenario as it is written. Every key that may be left out is an `Option`; [`crate::resolve`] writes its default into it.
 
-mod balance;
-pub(crate) mod choice;
 mod cost;
 mod host;
 mod hosts;
@@ -22,29 +20,26 @@ mod traffic;
 mod transport;
 mod voq;
 
-pub use balance::{Balance, Conweave, Detail, Dlb, Ecmp, Wcmp};
-pub use choice::{Auto, Names, Off, Or, Unlimited};
+pub use afflux_config::{Auto, Between, Chance, Duration, Names, Off, Or, Size, Speed, Unlimited};
+pub use afflux_net::balance::BalanceKeys as Balance;
 pub use cost::Cost;
 pub use host::{Host, HostOverride, Wire, WireTable};
 pub use hosts::{HostItem, Hosts, Receiver, Senders, SizeTable, Sizes};
 pub use nack::Nack;
-pub use pfc::{Headroom, Mmu, Pfc, Refresh, Storm, StormAction, Watchdog};
+pub use pfc::{Headroom, Mmu, Pfc, Storm, Watchdog};
 pub use preset::Preset;
 pub use processor::Processor;
-pub use quantity::{Between, Chance, Duration, QueueSize, Size, Speed};
+pub use quantity::QueueSize;
 pub use queue::{NicQueue, Queue, QueueRules};
 pub use rated::{D3, Pacer, Pdq};
-pub use rdma::{Cnp, Dcqcn, DcqcnParameters, Entropy, HpccControl, OfFlow, Rdma, RdmaCongestion, RdmaMode, RdmaWindow, Swift, Timely};
+pub use rdma::{Cnp, Entropy, OfFlow, Rdma, RdmaMode, RdmaWindow};
 pub use record::Record;
-pub use run::{Compat, Engine, FctEnd, Run, Until};
+pub use run::{Run, Until};
 pub use sonic::Sonic;
-pub use switch::{Aqm, AqmKind, Compare, Ecn, Forwarding, Incapable, MarkAt, QueueLength, RouteHash, Scheduling, Sharing, Spacing, Switch};
+pub use switch::{Aqm, AqmKind, Ecn, Forwarding, Incapable, Scheduling, Sharing, Switch};
 pub use topology::{Bcube, Custom, DualHomed, Dumbbell, FatTree, Fault, HostName, Hpcc, LeafSpine, LinkOverride, NamedHost, Star, Switches, Topology, Vl2};
 pub use traffic::*;
-pub use transport::{
-    Bbr, Congestion, Connections, Coupling, Cubic, D2tcp, Datagram, Dctcp, DelayedAck, Echo, Estimator, Flavour, Htcp, HyStart, PathManager, PathScheduler,
-    Pfabric, PfabricCongestion, Rank, Recovery, RenoFlavour, Stack, Tcp, Timeout, Transport, WithoutDeadline,
-};
+pub use transport::{Connections, Coupling, Datagram, DelayedAck, PathManager, Pfabric, PfabricCongestion, Rank, Stack, Tcp, Timeout, Transport};
 pub use voq::{Ingress, Voq};
 
 use schemars::JsonSchema;

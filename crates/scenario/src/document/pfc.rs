@@ -1,9 +1,8 @@
 //! `[switch.mmu]`, `[switch.pfc]` and what hosts do about PAUSE frames.
 
-use super::choice::Word;
-use super::switch::words;
 use super::{Duration, Off, Or, Size, Speed};
-use afflux_net::spec::Formula;
+use afflux_config::Word;
+use afflux_net::spec::{Formula, Refresh, StormAction};
 use afflux_units::Bytes;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Visitor};
@@ -147,25 +146,6 @@ macro_rules! or {
 }
 or!(Mmu: cell bypass lossless_alpha lossless_reserved lossy_ingress_alpha lossy_pool headroom_pool xon xon_offset ingress_alpha mtu shift nic_rate);
 or!(Pfc: priorities headroom cable quanta pause_time refresh response watchdog deadlock_after);
-
-words! {
-    /// When a PAUSE frame is repeated.
-    pub enum Refresh {
-        /// When half of its time has passed, while the priority group is paused.
-        Half,
-        /// With every frame that arrives while there is cause to pause (ConWeave's ns-3).
-        Arrival,
-    }
-    /// What a watchdog does about a storm.
-    pub enum StormAction {
-        /// The queue is emptied, and what comes for it is dropped.
-        Drop,
-        /// PAUSE frames for the queue are ignored.
-        Forward,
-        /// It is only written down.
-        Alert,
-    }
-}
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Standard;

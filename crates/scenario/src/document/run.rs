@@ -1,6 +1,7 @@
 //! `[run]`: how to run.
 
 use super::{Duration, Off, Or, Size};
+use afflux_net::spec::{Compat, EngineKind, FctEnd};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, IntoDeserializer};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -25,7 +26,7 @@ pub struct Run {
     pub fct_end: Option<FctEnd>,
     /// Which engine; `"window_log"` and `"classical"` give the same results. Default `"window_log"`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub engine: Option<Engine>,
+    pub engine: Option<EngineKind>,
     /// Worker threads; results do not depend on it. Default 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threads: Option<u32>,
@@ -73,38 +74,4 @@ impl JsonSchema for Until {
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         json_schema!({ "description": "When to stop.", "anyOf": [generator.subschema_for::<Duration>(), { "const": "jobs" }] })
     }
-}
-
-/// When a flow counts as complete.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum FctEnd {
-    /// The last byte is acknowledged at the sender.
-    LastAck,
-    /// The last byte has been received.
-    LastByte,
-}
-
-/// Whose deviations are copied.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub enum Compat {
-    /// ConWeave's ns-3 (conweave-project/conweave-ns3 at 236a801): times on links and between frames are cut off to whole nanoseconds, switches
-    /// without another hash choose among next hops by MurmurHash3 of addresses and ports as counted there, frames out of order are answered with
-    /// a congestion notification, and IRN's sender ends its recovery at any acknowledgement without NACK, repeats everything that it does not
-    /// know to be held, and forgets blocks that it has skipped.
-    #[serde(rename = "conweave-ns3")]
-    ConweaveNs3,
-}
-
-/// Which engine runs it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Engine {
-    /// Logs of windows as long as the shortest crossing link delay: the fast one.
-    WindowLog,
-    /// A binary heap of events: the oracle.
-    Classical,
-    /// No packets: flows on one big switch, of which the one with the least left goes first (pFabric's Ideal). What transports, switches and links
-    /// inside the fabric do has no effect; a completion time includes the idle path's latency.
-    Ideal,
 }

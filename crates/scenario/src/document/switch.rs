@@ -1,6 +1,8 @@
 //! `[switch]`: buffers, marking, scheduling, forwarding, choice of path.
 
 use super::{Balance, Chance, Duration, Mmu, Names, Off, Or, Pfc, Preset, Processor, Queue, QueueSize, Size, Voq};
+use afflux_config::words;
+use afflux_net::spec::{Compare, MarkAt, QueueLength, RouteHash, Spacing};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -83,7 +85,7 @@ macro_rules! switch {
             pub processor: Option<Or<Off, Processor>>,
             /// Choice among equal-cost next hops. Default `"ecmp"`. In an override it replaces all of it.
             #[serde(default, skip_serializing_if = "Option::is_none")]
-            #[schemars(schema_with = "super::balance::name_or_table")]
+            #[schemars(schema_with = "afflux_config::name_or_table::<Balance>")]
             pub balance: Option<Balance>,
             /// The hash of what goes by hash. Default `"own_seed"`; with `run.compat = "conweave-ns3"` that is `"murmur3"`.
             #[serde(skip_serializing_if = "Option::is_none")]
@@ -152,18 +154,6 @@ impl Switch {
     }
 }
 
-macro_rules! words {
-    ($($(#[$meta:meta])* pub enum $name:ident { $($(#[$note:meta])* $variant:ident,)+ })+) => {$(
-        $(#[$meta])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-        #[serde(rename_all = "snake_case")]
-        pub enum $name {
-            $($(#[$note])* $variant,)+
-        }
-    )+};
-}
-pub(crate) use words;
-
 words! {
     /// Who may occupy buffer memory.
     pub enum Sharing {
@@ -181,22 +171,6 @@ words! {
         Conweave,
         /// The same as in HPCC's ns-3.
         Hpcc,
-    }
-    /// What a queue's length counts.
-    pub enum QueueLength {
-        /// A frame as a whole until its last bit has left.
-        ThroughTransmission,
-        /// A frame until its transmission starts (ns-3's convention).
-        BeforeTransmission,
-        /// The same, and what arrives at the instant of the start still finds it there (ns-3, where that arrival was planned first).
-        ThroughStart,
-    }
-    /// At a length of exactly the limit:
-    pub enum Compare {
-        /// nothing happens yet.
-        Above,
-        /// it happens.
-        AtOrAbove,
     }
     /// How a port chooses the next frame.
     pub enum Scheduling {
@@ -218,40 +192,6 @@ words! {
         StoreAndForward,
         /// After its header, if the output is idle and not faster than the input; otherwise it is stored first.
         CutThrough,
-    }
-    /// What goes by hash: which hash.
-    pub enum RouteHash {
-        /// Every switch hashes with a seed of its own.
-        OwnSeed,
-        /// All switches hash alike (polarisation).
-        SameSeed,
-        /// Both directions of a flow, and all switches of a tier, hash alike: both directions take the same way where ports are in the same order.
-        Symmetric,
-        /// MurmurHash3 of addresses and ports, seeded with the switch's number, modulo the next hops (ConWeave's ns-3).
-        Murmur3,
-    }
-    /// Which length a marking decision sees.
-    pub enum MarkAt {
-        /// On arrival: the queue before the arriving frame joins it.
-        Enqueue,
-        /// At the start of transmission: what is left behind the departing frame.
-        Dequeue,
-    }
-    /// How marks between `kmin` and `kmax` are drawn.
-    pub enum Spacing {
-        /// Each frame by itself, with the probability p of the curve.
-        Independent,
-        /// With p / (1 − count · p), `count` being the frames since the last mark, so that spacings are uniform, up to 1/p (Floyd and
-        /// Jacobson 1993).
-        Uniform,
-        /// As in ns-3 by default (`Wait`): none before 1/p, then with p / (2 − count · p), which is uniform from 1/p to 2/p; none while no more
-        /// than one frame is queued, nor for the first frame after that; a frame that ends an idle spell counts in the average too.
-        Ns3,
-        /// As in ns-2 by default (`wait_`, `use_mark_p_`): like `"ns3"`, but none only while nothing is queued, and above `kmax` too the first
-        /// frame after a queue below `kmin` is spared.
-        Ns2,
-        /// As in Linux: one number R, uniform in 0 to 1, is drawn per mark, and the first frame with count · p ≥ R is marked.
-        Linux,
     }
     /// A queue discipline.
     pub enum AqmKind {

@@ -1,7 +1,7 @@
 //! `[topology]`: hosts, switches and links.
 
-use super::choice::tagged;
 use super::{Chance, Duration, Names, Speed};
+use afflux_config::tagged;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

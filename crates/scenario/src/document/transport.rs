@@ -1,8 +1,11 @@
 //! `[host.transport]` and `[host.transports.NAME]`.
 
-use super::choice::tagged;
-use super::switch::words;
 use super::{Auto, D3, Duration, Nack, Off, Or, Pdq, Rdma, Size, Speed, Unlimited};
+use crate::tree::{Key, Wrong};
+use afflux_config::tagged;
+use afflux_config::words;
+use afflux_net::congestion::{self, Congestion, Sender, dctcp};
+use afflux_net::spec::{CongestionControl, EcnMode, Estimator, PathScheduler, Recovery};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -26,149 +29,156 @@ tagged! {
     }
 }
 
-/// TCP: byte streams with acknowledgements. `stack` chooses the defaults of the other keys: without it, those of a Linux machine with CUBIC.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Tcp {
-    /// Whose machine: the defaults of the keys below. Default `"linux"`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub stack: Option<Stack>,
-    /// Congestion control. Default `"cubic"`, with `stack = "basic"` or `"ns3"` `"newreno"`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub congestion: Option<Congestion>,
-    /// Payload of a full segment. Default: `mtu` less the profile's headers (1460 B for `"ethernet"`).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub mss: Option<Size>,
-    /// Initial window in segments. Default 10 (RFC 6928; Linux).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub initial_window: Option<u32>,
-    /// Window in segments above which the congestion window never grows. Default `"unlimited"`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_window: Option<Or<Unlimited, u32>>,
-    /// A fixed window of the receiver. Default: with `stack = "linux"` a `receive_buffer` instead, otherwise `"unlimited"`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub receive_window: Option<Or<Unlimited, Size>>,
-    /// A receive buffer, instead of a fixed `receive_window`: what has arrived and not been read takes room (Linux's `SO_RCVBUF`, doubled). Default
-    /// with `stack = "linux"`: `"128KiB"`, or room for two segments if they need more (Linux's `tcp_rmem[1]`); otherwise none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub receive_buffer: Option<Size>,
-    /// The buffer grows up to this with what the application reads per round trip (Linux's `tcp_rmem[2]`). Default: it does
-    /// not grow; `"6MiB"` with `stack = "linux"` if neither a `receive_buffer` nor a `receive_window` is written.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub receive_buffer_max: Option<Size>,
-    /// Share of the buffer that payload can take; the rest is the kernel's bookkeeping. Default 0.5.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub receive_buffer_share: Option<f64>,
-    /// The receiving application reads for a while, then does not, in turn from the connection's start; needs `receive_buffer`. Default: it
-    /// reads at once.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reader: Option<Reader>,
-    /// Connections are opened by SYN and SYN-ACK, and closed. Default `true`; with `stack = "basic"` `false`: they are open from the start.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub handshake: Option<bool>,
-    /// A connection starts with the slow start threshold that the last one to the same host left (Linux's `tcp_no_metrics_save` and
-    /// `tcp_no_ssthresh_metrics_save` both 0). Default `false`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ssthresh_cache: Option<bool>,
-    /// Which losses a sender knows of. Default `"rack"` (RFC 8985) with `stack = "linux"`, otherwise `"sack"` (RFC 6675).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub recovery: Option<Recovery>,
-    /// The window falls to the threshold over a round trip: proportional rate reduction (RFC 6937). Default `true`, `false` with
-    /// `stack = "basic"`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub prr: Option<bool>,
-    /// Tail loss probes (RFC 8985). Default `true` with `stack = "linux"`, otherwise `false`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tail_probe: Option<bool>,
-    /// A time-out is checked with new data (F-RTO, RFC 5682), and reductions that turn out needless are taken back (RFC 3522). Default `true`
-    /// with `stack = "linux"`, otherwise `false`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub undo: Option<bool>,
-    /// After an idle spell longer than the time-out a connection starts from a smaller window (Linux's `tcp_slow_start_after_idle`). Default
-    /// `true` with `stack = "linux"`, otherwise `false`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub idle_restart: Option<bool>,
-    /// Duplicate acknowledgements (or SACKed segments above a hole) that mean a loss; `"off"`: no fast retransmit. Default 3 (RFC 5681).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub dupack_threshold: Option<Or<Off, u32>>,
-    /// Delayed acknowledgements, or `"off"`: every segment is acknowledged. Default: on with `stack = "linux"`, otherwise `"off"`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub delayed_ack: Option<Or<Off, DelayedAck>>,
-    /// Of duplicate acknowledgements the fourth and later ones at an edge are sent at most once per twentieth of a round trip, at most 1 ms
-    /// apart (Linux's `tcp_comp_sack_delay_ns`). Default `true` with `stack = "linux"`, otherwise `false`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub sack_compression: Option<bool>,
-    /// Data are spread over the round trip: twice the window per round trip in slow start, 1.2 times later (Linux with `fq`). Default `false`.
-    /// BBR always paces.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub pacing: Option<bool>,
-    /// Segments that leave together, as with segmentation offload: a sender with something outstanding waits until the window has room for as
-    /// many, or for a third of itself. `"auto"`: what Linux does, a millisecond's worth and up to 64 KB on short paths, and it waits only where
-    /// the next acknowledgement is near. Default `"auto"` with `stack = "linux"`, otherwise 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub burst: Option<Or<Auto, u32>>,
-    /// Of a connection only a millisecond's worth, two buffers of segmentation offload at least and 1 MiB at most (no bound where it is paced),
-    /// waits at its host's own transmitter: Linux's small queues (`tcp_limit_output_bytes`). Default `true` with `stack = "linux"`, otherwise `false`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub small_queues: Option<bool>,
-    /// Timers expire on multiples of this (a kernel's clock tick: 4 ms with HZ = 250). Default `"0ns"`: exact.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tick: Option<Duration>,
-    /// How the variance of the round trip is estimated. Default `"linux"` with `stack = "linux"`, otherwise `"rfc6298"`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rtt_estimator: Option<Estimator>,
-    /// Floor of the retransmission time-out. Default `"200ms"` (Linux's TCP_RTO_MIN; RFC 6298 says 1 s). Data centres often set less
-    /// (1 to 10 ms; 200 us in the pFabric study): where no tail loss probe helps, one lost tail costs 200 ms with this default.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub min_rto: Option<Duration>,
-    /// Least value of the time-out's variance term (RFC 6298's clock granularity G). Default `"0ns"`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub granularity: Option<Duration>,
-    /// `true`: the floor is on the variance term, so the time-out is at least the round trip plus `min_rto` (Linux); `false`: on the whole
-    /// time-out (RFC 6298). Default `true`, `false` with `stack = "ns3"`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub min_rto_on_variance: Option<bool>,
-    /// Time-out before the first round-trip sample. Default with a handshake `"1s"` (RFC 6298), else: what one sample of the longest path without queues gives, because connections
-    /// are open from the start (RFC 6298 §2.2); a connection without any sample has 1 s (§2.1).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub initial_rto: Option<Duration>,
-    /// Ceiling of the time-out with back-off. Default `"120s"` (Linux's TCP_RTO_MAX), or `min_rto` or `initial_rto` if longer.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_rto: Option<Duration>,
-    /// Explicit congestion notification. Default `"dctcp"` with `congestion = "dctcp"` or `"d2tcp"`, otherwise `"off"`. BBR version 1 does not react to it; version 3 does with `"dctcp"`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ecn: Option<Echo>,
-    /// Priority of what the receiver sends, acknowledgements above all, 0 to 7. Default: that of the flow. RDMA's are often in a higher class.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ack_priority: Option<u8>,
-    /// HyStart++ (RFC 9406) in the first slow start. Default `false`; `congestion = "cubic"` has `cubic.hystart` for it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub hystart_plusplus: Option<bool>,
-    /// Connections take several paths (Multipath TCP, RFC 8684): each subflow is such a TCP. Default: they do not.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub mptcp: Option<Mptcp>,
-    /// Parameters of NewReno.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub newreno: Option<Newreno>,
-    /// Parameters of DCTCP.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub dctcp: Option<Dctcp>,
-    /// Parameters of D2TCP.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub d2tcp: Option<D2tcp>,
-    /// Parameters of CUBIC.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cubic: Option<Cubic>,
-    /// Parameters of H-TCP.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub htcp: Option<Htcp>,
-    /// Parameters of BBR version 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub bbr: Option<Bbr>,
-    /// Parameters of BBR version 3.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub bbr3: Option<Bbr>,
+/// The table of TCP, with a table of parameters for each congestion control.
+macro_rules! tcp {
+    ($($(#[$doc:meta])* $module:ident $name:ident($config:ident): $($machine:ident($held:ty)),+;)+) => {
+            /// TCP: byte streams with acknowledgements. `stack` chooses the defaults of the other keys: without it, those of a Linux machine with CUBIC.
+            #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+            #[serde(deny_unknown_fields)]
+            pub struct Tcp {
+                /// Whose machine: the defaults of the keys below. Default `"linux"`.
+                #[serde(skip_serializing_if = "Option::is_none")]
+                pub stack: Option<Stack>,
+                /// Congestion control. Default `"cubic"`, with `stack = "basic"` or `"ns3"` `"newreno"`.
+                #[serde(skip_serializing_if = "Option::is_none")]
+                pub congestion: Option<Congestion>,
+                /// Payload of a full segment. Default: `mtu` less the profile's headers (1460 B for `"ethernet"`).
+                #[serde(skip_serializing_if = "Option::is_none")]
+                pub mss: Option<Size>,
+                /// Initial window in segments. Default 10 (RFC 6928; Linux).
+                #[serde(skip_serializing_if = "Option::is_none")]
+                pub initial_window: Option<u32>,
+                /// Window in segments above which the congestion window never grows. Default `"unlimited"`.
+                #[serde(skip_serializing_if = "Option::is_none")]
+                pub max_window: Option<Or<Unlimited, u32>>,
+                /// A fixed window of the receiver. Default: with `stack = "linux"` a `receive_buffer` instead, otherwise `"unlimited"`.
+                #[serde(skip_serializing_if = "Option::is_none")]
+                pub receive_window: Option<Or<Unlimited, Size>>,
+                /// A receive buffer, instead of a fixed `receive_window`: what has arrived and not been read takes room (Linux's `SO_RCVBUF`, doubled). Default
+                /// with `stack = "linux"`: `"128KiB"`, or room for two segments if they need more (Linux's `tcp_rmem[1]`); otherwise none.
+                #[serde(skip_serializing_if = "Option::is_none")]
+                pub receive_buffer: Option<Size>,
+                /// The buffer grows up to this with what the application reads per round trip (Linux's `tcp_rmem[2]`). Default: it does
+                /// not grow; `"6MiB"` with `stack = "linux"` if neither a `receive_buffer` nor a `receive_window` is written.
+                #[serde(skip_serializing_if = "Option::is_none")]
+                pub receive_buffer_max: Option<Size>,
+                /// Share of the buffer that payload can take; the rest is the kernel's bookkeeping. Default 0.5.
+                #[serde(skip_serializing_if = "Option::is_none")]
+                pub receive_buffer_share: Option<f64>,
+                /// The receiving application reads for a while, then does not, in turn from the connection's start; needs `receive_buffer`. Default: it
+                /// reads at once.
+                #[serde(skip_serializing_if = "Option::is_none")]
+                pub reader: Option<Reader>,
+                /// Connections are opened by SYN and SYN-ACK, and closed. Default `true`; with `stack = "basic"` `false`: they are open from the start.
+                #[serde(skip_serializing_if = "Option::is_none")]
+                pub handshake: Option<bool>,
+                /// A connection starts with the slow start threshold that the last one to the same host left (Linux's `tcp_no_metrics_save` and
+                /// `tcp_no_ssthresh_metrics_save` both 0). Default `false`.
+                #[serde(skip_serializing_if = "Option::is_none")]
+                pub ssthresh_cache: Option<bool>,
+                /// Which losses a sender knows of. Default `"rack"` (RFC 8985) with `stack = "linux"`, otherwise `"sack"` (RFC 6675).
+                #[serde(skip_serializing_if = "Option::is_none")]
+                pub recovery: Option<Recovery>,
+                /// The window falls to the threshold over a round trip: proportional rate reduction (RFC 6937). Default `true`, `false` with
+                /// `stack = "basic"`.
+                #[serde(skip_serializing_if = "Option::is_none")]
+                pub prr: Option<bool>,
+                /// Tail loss probes (RFC 8985). Default `true` with `stack = "linux"`, otherwise `false`.
+                #[serde(skip_serializing_if = "Option::is_none")]
+                pub tail_probe: Option<bool>,
+                /// A time-out is checked with new data (F-RTO, RFC 5682), and reductions that turn out needless are taken back (RFC 3522). Default `true`
+                /// with `stack = "linux"`, otherwise `false`.
+                #[serde(skip_serializing_if = "Option::is_none")]
+                pub undo: Option<bool>,
+                /// After an idle spell longer than the time-out a connection starts from a smaller window (Linux's `tcp_slow_start_after_idle`). Default
+                /// `true` with `stack = "linux"`, otherwise `false`.
+                #[serde(skip_serializing_if = "Option::is_none")]
+                pub idle_restart: Option<bool>,
+                /// Duplicate acknowledgements (or SACKed segments above a hole) that mean a loss; `"off"`: no fast retransmit. Default 3 (RFC 5681).
+                #[serde(skip_serializing_if = "Option::is_none")]
+                pub dupack_threshold: Option<Or<Off, u32>>,
+                /// Delayed acknowledgements, or `"off"`: every segment is acknowledged. Default: on with `stack = "linux"`, otherwise `"off"`.
+                #[serde(skip_serializing_if = "Option::is_none")]
+                pub delayed_ack: Option<Or<Off, DelayedAck>>,
+                /// Of duplicate acknowledgements the fourth and later ones at an edge are sent at most once per twentieth of a round trip, at most 1 ms
+                /// apart (Linux's `tcp_comp_sack_delay_ns`). Default `true` with `stack = "linux"`, otherwise `false`.
+                #[serde(skip_serializing_if = "Option::is_none")]
+                pub sack_compression: Option<bool>,
+                /// Data are spread over the round trip: twice the window per round trip in slow start, 1.2 times later (Linux with `fq`). Default `false`.
+                /// BBR always paces.
+                #[serde(skip_serializing_if = "Option::is_none")]
+                pub pacing: Option<bool>,
+                /// Segments that leave together, as with segmentation offload: a sender with something outstanding waits until the window has room for as
+                /// many, or for a third of itself. `"auto"`: what Linux does, a millisecond's worth and up to 64 KB on short paths, and it waits only where
+                /// the next acknowledgement is near. Default `"auto"` with `stack = "linux"`, otherwise 1.
+                #[serde(skip_serializing_if = "Option::is_none")]
+                pub burst: Option<Or<Auto, u32>>,
+                /// Of a connection only a millisecond's worth, two buffers of segmentation offload at least and 1 MiB at most (no bound where it is paced),
+                /// waits at its host's own transmitter: Linux's small queues (`tcp_limit_output_bytes`). Default `true` with `stack = "linux"`, otherwise `false`.
+                #[serde(skip_serializing_if = "Option::is_none")]
+                pub small_queues: Option<bool>,
+                /// Timers expire on multiples of this (a kernel's clock tick: 4 ms with HZ = 250). Default `"0ns"`: exact.
+                #[serde(skip_serializing_if = "Option::is_none")]
+                pub tick: Option<Duration>,
+                /// How the variance of the round trip is estimated. Default `"linux"` with `stack = "linux"`, otherwise `"rfc6298"`.
+                #[serde(skip_serializing_if = "Option::is_none")]
+                pub rtt_estimator: Option<Estimator>,
+                /// Floor of the retransmission time-out. Default `"200ms"` (Linux's TCP_RTO_MIN; RFC 6298 says 1 s). Data centres often set less
+                /// (1 to 10 ms; 200 us in the pFabric study): where no tail loss probe helps, one lost tail costs 200 ms with this default.
+                #[serde(skip_serializing_if = "Option::is_none")]
+                pub min_rto: Option<Duration>,
+                /// Least value of the time-out's variance term (RFC 6298's clock granularity G). Default `"0ns"`.
+                #[serde(skip_serializing_if = "Option::is_none")]
+                pub granularity: Option<Duration>,
+                /// `true`: the floor is on the variance term, so the time-out is at least the round trip plus `min_rto` (Linux); `false`: on the whole
+                /// time-out (RFC 6298). Default `true`, `false` with `stack = "ns3"`.
+                #[serde(skip_serializing_if = "Option::is_none")]
+                pub min_rto_on_variance: Option<bool>,
+                /// Time-out before the first round-trip sample. Default with a handshake `"1s"` (RFC 6298), else: what one sample of the longest path without queues gives, because connections
+                /// are open from the start (RFC 6298 §2.2); a connection without any sample has 1 s (§2.1).
+                #[serde(skip_serializing_if = "Option::is_none")]
+                pub initial_rto: Option<Duration>,
+                /// Ceiling of the time-out with back-off. Default `"120s"` (Linux's TCP_RTO_MAX), or `min_rto` or `initial_rto` if longer.
+                #[serde(skip_serializing_if = "Option::is_none")]
+                pub max_rto: Option<Duration>,
+                /// Explicit congestion notification. Default `"dctcp"` with `congestion = "dctcp"` or `"d2tcp"`, otherwise `"off"`. BBR version 1 does not react to it; version 3 does with `"dctcp"`.
+                #[serde(skip_serializing_if = "Option::is_none")]
+                pub ecn: Option<EcnMode>,
+                /// Priority of what the receiver sends, acknowledgements above all, 0 to 7. Default: that of the flow. RDMA's are often in a higher class.
+                #[serde(skip_serializing_if = "Option::is_none")]
+                pub ack_priority: Option<u8>,
+                /// HyStart++ (RFC 9406) in the first slow start. Default `false`; `congestion = "cubic"` has `cubic.hystart` for it.
+                #[serde(skip_serializing_if = "Option::is_none")]
+                pub hystart_plusplus: Option<bool>,
+                /// Connections take several paths (Multipath TCP, RFC 8684): each subflow is such a TCP. Default: they do not.
+                #[serde(skip_serializing_if = "Option::is_none")]
+                pub mptcp: Option<Mptcp>,
+                $(
+                    #[doc = concat!("Parameters of `congestion = \"", stringify!($module), "\"`.")]
+                    #[serde(skip_serializing_if = "Option::is_none")]
+                    pub $module: Option<congestion::$module::Keys>,
+                )+
+            }
+
+            impl Tcp {
+                /// The congestion controls whose parameters are written.
+                pub fn controls(&self) -> Vec<Congestion> {
+                    [$((Congestion::$name, self.$module.is_some())),+].into_iter().filter(|(_, given)| *given).map(|(control, _)| control).collect()
+                }
+
+                /// Checks the parameters of `control`.
+                pub fn control(&mut self, control: Congestion, sender: &Sender, key: &Key) -> Result<CongestionControl, Wrong> {
+                    match control {
+                        $(Congestion::$name => {
+                            let table = self.$module.get_or_insert_default();
+                            table.resolve(&key.clone().name(control.name()), sender).map(CongestionControl::$name)
+                        })+
+                    }
+                }
+            }
+    };
 }
+afflux_net::congestion_controls!(tcp);
 
 /// Multipath TCP (RFC 8684). `receive_window` and `receive_buffer` are the connection's, everything else is each subflow's. A segment carries 24 B less,
 /// for its option.
@@ -204,15 +214,6 @@ words! {
         /// From every NIC of the source to every one of the destination.
         Fullmesh,
     }
-    /// Schedulers.
-    pub enum PathScheduler {
-        /// Of the subflows with room in their windows the one with the smallest smoothed round trip.
-        LowestRtt,
-        /// Those with room in turn.
-        RoundRobin,
-        /// Every segment on every subflow.
-        Redundant,
-    }
     /// Coupled congestion controls.
     pub enum Coupling {
         /// None.
@@ -241,106 +242,6 @@ words! {
         /// ns-3's, where it differs: SACK by RFC 6675 with proportional rate reduction, every segment acknowledged, ns-3's CUBIC.
         Ns3,
     }
-    /// Variance of the round trip.
-    pub enum Estimator {
-        /// RFC 6298.
-        Rfc6298,
-        /// The largest deviation of a round trip counts, and shorter round trips count less.
-        Linux,
-    }
-    /// Congestion control.
-    pub enum Congestion {
-        /// RFC 5681 and RFC 6582.
-        Newreno,
-        /// RFC 8257.
-        Dctcp,
-        /// DCTCP that yields less the nearer a flow's deadline is (Vamanan et al.).
-        D2tcp,
-        /// RFC 9438.
-        Cubic,
-        /// H-TCP (Leith and Shorten).
-        Htcp,
-        /// BBR version 1, as in Linux: rate and round trip are measured, losses and marks change little.
-        Bbr,
-        /// BBR version 3, as in google/bbr: with bounds learnt from losses and, with `ecn = "dctcp"`, from marks.
-        Bbr3,
-    }
-    /// How CUBIC leaves slow start.
-    pub enum HyStart {
-        /// At the first loss.
-        Off,
-        /// As Linux: trains of acknowledgements and longer delays.
-        Linux,
-        /// HyStart++ (RFC 9406).
-        Plusplus,
-        /// As ns-3.
-        Ns3,
-    }
-    /// Whose arithmetic.
-    pub enum Flavour {
-        /// Linux 6.12.
-        Linux,
-        /// ns-3 3.48.
-        Ns3,
-    }
-    /// How NewReno counts.
-    pub enum RenoFlavour {
-        /// As Linux: by segments acknowledged, as long as the window is the limit; half of the window remains after a loss.
-        Linux,
-        /// RFC 5681 to the letter, as ns-3's TcpNewReno: by acknowledgements, always; half of what is in flight remains after a loss.
-        Rfc5681,
-    }
-    /// Which losses a sender knows of.
-    pub enum Recovery {
-        /// RFC 6675: a scoreboard of selective acknowledgements.
-        Sack,
-        /// RFC 8985: what was sent before something that has arrived.
-        Rack,
-        /// RFC 6582: one hole per round trip.
-        Newreno,
-    }
-    /// Explicit congestion notification.
-    pub enum Echo {
-        /// Frames are not ECN-capable.
-        Off,
-        /// RFC 3168: data is ECN-capable, acknowledgements and retransmissions are not; one reduction per round trip.
-        Classic,
-        /// Every frame is ECN-capable and the receiver echoes each mark exactly (RFC 8257 §3.2).
-        Dctcp,
-    }
-}
-
-/// Parameters of DCTCP (RFC 8257).
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Dctcp {
-    /// Weight g of the newest marked share in alpha; a power of two. Default 0.0625 (1/16 in paper, RFC and Linux).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub gain: Option<f64>,
-    /// Alpha at the start, 0 to 1. Default 1 (RFC 8257 and Linux); the authors' ns-2 has 0.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub initial_alpha: Option<f64>,
-}
-
-/// Parameters of D2TCP (Vamanan et al., SIGCOMM 2012): a mark cuts the window by alpha^d / 2, where d is the time a flow needs over the time it has left.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct D2tcp {
-    /// As in `dctcp`. Default 0.0625.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub gain: Option<f64>,
-    /// As in `dctcp`. Default 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub initial_alpha: Option<f64>,
-    /// Least d: of flows with more time than they need, and of those whose deadline has passed. Default 0.5 (the paper's).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub least: Option<f64>,
-    /// Largest d. Default 2 (the paper's).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub most: Option<f64>,
-    /// What a mark does to a flow without a deadline. Default `"dctcp"` (the paper's).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub without_deadline: Option<WithoutDeadline>,
 }
 
 /// pFabric's minimal transport (Alizadeh et al. 2013, as in the authors' ns-2). With `rto = "estimated"` and `rank = "none"` it is the TCP
@@ -378,17 +279,10 @@ pub struct Pfabric {
     pub connections: Option<Connections>,
     /// Parameters of DCTCP.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub dctcp: Option<Dctcp>,
+    pub dctcp: Option<dctcp::Keys>,
 }
 
 words! {
-    /// A flow without a deadline.
-    pub enum WithoutDeadline {
-        /// As DCTCP: d = 1.
-        Dctcp,
-        /// Its window is halved, as in the authors' ns-2.
-        Halve,
-    }
     /// How the window reacts.
     pub enum PfabricCongestion {
         /// Slow start and congestion avoidance; a time-out leaves one segment.
@@ -418,76 +312,6 @@ words! {
         /// slow start threshold, as in the authors' ns-2.
         Pooled,
     }
-}
-
-/// Parameters of NewReno.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Newreno {
-    /// How it counts. Default `"linux"`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub flavour: Option<RenoFlavour>,
-}
-
-/// Parameters of CUBIC (RFC 9438).
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Cubic {
-    /// Whose arithmetic. Default `"linux"`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub flavour: Option<Flavour>,
-    /// Steepness of the curve, segments per second cubed. Default 0.4 (RFC 9438; Linux).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub c: Option<f64>,
-    /// What a loss or an echo leaves of the window. Default 0.7 (RFC 9438; Linux).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub beta: Option<f64>,
-    /// A flow that is losing window makes room for others. Default `true`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub fast_convergence: Option<bool>,
-    /// Never slower than standard TCP would be. Default `true`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tcp_friendly: Option<bool>,
-    /// How it leaves slow start. Default: as the flavour, `"linux"` or `"ns3"`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub hystart: Option<HyStart>,
-    /// Tick of the kernel's clock, unless the flavour is `"ns3"`. Default `"4ms"` (Linux with HZ = 250).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tick: Option<Duration>,
-}
-
-/// Parameters of H-TCP.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Htcp {
-    /// The increase is proportional to the round trip, from 10 to 200 ms. Default `true` (Linux).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rtt_scaling: Option<bool>,
-    /// The back-off adapts under steady bandwidth only. Default `true` (Linux).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub bandwidth_switch: Option<bool>,
-    /// Tick of the kernel's clock. Default `"4ms"` (Linux with HZ = 250).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tick: Option<Duration>,
-}
-
-/// Parameters of BBR.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Bbr {
-    /// Whose rules, of version 1 only. Default: the stack's, `"linux"` or `"ns3"`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub flavour: Option<Flavour>,
-    /// Time without a smaller round trip after which the pipe is emptied to measure it. Default `"10s"` for version 1 (Linux), `"5s"` for version 3.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub probe_rtt_interval: Option<Duration>,
-    /// How long that lasts, at least. Default `"200ms"`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub probe_rtt_time: Option<Duration>,
-    /// Segments that sender and receiver hand over at once: the window has room for three times as many beyond the path's own. `"auto"`: what
-    /// Linux's segmentation offload takes, a millisecond's worth. Default `"auto"`; 1 and nothing else with flavour `"ns3"`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub send_quantum: Option<Or<Auto, u32>>,
 }
 
 /// When the receiving application reads.

@@ -1,8 +1,8 @@
 //! `[switch.voq]`: the memory of a deep-buffer switch with virtual output queues.
 
-use super::choice::Word;
-use super::switch::words;
 use super::{Chance, Duration, Off, Or, Size, Speed, Unlimited};
+use afflux_config::Word;
+use afflux_config::words;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

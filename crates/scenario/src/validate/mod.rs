@@ -1,7 +1,6 @@
 //! From a document to a plan. Every default that is used is written into the document, which so becomes the resolved scenario.
 
 mod balance;
-mod conweave;
 mod cost;
 mod hosts;
 mod ideal;
@@ -23,15 +22,11 @@ mod voq;
 use crate::document::Document;
 use crate::inputs::Inputs;
 use crate::topology::{self, Facts};
-use crate::tree::{Key, Tree, Wrong};
+use crate::tree::{Tree, Wrong};
 use crate::{FabricCost, Job, Packets, Reader};
+pub use afflux_config::keys::{fill, meaningless};
 use afflux_net::spec::{Compat, NodeKind, Plan, RouteHash};
 use afflux_units::Span;
-
-/// The value of a key; its default is written down if it was left out.
-pub fn fill<T: Clone>(slot: &mut Option<T>, default: T) -> T {
-    slot.get_or_insert(default).clone()
-}
 
 /// A plan and what belongs to it.
 pub struct Checked {
@@ -54,13 +49,12 @@ pub fn check(document: &mut Document, tree: &Tree, inputs: &mut Inputs, reader: 
     let mut topology = topology::build(&mut document.topology, inputs)?;
     let wire = hosts::wire(&mut document.host)?;
     let frame = wire.payload + wire.wire.data_header;
-    let mut switches = switch::assign(&mut document.switch, &mut topology, frame)?;
+    let mut switches = switch::assign(&mut document.switch, &mut topology, frame, document.run.compat.is_some())?;
     let hosts = hosts::assign(&mut document.host, &mut topology, frame)?;
     debug_assert!(topology.nodes.iter().all(|node| (node.config as usize) < if node.kind == NodeKind::Host { hosts.len() } else { switches.len() }));
     let run = run::check(&mut document.run)?;
     if run.config.compat == Some(Compat::ConweaveNs3) {
         switches.iter_mut().filter(|switch| switch.hash == RouteHash::OwnSeed).for_each(|switch| switch.hash = RouteHash::Murmur3);
-        switches.iter_mut().for_each(|switch| switch.balance.follow_ns3());
     }
     let record = record::check(&mut document.record, &topology)?;
     let cost = cost::check(&mut document.cost, &topology)?;
@@ -121,9 +115,4 @@ pub fn check(document: &mut Document, tree: &Tree, inputs: &mut Inputs, reader: 
         warnings,
         default_transport: traffic.uses.ways.iter().any(|way| way.0 == 0),
     })
-}
-
-/// A key that has no meaning beside another.
-fn meaningless(key: Key, beside: &str) -> Wrong {
-    Wrong::at(key, format!("has no meaning with {beside}: leave it out"))
 }

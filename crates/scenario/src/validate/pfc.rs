@@ -1,9 +1,9 @@
 //! `[switch.mmu]`, `[switch.pfc]`, and storms.
 
 use super::{fill, meaningless};
-use crate::document::{Document, Duration, Headroom, Mmu, Off, Or, Pfc, Refresh, Scheduling, Sharing, Size, Speed, Storm, StormAction, Switch, Watchdog};
+use crate::document::{Document, Duration, Headroom, Mmu, Off, Or, Pfc, Scheduling, Sharing, Size, Speed, Storm, Switch, Watchdog};
 use crate::tree::{Key, Wrong};
-use afflux_net::spec::{self, ConweaveRules, HpccRules, Limit, NodeId, NodeKind, PauseTime, Plan, Rules, SonicRules, Topology};
+use afflux_net::spec::{self, ConweaveRules, HpccRules, Limit, NodeId, NodeKind, PauseTime, Plan, Refresh, Rules, SonicRules, StormAction, Topology};
 use afflux_units::{Bytes, Rate, Span, Time};
 
 /// The lowest rate of a host's link.
@@ -188,10 +188,7 @@ pub fn pfc(table: &mut Pfc, sharing: Sharing, bypass: u8, key: &Key) -> Result<s
         priorities,
         headroom,
         pause,
-        refresh: match fill(&mut table.refresh, if conweave { Refresh::Arrival } else { Refresh::Half }) {
-            Refresh::Half => spec::Refresh::AtHalf,
-            Refresh::Arrival => spec::Refresh::OnArrival,
-        },
+        refresh: fill(&mut table.refresh, if conweave { Refresh::OnArrival } else { Refresh::AtHalf }),
         response: match fill(&mut table.response, Or::NONE).0 {
             Some(Duration(time)) if time > Span::from_s(1) => {
                 return Err(Wrong::at(at("response"), format!("\"{time}\": write a time up to 1s, or \"standard\"")));
@@ -228,11 +225,7 @@ fn watchdog(keys: &mut Watchdog, key: &Key) -> Result<spec::Watchdog, Wrong> {
         detection,
         restoration: positive(fill(&mut keys.restoration, Duration(Span(2 * detection.0))), at("restoration"))?,
         poll: positive(fill(&mut keys.poll, Duration(Span::from_ms(200))), at("poll"))?,
-        action: match fill(&mut keys.action, StormAction::Drop) {
-            StormAction::Drop => spec::StormAction::Drop,
-            StormAction::Forward => spec::StormAction::Forward,
-            StormAction::Alert => spec::StormAction::Alert,
-        },
+        action: fill(&mut keys.action, StormAction::Drop),
     })
 }
 

@@ -100,7 +100,7 @@ pub fn fits(plan: &Plan, host: &Host) -> Result<(), Wrong> {
             continue;
         }
         let (several, longest) = *ways.get_or_insert_with(|| ways_of(plan));
-        if several && plan.switches.iter().any(|switch| switch.balance != Balance::Ecmp) {
+        if several && plan.switches.iter().any(|switch| switch.balance != Balance::default()) {
             return Err(Wrong::at(key.name("kind"), format!("\"{word}\" needs flows that keep to one path: write balance = \"ecmp\" in [switch]")));
         }
         if word == "pdq" && several && plan.switches.iter().any(|switch| switch.hash != RouteHash::Symmetric) {

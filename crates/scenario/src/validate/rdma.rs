@@ -2,16 +2,13 @@
 
 use super::hosts::Frames;
 use super::{fill, meaningless};
-use crate::document::{
-    Cnp, Dcqcn, DcqcnParameters, Duration, Entropy, Host, HpccControl, OfFlow, Or, Rdma, RdmaCongestion, RdmaMode, RdmaWindow, Size, Speed, Swift, Timely,
-    Transport,
-};
+use crate::document::{Cnp, Duration, Entropy, Host, OfFlow, Or, Rdma, RdmaMode, RdmaWindow, Size, Transport};
+use crate::spelling;
 use crate::topology::Facts;
 use crate::tree::{Key, Wrong};
-use afflux_net::spec::{
-    self, Aqm, Balance, Compat, DcqcnConfig, DcqcnCut, HpccConfig, Irn, Plan, RateControl, RdmaConfig, RdmaRecovery, RouteHash, SwiftConfig, TimelyConfig,
-};
-use afflux_units::{Bytes, Rate, Span};
+use afflux_net::congestion::rate::{RateParameters, RdmaCongestion};
+use afflux_net::spec::{self, Aqm, Balance, Compat, Irn, Plan, RateControl, RdmaConfig, RdmaRecovery, RouteHash};
+use afflux_units::{Rate, Span};
 
 /// Of the first host's first link.
 pub fn nic_rate(facts: &Facts) -> Rate {
@@ -60,8 +57,9 @@ pub fn config(rdma: &mut Rdma, frames: &Frames, nic: Rate, compat: Option<Compat
             match fill(&mut rdma.window, RdmaWindow::None) {
                 RdmaWindow::None if bytes.is_some() => return Err(Wrong::at(at("window_size"), "needs window = \"fixed\" or \"scaled\"")),
                 RdmaWindow::None => spec::RdmaWindow::None,
-                _ if matches!(control, RateControl::Swift(_) | RateControl::Hpcc(_)) => {
-                    return Err(Wrong::at(at("window"), "Swift and HPCC have windows of their own: leave it out"));
+                _ if own_window(control.kind()).is_some() => {
+                    let names: Vec<&str> = RdmaCongestion::ALL.iter().copied().filter_map(own_window).collect();
+                    return Err(Wrong::at(at("window"), format!("{} have windows of their own: leave it out", names.join(" and "))));
                 }
                 RdmaWindow::Fixed => spec::RdmaWindow::Fixed(bytes),
                 RdmaWindow::Scaled => spec::RdmaWindow::Scaled(bytes),
@@ -103,6 +101,11 @@ pub fn config(rdma: &mut Rdma, frames: &Frames, nic: Rate, compat: Option<Compat
     })
 }
 
+/// The name of a control that has a window of its own.
+fn own_window(control: RdmaCongestion) -> Option<&'static str> {
+    control.about().and_then(|about| about.window)
+}
+
 /// A positive time of at most a second.
 fn time(slot: &mut Option<Duration>, default: Span, key: Key) -> Result<Span, Wrong> {
     match fill(slot, Duration(default)).0 {
@@ -120,204 +123,24 @@ fn size(given: Option<Size>, payload: u16, key: Key) -> Result<Option<u64>, Wron
     }
 }
 
-fn number(slot: &mut Option<f64>, default: f64, (least, most): (f64, f64), key: Key) -> Result<f64, Wrong> {
-    let value = fill(slot, default);
-    if !(least..=most).contains(&value) {
-        return Err(Wrong::at(key, format!("found {value}: write a number from {least} to {most}")));
-    }
-    Ok(value)
-}
-
-fn rate(slot: &mut Option<Speed>, default: Rate, key: Key) -> Result<u64, Wrong> {
-    match fill(slot, Speed(default)).0 {
-        Rate(0) => Err(Wrong::at(key, "\"0bps\": write a rate above 0")),
-        rate => Ok(rate.0),
-    }
-}
-
 /// The control, and how its source has receivers tell of marks.
 fn control(rdma: &mut Rdma, nic: Rate, key: &Key) -> Result<(RateControl, Cnp), Wrong> {
-    let at = |name: &str| key.clone().name(name);
     let kind = fill(&mut rdma.congestion, RdmaCongestion::Dcqcn);
-    let word = match kind {
-        RdmaCongestion::None => "none",
-        RdmaCongestion::Dcqcn => "dcqcn",
-        RdmaCongestion::Timely => "timely",
-        RdmaCongestion::Swift => "swift",
-        RdmaCongestion::Hpcc => "hpcc",
-    };
-    for (name, given) in [("dcqcn", rdma.dcqcn.is_some()), ("timely", rdma.timely.is_some()), ("swift", rdma.swift.is_some()), ("hpcc", rdma.hpcc.is_some())] {
-        if given && name != word {
-            return Err(meaningless(at(name), &format!("congestion = \"{word}\"")));
-        }
+    if let Some(other) = rdma.controls().into_iter().find(|other| *other != kind) {
+        return Err(meaningless(key.clone().name(other.name()), &format!("congestion = \"{}\"", kind.name())));
     }
-    Ok(match kind {
-        RdmaCongestion::None => (RateControl::None, Cnp::Ack),
-        RdmaCongestion::Dcqcn => {
-            let (config, cnp) = dcqcn(rdma.dcqcn.get_or_insert_default(), nic, &at("dcqcn"))?;
-            (RateControl::Dcqcn(config), cnp)
-        }
-        RdmaCongestion::Timely => (RateControl::Timely(timely(rdma.timely.get_or_insert_default(), nic, &at("timely"))?), Cnp::Ack),
-        RdmaCongestion::Hpcc => (RateControl::Hpcc(hpcc(rdma.hpcc.get_or_insert_default(), &at("hpcc"))?), Cnp::Ack),
-        RdmaCongestion::Swift => (RateControl::Swift(swift(rdma.swift.get_or_insert_default(), &at("swift"))?), Cnp::Ack),
-    })
-}
-
-/// A set's parameters. Times in microseconds, rates in Mbit/s.
-struct Set {
-    g: f64,
-    initial_alpha: f64,
-    alpha: u64,
-    /// 0: cuts are at once.
-    decrease: u64,
-    increase: u64,
-    /// 0: none.
-    bytes: u64,
-    fast: u32,
-    additive: f64,
-    hyper: f64,
-    least: f64,
-    clamp: bool,
-    first: f64,
-    cnp: Cnp,
-}
-
-fn set(parameters: DcqcnParameters, nic: Rate) -> Set {
-    let per_25g = nic.as_gbps() / 25.0;
-    // HPCC's, §3.2; the others differ from it.
-    let hpcc = Set {
-        g: 1.0 / 256.0,
-        initial_alpha: 1.0,
-        alpha: 1,
-        decrease: 4,
-        increase: 300,
-        bytes: 0,
-        fast: 1,
-        additive: 5.0 * per_25g,
-        hyper: 50.0 * per_25g,
-        least: 1_000.0,
-        clamp: false,
-        first: 1.0,
-        cnp: Cnp::Ack,
-    };
-    match parameters {
-        DcqcnParameters::Hpcc => hpcc,
-        DcqcnParameters::HpccPaper => Set { alpha: 50, decrease: 50, increase: 55, ..hpcc },
-        DcqcnParameters::Conweave => Set { additive: 10.0 * per_25g, hyper: 25.0 * per_25g, least: 100.0, ..hpcc },
-        // The paper gives no hyper increase and no floor: those of its authors' simulator.
-        DcqcnParameters::Paper | DcqcnParameters::Zhu => {
-            let zhu = parameters == DcqcnParameters::Zhu;
-            let (increase, bytes) = if zhu { (60, 300_000_000) } else { (55, 10_000_000) };
-            Set { alpha: 55, decrease: 0, increase, bytes, fast: 5, additive: 40.0, hyper: 200.0, least: 100.0, clamp: true, cnp: Cnp::Packet, ..hpcc }
-        }
-        DcqcnParameters::Nvidia => Set {
-            g: 5.0 / 1_024.0,
-            initial_alpha: 1_023.0 / 1_024.0,
-            bytes: 32_767,
-            additive: 5.0,
-            hyper: 50.0,
-            least: 1.0,
-            first: 0.85,
-            cnp: Cnp::Packet,
-            ..hpcc
-        },
-    }
-}
-
-fn dcqcn(table: &mut Dcqcn, nic: Rate, key: &Key) -> Result<(DcqcnConfig, Cnp), Wrong> {
-    let at = |name: &str| key.clone().name(name);
-    let set = set(fill(&mut table.parameters, DcqcnParameters::Paper), nic);
-    let mbps = |mbps: f64| Rate((mbps * 1e6) as u64);
-    let g = number(&mut table.g, set.g, (1e-6, 1.0), at("g"))?;
-    let initial_alpha = number(&mut table.initial_alpha, set.initial_alpha, (0.0, 1.0), at("initial_alpha"))?;
-    let cut = match fill(&mut table.decrease_period, Duration(Span::from_us(set.decrease))).0 {
-        Span::ZERO => DcqcnCut::AtOnce,
-        period => DcqcnCut::Polled { period },
-    };
-    let bytes = fill(&mut table.byte_counter, Size(Bytes(set.bytes))).0.0;
-    let fast_recovery = fill(&mut table.fast_recovery, set.fast);
-    let config = DcqcnConfig {
-        g,
-        cut,
-        alpha_period: time(&mut table.alpha_period, Span::from_us(set.alpha), at("alpha_period"))?,
-        increase_period: time(&mut table.increase_period, Span::from_us(set.increase), at("increase_period"))?,
-        byte_counter: (bytes > 0).then_some(bytes),
-        fast_recovery,
-        additive: rate(&mut table.additive, mbps(set.additive), at("additive"))?,
-        hyper: rate(&mut table.hyper, mbps(set.hyper), at("hyper"))?,
-        min_rate: rate(&mut table.min_rate, mbps(set.least), at("min_rate"))?,
-        clamp_target: fill(&mut table.clamp_target, set.clamp),
-        first_rate: number(&mut table.first_rate, set.first, (0.001, 1.0), at("first_rate"))?,
-        initial_alpha,
-    };
-    Ok((config, set.cnp))
-}
-
-fn timely(table: &mut Timely, nic: Rate, key: &Key) -> Result<TimelyConfig, Wrong> {
-    let at = |name: &str| key.clone().name(name);
-    let t_low = time(&mut table.t_low, Span::from_us(50), at("t_low"))?;
-    let t_high = time(&mut table.t_high, Span::from_us(500), at("t_high"))?;
-    if t_high <= t_low {
-        return Err(Wrong::at(at("t_high"), format!("\"{t_high}\" is not above t_low = \"{t_low}\"")));
-    }
-    Ok(TimelyConfig {
-        t_low,
-        t_high,
-        min_rtt: time(&mut table.min_rtt, Span::from_us(20), at("min_rtt"))?,
-        weight: number(&mut table.weight, 0.875, (0.001, 1.0), at("weight"))?,
-        beta: number(&mut table.beta, 0.8, (0.0, 1.0), at("beta"))?,
-        additive: rate(&mut table.additive, Rate((nic.0 / 1_000).max(1)), at("additive"))?,
-        hyper_after: fill(&mut table.hyper_after, 5).max(1),
-        segment: fill(&mut table.segment, Size(Bytes(16_000))).0.0,
-        min_rate: rate(&mut table.min_rate, Rate::from_mbps(100), at("min_rate"))?,
-    })
-}
-
-fn swift(table: &mut Swift, key: &Key) -> Result<SwiftConfig, Wrong> {
-    let at = |name: &str| key.clone().name(name);
-    let base = time(&mut table.base, Span::from_us(20), at("base"))?;
-    let fs_min = number(&mut table.fs_min, 0.1, (0.001, 1_000.0), at("fs_min"))?;
-    let fs_max = number(&mut table.fs_max, 100.0, (0.01, 1e6), at("fs_max"))?;
-    if fs_max <= fs_min {
-        return Err(Wrong::at(at("fs_max"), format!("{fs_max} is not above fs_min = {fs_min}")));
-    }
-    let min_window = number(&mut table.min_window, 0.01, (0.001, 1_000.0), at("min_window"))?;
-    let max_window = number(&mut table.max_window, 10_000.0, (1.0, 1e6), at("max_window"))?;
-    Ok(SwiftConfig {
-        base,
-        hop: fill(&mut table.hop, Duration(Span(base.0 * 100 / 655))).0,
-        fs_range: fill(&mut table.fs_range, Duration(Span(5 * base.0))).0,
-        fs_min,
-        fs_max,
-        ai: number(&mut table.ai, 1.0, (0.0, 1_000.0), at("ai"))?,
-        beta: number(&mut table.beta, 0.8, (0.0, 1.0), at("beta"))?,
-        max_mdf: number(&mut table.max_mdf, 0.5, (0.0, 1.0), at("max_mdf"))?,
-        initial_window: number(&mut table.initial_window, 12.0, (min_window, max_window), at("initial_window"))?,
-        min_window,
-        max_window,
-        timeouts: fill(&mut table.timeouts, 5).max(1),
-    })
-}
-
-fn hpcc(table: &mut HpccControl, key: &Key) -> Result<HpccConfig, Wrong> {
-    let at = |name: &str| key.clone().name(name);
-    let base_rtt = match table.base_rtt {
-        Some(_) => Some(time(&mut table.base_rtt, Span::ZERO, at("base_rtt"))?),
-        None => None,
-    };
-    Ok(HpccConfig {
-        eta: number(&mut table.eta, 0.95, (0.01, 1.0), at("eta"))?,
-        max_stage: fill(&mut table.max_stage, 5),
-        additive: fill(&mut table.additive, Size(Bytes(80))).0.0 as f64,
-        base_rtt,
-    })
+    let control = rdma.control(kind, nic, key)?;
+    let by_frames = control.parameters().is_some_and(RateParameters::notifies_by_frames);
+    Ok((control, if by_frames { Cnp::Packet } else { Cnp::Ack }))
 }
 
 /// Switches do what the modes of the transports in use expect of them.
 pub fn fits(plan: &Plan, host: &Host) -> Result<(), Wrong> {
     let rates: std::collections::BTreeSet<u64> = plan.topology.links.iter().map(|link| link.rate.0).collect();
     if plan.has_telemetry() && rates.len() > 16 {
-        let found = format!("\"hpcc\": its telemetry tells at most 16 rates of links apart, this fabric has {}", rates.len());
+        let control = RdmaCongestion::ALL.iter().find(|control| control.about().is_some_and(|about| about.telemetry));
+        let name = control.map_or("", |control| control.name());
+        let found = format!("\"{name}\": its telemetry tells at most 16 rates of links apart, this fabric has {}", rates.len());
         return Err(Wrong::at(Key::from("host.transport").name("congestion"), found));
     }
     let named = std::iter::once((Key::from("host.transport"), host.transport.as_ref()))
@@ -364,9 +187,9 @@ pub fn fits(plan: &Plan, host: &Host) -> Result<(), Wrong> {
 fn recycles(plan: &Plan, key: &Key) -> Result<(), Wrong> {
     let at = || key.clone().name("entropy");
     for switch in &plan.switches {
-        let hashes = matches!(switch.balance, Balance::Ecmp | Balance::Resilient | Balance::Wcmp(_));
-        if !hashes {
-            return Err(Wrong::at(at(), "\"reps\" is for switches that choose by hash: write switch.balance = \"ecmp\", \"resilient\" or \"wcmp\""));
+        if !switch.balance.about().hashes {
+            let others = spelling::list(Balance::ALL.iter().filter(|about| about.hashes).map(|about| about.model.name));
+            return Err(Wrong::at(at(), format!("\"reps\" is for switches that choose by hash: write switch.balance = {others}")));
         }
         if switch.hash == RouteHash::Murmur3 {
             return Err(Wrong::at(at(), "\"reps\": switch.hash = \"murmur3\" is of addresses and ports alone; write another"));

@@ -1,9 +1,9 @@
 //! `[run]`.
 
 use super::fill;
-use crate::document::{self, Duration, Engine, Or, Run, Size, Until};
+use crate::document::{Duration, Or, Run, Size, Until};
 use crate::tree::{Key, Wrong};
-use afflux_net::spec::{Compat, EngineKind, FctEnd, RunConfig};
+use afflux_net::spec::{EngineKind, FctEnd, RunConfig};
 use afflux_units::{Bytes, Span, Time};
 
 pub struct Running {
@@ -51,17 +51,10 @@ pub fn check(run: &mut Run) -> Result<Running, Wrong> {
         seed,
         until: until.map(|span| Time(span.0)),
         until_done,
-        fct_end: match fill(&mut run.fct_end, document::FctEnd::LastAck) {
-            document::FctEnd::LastAck => FctEnd::LastAck,
-            document::FctEnd::LastByte => FctEnd::LastByte,
-        },
-        engine: match fill(&mut run.engine, Engine::WindowLog) {
-            Engine::WindowLog => EngineKind::WindowLog,
-            Engine::Classical => EngineKind::Classical,
-            Engine::Ideal => EngineKind::Ideal,
-        },
+        fct_end: fill(&mut run.fct_end, FctEnd::LastAck),
+        engine: fill(&mut run.engine, EngineKind::WindowLog),
         threads,
-        compat: run.compat.map(|document::Compat::ConweaveNs3| Compat::ConweaveNs3),
+        compat: run.compat,
         // Once the plan is complete.
         max_memory: None,
     };

@@ -2,23 +2,21 @@
 
 use super::queue::{Order, scheduling};
 use super::{fill, meaningless, pfc, voq};
-use crate::document::{
-    self, AqmKind, Chance, Compare, Duration, Ecn, Forwarding, Incapable, MarkAt, Or, Queue, QueueLength, QueueSize, Scheduling, Sharing, Size, Spacing, Switch,
-};
+use crate::document::{self, AqmKind, Chance, Duration, Ecn, Forwarding, Incapable, Or, Queue, QueueSize, Scheduling, Sharing, Size, Switch};
 use crate::topology::Names;
 use crate::tree::{Key, Wrong};
-use afflux_net::spec::{self, Buffer, Limit, Marking, NodeId, NodeKind, QueueConfig, RouteHash, SwitchConfig, Topology};
+use afflux_net::spec::{self, Buffer, Compare, Limit, MarkAt, Marking, NodeId, NodeKind, QueueConfig, QueueLength, RouteHash, Spacing, SwitchConfig, Topology};
 use afflux_units::{Bytes, Probability, Rate, Span};
 
 /// The settings that occur, and for every switch which it has.
-pub fn assign(switch: &mut Switch, topology: &mut Topology, frame: u16) -> Result<Vec<SwitchConfig>, Wrong> {
+pub fn assign(switch: &mut Switch, topology: &mut Topology, frame: u16, ns3: bool) -> Result<Vec<SwitchConfig>, Wrong> {
     let key = Key::from("switch");
     let mut overrides = std::mem::take(&mut switch.overrides);
     *switch = with_preset(std::mem::take(switch));
     for change in &mut overrides {
         change.set_keys(with_preset(change.keys()));
     }
-    let around = Around { fabric: topology.clone(), nic_rate: pfc::nic_rate(topology), frame };
+    let around = Around { fabric: topology.clone(), nic_rate: pfc::nic_rate(topology), frame, ns3 };
     let base = build(switch, &around, &key)?;
     // What each switch is to have, by the overrides that mean it.
     let mut meant: Vec<Vec<usize>> = vec![Vec::new(); topology.nodes.len()];
@@ -122,11 +120,13 @@ fn check_pfabric(keys: &mut Switch, key: &Key) -> Result<(), Wrong> {
 }
 
 /// What a switch's keys are read in.
-struct Around {
-    fabric: Topology,
+pub struct Around {
+    pub fabric: Topology,
     nic_rate: Rate,
     /// Bytes of a full frame.
     frame: u16,
+    /// With the deviations of ConWeave's ns-3 simulator.
+    pub ns3: bool,
 }
 
 fn build(keys: &mut Switch, around: &Around, key: &Key) -> Result<SwitchConfig, Wrong> {
@@ -229,18 +229,9 @@ fn build(keys: &mut Switch, around: &Around, key: &Key) -> Result<SwitchConfig, 
             }
         },
         latency,
-        balance: super::balance::balance(keys.balance.get_or_insert(document::Balance::Ecmp(document::Ecmp {})), &around.fabric, &at("balance"))?,
-        hash: match fill(&mut keys.hash, document::RouteHash::OwnSeed) {
-            document::RouteHash::OwnSeed => RouteHash::OwnSeed,
-            document::RouteHash::SameSeed => RouteHash::SameSeed,
-            document::RouteHash::Symmetric => RouteHash::Symmetric,
-            document::RouteHash::Murmur3 => RouteHash::Murmur3,
-        },
-        queue_length: match fill(&mut keys.queue_length, if device_queue > 0 { QueueLength::BeforeTransmission } else { QueueLength::ThroughTransmission }) {
-            QueueLength::ThroughTransmission => spec::QueueLength::ThroughTransmission,
-            QueueLength::BeforeTransmission => spec::QueueLength::BeforeTransmission,
-            QueueLength::ThroughStart => spec::QueueLength::ThroughStart,
-        },
+        balance: super::balance::balance(keys.balance.get_or_insert_default(), around, &at("balance"))?,
+        hash: fill(&mut keys.hash, RouteHash::OwnSeed),
+        queue_length: fill(&mut keys.queue_length, if device_queue > 0 { QueueLength::BeforeTransmission } else { QueueLength::ThroughTransmission }),
     })
 }
 
@@ -330,7 +321,7 @@ fn buffer(keys: &mut Switch, nic_rate: Rate, key: &Key) -> Result<Buffer, Wrong>
             if matches!(per_queue, Limit::Bytes(0) | Limit::Packets(0)) {
                 return Err(Wrong::at(at("buffer"), "a queue of size 0 holds nothing: write a size above 0"));
             }
-            let drop_when = compare(fill(&mut keys.drop_when, Compare::Above));
+            let drop_when = fill(&mut keys.drop_when, Compare::Above);
             Ok(Buffer::Static { per_queue, drop_when })
         }
         Sharing::Dynamic => {
@@ -346,13 +337,6 @@ fn buffer(keys: &mut Switch, nic_rate: Rate, key: &Key) -> Result<Buffer, Wrong>
             let reserved_per_queue = checked_reserve(fill(&mut keys.reserved, Size(Bytes(0))).0.0, total, at("reserved"))?;
             Ok(Buffer::Shared { total, alpha, reserved_per_queue })
         }
-    }
-}
-
-fn compare(compare: Compare) -> spec::Compare {
-    match compare {
-        Compare::Above => spec::Compare::Above,
-        Compare::AtOrAbove => spec::Compare::AtOrAbove,
     }
 }
 
@@ -451,22 +435,13 @@ pub fn marking(ecn: &mut Ecn, key: &Key) -> Result<Marking, Wrong> {
         kmin,
         kmax,
         pmax,
-        at: match fill(&mut ecn.at, MarkAt::Enqueue) {
-            MarkAt::Enqueue => spec::MarkAt::Enqueue,
-            MarkAt::Dequeue => spec::MarkAt::Dequeue,
-        },
-        compare: compare(fill(&mut ecn.compare, Compare::Above)),
+        at: fill(&mut ecn.at, MarkAt::Enqueue),
+        compare: fill(&mut ecn.compare, Compare::Above),
         average_weight,
         idle,
         drop_incapable: fill(&mut ecn.incapable, Incapable::Drop) == Incapable::Drop,
         gentle: fill(&mut ecn.gentle, false),
-        spacing: match fill(&mut ecn.spacing, Spacing::Independent) {
-            Spacing::Independent => spec::Spacing::Independent,
-            Spacing::Uniform => spec::Spacing::Uniform,
-            Spacing::Ns2 => spec::Spacing::Ns2,
-            Spacing::Ns3 => spec::Spacing::Ns3,
-            Spacing::Linux => spec::Spacing::Linux,
-        },
+        spacing: fill(&mut ecn.spacing, Spacing::Independent),
         hard_drop: fill(&mut ecn.hard_drop, false),
     })
 }

@@ -3,16 +3,14 @@
 use super::hosts::Frames;
 use super::{fill, meaningless, nack, rated, rdma};
 use crate::document::{
-    Bbr, Congestion, Connections, Coupling, Cubic, D2tcp, Datagram, Dctcp, DelayedAck, Duration, Echo, Estimator, Flavour, Host, Htcp, HyStart, Or,
-    PathManager, PathScheduler, Pfabric, PfabricCongestion, Rank, Recovery, RenoFlavour, Size, Stack, Tcp, Timeout, Transport, WithoutDeadline,
+    Connections, Coupling, Datagram, DelayedAck, Duration, Host, Or, PathManager, Pfabric, PfabricCongestion, Rank, Size, Stack, Tcp, Timeout, Transport,
 };
 use crate::spelling;
 use crate::topology::Facts;
 use crate::tree::{Key, Wrong};
-use afflux_net::spec::{
-    self, Bbr3Config, BbrConfig, CongestionControl, CubicConfig, CubicFlavour, D2tcpConfig, DctcpConfig, EcnMode, HtcpConfig, TcpConfig, TransportConfig,
-    Undated,
-};
+use afflux_net::congestion::newreno::{NewrenoConfig, RenoFlavour};
+use afflux_net::congestion::{Congestion, Echo, Flavour, Sender, SlowStart};
+use afflux_net::spec::{self, CongestionControl, EcnMode, Estimator, PathScheduler, Recovery, TcpConfig, TransportConfig};
 use afflux_units::{Bytes, Rate, Span};
 
 /// Transports by name; `"default"` is the first. Behind them stand those that follow from them.
@@ -115,7 +113,8 @@ impl Around<'_> {
         let mss = self.frames.payload(&mut tcp.mss, at("mss"))?;
         let stack = fill(&mut tcp.stack, Stack::Linux);
         let linux = stack == Stack::Linux;
-        let (congestion, ecn) = congestion(tcp, stack, mss, key)?;
+        let pacing = fill(&mut tcp.pacing, false).then_some(spec::Pacing { most: None, slow_start_percent: 200, avoidance_percent: 120 });
+        let (congestion, ecn) = congestion(tcp, sender(stack, mss, pacing.is_some()), if linux { Congestion::Cubic } else { Congestion::Newreno }, key)?;
         let initial_window = fill(&mut tcp.initial_window, 10);
         if initial_window == 0 {
             return Err(Wrong::at(at("initial_window"), "found 0: write at least 1 segment"));
@@ -147,14 +146,10 @@ impl Around<'_> {
             None => None,
         };
         tcp.delayed_ack = Some(delayed);
-        let recovery = match fill(&mut tcp.recovery, if linux { Recovery::Rack } else { Recovery::Sack }) {
-            Recovery::Sack => spec::Recovery::Sack,
-            Recovery::Rack => spec::Recovery::Rack,
-            Recovery::Newreno => spec::Recovery::NewReno,
-        };
+        let recovery = fill(&mut tcp.recovery, if linux { Recovery::Rack } else { Recovery::Sack });
         let handshake = fill(&mut tcp.handshake, stack != Stack::Basic);
-        let tail_probe = fill(&mut tcp.tail_probe, linux && recovery != spec::Recovery::NewReno);
-        if tail_probe && recovery == spec::Recovery::NewReno {
+        let tail_probe = fill(&mut tcp.tail_probe, linux && recovery != Recovery::NewReno);
+        if tail_probe && recovery == Recovery::NewReno {
             return Err(Wrong::at(at("tail_probe"), "needs selective acknowledgements: recovery = \"rack\" or \"sack\""));
         }
         let burst = match fill(&mut tcp.burst, if linux { Or::NONE } else { Or::some(1) }).0 {
@@ -167,11 +162,6 @@ impl Around<'_> {
             return Err(Wrong::at(at("tick"), format!("\"{tick}\": write at most \"100ms\"")));
         }
         let timeouts = self.timeouts(tcp, stack, handshake, key)?;
-        let pacing = fill(&mut tcp.pacing, false).then_some(spec::Pacing { most: None, slow_start_percent: 200, avoidance_percent: 120 });
-        let mut congestion = congestion;
-        if let CongestionControl::Cubic(cubic) = &mut congestion {
-            cubic.paced = pacing.is_some();
-        }
         Ok(TcpConfig {
             congestion,
             mss,
@@ -194,10 +184,7 @@ impl Around<'_> {
             burst,
             small_queues: fill(&mut tcp.small_queues, linux),
             tick,
-            estimator: match fill(&mut tcp.rtt_estimator, if linux { Estimator::Linux } else { Estimator::Rfc6298 }) {
-                Estimator::Rfc6298 => spec::Estimator::Rfc6298,
-                Estimator::Linux => spec::Estimator::Linux,
-            },
+            estimator: fill(&mut tcp.rtt_estimator, if linux { Estimator::Linux } else { Estimator::Rfc6298 }),
             min_rto: timeouts.min,
             granularity: timeouts.granularity,
             min_rto_on_variance: timeouts.on_variance,
@@ -249,11 +236,7 @@ impl Around<'_> {
             Coupling::Wvegas => Some(spec::Coupling::Wvegas),
             Coupling::QueueAware => Some(spec::Coupling::QueueAware { segments: fill(&mut keys.queue_segments, 4) }),
         };
-        let scheduler = match fill(&mut keys.scheduler, PathScheduler::LowestRtt) {
-            PathScheduler::LowestRtt => spec::PathScheduler::LowestRtt,
-            PathScheduler::RoundRobin => spec::PathScheduler::RoundRobin,
-            PathScheduler::Redundant => spec::PathScheduler::Redundant,
-        };
+        let scheduler = fill(&mut keys.scheduler, PathScheduler::LowestRtt);
         let opportunistic = fill(&mut keys.opportunistic, true);
         if coupled.is_some() && (tcp.congestion.is_some_and(|kind| kind != Congestion::Newreno) || tcp.newreno.is_some() || tcp.hystart_plusplus.is_some()) {
             let name = if tcp.newreno.is_some() {
@@ -310,8 +293,11 @@ impl Around<'_> {
         }
         let congestion = match fill(&mut keys.congestion, PfabricCongestion::Newreno) {
             PfabricCongestion::Newreno if keys.dctcp.is_some() => return Err(meaningless(at("dctcp"), "congestion = \"newreno\"")),
-            PfabricCongestion::Newreno => CongestionControl::NewReno,
-            PfabricCongestion::Dctcp => CongestionControl::Dctcp(dctcp(keys.dctcp.get_or_insert_default(), &at("dctcp"))?),
+            PfabricCongestion::Newreno => CongestionControl::Newreno(NewrenoConfig { flavour: RenoFlavour::Linux }),
+            PfabricCongestion::Dctcp => {
+                let sender = sender(Stack::Basic, self.frames.payload, false);
+                CongestionControl::Dctcp(keys.dctcp.get_or_insert_default().resolve(&at("dctcp"), &sender)?)
+            }
         };
         let ecn = if matches!(congestion, CongestionControl::Dctcp(_)) { EcnMode::Dctcp } else { EcnMode::Off };
         // The receiver and what the two machines share: a TCP that finds losses by time-outs only.
@@ -435,182 +421,42 @@ impl Frames {
     }
 }
 
-fn congestion(tcp: &mut Tcp, stack: Stack, mss: u16, key: &Key) -> Result<(CongestionControl, EcnMode), Wrong> {
-    let kind = fill(&mut tcp.congestion, if stack == Stack::Linux { Congestion::Cubic } else { Congestion::Newreno });
-    let key_of = |name: &str| key.clone().name(name);
-    let word = match kind {
-        Congestion::Newreno => "newreno",
-        Congestion::Dctcp => "dctcp",
-        Congestion::D2tcp => "d2tcp",
-        Congestion::Cubic => "cubic",
-        Congestion::Htcp => "htcp",
-        Congestion::Bbr => "bbr",
-        Congestion::Bbr3 => "bbr3",
-    };
-    let others = [
-        ("newreno", tcp.newreno.is_some() && kind != Congestion::Newreno),
-        ("dctcp", tcp.dctcp.is_some() && kind != Congestion::Dctcp),
-        ("d2tcp", tcp.d2tcp.is_some() && kind != Congestion::D2tcp),
-        ("cubic", tcp.cubic.is_some() && kind != Congestion::Cubic),
-        ("htcp", tcp.htcp.is_some() && kind != Congestion::Htcp),
-        ("bbr", tcp.bbr.is_some() && kind != Congestion::Bbr),
-        ("bbr3", tcp.bbr3.is_some() && kind != Congestion::Bbr3),
-    ];
-    if let Some((name, _)) = others.into_iter().find(|(_, given)| *given) {
-        return Err(meaningless(key_of(name), &format!("congestion = \"{word}\"")));
+/// Its transport, for a congestion control.
+fn sender(stack: Stack, mss: u16, paced: bool) -> Sender {
+    Sender { flavour: if stack == Stack::Ns3 { Flavour::Ns3 } else { Flavour::Linux }, mss, paced, ecn: EcnMode::Off }
+}
+
+fn congestion(tcp: &mut Tcp, sender: Sender, default: Congestion, key: &Key) -> Result<(CongestionControl, EcnMode), Wrong> {
+    let kind = fill(&mut tcp.congestion, default);
+    let (about, at) = (kind.about(), |name: &str| key.clone().name(name));
+    let word = format!("congestion = \"{}\"", kind.name());
+    if let Some(other) = tcp.controls().into_iter().find(|other| *other != kind) {
+        return Err(meaningless(at(other.name()), &word));
     }
-    let ecn = match kind {
-        Congestion::Dctcp | Congestion::D2tcp => match fill(&mut tcp.ecn, Echo::Dctcp) {
-            Echo::Dctcp => EcnMode::Dctcp,
-            _ => return Err(Wrong::at(key_of("ecn"), format!("congestion = \"{word}\" needs ecn = \"dctcp\": leave it out"))),
-        },
-        _ => match fill(&mut tcp.ecn, Echo::Off) {
-            Echo::Off => EcnMode::Off,
-            Echo::Classic => EcnMode::Classic,
-            Echo::Dctcp if kind == Congestion::Bbr3 => EcnMode::Dctcp,
-            Echo::Dctcp => {
-                return Err(Wrong::at(key_of("ecn"), "\"dctcp\" is for congestion = \"dctcp\" or \"bbr3\": write \"off\" or \"classic\""));
-            }
-        },
+    let ecn = match fill(&mut tcp.ecn, if about.echo == Echo::Exact { EcnMode::Dctcp } else { EcnMode::Off }) {
+        EcnMode::Off | EcnMode::Classic if about.echo == Echo::Exact => {
+            return Err(Wrong::at(at("ecn"), format!("{word} needs ecn = \"dctcp\": leave it out")));
+        }
+        EcnMode::Dctcp if about.echo == Echo::Classic => {
+            let exact = |one: &&Congestion| one.about().echo != Echo::Classic && one.about().undated.is_none();
+            let others = spelling::list(Congestion::ALL.iter().filter(exact).map(|one| one.name()));
+            return Err(Wrong::at(at("ecn"), format!("\"dctcp\" is for congestion = {others}: write \"off\" or \"classic\"")));
+        }
+        agreed => agreed,
     };
-    if matches!(kind, Congestion::Bbr | Congestion::Bbr3) && tcp.hystart_plusplus.is_some() {
-        return Err(meaningless(key_of("hystart_plusplus"), &format!("congestion = \"{word}\"")));
-    }
-    let control = match kind {
-        Congestion::Newreno => match fill(&mut tcp.newreno.get_or_insert_default().flavour, RenoFlavour::Linux) {
-            RenoFlavour::Linux => CongestionControl::NewReno,
-            RenoFlavour::Rfc5681 => CongestionControl::Rfc5681,
-        },
-        Congestion::Dctcp => CongestionControl::Dctcp(dctcp(tcp.dctcp.get_or_insert_with(Dctcp::default), &key_of("dctcp"))?),
-        Congestion::D2tcp => CongestionControl::D2tcp(d2tcp(tcp.d2tcp.get_or_insert_default(), &key_of("d2tcp"))?),
-        Congestion::Cubic => {
-            if tcp.hystart_plusplus.is_some() {
-                return Err(Wrong::at(key_of("hystart_plusplus"), "with congestion = \"cubic\" write cubic.hystart = \"plusplus\""));
-            }
-            let flavour = if stack == Stack::Ns3 { Flavour::Ns3 } else { Flavour::Linux };
-            let config = cubic(tcp.cubic.get_or_insert_with(Cubic::default), flavour, mss, &key_of("cubic"))?;
-            return Ok((CongestionControl::Cubic(config), ecn));
-        }
-        Congestion::Htcp => {
-            let parameters = tcp.htcp.get_or_insert_with(Htcp::default);
-            let rtt_scaling = fill(&mut parameters.rtt_scaling, true);
-            let bandwidth_switch = fill(&mut parameters.bandwidth_switch, true);
-            CongestionControl::Htcp(HtcpConfig { rtt_scaling, bandwidth_switch, tick: tick(&mut parameters.tick, &key_of("htcp"))? })
-        }
-        Congestion::Bbr => {
-            let (parameters, key) = (tcp.bbr.get_or_insert_default(), key_of("bbr"));
-            let flavour = fill(&mut parameters.flavour, if stack == Stack::Ns3 { Flavour::Ns3 } else { Flavour::Linux });
-            if flavour == Flavour::Linux {
-                return Ok((CongestionControl::Bbr(bbr(parameters, Span::from_s(10), &key)?), ecn));
-            }
-            if fill(&mut parameters.send_quantum, Or::some(1)).0 != Some(1) {
-                return Err(Wrong::at(key.name("send_quantum"), "flavour = \"ns3\" has 1: write that or leave it out"));
-            }
-            return Ok((CongestionControl::Ns3Bbr(bbr(parameters, Span::from_s(10), &key)?), ecn));
-        }
-        Congestion::Bbr3 => {
-            if tcp.bbr3.as_ref().is_some_and(|parameters| parameters.flavour.is_some()) {
-                return Err(meaningless(key_of("bbr3").name("flavour"), "congestion = \"bbr3\""));
-            }
-            let BbrConfig { probe_rtt_interval, probe_rtt_time, send_quantum } = bbr(tcp.bbr3.get_or_insert_default(), Span::from_s(5), &key_of("bbr3"))?;
-            let config = Bbr3Config { probe_rtt_interval, probe_rtt_time, send_quantum, ecn: ecn == EcnMode::Dctcp };
-            return Ok((CongestionControl::Bbr3(config), ecn));
-        }
+    let standard = match about.slow_start {
+        SlowStart::None if tcp.hystart_plusplus.is_some() => return Err(meaningless(at("hystart_plusplus"), &word)),
+        SlowStart::Own(instead) if tcp.hystart_plusplus.is_some() => return Err(Wrong::at(at("hystart_plusplus"), instead)),
+        slow_start => slow_start == SlowStart::Standard,
     };
-    let plusplus = fill(&mut tcp.hystart_plusplus, false);
+    let control = tcp.control(kind, &Sender { ecn, ..sender }, key)?;
+    let plusplus = standard && fill(&mut tcp.hystart_plusplus, false);
     Ok((if plusplus { CongestionControl::PlusPlus(Box::new(control)) } else { control }, ecn))
-}
-
-fn dctcp(parameters: &mut Dctcp, key: &Key) -> Result<DctcpConfig, Wrong> {
-    let gain = fill(&mut parameters.gain, 0.0625);
-    let gain_shift = (0..=10u32).find(|shift| gain == 1.0 / f64::from(1u32 << shift));
-    let gain_shift = gain_shift
-        .ok_or_else(|| Wrong::at(key.clone().name("gain"), format!("found {gain}: write a power of two from 1 down to 1/1024, as in 0.0625 (1/16)")))?;
-    let alpha = fill(&mut parameters.initial_alpha, 1.0);
-    if !(0.0..=1.0).contains(&alpha) {
-        return Err(Wrong::at(key.clone().name("initial_alpha"), format!("found {alpha}: write a number from 0 to 1")));
-    }
-    Ok(DctcpConfig { gain_shift, initial_alpha: (alpha * 1024.0 + 0.5) as u32 })
-}
-
-fn d2tcp(parameters: &mut D2tcp, key: &Key) -> Result<D2tcpConfig, Wrong> {
-    let mut plain = Dctcp { gain: parameters.gain, initial_alpha: parameters.initial_alpha };
-    let dctcp = dctcp(&mut plain, key)?;
-    (parameters.gain, parameters.initial_alpha) = (plain.gain, plain.initial_alpha);
-    let (least, most) = (fill(&mut parameters.least, 0.5), fill(&mut parameters.most, 2.0));
-    if !(0.01..=1.0).contains(&least) {
-        return Err(Wrong::at(key.clone().name("least"), format!("found {least}: write a number from 0.01 to 1")));
-    }
-    if !(1.0..=100.0).contains(&most) {
-        return Err(Wrong::at(key.clone().name("most"), format!("found {most}: write a number from 1 to 100")));
-    }
-    let undated = match fill(&mut parameters.without_deadline, WithoutDeadline::Dctcp) {
-        WithoutDeadline::Dctcp => Undated::Dctcp,
-        WithoutDeadline::Halve => Undated::Halve,
-    };
-    Ok(D2tcpConfig { dctcp, least, most, undated })
-}
-
-fn cubic(parameters: &mut Cubic, default: Flavour, mss: u16, key: &Key) -> Result<CubicConfig, Wrong> {
-    let c = fill(&mut parameters.c, 0.4);
-    if !(0.01..=100.0).contains(&c) {
-        return Err(Wrong::at(key.clone().name("c"), format!("found {c}: write a number from 0.01 to 100")));
-    }
-    let beta = fill(&mut parameters.beta, 0.7);
-    if !(0.1..=0.99).contains(&beta) {
-        return Err(Wrong::at(key.clone().name("beta"), format!("found {beta}: write a number from 0.1 to 0.99")));
-    }
-    let (flavour, hystart) = match fill(&mut parameters.flavour, default) {
-        Flavour::Linux => (CubicFlavour::Linux, HyStart::Linux),
-        Flavour::Ns3 => (CubicFlavour::Ns3, HyStart::Ns3),
-    };
-    let hystart = match fill(&mut parameters.hystart, hystart) {
-        HyStart::Off => spec::HyStart::Off,
-        HyStart::Linux => spec::HyStart::Linux,
-        HyStart::Plusplus => spec::HyStart::PlusPlus,
-        HyStart::Ns3 => spec::HyStart::Ns3,
-    };
-    let fast_convergence = fill(&mut parameters.fast_convergence, true);
-    let tcp_friendly = fill(&mut parameters.tcp_friendly, true);
-    if flavour == CubicFlavour::Ns3 && parameters.tick.is_some() {
-        return Err(meaningless(key.clone().name("tick"), "flavour = \"ns3\""));
-    }
-    let tick = if flavour == CubicFlavour::Linux { tick(&mut parameters.tick, key)? } else { LINUX_TICK };
-    Ok(CubicConfig { c, beta, fast_convergence, tcp_friendly, hystart, flavour, tick, mss, paced: false })
 }
 
 /// Linux's `tcp_rmem[1]` and `tcp_rmem[2]`, bytes.
 const LINUX_RECEIVE_BUFFER: u64 = 128 << 10;
 const LINUX_RECEIVE_BUFFER_MAX: u64 = 6 << 20;
-
-/// With HZ = 250.
-const LINUX_TICK: Span = Span::from_ms(4);
-
-/// Linux's HZ is 100, 250 or 1000; any whole number of ticks per second will do.
-fn tick(slot: &mut Option<Duration>, key: &Key) -> Result<Span, Wrong> {
-    let tick = fill(slot, Duration(LINUX_TICK)).0;
-    let second = Span::from_s(1).0;
-    if tick < Span::from_us(100) || tick > Span::from_ms(10) || !second.is_multiple_of(tick.0) {
-        return Err(Wrong::at(key.clone().name("tick"), format!("\"{tick}\": write a time from 100us to 10ms of which a second is a multiple, as in \"4ms\"")));
-    }
-    Ok(tick)
-}
-
-fn bbr(parameters: &mut Bbr, interval: Span, key: &Key) -> Result<BbrConfig, Wrong> {
-    let interval = fill(&mut parameters.probe_rtt_interval, Duration(interval)).0;
-    let time = fill(&mut parameters.probe_rtt_time, Duration(Span::from_ms(200))).0;
-    if interval == Span::ZERO || interval > Span::from_s(86_400) {
-        return Err(Wrong::at(key.clone().name("probe_rtt_interval"), format!("\"{interval}\": write a time above 0, at most a day")));
-    }
-    if time > interval {
-        return Err(Wrong::at(key.clone().name("probe_rtt_time"), format!("\"{time}\" is longer than probe_rtt_interval = \"{interval}\"")));
-    }
-    let send_quantum = fill(&mut parameters.send_quantum, Or::NONE).0;
-    if send_quantum.is_some_and(|segments| segments == 0 || segments > 127) {
-        return Err(Wrong::at(key.clone().name("send_quantum"), "write 1 to 127 segments, or \"auto\""));
-    }
-    Ok(BbrConfig { probe_rtt_interval: interval, probe_rtt_time: time, send_quantum })
-}
 
 fn delayed_ack(delayed: &mut DelayedAck, quick: u32, key: &Key) -> Result<spec::DelayedAck, Wrong> {
     let segments = fill(&mut delayed.segments, 2);

@@ -1,9 +1,9 @@
 //! `[switch.voq]`, and what does not go with it.
 
 use super::{fill, meaningless};
-use crate::document::{Chance, Duration, Forwarding, Ingress, MarkAt, Or, QueueLength, Size, Speed, Switch, Voq};
+use crate::document::{Chance, Duration, Forwarding, Ingress, Or, Size, Speed, Switch, Voq};
 use crate::tree::{Key, Wrong};
-use afflux_net::spec::{self, Buffer, NodeKind, SwitchConfig, Topology, VoqCap};
+use afflux_net::spec::{self, Buffer, MarkAt, NodeKind, QueueLength, SwitchConfig, Topology, VoqCap};
 use afflux_units::{Bytes, Probability, Rate, Span};
 
 /// The keys of `base` but for those that `change` has.

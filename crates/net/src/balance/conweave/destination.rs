@@ -215,15 +215,14 @@ impl Destination {
 mod tests {
     use super::super::tests::config;
     use super::*;
-    use crate::spec::ConweaveManner;
 
     const US: u64 = 1_000_000;
 
     fn rules() -> Rules {
-        Rules::new(&config(ConweaveManner::Paper))
+        Rules::new(&config(false))
     }
     fn ns3() -> Rules {
-        Rules::new(&config(ConweaveManner::Ns3))
+        Rules::new(&config(true))
     }
 
     fn old(epoch: u32, sent: u64) -> Tag {

@@ -15,8 +15,46 @@ mod table;
 pub use reorder::ReorderQueues;
 pub use switch::Conweave;
 
+use super::{About, Around};
 use crate::Model;
-use crate::spec::{self, ConweaveManner};
+use afflux_config::tree::{Key, Wrong};
+use afflux_config::{Duration, keys};
+use afflux_units::Span;
+
+keys! {
+    /// ConWeave (SIGCOMM 2023). The defaults are those of the leaf-spine fabrics of its authors' simulations.
+    pub struct Keys as "Conweave" => ConweaveConfig(around: &Around<'_>) {
+        /// An RTT_REPLY is late after the path's propagation there and back and this; then the flow is rerouted (`extra_reply_deadline`).
+        reply_extra: Duration = "4us" from "8 us (theta_reply) over two hops of 1 us", check up_to_a_second;
+        /// A path of which a marked frame has come is avoided for so long (theta_path_busy).
+        path_busy: Duration = "16us" from "the authors' runs; the paper's rule is the time to send `kmin`: 8 us for 100 kB at 100 Gb/s", check up_to_a_second;
+        /// A flow that was silent for longer may take another path at once (theta_inactive).
+        inactive: Duration = "300us" from "on the authors' fat-trees 1 ms", check up_to_a_second;
+        /// Reordered frames are released so long after the TAIL should have come (`extra_voq_flush_time`).
+        flush_extra: Duration = "16us" from "on lossless fat-trees 64 us", check up_to_a_second;
+        /// How long a TAIL is waited for if no frame of the old path has been seen in its epoch, beside `flush_extra` (`default_voq_waiting_time`).
+        default_wait: Duration = "200us" from "on fat-trees 300 us (IRN) and 600 us (lossless)", check up_to_a_second;
+        /// A ToR forgets a flow that was silent for longer.
+        age: Duration = "2ms" from "the authors' simulator", check |age, at| match up_to_a_second(age, at.clone())? {
+            age if age < inactive => {
+                Err(Wrong::at(at, format!("\"{age}\" is below inactive = \"{inactive}\": a flow that is not yet silent would be forgotten")))
+            }
+            age => Ok(age),
+        };
+        /// Reorder queues of each port: a rerouted flow that finds none free goes on out of order. With `[run] compat = "conweave-ns3"` there is no bound.
+        reorder_queues: u16 = 24 from "the authors' Tofino2 at 100 Gb/s", in 0 to 4096 as "a number of queues per port from 0 to 4096";
+    }
+    plus {
+        /// As in the authors' ns-3: epochs without end, no header, any number of reorder queues in memory that nobody counts, a flush one nanosecond
+        /// after the TAIL. Otherwise as in the paper: epochs of two bits, four bytes of header, reorder queues that are a switch's own and take its
+        /// memory.
+        ns3: bool = around.ns3;
+    }
+}
+
+fn up_to_a_second(Duration(time): Duration, at: Key) -> Result<Span, Wrong> {
+    if time > Span::from_s(1) { Err(Wrong::at(at, format!("\"{time}\": write a time up to 1s"))) } else { Ok(time) }
+}
 
 /// Never.
 pub const NEVER: u64 = u64::MAX;
@@ -111,8 +149,8 @@ pub struct Rules {
 }
 
 impl Rules {
-    pub fn new(config: &spec::Conweave) -> Rules {
-        let ns3 = config.manner == ConweaveManner::Ns3;
+    pub fn new(config: &ConweaveConfig) -> Rules {
+        let ns3 = config.ns3;
         Rules {
             reply_extra: config.reply_extra.0,
             path_busy: config.path_busy.0,
@@ -142,6 +180,8 @@ impl Rules {
     }
 }
 
+pub const ABOUT: About = About { reorders: true, ..About::pinning(MODEL) };
+
 pub const MODEL: Model = Model {
     kind: "balance",
     name: "conweave",
@@ -161,12 +201,10 @@ mod weave_tests;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::Conweave;
-    use afflux_units::Span;
     use std::cmp::Ordering::*;
 
-    pub fn config(manner: ConweaveManner) -> Conweave {
-        Conweave {
+    pub fn config(ns3: bool) -> ConweaveConfig {
+        ConweaveConfig {
             reply_extra: Span::from_us(4),
             path_busy: Span::from_us(16),
             inactive: Span::from_us(300),
@@ -174,13 +212,13 @@ mod tests {
             default_wait: Span::from_us(200),
             age: Span::from_us(2_000),
             reorder_queues: 24,
-            manner,
+            ns3,
         }
     }
 
     #[test]
     fn two_bits_of_epoch() {
-        let rules = Rules::new(&config(ConweaveManner::Paper));
+        let rules = Rules::new(&config(false));
         for register in 0..4 {
             assert_eq!(rules.compare(register, register), Equal);
             assert_eq!(rules.compare((register + 1) & 3, register), Greater);
@@ -191,7 +229,7 @@ mod tests {
 
     #[test]
     fn epochs_without_end() {
-        let rules = Rules::new(&config(ConweaveManner::Ns3));
+        let rules = Rules::new(&config(true));
         assert_eq!(rules.compare(7, 7), Equal);
         assert_eq!(rules.compare(1_000_007, 7), Greater);
         assert_eq!(rules.compare(6, 7), Less);

@@ -135,14 +135,13 @@ impl Source {
 mod tests {
     use super::super::tests::config;
     use super::*;
-    use crate::spec::ConweaveManner;
 
     const US: u64 = 1_000_000;
     /// Four links of a microsecond.
     const ROUND_TRIP: u64 = 4 * US;
 
     fn rules() -> Rules {
-        Rules::new(&config(ConweaveManner::Paper))
+        Rules::new(&config(false))
     }
 
     fn good(path: u32) -> impl FnOnce() -> Draw {
@@ -289,7 +288,7 @@ mod tests {
             })
             .collect();
         assert_eq!(epochs, [1, 2, 3, 0, 1, 2]);
-        let ns3 = Rules::new(&config(ConweaveManner::Ns3));
+        let ns3 = Rules::new(&config(true));
         let mut source = Source::new();
         for n in 1..=6 {
             let sent = source.send(n * US, false, &ns3, good(0), |_| ROUND_TRIP);

@@ -5,10 +5,10 @@ use super::paths::Known;
 use super::reorder::{Held, ReorderQueues};
 use super::source::{Heard, Source};
 use super::table::Table;
-use super::{Cause, Kind, Reply, Rules};
-use crate::balance::{Choice, End, Holding, Role, Site, Tag};
+use super::{Cause, ConweaveConfig, Kind, Reply, Rules};
+use crate::balance::{Choice, End, Holding, Policy, Role, Site, Tag};
 use crate::frame::Frame;
-use crate::spec::{self, FlowId};
+use crate::spec::FlowId;
 
 /// Control frames are the smallest there are, and go before everything else.
 const CONTROL_SIZE: u16 = 64;
@@ -20,33 +20,29 @@ pub struct Conweave {
     rules: Rules,
     sources: Table<Source>,
     destinations: Table<Destination>,
-    pub queues: ReorderQueues,
+    queues: ReorderQueues,
     /// By rack: the paths to it, once one has been asked for.
     known: Vec<Option<Known>>,
     /// Changes of the routes when they were looked at.
     routes: usize,
 }
 
-impl Conweave {
-    pub fn new(config: &spec::Conweave, ports: usize) -> Self {
+impl Policy for Conweave {
+    type Config = ConweaveConfig;
+    fn new(config: &ConweaveConfig, ports: &[Option<u64>]) -> Self {
         let rules = Rules::new(config);
         Conweave {
             sources: Table::new(rules.source_age),
             destinations: Table::new(rules.age),
-            queues: ReorderQueues::new(ports, rules.reorder_queues),
+            queues: ReorderQueues::new(ports.len(), rules.reorder_queues),
             known: Vec::new(),
             routes: 0,
             rules,
         }
     }
 
-    /// What waits takes the switch's memory.
-    pub fn is_charged(&self) -> bool {
-        self.rules.charged
-    }
-
     #[inline]
-    pub fn choose(&mut self, site: &mut impl Holding, frame: &mut Frame, role: Role, hops: &[u16]) -> Choice {
+    fn choose(&mut self, site: &mut impl Holding, frame: &mut Frame, role: Role, hops: &[u16]) -> Choice {
         match role {
             Role::Source => self.depart(site, frame),
             Role::Transit => Choice::Follow,
@@ -54,6 +50,51 @@ impl Conweave {
         }
     }
 
+    fn on_control_frame(&mut self, site: &mut impl Holding, frame: &Frame, tag: Tag) {
+        let now = site.now();
+        if let Tag::Notify(path) = tag {
+            let rack = site.rack_of(site.destination_of(frame.flow));
+            self.see_paths(site, rack);
+            let known = self.known[rack as usize].as_mut().expect("just seen");
+            if let Ok(place) = site.paths(rack).binary_search(&path) {
+                known.note_busy(now + self.rules.path_busy, place);
+            }
+            return;
+        }
+        let epoch = frame.seq & !CLEAR;
+        let Some(source) = self.sources.find(site.slots(End::Source), now, frame.flow) else { return };
+        if frame.seq & CLEAR != 0 {
+            source.on_clear(epoch, &self.rules);
+            return;
+        }
+        let heard = source.on_reply(now, epoch, &self.rules);
+        let counters = &mut site.counters().conweave;
+        counters.replies_in_time += (heard == Heard::InTime) as u64;
+        counters.replies_late += (heard == Heard::Late) as u64;
+    }
+
+    fn on_wake(&mut self, site: &mut impl Holding, flow: FlowId) {
+        let now = site.now();
+        let Some(destination) = self.destinations.find(site.slots(End::Destination), now, flow) else { return };
+        if destination.armed != now {
+            return;
+        }
+        destination.armed = 0;
+        if destination.flush_at() <= now { self.flush(site, flow) } else { self.arm(site, flow) }
+    }
+
+    fn reorder_queues(&self) -> Option<&ReorderQueues> {
+        Some(&self.queues)
+    }
+    fn is_charged(&self) -> bool {
+        self.rules.charged
+    }
+    fn holds_charged(config: &ConweaveConfig) -> bool {
+        !config.ns3
+    }
+}
+
+impl Conweave {
     fn depart(&mut self, site: &mut impl Holding, frame: &mut Frame) -> Choice {
         let (now, rack) = (site.now(), site.rack_of(frame.dst));
         self.see_paths(site, rack);
@@ -167,16 +208,6 @@ impl Conweave {
         }
     }
 
-    pub fn woken(&mut self, site: &mut impl Holding, flow: FlowId) {
-        let now = site.now();
-        let Some(destination) = self.destinations.find(site.slots(End::Destination), now, flow) else { return };
-        if destination.armed != now {
-            return;
-        }
-        destination.armed = 0;
-        if destination.flush_at() <= now { self.flush(site, flow) } else { self.arm(site, flow) }
-    }
-
     /// Releases what waits for a flow's TAIL.
     fn flush(&mut self, site: &mut impl Holding, flow: FlowId) {
         let now = site.now();
@@ -191,29 +222,6 @@ impl Conweave {
             if self.rules.charged { site.release_charged(frame, port) } else { site.release(frame) }
         }
         self.queues.close(queue);
-    }
-
-    pub fn told(&mut self, site: &mut impl Holding, frame: &Frame, tag: Tag) {
-        let now = site.now();
-        if let Tag::Notify(path) = tag {
-            let rack = site.rack_of(site.destination_of(frame.flow));
-            self.see_paths(site, rack);
-            let known = self.known[rack as usize].as_mut().expect("just seen");
-            if let Ok(place) = site.paths(rack).binary_search(&path) {
-                known.note_busy(now + self.rules.path_busy, place);
-            }
-            return;
-        }
-        let epoch = frame.seq & !CLEAR;
-        let Some(source) = self.sources.find(site.slots(End::Source), now, frame.flow) else { return };
-        if frame.seq & CLEAR != 0 {
-            source.on_clear(epoch, &self.rules);
-            return;
-        }
-        let heard = source.on_reply(now, epoch, &self.rules);
-        let counters = &mut site.counters().conweave;
-        counters.replies_in_time += (heard == Heard::InTime) as u64;
-        counters.replies_late += (heard == Heard::Late) as u64;
     }
 
     /// Looks at the paths to a rack if that has not been done since the routes changed.

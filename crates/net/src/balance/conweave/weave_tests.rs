@@ -8,7 +8,6 @@ use super::source::{Heard, Source};
 use super::tests::config;
 use super::{Cause, Reply, Rules, Tag};
 use crate::frame::Frame;
-use crate::spec::ConweaveManner;
 use afflux_engine::random::Stream;
 use std::collections::BTreeMap;
 
@@ -162,8 +161,8 @@ fn run(case: &Case, seed: u64) -> Tale {
     tale
 }
 
-fn cases(manner: ConweaveManner, change: impl Fn(&mut Case)) -> Vec<Tale> {
-    let mut case = Case { rules: Rules::new(&config(manner)), loss: 0, spread: 12 * US, silence: 50 * US };
+fn cases(ns3: bool, change: impl Fn(&mut Case)) -> Vec<Tale> {
+    let mut case = Case { rules: Rules::new(&config(ns3)), loss: 0, spread: 12 * US, silence: 50 * US };
     change(&mut case);
     (0..40).map(|seed| run(&case, seed)).collect()
 }
@@ -176,8 +175,8 @@ fn total(tales: &[Tale], of: impl Fn(&Tale) -> u32) -> u32 {
 fn without_loss_and_with_time_enough_everything_is_in_order() {
     // The delay of a path changes by at most 12 us between a frame and the TAIL: the extra of 16 us covers it. No silence is as long as
     // theta_inactive.
-    for manner in [ConweaveManner::Paper, ConweaveManner::Ns3] {
-        let tales = cases(manner, |_| {});
+    for ns3 in [false, true] {
+        let tales = cases(ns3, |_| {});
         assert_eq!((total(&tales, |t| t.late), total(&tales, |t| t.lost)), (0, 0));
         for (what, count) in [
             ("reroutes", total(&tales, |t| t.reroutes)),
@@ -185,7 +184,7 @@ fn without_loss_and_with_time_enough_everything_is_in_order() {
             ("by tail", total(&tales, |t| t.by_tail)),
             ("in time", total(&tales, |t| t.in_time)),
         ] {
-            assert!(count > 1_000, "{manner:?}: {what} {count}");
+            assert!(count > 1_000, "ns3 {ns3}: {what} {count}");
         }
         // Only before a frame of the old path has been seen may it be too early: never here.
         assert_eq!(total(&tales, |t| t.early), 0);
@@ -194,7 +193,7 @@ fn without_loss_and_with_time_enough_everything_is_in_order() {
 
 #[test]
 fn a_flush_that_is_too_early_is_the_cause() {
-    let tales = cases(ConweaveManner::Paper, |case| {
+    let tales = cases(false, |case| {
         case.rules.flush_extra = 0;
         case.rules.default_wait = US;
     });
@@ -205,7 +204,7 @@ fn a_flush_that_is_too_early_is_the_cause() {
 
 #[test]
 fn a_reroute_after_silence_is_the_cause() {
-    let tales = cases(ConweaveManner::Paper, |case| {
+    let tales = cases(false, |case| {
         case.rules.inactive = 5 * US;
         case.silence = 20 * US;
     });
@@ -217,17 +216,17 @@ fn a_reroute_after_silence_is_the_cause() {
 
 #[test]
 fn having_no_queue_is_the_cause() {
-    let tales = cases(ConweaveManner::Paper, |case| case.rules.reorder_queues = Some(0));
+    let tales = cases(false, |case| case.rules.reorder_queues = Some(0));
     assert!(total(&tales, |t| t.late) > 100);
     assert!(tales.iter().flat_map(|t| &t.causes).all(|&cause| cause == Cause::NoQueue));
 }
 
 #[test]
 fn whatever_is_lost_there_is_a_cause() {
-    for manner in [ConweaveManner::Paper, ConweaveManner::Ns3] {
+    for ns3 in [false, true] {
         for loss in [10, 100, 1_000] {
             for spread in [2, 12, 100] {
-                let tales = cases(manner, |case| {
+                let tales = cases(ns3, |case| {
                     case.loss = loss;
                     case.spread = spread * US;
                     case.rules.inactive = 40 * US;

@@ -29,8 +29,8 @@ impl Alpha {
     fn of(congestion: &CongestionControl, ecn: EcnMode) -> Option<Alpha> {
         match congestion {
             CongestionControl::Dctcp(config) if ecn != EcnMode::Off => {
-                let value = config.initial_alpha as f64 / 1024.0;
-                Some(Alpha { gain: 1.0 / (1u32 << config.gain_shift) as f64, value, end: 0, seen: 0, marked: 0 })
+                let value = f64::from(config.first_alpha()) / 1024.0;
+                Some(Alpha { gain: config.gain, value, end: 0, seen: 0, marked: 0 })
             }
             _ => None,
         }

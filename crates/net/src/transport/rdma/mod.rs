@@ -1,6 +1,5 @@
 //! RDMA over converged Ethernet: a queue pair per flow, whose frames the NIC makes when its transmitter is free.
 
-mod control;
 mod nic;
 mod queue_pair;
 mod reps;

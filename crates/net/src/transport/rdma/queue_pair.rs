@@ -1,7 +1,7 @@
 //! The sending half of a queue pair: what is sent next, and when it may leave.
 
-use super::control::{Ack, Control};
 use super::reps::Reps;
+use crate::congestion::rate::{Ack, Control, Path};
 use crate::idle::Idle;
 use crate::probe::explain::{Attribution, Label};
 use crate::spec::{Entropy, Irn, RdmaConfig, RdmaRecovery, RdmaWindow};
@@ -121,7 +121,7 @@ impl QueuePair {
             (_, RdmaWindow::None) => (u64::MAX, None),
             (_, RdmaWindow::Fixed(bytes) | RdmaWindow::Scaled(bytes)) => (bytes.unwrap_or_else(product), None),
         };
-        let control = Control::new(line, setup.switches, idle.round_trip, &config.control);
+        let control = Control::new(&Path { line, switches: setup.switches, round_trip: idle.round_trip }, &config.control);
         let account = setup.explain.then(|| Box::new(Account { why: Attribution::new(now), opened: now, label: Label::Window, excess: 0, clock: 0 }));
         QueuePair {
             una: 0,

@@ -1,7 +1,7 @@
 //! Lists of flows from files.
 
-use crate::document::switch::words;
 use crate::document::{Duration, Size};
+use afflux_config::words;
 
 block! {
     /// A list of flows from a file.

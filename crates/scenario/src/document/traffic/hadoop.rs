@@ -1,7 +1,7 @@
 //! Hadoop jobs, and what runs beside them.
 
-use crate::document::switch::words;
 use crate::document::{Between, Duration, Hosts, Receiver, Size, Speed};
+use afflux_config::words;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

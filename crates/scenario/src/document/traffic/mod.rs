@@ -66,8 +66,8 @@ pub use hadoop::{Background, Cluster, Disks, Framework, Hadoop, HadoopTrace, Pai
 pub use patterns::{AllToAll, DatagramSource, Incast, Pairs, PartitionAggregate, Permutation};
 pub use random::{Arrivals, LoadBasis, Random};
 
-use super::choice::tagged;
 use super::{Duration, Off, Or};
+use afflux_config::tagged;
 
 tagged! {
     /// A block of traffic, chosen by `kind`.

@@ -1,7 +1,7 @@
 //! Open-loop traffic.
 
-use crate::document::switch::words;
 use crate::document::{Duration, Hosts, Sizes};
+use afflux_config::words;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -3,23 +3,21 @@
 use super::{Ground, Used};
 use crate::document::QueueSize;
 use crate::tree::{Key, Wrong};
-use afflux_net::spec::{Aqm, Buffer, CongestionControl, EcnMode, Entropy, Limit, Marking, RateControl, Rules, Scheduling, SwitchConfig, TransportConfig};
+use afflux_net::congestion::Echo;
+use afflux_net::spec::{Aqm, Buffer, EcnMode, Entropy, Limit, Marking, Rules, Scheduling, SwitchConfig, TransportConfig};
 
 pub fn find(ground: &Ground, found: &mut Vec<Wrong>) {
     let used = ground.used();
     let agreed = ground.hosts().any(|host| host.ecn);
     for transport in &used {
         if let Some((name, what)) = reacts(transport.config) {
-            unmarked(ground, transport, name, what, agreed, found);
+            unmarked(ground, transport, name, &what, agreed, found);
         }
         if let TransportConfig::Tcp(tcp) = transport.config
-            && matches!(tcp.congestion, CongestionControl::Bbr(_) | CongestionControl::Ns3Bbr(_))
+            && let Some(advice) = tcp.congestion.parameters().about().ignores_marks
             && tcp.ecn != EcnMode::Off
         {
-            found.push(Wrong::at(
-                transport.key.clone().name("ecn"),
-                "BBR version 1 does not react to marks, which only hide the queue from it: remove ecn, or write congestion = \"bbr3\"",
-            ));
+            found.push(Wrong::at(transport.key.clone().name("ecn"), advice));
         }
     }
     unreachable_thresholds(ground, found);
@@ -28,28 +26,21 @@ pub fn find(ground: &Ground, found: &mut Vec<Wrong>) {
 }
 
 /// Key and name of what reacts to marks.
-fn reacts(config: &TransportConfig) -> Option<(&'static str, &'static str)> {
+fn reacts(config: &TransportConfig) -> Option<(&'static str, String)> {
     let tcp = match config {
         TransportConfig::Tcp(tcp) => tcp,
         TransportConfig::Mptcp(mptcp) => &mptcp.tcp,
         TransportConfig::Pfabric(pfabric) => &pfabric.tcp,
         // Out of order frames count as marked ones then.
         TransportConfig::Rdma(rdma) if rdma.cnp_out_of_order => return None,
-        TransportConfig::Rdma(rdma) => return matches!(rdma.control, RateControl::Dcqcn(_)).then_some(("congestion", "DCQCN")),
+        TransportConfig::Rdma(rdma) => return rdma.control.is_notified().then(|| ("congestion", rdma.control.kind().name().to_uppercase())),
         TransportConfig::Datagram(_) | TransportConfig::Nack(_) | TransportConfig::Pdq(_) | TransportConfig::D3(_) => return None,
     };
     if tcp.ecn == EcnMode::Off {
         return None;
     }
-    let plain = match &tcp.congestion {
-        CongestionControl::PlusPlus(control) => control,
-        control => control,
-    };
-    match plain {
-        CongestionControl::Dctcp(_) => Some(("congestion", "DCTCP")),
-        CongestionControl::D2tcp(_) => Some(("congestion", "D2TCP")),
-        _ => Some(("ecn", "ECN")),
-    }
+    let about = tcp.congestion.parameters().about();
+    Some(if about.echo == Echo::Exact { ("congestion", about.model.name.to_uppercase()) } else { ("ecn", "ECN".into()) })
 }
 
 /// Does a switch or NIC that the fabric has mark frames of this priority?
@@ -104,8 +95,8 @@ fn unmarked(ground: &Ground, transport: &Used, name: &str, what: &str, agreed: b
         "no switch or NIC marks: write [switch] ecn, as in ecn = { k = \"65kB\" }".to_string()
     };
     let then = match what {
+        _ if !asks => "never slows down",
         "ECN" => "has no effect",
-        "DCQCN" => "never slows down",
         _ => "works like NewReno",
     };
     found.push(Wrong::at(key, format!("{what} {then}, because {cure}")));
@@ -174,8 +165,8 @@ fn unreachable_thresholds(ground: &Ground, found: &mut Vec<Wrong>) {
 fn heeds(config: &TransportConfig, agreed: bool) -> bool {
     let capable = capable(config, agreed);
     match config {
-        TransportConfig::Tcp(tcp) => capable && !matches!(tcp.congestion, CongestionControl::Bbr(_) | CongestionControl::Ns3Bbr(_)),
-        TransportConfig::Rdma(rdma) => matches!(rdma.control, RateControl::Dcqcn(_)) || matches!(rdma.entropy, Entropy::Reps(_)),
+        TransportConfig::Tcp(tcp) => capable && tcp.congestion.parameters().about().ignores_marks.is_none(),
+        TransportConfig::Rdma(rdma) => rdma.control.is_notified() || matches!(rdma.entropy, Entropy::Reps(_)),
         // Who makes datagrams ECN-capable wants to see the marks.
         _ => capable,
     }

@@ -2,7 +2,7 @@
 
 use super::Ground;
 use crate::tree::{Key, Wrong};
-use afflux_net::spec::{Aqm, Balance, Buffer, CongestionControl, PathManager, Scheduling, TransportConfig};
+use afflux_net::spec::{Aqm, Balance, Buffer, PathManager, Scheduling, TransportConfig};
 
 pub fn find(ground: &Ground, found: &mut Vec<Wrong>) {
     one_path(ground, found);
@@ -18,7 +18,7 @@ fn one_path(ground: &Ground, found: &mut Vec<Wrong>) {
         return;
     }
     let key = ground.switch_key("balance");
-    if ground.tree.has(&key) && ground.switches().any(|switch| switch.balance != Balance::Ecmp) {
+    if ground.tree.has(&key) && ground.switches().any(|switch| switch.balance != Balance::default()) {
         found.push(Wrong::at(key, "has no effect: this fabric has one path between any two hosts; remove it, or write another [topology]"));
     }
     for transport in ground.used() {
@@ -69,7 +69,10 @@ fn urgency(ground: &Ground, found: &mut Vec<Wrong>) {
 fn undated(ground: &Ground, found: &mut Vec<Wrong>) {
     for one in ground.used().into_iter().filter(|one| !one.dated) {
         let (name, text) = match one.config {
-            TransportConfig::Tcp(tcp) if matches!(tcp.congestion, CongestionControl::D2tcp(_)) => ("congestion", "D2TCP is DCTCP here"),
+            TransportConfig::Tcp(tcp) => match tcp.congestion.parameters().about().undated {
+                Some(text) => ("congestion", text),
+                None => continue,
+            },
             TransportConfig::D3(_) => ("kind", "D3 shares links equally here"),
             _ => continue,
         };

@@ -1,8 +1,32 @@
 //! HPCC: a window, and the rate that goes with it, by what switches say of their ports.
 
+use super::{About, Habits, Path, RateController, RateParameters};
 use crate::Model;
-use crate::spec::HpccConfig;
+use crate::congestion::Growth;
 use crate::telemetry::{Reading, Telemetry};
+use afflux_config::keys::up_to_a_second;
+use afflux_config::{Duration, Size, keys};
+use afflux_units::{Bytes, Rate};
+
+keys! {
+    /// Parameters of HPCC.
+    pub struct Keys as "HpccControl" => HpccConfig(_nic: Rate) {
+        /// Target utilisation.
+        eta: f64 = 0.95 from "paper", in 0.01 to 1.0;
+        /// Round trips of additive increase before a multiplicative one.
+        max_stage: u32 = 5 from "paper; HPCC's simulator has 0";
+        /// Additive increase per round trip.
+        additive: Size as f64 = "80B" from "paper", check |Size(Bytes(bytes)), _| Ok(bytes as f64);
+        /// Base round trip T.
+        base_rtt: Duration = none "the idle one of the flow's path; the paper has one a little above the longest of the fabric", check up_to_a_second;
+    }
+}
+
+impl RateParameters for HpccConfig {
+    fn habits(&self, _: f64) -> Habits {
+        Habits { growth: Growth::AtOnce, efficiency: 0.9, erratic: false }
+    }
+}
 
 #[derive(Debug, Clone)]
 pub struct Hpcc {
@@ -29,20 +53,25 @@ impl Hpcc {
         let most = line as f64 * base / 8e12;
         Hpcc { window: most, reference: most, most, base, line, utilisation: 1.0, stage: 0, renew_at: 0, last: Telemetry::default() }
     }
+}
 
-    /// Bits per second.
-    #[inline]
-    pub fn rate(&self) -> u64 {
+impl RateController for Hpcc {
+    type Config = HpccConfig;
+    fn start(path: &Path, config: &HpccConfig) -> Self {
+        Hpcc::new(path.line, path.round_trip, config)
+    }
+
+    #[inline(always)]
+    fn rate(&mut self, _: u64, _: u64, _: &HpccConfig) -> u64 {
         ((self.window * 8e12 / self.base) as u64).clamp(1_000_000, self.line)
     }
 
-    #[inline]
-    pub fn window(&self) -> u64 {
-        (self.window as u64).max(1)
+    #[inline(always)]
+    fn window(&self, _: u16) -> Option<u64> {
+        Some((self.window as u64).max(1))
     }
 
-    /// All before `una` is acknowledged, all before `next` has been sent.
-    pub fn on_ack(&mut self, (una, next): (u64, u64), telemetry: &Telemetry, rates: &[u64], config: &HpccConfig) {
+    fn on_telemetry(&mut self, (una, next): (u64, u64), telemetry: &Telemetry, rates: &[u64], config: &HpccConfig) {
         let last = std::mem::replace(&mut self.last, *telemetry);
         if last.count() != telemetry.count() || telemetry.count() == 0 {
             // The first, or another path.
@@ -86,6 +115,8 @@ impl Hpcc {
     }
 }
 
+pub const ABOUT: About = About { telemetry: true, window: Some("HPCC"), ..About::of(MODEL) };
+
 pub const MODEL: Model = Model {
     kind: "congestion control",
     name: "hpcc",
@@ -119,15 +150,15 @@ mod tests {
         let mut c = Hpcc::new(LINE, 0, &config());
         for (step, telemetry) in readings(load, queue).take(acks).enumerate() {
             let una = 12_500 * step as u64;
-            c.on_ack((una, una + 125_000), &telemetry, &[LINE], &config());
+            c.on_telemetry((una, una + 125_000), &telemetry, &[LINE], &config());
         }
         c
     }
 
     #[test]
     fn begins_with_what_the_path_holds() {
-        let c = Hpcc::new(LINE, 0, &config());
-        assert_eq!((c.window(), c.rate()), (125_000, LINE));
+        let mut c = Hpcc::new(LINE, 0, &config());
+        assert_eq!((c.window(1), c.rate(0, LINE, &config())), (Some(125_000), LINE));
     }
 
     /// A link at full rate with a queue of half of what the path holds: utilisation 1.5 in the long run.
@@ -144,7 +175,7 @@ mod tests {
         let mut c = after(0.95, 0, 2);
         (c.utilisation, c.reference, c.stage) = (0.95, 50_000.0, 5);
         let telemetry = readings(0.95, 0).nth(2).unwrap();
-        c.on_ack((25_000, 150_000), &telemetry, &[LINE], &config());
+        c.on_telemetry((25_000, 150_000), &telemetry, &[LINE], &config());
         assert!((c.window - 50_080.0).abs() < 100.0, "{}", c.window);
     }
 
@@ -155,7 +186,7 @@ mod tests {
         let mut windows = Vec::new();
         for (step, telemetry) in readings(0.5, 0).enumerate().skip(2).take(6) {
             // A round trip with each acknowledgement.
-            c.on_ack((1_000_000 * step as u64, 1_000_000 * step as u64 + 1), &telemetry, &[LINE], &config());
+            c.on_telemetry((1_000_000 * step as u64, 1_000_000 * step as u64 + 1), &telemetry, &[LINE], &config());
             windows.push(c.window.round());
         }
         assert_eq!(windows[..5], [20_080.0, 20_160.0, 20_240.0, 20_320.0, 20_400.0]);

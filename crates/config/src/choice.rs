@@ -154,36 +154,57 @@ impl<'de> DeserializeSeed<'de> for Kind {
     }
 }
 
-/// An enum of tables, chosen by the key `kind`.
+/// An enum of tables that the key `kind` chooses from.
+pub trait Tagged: JsonSchema {
+    const KINDS: &'static [&'static str];
+}
+
+/// The JSON Schema of a key whose value is such a table, or the name of a kind alone where all its parameters keep their defaults.
+pub fn name_or_table<T: Tagged>(generator: &mut SchemaGenerator) -> Schema {
+    let table = generator.subschema_for::<T>();
+    json_schema!({ "anyOf": [table, { "enum": T::KINDS }] })
+}
+
+/// An enum of tables, chosen by the key `kind`. A kind is written as the name of its table's type, `"tag" => Type`, or as a registry of models has
+/// it: `module Name(Table)`, where `module` is the tag and `Name` the same in camel case.
+#[macro_export]
 macro_rules! tagged {
     ($(#[$meta:meta])* pub enum $name:ident, default $default:literal { $($(#[$note:meta])* $tag:literal => $variant:ident,)+ }) => {
+        $crate::tagged!(@enum $(#[$meta])* $name, $default, { $([$(#[$note])* #[serde(rename = $tag)]] $tag, $variant($variant);)+ });
+    };
+    ($(#[$meta:meta])* pub enum $name:ident, default $default:literal { $($(#[$note:meta])* $module:ident $variant:ident($table:ty),)+ }) => {
+        $crate::tagged!(@enum $(#[$meta])* #[serde(rename_all = "snake_case")] $name, $default,
+            { $([$(#[$note])*] stringify!($module), $variant($table);)+ });
+    };
+    (@enum $(#[$meta:meta])* $name:ident, $default:literal, { $([$($attributes:tt)*] $tag:expr, $variant:ident($table:ty);)+ }) => {
+        #[derive(Debug, Clone, PartialEq, $crate::serde::Serialize, $crate::schemars::JsonSchema)]
         $(#[$meta])*
-        #[derive(Debug, Clone, PartialEq, serde::Serialize, schemars::JsonSchema)]
-        #[serde(tag = "kind")]
+        #[serde(tag = "kind", crate = "afflux_config::serde")]
+        #[schemars(crate = "afflux_config::schemars")]
         // A scenario has a handful of them.
         #[allow(clippy::large_enum_variant)]
         pub enum $name {
-            $($(#[$note])* #[serde(rename = $tag)] $variant($variant),)+
+            $($($attributes)* $variant($table),)+
         }
-        impl $name {
-            pub const KINDS: &[&str] = &[$($tag),+];
+        impl $crate::Tagged for $name {
+            const KINDS: &'static [&'static str] = &[$($tag),+];
         }
-        impl<'de> serde::Deserialize<'de> for $name {
-            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                const KINDS: &[&str] = $name::KINDS;
+        impl<'de> $crate::serde::Deserialize<'de> for $name {
+            fn deserialize<D: $crate::serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                const KINDS: &[&str] = <$name as $crate::Tagged>::KINDS;
                 struct Tables;
-                impl<'de> serde::de::Visitor<'de> for Tables {
+                impl<'de> $crate::serde::de::Visitor<'de> for Tables {
                     type Value = $name;
                     fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                         f.write_str("a table with the key \"kind\"")
                     }
-                    fn visit_enum<A: serde::de::EnumAccess<'de>>(self, access: A) -> Result<$name, A::Error> {
-                        use serde::de::VariantAccess;
-                        let (kind, table) = access.variant_seed($crate::document::choice::Kind(KINDS))?;
-                        match KINDS[kind] {
-                            $($tag => table.newtype_variant().map($name::$variant),)+
-                            _ => unreachable!("a kind outside the list"),
-                        }
+                    fn visit_enum<A: $crate::serde::de::EnumAccess<'de>>(self, access: A) -> Result<$name, A::Error> {
+                        use $crate::serde::de::VariantAccess;
+                        let (kind, table) = access.variant_seed($crate::Kind(KINDS))?;
+                        $(if KINDS[kind] == $tag {
+                            return table.newtype_variant().map($name::$variant);
+                        })+
+                        unreachable!("a kind outside the list")
                     }
                 }
                 deserializer.deserialize_enum($default, KINDS, Tables)
@@ -191,4 +212,23 @@ macro_rules! tagged {
         }
     };
 }
-pub(crate) use tagged;
+
+/// Enums of words.
+#[macro_export]
+macro_rules! words {
+    ($($(#[$meta:meta])* pub enum $name:ident { $($(#[$note:meta])* $variant:ident,)+ })+) => {$(
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, $crate::serde::Serialize, $crate::serde::Deserialize, $crate::schemars::JsonSchema)]
+        $(#[$meta])*
+        #[serde(rename_all = "snake_case", crate = "afflux_config::serde")]
+        #[schemars(crate = "afflux_config::schemars")]
+        pub enum $name {
+            $($(#[$note])* $variant,)+
+        }
+        impl $crate::keys::Quantity for $name {
+            type Parsed = $name;
+            fn parsed(self) -> $name {
+                self
+            }
+        }
+    )+};
+}

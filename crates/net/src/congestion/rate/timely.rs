@@ -1,7 +1,46 @@
 //! TIMELY: a rate that follows the gradient of the round trip.
 
+use super::{About, Ack, Habits, Path, RateController, RateParameters, bits_per_second};
 use crate::Model;
-use crate::spec::TimelyConfig;
+use crate::congestion::Growth;
+use afflux_config::keys::up_to_a_second;
+use afflux_config::tree::Wrong;
+use afflux_config::{Duration, Size, Speed, keys};
+use afflux_units::{Bytes, Rate};
+
+keys! {
+    /// Parameters of TIMELY.
+    pub struct Keys as "Timely" => TimelyConfig(nic: Rate) {
+        /// Round trips below this raise the rate whatever the gradient.
+        t_low: Duration = "50us" from "paper", check up_to_a_second;
+        /// Round trips above this lower it.
+        t_high: Duration = "500us" from "paper", check |given, at| match up_to_a_second(given, at.clone())? {
+            t_high if t_high <= t_low => Err(Wrong::at(at, format!("\"{t_high}\" is not above t_low = \"{t_low}\""))),
+            t_high => Ok(t_high),
+        };
+        /// What the gradient is measured in.
+        min_rtt: Duration = "20us" from "paper", check up_to_a_second;
+        /// Weight of the newest difference of round trips.
+        weight: f64 = 0.875 from "HPCC's simulator", in 0.001 to 1.0;
+        /// Multiplicative decrease.
+        beta: f64 = 0.8 from "paper", in 0.0 to 1.0;
+        /// Additive increase.
+        additive: Speed as u64 = (Speed(Rate((nic.0 / 1_000).max(1))))
+            "`\"10Mbps\"` per 10 Gbps of the first host's link" from "HPCC's simulator", check bits_per_second;
+        /// Completions with a falling round trip after which so many steps are made at once.
+        hyper_after: u32 = 5 from "paper", check |completions, _| Ok(completions.max(1));
+        /// Bytes after whose acknowledgement the rate is decided on.
+        segment: Size as u64 = "16kB" from "paper: 16 to 64 KB", check |Size(Bytes(bytes)), _| Ok(bytes);
+        /// Least rate.
+        min_rate: Speed as u64 = "100Mbps", check bits_per_second;
+    }
+}
+
+impl RateParameters for TimelyConfig {
+    fn habits(&self, _: f64) -> Habits {
+        Habits { growth: Growth::AtOnce, efficiency: 1.0, erratic: true }
+    }
+}
 
 #[derive(Debug, Clone)]
 pub struct Timely {
@@ -22,15 +61,22 @@ impl Timely {
     pub fn new(line: u64) -> Self {
         Timely { rate: line, line, previous: 0, difference: 0.0, falling: 0, since: 0 }
     }
+}
 
-    #[inline]
-    pub fn rate(&self) -> u64 {
+impl RateController for Timely {
+    type Config = TimelyConfig;
+    fn start(path: &Path, _: &TimelyConfig) -> Self {
+        Timely::new(path.line)
+    }
+    #[inline(always)]
+    fn rate(&mut self, _: u64, _: u64, _: &TimelyConfig) -> u64 {
         self.rate
     }
-
-    /// `acked` more bytes are acknowledged, by a round trip of `round_trip`.
-    pub fn on_ack(&mut self, acked: u64, round_trip: u64, config: &TimelyConfig) {
-        self.since += acked;
+    fn wants_round_trips(&self) -> bool {
+        true
+    }
+    fn on_ack(&mut self, ack: &Ack, round_trip: u64, _: u16, config: &TimelyConfig) {
+        self.since += ack.acked;
         if self.since < config.segment {
             return;
         }
@@ -61,6 +107,8 @@ impl Timely {
         self.rate = (rate as u64).clamp(config.min_rate.min(self.line), self.line);
     }
 }
+
+pub const ABOUT: About = About::of(MODEL);
 
 pub const MODEL: Model = Model {
     kind: "congestion control",
@@ -96,8 +144,8 @@ mod tests {
     fn each_rule_in_turn() {
         let (config, mut c) = (config(), Timely::new(100_000_000_000));
         let mut after = |round_trip: u64| {
-            c.on_ack(16_000, round_trip * US, &config);
-            c.rate()
+            c.on_ack(&Ack { now: 0, round_trip: None, acked: 16_000 }, round_trip * US, 1_000, &config);
+            c.rate
         };
         assert_eq!(after(100), 100_000_000_000, "one round trip has no gradient");
         // 2 us more: 0.875 · 2 / 20 = 0.0875; 1 − 0.8 · 0.0875 = 0.93.
@@ -118,8 +166,8 @@ mod tests {
     fn only_whole_segments_count() {
         let (config, mut c) = (config(), Timely::new(100_000_000_000));
         for round_trip in 100..115 {
-            c.on_ack(1_000, round_trip * US, &config);
+            c.on_ack(&Ack { now: 0, round_trip: None, acked: 1_000 }, round_trip * US, 1_000, &config);
         }
-        assert_eq!((c.rate(), c.previous), (100_000_000_000, 0));
+        assert_eq!((c.rate, c.previous), (100_000_000_000, 0));
     }
 }

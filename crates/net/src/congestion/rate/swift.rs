@@ -1,7 +1,51 @@
 //! Swift: a window that keeps the delay at a target.
 
+use super::{About, Ack, Habits, Path, RateController, RateParameters};
 use crate::Model;
-use crate::spec::SwiftConfig;
+use crate::congestion::Growth;
+use afflux_config::keys::{up_to_a_second, within};
+use afflux_config::tree::Wrong;
+use afflux_config::{Duration, keys};
+use afflux_units::{Rate, Span};
+
+keys! {
+    /// Parameters of Swift; windows in frames. Defaults as in csg-htsim.
+    pub struct Keys as "Swift" => SwiftConfig(_nic: Rate) {
+        /// Target delay without switches.
+        base: Duration = "20us", check up_to_a_second;
+        /// More of it per switch of the path.
+        hop: Duration = (Duration(Span(base.0 * 100 / 655))) "`base` divided by 6.55";
+        /// Up to so much more for small windows.
+        fs_range: Duration = (Duration(Span(5 * base.0))) "five times `base`";
+        /// Window that gets all of it.
+        fs_min: f64 = 0.1, in 0.001 to 1000.0;
+        /// Window from which on there is none.
+        fs_max: f64 = 100.0, in 0.01 to 1e6, check |fs_max, at| {
+            if fs_max <= fs_min { Err(Wrong::at(at, format!("{fs_max} is not above fs_min = {fs_min}"))) } else { Ok(fs_max) }
+        };
+        /// Additive increase per round trip.
+        ai: f64 = 1.0, in 0.0 to 1000.0;
+        /// Decrease per part of the delay that is too much.
+        beta: f64 = 0.8, in 0.0 to 1.0;
+        /// Largest decrease.
+        max_mdf: f64 = 0.5, in 0.0 to 1.0;
+        /// Initial window.
+        initial_window: f64 = 12.0;
+        /// Least window.
+        min_window: f64 = 0.01, in 0.001 to 1000.0;
+        /// Largest window.
+        max_window: f64 = 10000.0, in 1.0 to 1e6;
+        /// Time-outs in a row that set the window to its least.
+        timeouts: u32 = 5, check |timeouts, _| Ok(timeouts.max(1));
+    }
+    check |swift, at| within(swift.initial_window, swift.min_window, swift.max_window, None, at("initial_window")).map(drop);
+}
+
+impl RateParameters for SwiftConfig {
+    fn habits(&self, payload: f64) -> Habits {
+        Habits { growth: Growth::PerRoundTrip(self.ai * payload), efficiency: 0.97, erratic: false }
+    }
+}
 
 #[derive(Debug, Clone)]
 pub struct Swift {
@@ -40,18 +84,6 @@ impl Swift {
         self.base + (self.alpha / self.window.sqrt() + self.beta).clamp(0.0, config.fs_range.0 as f64)
     }
 
-    /// Frames that may be unacknowledged.
-    #[inline]
-    pub fn frames(&self) -> u64 {
-        (self.window as u64).max(1)
-    }
-
-    /// Time from one frame to the next where the window is less than one.
-    #[inline]
-    pub fn spacing(&self) -> Option<u64> {
-        (self.window < 1.0).then(|| (self.round_trip as f64 / self.window) as u64)
-    }
-
     fn may_cut(&mut self, now: u64) -> bool {
         let may = now >= self.cut_at + self.round_trip;
         if may {
@@ -59,9 +91,31 @@ impl Swift {
         }
         may
     }
+}
 
-    /// `acked` frames are acknowledged.
-    pub fn on_ack(&mut self, now: u64, acked: f64, round_trip: u64, config: &SwiftConfig) {
+impl RateController for Swift {
+    type Config = SwiftConfig;
+    fn start(path: &Path, config: &SwiftConfig) -> Self {
+        Swift::new(path.switches, path.round_trip, config)
+    }
+
+    /// Where the window is less than one frame.
+    #[inline(always)]
+    fn spacing(&self) -> Option<u64> {
+        (self.window < 1.0).then(|| (self.round_trip as f64 / self.window) as u64)
+    }
+
+    #[inline(always)]
+    fn window(&self, payload: u16) -> Option<u64> {
+        Some((self.window as u64).max(1) * u64::from(payload))
+    }
+
+    fn wants_round_trips(&self) -> bool {
+        true
+    }
+
+    fn on_ack(&mut self, ack: &Ack, round_trip: u64, payload: u16, config: &SwiftConfig) {
+        let (now, acked) = (ack.now, ack.acked as f64 / payload as f64);
         self.timeouts = 0;
         self.round_trip = round_trip;
         let (delay, target) = (round_trip as f64, self.target(config));
@@ -74,13 +128,13 @@ impl Swift {
     }
 
     /// A NACK has come.
-    pub fn on_loss(&mut self, now: u64, config: &SwiftConfig) {
+    fn on_loss(&mut self, now: u64, config: &SwiftConfig) {
         if self.may_cut(now) {
             self.window = (self.window * (1.0 - config.max_mdf)).max(config.min_window);
         }
     }
 
-    pub fn on_timeout(&mut self, now: u64, config: &SwiftConfig) {
+    fn on_timeout(&mut self, now: u64, config: &SwiftConfig) {
         self.timeouts += 1;
         if self.timeouts >= config.timeouts {
             self.window = config.min_window;
@@ -89,6 +143,8 @@ impl Swift {
         }
     }
 }
+
+pub const ABOUT: About = About { window: Some("Swift"), ..About::of(MODEL) };
 
 pub const MODEL: Model = Model {
     kind: "congestion control",
@@ -102,7 +158,6 @@ pub const MODEL: Model = Model {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use afflux_units::Span;
 
     fn config() -> SwiftConfig {
         SwiftConfig { base: Span::from_us(20), hop: Span::from_ns(3_053), fs_range: Span::from_us(100), ..crate::testing::swift() }
@@ -123,15 +178,15 @@ mod tests {
     #[test]
     fn grows_by_a_frame_per_window_and_is_cut_once_per_round_trip() {
         let (config, mut c) = (config(), Swift::new(0, 10_000_000, &config()));
-        (0..12).for_each(|_| c.on_ack(0, 1.0, 10_000_000, &config));
+        (0..12).for_each(|_| c.on_ack(&Ack { now: 0, round_trip: None, acked: 1 }, 10_000_000, 1, &config));
         assert!((c.window - 13.0).abs() < 0.05, "{}", c.window);
         // Four times the target and more: no more than half is lost, and that once in a round trip.
         let before = c.window;
-        c.on_ack(1_000_000_000, 1.0, 400_000_000, &config);
+        c.on_ack(&Ack { now: 1_000_000_000, round_trip: None, acked: 1 }, 400_000_000, 1, &config);
         assert_eq!(c.window, before / 2.0);
-        c.on_ack(1_100_000_000, 1.0, 400_000_000, &config);
+        c.on_ack(&Ack { now: 1_100_000_000, round_trip: None, acked: 1 }, 400_000_000, 1, &config);
         assert_eq!(c.window, before / 2.0);
-        c.on_ack(1_400_000_000, 1.0, 400_000_000, &config);
+        c.on_ack(&Ack { now: 1_400_000_000, round_trip: None, acked: 1 }, 400_000_000, 1, &config);
         assert_eq!(c.window, before / 4.0);
     }
 
@@ -141,7 +196,7 @@ mod tests {
         let (config, mut c) = (config(), Swift::new(0, 10_000_000, &config()));
         c.window = 100.0;
         let target = c.target(&config);
-        c.on_ack(1_000_000_000, 1.0, (target * 1.25) as u64, &config);
+        c.on_ack(&Ack { now: 1_000_000_000, round_trip: None, acked: 1 }, (target * 1.25) as u64, 1, &config);
         assert!((c.window - 100.0 * (1.0 - 0.8 * 0.2)).abs() < 1e-6);
     }
 
@@ -150,7 +205,7 @@ mod tests {
         let (config, mut c) = (config(), Swift::new(0, 10_000_000, &config()));
         assert_eq!(c.spacing(), None);
         (0..4).for_each(|step| c.on_timeout(step * 100_000_000, &config));
-        assert_eq!(c.frames(), 1);
+        assert_eq!(c.window(1_000), Some(1_000));
         c.on_timeout(400_000_000, &config);
         assert_eq!((c.window, c.spacing()), (0.01, Some(1_000_000_000)));
     }

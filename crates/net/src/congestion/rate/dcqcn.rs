@@ -2,8 +2,145 @@
 //!
 //! The timers are caught up with when the rate is asked for or a notification comes; what they do does not depend on when that is.
 
+use super::{About, Path, RateController, RateParameters, bits_per_second};
 use crate::Model;
-use crate::spec::{DcqcnConfig, DcqcnCut};
+use crate::spec::Cnp;
+use afflux_config::keys::up_to_a_second;
+use afflux_config::{Duration, Size, Speed, keys, words};
+use afflux_units::{Bytes, Rate, Span};
+
+words! {
+    /// Where DCQCN's parameters come from.
+    pub enum DcqcnParameters {
+        /// Zhu et al., SIGCOMM 2015, for 40 Gbps.
+        Paper,
+        /// Zhu's simulator (bobzhuyb/ns3-rdma).
+        Zhu,
+        /// HPCC's simulator, `dcqcn`: as production adapters are set.
+        Hpcc,
+        /// HPCC's simulator, `dcqcn_paper`.
+        HpccPaper,
+        /// ConWeave's simulator.
+        Conweave,
+        /// NVIDIA's firmware defaults.
+        Nvidia,
+    }
+}
+
+keys! {
+    /// Parameters of DCQCN.
+    pub struct Keys as "Dcqcn" => DcqcnConfig(nic: Rate) {
+        /// Where the defaults of the keys below come from. The simulators' rates of increase are for 25 Gbps and scale with the first host's link.
+        parameters: DcqcnParameters = "paper";
+        /// Weight of a notification in alpha.
+        g: f64 = (set(parameters, nic).g), in 1e-6 to 1.0;
+        /// Alpha at the start.
+        initial_alpha: f64 = (set(parameters, nic).initial_alpha), in 0.0 to 1.0;
+        /// Period of alpha's updates.
+        alpha_period: Duration = (Duration(Span::from_us(set(parameters, nic).alpha))), check up_to_a_second;
+        /// Notifications are looked for at the end of every such time since the first, a nanosecond after alpha's update (NVIDIA's adapters); `"0ns"`:
+        /// each cuts the rate at once (the paper), and alpha falls where none has come for `alpha_period`.
+        decrease_period: Duration as Option<Span> = (Duration(Span::from_us(set(parameters, nic).decrease))), check |Duration(period), _| {
+            Ok((period > Span::ZERO).then_some(period))
+        };
+        /// Period of the timer that raises the rate.
+        increase_period: Duration = (Duration(Span::from_us(set(parameters, nic).increase))), check up_to_a_second;
+        /// Bytes sent after which the rate is raised too; `"0B"`: by time alone.
+        byte_counter: Size as Option<u64> = (Size(Bytes(set(parameters, nic).bytes))), check |Size(Bytes(bytes)), _| Ok((bytes > 0).then_some(bytes));
+        /// Raises that only go back towards the target.
+        fast_recovery: u32 = (set(parameters, nic).fast);
+        /// Additive increase of the target.
+        additive: Speed as u64 = (mbps(set(parameters, nic).additive)), check bits_per_second;
+        /// Hyper increase of the target.
+        hyper: Speed as u64 = (mbps(set(parameters, nic).hyper)), check bits_per_second;
+        /// Least rate.
+        min_rate: Speed as u64 = (mbps(set(parameters, nic).least)), check bits_per_second;
+        /// Every cut sets the target to the rate before it, not only the first after a raise.
+        clamp_target: bool = (set(parameters, nic).clamp);
+        /// Part of the rate that the first notification leaves.
+        first_rate: f64 = (set(parameters, nic).first), in 0.001 to 1.0;
+    }
+}
+
+fn mbps(mbps: f64) -> Speed {
+    Speed(Rate((mbps * 1e6) as u64))
+}
+
+/// A set's parameters. Times in microseconds, rates in Mbit/s.
+struct Set {
+    g: f64,
+    initial_alpha: f64,
+    alpha: u64,
+    /// 0: cuts are at once.
+    decrease: u64,
+    increase: u64,
+    /// 0: none.
+    bytes: u64,
+    fast: u32,
+    additive: f64,
+    hyper: f64,
+    least: f64,
+    clamp: bool,
+    first: f64,
+    /// Receivers send notifications, instead of a bit in acknowledgements.
+    by_frames: bool,
+}
+
+fn set(parameters: DcqcnParameters, nic: Rate) -> Set {
+    let per_25g = nic.as_gbps() / 25.0;
+    // HPCC's, §3.2; the others differ from it.
+    let hpcc = Set {
+        g: 1.0 / 256.0,
+        initial_alpha: 1.0,
+        alpha: 1,
+        decrease: 4,
+        increase: 300,
+        bytes: 0,
+        fast: 1,
+        additive: 5.0 * per_25g,
+        hyper: 50.0 * per_25g,
+        least: 1_000.0,
+        clamp: false,
+        first: 1.0,
+        by_frames: false,
+    };
+    match parameters {
+        DcqcnParameters::Hpcc => hpcc,
+        DcqcnParameters::HpccPaper => Set { alpha: 50, decrease: 50, increase: 55, ..hpcc },
+        DcqcnParameters::Conweave => Set { additive: 10.0 * per_25g, hyper: 25.0 * per_25g, least: 100.0, ..hpcc },
+        // The paper gives no hyper increase and no floor: those of its authors' simulator.
+        DcqcnParameters::Paper | DcqcnParameters::Zhu => {
+            let zhu = parameters == DcqcnParameters::Zhu;
+            let (increase, bytes) = if zhu { (60, 300_000_000) } else { (55, 10_000_000) };
+            Set { alpha: 55, decrease: 0, increase, bytes, fast: 5, additive: 40.0, hyper: 200.0, least: 100.0, clamp: true, by_frames: true, ..hpcc }
+        }
+        DcqcnParameters::Nvidia => Set {
+            g: 5.0 / 1_024.0,
+            initial_alpha: 1_023.0 / 1_024.0,
+            bytes: 32_767,
+            additive: 5.0,
+            hyper: 50.0,
+            least: 1.0,
+            first: 0.85,
+            by_frames: true,
+            ..hpcc
+        },
+    }
+}
+
+impl RateParameters for DcqcnConfig {
+    fn notifies_by_frames(&self) -> bool {
+        set(self.parameters, Rate(0)).by_frames
+    }
+    fn reaction(&self, cnp: Cnp) -> Option<Span> {
+        let cut = match (self.decrease_period, cnp) {
+            (Some(period), _) => period,
+            (None, Cnp::Packet { interval }) => interval,
+            (None, Cnp::Ack) => self.alpha_period,
+        };
+        Some(cut.min(self.increase_period))
+    }
+}
 
 const NANOSECOND: u64 = 1_000;
 
@@ -46,13 +183,6 @@ impl Dcqcn {
         }
     }
 
-    /// Bits per second at `now`.
-    #[inline]
-    pub fn rate(&mut self, now: u64, config: &DcqcnConfig) -> u64 {
-        self.catch_up(now, config);
-        self.rate
-    }
-
     /// What the timers do up to `now`; at one moment alpha first, then the cut, then the raise.
     #[inline]
     fn catch_up(&mut self, now: u64, config: &DcqcnConfig) {
@@ -67,7 +197,7 @@ impl Dcqcn {
                 self.alpha = (1.0 - config.g) * self.alpha + gain;
                 self.noted_for_alpha = false;
             } else if self.cut_at == at {
-                let DcqcnCut::Polled { period } = config.cut else { unreachable!("only polled cuts have a timer") };
+                let Some(period) = config.decrease_period else { unreachable!("only polled cuts have a timer") };
                 self.cut_at = at + period.0;
                 if std::mem::take(&mut self.noted_for_cut) {
                     self.cut(at, config);
@@ -102,10 +232,24 @@ impl Dcqcn {
         }
         self.rate = self.rate / 2 + self.target / 2;
     }
+}
+
+impl RateController for Dcqcn {
+    type Config = DcqcnConfig;
+    fn start(path: &Path, config: &DcqcnConfig) -> Self {
+        Dcqcn::new(path.line, config)
+    }
+
+    /// Bits per second at `now`.
+    #[inline]
+    fn rate(&mut self, now: u64, _: u64, config: &DcqcnConfig) -> u64 {
+        self.catch_up(now, config);
+        self.rate
+    }
 
     /// A frame of `bytes` leaves.
     #[inline]
-    pub fn on_sent(&mut self, bytes: u64, config: &DcqcnConfig) {
+    fn on_sent(&mut self, bytes: u64, config: &DcqcnConfig) {
         let Some(every) = config.byte_counter else { return };
         // Before the first cut there is nothing to raise.
         if self.increase_at == u64::MAX {
@@ -121,10 +265,10 @@ impl Dcqcn {
     }
 
     /// A congestion notification has come.
-    pub fn on_cnp(&mut self, now: u64, config: &DcqcnConfig) {
+    fn on_cnp(&mut self, now: u64, config: &DcqcnConfig) {
         self.catch_up(now, config);
-        match config.cut {
-            DcqcnCut::AtOnce => {
+        match config.decrease_period {
+            None => {
                 if self.alpha_at == u64::MAX {
                     self.rate = (self.rate as f64 * config.first_rate) as u64;
                 }
@@ -132,7 +276,7 @@ impl Dcqcn {
                 self.alpha = (1.0 - config.g) * self.alpha + config.g;
                 self.alpha_at = now + config.alpha_period.0;
             }
-            DcqcnCut::Polled { period } => {
+            Some(period) => {
                 (self.noted_for_alpha, self.noted_for_cut) = (true, true);
                 if self.alpha_at == u64::MAX {
                     self.noted_for_alpha = false;
@@ -145,6 +289,8 @@ impl Dcqcn {
         }
     }
 }
+
+pub const ABOUT: About = About { notified: true, ..About::of(MODEL) };
 
 pub const MODEL: Model = Model {
     kind: "congestion control",
@@ -163,7 +309,7 @@ mod tests {
 
     fn paper() -> DcqcnConfig {
         DcqcnConfig {
-            cut: DcqcnCut::AtOnce,
+            decrease_period: None,
             alpha_period: Span::from_us(55),
             increase_period: Span::from_us(55),
             byte_counter: Some(10_000_000),
@@ -180,17 +326,17 @@ mod tests {
     fn polled_cut_and_return() {
         let (config, mut c) = (polled(), Dcqcn::new(LINE, &polled()));
         c.on_cnp(0, &config);
-        assert_eq!(c.rate(4 * US, &config), LINE);
+        assert_eq!(c.rate(4 * US, 0, &config), LINE);
         // Four updates of alpha without a notification, then the cut.
         let alpha = [255.0f64 / 256.0; 4].iter().product::<f64>();
         let cut = (1e11 * (1.0 - alpha / 2.0)) as u64;
-        assert!(c.rate(4 * US + NANOSECOND, &config).abs_diff(cut) <= 1);
+        assert!(c.rate(4 * US + NANOSECOND, 0, &config).abs_diff(cut) <= 1);
         // Fast recovery after 300 us, then additive and hyper increase; the target is the line's rate.
         let after = |k: u64| 4 * US + NANOSECOND + k * 300 * US;
-        let first = c.rate(after(1), &config);
+        let first = c.rate(after(1), 0, &config);
         assert_eq!(first, cut / 2 + LINE / 2);
-        assert_eq!(c.rate(after(2) - 1, &config), first);
-        assert_eq!(c.rate(after(2), &config), first / 2 + LINE / 2);
+        assert_eq!(c.rate(after(2) - 1, 0, &config), first);
+        assert_eq!(c.rate(after(2), 0, &config), first / 2 + LINE / 2);
     }
 
     #[test]
@@ -199,13 +345,13 @@ mod tests {
             let (mut often, mut seldom) = (Dcqcn::new(LINE, &config), Dcqcn::new(LINE, &config));
             for step in 0..40_000u64 {
                 let now = step * 100_000;
-                often.rate(now, &config);
+                often.rate(now, 0, &config);
                 if step % 97 < 3 || step % 1_013 < 40 {
                     often.on_cnp(now, &config);
                     seldom.on_cnp(now, &config);
                 }
                 if step % 7_001 == 0 {
-                    assert_eq!(often.rate(now, &config), seldom.rate(now, &config));
+                    assert_eq!(often.rate(now, 0, &config), seldom.rate(now, 0, &config));
                 }
             }
         }
@@ -215,15 +361,15 @@ mod tests {
     fn the_papers_cut_is_at_once_and_bytes_raise_too() {
         let (config, mut c) = (paper(), Dcqcn::new(LINE, &paper()));
         c.on_cnp(0, &config);
-        assert_eq!(c.rate(0, &config), LINE / 2);
+        assert_eq!(c.rate(0, 0, &config), LINE / 2);
         // 10 MB later: half way back.
         c.on_sent(9_999_999, &config);
-        assert_eq!(c.rate(1, &config), LINE / 2);
+        assert_eq!(c.rate(1, 0, &config), LINE / 2);
         c.on_sent(1, &config);
-        assert_eq!(c.rate(1, &config), LINE * 3 / 4);
+        assert_eq!(c.rate(1, 0, &config), LINE * 3 / 4);
         // Alpha after the cut was 1 again ((1 - g) + g): the next cut halves as well, and the target is what was cut.
         c.on_cnp(US, &config);
-        assert_eq!((c.rate(US, &config), c.target), (LINE * 3 / 8, LINE * 3 / 4));
+        assert_eq!((c.rate(US, 0, &config), c.target), (LINE * 3 / 8, LINE * 3 / 4));
     }
 
     /// Notifications in every period: alpha stays 1 and each look halves the rate, down to the floor.
@@ -233,7 +379,7 @@ mod tests {
         for step in 0..200 {
             c.on_cnp(step * US / 2, &config);
         }
-        assert_eq!(c.rate(100 * US, &config), config.min_rate);
+        assert_eq!(c.rate(100 * US, 0, &config), config.min_rate);
         assert_eq!(c.target, LINE, "consecutive cuts keep the target");
     }
 }

@@ -1,0 +1,399 @@
+//! Tables of keys, each key declared once: what it is for, its default, its range or check. From the declaration come the table as it is
+//! written (with its JSON Schema), the table as it is used, and the way from the first to the second.
+
+use crate::tree::{Key, Origin, Tree, Value, Wrong};
+use crate::{Chance, Duration, Or, Size, Speed};
+use afflux_units::{Bytes, Probability, Rate, Span};
+use schemars::Schema;
+use serde::Deserialize;
+use std::fmt::Display;
+
+/// Declares a table of keys.
+///
+/// ```
+/// use afflux_config::{Duration, keys, keys::up_to_a_second};
+///
+/// keys! {
+///     /// Parameters of an example.
+///     pub struct ExampleKeys as "Example" => Example {
+///         /// Round trips below this raise the rate.
+///         low: Duration = "50us" from "paper", check up_to_a_second;
+///         /// Weight of the newest sample.
+///         weight: f64 = 0.875, in 0.001 to 1.0;
+///         /// Round trips above this lower the rate.
+///         high: Duration = (Duration(afflux_units::Span(10 * low.0))) "ten times `low`";
+///     }
+/// }
+/// let mut written = ExampleKeys { weight: Some(0.5), ..ExampleKeys::default() };
+/// let used = written.resolve(&"host.example".into()).unwrap();
+/// assert_eq!((used.weight, used.high), (0.5, afflux_units::Span::from_us(500)));
+/// assert_eq!(written.low, Some(Duration(afflux_units::Span::from_us(50))), "defaults are written down");
+/// ```
+///
+/// - `ExampleKeys` is the table as it is written, all keys of it optional, under its name in the JSON Schema; `Example` is the table as it is
+///   used. A key's type there is [`Quantity::Parsed`] of its type here, or the one after `as`: `gain: f64 as u32 = …`.
+/// - A default is a literal as a scenario would spell it, with a source if it needs one; or an expression in parentheses, with words for
+///   readers, that may use the keys above it and the arguments of the table; or such an expression in braces that may be `None`; or `none`. Keys
+///   with the last two become options.
+/// - `in LEAST to MOST` refuses numbers outside; `as` says in other words what to write. `check` takes the value and its key, and gives the value
+///   to be used or says what is wrong.
+/// - After the table `plus` adds fields that are no keys, and `check` may look at all together.
+#[macro_export]
+macro_rules! keys {
+    (
+        $(#[$meta:meta])*
+        $vis:vis struct $name:ident as $schema:tt => $parsed:ident $(($($around:ident: $of:ty),+))? {
+            $(
+                $(#[doc = $doc:literal])*
+                $key:ident: $ty:ty $(as $kind:ty)? = $default:tt $($prose:literal)? $(from $source:literal)?
+                    $(, in $least:literal to $most:literal $(as $words:literal)?)?
+                    $(, check $check:expr)?;
+            )*
+        }
+        $(plus { $($(#[doc = $note:literal])* $extra:ident: $of_extra:ty = $value:expr;)+ })?
+        $(check $rule:expr;)?
+    ) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Default, PartialEq, $crate::serde::Serialize, $crate::serde::Deserialize, $crate::schemars::JsonSchema)]
+        #[serde(deny_unknown_fields, crate = "afflux_config::serde")]
+        #[schemars(crate = "afflux_config::schemars", rename = $schema, transform = $name::describe)]
+        $vis struct $name {
+            $(
+                $(#[doc = $doc])*
+                #[serde(skip_serializing_if = "Option::is_none")]
+                pub $key: Option<$ty>,
+            )*
+        }
+
+        $(#[$meta])*
+        #[derive(Debug, Clone, PartialEq)]
+        $vis struct $parsed {
+            $(
+                $(#[doc = $doc])*
+                pub $key: $crate::keys!(@kind $ty; $default; $($kind)?),
+            )*
+            $($($(#[doc = $note])* pub $extra: $of_extra,)+)?
+        }
+
+        impl $name {
+            /// Checks the keys that are written, and writes the defaults of the others down. The table stands at `key`.
+            pub fn resolve(&mut self, key: &$crate::tree::Key $($(, $around: $of)+)?) -> Result<$parsed, $crate::tree::Wrong> {
+                $(
+                    let $key = $crate::keys!(@fill self.$key; $ty; $default);
+                    let $key = $crate::keys!(@parse $key, key.clone().name(stringify!($key)); $default; [$($least, $most $(, $words)?)?] [$($check)?]);
+                )*
+                let _ = key;
+                let parsed = $parsed { $($key,)* $($($extra: $value,)+)? };
+                $($crate::keys::together(&parsed, key, $rule)?;)?
+                Ok(parsed)
+            }
+
+            fn describe(schema: &mut $crate::schemars::Schema) {
+                $crate::keys::describe(schema, &[$(
+                    $crate::keys::Described {
+                        name: stringify!($key),
+                        default: $crate::keys!(@literal $default),
+                        prose: None $(.or(Some($prose)))?,
+                        source: None $(.or(Some($source)))?,
+                        range: None $(.or(Some(($least.into(), $most.into()))))?,
+                    },
+                )*]);
+            }
+        }
+    };
+
+    (@kind $ty:ty; $default:tt; $kind:ty) => { $kind };
+    (@kind $ty:ty; none;) => { Option<<$ty as $crate::keys::Quantity>::Parsed> };
+    (@kind $ty:ty; {$($some:tt)*};) => { Option<<$ty as $crate::keys::Quantity>::Parsed> };
+    (@kind $ty:ty; $default:tt;) => { <$ty as $crate::keys::Quantity>::Parsed };
+
+    (@fill $slot:expr; $ty:ty; none) => { $slot.clone() };
+    (@fill $slot:expr; $ty:ty; {$($some:tt)*}) => {{
+        if $slot.is_none() {
+            $slot = { $($some)* };
+        }
+        $slot.clone()
+    }};
+    (@fill $slot:expr; $ty:ty; ($value:expr)) => { $slot.get_or_insert_with(|| $value).clone() };
+    (@fill $slot:expr; $ty:ty; $literal:literal) => { $slot.get_or_insert_with(|| $crate::keys::written::<$ty>($literal.into())).clone() };
+
+    (@parse $given:expr, $at:expr; none; $range:tt $check:tt) => { $crate::keys!(@optional $given, $at; $range $check) };
+    (@parse $given:expr, $at:expr; {$($some:tt)*}; $range:tt $check:tt) => { $crate::keys!(@optional $given, $at; $range $check) };
+    (@parse $given:expr, $at:expr; $default:tt; $range:tt $check:tt) => { $crate::keys!(@one $given, $at; $range $check) };
+    (@optional $given:expr, $at:expr; $range:tt $check:tt) => {
+        match $given {
+            Some(given) => Some($crate::keys!(@one given, $at; $range $check)),
+            None => None,
+        }
+    };
+    (@one $given:expr, $at:expr; [] [$($check:expr)?]) => { $crate::keys!(@checked $given, $at; $($check)?) };
+    (@one $given:expr, $at:expr; [$least:literal, $most:literal $(, $words:literal)?] [$($check:expr)?]) => {{
+        let given = $crate::keys::within($given, $least, $most, None $(.or(Some($words)))?, $at)?;
+        $crate::keys!(@checked given, $at; $($check)?)
+    }};
+    (@checked $given:expr, $at:expr;) => { $crate::keys::Quantity::parsed($given) };
+    (@checked $given:expr, $at:expr; $check:expr) => { $crate::keys::checked($given, $at, $check)? };
+
+    (@literal $literal:literal) => { Some($literal.into()) };
+    (@literal $default:tt) => { None };
+}
+
+/// What a key's value is used as.
+pub trait Quantity {
+    type Parsed;
+    fn parsed(self) -> Self::Parsed;
+}
+
+macro_rules! quantities {
+    ($($name:ty => $parsed:ty, |$value:pat_param| $result:expr;)+) => {$(
+        impl Quantity for $name {
+            type Parsed = $parsed;
+            fn parsed(self) -> $parsed {
+                let $value = self;
+                $result
+            }
+        }
+    )+};
+}
+quantities! {
+    Duration => Span, |Duration(span)| span;
+    Size => Bytes, |Size(bytes)| bytes;
+    Speed => Rate, |Speed(rate)| rate;
+    Chance => Probability, |Chance(chance)| chance;
+    f64 => f64, |number| number;
+    u8 => u8, |number| number;
+    u16 => u16, |number| number;
+    u32 => u32, |number| number;
+    u64 => u64, |number| number;
+    bool => bool, |yes| yes;
+}
+impl<W, T: Quantity> Quantity for Or<W, T> {
+    type Parsed = Option<T::Parsed>;
+    fn parsed(self) -> Option<T::Parsed> {
+        self.0.map(T::parsed)
+    }
+}
+
+/// A default as a scenario would spell it.
+///
+/// # Panics
+/// Where no scenario could spell it so.
+pub fn written<T: for<'de> Deserialize<'de>>(value: Value) -> T {
+    T::deserialize(&Tree { value, origin: Origin::Line(1) }).expect("a default is well-formed")
+}
+
+macro_rules! literals {
+    ($($kind:ty => $form:ident;)+) => {$(
+        impl From<$kind> for Value {
+            fn from(value: $kind) -> Value {
+                Value::$form(value.into())
+            }
+        }
+    )+};
+}
+literals! {
+    &str => Text;
+    i64 => Integer;
+    f64 => Float;
+    bool => Boolean;
+}
+
+/// The value of a key; its default is written down if it was left out.
+pub fn fill<T: Clone>(slot: &mut Option<T>, default: T) -> T {
+    slot.get_or_insert(default).clone()
+}
+
+/// A key that has no meaning beside another.
+pub fn meaningless(key: Key, beside: &str) -> Wrong {
+    Wrong::at(key, format!("has no meaning with {beside}: leave it out"))
+}
+
+/// `value`, if it is from `least` to `most`.
+pub fn within<T: PartialOrd + Display>(value: T, least: T, most: T, words: Option<&str>, key: Key) -> Result<T, Wrong> {
+    if value >= least && value <= most {
+        return Ok(value);
+    }
+    let words = words.map_or_else(|| format!("a number from {least} to {most}"), str::to_string);
+    Err(Wrong::at(key, format!("found {value}: write {words}")))
+}
+
+/// What `check` makes of a value.
+pub fn checked<T, U>(value: T, key: Key, check: impl FnOnce(T, Key) -> Result<U, Wrong>) -> Result<U, Wrong> {
+    check(value, key)
+}
+
+/// Looks at all keys of a table; the second argument of `check` makes keys of their names.
+pub fn together<T>(parsed: &T, key: &Key, check: impl FnOnce(&T, &dyn Fn(&str) -> Key) -> Result<(), Wrong>) -> Result<(), Wrong> {
+    check(parsed, &|name| key.clone().name(name))
+}
+
+/// A time above 0, at most a second.
+pub fn up_to_a_second(Duration(time): Duration, key: Key) -> Result<Span, Wrong> {
+    match time {
+        time if time == Span::ZERO || time > Span::from_s(1) => Err(Wrong::at(key, format!("\"{time}\": write a time above 0, at most \"1s\""))),
+        time => Ok(time),
+    }
+}
+
+/// A rate above 0.
+pub fn above_zero(Speed(rate): Speed, key: Key) -> Result<Rate, Wrong> {
+    match rate {
+        Rate(0) => Err(Wrong::at(key, "\"0bps\": write a rate above 0")),
+        rate => Ok(rate),
+    }
+}
+
+/// What the JSON Schema says of a key besides its type.
+pub struct Described {
+    pub name: &'static str,
+    pub default: Option<Value>,
+    /// A default that is no literal, in words.
+    pub prose: Option<&'static str>,
+    /// Who has this default.
+    pub source: Option<&'static str>,
+    pub range: Option<(Value, Value)>,
+}
+
+impl Described {
+    /// The sentence that follows the key's documentation.
+    fn sentence(&self) -> Option<String> {
+        let source = self.source.map_or(String::new(), |source| format!(" ({source})"));
+        match (&self.default, self.prose) {
+            (Some(value), _) => Some(match value {
+                Value::Integer(_) | Value::Float(_) => format!("Default {}{source}.", value.shown()),
+                _ => format!("Default `{}`{source}.", value.shown()),
+            }),
+            (None, Some(prose)) => Some(format!("Default: {prose}{source}.")),
+            (None, None) => None,
+        }
+    }
+}
+
+fn json(value: &Value) -> serde_json::Value {
+    match value {
+        Value::Text(text) | Value::Datetime(text) => text.as_str().into(),
+        Value::Integer(number) => (*number).into(),
+        Value::Float(number) => (*number).into(),
+        Value::Boolean(yes) => (*yes).into(),
+        Value::Array(_) | Value::Table(_) => serde_json::Value::Null,
+    }
+}
+
+/// Adds defaults and ranges to the schema of a table.
+pub fn describe(schema: &mut Schema, keys: &[Described]) {
+    let Some(properties) = schema.get_mut("properties").and_then(|properties| properties.as_object_mut()) else { return };
+    for key in keys {
+        let Some(property) = properties.get_mut(key.name).and_then(|property| property.as_object_mut()) else { continue };
+        if let Some(sentence) = key.sentence() {
+            let about = property.get("description").and_then(|about| about.as_str()).unwrap_or_default();
+            let about = format!("{about} {sentence}");
+            property.insert("description".into(), about.trim().into());
+        }
+        if let Some(default) = &key.default {
+            property.insert("default".into(), json(default));
+        }
+        if let Some((least, most)) = &key.range {
+            property.insert("minimum".into(), json(least));
+            property.insert("maximum".into(), json(most));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Auto, words};
+
+    words! {
+        /// Whose rules.
+        pub enum Rules {
+            /// The RFC's.
+            Rfc,
+            /// ns-3's.
+            Ns3,
+        }
+    }
+    keys! {
+        /// Parameters of an example.
+        pub struct ExampleKeys as "Example" => Example(ns3: bool) {
+            /// Whose rules.
+            rules: Rules = (if ns3 { Rules::Ns3 } else { Rules::Rfc }) "the stack's";
+            /// Below this it grows.
+            low: Duration = "50us" from "paper", check up_to_a_second;
+            /// A weight.
+            weight: f64 = 0.875, in 0.001 to 1.0;
+            /// A number.
+            number: u16 as usize = 24, in 0 to 4096 as "a number of queues from 0 to 4096", check |number, _| Ok(usize::from(number));
+            /// Above this it falls.
+            high: Duration = (Duration(Span(10 * low.0))) "ten times `low`";
+            /// At once.
+            quantum: Or<Auto, u32> = "auto";
+            /// Ticks.
+            tick: Duration = {(rules == Rules::Rfc).then(|| Duration(Span::from_ms(4)))} "`\"4ms\"` with the RFC's rules";
+            /// A rate.
+            rate: Speed = none, check above_zero;
+        }
+        check |parsed, at| if parsed.high <= parsed.low { Err(Wrong::at(at("high"), "is not above low")) } else { Ok(()) };
+    }
+
+    fn read(text: &str) -> Result<ExampleKeys, Wrong> {
+        ExampleKeys::deserialize(&Tree::read(text).unwrap())
+    }
+
+    #[test]
+    fn defaults_are_written_down() {
+        let mut written = read("weight = 0.5\nrate = \"1Gbps\"").unwrap();
+        let used = written.resolve(&Key::from("a"), false).unwrap();
+        let expected = Example {
+            rules: Rules::Rfc,
+            low: Span::from_us(50),
+            weight: 0.5,
+            number: 24,
+            high: Span::from_us(500),
+            quantum: None,
+            tick: Some(Span::from_ms(4)),
+            rate: Some(Rate::from_gbps(1)),
+        };
+        assert_eq!(used, expected);
+        assert_eq!(
+            toml::to_string(&written).unwrap(),
+            "rules = \"rfc\"\nlow = \"50us\"\nweight = 0.5\nnumber = 24\nhigh = \"500us\"\nquantum = \"auto\"\ntick = \"4ms\"\nrate = \"1Gbps\"\n"
+        );
+        let mut again = written.clone();
+        assert_eq!((again.resolve(&Key::from("a"), true).unwrap(), &again), (used, &written));
+        let ns3 = read("").unwrap().resolve(&Key::from("a"), true).unwrap();
+        assert_eq!((ns3.rules, ns3.tick, ns3.rate), (Rules::Ns3, None, None));
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_its_key() {
+        for (text, message) in [
+            ("low = \"2s\"", "key a.low: \"2s\": write a time above 0, at most \"1s\""),
+            ("weight = 2", "key a.weight: found 2: write a number from 0.001 to 1"),
+            ("number = 5_000", "key a.number: found 5000: write a number of queues from 0 to 4096"),
+            ("high = \"1us\"", "key a.high: is not above low"),
+            ("rate = \"0bps\"", "key a.rate: \"0bps\": write a rate above 0"),
+        ] {
+            assert_eq!(read(text).unwrap().resolve(&Key::from("a"), false).unwrap_err().to_string(), message);
+        }
+        assert_eq!(
+            read("lo = 1").unwrap_err().to_string(),
+            "key lo: unknown key (did you mean \"low\"?); the keys here are rules, low, weight, number, high, quantum, tick, rate"
+        );
+    }
+
+    #[test]
+    fn the_schema_has_defaults_and_ranges() {
+        let schema = schemars::schema_for!(ExampleKeys).to_value();
+        let key = |name: &str| schema["properties"][name].clone();
+        assert_eq!(schema["title"], "Example");
+        assert_eq!(key("low")["default"], "50us");
+        assert_eq!(key("low")["description"], "Below this it grows. Default `\"50us\"` (paper).");
+        assert_eq!((&key("weight")["minimum"], &key("weight")["maximum"]), (&0.001.into(), &1.0.into()));
+        assert_eq!(key("weight")["description"], "A weight. Default 0.875.");
+        assert_eq!((&key("number")["default"], &key("number")["maximum"]), (&24.into(), &4096.into()));
+        assert_eq!(key("high")["description"], "Above this it falls. Default: ten times `low`.");
+        assert_eq!(key("rate")["description"], "A rate.");
+        assert_eq!(key("rate").get("default"), None);
+    }
+}

@@ -1,0 +1,40 @@
+//! Packet spraying in turn.
+
+use super::spray::Spray;
+use super::{About, Around, Choice, Holding, Policy, Role};
+use crate::Model;
+use crate::frame::Frame;
+use afflux_config::keys;
+
+keys! {
+    /// No parameters.
+    pub struct Keys as "RoundRobin" => RoundRobinConfig(_around: &Around<'_>) {}
+}
+
+pub struct RoundRobin(Spray);
+
+impl Policy for RoundRobin {
+    type Config = RoundRobinConfig;
+    fn new(_: &RoundRobinConfig, _: &[Option<u64>]) -> Self {
+        RoundRobin(Spray::start(true))
+    }
+    fn selects_path(&self, _: &Frame) -> bool {
+        true
+    }
+    fn choose(&mut self, site: &mut impl Holding, frame: &mut Frame, role: Role, hops: &[u16]) -> Choice {
+        self.0.choose(site, frame, role, hops)
+    }
+    fn oblivious(&mut self) -> Option<&mut Spray> {
+        Some(&mut self.0)
+    }
+}
+
+pub const ABOUT: About = About { overtakes: true, ..About::of(MODEL) };
+
+pub const MODEL: Model = Model {
+    kind: "balance",
+    name: "round_robin",
+    source: "packet spraying in turn",
+    faithful: "every frame, acknowledgements too; a turn per switch and destination rack, from a next hop drawn at random",
+    simplified: "-",
+};

@@ -1,0 +1,100 @@
+"""A model's name stands in its own file and in the registry, and nowhere else in the simulator: a new one needs no other file."""
+
+import re
+
+import pytest
+from conftest import REPO
+
+CRATES = REPO / "crates"
+BALANCE = "net/src/balance"
+CONGESTION = "net/src/congestion"
+
+#: Registries: the file, the macro that has one line for each model, and the enums that come from it.
+REGISTRIES = {
+    f"{CONGESTION}/mod.rs": ("congestion_controls", "Congestion|CongestionControl|Control"),
+    f"{CONGESTION}/rate/mod.rs": ("rate_controls", "RdmaCongestion|RateControl|Control"),
+    f"{BALANCE}/mod.rs": ("balancers", "Balance|BalanceKeys|Balancer"),
+}
+
+#: Names that mean something else too. Of these only the paths to the model itself count.
+AMBIGUOUS = {
+    "dctcp": "how receivers echo marks (`ecn`), and a control of pFabric's patch",
+    "newreno": "a loss recovery, and a control of pFabric's patch",
+    "hpcc": "a simulator: its topologies, traffic and switch memory",
+    "conweave": "a simulator, its switch memory and its counters",
+    "detail": "English",
+    "round_robin": "a scheduler of MPTCP",
+    "ecmp": "hashing itself",
+}
+
+#: Other files that may name a model.
+ALLOWED = {
+    # The default of a stack.
+    "cubic": ["scenario/src/validate/transport.rs", f"{CONGESTION}/habits.rs", f"{CONGESTION}/hystart.rs"],
+    "newreno": ["scenario/src/validate/transport.rs"],
+    # pFabric's patch has both.
+    "dctcp": [
+        "scenario/src/validate/transport.rs",
+        "scenario/src/document/transport.rs",
+        "net/src/transport/pfabric/sender.rs",
+        f"{CONGESTION}/d2tcp.rs",
+    ],
+    # Models that share code with another.
+    "bbr": [f"{CONGESTION}/bbr_ns3.rs", f"{CONGESTION}/bbr3.rs"],
+    "bbr3": [f"{CONGESTION}/bbr.rs"],
+    "dlb": [f"{BALANCE}/glb.rs"],
+    "spray": [f"{BALANCE}/round_robin.rs"],
+    # The default of a key.
+    "dcqcn": ["scenario/src/validate/rdma.rs"],
+    # Its hash function.
+    "ecmp": ["net/src/routing.rs", "net/src/aqm/fq_codel.rs"],
+    # Written on frames for the switches behind.
+    "conga": [f"{BALANCE}/tag.rs"],
+    "glb": [f"{BALANCE}/tag.rs"],
+    "conweave": [f"{BALANCE}/tag.rs", f"{BALANCE}/counters.rs"],
+}
+
+
+def registered() -> list[tuple[str, str, str, str]]:
+    """Registry, module, name and enums of every model."""
+    found = []
+    for registry, (macro, enums) in REGISTRIES.items():
+        text = (CRATES / registry).read_text()
+        lines = text[text.index(f"macro_rules! {macro}") :]
+        lines = lines[: lines.index("\n}\n")]
+        models = re.findall(r"^ +(\w+) (\w+)\(\w+Config\)", lines, re.MULTILINE)
+        assert models, registry
+        found += [(registry, module, name, enums) for module, name in models]
+    return found
+
+
+def production(path) -> str:
+    """Code without comments and unit tests."""
+    text = re.split(r"#\[cfg\(test\)\]\n(?:pub )?mod \w+ \{", path.read_text())[0]
+    return re.sub(r"//.*", "", text)
+
+
+# The fuzzer, examples and `testing.rs` serve tests.
+SOURCES = {
+    str(path.relative_to(CRATES)): production(path)
+    for path in CRATES.glob("*/src/**/*.rs")
+    if not path.is_relative_to(CRATES / "fuzz") and "tests" not in path.parts and path.name != "testing.rs"
+}
+
+
+@pytest.mark.parametrize(("registry", "module", "name", "enums"), registered(), ids=lambda value: value if value.islower() and "/" not in value else "")
+def test_a_model_is_named_in_its_file_and_the_registry(registry, module, name, enums):
+    folder = registry.rpartition("/")[0]
+    words = rf"\b(?:{name}Config|(?:{enums})::{name}|(?:congestion|rate|balance)::{module})\b"
+    if module not in AMBIGUOUS:
+        words += rf"|\b(?:{module}|{name})\b"
+    own = (registry, f"{folder}/{module}.rs", f"{folder}/{module}/", *ALLOWED.get(module, ()))
+    elsewhere = [path for path, text in SOURCES.items() if not path.startswith(own) and re.search(words, text)]
+    assert elsewhere == []
+
+
+def test_no_exception_is_out_of_date():
+    modules = {module for _, module, _, _ in registered()}
+    assert set(AMBIGUOUS) <= modules
+    assert set(ALLOWED) <= modules
+    assert all(path in SOURCES for paths in ALLOWED.values() for path in paths)
