@@ -41,7 +41,7 @@ impl Paced {
     /// The control's clock, which leaves out most of a long step: its timers would run a billion times in the hours that a huge flow takes, and
     /// after so many rounds they change little.
     fn clock(&mut self, now: f64, rdma: &RdmaConfig) -> u64 {
-        let longest = reaction(rdma).map_or(u64::MAX / 2, |reaction| 8_192 * reaction.0);
+        let longest = reaction(rdma).map_or(u64::MAX / 2, |reaction| 512 * reaction.0);
         let now = (now / PS) as u64;
         self.left_out += (now - self.left_out).saturating_sub(self.seen + longest);
         self.seen = now - self.left_out;
