@@ -15,7 +15,7 @@ use crate::spec::{self, Aqm, EngineKind, NodeKind, Plan, Receive, Topology, Tran
 use crate::transport::tcp::Segment;
 
 /// A process that has simulated nothing to speak of: the interpreter, its modules and this library.
-pub const PROCESS: u64 = 51 << 20;
+pub const PROCESS: u64 = 47 << 20;
 /// A worker thread beside the first one: its stack and its part of the heap.
 const WORKER: u64 = 4 << 20;
 
