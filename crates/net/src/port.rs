@@ -6,6 +6,7 @@
 //! all ports as automata, driven by an event at the end of each transmission.
 
 use crate::aqm::Aqm;
+use crate::buffer::Calm;
 use crate::flowcontrol::Pause;
 use crate::frame::Frame;
 use crate::marking::Memory;
@@ -411,6 +412,12 @@ impl Port {
             capture: a.capture,
             watched: a.watch.is_some(),
         }
+    }
+
+    /// Plain: a frame of `size` bytes may join at once, with so much of the node's memory in use: no policy has to look at it.
+    #[inline(always)]
+    pub fn takes_at_once(&self, calm: &Calm, used: u64, size: u64) -> bool {
+        used + size <= calm.used && self.queued + size <= calm.queue && self.plain_count() < calm.frames && self.has_room()
     }
 
     /// Plain: one more frame can be noted at once.

@@ -215,7 +215,7 @@ mod tests {
         fn release(&mut self, _: Frame) {
             unreachable!()
         }
-        fn stays(&mut self, _: bool) {
+        fn keep_running(&mut self, _: bool) {
             unreachable!()
         }
         fn counters(&mut self) -> &mut BalanceCounters {

@@ -41,8 +41,8 @@ impl Policy for Glb {
     fn choose(&mut self, site: &mut impl Holding, frame: &mut Frame, role: Role, hops: &[u16]) -> Choice {
         let Glb { local, remote } = self;
         if local.estimators.run(site) {
-            // What a tick tells is part of the run, so the run goes on until there is none to come.
-            site.stays(true);
+            // A tick sends reports, so the run lasts until the last tick.
+            site.keep_running(true);
         }
         if role == Role::Transit && is_data(frame) {
             remote.note(site, frame, hops);
@@ -55,7 +55,7 @@ impl Policy for Glb {
         let ticking = local.estimators.on_tick(site);
         remote.tell(site, |site, port| local.band(site, port));
         if !ticking {
-            site.stays(false);
+            site.keep_running(false);
         }
     }
     /// A next hop says how good its links are.

@@ -65,8 +65,8 @@ pub trait Site {
     /// [`super::Policy::on_wake`] is called at `at`, not before now, with `key`. What wakes cannot be taken back: whoever is woken looks whether
     /// it is still wanted.
     fn wake(&mut self, at: u64, key: u32);
-    /// While it stays, the run does not end.
-    fn stays(&mut self, stays: bool);
+    /// The run does not end before the balancer says `false`.
+    fn keep_running(&mut self, keep: bool);
     fn counters(&mut self) -> &mut BalanceCounters;
 }
 

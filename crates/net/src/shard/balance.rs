@@ -415,8 +415,8 @@ impl<O: Outlet> Site for Here<'_, '_, O> {
         let event = self.shard.event(self.node, key, Event::Balance);
         self.out.event(at, event);
     }
-    fn stays(&mut self, stays: bool) {
-        self.shard.live += if stays { 1 } else { -1 };
+    fn keep_running(&mut self, keep: bool) {
+        self.shard.live += if keep { 1 } else { -1 };
     }
     fn counters(&mut self) -> &mut BalanceCounters {
         &mut self.shard.counters.balance

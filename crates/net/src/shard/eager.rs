@@ -3,6 +3,7 @@
 //! `offer_closely`.
 
 use super::forward::Drop;
+use super::steady::send;
 use super::{Outlet, Shard};
 use crate::frame::Frame;
 
@@ -46,14 +47,13 @@ impl<'a> Shard<'a> {
             };
             let size = frame.size as u64;
             used -= p.release_idle(now);
-            if used + size > calm.used || p.queued + size > calm.queue || p.plain_count() >= calm.frames || !p.has_room() {
+            if !p.takes_at_once(&calm, used, size) {
                 ended = (number, port);
                 break;
             }
             used += size;
             let (from, time) = p.append(now, frame.size);
-            let first_bits = if frame.size <= p.header { time } else { p.first_bits(frame.size) };
-            out.frame(from + first_bits + p.delay, p.peer_shard, Frame { port: p.peer_port, ..*frame }, extras);
+            send(out, extras, p, from, time, *frame);
         }
         state.used = used;
         counters.packet_hops += ended.0 as u64;

@@ -1,5 +1,6 @@
 //! From arrival to departure: choice of port, admission, marking, transmission.
 
+use super::steady::send;
 use super::{Outlet, Shard, Slab};
 use crate::aqm::Verdict as Early;
 use crate::buffer::mmu::{Charge, Verdict as Taken};
@@ -115,9 +116,8 @@ impl<'a> Shard<'a> {
         }
         let size = frame.size as u64;
         state.used -= p.release_idle(now);
-        // What has left a busy port need not be known where nobody minds it.
-        let calm = &state.calm;
-        if state.used + size > calm.used || p.queued + size > calm.queue || p.plain_count() >= calm.frames || !p.has_room() {
+        // Exact departures of a busy port matter only if a policy reads the occupancy.
+        if !p.takes_at_once(&state.calm, state.used, size) {
             return self.offer_closely(out, now, node, port, frame);
         }
         self.depart(out, now, node, port, frame);
@@ -152,13 +152,11 @@ impl<'a> Shard<'a> {
 
     /// A plain port takes the frame.
     #[inline(always)]
-    fn depart<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, mut frame: Frame) {
+    fn depart<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: Frame) {
         let p = &mut self.ports[port as usize];
         self.nodes[node as usize].used += frame.size as u64;
         let (start, time) = p.append(now, frame.size);
-        let first_bits = if frame.size <= p.header { time } else { p.first_bits(frame.size) };
-        frame.port = p.peer_port;
-        out.frame(start + first_bits + p.delay, p.peer_shard, frame, &mut self.extras);
+        send(out, &mut self.extras, p, start, time, frame);
     }
 
     /// The policy did not admit the frame at once: ask again with exact figures, if that can help.

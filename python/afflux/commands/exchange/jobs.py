@@ -1,7 +1,9 @@
 """`afflux import jhist`, `afflux import spark`: logs of jobs."""
 
+from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -10,47 +12,41 @@ from ...terminal.console import failures
 from .options import ClassIn, Files, Force, HostsIn, HostsOut, Json, class_of
 from .output import beside, finish, same
 
+if TYPE_CHECKING:
+    from ...exchange.jobs import Log
+
 Jobs = Annotated[Path | None, typer.Option("-o", "--out", metavar="FILE", help="Where the trace of jobs goes.", show_default="printed")]
 Shuffle = Annotated[Path | None, typer.Option("--flows", metavar="FILE", help="Also what machines sent each other, as a flow list.", show_default=False)]
 
 
-def jhist(
-    files: Files,
-    flows: Shuffle = None,
-    hosts: HostsIn = None,
-    of_class: ClassIn = None,
-    out: Jobs = None,
-    hosts_out: HostsOut = None,
-    force: Force = False,
-    as_json: Json = False,
-) -> None:
-    """Hadoop's job history files as a trace of jobs for traffic of kind hadoop_trace."""
-    from ...exchange import jhist as form
+def _reader(form: str, help: str) -> Callable[..., None]:
+    """The command that reads logs with the module `form` of `afflux.exchange`."""
 
-    with failures():
-        jobs_of(files, form.read(files), flows, hosts, class_of(of_class), out, hosts_out, force, as_json)
+    def command(
+        files: Files,
+        flows: Shuffle = None,
+        hosts: HostsIn = None,
+        of_class: ClassIn = None,
+        out: Jobs = None,
+        hosts_out: HostsOut = None,
+        force: Force = False,
+        as_json: Json = False,
+    ) -> None:
+        with failures():
+            log = import_module(f"afflux.exchange.{form}").read(files)
+            _write(files, log, flows, hosts, class_of(of_class), out, hosts_out, force, as_json)
 
-
-def spark(
-    files: Files,
-    flows: Shuffle = None,
-    hosts: HostsIn = None,
-    of_class: ClassIn = None,
-    out: Jobs = None,
-    hosts_out: HostsOut = None,
-    force: Force = False,
-    as_json: Json = False,
-) -> None:
-    """Spark's event logs as a trace of jobs for traffic of kind hadoop_trace."""
-    from ...exchange import spark as form
-
-    with failures():
-        jobs_of(files, form.read(files), flows, hosts, class_of(of_class), out, hosts_out, force, as_json)
+    command.__doc__ = help
+    return command
 
 
-def jobs_of(
+jhist = _reader("jhist", "Hadoop's job history files as a trace of jobs for traffic of kind hadoop_trace.")
+spark = _reader("spark", "Spark's event logs as a trace of jobs for traffic of kind hadoop_trace.")
+
+
+def _write(
     files: list[Path],
-    log: object,
+    log: "Log",
     flows: Path | None,
     hosts: Path | None,
     of_class: str | None,
@@ -62,7 +58,6 @@ def jobs_of(
     from ...exchange import hosts as numbers
     from ...exchange import jobs
 
-    assert isinstance(log, jobs.Log)
     same(out, flows)
     if not log.jobs:
         raise ValueError(f"{', '.join(map(str, files))}: no job: {log.account.lines()[0]}")

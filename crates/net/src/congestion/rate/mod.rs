@@ -186,10 +186,7 @@ macro_rules! registry {
             }
             /// Do switches write readings of their ports on its frames?
             pub fn has_telemetry(&self) -> bool {
-                match self {
-                    RateControl::None => false,
-                    $(RateControl::$name(_) => $module::ABOUT.telemetry,)+
-                }
+                self.kind().about().is_some_and(|about| about.telemetry)
             }
         }
 

@@ -125,17 +125,7 @@ mod tests {
     use afflux_units::Span;
 
     fn config() -> TimelyConfig {
-        TimelyConfig {
-            t_low: Span::from_us(50),
-            t_high: Span::from_us(500),
-            min_rtt: Span::from_us(20),
-            weight: 0.875,
-            beta: 0.8,
-            additive: 100_000_000,
-            hyper_after: 5,
-            segment: 16_000,
-            min_rate: 100_000_000,
-        }
+        TimelyConfig { t_low: Span::from_us(50), t_high: Span::from_us(500), min_rtt: Span::from_us(20), ..crate::testing::timely() }
     }
 
     const US: u64 = 1_000_000;

@@ -37,7 +37,7 @@ pub fn job(block: &mut Hadoop, index: usize, key: &Key, classes: &mut Classes, a
     }
     let maps: Vec<u64> = (0..u64::from(files)).flat_map(|file| hadoop::blocks(hadoop::share(size, files.into(), file), settings.block)).collect();
     settings.jobs = vec![Work { job: 0, submit: shared.start, maps, shuffle: size, output: size, reducers }];
-    segments::transfers_fit(&settings, &around.transports.configs[usize::from(shared.template.transport)], key, "size")?;
+    segments::transfers_fit(&settings, &around.transports.configs[usize::from(shared.template.transport)], key, None)?;
     let name = common::name_of(&block.name, index);
     around.room.reserve(settings.expected_flows() as f64, || at("size"))?;
     around.clusters.push(super::Cluster { block: index, message_delay, settings });
@@ -74,8 +74,7 @@ pub fn trace(block: &mut HadoopTrace, index: usize, key: &Key, classes: &mut Cla
     if settings.jobs.is_empty() {
         return Err(Wrong::at(at("jobs"), format!("no jobs are left of {}", path.display())));
     }
-    segments::transfers_fit(&settings, &around.transports.configs[usize::from(shared.template.transport)], key, "file")
-        .map_err(|wrong| if wrong.key == at("file") { segments::read_from(&path, wrong) } else { wrong })?;
+    segments::transfers_fit(&settings, &around.transports.configs[usize::from(shared.template.transport)], key, Some(&path))?;
     around.room.reserve(settings.expected_flows() as f64, || at("file"))?;
     around.clusters.push(super::Cluster { block: index, message_delay, settings });
     Ok(given)

@@ -12,8 +12,8 @@ use std::path::Path;
 pub fn fit(flows: &[Flow], block: &Traffic, key: &Key, transports: &[TransportConfig]) -> Result<(), Wrong> {
     let most = |flow: &Flow| transports[usize::from(flow.transport)].most_bytes();
     let Some(flow) = flows.iter().find(|flow| flow.bytes > most(flow)) else { return Ok(()) };
-    let wrong = too_large(key.clone().name(size_key(block)), "a flow", flow.bytes, most(flow));
-    Err(if let Traffic::Flows(list) = block { read_from(Path::new(&list.file), wrong) } else { wrong })
+    let file = if let Traffic::Flows(list) = block { Some(Path::new(&list.file)) } else { None };
+    Err(too_large(key.clone().name(size_key(block)), file, "a flow", flow.bytes, most(flow)))
 }
 
 /// Connections that carry one flow after the other, each with the block that it is of.
@@ -31,27 +31,29 @@ pub fn connections_fit(flows: &[Flow], connections: &BTreeMap<(u32, u32, u32, u1
     Err(Wrong::at(Key::from("traffic").index(block as usize).name("persistent"), message))
 }
 
-/// What a cluster's tasks send each other.
-pub fn transfers_fit(settings: &Settings, transport: &TransportConfig, key: &Key, size: &str) -> Result<(), Wrong> {
+/// The transfers between a cluster's tasks; `file`: the trace that the jobs are read from, if it is one.
+pub fn transfers_fit(settings: &Settings, transport: &TransportConfig, key: &Key, file: Option<&Path>) -> Result<(), Wrong> {
     let most = transport.most_bytes();
     if settings.block > most {
-        return Err(too_large(key.clone().name("cluster").name("block_size"), "a block", settings.block, most));
+        return Err(too_large(key.clone().name("cluster").name("block_size"), None, "a block", settings.block, most));
     }
     let of_one = |bytes: u64, reducers: u32| bytes.div_ceil(u64::from(reducers.max(1)));
     let shares = settings.jobs.iter().map(|work| of_one(work.shuffle.max(work.output), work.reducers));
     match shares.max() {
-        Some(share) if share > most => Err(too_large(key.clone().name(size), "the share of one reducer", share, most)),
+        Some(share) if share > most => {
+            Err(too_large(key.clone().name(if file.is_some() { "file" } else { "size" }), file, "the share of one reducer", share, most))
+        }
         _ => Ok(()),
     }
 }
 
-/// What is wrong stands in a file that a block names.
-pub fn read_from(file: &Path, wrong: Wrong) -> Wrong {
-    Wrong::input(wrong.key, file, None, wrong.message)
-}
-
-fn too_large(key: Key, what: &str, bytes: u64, most: u64) -> Wrong {
-    Wrong::at(key, format!("{what} of \"{}\": at most \"{}\" are possible with this transport, 2^32 segments", Bytes(bytes), Bytes(most)))
+/// `file`: where the size is read from, if not from the scenario.
+fn too_large(key: Key, file: Option<&Path>, what: &str, bytes: u64, most: u64) -> Wrong {
+    let message = format!("{what} of \"{}\": at most \"{}\" are possible with this transport, 2^32 segments", Bytes(bytes), Bytes(most));
+    match file {
+        Some(file) => Wrong::input(key, file, None, message),
+        None => Wrong::at(key, message),
+    }
 }
 
 fn size_key(block: &Traffic) -> &'static str {
