@@ -5,6 +5,7 @@
 //! (validation/estimates.py).
 
 use crate::expected::Expected;
+use crate::frame::Extra;
 use crate::paths::Paths;
 use crate::port::{Automaton, Port, Queue, Waiting};
 use crate::probe::hops::Sent;
@@ -15,7 +16,7 @@ use crate::spec::{self, Aqm, EngineKind, NodeKind, Plan, Receive, Topology, Tran
 use crate::transport::tcp::Segment;
 
 /// A process that has simulated nothing to speak of: the interpreter, its modules and this library.
-pub const PROCESS: u64 = 47 << 20;
+pub const PROCESS: u64 = 48 << 20;
 /// A worker thread beside the first one: its stack and its part of the heap.
 const WORKER: u64 = 4 << 20;
 
@@ -108,13 +109,18 @@ const SHORT: u64 = 1 << 14;
 /// A frame in a log or a queue, which grow by doubling.
 const FRAME: u64 = 3 * size_of::<Waiting>() as u64 / 2;
 
+/// What is kept beside a frame that carries more than fits in one.
+const BESIDE: u64 = 3 * size_of::<Extra>() as u64 / 2;
+
 /// A frame that is outstanding, with what ports remember of it.
 fn frame(plan: &Plan) -> u64 {
     // An event for each of its ends, in a heap.
     let events = if plan.run.engine == EngineKind::Classical { FRAME } else { 0 };
-    // Ports have their longest queues at different times, and keep up to twice what waits, in lists that double.
-    let waits = if plan.record.waits.is_empty() { 0 } else { 8 * size_of::<Sent>() as u64 };
-    FRAME + events + waits
+    // Ports have their longest queues at different times, and keep up to twice what waits, in lists that double: as measured.
+    let waits = if plan.record.waits.is_empty() { 0 } else { 16 * size_of::<Sent>() as u64 };
+    let multipath = plan.transports.iter().any(|transport| matches!(transport, TransportConfig::Mptcp(_)));
+    let beside = if multipath || plan.has_telemetry() || plan.has_rates() { BESIDE } else { 0 };
+    FRAME + events + waits + beside
 }
 
 const CAPTURE: &str = "record.capture";

@@ -1,6 +1,6 @@
 //! What every generator and reader of this crate returns.
 
-use crate::TrafficError;
+use crate::{Place, TrafficError};
 use afflux_net::spec::{Flow, Start};
 use afflux_units::{Span, Time};
 
@@ -88,6 +88,20 @@ impl Generated {
         self
     }
 
+    fn ids(&self) -> Vec<i64> {
+        let mut ids: Vec<i64> = self.flows.iter().chain(&self.local).map(|flow| flow.id).collect();
+        ids.sort_unstable();
+        ids
+    }
+
+    /// Refuses identifiers that occur twice in a file. `place_of` tells where the last flow with one stands.
+    pub(crate) fn distinct(&self, place_of: impl Fn(i64) -> Place) -> Result<(), TrafficError> {
+        match twice(&self.ids()) {
+            Some(twice) => Err(TrafficError::input(place_of(twice).column("id"), format!("{twice} a second time"), "an identifier that no other flow has")),
+            None => Ok(()),
+        }
+    }
+
     fn number_from(&mut self, first: i64) {
         for (id, flow) in (first..).zip(self.flows.iter_mut().chain(&mut self.local)) {
             flow.id = id;
@@ -132,13 +146,16 @@ impl Generated {
 
 /// The first free identifier, if all are distinct.
 fn unique(given: &Generated) -> Result<i64, TrafficError> {
-    let mut ids: Vec<i64> = given.flows.iter().chain(&given.local).map(|flow| flow.id).collect();
-    ids.sort_unstable();
-    if let Some(twice) = ids.windows(2).find(|pair| pair[0] == pair[1]) {
-        return Err(TrafficError::parameter("id", format!("{} in two flow lists", twice[0]), "an identifier that no other flow has"));
+    let ids = given.ids();
+    if let Some(twice) = twice(&ids) {
+        return Err(TrafficError::parameter("id", format!("{twice} in two flow lists"), "an identifier that no other flow has"));
     }
     let last = ids.last().copied().unwrap_or(-1);
     last.checked_add(1).map(|next| next.max(0)).ok_or_else(|| TrafficError::parameter("id", last, "an identifier with room for more above it"))
+}
+
+fn twice(sorted: &[i64]) -> Option<i64> {
+    sorted.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0])
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::hystart::{self, Rules};
 use super::{
-    About, Ack, Control, Controller, Cut, Flavour, Growth, LINUX_TICK, Opening, Parameters, PlusPlus, Sender, SlowStart, State, Window, divides_a_second,
+    About, Ack, Control, Controller, Cut, Early, Flavour, Growth, LINUX_TICK, Opening, Parameters, PlusPlus, Sender, SlowStart, State, Window, divides_a_second,
 };
 use crate::Model;
 use afflux_config::keys::meaningless;
@@ -59,6 +59,14 @@ impl Parameters for CubicConfig {
     }
     fn habits(&self, _: f64) -> (Cut, Growth) {
         (Cut { part: 1.0 - self.beta, ..Cut::default() }, Growth::Cubic { c: self.c, beta: self.beta })
+    }
+    fn early(&self) -> Option<Early> {
+        let train = match self.hystart {
+            HyStart::Off | HyStart::Plusplus => return None,
+            HyStart::Linux => hystart::train(self.paced),
+            HyStart::Ns3 => hystart::train(true),
+        };
+        Some(Early { grows: 1.0 / f64::from(INITIAL_COUNT), ..train })
     }
 }
 

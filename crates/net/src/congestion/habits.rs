@@ -8,6 +8,16 @@ pub struct Cut {
     pub fades: f64,
 }
 
+/// How a slow start ends before anything is lost.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Early {
+    /// The window then: so many times what the path holds and `burst` more bytes.
+    pub times: f64,
+    pub burst: f64,
+    /// The part of what is sent by which the window grows from then on.
+    pub grows: f64,
+}
+
 /// How a window grows that is not at its limit, once it has been cut.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Growth {

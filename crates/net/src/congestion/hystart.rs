@@ -1,6 +1,6 @@
 //! Leaving slow start before it overshoots: HyStart as in Linux's and ns-3's CUBIC, and HyStart++ (RFC 9406) around any control.
 
-use super::{Ack, Control, Controller, State, Window};
+use super::{Ack, Control, Controller, Early, State, Window};
 use crate::Model;
 
 /// Below this window nothing is looked for (Linux and ns-3).
@@ -22,6 +22,16 @@ pub enum Rules {
         paced: bool,
     },
     Ns3,
+}
+
+/// The window with which the train of acknowledgements ends a slow start. `whole`: it is compared with the whole round trip, not half of it.
+pub fn train(whole: bool) -> Early {
+    let part = if whole { 1.0 } else { 0.5 };
+    // The round in which the train gets that long begins with a window of one to two such trains, half as much more on average, and each of its
+    // acknowledgements adds a segment.
+    let times = 2.5 * part;
+    // The allowance for four bursts at twice the rate: see `cushion`.
+    Early { times, burst: 4.0 * LARGEST_BURST as f64 / 2.0, grows: 0.0 }
 }
 
 /// HyStart (Ha and Rhee): both detectors.

@@ -28,7 +28,7 @@ pub use htcp::Htcp;
 pub use hystart::PlusPlus;
 pub use newreno::{NewReno, Rfc5681};
 
-pub use habits::{Cut, Growth};
+pub use habits::{Cut, Early, Growth};
 
 use crate::Model;
 use crate::spec::{Coupling, EcnMode, TcpConfig};
@@ -272,6 +272,10 @@ pub trait Parameters {
     /// How the window answers to congestion, and how it grows from then on, with so much payload in a segment.
     fn habits(&self, payload: f64) -> (Cut, Growth) {
         (Cut { part: 0.5, ..Cut::default() }, Growth::PerRoundTrip(payload))
+    }
+    /// If slow start ends by itself.
+    fn early(&self) -> Option<Early> {
+        None
     }
 }
 

@@ -657,6 +657,13 @@ impl<'w, 'p> Fluid<'w, 'p> {
             entry.least += (if habits.marked { 2.0 } else { 4.0 } * habits.payload).min(flow.left);
             // A window has grown by no more than what was sent, and nothing waits that is not left to send.
             entry.sent += (stream.sent + habits.initial_window).min(flow.left);
+            entry.early += match (habits.early, stream.cut) {
+                (Some(early), None) => {
+                    let path = demand.rate * stream.round_trip;
+                    (early.times * (path + early.burst) + early.grows * stream.sent - path).max(0.0)
+                }
+                _ => f64::INFINITY,
+            };
             entry.round_trip = entry.round_trip.max(stream.round_trip);
             entry.marked &= habits.marked;
             entry.erratic |= habits.erratic;
@@ -680,7 +687,9 @@ impl<'w, 'p> Fluid<'w, 'p> {
                 continue;
             }
             let queue = Queue::of(self.world, from, limiting.priority);
-            let standing = queue.standing(limiting.marked).min(limiting.sent);
+            let most = queue.standing(limiting.marked);
+            let standing = most.min(limiting.sent).min(limiting.early);
+            limiting.cuts = limiting.early >= most;
             limiting.standing = standing / limiting.flows;
             if limiting.excess > 0.0 {
                 self.piles.entry(link).or_insert(Pile { bytes: 0.0, change: 0.0, queue }).change = limiting.excess;
@@ -714,6 +723,7 @@ impl<'w, 'p> Fluid<'w, 'p> {
                     let Cut { part, fades } = habits.cut;
                     let period = stream.round_trip + stream.queued;
                     let part = match stream.cut {
+                        None if !limiting.cuts => 0.0,
                         None => part,
                         Some((first, last)) if fades > 0.0 && self.now - last >= period => part * libm::exp(-fades * (self.now - first) / period),
                         Some(_) => 0.0,
@@ -742,6 +752,9 @@ struct Limiting {
     least: f64,
     burst: f64,
     sent: f64,
+    /// What waits of flows that leave slow start by themselves; the queue is full enough to tell them to cut their windows.
+    early: f64,
+    cuts: bool,
     /// Bytes per second beyond what the link carries.
     excess: f64,
     round_trip: f64,
@@ -753,6 +766,19 @@ struct Limiting {
 
 impl Limiting {
     fn of(priority: u8) -> Self {
-        Limiting { priority, flows: 0.0, least: 0.0, burst: 0.0, sent: 0.0, excess: 0.0, round_trip: 0.0, marked: true, erratic: false, standing: 0.0 }
+        Limiting {
+            priority,
+            flows: 0.0,
+            least: 0.0,
+            burst: 0.0,
+            sent: 0.0,
+            early: 0.0,
+            cuts: true,
+            excess: 0.0,
+            round_trip: 0.0,
+            marked: true,
+            erratic: false,
+            standing: 0.0,
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! What a transport's flows are like to a network that knows rates but no frames.
 
-use crate::congestion::{Cut, Growth, rate};
+use crate::congestion::{Cut, Early, Growth, rate};
 use crate::spec::*;
 use crate::transport;
 use crate::world::World;
@@ -35,6 +35,7 @@ pub struct Habits {
     /// How the window answers to congestion, and how it grows from then on.
     pub cut: Cut,
     pub growth: Growth,
+    pub early: Option<Early>,
     /// Part of a switch's link that flows use which are limited by it.
     pub efficiency: f64,
     /// How much of it they use is not known beforehand.
@@ -76,6 +77,7 @@ impl Habits {
             yields: true,
             cut: Cut::default(),
             growth: Growth::AtOnce,
+            early: None,
             efficiency: 1.0,
             erratic: false,
             granted: false,
@@ -152,6 +154,7 @@ impl Habits {
         Habits {
             cut,
             growth,
+            early: tcp.congestion.parameters().early(),
             ordered: tcp.dupack_threshold.is_some() && tcp.recovery != Recovery::Rack,
             reads,
             // The window opens with each piece that is read, and then there is an acknowledgement.

@@ -138,18 +138,10 @@ impl<'a> Collector<'a> {
         self.given.notes.push(note);
     }
 
-    /// All flows, sorted by start. `place_of` tells where row `index` (from 0) stands, for identifiers that occur twice.
+    /// All flows, sorted by start. `place_of` tells where an identifier stands that occurs twice.
     pub fn finish(mut self, file: &Path, place_of: impl Fn(i64) -> Place) -> Result<Generated, TrafficError> {
         if self.given.own_ids {
-            let mut ids: Vec<i64> = self.given.flows.iter().chain(&self.given.local).map(|flow| flow.id).collect();
-            ids.sort_unstable();
-            if let Some(twice) = ids.windows(2).find(|pair| pair[0] == pair[1]) {
-                return Err(TrafficError::input(
-                    place_of(twice[0]).column("id"),
-                    format!("{} a second time", twice[0]),
-                    "an identifier that no other flow has",
-                ));
-            }
+            self.given.distinct(place_of)?;
         }
         for (count, columns, keys) in [(self.overruled[0], "`class`", "`class`"), (self.overruled[1], "`dscp` or `priority`", "`dscp` or `priority`")] {
             if count > 0 {

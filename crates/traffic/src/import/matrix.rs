@@ -48,13 +48,16 @@ pub fn read_from(reader: impl BufRead, file: &Path, options: &MatrixOptions, tem
     let mut header = Header::default();
     let mut seen = Seen { all_have_ids: true, ..Seen::default() };
     let mut given = Generated::default();
+    // Where each identifier stands, for those that occur twice.
+    let mut at: Vec<(i64, u64)> = Vec::new();
     while let Some(line) = lines.next_filled()? {
         let outcome = if line.windows(2).any(|pair| pair == b"->") {
             Connection::parse(line, &header).and_then(|connection| connection.collect(options, template, &mut given, &mut seen))
         } else {
-            header.take(line)
+            header.take(line).map(|()| None)
         };
-        outcome.map_err(|(found, expected)| TrafficError::input(lines.place(), found, expected))?;
+        let id = outcome.map_err(|(found, expected)| TrafficError::input(lines.place(), found, expected))?;
+        at.extend(id.map(|id| (id, lines.number)));
     }
     let whole_file = |found: String, expected: String| Err(TrafficError::input(Place::whole(file), found, expected));
     if seen.connections == 0 {
@@ -64,6 +67,9 @@ pub fn read_from(reader: impl BufRead, file: &Path, options: &MatrixOptions, tem
         return whole_file(format!("{} connections", seen.connections), format!("{}, as `Connections` says", header.connections.unwrap_or(0)));
     }
     given.own_ids = seen.all_have_ids;
+    if given.own_ids {
+        given.distinct(|id| Place::line(file, at.iter().rev().find(|(other, _)| *other == id).map_or(0, |(_, line)| *line)))?;
+    }
     for (count, what) in [
         (seen.dropped, "connections from a host to itself were left out"),
         (seen.rounded, "starts were rounded to whole nanoseconds"),
@@ -174,7 +180,8 @@ impl Connection {
         }
     }
 
-    fn collect(self, options: &MatrixOptions, template: &Template, given: &mut Generated, seen: &mut Seen) -> Result<(), Wrong> {
+    /// Adds its flow; the identifier that it has.
+    fn collect(self, options: &MatrixOptions, template: &Template, given: &mut Generated, seen: &mut Seen) -> Result<Option<i64>, Wrong> {
         if let Some(host) = [self.src, self.dst].into_iter().find(|host| *host >= options.hosts) {
             return Err((format!("host {host}"), format!("hosts from 0 to {}", i64::from(options.hosts) - 1)));
         }
@@ -193,7 +200,7 @@ impl Connection {
             LocalFlows::Drop => seen.dropped += 1,
             LocalFlows::Refuse => return Err((format!("`{0}->{0}`", self.src), "two different hosts".to_string())),
         }
-        Ok(())
+        Ok(self.id)
     }
 }
 
@@ -227,6 +234,7 @@ mod tests {
             ("Nodes 16\ntrigger id 1 oneshot\n", Some(2), "without triggers"),
             ("Nodes 4\n1->4 start 0 size 5", Some(2), "two nodes below 4"),
             ("Nodes 40\n1->20 start 0 size 5", Some(2), "hosts from 0 to 15"),
+            ("1->2 id 3 start 0 size 1\n\n2->1 id 3 start 1 size 9", Some(3), "3 a second time"),
             ("1->2 start 0 size 0", Some(1), "endless"),
             ("1->2 start 0", Some(1), "no `size`"),
             ("1->2 size 5", Some(1), "no `start`"),
