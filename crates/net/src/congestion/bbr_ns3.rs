@@ -315,10 +315,11 @@ impl Ns3Bbr {
                 self.cwnd = self.cwnd.saturating_sub(sample.losses * self.mss).max(self.mss);
             }
             if self.previous == State::Recovery && self.conserving {
-                self.cwnd = self.cwnd.max(in_flight + acked);
+                self.cwnd = self.cwnd.max(in_flight.wrapping_add(acked));
             } else {
                 let extra = if self.full { self.extra[0].max(self.extra[1]).min((self.bandwidth.get() / 80) as u32) } else { 0 };
-                let target = self.in_flight(self.window_gain) + extra;
+                // Sums of ns-3's 32-bit numbers start again at 0.
+                let target = self.in_flight(self.window_gain).wrapping_add(extra);
                 if self.full {
                     self.cwnd = self.cwnd.wrapping_add(acked).min(target);
                 } else if self.cwnd < target || delivered < self.initial_window {
@@ -365,7 +366,7 @@ impl Controller for Ns3Bbr {
         if ack.state == State::Recovery && self.previous != State::Recovery {
             self.save_window();
             // The first repetition, which is in flight by now, was not yet.
-            self.cwnd = in_flight.saturating_sub(self.mss) + acked.max(self.mss);
+            self.cwnd = in_flight.saturating_sub(self.mss).wrapping_add(acked.max(self.mss));
             self.prior_window = self.prior_window.max(self.cwnd);
             self.conserving = true;
         } else if self.previous == State::Recovery && ack.state == State::Open {
