@@ -6,6 +6,9 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+/// Files that are read whole into memory, the scenario among them, have at most so many bytes.
+pub(crate) const LONGEST_BYTES: u64 = 64 << 20;
+
 pub struct Inputs {
     /// Where relative paths begin.
     beside: PathBuf,
@@ -26,7 +29,12 @@ impl Inputs {
     /// As [`Inputs::identify`], with the content.
     pub fn read(&self, file: &mut String, sha256: &mut Option<String>, key: &Key) -> Result<(PathBuf, Vec<u8>), Wrong> {
         let path = self.beside.join(&*file);
-        let bytes = std::fs::read(&path).map_err(|error| unreadable(&path, key, &error))?;
+        let mut bytes = Vec::new();
+        let read = open(&path).and_then(|file| file.take(LONGEST_BYTES + 1).read_to_end(&mut bytes));
+        read.map_err(|error| unreadable(&path, key, &error))?;
+        if bytes.len() as u64 > LONGEST_BYTES {
+            return Err(Wrong::input(key.clone(), &path, None, format!("is too long: at most {} MiB of such a file are read", LONGEST_BYTES >> 20)));
+        }
         let path = self.check(&path, hexadecimal(&Sha256::digest(&bytes)), file, sha256, key)?;
         Ok((path, bytes))
     }
@@ -47,8 +55,17 @@ fn unreadable(path: &Path, key: &Key, error: &std::io::Error) -> Wrong {
     Wrong::input(key.clone(), path, None, format!("cannot be read: {error}"))
 }
 
+/// Opens a file that a scenario names. It is read twice, so a pipe is refused; a device may have no end.
+fn open(path: &Path) -> std::io::Result<File> {
+    match std::fs::metadata(path)? {
+        found if found.is_file() => File::open(path),
+        found if found.is_dir() => Err(std::io::Error::other("it is a directory")),
+        _ => Err(std::io::Error::other("it is a pipe or a device, not a file")),
+    }
+}
+
 fn hash(path: &Path) -> std::io::Result<String> {
-    let mut file = File::open(path)?;
+    let mut file = open(path)?;
     let mut hash = Sha256::new();
     let mut piece = vec![0; 1 << 16];
     loop {

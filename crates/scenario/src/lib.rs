@@ -20,6 +20,7 @@ use afflux_units::Span;
 use document::Document;
 use inputs::Inputs;
 use serde::Deserialize;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use tree::{Key, Origin, Tree, Value, Wrong};
 
@@ -121,8 +122,18 @@ const FORMAT: i64 = 1;
 
 /// Reads and validates a scenario file.
 pub fn load(path: &Path, overrides: &Overrides, reader: &dyn Reader) -> Result<Scenario, ScenarioError> {
-    let text = std::fs::read_to_string(path).map_err(|error| ScenarioError::unreadable(path, &error))?;
+    let text = text_of(path).map_err(|error| ScenarioError::unreadable(path, &error))?;
     parse(&text, path, overrides, reader)
+}
+
+fn text_of(path: &Path) -> std::io::Result<String> {
+    let mut text = String::new();
+    std::fs::File::open(path)?.take(inputs::LONGEST_BYTES + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > inputs::LONGEST_BYTES {
+        let most = inputs::LONGEST_BYTES >> 20;
+        return Err(std::io::Error::other(format!("a scenario has at most {most} MiB; long lists of flows go into a file of their own")));
+    }
+    Ok(text)
 }
 
 /// Validates scenario text as if it stood in `path` (relative inputs are relative to it).

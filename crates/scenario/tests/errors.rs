@@ -374,6 +374,11 @@ fn inputs_that_are_missing_or_changed() {
     let parse = |text: &str| afflux_scenario::parse(text, &scenario, &Overrides::default(), &common::NoParquet);
     let missing = parse(text).unwrap_err();
     assert!(missing.to_string().contains("flows.csv: cannot be read: No such file"), "{missing}");
+    // Neither a device nor a pipe may have an end.
+    for (name, is) in [("/dev/zero", "a pipe or a device, not a file"), ("..", "a directory")] {
+        let refused = parse(&text.replace("\"flows.csv\"", &format!("\"{name}\"\nformat = \"htsim\""))).unwrap_err().to_string();
+        assert!(refused.contains(&format!("{name}: cannot be read: it is {is}")), "{refused}");
+    }
     std::fs::write(folder.join("flows.csv"), "start_ns,src,dst,bytes\n0,0,1,1000\n").unwrap();
     let resolved = parse(text).unwrap().resolved;
     std::fs::write(folder.join("flows.csv"), "start_ns,src,dst,bytes\n0,0,1,1001\n").unwrap();
@@ -381,6 +386,12 @@ fn inputs_that_are_missing_or_changed() {
     assert!(changed.contains("the file is not the one of this scenario: its SHA-256 is ") && changed.contains(", the scenario says "), "{changed}");
     let unknown = parse(&text.replace("flows.csv", "flows.txt")).unwrap_err().to_string();
     assert!(unknown.ends_with("inputs.toml:7: key traffic[0].file: the extension of \"flows.txt\" does not tell its format: write format = \"csv\", \"parquet\", \"hpcc\", \"htsim\" or \"coflow\""), "{unknown}");
+}
+
+#[test]
+fn scenarios_without_an_end() {
+    let endless = afflux_scenario::load(std::path::Path::new("/dev/zero"), &Overrides::default(), &common::NoParquet).unwrap_err().to_string();
+    assert_eq!(endless, "/dev/zero: cannot be read: a scenario has at most 64 MiB; long lists of flows go into a file of their own");
 }
 
 #[test]

@@ -12,11 +12,14 @@ from tomlkit.items import AoT
 from .. import _core
 from ..files import toml
 from .account import Wrong
+from .reading import content
 
 #: The traffic that importers write where the file that they read has none; what has real traffic replaces it.
 STAND_IN: Mapping[str, Any] = {"name": "stand-in", "kind": "permutation", "sizes": "1MB"}
 
 
+#: Longer scenarios are refused, as in Rust.
+_LONGEST = 64 << 20
 #: Keys whose values are paths, or may be.
 _PATHS = {"file", "matrix", "sizes", "query", "message", "background"}
 
@@ -27,7 +30,7 @@ class Into:
     def __init__(self, path: Path, out: Path | None = None) -> None:
         self.path, self._out = path, out
         try:
-            text = path.read_bytes().decode("utf-8")
+            text = content(path, _LONGEST).decode("utf-8")
             tomllib.loads(text)
             self._document = tomlkit.parse(text)
         except UnicodeDecodeError:

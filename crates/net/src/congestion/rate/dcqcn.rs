@@ -186,27 +186,44 @@ impl Dcqcn {
     /// What the timers do up to `now`; at one moment alpha first, then the cut, then the raise.
     #[inline]
     fn catch_up(&mut self, now: u64, config: &DcqcnConfig) {
-        loop {
-            let at = self.alpha_at.min(self.cut_at).min(self.increase_at);
-            if at > now {
-                return;
+        if self.alpha_at.min(self.cut_at).min(self.increase_at) <= now {
+            self.run_timers(now, config);
+        }
+    }
+
+    /// Only a cut needs the others in order: alpha before it, raises before and after it. After the cut the timers do not concern each other.
+    #[inline(never)]
+    fn run_timers(&mut self, now: u64, config: &DcqcnConfig) {
+        if self.cut_at <= now {
+            let Some(period) = config.decrease_period else { unreachable!("only polled cuts have a timer") };
+            if std::mem::take(&mut self.noted_for_cut) {
+                self.run_alpha(self.cut_at, config);
+                self.run_raises(self.cut_at - 1, config);
+                self.cut(self.cut_at, config);
             }
-            if self.alpha_at == at {
-                self.alpha_at = at + config.alpha_period.0;
-                let gain = if self.noted_for_alpha { config.g } else { 0.0 };
-                self.alpha = (1.0 - config.g) * self.alpha + gain;
-                self.noted_for_alpha = false;
-            } else if self.cut_at == at {
-                let Some(period) = config.decrease_period else { unreachable!("only polled cuts have a timer") };
-                self.cut_at = at + period.0;
-                if std::mem::take(&mut self.noted_for_cut) {
-                    self.cut(at, config);
-                }
-            } else {
-                self.increase_at = at + config.increase_period.0;
-                self.raise(config);
-                self.timer_stage += 1;
-            }
+            self.cut_at += ((now - self.cut_at) / period.0 + 1) * period.0;
+        }
+        self.run_alpha(now, config);
+        self.run_raises(now, config);
+    }
+
+    fn run_alpha(&mut self, until: u64, config: &DcqcnConfig) {
+        if self.alpha_at > until {
+            return;
+        }
+        let times = (until - self.alpha_at) / config.alpha_period.0 + 1;
+        let gain = if std::mem::take(&mut self.noted_for_alpha) { config.g } else { 0.0 };
+        self.alpha = (1.0 - config.g) * self.alpha + gain;
+        // Rounded at each update, as if it had been on time.
+        (1..times).for_each(|_| self.alpha *= 1.0 - config.g);
+        self.alpha_at += times * config.alpha_period.0;
+    }
+
+    fn run_raises(&mut self, until: u64, config: &DcqcnConfig) {
+        while self.increase_at <= until {
+            self.increase_at += config.increase_period.0;
+            self.raise(config);
+            self.timer_stage += 1;
         }
     }
 
