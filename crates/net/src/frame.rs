@@ -172,8 +172,6 @@ pub enum Event {
     Sender = 2,
     /// A receiver's timers.
     Receiver = 3,
-    /// Next frame of a datagram source.
-    Send = 4,
     /// Flow control: a PAUSE frame is due again, or a storm's next. The flow is the port's number times 8 and the class.
     Refresh = 5,
     Storm = 6,
@@ -202,7 +200,6 @@ impl Event {
             1 => Event::Start,
             2 => Event::Sender,
             3 => Event::Receiver,
-            4 => Event::Send,
             5 => Event::Refresh,
             6 => Event::Storm,
             7 => Event::Watchdog,

@@ -341,7 +341,7 @@ impl<'w, 'p> Fluid<'w, 'p> {
         let slot = self.free.pop().unwrap_or(self.flows.len() as u32);
         let mut running = Running { id, transport: flow.transport, left: flow.bytes as f64, one_way: 0.0, subflows: 0 };
         let routes = match &world.plan.transports[flow.transport as usize] {
-            TransportConfig::Mptcp(config) => crate::shard::routes(world, 0, flow, config),
+            TransportConfig::Mptcp(config) => crate::transport::mptcp::routes(world, 0, flow, config),
             _ => vec![Route::of(world, flow)],
         };
         for route in routes {

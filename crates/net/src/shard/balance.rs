@@ -168,7 +168,7 @@ impl<'a> Shard<'a> {
 
     /// A frame leaves a switch by the port chosen.
     #[inline(always)]
-    pub(super) fn forward<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u16, mut frame: Frame) {
+    pub fn forward<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u16, mut frame: Frame) {
         let (id, first_port) = (self.nodes[node as usize].id, self.nodes[node as usize].first_port);
         self.note_path(id, port, &mut frame);
         self.offer(out, now, node, first_port + port as u32, frame);

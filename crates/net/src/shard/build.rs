@@ -2,7 +2,7 @@
 
 use super::managed::Managed;
 use super::policy::Policy;
-use super::{Group, Harvest, NOT_YET, Node, Shard, Slab};
+use super::{Group, Halves, Harvest, NOT_YET, Node, Shard, Slab};
 use crate::aqm::{Aqm, Pfabric};
 use crate::buffer::Buffer;
 use crate::buffer::mmu::Mmu;
@@ -42,32 +42,15 @@ impl<'a> Shard<'a> {
             nodes: Vec::new(),
             ports: Vec::with_capacity(world.shard_ports[index as usize] as usize),
             faults: FxHashMap::default(),
-            senders: Slab::default(),
-            receivers: Slab::default(),
-            pfabrics: Slab::default(),
-            rated: Slab::default(),
-            rated_receivers: Slab::default(),
-            links: Vec::new(),
+            transports: Halves::default(),
             pacers: Vec::new(),
             processors: Vec::new(),
-            pools: FxHashMap::default(),
-            connections: Slab::default(),
-            joints: Slab::default(),
-            decisive: FxHashMap::default(),
-            nack_senders: Slab::default(),
-            nack_receivers: Slab::default(),
-            sources: Slab::default(),
-            sinks: Slab::default(),
-            pairs: Slab::default(),
-            responders: Slab::default(),
-            nics: Vec::new(),
             extras: Slab::default(),
             sending: vec![NOT_YET; plan.flows.len()],
             receiving: vec![NOT_YET; plan.flows.len()],
             flow_slots: Default::default(),
             starts: vec![Vec::new(); world.shards[index as usize].len()],
             groups: FxHashMap::default(),
-            thresholds: FxHashMap::default(),
             applications: None,
             cleared: Vec::new(),
             counters: Counters::default(),
@@ -86,12 +69,10 @@ impl<'a> Shard<'a> {
         if plan.transports.iter().any(|t| matches!(t, TransportConfig::Tcp(tcp) | TransportConfig::Mptcp(MptcpConfig { tcp, .. }) if tcp.small_queues)) {
             shard.cleared = vec![0; shard.ports.len()];
         }
-        shard.links = shard.links_that_grant();
+        shard.set_up_links();
+        shard.set_up_nics();
         shard.pacers = super::pacer::pacers(world, &shard.nodes, &shard.ports);
         shard.processors = super::processor::processors(world, &shard.nodes);
-        if plan.has_queue_pairs() {
-            shard.nics.resize_with(shard.ports.len(), Default::default);
-        }
         for (id, flow) in plan.flows.iter().enumerate() {
             let source = world.place[flow.src as usize];
             if source.shard == index {

@@ -1,16 +1,10 @@
 //! What a shard leaves behind.
 
-use super::host::{received_record, sent_record};
-use super::mptcp::{connection_record, joint_record};
-use super::nack::{nack_received, nack_record};
-use super::pfabric::pfabric_record;
-use super::rated::{rated_received, rated_record};
-use super::rdma::{pair_record, responder_record};
-use super::{Harvest, MPTCP, NOT_YET, OVER, Outlet, PFABRIC, ReceivedRecord, SentRecord, Shard};
+use super::{Harvest, NOT_YET, OVER, Outlet, Shard};
 use crate::frame::Frame;
 use crate::port::{PAUSE_QUEUE, Port};
 use crate::record::{GapRecord, LinkRecord, MemoryFault, RoundTripRecord, WaitRecord};
-use crate::spec::{FlowId, TransportConfig};
+use crate::spec::FlowId;
 use crate::transport::tcp::Sender;
 
 /// The sink of a run that is over: whatever would happen later does not.
@@ -76,67 +70,12 @@ impl<'a> Shard<'a> {
         for flow in 0..flows as FlowId {
             let slot = self.sending.get(flow as usize).copied().unwrap_or(NOT_YET);
             if slot != NOT_YET && slot != OVER && self.world.place[self.world.flow(flow).src as usize].shard == self.index {
-                let record: Option<SentRecord> = match &self.world.plan.transports[self.world.flow(flow).transport as usize] {
-                    TransportConfig::Rdma(_) => Some(pair_record(&self.pairs[slot], None)),
-                    TransportConfig::Pdq(_) | TransportConfig::D3(_) => Some(rated_record(&self.rated[slot], None)),
-                    TransportConfig::Nack(_) => Some(nack_record(&self.nack_senders[slot], None)),
-                    TransportConfig::Pfabric(_) => Some(pfabric_record(&self.pfabrics[slot & !PFABRIC], None)),
-                    TransportConfig::Mptcp(_) => {
-                        let connection = &self.connections[slot & !MPTCP];
-                        self.harvest.round_trips.extend(connection.subflows.iter().enumerate().flat_map(|(n, subflow)| round_trips(&subflow.sender, n)));
-                        Some(connection_record(connection, None, None))
-                    }
-                    TransportConfig::Tcp(_) => {
-                        let s = &self.senders[slot];
-                        if s.flow == flow {
-                            self.harvest.round_trips.extend(round_trips(s, 0));
-                        }
-                        // None for a connection's first flow that was acknowledged long ago.
-                        let message = std::iter::once(&s.current).chain(&s.waiting).find(|m| m.flow == flow);
-                        message.map(|message| sent_record(s, message, None, s.why_of(message)))
-                    }
-                    TransportConfig::Datagram(_) => {
-                        let s = &self.sources[slot];
-                        Some(SentRecord {
-                            flow: s.flow,
-                            start: s.start,
-                            finish: None,
-                            given_up: None,
-                            ideal: s.idle.total,
-                            propagation: s.idle.propagation,
-                            packets: s.next as u64,
-                            retransmitted: 0,
-                            timeouts: 0,
-                            why: None,
-                        })
-                    }
-                };
+                let record = self.unfinished(flow, slot);
                 record.into_iter().for_each(|record| self.harvest.leave(record));
             }
             let slot = self.receiving_slot(flow);
             if slot != NOT_YET && slot != OVER {
-                let record = match &self.world.plan.transports[self.world.flow(flow).transport as usize] {
-                    TransportConfig::Rdma(_) => responder_record(&self.responders[slot], None),
-                    TransportConfig::Pdq(_) | TransportConfig::D3(_) => rated_received(&self.rated_receivers[slot], None),
-                    TransportConfig::Nack(_) => nack_received(&self.nack_receivers[slot], None),
-                    TransportConfig::Mptcp(_) => joint_record(&self.joints[slot & !MPTCP], None),
-                    TransportConfig::Tcp(_) | TransportConfig::Pfabric(_) => {
-                        let r = &self.receivers[slot];
-                        received_record(r, self.world.message(r.current), r.current, None)
-                    }
-                    TransportConfig::Datagram(_) => {
-                        let s = &self.sinks[slot];
-                        ReceivedRecord {
-                            flow: s.flow,
-                            finish: None,
-                            frames: s.frames as u64,
-                            has_last: s.has_last,
-                            marked: s.marked,
-                            reordered: s.reordered,
-                            paused: 0,
-                        }
-                    }
-                };
+                let record = self.incomplete(flow, slot);
                 self.harvest.received.push(record);
             }
         }
@@ -171,7 +110,7 @@ impl Shard<'_> {
 }
 
 /// What a sender has measured, if that is asked for.
-pub(super) fn round_trips(s: &Sender, subflow: usize) -> Option<RoundTripRecord> {
+pub fn round_trips(s: &Sender, subflow: usize) -> Option<RoundTripRecord> {
     let measured = *s.round_trips.as_deref()?;
     Some(RoundTripRecord { flow: s.flow, subflow: subflow as u8, measured, smoothed: s.smoothed_round_trip() })
 }

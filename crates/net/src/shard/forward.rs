@@ -99,7 +99,7 @@ impl<'a> Shard<'a> {
 
     /// A frame that came in by `frame.port` (or starts here) wants to leave through `port`.
     #[inline(always)]
-    pub(super) fn offer<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: Frame) {
+    pub fn offer<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: Frame) {
         if O::CLASSICAL {
             return if self.ports[port as usize].fifo { self.offer_fifo(out, now, node, port, frame) } else { self.offer_long(out, now, node, port, frame) };
         }
@@ -186,7 +186,7 @@ impl<'a> Shard<'a> {
     }
 
     /// Brings a port to `now`: everything that has left by then is accounted for.
-    pub(super) fn settle<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
+    pub fn settle<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
         if self.ports[port as usize].plain {
             let freed = self.ports[port as usize].release(now);
             self.nodes[node as usize].used -= freed;
@@ -591,7 +591,7 @@ impl<'a> Shard<'a> {
 
     #[cold]
     #[inline(never)]
-    pub(super) fn drop_frame(&mut self, frame: Frame, why: Drop) {
+    pub fn drop_frame(&mut self, frame: Frame, why: Drop) {
         let c = &mut self.counters;
         c.dropped_packets += 1;
         c.dropped_bytes += frame.size as u64;

@@ -136,7 +136,7 @@ impl<'a> Shard<'a> {
 
     /// Window engine: brings the node, or the port at hand, to `now`.
     #[inline(always)]
-    pub(super) fn bring_up<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
+    pub fn bring_up<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
         if self.nodes[node as usize].managed.as_ref().is_some_and(|managed| managed.mmu.paused > 0) {
             self.drain(out, now, node);
         } else {

@@ -6,24 +6,18 @@ mod balance;
 mod build;
 mod capture;
 mod common;
-mod datagram;
 mod discipline;
 mod eager;
 mod fifo;
-mod finish;
-mod forward;
-mod host;
+pub mod finish;
+pub mod forward;
+pub mod host;
 mod managed;
-mod mptcp;
-mod nack;
 mod outside;
 mod pacer;
 mod pause;
-mod pfabric;
 mod policy;
 mod processor;
-mod rated;
-mod rdma;
 mod reorder;
 mod sample;
 mod steady;
@@ -32,12 +26,12 @@ mod voq;
 mod watch;
 mod watchdog;
 
-use crate::allocation::Link;
 use crate::app::Runtime;
 use crate::buffer::{Buffer, Calm};
 use crate::fault::Fault;
 use crate::flowcontrol::deadlock::Wait;
-use crate::frame::{Decisive, Event, Extra, Frame};
+use crate::frame::{Event, Extra, Frame};
+use crate::idle::Idle;
 use crate::marking::Red;
 use crate::pacer::Pacer;
 use crate::port::{Port, Waiting};
@@ -45,22 +39,14 @@ use crate::probe::pieces::Pieces;
 use crate::processor::Processor;
 use crate::record::{CaptureRecord, Counters, GapRecord, MemoryFault, PortRecord, ReorderRecord, RoundTripRecord, StormRecord, UplinkRecord, WaitRecord};
 use crate::spec::{FlowId, NodeId};
-use crate::transport::datagram::{Sink, Source};
-use crate::transport::mptcp::{Connection, Joint};
-use crate::transport::nack::{Receiver as NackReceiver, Sender as NackSender};
-use crate::transport::pfabric::{Kept, Sender as PfabricSender};
-use crate::transport::rated::{Receiver as RatedReceiver, Sender as RatedSender};
-use crate::transport::rdma::{Nic, QueuePair, Responder};
-use crate::transport::tcp::{Receiver, Sender};
+use crate::transport::door::Halves;
 use crate::world::World;
-pub(crate) use mptcp::routes;
 pub use outside::{Departure, Outside};
 
 use afflux_engine::prefetch;
 use afflux_engine::random::Stream;
 use policy::Policy;
 use rustc_hash::FxHashMap;
-use std::collections::VecDeque;
 
 /// Where a shard puts what happens later.
 pub trait Outlet {
@@ -80,7 +66,7 @@ pub trait Outlet {
 
 /// An event that `node` makes for itself, in a shard with that many ports.
 #[inline(always)]
-fn own_event(ports: usize, node: u32, flow: u32, event: Event) -> Frame {
+pub fn own_event(ports: usize, node: u32, flow: u32, event: Event) -> Frame {
     Frame { port: ports as u32 + node, flow, seq: event as u32, flags: Frame::EVENT, ..Frame::default() }
 }
 
@@ -162,12 +148,8 @@ fn set_slot(slots: &mut Vec<u32>, flow: FlowId, slot: u32) {
 }
 
 /// Per flow and side: what has become of it here.
-const NOT_YET: u32 = u32::MAX;
-const OVER: u32 = u32::MAX - 1;
-/// In the slot of a sending half: one of [`Shard::pfabrics`].
-const PFABRIC: u32 = 1 << 30;
-/// In either half's: one of [`Shard::connections`] or [`Shard::joints`].
-const MPTCP: u32 = 1 << 29;
+pub const NOT_YET: u32 = u32::MAX;
+pub const OVER: u32 = u32::MAX - 1;
 
 /// Everything of one node but its ports.
 pub struct Node {
@@ -232,6 +214,14 @@ pub struct SentRecord {
     pub why: Option<crate::probe::explain::Attribution>,
 }
 
+impl SentRecord {
+    /// Of a flow that has sent nothing yet.
+    pub fn new(flow: FlowId, start: u64, idle: Idle) -> SentRecord {
+        let Idle { total: ideal, propagation, .. } = idle;
+        SentRecord { flow, start, finish: None, given_up: None, ideal, propagation, packets: 0, retransmitted: 0, timeouts: 0, why: None }
+    }
+}
+
 /// What it leaves at its destination.
 #[derive(Debug, Clone, Copy)]
 pub struct ReceivedRecord {
@@ -283,43 +273,21 @@ pub struct Shard<'a> {
     pub nodes: Vec<Node>,
     pub ports: Vec<Port>,
     pub faults: FxHashMap<u32, Fault>,
-    senders: Slab<Sender>,
-    receivers: Slab<Receiver>,
-    pfabrics: Slab<PfabricSender>,
-    /// Idle connections of pairs of hosts, the one that has been idle longest first.
-    pools: FxHashMap<(u32, u32), VecDeque<Kept>>,
-    rated: Slab<RatedSender>,
-    rated_receivers: Slab<RatedReceiver>,
-    /// By port; none where no flow asks for rates.
-    links: Vec<Link>,
+    pub transports: Halves,
     /// By node; none where no host has one.
-    pacers: Vec<Option<Box<Pacer>>>,
+    pub pacers: Vec<Option<Box<Pacer>>>,
     /// By node; none where no node has one.
     processors: Vec<Option<Box<Processor>>>,
-    connections: Slab<Connection>,
-    joints: Slab<Joint>,
-    /// Of flows over several paths that are complete here: what completed them.
-    pub decisive: FxHashMap<FlowId, Decisive>,
-    nack_senders: Slab<NackSender>,
-    nack_receivers: Slab<NackReceiver>,
-    sources: Slab<Source>,
-    sinks: Slab<Sink>,
-    pairs: Slab<QueuePair>,
-    responders: Slab<Responder>,
-    /// By port; none where no flow uses RDMA.
-    nics: Vec<Nic>,
     pub extras: Slab<Extra>,
     /// By flow: slot of the sending and the receiving half. They grow with the flows of applications.
-    sending: Vec<u32>,
-    receiving: Vec<u32>,
+    pub sending: Vec<u32>,
+    pub receiving: Vec<u32>,
     /// By flow, for what the ToRs at its two ends know of it.
     flow_slots: [Vec<u32>; 2],
     /// Per local node: flows that start at a given time, next last.
     starts: Vec<Vec<FlowId>>,
     /// Flows still to arrive per closed-loop group whose destination is here, and the flows it starts.
     groups: FxHashMap<u32, Group>,
-    /// Slow start thresholds that connections have left, by source (here) and destination.
-    thresholds: FxHashMap<(u32, u32), u32>,
     /// At their home.
     applications: Option<Runtime>,
     /// With small queues: when what hosts have given to a port will have left.
@@ -332,7 +300,7 @@ pub struct Shard<'a> {
     /// The last moment at which something that matters happened here.
     pub last: u64,
     /// Path numbers are collected.
-    record_paths: bool,
+    pub record_paths: bool,
     path_counts: FxHashMap<(FlowId, u8, u32), (u64, u64)>,
     pub harvest: Harvest,
     /// Bytes of memory that what has been recorded takes, by [`crate::memory::Kept`].
@@ -382,9 +350,8 @@ impl<'a> Shard<'a> {
                     self.arm_next_start(out, node);
                 }
             }
-            Event::Sender => self.on_sender_wake(out, now, event.flow),
-            Event::Receiver => self.on_receiver_wake(out, now, event.flow),
-            Event::Send => self.on_send(out, now, event.flow),
+            Event::Sender => self.sender_due(out, now, event.flow),
+            Event::Receiver => self.receiver_due(out, now, event.flow),
             Event::Refresh => self.on_refresh(out, now, node, event.flow),
             Event::Storm => self.on_storm(out, now, node),
             Event::Watchdog => self.on_watchdog(out, now, node),
@@ -415,7 +382,7 @@ impl<'a> Shard<'a> {
         self.start_next(out, now - late, node, port);
     }
 
-    fn event(&self, node: u32, flow: u32, event: Event) -> Frame {
+    pub fn event(&self, node: u32, flow: u32, event: Event) -> Frame {
         own_event(self.ports.len(), node, flow, event)
     }
 
@@ -433,13 +400,7 @@ impl<'a> Shard<'a> {
         if state.aside && state.id != frame.dst {
             return;
         }
-        match frame.kind() {
-            Frame::DATA if frame.has(Frame::QUEUE_PAIR) => prefetch::<2, _>(self.responders.slots(), self.receiving_slot(frame.flow) as usize),
-            Frame::RDMA_ACK => prefetch::<4, _>(self.pairs.slots(), self.sending[frame.flow as usize] as usize),
-            Frame::DATA => prefetch::<2, _>(self.receivers.slots(), self.receiving_slot(frame.flow) as usize),
-            Frame::ACK => prefetch::<6, _>(self.senders.slots(), self.sending[frame.flow as usize] as usize),
-            _ => {}
-        }
+        self.prefetch_half(frame);
     }
 
     /// The same for what the frame carries besides.
@@ -450,7 +411,7 @@ impl<'a> Shard<'a> {
 
     /// Where the receiving half of a flow is; one that an application has started may not have been heard of.
     #[inline(always)]
-    fn receiving_slot(&self, flow: FlowId) -> u32 {
+    pub fn receiving_slot(&self, flow: FlowId) -> u32 {
         self.receiving.get(flow as usize).copied().unwrap_or(NOT_YET)
     }
 

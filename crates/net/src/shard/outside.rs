@@ -30,7 +30,7 @@ pub struct Departure {
 
 impl<'a> Shard<'a> {
     #[inline(always)]
-    pub(super) fn is_from_outside(&self, frame: &Frame) -> bool {
+    pub fn is_from_outside(&self, frame: &Frame) -> bool {
         self.outside.is_some() && self.is_outsiders(frame)
     }
 
@@ -55,7 +55,7 @@ impl<'a> Shard<'a> {
     }
 
     /// It has come to its host.
-    pub(super) fn leave_outside(&mut self, now: u64, frame: &Frame) {
+    pub fn leave_outside(&mut self, now: u64, frame: &Frame) {
         let nic = frame.port - self.world.place[frame.dst as usize].first_port;
         let departure = Departure { at: now, token: frame.aux, host: frame.dst, nic, marked: frame.has(Frame::CE) };
         self.outside.as_mut().expect("packets from outside").arrived.push(departure);

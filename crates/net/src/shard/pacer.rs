@@ -30,7 +30,7 @@ impl<'a> Shard<'a> {
     /// An echo has come to a sender on this host.
     #[cold]
     #[inline(never)]
-    pub(super) fn echo_to_pacer(&mut self, now: u64, node: u32, flow: u32) {
+    pub fn echo_to_pacer(&mut self, now: u64, node: u32, flow: u32) {
         if let Some(pacer) = &mut self.pacers[node as usize] {
             pacer.on_echo(now, flow);
         }
@@ -39,7 +39,7 @@ impl<'a> Shard<'a> {
     /// A frame of TCP's data: does the pacer take it?
     #[cold]
     #[inline(never)]
-    pub(super) fn is_paced<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, frame: &Frame) -> bool {
+    pub fn is_paced<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, frame: &Frame) -> bool {
         let Some(pacer) = &mut self.pacers[node as usize] else { return false };
         if !pacer.holds(now, frame.flow) {
             return false;

@@ -121,8 +121,8 @@ impl<'a> Shard<'a> {
         if self.ports[port as usize].automaton.as_ref().is_some_and(|a| a.sending.is_none()) {
             self.start_next(out, now, node, port);
         }
-        if self.nodes[node as usize].host && !self.nics.is_empty() {
-            self.run_nic(out, now, node, port);
+        if self.nodes[node as usize].host {
+            self.free_for_pairs(out, now, node, port);
         }
     }
 

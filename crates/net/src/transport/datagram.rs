@@ -1,9 +1,20 @@
 //! A constant-rate source of datagrams.
 
+use super::door::{Opening, Transport};
 use crate::Model;
+use crate::frame::{Event, Frame};
 use crate::idle::Idle;
-use crate::probe::explain::Attribution;
-use crate::spec;
+use crate::probe::explain::{Attribution, Label};
+use crate::shard::host::Beside;
+use crate::shard::{NOT_YET, Outlet, ReceivedRecord, SentRecord, Shard, Slab};
+use crate::spec::{self, FlowId, TransportConfig};
+
+/// What a shard keeps of datagrams.
+#[derive(Default)]
+pub struct Halves {
+    sources: Slab<Source>,
+    sinks: Slab<Sink>,
+}
 
 pub struct Source {
     pub flow: u32,
@@ -38,6 +49,121 @@ pub struct Sink {
     pub marked: u64,
     pub reordered: u64,
     pub has_last: bool,
+}
+
+impl Source {
+    fn record(&self) -> SentRecord {
+        SentRecord { packets: self.next as u64, ..SentRecord::new(self.flow, self.start, self.idle) }
+    }
+}
+
+impl Sink {
+    fn record(&self, finish: Option<u64>, paused: u64) -> ReceivedRecord {
+        let Sink { flow, frames, has_last, marked, reordered, .. } = *self;
+        ReceivedRecord { flow, finish, frames: frames as u64, has_last, marked, reordered, paused }
+    }
+}
+
+/// The transport: see [`super::door`].
+pub struct Datagram;
+
+impl Transport for Datagram {
+    fn start<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, Opening { id, node, hash, idle, .. }: Opening) {
+        let flow = shard.world.flow(id);
+        let slot = shard.transports.datagram.sources.insert(Source {
+            flow: id,
+            node,
+            dst: flow.dst,
+            hash,
+            priority: flow.priority,
+            start: now,
+            next: 0,
+            frames: shard.world.shape(flow).count as u32,
+            idle,
+            why: shard.world.plan.record.explain.then(|| Attribution::new(now)),
+        });
+        shard.opened(id, slot);
+        shard.on_send(out, now, id);
+    }
+
+    fn deliver<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, mut frame: Frame) {
+        let Beside { paused, tag, .. } = shard.take_extra(&mut frame);
+        if shard.is_from_outside(&frame) {
+            return shard.leave_outside(now, &frame);
+        }
+        let mut slot = shard.receiving_slot(frame.flow);
+        if slot == NOT_YET {
+            let flow = shard.world.flow(frame.flow);
+            let expected = shard.world.shape(flow).count as u32;
+            slot = shard.transports.datagram.sinks.insert(Sink { flow: frame.flow, frames: 0, expected, highest: 0, marked: 0, reordered: 0, has_last: false });
+            shard.heard_of(frame.flow, slot);
+        }
+        if shard.record_paths {
+            shard.count_path(&frame, 0);
+        }
+        let s = &mut shard.transports.datagram.sinks[slot];
+        s.frames += 1;
+        s.marked += frame.has(Frame::CE) as u64;
+        if frame.seq < s.highest {
+            s.reordered += 1;
+            shard.counters.balance.late.count(false, tag);
+        }
+        s.highest = s.highest.max(frame.seq);
+        s.has_last |= frame.seq + 1 == s.expected;
+        if s.frames == s.expected {
+            let record = s.record(Some(now), paused);
+            shard.transports.datagram.sinks.remove(slot);
+            shard.receiving_over(out, now, record);
+        }
+    }
+
+    fn sender_due<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, flow: FlowId, _: u32) {
+        shard.on_send(out, now, flow);
+    }
+
+    fn unfinished(shard: &mut Shard, _: FlowId, slot: u32) -> Option<SentRecord> {
+        Some(shard.transports.datagram.sources[slot].record())
+    }
+
+    fn incomplete(shard: &Shard, slot: u32) -> ReceivedRecord {
+        shard.transports.datagram.sinks[slot].record(None, 0)
+    }
+}
+
+impl Shard<'_> {
+    /// A datagram source's next frame is due.
+    fn on_send<O: Outlet>(&mut self, out: &mut O, now: u64, flow: FlowId) {
+        let slot = self.sending[flow as usize];
+        let plan = self.world.plan;
+        let TransportConfig::Datagram(config) = &plan.transports[self.world.flow(flow).transport as usize] else { unreachable!("a datagram source") };
+        let shape = self.world.shape(self.world.flow(flow));
+        self.last = self.last.max(now);
+        let s = &mut self.transports.datagram.sources[slot];
+        let seq = s.next;
+        s.next += 1;
+        let last = s.next == s.frames;
+        let time = if last { s.idle.slowest_last } else { s.idle.slowest_full };
+        if let Some(why) = &mut s.why {
+            why.on_sent(now, Label::Pacing, 0, time, false);
+        }
+        let mut flags = Frame::DATAGRAM | s.priority as u16;
+        if config.ecn_capable {
+            flags |= Frame::ECT;
+        }
+        let (node, dst, hash) = (s.node, s.dst, s.hash);
+        let nic = self.ports[self.nodes[node as usize].first_port as usize].serialize(shape.full);
+        let due = self.transports.datagram.sources[slot].due(seq + 1, config, nic);
+        let frame = Frame { flow, seq, dst, hash, size: if last { shape.last } else { shape.full }, flags, ..Frame::default() };
+        self.send(out, now, node, frame);
+        if last {
+            let s = self.transports.datagram.sources.remove(slot);
+            let record = SentRecord { why: s.why.clone(), ..s.record() };
+            self.sending_over(record);
+        } else {
+            let event = self.event(node, flow, Event::Sender);
+            out.event(due, event);
+        }
+    }
 }
 
 pub const MODEL: Model = Model {

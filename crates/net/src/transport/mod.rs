@@ -2,6 +2,7 @@
 
 mod blocks;
 pub mod datagram;
+pub mod door;
 pub mod mptcp;
 pub mod nack;
 pub mod pfabric;

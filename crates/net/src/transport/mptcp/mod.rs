@@ -2,14 +2,23 @@
 //!
 //! Data are counted in segments, as a subflow's are: segment `n` of the connection is full unless it is the last.
 
+mod host;
 mod receiver;
 mod scheduler;
 mod sender;
 
+pub use host::Halves;
+pub(crate) use host::routes;
 pub use receiver::Joint;
 pub use sender::{Connection, ConnectionSetup, Sending, Stage, Subflow};
 
 use crate::Model;
+
+/// The transport: see [`crate::transport::door`].
+pub struct Mptcp;
+
+/// In the slot of either half, whose frames are TCP's: it is of a connection over several paths.
+pub const MPTCP: u32 = 1 << 29;
 
 pub const MODEL: Model = Model {
     kind: "transport",

@@ -1,13 +1,18 @@
 //! Datagrams at a rate of the sender's own, repeated where the receiver reports that they are missing: what Tsunami, RBUDP and UDT have in common. The
 //! rate does not depend on what is lost.
 
+mod host;
 mod receiver;
 mod sender;
 
+pub use host::Halves;
 pub use receiver::{Reaction, Receiver};
 pub use sender::{Act, Report, Sender, SenderSetup};
 
 use crate::Model;
+
+/// The transport: see [`crate::transport::door`].
+pub struct Nack;
 
 pub const MODEL: Model = Model {
     kind: "transport",

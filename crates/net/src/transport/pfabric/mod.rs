@@ -2,11 +2,19 @@
 //!
 //! The receiver is TCP's. [`Sender`] is a pure state machine like TCP's.
 
+mod host;
 mod sender;
 
+pub use host::Halves;
 pub use sender::{Expired, Kept, Sender, SenderSetup, Transmit};
 
 use crate::Model;
+
+/// The transport: see [`crate::transport::door`].
+pub struct Pfabric;
+
+/// In the slot of a sending half, whose acknowledgements are TCP's: it is pFabric's.
+pub const PFABRIC: u32 = 1 << 30;
 
 pub const MODEL: Model = Model {
     kind: "transport",

@@ -1,13 +1,18 @@
 //! Transports whose rate is granted by the links on the path: PDQ and D3. They share a sender (paced, with its losses), a receiver that sends every
 //! header back, and differ in what they ask for and when.
 
+mod host;
 mod receiver;
 mod sender;
 
+pub use host::Halves;
 pub use receiver::Receiver;
 pub use sender::{AckIn, Act, Scheduling, Sender, SenderSetup};
 
 use crate::Model;
+
+/// Both transports: see [`crate::transport::door`].
+pub struct Rated;
 
 pub const PDQ: Model = Model {
     kind: "transport",

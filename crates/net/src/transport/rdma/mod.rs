@@ -1,16 +1,21 @@
 //! RDMA over converged Ethernet: a queue pair per flow, whose frames the NIC makes when its transmitter is free.
 
+mod host;
 mod nic;
 mod queue_pair;
 mod reps;
 mod responder;
 
+pub use host::Halves;
 pub use nic::Nic;
 pub use queue_pair::{AckIn, QueuePair, Setup};
 pub use reps::Reps;
 pub use responder::{Acknowledgement, Responder, ResponderSetup};
 
 use crate::Model;
+
+/// The transport: see [`crate::transport::door`].
+pub struct Rdma;
 
 pub const REPS: Model = Model {
     kind: "balance",

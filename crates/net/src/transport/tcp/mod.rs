@@ -3,6 +3,7 @@
 //! `Sender` and `Receiver` are pure state machines: they know no network. The shard hands them what arrives and the time,
 //! and asks for what to transmit.
 
+mod host;
 mod loss;
 mod message;
 mod ns3;
@@ -18,6 +19,7 @@ mod small_queue;
 mod subflow;
 mod timer;
 
+pub use host::{Halves, data_flags};
 pub use message::Message;
 #[cfg(test)]
 pub use rate::Around;
@@ -30,6 +32,9 @@ pub use sender::{AckIn, Cause, Sender, SenderSetup, Transmit, first_edge};
 pub use timer::Expired;
 
 use crate::Model;
+
+/// The transport: see [`crate::transport::door`].
+pub struct Tcp;
 
 pub const MODEL: Model = Model {
     kind: "transport",

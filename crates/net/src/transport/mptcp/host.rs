@@ -1,16 +1,18 @@
 //! Hosts with connections over several paths.
 
-use super::finish::round_trips;
-use super::host::{Beside, arm, data_flags};
-use super::{MPTCP, NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, own_event, set_slot};
+use super::{Connection, ConnectionSetup, Joint, MPTCP, Mptcp, Sending, Stage, Subflow};
 use crate::frame::{Control, Decisive, Event, Extra, Frame, Multipath};
 use crate::idle::{Idle, Route, idle_by, idle_over, least_round_trip_by};
 use crate::probe::explain::{Attribution, Label};
+use crate::shard::finish::round_trips;
+use crate::shard::host::{Beside, arm};
+use crate::shard::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, Slab, own_event};
 use crate::spec::{EcnMode, FctEnd, Flow, FlowId, MptcpConfig, PathManager, TcpConfig, TransportConfig};
-use crate::transport::mptcp::{Connection, ConnectionSetup, Joint, Sending, Stage, Subflow};
-use crate::transport::tcp::{AckIn, AckNow, Arrival, Cause, Expired, Receiver, ReceiverSetup, Sender, SenderSetup, first_edge, stamp};
+use crate::transport::door::{Opening, Transport};
+use crate::transport::tcp::{AckIn, AckNow, Arrival, Cause, Expired, Receiver, ReceiverSetup, Sender, SenderSetup, Tcp, data_flags, first_edge, stamp};
 use crate::world::World;
 use afflux_engine::random::{Stream, mix};
+use rustc_hash::FxHashMap;
 
 /// Purpose of the random streams of subflows' congestion controls.
 const CONTROL: u64 = 0x6d70_6363;
@@ -55,32 +57,30 @@ pub(crate) fn routes(world: &World, now: u64, flow: &Flow, config: &MptcpConfig)
     }
 }
 
-impl<'a> Shard<'a> {
-    fn mptcp(&self, transport: u16) -> &'a MptcpConfig {
-        match &self.world.plan.transports[transport as usize] {
-            TransportConfig::Mptcp(config) => config,
-            _ => unreachable!("a flow of another transport"),
-        }
-    }
+/// What a shard keeps of connections over several paths.
+#[derive(Default)]
+pub struct Halves {
+    connections: Slab<Connection>,
+    joints: Slab<Joint>,
+    /// Of flows that are complete here: what completed them.
+    pub decisive: FxHashMap<FlowId, Decisive>,
+}
 
-    #[inline(always)]
-    pub(super) fn is_multipath(&self, frame: &Frame) -> bool {
-        frame.has(Frame::EXTRA) && self.extras[frame.aux].multipath.subflow > 0
-    }
-
-    pub(super) fn start_mptcp<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, id: FlowId, config: &MptcpConfig) {
-        let (plan, flow) = (self.world.plan, self.world.flow(id));
-        let shape = self.world.shape(flow);
-        let routes = routes(self.world, now, flow, config);
+impl Transport for Mptcp {
+    fn start<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, Opening { id, node, .. }: Opening) {
+        let (plan, flow) = (shard.world.plan, shard.world.flow(id));
+        let config = shard.mptcp(flow.transport);
+        let shape = shard.world.shape(flow);
+        let routes = routes(shard.world, now, flow, config);
         let with_return = plan.run.fct_end == FctEnd::LastAck;
-        let each: Vec<Idle> = routes.iter().map(|route| idle_by(self.world, now, flow, *route, shape, with_return)).collect();
+        let each: Vec<Idle> = routes.iter().map(|route| idle_by(shard.world, now, flow, *route, shape, with_return)).collect();
         let mut connection = Connection::new(ConnectionSetup {
             flow: id,
             transport: flow.transport,
             node,
             segments: shape.count as u32,
             edge: first_edge(&TcpConfig { receive: config.receive, ..config.tcp.clone() }),
-            idle: idle_over(self.world, now, flow, (&routes, &each), shape, with_return),
+            idle: idle_over(shard.world, now, flow, (&routes, &each), shape, with_return),
             start: now,
         });
         for (number, (route, idle)) in routes.iter().zip(each).enumerate() {
@@ -97,7 +97,7 @@ impl<'a> Shard<'a> {
                 ends: u32::MAX,
                 idle,
                 deadline: None,
-                ecn: if config.tcp.handshake { config.tcp.ecn } else { self.agreed_ecn(flow.dst, &config.tcp) },
+                ecn: if config.tcp.handshake { config.tcp.ecn } else { shard.agreed_ecn(flow.dst, &config.tcp) },
                 explain: plan.record.explain,
                 random: Stream::new(plan.run.seed, CONTROL, (id as u64) << 8 | number as u64),
             };
@@ -106,24 +106,60 @@ impl<'a> Shard<'a> {
             sender.round_trips = plan.record.round_trips.then(Box::default);
             if !config.tcp.handshake {
                 let ack = shape.ack.expect("it acknowledges");
-                let round_trip = if sender.measures() { least_round_trip_by(self.world, now, flow, *route, ack) } else { 0 };
+                let round_trip = if sender.measures() { least_round_trip_by(shard.world, now, flow, *route, ack) } else { 0 };
                 sender.open(now, round_trip, &config.tcp);
             }
             let stage = if config.tcp.handshake { Stage::Planned } else { Stage::Open };
             connection.subflows.push(Subflow::new(sender, route.there.0, stage));
         }
-        let slot = self.connections.insert(connection);
-        set_slot(&mut self.sending, id, slot | MPTCP);
+        let slot = shard.transports.mptcp.connections.insert(connection);
+        shard.opened(id, slot | MPTCP);
         if config.tcp.handshake {
-            self.emit_mptcp_syn(out, now, slot, 0, config);
-            self.arm_mptcp(out, slot);
+            shard.emit_mptcp_syn(out, now, slot, 0, config);
+            shard.arm_mptcp(out, slot);
         } else {
-            self.pump_mptcp(out, now, slot, 0, Cause::Start, config);
+            shard.pump_mptcp(out, now, slot, 0, Cause::Start, config);
         }
     }
 
+    fn deliver<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, frame: Frame) {
+        Tcp::deliver(shard, out, now, frame);
+    }
+
+    fn sender_due<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, _: FlowId, slot: u32) {
+        shard.on_mptcp_wake(out, now, slot & !MPTCP);
+    }
+
+    fn receiver_due<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, slot: u32) {
+        shard.on_mptcp_receiver_wake(out, now, slot & !MPTCP);
+    }
+
+    fn unfinished(shard: &mut Shard, _: FlowId, slot: u32) -> Option<SentRecord> {
+        let connection = &shard.transports.mptcp.connections[slot & !MPTCP];
+        shard.harvest.round_trips.extend(connection.subflows.iter().enumerate().flat_map(|(n, subflow)| round_trips(&subflow.sender, n)));
+        Some(connection_record(connection, None, None))
+    }
+
+    fn incomplete(shard: &Shard, slot: u32) -> ReceivedRecord {
+        joint_record(&shard.transports.mptcp.joints[slot & !MPTCP], None)
+    }
+}
+
+impl<'a> Shard<'a> {
+    fn mptcp(&self, transport: u16) -> &'a MptcpConfig {
+        match &self.world.plan.transports[transport as usize] {
+            TransportConfig::Mptcp(config) => config,
+            _ => unreachable!("a flow of another transport"),
+        }
+    }
+
+    #[inline(always)]
+    pub fn is_multipath(&self, frame: &Frame) -> bool {
+        frame.has(Frame::EXTRA) && self.extras[frame.aux].multipath.subflow > 0
+    }
+
     fn emit_mptcp_syn<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, number: usize, config: &MptcpConfig) {
-        let subflow = &mut self.connections[slot].subflows[number];
+        let subflow = &mut self.transports.mptcp.connections[slot].subflows[number];
         subflow.stage = Stage::Opening;
         // Of one that joins later: for the others. A time-out has been accounted for.
         subflow.sender.waited(now, Label::Window, 0);
@@ -132,7 +168,7 @@ impl<'a> Shard<'a> {
     }
 
     fn emit_mptcp_control<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, number: usize, what: Control) {
-        let subflow = &self.connections[slot].subflows[number];
+        let subflow = &self.transports.mptcp.connections[slot].subflows[number];
         let (s, via) = (&subflow.sender, subflow.via);
         let (node, mut frame) = (s.node, self.control(s.flow, what, (s.dst, s.hash, s.priority), s.ecn));
         frame.size = self.opening_size(what, number, true);
@@ -149,7 +185,7 @@ impl<'a> Shard<'a> {
 
     /// The last that is said on a subflow: no more options.
     fn close_subflow<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, number: usize) {
-        let subflow = &self.connections[slot].subflows[number];
+        let subflow = &self.transports.mptcp.connections[slot].subflows[number];
         let (s, via) = (&subflow.sender, subflow.via);
         let (node, next) = (s.node, s.next());
         let mut frame = self.control(s.flow, Control::Ack, (s.dst, s.hash, s.priority), s.ecn);
@@ -177,7 +213,7 @@ impl<'a> Shard<'a> {
 
     #[cold]
     #[inline(never)]
-    pub(super) fn on_mptcp_control<O: Outlet>(&mut self, out: &mut O, now: u64, frame: Frame) {
+    pub fn on_mptcp_control<O: Outlet>(&mut self, out: &mut O, now: u64, frame: Frame) {
         let number = self.extras.remove(frame.aux).multipath.subflow as usize - 1;
         let here = self.nodes[self.ports[frame.port as usize].node as usize].id;
         if here == self.world.flow(frame.flow).src { self.on_answer(out, now, &frame, number) } else { self.on_opening(out, now, &frame, number) }
@@ -190,8 +226,8 @@ impl<'a> Shard<'a> {
             return;
         }
         let slot = slot & !MPTCP;
-        let config = self.mptcp(self.connections[slot].transport);
-        let connection = &mut self.connections[slot];
+        let config = self.mptcp(self.transports.mptcp.connections[slot].transport);
+        let connection = &mut self.transports.mptcp.connections[slot];
         let subflow = &mut connection.subflows[number];
         match (Control::of(frame), subflow.stage) {
             (Control::SynAck, Stage::Opening) => {
@@ -219,7 +255,7 @@ impl<'a> Shard<'a> {
     /// The third segment of MP_JOIN, which is answered.
     fn confirm<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, number: usize, config: &MptcpConfig) {
         self.emit_mptcp_control(out, now, slot, number, Control::Ack);
-        let subflow = &mut self.connections[slot].subflows[number];
+        let subflow = &mut self.transports.mptcp.connections[slot].subflows[number];
         subflow.confirm_at = subflow.sender.time_out_from(now, &config.tcp);
         self.arm_mptcp(out, slot);
     }
@@ -231,7 +267,7 @@ impl<'a> Shard<'a> {
             return;
         }
         self.hear_of(now, slot, frame, number);
-        let receiver = self.joints[slot].subflow(number).as_mut().expect("heard of");
+        let receiver = self.transports.mptcp.joints[slot].subflow(number).as_mut().expect("heard of");
         match Control::of(frame) {
             Control::Syn => {
                 receiver.answered = now;
@@ -251,8 +287,8 @@ impl<'a> Shard<'a> {
     }
 
     fn answer_opening<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, number: usize, what: Control) {
-        let port = self.joints[slot].ports[number];
-        let r = self.joints[slot].subflows[number].as_ref().expect("heard of");
+        let port = self.transports.mptcp.joints[slot].ports[number];
+        let r = self.transports.mptcp.joints[slot].subflows[number].as_ref().expect("heard of");
         let (node, mut frame) = (r.node, self.control(r.flow, what, (r.src, r.hash, r.priority), r.ecn));
         frame.size = self.opening_size(what, number, false);
         self.write_option(&mut frame, number, (0, u32::MAX), 0);
@@ -262,10 +298,10 @@ impl<'a> Shard<'a> {
 
     /// Sends what windows allow, and sees to the timers. Subflow `of` is what it is done for.
     fn pump_mptcp<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, of: usize, cause: Cause, config: &MptcpConfig) {
-        self.connections[slot].begin();
-        while let Some(Sending { subflow: number, transmit, data }) = self.connections[slot].transmit(now, of, cause, config) {
+        self.transports.mptcp.connections[slot].begin();
+        while let Some(Sending { subflow: number, transmit, data }) = self.transports.mptcp.connections[slot].transmit(now, of, cause, config) {
             let wire = &self.world.plan.wire;
-            let connection = &self.connections[slot];
+            let connection = &self.transports.mptcp.connections[slot];
             let s = &connection.subflows[number].sender;
             let payload = self.world.payload(connection.flow, data, config.tcp.mss);
             let flags = data_flags(s, &transmit);
@@ -276,7 +312,7 @@ impl<'a> Shard<'a> {
             self.write_option(&mut frame, number, (data, u32::MAX), echo);
             let until = self.send_via(out, now, node, via, frame);
             if config.tcp.small_queues && until > now {
-                self.connections[slot].subflows[number].sender.small_queue.hand_over(now, until, size);
+                self.transports.mptcp.connections[slot].subflows[number].sender.small_queue.hand_over(now, until, size);
             }
         }
         self.arm_mptcp(out, slot);
@@ -284,25 +320,25 @@ impl<'a> Shard<'a> {
 
     fn arm_mptcp<O: Outlet>(&mut self, out: &mut O, slot: u32) {
         let ports = self.ports.len();
-        let connection = &mut self.connections[slot];
+        let connection = &mut self.transports.mptcp.connections[slot];
         arm(out, connection.wake(), &mut connection.armed, own_event(ports, connection.node, connection.flow, Event::Sender));
     }
 
     #[inline(never)]
-    pub(super) fn on_mptcp_wake<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32) {
-        if self.connections[slot].armed != now {
+    fn on_mptcp_wake<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32) {
+        if self.transports.mptcp.connections[slot].armed != now {
             return;
         }
-        self.connections[slot].armed = 0;
-        let config = self.mptcp(self.connections[slot].transport);
-        while let Some(number) = self.connections[slot].due(now) {
-            if self.connections[slot].subflows[number].stage == Stage::Confirming {
-                self.connections[slot].subflows[number].sender.waited(now, Label::Recovery, 0);
+        self.transports.mptcp.connections[slot].armed = 0;
+        let config = self.mptcp(self.transports.mptcp.connections[slot].transport);
+        while let Some(number) = self.transports.mptcp.connections[slot].due(now) {
+            if self.transports.mptcp.connections[slot].subflows[number].stage == Stage::Confirming {
+                self.transports.mptcp.connections[slot].subflows[number].sender.waited(now, Label::Recovery, 0);
                 self.counters.timeouts += 1;
                 self.confirm(out, now, slot, number, config);
                 continue;
             }
-            match self.connections[slot].on_wake(now, number, config) {
+            match self.transports.mptcp.connections[slot].on_wake(now, number, config) {
                 Expired::Pump(cause) => self.pump_mptcp(out, now, slot, number, cause, config),
                 Expired::TimedOut(cause) => {
                     self.counters.timeouts += 1;
@@ -320,17 +356,17 @@ impl<'a> Shard<'a> {
     }
 
     #[inline(never)]
-    pub(super) fn on_mptcp_ack<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, multipath: Multipath, ack: &AckIn) {
-        let config = self.mptcp(self.connections[slot].transport);
+    pub fn on_mptcp_ack<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, multipath: Multipath, ack: &AckIn) {
+        let config = self.mptcp(self.transports.mptcp.connections[slot].transport);
         let number = multipath.subflow as usize - 1;
-        let cause = self.connections[slot].on_ack(now, number, &multipath, ack, config);
-        if self.connections[slot].finished() {
+        let cause = self.transports.mptcp.connections[slot].on_ack(now, number, &multipath, ack, config);
+        if self.transports.mptcp.connections[slot].finished() {
             return self.finish_mptcp(out, now, slot, config);
         }
         // RFC 8684 §3.2 and §3.1: others join when the receiver is known to have understood.
         let planned = |connection: &Connection| connection.subflows.iter().position(|subflow| subflow.stage == Stage::Planned);
         while multipath.data > 0
-            && let Some(number) = planned(&self.connections[slot])
+            && let Some(number) = planned(&self.transports.mptcp.connections[slot])
         {
             self.emit_mptcp_syn(out, now, slot, number, config);
         }
@@ -338,26 +374,23 @@ impl<'a> Shard<'a> {
     }
 
     fn finish_mptcp<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, config: &MptcpConfig) {
-        let connection = &self.connections[slot];
-        let flow = connection.flow;
-        self.harvest.leave(connection_record(connection, Some(now), connection.account.clone()));
+        let connection = &self.transports.mptcp.connections[slot];
+        let record = connection_record(connection, Some(now), connection.account.clone());
         self.harvest.round_trips.extend(connection.subflows.iter().enumerate().flat_map(|(n, subflow)| round_trips(&subflow.sender, n)));
         if config.tcp.handshake {
-            for number in 0..self.connections[slot].subflows.len() {
-                if self.connections[slot].subflows[number].stage == Stage::Open {
+            for number in 0..self.transports.mptcp.connections[slot].subflows.len() {
+                if self.transports.mptcp.connections[slot].subflows[number].stage == Stage::Open {
                     self.close_subflow(out, now, slot, number);
                 }
             }
         }
-        self.connections.remove(slot);
-        self.sending[flow as usize] = OVER;
-        self.live -= 1;
-        self.flows_done += 1;
+        self.transports.mptcp.connections.remove(slot);
+        self.sending_over(record);
     }
 
     /// Where the time of a flow went that is complete at its receiver but not here, its sender.
     pub fn account_of(&self, flow: FlowId, decisive: Decisive) -> Option<Attribution> {
-        self.connections[self.sending[flow as usize] & !MPTCP].account_until(decisive)
+        self.transports.mptcp.connections[self.sending[flow as usize] & !MPTCP].account_until(decisive)
     }
 
     /// The receiving half, which this frame may be the first to tell of; `OVER` if everything has arrived.
@@ -369,8 +402,8 @@ impl<'a> Shard<'a> {
                 let config = self.mptcp(flow.transport);
                 let node = self.world.place[flow.dst as usize].local;
                 let segments = self.world.shape(flow).count as u32;
-                let slot = self.joints.insert(Joint::new(frame.flow, flow.transport, node, segments, now, config));
-                set_slot(&mut self.receiving, frame.flow, slot | MPTCP);
+                let slot = self.transports.mptcp.joints.insert(Joint::new(frame.flow, flow.transport, node, segments, now, config));
+                self.heard_of(frame.flow, slot | MPTCP);
                 slot
             }
             slot => slot & !MPTCP,
@@ -379,10 +412,10 @@ impl<'a> Shard<'a> {
 
     /// Subflow `number` may be new.
     fn hear_of(&mut self, now: u64, slot: u32, frame: &Frame, number: usize) {
-        if self.joints[slot].subflow(number).is_none() {
+        if self.transports.mptcp.joints[slot].subflow(number).is_none() {
             let receiver = self.make_subflow(now, frame, number);
-            *self.joints[slot].subflow(number) = Some(receiver);
-            self.joints[slot].ports[number] = frame.port;
+            *self.transports.mptcp.joints[slot].subflow(number) = Some(receiver);
+            self.transports.mptcp.joints[slot].ports[number] = frame.port;
         }
     }
 
@@ -411,7 +444,7 @@ impl<'a> Shard<'a> {
     }
 
     #[inline(never)]
-    pub(super) fn on_mptcp_data<O: Outlet>(&mut self, out: &mut O, now: u64, mut frame: Frame) {
+    pub fn on_mptcp_data<O: Outlet>(&mut self, out: &mut O, now: u64, mut frame: Frame) {
         let multipath = self.extras[frame.aux].multipath;
         let Beside { paused, stamp: echo, tag } = self.take_extra(&mut frame);
         let number = multipath.subflow as usize - 1;
@@ -423,9 +456,9 @@ impl<'a> Shard<'a> {
             return self.acknowledge_all(out, now, &frame, number);
         }
         self.hear_of(now, slot, &frame, number);
-        let config = self.mptcp(self.joints[slot].transport);
+        let config = self.mptcp(self.transports.mptcp.joints[slot].transport);
         let full = frame.size >= config.tcp.mss + MptcpConfig::DATA_OPTION + self.world.plan.wire.data_header;
-        let joint = &mut self.joints[slot];
+        let joint = &mut self.transports.mptcp.joints[slot];
         let complete = joint.on_data(now, multipath.data, (echo, full));
         let r = joint.subflows[number].as_mut().expect("heard of");
         r.paused = paused;
@@ -442,7 +475,7 @@ impl<'a> Shard<'a> {
             full,
         };
         if complete {
-            self.decisive.insert(frame.flow, Decisive { subflow: multipath.subflow, seq: frame.seq });
+            self.transports.mptcp.decisive.insert(frame.flow, Decisive { subflow: multipath.subflow, seq: frame.seq });
         }
         let mut reaction = r.on_data(arrival, &config.tcp);
         if complete && reaction.second.is_none() {
@@ -453,12 +486,10 @@ impl<'a> Shard<'a> {
             self.answer_mptcp(out, now, slot, number, ack, &config.tcp);
         }
         if complete {
-            let joint = &self.joints[slot];
-            let flow = joint.flow;
-            self.harvest.received.push(joint_record(joint, Some(now)));
-            self.joints.remove(slot);
-            self.receiving[flow as usize] = OVER;
-            return self.flow_received(out, now, flow, now);
+            let joint = &self.transports.mptcp.joints[slot];
+            let record = joint_record(joint, Some(now));
+            self.transports.mptcp.joints.remove(slot);
+            return self.receiving_over(out, now, record);
         }
         self.arm_joint(out, slot);
     }
@@ -481,24 +512,24 @@ impl<'a> Shard<'a> {
         let segments = self.world.shape(self.world.flow(frame.flow)).count as u32;
         self.write_option(&mut answer, number, (segments, u32::MAX), 0);
         let extra = &mut self.extras[answer.aux];
-        (extra.trigger, extra.multipath.decisive) = (frame.seq, self.decisive[&frame.flow]);
+        (extra.trigger, extra.multipath.decisive) = (frame.seq, self.transports.mptcp.decisive[&frame.flow]);
         self.sets_out(answer.size);
         self.send_by(out, now, again.node, frame.port, answer);
     }
 
     fn answer_mptcp<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, number: usize, ack: AckNow, config: &TcpConfig) {
-        let joint = &mut self.joints[slot];
+        let joint = &mut self.transports.mptcp.joints[slot];
         let (data, edge, stamped, port) = (joint.next, joint.edge(), joint.tunes(), joint.ports[number]);
         let r = joint.subflows[number].as_ref().expect("heard of");
         let selective = config.recovery != crate::spec::Recovery::NewReno && (r.holds() || ack.duplicate);
         let (blocks, count) = if selective { r.blocks() } else { Default::default() };
         let count = (count as usize).min(MptcpConfig::BLOCKS) as u8;
         let (node, paused) = (r.node, r.paused);
-        let mut frame = self.plain_ack(self.joints[slot].subflows[number].as_ref().expect("heard of"), ack);
+        let mut frame = self.plain_ack(self.transports.mptcp.joints[slot].subflows[number].as_ref().expect("heard of"), ack);
         self.write_option(&mut frame, number, (data, edge), if stamped { stamp(now) } else { 0 });
         let extra = &mut self.extras[frame.aux];
         (extra.trigger, extra.blocks, extra.count, extra.paused) = (ack.trigger, blocks, count, paused);
-        extra.multipath.decisive = self.decisive.get(&frame.flow).copied().unwrap_or_default();
+        extra.multipath.decisive = self.transports.mptcp.decisive.get(&frame.flow).copied().unwrap_or_default();
         let wire = &self.world.plan.wire;
         let told = (count as u16 + ack.duplicate as u16).min(MptcpConfig::BLOCKS as u16);
         let sack = if selective { wire.sack_base + wire.sack_block * told } else { 0 };
@@ -509,18 +540,18 @@ impl<'a> Shard<'a> {
 
     fn arm_joint<O: Outlet>(&mut self, out: &mut O, slot: u32) {
         let ports = self.ports.len();
-        let joint = &mut self.joints[slot];
+        let joint = &mut self.transports.mptcp.joints[slot];
         arm(out, joint.wake(), &mut joint.armed, own_event(ports, joint.node, joint.flow, Event::Receiver));
     }
 
-    pub(super) fn on_mptcp_receiver_wake<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32) {
-        if self.joints[slot].armed != now {
+    fn on_mptcp_receiver_wake<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32) {
+        if self.transports.mptcp.joints[slot].armed != now {
             return;
         }
-        self.joints[slot].armed = 0;
-        let config = &self.mptcp(self.joints[slot].transport).tcp;
-        for number in 0..self.joints[slot].subflows.len() {
-            if let Some(r) = &mut self.joints[slot].subflows[number]
+        self.transports.mptcp.joints[slot].armed = 0;
+        let config = &self.mptcp(self.transports.mptcp.joints[slot].transport).tcp;
+        for number in 0..self.transports.mptcp.joints[slot].subflows.len() {
+            if let Some(r) = &mut self.transports.mptcp.joints[slot].subflows[number]
                 && r.wake() != 0
                 && r.wake() <= now
                 && let Some(ack) = r.on_wake(now, config)
@@ -532,23 +563,12 @@ impl<'a> Shard<'a> {
     }
 }
 
-pub(super) fn connection_record(connection: &Connection, finish: Option<u64>, why: Option<Attribution>) -> SentRecord {
+fn connection_record(connection: &Connection, finish: Option<u64>, why: Option<Attribution>) -> SentRecord {
     let (packets, retransmitted, timeouts) = connection.sent();
-    SentRecord {
-        flow: connection.flow,
-        start: connection.start,
-        finish,
-        given_up: None,
-        ideal: connection.idle.total,
-        propagation: connection.idle.propagation,
-        packets,
-        retransmitted,
-        timeouts,
-        why,
-    }
+    SentRecord { finish, packets, retransmitted, timeouts, why, ..SentRecord::new(connection.flow, connection.start, connection.idle) }
 }
 
-pub(super) fn joint_record(joint: &Joint, finish: Option<u64>) -> ReceivedRecord {
+fn joint_record(joint: &Joint, finish: Option<u64>) -> ReceivedRecord {
     ReceivedRecord {
         flow: joint.flow,
         finish,

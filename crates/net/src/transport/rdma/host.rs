@@ -1,38 +1,40 @@
 //! Queue pairs at hosts: the NIC makes a frame when its transmitter is free, for whoever's turn it is.
 
-use super::host::{Beside, arm};
-use super::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, own_event, set_slot};
+use super::{AckIn, Acknowledgement, Nic, QueuePair, Rdma, Reps, Responder, ResponderSetup, Setup};
 use crate::frame::{Event, Extra, Frame};
-use crate::idle::Idle;
+use crate::shard::host::{Beside, arm};
+use crate::shard::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, Slab, own_event};
 use crate::spec::{Entropy, FlowId, RdmaConfig, TransportConfig};
 use crate::telemetry::Telemetry;
-use crate::transport::rdma::{AckIn, Acknowledgement, QueuePair, Reps, Responder, ResponderSetup, Setup};
+use crate::transport::door::{Opening, Transport};
 use crate::world::cut_off;
 use afflux_engine::random::Stream;
 
 /// Purpose of the random streams of entropies (see `afflux_engine::random`).
 const ENTROPY: u64 = 0x7265_7073;
 
-impl<'a> Shard<'a> {
-    fn rdma(&self, transport: u16) -> &'a RdmaConfig {
-        match &self.world.plan.transports[transport as usize] {
-            TransportConfig::Rdma(config) => config,
-            _ => unreachable!("an RDMA frame of another transport's flow"),
-        }
-    }
+/// What a shard keeps of RDMA.
+#[derive(Default)]
+pub struct Halves {
+    pub pairs: Slab<QueuePair>,
+    pub responders: Slab<Responder>,
+    /// By port; none where no flow uses RDMA.
+    nics: Vec<Nic>,
+}
 
-    /// A flow starts.
+impl Transport for Rdma {
     #[inline(never)]
-    pub(super) fn open_pair<O: Outlet>(&mut self, out: &mut O, now: u64, (node, id): (u32, FlowId), (hash, idle): (u32, Idle), config: &RdmaConfig) {
-        let world = self.world;
+    fn start<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, Opening { id, node, hash, idle, .. }: Opening) {
+        let world = shard.world;
         let flow = world.flow(id);
-        let port = self.outgoing(now, node, flow.dst, hash).unwrap_or(self.nodes[node as usize].first_port);
+        let config = shard.rdma(flow.transport);
+        let port = shard.outgoing(now, node, flow.dst, hash).unwrap_or(shard.nodes[node as usize].first_port);
         let setup = Setup {
             flow: id,
             transport: flow.transport,
             node,
             port,
-            line: self.ports[port as usize].rate,
+            line: shard.ports[port as usize].rate,
             dst: flow.dst,
             hash,
             priority: flow.priority,
@@ -43,19 +45,61 @@ impl<'a> Shard<'a> {
             explain: world.plan.record.explain,
             reps: matches!(config.entropy, Entropy::Reps(_)).then(|| Box::new(Reps::new(Stream::new(world.plan.run.seed, ENTROPY, id as u64)))),
         };
-        let slot = self.pairs.insert(QueuePair::new(setup, now, config));
-        set_slot(&mut self.sending, id, slot);
-        let place = self.nics[port as usize].open(slot, flow.priority);
-        self.pairs[slot].place = place;
-        self.tell_nic(out, now, slot, config);
+        let slot = shard.transports.rdma.pairs.insert(QueuePair::new(setup, now, config));
+        shard.opened(id, slot);
+        let place = shard.transports.rdma.nics[port as usize].open(slot, flow.priority);
+        shard.transports.rdma.pairs[slot].place = place;
+        shard.tell_nic(out, now, slot, config);
+    }
+
+    #[inline(always)]
+    fn deliver<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, frame: Frame) {
+        match frame.kind() {
+            Frame::RDMA_ACK => shard.on_rdma_ack(out, now, frame),
+            _ => shard.on_rdma_data(out, now, frame),
+        }
+    }
+
+    fn sender_due<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, _: FlowId, slot: u32) {
+        let pair = &mut shard.transports.rdma.pairs[slot];
+        if pair.armed != now {
+            return;
+        }
+        pair.armed = 0;
+        let wake = pair.wake();
+        if wake == now {
+            let config = shard.rdma(shard.transports.rdma.pairs[slot].transport);
+            shard.transports.rdma.pairs[slot].on_timeout(now, config);
+            shard.counters.timeouts += 1;
+            shard.last = shard.last.max(now);
+            shard.tell_nic(out, now, slot, config);
+        }
+        shard.arm_pair(out, slot);
+    }
+
+    fn unfinished(shard: &mut Shard, _: FlowId, slot: u32) -> Option<SentRecord> {
+        Some(sent_record(&shard.transports.rdma.pairs[slot], None))
+    }
+
+    fn incomplete(shard: &Shard, slot: u32) -> ReceivedRecord {
+        received_record(&shard.transports.rdma.responders[slot], None)
+    }
+}
+
+impl<'a> Shard<'a> {
+    fn rdma(&self, transport: u16) -> &'a RdmaConfig {
+        match &self.world.plan.transports[transport as usize] {
+            TransportConfig::Rdma(config) => config,
+            _ => unreachable!("an RDMA frame of another transport's flow"),
+        }
     }
 
     /// A queue pair may have become able to send.
     #[inline(always)]
     fn tell_nic<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, config: &RdmaConfig) {
-        let pair = &mut self.pairs[slot];
+        let pair = &mut self.transports.rdma.pairs[slot];
         let (due, node, port, place) = (pair.due(now, config), pair.node, pair.port, pair.place);
-        let nic = &mut self.nics[port as usize];
+        let nic = &mut self.transports.rdma.nics[port as usize];
         nic.set_due(place, due);
         if due == u64::MAX || nic.armed != 0 && nic.armed <= due {
             return;
@@ -75,20 +119,35 @@ impl<'a> Shard<'a> {
     fn arm_nic<O: Outlet>(&mut self, out: &mut O, node: u32, port: u32, at: u64) {
         let number = port - self.nodes[node as usize].first_port;
         let event = self.event(node, number, Event::Nic);
-        arm(out, at, &mut self.nics[port as usize].armed, event);
+        arm(out, at, &mut self.transports.rdma.nics[port as usize].armed, event);
     }
 
-    pub(super) fn on_nic<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, number: u32) {
+    pub fn on_nic<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, number: u32) {
         let port = self.nodes[node as usize].first_port + number;
-        let nic = &mut self.nics[port as usize];
+        let nic = &mut self.transports.rdma.nics[port as usize];
         if nic.armed == now {
             nic.armed = 0;
             self.run_nic(out, now, node, port);
         }
     }
 
+    /// Where flows use RDMA: a NIC for each port.
+    pub fn set_up_nics(&mut self) {
+        if self.world.plan.has_queue_pairs() {
+            self.transports.rdma.nics.resize_with(self.ports.len(), Default::default);
+        }
+    }
+
+    /// The transmitter of a host's port may be free: its queue pairs may send.
+    #[inline(always)]
+    pub fn free_for_pairs<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
+        if !self.transports.rdma.nics.is_empty() {
+            self.run_nic(out, now, node, port);
+        }
+    }
+
     /// If the transmitter is free, the next frame.
-    pub(super) fn run_nic<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
+    fn run_nic<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
         if !O::CLASSICAL && !self.ports[port as usize].plain {
             self.bring_up(out, now, node, port);
         }
@@ -108,13 +167,13 @@ impl<'a> Shard<'a> {
             }
         };
         if busy {
-            let at = p.free_at.max(self.nics[port as usize].earliest_due());
+            let at = p.free_at.max(self.transports.rdma.nics[port as usize].earliest_due());
             if at < u64::MAX {
                 self.arm_nic(out, node, port, at);
             }
             return;
         }
-        match self.nics[port as usize].next(now, allowed) {
+        match self.transports.rdma.nics[port as usize].next(now, allowed) {
             Some(slot) => self.send_from_pair(out, now, slot),
             None => {
                 let a = p.automaton.as_deref();
@@ -124,7 +183,7 @@ impl<'a> Shard<'a> {
                     Some(pause) if !pause.may_send(class, now) => pause.until(class),
                     _ => waiting,
                 };
-                let at = self.nics[port as usize].earliest(now, held);
+                let at = self.transports.rdma.nics[port as usize].earliest(now, held);
                 if at < u64::MAX {
                     self.arm_nic(out, node, port, at);
                 }
@@ -136,8 +195,8 @@ impl<'a> Shard<'a> {
     fn send_from_pair<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32) {
         let world = self.world;
         let wire = &world.plan.wire;
-        let config = self.rdma(self.pairs[slot].transport);
-        let pair = &mut self.pairs[slot];
+        let config = self.rdma(self.transports.rdma.pairs[slot].transport);
+        let pair = &mut self.transports.rdma.pairs[slot];
         let (node, port, class) = (pair.node, pair.port, pair.priority);
         let p = &self.ports[port as usize];
         let clock = match p.automaton.as_ref().and_then(|a| a.pause.as_ref()) {
@@ -163,12 +222,12 @@ impl<'a> Shard<'a> {
             frame.flags |= Frame::EXTRA;
         }
         let place = pair.place;
-        self.nics[port as usize].set_due(place, due);
+        self.transports.rdma.nics[port as usize].set_due(place, due);
         self.arm_pair(out, slot);
         self.sets_out(size);
         self.last = self.last.max(now);
         self.offer(out, now, node, port, frame);
-        let at = self.nics[port as usize].earliest_due().max(self.ports[port as usize].free_at);
+        let at = self.transports.rdma.nics[port as usize].earliest_due().max(self.ports[port as usize].free_at);
         if at < u64::MAX {
             self.arm_nic(out, node, port, at);
         }
@@ -178,37 +237,20 @@ impl<'a> Shard<'a> {
     #[inline(always)]
     fn arm_pair<O: Outlet>(&mut self, out: &mut O, slot: u32) {
         let ports = self.ports.len();
-        let pair = &mut self.pairs[slot];
+        let pair = &mut self.transports.rdma.pairs[slot];
         arm(out, pair.wake(), &mut pair.armed, own_event(ports, pair.node, pair.flow, Event::Sender));
     }
 
-    pub(super) fn on_pair_wake<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32) {
-        let pair = &mut self.pairs[slot];
-        if pair.armed != now {
-            return;
-        }
-        pair.armed = 0;
-        let wake = pair.wake();
-        if wake == now {
-            let config = self.rdma(self.pairs[slot].transport);
-            self.pairs[slot].on_timeout(now, config);
-            self.counters.timeouts += 1;
-            self.last = self.last.max(now);
-            self.tell_nic(out, now, slot, config);
-        }
-        self.arm_pair(out, slot);
-    }
-
     #[inline(never)]
-    pub(super) fn on_rdma_ack<O: Outlet>(&mut self, out: &mut O, now: u64, mut frame: Frame) {
+    fn on_rdma_ack<O: Outlet>(&mut self, out: &mut O, now: u64, mut frame: Frame) {
         let telemetry = self.take_telemetry(&frame);
         let paused = self.take_extra(&mut frame).paused;
         let slot = self.sending[frame.flow as usize];
         if slot == OVER {
             return;
         }
-        let config = self.rdma(self.pairs[slot].transport);
-        let pair = &mut self.pairs[slot];
+        let config = self.rdma(self.transports.rdma.pairs[slot].transport);
+        let pair = &mut self.transports.rdma.pairs[slot];
         if frame.has(Frame::CNP_ALONE) {
             pair.control.on_cnp(now, config);
         } else {
@@ -228,19 +270,16 @@ impl<'a> Shard<'a> {
 
     /// All of a flow is acknowledged.
     fn close_pair(&mut self, now: u64, slot: u32) {
-        let record = pair_record(&self.pairs[slot], Some(now));
-        let (port, place, flow) = (self.pairs[slot].port, self.pairs[slot].place, self.pairs[slot].flow);
-        let Shard { nics, pairs, .. } = self;
+        let Halves { nics, pairs, .. } = &mut self.transports.rdma;
+        let record = sent_record(&pairs[slot], Some(now));
+        let (port, place) = (pairs[slot].port, pairs[slot].place);
         nics[port as usize].close(place, |slot, place| pairs[slot].place = place);
         pairs.remove(slot);
-        self.harvest.leave(record);
-        self.sending[flow as usize] = OVER;
-        self.live -= 1;
-        self.flows_done += 1;
+        self.sending_over(record);
     }
 
     #[inline(never)]
-    pub(super) fn on_rdma_data<O: Outlet>(&mut self, out: &mut O, now: u64, mut frame: Frame) {
+    fn on_rdma_data<O: Outlet>(&mut self, out: &mut O, now: u64, mut frame: Frame) {
         let telemetry = self.take_telemetry(&frame);
         let Beside { paused, tag, .. } = self.take_extra(&mut frame);
         let mut slot = self.receiving_slot(frame.flow);
@@ -249,8 +288,8 @@ impl<'a> Shard<'a> {
         }
         if slot == NOT_YET {
             let responder = self.make_responder(frame.flow);
-            slot = self.responders.insert(responder);
-            set_slot(&mut self.receiving, frame.flow, slot);
+            slot = self.transports.rdma.responders.insert(responder);
+            self.heard_of(frame.flow, slot);
         } else if slot == OVER {
             // Everything is here already: say so again.
             let again = self.make_responder(frame.flow);
@@ -261,8 +300,8 @@ impl<'a> Shard<'a> {
             self.send(out, now, again.node, answer);
             return;
         }
-        let config = self.rdma(self.responders[slot].transport);
-        let r = &mut self.responders[slot];
+        let config = self.rdma(self.transports.rdma.responders[slot].transport);
+        let r = &mut self.transports.rdma.responders[slot];
         r.paused = paused;
         if frame.seq < r.highest {
             self.counters.balance.late.count(frame.has(Frame::RETRANSMISSION), tag);
@@ -270,13 +309,13 @@ impl<'a> Shard<'a> {
         let answer = r.on_data(now, frame.seq, frame.has(Frame::CE), config);
         let (node, complete) = (r.node, r.is_complete());
         if answer.cnp {
-            let r = &self.responders[slot];
+            let r = &self.transports.rdma.responders[slot];
             let mut notification = self.rdma_ack(r, Acknowledgement { cumulative: 0, trigger: 0, negative: false, cnp: true }, frame.hash);
             notification.flags |= Frame::CNP_ALONE;
             self.send(out, now, node, notification);
         }
         if let Some(ack) = answer.ack {
-            let mut frame = self.rdma_ack(&self.responders[slot], ack, frame.hash);
+            let mut frame = self.rdma_ack(&self.transports.rdma.responders[slot], ack, frame.hash);
             if paused > 0 || telemetry.is_some() {
                 frame.aux = self.extras.insert(Extra { trigger: ack.trigger, edge: u32::MAX, paused, telemetry, ..Extra::default() });
                 frame.flags |= Frame::EXTRA;
@@ -284,11 +323,9 @@ impl<'a> Shard<'a> {
             self.send(out, now, node, frame);
         }
         if complete {
-            let record = responder_record(&self.responders[slot], Some(now));
-            self.harvest.received.push(record);
-            self.responders.remove(slot);
-            self.receiving[frame.flow as usize] = OVER;
-            self.flow_received(out, now, frame.flow, now);
+            let record = received_record(&self.transports.rdma.responders[slot], Some(now));
+            self.transports.rdma.responders.remove(slot);
+            self.receiving_over(out, now, record);
         }
     }
 
@@ -328,22 +365,12 @@ impl<'a> Shard<'a> {
     }
 }
 
-pub(super) fn pair_record(pair: &QueuePair, finish: Option<u64>) -> SentRecord {
-    SentRecord {
-        flow: pair.flow,
-        start: pair.start,
-        finish,
-        given_up: None,
-        ideal: pair.idle.total,
-        propagation: pair.idle.propagation,
-        packets: pair.sent,
-        retransmitted: pair.retransmitted,
-        timeouts: pair.timeouts,
-        why: pair.why(),
-    }
+fn sent_record(pair: &QueuePair, finish: Option<u64>) -> SentRecord {
+    let &QueuePair { sent: packets, retransmitted, timeouts, .. } = pair;
+    SentRecord { finish, packets, retransmitted, timeouts, why: pair.why(), ..SentRecord::new(pair.flow, pair.start, pair.idle) }
 }
 
-pub(super) fn responder_record(r: &Responder, finish: Option<u64>) -> ReceivedRecord {
+fn received_record(r: &Responder, finish: Option<u64>) -> ReceivedRecord {
     let (frames, has_last) = r.received();
     ReceivedRecord { flow: r.flow, finish, frames: frames as u64, has_last, marked: r.marked, reordered: r.reordered, paused: r.paused }
 }

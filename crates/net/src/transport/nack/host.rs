@@ -1,0 +1,235 @@
+//! Where rate-based datagrams with negative acknowledgements meet hosts.
+
+use super::{Act, Nack, Reaction, Receiver, Report, Sender, SenderSetup};
+use crate::frame::{Control, Event, Extra, Frame};
+use crate::shard::host::{Beside, arm};
+use crate::shard::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, Slab, own_event};
+use crate::spec::{self, FlowId, TransportConfig};
+use crate::transport::door::{Opening, Transport};
+
+/// What a shard keeps of such transfers.
+#[derive(Default)]
+pub struct Halves {
+    senders: Slab<Sender>,
+    receivers: Slab<Receiver>,
+}
+
+impl Transport for Nack {
+    #[inline(never)]
+    fn start<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, Opening { id, node, hash, idle, .. }: Opening) {
+        let world = shard.world;
+        let flow = world.flow(id);
+        let shape = world.shape(flow);
+        let setup = SenderSetup {
+            flow: id,
+            transport: flow.transport,
+            node,
+            dst: flow.dst,
+            hash,
+            priority: flow.priority,
+            segments: shape.count as u32,
+            nic: shard.ports[shard.nodes[node as usize].first_port as usize].serialize(shape.full),
+            idle,
+            explain: world.plan.record.explain,
+        };
+        let slot = shard.transports.nack.senders.insert(Sender::new(setup, now));
+        shard.opened(id, slot);
+        shard.pump_nack(out, now, slot);
+    }
+
+    #[inline(never)]
+    fn deliver<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, mut frame: Frame) {
+        let Beside { paused, tag, .. } = shard.take_extra(&mut frame);
+        if shard.record_paths {
+            shard.count_path(&frame, 0);
+        }
+        let (flow, again) = (shard.world.flow(frame.flow), frame.has(Frame::RETRANSMISSION));
+        let segments = shard.world.shape(flow).count as u32;
+        let config = shard.nack(flow.transport);
+        let mut slot = shard.receiving_slot(frame.flow);
+        if slot == OVER {
+            return shard.send_report(
+                out,
+                now,
+                frame.flow,
+                Extra { trigger: frame.seq, edge: segments, paused, ..Extra::default() },
+                frame.flags & Frame::RETRANSMISSION,
+            );
+        }
+        if slot == NOT_YET {
+            slot = shard.transports.nack.receivers.insert(Receiver::new(frame.flow, segments));
+            shard.heard_of(frame.flow, slot);
+        }
+        let r = &mut shard.transports.nack.receivers[slot];
+        if frame.seq < r.highest {
+            shard.counters.balance.late.count(again, tag);
+        }
+        r.marked += frame.has(Frame::CE) as u64;
+        r.paused = paused;
+        match r.on_data(now, frame.seq, again, config) {
+            Reaction::Nothing => {}
+            Reaction::Gap(from, to) => shard.report(out, now, slot, &[(from, to)], 0),
+            Reaction::Everything => shard.report_everything(out, now, slot, 0),
+        }
+        if shard.transports.nack.receivers[slot].is_complete() {
+            let record = received_record(&shard.transports.nack.receivers[slot], Some(now));
+            shard.transports.nack.receivers.remove(slot);
+            return shard.receiving_over(out, now, record);
+        }
+        shard.arm_report(out, slot);
+    }
+
+    fn sender_due<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, _: FlowId, slot: u32) {
+        let s = &mut shard.transports.nack.senders[slot];
+        if s.armed == now {
+            s.armed = 0;
+            shard.pump_nack(out, now, slot);
+        }
+    }
+
+    fn receiver_due<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, slot: u32) {
+        let r = &mut shard.transports.nack.receivers[slot];
+        if r.armed != now {
+            return;
+        }
+        r.armed = 0;
+        if r.due == now {
+            let config = shard.nack(shard.world.flow(shard.transports.nack.receivers[slot].flow).transport);
+            shard.report_everything(out, now, slot, Frame::PERIODIC);
+            shard.transports.nack.receivers[slot].on_due(now, config);
+        }
+        shard.arm_report(out, slot);
+    }
+
+    fn unfinished(shard: &mut Shard, _: FlowId, slot: u32) -> Option<SentRecord> {
+        Some(sent_record(&shard.transports.nack.senders[slot], None))
+    }
+
+    fn incomplete(shard: &Shard, slot: u32) -> ReceivedRecord {
+        received_record(&shard.transports.nack.receivers[slot], None)
+    }
+}
+
+impl Nack {
+    /// A report has reached the sender of its flow.
+    pub fn deliver_report<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, frame: Frame) {
+        shard.on_report(out, now, frame);
+    }
+}
+
+impl<'a> Shard<'a> {
+    fn nack(&self, transport: u16) -> &'a spec::Nack {
+        match &self.world.plan.transports[transport as usize] {
+            TransportConfig::Nack(config) => config,
+            _ => unreachable!("a frame of another transport's flow"),
+        }
+    }
+
+    /// Does what the sender has to do, and sees to its timer.
+    fn pump_nack<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32) {
+        let world = self.world;
+        let config = self.nack(self.transports.nack.senders[slot].transport);
+        loop {
+            let s = &mut self.transports.nack.senders[slot];
+            let before = s.timeouts;
+            match s.next_act(now, config) {
+                Act::Wait(at) => {
+                    let event = self.nack_event(slot);
+                    return arm(out, at, &mut self.transports.nack.senders[slot].armed, event);
+                }
+                Act::Send(seq, again) => {
+                    self.counters.timeouts += s.timeouts - before;
+                    self.counters.retransmits += again as u64;
+                    s.on_sent(now, seq, again, config);
+                    let flags = Frame::DATAGRAM | Frame::REPORTED | s.priority as u16 | if again { Frame::RETRANSMISSION } else { 0 };
+                    let size = (world.payload(s.flow, seq, config.payload) + world.plan.wire.data_header).max(world.plan.wire.min_frame);
+                    let frame = Frame { flow: s.flow, seq, dst: s.dst, hash: s.hash, size, flags, ..Frame::default() };
+                    let node = s.node;
+                    self.send(out, now, node, frame);
+                }
+            }
+        }
+    }
+
+    fn nack_event(&self, slot: u32) -> Frame {
+        let s = &self.transports.nack.senders[slot];
+        self.event(s.node, s.flow, Event::Sender)
+    }
+
+    /// A report has come to its sender.
+    #[inline(never)]
+    fn on_report<O: Outlet>(&mut self, out: &mut O, now: u64, frame: Frame) {
+        let Extra { trigger, edge, blocks, count, paused, .. } = self.extras.take(frame.aux);
+        let slot = self.sending[frame.flow as usize];
+        if slot == OVER {
+            return;
+        }
+        let s = &mut self.transports.nack.senders[slot];
+        let missing = &blocks[..count as usize];
+        s.on_report(
+            now,
+            &Report { cumulative: edge, latest: trigger, repeated: frame.has(Frame::RETRANSMISSION), missing, periodic: frame.has(Frame::PERIODIC), paused },
+        );
+        if !s.finished() {
+            return self.pump_nack(out, now, slot);
+        }
+        let record = sent_record(s, Some(now));
+        self.transports.nack.senders.remove(slot);
+        self.sending_over(record);
+        self.last = self.last.max(now);
+    }
+
+    fn arm_report<O: Outlet>(&mut self, out: &mut O, slot: u32) {
+        let ports = self.ports.len();
+        let r = &mut self.transports.nack.receivers[slot];
+        let node = self.world.place[self.world.flow(r.flow).dst as usize].local;
+        arm(out, r.due, &mut r.armed, own_event(ports, node, r.flow, Event::Receiver));
+    }
+
+    fn report_everything<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, flags: u16) {
+        let missing: Vec<(u32, u32)> = self.transports.nack.receivers[slot].missing().collect();
+        self.report(out, now, slot, &missing, flags);
+    }
+
+    /// As many frames as that takes, one at least.
+    fn report<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, missing: &[(u32, u32)], flags: u16) {
+        let r = &self.transports.nack.receivers[slot];
+        let (flow, flags) = (r.flow, flags | if r.repeated { Frame::RETRANSMISSION } else { 0 });
+        let plain = Extra { trigger: r.latest, edge: r.next(), paused: r.paused, ..Extra::default() };
+        if missing.is_empty() {
+            return self.send_report(out, now, flow, plain, flags);
+        }
+        for part in missing.chunks(Extra::BLOCKS) {
+            let mut extra = plain.clone();
+            extra.blocks[..part.len()].copy_from_slice(part);
+            extra.count = part.len() as u8;
+            self.send_report(out, now, flow, extra, flags);
+        }
+    }
+
+    fn send_report<O: Outlet>(&mut self, out: &mut O, now: u64, id: FlowId, extra: Extra, flags: u16) {
+        let world = self.world;
+        let (flow, wire) = (world.flow(id), &world.plan.wire);
+        let frame = Frame {
+            flow: id,
+            seq: Control::Report as u32,
+            dst: flow.src,
+            hash: world.flow_hash(flow, true),
+            size: (wire.ack + wire.sack_block * extra.count as u16).max(wire.min_frame),
+            flags: Frame::CONTROL | Frame::EXTRA | flow.priority as u16 | flags,
+            aux: self.extras.insert(extra),
+            ..Frame::default()
+        };
+        self.send(out, now, world.place[flow.dst as usize].local, frame);
+    }
+}
+
+fn sent_record(s: &Sender, finish: Option<u64>) -> SentRecord {
+    let &Sender { sent: packets, retransmitted, timeouts, .. } = s;
+    SentRecord { finish, packets, retransmitted, timeouts, why: s.why.clone(), ..SentRecord::new(s.flow, s.start, s.idle) }
+}
+
+fn received_record(r: &Receiver, finish: Option<u64>) -> ReceivedRecord {
+    let (frames, has_last) = r.received();
+    ReceivedRecord { flow: r.flow, finish, frames, has_last, marked: r.marked, reordered: r.reordered, paused: r.paused }
+}

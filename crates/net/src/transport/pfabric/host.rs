@@ -1,0 +1,211 @@
+//! Hosts with pFabric's transport, or the TCP it was made from.
+
+use super::{Expired, Kept, PFABRIC, Pfabric, Sender, SenderSetup, Transmit};
+use crate::frame::{Control, Event, Extra, Frame};
+use crate::shard::host::arm;
+use crate::shard::{Outlet, ReceivedRecord, SentRecord, Shard, Slab, own_event};
+use crate::spec::{self, EcnMode, FlowId, TransportConfig};
+use crate::transport::door::{Opening, Transport};
+use crate::transport::tcp::{AckIn, Cause, Tcp};
+use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
+
+/// What a shard keeps of pFabric's transport. Its receivers are TCP's.
+#[derive(Default)]
+pub struct Halves {
+    senders: Slab<Sender>,
+    /// Idle connections of pairs of hosts, the one that has been idle longest first.
+    pools: FxHashMap<(u32, u32), VecDeque<Kept>>,
+}
+
+impl Transport for Pfabric {
+    fn start<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, Opening { id, node, mut hash, idle, .. }: Opening) {
+        let plan = shard.world.plan;
+        let flow = shard.world.flow(id);
+        let config = shard.pfabric(flow.transport);
+        let (mut connected, mut kept) = (true, None);
+        if config.pooled {
+            match shard.transports.pfabric.pools.entry((flow.src, flow.dst)) {
+                std::collections::hash_map::Entry::Vacant(first) => {
+                    first.insert(Default::default());
+                }
+                std::collections::hash_map::Entry::Occupied(mut known) => {
+                    kept = known.get_mut().pop_front();
+                    connected = kept.is_some();
+                    // The authors' scripts number all connections that are opened later 0: between two hosts they are one flow to the queues.
+                    hash = kept.as_ref().map_or(shard.world.pair_hash(flow.src, flow.dst), |kept| kept.hash);
+                }
+            }
+        }
+        let setup = SenderSetup {
+            flow: id,
+            transport: flow.transport,
+            node,
+            dst: flow.dst,
+            hash,
+            priority: flow.priority,
+            segments: shard.world.shape(flow).count as u32,
+            bytes: flow.bytes,
+            idle,
+            ecn: shard.agreed_ecn(flow.dst, &config.tcp),
+            explain: plan.record.explain,
+            connected,
+            kept,
+        };
+        let slot = shard.transports.pfabric.senders.insert(Sender::new(setup, now, config));
+        shard.opened(id, slot | PFABRIC);
+        if connected { shard.pump_pfabric(out, now, slot, Cause::Start, config) } else { shard.send_pfabric_syn(out, now, slot, config) }
+    }
+
+    fn deliver<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, frame: Frame) {
+        Tcp::deliver(shard, out, now, frame);
+    }
+
+    fn sender_due<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, _: FlowId, slot: u32) {
+        shard.on_pfabric_wake(out, now, slot & !PFABRIC);
+    }
+
+    fn receiver_due<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, slot: u32) {
+        Tcp::receiver_due(shard, out, now, slot);
+    }
+
+    fn unfinished(shard: &mut Shard, _: FlowId, slot: u32) -> Option<SentRecord> {
+        Some(sent_record(&shard.transports.pfabric.senders[slot & !PFABRIC], None))
+    }
+
+    fn incomplete(shard: &Shard, slot: u32) -> ReceivedRecord {
+        Tcp::incomplete(shard, slot)
+    }
+}
+
+impl<'a> Shard<'a> {
+    fn pfabric(&self, transport: u16) -> &'a spec::Pfabric {
+        match &self.world.plan.transports[transport as usize] {
+            TransportConfig::Pfabric(config) => config,
+            _ => unreachable!("a flow of another transport"),
+        }
+    }
+
+    pub fn is_pooled(&self, transport: u16) -> bool {
+        matches!(&self.world.plan.transports[transport as usize], TransportConfig::Pfabric(config) if config.pooled)
+    }
+
+    fn send_pfabric_syn<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, config: &spec::Pfabric) {
+        self.transports.pfabric.senders[slot].syn_sent(now, config);
+        self.send_pfabric_control(out, now, slot, Control::Syn, 0);
+        self.arm_pfabric(out, slot);
+    }
+
+    fn send_pfabric_control<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, what: Control, rank: u32) {
+        let s = &self.transports.pfabric.senders[slot];
+        let (node, mut frame) = (s.node, self.control(s.flow, what, (s.dst, s.hash, s.priority), s.ecn));
+        if what == Control::Syn {
+            // Nothing has been agreed on yet (RFC 3168 §6.1.1; so do the authors' hosts): marking queues drop it. The answer is ECN-capable there.
+            frame.flags &= !Frame::ECT;
+        }
+        if rank > 0 {
+            frame.aux = rank;
+            frame.flags |= Frame::RANKED;
+        }
+        self.send(out, now, node, frame);
+    }
+
+    #[cold]
+    #[inline(never)]
+    pub fn on_pfabric_connected<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32) {
+        let config = self.pfabric(self.transports.pfabric.senders[slot].transport);
+        if let Some(cause) = self.transports.pfabric.senders[slot].on_connected(now, config) {
+            self.pump_pfabric(out, now, slot, cause, config);
+        }
+    }
+
+    #[inline(never)]
+    pub fn on_pfabric_ack<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, ack: &AckIn) {
+        let config = self.pfabric(self.transports.pfabric.senders[slot].transport);
+        if !self.pacers.is_empty() && ack.ece {
+            let (node, flow) = (self.transports.pfabric.senders[slot].node, self.transports.pfabric.senders[slot].flow);
+            self.echo_to_pacer(now, node, flow);
+        }
+        let cause = self.transports.pfabric.senders[slot].on_ack(now, ack, config);
+        if !self.transports.pfabric.senders[slot].finished() {
+            return self.pump_pfabric(out, now, slot, cause, config);
+        }
+        let s = &self.transports.pfabric.senders[slot];
+        let record = sent_record(s, Some(now));
+        if config.pooled {
+            let pair = (self.nodes[s.node as usize].id, s.dst);
+            let kept = s.keep();
+            self.transports.pfabric.pools.entry(pair).or_default().push_back(kept);
+        }
+        self.transports.pfabric.senders.remove(slot);
+        self.sending_over(record);
+    }
+
+    fn on_pfabric_wake<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32) {
+        let s = &mut self.transports.pfabric.senders[slot];
+        if s.armed != now {
+            return;
+        }
+        s.armed = 0;
+        if s.deadline == 0 || s.deadline > now {
+            return self.arm_pfabric(out, slot);
+        }
+        self.counters.timeouts += 1;
+        let config = self.pfabric(self.transports.pfabric.senders[slot].transport);
+        match self.transports.pfabric.senders[slot].on_wake(now, config) {
+            Expired::TimedOut => self.pump_pfabric(out, now, slot, Cause::Timeout, config),
+            Expired::Probe(rank) => {
+                self.send_pfabric_control(out, now, slot, Control::AskWindow, rank);
+                self.arm_pfabric(out, slot);
+            }
+            Expired::Syn => {
+                self.counters.retransmits += 1;
+                self.send_pfabric_syn(out, now, slot, config);
+            }
+        }
+    }
+
+    /// Sends what the window allows, and sees to the timer.
+    fn pump_pfabric<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, cause: Cause, config: &spec::Pfabric) {
+        while let Some(Transmit { seq, retransmission, rank }) = self.transports.pfabric.senders[slot].transmit(now, cause, config) {
+            let s = &self.transports.pfabric.senders[slot];
+            let (node, flow) = (s.node, s.flow);
+            let mut flags = Frame::DATA | s.priority as u16;
+            if s.ecn == EcnMode::Dctcp || (s.ecn == EcnMode::Classic && !retransmission) {
+                flags |= Frame::ECT;
+            }
+            if retransmission {
+                flags |= Frame::RETRANSMISSION;
+                self.counters.retransmits += 1;
+            }
+            let wire = &self.world.plan.wire;
+            let size = (self.world.payload(flow, seq, config.tcp.mss) + wire.data_header).max(wire.min_frame);
+            let mut frame = Frame { flow, seq, dst: s.dst, hash: s.hash, size, flags, ..Frame::default() };
+            if rank > 0 && self.record_paths {
+                frame.aux = self.extras.insert(Extra { edge: u32::MAX, rank, ..Extra::default() });
+                frame.flags |= Frame::EXTRA;
+            } else if rank > 0 {
+                frame.aux = rank;
+                frame.flags |= Frame::RANKED;
+            }
+            if !self.pacers.is_empty() && self.is_paced(out, now, node, &frame) {
+                continue;
+            }
+            self.send(out, now, node, frame);
+        }
+        self.arm_pfabric(out, slot);
+    }
+
+    /// Sees to a sender's timer.
+    #[inline(always)]
+    fn arm_pfabric<O: Outlet>(&mut self, out: &mut O, slot: u32) {
+        let ports = self.ports.len();
+        let s = &mut self.transports.pfabric.senders[slot];
+        arm(out, s.deadline, &mut s.armed, own_event(ports, s.node, s.flow, Event::Sender));
+    }
+}
+
+fn sent_record(s: &Sender, finish: Option<u64>) -> SentRecord {
+    let &Sender { sent: packets, retransmitted, timeouts, .. } = s;
+    SentRecord { finish, packets, retransmitted, timeouts, why: s.why.clone(), ..SentRecord::new(s.flow, s.start, s.idle) }
+}

@@ -1,0 +1,248 @@
+//! Where the transports that are granted rates meet hosts, and links that grant them.
+
+use super::{AckIn, Act, Rated, Receiver, Scheduling, Sender, SenderSetup};
+use crate::allocation::{Header, Link, Seen, What};
+use crate::frame::{Event, Extra, Frame};
+use crate::shard::forward::Drop;
+use crate::shard::host::arm;
+use crate::shard::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, Slab, own_event};
+use crate::spec::{FlowId, TransportConfig};
+use crate::transport::door::{Opening, Transport};
+
+/// What a shard keeps of transports that are granted rates.
+#[derive(Default)]
+pub struct Halves {
+    senders: Slab<Sender>,
+    receivers: Slab<Receiver>,
+    /// What links grant, by port; none where no flow asks.
+    links: Vec<Link>,
+}
+
+impl Transport for Rated {
+    #[inline(never)]
+    fn start<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, Opening { id, node, hash, idle, deadline }: Opening) {
+        let world = shard.world;
+        let flow = world.flow(id);
+        let shape = world.shape(flow);
+        let rates = world.path(now, hash, flow.src, flow.dst).into_iter().map(|(node, port)| world.link(&world.ports.of(node)[port as usize]).rate.0);
+        let bits = |size: u16| (size + world.plan.wire.gap) as u64 * 8;
+        let setup = SenderSetup {
+            flow: id,
+            transport: flow.transport,
+            node,
+            dst: flow.dst,
+            hash,
+            priority: flow.priority,
+            segments: shape.count as u32,
+            full_bits: bits(shape.full),
+            last_bits: bits(shape.last),
+            line: rates.min().unwrap_or(shard.ports[shard.nodes[node as usize].first_port as usize].rate),
+            idle,
+            deadline,
+            explain: world.plan.record.explain,
+        };
+        let slot = shard.transports.rated.senders.insert(Sender::new(setup, now, shard.scheduling(flow.transport)));
+        shard.opened(id, slot);
+        shard.pump_rated(out, now, slot);
+    }
+
+    #[inline(never)]
+    fn deliver<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, frame: Frame) {
+        let Extra { header, paused, trigger, .. } = shard.extras.take(frame.aux);
+        let mut header = header.expect("of kind RATED");
+        if !header.answer {
+            return shard.answer_rated(out, now, &frame, header, paused);
+        }
+        // The host's own link granted, too.
+        shard.transports.rated.links[frame.port as usize].on_answer(frame.flow, &mut header);
+        let slot = shard.sending[frame.flow as usize];
+        if slot == OVER {
+            return;
+        }
+        let config = shard.scheduling(shard.transports.rated.senders[slot].transport);
+        let trigger = (header.what == What::Data).then_some(trigger);
+        shard.transports.rated.senders[slot].on_ack(now, &AckIn { cumulative: frame.seq, trigger, header: *header, paused }, config);
+        if !shard.transports.rated.senders[slot].finished() {
+            return shard.pump_rated(out, now, slot);
+        }
+        if shard.transports.rated.senders[slot].is_open() {
+            shard.send_rated(out, now, slot, Act::Signal(What::End));
+        }
+        shard.close_rated(now, slot, Some(now));
+    }
+
+    fn sender_due<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, _: FlowId, slot: u32) {
+        let s = &mut shard.transports.rated.senders[slot];
+        if s.armed != now {
+            return;
+        }
+        s.armed = 0;
+        shard.pump_rated(out, now, slot);
+    }
+
+    fn unfinished(shard: &mut Shard, _: FlowId, slot: u32) -> Option<SentRecord> {
+        Some(sent_record(&shard.transports.rated.senders[slot], None))
+    }
+
+    fn incomplete(shard: &Shard, slot: u32) -> ReceivedRecord {
+        received_record(&shard.transports.rated.receivers[slot], None)
+    }
+}
+
+impl<'a> Shard<'a> {
+    fn scheduling(&self, transport: u16) -> Scheduling<'a> {
+        match &self.world.plan.transports[transport as usize] {
+            TransportConfig::Pdq(config) => Scheduling::Pdq(config),
+            TransportConfig::D3(config) => Scheduling::D3(config),
+            _ => unreachable!("a frame of another transport's flow"),
+        }
+    }
+
+    /// Where flows ask for rates: sets up the links of this shard, which grant them.
+    pub fn set_up_links(&mut self) {
+        let plan = self.world.plan;
+        if plan.has_rates() {
+            self.transports.rated.links = self.ports.iter().map(|port| Link::of(plan, self.nodes[port.node as usize].id, port.rate)).collect();
+        }
+    }
+
+    /// As the rest of `arrive`, at a switch whose links grant rates.
+    #[inline(never)]
+    pub fn arrive_rated<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, frame: Frame) {
+        let state = &self.nodes[node as usize];
+        let Some(port) = self.world.routes(now).next_hop(state.id, frame.dst, frame.hash, state.hash_seed) else {
+            return self.drop_frame(frame, Drop::Down);
+        };
+        if frame.kind() == Frame::RATED {
+            self.pass_links(out, now, node, state.first_port + port as u32, &frame);
+        }
+        self.forward(out, now, node, port, frame);
+    }
+
+    /// A frame is about to leave by `port`; if it is an answer, what it answers left by the port at which it came.
+    fn pass_links<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: &Frame) {
+        if self.extras[frame.aux].header_mut().answer {
+            return self.transports.rated.links[frame.port as usize].on_answer(frame.flow, self.extras[frame.aux].header_mut());
+        }
+        self.settle(out, now, node, port);
+        let p = &self.ports[port as usize];
+        let seen = Seen { now, waiting: p.waiting(self.nodes[node as usize].until_start), sent: p.begun() };
+        self.transports.rated.links[port as usize].on_forward(&seen, frame.flow, self.extras[frame.aux].header_mut());
+    }
+
+    /// Does what the sender has to do, and sees to its timer.
+    fn pump_rated<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32) {
+        let config = self.scheduling(self.transports.rated.senders[slot].transport);
+        loop {
+            let act = self.transports.rated.senders[slot].next_act(now, config);
+            match act {
+                Act::Wait(at) => {
+                    let ports = self.ports.len();
+                    let s = &mut self.transports.rated.senders[slot];
+                    return arm(out, at, &mut s.armed, own_event(ports, s.node, s.flow, Event::Sender));
+                }
+                Act::GiveUp => {
+                    if self.transports.rated.senders[slot].is_open() {
+                        self.send_rated(out, now, slot, act);
+                    }
+                    return self.close_rated(now, slot, None);
+                }
+                _ => self.send_rated(out, now, slot, act),
+            }
+        }
+    }
+
+    fn send_rated<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, act: Act) {
+        let world = self.world;
+        let config = self.scheduling(self.transports.rated.senders[slot].transport);
+        let s = &mut self.transports.rated.senders[slot];
+        let wire = &world.plan.wire;
+        let (seq, again, size) = match act {
+            Act::Send(seq, again) => (seq, again, world.payload(s.flow, seq, config.rated().payload) + wire.data_header),
+            Act::Signal(What::Syn) => (0, false, wire.syn),
+            _ => (0, false, wire.ack),
+        };
+        let before = s.timeouts;
+        let header = s.on_sent(now, act, config);
+        self.counters.timeouts += s.timeouts - before;
+        let mut flags = Frame::RATED | Frame::EXTRA | s.priority as u16;
+        if again {
+            flags |= Frame::RETRANSMISSION;
+            self.counters.retransmits += 1;
+        }
+        let size = (size + config.rated().header).max(wire.min_frame);
+        let (node, dst, hash, flow) = (s.node, s.dst, s.hash, s.flow);
+        let aux = self.extras.insert(Extra { edge: u32::MAX, header: Some(Box::new(header)), ..Extra::default() });
+        let frame = Frame { flow, seq, aux, dst, hash, size, flags, ..Frame::default() };
+        if let Some(port) = self.outgoing(now, node, dst, hash) {
+            self.pass_links(out, now, node, port, &frame);
+        }
+        self.send(out, now, node, frame);
+    }
+
+    /// The flow is acknowledged whole, at `finish`, or given up.
+    fn close_rated(&mut self, now: u64, slot: u32, finish: Option<u64>) {
+        let s = &self.transports.rated.senders[slot];
+        let record = SentRecord { given_up: finish.is_none().then_some(now), ..sent_record(s, finish) };
+        self.transports.rated.senders.remove(slot);
+        self.sending_over(record);
+        self.last = self.last.max(now);
+    }
+
+    /// Every frame but the last of a flow is answered, with its own header.
+    fn answer_rated<O: Outlet>(&mut self, out: &mut O, now: u64, frame: &Frame, mut header: Box<Header>, paused: u64) {
+        let world = self.world;
+        if header.what == What::End {
+            return;
+        }
+        let flow = world.flow(frame.flow);
+        let node = world.place[flow.dst as usize].local;
+        let segments = world.shape(flow).count as u32;
+        let mut slot = self.receiving_slot(frame.flow);
+        if slot == NOT_YET {
+            slot = self.transports.rated.receivers.insert(Receiver::new(frame.flow, segments));
+            self.heard_of(frame.flow, slot);
+        }
+        let mut cumulative = segments;
+        if slot != OVER {
+            let r = &mut self.transports.rated.receivers[slot];
+            if header.what == What::Data {
+                if frame.seq < r.highest {
+                    self.counters.balance.late.count(frame.has(Frame::RETRANSMISSION), Default::default());
+                }
+                r.on_data(frame.seq, frame.has(Frame::CE));
+                r.paused = paused;
+            }
+            cumulative = r.next();
+        }
+        let (wire, extra) = (&world.plan.wire, self.scheduling(flow.transport).rated().header);
+        header.answer = true;
+        let aux = self.extras.insert(Extra { edge: u32::MAX, trigger: frame.seq, paused, header: Some(header), ..Extra::default() });
+        let answer = Frame {
+            flow: frame.flow,
+            seq: cumulative,
+            aux,
+            dst: flow.src,
+            hash: world.flow_hash(flow, true),
+            size: (wire.ack + extra).max(wire.min_frame),
+            flags: Frame::RATED | Frame::EXTRA | flow.priority as u16,
+            ..Frame::default()
+        };
+        self.send(out, now, node, answer);
+        if slot != OVER && self.transports.rated.receivers[slot].is_complete() {
+            let record = received_record(&self.transports.rated.receivers[slot], Some(now));
+            self.transports.rated.receivers.remove(slot);
+            self.receiving_over(out, now, record);
+        }
+    }
+}
+
+fn sent_record(s: &Sender, finish: Option<u64>) -> SentRecord {
+    let &Sender { sent: packets, retransmitted, timeouts, .. } = s;
+    SentRecord { finish, packets, retransmitted, timeouts, why: s.why.clone(), ..SentRecord::new(s.flow, s.start, s.idle) }
+}
+
+fn received_record(r: &Receiver, finish: Option<u64>) -> ReceivedRecord {
+    let (frames, has_last) = r.received();
+    ReceivedRecord { flow: r.flow, finish, frames, has_last, marked: r.marked, reordered: r.reordered, paused: r.paused }
+}

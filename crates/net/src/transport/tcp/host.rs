@@ -1,0 +1,600 @@
+//! Where TCP meets hosts. Frames of pFabric's transport and of connections over several paths are of TCP's kinds and come here first.
+
+use super::{AckIn, AckNow, Arrival, Cause, Expired, Message, Receiver, ReceiverSetup, Sender, SenderSetup, Tcp, Transmit, stamp};
+use crate::frame::{Control, Event, Extra, Frame, Multipath};
+use crate::idle::least_round_trip;
+use crate::probe::explain::Attribution;
+use crate::shard::finish::round_trips;
+use crate::shard::host::{Beside, arm};
+use crate::shard::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, Slab, own_event};
+use crate::spec::{EcnMode, Flow, FlowId, Metrics, TcpConfig, TransportConfig};
+use crate::transport::door::{Opening, Transport};
+use crate::transport::mptcp::MPTCP;
+use crate::transport::nack::Nack;
+use crate::transport::pfabric::PFABRIC;
+use afflux_engine::random::Stream;
+use rustc_hash::FxHashMap;
+
+/// Purpose of the random streams of congestion controls (see `afflux_engine::random`).
+const CONTROL: u64 = 0x636f_6e74;
+
+/// What a shard keeps of TCP.
+#[derive(Default)]
+pub struct Halves {
+    pub senders: Slab<Sender>,
+    pub receivers: Slab<Receiver>,
+    /// Slow start thresholds that connections have left, by source (here) and destination.
+    thresholds: FxHashMap<(u32, u32), u32>,
+}
+
+impl Transport for Tcp {
+    fn start<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, Opening { id, node, hash, idle, deadline }: Opening) {
+        let plan = shard.world.plan;
+        let flow = shard.world.flow(id);
+        let config = shard.tcp(flow.transport);
+        let message = shard.world.message(id);
+        if message.head != id {
+            // Another flow on a connection that is open.
+            let slot = shard.sending[message.head as usize];
+            shard.opened(id, slot);
+            shard.transports.tcp.senders[slot].append(now, id, message.to, (idle, deadline), config);
+            return shard.pump(out, now, slot, Cause::Start, config);
+        }
+        let setup = SenderSetup {
+            flow: id,
+            transport: flow.transport,
+            node,
+            dst: flow.dst,
+            hash,
+            priority: flow.priority,
+            segments: shard.world.shape(flow).count as u32,
+            ends: shard.world.connection_end(id),
+            idle,
+            deadline,
+            ecn: if config.handshake { config.ecn } else { shard.agreed_ecn(flow.dst, config) },
+            explain: plan.record.explain,
+            random: Stream::new(plan.run.seed, CONTROL, id as u64),
+        };
+        let mut sender = Sender::new(setup, now, config);
+        sender.round_trips = plan.record.round_trips.then(Box::default);
+        if config.metrics == Metrics::Full
+            && let Some(ssthresh) = shard.transports.tcp.thresholds.get(&(node, flow.dst))
+        {
+            sender.begin_with(*ssthresh);
+        }
+        let slot = shard.transports.tcp.senders.insert(sender);
+        shard.opened(id, slot);
+        if config.handshake {
+            shard.send_syn(out, now, slot, config);
+        } else {
+            let round_trip = if shard.transports.tcp.senders[slot].measures() { shard.least_round_trip(now, flow) } else { 0 };
+            shard.transports.tcp.senders[slot].open(now, round_trip, config);
+            shard.pump(out, now, slot, Cause::Start, config);
+        }
+    }
+
+    #[inline(always)]
+    fn deliver<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, frame: Frame) {
+        match frame.kind() {
+            Frame::ACK => shard.on_ack(out, now, frame),
+            Frame::DATA => shard.on_data(out, now, frame),
+            _ => shard.on_control(out, now, frame),
+        }
+    }
+
+    fn sender_due<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, _: FlowId, slot: u32) {
+        if shard.transports.tcp.senders[slot].armed != now {
+            return;
+        }
+        let s = &mut shard.transports.tcp.senders[slot];
+        s.armed = 0;
+        let wake = s.wake();
+        if wake == 0 || wake > now {
+            return shard.arm_sender(out, slot);
+        }
+        let config = shard.tcp(shard.transports.tcp.senders[slot].transport);
+        match shard.transports.tcp.senders[slot].on_wake(now, config) {
+            Expired::Pump(cause) => shard.pump(out, now, slot, cause, config),
+            Expired::TimedOut(cause) => {
+                shard.counters.timeouts += 1;
+                shard.pump(out, now, slot, cause, config);
+            }
+            Expired::Syn => {
+                shard.counters.timeouts += 1;
+                shard.counters.retransmits += 1;
+                shard.send_syn(out, now, slot, config);
+            }
+            Expired::AskWindow => {
+                shard.send_from_sender(out, now, slot, Control::AskWindow);
+                shard.arm_sender(out, slot);
+            }
+        }
+    }
+
+    fn receiver_due<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, slot: u32) {
+        if shard.transports.tcp.receivers[slot].armed != now {
+            return;
+        }
+        let config = shard.tcp(shard.transports.tcp.receivers[slot].transport);
+        let r = &mut shard.transports.tcp.receivers[slot];
+        r.armed = 0;
+        let wake = r.wake();
+        if wake != 0
+            && wake <= now
+            && let Some(ack) = r.on_wake(now, config)
+        {
+            shard.answer(out, now, slot, ack, config);
+        }
+        shard.arm_receiver(out, slot);
+    }
+
+    fn unfinished(shard: &mut Shard, flow: FlowId, slot: u32) -> Option<SentRecord> {
+        let s = &shard.transports.tcp.senders[slot];
+        if s.flow == flow {
+            shard.harvest.round_trips.extend(round_trips(s, 0));
+        }
+        // None for a connection's first flow that was acknowledged long ago.
+        let message = std::iter::once(&s.current).chain(&s.waiting).find(|m| m.flow == flow);
+        message.map(|message| sent_record(s, message, None, s.why_of(message)))
+    }
+
+    fn incomplete(shard: &Shard, slot: u32) -> ReceivedRecord {
+        let r = &shard.transports.tcp.receivers[slot];
+        received_record(r, shard.world.message(r.current), r.current, None)
+    }
+}
+
+impl<'a> Shard<'a> {
+    /// The settings of what is TCP, if only in its receiver.
+    pub fn tcp(&self, transport: u16) -> &'a TcpConfig {
+        match &self.world.plan.transports[transport as usize] {
+            TransportConfig::Tcp(config) => config,
+            TransportConfig::Pfabric(config) => &config.tcp,
+            TransportConfig::Mptcp(config) => &config.tcp,
+            _ => unreachable!("a TCP frame of another transport's flow"),
+        }
+    }
+
+    /// What a sender that asks for `config.ecn` gets from `dst`.
+    pub fn agreed_ecn(&self, dst: u32, config: &TcpConfig) -> EcnMode {
+        let node = &self.world.plan.topology.nodes[dst as usize];
+        if self.world.plan.hosts[node.config as usize].ecn { config.ecn } else { EcnMode::Off }
+    }
+
+    /// A frame of the connection's own from a sender or a receiver.
+    pub fn control(&self, flow: FlowId, what: Control, to: (u32, u32, u8), ecn: EcnMode) -> Frame {
+        let wire = &self.world.plan.wire;
+        let (dst, hash, priority) = to;
+        let size = if matches!(what, Control::Syn | Control::SynAck) { wire.syn } else { wire.ack };
+        let mut flags = Frame::CONTROL | priority as u16;
+        if matches!(what, Control::Syn | Control::SynAck) && ecn != EcnMode::Off {
+            flags |= Frame::ECE;
+        }
+        // RFC 3168 §6.1.1: not ECN-capable; DCTCP's are (Linux).
+        if ecn == EcnMode::Dctcp {
+            flags |= Frame::ECT;
+        }
+        Frame { flow, seq: what as u32, dst, hash, size: size.max(wire.min_frame), flags, ..Frame::default() }
+    }
+
+    fn send_from_sender<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, what: Control) {
+        let s = &self.transports.tcp.senders[slot];
+        let (node, mut frame) = (s.node, self.control(s.flow, what, (s.dst, s.hash, s.priority), s.ecn));
+        frame.aux = s.acknowledged();
+        self.send(out, now, node, frame);
+    }
+
+    fn send_syn<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, config: &TcpConfig) {
+        self.transports.tcp.senders[slot].syn_sent(now, config);
+        self.send_from_sender(out, now, slot, Control::Syn);
+        self.arm_sender(out, slot);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn on_control<O: Outlet>(&mut self, out: &mut O, now: u64, frame: Frame) {
+        if self.is_multipath(&frame) {
+            return self.on_mptcp_control(out, now, frame);
+        }
+        match Control::of(&frame) {
+            Control::Syn => {
+                let asked = frame.has(Frame::ECE);
+                let mut slot = self.receiving_slot(frame.flow);
+                if slot == OVER {
+                    return;
+                }
+                if slot == NOT_YET {
+                    slot = self.open_receiver(now, &frame);
+                }
+                let r = &mut self.transports.tcp.receivers[slot];
+                r.answered = now;
+                if !asked {
+                    r.ecn = EcnMode::Off;
+                }
+                self.send_from_receiver(out, now, slot, Control::SynAck);
+            }
+            Control::SynAck => {
+                let slot = self.sending[frame.flow as usize];
+                if slot == OVER {
+                    return;
+                }
+                if slot & PFABRIC != 0 {
+                    return self.on_pfabric_connected(out, now, slot & !PFABRIC);
+                }
+                let config = self.tcp(self.transports.tcp.senders[slot].transport);
+                self.transports.tcp.senders[slot].echo = self.transports.tcp.senders[slot].echo.max(frame.aux);
+                let Some(cause) = self.transports.tcp.senders[slot].on_connected(now, frame.has(Frame::ECE), config) else { return };
+                self.send_from_sender(out, now, slot, Control::Ack);
+                self.pump(out, now, slot, cause, config);
+            }
+            Control::Ack => {
+                let slot = self.receiving_slot(frame.flow);
+                if slot != OVER && slot != NOT_YET {
+                    self.transports.tcp.receivers[slot].on_established(now);
+                }
+            }
+            Control::Report => Nack::deliver_report(self, out, now, frame),
+            Control::AskWindow => {
+                let mut slot = self.receiving_slot(frame.flow);
+                if slot == OVER {
+                    return self.acknowledge_again(out, now, &frame);
+                }
+                // Of a sender all of whose data were lost.
+                if slot == NOT_YET {
+                    slot = self.open_receiver(now, &frame);
+                }
+                {
+                    let config = self.tcp(self.transports.tcp.receivers[slot].transport);
+                    let ack = self.transports.tcp.receivers[slot].say_again();
+                    self.answer(out, now, slot, ack, config);
+                }
+            }
+        }
+    }
+
+    fn send_from_receiver<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, what: Control) {
+        let r = &self.transports.tcp.receivers[slot];
+        let (node, mut frame) = (r.node, self.control(r.flow, what, (r.src, r.hash, r.priority), r.ecn));
+        if self.transports.tcp.receivers[slot].tunes() {
+            frame.aux = stamp(now);
+        }
+        self.send(out, now, node, frame);
+    }
+
+    /// Sends what the window allows, and sees to the timer.
+    fn pump<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, cause: Cause, config: &TcpConfig) {
+        let wire = &self.world.plan.wire;
+        while let Some(transmit) = self.transports.tcp.senders[slot].transmit(now, cause, config) {
+            let s = &self.transports.tcp.senders[slot];
+            let within = transmit.seq + 1 < s.current.to;
+            let payload = if within { config.mss } else { self.world.payload(s.current.flow, transmit.seq, config.mss) };
+            let flags = data_flags(s, &transmit);
+            self.counters.retransmits += transmit.retransmission as u64;
+            let mut frame = Frame {
+                flow: s.flow,
+                seq: transmit.seq,
+                dst: s.dst,
+                hash: s.hash,
+                size: (payload + wire.data_header).max(wire.min_frame),
+                flags,
+                ..Frame::default()
+            };
+            let (node, echo) = (s.node, s.echo);
+            if echo > 0 {
+                self.echo(&mut frame, echo);
+            }
+            if !self.pacers.is_empty() && self.is_paced(out, now, node, &frame) {
+                continue;
+            }
+            let until = self.send(out, now, node, frame);
+            if config.small_queues && until > now {
+                self.transports.tcp.senders[slot].small_queue.hand_over(now, until, frame.size);
+            }
+        }
+        self.arm_sender(out, slot);
+    }
+
+    /// A segment echoes the receiver's timestamp.
+    #[cold]
+    fn echo(&mut self, frame: &mut Frame, stamp: u32) {
+        if self.record_paths {
+            frame.aux = self.extras.insert(Extra { edge: u32::MAX, stamp, ..Extra::default() });
+            frame.flags |= Frame::EXTRA;
+        } else {
+            frame.aux = stamp;
+        }
+    }
+
+    /// Sees to a sender's timer.
+    #[inline(always)]
+    fn arm_sender<O: Outlet>(&mut self, out: &mut O, slot: u32) {
+        let ports = self.ports.len();
+        let s = &mut self.transports.tcp.senders[slot];
+        arm(out, s.wake(), &mut s.armed, own_event(ports, s.node, s.flow, Event::Sender));
+    }
+
+    /// The same for a receiver.
+    #[inline(always)]
+    fn arm_receiver<O: Outlet>(&mut self, out: &mut O, slot: u32) {
+        let ports = self.ports.len();
+        let r = &mut self.transports.tcp.receivers[slot];
+        arm(out, r.wake(), &mut r.armed, own_event(ports, r.node, r.flow, Event::Receiver));
+    }
+
+    #[inline(never)]
+    fn on_ack<O: Outlet>(&mut self, out: &mut O, now: u64, frame: Frame) {
+        let (extra, multipath);
+        let (trigger, edge, blocks, stamp, paused, opened) = if frame.has(Frame::EXTRA) {
+            extra = self.extras.take(frame.aux);
+            multipath = extra.multipath;
+            (extra.trigger, (extra.edge != u32::MAX).then_some(extra.edge), &extra.blocks[..extra.count as usize], extra.stamp, extra.paused, extra.opened)
+        } else {
+            multipath = Multipath::default();
+            (frame.aux, None, &[][..], 0, 0, 0)
+        };
+        let slot = self.sending[frame.flow as usize];
+        if slot == OVER {
+            return;
+        }
+        let ack = AckIn {
+            cumulative: frame.seq,
+            trigger,
+            ece: frame.has(Frame::ECE),
+            delayed: frame.has(Frame::DELAYED),
+            repeated: frame.has(Frame::RETRANSMISSION),
+            duplicate: frame.has(Frame::DUPLICATE),
+            edge,
+            blocks,
+            stamp,
+            paused,
+            opened,
+        };
+        if slot & PFABRIC != 0 {
+            return self.on_pfabric_ack(out, now, slot & !PFABRIC, &ack);
+        }
+        if slot & MPTCP != 0 {
+            return self.on_mptcp_ack(out, now, slot & !MPTCP, multipath, &ack);
+        }
+        let config = self.tcp(self.transports.tcp.senders[slot].transport);
+        if !self.pacers.is_empty() && ack.ece {
+            let (node, flow) = (self.transports.tcp.senders[slot].node, frame.flow);
+            self.echo_to_pacer(now, node, flow);
+        }
+        let s = &mut self.transports.tcp.senders[slot];
+        let cause = s.on_ack(now, &ack, config);
+        if s.una_passed_current() {
+            self.complete_sent(out, now, slot, config);
+            if self.sending[frame.flow as usize] == OVER {
+                return;
+            }
+        }
+        self.pump(out, now, slot, cause, config);
+    }
+
+    /// Flows have been acknowledged whole; with the last of them the connection ends.
+    fn complete_sent<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, config: &TcpConfig) {
+        let head = self.transports.tcp.senders[slot].flow;
+        let mut ended = false;
+        while let Some(completed) = self.transports.tcp.senders[slot].take_completed() {
+            let s = &self.transports.tcp.senders[slot];
+            let flow = completed.message.flow;
+            self.harvest.leave(sent_record(s, &completed.message, Some(now), completed.why));
+            ended = self.world.message(flow).next.is_none();
+            if flow != head {
+                self.sending[flow as usize] = OVER;
+            }
+            self.live -= 1;
+            self.flows_done += 1;
+        }
+        if ended {
+            let s = &self.transports.tcp.senders[slot];
+            let key = (s.node, s.dst);
+            if config.metrics == Metrics::Full
+                && let Some(ssthresh) = s.leaves(self.transports.tcp.thresholds.get(&key).copied())
+            {
+                self.transports.tcp.thresholds.insert(key, ssthresh);
+            }
+            if config.handshake {
+                // The last acknowledgement carried the other side's FIN.
+                self.send_from_sender(out, now, slot, Control::Ack);
+            }
+            self.harvest.round_trips.extend(round_trips(&self.transports.tcp.senders[slot], 0));
+            self.transports.tcp.senders.remove(slot);
+            self.sending[head as usize] = OVER;
+        }
+    }
+
+    #[inline(never)]
+    fn on_data<O: Outlet>(&mut self, out: &mut O, now: u64, mut frame: Frame) {
+        if self.is_multipath(&frame) {
+            return self.on_mptcp_data(out, now, frame);
+        }
+        let Beside { paused, stamp, tag } = self.take_extra(&mut frame);
+        let mut slot = self.receiving_slot(frame.flow);
+        let mut echo = frame.aux;
+        if self.record_paths {
+            self.count_path(&frame, 0);
+            echo = stamp;
+        }
+        if slot == NOT_YET {
+            slot = self.open_receiver(now, &frame);
+        } else if slot == OVER {
+            return self.acknowledge_again(out, now, &frame);
+        }
+        let config = self.tcp(self.transports.tcp.receivers[slot].transport);
+        let r = &mut self.transports.tcp.receivers[slot];
+        r.paused = paused;
+        if frame.seq < r.highest {
+            self.counters.balance.late.count(frame.has(Frame::RETRANSMISSION), tag);
+        }
+        let arrival = Arrival {
+            now,
+            seq: frame.seq,
+            marked: frame.has(Frame::CE),
+            cwr: frame.has(Frame::CWR),
+            retransmission: frame.has(Frame::RETRANSMISSION),
+            echo,
+            full: frame.size >= config.mss + self.world.plan.wire.data_header,
+        };
+        let reaction = r.on_data(arrival, config);
+        let ends = r.has_current();
+        self.arm_receiver(out, slot);
+        for ack in [reaction.first, reaction.second].into_iter().flatten() {
+            self.answer(out, now, slot, ack, config);
+        }
+        if ends {
+            self.complete_received(out, now, slot);
+        }
+    }
+
+    /// Everything is here already: say so again.
+    #[cold]
+    fn acknowledge_again<O: Outlet>(&mut self, out: &mut O, now: u64, frame: &Frame) {
+        let again = self.make_receiver(now, frame);
+        let mut ack = again.repeat(frame.seq, frame.has(Frame::CE) && again.ecn != EcnMode::Off);
+        if frame.kind() == Frame::CONTROL {
+            // A request for the window, which is no segment.
+            ack.trigger = u32::MAX;
+        }
+        let answer = self.plain_ack(&again, ack);
+        self.send(out, now, again.node, answer);
+    }
+
+    /// Flows are here whole; with the last of them the connection's receiving half ends.
+    fn complete_received<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32) {
+        while self.transports.tcp.receivers[slot].has_current() {
+            let r = &mut self.transports.tcp.receivers[slot];
+            let (flow, head) = (r.current, r.flow);
+            let read = r.read_by(now);
+            let message = self.world.message(flow);
+            self.harvest.received.push(received_record(r, message, flow, Some(now)));
+            (r.marked, r.reordered) = (0, 0);
+            let Some(next) = message.next else {
+                self.transports.tcp.receivers.remove(slot);
+                self.receiving[head as usize] = OVER;
+                return self.flow_received(out, now, flow, read);
+            };
+            r.current = next;
+            r.to = self.world.message(next).to;
+            self.flow_received(out, now, flow, read);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn open_receiver(&mut self, now: u64, frame: &Frame) -> u32 {
+        let id = frame.flow;
+        let mut receiver = self.make_receiver(now, frame);
+        let flow = self.world.flow(id);
+        let config = self.tcp(flow.transport);
+        if !config.handshake && config.sack_compression.is_some() {
+            receiver.round_trip = self.least_round_trip(now, flow);
+        }
+        let slot = self.transports.tcp.receivers.insert(receiver);
+        self.heard_of(id, slot);
+        slot
+    }
+
+    /// For the flow of this frame.
+    fn make_receiver(&self, now: u64, frame: &Frame) -> Receiver {
+        let id = frame.flow;
+        let flow = self.world.flow(id);
+        // What answers a connection that is one with others is one with theirs.
+        let shared = frame.hash == self.world.pair_hash(flow.src, flow.dst) && self.is_pooled(flow.transport);
+        let config = self.tcp(flow.transport);
+        let setup = ReceiverSetup {
+            flow: id,
+            transport: flow.transport,
+            node: self.world.place[flow.dst as usize].local,
+            src: flow.src,
+            hash: if shared { self.world.pair_hash(flow.dst, flow.src) } else { self.world.flow_hash(flow, true) },
+            priority: config.ack_priority.unwrap_or(flow.priority),
+            segments: self.world.connection_end(id),
+            to: self.world.message(id).to,
+            ecn: self.agreed_ecn(flow.dst, config),
+            now,
+        };
+        Receiver::new(setup, config)
+    }
+
+    /// What the handshake of a connection that is open already would have taken.
+    fn least_round_trip(&self, now: u64, flow: &Flow) -> u64 {
+        least_round_trip(self.world, now, flow, self.world.shape(flow).ack.expect("TCP acknowledges"))
+    }
+
+    /// An acknowledgement without options.
+    #[inline(always)]
+    pub fn plain_ack(&self, r: &Receiver, ack: AckNow) -> Frame {
+        let wire = &self.world.plan.wire;
+        let mut flags = Frame::ACK | r.priority as u16;
+        for (is, flag) in [
+            (ack.ece, Frame::ECE),
+            (ack.delayed, Frame::DELAYED),
+            (ack.repeated, Frame::RETRANSMISSION),
+            (ack.duplicate, Frame::DUPLICATE),
+            (r.ecn == EcnMode::Dctcp, Frame::ECT),
+        ] {
+            flags |= if is { flag } else { 0 };
+        }
+        Frame { flow: r.flow, seq: ack.cumulative, aux: ack.trigger, dst: r.src, hash: r.hash, size: wire.ack.max(wire.min_frame), flags, ..Frame::default() }
+    }
+
+    /// An acknowledgement with the options that are due.
+    #[inline(always)]
+    fn answer<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, ack: AckNow, config: &TcpConfig) {
+        let r = &mut self.transports.tcp.receivers[slot];
+        let edge = r.announce();
+        let selective = config.recovery != crate::spec::Recovery::NewReno && (r.holds() || ack.duplicate);
+        let (blocks, count) = if selective { r.blocks() } else { Default::default() };
+        let r = &self.transports.tcp.receivers[slot];
+        let node = r.node;
+        let mut frame = self.plain_ack(r, ack);
+        let paused = r.paused;
+        if selective || edge.is_some() || paused > 0 {
+            let stamp = if self.transports.tcp.receivers[slot].tunes() { stamp(now) } else { 0 };
+            let edge = edge.unwrap_or(u32::MAX);
+            frame.aux = self.extras.insert(Extra { trigger: ack.trigger, edge, blocks, count, stamp, paused, opened: ack.opened, ..Extra::default() });
+            frame.flags |= Frame::EXTRA;
+        }
+        if selective {
+            let wire = &self.world.plan.wire;
+            // A block for what had arrived before comes first (RFC 2883).
+            let count = (count as u16 + ack.duplicate as u16).min(Extra::BLOCKS as u16);
+            frame.size = (wire.ack + wire.sack_base + wire.sack_block * count).max(wire.min_frame);
+        }
+        self.send(out, now, node, frame);
+    }
+}
+
+/// Flags of a segment.
+#[inline(always)]
+pub fn data_flags(s: &Sender, transmit: &Transmit) -> u16 {
+    let mut flags = Frame::DATA | s.priority as u16;
+    // RFC 3168 §6.1.5: retransmissions are not ECN-capable; DCTCP marks everything capable.
+    if s.ecn == EcnMode::Dctcp || (s.ecn == EcnMode::Classic && !transmit.retransmission) {
+        flags |= Frame::ECT;
+    }
+    if transmit.retransmission {
+        flags |= Frame::RETRANSMISSION;
+    }
+    if transmit.cwr {
+        flags |= Frame::CWR;
+    }
+    flags
+}
+
+pub fn sent_record(s: &Sender, message: &Message, finish: Option<u64>, why: Option<Attribution>) -> SentRecord {
+    SentRecord {
+        finish,
+        packets: s.sent - message.sent,
+        retransmitted: s.retransmitted - message.retransmitted,
+        timeouts: s.timeouts - message.timeouts,
+        why,
+        ..SentRecord::new(message.flow, message.start, message.idle)
+    }
+}
+
+pub fn received_record(r: &Receiver, message: crate::world::Message, flow: FlowId, finish: Option<u64>) -> ReceivedRecord {
+    let (frames, has_last) = r.received(message.from, message.to);
+    ReceivedRecord { flow, finish, frames: frames as u64, has_last, marked: r.marked, reordered: r.reordered, paused: r.paused }
+}
