@@ -6,6 +6,7 @@ use crate::flowcontrol::{PAUSE_FRAME, Party};
 use crate::paths::Paths;
 use crate::routing::{PortInfo, Ports, Routes};
 use crate::spec::*;
+use crate::transport::door::Frames;
 use afflux_engine::random::mix;
 use rustc_hash::FxHashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -289,22 +290,12 @@ impl<'a> World<'a> {
     /// How a flow is cut into frames.
     pub fn shape(&self, flow: &Flow) -> Shape {
         let wire = &self.plan.wire;
-        let transport = &self.plan.transports[flow.transport as usize];
-        let (overhead, ack) = match transport {
-            TransportConfig::Tcp(_) | TransportConfig::Pfabric(_) | TransportConfig::Nack(_) => (0, Some(wire.ack.max(wire.min_frame))),
-            TransportConfig::Pdq(Pdq { rated, .. }) | TransportConfig::D3(D3 { rated, .. }) => {
-                (rated.header, Some((wire.ack + rated.header).max(wire.min_frame)))
-            }
-            TransportConfig::Mptcp(_) => (MptcpConfig::DATA_OPTION, Some((wire.ack + MptcpConfig::ACK_OPTION).max(wire.min_frame))),
-            TransportConfig::Datagram(_) => (0, None),
-            TransportConfig::Rdma(rdma) => (rdma.overhead(), Some((wire.ack + rdma.overhead()).max(wire.min_frame))),
-        };
-        let payload = transport.payload();
+        let Frames { payload, data, answer } = self.plan.transports[flow.transport as usize].parameters().frames();
         let count = flow.bytes.div_ceil(payload as u64);
         let last_payload = (flow.bytes - (count - 1) * payload as u64) as u16;
-        let size = |payload: u16| (payload + overhead + wire.data_header).max(wire.min_frame);
+        let size = |payload: u16| (payload + data + wire.data_header).max(wire.min_frame);
         assert!(count <= TransportConfig::MOST_SEGMENTS, "validated: a flow has fewer than 2^32 segments");
-        Shape { count, payload, last_payload, full: size(payload), last: size(last_payload), ack }
+        Shape { count, payload, last_payload, full: size(payload), last: size(last_payload), ack: answer.map(|more| (wire.ack + more).max(wire.min_frame)) }
     }
 
     fn lay_out_connections(&self) -> Vec<Message> {

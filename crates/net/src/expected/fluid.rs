@@ -161,7 +161,7 @@ impl<'w, 'p> Fluid<'w, 'p> {
         Fluid {
             world,
             follows,
-            habits: plan.transports.iter().map(|transport| Habits::of(world, transport)).collect(),
+            habits: plan.transports.iter().map(|transport| transport.parameters().habits(world)).collect(),
             links: Links::new(capacity, directed),
             captured,
             paths: Vec::new(),

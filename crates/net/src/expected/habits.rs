@@ -1,12 +1,8 @@
 //! What a transport's flows are like to a network that knows rates but no frames.
 
-use crate::congestion::{Cut, Early, Growth, rate};
-use crate::spec::*;
-use crate::transport;
+use crate::congestion::{Cut, Early, Growth};
+use crate::transport::door::Frames;
 use crate::world::World;
-
-/// Part of a link that flows under coupled congestion controls use which it limits, as measured (validation/estimates.py).
-const COUPLED: f64 = 0.92;
 
 /// What all flows of a transport have in common. Bytes, bytes per second, seconds.
 #[derive(Debug, Clone)]
@@ -58,14 +54,16 @@ pub struct Habits {
 }
 
 impl Habits {
-    pub fn of(world: &World, transport: &TransportConfig) -> Self {
+    /// Of flows that start at the rate of their NIC and keep to what links give, with one acknowledgement for so many frames, 0 for none.
+    pub fn new(world: &World, frames: Frames, frames_per_ack: f64) -> Self {
         let wire = &world.plan.wire;
         let on_link = |bytes: u16| f64::from(bytes.max(wire.min_frame)) + f64::from(wire.gap);
-        let sizes = |payload: u16, overhead: u16| (f64::from(payload.max(1)), on_link(payload + overhead + wire.data_header), on_link(wire.ack + overhead));
-        let made = |(payload, data, ack): (f64, f64, f64), frames_per_ack: f64| Habits {
+        let payload = f64::from(frames.payload.max(1));
+        let back = frames.answer.filter(|_| frames_per_ack > 0.0).map_or(0.0, |answer| on_link(wire.ack + answer) / frames_per_ack / payload);
+        Habits {
             payload,
-            forth: data / payload,
-            back: if frames_per_ack > 0.0 { ack / frames_per_ack / payload } else { 0.0 },
+            forth: on_link(frames.payload + frames.data + wire.data_header) / payload,
+            back,
             quick: 0.0,
             frames_per_ack,
             reports: f64::INFINITY,
@@ -88,88 +86,6 @@ impl Habits {
             halves: 0,
             remembers: false,
             subflows: 1,
-        };
-        match transport {
-            TransportConfig::Tcp(tcp) => Self::of_tcp(tcp, made(sizes(tcp.mss, 0), per_ack(tcp)), size_of::<transport::tcp::Sender>() + 200),
-            TransportConfig::Mptcp(mptcp) => {
-                let payload = mptcp.tcp.mss.saturating_sub(MptcpConfig::DATA_OPTION);
-                let subflows = match mptcp.manager {
-                    PathManager::DiffPorts(count) | PathManager::FullMesh(count) => usize::from(count.max(1)),
-                };
-                let one = size_of::<transport::mptcp::Subflow>() + size_of::<transport::tcp::Receiver>() + 300;
-                let of_one = Self::of_tcp(&mptcp.tcp, made(sizes(payload, MptcpConfig::DATA_OPTION), per_ack(&mptcp.tcp)), one);
-                let control = if mptcp.tcp.handshake { (3 * subflows as u64, 2 * subflows as u64) } else { (0, 0) };
-                let halves = subflows * one + size_of::<transport::mptcp::Connection>() + size_of::<transport::mptcp::Joint>();
-                // All subflows together grow as one connection (RFC 6356).
-                let growth = match of_one.growth {
-                    Growth::PerRoundTrip(bytes) => Growth::PerRoundTrip(bytes / subflows as f64),
-                    other => other,
-                };
-                let window = window(mptcp.receive).min(of_one.window);
-                Habits { subflows, halves, control, efficiency: COUPLED, growth, erratic: of_one.marked, window, ..of_one }
-            }
-            TransportConfig::Datagram(datagram) => Habits {
-                rate: datagram.rate.map_or(f64::INFINITY, |rate| rate.0 as f64 / 8.0),
-                yields: false,
-                marked: datagram.ecn_capable,
-                halves: size_of::<transport::datagram::Source>() + size_of::<transport::datagram::Sink>(),
-                ..made(sizes(datagram.payload, 0), 0.0)
-            },
-            TransportConfig::Nack(nack) => Habits {
-                reports: nack.report.as_seconds(),
-                rate: nack.rate.map_or(f64::INFINITY, |rate| rate.0 as f64 / 8.0),
-                yields: false,
-                halves: size_of::<transport::nack::Sender>() + size_of::<transport::nack::Receiver>(),
-                ..made(sizes(nack.payload, 0), 0.0)
-            },
-            TransportConfig::Rdma(rdma) => Habits {
-                erratic: of_rate(rdma).is_some_and(|habits| habits.erratic),
-                growth: of_rate(rdma).map_or(Growth::AtOnce, |habits| habits.growth),
-                efficiency: of_rate(rdma).map_or(1.0, |habits| habits.efficiency),
-                ordered: matches!(rdma.recovery, RdmaRecovery::GoBackN { .. }),
-                marked: true,
-                halves: size_of::<transport::rdma::QueuePair>() + size_of::<transport::rdma::Responder>(),
-                ..made(sizes(rdma.payload, rdma.overhead()), 1.0)
-            },
-            TransportConfig::Pfabric(pfabric) => Habits {
-                initial_window: f64::INFINITY,
-                window: pfabric.tcp.max_window.map_or(f64::INFINITY, |frames| f64::from(frames) * f64::from(pfabric.tcp.mss)),
-                remembers: true,
-                halves: size_of::<transport::pfabric::Sender>() + size_of::<transport::tcp::Receiver>(),
-                ..made(sizes(pfabric.tcp.mss, 0), 1.0)
-            },
-            TransportConfig::Pdq(Pdq { rated, .. }) | TransportConfig::D3(D3 { rated, .. }) => {
-                let halves = size_of::<transport::rated::Sender>() + size_of::<transport::rated::Receiver>();
-                Habits { opens: true, granted: true, control: (2, 2), halves, ..made(sizes(rated.payload, rated.header), 1.0) }
-            }
-        }
-    }
-
-    fn of_tcp(tcp: &TcpConfig, common: Habits, halves: usize) -> Habits {
-        let (piece, reads) = match tcp.reader {
-            Some(Reader::Worker { chunk, rate }) => (chunk.0 as f64, rate.0 as f64 / 8.0),
-            Some(Reader::Turns { .. }) | None => (0.0, f64::INFINITY),
-        };
-        let (cut, growth) = tcp.congestion.parameters().habits(common.payload);
-        Habits {
-            cut,
-            growth,
-            early: tcp.congestion.parameters().early(),
-            ordered: tcp.dupack_threshold.is_some() && tcp.recovery != Recovery::Rack,
-            reads,
-            // The window opens with each piece that is read, and then there is an acknowledgement.
-            frames_per_ack: common.frames_per_ack.max(piece / common.payload),
-            quick: tcp.delayed_ack.map_or(0.0, |delayed| f64::from(delayed.quick)),
-            control: if tcp.handshake { (3, 1) } else { (0, 0) },
-            opens: tcp.handshake,
-            initial_window: f64::from(tcp.initial_window) * common.payload,
-            window: window(tcp.receive).min(tcp.max_window.map_or(f64::INFINITY, |frames| f64::from(frames) * common.payload)),
-            rate: tcp.pacing.and_then(|pacing| pacing.most).map_or(f64::INFINITY, |rate| rate.0 as f64 / 8.0),
-            marked: tcp.ecn != EcnMode::Off,
-            small_queues: tcp.small_queues,
-            halves,
-            remembers: true,
-            ..common
         }
     }
 
@@ -180,22 +96,5 @@ impl Habits {
         }
         let quick = frames.min(self.quick);
         quick + ((frames - quick) / self.frames_per_ack).ceil()
-    }
-}
-
-fn of_rate(rdma: &RdmaConfig) -> Option<rate::Habits> {
-    rdma.control.parameters().map(|parameters| parameters.habits(f64::from(rdma.payload)))
-}
-
-/// Frames that one acknowledgement is for.
-fn per_ack(tcp: &TcpConfig) -> f64 {
-    tcp.delayed_ack.map_or(1.0, |delayed| f64::from(delayed.segments.max(1)))
-}
-
-fn window(receive: Receive) -> f64 {
-    match receive {
-        Receive::Unlimited => f64::INFINITY,
-        Receive::Window(bytes) => bytes.0 as f64,
-        Receive::Buffer(buffer) => buffer.most.0 as f64 * f64::from(buffer.share) / 256.0,
     }
 }

@@ -8,6 +8,8 @@ mod paced;
 mod queues;
 mod share;
 
+pub use habits::Habits;
+
 use crate::RunError;
 use crate::spec::{EngineKind, NodeId, Plan, TransportConfig};
 use crate::world::World;

@@ -84,15 +84,7 @@ impl TransportConfig {
 
     /// Payload of a full segment, in bytes.
     pub fn payload(&self) -> u16 {
-        match self {
-            TransportConfig::Tcp(tcp) => tcp.mss,
-            TransportConfig::Datagram(datagram) => datagram.payload,
-            TransportConfig::Nack(nack) => nack.payload,
-            TransportConfig::Rdma(rdma) => rdma.payload,
-            TransportConfig::Pfabric(pfabric) => pfabric.tcp.mss,
-            TransportConfig::Pdq(super::Pdq { rated, .. }) | TransportConfig::D3(super::D3 { rated, .. }) => rated.payload,
-            TransportConfig::Mptcp(mptcp) => mptcp.tcp.mss,
-        }
+        self.parameters().frames().payload
     }
 
     /// The largest flow, in bytes.

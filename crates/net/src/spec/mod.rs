@@ -80,14 +80,9 @@ impl Plan {
 
     /// Size of the largest frame of any transport.
     pub fn largest_frame(&self) -> u64 {
-        let payload = |transport: &TransportConfig| match transport {
-            TransportConfig::Tcp(tcp) => tcp.mss,
-            TransportConfig::Datagram(datagram) => datagram.payload,
-            TransportConfig::Nack(nack) => nack.payload,
-            TransportConfig::Rdma(rdma) => rdma.payload + rdma.overhead(),
-            TransportConfig::Pfabric(pfabric) => pfabric.tcp.mss,
-            TransportConfig::Pdq(Pdq { rated, .. }) | TransportConfig::D3(D3 { rated, .. }) => rated.payload + rated.header,
-            TransportConfig::Mptcp(mptcp) => mptcp.tcp.mss + MptcpConfig::DATA_OPTION,
+        let payload = |transport: &TransportConfig| {
+            let frames = transport.parameters().frames();
+            frames.payload + frames.data
         };
         let largest = self.transports.iter().map(payload).max().unwrap_or(0) as u64;
         (largest + self.wire.data_header as u64).max(self.wire.min_frame as u64)

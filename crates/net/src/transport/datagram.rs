@@ -1,13 +1,15 @@
 //! A constant-rate source of datagrams.
 
-use super::door::{Opening, Transport};
+use super::door::{Frames, Opening, Parameters, Transport};
 use crate::Model;
+use crate::expected::Habits;
 use crate::frame::{Event, Frame};
 use crate::idle::Idle;
 use crate::probe::explain::{Attribution, Label};
 use crate::shard::host::Beside;
 use crate::shard::{NOT_YET, Outlet, ReceivedRecord, SentRecord, Shard, Slab};
 use crate::spec::{self, FlowId, TransportConfig};
+use crate::world::World;
 
 /// What a shard keeps of datagrams.
 #[derive(Default)]
@@ -66,6 +68,21 @@ impl Sink {
 
 /// The transport: see [`super::door`].
 pub struct Datagram;
+
+impl Parameters for spec::Datagram {
+    fn frames(&self) -> Frames {
+        Frames { payload: self.payload, data: 0, answer: None }
+    }
+    fn habits(&self, world: &World) -> Habits {
+        Habits {
+            rate: self.rate.map_or(f64::INFINITY, |rate| rate.0 as f64 / 8.0),
+            yields: false,
+            marked: self.ecn_capable,
+            halves: size_of::<Source>() + size_of::<Sink>(),
+            ..Habits::new(world, self.frames(), 0.0)
+        }
+    }
+}
 
 impl Transport for Datagram {
     fn start<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, Opening { id, node, hash, idle, .. }: Opening) {

@@ -2,10 +2,12 @@
 //! `host.rs`, which implements [`Transport`].
 
 use super::{datagram, mptcp, nack, pfabric, rated, rdma, tcp};
+use crate::expected::Habits;
 use crate::frame::Frame;
 use crate::idle::Idle;
 use crate::shard::{OVER, Outlet, ReceivedRecord, SentRecord, Shard};
 use crate::spec::{FlowId, TransportConfig};
+use crate::world::World;
 use afflux_engine::prefetch;
 
 /// What hosts ask of a transport. `slot` is what it has set for the flow with [`Shard::opened`] or [`Shard::heard_of`].
@@ -24,6 +26,24 @@ pub trait Transport {
     fn unfinished(shard: &mut Shard, flow: FlowId, slot: u32) -> Option<SentRecord>;
     /// The record of a flow that has not ended at its destination.
     fn incomplete(shard: &Shard, slot: u32) -> ReceivedRecord;
+}
+
+/// What the settings of a transport tell other rooms.
+pub trait Parameters {
+    fn frames(&self) -> Frames;
+    /// What its flows are like to an estimate without frames.
+    fn habits(&self, world: &World) -> Habits;
+}
+
+/// Sizes of a transport's frames, in bytes beside those of the host's wire profile.
+#[derive(Debug, Clone, Copy)]
+pub struct Frames {
+    /// Payload of a full segment.
+    pub payload: u16,
+    /// More headers on data.
+    pub data: u16,
+    /// More headers on what acknowledges them; `None` if nothing does.
+    pub answer: Option<u16>,
 }
 
 /// A flow that starts.
@@ -55,6 +75,21 @@ macro_rules! transport_of {
             $(TransportConfig::$kind(_) => { type $transport = $type; $call })*
         }
     };
+}
+
+impl TransportConfig {
+    pub fn parameters(&self) -> &dyn Parameters {
+        match self {
+            TransportConfig::Tcp(tcp) => tcp,
+            TransportConfig::Mptcp(mptcp) => mptcp,
+            TransportConfig::Rdma(rdma) => rdma,
+            TransportConfig::Pfabric(pfabric) => pfabric,
+            TransportConfig::Pdq(pdq) => &pdq.rated,
+            TransportConfig::D3(d3) => &d3.rated,
+            TransportConfig::Datagram(datagram) => datagram,
+            TransportConfig::Nack(nack) => nack,
+        }
+    }
 }
 
 /// What a shard keeps of each transport.

@@ -1,6 +1,8 @@
 //! Hosts with connections over several paths.
 
 use super::{Connection, ConnectionSetup, Joint, MPTCP, Mptcp, Sending, Stage, Subflow};
+use crate::congestion::Growth;
+use crate::expected::Habits;
 use crate::frame::{Control, Decisive, Event, Extra, Frame, Multipath};
 use crate::idle::{Idle, Route, idle_by, idle_over, least_round_trip_by};
 use crate::probe::explain::{Attribution, Label};
@@ -8,7 +10,7 @@ use crate::shard::finish::round_trips;
 use crate::shard::host::{Beside, arm};
 use crate::shard::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, Slab, own_event};
 use crate::spec::{EcnMode, FctEnd, Flow, FlowId, MptcpConfig, PathManager, TcpConfig, TransportConfig};
-use crate::transport::door::{Opening, Transport};
+use crate::transport::door::{Frames, Opening, Parameters, Transport};
 use crate::transport::tcp::{AckIn, AckNow, Arrival, Cause, Expired, Receiver, ReceiverSetup, Sender, SenderSetup, Tcp, data_flags, first_edge, stamp};
 use crate::world::World;
 use afflux_engine::random::{Stream, mix};
@@ -64,6 +66,37 @@ pub struct Halves {
     joints: Slab<Joint>,
     /// Of flows that are complete here: what completed them.
     pub decisive: FxHashMap<FlowId, Decisive>,
+}
+
+/// Part of a link that flows under coupled congestion controls use which it limits, as measured (validation/estimates.py).
+const COUPLED: f64 = 0.92;
+
+impl Parameters for MptcpConfig {
+    fn frames(&self) -> Frames {
+        Frames { payload: self.tcp.mss, data: Self::DATA_OPTION, answer: Some(Self::ACK_OPTION) }
+    }
+    fn habits(&self, world: &World) -> Habits {
+        let subflows = match self.manager {
+            PathManager::DiffPorts(count) | PathManager::FullMesh(count) => usize::from(count.max(1)),
+        };
+        let one = size_of::<Subflow>() + size_of::<Receiver>() + 300;
+        let of_one = self.tcp.habits_with(Habits::new(world, self.frames(), self.tcp.frames_per_ack()), one);
+        // All subflows together grow as one connection (RFC 6356).
+        let growth = match of_one.growth {
+            Growth::PerRoundTrip(bytes) => Growth::PerRoundTrip(bytes / subflows as f64),
+            other => other,
+        };
+        Habits {
+            subflows,
+            halves: subflows * one + size_of::<Connection>() + size_of::<Joint>(),
+            control: if self.tcp.handshake { (3 * subflows as u64, 2 * subflows as u64) } else { (0, 0) },
+            efficiency: COUPLED,
+            growth,
+            erratic: of_one.marked,
+            window: self.receive.most().min(of_one.window),
+            ..of_one
+        }
+    }
 }
 
 impl Transport for Mptcp {

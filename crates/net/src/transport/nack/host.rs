@@ -1,17 +1,34 @@
 //! Where rate-based datagrams with negative acknowledgements meet hosts.
 
 use super::{Act, Nack, Reaction, Receiver, Report, Sender, SenderSetup};
+use crate::expected::Habits;
 use crate::frame::{Control, Event, Extra, Frame};
 use crate::shard::host::{Beside, arm};
 use crate::shard::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, Slab, own_event};
 use crate::spec::{self, FlowId, TransportConfig};
-use crate::transport::door::{Opening, Transport};
+use crate::transport::door::{Frames, Opening, Parameters, Transport};
+use crate::world::World;
 
 /// What a shard keeps of such transfers.
 #[derive(Default)]
 pub struct Halves {
     senders: Slab<Sender>,
     receivers: Slab<Receiver>,
+}
+
+impl Parameters for spec::Nack {
+    fn frames(&self) -> Frames {
+        Frames { payload: self.payload, data: 0, answer: Some(0) }
+    }
+    fn habits(&self, world: &World) -> Habits {
+        Habits {
+            reports: self.report.as_seconds(),
+            rate: self.rate.map_or(f64::INFINITY, |rate| rate.0 as f64 / 8.0),
+            yields: false,
+            halves: size_of::<Sender>() + size_of::<Receiver>(),
+            ..Habits::new(world, self.frames(), 0.0)
+        }
+    }
 }
 
 impl Transport for Nack {

@@ -1,12 +1,14 @@
 //! Hosts with pFabric's transport, or the TCP it was made from.
 
 use super::{Expired, Kept, PFABRIC, Pfabric, Sender, SenderSetup, Transmit};
+use crate::expected::Habits;
 use crate::frame::{Control, Event, Extra, Frame};
 use crate::shard::host::arm;
 use crate::shard::{Outlet, ReceivedRecord, SentRecord, Shard, Slab, own_event};
 use crate::spec::{self, EcnMode, FlowId, TransportConfig};
-use crate::transport::door::{Opening, Transport};
-use crate::transport::tcp::{AckIn, Cause, Tcp};
+use crate::transport::door::{Frames, Opening, Parameters, Transport};
+use crate::transport::tcp::{AckIn, Cause, Receiver, Tcp};
+use crate::world::World;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
@@ -16,6 +18,20 @@ pub struct Halves {
     senders: Slab<Sender>,
     /// Idle connections of pairs of hosts, the one that has been idle longest first.
     pools: FxHashMap<(u32, u32), VecDeque<Kept>>,
+}
+
+impl Parameters for spec::Pfabric {
+    fn frames(&self) -> Frames {
+        Frames { payload: self.tcp.mss, data: 0, answer: Some(0) }
+    }
+    fn habits(&self, world: &World) -> Habits {
+        Habits {
+            window: self.tcp.max_window.map_or(f64::INFINITY, |frames| f64::from(frames) * f64::from(self.tcp.mss)),
+            remembers: true,
+            halves: size_of::<Sender>() + size_of::<Receiver>(),
+            ..Habits::new(world, self.frames(), 1.0)
+        }
+    }
 }
 
 impl Transport for Pfabric {

@@ -2,12 +2,14 @@
 
 use super::{AckIn, Act, Rated, Receiver, Scheduling, Sender, SenderSetup};
 use crate::allocation::{Header, Link, Seen, What};
+use crate::expected::Habits;
 use crate::frame::{Event, Extra, Frame};
 use crate::shard::forward::Drop;
 use crate::shard::host::arm;
 use crate::shard::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, Slab, own_event};
-use crate::spec::{FlowId, TransportConfig};
-use crate::transport::door::{Opening, Transport};
+use crate::spec::{self, FlowId, TransportConfig};
+use crate::transport::door::{Frames, Opening, Parameters, Transport};
+use crate::world::World;
 
 /// What a shard keeps of transports that are granted rates.
 #[derive(Default)]
@@ -16,6 +18,16 @@ pub struct Halves {
     receivers: Slab<Receiver>,
     /// What links grant, by port; none where no flow asks.
     links: Vec<Link>,
+}
+
+impl Parameters for spec::Rated {
+    fn frames(&self) -> Frames {
+        Frames { payload: self.payload, data: self.header, answer: Some(self.header) }
+    }
+    fn habits(&self, world: &World) -> Habits {
+        let halves = size_of::<Sender>() + size_of::<Receiver>();
+        Habits { opens: true, granted: true, control: (2, 2), halves, ..Habits::new(world, self.frames(), 1.0) }
+    }
 }
 
 impl Transport for Rated {

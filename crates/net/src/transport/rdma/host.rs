@@ -1,12 +1,15 @@
 //! Queue pairs at hosts: the NIC makes a frame when its transmitter is free, for whoever's turn it is.
 
 use super::{AckIn, Acknowledgement, Nic, QueuePair, Rdma, Reps, Responder, ResponderSetup, Setup};
+use crate::congestion::rate;
+use crate::expected::Habits;
 use crate::frame::{Event, Extra, Frame};
 use crate::shard::host::{Beside, arm};
 use crate::shard::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, Slab, own_event};
-use crate::spec::{Entropy, FlowId, RdmaConfig, TransportConfig};
+use crate::spec::{Entropy, FlowId, RdmaConfig, RdmaRecovery, TransportConfig};
 use crate::telemetry::Telemetry;
-use crate::transport::door::{Opening, Transport};
+use crate::transport::door::{Frames, Opening, Parameters, Transport};
+use crate::world::World;
 use crate::world::cut_off;
 use afflux_engine::random::Stream;
 
@@ -20,6 +23,24 @@ pub struct Halves {
     pub responders: Slab<Responder>,
     /// By port; none where no flow uses RDMA.
     nics: Vec<Nic>,
+}
+
+impl Parameters for RdmaConfig {
+    fn frames(&self) -> Frames {
+        Frames { payload: self.payload, data: self.overhead(), answer: Some(self.overhead()) }
+    }
+    fn habits(&self, world: &World) -> Habits {
+        let common = Habits {
+            ordered: matches!(self.recovery, RdmaRecovery::GoBackN { .. }),
+            marked: true,
+            halves: size_of::<QueuePair>() + size_of::<Responder>(),
+            ..Habits::new(world, self.frames(), 1.0)
+        };
+        match self.control.parameters().map(|parameters| parameters.habits(f64::from(self.payload))) {
+            Some(rate::Habits { erratic, growth, efficiency, .. }) => Habits { erratic, growth, efficiency, ..common },
+            None => common,
+        }
+    }
 }
 
 impl Transport for Rdma {

@@ -1,17 +1,19 @@
 //! Where TCP meets hosts. Frames of pFabric's transport and of connections over several paths are of TCP's kinds and come here first.
 
 use super::{AckIn, AckNow, Arrival, Cause, Expired, Message, Receiver, ReceiverSetup, Sender, SenderSetup, Tcp, Transmit, stamp};
+use crate::expected::Habits;
 use crate::frame::{Control, Event, Extra, Frame, Multipath};
 use crate::idle::least_round_trip;
 use crate::probe::explain::Attribution;
 use crate::shard::finish::round_trips;
 use crate::shard::host::{Beside, arm};
 use crate::shard::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, Slab, own_event};
-use crate::spec::{EcnMode, Flow, FlowId, Metrics, TcpConfig, TransportConfig};
-use crate::transport::door::{Opening, Transport};
+use crate::spec::{EcnMode, Flow, FlowId, Metrics, Reader, Receive, Recovery, TcpConfig, TransportConfig};
+use crate::transport::door::{Frames, Opening, Parameters, Transport};
 use crate::transport::mptcp::MPTCP;
 use crate::transport::nack::Nack;
 use crate::transport::pfabric::PFABRIC;
+use crate::world::World;
 use afflux_engine::random::Stream;
 use rustc_hash::FxHashMap;
 
@@ -25,6 +27,62 @@ pub struct Halves {
     pub receivers: Slab<Receiver>,
     /// Slow start thresholds that connections have left, by source (here) and destination.
     thresholds: FxHashMap<(u32, u32), u32>,
+}
+
+impl Parameters for TcpConfig {
+    fn frames(&self) -> Frames {
+        Frames { payload: self.mss, data: 0, answer: Some(0) }
+    }
+    fn habits(&self, world: &World) -> Habits {
+        self.habits_with(Habits::new(world, self.frames(), self.frames_per_ack()), size_of::<Sender>() + 200)
+    }
+}
+
+impl TcpConfig {
+    /// Frames that one acknowledgement is for.
+    pub fn frames_per_ack(&self) -> f64 {
+        self.delayed_ack.map_or(1.0, |delayed| f64::from(delayed.segments.max(1)))
+    }
+
+    /// Its own habits, with frames as `common` has them and so much memory for its two ends.
+    pub fn habits_with(&self, common: Habits, halves: usize) -> Habits {
+        let (piece, reads) = match self.reader {
+            Some(Reader::Worker { chunk, rate }) => (chunk.0 as f64, rate.0 as f64 / 8.0),
+            Some(Reader::Turns { .. }) | None => (0.0, f64::INFINITY),
+        };
+        let (cut, growth) = self.congestion.parameters().habits(common.payload);
+        Habits {
+            cut,
+            growth,
+            early: self.congestion.parameters().early(),
+            ordered: self.dupack_threshold.is_some() && self.recovery != Recovery::Rack,
+            reads,
+            // The window opens with each piece that is read, and then there is an acknowledgement.
+            frames_per_ack: common.frames_per_ack.max(piece / common.payload),
+            quick: self.delayed_ack.map_or(0.0, |delayed| f64::from(delayed.quick)),
+            control: if self.handshake { (3, 1) } else { (0, 0) },
+            opens: self.handshake,
+            initial_window: f64::from(self.initial_window) * common.payload,
+            window: self.receive.most().min(self.max_window.map_or(f64::INFINITY, |frames| f64::from(frames) * common.payload)),
+            rate: self.pacing.and_then(|pacing| pacing.most).map_or(f64::INFINITY, |rate| rate.0 as f64 / 8.0),
+            marked: self.ecn != EcnMode::Off,
+            small_queues: self.small_queues,
+            halves,
+            remembers: true,
+            ..common
+        }
+    }
+}
+
+impl Receive {
+    /// The largest window that it allows, in bytes.
+    pub fn most(&self) -> f64 {
+        match self {
+            Receive::Unlimited => f64::INFINITY,
+            Receive::Window(bytes) => bytes.0 as f64,
+            Receive::Buffer(buffer) => buffer.most.0 as f64 * f64::from(buffer.share) / 256.0,
+        }
+    }
 }
 
 impl Transport for Tcp {
