@@ -4,8 +4,7 @@
 //! that step grows with the number of flows, so that the work is bounded. What small flows of applications do (calls, heartbeats) is not put on
 //! links at all: they end after the time that they take alone.
 
-use super::habits::Habits;
-use super::paced::Paced;
+use super::habits::{Habits, Pace};
 use super::queues::Queue;
 use super::share::{Demand, Links};
 use super::{Doubt, Expected};
@@ -62,7 +61,7 @@ struct Running {
 }
 
 /// One of its subflows, or itself.
-struct Stream {
+struct Stream<'p> {
     flow: u32,
     sent: f64,
     /// Bytes that may be outstanding, without what waits in queues.
@@ -83,7 +82,7 @@ struct Stream {
     /// Most frames that have been outstanding.
     most: f64,
     /// What sets its rate, where that is followed.
-    paced: Option<Box<Paced>>,
+    paced: Option<Box<dyn Pace + 'p>>,
 }
 
 /// A queue that is followed: that of flows which do not yield, or yield by the queue.
@@ -103,7 +102,7 @@ pub struct Fluid<'w, 'p> {
     captured: Vec<bool>,
     paths: Vec<u32>,
     demands: Vec<Demand>,
-    streams: Vec<Stream>,
+    streams: Vec<Stream<'p>>,
     flows: Vec<Running>,
     free: Vec<u32>,
     planned: usize,
@@ -340,10 +339,8 @@ impl<'w, 'p> Fluid<'w, 'p> {
         let habits = self.habits[flow.transport as usize].clone();
         let slot = self.free.pop().unwrap_or(self.flows.len() as u32);
         let mut running = Running { id, transport: flow.transport, left: flow.bytes as f64, one_way: 0.0, subflows: 0 };
-        let routes = match &world.plan.transports[flow.transport as usize] {
-            TransportConfig::Mptcp(config) => crate::transport::mptcp::routes(world, 0, flow, config),
-            _ => vec![Route::of(world, flow)],
-        };
+        let parameters = world.plan.transports[flow.transport as usize].parameters();
+        let routes = parameters.routes(world, flow);
         for route in routes {
             let (one_way, path) = self.idle(id, route);
             let Some(&(_, nic)) = path.first() else { continue };
@@ -367,10 +364,7 @@ impl<'w, 'p> Fluid<'w, 'p> {
             running.left -= sent;
             self.demands.push(Demand { first, links, forth: habits.forth, back: habits.back, ..Demand::default() });
             let since = self.now.max(at as f64 * PS);
-            let paced = match &world.plan.transports[flow.transport as usize] {
-                TransportConfig::Rdma(rdma) => Paced::of(rdma, nic).filter(|_| self.follows).map(Box::new),
-                _ => None,
-            };
+            let paced = if self.follows { parameters.pace(nic) } else { None };
             self.streams.push(Stream {
                 flow: slot,
                 sent,
@@ -402,7 +396,7 @@ impl<'w, 'p> Fluid<'w, 'p> {
     fn links_of(&mut self, flow: &Flow, path: &[(NodeId, u16)]) {
         let (world, plan) = (self.world, self.world.plan);
         let directed = 2 * plan.topology.links.len();
-        let recycles = matches!(&plan.transports[flow.transport as usize], TransportConfig::Rdma(rdma) if matches!(rdma.entropy, Entropy::Reps(_)));
+        let recycles = plan.transports[flow.transport as usize].parameters().spreads();
         let spreads = |node: NodeId| {
             let spec = &plan.topology.nodes[node as usize];
             spec.kind == NodeKind::Switch && (recycles || !plan.switches[spec.config as usize].balance.about().hashes)
@@ -461,14 +455,14 @@ impl<'w, 'p> Fluid<'w, 'p> {
             }
             stream.window = stream.window.min(habits.window);
             let path = &self.paths[demand.first as usize..(demand.first + demand.links) as usize];
-            if let (Some(paced), TransportConfig::Rdma(rdma)) = (&mut stream.paced, &self.world.plan.transports[flow.transport as usize]) {
+            if let Some(paced) = &mut stream.paced {
                 let met = |link: &u32| {
                     let pile = self.piles.get(link)?;
                     Some((pile.queue.marks(pile.bytes), pile.bytes / self.links.capacity[*link as usize]))
                 };
                 let (chance, queued) = path.iter().filter_map(met).fold((0.0f64, 0.0), |(a, b), (chance, queued)| (a.max(chance), b + queued));
                 stream.queued = queued;
-                paced.advance(to, moved, chance, rdma);
+                paced.advance(to, moved, chance);
             }
             if rate > demand.rate {
                 // From the link that does not take it all on.
@@ -610,10 +604,7 @@ impl<'w, 'p> Fluid<'w, 'p> {
                 stream.window / stream.round_trip
             };
             let nic = self.links.capacity[self.paths[demand.first as usize] as usize] / habits.forth;
-            let paced = match (&mut stream.paced, &self.world.plan.transports[flow.transport as usize]) {
-                (Some(paced), TransportConfig::Rdma(rdma)) => paced.rate(self.now, rdma) / habits.forth,
-                _ => f64::INFINITY,
-            };
+            let paced = stream.paced.as_mut().map_or(f64::INFINITY, |paced| paced.rate(self.now) / habits.forth);
             demand.most = by_window.min(habits.rate).min(flow.left / least).min(nic).min(paced);
         }
         self.work += self.links.share(&mut self.demands, &self.paths) + 4 * self.streams.len() as u64;
@@ -635,11 +626,7 @@ impl<'w, 'p> Fluid<'w, 'p> {
 
     /// The longest time for which rates may stay, where flows follow queues.
     fn patience(&self) -> f64 {
-        let of = |stream: &Stream| match &self.world.plan.transports[self.flows[stream.flow as usize].transport as usize] {
-            TransportConfig::Rdma(rdma) if stream.paced.is_some() => Paced::patience(rdma),
-            _ => f64::INFINITY,
-        };
-        self.streams.iter().map(of).fold(f64::INFINITY, f64::min)
+        self.streams.iter().filter_map(|stream| stream.paced.as_ref()).map(|paced| paced.patience()).fold(f64::INFINITY, f64::min)
     }
 
     /// What the rates mean for windows and queues.

@@ -98,3 +98,12 @@ impl Habits {
         quick + ((frames - quick) / self.frames_per_ack).ceil()
     }
 }
+
+/// A congestion control that is told what the queues on its path would tell it. Seconds, bytes per second on the link.
+pub trait Pace {
+    fn rate(&mut self, now: f64) -> f64;
+    /// Time in which it does not change much.
+    fn patience(&self) -> f64;
+    /// So many bytes of payload have been sent until `now`, and each frame was marked with this chance.
+    fn advance(&mut self, now: f64, sent: f64, chance: f64);
+}

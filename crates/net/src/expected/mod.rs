@@ -4,14 +4,13 @@
 
 mod fluid;
 mod habits;
-mod paced;
 mod queues;
 mod share;
 
-pub use habits::Habits;
+pub use habits::{Habits, Pace};
 
 use crate::RunError;
-use crate::spec::{EngineKind, NodeId, Plan, TransportConfig};
+use crate::spec::{EngineKind, NodeId, Plan};
 use crate::world::World;
 use fluid::Fluid;
 
@@ -91,7 +90,7 @@ pub fn expected(plan: &Plan) -> Result<Expected, RunError> {
     let world = World::new(plan, 1)?;
     let mut found = Fluid::new(&world, true).run();
     (found.least_hops, found.most_hops) = (found.packet_hops, found.packet_hops);
-    if plan.transports.iter().any(|transport| matches!(transport, TransportConfig::Rdma(rdma) if rdma.control.is_notified())) {
+    if plan.transports.iter().any(|transport| transport.parameters().pace(1.0).is_some()) {
         // Cuts come when notifications do, which a few frames decide: what comes of them lies between this and a control that never wavers.
         let steady = Fluid::new(&world, false).run();
         let (few, many) = (found.packet_hops.min(steady.packet_hops) as f64, found.packet_hops.max(steady.packet_hops) as f64);

@@ -2,11 +2,11 @@
 //! `host.rs`, which implements [`Transport`].
 
 use super::{datagram, mptcp, nack, pfabric, rated, rdma, tcp};
-use crate::expected::Habits;
+use crate::expected::{Habits, Pace};
 use crate::frame::Frame;
-use crate::idle::Idle;
+use crate::idle::{Idle, Route};
 use crate::shard::{OVER, Outlet, ReceivedRecord, SentRecord, Shard};
-use crate::spec::{FlowId, TransportConfig};
+use crate::spec::{Flow, FlowId, TransportConfig};
 use crate::world::World;
 use afflux_engine::prefetch;
 
@@ -33,6 +33,18 @@ pub trait Parameters {
     fn frames(&self) -> Frames;
     /// What its flows are like to an estimate without frames.
     fn habits(&self, world: &World) -> Habits;
+    /// The ways that a flow takes.
+    fn routes(&self, world: &World, flow: &Flow) -> Vec<Route> {
+        vec![Route::of(world, flow)]
+    }
+    /// What sets the rate of a flow whose NIC sends so many bytes per second, if it answers to marks.
+    fn pace(&self, _line: f64) -> Option<Box<dyn Pace + '_>> {
+        None
+    }
+    /// Its senders spread the frames of a flow over all paths.
+    fn spreads(&self) -> bool {
+        false
+    }
 }
 
 /// Sizes of a transport's frames, in bytes beside those of the host's wire profile.

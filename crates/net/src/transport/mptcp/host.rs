@@ -28,7 +28,7 @@ fn subflow_hash(own: u32, number: usize, attempt: u64) -> u32 {
 }
 
 /// The ways that the path manager finds.
-pub(crate) fn routes(world: &World, now: u64, flow: &Flow, config: &MptcpConfig) -> Vec<Route> {
+fn routes(world: &World, now: u64, flow: &Flow, config: &MptcpConfig) -> Vec<Route> {
     let (own, back) = (world.flow_hash(flow, false), world.flow_hash(flow, true));
     let route = |number: usize, via: Option<u16>, hash: u32| {
         let path = world.path_via(now, via, hash, flow.src, flow.dst);
@@ -72,6 +72,9 @@ pub struct Halves {
 const COUPLED: f64 = 0.92;
 
 impl Parameters for MptcpConfig {
+    fn routes(&self, world: &World, flow: &Flow) -> Vec<Route> {
+        routes(world, 0, flow, self)
+    }
     fn frames(&self) -> Frames {
         Frames { payload: self.tcp.mss, data: Self::DATA_OPTION, answer: Some(Self::ACK_OPTION) }
     }

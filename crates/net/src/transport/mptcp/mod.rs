@@ -8,7 +8,6 @@ mod scheduler;
 mod sender;
 
 pub use host::Halves;
-pub(crate) use host::routes;
 pub use receiver::Joint;
 pub use sender::{Connection, ConnectionSetup, Sending, Stage, Subflow};
 

@@ -1,8 +1,9 @@
 //! Queue pairs at hosts: the NIC makes a frame when its transmitter is free, for whoever's turn it is.
 
+use super::paced::Paced;
 use super::{AckIn, Acknowledgement, Nic, QueuePair, Rdma, Reps, Responder, ResponderSetup, Setup};
 use crate::congestion::rate;
-use crate::expected::Habits;
+use crate::expected::{Habits, Pace};
 use crate::frame::{Event, Extra, Frame};
 use crate::shard::host::{Beside, arm};
 use crate::shard::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, Slab, own_event};
@@ -26,6 +27,12 @@ pub struct Halves {
 }
 
 impl Parameters for RdmaConfig {
+    fn pace(&self, line: f64) -> Option<Box<dyn Pace + '_>> {
+        Paced::of(self, line).map(|paced| Box::new(paced) as Box<dyn Pace>)
+    }
+    fn spreads(&self) -> bool {
+        matches!(self.entropy, Entropy::Reps(_))
+    }
     fn frames(&self) -> Frames {
         Frames { payload: self.payload, data: self.overhead(), answer: Some(self.overhead()) }
     }

@@ -2,6 +2,7 @@
 
 mod host;
 mod nic;
+mod paced;
 mod queue_pair;
 mod reps;
 mod responder;
