@@ -66,7 +66,7 @@ impl<'a> Shard<'a> {
         for (local, &id) in world.shards[index as usize].iter().enumerate() {
             shard.add_node(id, local as u32, sampled.contains(&id), classical, seed);
         }
-        if plan.transports.iter().any(|t| matches!(t, TransportConfig::Tcp(tcp) | TransportConfig::Mptcp(MptcpConfig { tcp, .. }) if tcp.small_queues)) {
+        if plan.transports.iter().any(|transport| transport.parameters().habits(world).small_queues) {
             shard.cleared = vec![0; shard.ports.len()];
         }
         shard.set_up_links();

@@ -4,7 +4,7 @@
 mod application;
 mod balance;
 mod build;
-mod capture;
+pub mod capture;
 mod common;
 mod discipline;
 mod eager;

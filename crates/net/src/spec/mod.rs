@@ -63,21 +63,6 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Is RDMA among the transports?
-    pub fn has_queue_pairs(&self) -> bool {
-        self.transports.iter().any(|transport| matches!(transport, TransportConfig::Rdma(_)))
-    }
-
-    /// Do switches write readings of their ports on frames?
-    pub fn has_telemetry(&self) -> bool {
-        self.transports.iter().any(|transport| matches!(transport, TransportConfig::Rdma(rdma) if rdma.overhead() > 0))
-    }
-
-    /// Do links grant rates?
-    pub fn has_rates(&self) -> bool {
-        self.transports.iter().any(|transport| matches!(transport, TransportConfig::Pdq(_) | TransportConfig::D3(_)))
-    }
-
     /// Size of the largest frame of any transport.
     pub fn largest_frame(&self) -> u64 {
         let payload = |transport: &TransportConfig| {

@@ -6,9 +6,11 @@ use crate::expected::Habits;
 use crate::frame::{Event, Frame};
 use crate::idle::Idle;
 use crate::probe::explain::{Attribution, Label};
+use crate::record::CaptureKind;
+use crate::shard::capture::Content;
 use crate::shard::host::Beside;
 use crate::shard::{NOT_YET, Outlet, ReceivedRecord, SentRecord, Shard, Slab};
-use crate::spec::{self, FlowId, TransportConfig};
+use crate::spec::{self, Flow, FlowId, TransportConfig};
 use crate::world::World;
 
 /// What a shard keeps of datagrams.
@@ -140,6 +142,10 @@ impl Transport for Datagram {
 
     fn unfinished(shard: &mut Shard, _: FlowId, slot: u32) -> Option<SentRecord> {
         Some(shard.transports.datagram.sources[slot].record())
+    }
+
+    fn captured(shard: &Shard, flow: &Flow, frame: &Frame) -> Content {
+        Content::data(shard, flow, frame, CaptureKind::Datagram)
     }
 
     fn incomplete(shard: &Shard, slot: u32) -> ReceivedRecord {

@@ -5,6 +5,7 @@ use super::{datagram, mptcp, nack, pfabric, rated, rdma, tcp};
 use crate::expected::{Habits, Pace};
 use crate::frame::Frame;
 use crate::idle::{Idle, Route};
+use crate::shard::capture::Content;
 use crate::shard::{OVER, Outlet, ReceivedRecord, SentRecord, Shard};
 use crate::spec::{Flow, FlowId, TransportConfig};
 use crate::world::World;
@@ -24,6 +25,8 @@ pub trait Transport {
     }
     /// The record of a flow that has not ended at its source when the run ends.
     fn unfinished(shard: &mut Shard, flow: FlowId, slot: u32) -> Option<SentRecord>;
+    /// What a capture says of one of its frames.
+    fn captured(shard: &Shard, flow: &Flow, frame: &Frame) -> Content;
     /// The record of a flow that has not ended at its destination.
     fn incomplete(shard: &Shard, slot: u32) -> ReceivedRecord;
 }
@@ -173,5 +176,10 @@ impl Shard<'_> {
     pub fn incomplete(&self, flow: FlowId, slot: u32) -> ReceivedRecord {
         let config = &self.world.plan.transports[self.world.flow(flow).transport as usize];
         transport_of!(config, T => T::incomplete(self, slot))
+    }
+
+    pub fn captured(&self, flow: &Flow, frame: &Frame) -> Content {
+        let config = &self.world.plan.transports[flow.transport as usize];
+        transport_of!(config, T => T::captured(self, flow, frame))
     }
 }

@@ -6,6 +6,8 @@ use crate::expected::Habits;
 use crate::frame::{Control, Decisive, Event, Extra, Frame, Multipath};
 use crate::idle::{Idle, Route, idle_by, idle_over, least_round_trip_by};
 use crate::probe::explain::{Attribution, Label};
+use crate::record::{CaptureKind, CaptureMultipath, CaptureOptions};
+use crate::shard::capture::Content;
 use crate::shard::finish::round_trips;
 use crate::shard::host::{Beside, arm};
 use crate::shard::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, Slab, own_event};
@@ -174,6 +176,34 @@ impl Transport for Mptcp {
         let connection = &shard.transports.mptcp.connections[slot & !MPTCP];
         shard.harvest.round_trips.extend(connection.subflows.iter().enumerate().flat_map(|(n, subflow)| round_trips(&subflow.sender, n)));
         Some(connection_record(connection, None, None))
+    }
+
+    /// Of a subflow, all of whose segments are taken for full ones: those behind the connection's last one, which may be short, stand too far by what
+    /// it lacks. Whoever writes them down sees that one.
+    fn captured(shard: &Shard, flow: &Flow, frame: &Frame) -> Content {
+        let mss = shard.mptcp(flow.transport).tcp.mss;
+        let full = |segment: u32| segment as u64 * mss as u64;
+        let Multipath { subflow, data, edge, .. } = shard.extras[frame.aux].multipath;
+        let multipath = |data: u64, closes: bool| Some(CaptureMultipath { subflow: subflow - 1, data, closes });
+        let options = |multipath| Some(Box::new(CaptureOptions { multipath, ..CaptureOptions::default() }));
+        match frame.kind() {
+            Frame::DATA => {
+                let content = Content::bare(CaptureKind::TcpData, full(frame.seq), shard.world.payload(frame.flow, data, mss));
+                Content { options: options(multipath(full(data), false)), ..content }
+            }
+            Frame::CONTROL => {
+                let closes = edge != u32::MAX;
+                let sequence = if closes { full(data) } else { 0 };
+                Content { options: options(multipath(0, closes)), ..Content::bare(CaptureKind::TcpControl(Control::of(frame)), sequence, 0) }
+            }
+            _ => {
+                let mut options = shard.acknowledged(frame, full, false).unwrap_or_default();
+                options.edge = (edge != u32::MAX).then(|| full(edge));
+                options.multipath = multipath(full(data).min(flow.bytes), false);
+                let again = frame.has(Frame::DUPLICATE);
+                Content { again, options: Some(options), ..Content::bare(CaptureKind::TcpAck, full(frame.seq), 0) }
+            }
+        }
     }
 
     fn incomplete(shard: &Shard, slot: u32) -> ReceivedRecord {

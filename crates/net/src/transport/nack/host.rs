@@ -3,9 +3,11 @@
 use super::{Act, Nack, Reaction, Receiver, Report, Sender, SenderSetup};
 use crate::expected::Habits;
 use crate::frame::{Control, Event, Extra, Frame};
+use crate::record::CaptureKind;
+use crate::shard::capture::Content;
 use crate::shard::host::{Beside, arm};
 use crate::shard::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, Slab, own_event};
-use crate::spec::{self, FlowId, TransportConfig};
+use crate::spec::{self, Flow, FlowId, TransportConfig};
 use crate::transport::door::{Frames, Opening, Parameters, Transport};
 use crate::world::World;
 
@@ -120,6 +122,10 @@ impl Transport for Nack {
 
     fn unfinished(shard: &mut Shard, _: FlowId, slot: u32) -> Option<SentRecord> {
         Some(sent_record(&shard.transports.nack.senders[slot], None))
+    }
+
+    fn captured(shard: &Shard, flow: &Flow, frame: &Frame) -> Content {
+        if frame.kind() == Frame::CONTROL { Content::opaque() } else { Content::data(shard, flow, frame, CaptureKind::Datagram) }
     }
 
     fn incomplete(shard: &Shard, slot: u32) -> ReceivedRecord {

@@ -3,9 +3,11 @@
 use super::{Expired, Kept, PFABRIC, Pfabric, Sender, SenderSetup, Transmit};
 use crate::expected::Habits;
 use crate::frame::{Control, Event, Extra, Frame};
+use crate::record::CaptureKind;
+use crate::shard::capture::Content;
 use crate::shard::host::arm;
 use crate::shard::{Outlet, ReceivedRecord, SentRecord, Shard, Slab, own_event};
-use crate::spec::{self, EcnMode, FlowId, TransportConfig};
+use crate::spec::{self, EcnMode, Flow, FlowId, TransportConfig};
 use crate::transport::door::{Frames, Opening, Parameters, Transport};
 use crate::transport::tcp::{AckIn, Cause, Receiver, Tcp};
 use crate::world::World;
@@ -87,6 +89,14 @@ impl Transport for Pfabric {
 
     fn unfinished(shard: &mut Shard, _: FlowId, slot: u32) -> Option<SentRecord> {
         Some(sent_record(&shard.transports.pfabric.senders[slot & !PFABRIC], None))
+    }
+
+    fn captured(shard: &Shard, flow: &Flow, frame: &Frame) -> Content {
+        match frame.kind() {
+            Frame::ACK => Content::bare(CaptureKind::TcpAck, (frame.seq as u64 * shard.world.shape(flow).payload as u64).min(flow.bytes), 0),
+            Frame::CONTROL => Content::bare(CaptureKind::TcpControl(Control::of(frame)), 0, 0),
+            _ => Content::data(shard, flow, frame, CaptureKind::TcpData),
+        }
     }
 
     fn incomplete(shard: &Shard, slot: u32) -> ReceivedRecord {

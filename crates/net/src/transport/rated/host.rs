@@ -4,12 +4,21 @@ use super::{AckIn, Act, Rated, Receiver, Scheduling, Sender, SenderSetup};
 use crate::allocation::{Header, Link, Seen, What};
 use crate::expected::Habits;
 use crate::frame::{Event, Extra, Frame};
+use crate::record::CaptureKind;
+use crate::shard::capture::Content;
 use crate::shard::forward::Drop;
 use crate::shard::host::arm;
 use crate::shard::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, Slab, own_event};
-use crate::spec::{self, FlowId, TransportConfig};
+use crate::spec::{self, Flow, FlowId, Plan, TransportConfig};
 use crate::transport::door::{Frames, Opening, Parameters, Transport};
 use crate::world::World;
+
+impl Plan {
+    /// Do links grant rates?
+    pub fn has_rates(&self) -> bool {
+        self.transports.iter().any(|transport| matches!(transport, TransportConfig::Pdq(_) | TransportConfig::D3(_)))
+    }
+}
 
 /// What a shard keeps of transports that are granted rates.
 #[derive(Default)]
@@ -94,6 +103,12 @@ impl Transport for Rated {
 
     fn unfinished(shard: &mut Shard, _: FlowId, slot: u32) -> Option<SentRecord> {
         Some(sent_record(&shard.transports.rated.senders[slot], None))
+    }
+
+    fn captured(shard: &Shard, flow: &Flow, frame: &Frame) -> Content {
+        let header = shard.extras[frame.aux].header.as_ref();
+        let empty = header.is_some_and(|header| header.what != What::Data || header.answer);
+        if empty { Content::opaque() } else { Content::data(shard, flow, frame, CaptureKind::Datagram) }
     }
 
     fn incomplete(shard: &Shard, slot: u32) -> ReceivedRecord {

@@ -5,9 +5,11 @@ use super::{AckIn, Acknowledgement, Nic, QueuePair, Rdma, Reps, Responder, Respo
 use crate::congestion::rate;
 use crate::expected::{Habits, Pace};
 use crate::frame::{Event, Extra, Frame};
+use crate::record::CaptureKind;
+use crate::shard::capture::Content;
 use crate::shard::host::{Beside, arm};
 use crate::shard::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, Slab, own_event};
-use crate::spec::{Entropy, FlowId, RdmaConfig, RdmaRecovery, TransportConfig};
+use crate::spec::{Entropy, Flow, FlowId, Plan, RdmaConfig, RdmaRecovery, TransportConfig};
 use crate::telemetry::Telemetry;
 use crate::transport::door::{Frames, Opening, Parameters, Transport};
 use crate::world::World;
@@ -16,6 +18,18 @@ use afflux_engine::random::Stream;
 
 /// Purpose of the random streams of entropies (see `afflux_engine::random`).
 const ENTROPY: u64 = 0x7265_7073;
+
+impl Plan {
+    /// Is RDMA among the transports?
+    pub fn has_queue_pairs(&self) -> bool {
+        self.transports.iter().any(|transport| matches!(transport, TransportConfig::Rdma(_)))
+    }
+
+    /// Do switches write readings of their ports on frames?
+    pub fn has_telemetry(&self) -> bool {
+        self.transports.iter().any(|transport| matches!(transport, TransportConfig::Rdma(rdma) if rdma.overhead() > 0))
+    }
+}
 
 /// What a shard keeps of RDMA.
 #[derive(Default)]
@@ -107,6 +121,11 @@ impl Transport for Rdma {
 
     fn unfinished(shard: &mut Shard, _: FlowId, slot: u32) -> Option<SentRecord> {
         Some(sent_record(&shard.transports.rdma.pairs[slot], None))
+    }
+
+    // A datagram to a RoCEv2 port, without what is in it.
+    fn captured(shard: &Shard, flow: &Flow, frame: &Frame) -> Content {
+        if frame.kind() == Frame::RDMA_ACK { Content::opaque() } else { Content::data(shard, flow, frame, CaptureKind::Datagram) }
     }
 
     fn incomplete(shard: &Shard, slot: u32) -> ReceivedRecord {

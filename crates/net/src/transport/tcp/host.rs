@@ -5,6 +5,8 @@ use crate::expected::Habits;
 use crate::frame::{Control, Event, Extra, Frame, Multipath};
 use crate::idle::least_round_trip;
 use crate::probe::explain::Attribution;
+use crate::record::{CaptureKind, CaptureOptions};
+use crate::shard::capture::Content;
 use crate::shard::finish::round_trips;
 use crate::shard::host::{Beside, arm};
 use crate::shard::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, Slab, own_event};
@@ -194,6 +196,32 @@ impl Transport for Tcp {
         // None for a connection's first flow that was acknowledged long ago.
         let message = std::iter::once(&s.current).chain(&s.waiting).find(|m| m.flow == flow);
         message.map(|message| sent_record(s, message, None, s.why_of(message)))
+    }
+
+    /// Of a connection, which may be of several flows.
+    fn captured(shard: &Shard, flow: &Flow, frame: &Frame) -> Content {
+        let &TcpConfig { mss, handshake, .. } = shard.tcp(flow.transport);
+        let at = |segment: u32| shard.world.position(frame.flow, segment, mss);
+        let end = shard.world.connection_end(frame.flow);
+        match frame.kind() {
+            Frame::DATA => {
+                let last = handshake && frame.seq + 1 == end;
+                Content { last, ..Content::bare(CaptureKind::TcpData, at(frame.seq), shard.world.payload(frame.flow, frame.seq, mss)) }
+            }
+            // What a sender says stands behind what it knows to be acknowledged.
+            Frame::CONTROL => {
+                let behind = if frame.has(Frame::EXTRA) { 0 } else { frame.aux };
+                let control = Control::of(frame);
+                let sequence = if control == Control::SynAck { 0 } else { at(behind) };
+                Content { last: handshake && control == Control::Ack && behind == end, ..Content::bare(CaptureKind::TcpControl(control), sequence, 0) }
+            }
+            _ => Content {
+                last: handshake && frame.seq == end,
+                again: frame.has(Frame::DUPLICATE),
+                options: shard.acknowledged(frame, at, true),
+                ..Content::bare(CaptureKind::TcpAck, at(frame.seq), 0)
+            },
+        }
     }
 
     fn incomplete(shard: &Shard, slot: u32) -> ReceivedRecord {
@@ -621,6 +649,25 @@ impl<'a> Shard<'a> {
             frame.size = (wire.ack + wire.sack_base + wire.sack_block * count).max(wire.min_frame);
         }
         self.send(out, now, node, frame);
+    }
+
+    /// SACK blocks, the one for what had arrived before first (RFC 2883), and the window.
+    pub fn acknowledged(&self, frame: &Frame, at: impl Fn(u32) -> u64, announces: bool) -> Option<Box<CaptureOptions>> {
+        if !frame.has(Frame::EXTRA) {
+            return None;
+        }
+        let extra = &self.extras[frame.aux];
+        let room = if extra.multipath.subflow > 0 { crate::spec::MptcpConfig::BLOCKS } else { crate::frame::Extra::BLOCKS };
+        let duplicate = frame.has(Frame::DUPLICATE).then_some((extra.trigger, extra.trigger + 1));
+        let blocks = duplicate.into_iter().chain(extra.blocks[..extra.count as usize].iter().copied()).take(room);
+        let blocks = blocks.map(|(from, to)| (at(from), at(to))).collect();
+        let edge = (announces && extra.edge != u32::MAX).then(|| at(frame.seq) + self.beyond(frame, extra.edge));
+        Some(Box::new(CaptureOptions { edge, blocks, multipath: None }))
+    }
+
+    /// Bytes of the window that ends before segment `edge`.
+    fn beyond(&self, frame: &Frame, edge: u32) -> u64 {
+        edge.saturating_sub(frame.seq) as u64 * self.tcp(self.world.flow(frame.flow).transport).mss as u64
     }
 }
 
