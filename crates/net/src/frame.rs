@@ -1,8 +1,8 @@
 //! What travels: 32 bytes by value, streamed through the window logs.
 
-use crate::allocation::Header;
 use crate::balance::Tag;
 use crate::telemetry::Telemetry;
+use crate::transport::rated::allocation::Header;
 use afflux_engine::Timed;
 
 /// A frame on a link, or an event that a node makes for itself (a timer, a start, a sample).

@@ -1,6 +1,5 @@
 //! Packets, links, switches, hosts and transports: what a [`spec::Plan`] means, and its execution.
 
-mod allocation;
 pub mod app;
 mod aqm;
 pub mod balance;

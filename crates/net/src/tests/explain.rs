@@ -1,12 +1,12 @@
 //! Where the time of a wait goes that ends in a time-out: it is recovery, whatever was lost. In each case a link is down at the right moment.
 
 use super::determinism::same_everywhere;
-use crate::allocation::{Header, Scheme, What, d3};
 use crate::idle::Idle;
 use crate::record::{FlowRecord, Output, Status};
 use crate::spec::*;
 use crate::testing::*;
 use crate::transport::rated;
+use crate::transport::rated::allocation::{Header, Scheme, What, d3};
 use afflux_units::{Bytes, Rate, Span, Time};
 
 const US: u64 = 1_000_000;

@@ -1,7 +1,6 @@
 //! Where the transports that are granted rates meet hosts, and links that grant them.
 
 use super::{AckIn, Act, Rated, Receiver, Scheduling, Sender, SenderSetup};
-use crate::allocation::{Header, Link, Seen, What};
 use crate::expected::Habits;
 use crate::frame::{Event, Extra, Frame};
 use crate::record::CaptureKind;
@@ -11,6 +10,7 @@ use crate::shard::host::arm;
 use crate::shard::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, Slab, own_event};
 use crate::spec::{self, Flow, FlowId, Plan, TransportConfig};
 use crate::transport::door::{Frames, Opening, Parameters, Transport};
+use crate::transport::rated::allocation::{Header, Link, Seen, What};
 use crate::world::World;
 
 impl Plan {

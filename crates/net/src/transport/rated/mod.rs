@@ -1,6 +1,7 @@
 //! Transports whose rate is granted by the links on the path: PDQ and D3. They share a sender (paced, with its losses), a receiver that sends every
 //! header back, and differ in what they ask for and when.
 
+pub mod allocation;
 mod host;
 mod receiver;
 mod sender;

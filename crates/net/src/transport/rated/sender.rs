@@ -1,9 +1,9 @@
 //! The sending half.
 
-use crate::allocation::{Header, Scheme, What, d3, pdq};
 use crate::idle::Idle;
 use crate::probe::explain::{Attribution, Label};
 use crate::spec::{D3, Pdq, Rated};
+use crate::transport::rated::allocation::{Header, Scheme, What, d3, pdq};
 use std::collections::VecDeque;
 
 /// Segments sent later that arrived, and mean that one is lost.
