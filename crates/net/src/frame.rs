@@ -41,19 +41,22 @@ impl Frame {
     /// ECN-capable; marked.
     pub const ECT: u16 = 1 << 3;
     pub const CE: u16 = 1 << 4;
+    /// Its `aux` is the handle of an [`Extra`].
+    pub const EXTRA: u16 = 1 << 8;
+    /// `Frame::hash` is not the flow's but a path that the ToR of its source has chosen: see [`Frame::pin`].
+    pub const PINNED: u16 = 1 << 14;
+
+    // The other flags mean what the transport of the frame's kind says.
     /// TCP's ECN echo, and "window reduced".
     pub const ECE: u16 = 1 << 5;
     pub const CWR: u16 = 1 << 6;
     pub const RETRANSMISSION: u16 = 1 << 7;
-    pub const EXTRA: u16 = 1 << 8;
     /// Acknowledgement sent by the delayed-acknowledgement timer: the segment waited at the receiver, not in queues.
-    pub const DELAYED: u16 = 1 << 12;
+    pub const DELAYED: u16 = 1 << 15;
     /// Acknowledgement of something that had arrived before (RFC 2883). With `RETRANSMISSION`: what arrived was a repetition (timestamps).
     pub const DUPLICATE: u16 = 1 << 13;
     /// Report: of the timer. What came last has waited for it, not in queues.
     pub const PERIODIC: u16 = Self::DELAYED;
-    /// Data: of a queue pair.
-    pub const QUEUE_PAIR: u16 = Self::DELAYED;
     /// Data, and a request for the window: `aux` is a rank, what remains of the flow, for queues that go by it.
     pub const RANKED: u16 = Self::DUPLICATE;
     /// Datagram: the receiver reports what is missing.
@@ -62,26 +65,30 @@ impl Frame {
     pub const CNP: u16 = Self::ECE;
     pub const NACK: u16 = Self::CWR;
     pub const CNP_ALONE: u16 = Self::DUPLICATE;
-    /// `Frame::hash` is not the flow's but a path that the ToR of its source has chosen: see [`Frame::pin`].
-    pub const PINNED: u16 = 1 << 14;
-    /// Sent by a switch to the ToR of `Frame::dst`, of kind `CONTROL`; `Frame::seq` is the balancer's.
-    pub const TO_SWITCH: u16 = 1 << 15;
-    const KIND_SHIFT: u16 = 9;
-    const KIND: u16 = 0b111 << Self::KIND_SHIFT;
 
+    // Kinds: those of transports, each with the transport that it belongs to, and those of the fabric itself.
+    const KIND_SHIFT: u16 = 9;
+    const KIND: u16 = 0b1111 << Self::KIND_SHIFT;
+    /// Of the fabric itself: not a transport's.
+    const FABRIC: u16 = 8 << Self::KIND_SHIFT;
+
+    /// TCP and what speaks its language: a segment, an acknowledgement.
     pub const DATA: u16 = 0;
     pub const ACK: u16 = 1 << Self::KIND_SHIFT;
     pub const DATAGRAM: u16 = 2 << Self::KIND_SHIFT;
     /// A connection's own: see [`Control`]. `ECE` asks for, or agrees to, explicit congestion notification.
     pub const CONTROL: u16 = 3 << Self::KIND_SHIFT;
-    /// Of a queue pair: `seq` is the next segment expected, `aux` that whose arrival caused it.
+    /// Of a queue pair: a segment; an acknowledgement, whose `seq` is the next segment expected and `aux` that whose arrival caused it.
+    pub const RDMA_DATA: u16 = 6 << Self::KIND_SHIFT;
     pub const RDMA_ACK: u16 = 4 << Self::KIND_SHIFT;
     /// Of a transport that is granted rates; what it is stands in [`Extra::header`].
     pub const RATED: u16 = 5 << Self::KIND_SHIFT;
+    /// Sent by a switch to the ToR of `Frame::dst`; `Frame::seq` is the balancer's.
+    pub const TO_SWITCH: u16 = Self::FABRIC;
     /// Not a frame. From here on kinds are not traffic.
-    pub const EVENT: u16 = 6 << Self::KIND_SHIFT;
+    pub const EVENT: u16 = 9 << Self::KIND_SHIFT;
     /// MAC control: see [`Frame::pause`].
-    pub const PAUSE: u16 = 7 << Self::KIND_SHIFT;
+    pub const PAUSE: u16 = 10 << Self::KIND_SHIFT;
 
     /// A PAUSE frame that arrives at `port`: `classes` are held for `quanta` where they are in `xoff`, and let go otherwise.
     pub fn pause(port: u32, classes: u8, xoff: u8, quanta: u16) -> Frame {
@@ -122,6 +129,16 @@ impl Frame {
     #[inline(always)]
     pub fn kind(&self) -> u16 {
         self.flags & Self::KIND
+    }
+    /// A segment of a flow, as opposed to acknowledgements and control frames. Whether frames of kind `RATED` are one stands in their header.
+    #[inline(always)]
+    pub fn is_data(&self) -> bool {
+        matches!(self.kind(), Self::DATA | Self::DATAGRAM | Self::RDMA_DATA)
+    }
+    /// Switches must not choose its path by hash: a path has been chosen for it, or it is for a switch.
+    #[inline(always)]
+    pub fn is_bound(&self) -> bool {
+        self.has(Self::PINNED | Self::FABRIC)
     }
     #[inline(always)]
     pub fn has(&self, flag: u16) -> bool {

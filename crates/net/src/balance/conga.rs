@@ -2,7 +2,7 @@
 
 use super::dre::{Estimators, interval};
 use super::flowlets::{Flowlets, path_is_open};
-use super::{About, Around, Choice, Holding, Policy, Role, Site, Tag, is_data};
+use super::{About, Around, Choice, Holding, Policy, Role, Site, Tag};
 use crate::Model;
 use crate::frame::Frame;
 use afflux_config::tree::Wrong;
@@ -131,7 +131,7 @@ impl Policy for Conga {
 
     fn choose(&mut self, site: &mut impl Holding, frame: &mut Frame, role: Role, _: &[u16]) -> Choice {
         self.estimators.run(site);
-        if !is_data(frame) {
+        if !frame.is_data() {
             // All that goes from leaf to leaf reports; in the simulator data alone.
             if matches!(frame.kind(), Frame::ACK | Frame::RDMA_ACK) && !self.ns3 {
                 self.report_beside(site, frame, role);

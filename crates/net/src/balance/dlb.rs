@@ -2,7 +2,7 @@
 
 use super::dre::{Estimators, interval};
 use super::flowlets::{Flowlets, REMEMBERED};
-use super::{About, Around, Choice, Holding, Policy, Role, Site, is_data};
+use super::{About, Around, Choice, Holding, Policy, Role, Site};
 use crate::Model;
 use crate::frame::Frame;
 use afflux_config::tree::Wrong;
@@ -67,7 +67,7 @@ impl Policy for Dlb {
 impl Dlb {
     /// One of the next hops; `behind`: the band of the links behind a port.
     pub(super) fn best_of<S: Site>(&mut self, site: &mut S, frame: &Frame, hops: &[u16], behind: impl Fn(&S, u16) -> u32) -> Choice {
-        if !is_data(frame) {
+        if !frame.is_data() {
             return Choice::Ecmp;
         }
         if let [only] = hops {

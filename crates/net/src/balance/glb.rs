@@ -6,7 +6,7 @@
 pub use super::dlb::{DlbConfig as GlbConfig, Keys};
 
 use super::dlb::Dlb;
-use super::{About, Choice, Holding, Policy, Role, Site, Tag, is_data};
+use super::{About, Choice, Holding, Policy, Role, Site, Tag};
 use crate::Model;
 use crate::frame::Frame;
 use crate::spec::{FlowId, NodeId};
@@ -44,7 +44,7 @@ impl Policy for Glb {
             // A tick sends reports, so the run lasts until the last tick.
             site.keep_running(true);
         }
-        if role == Role::Transit && is_data(frame) {
+        if role == Role::Transit && frame.is_data() {
             remote.note(site, frame, hops);
         }
         let rack = site.rack_of(frame.dst);

@@ -68,7 +68,7 @@ pub trait Policy: Sized {
     fn new(config: &Self::Config, ports: &[Option<u64>]) -> Self;
     /// It chooses the path of this frame, which goes from rack to rack. Other frames go by hash.
     fn selects_path(&self, frame: &Frame) -> bool {
-        is_data(frame)
+        frame.is_data()
     }
     /// A frame with these next hops, in port order, is to go on.
     fn choose(&mut self, site: &mut impl Holding, frame: &mut Frame, role: Role, hops: &[u16]) -> Choice;
@@ -137,11 +137,6 @@ pub struct Around<'a> {
     pub switches: &'a dyn Fn(&str) -> Result<Vec<NodeId>, String>,
     /// With the deviations of ConWeave's ns-3 simulator.
     pub ns3: bool,
-}
-
-/// Data, as opposed to acknowledgements and control frames.
-fn is_data(frame: &Frame) -> bool {
-    matches!(frame.kind(), Frame::DATA | Frame::DATAGRAM)
 }
 
 /// The balancers, one line for each: its file and name in scenarios, its name and its parameters here. The first is the default.

@@ -89,7 +89,7 @@ impl<'a> Shard<'a> {
         let Balanced { balancer, rack, from_host, .. } = balanced.as_deref_mut()?;
         let chooser = balancer.as_deref_mut()?.oblivious()?;
         let routes = self.world.routes(now);
-        if frame.has(Frame::TO_SWITCH | Frame::PINNED) {
+        if frame.is_bound() {
             return None;
         }
         match routes.next_hops(*id, frame.dst) {
@@ -112,7 +112,7 @@ impl<'a> Shard<'a> {
         let hops = routes.next_hops(id, frame.dst);
         let hops = hops.as_slice();
         let minds = state.balanced().asked().selects_path(&frame);
-        let port = if !minds && !frame.has(Frame::TO_SWITCH | Frame::PINNED) && !hops.is_empty() {
+        let port = if !minds && !frame.is_bound() && !hops.is_empty() {
             self.hashed(node, &mut frame, hops)
         } else {
             match self.balanced_port(out, now, node, &mut frame, minds, hops) {
@@ -131,7 +131,7 @@ impl<'a> Shard<'a> {
         let balanced = state.balanced();
         // Also where its host cannot be reached.
         let at_destination = balanced.rack == Some(self.world.routes(now).rack_of(frame.dst));
-        if frame.has(Frame::TO_SWITCH) && at_destination {
+        if frame.kind() == Frame::TO_SWITCH && at_destination {
             self.consume(out, now, node, *frame);
             return None;
         }
@@ -183,7 +183,7 @@ impl<'a> Shard<'a> {
 
     #[inline(always)]
     fn note_path(&mut self, id: NodeId, port: u16, frame: &mut Frame) {
-        if self.record_paths && matches!(frame.kind(), Frame::DATA | Frame::DATAGRAM) {
+        if self.record_paths && frame.is_data() {
             let number = if frame.has(Frame::EXTRA) { &mut self.extras[frame.aux].trigger } else { &mut frame.aux };
             *number = crate::balance::path_step(*number, id, port);
         }
@@ -397,7 +397,7 @@ impl<O: Outlet> Site for Here<'_, '_, O> {
         // Padded as any other: the lookahead counts on it.
         let size = size.max(world.plan.wire.min_frame);
         // Capable of ECN: not to be dropped where others are marked.
-        let flags = Frame::CONTROL | Frame::TO_SWITCH | Frame::ECT | priority as u16;
+        let flags = Frame::TO_SWITCH | Frame::ECT | priority as u16;
         let mut frame = Frame { port: self.input, flow, seq, dst: to, hash, size, flags, ..Frame::default() };
         if tag != Tag::None {
             *self.tag(&mut frame) = tag;

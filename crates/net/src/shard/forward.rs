@@ -618,7 +618,7 @@ impl<'a> Shard<'a> {
 #[cold]
 #[inline(never)]
 fn stamp(extra: &mut Extra, frame: &Frame, p: &Port, (at, beside): (u64, u64), rates: &[u64]) {
-    if frame.kind() == Frame::DATA
+    if frame.kind() == Frame::RDMA_DATA
         && let Some(telemetry) = &mut extra.telemetry
     {
         telemetry.push(Reading { time: at, bytes: p.bytes, queue: p.queued - beside, rate: p.rate }, rates);
@@ -641,7 +641,7 @@ pub(super) fn rank(extras: &Slab<Extra>, frame: &Frame) -> u64 {
 pub(super) fn carry_pause(extras: &mut Slab<Extra>, frame: &mut Frame, paused: u64) {
     if frame.has(Frame::EXTRA) {
         extras[frame.aux].paused += paused;
-    } else if frame.kind() != Frame::CONTROL {
+    } else if !matches!(frame.kind(), Frame::CONTROL | Frame::TO_SWITCH) {
         frame.aux = extras.insert(Extra { paused, ..Extra::beside(frame) });
         frame.flags |= Frame::EXTRA;
     }

@@ -17,7 +17,7 @@ impl<'a> Shard<'a> {
         }
         let flow = self.world.flow(frame.flow);
         let subflow = if self.is_multipath(frame) { self.extras[frame.aux].multipath.subflow - 1 } else { 0 };
-        let forward = frame.dst == flow.dst && matches!(frame.kind(), Frame::DATA | Frame::DATAGRAM);
+        let forward = frame.dst == flow.dst && frame.is_data();
         let a = self.ports[port as usize].automaton.as_mut().expect("only automata are watched");
         let mut watch = a.watch.take().expect("it is");
         if let Some(gaps) = &mut watch.gaps

@@ -129,8 +129,7 @@ impl Shard<'_> {
     #[inline(always)]
     pub fn deliver_to_transport<O: Outlet>(&mut self, out: &mut O, now: u64, frame: Frame) {
         match frame.kind() {
-            Frame::RDMA_ACK => rdma::Rdma::deliver(self, out, now, frame),
-            Frame::DATA if frame.has(Frame::QUEUE_PAIR) => rdma::Rdma::deliver(self, out, now, frame),
+            Frame::RDMA_DATA | Frame::RDMA_ACK => rdma::Rdma::deliver(self, out, now, frame),
             Frame::DATA | Frame::ACK | Frame::CONTROL => tcp::Tcp::deliver(self, out, now, frame),
             Frame::RATED => rated::Rated::deliver(self, out, now, frame),
             _ if frame.has(Frame::REPORTED) => nack::Nack::deliver(self, out, now, frame),
@@ -142,7 +141,7 @@ impl Shard<'_> {
     #[inline(always)]
     pub fn prefetch_half(&self, frame: &Frame) {
         match frame.kind() {
-            Frame::DATA if frame.has(Frame::QUEUE_PAIR) => {
+            Frame::RDMA_DATA => {
                 prefetch::<2, _>(self.transports.rdma.responders.slots(), self.receiving_slot(frame.flow) as usize);
             }
             Frame::RDMA_ACK => prefetch::<4, _>(self.transports.rdma.pairs.slots(), self.sending[frame.flow as usize] as usize),

@@ -257,7 +257,7 @@ impl<'a> Shard<'a> {
         let at_line = cut_off(p.serialize(size), world.tick());
         pair.pace(now, (size + wire.gap) as u64 * 8, at_line, world.tick(), config);
         let due = pair.due(now, config);
-        let mut flags = Frame::DATA | Frame::QUEUE_PAIR | Frame::ECT | class as u16;
+        let mut flags = Frame::RDMA_DATA | Frame::ECT | class as u16;
         if transmit.retransmission {
             flags |= Frame::RETRANSMISSION;
             self.counters.retransmits += 1;
