@@ -116,6 +116,11 @@ impl Frame {
     pub fn pinned_port(&self) -> u16 {
         (self.hash & 0xff) as u16
     }
+    /// The port by which it leaves the switch at hand, where frames carry their route with so many bits for a hop.
+    #[inline(always)]
+    pub fn routed_port(&self, bits: u32) -> u16 {
+        (self.hash & ((1 << bits) - 1)) as u16
+    }
     /// It leaves it. The path turns round, so that all of it is still there.
     #[inline(always)]
     pub fn next_hop(&mut self) {

@@ -95,6 +95,7 @@ pub struct Routes {
     /// `(node - rowless) * racks + rack`.
     table: Vec<Entry>,
     sets: Vec<u16>,
+    most_switches: u32,
 }
 
 /// The routes of one node that has rows.
@@ -130,8 +131,8 @@ struct Search<'a, F> {
 }
 
 impl<F: Fn(LinkId) -> bool> Search<'_, F> {
-    /// Fills the entries of the racks from `first` on, whose anchors these are.
-    fn run(&mut self, anchors: &[NodeId], first: usize, tables: &mut Tables) {
+    /// Fills the entries of the racks from `first` on, whose anchors these are. Returns the most nodes on a shortest path that ends at one of them.
+    fn run(&mut self, anchors: &[NodeId], first: usize, tables: &mut Tables) -> u32 {
         self.seen.fill(0);
         let mut latest: Vec<NodeId> = anchors.to_vec();
         for (bit, &anchor) in anchors.iter().enumerate() {
@@ -172,6 +173,7 @@ impl<F: Fn(LinkId) -> bool> Search<'_, F> {
             std::mem::swap(&mut latest, &mut reached);
             level += 1;
         }
+        level
     }
 
     /// The ports of a node that has just been reached that lead nearer: racks with the same ones together.
@@ -302,12 +304,11 @@ impl Routes {
         let rowless = if anchors.iter().all(|anchor| is_switch(*anchor)) { hosts as NodeId } else { 0 };
         let mut tables = Tables { racks, rowless, table: vec![Entry::NONE; (nodes - rowless as usize) * racks], sets: Vec::new(), known: FxHashMap::default() };
         let mut search = Search { topology, ports, usable: &usable, seen: vec![0; nodes], front: vec![0; nodes], next: vec![0; nodes] };
-        for (batch, anchors) in anchors.chunks(SEARCHES).enumerate() {
-            search.run(anchors, batch * SEARCHES, &mut tables);
-        }
+        let batches = anchors.chunks(SEARCHES).enumerate();
+        let most_switches = batches.map(|(batch, anchors)| search.run(anchors, batch * SEARCHES, &mut tables)).max().unwrap_or(0);
         let Tables { table, sets, .. } = tables;
         // A host whose only link is out of use cannot be reached over its ToR.
-        let mut routes = Routes { racks, rack_of_host, anchors, host_port, rowless, table, sets };
+        let mut routes = Routes { racks, rack_of_host, anchors, host_port, rowless, table, sets, most_switches };
         for host in 0..hosts {
             if let [only] = ports.of(host as NodeId)
                 && !usable(only.link)
@@ -316,6 +317,11 @@ impl Routes {
             }
         }
         routes
+    }
+
+    /// Where all hosts have one link, to a switch: the most switches that a path has.
+    pub fn most_switches(&self) -> Option<u32> {
+        (self.rowless as usize == self.rack_of_host.len()).then_some(self.most_switches)
     }
 
     /// Equal-cost next hops of `node` towards `host`, as port numbers of `node`.

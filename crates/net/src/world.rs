@@ -69,6 +69,8 @@ pub struct World<'a> {
     symmetric: bool,
     /// Per node: seed for equal-cost choices.
     pub hash_seed: Vec<u32>,
+    /// Where frames carry their route in [`crate::frame::Frame::hash`], hop by hop from the lowest bits on: bits of a hop. Elsewhere 0.
+    pub route_bits: u32,
     /// Shortest time in which anything done at one node can be felt at another.
     pub lookahead: u64,
     /// What is decided by now has shown itself at every node so long after: a run that is to end earlier than was known ends then.
@@ -122,6 +124,7 @@ impl<'a> World<'a> {
             shard_ports,
             symmetric: plan.switches.iter().any(|switch| switch.hash == RouteHash::Symmetric),
             hash_seed,
+            route_bits: 0,
             lookahead: u64::MAX,
             settling: 0,
             until: AtomicU64::new(plan.run.until.map_or(FOREVER, |t| t.0.min(FOREVER))),
@@ -129,6 +132,7 @@ impl<'a> World<'a> {
             messages: Vec::new(),
         };
         world.messages = world.lay_out_connections();
+        world.route_bits = world.bits_of_routes().unwrap_or(0);
         let largest = plan.largest_frame() + u64::from(plan.wire.gap);
         for node in 0..topology.nodes.len() as NodeId {
             for port in 0..world.ports.of(node).len() as u16 {
@@ -368,6 +372,32 @@ impl<'a> World<'a> {
             0 => payload,
             rest => rest as u16,
         }
+    }
+
+    /// Bits of a hop, if frames can carry their route: the hash alone decides, once and for all, and nobody else goes by it.
+    fn bits_of_routes(&self) -> Option<u32> {
+        let plan = self.plan;
+        let keyed = |aqm: &Option<Aqm>| matches!(aqm, Some(Aqm::FqCodel(_) | Aqm::Pfabric(_)));
+        let decides = plan.switches.iter().all(|switch| switch.hashes_plainly() && !keyed(&switch.aqm))
+            && plan.hosts.iter().all(|host| !keyed(&host.aqm))
+            && plan.transports.iter().all(|transport| transport.parameters().hashes_for_paths());
+        let most = self.routes(0).most_switches().filter(|_| decides && self.epochs.len() == 1)?;
+        let ports = plan.topology.nodes.iter().zip(0..).filter(|(node, _)| node.kind == NodeKind::Switch).map(|(_, id)| self.ports.of(id).len()).max()?;
+        let bits = (usize::BITS - (ports - 1).leading_zeros()).max(1);
+        (most * bits <= u32::BITS).then_some(bits)
+    }
+
+    /// What frames from `src` to `dst` carry in place of this hash: their route, where they carry that.
+    pub fn route_of(&self, hash: u32, src: u32, dst: u32) -> u32 {
+        if self.route_bits == 0 {
+            return hash;
+        }
+        self.path(0, hash, src, dst).iter().skip(1).rev().fold(0, |route, (_, port)| route << self.route_bits | u32::from(*port))
+    }
+
+    /// What the answers to a flow's frames carry.
+    pub fn return_route(&self, flow: &Flow) -> u32 {
+        self.route_of(self.flow_hash(flow, true), flow.dst, flow.src)
     }
 
     /// Hash of a flow's forward or return direction.

@@ -264,6 +264,13 @@ macro_rules! each {
 }
 
 /// As [`Policy`] says.
+impl SwitchConfig {
+    /// The frame's hash and the switch's seed alone choose among equal-cost ports.
+    pub fn hashes_plainly(&self) -> bool {
+        self.balance == Balance::default() && self.hash != RouteHash::Murmur3
+    }
+}
+
 impl Balancer {
     /// Of a switch whose choices are not plain hashing.
     pub fn of(switch: &SwitchConfig, ports: &[Option<u64>]) -> Option<Balancer> {
@@ -274,8 +281,7 @@ impl Balancer {
                 }
             };
         }
-        let plain = switch.balance == Balance::default() && switch.hash != RouteHash::Murmur3;
-        (!plain).then(|| balancers!(start))
+        (!switch.hashes_plainly()).then(|| balancers!(start))
     }
     #[inline(always)]
     pub fn selects_path(&self, frame: &Frame) -> bool {

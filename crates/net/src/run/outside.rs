@@ -111,7 +111,7 @@ impl Driven<'_, '_> {
         if packet.marked {
             flags |= Frame::ECT | Frame::CE;
         }
-        let hash = self.hash(packet.ends);
+        let hash = self.world.route_of(self.hash(packet.ends), packet.host, packet.dst);
         let frame =
             Frame { seq: number, aux: packet.token, dst: packet.dst, hash, size: packet.size.max(self.world.plan.wire.min_frame), flags, ..Frame::default() };
         self.shard.enter_from_outside(&mut self.later, self.now, (packet.host, packet.nic), flow, frame);

@@ -10,13 +10,22 @@ use crate::frame::Frame;
 impl<'a> Shard<'a> {
     /// Passes on all frames that arrive at the switch in one window, in order.
     #[inline(always)]
-    pub fn pass_eagerly<O: Outlet>(&mut self, out: &mut O, start: u64, node: u32, mut frames: &[Frame]) {
+    pub fn pass_eagerly<O: Outlet>(&mut self, out: &mut O, start: u64, node: u32, frames: &[Frame]) {
+        if self.world.route_bits != 0 { self.pass_all::<O, true>(out, start, node, frames) } else { self.pass_all::<O, false>(out, start, node, frames) }
+    }
+
+    /// `ROUTED`: frames carry their route.
+    #[inline(always)]
+    fn pass_all<O: Outlet, const ROUTED: bool>(&mut self, out: &mut O, start: u64, node: u32, mut frames: &[Frame]) {
         if let Some(last) = frames.last() {
             self.last = self.last.max(start + last.offset as u64);
         }
         loop {
-            let (passed, port) = self.pass_run(out, start, node, frames);
-            let Some(&frame) = frames.get(passed) else { return };
+            let (passed, port) = self.pass_run::<O, ROUTED>(out, start, node, frames);
+            let Some(&(mut frame)) = frames.get(passed) else { return };
+            if ROUTED {
+                frame.hash >>= self.world.route_bits;
+            }
             self.counters.packet_hops += 1;
             let first_port = self.nodes[node as usize].first_port;
             match port {
@@ -29,18 +38,18 @@ impl<'a> Shard<'a> {
 
     /// Passes on frames up to the first that needs a closer look. Returns how many, and the port for that one.
     #[inline(always)]
-    fn pass_run<O: Outlet>(&mut self, out: &mut O, start: u64, node: u32, frames: &[Frame]) -> (usize, Option<u16>) {
+    fn pass_run<O: Outlet, const ROUTED: bool>(&mut self, out: &mut O, start: u64, node: u32, frames: &[Frame]) -> (usize, Option<u16>) {
         let Shard { nodes, ports, extras, world, counters, .. } = self;
         let state = &mut nodes[node as usize];
         let row = world.routes(0).row(state.id);
         let own = &mut ports[state.first_port as usize..(state.first_port + state.ports) as usize];
-        let (seed, calm) = (state.hash_seed, state.calm);
+        let (seed, calm, bits) = (state.hash_seed, state.calm, world.route_bits);
         let mut used = state.used;
         let mut ended = (frames.len(), None);
         for (number, frame) in frames.iter().enumerate() {
             debug_assert!(frame.is_traffic());
             let now = start + frame.offset as u64;
-            let port = row.next_hop(frame.dst, frame.hash, seed);
+            let port = if ROUTED { Some(frame.routed_port(bits)) } else { row.next_hop(frame.dst, frame.hash, seed) };
             let Some(p) = port.and_then(|port| own.get_mut(port as usize)) else {
                 ended = (number, None);
                 break;
@@ -53,7 +62,7 @@ impl<'a> Shard<'a> {
             }
             used += size;
             let (from, time) = p.append(now, frame.size);
-            send(out, extras, p, from, time, *frame);
+            send(out, extras, p, from, time, if ROUTED { Frame { hash: frame.hash >> bits, ..*frame } } else { *frame });
         }
         state.used = used;
         counters.packet_hops += ended.0 as u64;

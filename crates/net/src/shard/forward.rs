@@ -53,6 +53,10 @@ impl<'a> Shard<'a> {
         if state.aside {
             return if state.balanced.is_some() { self.arrive_balanced(out, now, node, frame) } else { self.arrive_rated(out, now, node, frame) };
         }
+        let bits = self.world.route_bits;
+        if bits != 0 {
+            return self.forward(out, now, node, frame.routed_port(bits), Frame { hash: frame.hash >> bits, ..frame });
+        }
         let Some(port) = self.world.routes(now).next_hop(state.id, frame.dst, frame.hash, state.hash_seed) else {
             return self.drop_frame(frame, Drop::Down);
         };

@@ -47,7 +47,7 @@ impl Shard<'_> {
         let shape = self.world.shape(flow);
         let with_return = self.world.plan.run.fct_end == FctEnd::LastAck && shape.ack.is_some();
         let idle = idle(self.world, now, flow, shape, with_return);
-        let hash = self.world.flow_hash(flow, false);
+        let hash = self.world.route_of(self.world.flow_hash(flow, false), flow.src, flow.dst);
         self.start_transport(out, now, Opening { id, node, hash, idle, deadline: flow.deadline.map(|span| now + span.0) });
     }
 

@@ -391,6 +391,10 @@ impl<'a> Shard<'a> {
     pub fn prefetch(&self, node: u32, frame: &Frame) {
         let state = &self.nodes[node as usize];
         if !state.host {
+            let bits = self.world.route_bits;
+            if bits != 0 {
+                return prefetch::<2, _>(&self.ports, state.first_port as usize + frame.routed_port(bits) as usize);
+            }
             // A guess, where the switch sprays or routes have changed.
             if let Some(port) = self.world.routes(0).next_hop(state.id, frame.dst, frame.hash, state.hash_seed) {
                 prefetch::<2, _>(&self.ports, state.first_port as usize + port as usize);

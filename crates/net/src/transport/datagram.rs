@@ -75,6 +75,9 @@ impl Parameters for spec::Datagram {
     fn frames(&self) -> Frames {
         Frames { payload: self.payload, data: 0, answer: None }
     }
+    fn hashes_for_paths(&self) -> bool {
+        true
+    }
     fn habits(&self, world: &World) -> Habits {
         Habits {
             rate: self.rate.map_or(f64::INFINITY, |rate| rate.0 as f64 / 8.0),

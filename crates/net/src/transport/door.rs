@@ -44,6 +44,10 @@ pub trait Parameters {
     fn pace(&self, _line: f64) -> Option<Box<dyn Pace + '_>> {
         None
     }
+    /// The hash on its frames serves to choose their path, and nothing else.
+    fn hashes_for_paths(&self) -> bool {
+        false
+    }
     /// Its senders spread the frames of a flow over all paths.
     fn spreads(&self) -> bool {
         false

@@ -44,6 +44,9 @@ impl Parameters for RdmaConfig {
     fn pace(&self, line: f64) -> Option<Box<dyn Pace + '_>> {
         Paced::of(self, line).map(|paced| Box::new(paced) as Box<dyn Pace>)
     }
+    fn hashes_for_paths(&self) -> bool {
+        !self.spreads()
+    }
     fn spreads(&self) -> bool {
         matches!(self.entropy, Entropy::Reps(_))
     }
@@ -82,7 +85,7 @@ impl Transport for Rdma {
             priority: flow.priority,
             segments: world.shape(flow).count as u32,
             bytes: flow.bytes,
-            switches: world.path(now, hash, flow.src, flow.dst).len().saturating_sub(1) as u32,
+            switches: world.path(now, world.flow_hash(flow, false), flow.src, flow.dst).len().saturating_sub(1) as u32,
             idle,
             explain: world.plan.record.explain,
             reps: matches!(config.entropy, Entropy::Reps(_)).then(|| Box::new(Reps::new(Stream::new(world.plan.run.seed, ENTROPY, id as u64)))),
@@ -388,7 +391,7 @@ impl<'a> Shard<'a> {
             transport: flow.transport,
             node: self.world.place[flow.dst as usize].local,
             src: flow.src,
-            hash: self.world.flow_hash(flow, true),
+            hash: self.world.return_route(flow),
             priority: self.rdma(flow.transport).ack_priority.unwrap_or(flow.priority),
             segments: self.world.shape(flow).count as u32,
         })

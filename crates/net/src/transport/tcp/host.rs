@@ -35,6 +35,9 @@ impl Parameters for TcpConfig {
     fn frames(&self) -> Frames {
         Frames { payload: self.mss, data: 0, answer: Some(0) }
     }
+    fn hashes_for_paths(&self) -> bool {
+        true
+    }
     fn habits(&self, world: &World) -> Habits {
         self.habits_with(Habits::new(world, self.frames(), self.frames_per_ack()), size_of::<Sender>() + 200)
     }
@@ -593,7 +596,7 @@ impl<'a> Shard<'a> {
             transport: flow.transport,
             node: self.world.place[flow.dst as usize].local,
             src: flow.src,
-            hash: if shared { self.world.pair_hash(flow.dst, flow.src) } else { self.world.flow_hash(flow, true) },
+            hash: if shared { self.world.pair_hash(flow.dst, flow.src) } else { self.world.return_route(flow) },
             priority: config.ack_priority.unwrap_or(flow.priority),
             segments: self.world.connection_end(id),
             to: self.world.message(id).to,
