@@ -20,6 +20,7 @@ mod port;
 mod probe;
 mod processor;
 mod progress;
+mod queue;
 pub mod record;
 pub mod routing;
 mod run;

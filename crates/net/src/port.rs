@@ -6,7 +6,7 @@
 //! all ports as automata, driven by an event at the end of each transmission.
 
 use crate::aqm::Aqm;
-use crate::buffer::Calm;
+use crate::buffer::{Calm, QueueView};
 use crate::flowcontrol::Pause;
 use crate::frame::Frame;
 use crate::marking::Memory;
@@ -492,6 +492,12 @@ impl Port {
                 series.rows[queue + 1].bytes_max = series.rows[queue + 1].bytes_max.max(of_queue);
             }
         }
+    }
+
+    /// What occupies the buffer in `queue`.
+    #[inline(always)]
+    pub fn length(&self, queue: usize) -> QueueView {
+        QueueView { bytes: self.queue_bytes(queue), frames: self.count(queue) }
     }
 
     /// Bytes in the queue a frame of this priority would join.

@@ -1,7 +1,7 @@
 //! CoDel (RFC 8289): drops or marks at the head of a queue whose frames have all waited longer than a target for an interval.
 
-use super::Verdict;
 use crate::Model;
+use crate::queue::{Reason, Verdict};
 use crate::spec;
 
 /// Settings, in picoseconds.
@@ -71,17 +71,17 @@ impl Codel {
         let ok_to_drop = self.above_for_long(now, sojourn, behind);
         let mark = self.control.ecn && capable;
         match std::mem::replace(&mut self.step, Step::First) {
-            Step::Entered => return Verdict::Send,
+            Step::Entered => return Verdict::Admit,
             step if self.dropping => {
                 if !ok_to_drop {
                     self.dropping = false;
-                    return Verdict::Send;
+                    return Verdict::Admit;
                 }
                 if step == Step::Dropped {
                     self.drop_next = self.control.next(self.drop_next, self.count);
                 }
                 if now < self.drop_next {
-                    return Verdict::Send;
+                    return Verdict::Admit;
                 }
                 self.count += 1;
                 if mark {
@@ -89,12 +89,12 @@ impl Codel {
                     return Verdict::Mark;
                 }
                 self.step = Step::Dropped;
-                return Verdict::Drop;
+                return Verdict::Drop(Reason::Red);
             }
             _ => {}
         }
         if !ok_to_drop {
-            return Verdict::Send;
+            return Verdict::Admit;
         }
         self.dropping = true;
         // If it was above target not long ago, the rate that controlled it then is where to start.
@@ -106,7 +106,7 @@ impl Codel {
             return Verdict::Mark;
         }
         self.step = Step::Entered;
-        Verdict::Drop
+        Verdict::Drop(Reason::Red)
     }
 
     /// The transmitter asked for a frame and there was none.
@@ -145,11 +145,11 @@ mod tests {
             for at in (0..5_000_000u64).map(|us| us * 1_000_000) {
                 // Every frame has waited for 50 ms. At most one drop per departure here, so that times are not blurred.
                 match codel.on_dequeue(at, 50 * MS, 1 << 20, true) {
-                    Verdict::Send => {}
+                    Verdict::Admit => {}
                     Verdict::Mark => hits.push(at),
-                    Verdict::Drop => {
+                    Verdict::Drop(_) => {
                         hits.push(at);
-                        assert_eq!(codel.on_dequeue(at, 50 * MS, 1 << 20, true), Verdict::Send);
+                        assert_eq!(codel.on_dequeue(at, 50 * MS, 1 << 20, true), Verdict::Admit);
                     }
                 }
             }
@@ -166,14 +166,14 @@ mod tests {
     fn a_short_burst_passes_and_the_last_frame_is_never_dropped() {
         let mut codel = codel(false);
         for ms in 0..99 {
-            assert_eq!(codel.on_dequeue(ms * MS, 50 * MS, 1 << 20, false), Verdict::Send);
+            assert_eq!(codel.on_dequeue(ms * MS, 50 * MS, 1 << 20, false), Verdict::Admit);
         }
-        assert_eq!(codel.on_dequeue(99 * MS, 4 * MS, 1 << 20, false), Verdict::Send);
+        assert_eq!(codel.on_dequeue(99 * MS, 4 * MS, 1 << 20, false), Verdict::Admit);
         for ms in 100..198 {
-            assert_eq!(codel.on_dequeue(ms * MS, 50 * MS, 1 << 20, false), Verdict::Send);
+            assert_eq!(codel.on_dequeue(ms * MS, 50 * MS, 1 << 20, false), Verdict::Admit);
         }
         for ms in 198..2_000 {
-            assert_eq!(codel.on_dequeue(ms * MS, 50 * MS, FULL_FRAME, false), Verdict::Send);
+            assert_eq!(codel.on_dequeue(ms * MS, 50 * MS, FULL_FRAME, false), Verdict::Admit);
         }
     }
 
@@ -184,7 +184,7 @@ mod tests {
         let mut feed = |codel: &mut Codel, from: u64, to: u64, sojourn: u64| {
             let before = drops;
             for at in (from..to).map(|us| us * 1_000_000) {
-                while codel.on_dequeue(at, sojourn, 1 << 20, false) == Verdict::Drop {
+                while codel.on_dequeue(at, sojourn, 1 << 20, false) == Verdict::Drop(Reason::Red) {
                     drops += 1;
                 }
             }

@@ -1,10 +1,11 @@
 //! FQ-CoDel (RFC 8290): flows by hash, deficit round robin among them with precedence for new ones, CoDel on each.
 
-use super::{Codel, Control, Verdict};
+use super::{Codel, Control};
 use crate::Model;
 use crate::balance::ecmp;
 use crate::frame::Frame;
 use crate::port::Waiting;
+use crate::queue::{Reason, Verdict};
 use crate::spec;
 use std::collections::VecDeque;
 
@@ -127,7 +128,7 @@ impl FqCodel {
             flow.bytes -= size;
             self.count -= 1;
             let verdict = flow.codel.on_dequeue(now, now.saturating_sub(waiting.ready), flow.bytes, waiting.frame.has(Frame::ECT));
-            self.amid = verdict == Verdict::Drop;
+            self.amid = verdict == Verdict::Drop(Reason::Red);
             if !self.amid {
                 flow.deficit -= size as i64;
             }
@@ -178,7 +179,7 @@ mod tests {
         let (mut sent, mut next) = ([0u64; 4], [0u32; 4]);
         for _ in 0..2_000 {
             let (w, verdict) = fq.pull(US).unwrap();
-            assert_eq!((verdict, w.frame.seq), (Verdict::Send, next[w.frame.flow as usize]));
+            assert_eq!((verdict, w.frame.seq), (Verdict::Admit, next[w.frame.flow as usize]));
             next[w.frame.flow as usize] += 1;
             sent[w.frame.flow as usize] += w.frame.size as u64;
         }

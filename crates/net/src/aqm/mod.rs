@@ -17,18 +17,10 @@ pub use pie::Pie;
 use crate::Model;
 use crate::frame::Frame;
 use crate::port::Waiting;
+use crate::queue::Verdict;
 use crate::spec;
 use afflux_engine::random::Stream;
 use std::collections::VecDeque;
-
-/// What becomes of a frame.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
-    Send,
-    /// Congestion experienced; only of ECN-capable frames.
-    Mark,
-    Drop,
-}
 
 /// The discipline of one queue.
 pub enum Aqm {
@@ -55,7 +47,7 @@ impl Aqm {
     pub fn on_enqueue(&mut self, now: u64, bytes: u64, capable: bool, stream: &mut Stream) -> Verdict {
         match self {
             Aqm::Pie(pie) => pie.on_enqueue(now, bytes, capable, stream),
-            _ => Verdict::Send,
+            _ => Verdict::Admit,
         }
     }
 
@@ -75,7 +67,7 @@ impl Aqm {
     pub fn pull(&mut self, frames: &mut VecDeque<Waiting>, now: u64, bytes: u64) -> Option<(Waiting, Verdict)> {
         match self {
             Aqm::FqCodel(fq) => return fq.pull(now),
-            Aqm::Pfabric(queue) => return queue.pull(frames).map(|w| (w, Verdict::Send)),
+            Aqm::Pfabric(queue) => return queue.pull(frames).map(|w| (w, Verdict::Admit)),
             Aqm::Phantom(phantom) => return phantom.pull(frames, now),
             _ => {}
         }
@@ -91,7 +83,7 @@ impl Aqm {
                     None
                 }
             },
-            Aqm::Pie(pie) => next.inspect(|w| pie.on_dequeue(now, now.saturating_sub(w.ready), frames.is_empty())).map(|w| (w, Verdict::Send)),
+            Aqm::Pie(pie) => next.inspect(|w| pie.on_dequeue(now, now.saturating_sub(w.ready), frames.is_empty())).map(|w| (w, Verdict::Admit)),
             Aqm::FqCodel(_) | Aqm::Pfabric(_) | Aqm::Phantom(_) => unreachable!("above"),
         }
     }

@@ -1,9 +1,9 @@
 //! HULL's phantom queue: a counter of what leaves a link, which empties more slowly than the link sends.
 
-use super::Verdict;
 use crate::Model;
 use crate::frame::Frame;
 use crate::port::Waiting;
+use crate::queue::Verdict;
 use crate::spec;
 use std::collections::VecDeque;
 
@@ -30,7 +30,7 @@ impl Phantom {
         self.at = now;
         let marks = self.counted > self.threshold && waiting.frame.has(Frame::ECT);
         self.counted += waiting.frame.size as f64 * 8.0;
-        Some((waiting, if marks { Verdict::Mark } else { Verdict::Send }))
+        Some((waiting, if marks { Verdict::Mark } else { Verdict::Admit }))
     }
 }
 
@@ -54,10 +54,10 @@ mod tests {
         let mut leaves = |at: u64, flags| phantom.pull(&mut VecDeque::from([frame(flags)]), at).unwrap().1;
         // Before frame n the counter is at 75 n: above 1000 from the fifteenth on (n = 14).
         for n in 0..14 {
-            assert_eq!(leaves(n * 1_200_000, Frame::ECT), Verdict::Send, "{n}");
+            assert_eq!(leaves(n * 1_200_000, Frame::ECT), Verdict::Admit, "{n}");
         }
         assert_eq!(leaves(14 * 1_200_000, Frame::ECT), Verdict::Mark);
-        assert_eq!(leaves(15 * 1_200_000, 0), Verdict::Send);
+        assert_eq!(leaves(15 * 1_200_000, 0), Verdict::Admit);
         // At 90 % of the link's rate the counter runs empty: 79 B per frame less.
         let from = 16 * 1_200_000;
         let marks = (0..100u64).filter(|n| leaves(from + n * 1_200_000 * 10 / 9, Frame::ECT) == Verdict::Mark).count();

@@ -1,7 +1,7 @@
 //! PIE (RFC 8033): drops or marks arrivals with a probability that a proportional-integral controller moves until the delay is at its target.
 
-use super::Verdict;
 use crate::Model;
+use crate::queue::{Reason, Verdict};
 use crate::spec;
 use afflux_engine::random::Stream;
 
@@ -98,13 +98,13 @@ impl Pie {
             self.burst_left = self.burst;
         }
         if self.burst_left > 0 || !self.hit(bytes, stream) {
-            return Verdict::Send;
+            return Verdict::Admit;
         }
         if self.ecn && capable && self.probability <= self.ecn_threshold {
             return Verdict::Mark;
         }
         self.accumulated = 0.0;
-        Verdict::Drop
+        Verdict::Drop(Reason::Red)
     }
 
     fn hit(&mut self, bytes: u64, stream: &mut Stream) -> bool {
@@ -199,11 +199,11 @@ mod tests {
         let mut stream = Stream::new(5, 6, 7);
         let mut pie = pie();
         pie.on_dequeue(0, 100 * MS, false);
-        assert!((0..1_000).all(|i| pie.on_enqueue(i * MS / 10, 1 << 20, false, &mut stream) == Verdict::Send));
+        assert!((0..1_000).all(|i| pie.on_enqueue(i * MS / 10, 1 << 20, false, &mut stream) == Verdict::Admit));
         (pie.probability, pie.burst_left, pie.delay_old) = (0.3, 0, 20 * MS);
         let now = pie.next_update - 1;
-        let drops = (0..100_000).filter(|_| pie.on_enqueue(now, 1 << 20, false, &mut stream) == Verdict::Drop).count();
+        let drops = (0..100_000).filter(|_| pie.on_enqueue(now, 1 << 20, false, &mut stream) == Verdict::Drop(Reason::Red)).count();
         assert!((drops as f64 / 1e5 - 0.3).abs() < 0.01, "{drops}");
-        assert!((0..1_000).all(|_| pie.on_enqueue(now, 2 * MEAN_FRAME, false, &mut stream) == Verdict::Send));
+        assert!((0..1_000).all(|_| pie.on_enqueue(now, 2 * MEAN_FRAME, false, &mut stream) == Verdict::Admit));
     }
 }

@@ -7,21 +7,11 @@ mod voq;
 
 pub use shared::Shared;
 pub use static_limit::StaticLimit;
-pub use voq::{Place, Refusal, Voq};
+pub use voq::{Place, Voq};
 
+use crate::queue::{Reason, Verdict};
 use crate::spec;
 use afflux_units::Rate;
-
-/// What an admission policy says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
-    Admit,
-    /// Under an upper bound of the memory in use the answer would be no: release every port, then ask again.
-    Unsure,
-    Drop,
-    /// The port has virtual output queues, which have rules of their own.
-    Aside,
-}
 
 /// The memory of one node.
 #[derive(Debug, Clone)]
@@ -79,27 +69,34 @@ impl Buffer {
         }
     }
 
-    /// May a frame of `size` bytes join `queue`? `used` is the node's memory in use, exact or (`exact == false`) an upper bound.
+    /// May a frame of `size` bytes join `queue`? `used` is the node's memory in use, exact or (`exact == false`) an upper bound. No answer means that
+    /// these figures do not settle it: release every port, then ask again with the exact memory in use. Virtual output queues never answer here;
+    /// they have rules of their own ([`Voq::admit`]).
     #[inline(always)]
-    pub fn admit(&self, queue: QueueView, size: u64, used: u64, exact: bool) -> Verdict {
+    pub fn admit(&self, queue: QueueView, size: u64, used: u64, exact: bool) -> Option<Verdict> {
         let admitted = match self {
             Buffer::Unlimited => true,
-            Buffer::Static(limit) => return limit.admit(queue, size),
+            Buffer::Static(limit) => return Some(limit.admit(queue, size)),
             Buffer::Shared(shared) => shared.admit(queue, size, used),
-            Buffer::Voq(_) => return Verdict::Aside,
+            Buffer::Voq(_) => return None,
         };
         if !admitted && !exact {
             return self.refuse(queue, size);
         }
-        if admitted { Verdict::Admit } else { Verdict::Drop }
+        Some(if admitted { Verdict::Admit } else { Verdict::Drop(Reason::Buffer) })
+    }
+
+    /// Has it virtual output queues?
+    pub fn is_voq(&self) -> bool {
+        matches!(self, Buffer::Voq(_))
     }
 
     /// Not admitted under an upper bound of the memory in use. Nor with no more in use than this queue's own: then the bound does not matter.
     #[cold]
-    fn refuse(&self, queue: QueueView, size: u64) -> Verdict {
+    fn refuse(&self, queue: QueueView, size: u64) -> Option<Verdict> {
         match self {
-            Buffer::Shared(shared) if shared.admit(queue, size, queue.bytes) => Verdict::Unsure,
-            _ => Verdict::Drop,
+            Buffer::Shared(shared) if shared.admit(queue, size, queue.bytes) => None,
+            _ => Some(Verdict::Drop(Reason::Buffer)),
         }
     }
 }

@@ -1,7 +1,8 @@
 //! A limit per queue, in bytes or frames.
 
-use super::{Calm, QueueView, Verdict};
+use super::{Calm, QueueView};
 use crate::Model;
+use crate::queue::{Reason, Verdict};
 use crate::spec::{Compare, Limit};
 
 #[derive(Debug, Clone, Copy)]
@@ -30,7 +31,7 @@ impl StaticLimit {
             Compare::Above => would_be > limit,
             Compare::AtOrAbove => would_be >= limit,
         };
-        if full { Verdict::Drop } else { Verdict::Admit }
+        if full { Verdict::Drop(Reason::Buffer) } else { Verdict::Admit }
     }
 }
 

@@ -6,6 +6,7 @@
 
 use super::QueueView;
 use crate::Model;
+use crate::queue::Reason;
 use crate::spec::{self, VoqCap};
 use afflux_units::{Pace, Rate, Span};
 
@@ -58,17 +59,6 @@ pub enum Place {
     Dram,
 }
 
-/// Why not.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refusal {
-    /// The queue is at its cap, or the memory is full.
-    Full,
-    /// DRAM cannot write it soon enough.
-    Bandwidth,
-    /// It depends on the sums, which are upper bounds.
-    Unsure,
-}
-
 impl Voq {
     pub fn new(config: &spec::Voq, rates: &[Rate], queues: usize) -> Self {
         let cap = |rate: &Rate| {
@@ -115,29 +105,30 @@ impl Voq {
         (ledger.on_chip_counted, ledger.dynamic_counted) = (on_chip, dynamic);
     }
 
-    /// May a frame of `size` bytes join the queue, which has just been told, and where would it be?
-    pub fn admit(&self, now: u64, port: u32, queue: usize, length: QueueView, size: u16, exact: bool) -> Result<Place, Refusal> {
+    /// May a frame of `size` bytes join the queue, which has just been told, and where would it be? No answer means that it depends on the sums, which
+    /// are upper bounds unless `exact`.
+    pub fn admit(&self, now: u64, port: u32, queue: usize, length: QueueView, size: u16, exact: bool) -> Option<Result<Place, Reason>> {
         let bytes = size as u64;
         if length.bytes + bytes > self.caps[port as usize] {
-            return Err(Refusal::Full);
+            return Some(Err(Reason::Buffer));
         }
         let ledger = &self.ledger[port as usize * self.queues + queue];
-        let doubt = if exact { Refusal::Full } else { Refusal::Unsure };
+        let full = exact.then_some(Err(Reason::Buffer));
         if ledger.dram == 0 && length.bytes + bytes <= self.evict_bytes && length.frames < self.evict_packets {
             if self.on_chip_used + bytes <= self.on_chip {
-                return Ok(Place::OnChip);
+                return Some(Ok(Place::OnChip));
             }
             if !exact {
-                return Err(Refusal::Unsure);
+                return None;
             }
         }
         if self.dynamic_used + (ledger.dram + bytes).saturating_sub(self.reserved) - ledger.dynamic_counted > self.dynamic {
-            return Err(doubt);
+            return full;
         }
-        match &self.writes {
-            Some(writes) if writes.free_at.saturating_sub(now) + writes.pace.of(bytes) > writes.room => Err(Refusal::Bandwidth),
+        Some(match &self.writes {
+            Some(writes) if writes.free_at.saturating_sub(now) + writes.pace.of(bytes) > writes.room => Err(Reason::Dram),
             _ => Ok(Place::Dram),
-        }
+        })
     }
 
     /// A frame joins the queue there.
@@ -220,24 +211,24 @@ mod tests {
     fn a_queue_is_in_dram_from_its_eviction_until_it_is_empty() {
         let mut voq = Voq::new(&config(), &[Rate::from_gbps(25); 2], 1);
         voq.join(0, 0, 0, 1_000, Place::OnChip);
-        assert_eq!(voq.admit(0, 0, 0, view(1_000), 1_000, true), Ok(Place::OnChip));
+        assert_eq!(voq.admit(0, 0, 0, view(1_000), 1_000, true), Some(Ok(Place::OnChip)));
         for _ in 0..199 {
             voq.join(0, 0, 0, 1_000, Place::OnChip);
         }
-        assert_eq!(voq.admit(0, 0, 0, view(200_000), 1_000, true), Ok(Place::Dram));
+        assert_eq!(voq.admit(0, 0, 0, view(200_000), 1_000, true), Some(Ok(Place::Dram)));
         voq.join(0, 0, 0, 1_000, Place::Dram);
         // The oldest leave first: what is left is in DRAM.
         voq.told(0, 0, 500);
         assert_eq!((voq.ledger[0].dram, voq.on_chip_used), (500, 0));
-        assert_eq!(voq.admit(0, 0, 0, view(500), 1_000, true), Ok(Place::Dram));
+        assert_eq!(voq.admit(0, 0, 0, view(500), 1_000, true), Some(Ok(Place::Dram)));
         voq.told(0, 0, 0);
-        assert_eq!(voq.admit(0, 0, 0, view(0), 1_000, true), Ok(Place::OnChip));
+        assert_eq!(voq.admit(0, 0, 0, view(0), 1_000, true), Some(Ok(Place::OnChip)));
     }
 
     #[test]
     fn many_packets_evict_too() {
         let voq = Voq::new(&config(), &[Rate::from_gbps(25)], 1);
-        assert_eq!(voq.admit(0, 0, 0, QueueView { bytes: 64_000, frames: 6_000 }, 64, true), Ok(Place::Dram));
+        assert_eq!(voq.admit(0, 0, 0, QueueView { bytes: 64_000, frames: 6_000 }, 64, true), Some(Ok(Place::Dram)));
     }
 
     #[test]
@@ -245,8 +236,8 @@ mod tests {
         let mut voq = Voq::new(&config(), &[Rate::from_gbps(25); 2], 1);
         (0..150).for_each(|_| voq.join(0, 0, 0, 1_000, Place::OnChip));
         (0..150).for_each(|_| voq.join(0, 1, 0, 1_000, Place::OnChip));
-        assert_eq!(voq.admit(0, 1, 0, view(150_000), 1_000, false), Err(Refusal::Unsure));
-        assert_eq!(voq.admit(0, 1, 0, view(150_000), 1_000, true), Ok(Place::Dram));
+        assert_eq!(voq.admit(0, 1, 0, view(150_000), 1_000, false), None);
+        assert_eq!(voq.admit(0, 1, 0, view(150_000), 1_000, true), Some(Ok(Place::Dram)));
     }
 
     #[test]
@@ -254,9 +245,9 @@ mod tests {
         // 10 MB: 1.5 MB set aside for each of two queues, 5 MB for both.
         let mut voq = Voq::new(&config(), &[Rate::from_gbps(25); 2], 1);
         (0..6_500).for_each(|_| voq.join(0, 0, 0, 1_000, Place::Dram));
-        assert_eq!(voq.admit(0, 0, 0, view(6_500_000), 1_000, true), Err(Refusal::Full));
-        assert_eq!(voq.admit(0, 0, 0, view(6_500_000), 1_000, false), Err(Refusal::Unsure));
-        assert_eq!(voq.admit(0, 1, 0, view(1_499_000), 1_000, true), Ok(Place::Dram));
+        assert_eq!(voq.admit(0, 0, 0, view(6_500_000), 1_000, true), Some(Err(Reason::Buffer)));
+        assert_eq!(voq.admit(0, 0, 0, view(6_500_000), 1_000, false), None);
+        assert_eq!(voq.admit(0, 1, 0, view(1_499_000), 1_000, true), Some(Ok(Place::Dram)));
     }
 
     #[test]
@@ -265,9 +256,9 @@ mod tests {
         let mut voq = Voq::new(&spec::Voq { dram_bandwidth: Some(Rate::from_gbps(8)), ..config() }, &[Rate::from_gbps(25)], 1);
         (0..100).for_each(|_| voq.join(0, 0, 0, 1_000, Place::Dram));
         let asked = |now| voq.admit(now, 0, 0, view(100_000), 1_000, true);
-        assert_eq!(asked(0), Err(Refusal::Bandwidth));
-        assert_eq!(asked(1_999_999), Err(Refusal::Bandwidth));
-        assert_eq!(asked(2_000_000), Ok(Place::Dram));
+        assert_eq!(asked(0), Some(Err(Reason::Dram)));
+        assert_eq!(asked(1_999_999), Some(Err(Reason::Dram)));
+        assert_eq!(asked(2_000_000), Some(Ok(Place::Dram)));
     }
 
     #[test]

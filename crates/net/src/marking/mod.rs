@@ -1,8 +1,8 @@
 //! Which frames a queue marks or, where they are not ECN-capable, drops early.
 
 use crate::Model;
-use crate::aqm::Verdict;
-use crate::buffer::Calm;
+use crate::buffer::{Calm, QueueView};
+use crate::queue::{Reason, Verdict};
 use crate::spec::{self, Compare, Idle, Limit, MarkAt, Spacing};
 use afflux_engine::random::Stream;
 
@@ -78,6 +78,12 @@ impl Red {
         }
     }
 
+    /// A queue's length as the thresholds count it.
+    #[inline(always)]
+    pub fn length(&self, queue: QueueView) -> u64 {
+        if self.in_packets { queue.frames as u64 } else { queue.bytes }
+    }
+
     /// An instantaneous length at which nothing is ever marked.
     #[inline(always)]
     pub fn is_quiet(&self, length: u64) -> bool {
@@ -102,12 +108,12 @@ impl Red {
         };
         if !above(self.kmin) || short {
             memory.count = -1;
-            return Verdict::Send;
+            return Verdict::Admit;
         }
         let certain = above(if self.gentle { 2 * self.kmax } else { self.kmax });
         if certain && self.spacing == Spacing::Ns2 {
             if !self.hit(1.0, memory, stream) {
-                return Verdict::Send;
+                return Verdict::Admit;
             }
         } else if certain {
             memory.count = if self.spacing == Spacing::Linux { -1 } else { 0 };
@@ -118,14 +124,14 @@ impl Red {
                 self.pmax * (length - self.kmin as f64) / (self.kmax - self.kmin) as f64
             };
             if !self.hit(p, memory, stream) {
-                return Verdict::Send;
+                return Verdict::Admit;
             }
         }
         match capable {
-            true if certain && self.hard_drop => Verdict::Drop,
+            true if certain && self.hard_drop => Verdict::Drop(Reason::Red),
             true => Verdict::Mark,
-            false if self.drop_incapable => Verdict::Drop,
-            false => Verdict::Send,
+            false if self.drop_incapable => Verdict::Drop(Reason::Red),
+            false => Verdict::Admit,
         }
     }
 
@@ -225,15 +231,15 @@ mod tests {
     fn step_at_the_threshold() {
         let (mut stream, mut memory) = (Stream::new(1, 1, 1), Memory::default());
         let above = Red::new(&config(100, 100, 1.0));
-        assert_eq!(above.verdict(100.0, 10_000, true, &mut memory, &mut stream), Verdict::Send);
+        assert_eq!(above.verdict(100.0, 10_000, true, &mut memory, &mut stream), Verdict::Admit);
         assert_eq!(above.verdict(101.0, 10_000, true, &mut memory, &mut stream), Verdict::Mark);
-        assert_eq!(above.verdict(101.0, 10_000, false, &mut memory, &mut stream), Verdict::Drop);
+        assert_eq!(above.verdict(101.0, 10_000, false, &mut memory, &mut stream), Verdict::Drop(Reason::Red));
         let from = Red::new(&spec::Marking { compare: Compare::AtOrAbove, ..config(100, 100, 1.0) });
         assert_eq!(from.verdict(100.0, 10_000, true, &mut memory, &mut stream), Verdict::Mark);
         let hard = Red::new(&spec::Marking { hard_drop: true, ..config(100, 100, 1.0) });
-        assert_eq!(hard.verdict(101.0, 10_000, true, &mut memory, &mut stream), Verdict::Drop);
+        assert_eq!(hard.verdict(101.0, 10_000, true, &mut memory, &mut stream), Verdict::Drop(Reason::Red));
         let lenient = Red::new(&spec::Marking { drop_incapable: false, ..config(100, 100, 1.0) });
-        assert_eq!(lenient.verdict(101.0, 10_000, false, &mut memory, &mut stream), Verdict::Send);
+        assert_eq!(lenient.verdict(101.0, 10_000, false, &mut memory, &mut stream), Verdict::Admit);
     }
 
     /// Weight 1/4: ten frame times of an idle link are ten arrivals that found nothing, unless they go unseen.
@@ -286,7 +292,7 @@ mod tests {
             let red = Red::new(&spec::Marking { spacing, compare: Compare::AtOrAbove, ..config(200, 200, 1.0) });
             let (mut memory, mut stream) = (Memory::default(), Stream::new(1, 1, 1));
             let verdicts = [300, 300, 300, 100, 200, 200, 1].map(|length| red.verdict(length as f64, length, false, &mut memory, &mut stream));
-            verdicts.map(|verdict| verdict == Verdict::Drop)
+            verdicts.map(|verdict| verdict == Verdict::Drop(Reason::Red))
         };
         assert_eq!(marks(Spacing::Ns2), [false, true, true, false, false, true, false]);
         assert_eq!(marks(Spacing::Independent), [true, true, true, false, true, true, false]);

@@ -1,9 +1,9 @@
 //! Where frames meet the balancer of their switch.
 
-use super::forward::Drop;
 use super::{Node, Outlet, Shard};
 use crate::balance::{BalanceCounters, Balancer, Choice, End, FourTuple, Holding, ReorderQueues, Role, Site, Tag, avalanche};
 use crate::frame::{Event, Extra, Frame};
+use crate::queue::Reason;
 use crate::routing::{NextHops, PortInfo};
 use crate::spec::{FlowId, NodeId, NodeKind, RouteHash};
 use crate::world::World;
@@ -136,7 +136,7 @@ impl<'a> Shard<'a> {
             return None;
         }
         if hops.is_empty() {
-            self.drop_frame(*frame, Drop::Down);
+            self.drop_frame(*frame, Reason::Down);
             return None;
         }
         let role = match (balanced.from_host[(frame.port - first_port) as usize], at_destination) {
@@ -300,7 +300,7 @@ impl<O: Outlet> Here<'_, '_, O> {
         let (now, id) = (self.now, self.state().id);
         let hops = self.shard.world.routes(now).next_hops(id, frame.dst);
         match hops.as_slice() {
-            [] => self.shard.drop_frame(frame, Drop::Down),
+            [] => self.shard.drop_frame(frame, Reason::Down),
             hops => {
                 let port = self.shard.hashed(self.node, &mut frame, hops);
                 self.shard.forward(self.out, now, self.node, port, frame);

@@ -2,14 +2,15 @@
 //! queue and a mark is decided at the start of a transmission. Whatever is out of the ordinary (a refusal, a mark on arrival, a drop, a group to be paused or
 //! resumed) goes the long way in `forward`, which the classical engine takes always.
 
+use super::count::{mark, mark_at_start};
 use super::managed::Managed;
 use super::steady::send;
 use super::{Outlet, Shard, Slab};
-use crate::aqm::Verdict as Early;
+use crate::buffer::QueueView;
 use crate::buffer::mmu::Charge;
-use crate::buffer::{QueueView, Verdict};
 use crate::frame::{Extra, Frame};
 use crate::port::{Automaton, PAUSE_QUEUE, Port, Sending, Waiting};
+use crate::queue::Verdict;
 use crate::scheduling;
 use crate::spec::MarkAt;
 
@@ -55,22 +56,21 @@ impl<'a> Shard<'a> {
             let next = if p.eventful { scheduling::next_queue(a, at) } else { a.highest(|_, _| true) };
             let Some(queue) = next else { continue };
             let q = &mut a.queues[queue];
-            let mut mark = false;
+            let mut verdict = Verdict::Admit;
             if let Some(red) = at_start {
                 let head = q.frames.front().expect("not empty").frame;
-                let behind = if red.in_packets { q.count as u64 - 1 } else { q.bytes - head.size as u64 };
+                let behind = red.length(QueueView { bytes: q.bytes - head.size as u64, frames: q.count - 1 });
                 if !red.spares(behind, head.has(Frame::ECT)) {
                     p.automaton = automaton;
                     self.start_next(out, at, node, port);
                     return self.advance(out, now, node, port);
                 }
-                mark = !red.is_quiet(behind) && red.verdict(behind as f64, behind, true, &mut q.memory, &mut p.stream) == Early::Mark;
+                verdict = mark_at_start(red, q, &mut p.stream, &head);
             }
             let mut waiting = q.take();
             a.waiting -= 1;
-            if mark && waiting.frame.has(Frame::ECT) {
-                waiting.frame.flags |= Frame::CE;
-                counters.ecn_marks += 1;
+            if matches!(verdict, Verdict::Mark) {
+                mark(counters, p, queue, &mut waiting.frame);
             }
             start(out, extras, p, a, at, queue, waiting, explains);
             if state.until_start {
@@ -114,15 +114,16 @@ impl<'a> Shard<'a> {
             }
         }
         let idle = a.sending.is_none();
+        let length = QueueView { bytes: q.bytes, frames: q.count };
         let quiet = state.marking.as_ref().is_none_or(|red| match red.at {
-            MarkAt::Enqueue => red.is_quiet(if red.in_packets { q.count as u64 } else { q.bytes }),
+            MarkAt::Enqueue => red.is_quiet(red.length(length)),
             MarkAt::Dequeue => !idle || red.is_quiet(0),
         });
         if !quiet || idle && held {
             return self.offer_long(out, now, node, port, frame);
         }
         let taken = match &mut state.managed {
-            None => state.buffer.admit(QueueView { bytes: q.bytes, frames: q.count }, size, state.used, false) == Verdict::Admit,
+            None => matches!(state.buffer.admit(length, size, state.used, false), Some(Verdict::Admit)),
             Some(managed) => {
                 let (class, first) = (frame.priority(), state.first_port);
                 let size = managed.mmu.size_of(size, class);

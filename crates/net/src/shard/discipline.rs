@@ -1,10 +1,10 @@
 //! Ports with a queue discipline or a device queue: what happens besides queueing.
 
-use super::forward::{Drop, red_at_start};
+use super::count::mark_at_start;
 use super::{Outlet, Shard};
-use crate::aqm::Verdict as Early;
 use crate::frame::Frame;
 use crate::port::{Discipline, Queue, Waiting};
+use crate::queue::{Reason, Verdict};
 use crate::scheduling;
 use crate::spec::MarkAt;
 use std::collections::VecDeque;
@@ -31,21 +31,13 @@ impl<'a> Shard<'a> {
         let a = p.automaton.as_mut().expect("not plain");
         let d = a.discipline.as_mut().expect("only ports with one come here");
         let q = &mut a.queues[queue];
-        let verdict = d.aqm.get_mut(queue).map_or(Early::Send, |aqm| aqm.on_enqueue(now, q.bytes, waiting.frame.has(Frame::ECT), &mut p.stream));
-        match verdict {
-            Early::Send => {}
-            Early::Mark => {
-                waiting.frame.flags |= Frame::CE;
-                self.counters.ecn_marks += 1;
-                a.note(queue, |i| i.marks += 1);
-            }
-            Early::Drop => {
-                a.note(queue, |i| i.drops += 1);
-                return self.drop_frame(waiting.frame, Drop::Red);
-            }
+        let verdict = d.aqm.get_mut(queue).map_or(Verdict::Admit, |aqm| aqm.on_enqueue(now, q.bytes, waiting.frame.has(Frame::ECT), &mut p.stream));
+        if !self.passes(port, queue, &mut waiting.frame, verdict) {
+            return;
         }
         let size = waiting.frame.size as u64;
         self.nodes[node as usize].used += size;
+        let p = &mut self.ports[port as usize];
         p.queued += size;
         let a = p.automaton.as_mut().expect("not plain");
         let q = &mut a.queues[queue];
@@ -72,10 +64,8 @@ impl<'a> Shard<'a> {
     pub(super) fn drop_surplus(&mut self, node: u32, port: u32, queue: usize, surplus: Vec<Frame>) {
         for frame in surplus {
             self.leave(node, port, queue, frame.size as u64);
-            let a = self.ports[port as usize].automaton.as_mut().expect("not plain");
-            a.waiting -= 1;
-            a.note(queue, |i| i.drops += 1);
-            self.drop_frame(frame, Drop::Buffer);
+            self.ports[port as usize].automaton.as_mut().expect("not plain").waiting -= 1;
+            self.drop_at(port, queue, frame, Reason::Buffer);
         }
     }
 
@@ -122,7 +112,7 @@ impl<'a> Shard<'a> {
             let d = a.discipline.as_mut().expect("only ports with one come here");
             let mut ask = |queue: usize, q: &mut Queue| match d.aqm.get_mut(queue) {
                 Some(aqm) => aqm.pull(&mut q.frames, at, q.bytes).map(|(waiting, verdict)| (queue, waiting, verdict)),
-                None => q.frames.pop_front().map(|waiting| (queue, waiting, Early::Send)),
+                None => q.frames.pop_front().map(|waiting| (queue, waiting, Verdict::Admit)),
             };
             // A queue that is asked in vain learns that it was.
             let (queue, mut waiting, mut verdict) = match turn {
@@ -134,31 +124,22 @@ impl<'a> Shard<'a> {
                     ask(next, &mut a.queues[next])?
                 }
             };
-            let (bytes, capable) = (waiting.frame.size as u64, waiting.frame.has(Frame::ECT));
+            let bytes = waiting.frame.size as u64;
             let state = &self.nodes[node as usize];
             if let Some(red) = state.marking(queue).filter(|red| red.at == MarkAt::Dequeue) {
-                verdict = red_at_start(red, p, queue, bytes, capable);
+                verdict = mark_at_start(red, &mut a.queues[queue], &mut p.stream, &waiting.frame);
             }
-            if state.until_start || verdict == Early::Drop {
+            let drops = matches!(verdict, Verdict::Drop(_));
+            if drops {
+                a.waiting -= 1;
+                a.unsent(queue, bytes);
+            }
+            if state.until_start || drops {
                 self.leave(node, port, queue, bytes);
             }
-            match verdict {
-                Early::Send => {}
-                Early::Mark => {
-                    waiting.frame.flags |= Frame::CE;
-                    self.counters.ecn_marks += 1;
-                    self.note(port, queue, |i| i.marks += 1);
-                }
-                Early::Drop => {
-                    let a = self.ports[port as usize].automaton.as_mut().expect("not plain");
-                    a.waiting -= 1;
-                    a.unsent(queue, bytes);
-                    self.note(port, queue, |i| i.drops += 1);
-                    self.drop_frame(waiting.frame, Drop::Red);
-                    continue;
-                }
+            if self.passes(port, queue, &mut waiting.frame, verdict) {
+                return Some((waiting, queue as u8));
             }
-            return Some((waiting, queue as u8));
         }
     }
 }

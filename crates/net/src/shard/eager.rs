@@ -2,10 +2,10 @@
 //! loop. Everything that the loop needs of the switch is loaded once. A frame that a policy may have to refuse or mark leaves the loop for
 //! `offer_closely`.
 
-use super::forward::Drop;
 use super::steady::send;
 use super::{Outlet, Shard};
 use crate::frame::Frame;
+use crate::queue::Reason;
 
 impl<'a> Shard<'a> {
     /// Passes on all frames that arrive at the switch in one window, in order.
@@ -29,7 +29,7 @@ impl<'a> Shard<'a> {
             self.counters.packet_hops += 1;
             let first_port = self.nodes[node as usize].first_port;
             match port {
-                None => self.drop_frame(frame, Drop::Down),
+                None => self.drop_frame(frame, Reason::Down),
                 Some(port) => self.offer_closely(out, start + frame.offset as u64, node, first_port + port as u32, frame),
             }
             frames = &frames[passed + 1..];

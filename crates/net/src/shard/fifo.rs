@@ -1,13 +1,13 @@
 //! The classical engine's ports that the window engine has as plain ones: a FIFO, and nothing recorded nor decided at the start of a transmission.
 //! What `forward` asks of any port need not be asked of these.
 
-use super::forward::{Drop, red_at_enqueue};
+use super::count::{mark, mark_at_arrival};
 use super::steady::send;
 use super::{Outlet, Shard, Slab};
-use crate::aqm::Verdict as Early;
-use crate::buffer::{QueueView, Verdict};
+use crate::buffer::QueueView;
 use crate::frame::{Extra, Frame};
 use crate::port::{Port, Sending, Waiting};
+use crate::queue::Verdict;
 
 impl<'a> Shard<'a> {
     /// As `offer_automaton`.
@@ -17,21 +17,14 @@ impl<'a> Shard<'a> {
         let (state, p) = (&mut nodes[node as usize], &mut ports[port as usize]);
         let q = &p.automaton.as_ref().expect("not plain").queues[0];
         let (size, length) = (frame.size as u64, QueueView { bytes: q.bytes, frames: q.count });
-        if state.buffer.admit(length, size, state.used, true) != Verdict::Admit {
-            return self.drop_frame(frame, Drop::Buffer);
+        let mut verdict = state.buffer.admit(length, size, state.used, true).expect("exact figures settle it");
+        if matches!(verdict, Verdict::Admit) {
+            verdict = mark_at_arrival(state.marking.as_ref(), now, length, p, 0, &frame);
         }
-        if let Some(red) = &state.marking {
-            let length = if red.in_packets { length.frames as u64 } else { length.bytes };
-            if !red.is_quiet(length) {
-                match red_at_enqueue(red, now, length, p, 0, frame.has(Frame::ECT)) {
-                    Early::Send => {}
-                    Early::Mark => {
-                        frame.flags |= Frame::CE;
-                        counters.ecn_marks += 1;
-                    }
-                    Early::Drop => return self.drop_frame(frame, Drop::Red),
-                }
-            }
+        match verdict {
+            Verdict::Admit => {}
+            Verdict::Mark => mark(counters, p, 0, &mut frame),
+            Verdict::Drop(reason) => return self.drop_at(port, 0, frame, reason),
         }
         state.used += size;
         p.queued += size;

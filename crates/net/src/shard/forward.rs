@@ -1,29 +1,17 @@
 //! From arrival to departure: choice of port, admission, marking, transmission.
 
+use super::count::{mark_at_arrival, mark_at_start};
 use super::steady::send;
 use super::{Outlet, Shard, Slab};
-use crate::aqm::Verdict as Early;
-use crate::buffer::mmu::{Charge, Verdict as Taken};
-use crate::buffer::{QueueView, Verdict};
+use crate::buffer::QueueView;
+use crate::buffer::mmu::{Charge, Take};
 use crate::fault::Fate;
 use crate::frame::{Event, Extra, Frame};
-use crate::marking::Red;
 use crate::port::{Departure, PAUSE_QUEUE, Port, Sending, Waiting};
+use crate::queue::{Reason, Verdict};
 use crate::scheduling;
 use crate::spec::MarkAt;
 use crate::telemetry::Reading;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Drop {
-    Buffer,
-    Dram,
-    Red,
-    Loss,
-    Down,
-    Watchdog,
-    /// No room at ingress: in the memory management unit, or before the processor.
-    Ingress,
-}
 
 impl<'a> Shard<'a> {
     /// A frame is dealt with at the node it has come to.
@@ -58,7 +46,7 @@ impl<'a> Shard<'a> {
             return self.forward(out, now, node, frame.routed_port(bits), Frame { hash: frame.hash >> bits, ..frame });
         }
         let Some(port) = self.world.routes(now).next_hop(state.id, frame.dst, frame.hash, state.hash_seed) else {
-            return self.drop_frame(frame, Drop::Down);
+            return self.drop_frame(frame, Reason::Down);
         };
         self.forward(out, now, node, port, frame);
     }
@@ -72,7 +60,7 @@ impl<'a> Shard<'a> {
                 let port = port - self.nodes[node as usize].first_port;
                 self.forward(out, now, node, port as u16, frame)
             }
-            None => self.drop_frame(frame, Drop::Down),
+            None => self.drop_frame(frame, Reason::Down),
         }
     }
 
@@ -86,11 +74,11 @@ impl<'a> Shard<'a> {
             match fault.fate(now, input.transmission(frame.size.min(header)), input.transmission(frame.size)) {
                 Fate::Delivered => {}
                 Fate::Lost => {
-                    self.drop_frame(frame, Drop::Loss);
+                    self.drop_frame(frame, Reason::Loss);
                     return false;
                 }
                 Fate::Down => {
-                    self.drop_frame(frame, Drop::Down);
+                    self.drop_frame(frame, Reason::Down);
                     return false;
                 }
             }
@@ -134,24 +122,15 @@ impl<'a> Shard<'a> {
         let p = &mut self.ports[port as usize];
         let size = frame.size as u64;
         state.used -= p.release(now);
-        let verdict = state.buffer.admit(QueueView { bytes: p.queued, frames: p.plain_count() }, size, state.used, false);
-        if verdict != Verdict::Admit {
-            return self.offer_again(out, now, node, port, frame, verdict);
+        let length = QueueView { bytes: p.queued, frames: p.plain_count() };
+        let admitted = state.buffer.admit(length, size, state.used, false);
+        if !matches!(admitted, Some(Verdict::Admit)) {
+            return self.offer_again(out, now, node, port, frame, admitted);
         }
-        if let Some(red) = &state.marking {
-            let length = if red.in_packets { p.plain_count() as u64 } else { p.queued };
-            if !red.is_quiet(length) {
-                match red_verdict(red, now, length, p, frame.has(Frame::ECT)) {
-                    Early::Send => {}
-                    Early::Mark => {
-                        frame.flags |= Frame::CE;
-                        self.counters.ecn_marks += 1;
-                    }
-                    Early::Drop => return self.drop_frame(frame, Drop::Red),
-                }
-            }
+        let verdict = mark_at_arrival(state.marking.as_ref(), now, length, p, 0, &frame);
+        if self.passes(port, 0, &mut frame, verdict) {
+            self.depart(out, now, node, port, frame);
         }
-        self.depart(out, now, node, port, frame);
     }
 
     /// A plain port takes the frame.
@@ -166,27 +145,31 @@ impl<'a> Shard<'a> {
     /// The policy did not admit the frame at once: ask again with exact figures, if that can help.
     #[cold]
     #[inline(never)]
-    fn offer_again<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: Frame, verdict: Verdict) {
-        if verdict == Verdict::Unsure && self.admit_exactly(out, now, node, port, 0, frame.size as u64) {
+    fn offer_again<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, mut frame: Frame, verdict: Option<Verdict>) {
+        let verdict = match verdict {
+            Some(verdict) => verdict,
+            None if self.nodes[node as usize].buffer.is_voq() => return self.offer_voq(out, now, node, port, frame),
+            None => self.admit_exactly(out, now, node, port, 0, frame.size as u64),
+        };
+        if self.passes(port, 0, &mut frame, verdict) {
             // With every port released the bound is exact: the same question now has the answer yes.
-            return self.offer_closely(out, now, node, port, frame);
+            self.offer_closely(out, now, node, port, frame);
         }
-        if verdict == Verdict::Aside {
-            return self.offer_voq(out, now, node, port, frame);
-        }
-        self.drop_frame(frame, Drop::Buffer);
     }
 
     /// The admission policy was unsure under an upper bound of the memory in use: release all ports to `now`, so that it is exact.
     #[cold]
     #[inline(never)]
-    fn admit_exactly<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, queue: usize, size: u64) -> bool {
+    fn admit_exactly<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, queue: usize, size: u64) -> Verdict {
+        self.settle_all(out, now, node);
+        let length = self.ports[port as usize].length(queue);
+        self.nodes[node as usize].admit(queue, length, size, true).expect("exact figures settle it")
+    }
+
+    /// Brings all ports of a node to `now`.
+    pub(super) fn settle_all<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32) {
         let (first, ports) = (self.nodes[node as usize].first_port, self.nodes[node as usize].ports);
-        for other in first..first + ports {
-            self.settle(out, now, node, other);
-        }
-        let p = &self.ports[port as usize];
-        self.nodes[node as usize].admit(queue, QueueView { bytes: p.queue_bytes(queue), frames: p.count(queue) }, size, true) == Verdict::Admit
+        (first..first + ports).for_each(|port| self.settle(out, now, node, port));
     }
 
     /// Brings a port to `now`: everything that has left by then is accounted for.
@@ -248,48 +231,32 @@ impl<'a> Shard<'a> {
         } else {
             now
         };
-        let verdict = if HELD { Verdict::Admit } else { state.admit(queue, length, size, O::CLASSICAL) };
-        if verdict == Verdict::Aside {
-            return self.queue_voq(out, now, node, port, frame);
-        }
-        if verdict != Verdict::Admit && (O::CLASSICAL || verdict == Verdict::Drop || !self.admit_exactly(out, now, node, port, queue, size)) {
-            self.note(port, queue, |i| i.drops += 1);
-            return self.drop_frame(frame, Drop::Buffer);
+        let verdict = match if HELD { Some(Verdict::Admit) } else { state.admit(queue, length, size, O::CLASSICAL) } {
+            Some(verdict) => verdict,
+            None if state.buffer.is_voq() => return self.queue_voq(out, now, node, port, frame),
+            None => self.admit_exactly(out, now, node, port, queue, size),
+        };
+        if !self.passes(port, queue, &mut frame, verdict) {
+            return;
         }
         let managed = self.nodes[node as usize].managed.is_some() && !HELD;
-        let (mut charge, mut pauses, mut to_headroom) = (Charge::default(), false, false);
+        let (mut charge, mut taken) = (Charge::default(), Take::default());
         if managed {
             charge = self.charge_of(node, port, queue as u8, (frame.port, frame.priority(), frame.size));
-            match self.ask_managed(out, now, node, &charge) {
-                Taken::Drop => return self.refuse_managed(port, queue, frame, Drop::Buffer),
-                Taken::Discard => return self.refuse_managed(port, queue, frame, Drop::Ingress),
-                Taken::Take { .. } if self.is_dropping(port, &frame) => return self.refuse_managed(port, queue, frame, Drop::Watchdog),
-                Taken::Take { headroom, pause } => (to_headroom, pauses) = (headroom, pause),
+            match self.ask_managed(out, now, node, port, &frame, &charge) {
+                Ok(take) => taken = take,
+                Err(reason) => return self.drop_at(port, queue, frame, reason),
             }
         }
         let (state, p) = (&mut self.nodes[node as usize], &mut self.ports[port as usize]);
-        if let Some(red) = state.marking(queue) {
-            let length = if red.in_packets { length.frames as u64 } else { length.bytes };
-            if red.at == MarkAt::Dequeue {
-                red_at_arrival(red, now, length, p, queue);
-            } else if !red.is_quiet(length) {
-                match red_at_enqueue(red, now, length, p, queue, frame.has(Frame::ECT)) {
-                    Early::Send => {}
-                    Early::Mark => {
-                        frame.flags |= Frame::CE;
-                        self.counters.ecn_marks += 1;
-                        p.note(queue, |i| i.marks += 1);
-                    }
-                    Early::Drop => {
-                        if HELD {
-                            self.uncharge_held(out, now, node, port, &frame);
-                        }
-                        self.note(port, queue, |i| i.drops += 1);
-                        return self.drop_frame(frame, Drop::Red);
-                    }
-                }
-            }
+        let verdict = mark_at_arrival(state.marking(queue), now, length, p, queue, &frame);
+        if HELD && matches!(verdict, Verdict::Drop(_)) {
+            self.uncharge_held(out, now, node, port, &frame);
         }
+        if !self.passes(port, queue, &mut frame, verdict) {
+            return;
+        }
+        let (state, p) = (&mut self.nodes[node as usize], &mut self.ports[port as usize]);
         let a = p.automaton.as_mut().expect("not plain");
         if a.discipline.is_some() {
             if HELD {
@@ -315,8 +282,8 @@ impl<'a> Shard<'a> {
             p.note_length(state.until_start, queue);
         }
         if managed {
-            self.mmu(node).charge(&charge, to_headroom);
-            if pauses {
+            self.mmu(node).charge(&charge, taken.headroom);
+            if taken.pause {
                 self.pause_group(out, now, node, charge.input, charge.class());
                 // A PAUSE frame may have started at this very port.
                 held |= charge.input == port - self.nodes[node as usize].first_port;
@@ -342,19 +309,6 @@ impl<'a> Shard<'a> {
     pub(super) fn is_dropping(&self, port: u32, frame: &Frame) -> bool {
         let pause = self.ports[port as usize].automaton.as_ref().and_then(|a| a.pause.as_ref());
         pause.is_some_and(|pause| pause.dropping >> frame.priority() & 1 != 0)
-    }
-
-    #[cold]
-    #[inline(never)]
-    pub(super) fn refuse_managed(&mut self, port: u32, queue: usize, frame: Frame, why: Drop) {
-        match why {
-            Drop::Ingress => {
-                let a = self.ports[frame.port as usize].automaton.as_ref().expect("ports of such switches are automata");
-                self.note(frame.port, a.queue_of(&frame), |i| i.in_discards += 1)
-            }
-            _ => self.note(port, queue, |i| i.drops += 1),
-        }
-        self.drop_frame(frame, why);
     }
 
     /// Keeps the port in its node's list while it has waiting frames.
@@ -466,32 +420,27 @@ impl<'a> Shard<'a> {
     pub(super) fn transmit<O: Outlet>(&mut self, out: &mut O, at: u64, node: u32, port: u32, queue: usize, waiting: Waiting) -> bool {
         let Waiting { mut frame, ready, clock } = waiting;
         let explains = self.world.plan.record.explain;
-        let (state, p) = (&mut self.nodes[node as usize], &mut self.ports[port as usize]);
         let bytes = frame.size as u64;
+        let (state, p) = (&mut self.nodes[node as usize], &mut self.ports[port as usize]);
         if state.marks_at_start
             && let Some(red) = state.marking(queue)
             && red.at == MarkAt::Dequeue
         {
-            match red_at_start(red, p, queue, bytes, frame.has(Frame::ECT)) {
-                Early::Send => {}
-                Early::Mark => {
-                    frame.flags |= Frame::CE;
-                    self.counters.ecn_marks += 1;
-                    p.note(queue, |i| i.marks += 1);
-                }
-                Early::Drop => {
-                    p.automaton.as_mut().expect("not plain").unsent(queue, bytes);
-                    self.leave(node, port, queue, bytes);
-                    self.note(port, queue, |i| i.drops += 1);
-                    if self.nodes[node as usize].managed.is_some() {
-                        let charge = self.charge_of(node, port, queue as u8, (frame.port, frame.priority(), frame.size));
-                        self.release(out, at, node, &charge);
-                    }
-                    self.drop_frame(frame, Drop::Red);
-                    return false;
+            let a = p.automaton.as_mut().expect("not plain");
+            let verdict = mark_at_start(red, &mut a.queues[queue], &mut p.stream, &frame);
+            if matches!(verdict, Verdict::Drop(_)) {
+                a.unsent(queue, bytes);
+                self.leave(node, port, queue, bytes);
+                if self.nodes[node as usize].managed.is_some() {
+                    let charge = self.charge_of(node, port, queue as u8, (frame.port, frame.priority(), frame.size));
+                    self.release(out, at, node, &charge);
                 }
             }
+            if !self.passes(port, queue, &mut frame, verdict) {
+                return false;
+            }
         }
+        let (state, p) = (&mut self.nodes[node as usize], &mut self.ports[port as usize]);
         if state.until_start {
             p.leave(queue, bytes);
             state.used -= bytes;
@@ -588,34 +537,6 @@ impl<'a> Shard<'a> {
             out.event(at, wake);
         }
     }
-
-    pub(super) fn note(&mut self, port: u32, queue: usize, change: impl Fn(&mut crate::port::Interval)) {
-        self.ports[port as usize].note(queue, change);
-    }
-
-    #[cold]
-    #[inline(never)]
-    pub fn drop_frame(&mut self, frame: Frame, why: Drop) {
-        let c = &mut self.counters;
-        c.dropped_packets += 1;
-        c.dropped_bytes += frame.size as u64;
-        match why {
-            Drop::Buffer => c.drops_buffer += 1,
-            Drop::Dram => c.drops_dram += 1,
-            Drop::Red => c.drops_red += 1,
-            Drop::Loss => c.drops_loss += 1,
-            Drop::Down => c.drops_down += 1,
-            Drop::Watchdog => c.drops_watchdog += 1,
-            Drop::Ingress => c.in_discards += 1,
-        }
-        self.live -= 1;
-        if self.is_from_outside(&frame) {
-            self.lose_outside(&frame);
-        }
-        if frame.has(Frame::EXTRA) {
-            self.extras.remove(frame.aux);
-        }
-    }
 }
 
 /// A port writes on the data of a queue pair that it leaves, if there is anything to write on.
@@ -649,39 +570,4 @@ pub(super) fn carry_pause(extras: &mut Slab<Extra>, frame: &mut Frame, paused: u
         frame.aux = extras.insert(Extra { paused, ..Extra::beside(frame) });
         frame.flags |= Frame::EXTRA;
     }
-}
-
-/// Averages if so configured, then decides. On a plain port.
-pub(super) fn red_verdict(red: &Red, now: u64, length: u64, p: &mut Port, capable: bool) -> Early {
-    let seen = match red.weight {
-        None => length as f64,
-        Some(weight) => red.average_after(weight, length, now.saturating_sub(p.free_at), p.serialize(1500), &mut p.memory),
-    };
-    red.verdict(seen, length, capable, &mut p.memory, &mut p.stream)
-}
-
-/// The same for a queue of an automaton.
-#[inline(never)]
-pub(super) fn red_at_enqueue(red: &Red, now: u64, length: u64, p: &mut Port, queue: usize, capable: bool) -> Early {
-    let seen = red_at_arrival(red, now, length, p, queue);
-    let memory = &mut p.automaton.as_mut().expect("not plain").queues[queue].memory;
-    red.verdict(seen, length, capable, memory, &mut p.stream)
-}
-
-/// What a decision at the arrival of a frame that finds `length` in `queue` sees.
-#[inline(never)]
-fn red_at_arrival(red: &Red, now: u64, length: u64, p: &mut Port, queue: usize) -> f64 {
-    let Some(weight) = red.weight else { return length as f64 };
-    let frame_time = p.serialize(1500);
-    let q = &mut p.automaton.as_mut().expect("not plain").queues[queue];
-    red.average_after(weight, length, now.saturating_sub(q.free_at), frame_time, &mut q.memory)
-}
-
-/// Decides on a frame of `bytes` that is about to leave `queue`, in which it still counts.
-#[inline(never)]
-pub(super) fn red_at_start(red: &Red, p: &mut Port, queue: usize, bytes: u64, capable: bool) -> Early {
-    let q = &mut p.automaton.as_mut().expect("not plain").queues[queue];
-    let behind = if red.in_packets { q.count as u64 - 1 } else { q.bytes - bytes };
-    let seen = if red.weight.is_some() { q.memory.average } else { behind as f64 };
-    red.verdict(seen, behind, capable, &mut q.memory, &mut p.stream)
 }

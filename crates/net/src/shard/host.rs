@@ -7,6 +7,7 @@ use crate::idle::{Idle, idle};
 use crate::memory::Kept;
 use crate::spec::{FctEnd, FlowId};
 use crate::transport::door::Opening;
+use crate::queue::Reason;
 
 /// What came with a frame.
 #[derive(Default)]
@@ -82,7 +83,7 @@ impl Shard<'_> {
     pub fn send<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, frame: Frame) -> u64 {
         self.sets_out(frame.size);
         let Some(port) = self.outgoing(now, node, frame.dst, frame.hash) else {
-            self.drop_frame(frame, super::forward::Drop::Down);
+            self.drop_frame(frame, Reason::Down);
             return 0;
         };
         self.send_by(out, now, node, port, frame)

@@ -1,7 +1,9 @@
 //! Switches with a memory management unit: admission, release, and keeping the order of time while a release may cause a RESUME.
 
 use super::{Outlet, Shard};
-use crate::buffer::mmu::{Charge, Mmu, Verdict};
+use crate::buffer::mmu::{Answer, Charge, Mmu, is_safe};
+use crate::frame::Frame;
+use crate::queue::Reason;
 
 /// A switch's memory, and when its ports act next.
 pub struct Managed {
@@ -63,22 +65,25 @@ impl<'a> Shard<'a> {
         Charge::new(mmu.size_of(bytes as u64, class), input - state.first_port, port - state.first_port, class, queue)
     }
 
-    /// May the frame come in? Asked under upper bounds first; if that does not settle it, with exact counters.
+    /// May the frame, which costs `charge`, come in and wait at `port`? Asked under upper bounds first; if that does not settle it, with exact counters.
     #[inline(always)]
-    pub(super) fn ask_managed<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, charge: &Charge) -> Verdict {
-        let verdict = self.mmu(node).verdict(charge);
-        if O::CLASSICAL || verdict.is_safe() { verdict } else { self.ask_exactly(out, now, node, charge, verdict) }
+    pub(super) fn ask_managed<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: &Frame, charge: &Charge) -> Answer {
+        let mut answer = self.mmu(node).answer(charge);
+        if !O::CLASSICAL && !is_safe(answer) {
+            answer = self.ask_exactly(out, now, node, charge, answer);
+        }
+        if answer.is_ok() && self.is_dropping(port, frame) { Err(Reason::Watchdog) } else { answer }
     }
 
     #[cold]
     #[inline(never)]
-    fn ask_exactly<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, charge: &Charge, verdict: Verdict) -> Verdict {
+    fn ask_exactly<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, charge: &Charge, bounded: Answer) -> Answer {
         if self.mmu(node).paused > 0 {
             // Everything is in order up to now.
-            return verdict;
+            return bounded;
         }
         self.drain(out, now, node);
-        self.mmu(node).verdict(charge)
+        self.mmu(node).answer(charge)
     }
 
     #[inline(always)]

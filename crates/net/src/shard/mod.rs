@@ -6,6 +6,7 @@ mod balance;
 mod build;
 pub mod capture;
 mod common;
+mod count;
 mod discipline;
 mod eager;
 mod fifo;

@@ -2,6 +2,7 @@
 
 use super::{Outlet, Shard};
 use crate::frame::Frame;
+use crate::queue::Reason;
 use crate::spec::FlowId;
 
 /// What has become of packets of real hosts.
@@ -48,7 +49,7 @@ impl<'a> Shard<'a> {
         self.last = self.last.max(now);
         self.sets_out(frame.size);
         if info.peer < self.world.plan.topology.hosts && info.peer != frame.dst {
-            return self.drop_frame(frame, super::forward::Drop::Down);
+            return self.drop_frame(frame, Reason::Down);
         }
         let place = self.world.place[host as usize];
         self.send_by(out, now, place.local, place.first_port + nic, frame);

@@ -1,11 +1,11 @@
 //! Where TCP's data meet their host's pacer.
 
-use super::forward::Drop;
 use super::host::arm;
 use super::{Node, Outlet, Shard};
 use crate::frame::{Event, Frame};
 use crate::pacer::Pacer;
 use crate::port::Port;
+use crate::queue::Reason;
 use crate::world::World;
 use afflux_engine::random::Stream;
 
@@ -64,7 +64,7 @@ impl<'a> Shard<'a> {
             self.last = self.last.max(now);
             match self.outgoing(now, node, frame.dst, frame.hash) {
                 Some(port) => self.offer(out, now, node, port, frame),
-                None => self.drop_frame(frame, Drop::Down),
+                None => self.drop_frame(frame, Reason::Down),
             }
         }
         let event = self.event(node, 0, Event::Release);

@@ -1,8 +1,9 @@
 //! What a queue may hold and what it marks, where the queues of a switch are not alike.
 
 use super::Node;
-use crate::buffer::{Buffer, QueueView, StaticLimit, Verdict};
+use crate::buffer::{Buffer, QueueView, StaticLimit};
 use crate::marking::Red;
+use crate::queue::Verdict;
 use crate::spec::{Compare, QueueConfig};
 
 pub struct Policy {
@@ -21,10 +22,10 @@ impl Policy {
         }
     }
 
-    fn admit(&self, view: QueueView, size: u64, used: u64, exact: bool) -> Verdict {
-        match &self.limit {
-            Some(limit) if limit.admit(view, size) == Verdict::Drop => Verdict::Drop,
-            _ => self.buffer.admit(view, size, used, exact),
+    fn admit(&self, view: QueueView, size: u64, used: u64, exact: bool) -> Option<Verdict> {
+        match self.limit.as_ref().map(|limit| limit.admit(view, size)) {
+            None | Some(Verdict::Admit) => self.buffer.admit(view, size, used, exact),
+            refusal => refusal,
         }
     }
 }
@@ -32,7 +33,7 @@ impl Policy {
 impl Node {
     /// May a frame of `size` bytes join `queue`? With `exact` the node's memory in use is no upper bound but the truth.
     #[inline(always)]
-    pub fn admit(&self, queue: usize, view: QueueView, size: u64, exact: bool) -> Verdict {
+    pub fn admit(&self, queue: usize, view: QueueView, size: u64, exact: bool) -> Option<Verdict> {
         match &self.own {
             None => self.buffer.admit(view, size, self.used, exact),
             Some(own) => self.admit_by(own, queue, view, size, exact),
@@ -41,7 +42,7 @@ impl Node {
 
     #[cold]
     #[inline(never)]
-    fn admit_by(&self, own: &[Policy], queue: usize, view: QueueView, size: u64, exact: bool) -> Verdict {
+    fn admit_by(&self, own: &[Policy], queue: usize, view: QueueView, size: u64, exact: bool) -> Option<Verdict> {
         own[queue].admit(view, size, self.used, exact)
     }
 

@@ -1,10 +1,10 @@
 //! Where frames meet the processor of the node at which they arrive.
 
-use super::forward::Drop;
 use super::host::arm;
 use super::{Node, Outlet, Shard};
 use crate::frame::{Event, Frame};
 use crate::processor::{Processor, Taken};
+use crate::queue::Reason;
 use crate::world::World;
 
 /// One for each node that has one; none where no node has.
@@ -22,7 +22,7 @@ impl<'a> Shard<'a> {
         match processor.take(now, frame) {
             Taken::AtOnce => return true,
             Taken::Held => {}
-            Taken::Dropped => self.drop_frame(frame, Drop::Ingress),
+            Taken::Dropped => self.drop_frame(frame, Reason::Ingress),
         }
         self.arm_processor(out, node);
         false

@@ -1,9 +1,8 @@
 //! Reorder queues in the switch's memory, and their series.
 
-use super::forward::Drop;
 use super::{Outlet, Shard};
-use crate::buffer::mmu::Verdict as Taken;
-use crate::buffer::{QueueView, Verdict};
+use crate::buffer::QueueView;
+use crate::buffer::mmu::Take;
 use crate::frame::{Event, Frame};
 use crate::memory::Kept;
 use crate::record::ReorderRecord;
@@ -13,38 +12,31 @@ impl<'a> Shard<'a> {
     /// A frame is to wait in a reorder queue of `port`, which has been brought to now: charges it, or drops it if there is no room. Where there
     /// are no ingress counters, the buffer's rule takes that queue, which holds `length`, for one of the port's; otherwise what it holds counts
     /// with the port's queue of the same class.
-    pub(super) fn charge_held<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: Frame, length: (u32, u64)) -> bool {
+    pub(super) fn charge_held<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, mut frame: Frame, length: (u32, u64)) -> bool {
         let size = frame.size as u64;
         let queue = self.ports[port as usize].automaton.as_ref().expect("ports of ToRs that hold frames are automata").queue_of(&frame);
         let length = QueueView { bytes: length.1, frames: length.0 };
         let mut verdict = self.nodes[node as usize].admit(queue, length, size, O::CLASSICAL);
-        if verdict == Verdict::Unsure {
-            let (first, ports) = (self.nodes[node as usize].first_port, self.nodes[node as usize].ports);
-            (first..first + ports).for_each(|other| self.settle(out, now, node, other));
+        if verdict.is_none() {
+            self.settle_all(out, now, node);
             verdict = self.nodes[node as usize].admit(queue, length, size, true);
         }
-        if verdict != Verdict::Admit {
-            self.note(port, queue, |i| i.drops += 1);
-            self.drop_frame(frame, Drop::Buffer);
+        if !self.passes(port, queue, &mut frame, verdict.expect("exact figures settle it")) {
             return false;
         }
         if self.nodes[node as usize].managed.is_some() {
             let charge = self.charge_of(node, port, queue as u8, (frame.port, frame.priority(), frame.size));
-            let refused = match self.ask_managed(out, now, node, &charge) {
-                Taken::Drop => Some(Drop::Buffer),
-                Taken::Discard => Some(Drop::Ingress),
-                Taken::Take { .. } if self.is_dropping(port, &frame) => Some(Drop::Watchdog),
-                Taken::Take { headroom, pause } => {
+            match self.ask_managed(out, now, node, port, &frame, &charge) {
+                Ok(Take { headroom, pause }) => {
                     self.mmu(node).charge(&charge, headroom);
                     if pause {
                         self.pause_group(out, now, node, charge.input, charge.class());
                     }
-                    None
                 }
-            };
-            if let Some(why) = refused {
-                self.refuse_managed(port, queue, frame, why);
-                return false;
+                Err(reason) => {
+                    self.drop_at(port, queue, frame, reason);
+                    return false;
+                }
             }
         }
         self.nodes[node as usize].used += size;

@@ -6,13 +6,14 @@
 //! While a node is steady its ports count as plain ones do (the ring of sizes, `Port::queued`), and its memory management unit has the waiting
 //! frames alone. When it ceases to be, everything is as if each port had been advanced to the window's beginning.
 
-use super::forward::{Drop, carry_pause, red_at_enqueue};
+use super::count::mark_at_arrival;
+use super::forward::carry_pause;
 use super::{Outlet, Shard, Slab};
-use crate::aqm::Verdict as Early;
+use crate::buffer::QueueView;
 use crate::buffer::mmu::Charge;
-use crate::buffer::{QueueView, Verdict};
 use crate::frame::{Event, Extra, Frame};
 use crate::port::{PAUSE_QUEUE, Port, Sending, Waiting};
+use crate::queue::Verdict;
 
 impl<'a> Shard<'a> {
     /// Window engine: `node` has these entries in the window from `start` to `end`.
@@ -243,27 +244,11 @@ impl<'a> Shard<'a> {
         let (state, p) = (&mut self.nodes[node as usize], &mut self.ports[port as usize]);
         state.used -= p.release(now);
         let length = QueueView { bytes: p.queued, frames: p.plain_count() + p.automaton.as_ref().expect("not plain").waiting };
-        if state.buffer.admit(length, frame.size as u64, state.used, false) != Verdict::Admit {
-            self.drop_frame(*frame, Drop::Buffer);
-            return false;
+        let mut verdict = state.buffer.admit(length, frame.size as u64, state.used, false).expect("no memory is shared here");
+        if matches!(verdict, Verdict::Admit) {
+            verdict = mark_at_arrival(state.marking.as_ref(), now, length, p, 0, frame);
         }
-        let Some(red) = &state.marking else { return true };
-        let length = if red.in_packets { length.frames as u64 } else { length.bytes };
-        if red.is_quiet(length) {
-            return true;
-        }
-        match red_at_enqueue(red, now, length, p, 0, frame.has(Frame::ECT)) {
-            Early::Send => {}
-            Early::Mark => {
-                frame.flags |= Frame::CE;
-                self.counters.ecn_marks += 1;
-            }
-            Early::Drop => {
-                self.drop_frame(*frame, Drop::Red);
-                return false;
-            }
-        }
-        true
+        self.passes(port, 0, frame, verdict)
     }
 
     /// As `finish_window`: what can start has started.

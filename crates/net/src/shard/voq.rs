@@ -1,11 +1,11 @@
 //! Ports of switches with virtual output queues.
 
-use super::forward::{Drop, red_at_enqueue, red_verdict};
+use super::count::mark_at_arrival;
 use super::{Outlet, Shard};
-use crate::aqm::Verdict as Early;
-use crate::buffer::{Buffer, Place, QueueView, Refusal};
+use crate::buffer::{Buffer, Place};
 use crate::frame::Frame;
 use crate::port::Waiting;
+use crate::queue::Verdict;
 use crate::scheduling::Turns;
 
 impl<'a> Shard<'a> {
@@ -61,25 +61,21 @@ impl<'a> Shard<'a> {
     /// Where the frame may stand, marked if need be; `None` if it had to be dropped.
     fn find_place<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, queue: usize, frame: &mut Frame) -> Option<Place> {
         let number = port - self.nodes[node as usize].first_port;
-        let p = &self.ports[port as usize];
-        let length = QueueView { bytes: p.queue_bytes(queue), frames: p.count(queue) };
+        let length = self.ports[port as usize].length(queue);
         let Buffer::Voq(voq) = &mut self.nodes[node as usize].buffer else { unreachable!("only ports of such switches come here") };
         voq.told(number, queue, length.bytes);
         let mut answer = voq.admit(now, number, queue, length, frame.size, false);
-        if answer == Err(Refusal::Unsure) {
+        if answer.is_none() {
             self.tell_all(out, now, node);
             let Buffer::Voq(voq) = &self.nodes[node as usize].buffer else { unreachable!("just seen") };
             answer = voq.admit(now, number, queue, length, frame.size, true);
         }
-        let why = match answer {
-            Ok(place) if self.passes_marking(now, node, port, queue, length, frame) => return Some(place),
-            Ok(_) => Drop::Red,
-            Err(Refusal::Bandwidth) => Drop::Dram,
-            Err(_) => Drop::Buffer,
+        let (state, p) = (&self.nodes[node as usize], &mut self.ports[port as usize]);
+        let (place, verdict) = match answer.expect("exact sums settle it") {
+            Ok(place) => (Some(place), mark_at_arrival(state.marking.as_ref(), now, length, p, queue, frame)),
+            Err(reason) => (None, Verdict::Drop(reason)),
         };
-        self.note(port, queue, |i| i.drops += 1);
-        self.drop_frame(*frame, why);
-        None
+        if self.passes(port, queue, frame, verdict) { place } else { None }
     }
 
     fn take_place(&mut self, now: u64, node: u32, port: u32, queue: usize, size: u16, place: Place) {
@@ -87,28 +83,6 @@ impl<'a> Shard<'a> {
         state.used += size as u64;
         if let Buffer::Voq(voq) = &mut state.buffer {
             voq.join(now, port - state.first_port, queue, size, place);
-        }
-    }
-
-    /// Marks by the length of the virtual output queue that the frame finds, or says that it has to go.
-    #[inline(always)]
-    fn passes_marking(&mut self, now: u64, node: u32, port: u32, queue: usize, length: QueueView, frame: &mut Frame) -> bool {
-        let Some(red) = &self.nodes[node as usize].marking else { return true };
-        let p = &mut self.ports[port as usize];
-        let length = if red.in_packets { length.frames as u64 } else { length.bytes };
-        if red.is_quiet(length) {
-            return true;
-        }
-        let capable = frame.has(Frame::ECT);
-        match if p.plain { red_verdict(red, now, length, p, capable) } else { red_at_enqueue(red, now, length, p, queue, capable) } {
-            Early::Send => true,
-            Early::Mark => {
-                frame.flags |= Frame::CE;
-                self.counters.ecn_marks += 1;
-                p.note(queue, |i| i.marks += 1);
-                true
-            }
-            Early::Drop => false,
         }
     }
 

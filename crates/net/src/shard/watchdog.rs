@@ -1,12 +1,12 @@
 //! What looks at a switch's flow control now and then: its watchdog, and who waits for whom.
 
-use super::forward::Drop;
 use super::{Outlet, Shard};
 use crate::buffer::mmu::CLASSES;
 use crate::flowcontrol::deadlock::Wait;
 use crate::frame::Event;
 use crate::memory::Kept;
 use crate::port::Waiting;
+use crate::queue::Reason;
 use crate::record::StormRecord;
 use crate::spec::StormAction;
 use afflux_units::Time;
@@ -76,10 +76,9 @@ impl<'a> Shard<'a> {
         a.waiting -= dropped.len() as u32;
         for (queue, Waiting { frame, .. }) in dropped {
             self.leave(node, port, queue, frame.size as u64);
-            self.note(port, queue, |i| i.drops += 1);
             let charge = self.charge_of(node, port, queue as u8, (frame.port, class, frame.size));
             self.release(out, now, node, &charge);
-            self.drop_frame(frame, Drop::Watchdog);
+            self.drop_at(port, queue, frame, Reason::Watchdog);
         }
         // What stood behind them may go.
         self.start_if_idle(out, now, node, port);

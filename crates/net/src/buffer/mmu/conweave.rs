@@ -1,7 +1,8 @@
 //! As in ConWeave's ns-3, which follows TLT-RDMA and Broadcom's description.
 
-use super::{CLASSES, Charge, Group, Totals, Verdict, fixed, times};
+use super::{Answer, CLASSES, Charge, Group, Take, Totals, fixed, times};
 use crate::Model;
+use crate::queue::Reason;
 use crate::spec::ConweaveRules;
 
 #[derive(Debug, Clone)]
@@ -48,22 +49,22 @@ impl Conweave {
     }
 
     #[inline(always)]
-    pub fn verdict(&self, totals: &Totals, group: &Group, queue: u64, limit: u64, charge: &Charge) -> Verdict {
+    pub fn answer(&self, totals: &Totals, group: &Group, queue: u64, limit: u64, charge: &Charge) -> Answer {
         let size = charge.size;
         let of_pool = totals.egress[egress_pool((charge.queue % CLASSES as u32) as u8)];
         if of_pool + size > self.egress_limit || self.shared(queue) + size > times(self.egress_alpha, self.egress_limit - of_pool) {
-            return Verdict::Drop;
+            return Err(Reason::Buffer);
         }
         let pool = totals.ingress[ingress_pool(charge.class())];
         // A port's minimum is an MTU as well: a group above it has a port above it.
         if totals.used + size > self.total || group.bytes + size > self.mtu && pool > self.ingress_limit && group.headroom + size > limit {
-            return Verdict::Discard;
+            return Err(Reason::Ingress);
         }
         let headroom = pool + size > self.ingress_limit;
         let left = self.ingress_limit.saturating_sub(pool + size);
         let beyond = (group.bytes + size).saturating_sub(2 * self.mtu);
         let pause = beyond > 0 && (beyond > times(self.ingress_alpha, left) || headroom || group.headroom > 0);
-        Verdict::Take { headroom, pause }
+        Ok(Take { headroom, pause })
     }
 
     /// Is the frame taken without headroom and without cause to pause?

@@ -1,7 +1,8 @@
 //! As in HPCC's ns-3.
 
-use super::{Group, Totals, Verdict};
+use super::{Answer, Group, Take, Totals};
 use crate::Model;
+use crate::queue::Reason;
 use crate::spec::HpccRules;
 
 #[derive(Debug, Clone)]
@@ -44,16 +45,16 @@ impl Hpcc {
     }
 
     #[inline(always)]
-    pub fn verdict(&self, totals: &Totals, group: &Group, limit: u64, size: u64, port: u32) -> Verdict {
+    pub fn answer(&self, totals: &Totals, group: &Group, limit: u64, size: u64, port: u32) -> Answer {
         let threshold = self.threshold(totals.ingress[0], port);
         let shared = self.shared_of(group.bytes);
         if group.headroom + size > limit && size + shared > threshold {
-            return Verdict::Discard;
+            return Err(Reason::Ingress);
         }
         let after = self.shared_of(group.bytes + size);
         let headroom = after > threshold;
         let pause = if headroom { true } else { group.headroom > 0 || after >= self.threshold(totals.ingress[0] + after - shared, port) };
-        Verdict::Take { headroom, pause: pause && !group.paused }
+        Ok(Take { headroom, pause: pause && !group.paused })
     }
 
     #[inline(always)]

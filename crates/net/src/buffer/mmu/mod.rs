@@ -11,6 +11,7 @@ mod sonic;
 
 use crate::Model;
 use crate::flowcontrol::headroom::{PortFacts, headroom as port_headroom};
+use crate::queue::Reason;
 use crate::spec::{self, NodeId, Plan};
 use conweave::Conweave;
 use hpcc::Hpcc;
@@ -21,29 +22,24 @@ pub const CLASSES: usize = 8;
 /// In the first cell of each frame.
 const METADATA: u64 = 64;
 
-/// What the rules say to a frame.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
-    Take {
-        /// It is charged to the headroom.
-        headroom: bool,
-        /// There is cause to pause the priority group.
-        pause: bool,
-    },
-    /// No room at egress.
-    Drop,
-    /// No room at ingress.
-    Discard,
+/// How the rules take a frame in.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Take {
+    /// It is charged to the headroom.
+    pub headroom: bool,
+    /// There is cause to pause the priority group.
+    pub pause: bool,
 }
 
-impl Verdict {
-    const PLAIN: Verdict = Verdict::Take { headroom: false, pause: false };
+/// How a frame is taken in, or why it is dropped: no free memory at egress (`Buffer`) or at ingress.
+pub type Answer = Result<Take, Reason>;
 
-    /// True under upper bounds, true with exact counters.
-    #[inline(always)]
-    pub fn is_safe(self) -> bool {
-        self == Verdict::PLAIN
-    }
+const PLAIN: Answer = Ok(Take { headroom: false, pause: false });
+
+/// True under upper bounds, true with exact counters.
+#[inline(always)]
+pub fn is_safe(answer: Answer) -> bool {
+    matches!(answer, PLAIN)
 }
 
 /// A priority group of a port.
@@ -186,23 +182,20 @@ impl Mmu {
 
     /// May the frame come in, and where?
     #[inline]
-    pub fn verdict(&self, charge: &Charge) -> Verdict {
+    pub fn answer(&self, charge: &Charge) -> Answer {
         if charge.size == 0 {
-            return Verdict::PLAIN;
+            return PLAIN;
         }
         let group = &self.groups[charge.group as usize];
         let queue = self.queues[charge.queue as usize];
         let lossless = self.is_lossless(charge.class());
         let limit = self.headroom[charge.input as usize];
-        let verdict = match &self.rules {
-            Rules::Sonic(rules) => rules.verdict(&self.totals, group, queue, limit, charge.size, lossless),
-            Rules::Conweave(rules) => rules.verdict(&self.totals, group, queue, limit, charge),
-            Rules::Hpcc(rules) => rules.verdict(&self.totals, group, limit, charge.size, charge.input),
+        let answer = match &self.rules {
+            Rules::Sonic(rules) => rules.answer(&self.totals, group, queue, limit, charge.size, lossless),
+            Rules::Conweave(rules) => rules.answer(&self.totals, group, queue, limit, charge),
+            Rules::Hpcc(rules) => rules.answer(&self.totals, group, limit, charge.size, charge.input),
         };
-        match verdict {
-            Verdict::Take { headroom, pause: true } if !lossless => Verdict::Take { headroom, pause: false },
-            other => other,
-        }
+        answer.map(|take| Take { pause: take.pause && lossless, ..take })
     }
 
     #[inline]
@@ -244,7 +237,7 @@ impl Mmu {
         }
     }
 
-    /// Charges the frame if the verdict on it is safe; otherwise nothing happens.
+    /// Charges the frame if the answer is safe; otherwise nothing happens.
     #[inline(always)]
     pub fn take_if_safe(&mut self, charge: &Charge) -> bool {
         if charge.size == 0 {
@@ -271,7 +264,7 @@ impl Mmu {
                 safe
             }
             _ => {
-                let safe = self.verdict(charge).is_safe();
+                let safe = is_safe(self.answer(charge));
                 if safe {
                     self.charge(charge, false);
                 }

@@ -1,7 +1,8 @@
 //! As real switches, configured in SONiC's terms.
 
-use super::{Group, Totals, Verdict, fixed, times};
+use super::{Answer, Group, PLAIN, Take, Totals, fixed, times};
 use crate::Model;
+use crate::queue::Reason;
 use crate::spec::SonicRules;
 
 #[derive(Debug, Clone)]
@@ -51,29 +52,29 @@ impl Sonic {
     }
 
     #[inline(always)]
-    pub fn verdict(&self, totals: &Totals, group: &Group, queue: u64, limit: u64, size: u64, lossless: bool) -> Verdict {
+    pub fn answer(&self, totals: &Totals, group: &Group, queue: u64, limit: u64, size: u64, lossless: bool) -> Answer {
         let used = totals.used + size;
         if !lossless {
             if self.lossy_ingress_alpha.is_some_and(|alpha| group.bytes + size > self.threshold(totals, alpha))
                 || used - totals.headroom > self.pool
                 || used > self.total
             {
-                return Verdict::Discard;
+                return Err(Reason::Ingress);
             }
             let of_pool = totals.egress[0];
             let over = queue + size > self.queue_reserved && queue + size > times(self.lossy_alpha, self.lossy_pool.saturating_sub(of_pool));
-            return if over || of_pool + size > self.lossy_pool { Verdict::Drop } else { Verdict::PLAIN };
+            return if over || of_pool + size > self.lossy_pool { Err(Reason::Buffer) } else { PLAIN };
         }
         let in_headroom = group.headroom > 0;
         if in_headroom && (group.bytes + size > self.reserved && group.headroom + size > limit || totals.headroom + size > self.headroom_pool)
             || used > self.total
         {
-            return Verdict::Discard;
+            return Err(Reason::Ingress);
         }
         // The frame itself is in the group when the group is compared.
         let shared = (group.bytes + size).saturating_sub(self.reserved) - group.bytes.saturating_sub(self.reserved);
         let headroom = in_headroom || group.bytes + size > times(self.alpha, self.shared.saturating_sub(totals.ingress[0] + shared));
-        Verdict::Take { headroom, pause: headroom && !group.paused }
+        Ok(Take { headroom, pause: headroom && !group.paused })
     }
 
     /// A group's part of the pool.

@@ -5,7 +5,7 @@ use crate::expected::Habits;
 use crate::frame::{Event, Extra, Frame};
 use crate::record::CaptureKind;
 use crate::shard::capture::Content;
-use crate::shard::forward::Drop;
+use crate::queue::Reason;
 use crate::shard::host::arm;
 use crate::shard::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, Slab, own_event};
 use crate::spec::{self, Flow, FlowId, Plan, TransportConfig};
@@ -138,7 +138,7 @@ impl<'a> Shard<'a> {
     pub fn arrive_rated<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, frame: Frame) {
         let state = &self.nodes[node as usize];
         let Some(port) = self.world.routes(now).next_hop(state.id, frame.dst, frame.hash, state.hash_seed) else {
-            return self.drop_frame(frame, Drop::Down);
+            return self.drop_frame(frame, Reason::Down);
         };
         if frame.kind() == Frame::RATED {
             self.pass_links(out, now, node, state.first_port + port as u32, &frame);

@@ -1,0 +1,5 @@
+//! Everything between a frame's arrival at a port and the port's transmitter: who may occupy memory, who is marked or dropped, and who goes first.
+
+mod verdict;
+
+pub use verdict::{Reason, Verdict};

@@ -1,0 +1,113 @@
+//! Acts on the verdicts of queue policies: the one place where frames are marked and dropped, and where both are counted.
+
+use super::Shard;
+use crate::buffer::QueueView;
+use crate::frame::Frame;
+use crate::marking::Red;
+use crate::port::{Port, Queue};
+use crate::queue::{Reason, Verdict};
+use crate::record::Counters;
+use crate::spec::MarkAt;
+use afflux_engine::random::Stream;
+
+impl<'a> Shard<'a> {
+    /// Acts on a verdict on `frame`, which is at `queue` of `port`. Returns whether the frame goes on.
+    #[inline(always)]
+    pub(super) fn passes(&mut self, port: u32, queue: usize, frame: &mut Frame, verdict: Verdict) -> bool {
+        match verdict {
+            Verdict::Admit => true,
+            Verdict::Mark => {
+                mark(&mut self.counters, &mut self.ports[port as usize], queue, frame);
+                true
+            }
+            Verdict::Drop(reason) => {
+                self.drop_at(port, queue, *frame, reason);
+                false
+            }
+        }
+    }
+
+    /// Drops a frame at `queue` of `port`. A lack of memory at ingress is noted at the port by which the frame came in.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn drop_at(&mut self, port: u32, queue: usize, frame: Frame, reason: Reason) {
+        if reason == Reason::Ingress {
+            let a = self.ports[frame.port as usize].automaton.as_mut().expect("ports of switches with a memory management unit are automata");
+            let queue = a.queue_of(&frame);
+            a.note(queue, |i| i.in_discards += 1);
+        } else {
+            self.ports[port as usize].note(queue, |i| i.drops += 1);
+        }
+        self.drop_frame(frame, reason);
+    }
+
+    /// Drops a frame that is at no port's queue.
+    #[cold]
+    #[inline(never)]
+    pub fn drop_frame(&mut self, frame: Frame, reason: Reason) {
+        let c = &mut self.counters;
+        c.dropped_packets += 1;
+        c.dropped_bytes += frame.size as u64;
+        match reason {
+            Reason::Buffer => c.drops_buffer += 1,
+            Reason::Dram => c.drops_dram += 1,
+            Reason::Red => c.drops_red += 1,
+            Reason::Loss => c.drops_loss += 1,
+            Reason::Down => c.drops_down += 1,
+            Reason::Watchdog => c.drops_watchdog += 1,
+            Reason::Ingress => c.in_discards += 1,
+        }
+        self.live -= 1;
+        if self.is_from_outside(&frame) {
+            self.lose_outside(&frame);
+        }
+        if frame.has(Frame::EXTRA) {
+            self.extras.remove(frame.aux);
+        }
+    }
+}
+
+/// Sets Congestion Experienced in a frame at `queue` of `p`, and counts it.
+#[inline(always)]
+pub(super) fn mark(counters: &mut Counters, p: &mut Port, queue: usize, frame: &mut Frame) {
+    frame.flags |= Frame::CE;
+    counters.ecn_marks += 1;
+    p.note(queue, |i| i.marks += 1);
+}
+
+/// What marking says of `frame`, which comes at `now` and finds `length` in `queue` of `p`.
+#[inline(always)]
+pub(super) fn mark_at_arrival(red: Option<&Red>, now: u64, length: QueueView, p: &mut Port, queue: usize, frame: &Frame) -> Verdict {
+    let Some(red) = red else { return Verdict::Admit };
+    let length = red.length(length);
+    if red.is_quiet(length) { Verdict::Admit } else { judge_arrival(red, now, length, p, queue, frame.has(Frame::ECT)) }
+}
+
+#[inline(never)]
+fn judge_arrival(red: &Red, now: u64, length: u64, p: &mut Port, queue: usize, capable: bool) -> Verdict {
+    let frame_time = red.weight.map_or(0, |_| p.serialize(1500));
+    let (free_at, memory) = match &mut p.automaton {
+        None => (p.free_at, &mut p.memory),
+        Some(a) => (a.queues[queue].free_at, &mut a.queues[queue].memory),
+    };
+    let seen = match red.weight {
+        None => length as f64,
+        Some(weight) => red.average_after(weight, length, now.saturating_sub(free_at), frame_time, memory),
+    };
+    match red.at {
+        MarkAt::Enqueue => red.verdict(seen, length, capable, memory, &mut p.stream),
+        // An arrival only moves the average.
+        MarkAt::Dequeue => Verdict::Admit,
+    }
+}
+
+/// What marking at dequeue says of `frame`, which is about to leave `q` and is still counted there.
+#[inline(always)]
+pub(super) fn mark_at_start(red: &Red, q: &mut Queue, stream: &mut Stream, frame: &Frame) -> Verdict {
+    let behind = red.length(QueueView { bytes: q.bytes - frame.size as u64, frames: q.count - 1 });
+    if red.is_quiet(behind) {
+        return Verdict::Admit;
+    }
+    let seen = if red.weight.is_some() { q.memory.average } else { behind as f64 };
+    red.verdict(seen, behind, frame.has(Frame::ECT), &mut q.memory, stream)
+}
