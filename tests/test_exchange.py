@@ -139,6 +139,13 @@ def test_public_configurations(shared):
         assert not missing
 
 
+def test_linux_without_the_module(command, scenario):
+    done = command("export", "linux", scenario(('congestion = "dctcp"', 'congestion = "d2tcp"')))
+    assert done.returncode == 0, done.stderr
+    assert "tcp_congestion_control" not in done.stdout
+    assert "congestion = 'd2tcp': mainline Linux has no such module" in done.stdout
+
+
 def test_linux(command, scenario):
     transport = 'congestion = "htcp"\necn = "classic"\nreceive_window = "unlimited"\nmin_rto = "10ms"'
     done = command("export", "linux", scenario(('stack = "basic"\nmin_rto = "1ms"', transport)))

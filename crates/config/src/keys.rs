@@ -235,6 +235,12 @@ pub fn up_to_a_second(Duration(time): Duration, key: Key) -> Result<Span, Wrong>
     }
 }
 
+/// A time above 0, at most a day.
+pub fn up_to_a_day(Duration(time): Duration, key: Key) -> Result<Span, Wrong> {
+    let right = time > Span::ZERO && time <= Span::from_s(86_400);
+    if right { Ok(time) } else { Err(Wrong::at(key, format!("\"{time}\": write a time above 0, at most a day"))) }
+}
+
 /// A rate above 0.
 pub fn above_zero(Speed(rate): Speed, key: Key) -> Result<Rate, Wrong> {
     match rate {

@@ -51,7 +51,10 @@ def settings(transport: Mapping[str, Any], agrees: bool = True, mtu: str | None 
 
 def _congestion(transport: Mapping[str, Any], out: Settings) -> None:
     name = transport.get("congestion", "newreno")
-    out.sysctl["net.ipv4.tcp_congestion_control"] = _MODULES[name]
+    if name in _MODULES:
+        out.sysctl["net.ipv4.tcp_congestion_control"] = _MODULES[name]
+    else:
+        out.missing.append(f"congestion = {name!r}: mainline Linux has no such module")
     if name == "bbr3":
         out.missing.append("congestion = 'bbr3': mainline's bbr is version 1; version 3 is in google/bbr's kernels, there also called bbr")
     dctcp = transport.get("dctcp", {})

@@ -7,6 +7,7 @@
 use super::{About, Ack, Control, Controller, Cut, Flavour, Growth, Ns3Bbr, Opening, Parameters, Sender, SlowStart, State, Window};
 use crate::Model;
 use crate::transport::tcp::{Sample, Sampler};
+use afflux_config::keys::up_to_a_day;
 use afflux_config::tree::{Key, Wrong};
 use afflux_config::{Auto, Duration, Or, keys};
 use afflux_engine::random::Stream;
@@ -26,11 +27,6 @@ keys! {
         send_quantum: Or<Auto, u32> = (if flavour == Flavour::Ns3 { Or::some(1) } else { Or::NONE })
             "`\"auto\"`; 1 and nothing else with flavour `\"ns3\"`", check |given, at| quantum(given, flavour, at);
     }
-}
-
-pub(super) fn up_to_a_day(Duration(time): Duration, at: Key) -> Result<Span, Wrong> {
-    let right = time > Span::ZERO && time <= Span::from_s(86_400);
-    if right { Ok(time) } else { Err(Wrong::at(at, format!("\"{time}\": write a time above 0, at most a day"))) }
 }
 
 pub(super) fn at_most(Duration(time): Duration, interval: Span, at: Key) -> Result<Span, Wrong> {

@@ -3,13 +3,14 @@
 //! As version 1 it owns the window and needs pacing. Beside the greatest rate it keeps bounds on what may be in flight: an upper one, learnt
 //! while it probes, and lower ones, learnt from losses and marks while it does not.
 
-use super::bbr::{Aggregation, FULL_GROWTH, FULL_ROUNDS, MILLISECOND, MIN_WINDOW, SECOND, UNIT, in_network, near, offload, paced, product, rate, recovering};
-use super::bbr::{at_most, quantum, up_to_a_day};
+use super::bbr::{
+    Aggregation, FULL_GROWTH, FULL_ROUNDS, MILLISECOND, MIN_WINDOW, SECOND, UNIT, at_most, in_network, near, offload, paced, product, quantum, rate, recovering,
+};
 use super::{About, Ack, Control, Controller, Cut, Echo, Flavour, Growth, Opening, Parameters, Sender, SlowStart, State, Window};
 use crate::Model;
 use crate::spec::EcnMode;
 use crate::transport::tcp::{Lost, Sample, Sampler};
-use afflux_config::keys::meaningless;
+use afflux_config::keys::{meaningless, up_to_a_day};
 use afflux_config::{Auto, Duration, Or, keys};
 use afflux_engine::random::Stream;
 

@@ -251,6 +251,8 @@ pub struct About {
     pub model: Model,
     pub echo: Echo,
     pub slow_start: SlowStart,
+    /// The default of `initial_window`, in segments.
+    pub initial_window: u32,
     /// Marks change nothing: what to do about it.
     pub ignores_marks: Option<&'static str>,
     /// What it is to flows without a deadline, if it goes by deadlines.
@@ -260,7 +262,7 @@ pub struct About {
 impl About {
     /// A standard one.
     pub const fn of(model: Model) -> Self {
-        About { model, echo: Echo::Classic, slow_start: SlowStart::Standard, ignores_marks: None, undated: None }
+        About { model, echo: Echo::Classic, slow_start: SlowStart::Standard, initial_window: 10, ignores_marks: None, undated: None }
     }
 }
 

@@ -45,7 +45,7 @@ macro_rules! tcp {
                 /// Payload of a full segment. Default: `mtu` less the profile's headers (1460 B for `"ethernet"`).
                 #[serde(skip_serializing_if = "Option::is_none")]
                 pub mss: Option<Size>,
-                /// Initial window in segments. Default 10 (RFC 6928; Linux).
+                /// Initial window in segments. Default 10 (RFC 6928; Linux) unless the congestion control has its own.
                 #[serde(skip_serializing_if = "Option::is_none")]
                 pub initial_window: Option<u32>,
                 /// Window in segments above which the congestion window never grows. Default `"unlimited"`.

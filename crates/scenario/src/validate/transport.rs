@@ -115,7 +115,7 @@ impl Around<'_> {
         let linux = stack == Stack::Linux;
         let pacing = fill(&mut tcp.pacing, false).then_some(spec::Pacing { most: None, slow_start_percent: 200, avoidance_percent: 120 });
         let (congestion, ecn) = congestion(tcp, sender(stack, mss, pacing.is_some()), if linux { Congestion::Cubic } else { Congestion::Newreno }, key)?;
-        let initial_window = fill(&mut tcp.initial_window, 10);
+        let initial_window = fill(&mut tcp.initial_window, congestion.parameters().about().initial_window);
         if initial_window == 0 {
             return Err(Wrong::at(at("initial_window"), "found 0: write at least 1 segment"));
         }
