@@ -139,6 +139,10 @@ pub fn rfc5681() -> CongestionControl {
     CongestionControl::Newreno(NewrenoConfig { flavour: RenoFlavour::Rfc5681 })
 }
 
+pub fn ledbatpp() -> LedbatppConfig {
+    LedbatppConfig { target: Span::from_ms(60), slowest: 16, constant: 1.0, base_history: 10, base_interval: Span::from_s(60), slowdown_interval: 9 }
+}
+
 pub fn tcp() -> TcpConfig {
     TcpConfig {
         congestion: newreno(),

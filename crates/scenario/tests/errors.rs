@@ -68,7 +68,7 @@ says! {
         "fabric.toml:21: key host.wire: \"ethrnet\" is not a profile (did you mean \"ethernet\"?): write \"ethernet\", \"ethernet_timestamps\", \"linux\", \"ns3p2p\", \"ns3rdma\", \"pfabric\" or \
          \"htsim\", or a table with numbers of your own";
     unknown_congestion_control: "\"newreno\"" => "\"reno\"",
-        "fabric.toml:28: key host.transports.bulk.congestion: \"reno\" is not known: write \"newreno\", \"dctcp\", \"d2tcp\", \"cubic\", \"htcp\", \"bbr\" or \"bbr3\"";
+        "fabric.toml:28: key host.transports.bulk.congestion: \"reno\" is not known: write \"newreno\", \"dctcp\", \"d2tcp\", \"cubic\", \"htcp\", \"bbr\", \"bbr3\" or \"ledbatpp\"";
     bbr_without_quantum: "\"newreno\"" => "\"bbr\"\nbbr = { send_quantum = 0 }",
         "fabric.toml:29: key host.transports.bulk.bbr.send_quantum: write 1 to 127 segments, or \"auto\"";
     quantum_of_ns3: "\"newreno\"" => "\"bbr\"\nbbr = { flavour = \"ns3\", send_quantum = 2 }",
@@ -184,6 +184,10 @@ says! {
         "fabric.toml:26: key host.transport.ecn: congestion = \"d2tcp\" needs ecn = \"dctcp\": leave it out";
     a_cubic_beta: "congestion = \"dctcp\"" => "congestion = \"cubic\"\ncubic = { beta = 1.0 }",
         "fabric.toml:26: key host.transport.cubic.beta: found 1: write a number from 0.1 to 0.99";
+    a_short_target: "congestion = \"dctcp\"" => "congestion = \"ledbatpp\"\nledbatpp = { target = \"10ns\" }",
+        "fabric.toml:26: key host.transport.ledbatpp.target: \"10ns\": write a time from 1us to 1s";
+    hystart_of_ledbatpp: "congestion = \"dctcp\"" => "congestion = \"ledbatpp\"\nhystart_plusplus = true",
+        "fabric.toml:26: key host.transport.hystart_plusplus: congestion = \"ledbatpp\" leaves slow start by its own rule: leave it out";
     a_tick: "congestion = \"dctcp\"" => "congestion = \"htcp\"\nhtcp = { tick = \"3ms\" }",
         "fabric.toml:26: key host.transport.htcp.tick: \"3ms\": write a time from 100us to 10ms of which a second is a multiple, as in \"4ms\"";
     a_tick_of_ns3: "congestion = \"dctcp\"" => "congestion = \"cubic\"\ncubic = { flavour = \"ns3\", tick = \"1ms\" }",

@@ -51,6 +51,8 @@ fn every_congestion_control_survives() {
         "congestion = \"htcp\"\nhystart_plusplus = true\necn = \"classic\"",
         "congestion = \"htcp\"\nhtcp = { rtt_scaling = false, bandwidth_switch = false, tick = \"1ms\" }",
         "congestion = \"dctcp\"\nhystart_plusplus = true",
+        "congestion = \"ledbatpp\"",
+        "congestion = \"ledbatpp\"\necn = \"classic\"\nledbatpp = { target = \"5ms\", slowest = 8, constant = 2, base_history = 3, base_interval = \"10ms\" }",
     ] {
         same(&parse(&VALID.replace("congestion = \"dctcp\"", keys)).unwrap());
     }

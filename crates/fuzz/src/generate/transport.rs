@@ -124,7 +124,7 @@ fn tcp(c: &mut Choices, keys: &mut Keys, family: Family, several: bool) {
             keys.may(c, 10, "hystart_plusplus", |_| true);
         }
     }
-    if matches!(congestion.as_str(), "newreno" | "cubic" | "htcp") {
+    if matches!(congestion.as_str(), "newreno" | "cubic" | "htcp" | "ledbatpp") {
         keys.may(c, 40, "ecn", |c| c.of(&["off", "classic"]));
     }
     let window = c.weighted(&[(6, 0), (1, 1), (1, 2), (1, 40), (1, 1_000)]);
@@ -216,6 +216,15 @@ fn control(c: &mut Choices, keys: &mut Keys, kind: &str, ns3: bool) {
             own.may(c, 30, "rtt_scaling", |_| false);
             own.may(c, 30, "bandwidth_switch", |_| false);
             own.may(c, 30, "tick", |c| c.of(&["100us", "4ms"]));
+        }
+        "ledbatpp" => {
+            // Queues of a fabric are short, and so are runs.
+            own.may(c, 80, "target", |c| c.time(1_000, 500_000));
+            own.may(c, 30, "slowest", |c| int(c.range(1, 20)));
+            own.may(c, 30, "constant", |c| c.real(0.1, 10.0));
+            own.may(c, 30, "base_history", |c| int(c.range(1, 10)));
+            own.may(c, 60, "base_interval", |c| c.time(10_000, 5_000_000));
+            own.may(c, 30, "slowdown_interval", |c| int(c.range(1, 12)));
         }
         "bbr" | "bbr3" => {
             own.may(c, 60, "probe_rtt_time", |c| c.time(5_000, 200_000));

@@ -13,6 +13,7 @@ mod external;
 mod habits;
 pub mod htcp;
 mod hystart;
+pub mod ledbatpp;
 pub mod newreno;
 pub mod rate;
 
@@ -301,6 +302,8 @@ macro_rules! congestion_controls {
             bbr Bbr(BbrConfig): Bbr(Box<Bbr>), Ns3Bbr(Box<Ns3Bbr>);
             /// BBR version 3, as in google/bbr: with bounds learnt from losses and, with `ecn = "dctcp"`, from marks.
             bbr3 Bbr3(Bbr3Config): Bbr3(Box<Bbr3>);
+            /// LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus): for background traffic, keeps the queue at a target and yields to others.
+            ledbatpp Ledbatpp(LedbatppConfig): Ledbatpp(Box<ledbatpp::Ledbatpp>);
         }
     };
 }

@@ -2,6 +2,7 @@
 
 use crate::congestion::Flavour;
 use crate::congestion::cubic::HyStart;
+use crate::record::{Output, PortRecord};
 use crate::spec::*;
 use crate::testing::*;
 use crate::{Progress, run};
@@ -193,6 +194,76 @@ fn htcp_growth() {
         }
     }
     assert!(worst < 0.15, "{worst}: {} to {}", all[least], all.last().unwrap());
+}
+
+/// Flows from hosts of their own, each with its start in seconds, over one link of 1,000 segments per second and a round trip of 20 ms, with a
+/// buffer of 300 ms. Measured from `from` to `until` (s): each flow's share of the link and the queueing delays (ms). And what was sent again in all.
+fn background(controls: &[(CongestionControl, u64)], from: u64, until: u64) -> (Vec<f64>, Vec<f64>, u64) {
+    let switch = 1 + controls.len() as u32;
+    let measured = |seconds: u64| {
+        let flows = (1..).zip(controls).map(|(host, &(_, start))| flow(i64::from(host), host, 0, 4_000_000_000, Time::ZERO + Span::from_s(start)));
+        let mut plan = plan(bottleneck(switch, Rate::from_mbps(12), Span::from_us(9_449)), flows.collect());
+        let times = TcpConfig { min_rto: Span::from_ms(200), min_rto_on_variance: true, initial_rto: Span::from_s(1), burst: Burst::Segments(1), ..linux() };
+        let machine = |(congestion, _): &(CongestionControl, u64)| {
+            let initial_window = congestion.parameters().about().initial_window;
+            TransportConfig::Tcp(TcpConfig { congestion: congestion.clone(), initial_window, handshake: false, receive: Receive::Unlimited, ..times.clone() })
+        };
+        plan.transports = controls.iter().map(machine).collect();
+        (0u16..).zip(&mut plan.flows).for_each(|(transport, flow)| flow.transport = transport);
+        plan.switches[0].buffer = Buffer::Static { per_queue: Limit::Packets(300), drop_when: Compare::Above };
+        plan.record.explain = false;
+        plan.run.until = Some(Time::ZERO + Span::from_s(seconds));
+        plan.record.ports = Some(PortSeries { interval: Span::from_ms(10), nodes: vec![switch] });
+        run(&plan, &Progress::default()).unwrap()
+    };
+    let (before, after) = (measured(from), measured(until));
+    let segments = |output: &Output, flow: usize| (output.flows[flow].packets_sent - output.flows[flow].packets_retransmitted) as f64;
+    let shares = (0..controls.len()).map(|flow| (segments(&after, flow) - segments(&before, flow)) / (1e3 * (until - from) as f64));
+    let settled = |row: &&PortRecord| row.port == 0 && row.time >= Time::ZERO + Span::from_s(from);
+    let queues = after.ports.iter().filter(settled).map(|row| row.queue_bytes as f64 / 1500.0);
+    (shares.collect(), queues.collect(), after.counters.retransmits)
+}
+
+/// Alone, LEDBAT++ loses nothing and fills the link but for slowdowns, which take a tenth of the time. Growth and decrease are equal, GAIN = W (delay /
+/// target - 1), where the delay is target (1 + GAIN / W): here by less than a segment above the target. Whole segments, and those whose
+/// acknowledgements are under way, add a few.
+#[test]
+fn ledbatpp_alone() {
+    for target in [30, 60, 100] {
+        let config = LedbatppConfig { target: Span::from_ms(target), ..ledbatpp() };
+        let (shares, mut queues, repeated) = background(&[(CongestionControl::Ledbatpp(config), 0)], 30, 150);
+        queues.sort_by(f64::total_cmp);
+        let (median, most) = (queues[queues.len() / 2] - target as f64, queues[queues.len() - 1] - target as f64);
+        assert!((-1.0..=2.0).contains(&median) && most <= 5.0, "{target} ms: {median}, {most}");
+        assert!(shares[0] > 0.94, "{target} ms: {shares:?}");
+        assert_eq!(repeated, 0);
+    }
+}
+
+/// Next to a sender that fills the queue LEDBAT++ takes little, whichever is first; two of them share the link and the queue.
+#[test]
+fn ledbatpp_next_to_others() {
+    let cubic = CongestionControl::Cubic(CubicConfig {
+        c: 0.4,
+        beta: 0.7,
+        fast_convergence: true,
+        tcp_friendly: true,
+        hystart: HyStart::Linux,
+        flavour: Flavour::Linux,
+        tick: Some(Span::from_ms(4)),
+        mss: 1460,
+        paced: false,
+    });
+    let background_flow = |start| (CongestionControl::Ledbatpp(ledbatpp()), start);
+    for (name, first, other) in [("CUBIC", 0, (cubic.clone(), 10)), ("CUBIC", 10, (cubic, 0)), ("NewReno", 0, (newreno(), 10)), ("NewReno", 10, (newreno(), 0))]
+    {
+        let (shares, ..) = background(&[background_flow(first), other], 30, 150);
+        assert!(shares[0] < 0.05 && shares[1] > 0.95, "{name}, LEDBAT++ from {first} s on: {shares:?}");
+    }
+    let (shares, queues, repeated) = background(&[background_flow(0), background_flow(10)], 30, 150);
+    assert!(shares.iter().all(|share| (0.43..0.55).contains(share)), "{shares:?}");
+    let most = queues.iter().fold(0.0f64, |a, &b| a.max(b));
+    assert!(most < 80.0 && repeated == 0, "{most}, {repeated}");
 }
 
 /// BBR in a buffer of four times the path: the queue of start-up is 1.89 of it at most (without Linux's allowance for offload), then there is none but for the pulses; PROBE_RTT costs

@@ -146,6 +146,10 @@ fn scenarios() {
         p.transports = vec![TransportConfig::Tcp(TcpConfig { congestion: CongestionControl::D2tcp(d2tcp), ..dctcp() })];
         p.flows.iter_mut().filter(|f| f.id % 4 > 0).for_each(|f| f.deadline = Some(Span::from_us(20 * (f.id % 4) as u64)));
     });
+    add("ledbatpp, with a target of a few frames", &|p| {
+        let short = LedbatppConfig { target: Span::from_us(20), base_interval: Span::from_us(200), base_history: 3, slowdown_interval: 2, ..ledbatpp() };
+        p.transports = vec![TransportConfig::Tcp(TcpConfig { congestion: CongestionControl::Ledbatpp(short), initial_window: 2, ..tcp() })];
+    });
     add("classic ecn, red at enqueue", &|p| {
         p.switches[0].marking = red(MarkAt::Enqueue, None);
         p.transports = vec![TransportConfig::Tcp(TcpConfig { ecn: EcnMode::Classic, ..tcp() })];

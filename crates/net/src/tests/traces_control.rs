@@ -245,6 +245,48 @@ fn htcp() {
 }
 
 #[test]
+fn ledbatpp() {
+    let mut scenario = long_path(CongestionControl::Ledbatpp(crate::testing::ledbatpp()), 100_000, 3_500);
+    scenario.config.initial_window = 2;
+    expect(
+        scenario,
+        "
+  ms  una next cwnd ssth state
+   0    0    2    2   - Open first 1/16 0.0
+ 101    1    3    2   - Open first 1/2 0.0
+ 203    4    8    4   - Open first 1/2 0.0
+ 306    9   15    6   - Open first 1/2 0.0
+ 505   16   26   10   - Open first 1/2 0.0
+ 608   27   42   15   - Open first 1/2 0.0
+ 711   43   65   23   - Open first 1/2 0.0
+ 814   66  101   35   - Open first 1/2 1.0
+ 920  102  155   53   - Open first 1/2 3.0
+1028  156  235   80   - Open first 1/2 5.0
+1139  236  355  120   - Open first 1/2 8.0
+1259  356  536  180   - Open first 1/2 17.0
+1440  537  751  214 214 Open normal 1/2 77.0
+1504  598  786  185  93 Recovery normal 1/2 98.0
+1689  786  878    2  93 Open frozen 1/2 64.0
+1889  879  881    2  93 Open frozen 1/2 0.0
+1991  882  884    2  93 Open frozen 1/2 0.0
+2192  885  888    3  93 Open ramp 1/2 0.0
+2294  889  893    5  93 Open ramp 1/2 0.0
+2396  894  902    8  93 Open ramp 1/2 0.0
+2500  903  914   12  93 Open ramp 1/2 1.0
+2604  915  932   18  93 Open ramp 1/2 2.0
+2709  933  960   27  93 Open ramp 1/2 3.0
+2817  961 1002   41  93 Open ramp 1/2 5.0
+2929 1003 1064   62  93 Open ramp 1/2 9.0
+3045 1065 1157   93  93 Open normal 1/2 14.0
+3169 1158 1250   93  93 Open normal 1/2 22.0
+3271 1251 1344   94  93 Open normal 1/2 0.0
+3374 1345 1439   94  93 Open normal 1/2 0.0
+3477 1440 1534   95  93 Open normal 1/2 0.0
+",
+    );
+}
+
+#[test]
 fn bbr() {
     let config = BbrConfig { flavour: Flavour::Linux, probe_rtt_interval: Span::from_s(2), probe_rtt_time: Span::from_ms(200), send_quantum: None };
     expect(

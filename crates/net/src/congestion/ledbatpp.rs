@@ -1,0 +1,575 @@
+//! LEDBAT++, a transport for background traffic: draft-irtf-iccrg-ledbat-plus-plus-01 ("draft" below) on the base of RFC 6817. The sender takes
+//! the queueing delay from round trip times, aims for a queue of `target`, and so yields to senders that fill the queue further.
+
+use super::{About, Ack, Control, Controller, Cut, Growth, Opening, Parameters, Sender, SlowStart, State, Window};
+use crate::Model;
+use afflux_config::keys::{up_to_a_day, up_to_a_second};
+use afflux_config::tree::{Key, Wrong};
+use afflux_config::{Duration, keys};
+use afflux_units::Span;
+
+keys! {
+    /// Parameters of LEDBAT++.
+    pub struct Keys as "Ledbatpp" => LedbatppConfig(_sender: &Sender) {
+        /// Queueing delay that the sender aims for.
+        target: Duration = "60ms" from "draft §4.5", check at_least_a_microsecond;
+        /// The window grows up to so many times slower than NewReno's: so much on paths whose base delay is below 2 `target` divided by this.
+        slowest: u32 = 16 from "draft §4.2", in 1 to 1024;
+        /// How steeply the window falls above the target: a queueing delay of (1 + x) `target` takes this times x of the window in a round trip, one
+        /// half at most.
+        constant: f64 = 1.0 from "draft §4.3", in 0.1 to 10.0;
+        /// The base delay is the least round trip in so many intervals, the current one included.
+        base_history: u32 = 10 from "RFC 6817 §2.5", in 1 to 10;
+        /// Length of such an interval, at most a day.
+        base_interval: Duration = "1min" from "RFC 6817 §2.4.2", check up_to_a_day;
+        /// Pause between two slowdowns, in durations of the earlier one.
+        slowdown_interval: u32 = 9 from "draft §4.4", in 1 to 1000;
+    }
+}
+
+fn at_least_a_microsecond(time: Duration, at: Key) -> Result<Span, Wrong> {
+    let least = Span::from_us(1);
+    if time.0 < least { Err(Wrong::at(at, format!("\"{}\": write a time from 1us to 1s", time.0))) } else { up_to_a_second(time, at) }
+}
+
+impl Parameters for LedbatppConfig {
+    fn about(&self) -> About {
+        ABOUT
+    }
+    fn start(&self, _: Opening) -> Control {
+        Control::Ledbatpp(Box::new(Ledbatpp::new(self)))
+    }
+    /// The base delay is not known here, so growth is that on short paths.
+    fn habits(&self, payload: f64) -> (Cut, Growth) {
+        (Cut { part: 0.5, ..Cut::default() }, Growth::PerRoundTrip(payload / f64::from(self.slowest)))
+    }
+}
+
+/// RFC 6817 §2.5, MIN_CWND; draft §4.1 and §4.4: the initial window, and the one in a slowdown.
+const LEAST_WINDOW: u32 = 2;
+/// Draft §4.5: "filter the round trip measurements by using the minimum of the 4 most recent delay samples".
+const FILTER: usize = 4;
+/// The most of `base_history`.
+const HISTORY: usize = 10;
+/// Draft §4.4: the window is "frozen at 2 packets for 2 RTT", for the first time 2 RTT after the first slow start.
+const ROUND_TRIPS: u64 = 2;
+/// One segment of the window, in its fixed point.
+const ONE: i64 = 1 << 32;
+
+/// Rounded up, so that `count` of them are a segment.
+fn part_of_one(count: u64) -> i64 {
+    (ONE as u64).div_ceil(count) as i64
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// The first slow start.
+    First,
+    /// Congestion avoidance, and slow starts after time-outs and idle spells. The next slowdown is due at this time (ps).
+    Normal { due: u64 },
+    /// A slowdown: the window stays at its least. `goal` is the window that it comes back to.
+    Frozen { from: u64, until: u64, goal: u32 },
+    /// The slow start that ends a slowdown.
+    Ramp { from: u64 },
+}
+
+/// Times in picoseconds.
+#[derive(Debug, Clone)]
+pub struct Ledbatpp {
+    target: u64,
+    slowest: u32,
+    /// The target divided by `constant`.
+    slope: u64,
+    base_history: usize,
+    base_interval: u64,
+    slowdown_interval: u64,
+    phase: Phase,
+    /// What the window is beyond whole segments, from 0 to below `ONE`.
+    part: i64,
+    /// Least round trips by interval, the newest first, and the number of the newest interval.
+    bases: [u64; HISTORY],
+    interval: u64,
+    base: u64,
+    /// The newest round trips in no order, and the place of the next one.
+    recent: [u64; FILTER],
+    next: usize,
+    /// The least of these; 0 before the first.
+    current: u64,
+    /// The window grows by one segment in so many round trips: 1 / GAIN.
+    slower: u32,
+}
+
+impl Ledbatpp {
+    pub fn new(config: &LedbatppConfig) -> Self {
+        let target = config.target.0;
+        Ledbatpp {
+            target,
+            slowest: config.slowest,
+            slope: ((target as f64 / config.constant) as u64).max(1),
+            base_history: config.base_history as usize,
+            base_interval: config.base_interval.0,
+            slowdown_interval: u64::from(config.slowdown_interval),
+            phase: Phase::First,
+            part: 0,
+            bases: [u64::MAX; HISTORY],
+            interval: 0,
+            base: u64::MAX,
+            recent: [u64::MAX; FILTER],
+            next: 0,
+            current: 0,
+            slower: config.slowest,
+        }
+    }
+
+    /// RFC 6817 §2.4.2, update_base_delay and update_current_delay, with round trips (draft §4.5) instead of one-way delays.
+    fn measure(&mut self, now: u64, rtt: u64) {
+        let interval = now / self.base_interval;
+        if interval == self.interval {
+            self.bases[0] = self.bases[0].min(rtt);
+            self.base = self.base.min(rtt);
+        } else {
+            self.interval = interval;
+            self.bases.copy_within(..self.base_history - 1, 1);
+            self.bases[0] = rtt;
+            self.base = self.bases[..self.base_history].iter().fold(u64::MAX, |least, &base| least.min(base));
+        }
+        // Draft §4.2: GAIN = 1 / min(16, ceil(2 * TARGET / base)).
+        self.slower = (2 * self.target).div_ceil(self.base).min(u64::from(self.slowest)) as u32;
+        self.recent[self.next] = rtt;
+        self.next = (self.next + 1) % FILTER;
+        self.current = self.recent.iter().fold(u64::MAX, |least, &recent| least.min(recent));
+    }
+
+    /// RFC 6817 §2.4.2: the filtered delay less the base delay.
+    fn queueing(&self) -> u64 {
+        self.current.saturating_sub(self.base)
+    }
+
+    /// When a slowdown is over that began then, or the first slow start.
+    fn next_due(&self, now: u64) -> Phase {
+        let pause = match self.phase {
+            Phase::Ramp { from } => {
+                // Draft §4.4: the next one begins after "9 times this duration", so that slowdowns cost a tenth of the bandwidth at most.
+                self.slowdown_interval.saturating_mul(now - from)
+            }
+            _ => ROUND_TRIPS * self.current,
+        };
+        Phase::Normal { due: now.saturating_add(pause) }
+    }
+
+    /// From one phase to the next, as far as `ack` leads.
+    fn advance(&mut self, window: &mut Window, ack: &Ack) {
+        let now = ack.now;
+        if let Phase::Normal { due } = self.phase
+            && due <= now
+            && ack.state == State::Open
+            && !window.slow_start()
+        {
+            // Draft §4.4: "set SSTHRESH to the current version of the congestion window CWND, and then reduce CWND to 2 packets."
+            let goal = window.cwnd.max(LEAST_WINDOW);
+            window.ssthresh = goal;
+            self.part = 0;
+            self.phase = Phase::Frozen { from: now, until: now + ROUND_TRIPS * self.current, goal };
+        }
+        if let Phase::Frozen { from, until, goal } = self.phase {
+            if now < until {
+                window.cwnd = window.cwnd.min(LEAST_WINDOW);
+            } else {
+                // Draft §4.4: "ramp up the congestion window according to the slow start algorithm, until the congestion window reaches SSTHRESH".
+                window.ssthresh = goal;
+                self.phase = Phase::Ramp { from };
+            }
+        }
+        // Draft §4.1: "If the queuing delay is larger than 3/4ths of the target delay, exit slow start and immediately move to the congestion
+        // avoidance phase", in the first slow start only.
+        if self.phase == Phase::First && 4 * self.queueing() > 3 * self.target {
+            window.ssthresh = window.ssthresh.min(window.cwnd);
+        }
+        if matches!(self.phase, Phase::First | Phase::Ramp { .. }) && !window.slow_start() {
+            self.phase = self.next_due(now);
+        }
+    }
+
+    /// By how much of a segment one that arrives lets the window grow, in congestion avoidance (draft §4.3, here for one of the W segments of a
+    /// round trip).
+    fn change(&self, cwnd: u32) -> i64 {
+        // W += GAIN.
+        let gain = part_of_one(u64::from(self.slower) * u64::from(cwnd.max(1)));
+        match self.queueing().checked_sub(self.target) {
+            None | Some(0) => gain,
+            Some(above) => {
+                // W += max(GAIN - Constant * W * (delay / target - 1), -W / 2); twice as much as that limit is enough.
+                let share = (above.min(self.slope) << 16) / self.slope;
+                (gain - ((share as i64) << 16)).max(-ONE / 2)
+            }
+        }
+    }
+
+    /// So much more or less.
+    fn shift(&mut self, window: &mut Window, change: i64, most: u32) {
+        let part = self.part.saturating_add(change);
+        let least = LEAST_WINDOW.min(window.cwnd);
+        let cwnd = i64::from(window.cwnd) + part.div_euclid(ONE);
+        let bounded = cwnd.clamp(i64::from(least), i64::from(most.max(least)));
+        self.part = if bounded == cwnd { part.rem_euclid(ONE) } else { 0 };
+        window.cwnd = bounded as u32;
+    }
+}
+
+impl Controller for Ledbatpp {
+    // Out of line, so that NewReno's and DCTCP's path stays small.
+    #[inline(never)]
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+        if ack.rtt > 0 {
+            self.measure(ack.now, ack.rtt);
+        }
+        // Reductions set the window themselves.
+        if !matches!(ack.state, State::Open | State::Loss) {
+            return;
+        }
+        self.advance(window, ack);
+        if matches!(self.phase, Phase::Frozen { .. }) {
+            return;
+        }
+        if window.slow_start() {
+            if ack.may_grow {
+                // Draft §4.1: by the segments that arrive, "multiplied by the dynamic GAIN value".
+                let most = window.ssthresh.min(window.limit);
+                self.shift(window, i64::from(ack.acked) * part_of_one(u64::from(self.slower)), most);
+            }
+            return;
+        }
+        let change = self.change(window.cwnd);
+        if change > 0 {
+            if ack.may_grow {
+                self.shift(window, i64::from(ack.acked) * change, window.limit);
+            }
+        } else {
+            self.shift(window, i64::from(ack.delivered) * change, window.limit);
+            // Where the window was is no goal any more.
+            window.ssthresh = window.ssthresh.min(window.cwnd.max(LEAST_WINDOW));
+        }
+    }
+
+    /// RFC 6817 §2.4.2: half of the window, at least two segments, once per round trip. A slowdown halves what it comes back to: its own losses are
+    /// those of the window before.
+    fn on_loss(&mut self, window: &Window, now: u64) -> u32 {
+        match &mut self.phase {
+            Phase::Frozen { goal, .. } => *goal = (*goal / 2).max(LEAST_WINDOW),
+            Phase::First | Phase::Ramp { .. } => self.phase = self.next_due(now),
+            Phase::Normal { .. } => {}
+        }
+        window.half()
+    }
+
+    fn on_state(&mut self, state: State, _: &mut Window, _: u64) {
+        if state != State::Open {
+            self.part = 0;
+        }
+    }
+
+    #[cfg(test)]
+    fn details(&self) -> String {
+        let phase = match self.phase {
+            Phase::First => "first",
+            Phase::Normal { .. } => "normal",
+            Phase::Frozen { .. } => "frozen",
+            Phase::Ramp { .. } => "ramp",
+        };
+        format!(" {phase} 1/{} {:.1}", self.slower, self.queueing() as f64 / 1e9)
+    }
+}
+
+pub const ABOUT: About = About {
+    slow_start: SlowStart::Own("congestion = \"ledbatpp\" leaves slow start by its own rule: leave it out"),
+    initial_window: LEAST_WINDOW,
+    ..About::of(MODEL)
+};
+
+pub const MODEL: Model = Model {
+    kind: "congestion control",
+    name: "ledbatpp",
+    source: "draft-irtf-iccrg-ledbat-plus-plus-01; RFC 6817",
+    faithful: "base delay by minute over ten minutes and the least of four samples, both of round trips; growth by GAIN; multiplicative decrease above the target; slow start by GAIN with its exit at 3/4 of the target; first and periodic slowdowns; halving on loss and on an ECN echo once per round trip",
+    simplified: "the round trip of a slowdown is the filtered one; whether the window limits the sender is the transport's rule instead of RFC 6817's bound by what is in flight; recovery sets the window in a slowdown too; reductions are not taken back when they were spurious; time-outs are the transport's",
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000_000;
+    const MINUTE: u64 = 60_000 * MS;
+
+    fn config() -> LedbatppConfig {
+        let (target, base_interval) = (Span::from_ms(60), Span::from_s(60));
+        LedbatppConfig { target, slowest: 16, constant: 1.0, base_history: 10, base_interval, slowdown_interval: 9 }
+    }
+
+    /// A connection whose acknowledgements a test makes.
+    struct Connection {
+        control: Ledbatpp,
+        window: Window,
+        now: u64,
+        state: State,
+        may_grow: bool,
+    }
+
+    impl Connection {
+        fn new(config: &LedbatppConfig) -> Self {
+            let window = Window { cwnd: LEAST_WINDOW, credit: 0, ssthresh: u32::MAX, limit: u32::MAX };
+            Connection { control: Ledbatpp::new(config), window, now: MS, state: State::Open, may_grow: true }
+        }
+        /// In congestion avoidance, with so large a window, without slowdowns, on a path with this base delay.
+        fn settled(config: &LedbatppConfig, cwnd: u32, base_ms: u64) -> Self {
+            let mut connection = Connection::new(config);
+            (connection.window.cwnd, connection.window.ssthresh) = (cwnd, cwnd);
+            connection.control.phase = Phase::Normal { due: u64::MAX };
+            connection.control.measure(connection.now, base_ms * MS);
+            connection
+        }
+        /// All four samples of the filter.
+        fn round_trip(&mut self, ms: u64) {
+            for _ in 0..FILTER {
+                self.control.measure(self.now, ms * MS);
+            }
+        }
+        fn ack(&mut self, rtt: u64, segments: u32) {
+            let ack = Ack { now: self.now, rtt, state: self.state, acked: segments, delivered: segments, may_grow: self.may_grow, ..Ack::default() };
+            self.control.on_ack(&mut self.window, &ack);
+        }
+        /// One by one.
+        fn acks(&mut self, ms: u64, count: u32) {
+            for _ in 0..count {
+                self.ack(ms * MS, 1);
+            }
+        }
+    }
+
+    #[test]
+    fn base_delay_is_the_least_of_ten_minutes() {
+        let mut control = Ledbatpp::new(&config());
+        control.measure(0, 30 * MS);
+        control.measure(MS, 20 * MS);
+        control.measure(2 * MS, 40 * MS);
+        assert_eq!(control.base, 20 * MS);
+        for minute in 1..10 {
+            control.measure(minute * MINUTE, (50 + minute) * MS);
+            assert_eq!(control.base, 20 * MS, "minute {minute}");
+        }
+        // The minute of the 20 ms is the eleventh from the end now.
+        control.measure(10 * MINUTE, 90 * MS);
+        assert_eq!(control.base, 51 * MS);
+        // Lower ones count at once; minutes without samples do not count.
+        control.measure(10 * MINUTE + MS, 45 * MS);
+        assert_eq!(control.base, 45 * MS);
+        control.measure(100 * MINUTE, 70 * MS);
+        assert_eq!(control.base, 45 * MS);
+
+        let mut short = Ledbatpp::new(&LedbatppConfig { base_history: 1, base_interval: Span::from_ms(5), ..config() });
+        short.measure(0, 2 * MS);
+        short.measure(5 * MS, 3 * MS);
+        assert_eq!(short.base, 3 * MS);
+    }
+
+    #[test]
+    fn current_delay_is_the_least_of_four_samples() {
+        let mut control = Ledbatpp::new(&config());
+        assert_eq!(control.queueing(), 0);
+        let currents = [20, 90, 80, 70, 60, 95].map(|ms| {
+            control.measure(MS, ms * MS);
+            control.current / MS
+        });
+        assert_eq!(currents, [20, 20, 20, 20, 60, 60]);
+        assert_eq!(control.queueing(), 40 * MS);
+    }
+
+    /// GAIN = 1 / min(16, ceil(120 ms / base)).
+    #[test]
+    fn gain_depends_on_the_base_delay() {
+        for (base, slower) in
+            [(1_000, 16), (7_499, 16), (7_500, 16), (8_000, 15), (8_001, 15), (20_000, 6), (60_000, 2), (119_999, 2), (120_000, 1), (500_000, 1)]
+        {
+            let mut control = Ledbatpp::new(&config());
+            control.measure(MS, base * 1_000_000);
+            assert_eq!(control.slower, slower, "{base} us");
+        }
+        let mut control = Ledbatpp::new(&LedbatppConfig { slowest: 4, ..config() });
+        control.measure(MS, MS);
+        assert_eq!(control.slower, 4);
+    }
+
+    /// W += GAIN per round trip up to the target, wherever the delay is below it.
+    #[test]
+    fn growth_below_the_target() {
+        for queueing in [0, 30, 60] {
+            let mut connection = Connection::settled(&config(), 100, 20);
+            connection.round_trip(20 + queueing);
+            connection.acks(20 + queueing, 599);
+            assert_eq!(connection.window.cwnd, 100);
+            connection.acks(20 + queueing, 2);
+            assert_eq!(connection.window.cwnd, 101, "{queueing} ms");
+            connection.may_grow = false;
+            connection.acks(20 + queueing, 5_000);
+            assert_eq!(connection.window.cwnd, 101, "the window is not the limit");
+        }
+    }
+
+    /// W += max(GAIN - Constant * W * (delay / target - 1), -W / 2) per round trip above the target.
+    #[test]
+    fn decrease_above_the_target() {
+        for (constant, queueing, expected) in [(1.0, 66, 90), (2.0, 66, 80), (0.5, 66, 95), (1.0, 75, 75), (1.0, 90, 50), (1.0, 600, 50), (10.0, 120, 50)] {
+            let mut connection = Connection::settled(&LedbatppConfig { constant, ..config() }, 100, 20);
+            connection.round_trip(20 + queueing);
+            connection.may_grow = false;
+            connection.acks(20 + queueing, 100);
+            // GAIN is a sixth of a segment.
+            assert!(connection.window.cwnd.abs_diff(expected) <= 1, "{constant}, {queueing} ms: {}", connection.window.cwnd);
+            assert_eq!(connection.window.ssthresh, connection.window.cwnd, "no slow start follows");
+            if queueing == 600 {
+                connection.acks(20 + queueing, 5_000);
+                assert_eq!(connection.window.cwnd, LEAST_WINDOW);
+            }
+        }
+        // Where both are equal the window stays: 1/6 = 100 * 0.1/60.
+        let mut connection = Connection::settled(&config(), 100, 20);
+        connection.acks(20, 3);
+        connection.control.recent = [80_100_000_000; FILTER];
+        for _ in 0..1_000 {
+            connection.ack(80_100_000_000, 1);
+        }
+        assert!(connection.window.cwnd.abs_diff(100) <= 1, "{}", connection.window.cwnd);
+    }
+
+    #[test]
+    fn the_first_slow_start_grows_by_gain_and_ends_at_three_quarters_of_the_target() {
+        let mut connection = Connection::new(&config());
+        // GAIN = 1/6: the window grows by a sixth of what arrives.
+        connection.acks(20, 60);
+        assert_eq!((connection.window.cwnd, connection.window.ssthresh), (12, u32::MAX));
+        connection.round_trip(65);
+        connection.acks(65, 6);
+        assert_eq!((connection.window.cwnd, connection.control.phase), (13, Phase::First), "not above 45 ms");
+        connection.round_trip(66);
+        connection.acks(66, 1);
+        assert_eq!((connection.window.cwnd, connection.window.ssthresh), (13, 13));
+        // The first slowdown comes two round trips later.
+        assert_eq!(connection.control.phase, Phase::Normal { due: connection.now + 132 * MS });
+        // Later slow starts, here after a time-out, do not end by delay.
+        connection.window.ssthresh = 20;
+        connection.acks(66, 42);
+        assert_eq!(connection.window.cwnd, 20);
+        connection.acks(66, 42);
+        assert_eq!(connection.window.cwnd, 20, "congestion avoidance from the threshold on");
+    }
+
+    #[test]
+    fn slowdowns() {
+        let mut connection = Connection::settled(&config(), 50, 20);
+        let begin = connection.now + 5 * MS;
+        connection.control.phase = Phase::Normal { due: begin };
+        connection.round_trip(40);
+        connection.acks(40, 1);
+        assert_eq!(connection.window.cwnd, 50, "not before it is due");
+        connection.now = begin;
+        connection.acks(40, 1);
+        assert_eq!((connection.window.cwnd, connection.window.ssthresh), (2, 50));
+        // Frozen for two round trips of 40 ms.
+        connection.now = begin + 80 * MS - 1;
+        connection.acks(20, 100);
+        assert_eq!(connection.window.cwnd, 2);
+        connection.now += 1;
+        connection.ack(20 * MS, 0);
+        assert_eq!(connection.control.phase, Phase::Ramp { from: begin });
+        // Slow start by GAIN, whatever the delay; the part of a segment that there was does not count.
+        connection.round_trip(100);
+        connection.acks(100, 48 * 6 - 6);
+        assert_eq!(connection.window.cwnd, 49);
+        connection.now = begin + 200 * MS;
+        connection.acks(100, 6);
+        assert_eq!(connection.window.cwnd, 50);
+        connection.may_grow = false;
+        connection.round_trip(20);
+        connection.acks(20, 1);
+        // Nine times as long as it took until the next one: a tenth of the time.
+        assert_eq!(connection.control.phase, Phase::Normal { due: begin + 200 * MS + 9 * 200 * MS });
+        connection.now = begin + 2_000 * MS - 1;
+        connection.acks(20, 1);
+        assert_eq!(connection.window.cwnd, 50);
+        connection.now += 1;
+        connection.acks(20, 1);
+        assert_eq!(connection.window.cwnd, 2);
+    }
+
+    /// A slowdown begins neither in recovery nor in the slow start after a time-out.
+    #[test]
+    fn slowdowns_wait() {
+        for (state, ssthresh) in [(State::Recovery, 50), (State::Loss, 50), (State::Open, 60)] {
+            let mut connection = Connection::settled(&config(), 50, 20);
+            connection.control.phase = Phase::Normal { due: 0 };
+            (connection.state, connection.window.ssthresh) = (state, ssthresh);
+            connection.acks(20, 1);
+            assert_eq!(connection.window.cwnd, 50, "{state:?}");
+        }
+    }
+
+    #[test]
+    fn losses_halve() {
+        let mut connection = Connection::settled(&config(), 50, 20);
+        let phase = connection.control.phase;
+        assert_eq!(connection.control.on_loss(&connection.window, 5 * MS), 25);
+        assert_eq!(connection.control.on_timeout(&connection.window, 5 * MS), 25);
+        assert_eq!(connection.control.on_ecn(&connection.window, 5 * MS), 25);
+        assert_eq!(connection.control.phase, phase, "no effect on slowdowns");
+        connection.window.cwnd = 3;
+        assert_eq!(connection.control.on_loss(&connection.window, 5 * MS), 2);
+        // Recovery has the window.
+        connection.state = State::Recovery;
+        connection.round_trip(500);
+        connection.acks(500, 100);
+        assert_eq!(connection.window.cwnd, 3);
+
+        // One that ends the first slow start, or that of a slowdown.
+        connection.control.phase = Phase::First;
+        connection.round_trip(40);
+        connection.control.on_loss(&connection.window, 7 * MS);
+        assert_eq!(connection.control.phase, Phase::Normal { due: 87 * MS });
+        connection.control.phase = Phase::Ramp { from: 3 * MS };
+        connection.control.on_loss(&connection.window, 7 * MS);
+        assert_eq!(connection.control.phase, Phase::Normal { due: 7 * MS + 9 * 4 * MS });
+    }
+
+    #[test]
+    fn a_loss_in_a_slowdown_halves_the_window_that_it_comes_back_to() {
+        let mut connection = Connection::settled(&config(), 50, 20);
+        connection.control.phase = Phase::Normal { due: 0 };
+        connection.acks(20, 1);
+        assert_eq!(connection.control.on_loss(&connection.window, connection.now), 2);
+        // As a sender does after it.
+        connection.window.ssthresh = 2;
+        connection.acks(20, 1);
+        assert_eq!(connection.window.cwnd, 2);
+        connection.now += 40 * MS;
+        connection.ack(20 * MS, 0);
+        assert_eq!(connection.window.ssthresh, 25);
+        connection.acks(20, 1_000);
+        assert!(connection.window.cwnd >= 25, "{}", connection.window.cwnd);
+    }
+
+    /// Neither the largest windows nor the longest delays overflow.
+    #[test]
+    fn extremes() {
+        let config = LedbatppConfig { target: Span::from_us(1), slowest: 1024, constant: 10.0, ..config() };
+        let mut connection = Connection::settled(&config, u32::MAX - 1, 1);
+        connection.window.limit = u32::MAX - 1;
+        connection.ack(MS, u32::MAX);
+        connection.round_trip(3_600_000);
+        connection.ack(3_600_000 * MS, u32::MAX);
+        assert_eq!(connection.window.cwnd, u32::MAX / 2 - 1);
+        let long = LedbatppConfig { target: Span::from_s(1), slowest: 1, constant: 0.1, ..config };
+        let mut connection = Connection::settled(&long, 2, 1);
+        connection.round_trip(3_600_000);
+        connection.ack(3_600_000 * MS, 1_000);
+        assert_eq!(connection.window.cwnd, 2);
+    }
+}
