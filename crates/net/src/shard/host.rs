@@ -5,9 +5,9 @@ use crate::balance::Tag;
 use crate::frame::{Event, Frame};
 use crate::idle::{Idle, idle};
 use crate::memory::Kept;
+use crate::queue::Reason;
 use crate::spec::{FctEnd, FlowId};
 use crate::transport::door::Opening;
-use crate::queue::Reason;
 
 /// What came with a frame.
 #[derive(Default)]

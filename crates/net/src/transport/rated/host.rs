@@ -3,9 +3,9 @@
 use super::{AckIn, Act, Rated, Receiver, Scheduling, Sender, SenderSetup};
 use crate::expected::Habits;
 use crate::frame::{Event, Extra, Frame};
+use crate::queue::Reason;
 use crate::record::CaptureKind;
 use crate::shard::capture::Content;
-use crate::queue::Reason;
 use crate::shard::host::arm;
 use crate::shard::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, Slab, own_event};
 use crate::spec::{self, Flow, FlowId, Plan, TransportConfig};
