@@ -24,7 +24,7 @@ PARTS = [
     ("window: counting and key sort", ("run/sorter.rs", "core/src/slice/sort")),
     ("window: loop and dispatch", ("run/window.rs", "shard/mod.rs", "net/src/frame.rs", "engine/src/exchange.rs")),
     ("routing", ("net/src/routing.rs", "net/src/balance/", "net/src/world.rs")),
-    ("port, admission, marking", ("shard/forward.rs", "net/src/port.rs", "net/src/buffer/", "net/src/marking/")),
+    ("port, admission, marking", ("shard/forward.rs", "net/src/port.rs", "net/src/queue/")),
     ("hosts and TCP", ("shard/host.rs", "transport/", "congestion/")),
     ("explain", ("probe/explain.rs",)),
 ]

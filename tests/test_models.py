@@ -47,7 +47,7 @@ ALLOWED = {
     # The default of a key.
     "dcqcn": ["scenario/src/validate/rdma.rs"],
     # Its hash function.
-    "ecmp": ["net/src/routing.rs", "net/src/aqm/fq_codel.rs"],
+    "ecmp": ["net/src/routing.rs", "net/src/queue/aqm/fq_codel.rs"],
     # Written on frames for the switches behind.
     "conga": [f"{BALANCE}/tag.rs"],
     "glb": [f"{BALANCE}/tag.rs"],

@@ -96,7 +96,7 @@ impl Frame {
             port,
             seq: classes as u32 | (xoff as u32) << 8,
             aux: quanta as u32,
-            size: crate::flowcontrol::PAUSE_FRAME,
+            size: crate::queue::flowcontrol::PAUSE_FRAME,
             flags: Frame::PAUSE,
             ..Frame::default()
         }

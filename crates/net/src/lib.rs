@@ -1,18 +1,14 @@
 //! Packets, links, switches, hosts and transports: what a [`spec::Plan`] means, and its execution.
 
 pub mod app;
-mod aqm;
 pub mod balance;
-mod buffer;
 pub mod checks;
 pub mod congestion;
 mod expected;
 mod fault;
-mod flowcontrol;
 mod frame;
 mod ideal;
 mod idle;
-mod marking;
 pub mod memory;
 mod pacer;
 pub mod paths;
@@ -24,7 +20,6 @@ mod queue;
 pub mod record;
 pub mod routing;
 mod run;
-mod scheduling;
 mod shard;
 pub mod spec;
 mod telemetry;
@@ -36,12 +31,12 @@ mod testing;
 #[cfg(test)]
 mod tests;
 
-pub use buffer::mmu::{SetAside, set_aside};
 pub use congestion::{Ack, Algorithm, Factory, Foreign, State, Window};
 pub use expected::{Doubt, Expected, expected};
-pub use flowcontrol::headroom::{PortFacts, by_formula};
-pub use flowcontrol::response_time;
 pub use progress::Progress;
+pub use queue::buffer::mmu::{SetAside, set_aside};
+pub use queue::flowcontrol::headroom::{PortFacts, by_formula};
+pub use queue::flowcontrol::response_time;
 pub use run::{outside, run};
 
 /// Why a run could not be carried out.
@@ -74,12 +69,12 @@ pub fn models() -> Vec<Model> {
         transport::MODELS,
         congestion::MODELS,
         congestion::rate::MODELS,
-        &buffer::models(),
-        marking::MODELS,
-        aqm::MODELS,
-        scheduling::MODELS,
+        &queue::buffer::models(),
+        queue::marking::MODELS,
+        queue::aqm::MODELS,
+        queue::scheduling::MODELS,
         balance::MODELS,
-        flowcontrol::MODELS,
+        queue::flowcontrol::MODELS,
         fault::MODELS,
         &spec::models(),
         &[ideal::MODEL, pacer::MODEL, outside::MODEL, processor::MODEL],

@@ -5,13 +5,13 @@
 //! an *automaton*: it holds its frames and is advanced to the time at which it is looked at. The classical engine runs
 //! all ports as automata, driven by an event at the end of each transmission.
 
-use crate::aqm::Aqm;
-use crate::buffer::{Calm, QueueView};
-use crate::flowcontrol::Pause;
 use crate::frame::Frame;
-use crate::marking::Memory;
 use crate::probe::hops::Watch;
-use crate::scheduling::Turns;
+use crate::queue::aqm::Aqm;
+use crate::queue::buffer::{Calm, QueueView};
+use crate::queue::flowcontrol::Pause;
+use crate::queue::marking::Memory;
+use crate::queue::scheduling::Turns;
 use crate::world::cut_off;
 use afflux_engine::prefetch;
 use afflux_engine::random::Stream;

@@ -2,8 +2,8 @@
 
 use crate::RunError;
 use crate::app::Flows;
-use crate::flowcontrol::{PAUSE_FRAME, Party};
 use crate::paths::Paths;
+use crate::queue::flowcontrol::{PAUSE_FRAME, Party};
 use crate::routing::{PortInfo, Ports, Routes};
 use crate::spec::*;
 use crate::transport::door::Frames;

@@ -2,8 +2,8 @@
 
 use super::window::Done;
 use crate::balance::path_step;
-use crate::flowcontrol::deadlock::{Wait, deadlocks};
 use crate::probe::pieces::Pieces;
+use crate::queue::flowcontrol::deadlock::{Wait, deadlocks};
 use crate::record::*;
 use crate::routing::NextHops;
 use crate::shard::{ReceivedRecord, SentRecord, Shard};

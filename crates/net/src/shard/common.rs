@@ -6,12 +6,12 @@ use super::count::{mark, mark_at_start};
 use super::managed::Managed;
 use super::steady::send;
 use super::{Outlet, Shard, Slab};
-use crate::buffer::QueueView;
-use crate::buffer::mmu::Charge;
 use crate::frame::{Extra, Frame};
 use crate::port::{Automaton, PAUSE_QUEUE, Port, Sending, Waiting};
 use crate::queue::Verdict;
-use crate::scheduling;
+use crate::queue::buffer::QueueView;
+use crate::queue::buffer::mmu::Charge;
+use crate::queue::scheduling;
 use crate::spec::MarkAt;
 
 impl<'a> Shard<'a> {

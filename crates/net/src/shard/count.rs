@@ -1,10 +1,10 @@
 //! Acts on the verdicts of queue policies: the one place where frames are marked and dropped, and where both are counted.
 
 use super::Shard;
-use crate::buffer::QueueView;
 use crate::frame::Frame;
-use crate::marking::Red;
 use crate::port::{Port, Queue};
+use crate::queue::buffer::QueueView;
+use crate::queue::marking::Red;
 use crate::queue::{Reason, Verdict};
 use crate::record::Counters;
 use crate::spec::MarkAt;

@@ -4,8 +4,8 @@ use super::count::mark_at_start;
 use super::{Outlet, Shard};
 use crate::frame::Frame;
 use crate::port::{Discipline, Queue, Waiting};
+use crate::queue::scheduling;
 use crate::queue::{Reason, Verdict};
-use crate::scheduling;
 use crate::spec::MarkAt;
 use std::collections::VecDeque;
 

@@ -4,10 +4,10 @@
 use super::count::{mark, mark_at_arrival};
 use super::steady::send;
 use super::{Outlet, Shard, Slab};
-use crate::buffer::QueueView;
 use crate::frame::{Extra, Frame};
 use crate::port::{Port, Sending, Waiting};
 use crate::queue::Verdict;
+use crate::queue::buffer::QueueView;
 
 impl<'a> Shard<'a> {
     /// As `offer_automaton`.

@@ -3,13 +3,13 @@
 use super::count::{mark_at_arrival, mark_at_start};
 use super::steady::send;
 use super::{Outlet, Shard, Slab};
-use crate::buffer::QueueView;
-use crate::buffer::mmu::{Charge, Take};
 use crate::fault::Fate;
 use crate::frame::{Event, Extra, Frame};
 use crate::port::{Departure, PAUSE_QUEUE, Port, Sending, Waiting};
+use crate::queue::buffer::QueueView;
+use crate::queue::buffer::mmu::{Charge, Take};
+use crate::queue::scheduling;
 use crate::queue::{Reason, Verdict};
-use crate::scheduling;
 use crate::spec::MarkAt;
 use crate::telemetry::Reading;
 

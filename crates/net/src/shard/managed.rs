@@ -1,9 +1,9 @@
 //! Switches with a memory management unit: admission, release, and keeping the order of time while a release may cause a RESUME.
 
 use super::{Outlet, Shard};
-use crate::buffer::mmu::{Answer, Charge, Mmu, is_safe};
 use crate::frame::Frame;
 use crate::queue::Reason;
+use crate::queue::buffer::mmu::{Answer, Charge, Mmu, is_safe};
 
 /// A switch's memory, and when its ports act next.
 pub struct Managed {

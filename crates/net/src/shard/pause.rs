@@ -31,7 +31,7 @@ impl<'a> Shard<'a> {
         self.live -= 1;
     }
 
-    pub(super) fn pause_of(&mut self, port: u32) -> &mut crate::flowcontrol::Pause {
+    pub(super) fn pause_of(&mut self, port: u32) -> &mut crate::queue::flowcontrol::Pause {
         self.ports[port as usize].automaton.as_mut().and_then(|a| a.pause.as_mut()).expect("a port with flow control")
     }
 

@@ -1,9 +1,9 @@
 //! What a queue may hold and what it marks, where the queues of a switch are not alike.
 
 use super::Node;
-use crate::buffer::{Buffer, QueueView, StaticLimit};
-use crate::marking::Red;
 use crate::queue::Verdict;
+use crate::queue::buffer::{Buffer, QueueView, StaticLimit};
+use crate::queue::marking::Red;
 use crate::spec::{Compare, QueueConfig};
 
 pub struct Policy {

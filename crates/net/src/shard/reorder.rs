@@ -1,10 +1,10 @@
 //! Reorder queues in the switch's memory, and their series.
 
 use super::{Outlet, Shard};
-use crate::buffer::QueueView;
-use crate::buffer::mmu::Take;
 use crate::frame::{Event, Frame};
 use crate::memory::Kept;
+use crate::queue::buffer::QueueView;
+use crate::queue::buffer::mmu::Take;
 use crate::record::ReorderRecord;
 use afflux_units::Time;
 

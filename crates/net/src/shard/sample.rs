@@ -1,10 +1,10 @@
 //! Port series and uplink windows.
 
 use super::{Outlet, Shard};
-use crate::buffer::mmu::CLASSES;
 use crate::frame::Event;
 use crate::memory::Kept;
 use crate::port::Interval;
+use crate::queue::buffer::mmu::CLASSES;
 use crate::record::{PortRecord, UplinkRecord};
 use afflux_units::Time;
 

@@ -9,11 +9,11 @@
 use super::count::mark_at_arrival;
 use super::forward::carry_pause;
 use super::{Outlet, Shard, Slab};
-use crate::buffer::QueueView;
-use crate::buffer::mmu::Charge;
 use crate::frame::{Event, Extra, Frame};
 use crate::port::{PAUSE_QUEUE, Port, Sending, Waiting};
 use crate::queue::Verdict;
+use crate::queue::buffer::QueueView;
+use crate::queue::buffer::mmu::Charge;
 
 impl<'a> Shard<'a> {
     /// Window engine: `node` has these entries in the window from `start` to `end`.

@@ -8,9 +8,9 @@
 use super::forward::rank;
 use super::steady::send;
 use super::{Node, Outlet, Shard, Slab};
-use crate::aqm::{Aqm, Pfabric};
 use crate::frame::{Extra, Frame};
 use crate::port::{Automaton, Port, Queue, Sending, Waiting};
+use crate::queue::aqm::{Aqm, Pfabric};
 
 impl<'a> Shard<'a> {
     /// As `advance`.

@@ -2,11 +2,11 @@
 
 use super::count::mark_at_arrival;
 use super::{Outlet, Shard};
-use crate::buffer::{Buffer, Place};
 use crate::frame::Frame;
 use crate::port::Waiting;
 use crate::queue::Verdict;
-use crate::scheduling::Turns;
+use crate::queue::buffer::{Buffer, Place};
+use crate::queue::scheduling::Turns;
 
 impl<'a> Shard<'a> {
     /// Plain port, already released to `now`: one core and one priority are one FIFO, so the departure is known now.

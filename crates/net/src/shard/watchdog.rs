@@ -1,12 +1,12 @@
 //! What looks at a switch's flow control now and then: its watchdog, and who waits for whom.
 
 use super::{Outlet, Shard};
-use crate::buffer::mmu::CLASSES;
-use crate::flowcontrol::deadlock::Wait;
 use crate::frame::Event;
 use crate::memory::Kept;
 use crate::port::Waiting;
 use crate::queue::Reason;
+use crate::queue::buffer::mmu::CLASSES;
+use crate::queue::flowcontrol::deadlock::Wait;
 use crate::record::StormRecord;
 use crate::spec::StormAction;
 use afflux_units::Time;

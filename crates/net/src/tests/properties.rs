@@ -442,8 +442,9 @@ fn managed() -> impl Strategy<Value = Option<Managed>> {
 fn set_memory(plan: &mut Plan, (rules, shared, priorities, headroom, (quanta, at_half, honours), cell): Managed) -> bool {
     let delay = |link: &Link| link.delay.0 + plan.hosts[0].delay.0 + plan.switches[0].latency.0;
     // Four of the largest frames and what is on the way there and back; cells of 256 B take at most six times the bytes of a frame of 40.
-    let needed =
-        |link: &Link| 40_000 + (2 * delay(link) as u128 * link.rate.0 as u128 / 8_000_000_000_000) as u64 + crate::flowcontrol::response_bytes(link.rate);
+    let needed = |link: &Link| {
+        40_000 + (2 * delay(link) as u128 * link.rate.0 as u128 / 8_000_000_000_000) as u64 + crate::queue::flowcontrol::response_bytes(link.rate)
+    };
     let enough = plan.topology.links.iter().map(needed).max().expect("links") * if cell.is_some() { 7 } else { 1 };
     let lossless = headroom.is_none()
         && priorities == 0xff

@@ -10,8 +10,8 @@ mod hpcc;
 mod sonic;
 
 use crate::Model;
-use crate::flowcontrol::headroom::{PortFacts, headroom as port_headroom};
 use crate::queue::Reason;
+use crate::queue::flowcontrol::headroom::{PortFacts, headroom as port_headroom};
 use crate::spec::{self, NodeId, Plan};
 use conweave::Conweave;
 use hpcc::Hpcc;

@@ -4,7 +4,7 @@ pub mod deadlock;
 pub mod headroom;
 
 use crate::Model;
-use crate::buffer::mmu::CLASSES;
+use crate::queue::buffer::mmu::CLASSES;
 use crate::spec::{Link, NodeId, NodeKind, PauseTime, Plan, Refresh};
 use afflux_units::{Rate, Span};
 
