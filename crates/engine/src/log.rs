@@ -61,26 +61,40 @@ impl<T: Timed> WindowLog<T> {
 
     /// Files `entry` under the window of `time`, which must not lie before the current one.
     #[inline(always)]
-    pub fn push(&mut self, time: u64, mut entry: T) {
+    pub fn push(&mut self, time: u64, entry: T) {
+        self.push_changed(time, &entry, |_| {});
+    }
+
+    /// As [`Self::push`], with `change` made where the entry is filed. An entry that is changed before it is copied stalls the processor: a wide load
+    /// cannot take what narrow stores have just written.
+    #[inline(always)]
+    pub fn push_changed(&mut self, time: u64, entry: &T, change: impl FnOnce(&mut T)) {
         let window = self.windows.of(time);
-        entry.set_offset((time - self.windows.start(window)) as u32);
+        let offset = (time - self.windows.start(window)) as u32;
         debug_assert!(window >= self.current, "an event in the past");
         if window - self.current < RING {
-            self.file(window, entry);
+            let filed = self.file(window, entry);
+            change(filed);
+            filed.set_offset(offset);
         } else {
+            let mut entry = *entry;
+            change(&mut entry);
+            entry.set_offset(offset);
             self.file_far(window, entry);
         }
     }
 
     #[inline(always)]
-    fn file(&mut self, window: u64, entry: T) {
+    fn file(&mut self, window: u64, entry: &T) -> &mut T {
         let index = (window % RING) as usize;
         if self.slots[index].position.is_multiple_of(CHUNK) {
             self.grow(index);
         }
         let slot = &mut self.slots[index];
-        self.pool[slot.position as usize] = entry;
+        let filed = &mut self.pool[slot.position as usize];
         slot.position += 1;
+        *filed = *entry;
+        filed
     }
 
     #[cold]
@@ -151,7 +165,7 @@ impl<T: Timed> WindowLog<T> {
         self.current = window;
         if entered && let Some((_, entries)) = self.far.remove(&(window / RING)) {
             for (at, entry) in entries {
-                self.file(at, entry);
+                self.file(at, &entry);
             }
         }
     }

@@ -29,6 +29,15 @@ pub struct Frame {
     pub flags: u16,
 }
 
+/// What changes in a frame on its way through a node.
+#[derive(Clone, Copy)]
+pub struct Change {
+    /// At the link's other end.
+    pub port: u32,
+    pub hash: u32,
+    pub flags: u16,
+}
+
 impl Timed for Frame {
     #[inline(always)]
     fn set_offset(&mut self, offset: u32) {
@@ -105,6 +114,16 @@ impl Frame {
     pub fn pause_parts(&self) -> (u8, u8, u16) {
         (self.seq as u8, (self.seq >> 8) as u8, self.aux as u16)
     }
+    /// Nothing changes but the port.
+    #[inline(always)]
+    pub fn to(&self, port: u32) -> Change {
+        Change { port, hash: self.hash, flags: self.flags }
+    }
+    /// The frame leaves a port for the one at the link's other end.
+    #[inline(always)]
+    pub fn leave(&mut self, change: Change) {
+        (self.port, self.hash, self.flags) = (change.port, change.hash, change.flags);
+    }
     /// Binds the frame to a path of [`crate::paths`].
     #[inline(always)]
     pub fn pin(&mut self, path: u32) {
@@ -121,10 +140,10 @@ impl Frame {
     pub fn routed_port(&self, bits: u32) -> u16 {
         (self.hash & ((1 << bits) - 1)) as u16
     }
-    /// It leaves it. The path turns round, so that all of it is still there.
+    /// Its hash beyond that switch. The path turns round, so that all of it is still there.
     #[inline(always)]
-    pub fn next_hop(&mut self) {
-        self.hash = self.hash.rotate_right(8);
+    pub fn hash_beyond(&self) -> u32 {
+        self.hash.rotate_right(8)
     }
     /// Is under way on links: it comes from a host or a switch and goes to one.
     #[inline(always)]

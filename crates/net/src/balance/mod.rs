@@ -93,6 +93,10 @@ pub trait Policy: Sized {
     fn oblivious(&mut self) -> Option<&mut Spray> {
         None
     }
+    /// Between ToRs it does nothing: frames follow the paths they are pinned to.
+    fn leaves_transit(&self) -> bool {
+        false
+    }
     /// Some frames will wait at the ToR of their destination, in the switch's memory.
     fn holds_charged(_config: &Self::Config) -> bool {
         false
@@ -300,6 +304,9 @@ impl Balancer {
     #[inline(always)]
     pub fn oblivious(&mut self) -> Option<&mut Spray> {
         each!(self, b => b.oblivious())
+    }
+    pub fn leaves_transit(&self) -> bool {
+        each!(self, b => b.leaves_transit())
     }
     pub fn reorder_queues(&self) -> Option<&ReorderQueues> {
         each!(self, b => b.reorder_queues())

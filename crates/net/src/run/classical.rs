@@ -3,7 +3,7 @@
 use super::heap::Heap;
 use super::limit::Limit;
 use crate::Progress;
-use crate::frame::{Extra, Frame, Rank};
+use crate::frame::{Change, Extra, Frame, Rank};
 use crate::shard::{Outlet, Shard, Slab};
 
 /// What the heap orders, packed so that comparing is comparing numbers: the time, the rank, and below it where the frame lies in the slab.
@@ -63,7 +63,7 @@ impl Later {
             let frame = *self.frames.remove(key.slot());
             self.pending -= (key.rank() < Rank::SAMPLES.number()) as i64;
             let node = shard.node_of(&frame);
-            shard.handle(self, at, node, frame);
+            shard.handle(self, at, node, &frame);
         }
     }
 
@@ -85,7 +85,9 @@ impl Outlet for Later {
     const CLASSICAL: bool = true;
 
     #[inline(always)]
-    fn frame(&mut self, at: u64, _shard: u16, frame: Frame, _extras: &mut Slab<Extra>) {
+    fn frame(&mut self, at: u64, _shard: u16, frame: &Frame, change: Change, _extras: &mut Slab<Extra>) {
+        let mut frame = *frame;
+        frame.leave(change);
         self.push(at, Rank::of_arrival(frame.port), frame);
     }
     fn pause(&mut self, at: u64, _shard: u16, frame: Frame) {

@@ -3,7 +3,7 @@
 use super::limit::Limit;
 use super::sorter::Sorter;
 use crate::Progress;
-use crate::frame::{Extra, Frame, Rank};
+use crate::frame::{Change, Extra, Frame, Rank};
 use crate::record::Ended;
 use crate::shard::{Outlet, Shard, Slab};
 use crate::world::World;
@@ -62,10 +62,10 @@ impl Outlet for Later {
     const CLASSICAL: bool = false;
 
     #[inline(always)]
-    fn frame(&mut self, at: u64, shard: u16, frame: Frame, extras: &mut Slab<Extra>) {
+    fn frame(&mut self, at: u64, shard: u16, frame: &Frame, change: Change, extras: &mut Slab<Extra>) {
         self.pending += 1;
         debug_assert!(at >= self.window_end, "a frame arrives in the window in which it was sent");
-        if shard == self.me { self.log.push(at, frame) } else { self.post(at, shard, frame, extras) }
+        if shard == self.me { self.log.push_changed(at, frame, |frame| frame.leave(change)) } else { self.post(at, shard, frame, change, extras) }
     }
 
     fn pause(&mut self, at: u64, shard: u16, frame: Frame) {
@@ -107,7 +107,9 @@ impl Outlet for Later {
 
 impl Later {
     #[inline(never)]
-    fn post(&mut self, at: u64, shard: u16, mut frame: Frame, extras: &mut Slab<Extra>) {
+    fn post(&mut self, at: u64, shard: u16, frame: &Frame, change: Change, extras: &mut Slab<Extra>) {
+        let mut frame = *frame;
+        frame.leave(change);
         let mail = &mut self.mail[shard as usize];
         if frame.has(Frame::EXTRA) {
             mail.extras.push(extras.take(frame.aux));
@@ -245,6 +247,9 @@ fn run_node(shard: &mut Shard, later: &mut Later, entries: &[Frame], node: u32, 
         return shard.pass_eagerly(later, start, node, entries);
     }
     shard.begin_window(later, start, later.window_end.min(later.until.saturating_add(1)), node, entries);
+    if shard.nodes[node as usize].common && later.window_end <= later.until {
+        return run_common(shard, later, entries, node, start, done);
+    }
     for frame in entries {
         run_entry(shard, later, frame, node, start, done);
     }
@@ -252,6 +257,23 @@ fn run_node(shard: &mut Shard, later: &mut Later, entries: &[Frame], node: u32, 
         run_soon(shard, later, soon, node, done);
     }
     shard.finish_window(later, later.window_end.min(later.until.saturating_add(1)), node);
+}
+
+/// The same at a switch with common ports.
+#[inline(never)]
+fn run_common(shard: &mut Shard, later: &mut Later, mut entries: &[Frame], node: u32, start: u64, done: &mut Done) {
+    loop {
+        if later.soon.is_empty() {
+            entries = &entries[shard.pass_common(later, start, node, entries)..];
+        }
+        let Some((frame, rest)) = entries.split_first() else { break };
+        run_entry(shard, later, frame, node, start, done);
+        entries = rest;
+    }
+    while let Some(Reverse(soon)) = later.soon.pop() {
+        run_soon(shard, later, soon, node, done);
+    }
+    shard.finish_window(later, later.window_end, node);
 }
 
 #[inline(always)]
@@ -275,10 +297,10 @@ fn run_entry(shard: &mut Shard, later: &mut Later, frame: &Frame, node: u32, sta
         }
         return;
     }
-    shard.handle(later, now, node, *frame);
+    shard.handle(later, now, node, frame);
 }
 
 fn run_soon(shard: &mut Shard, later: &mut Later, soon: Soon, node: u32, done: &mut Done) {
     done.events += 1;
-    shard.handle(later, soon.at, node, soon.event);
+    shard.handle(later, soon.at, node, &soon.event);
 }

@@ -47,6 +47,11 @@ impl Balanced {
         self.rack.is_some()
     }
 
+    /// Between ToRs it has no say.
+    pub(super) fn leaves_transit(&self) -> bool {
+        self.asked().leaves_transit()
+    }
+
     fn asked(&self) -> &Balancer {
         self.balancer.as_deref().expect("not being asked")
     }
@@ -75,9 +80,9 @@ impl Node {
 impl<'a> Shard<'a> {
     /// As the rest of `arrive`, at a switch that does not simply hash.
     #[inline(never)]
-    pub(super) fn arrive_balanced<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, frame: Frame) {
-        match self.sprayed(now, node, &frame) {
-            Some(port) => self.forward(out, now, node, port, frame),
+    pub(super) fn arrive_balanced<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, frame: &Frame) {
+        match self.sprayed(now, node, frame) {
+            Some(port) => self.forward(out, now, node, port, &mut frame.clone()),
             None => self.arrive_asking(out, now, node, frame),
         }
     }
@@ -105,7 +110,8 @@ impl<'a> Shard<'a> {
     }
 
     #[inline(never)]
-    fn arrive_asking<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, mut frame: Frame) {
+    fn arrive_asking<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, frame: &Frame) {
+        let mut frame = *frame;
         let routes = self.world.routes(now);
         let state = &mut self.nodes[node as usize];
         let id = state.id;
@@ -120,7 +126,7 @@ impl<'a> Shard<'a> {
                 None => return,
             }
         };
-        self.forward(out, now, node, port, frame);
+        self.forward(out, now, node, port, &mut frame);
     }
 
     /// The port by which a frame goes on that there is more to say about than its hash, unless it has been dropped, held, or was for this switch.
@@ -158,7 +164,7 @@ impl<'a> Shard<'a> {
             Choice::Follow if role == Some(Role::Destination) => Some(hops[0]),
             Choice::Follow if frame.has(Frame::PINNED) && hops.binary_search(&frame.pinned_port()).is_ok() => {
                 let port = frame.pinned_port();
-                frame.next_hop();
+                frame.hash = frame.hash_beyond();
                 Some(port)
             }
             Choice::Follow | Choice::Ecmp => Some(self.hashed(node, frame, hops)),
@@ -168,9 +174,9 @@ impl<'a> Shard<'a> {
 
     /// A frame leaves a switch by the port chosen.
     #[inline(always)]
-    pub fn forward<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u16, mut frame: Frame) {
+    pub fn forward<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u16, frame: &mut Frame) {
         let (id, first_port) = (self.nodes[node as usize].id, self.nodes[node as usize].first_port);
-        self.note_path(id, port, &mut frame);
+        self.note_path(id, port, frame);
         self.offer(out, now, node, first_port + port as u32, frame);
     }
 
@@ -200,40 +206,13 @@ impl<'a> Shard<'a> {
 
     /// The next hop by hash.
     fn hashed(&self, node: u32, frame: &mut Frame, hops: &[u16]) -> u16 {
-        let world = self.world;
         if frame.has(Frame::PINNED) {
             // Its path is no more: from here on it goes by its flow's hash.
-            let flow = world.flow(frame.flow);
-            frame.hash = world.flow_hash(flow, flow.dst != frame.dst);
+            let flow = self.world.flow(frame.flow);
+            frame.hash = self.world.flow_hash(flow, flow.dst != frame.dst);
             frame.flags &= !Frame::PINNED;
         }
-        if let [only] = hops {
-            return *only;
-        }
-        let hash = self.hash(node, frame);
-        // The simulator takes the lowest bits, others the highest.
-        let place = if self.hashes_tuples(node) { hash as usize % hops.len() } else { ((hash as u64 * hops.len() as u64) >> 32) as usize };
-        hops[place]
-    }
-
-    fn hashes_tuples(&self, node: u32) -> bool {
-        self.nodes[node as usize].balanced.as_ref().is_some_and(|balanced| balanced.hashes_tuples)
-    }
-
-    /// A frame's hash at a switch.
-    fn hash(&self, node: u32, frame: &Frame) -> u32 {
-        let seed = self.nodes[node as usize].hash_seed;
-        if self.hashes_tuples(node) { self.four_tuple(frame).hash(seed) } else { avalanche(frame.hash, seed) }
-    }
-
-    fn four_tuple(&self, frame: &Frame) -> FourTuple {
-        let flow = self.world.flow(frame.flow);
-        let (source, destination) = self.world.flow_ports(frame.flow);
-        if flow.dst == frame.dst {
-            FourTuple::new((flow.src, flow.dst), (source, destination))
-        } else {
-            FourTuple::new((flow.dst, flow.src), (destination, source))
-        }
+        by_hash(self.world, &self.nodes[node as usize], frame, hops)
     }
 
     /// A frame from another switch is for this one.
@@ -256,6 +235,49 @@ impl<'a> Shard<'a> {
     pub(super) fn on_balance<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, event: Frame) {
         let input = self.nodes[node as usize].first_port;
         self.ask(out, now, node, input, |balancer, here| balancer.on_wake(here, event.flow));
+    }
+}
+
+/// The next hop of a frame that the switch's balancer need not be asked about, where it leaves frames between ToRs to their paths.
+#[inline(always)]
+pub(super) fn unasked_port(world: &World, state: &Node, frame: &Frame) -> Option<(u16, u32)> {
+    let balanced = state.balanced.as_deref()?;
+    let hops = world.routes(0).next_hops(state.id, frame.dst);
+    let hops = hops.as_slice();
+    if !frame.is_bound() {
+        return (!hops.is_empty() && !balanced.asked().selects_path(frame)).then(|| (by_hash(world, state, frame, hops), frame.hash));
+    }
+    let follows = frame.has(Frame::PINNED) && !balanced.is_tor() && frame.is_data() && hops.binary_search(&frame.pinned_port()).is_ok();
+    follows.then(|| (frame.pinned_port(), frame.hash_beyond()))
+}
+
+/// The next hop by hash.
+fn by_hash(world: &World, state: &Node, frame: &Frame, hops: &[u16]) -> u16 {
+    if let [only] = hops {
+        return *only;
+    }
+    let hash = hash(world, state, frame);
+    // The simulator takes the lowest bits, others the highest.
+    let place = if hashes_tuples(state) { hash as usize % hops.len() } else { ((hash as u64 * hops.len() as u64) >> 32) as usize };
+    hops[place]
+}
+
+fn hashes_tuples(state: &Node) -> bool {
+    state.balanced.as_ref().is_some_and(|balanced| balanced.hashes_tuples)
+}
+
+/// A frame's hash at a switch.
+fn hash(world: &World, state: &Node, frame: &Frame) -> u32 {
+    if hashes_tuples(state) { four_tuple(world, frame).hash(state.hash_seed) } else { avalanche(frame.hash, state.hash_seed) }
+}
+
+fn four_tuple(world: &World, frame: &Frame) -> FourTuple {
+    let flow = world.flow(frame.flow);
+    let (source, destination) = world.flow_ports(frame.flow);
+    if flow.dst == frame.dst {
+        FourTuple::new((flow.src, flow.dst), (source, destination))
+    } else {
+        FourTuple::new((flow.dst, flow.src), (destination, source))
     }
 }
 
@@ -303,7 +325,7 @@ impl<O: Outlet> Here<'_, '_, O> {
             [] => self.shard.drop_frame(frame, Reason::Down),
             hops => {
                 let port = self.shard.hashed(self.node, &mut frame, hops);
-                self.shard.forward(self.out, now, self.node, port, frame);
+                self.shard.forward(self.out, now, self.node, port, &mut frame);
             }
         }
     }
@@ -360,7 +382,7 @@ impl<O: Outlet> Site for Here<'_, '_, O> {
         self.shard.world.ports.of(self.state().id)[port as usize].peer
     }
     fn hash(&self, frame: &Frame) -> u32 {
-        self.shard.hash(self.node, frame)
+        hash(self.shard.world, self.state(), frame)
     }
     fn queued(&mut self, port: u16) -> u64 {
         let port = self.settled(port);

@@ -240,14 +240,9 @@ impl<'a> Shard<'a> {
         // Applications end a run when they like: what starts by then has to have started.
         let defers = ports.iter().any(|p| p.urgent) && ports.iter().all(|p| p.plain || p.urgent) && plan.applications.is_none();
         let watched = sampled || ports.iter().any(|p| p.faulty) || world.processor(id).is_some();
-        let eager = !classical
-            && spec.kind == NodeKind::Switch
-            && balanced.is_none()
-            && !watched
-            && !plan.has_rates()
-            && !plan.record.paths
-            && world.epoch_starts().count() == 1
-            && ports.iter().all(|p| p.plain);
+        let uniform = !classical && spec.kind == NodeKind::Switch && !watched && !plan.has_rates() && !plan.record.paths && world.epoch_starts().count() == 1;
+        let eager = uniform && balanced.is_none() && ports.iter().all(|p| p.plain);
+        let common = uniform && balanced.as_ref().is_none_or(|balanced| balanced.leaves_transit()) && ports.iter().all(|p| p.common);
         let calm = marking.iter().fold(buffer.calm(), |calm, red| calm.and(red.calm()));
         self.nodes.push(Node {
             id,
@@ -277,6 +272,7 @@ impl<'a> Shard<'a> {
             horizon: 0,
             wake_at: 0,
             eager,
+            common,
         });
     }
 

@@ -2,106 +2,219 @@
 //! queue and a mark is decided at the start of a transmission. Whatever is out of the ordinary (a refusal, a mark on arrival, a drop, a group to be paused or
 //! resumed) goes the long way in `forward`, which the classical engine takes always.
 
+use super::balance::unasked_port;
 use super::count::{mark, mark_at_start};
-use super::managed::Managed;
 use super::steady::send;
-use super::{Outlet, Shard, Slab};
-use crate::frame::{Extra, Frame};
+use super::{Node, Outlet, Shard, Slab};
+use crate::frame::{Change, Extra, Frame};
 use crate::port::{Automaton, PAUSE_QUEUE, Port, Sending, Waiting};
 use crate::queue::Verdict;
 use crate::queue::buffer::QueueView;
 use crate::queue::buffer::mmu::Charge;
 use crate::queue::scheduling;
+use crate::record::Counters;
 use crate::spec::MarkAt;
+
+/// What a frame needs on its way through a node's common ports, borrowed once.
+pub(super) struct Way<'s, O> {
+    pub out: &'s mut O,
+    pub extras: &'s mut Slab<Extra>,
+    pub counters: &'s mut Counters,
+    pub state: &'s mut Node,
+    pub explains: bool,
+}
 
 impl<'a> Shard<'a> {
     /// As `advance`. At a switch with a memory management unit no group is paused.
     pub(super) fn advance_common<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
         let explains = self.world.plan.record.explain;
         let Shard { nodes, ports, extras, counters, .. } = self;
-        let (state, p) = (&mut nodes[node as usize], &mut ports[port as usize]);
-        let at_start = state.marking.as_ref().filter(|red| red.at == MarkAt::Dequeue);
-        let mut automaton = p.automaton.take();
-        let a = automaton.as_deref_mut().expect("not plain");
-        loop {
-            let at = match a.sending {
-                Some(_) if p.free_at > now => break,
-                Some(sent) => {
-                    a.latest = sent.size;
-                    if let Some(uplink) = &mut a.uplink {
-                        *uplink += sent.size as u64;
-                    }
-                    if sent.queue != PAUSE_QUEUE && !state.until_start {
-                        leave(&mut state.used, &mut state.managed, p, a, state.first_port, port, sent);
-                    }
-                    p.count_sent(sent.size, sent.time);
-                    a.sending = None;
-                    p.free_at
-                }
-                None if a.waiting == 0 => break,
-                None => match a.held_until() {
-                    at if at > now => break,
-                    at => at,
-                },
-            };
-            if a.waiting == 0 && !p.eventful {
+        let state = &mut nodes[node as usize];
+        let mut way = Way { out, extras, counters, state, explains };
+        if let Err(at) = way.advance(&mut ports[port as usize], port, now) {
+            self.start_next(out, at, node, port);
+            self.advance(out, now, node, port);
+        }
+    }
+
+    /// As `offer_automaton`.
+    #[inline(always)]
+    pub(super) fn offer_common<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: &Frame) {
+        if self.nodes[node as usize].managed.as_ref().is_some_and(|managed| managed.mmu.paused > 0) {
+            self.drain(out, now, node);
+            if self.ports[port as usize].free_at <= now {
+                // It may leave at once, and let a group go on.
+                return self.offer_long(out, now, node, port, frame);
+            }
+        }
+        let explains = self.world.plan.record.explain;
+        let Shard { nodes, ports, extras, counters, .. } = self;
+        let state = &mut nodes[node as usize];
+        let mut way = Way { out, extras, counters, state, explains };
+        if let Err(free) = way.offer(&mut ports[port as usize], port, now, frame, frame.hash) {
+            if let Some(at) = free {
+                self.start_next(out, at, node, port);
+            }
+            self.offer_long(out, now, node, port, frame);
+        }
+    }
+}
+
+/// How a switch finds the next hop: the frame carries it, by hash, or by hash where its balancer has no say.
+const ROUTED: u8 = 0;
+const HASHED: u8 = 1;
+const BALANCED: u8 = 2;
+
+impl<'a> Shard<'a> {
+    /// Passes on frames that arrive at a switch with common ports in one window, in order, up to the first that has to go the long way. Returns how many.
+    #[inline(always)]
+    pub fn pass_common<O: Outlet>(&mut self, out: &mut O, start: u64, node: u32, frames: &[Frame]) -> usize {
+        let state = &self.nodes[node as usize];
+        let (passed, free) = match (state.steady, self.world.route_bits != 0) {
+            _ if state.balanced.is_some() => self.pass_run::<O, BALANCED, false>(out, start, node, frames),
+            (false, true) => self.pass_run::<O, ROUTED, false>(out, start, node, frames),
+            (false, false) => self.pass_run::<O, HASHED, false>(out, start, node, frames),
+            (true, true) => self.pass_run::<O, ROUTED, true>(out, start, node, frames),
+            (true, false) => self.pass_run::<O, HASHED, true>(out, start, node, frames),
+        };
+        if let Some((port, at)) = free {
+            self.start_next(out, at, node, port);
+        }
+        passed
+    }
+
+    /// Returns also a port that is free, and since when, if something out of the ordinary starts there.
+    #[inline(never)]
+    fn pass_run<O: Outlet, const ROUTE: u8, const STEADY: bool>(
+        &mut self,
+        out: &mut O,
+        start: u64,
+        node: u32,
+        frames: &[Frame],
+    ) -> (usize, Option<(u32, u64)>) {
+        let Shard { nodes, ports, extras, world, counters, last, .. } = self;
+        let state = &mut nodes[node as usize];
+        let (first, bits, seed, explains) = (state.first_port, world.route_bits, state.hash_seed, world.plan.record.explain);
+        let row = world.routes(0).row(state.id);
+        let own = &mut ports[first as usize..(first + state.ports) as usize];
+        let mut way = Way { out, extras, counters, state, explains };
+        if !STEADY && way.is_paused() {
+            return (0, None);
+        }
+        let (mut passed, mut free) = (0, None);
+        for frame in frames {
+            if !frame.is_traffic() {
                 break;
             }
+            let (port, hash) = match ROUTE {
+                ROUTED => (Some(frame.routed_port(bits)), frame.hash >> bits),
+                HASHED => (row.next_hop(frame.dst, frame.hash, seed), frame.hash),
+                _ => unasked_port(world, way.state, frame).map_or((None, 0), |(port, hash)| (Some(port), hash)),
+            };
+            let Some((number, p)) = port.and_then(|port| Some((port, own.get_mut(port as usize)?))) else { break };
+            let (now, port) = (start + frame.offset as u64, first + number as u32);
+            if STEADY {
+                if !way.offer_steady(p, port, now, frame, hash) {
+                    break;
+                }
+            } else if let Err(at) = way.offer(p, port, now, frame, hash) {
+                free = at.map(|at| (port, at));
+                break;
+            }
+            passed += 1;
+        }
+        if passed > 0 {
+            *last = (*last).max(start + frames[passed - 1].offset as u64);
+        }
+        counters.packet_hops += passed as u64;
+        (passed, free)
+    }
+}
+
+impl<O: Outlet> Way<'_, O> {
+    /// A priority group is: then ports act in the order of time.
+    #[inline(always)]
+    fn is_paused(&self) -> bool {
+        self.state.managed.as_ref().is_some_and(|managed| managed.mmu.paused > 0)
+    }
+
+    /// Everything that ends or starts at the port by `now` has happened, or, if something out of the ordinary starts, up to then.
+    #[inline(always)]
+    fn advance(&mut self, p: &mut Port, port: u32, now: u64) -> Result<(), u64> {
+        if p.free_at > now {
+            return Ok(());
+        }
+        let mut automaton = p.automaton.take();
+        let a = automaton.as_deref_mut().expect("not plain");
+        let done = self.advance_due(p, a, port, now);
+        p.automaton = automaton;
+        done
+    }
+
+    #[inline(always)]
+    fn advance_due(&mut self, p: &mut Port, a: &mut Automaton, port: u32, now: u64) -> Result<(), u64> {
+        while p.free_at <= now {
+            let mut at = p.free_at;
+            if let Some(sent) = a.sending.take() {
+                a.latest = sent.size;
+                if let Some(uplink) = &mut a.uplink {
+                    *uplink += sent.size as u64;
+                }
+                if sent.queue != PAUSE_QUEUE && !self.state.until_start {
+                    self.leave(p, a, port, sent);
+                }
+                p.count_sent(sent.size, sent.time);
+            } else if a.waiting > 0 {
+                at = a.held_until();
+                if at > now {
+                    break;
+                }
+            }
             if p.eventful && a.pause.as_ref().is_some_and(|pause| pause.pending != 0) {
-                p.automaton = automaton;
-                self.start_next(out, at, node, port);
-                return self.advance(out, now, node, port);
+                return Err(at);
+            }
+            if a.waiting == 0 {
+                break;
             }
             // Without a look at the pauses there have not been any of.
             let next = if p.eventful { scheduling::next_queue(a, at) } else { a.highest(|_, _| true) };
             let Some(queue) = next else { continue };
             let q = &mut a.queues[queue];
             let mut verdict = Verdict::Admit;
-            if let Some(red) = at_start {
-                let head = q.frames.front().expect("not empty").frame;
-                let behind = red.length(QueueView { bytes: q.bytes - head.size as u64, frames: q.count - 1 });
-                if !red.spares(behind, head.has(Frame::ECT)) {
-                    p.automaton = automaton;
-                    self.start_next(out, at, node, port);
-                    return self.advance(out, now, node, port);
+            if let Some(red) = self.state.marking.as_ref().filter(|red| red.at == MarkAt::Dequeue) {
+                let head = &q.frames.front().expect("not empty").frame;
+                let (size, capable) = (head.size, head.has(Frame::ECT));
+                let behind = red.length(QueueView { bytes: q.bytes - size as u64, frames: q.count - 1 });
+                if !red.spares(behind, capable) {
+                    return Err(at);
                 }
-                verdict = mark_at_start(red, q, &mut p.stream, &head);
+                verdict = mark_at_start(red, q, &mut p.stream, size, capable);
             }
-            let mut waiting = q.take();
+            let Waiting { frame, clock, .. } = q.take();
             a.waiting -= 1;
+            let mut change = frame.to(p.peer_port);
             if matches!(verdict, Verdict::Mark) {
-                mark(counters, p, queue, &mut waiting.frame);
+                mark(self.counters, p, queue, &mut change.flags);
             }
-            start(out, extras, p, a, at, queue, waiting, explains);
-            if state.until_start {
-                let sent = a.sending.expect("just started");
-                leave(&mut state.used, &mut state.managed, p, a, state.first_port, port, sent);
-            }
+            self.start(p, a, port, at, (queue, clock), &frame, change);
         }
-        p.automaton = automaton;
-        if let Some(managed) = &mut state.managed {
-            managed.set_due(port - state.first_port, p.next_action());
-        }
+        Ok(())
     }
 
-    /// As `offer_automaton`.
+    /// A frame that wants to leave by the port, where no group is paused. It is on its way or waits, or has to go the long way; then with the time since when the
+    /// port is free, if something out of the ordinary starts there.
     #[inline(always)]
-    pub(super) fn offer_common<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: Frame) {
-        if self.nodes[node as usize].managed.as_ref().is_some_and(|managed| managed.mmu.paused > 0) {
-            self.drain(out, now, node);
-            if self.ports[port as usize].automaton.as_ref().is_some_and(|a| a.sending.is_none()) {
-                // It may leave at once, and let a group go on.
-                return self.offer_long(out, now, node, port, frame);
-            }
-        } else if self.ports[port as usize].next_action() <= now {
-            self.advance_common(out, now, node, port);
-        }
-        let explains = self.world.plan.record.explain;
-        let Shard { nodes, ports, extras, .. } = self;
-        let (state, p) = (&mut nodes[node as usize], &mut ports[port as usize]);
+    fn offer(&mut self, p: &mut Port, port: u32, now: u64, frame: &Frame, hash: u32) -> Result<(), Option<u64>> {
+        self.advance(p, port, now).map_err(Some)?;
+        if self.join(p, port, now, frame, hash) { Ok(()) } else { Err(None) }
+    }
+
+    #[inline(always)]
+    fn join(&mut self, p: &mut Port, port: u32, now: u64, frame: &Frame, hash: u32) -> bool {
+        let state = &mut *self.state;
         let a = p.automaton.as_deref_mut().expect("not plain");
         let size = frame.size as u64;
-        let queue = a.queue_of(&frame);
+        let queue = a.queue_of(frame);
         let q = &mut a.queues[queue];
         let (mut clock, mut held) = (0, a.waiting > 0);
         if p.eventful
@@ -110,7 +223,7 @@ impl<'a> Shard<'a> {
             clock = pause.clock(frame.priority(), now);
             held |= !pause.is_free(frame.priority(), now);
             if pause.dropping != 0 {
-                return self.offer_long(out, now, node, port, frame);
+                return false;
             }
         }
         let idle = a.sending.is_none();
@@ -120,7 +233,7 @@ impl<'a> Shard<'a> {
             MarkAt::Dequeue => !idle || red.is_quiet(0),
         });
         if !quiet || idle && held {
-            return self.offer_long(out, now, node, port, frame);
+            return false;
         }
         let taken = match &mut state.managed {
             None => matches!(state.buffer.admit(length, size, state.used, false), Some(Verdict::Admit)),
@@ -131,67 +244,63 @@ impl<'a> Shard<'a> {
             }
         };
         if !taken {
-            return self.offer_long(out, now, node, port, frame);
+            return false;
         }
         state.used += size;
         p.queued += size;
         q.bytes += size;
         q.count += 1;
-        let waiting = Waiting { frame, ready: now, clock };
         if idle {
             let mut automaton = p.automaton.take();
-            let a = automaton.as_deref_mut().expect("just seen");
-            start(out, extras, p, a, now, queue, waiting, explains);
-            if state.until_start {
-                let sent = a.sending.expect("just started");
-                leave(&mut state.used, &mut state.managed, p, a, state.first_port, port, sent);
-            }
+            self.start(p, automaton.as_deref_mut().expect("just seen"), port, now, (queue, clock), frame, Change { hash, ..frame.to(p.peer_port) });
             p.automaton = automaton;
-            if let Some(managed) = &mut state.managed {
-                managed.set_due(port - state.first_port, p.free_at);
-            }
-            return;
+            return true;
         }
-        a.push(queue, waiting);
-        if !a.listed && state.managed.is_none() {
+        a.push(queue, Waiting { frame: Frame { hash, ..*frame }, ready: now, clock });
+        if !a.listed {
             a.listed = true;
             state.active.push(port);
         }
+        true
     }
-}
 
-/// The frame in transmission no longer occupies the buffer. No group is paused.
-#[inline(always)]
-fn leave(used: &mut u64, managed: &mut Option<Box<Managed>>, p: &mut Port, a: &mut Automaton, first: u32, port: u32, sent: Sending) {
-    let bytes = sent.size as u64;
-    let q = &mut a.queues[sent.queue as usize];
-    q.bytes -= bytes;
-    q.count -= 1;
-    p.queued -= bytes;
-    *used -= bytes;
-    if let Some(managed) = managed {
-        let size = managed.mmu.size_of(bytes, sent.class);
-        managed.mmu.give_back(&Charge::new(size, sent.input - first, port - first, sent.class, sent.queue));
-        debug_assert_eq!(managed.mmu.paused, 0);
-    }
-}
-
-/// The transmitter is free at `at`, and this frame leaves.
-#[inline(always)]
-#[allow(clippy::too_many_arguments)]
-fn start<O: Outlet>(out: &mut O, extras: &mut Slab<Extra>, p: &mut Port, a: &mut Automaton, at: u64, queue: usize, waiting: Waiting, explains: bool) {
-    let Waiting { mut frame, clock, .. } = waiting;
-    if p.eventful
-        && explains
-        && let Some(pause) = &a.pause
-    {
-        let paused = pause.clock(frame.priority(), at) - clock;
-        if paused > 0 {
-            super::forward::carry_pause(extras, &mut frame, paused);
+    /// The frame in transmission no longer occupies the buffer. No group is paused.
+    #[inline(always)]
+    fn leave(&mut self, p: &mut Port, a: &mut Automaton, port: u32, sent: Sending) {
+        let bytes = sent.size as u64;
+        let q = &mut a.queues[sent.queue as usize];
+        q.bytes -= bytes;
+        q.count -= 1;
+        p.queued -= bytes;
+        self.state.used -= bytes;
+        if let Some(managed) = &mut self.state.managed {
+            let (size, first) = (managed.mmu.size_of(bytes, sent.class), self.state.first_port);
+            managed.mmu.give_back(&Charge::new(size, sent.input - first, port - first, sent.class, sent.queue));
+            debug_assert_eq!(managed.mmu.paused, 0);
         }
     }
-    let (size, time) = (frame.size, p.transmission(frame.size));
-    p.free_at = at + time;
-    a.sending = Some(Sending { size, queue: queue as u8, class: frame.priority(), input: frame.port, time });
-    send(out, extras, p, at, time, frame);
+
+    /// The transmitter is free at `at`, and this frame leaves.
+    #[inline(always)]
+    #[allow(clippy::too_many_arguments)]
+    fn start(&mut self, p: &mut Port, a: &mut Automaton, port: u32, at: u64, (queue, clock): (usize, u64), frame: &Frame, change: Change) {
+        let time = p.transmission(frame.size);
+        p.free_at = at + time;
+        let sent = Sending { size: frame.size, queue: queue as u8, class: frame.priority(), input: frame.port, time };
+        a.sending = Some(sent);
+        if self.state.until_start {
+            self.leave(p, a, port, sent);
+        }
+        if p.eventful
+            && self.explains
+            && let Some(pause) = &a.pause
+        {
+            let paused = pause.clock(frame.priority(), at) - clock;
+            if paused > 0 {
+                let frame = super::forward::carry_pause(self.extras, *frame, paused);
+                return send(self.out, self.extras, p, at, time, &frame, Change { flags: change.flags | frame.flags, ..change });
+            }
+        }
+        send(self.out, self.extras, p, at, time, frame, change);
+    }
 }

@@ -17,7 +17,7 @@ impl<'a> Shard<'a> {
         match verdict {
             Verdict::Admit => true,
             Verdict::Mark => {
-                mark(&mut self.counters, &mut self.ports[port as usize], queue, frame);
+                mark(&mut self.counters, &mut self.ports[port as usize], queue, &mut frame.flags);
                 true
             }
             Verdict::Drop(reason) => {
@@ -67,10 +67,10 @@ impl<'a> Shard<'a> {
     }
 }
 
-/// Sets Congestion Experienced in a frame at `queue` of `p`, and counts it.
+/// Sets Congestion Experienced in the flags of a frame at `queue` of `p`, and counts it.
 #[inline(always)]
-pub(super) fn mark(counters: &mut Counters, p: &mut Port, queue: usize, frame: &mut Frame) {
-    frame.flags |= Frame::CE;
+pub(super) fn mark(counters: &mut Counters, p: &mut Port, queue: usize, flags: &mut u16) {
+    *flags |= Frame::CE;
     counters.ecn_marks += 1;
     p.note(queue, |i| i.marks += 1);
 }
@@ -101,13 +101,13 @@ fn judge_arrival(red: &Red, now: u64, length: u64, p: &mut Port, queue: usize, c
     }
 }
 
-/// What marking at dequeue says of `frame`, which is about to leave `q` and is still counted there.
+/// What marking at dequeue says of a frame of `size` bytes, capable of ECN or not, which is about to leave `q` and is still counted there.
 #[inline(always)]
-pub(super) fn mark_at_start(red: &Red, q: &mut Queue, stream: &mut Stream, frame: &Frame) -> Verdict {
-    let behind = red.length(QueueView { bytes: q.bytes - frame.size as u64, frames: q.count - 1 });
+pub(super) fn mark_at_start(red: &Red, q: &mut Queue, stream: &mut Stream, size: u16, capable: bool) -> Verdict {
+    let behind = red.length(QueueView { bytes: q.bytes - size as u64, frames: q.count - 1 });
     if red.is_quiet(behind) {
         return Verdict::Admit;
     }
     let seen = if red.weight.is_some() { q.memory.average } else { behind as f64 };
-    red.verdict(seen, behind, frame.has(Frame::ECT), &mut q.memory, stream)
+    red.verdict(seen, behind, capable, &mut q.memory, stream)
 }

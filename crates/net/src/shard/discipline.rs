@@ -127,7 +127,7 @@ impl<'a> Shard<'a> {
             let bytes = waiting.frame.size as u64;
             let state = &self.nodes[node as usize];
             if let Some(red) = state.marking(queue).filter(|red| red.at == MarkAt::Dequeue) {
-                verdict = mark_at_start(red, &mut a.queues[queue], &mut p.stream, &waiting.frame);
+                verdict = mark_at_start(red, &mut a.queues[queue], &mut p.stream, waiting.frame.size, waiting.frame.has(Frame::ECT));
             }
             let drops = matches!(verdict, Verdict::Drop(_));
             if drops {

@@ -4,7 +4,7 @@
 
 use super::steady::send;
 use super::{Outlet, Shard};
-use crate::frame::Frame;
+use crate::frame::{Change, Frame};
 use crate::queue::Reason;
 
 impl<'a> Shard<'a> {
@@ -21,7 +21,7 @@ impl<'a> Shard<'a> {
             self.last = self.last.max(start + last.offset as u64);
         }
         loop {
-            let (passed, port) = self.pass_run::<O, ROUTED>(out, start, node, frames);
+            let (passed, port) = self.pass_eager::<O, ROUTED>(out, start, node, frames);
             let Some(&(mut frame)) = frames.get(passed) else { return };
             if ROUTED {
                 frame.hash >>= self.world.route_bits;
@@ -30,7 +30,7 @@ impl<'a> Shard<'a> {
             let first_port = self.nodes[node as usize].first_port;
             match port {
                 None => self.drop_frame(frame, Reason::Down),
-                Some(port) => self.offer_closely(out, start + frame.offset as u64, node, first_port + port as u32, frame),
+                Some(port) => self.offer_closely(out, start + frame.offset as u64, node, first_port + port as u32, &frame),
             }
             frames = &frames[passed + 1..];
         }
@@ -38,7 +38,7 @@ impl<'a> Shard<'a> {
 
     /// Passes on frames up to the first that needs a closer look. Returns how many, and the port for that one.
     #[inline(always)]
-    fn pass_run<O: Outlet, const ROUTED: bool>(&mut self, out: &mut O, start: u64, node: u32, frames: &[Frame]) -> (usize, Option<u16>) {
+    fn pass_eager<O: Outlet, const ROUTED: bool>(&mut self, out: &mut O, start: u64, node: u32, frames: &[Frame]) -> (usize, Option<u16>) {
         let Shard { nodes, ports, extras, world, counters, .. } = self;
         let state = &mut nodes[node as usize];
         let row = world.routes(0).row(state.id);
@@ -62,7 +62,8 @@ impl<'a> Shard<'a> {
             }
             used += size;
             let (from, time) = p.append(now, frame.size);
-            send(out, extras, p, from, time, if ROUTED { Frame { hash: frame.hash >> bits, ..*frame } } else { *frame });
+            let hash = if ROUTED { frame.hash >> bits } else { frame.hash };
+            send(out, extras, p, from, time, frame, Change { hash, ..frame.to(p.peer_port) });
         }
         state.used = used;
         counters.packet_hops += ended.0 as u64;

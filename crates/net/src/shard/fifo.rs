@@ -23,7 +23,7 @@ impl<'a> Shard<'a> {
         }
         match verdict {
             Verdict::Admit => {}
-            Verdict::Mark => mark(counters, p, 0, &mut frame),
+            Verdict::Mark => mark(counters, p, 0, &mut frame.flags),
             Verdict::Drop(reason) => return self.drop_at(port, 0, frame, reason),
         }
         state.used += size;
@@ -71,5 +71,5 @@ fn start<O: Outlet>(out: &mut O, extras: &mut Slab<Extra>, at: u64, port: u32, p
     a.sending = Some(Sending { size, queue: 0, class: frame.priority(), input: frame.port, time });
     // The sooner of the two first: it has less far to sink.
     out.sent(p.free_at, port);
-    send(out, extras, p, at, time, frame);
+    send(out, extras, p, at, time, &frame, frame.to(p.peer_port));
 }

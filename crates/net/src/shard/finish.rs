@@ -12,7 +12,7 @@ pub struct Nothing<const CLASSICAL: bool>;
 
 impl<const C: bool> Outlet for Nothing<C> {
     const CLASSICAL: bool = C;
-    fn frame(&mut self, _: u64, _: u16, _: crate::frame::Frame, _: &mut super::Slab<crate::frame::Extra>) {
+    fn frame(&mut self, _: u64, _: u16, _: &crate::frame::Frame, _: crate::frame::Change, _: &mut super::Slab<crate::frame::Extra>) {
         unreachable!("everything up to the end has been started")
     }
     fn pause(&mut self, _: u64, _: u16, _: crate::frame::Frame) {

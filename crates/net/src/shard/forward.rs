@@ -16,10 +16,10 @@ use crate::telemetry::Reading;
 impl<'a> Shard<'a> {
     /// A frame is dealt with at the node it has come to.
     #[inline(always)]
-    pub fn arrive<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, frame: Frame) {
+    pub fn arrive<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, frame: &Frame) {
         let state = &mut self.nodes[node as usize];
         self.last = self.last.max(now);
-        if state.watched && !(self.passes_link(now, node, frame) && self.passes_processor(out, now, node, frame)) {
+        if state.watched && !(self.passes_link(now, node, *frame) && self.passes_processor(out, now, node, *frame)) {
             return;
         }
         self.arrived(out, now, node, frame);
@@ -27,38 +27,38 @@ impl<'a> Shard<'a> {
 
     /// What has arrived by a link goes on from here.
     #[inline(always)]
-    pub(super) fn arrived<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, frame: Frame) {
+    pub(super) fn arrived<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, frame: &Frame) {
         self.counters.packet_hops += 1;
         let state = &self.nodes[node as usize];
         if state.host {
             if state.aside && state.id != frame.dst {
-                return self.relay(out, now, node, frame);
+                return self.relay(out, now, node, *frame);
             }
             debug_assert_eq!(state.id, frame.dst, "hosts do not forward");
-            self.deliver(out, now, frame);
+            self.deliver(out, now, *frame);
             return;
         }
         if state.aside {
-            return if state.balanced.is_some() { self.arrive_balanced(out, now, node, frame) } else { self.arrive_rated(out, now, node, frame) };
+            return if state.balanced.is_some() { self.arrive_balanced(out, now, node, frame) } else { self.arrive_rated(out, now, node, *frame) };
         }
         let bits = self.world.route_bits;
         if bits != 0 {
-            return self.forward(out, now, node, frame.routed_port(bits), Frame { hash: frame.hash >> bits, ..frame });
+            return self.forward(out, now, node, frame.routed_port(bits), &mut Frame { hash: frame.hash >> bits, ..*frame });
         }
         let Some(port) = self.world.routes(now).next_hop(state.id, frame.dst, frame.hash, state.hash_seed) else {
-            return self.drop_frame(frame, Reason::Down);
+            return self.drop_frame(*frame, Reason::Down);
         };
-        self.forward(out, now, node, port, frame);
+        self.forward(out, now, node, port, &mut frame.clone());
     }
 
     /// A host forwards what is for another.
     #[cold]
     #[inline(never)]
-    fn relay<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, frame: Frame) {
+    fn relay<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, mut frame: Frame) {
         match self.outgoing(now, node, frame.dst, frame.hash) {
             Some(port) => {
                 let port = port - self.nodes[node as usize].first_port;
-                self.forward(out, now, node, port as u16, frame)
+                self.forward(out, now, node, port as u16, &mut frame)
             }
             None => self.drop_frame(frame, Reason::Down),
         }
@@ -91,9 +91,9 @@ impl<'a> Shard<'a> {
 
     /// A frame that came in by `frame.port` (or starts here) wants to leave through `port`.
     #[inline(always)]
-    pub fn offer<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: Frame) {
+    pub fn offer<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: &Frame) {
         if O::CLASSICAL {
-            return if self.ports[port as usize].fifo { self.offer_fifo(out, now, node, port, frame) } else { self.offer_long(out, now, node, port, frame) };
+            return if self.ports[port as usize].fifo { self.offer_fifo(out, now, node, port, *frame) } else { self.offer_long(out, now, node, port, frame) };
         }
         let state = &mut self.nodes[node as usize];
         let p = &mut self.ports[port as usize];
@@ -117,7 +117,8 @@ impl<'a> Shard<'a> {
 
     /// The same at a port released to `now`, with everything asked that may have a say.
     #[inline(never)]
-    pub(super) fn offer_closely<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, mut frame: Frame) {
+    pub(super) fn offer_closely<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: &Frame) {
+        let mut frame = *frame;
         let state = &mut self.nodes[node as usize];
         let p = &mut self.ports[port as usize];
         let size = frame.size as u64;
@@ -129,17 +130,17 @@ impl<'a> Shard<'a> {
         }
         let verdict = mark_at_arrival(state.marking.as_ref(), now, length, p, 0, &frame);
         if self.passes(port, 0, &mut frame, verdict) {
-            self.depart(out, now, node, port, frame);
+            self.depart(out, now, node, port, &frame);
         }
     }
 
     /// A plain port takes the frame.
     #[inline(always)]
-    fn depart<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: Frame) {
+    fn depart<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: &Frame) {
         let p = &mut self.ports[port as usize];
         self.nodes[node as usize].used += frame.size as u64;
         let (start, time) = p.append(now, frame.size);
-        send(out, &mut self.extras, p, start, time, frame);
+        send(out, &mut self.extras, p, start, time, frame, frame.to(p.peer_port));
     }
 
     /// The policy did not admit the frame at once: ask again with exact figures, if that can help.
@@ -153,7 +154,7 @@ impl<'a> Shard<'a> {
         };
         if self.passes(port, 0, &mut frame, verdict) {
             // With every port released the bound is exact: the same question now has the answer yes.
-            self.offer_closely(out, now, node, port, frame);
+            self.offer_closely(out, now, node, port, &frame);
         }
     }
 
@@ -185,16 +186,16 @@ impl<'a> Shard<'a> {
 
     /// The same out of line: the window engine's automata are not to cost its plain ports anything.
     #[inline(never)]
-    fn offer_aside<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: Frame) {
+    fn offer_aside<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: &Frame) {
         let p = &self.ports[port as usize];
-        if p.common { self.offer_common(out, now, node, port, frame) } else { self.offer_automaton(out, now, node, port, frame) }
+        if p.common { self.offer_common(out, now, node, port, frame) } else { self.offer_automaton(out, now, node, port, *frame) }
     }
 
     /// A frame for a port of the common kind with which something is out of the ordinary.
     #[cold]
     #[inline(never)]
-    pub(super) fn offer_long<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: Frame) {
-        self.offer_automaton(out, now, node, port, frame);
+    pub(super) fn offer_long<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: &Frame) {
+        self.offer_automaton(out, now, node, port, *frame);
     }
 
     #[inline(always)]
@@ -313,10 +314,6 @@ impl<'a> Shard<'a> {
 
     /// Keeps the port in its node's list while it has waiting frames.
     pub(super) fn list(&mut self, node: u32, port: u32) {
-        if self.nodes[node as usize].managed.is_some() {
-            // Its ports' next actions are filed.
-            return;
-        }
         let a = self.ports[port as usize].automaton.as_mut().expect("not plain");
         if a.has_work() && !a.listed {
             a.listed = true;
@@ -427,7 +424,7 @@ impl<'a> Shard<'a> {
             && red.at == MarkAt::Dequeue
         {
             let a = p.automaton.as_mut().expect("not plain");
-            let verdict = mark_at_start(red, &mut a.queues[queue], &mut p.stream, &frame);
+            let verdict = mark_at_start(red, &mut a.queues[queue], &mut p.stream, frame.size, frame.has(Frame::ECT));
             if matches!(verdict, Verdict::Drop(_)) {
                 a.unsent(queue, bytes);
                 self.leave(node, port, queue, bytes);
@@ -453,7 +450,7 @@ impl<'a> Shard<'a> {
         if explains && let Some(pause) = p.automaton.as_ref().and_then(|a| a.pause.as_ref()) {
             let paused = pause.clock(frame.priority(), at) - clock;
             if paused > 0 {
-                carry_pause(&mut self.extras, &mut frame, paused);
+                frame = carry_pause(&mut self.extras, frame, paused);
             }
         }
         let (departure, late, input) = (p.depart(at, queue, Waiting { frame, ready, clock }), state.arrivals_first as u64, frame.port);
@@ -473,27 +470,27 @@ impl<'a> Shard<'a> {
 
     /// The frame is on its way.
     #[inline(always)]
-    pub(super) fn carry_out<O: Outlet>(&mut self, out: &mut O, port: u32, mut frame: Frame, departure: Departure, late: u64) {
+    pub(super) fn carry_out<O: Outlet>(&mut self, out: &mut O, port: u32, frame: Frame, departure: Departure, late: u64) {
         if let Some(capture) = departure.capture {
             self.capture(capture, departure.start, frame);
         }
         if departure.watched {
             self.watch(port, &frame, &departure);
         }
-        frame.port = departure.peer_port;
         if O::CLASSICAL {
             // The sooner of the two first: it has less far to sink.
             // Where arrivals come first, it is told an instant later.
             out.sent(departure.ends + late, port);
         }
-        out.frame(departure.arrives, departure.peer_shard, frame, &mut self.extras);
+        out.frame(departure.arrives, departure.peer_shard, &frame, frame.to(departure.peer_port), &mut self.extras);
     }
 
     /// Window engine, after a node's events of a window that ends at `end`: transmissions that start before `end` start now, since what
     /// they send may arrive in the next window.
     pub fn finish_window<O: Outlet>(&mut self, out: &mut O, end: u64, node: u32) {
-        if self.nodes[node as usize].managed.is_some() && !self.nodes[node as usize].steady {
-            return self.finish_managed(out, end, node);
+        let paused = self.nodes[node as usize].managed.as_ref().is_some_and(|managed| managed.mmu.paused > 0);
+        if paused && self.finish_paused(out, end, node) {
+            return;
         }
         if self.nodes[node as usize].active.is_empty() {
             return;
@@ -563,11 +560,12 @@ pub(super) fn rank(extras: &Slab<Extra>, frame: &Frame) -> u64 {
 /// A frame says how long it stood paused.
 #[cold]
 #[inline(never)]
-pub(super) fn carry_pause(extras: &mut Slab<Extra>, frame: &mut Frame, paused: u64) {
+pub(super) fn carry_pause(extras: &mut Slab<Extra>, mut frame: Frame, paused: u64) -> Frame {
     if frame.has(Frame::EXTRA) {
         extras[frame.aux].paused += paused;
     } else if !matches!(frame.kind(), Frame::CONTROL | Frame::TO_SWITCH) {
-        frame.aux = extras.insert(Extra { paused, ..Extra::beside(frame) });
+        frame.aux = extras.insert(Extra { paused, ..Extra::beside(&frame) });
         frame.flags |= Frame::EXTRA;
     }
+    frame
 }

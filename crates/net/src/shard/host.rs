@@ -93,7 +93,7 @@ impl Shard<'_> {
     #[inline(always)]
     pub fn send_by<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: Frame) -> u64 {
         if self.cleared.is_empty() {
-            self.offer(out, now, node, port, frame);
+            self.offer(out, now, node, port, &frame);
             return 0;
         }
         let drops_at_start = self.nodes[node as usize].marks_at_start || self.ports[port as usize].automaton.as_ref().is_some_and(|a| a.discipline.is_some());
@@ -102,7 +102,7 @@ impl Shard<'_> {
             self.settle(out, now, node, port);
         }
         let dropped = self.counters.dropped_packets;
-        self.offer(out, now, node, port, frame);
+        self.offer(out, now, node, port, &frame);
         if self.counters.dropped_packets > dropped {
             return 0;
         }

@@ -8,7 +8,7 @@ use crate::queue::buffer::mmu::{Answer, Charge, Mmu, is_safe};
 /// A switch's memory, and when its ports act next.
 pub struct Managed {
     pub mmu: Mmu,
-    /// Window engine, by port: when it ends a transmission or starts one by itself, `u64::MAX` for never.
+    /// Window engine, while a group is paused, by port: when it ends a transmission or starts one by itself, `u64::MAX` for never.
     due: Vec<u64>,
     /// None of them is before this.
     next_due: u64,
@@ -42,17 +42,9 @@ impl Managed {
         calm
     }
 
-    /// When a port acts next.
-    #[inline(always)]
-    pub(super) fn set_due(&mut self, port: u32, at: u64) {
-        self.due[port as usize] = at;
-        self.next_due = self.next_due.min(at);
-    }
-
     /// The port that acts next, and when; the lowest of several.
     fn first_due(&self) -> (usize, u64) {
-        let at = *self.due.iter().min().expect("a switch has ports");
-        (self.due.iter().position(|&due| due == at).expect("just found"), at)
+        self.due.iter().copied().enumerate().fold((0, u64::MAX), |first, (port, at)| if at < first.1 { (port, at) } else { first })
     }
 }
 
@@ -123,11 +115,15 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// Window engine: everything that ports of the node do by themselves up to `now`, in the order of time and, at one moment, of ports.
+    /// Window engine: everything that ports of the node do by themselves up to `now`. While a group is paused, a frame that leaves may let it go on: then in the
+    /// order of time and, at one moment, of ports.
     pub(super) fn drain<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32) {
         let first = self.nodes[node as usize].first_port;
         loop {
             let managed = self.nodes[node as usize].managed.as_mut().expect("managed");
+            if managed.mmu.paused == 0 {
+                return self.settle_all(out, now, node);
+            }
             if managed.next_due > now {
                 return;
             }
@@ -153,28 +149,29 @@ impl<'a> Shard<'a> {
     #[inline(always)]
     pub(super) fn file_due(&mut self, node: u32, port: u32) {
         let state = &mut self.nodes[node as usize];
-        let Some(managed) = &mut state.managed else { return };
+        let Some(managed) = state.managed.as_deref_mut().filter(|managed| managed.mmu.paused > 0) else { return };
         let at = self.ports[port as usize].next_action();
-        managed.set_due(port - state.first_port, at);
+        managed.due[(port - state.first_port) as usize] = at;
+        managed.next_due = managed.next_due.min(at);
     }
 
-    /// Window engine, at the end of a window: as `finish_window`. While a group is paused, what ends must be seen to in its window too.
-    #[inline(never)]
-    pub(super) fn finish_managed<O: Outlet>(&mut self, out: &mut O, end: u64, node: u32) {
+    /// Window engine: a first group is paused. From now on the node keeps the order of time.
+    pub(super) fn file_all(&mut self, node: u32) {
         let (first, ports) = (self.nodes[node as usize].first_port, self.nodes[node as usize].ports);
-        if self.mmu(node).paused > 0 {
-            self.drain(out, end - 1, node);
-        } else {
-            for number in 0..ports {
-                if self.nodes[node as usize].managed.as_ref().expect("managed").due[number as usize] < end {
-                    self.advance(out, end - 1, node, first + number);
-                }
-            }
+        (first..first + ports).for_each(|port| self.file_due(node, port));
+    }
+
+    /// Window engine, at the end of a window: while a group is paused, what ends must be seen to in its window too. Returns whether one still is.
+    #[inline(never)]
+    pub(super) fn finish_paused<O: Outlet>(&mut self, out: &mut O, end: u64, node: u32) -> bool {
+        self.drain(out, end - 1, node);
+        let managed = self.nodes[node as usize].managed.as_mut().expect("managed");
+        let paused = managed.mmu.paused > 0;
+        if paused {
+            let (_, earliest) = managed.first_due();
+            managed.next_due = earliest;
+            self.wake_by(out, node, earliest);
         }
-        let state = &mut self.nodes[node as usize];
-        let managed = state.managed.as_mut().expect("managed");
-        let (_, earliest) = managed.first_due();
-        managed.next_due = earliest;
-        self.wake_by(out, node, earliest);
+        paused
     }
 }

@@ -29,7 +29,7 @@ mod watchdog;
 
 use crate::app::Runtime;
 use crate::fault::Fault;
-use crate::frame::{Event, Extra, Frame};
+use crate::frame::{Change, Event, Extra, Frame};
 use crate::idle::Idle;
 use crate::pacer::Pacer;
 use crate::port::{Port, Waiting};
@@ -53,8 +53,8 @@ use rustc_hash::FxHashMap;
 pub trait Outlet {
     /// Ports are driven by an event at the end of each transmission.
     const CLASSICAL: bool;
-    /// `frame` is dealt with at `at` by the node of `frame.port` (already set) in `shard`.
-    fn frame(&mut self, at: u64, shard: u16, frame: Frame, extras: &mut Slab<Extra>);
+    /// `frame` is dealt with, with `change` made, at `at` by the node of `change.port` in `shard`.
+    fn frame(&mut self, at: u64, shard: u16, frame: &Frame, change: Change, extras: &mut Slab<Extra>);
     /// An event of a node of this shard.
     fn event(&mut self, at: u64, event: Frame);
     /// A flow elsewhere starts.
@@ -196,6 +196,8 @@ pub struct Node {
     pub wake_at: u64,
     /// Window engine: a switch whose frames all pass in one loop: see `shard::eager`.
     pub eager: bool,
+    /// Window engine: a switch that hashes, with common ports: see `shard::common`.
+    pub common: bool,
 }
 
 /// What a flow leaves at its source when it is done there (or when the run ends).
@@ -325,11 +327,11 @@ impl<'a> Shard<'a> {
 
     /// A frame or an event is due.
     #[inline(always)]
-    pub fn handle<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, frame: Frame) {
+    pub fn handle<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, frame: &Frame) {
         if frame.is_traffic() {
             self.arrive(out, now, node, frame);
         } else {
-            self.on_event(out, now, node, frame);
+            self.on_event(out, now, node, *frame);
         }
     }
 

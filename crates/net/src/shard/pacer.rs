@@ -63,7 +63,7 @@ impl<'a> Shard<'a> {
         while let Some(frame) = self.pacers[node as usize].as_mut().expect("asked before").release(now) {
             self.last = self.last.max(now);
             match self.outgoing(now, node, frame.dst, frame.hash) {
-                Some(port) => self.offer(out, now, node, port, frame),
+                Some(port) => self.offer(out, now, node, port, &frame),
                 None => self.drop_frame(frame, Reason::Down),
             }
         }

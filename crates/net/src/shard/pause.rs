@@ -12,6 +12,9 @@ impl<'a> Shard<'a> {
         let mmu = self.mmu(node);
         if !mmu.is_paused(input, class) {
             mmu.set_paused(input, class, true);
+            if !O::CLASSICAL && mmu.paused == 1 {
+                self.file_all(node);
+            }
             // Something is left to happen as long as a group is paused.
             self.live += 1;
             let pause = self.pause_of(port);

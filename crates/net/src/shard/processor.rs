@@ -36,7 +36,7 @@ impl<'a> Shard<'a> {
         processor.armed = 0;
         while let Some(frame) = self.processors[node as usize].as_mut().expect("its own event").release(now) {
             self.last = self.last.max(now);
-            self.arrived(out, now, node, frame);
+            self.arrived(out, now, node, &frame);
         }
         self.arm_processor(out, node);
     }

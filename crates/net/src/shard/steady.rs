@@ -6,14 +6,16 @@
 //! While a node is steady its ports count as plain ones do (the ring of sizes, `Port::queued`), and its memory management unit has the waiting
 //! frames alone. When it ceases to be, everything is as if each port had been advanced to the window's beginning.
 
+use super::common::Way;
 use super::count::mark_at_arrival;
 use super::forward::carry_pause;
 use super::{Outlet, Shard, Slab};
-use crate::frame::{Event, Extra, Frame};
+use crate::frame::{Change, Event, Extra, Frame};
 use crate::port::{PAUSE_QUEUE, Port, Sending, Waiting};
 use crate::queue::Verdict;
 use crate::queue::buffer::QueueView;
 use crate::queue::buffer::mmu::Charge;
+use afflux_engine::prefetch;
 
 impl<'a> Shard<'a> {
     /// Window engine: `node` has these entries in the window from `start` to `end`.
@@ -91,7 +93,6 @@ impl<'a> Shard<'a> {
                     managed.mmu.give_back(&Charge::new(size, sent.input - first, port - first, sent.class, sent.queue));
                     managed.largest = managed.largest.max(sent.size);
                 }
-                managed.set_due(port - first, u64::MAX);
             }
             if a.waiting > 0 && !a.listed {
                 a.listed = true;
@@ -115,10 +116,7 @@ impl<'a> Shard<'a> {
         let Shard { nodes, ports: all, .. } = self;
         let state = &mut nodes[node as usize];
         state.steady = false;
-        let (first, managed) = (state.first_port, state.managed.is_some());
-        if managed {
-            state.active.clear();
-        }
+        let first = state.first_port;
         for port in first..first + state.ports {
             let p = &mut all[port as usize];
             if p.plain {
@@ -126,20 +124,16 @@ impl<'a> Shard<'a> {
             }
             let (freed, left) = p.uncount_ahead(at.saturating_sub(1));
             state.used -= freed;
-            let (queued, free_at) = (p.queued, p.free_at);
+            let queued = p.queued;
             let a = p.automaton.as_deref_mut().expect("not plain");
             if left == 0 {
                 a.sending = None;
             }
             debug_assert!(a.waiting == 0 || a.sending.is_some(), "who waits, waits for somebody");
             (a.queues[0].bytes, a.queues[0].count) = (queued, left + a.waiting);
-            if let Some(managed) = &mut state.managed {
-                a.listed = false;
-                if let Some(sent) = a.sending {
-                    let size = managed.mmu.size_of(sent.size as u64, sent.class);
-                    managed.mmu.charge(&Charge::new(size, sent.input - first, port - first, sent.class, sent.queue), false);
-                    managed.set_due(port - first, free_at);
-                }
+            if let (Some(managed), Some(sent)) = (&mut state.managed, a.sending) {
+                let size = managed.mmu.size_of(sent.size as u64, sent.class);
+                managed.mmu.charge(&Charge::new(size, sent.input - first, port - first, sent.class, sent.queue), false);
             }
         }
     }
@@ -150,6 +144,11 @@ impl<'a> Shard<'a> {
         let Shard { nodes, ports, extras, .. } = self;
         let state = &mut nodes[node as usize];
         let (first, managed) = (state.first_port, &mut state.managed);
+        // All that one port needs is behind one pointer after the other: it is loaded for all of them together.
+        let automata = || state.active.iter().filter_map(|&port| ports[port as usize].automaton.as_deref());
+        automata().for_each(|a| prefetch::<1, _>(std::slice::from_ref(a), 0));
+        automata().for_each(|a| prefetch::<1, _>(&a.queues, 0));
+        automata().for_each(|a| a.queues[0].frames.front().into_iter().for_each(|next| prefetch::<1, _>(std::slice::from_ref(next), 0)));
         state.active.retain(|&port| {
             let p = &mut ports[port as usize];
             let mut automaton = p.automaton.take();
@@ -170,14 +169,14 @@ impl<'a> Shard<'a> {
                 {
                     let paused = pause.clock(class, at) - clock;
                     if paused > 0 {
-                        carry_pause(extras, &mut frame, paused);
+                        frame = carry_pause(extras, frame, paused);
                     }
                 }
                 let time = p.transmit(at, frame.size);
                 if p.free_at >= end {
                     a.sending = Some(Sending { size: frame.size, queue: 0, class, input: frame.port, time });
                 }
-                send(out, extras, p, at, time, frame);
+                send(out, extras, p, at, time, &frame, frame.to(p.peer_port));
             }
             if frames.is_empty() {
                 // The next one goes where memory is still warm, not on around the ring.
@@ -192,49 +191,18 @@ impl<'a> Shard<'a> {
 
     /// As `offer`, at a port that is not plain.
     #[inline(never)]
-    pub(super) fn offer_steady<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, mut frame: Frame) {
-        let Shard { nodes, ports, .. } = self;
-        let (state, p) = (&mut nodes[node as usize], &mut ports[port as usize]);
-        let size = frame.size as u64;
-        state.used -= p.release_idle(now);
-        let calm = &state.calm;
-        // Only a plain port has all its frames in the ring.
-        if (state.used + size > calm.used || p.queued + size > calm.queue || calm.frames < u32::MAX || !p.has_room())
-            && !self.passes_closely(now, node, port, &mut frame)
-        {
+    pub(super) fn offer_steady<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: &Frame) {
+        let explains = self.world.plan.record.explain;
+        let Shard { nodes, ports, extras, counters, .. } = self;
+        let state = &mut nodes[node as usize];
+        if (Way { out, extras, counters, state, explains }).offer_steady(&mut ports[port as usize], port, now, frame, frame.hash) {
             return;
         }
-        let Shard { nodes, ports, extras, .. } = self;
-        let (state, p) = (&mut nodes[node as usize], &mut ports[port as usize]);
-        state.used += size;
-        p.queued += size;
-        if p.free_at >= state.horizon {
-            return self.wait_steadily(now, node, port, frame);
-        }
-        let at = p.free_at.max(now);
-        let time = p.transmit(at, frame.size);
-        if p.free_at >= state.horizon {
-            let a = p.automaton.as_deref_mut().expect("not plain");
-            a.sending = Some(Sending { size: frame.size, queue: 0, class: frame.priority(), input: frame.port, time });
-        }
-        send(out, extras, p, at, time, frame);
-    }
-
-    /// The transmitter is busy beyond the window.
-    #[inline(always)]
-    fn wait_steadily(&mut self, now: u64, node: u32, port: u32, frame: Frame) {
-        let (state, p) = (&mut self.nodes[node as usize], &mut self.ports[port as usize]);
-        let a = p.automaton.as_deref_mut().expect("not plain");
-        let class = frame.priority();
-        let clock = if p.eventful { a.pause.as_ref().map_or(0, |pause| pause.clock(class, now)) } else { 0 };
-        a.push(0, Waiting { frame, ready: now, clock });
-        if !a.listed {
-            a.listed = true;
-            state.active.push(port);
-        }
-        if let Some(managed) = &mut state.managed {
-            let (size, first) = (managed.mmu.size_of(frame.size as u64, class), state.first_port);
-            managed.mmu.charge(&Charge::new(size, frame.port - first, port - first, class, 0), false);
+        let mut frame = *frame;
+        if self.passes_closely(now, node, port, &mut frame) {
+            let Shard { nodes, ports, extras, counters, .. } = self;
+            let state = &mut nodes[node as usize];
+            Way { out, extras, counters, state, explains }.take_steadily(&mut ports[port as usize], port, now, &frame, frame.hash);
         }
     }
 
@@ -258,11 +226,60 @@ impl<'a> Shard<'a> {
     }
 }
 
+impl<O: Outlet> Way<'_, O> {
+    /// A frame that wants to leave by a steady node's port, with this hash from now on. Returns whether it is on its way or waits; no policy has to look at it then.
+    #[inline(always)]
+    pub fn offer_steady(&mut self, p: &mut Port, port: u32, now: u64, frame: &Frame, hash: u32) -> bool {
+        let (state, size) = (&mut *self.state, frame.size as u64);
+        state.used -= p.release_idle(now);
+        let calm = &state.calm;
+        // Only a plain port has all its frames in the ring.
+        let takes = state.used + size <= calm.used && p.queued + size <= calm.queue && calm.frames == u32::MAX && p.has_room();
+        if takes {
+            self.take_steadily(p, port, now, frame, hash);
+        }
+        takes
+    }
+
+    #[inline(always)]
+    fn take_steadily(&mut self, p: &mut Port, port: u32, now: u64, frame: &Frame, hash: u32) {
+        let state = &mut *self.state;
+        state.used += frame.size as u64;
+        p.queued += frame.size as u64;
+        if p.free_at >= state.horizon {
+            return self.wait_steadily(p, port, now, frame, hash);
+        }
+        let at = p.free_at.max(now);
+        let time = p.transmit(at, frame.size);
+        if p.free_at >= state.horizon {
+            let a = p.automaton.as_deref_mut().expect("not plain");
+            a.sending = Some(Sending { size: frame.size, queue: 0, class: frame.priority(), input: frame.port, time });
+        }
+        send(self.out, self.extras, p, at, time, frame, Change { hash, ..frame.to(p.peer_port) });
+    }
+
+    /// The transmitter is busy beyond the window.
+    #[inline(always)]
+    fn wait_steadily(&mut self, p: &mut Port, port: u32, now: u64, frame: &Frame, hash: u32) {
+        let (state, class) = (&mut *self.state, frame.priority());
+        let a = p.automaton.as_deref_mut().expect("not plain");
+        let clock = if p.eventful { a.pause.as_ref().map_or(0, |pause| pause.clock(class, now)) } else { 0 };
+        a.push(0, Waiting { frame: Frame { hash, ..*frame }, ready: now, clock });
+        if !a.listed {
+            a.listed = true;
+            state.active.push(port);
+        }
+        if let Some(managed) = &mut state.managed {
+            let (size, first) = (managed.mmu.size_of(frame.size as u64, class), state.first_port);
+            managed.mmu.charge(&Charge::new(size, frame.port - first, port - first, class, 0), false);
+        }
+    }
+}
+
 /// A frame whose transmission begins at `at` and takes `time` goes to the link's other end. Whoever cuts through deals with the header as soon as
 /// that is there.
 #[inline(always)]
-pub(super) fn send<O: Outlet>(out: &mut O, extras: &mut Slab<Extra>, p: &Port, at: u64, time: u64, mut frame: Frame) {
+pub(super) fn send<O: Outlet>(out: &mut O, extras: &mut Slab<Extra>, p: &Port, at: u64, time: u64, frame: &Frame, change: Change) {
     let first_bits = if frame.size <= p.header { time } else { p.first_bits(frame.size) };
-    frame.port = p.peer_port;
-    out.frame(at + first_bits + p.delay, p.peer_shard, frame, extras);
+    out.frame(at + first_bits + p.delay, p.peer_shard, frame, change, extras);
 }

@@ -30,13 +30,13 @@ impl<'a> Shard<'a> {
             if state.until_start {
                 leave(&mut state.used, p, frame.size);
             }
-            start(out, extras, p, at, frame);
+            start(out, extras, p, at, &frame);
         }
     }
 
     /// As `offer_automaton`.
     #[inline(never)]
-    pub(super) fn offer_urgent<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: Frame) {
+    pub(super) fn offer_urgent<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: &Frame) {
         let p = &self.ports[port as usize];
         if p.free_at <= now {
             let a = p.automaton.as_deref().expect("not plain");
@@ -64,7 +64,7 @@ impl<'a> Shard<'a> {
             return start(out, extras, p, now, frame);
         }
         let (queue, urgency) = parts(a);
-        let surplus = urgency.push(&mut queue.frames, Waiting { frame, ready: now, clock: rank(extras, &frame) });
+        let surplus = urgency.push(&mut queue.frames, Waiting { frame: *frame, ready: now, clock: rank(extras, frame) });
         a.waiting += 1;
         if !a.listed {
             a.listed = true;
@@ -152,10 +152,10 @@ fn leave(used: &mut u64, p: &mut Port, size: u16) {
 
 /// The transmitter is free at `at`, and this frame leaves.
 #[inline(always)]
-fn start<O: Outlet>(out: &mut O, extras: &mut Slab<Extra>, p: &mut Port, at: u64, frame: Frame) {
+fn start<O: Outlet>(out: &mut O, extras: &mut Slab<Extra>, p: &mut Port, at: u64, frame: &Frame) {
     let (size, time) = (frame.size, p.transmission(frame.size));
     p.free_at = at + time;
     let sending = Sending { size, queue: 0, class: frame.priority(), input: frame.port, time };
     p.automaton.as_deref_mut().expect("not plain").sending = Some(sending);
-    send(out, extras, p, at, time, frame);
+    send(out, extras, p, at, time, frame, frame.to(p.peer_port));
 }

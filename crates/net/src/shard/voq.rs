@@ -19,7 +19,7 @@ impl<'a> Shard<'a> {
         let (start, _) = p.append(now, size);
         let arrives = start + p.first_bits(size) + p.delay;
         frame.port = p.peer_port;
-        out.frame(arrives, p.peer_shard, frame, &mut self.extras);
+        out.frame(arrives, p.peer_shard, &frame, frame.to(p.peer_port), &mut self.extras);
     }
 
     /// Automaton, already advanced to `now`.

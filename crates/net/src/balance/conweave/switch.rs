@@ -83,6 +83,9 @@ impl Policy for Conweave {
         if destination.flush_at() <= now { self.flush(site, flow) } else { self.arm(site, flow) }
     }
 
+    fn leaves_transit(&self) -> bool {
+        true
+    }
     fn reorder_queues(&self) -> Option<&ReorderQueues> {
         Some(&self.queues)
     }

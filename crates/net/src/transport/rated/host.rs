@@ -135,7 +135,7 @@ impl<'a> Shard<'a> {
 
     /// As the rest of `arrive`, at a switch whose links grant rates.
     #[inline(never)]
-    pub fn arrive_rated<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, frame: Frame) {
+    pub fn arrive_rated<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, mut frame: Frame) {
         let state = &self.nodes[node as usize];
         let Some(port) = self.world.routes(now).next_hop(state.id, frame.dst, frame.hash, state.hash_seed) else {
             return self.drop_frame(frame, Reason::Down);
@@ -143,7 +143,7 @@ impl<'a> Shard<'a> {
         if frame.kind() == Frame::RATED {
             self.pass_links(out, now, node, state.first_port + port as u32, &frame);
         }
-        self.forward(out, now, node, port, frame);
+        self.forward(out, now, node, port, &mut frame);
     }
 
     /// A frame is about to leave by `port`; if it is an answer, what it answers left by the port at which it came.

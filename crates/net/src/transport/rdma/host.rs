@@ -276,7 +276,7 @@ impl<'a> Shard<'a> {
         self.arm_pair(out, slot);
         self.sets_out(size);
         self.last = self.last.max(now);
-        self.offer(out, now, node, port, frame);
+        self.offer(out, now, node, port, &frame);
         let at = self.transports.rdma.nics[port as usize].earliest_due().max(self.ports[port as usize].free_at);
         if at < u64::MAX {
             self.arm_nic(out, node, port, at);
