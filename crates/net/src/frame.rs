@@ -45,6 +45,9 @@ impl Timed for Frame {
     }
 }
 
+/// Bytes of a PAUSE frame.
+pub const PAUSE_FRAME: u16 = 64;
+
 impl Frame {
     pub const PRIORITY: u16 = 0b111;
     /// ECN-capable; marked.
@@ -101,14 +104,7 @@ impl Frame {
 
     /// A PAUSE frame that arrives at `port`: `classes` are held for `quanta` where they are in `xoff`, and let go otherwise.
     pub fn pause(port: u32, classes: u8, xoff: u8, quanta: u16) -> Frame {
-        Frame {
-            port,
-            seq: classes as u32 | (xoff as u32) << 8,
-            aux: quanta as u32,
-            size: crate::queue::flowcontrol::PAUSE_FRAME,
-            flags: Frame::PAUSE,
-            ..Frame::default()
-        }
+        Frame { port, seq: classes as u32 | (xoff as u32) << 8, aux: quanta as u32, size: PAUSE_FRAME, flags: Frame::PAUSE, ..Frame::default() }
     }
     /// Its classes, those to be held, and for how long.
     pub fn pause_parts(&self) -> (u8, u8, u16) {

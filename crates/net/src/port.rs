@@ -8,12 +8,12 @@
 use crate::frame::Frame;
 use crate::probe::hops::Watch;
 use crate::queue::aqm::Aqm;
-use crate::queue::buffer::{Calm, QueueView};
 use crate::queue::flowcontrol::Pause;
 use crate::queue::marking::Memory;
 use crate::queue::scheduling::Turns;
+pub use crate::queue::waiting::{Queue, Waiting};
+use crate::queue::{Calm, QueueView};
 use crate::world::cut_off;
-use afflux_engine::prefetch;
 use afflux_engine::random::Stream;
 use afflux_units::{Pace, Rate};
 use std::collections::VecDeque;
@@ -136,56 +136,6 @@ pub struct Departure {
     pub ready: u64,
     pub capture: Option<u32>,
     pub watched: bool,
-}
-
-#[derive(Default)]
-#[repr(C, align(64))]
-pub struct Queue {
-    pub frames: VecDeque<Waiting>,
-    /// Bytes that occupy the buffer in this queue.
-    pub bytes: u64,
-    /// Frames that do: those waiting, and the one in transmission if it counts.
-    pub count: u32,
-    /// End of the last transmission from this queue.
-    pub free_at: u64,
-    /// Averaged length and spacing of marks.
-    pub memory: Memory,
-}
-
-impl Queue {
-    /// Takes the first frame, of which there is one.
-    #[inline(always)]
-    pub fn take(&mut self) -> Waiting {
-        let first = self.frames.pop_front().expect("not empty");
-        match self.frames.front() {
-            // A long queue is not in the cache.
-            Some(next) => prefetch::<1, _>(std::slice::from_ref(next), 0),
-            // The next one goes where memory is still warm, not on around the ring.
-            None => self.frames.clear(),
-        }
-        first
-    }
-
-    /// Has this queue a frame that may be sent at `at`? The one place that knows of pauses.
-    #[inline(always)]
-    pub fn may_send(&self, pause: Option<&Pause>, at: u64) -> bool {
-        match (self.frames.front(), pause) {
-            (None, _) => false,
-            (Some(_), None) => true,
-            (Some(next), Some(pause)) => pause.may_send(next.frame.priority(), at),
-        }
-    }
-}
-
-/// A frame in a queue.
-#[derive(Clone, Copy)]
-pub struct Waiting {
-    pub frame: Frame,
-    /// When its tail has arrived.
-    pub ready: u64,
-    /// What its class's clock of pauses showed when it came. With a discipline that goes by urgency, where nothing is paused: its rank, the
-    /// smaller, the more urgent.
-    pub clock: u64,
 }
 
 /// What happened at a port since the last sample: index 0 is the whole port, then its queues if there are several.
@@ -635,6 +585,30 @@ impl Automaton {
             }
         }
         None
+    }
+
+    /// The queue that sends next at `at`, if any may.
+    #[inline(always)]
+    pub fn next_queue(&mut self, at: u64) -> Option<usize> {
+        if self.waiting == 0 {
+            return None;
+        }
+        if self.queues.len() == 1 {
+            return self.may_send(0, at).then_some(0);
+        }
+        if self.turns.is_some() {
+            return self.next_in_turn(at);
+        }
+        self.highest(|q, pause| q.may_send(pause, at))
+    }
+
+    #[inline(never)]
+    pub fn next_in_turn(&mut self, at: u64) -> Option<usize> {
+        let (queues, pause) = (&self.queues, self.pause.as_deref());
+        match self.turns.as_deref_mut().expect("queues that take turns") {
+            Turns::Cores(cores) => Some(cores.next(queues)),
+            Turns::Weighted(weighted) => weighted.next(queues, |q| q.may_send(pause, at)),
+        }
     }
 
     /// No queue may send: when the first pause expires.

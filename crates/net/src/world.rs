@@ -2,8 +2,9 @@
 
 use crate::RunError;
 use crate::app::Flows;
+use crate::frame::PAUSE_FRAME;
 use crate::paths::Paths;
-use crate::queue::flowcontrol::{PAUSE_FRAME, Party};
+use crate::queue::flowcontrol::Party;
 use crate::routing::{PortInfo, Ports, Routes};
 use crate::spec::*;
 use crate::transport::door::Frames;

@@ -2,6 +2,7 @@
 
 use super::dre::{Estimators, interval};
 use super::flowlets::{Flowlets, path_is_open};
+use super::tag::Congestion;
 use super::{About, Around, Choice, Holding, Policy, Role, Site, Tag};
 use crate::Model;
 use crate::frame::Frame;
@@ -98,15 +99,6 @@ struct Report {
     metric: Metric,
     /// Since it was reported last.
     changed: bool,
-}
-
-/// What CONGA writes on a frame.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Congestion {
-    /// The path it is on and the most on the way so far; acknowledgements have none.
-    seen: Option<(u32, u32)>,
-    /// A path from the destination's leaf, and its metric.
-    report: Option<(u32, u32)>,
 }
 
 impl Policy for Conga {

@@ -6,6 +6,7 @@
 pub use super::dlb::{DlbConfig as GlbConfig, Keys};
 
 use super::dlb::Dlb;
+use super::tag::Quality;
 use super::{About, Choice, Holding, Policy, Role, Site, Tag};
 use crate::Model;
 use crate::frame::Frame;
@@ -16,14 +17,6 @@ use std::collections::BTreeMap;
 /// Control frames are the smallest there are, and go before everything else.
 const CONTROL_SIZE: u16 = 64;
 const CONTROL_PRIORITY: u8 = 7;
-
-/// What a next hop says: of its links to a rack, the best is in this band.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Quality {
-    of: NodeId,
-    rack: u32,
-    band: u32,
-}
 
 pub struct Glb {
     local: Dlb,

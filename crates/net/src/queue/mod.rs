@@ -6,5 +6,6 @@ pub mod flowcontrol;
 pub mod marking;
 pub mod scheduling;
 mod verdict;
+pub mod waiting;
 
-pub use verdict::{Reason, Verdict};
+pub use verdict::{Calm, QueueView, Reason, Verdict};

@@ -1,4 +1,4 @@
-//! The answer of a queue policy. Policies answer; `shard::count` marks, drops and counts.
+//! Question and answer of a queue policy. Policies answer; `shard::count` marks, drops and counts.
 
 /// What happens to a frame. A policy that also decides where a frame is charged answers with that place, or with the reason why there is none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,4 +26,29 @@ pub enum Reason {
     Watchdog,
     /// No free memory at ingress: in the memory management unit, or before the processor.
     Ingress,
+}
+
+/// A queue as a policy sees it.
+#[derive(Debug, Clone, Copy)]
+pub struct QueueView {
+    pub bytes: u64,
+    pub frames: u32,
+}
+
+/// Bounds within which a frame is admitted, and not marked, whatever else is the case. They hold for upper bounds too.
+#[derive(Debug, Clone, Copy)]
+pub struct Calm {
+    /// The node's memory in use with the frame, the queue with it, and the frames before it (fewer than this).
+    pub used: u64,
+    pub queue: u64,
+    pub frames: u32,
+}
+
+impl Calm {
+    pub const ALWAYS: Calm = Calm { used: u64::MAX, queue: u64::MAX, frames: u32::MAX };
+    pub const NEVER: Calm = Calm { used: 0, queue: 0, frames: 0 };
+
+    pub fn and(self, other: Calm) -> Calm {
+        Calm { used: self.used.min(other.used), queue: self.queue.min(other.queue), frames: self.frames.min(other.frames) }
+    }
 }

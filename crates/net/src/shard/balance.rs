@@ -1,81 +1,13 @@
 //! Where frames meet the balancer of their switch.
 
+use super::switch::Balanced;
 use super::{Node, Outlet, Shard};
-use crate::balance::{BalanceCounters, Balancer, Choice, End, FourTuple, Holding, ReorderQueues, Role, Site, Tag, avalanche};
+use crate::balance::{BalanceCounters, Balancer, Choice, End, FourTuple, Holding, Role, Site, Tag, avalanche};
 use crate::frame::{Event, Extra, Frame};
 use crate::queue::Reason;
-use crate::routing::{NextHops, PortInfo};
-use crate::spec::{FlowId, NodeId, NodeKind, RouteHash};
+use crate::routing::NextHops;
+use crate::spec::{FlowId, NodeId};
 use crate::world::World;
-
-/// What a switch that does not simply hash has besides.
-pub struct Balanced {
-    /// Taken out while it is asked.
-    balancer: Option<Box<Balancer>>,
-    /// The rack of which this is the ToR.
-    rack: Option<u32>,
-    /// By port: a host is at its other end.
-    from_host: Box<[bool]>,
-    /// What goes by hash goes by that of the four-tuple.
-    hashes_tuples: bool,
-}
-
-impl Balanced {
-    pub(super) fn of(world: &World, id: NodeId) -> Option<Box<Balanced>> {
-        let spec = &world.plan.topology.nodes[id as usize];
-        if spec.kind == NodeKind::Host {
-            return None;
-        }
-        let is_host = |node: NodeId| world.plan.topology.nodes[node as usize].kind == NodeKind::Host;
-        let from_host: Box<[bool]> = world.ports.of(id).iter().map(|info| is_host(info.peer)).collect();
-        let switch = &world.plan.switches[spec.config as usize];
-        // The load of a link to a host matters where that has several links: there may be a choice of them, the host may pass frames on (BCube), and it
-        // is a rack of its own, of whose links neighbours are told.
-        let matters = |host: NodeId| world.ports.of(host).len() > 1;
-        let rate = |info: &PortInfo| (!is_host(info.peer) || matters(info.peer)).then(|| world.link(info).rate.0);
-        let rates: Vec<Option<u64>> = world.ports.of(id).iter().map(rate).collect();
-        let balancer = Balancer::of(switch, &rates)?;
-        // Some of its hosts may have other links, and are racks of their own.
-        let mut racks = world.ports.of(id).iter().map(|info| info.peer).filter(|&peer| is_host(peer)).map(|host| world.routes(0).rack_of(host));
-        let rack = racks.find(|&rack| world.routes(0).anchor(rack) == id);
-        let hashes_tuples = switch.hash == RouteHash::Murmur3;
-        Some(Box::new(Balanced { balancer: Some(Box::new(balancer)), rack, from_host, hashes_tuples }))
-    }
-
-    /// Hosts hang on it.
-    pub(super) fn is_tor(&self) -> bool {
-        self.rack.is_some()
-    }
-
-    /// Between ToRs it has no say.
-    pub(super) fn leaves_transit(&self) -> bool {
-        self.asked().leaves_transit()
-    }
-
-    fn asked(&self) -> &Balancer {
-        self.balancer.as_deref().expect("not being asked")
-    }
-
-    /// Frames and bytes held.
-    pub(super) fn held(&self) -> (u64, u64) {
-        self.asked().held()
-    }
-
-    /// Frames held that take the switch's memory.
-    pub(super) fn charged(&self) -> impl Iterator<Item = &Frame> {
-        self.asked().charged()
-    }
-
-    pub(super) fn reorder_queues(&self) -> Option<&ReorderQueues> {
-        self.asked().reorder_queues()
-    }
-}
-
-impl Node {
-    fn balanced(&mut self) -> &mut Balanced {
-        self.balanced.as_mut().expect("a switch that does not simply hash")
-    }
-}
 
 impl<'a> Shard<'a> {
     /// As the rest of `arrive`, at a switch that does not simply hash.

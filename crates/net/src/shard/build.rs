@@ -1,7 +1,7 @@
 //! A shard from the plan.
 
-use super::managed::Managed;
 use super::policy::Policy;
+use super::switch::{Balanced, Managed};
 use super::{Group, Halves, Harvest, NOT_YET, Node, Shard, Slab};
 use crate::fault::Fault;
 use crate::frame::Event;
@@ -222,7 +222,7 @@ impl<'a> Shard<'a> {
                 automaton,
             }));
         }
-        let balanced = super::balance::Balanced::of(world, id);
+        let balanced = Balanced::of(world, id);
         // Balancers and links that grant rates look at queues, and NICs of queue pairs are told when they are free.
         let asked = balanced.is_some() || plan.has_rates() || spec.kind == NodeKind::Host && plan.has_queue_pairs();
         let ports = &self.ports[first_port as usize..];

@@ -4,14 +4,13 @@
 
 use super::balance::unasked_port;
 use super::count::{mark, mark_at_start};
+use super::pause::carry_pause;
 use super::steady::send;
 use super::{Node, Outlet, Shard, Slab};
 use crate::frame::{Change, Extra, Frame};
 use crate::port::{Automaton, PAUSE_QUEUE, Port, Sending, Waiting};
-use crate::queue::Verdict;
-use crate::queue::buffer::QueueView;
 use crate::queue::buffer::mmu::Charge;
-use crate::queue::scheduling;
+use crate::queue::{QueueView, Verdict};
 use crate::record::Counters;
 use crate::spec::MarkAt;
 
@@ -177,7 +176,7 @@ impl<O: Outlet> Way<'_, O> {
                 break;
             }
             // Without a look at the pauses there have not been any of.
-            let next = if p.eventful { scheduling::next_queue(a, at) } else { a.highest(|_, _| true) };
+            let next = if p.eventful { a.next_queue(at) } else { a.highest(|_, _| true) };
             let Some(queue) = next else { continue };
             let q = &mut a.queues[queue];
             let mut verdict = Verdict::Admit;
@@ -297,7 +296,7 @@ impl<O: Outlet> Way<'_, O> {
         {
             let paused = pause.clock(frame.priority(), at) - clock;
             if paused > 0 {
-                let frame = super::forward::carry_pause(self.extras, *frame, paused);
+                let frame = carry_pause(self.extras, *frame, paused);
                 return send(self.out, self.extras, p, at, time, &frame, Change { flags: change.flags | frame.flags, ..change });
             }
         }

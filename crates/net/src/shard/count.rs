@@ -3,9 +3,8 @@
 use super::Shard;
 use crate::frame::Frame;
 use crate::port::{Port, Queue};
-use crate::queue::buffer::QueueView;
 use crate::queue::marking::Red;
-use crate::queue::{Reason, Verdict};
+use crate::queue::{QueueView, Reason, Verdict};
 use crate::record::Counters;
 use crate::spec::MarkAt;
 use afflux_engine::random::Stream;

@@ -4,7 +4,6 @@ use super::count::mark_at_start;
 use super::{Outlet, Shard};
 use crate::frame::Frame;
 use crate::port::{Discipline, Queue, Waiting};
-use crate::queue::scheduling;
 use crate::queue::{Reason, Verdict};
 use crate::spec::MarkAt;
 use std::collections::VecDeque;
@@ -108,7 +107,7 @@ impl<'a> Shard<'a> {
         loop {
             let p = &mut self.ports[port as usize];
             let a = p.automaton.as_mut().expect("not plain");
-            let turn = a.turns.is_some().then(|| scheduling::next_in_turn(a, at));
+            let turn = a.turns.is_some().then(|| a.next_in_turn(at));
             let d = a.discipline.as_mut().expect("only ports with one come here");
             let mut ask = |queue: usize, q: &mut Queue| match d.aqm.get_mut(queue) {
                 Some(aqm) => aqm.pull(&mut q.frames, at, q.bytes).map(|(waiting, verdict)| (queue, waiting, verdict)),

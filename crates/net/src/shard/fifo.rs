@@ -6,8 +6,7 @@ use super::steady::send;
 use super::{Outlet, Shard, Slab};
 use crate::frame::{Extra, Frame};
 use crate::port::{Port, Sending, Waiting};
-use crate::queue::Verdict;
-use crate::queue::buffer::QueueView;
+use crate::queue::{QueueView, Verdict};
 
 impl<'a> Shard<'a> {
     /// As `offer_automaton`.

@@ -1,15 +1,14 @@
 //! From arrival to departure: choice of port, admission, marking, transmission.
 
 use super::count::{mark_at_arrival, mark_at_start};
+use super::pause::carry_pause;
 use super::steady::send;
 use super::{Outlet, Shard, Slab};
 use crate::fault::Fate;
 use crate::frame::{Event, Extra, Frame};
 use crate::port::{Departure, PAUSE_QUEUE, Port, Sending, Waiting};
-use crate::queue::buffer::QueueView;
 use crate::queue::buffer::mmu::{Charge, Take};
-use crate::queue::scheduling;
-use crate::queue::{Reason, Verdict};
+use crate::queue::{QueueView, Reason, Verdict};
 use crate::spec::MarkAt;
 use crate::telemetry::Reading;
 
@@ -398,7 +397,7 @@ impl<'a> Shard<'a> {
                     return self.file_due(node, port);
                 }
             }
-            let Some(queue) = scheduling::next_queue(a, at) else {
+            let Some(queue) = a.next_queue(at) else {
                 if a.waiting > 0 {
                     self.await_expiry(out, port);
                 }
@@ -555,17 +554,4 @@ pub(super) fn rank(extras: &Slab<Extra>, frame: &Frame) -> u64 {
         Frame::DATA | Frame::CONTROL if frame.has(Frame::RANKED) => frame.aux as u64,
         _ => 0,
     }
-}
-
-/// A frame says how long it stood paused.
-#[cold]
-#[inline(never)]
-pub(super) fn carry_pause(extras: &mut Slab<Extra>, mut frame: Frame, paused: u64) -> Frame {
-    if frame.has(Frame::EXTRA) {
-        extras[frame.aux].paused += paused;
-    } else if !matches!(frame.kind(), Frame::CONTROL | Frame::TO_SWITCH) {
-        frame.aux = extras.insert(Extra { paused, ..Extra::beside(&frame) });
-        frame.flags |= Frame::EXTRA;
-    }
-    frame
 }

@@ -5,49 +5,6 @@ use crate::frame::Frame;
 use crate::queue::Reason;
 use crate::queue::buffer::mmu::{Answer, Charge, Mmu, is_safe};
 
-/// A switch's memory, and when its ports act next.
-pub struct Managed {
-    pub mmu: Mmu,
-    /// Window engine, while a group is paused, by port: when it ends a transmission or starts one by itself, `u64::MAX` for never.
-    due: Vec<u64>,
-    /// None of them is before this.
-    next_due: u64,
-    /// Window engine: no less than the memory for what comes in the window, by ingress port; the largest frame.
-    expected: Vec<u64>,
-    pub(super) largest: u16,
-}
-
-impl Managed {
-    pub fn new(mmu: Mmu, ports: u32) -> Self {
-        Managed { mmu, due: vec![u64::MAX; ports as usize], next_due: u64::MAX, expected: vec![0; ports as usize], largest: 0 }
-    }
-
-    /// A frame will come.
-    #[inline(always)]
-    pub(super) fn expect_frame(&mut self, input: u32, size: u16) {
-        self.largest = self.largest.max(size);
-        self.expected[input as usize] += size as u64 + self.mmu.overhead();
-    }
-
-    pub(super) fn expect_nothing(&mut self) {
-        self.expected.fill(0);
-    }
-
-    /// Whatever of the expected frames, which are of these classes, has come, and in whatever order: none is refused, and none is a cause to pause. Then
-    /// nothing more is expected. At each port one frame may be in transmission that is not charged for.
-    pub(super) fn is_calm(&mut self, classes: u8) -> bool {
-        let uncharged = (self.largest as u64 + self.mmu.overhead()) * self.expected.len() as u64;
-        let calm = self.mmu.is_calm(classes, uncharged, &self.expected);
-        self.expect_nothing();
-        calm
-    }
-
-    /// The port that acts next, and when; the lowest of several.
-    fn first_due(&self) -> (usize, u64) {
-        self.due.iter().copied().enumerate().fold((0, u64::MAX), |first, (port, at)| if at < first.1 { (port, at) } else { first })
-    }
-}
-
 impl<'a> Shard<'a> {
     /// What a frame that came by `input` for a queue of `port` costs.
     #[inline(always)]

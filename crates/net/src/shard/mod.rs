@@ -14,14 +14,18 @@ pub mod finish;
 pub mod forward;
 pub mod host;
 mod managed;
+mod node;
 mod outside;
 mod pacer;
 mod pause;
 mod policy;
 mod processor;
+mod records;
 mod reorder;
 mod sample;
+mod slab;
 mod steady;
+mod switch;
 mod urgent;
 mod voq;
 mod watch;
@@ -30,23 +34,19 @@ mod watchdog;
 use crate::app::Runtime;
 use crate::fault::Fault;
 use crate::frame::{Change, Event, Extra, Frame};
-use crate::idle::Idle;
 use crate::pacer::Pacer;
 use crate::port::{Port, Waiting};
-use crate::probe::pieces::Pieces;
 use crate::processor::Processor;
-use crate::queue::buffer::{Buffer, Calm};
-use crate::queue::flowcontrol::deadlock::Wait;
-use crate::queue::marking::Red;
-use crate::record::{CaptureRecord, Counters, GapRecord, MemoryFault, PortRecord, ReorderRecord, RoundTripRecord, StormRecord, UplinkRecord, WaitRecord};
-use crate::spec::{FlowId, NodeId};
+use crate::record::Counters;
+use crate::spec::FlowId;
 use crate::transport::door::Halves;
 use crate::world::World;
-pub use outside::{Departure, Outside};
+pub use node::Node;
+pub use records::{Departure, Harvest, Outside, ReceivedRecord, SentRecord};
+use slab::growing;
+pub use slab::{NOT_YET, OVER, Slab, set_slot};
 
 use afflux_engine::prefetch;
-use afflux_engine::random::Stream;
-use policy::Policy;
 use rustc_hash::FxHashMap;
 
 /// Where a shard puts what happens later.
@@ -70,204 +70,6 @@ pub trait Outlet {
 pub fn own_event(ports: usize, node: u32, flow: u32, event: Event) -> Frame {
     Frame { port: ports as u32 + node, flow, seq: event as u32, flags: Frame::EVENT, ..Frame::default() }
 }
-
-/// Slots that are used again.
-pub struct Slab<T> {
-    items: Vec<T>,
-    free: Vec<u32>,
-}
-
-impl<T> Default for Slab<T> {
-    fn default() -> Self {
-        Slab { items: Vec::new(), free: Vec::new() }
-    }
-}
-
-impl<T> Slab<T> {
-    #[inline]
-    pub fn insert(&mut self, item: T) -> u32 {
-        match self.free.pop() {
-            Some(slot) => {
-                self.items[slot as usize] = item;
-                slot
-            }
-            None => {
-                self.items.push(item);
-                self.items.len() as u32 - 1
-            }
-        }
-    }
-    /// As [`growing`].
-    fn growing(&self) -> u64 {
-        growing(self.items.len(), self.items.capacity(), size_of::<T>())
-    }
-    /// All slots, for prefetching.
-    pub fn slots(&self) -> &[T] {
-        &self.items
-    }
-    /// Frees a slot, and hands out what was in it.
-    #[inline]
-    pub fn take(&mut self, slot: u32) -> T
-    where
-        T: Default,
-    {
-        self.free.push(slot);
-        std::mem::take(&mut self.items[slot as usize])
-    }
-    /// Frees a slot; its content stays until it is used again.
-    #[inline]
-    pub fn remove(&mut self, slot: u32) -> &T {
-        self.free.push(slot);
-        &self.items[slot as usize]
-    }
-}
-impl<T> std::ops::Index<u32> for Slab<T> {
-    type Output = T;
-    #[inline(always)]
-    fn index(&self, slot: u32) -> &T {
-        &self.items[slot as usize]
-    }
-}
-impl<T> std::ops::IndexMut<u32> for Slab<T> {
-    #[inline(always)]
-    fn index_mut(&mut self, slot: u32) -> &mut T {
-        &mut self.items[slot as usize]
-    }
-}
-
-/// What a list takes for a moment when it grows, because it is copied then; nothing unless that may be soon.
-fn growing(length: usize, capacity: usize, item: usize) -> u64 {
-    if length > capacity / 8 * 7 { (capacity * item) as u64 } else { 0 }
-}
-
-/// Sets the slot of `flow`, for which there may be no room yet.
-fn set_slot(slots: &mut Vec<u32>, flow: FlowId, slot: u32) {
-    if slots.len() <= flow as usize {
-        slots.resize((flow as usize + 1).next_power_of_two(), NOT_YET);
-    }
-    slots[flow as usize] = slot;
-}
-
-/// Per flow and side: what has become of it here.
-pub const NOT_YET: u32 = u32::MAX;
-pub const OVER: u32 = u32::MAX - 1;
-
-/// Everything of one node but its ports.
-pub struct Node {
-    pub id: NodeId,
-    pub first_port: u32,
-    pub ports: u32,
-    pub host: bool,
-    /// More is to be done with what arrives than to choose its way by hash: it has `balanced`, or its links grant rates. Of a host: it forwards.
-    pub aside: bool,
-    /// Has faulty links or sampled ports: arrivals are looked at more closely.
-    pub watched: bool,
-    /// Bytes after which a frame is dealt with; `u16::MAX` for whole frames.
-    pub header: u16,
-    /// Occupancy ends at the start of transmission.
-    pub until_start: bool,
-    /// What arrives at the instant at which a transmission ends finds it under way.
-    pub arrivals_first: bool,
-    pub hash_seed: u32,
-    /// Memory in use; an upper bound between settlings.
-    pub used: u64,
-    pub buffer: Buffer,
-    pub managed: Option<Box<managed::Managed>>,
-    pub marking: Option<Red>,
-    /// What neither of them minds.
-    pub calm: Calm,
-    /// Some queue marks at the start of transmission.
-    pub marks_at_start: bool,
-    /// What each queue has instead, where they differ.
-    pub own: Option<Box<[Policy]>>,
-    /// Draws for choices of paths.
-    pub stream: Stream,
-    pub balanced: Option<Box<balance::Balanced>>,
-    /// Ports with waiting frames.
-    pub active: Vec<u32>,
-    /// Window engine: its ports with queues are all urgent, and what starts there may be decided on later, by `due`: see `shard::urgent`.
-    pub defers: bool,
-    pub due: u64,
-    /// Window engine: it may have windows in which nothing is paused, and is in one that ends at `horizon`: see `shard::steady`.
-    pub steadies: bool,
-    pub steady: bool,
-    pub horizon: u64,
-    /// The wake event under way, 0 for none.
-    pub wake_at: u64,
-    /// Window engine: a switch whose frames all pass in one loop: see `shard::eager`.
-    pub eager: bool,
-    /// Window engine: a switch that hashes, with common ports: see `shard::common`.
-    pub common: bool,
-}
-
-/// What a flow leaves at its source when it is done there (or when the run ends).
-#[derive(Debug, Clone)]
-pub struct SentRecord {
-    pub flow: FlowId,
-    pub start: u64,
-    /// The last acknowledgement, if it came.
-    pub finish: Option<u64>,
-    /// When its transport gave it up.
-    pub given_up: Option<u64>,
-    pub ideal: u64,
-    pub propagation: u64,
-    pub packets: u64,
-    pub retransmitted: u64,
-    pub timeouts: u64,
-    pub why: Option<crate::probe::explain::Attribution>,
-}
-
-impl SentRecord {
-    /// Of a flow that has sent nothing yet.
-    pub fn new(flow: FlowId, start: u64, idle: Idle) -> SentRecord {
-        let Idle { total: ideal, propagation, .. } = idle;
-        SentRecord { flow, start, finish: None, given_up: None, ideal, propagation, packets: 0, retransmitted: 0, timeouts: 0, why: None }
-    }
-}
-
-/// What it leaves at its destination.
-#[derive(Debug, Clone, Copy)]
-pub struct ReceivedRecord {
-    pub flow: FlowId,
-    pub finish: Option<u64>,
-    pub frames: u64,
-    pub has_last: bool,
-    pub marked: u64,
-    pub reordered: u64,
-    /// How long the last frame to arrive stood paused.
-    pub paused: u64,
-}
-
-/// What a shard hands over at the end.
-#[derive(Default)]
-pub struct Harvest {
-    pub sent: Pieces<SentRecord>,
-    pub received: Pieces<ReceivedRecord>,
-    pub ports: Pieces<PortRecord>,
-    pub uplinks: Pieces<UplinkRecord>,
-    pub captures: Pieces<(u32, CaptureRecord)>,
-    pub reordering: Pieces<ReorderRecord>,
-    pub storms: Vec<StormRecord>,
-    pub waits: Vec<Wait>,
-    /// By flow, subflow and the path's number: frames and bytes.
-    pub paths: Vec<(FlowId, u8, u32, u64, u64)>,
-    pub tasks: Vec<crate::record::TaskRecord>,
-    pub gaps: Vec<GapRecord>,
-    pub waits_behind: Vec<WaitRecord>,
-    pub round_trips: Vec<RoundTripRecord>,
-    pub memory_faults: Vec<MemoryFault>,
-}
-
-impl Harvest {
-    /// A flow is over at its source.
-    pub fn leave(&mut self, mut record: SentRecord) {
-        if let Some(why) = &mut record.why {
-            why.settle();
-        }
-        self.sent.push(record);
-    }
-}
-
 /// Aligned so that two workers' counters never share a cache line (or a pair of lines that the processor fetches together).
 #[repr(align(128))]
 pub struct Shard<'a> {

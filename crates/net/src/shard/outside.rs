@@ -1,33 +1,9 @@
 //! Packets of real hosts: they enter at a host's NIC like its own datagrams, and leave where they arrive.
 
-use super::{Outlet, Shard};
+use super::{Departure, Outlet, Shard};
 use crate::frame::Frame;
 use crate::queue::Reason;
 use crate::spec::FlowId;
-
-/// What has become of packets of real hosts.
-#[derive(Debug, Default)]
-pub struct Outside {
-    /// The transport of their flows.
-    pub transport: u16,
-    pub arrived: Vec<Departure>,
-    /// Tokens of those that were dropped.
-    pub lost: Vec<u32>,
-}
-
-/// A packet leaves the network for its host.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Departure {
-    /// When it is due, picoseconds.
-    pub at: u64,
-    /// Which one it is.
-    pub token: u32,
-    pub host: u32,
-    /// The host's port by which it has come.
-    pub nic: u32,
-    /// It met congestion, here or before.
-    pub marked: bool,
-}
 
 impl<'a> Shard<'a> {
     #[inline(always)]

@@ -1,7 +1,7 @@
 //! PAUSE frames: when they are sent, and what they do.
 
-use super::{Outlet, Shard};
-use crate::frame::{Event, Frame};
+use super::{Outlet, Shard, Slab};
+use crate::frame::{Event, Extra, Frame};
 
 impl<'a> Shard<'a> {
     /// There is cause to pause a priority group (again).
@@ -175,4 +175,17 @@ impl<'a> Shard<'a> {
             self.live -= 1;
         }
     }
+}
+
+/// A frame says how long it stood paused.
+#[cold]
+#[inline(never)]
+pub(super) fn carry_pause(extras: &mut Slab<Extra>, mut frame: Frame, paused: u64) -> Frame {
+    if frame.has(Frame::EXTRA) {
+        extras[frame.aux].paused += paused;
+    } else if !matches!(frame.kind(), Frame::CONTROL | Frame::TO_SWITCH) {
+        frame.aux = extras.insert(Extra { paused, ..Extra::beside(&frame) });
+        frame.flags |= Frame::EXTRA;
+    }
+    frame
 }

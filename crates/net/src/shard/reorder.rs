@@ -3,7 +3,7 @@
 use super::{Outlet, Shard};
 use crate::frame::{Event, Frame};
 use crate::memory::Kept;
-use crate::queue::buffer::QueueView;
+use crate::queue::QueueView;
 use crate::queue::buffer::mmu::Take;
 use crate::record::ReorderRecord;
 use afflux_units::Time;

@@ -8,13 +8,12 @@
 
 use super::common::Way;
 use super::count::mark_at_arrival;
-use super::forward::carry_pause;
+use super::pause::carry_pause;
 use super::{Outlet, Shard, Slab};
 use crate::frame::{Change, Event, Extra, Frame};
 use crate::port::{PAUSE_QUEUE, Port, Sending, Waiting};
-use crate::queue::Verdict;
-use crate::queue::buffer::QueueView;
 use crate::queue::buffer::mmu::Charge;
+use crate::queue::{QueueView, Verdict};
 use afflux_engine::prefetch;
 
 impl<'a> Shard<'a> {

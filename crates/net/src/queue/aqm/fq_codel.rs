@@ -4,7 +4,7 @@ use super::{Codel, Control};
 use crate::Model;
 use crate::balance::ecmp;
 use crate::frame::Frame;
-use crate::port::Waiting;
+use crate::queue::waiting::Waiting;
 use crate::queue::{Reason, Verdict};
 use crate::spec;
 use std::collections::VecDeque;

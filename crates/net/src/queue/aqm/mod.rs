@@ -16,8 +16,8 @@ pub use pie::Pie;
 
 use crate::Model;
 use crate::frame::Frame;
-use crate::port::Waiting;
 use crate::queue::Verdict;
+use crate::queue::waiting::Waiting;
 use crate::spec;
 use afflux_engine::random::Stream;
 use std::collections::VecDeque;

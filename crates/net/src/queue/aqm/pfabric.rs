@@ -2,7 +2,7 @@
 
 use crate::Model;
 use crate::frame::Frame;
-use crate::port::Waiting;
+use crate::queue::waiting::Waiting;
 use crate::spec::Limit;
 use std::collections::VecDeque;
 

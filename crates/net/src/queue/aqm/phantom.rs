@@ -2,8 +2,8 @@
 
 use crate::Model;
 use crate::frame::Frame;
-use crate::port::Waiting;
 use crate::queue::Verdict;
+use crate::queue::waiting::Waiting;
 use crate::spec;
 use std::collections::VecDeque;
 

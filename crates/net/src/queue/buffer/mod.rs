@@ -9,7 +9,7 @@ pub use shared::Shared;
 pub use static_limit::StaticLimit;
 pub use voq::{Place, Voq};
 
-use crate::queue::{Reason, Verdict};
+use crate::queue::{Calm, QueueView, Reason, Verdict};
 use crate::spec;
 use afflux_units::Rate;
 
@@ -20,31 +20,6 @@ pub enum Buffer {
     Static(StaticLimit),
     Shared(Shared),
     Voq(Box<Voq>),
-}
-
-/// A queue as a policy sees it.
-#[derive(Debug, Clone, Copy)]
-pub struct QueueView {
-    pub bytes: u64,
-    pub frames: u32,
-}
-
-/// Bounds within which a frame is admitted, and not marked, whatever else is the case. They hold for upper bounds too.
-#[derive(Debug, Clone, Copy)]
-pub struct Calm {
-    /// The node's memory in use with the frame, the queue with it, and the frames before it (fewer than this).
-    pub used: u64,
-    pub queue: u64,
-    pub frames: u32,
-}
-
-impl Calm {
-    pub const ALWAYS: Calm = Calm { used: u64::MAX, queue: u64::MAX, frames: u32::MAX };
-    pub const NEVER: Calm = Calm { used: 0, queue: 0, frames: 0 };
-
-    pub fn and(self, other: Calm) -> Calm {
-        Calm { used: self.used.min(other.used), queue: self.queue.min(other.queue), frames: self.frames.min(other.frames) }
-    }
 }
 
 impl Buffer {

@@ -1,7 +1,7 @@
 //! Memory shared by all queues of a switch with a dynamic threshold (Choudhury and Hahne 1998).
 
-use super::{Calm, QueueView};
 use crate::Model;
+use crate::queue::{Calm, QueueView};
 
 #[derive(Debug, Clone, Copy)]
 pub struct Shared {

@@ -1,8 +1,7 @@
 //! A limit per queue, in bytes or frames.
 
-use super::{Calm, QueueView};
 use crate::Model;
-use crate::queue::{Reason, Verdict};
+use crate::queue::{Calm, QueueView, Reason, Verdict};
 use crate::spec::{Compare, Limit};
 
 #[derive(Debug, Clone, Copy)]

@@ -4,9 +4,8 @@
 //! A queue is first in, first out, and goes on in DRAM until it is empty once it has begun to. So what it has in DRAM is always its newest
 //! part: `min(what was put there, what is in the queue)`, and nothing needs to be done when frames leave.
 
-use super::QueueView;
 use crate::Model;
-use crate::queue::Reason;
+use crate::queue::{QueueView, Reason};
 use crate::spec::{self, VoqCap};
 use afflux_units::{Pace, Rate, Span};
 

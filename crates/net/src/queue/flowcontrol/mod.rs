@@ -7,9 +7,6 @@ use crate::Model;
 use crate::queue::buffer::mmu::CLASSES;
 use crate::spec::{Link, NodeId, NodeKind, PauseTime, Plan, Refresh};
 use afflux_units::{Rate, Span};
-
-/// Bytes of a PAUSE frame.
-pub const PAUSE_FRAME: u16 = 64;
 /// A quantum is the time of 512 bits.
 const QUANTUM_BYTES: u64 = 64;
 

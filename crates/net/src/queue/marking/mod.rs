@@ -1,8 +1,7 @@
 //! Which frames a queue marks or, where they are not ECN-capable, drops early.
 
 use crate::Model;
-use crate::queue::buffer::{Calm, QueueView};
-use crate::queue::{Reason, Verdict};
+use crate::queue::{Calm, QueueView, Reason, Verdict};
 use crate::spec::{self, Compare, Idle, Limit, MarkAt, Spacing};
 use afflux_engine::random::Stream;
 

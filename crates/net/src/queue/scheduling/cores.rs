@@ -1,6 +1,6 @@
 //! Which ingress core's queue sends next: credits in turn.
 
-use crate::port::Queue;
+use crate::queue::waiting::Queue;
 
 /// The scheduler of an egress port gives credits of one size to the queues that have something, one after the other within the highest
 /// priority. A queue sends while its balance is above 0, so it may owe up to a frame; what it has not used when it is empty is gone.
@@ -66,7 +66,7 @@ impl Cores {
 mod tests {
     use super::*;
     use crate::frame::Frame;
-    use crate::port::Waiting;
+    use crate::queue::waiting::Waiting;
 
     /// The queues that send, until all are empty.
     fn order(turns: &mut Cores, sizes: &[&[u16]]) -> Vec<usize> {

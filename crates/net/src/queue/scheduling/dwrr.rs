@@ -2,7 +2,7 @@
 
 use super::ets;
 use crate::Model;
-use crate::port::Queue;
+use crate::queue::waiting::Queue;
 use crate::spec::{Scheduling, Service};
 
 /// Whose turn it is, and what each queue may still send. Credit is counted in bytes times `per_byte`, so that shares are exact.
@@ -97,7 +97,7 @@ pub const MODEL: Model = Model {
 mod tests {
     use super::*;
     use crate::frame::Frame;
-    use crate::port::Waiting;
+    use crate::queue::waiting::Waiting;
     use crate::spec::Classes;
 
     fn turns(service: &[Service], quantum: u32) -> Weighted {

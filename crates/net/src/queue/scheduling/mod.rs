@@ -9,7 +9,6 @@ pub use cores::Cores;
 pub use dwrr::Weighted;
 
 use crate::Model;
-use crate::port::Automaton;
 use crate::spec::Scheduling;
 
 /// Queues that take turns, whoever is highest.
@@ -34,30 +33,6 @@ impl Turns {
             Turns::Cores(_) => unreachable!("virtual output queues mark when a frame comes"),
             Turns::Weighted(weighted) => weighted.give_back(queue, bytes, empty),
         }
-    }
-}
-
-/// The queue that sends next at `at`, if any may.
-#[inline(always)]
-pub fn next_queue(automaton: &mut Automaton, at: u64) -> Option<usize> {
-    if automaton.waiting == 0 {
-        return None;
-    }
-    if automaton.queues.len() == 1 {
-        return automaton.may_send(0, at).then_some(0);
-    }
-    if automaton.turns.is_some() {
-        return next_in_turn(automaton, at);
-    }
-    strict::highest(automaton, at)
-}
-
-#[inline(never)]
-pub fn next_in_turn(automaton: &mut Automaton, at: u64) -> Option<usize> {
-    let (queues, pause) = (&automaton.queues, automaton.pause.as_deref());
-    match automaton.turns.as_deref_mut().expect("queues that take turns") {
-        Turns::Cores(cores) => Some(cores.next(queues)),
-        Turns::Weighted(weighted) => weighted.next(queues, |q| q.may_send(pause, at)),
     }
 }
 

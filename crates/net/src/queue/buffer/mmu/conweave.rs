@@ -1,6 +1,6 @@
 //! As in ConWeave's ns-3, which follows TLT-RDMA and Broadcom's description.
 
-use super::{Answer, CLASSES, Charge, Group, Take, Totals, fixed, times};
+use super::charge::{Answer, CLASSES, Charge, Group, Take, Totals, fixed, times};
 use crate::Model;
 use crate::queue::Reason;
 use crate::spec::ConweaveRules;

@@ -1,6 +1,6 @@
 //! As in HPCC's ns-3.
 
-use super::{Answer, Group, Take, Totals};
+use super::charge::{Answer, Group, Take, Totals};
 use crate::Model;
 use crate::queue::Reason;
 use crate::spec::HpccRules;

@@ -1,6 +1,6 @@
 //! As real switches, configured in SONiC's terms.
 
-use super::{Answer, Group, PLAIN, Take, Totals, fixed, times};
+use super::charge::{Answer, Group, PLAIN, Take, Totals, fixed, times};
 use crate::Model;
 use crate::queue::Reason;
 use crate::spec::SonicRules;

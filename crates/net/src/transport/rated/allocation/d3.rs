@@ -1,24 +1,9 @@
 //! D3's router (spec/transports.md §2.8): rates first come, first served, with sums for all state.
 
-use super::{Seen, What};
+pub use super::header::{D3Header as Header, HOPS};
+
+use super::header::{Seen, What};
 use crate::spec;
-
-/// Links on a path, at most.
-pub const HOPS: usize = 8;
-
-/// In kilobits per second: sums come out as they went in.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Header {
-    /// It asks for a rate; other frames pass.
-    pub request: bool,
-    /// Desired now, and in the request before.
-    pub desired: u32,
-    pub desired_before: u32,
-    /// What each link granted to the request before, and grants to this one; and how many links that are.
-    pub granted_before: [u32; HOPS],
-    pub granted: [u32; HOPS],
-    pub hops: u8,
-}
 
 #[derive(Debug)]
 pub struct Link {

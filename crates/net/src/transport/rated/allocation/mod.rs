@@ -1,57 +1,18 @@
 //! What links know of the flows that ask them for rates, and what they answer. Pure state machines.
 
 pub mod d3;
+mod header;
 pub mod pdq;
 
+pub use header::{Header, Scheme, Seen, What};
+
 use crate::spec::{NodeId, Plan, TransportConfig};
-
-/// What a frame of a rated transport is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum What {
-    /// The first of a flow.
-    Syn,
-    #[default]
-    Data,
-    /// A header and nothing else.
-    Probe,
-    /// The flow ends, or is given up.
-    End,
-}
-
-/// The scheduling header.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Header {
-    pub what: What,
-    /// From the receiver: it answers a frame of that kind.
-    pub answer: bool,
-    /// When the frame, or the one answered, was sent.
-    pub sent: u64,
-    pub scheme: Scheme,
-}
-
-#[derive(Debug, Clone, Copy, Default)]
-pub enum Scheme {
-    #[default]
-    None,
-    Pdq(pdq::Header),
-    D3(d3::Header),
-}
 
 /// One direction of a link.
 #[derive(Debug, Default)]
 pub struct Link {
     pdq: Option<pdq::Link>,
     d3: Option<d3::Link>,
-}
-
-/// What a link sees of its own port.
-#[derive(Debug, Clone, Copy)]
-pub struct Seen {
-    pub now: u64,
-    /// Bytes that wait, without the frame in transmission.
-    pub waiting: u64,
-    /// Bytes whose transmission has begun so far.
-    pub sent: u64,
 }
 
 impl Link {

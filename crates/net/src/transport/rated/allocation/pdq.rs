@@ -1,26 +1,10 @@
 //! PDQ's switch (spec/transports.md §2.9): a list of the most critical flows of a link, of which the first send and the others wait.
 
-use super::{Seen, What};
+pub use super::header::{NOBODY, PdqHeader as Header};
+
+use super::header::{Seen, What};
 use crate::spec;
 use std::cmp::Ordering;
-
-/// In place of a node: nobody pauses the flow.
-pub const NOBODY: u32 = u32::MAX;
-
-#[derive(Debug, Clone, Copy)]
-pub struct Header {
-    /// Bits per second.
-    pub rate: u64,
-    /// The node that pauses the flow.
-    pub pausing: u32,
-    /// Moment; `u64::MAX` for none.
-    pub deadline: u64,
-    /// How long the rest of the flow takes at its fastest.
-    pub remaining: u64,
-    pub round_trip: u64,
-    /// Answers: round trips between probes.
-    pub interval: f64,
-}
 
 #[derive(Debug, Clone, Copy)]
 struct Entry {

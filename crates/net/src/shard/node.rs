@@ -1,0 +1,94 @@
+//! A node: everything of it but its ports.
+
+use super::policy::Policy;
+use super::switch::{Balanced, Managed};
+use crate::queue::buffer::Buffer;
+use crate::queue::marking::Red;
+use crate::queue::{Calm, QueueView, Verdict};
+use crate::spec::NodeId;
+use afflux_engine::random::Stream;
+
+/// Everything of one node but its ports.
+pub struct Node {
+    pub id: NodeId,
+    pub first_port: u32,
+    pub ports: u32,
+    pub host: bool,
+    /// More is to be done with what arrives than to choose its way by hash: it has `balanced`, or its links grant rates. Of a host: it forwards.
+    pub aside: bool,
+    /// Has faulty links or sampled ports: arrivals are looked at more closely.
+    pub watched: bool,
+    /// Bytes after which a frame is dealt with; `u16::MAX` for whole frames.
+    pub header: u16,
+    /// Occupancy ends at the start of transmission.
+    pub until_start: bool,
+    /// What arrives at the instant at which a transmission ends finds it under way.
+    pub arrivals_first: bool,
+    pub hash_seed: u32,
+    /// Memory in use; an upper bound between settlings.
+    pub used: u64,
+    pub buffer: Buffer,
+    pub managed: Option<Box<Managed>>,
+    pub marking: Option<Red>,
+    /// What neither of them minds.
+    pub calm: Calm,
+    /// Some queue marks at the start of transmission.
+    pub marks_at_start: bool,
+    /// What each queue has instead, where they differ.
+    pub own: Option<Box<[Policy]>>,
+    /// Draws for choices of paths.
+    pub stream: Stream,
+    pub balanced: Option<Box<Balanced>>,
+    /// Ports with waiting frames.
+    pub active: Vec<u32>,
+    /// Window engine: its ports with queues are all urgent, and what starts there may be decided on later, by `due`: see `shard::urgent`.
+    pub defers: bool,
+    pub due: u64,
+    /// Window engine: it may have windows in which nothing is paused, and is in one that ends at `horizon`: see `shard::steady`.
+    pub steadies: bool,
+    pub steady: bool,
+    pub horizon: u64,
+    /// The wake event under way, 0 for none.
+    pub wake_at: u64,
+    /// Window engine: a switch whose frames all pass in one loop: see `shard::eager`.
+    pub eager: bool,
+    /// Window engine: a switch that hashes, with common ports: see `shard::common`.
+    pub common: bool,
+}
+
+impl Node {
+    /// May a frame of `size` bytes join `queue`? With `exact` the node's memory in use is no upper bound but the truth.
+    #[inline(always)]
+    pub fn admit(&self, queue: usize, view: QueueView, size: u64, exact: bool) -> Option<Verdict> {
+        match &self.own {
+            None => self.buffer.admit(view, size, self.used, exact),
+            Some(own) => self.admit_by(own, queue, view, size, exact),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn admit_by(&self, own: &[Policy], queue: usize, view: QueueView, size: u64, exact: bool) -> Option<Verdict> {
+        own[queue].admit(view, size, self.used, exact)
+    }
+
+    #[inline(always)]
+    pub fn marking(&self, queue: usize) -> Option<&Red> {
+        match &self.own {
+            None => self.marking.as_ref(),
+            Some(own) => marking_by(own, queue),
+        }
+    }
+}
+
+impl Node {
+    pub(super) fn balanced(&mut self) -> &mut Balanced {
+        self.balanced.as_mut().expect("a switch that does not simply hash")
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn marking_by(own: &[Policy], queue: usize) -> Option<&Red> {
+    own[queue].marking.as_ref()
+}

@@ -1,0 +1,114 @@
+//! What switches have that manage their memory, or do not simply hash.
+
+use crate::balance::{Balancer, ReorderQueues};
+use crate::frame::Frame;
+use crate::queue::buffer::mmu::Mmu;
+use crate::routing::PortInfo;
+use crate::spec::{NodeId, NodeKind, RouteHash};
+use crate::world::World;
+
+/// A switch's memory, and when its ports act next.
+pub struct Managed {
+    pub mmu: Mmu,
+    /// Window engine, while a group is paused, by port: when it ends a transmission or starts one by itself, `u64::MAX` for never.
+    pub(super) due: Vec<u64>,
+    /// None of them is before this.
+    pub(super) next_due: u64,
+    /// Window engine: no less than the memory for what comes in the window, by ingress port; the largest frame.
+    expected: Vec<u64>,
+    pub(super) largest: u16,
+}
+
+impl Managed {
+    pub fn new(mmu: Mmu, ports: u32) -> Self {
+        Managed { mmu, due: vec![u64::MAX; ports as usize], next_due: u64::MAX, expected: vec![0; ports as usize], largest: 0 }
+    }
+
+    /// A frame will come.
+    #[inline(always)]
+    pub(super) fn expect_frame(&mut self, input: u32, size: u16) {
+        self.largest = self.largest.max(size);
+        self.expected[input as usize] += size as u64 + self.mmu.overhead();
+    }
+
+    pub(super) fn expect_nothing(&mut self) {
+        self.expected.fill(0);
+    }
+
+    /// Whatever of the expected frames, which are of these classes, has come, and in whatever order: none is refused, and none is a cause to pause. Then
+    /// nothing more is expected. At each port one frame may be in transmission that is not charged for.
+    pub(super) fn is_calm(&mut self, classes: u8) -> bool {
+        let uncharged = (self.largest as u64 + self.mmu.overhead()) * self.expected.len() as u64;
+        let calm = self.mmu.is_calm(classes, uncharged, &self.expected);
+        self.expect_nothing();
+        calm
+    }
+
+    /// The port that acts next, and when; the lowest of several.
+    pub(super) fn first_due(&self) -> (usize, u64) {
+        self.due.iter().copied().enumerate().fold((0, u64::MAX), |first, (port, at)| if at < first.1 { (port, at) } else { first })
+    }
+}
+
+/// What a switch that does not simply hash has besides.
+pub struct Balanced {
+    /// Taken out while it is asked.
+    pub(super) balancer: Option<Box<Balancer>>,
+    /// The rack of which this is the ToR.
+    pub(super) rack: Option<u32>,
+    /// By port: a host is at its other end.
+    pub(super) from_host: Box<[bool]>,
+    /// What goes by hash goes by that of the four-tuple.
+    pub(super) hashes_tuples: bool,
+}
+
+impl Balanced {
+    pub(super) fn of(world: &World, id: NodeId) -> Option<Box<Balanced>> {
+        let spec = &world.plan.topology.nodes[id as usize];
+        if spec.kind == NodeKind::Host {
+            return None;
+        }
+        let is_host = |node: NodeId| world.plan.topology.nodes[node as usize].kind == NodeKind::Host;
+        let from_host: Box<[bool]> = world.ports.of(id).iter().map(|info| is_host(info.peer)).collect();
+        let switch = &world.plan.switches[spec.config as usize];
+        // The load of a link to a host matters where that has several links: there may be a choice of them, the host may pass frames on (BCube), and it
+        // is a rack of its own, of whose links neighbours are told.
+        let matters = |host: NodeId| world.ports.of(host).len() > 1;
+        let rate = |info: &PortInfo| (!is_host(info.peer) || matters(info.peer)).then(|| world.link(info).rate.0);
+        let rates: Vec<Option<u64>> = world.ports.of(id).iter().map(rate).collect();
+        let balancer = Balancer::of(switch, &rates)?;
+        // Some of its hosts may have other links, and are racks of their own.
+        let mut racks = world.ports.of(id).iter().map(|info| info.peer).filter(|&peer| is_host(peer)).map(|host| world.routes(0).rack_of(host));
+        let rack = racks.find(|&rack| world.routes(0).anchor(rack) == id);
+        let hashes_tuples = switch.hash == RouteHash::Murmur3;
+        Some(Box::new(Balanced { balancer: Some(Box::new(balancer)), rack, from_host, hashes_tuples }))
+    }
+
+    /// Hosts hang on it.
+    pub(super) fn is_tor(&self) -> bool {
+        self.rack.is_some()
+    }
+
+    /// Between ToRs it has no say.
+    pub(super) fn leaves_transit(&self) -> bool {
+        self.asked().leaves_transit()
+    }
+
+    pub(super) fn asked(&self) -> &Balancer {
+        self.balancer.as_deref().expect("not being asked")
+    }
+
+    /// Frames and bytes held.
+    pub(super) fn held(&self) -> (u64, u64) {
+        self.asked().held()
+    }
+
+    /// Frames held that take the switch's memory.
+    pub(super) fn charged(&self) -> impl Iterator<Item = &Frame> {
+        self.asked().charged()
+    }
+
+    pub(super) fn reorder_queues(&self) -> Option<&ReorderQueues> {
+        self.asked().reorder_queues()
+    }
+}
