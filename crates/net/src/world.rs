@@ -7,7 +7,7 @@ use crate::paths::Paths;
 use crate::queue::flowcontrol::Party;
 use crate::routing::{PortInfo, Ports, Routes};
 use crate::spec::*;
-use crate::transport::door::Frames;
+use crate::transport::frames::Frames;
 use afflux_engine::random::mix;
 use rustc_hash::FxHashMap;
 use std::sync::atomic::{AtomicU64, Ordering};

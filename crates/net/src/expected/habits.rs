@@ -1,7 +1,7 @@
 //! What a transport's flows are like to a network that knows rates but no frames.
 
 use crate::congestion::{Cut, Early, Growth};
-use crate::transport::door::Frames;
+use crate::transport::frames::Frames;
 use crate::world::World;
 
 /// What all flows of a transport have in common. Bytes, bytes per second, seconds.

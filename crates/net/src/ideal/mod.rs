@@ -49,7 +49,7 @@ fn demand(world: &World, now: u64, flow: &Flow, shape: Shape) -> Demand {
 /// Carries out `plan`, whose flows all start by the clock.
 pub fn run(plan: &Plan, progress: &Progress) -> Result<Output, RunError> {
     let wall = Instant::now();
-    let cpu = crate::run::thread_cpu_s();
+    let cpu = crate::clock::thread_cpu_s();
     let world = World::new(plan, 1)?;
     let until = world.until();
     let mut matching = Matching::new(plan.topology.hosts as usize);
@@ -130,7 +130,7 @@ pub fn run(plan: &Plan, progress: &Progress) -> Result<Output, RunError> {
         counters: Counters::default(),
         end: Time(if cut { until } else { end }),
         ended: if cut { Ended::Until } else { Ended::Done },
-        engine: Engine { events, thread_cpu_s: vec![crate::run::thread_cpu_s() - cpu], wall_s: wall.elapsed().as_secs_f64(), window_ps: 0 },
+        engine: Engine { events, thread_cpu_s: vec![crate::clock::thread_cpu_s() - cpu], wall_s: wall.elapsed().as_secs_f64(), window_ps: 0 },
     })
 }
 

@@ -107,7 +107,7 @@ impl Outlet for Later {
 }
 
 pub fn work(shard: &mut Shard, progress: &Progress) -> super::window::Done {
-    let cpu = super::thread_cpu_s();
+    let cpu = crate::clock::thread_cpu_s();
     let mut later = Later::new();
     let mut done = super::window::Done { events: 0, cpu_s: 0.0, in_flight: (0, 0), reached_until: false, limited: None, cancelled: false };
     let windows = super::window::windows(shard.world);
@@ -146,6 +146,6 @@ pub fn work(shard: &mut Shard, progress: &Progress) -> super::window::Done {
     done.limited = limit.and_then(|limit| limit.ended());
     progress.advance(0, shard.counters.packet_hops - reported_hops, shard.flows_done - reported_flows);
     done.in_flight = later.in_flight();
-    done.cpu_s = super::thread_cpu_s() - cpu;
+    done.cpu_s = crate::clock::thread_cpu_s() - cpu;
     done
 }

@@ -17,12 +17,6 @@ use afflux_engine::Exchange;
 use afflux_units::Time;
 use std::time::Instant;
 
-/// Processor time of the calling thread.
-pub(crate) fn thread_cpu_s() -> f64 {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
-}
-
 /// Carries out `plan`. Deterministic: the same plan gives the same [`Output`] (but for its `engine` part) with either
 /// engine of packets and any number of threads. The engine of flows has an answer of its own.
 ///

@@ -72,10 +72,10 @@ pub fn drive<R>(plan: &Plan, work: impl FnOnce(&mut Driven) -> R) -> Result<(Out
     shard.outside = Some(Box::new(Outside { transport, ..Outside::default() }));
     let mut driven = Driven { world: &world, shard, later: Later::new(), events: 0, now: 0, flows: FxHashMap::default() };
     driven.shard.begin(&mut driven.later);
-    let cpu = super::thread_cpu_s();
+    let cpu = crate::clock::thread_cpu_s();
     let result = work(&mut driven);
     let Driven { shard, later, events, now, .. } = driven;
-    let cpu_s = super::thread_cpu_s() - cpu;
+    let cpu_s = crate::clock::thread_cpu_s() - cpu;
     let done = Done { events, cpu_s, in_flight: later.in_flight(), reached_until: true, limited: None, cancelled: false };
     let mut output = merge::merge(&world, vec![shard], &[done], now, true);
     // What came from outside is not a flow of which there is anything to tell.

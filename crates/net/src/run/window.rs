@@ -141,7 +141,7 @@ pub fn windows(world: &World) -> Windows {
 /// Takes `shard` through the run.
 pub fn work(shard: &mut Shard, exchange: &Exchange<Mail>, workers: usize, progress: &Progress) -> Done {
     let _abort = exchange.abort_on_panic();
-    let cpu = super::thread_cpu_s();
+    let cpu = crate::clock::thread_cpu_s();
     let world = shard.world;
     let me = shard.index as usize;
     let windows = windows(world);
@@ -236,7 +236,7 @@ pub fn work(shard: &mut Shard, exchange: &Exchange<Mail>, workers: usize, progre
             done.in_flight.1 += frame.size as u64;
         }
     });
-    done.cpu_s = super::thread_cpu_s() - cpu;
+    done.cpu_s = crate::clock::thread_cpu_s() - cpu;
     done
 }
 

@@ -39,7 +39,7 @@ use crate::port::{Port, Waiting};
 use crate::processor::Processor;
 use crate::record::Counters;
 use crate::spec::FlowId;
-use crate::transport::door::Halves;
+use crate::transport::Halves;
 use crate::world::World;
 pub use node::Node;
 pub use records::{Departure, Harvest, Outside, ReceivedRecord, SentRecord};

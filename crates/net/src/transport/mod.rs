@@ -3,13 +3,27 @@
 mod blocks;
 pub mod datagram;
 pub mod door;
+pub mod frames;
 pub mod mptcp;
 pub mod nack;
 pub mod pfabric;
 pub mod rated;
 pub mod rdma;
+mod registry;
 pub mod tcp;
 
 use crate::Model;
+
+/// What a shard keeps of each transport.
+#[derive(Default)]
+pub struct Halves {
+    pub tcp: tcp::Halves,
+    pub mptcp: mptcp::Halves,
+    pub rdma: rdma::Halves,
+    pub pfabric: pfabric::Halves,
+    pub rated: rated::Halves,
+    pub datagram: datagram::Halves,
+    pub nack: nack::Halves,
+}
 
 pub const MODELS: &[Model] = &[tcp::MODEL, rdma::MODEL, rdma::REPS, pfabric::MODEL, mptcp::MODEL, rated::PDQ, rated::D3, datagram::MODEL, nack::MODEL];

@@ -10,13 +10,12 @@ use crate::record::{CaptureKind, CaptureMultipath, CaptureOptions};
 use crate::shard::capture::Content;
 use crate::shard::finish::round_trips;
 use crate::shard::host::{Beside, arm};
-use crate::shard::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, Slab, own_event};
+use crate::shard::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, own_event};
 use crate::spec::{EcnMode, FctEnd, Flow, FlowId, MptcpConfig, PathManager, TcpConfig, TransportConfig};
 use crate::transport::door::{Frames, Opening, Parameters, Transport};
 use crate::transport::tcp::{AckIn, AckNow, Arrival, Cause, Expired, Receiver, ReceiverSetup, Sender, SenderSetup, Tcp, data_flags, first_edge, stamp};
 use crate::world::World;
 use afflux_engine::random::{Stream, mix};
-use rustc_hash::FxHashMap;
 
 /// Purpose of the random streams of subflows' congestion controls.
 const CONTROL: u64 = 0x6d70_6363;
@@ -59,15 +58,6 @@ fn routes(world: &World, now: u64, flow: &Flow, config: &MptcpConfig) -> Vec<Rou
             found
         }
     }
-}
-
-/// What a shard keeps of connections over several paths.
-#[derive(Default)]
-pub struct Halves {
-    connections: Slab<Connection>,
-    joints: Slab<Joint>,
-    /// Of flows that are complete here: what completed them.
-    pub decisive: FxHashMap<FlowId, Decisive>,
 }
 
 /// Part of a link that flows under coupled congestion controls use which it limits, as measured (validation/estimates.py).

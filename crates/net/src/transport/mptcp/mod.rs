@@ -7,14 +7,26 @@ mod receiver;
 mod scheduler;
 mod sender;
 
-pub use host::Halves;
 pub use receiver::Joint;
 pub use sender::{Connection, ConnectionSetup, Sending, Stage, Subflow};
 
 use crate::Model;
+use crate::frame::Decisive;
+use crate::shard::Slab;
+use crate::spec::FlowId;
+use rustc_hash::FxHashMap;
 
 /// The transport: see [`crate::transport::door`].
 pub struct Mptcp;
+
+/// What a shard keeps of connections over several paths.
+#[derive(Default)]
+pub struct Halves {
+    connections: Slab<Connection>,
+    joints: Slab<Joint>,
+    /// Of flows that are complete here: what completed them.
+    pub decisive: FxHashMap<FlowId, Decisive>,
+}
 
 /// In the slot of either half, whose frames are TCP's: it is of a connection over several paths.
 pub const MPTCP: u32 = 1 << 29;

@@ -6,17 +6,10 @@ use crate::frame::{Control, Event, Extra, Frame};
 use crate::record::CaptureKind;
 use crate::shard::capture::Content;
 use crate::shard::host::{Beside, arm};
-use crate::shard::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, Slab, own_event};
+use crate::shard::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, own_event};
 use crate::spec::{self, Flow, FlowId, TransportConfig};
 use crate::transport::door::{Frames, Opening, Parameters, Transport};
 use crate::world::World;
-
-/// What a shard keeps of such transfers.
-#[derive(Default)]
-pub struct Halves {
-    senders: Slab<Sender>,
-    receivers: Slab<Receiver>,
-}
 
 impl Parameters for spec::Nack {
     fn frames(&self) -> Frames {

@@ -5,14 +5,21 @@ mod host;
 mod receiver;
 mod sender;
 
-pub use host::Halves;
 pub use receiver::{Reaction, Receiver};
 pub use sender::{Act, Report, Sender, SenderSetup};
 
 use crate::Model;
+use crate::shard::Slab;
 
 /// The transport: see [`crate::transport::door`].
 pub struct Nack;
+
+/// What a shard keeps of such transfers.
+#[derive(Default)]
+pub struct Halves {
+    senders: Slab<Sender>,
+    receivers: Slab<Receiver>,
+}
 
 pub const MODEL: Model = Model {
     kind: "transport",

@@ -1,26 +1,16 @@
 //! Hosts with pFabric's transport, or the TCP it was made from.
 
-use super::{Expired, Kept, PFABRIC, Pfabric, Sender, SenderSetup, Transmit};
+use super::{Expired, PFABRIC, Pfabric, Sender, SenderSetup, Transmit};
 use crate::expected::Habits;
 use crate::frame::{Control, Event, Extra, Frame};
 use crate::record::CaptureKind;
 use crate::shard::capture::Content;
 use crate::shard::host::arm;
-use crate::shard::{Outlet, ReceivedRecord, SentRecord, Shard, Slab, own_event};
+use crate::shard::{Outlet, ReceivedRecord, SentRecord, Shard, own_event};
 use crate::spec::{self, EcnMode, Flow, FlowId, TransportConfig};
 use crate::transport::door::{Frames, Opening, Parameters, Transport};
 use crate::transport::tcp::{AckIn, Cause, Receiver, Tcp};
 use crate::world::World;
-use rustc_hash::FxHashMap;
-use std::collections::VecDeque;
-
-/// What a shard keeps of pFabric's transport. Its receivers are TCP's.
-#[derive(Default)]
-pub struct Halves {
-    senders: Slab<Sender>,
-    /// Idle connections of pairs of hosts, the one that has been idle longest first.
-    pools: FxHashMap<(u32, u32), VecDeque<Kept>>,
-}
 
 impl Parameters for spec::Pfabric {
     fn frames(&self) -> Frames {

@@ -5,13 +5,23 @@
 mod host;
 mod sender;
 
-pub use host::Halves;
 pub use sender::{Expired, Kept, Sender, SenderSetup, Transmit};
 
 use crate::Model;
+use crate::shard::Slab;
+use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
 
 /// The transport: see [`crate::transport::door`].
 pub struct Pfabric;
+
+/// What a shard keeps of pFabric's transport. Its receivers are TCP's.
+#[derive(Default)]
+pub struct Halves {
+    senders: Slab<Sender>,
+    /// Idle connections of pairs of hosts, the one that has been idle longest first.
+    pools: FxHashMap<(u32, u32), VecDeque<Kept>>,
+}
 
 /// In the slot of a sending half, whose acknowledgements are TCP's: it is pFabric's.
 pub const PFABRIC: u32 = 1 << 30;

@@ -7,7 +7,7 @@ use crate::queue::Reason;
 use crate::record::CaptureKind;
 use crate::shard::capture::Content;
 use crate::shard::host::arm;
-use crate::shard::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, Slab, own_event};
+use crate::shard::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, own_event};
 use crate::spec::{self, Flow, FlowId, Plan, TransportConfig};
 use crate::transport::door::{Frames, Opening, Parameters, Transport};
 use crate::transport::rated::allocation::{Header, Link, Seen, What};
@@ -18,15 +18,6 @@ impl Plan {
     pub fn has_rates(&self) -> bool {
         self.transports.iter().any(|transport| matches!(transport, TransportConfig::Pdq(_) | TransportConfig::D3(_)))
     }
-}
-
-/// What a shard keeps of transports that are granted rates.
-#[derive(Default)]
-pub struct Halves {
-    senders: Slab<Sender>,
-    receivers: Slab<Receiver>,
-    /// What links grant, by port; none where no flow asks.
-    links: Vec<Link>,
 }
 
 impl Parameters for spec::Rated {

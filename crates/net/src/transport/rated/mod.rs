@@ -6,14 +6,24 @@ mod host;
 mod receiver;
 mod sender;
 
-pub use host::Halves;
 pub use receiver::Receiver;
 pub use sender::{AckIn, Act, Scheduling, Sender, SenderSetup};
 
 use crate::Model;
+use crate::shard::Slab;
+use allocation::Link;
 
 /// Both transports: see [`crate::transport::door`].
 pub struct Rated;
+
+/// What a shard keeps of transports that are granted rates.
+#[derive(Default)]
+pub struct Halves {
+    senders: Slab<Sender>,
+    receivers: Slab<Receiver>,
+    /// What links grant, by port; none where no flow asks.
+    links: Vec<Link>,
+}
 
 pub const PDQ: Model = Model {
     kind: "transport",

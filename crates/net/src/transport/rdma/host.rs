@@ -1,14 +1,14 @@
 //! Queue pairs at hosts: the NIC makes a frame when its transmitter is free, for whoever's turn it is.
 
 use super::paced::Paced;
-use super::{AckIn, Acknowledgement, Nic, QueuePair, Rdma, Reps, Responder, ResponderSetup, Setup};
+use super::{AckIn, Acknowledgement, Halves, QueuePair, Rdma, Reps, Responder, ResponderSetup, Setup};
 use crate::congestion::rate;
 use crate::expected::{Habits, Pace};
 use crate::frame::{Event, Extra, Frame};
 use crate::record::CaptureKind;
 use crate::shard::capture::Content;
 use crate::shard::host::{Beside, arm};
-use crate::shard::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, Slab, own_event};
+use crate::shard::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, own_event};
 use crate::spec::{Entropy, Flow, FlowId, Plan, RdmaConfig, RdmaRecovery, TransportConfig};
 use crate::telemetry::Telemetry;
 use crate::transport::door::{Frames, Opening, Parameters, Transport};
@@ -29,15 +29,6 @@ impl Plan {
     pub fn has_telemetry(&self) -> bool {
         self.transports.iter().any(|transport| matches!(transport, TransportConfig::Rdma(rdma) if rdma.overhead() > 0))
     }
-}
-
-/// What a shard keeps of RDMA.
-#[derive(Default)]
-pub struct Halves {
-    pub pairs: Slab<QueuePair>,
-    pub responders: Slab<Responder>,
-    /// By port; none where no flow uses RDMA.
-    nics: Vec<Nic>,
 }
 
 impl Parameters for RdmaConfig {

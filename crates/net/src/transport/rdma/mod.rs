@@ -7,16 +7,25 @@ mod queue_pair;
 mod reps;
 mod responder;
 
-pub use host::Halves;
 pub use nic::Nic;
 pub use queue_pair::{AckIn, QueuePair, Setup};
 pub use reps::Reps;
 pub use responder::{Acknowledgement, Responder, ResponderSetup};
 
 use crate::Model;
+use crate::shard::Slab;
 
 /// The transport: see [`crate::transport::door`].
 pub struct Rdma;
+
+/// What a shard keeps of RDMA.
+#[derive(Default)]
+pub struct Halves {
+    pub pairs: Slab<QueuePair>,
+    pub responders: Slab<Responder>,
+    /// By port; none where no flow uses RDMA.
+    nics: Vec<Nic>,
+}
 
 pub const REPS: Model = Model {
     kind: "balance",

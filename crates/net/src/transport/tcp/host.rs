@@ -9,7 +9,7 @@ use crate::record::{CaptureKind, CaptureOptions};
 use crate::shard::capture::Content;
 use crate::shard::finish::round_trips;
 use crate::shard::host::{Beside, arm};
-use crate::shard::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, Slab, own_event};
+use crate::shard::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, own_event};
 use crate::spec::{EcnMode, Flow, FlowId, Metrics, Reader, Receive, Recovery, TcpConfig, TransportConfig};
 use crate::transport::door::{Frames, Opening, Parameters, Transport};
 use crate::transport::mptcp::MPTCP;
@@ -17,19 +17,9 @@ use crate::transport::nack::Nack;
 use crate::transport::pfabric::PFABRIC;
 use crate::world::World;
 use afflux_engine::random::Stream;
-use rustc_hash::FxHashMap;
 
 /// Purpose of the random streams of congestion controls (see `afflux_engine::random`).
 const CONTROL: u64 = 0x636f_6e74;
-
-/// What a shard keeps of TCP.
-#[derive(Default)]
-pub struct Halves {
-    pub senders: Slab<Sender>,
-    pub receivers: Slab<Receiver>,
-    /// Slow start thresholds that connections have left, by source (here) and destination.
-    thresholds: FxHashMap<(u32, u32), u32>,
-}
 
 impl Parameters for TcpConfig {
     fn frames(&self) -> Frames {

@@ -19,7 +19,7 @@ mod small_queue;
 mod subflow;
 mod timer;
 
-pub use host::{Halves, data_flags};
+pub use host::data_flags;
 pub use message::Message;
 #[cfg(test)]
 pub use rate::Around;
@@ -32,9 +32,20 @@ pub use sender::{AckIn, Cause, Sender, SenderSetup, Transmit, first_edge};
 pub use timer::Expired;
 
 use crate::Model;
+use crate::shard::Slab;
+use rustc_hash::FxHashMap;
 
 /// The transport: see [`crate::transport::door`].
 pub struct Tcp;
+
+/// What a shard keeps of TCP.
+#[derive(Default)]
+pub struct Halves {
+    pub senders: Slab<Sender>,
+    pub receivers: Slab<Receiver>,
+    /// Slow start thresholds that connections have left, by source (here) and destination.
+    thresholds: FxHashMap<(u32, u32), u32>,
+}
 
 pub const MODEL: Model = Model {
     kind: "transport",

@@ -1,0 +1,7 @@
+//! Time as the machine tells it.
+
+/// Processor time of the calling thread.
+pub fn thread_cpu_s() -> f64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
+}
