@@ -1,5 +1,6 @@
 //! What a run leaves behind. Times are picoseconds; rounding to nanoseconds happens where files are written.
 
+pub use crate::app::TaskRecord;
 pub use crate::balance::{BalanceCounters, ConweaveCounters, LateCounters};
 pub use crate::frame::Control;
 pub use crate::probe::hops::{Behind, Gap, RoundTrips, Wait};
@@ -75,21 +76,6 @@ pub struct MemoryFault {
     pub node: NodeId,
     pub used: u64,
     pub held: u64,
-}
-
-/// A part of a job that an application has carried out (or was at when the run ended).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TaskRecord {
-    /// Index into the scenario's job names.
-    pub job: u32,
-    pub phase: &'static str,
-    /// `None`: the phase as a whole.
-    pub task: Option<u32>,
-    pub node: Option<NodeId>,
-    pub start: Time,
-    pub finish: Option<Time>,
-    pub bytes_in: u64,
-    pub bytes_out: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,11 +1,26 @@
 //! Flows that applications have started: a list that only grows, and whose entries stay where they are, so that all shards can read while
 //! the applications' shard appends.
 
-use super::NewFlow;
 use crate::spec::{Flow, FlowId, Start};
 use afflux_units::Time;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// A flow that is to be started.
+#[derive(Debug, Clone, Copy)]
+pub struct NewFlow {
+    pub src: u32,
+    /// Another host.
+    pub dst: u32,
+    /// Above zero.
+    pub bytes: u64,
+    /// Index into `Plan::transports`.
+    pub transport: u16,
+    pub class: u16,
+    pub priority: u8,
+    /// Index into the scenario's job names.
+    pub job: u32,
+}
 
 /// Entries of the first chunk; each further one has twice as many as the one before.
 const FIRST: usize = 1 << 10;

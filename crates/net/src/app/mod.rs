@@ -4,15 +4,18 @@
 //! they do elsewhere goes by messages that take [`Applications::latency`], which bounds the lookahead. So results depend neither on the
 //! engine nor on the number of threads.
 
+mod agenda;
 mod flows;
 mod runtime;
 
+pub use agenda::TaskRecord;
 pub(crate) use flows::Flows;
+pub use flows::NewFlow;
 pub(crate) use runtime::{Due, Runtime};
 
-use crate::record::TaskRecord;
 use crate::spec::FlowId;
 use afflux_units::Time;
+use agenda::Agenda;
 use std::fmt;
 use std::sync::Arc;
 
@@ -51,29 +54,13 @@ pub trait Application: Send {
     fn on_received(&mut self, context: &mut Context, flow: FlowId, read: Time);
 }
 
-/// A flow that is to be started.
-#[derive(Debug, Clone, Copy)]
-pub struct NewFlow {
-    pub src: u32,
-    /// Another host.
-    pub dst: u32,
-    /// Above zero.
-    pub bytes: u64,
-    /// Index into `Plan::transports`.
-    pub transport: u16,
-    pub class: u16,
-    pub priority: u8,
-    /// Index into the scenario's job names.
-    pub job: u32,
-}
-
 /// What an application can do.
 pub struct Context<'a> {
     pub(crate) now: u64,
     pub(crate) index: u16,
     pub(crate) latency: u64,
     pub(crate) flows: &'a Flows,
-    pub(crate) runtime: &'a mut Runtime,
+    pub(crate) agenda: &'a mut Agenda,
 }
 
 impl Context<'_> {
@@ -83,7 +70,7 @@ impl Context<'_> {
 
     /// Calls [`Application::on_timer`] at `at`, or now if that has passed; timers of one moment in the order in which they were set.
     pub fn timer(&mut self, at: Time, token: u64) {
-        self.runtime.set_timer(at.0.max(self.now), self.index, token);
+        self.agenda.set_timer(at.0.max(self.now), self.index, token);
     }
 
     /// Starts a flow at `at`, at the earliest after the latency.
@@ -91,17 +78,17 @@ impl Context<'_> {
         let at = at.0.max(self.now + self.latency);
         assert!(flow.src != flow.dst && flow.bytes > 0, "a flow goes from one host to another and has bytes");
         let id = self.flows.push(flow, Time(at), self.index);
-        self.runtime.started.push(id);
+        self.agenda.started.push(id);
         id
     }
 
     /// Writes down what has become of a task.
     pub fn record(&mut self, task: TaskRecord) {
-        self.runtime.tasks.push(task);
+        self.agenda.tasks.push(task);
     }
 
     /// This application has done what it had to do; with [`crate::spec::RunConfig::until_done`] the run ends when all have said so.
     pub fn done(&mut self) {
-        self.runtime.done(self.index);
+        self.agenda.done(self.index);
     }
 }

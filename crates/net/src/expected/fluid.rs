@@ -171,7 +171,7 @@ impl<'w, 'p> Fluid<'w, 'p> {
             planned: 0,
             waiting: BinaryHeap::new(),
             groups,
-            applications: Runtime::new(plan),
+            applications: plan.applications.as_ref().map(Runtime::new),
             now: 0.0,
             tick: None,
             until: world.until() as f64 * PS,
@@ -231,7 +231,7 @@ impl<'w, 'p> Fluid<'w, 'p> {
             _ => None,
         };
         let waiting = self.waiting.peek().map(|next| next.0.0);
-        let timer = self.applications.as_ref().and_then(Runtime::next_timer);
+        let timer = self.applications.as_ref().and_then(|runtime| runtime.agenda.next_timer());
         [planned, waiting, timer].into_iter().flatten().min()
     }
 
@@ -254,7 +254,7 @@ impl<'w, 'p> Fluid<'w, 'p> {
             self.planned += 1;
             self.start(at, self.planned as FlowId - 1);
         }
-        if self.applications.as_ref().and_then(Runtime::next_timer).is_some_and(|timer| timer <= at) {
+        if self.applications.as_ref().and_then(|runtime| runtime.agenda.next_timer()).is_some_and(|timer| timer <= at) {
             self.tell(at, Due::Timers);
         }
     }
@@ -272,12 +272,12 @@ impl<'w, 'p> Fluid<'w, 'p> {
     fn tell(&mut self, at: u64, due: Due) {
         let Some(mut runtime) = self.applications.take() else { return };
         runtime.tell(at, due, &self.world.started);
-        for flow in std::mem::take(&mut runtime.started) {
+        for flow in std::mem::take(&mut runtime.agenda.started) {
             if let Start::At(time) = self.world.flow(flow).start {
                 self.waiting.push(Reverse((time.0, What::Start, flow)));
             }
         }
-        if self.world.plan.run.until_done && runtime.all_done() {
+        if self.world.plan.run.until_done && runtime.agenda.all_done() {
             self.until = self.until.min((at + self.world.latency()) as f64 * PS);
         }
         self.applications = Some(runtime);

@@ -15,7 +15,7 @@ impl<'a> Shard<'a> {
     pub(super) fn begin_applications<O: Outlet>(&mut self, out: &mut O) {
         let Some(applications) = &self.world.plan.applications else { return };
         if self.world.place[applications.home as usize].shard == self.index {
-            self.applications = Runtime::new(self.world.plan);
+            self.applications = Some(Runtime::new(applications));
             self.tell_applications(out, 0, Due::Begin);
         }
     }
@@ -36,12 +36,12 @@ impl<'a> Shard<'a> {
     fn tell_applications<O: Outlet>(&mut self, out: &mut O, now: u64, due: Due) {
         let world = self.world;
         let Some(mut runtime) = self.applications.take() else { unreachable!("events of applications come to their home") };
-        let (before, tasks) = (runtime.timers() as i64, runtime.tasks.len());
+        let (before, tasks) = (runtime.agenda.timers() as i64, runtime.agenda.tasks.len());
         if runtime.tell(now, due, &world.started) {
             self.last = self.last.max(now);
         }
-        let (timers, started) = (runtime.timers() as i64 - before, std::mem::take(&mut runtime.started));
-        self.kept += Kept::FLOW * started.len() as u64 + Kept::TASK * (runtime.tasks.len() - tasks) as u64;
+        let (timers, started) = (runtime.agenda.timers() as i64 - before, std::mem::take(&mut runtime.agenda.started));
+        self.kept += Kept::FLOW * started.len() as u64 + Kept::TASK * (runtime.agenda.tasks.len() - tasks) as u64;
         // A run goes on while an application has timers or flows.
         self.live += timers + started.len() as i64;
         for flow in started {
@@ -49,12 +49,12 @@ impl<'a> Shard<'a> {
             let Start::At(at) = spec.start else { unreachable!("applications start flows by the clock") };
             self.post(out, at.0, spec.src, Frame { flow, seq: Event::Start as u32, ..Frame::default() });
         }
-        if let Some(at) = runtime.next_to_file() {
+        if let Some(at) = runtime.agenda.next_to_file() {
             let home = world.place[self.home() as usize].local;
             let event = self.event(home, TIMERS, Event::Application);
             out.event(at, event);
         }
-        if world.plan.run.until_done && runtime.all_done() {
+        if world.plan.run.until_done && runtime.agenda.all_done() {
             world.stop_by(now + world.latency());
         }
         self.applications = Some(runtime);

@@ -79,7 +79,7 @@ impl<'a> Shard<'a> {
                 self.harvest.received.push(record);
             }
         }
-        self.harvest.tasks = self.applications.take().map(|runtime| runtime.tasks).unwrap_or_default();
+        self.harvest.tasks = self.applications.take().map(|runtime| runtime.agenda.tasks).unwrap_or_default();
         self.harvest.paths = self.path_counts.drain().map(|((flow, subflow, path), (frames, bytes))| (flow, subflow, path, frames, bytes)).collect();
         (std::mem::take(&mut self.harvest), links)
     }
