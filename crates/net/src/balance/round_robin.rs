@@ -1,6 +1,6 @@
 //! Packet spraying in turn.
 
-use super::spray::Spray;
+use super::oblivious::Spray;
 use super::{About, Around, Choice, Holding, Policy, Role};
 use crate::Model;
 use crate::frame::Frame;

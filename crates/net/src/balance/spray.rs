@@ -1,5 +1,7 @@
 //! Packet spraying.
 
+pub use super::oblivious::Spray;
+
 use super::{About, Around, Choice, Holding, Policy, Role};
 use crate::Model;
 use crate::frame::Frame;
@@ -8,39 +10,6 @@ use afflux_config::keys;
 keys! {
     /// No parameters.
     pub struct Keys as "Spray" => SprayConfig(_around: &Around<'_>) {}
-}
-
-/// Every frame by itself.
-pub struct Spray {
-    in_turn: bool,
-    /// By destination rack: the next one's turn, if there was one.
-    turns: Vec<Option<usize>>,
-}
-
-impl Spray {
-    pub(super) fn start(in_turn: bool) -> Self {
-        Spray { in_turn, turns: Vec::new() }
-    }
-
-    /// One of the next hops towards a rack; `draw` gives a number below another.
-    #[inline(always)]
-    pub fn one_of(&mut self, rack: u32, hops: &[u16], draw: impl FnOnce(u64) -> u64) -> u16 {
-        if let [only] = hops {
-            return *only;
-        }
-        if !self.in_turn {
-            return hops[draw(hops.len() as u64) as usize];
-        }
-        let rack = rack as usize;
-        if rack >= self.turns.len() {
-            self.turns.resize(rack + 1, None);
-        }
-        let turn = self.turns[rack].unwrap_or_else(|| draw(hops.len() as u64) as usize);
-        // Divided only at the end of a round.
-        let choice = if turn < hops.len() { turn } else { turn % hops.len() };
-        self.turns[rack] = Some(choice + 1);
-        hops[choice]
-    }
 }
 
 impl Policy for Spray {

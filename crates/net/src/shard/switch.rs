@@ -68,15 +68,18 @@ impl Balanced {
         if spec.kind == NodeKind::Host {
             return None;
         }
+        let switch = &world.plan.switches[spec.config as usize];
+        if switch.hashes_plainly() {
+            return None;
+        }
         let is_host = |node: NodeId| world.plan.topology.nodes[node as usize].kind == NodeKind::Host;
         let from_host: Box<[bool]> = world.ports.of(id).iter().map(|info| is_host(info.peer)).collect();
-        let switch = &world.plan.switches[spec.config as usize];
         // The load of a link to a host matters where that has several links: there may be a choice of them, the host may pass frames on (BCube), and it
         // is a rack of its own, of whose links neighbours are told.
         let matters = |host: NodeId| world.ports.of(host).len() > 1;
         let rate = |info: &PortInfo| (!is_host(info.peer) || matters(info.peer)).then(|| world.link(info).rate.0);
         let rates: Vec<Option<u64>> = world.ports.of(id).iter().map(rate).collect();
-        let balancer = Balancer::of(switch, &rates)?;
+        let balancer = Balancer::of(&switch.balance, &rates);
         // Some of its hosts may have other links, and are racks of their own.
         let mut racks = world.ports.of(id).iter().map(|info| info.peer).filter(|&peer| is_host(peer)).map(|host| world.routes(0).rack_of(host));
         let rack = racks.find(|&rack| world.routes(0).anchor(rack) == id);

@@ -32,6 +32,11 @@ pub struct SwitchConfig {
 }
 
 impl SwitchConfig {
+    /// The frame's hash and the switch's seed alone choose among equal-cost ports.
+    pub fn hashes_plainly(&self) -> bool {
+        self.balance == Balance::default() && self.hash != RouteHash::Murmur3
+    }
+
     /// From a frame's arrival to when it may leave at the earliest.
     pub fn least_latency(&self) -> Span {
         match &self.buffer {

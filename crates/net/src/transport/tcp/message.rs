@@ -1,13 +1,6 @@
-//! Flows that follow each other on one connection, and what a connection leaves to the next.
+//! A flow on a connection.
 
-use super::sender::Sender;
-use crate::congestion::{State, Window};
 use crate::idle::Idle;
-use crate::probe::explain::Attribution;
-use crate::spec::TcpConfig;
-
-/// Instead of a flow's number: it has been taken.
-const TAKEN: u32 = u32::MAX;
 
 /// A flow on a connection.
 #[derive(Debug, Clone)]
@@ -23,85 +16,4 @@ pub struct Message {
     pub sent: u64,
     pub retransmitted: u64,
     pub timeouts: u64,
-}
-
-/// A flow that has been acknowledged whole.
-pub struct Completed {
-    pub message: Message,
-    pub why: Option<Attribution>,
-}
-
-impl Sender {
-    /// Another flow on this connection starts; it ends before segment `to`.
-    pub fn append(&mut self, now: u64, flow: u32, to: u32, (idle, deadline): (Idle, Option<u64>), config: &TcpConfig) {
-        self.restart(now, config);
-        self.written = self.segments;
-        self.segments = to;
-        let message = Message { flow, to, start: now, idle, deadline, sent: self.sent, retransmitted: self.retransmitted, timeouts: self.timeouts };
-        if self.una >= self.current.to {
-            self.become_current(message);
-        } else {
-            self.waiting.push_back(message);
-        }
-    }
-
-    pub(super) fn become_current(&mut self, message: Message) {
-        self.idle = message.idle;
-        self.control.on_flow(message.to, message.deadline);
-        self.why = self.handed_over(&message, self.current.to);
-        self.current = Message { sent: self.sent, retransmitted: self.retransmitted, timeouts: self.timeouts, ..message };
-    }
-
-    /// The oldest flow, if it has been acknowledged whole and has not been taken yet.
-    pub fn take_completed(&mut self) -> Option<Completed> {
-        if self.una < self.current.to || self.current.flow == TAKEN {
-            return None;
-        }
-        let why = self.account();
-        let none = Message { flow: TAKEN, ..self.current.clone() };
-        let message = std::mem::replace(&mut self.current, none);
-        if let Some(next) = self.waiting.pop_front() {
-            self.become_current(next);
-        }
-        Some(Completed { message, why })
-    }
-
-    /// Begins with the slow start threshold that an earlier connection left.
-    pub fn begin_with(&mut self, ssthresh: u32) {
-        self.window.ssthresh = ssthresh.min(self.window.limit);
-    }
-
-    /// What this connection, which ends, leaves to the next: Linux tcp_update_metrics. `known` is what is kept so far.
-    pub fn leaves(&self, known: Option<u32>) -> Option<u32> {
-        let Window { cwnd, ssthresh, .. } = self.window;
-        if ssthresh == u32::MAX {
-            // Still in its first slow start.
-            known.map(|k| k.max(cwnd / 2))
-        } else if cwnd >= ssthresh && self.state == State::Open {
-            Some(ssthresh.max(cwnd / 2))
-        } else {
-            known.map(|k| k.max(ssthresh))
-        }
-    }
-
-    /// Where the time of a flow that is not acknowledged whole has gone so far.
-    pub fn why_of(&self, message: &Message) -> Option<Attribution> {
-        let before = |at: usize| if at == 0 { self.current.to } else { self.waiting[at - 1].to };
-        match self.waiting.iter().position(|waiting| waiting.flow == message.flow) {
-            None => self.why.clone(),
-            Some(at) => self.handed_over(message, before(at)),
-        }
-    }
-
-    /// The account of a flow whose first segment is `from`, made from that of the connection.
-    fn handed_over(&self, message: &Message, from: u32) -> Option<Attribution> {
-        let first = (from < self.next).then(|| self.board[from].paced);
-        self.why.as_ref().map(|why| why.handed_over(message.start, first))
-    }
-
-    /// The current flow has been acknowledged whole.
-    #[inline(always)]
-    pub fn una_passed_current(&self) -> bool {
-        self.una >= self.current.to
-    }
 }

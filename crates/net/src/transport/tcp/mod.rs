@@ -3,11 +3,15 @@
 //! `Sender` and `Receiver` are pure state machines: they know no network. The shard hands them what arrives and the time,
 //! and asks for what to transmit.
 
+mod clock;
+mod connection;
 mod host;
 mod loss;
 mod message;
 mod ns3;
+mod ns3_state;
 mod pacing;
+mod rack;
 mod rate;
 mod receiver;
 mod reduction;

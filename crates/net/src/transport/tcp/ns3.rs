@@ -20,35 +20,6 @@ use super::sender::{AckIn, News, Sender};
 use crate::congestion::{Ack, State};
 use crate::spec::{EcnMode, Manner, Recovery, TcpConfig};
 
-/// What it remembers besides.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Ns3 {
-    /// Duplicates since the last acknowledgement that advanced without SACK news.
-    duplicates: u32,
-    /// There have been some; no recovery yet.
-    disorder: bool,
-    /// The last recovery or time-out is not over: `high` stands for it.
-    recovering: bool,
-    /// An acknowledgement within this recovery has restarted the timer.
-    restarted: bool,
-    /// The least smoothed round trip, and the last that was measured.
-    least: u64,
-    rtt: u64,
-    /// Without SACK: some segment is guessed to have arrived, `highest_sacked` the last of them.
-    guessed: bool,
-    /// How far the last echo reached, and the segment that answered the last one.
-    echoed: u32,
-    answered: u32,
-}
-
-impl Ns3 {
-    fn note_least(&mut self, smoothed: u64) {
-        if smoothed > 0 && (self.least == 0 || smoothed < self.least) {
-            self.least = smoothed;
-        }
-    }
-}
-
 /// What an acknowledgement means for the window.
 #[derive(Debug, Clone, Copy)]
 struct Growth {

@@ -1,4 +1,5 @@
-//! When segments may leave that the window allows: one by one at a rate, or together as with segmentation offload.
+//! When segments may leave that the window allows: one by one at a rate, or together as with segmentation offload; and which have to wait in line at
+//! the host's own transmitter.
 
 use super::sender::{MILLISECOND, Sender};
 use crate::congestion::State;
@@ -12,6 +13,10 @@ const MICROSECOND: u64 = 1_000_000;
 const GSO_MAX: u64 = 65_536 - 257;
 /// Linux reckons with this rate whether it paces or not.
 const LINUX_PACING: Pacing = Pacing { most: None, slow_start_percent: 200, avoidance_percent: 120 };
+/// Linux's `tcp_limit_output_bytes`: 16 buffers of segmentation offload (until 6.17).
+const MOST_IN_LINE: u64 = 16 * 65_536;
+/// The least that may wait: two buffers of two segments.
+const LEAST_IN_LINE: u64 = 4;
 
 /// Time of a segment at a rate of bits per second.
 fn spacing(rate: u64, config: &TcpConfig) -> u64 {
@@ -159,5 +164,35 @@ impl Sender {
         }
         let smoothed = self.rtt.smoothed();
         self.board[self.una].sent() + smoothed <= now + (smoothed / 2).min(MILLISECOND)
+    }
+
+    /// Too much waits to leave the host: when there will be room.
+    #[inline(always)]
+    pub(super) fn stands_in_line(&mut self, now: u64, config: &TcpConfig) -> Option<u64> {
+        if !config.small_queues {
+            return None;
+        }
+        self.small_queue.release(now);
+        if self.small_queue.bytes <= LEAST_IN_LINE * config.mss as u64 { None } else { self.line_is_long(config) }
+    }
+
+    #[inline(never)]
+    fn line_is_long(&mut self, config: &TcpConfig) -> Option<u64> {
+        // A probe goes; and one buffer may always be under way.
+        let buffer = self.offload(config);
+        if self.probe || self.next - self.una <= buffer {
+            return None;
+        }
+        let paces = config.pacing.is_some() || self.sampler.is_some();
+        let rate = self.reckoned_rate(config).map_or(u64::MAX, |bits| bits / 8);
+        let mut limit = (rate >> 10).max(2 * buffer as u64 * config.mss as u64);
+        if !paces {
+            limit = limit.min(MOST_IN_LINE);
+        }
+        // Repetitions may double it.
+        if self.unrepeated > 0 && !self.new_only {
+            limit = limit.saturating_mul(2);
+        }
+        (self.small_queue.bytes > limit).then(|| self.small_queue.falls_to(limit))
     }
 }

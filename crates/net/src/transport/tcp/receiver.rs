@@ -274,8 +274,8 @@ impl Receiver {
         match config.delayed_ack {
             Some(delayed) if !at_once && self.quick == 0 && (self.waiting < delayed.segments || self.fills()) => {
                 if self.deadline == 0 {
-                    self.deadline = super::timer::expiry(now, delayed.timeout.0, config);
-                } else if self.deadline <= super::timer::ticked(now, config) + delayed.timeout.0 / 4 {
+                    self.deadline = super::clock::expiry(now, delayed.timeout.0, config);
+                } else if self.deadline <= super::clock::ticked(now, config) + delayed.timeout.0 / 4 {
                     // The timer is about to expire anyway (Linux tcp_send_delayed_ack).
                     reaction.second = Some(self.acknowledge(true));
                 }

@@ -1,15 +1,15 @@
 //! The sending half: what an acknowledgement leads to and what is sent next. Which segments are lost is found in [`super::loss`], what that does to
-//! the window stands in [`super::reduction`], when the next may go in [`super::pacing`], flows on a connection in [`super::message`], timers in
+//! the window stands in [`super::reduction`], when the next may go in [`super::pacing`], flows on a connection in [`super::connection`], timers in
 //! [`super::timer`].
 
-use super::loss::Rack;
+use super::clock::Timer;
 use super::message::Message;
-use super::ns3::Ns3;
+use super::ns3_state::Ns3;
+use super::rack::Rack;
 use super::rate::{Around, Sampler};
 use super::rtt::Rtt;
 use super::scoreboard::{Scoreboard, Segment};
 use super::small_queue::SmallQueue;
-use super::timer::Timer;
 use crate::congestion::{Ack, Control, State, Window};
 use crate::idle::Idle;
 use crate::probe::explain::{Attribution, Label};

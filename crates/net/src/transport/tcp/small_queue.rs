@@ -1,22 +1,16 @@
 //! Linux's small queues: only so much of a connection waits in its own host's transmit queue (tcp_small_queue_check). What leaves the transmitter
 //! makes room for more.
 
-use super::sender::Sender;
-use crate::spec::TcpConfig;
 use std::collections::VecDeque;
 
-/// Linux's `tcp_limit_output_bytes`: 16 buffers of segmentation offload (until 6.17).
-const MOST: u64 = 16 * 65_536;
 /// What one buffer of segmentation offload holds at most; it is given back when the last of its frames has left.
 const BUFFER: u32 = 65_536;
-/// The least that may wait: two buffers of two segments.
-const LEAST: u64 = 4;
 
 /// What of a connection has not left its host, oldest first.
 #[derive(Debug, Default)]
 pub struct SmallQueue {
     buffers: VecDeque<Handed>,
-    bytes: u64,
+    pub(super) bytes: u64,
 }
 
 /// Frames handed to the transmitter together.
@@ -42,7 +36,7 @@ impl SmallQueue {
     }
 
     #[inline]
-    fn release(&mut self, now: u64) {
+    pub(super) fn release(&mut self, now: u64) {
         while let Some(first) = self.buffers.front()
             && first.until <= now
         {
@@ -52,7 +46,7 @@ impl SmallQueue {
     }
 
     /// When no more than `limit` bytes will be left.
-    fn falls_to(&self, limit: u64) -> u64 {
+    pub(super) fn falls_to(&self, limit: u64) -> u64 {
         let mut left = self.bytes;
         for buffer in &self.buffers {
             left -= buffer.bytes as u64;
@@ -61,38 +55,6 @@ impl SmallQueue {
             }
         }
         unreachable!("nothing is left in the end")
-    }
-}
-
-impl Sender {
-    /// Too much waits to leave the host: when there will be room.
-    #[inline(always)]
-    pub(super) fn stands_in_line(&mut self, now: u64, config: &TcpConfig) -> Option<u64> {
-        if !config.small_queues {
-            return None;
-        }
-        self.small_queue.release(now);
-        if self.small_queue.bytes <= LEAST * config.mss as u64 { None } else { self.line_is_long(config) }
-    }
-
-    #[inline(never)]
-    fn line_is_long(&mut self, config: &TcpConfig) -> Option<u64> {
-        // A probe goes; and one buffer may always be under way.
-        let buffer = self.offload(config);
-        if self.probe || self.next - self.una <= buffer {
-            return None;
-        }
-        let paces = config.pacing.is_some() || self.sampler.is_some();
-        let rate = self.reckoned_rate(config).map_or(u64::MAX, |bits| bits / 8);
-        let mut limit = (rate >> 10).max(2 * buffer as u64 * config.mss as u64);
-        if !paces {
-            limit = limit.min(MOST);
-        }
-        // Repetitions may double it.
-        if self.unrepeated > 0 && !self.new_only {
-            limit = limit.saturating_mul(2);
-        }
-        (self.small_queue.bytes > limit).then(|| self.small_queue.falls_to(limit))
     }
 }
 

@@ -1,7 +1,7 @@
 //! A sender as one of several of a connection (MPTCP): data are handed to it one segment at a time.
 
+use super::clock::expiry;
 use super::sender::Sender;
-use super::timer::expiry;
 use crate::congestion::{Control, Path, State};
 use crate::probe::explain::{Attribution, Label};
 use crate::spec::TcpConfig;

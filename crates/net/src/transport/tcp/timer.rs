@@ -1,19 +1,9 @@
 //! The sender's one timer: retransmission (RFC 6298), tail loss probe (RFC 8985 §7), reordering (§6.2), and the SYN's.
 
+use super::clock::{Timer, expiry};
 use super::sender::{AckIn, Cause, Sender};
 use crate::congestion::State;
 use crate::spec::{Recovery, TcpConfig};
-
-/// What the timer is set for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Timer {
-    None,
-    Retransmit,
-    Probe,
-    Reordering,
-    /// The receive window is closed and nothing is outstanding.
-    Persist,
-}
 
 /// Two milliseconds: Linux's least time for a probe or a reordering timer.
 const LEAST: u64 = 2_000_000_000;
@@ -29,23 +19,6 @@ pub enum Expired {
     Syn,
     /// The receiver is to be asked for its window.
     AskWindow,
-}
-
-/// When a timer set at `now` for `span` expires: on the first tick that is not too early.
-pub(super) fn expiry(now: u64, span: u64, config: &TcpConfig) -> u64 {
-    match config.tick.0 {
-        0 => now + span,
-        tick => (now / tick + span.div_ceil(tick)) * tick,
-    }
-    .max(now + 1)
-}
-
-/// The last tick.
-pub(super) fn ticked(now: u64, config: &TcpConfig) -> u64 {
-    match config.tick.0 {
-        0 => now,
-        tick => now / tick * tick,
-    }
 }
 
 impl Sender {
