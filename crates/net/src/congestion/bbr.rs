@@ -4,7 +4,7 @@
 //! Linux paces by the payload (the length of the segment before headers are put in front of it: tcp_update_skb_after_send), the first ten
 //! segments of a connection not at all, and takes up to half of a gap back when it was late.
 
-use super::{About, Ack, Control, Controller, Cut, Flavour, Growth, Ns3Bbr, Opening, Parameters, Sender, SlowStart, State, Window};
+use super::{About, Ack, Controller, Cut, Flavour, Growth, Parameters, Sender, SlowStart, State, Window};
 use crate::Model;
 use crate::transport::tcp::{Sample, Sampler};
 use afflux_config::keys::up_to_a_day;
@@ -46,12 +46,6 @@ pub(super) fn quantum(given: Or<Auto, u32>, flavour: Flavour, at: Key) -> Result
 impl Parameters for BbrConfig {
     fn about(&self) -> About {
         ABOUT
-    }
-    fn start(&self, Opening { mss, initial_window, random }: Opening) -> Control {
-        match self.flavour {
-            Flavour::Linux => Control::Bbr(Box::new(Bbr::new(self, mss, initial_window, random))),
-            Flavour::Ns3 => Control::Ns3Bbr(Box::new(Ns3Bbr::new(self, mss, initial_window, random))),
-        }
     }
     fn habits(&self, _: f64) -> (Cut, Growth) {
         (Cut::default(), Growth::AtOnce)

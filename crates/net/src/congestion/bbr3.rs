@@ -6,9 +6,9 @@
 use super::bbr::{
     Aggregation, FULL_GROWTH, FULL_ROUNDS, MILLISECOND, MIN_WINDOW, SECOND, UNIT, at_most, in_network, near, offload, paced, product, quantum, rate, recovering,
 };
-use super::{About, Ack, Control, Controller, Cut, Echo, Flavour, Growth, Opening, Parameters, Sender, SlowStart, State, Window};
+use super::{About, Ack, Controller, Cut, Echo, EcnMode, Flavour, Growth, Opening, Parameters, Sender, SlowStart, State, Window};
 use crate::Model;
-use crate::spec::EcnMode;
+
 use crate::transport::tcp::{Lost, Sample, Sampler};
 use afflux_config::keys::{meaningless, up_to_a_day};
 use afflux_config::{Auto, Duration, Or, keys};
@@ -33,12 +33,15 @@ keys! {
     }
 }
 
+impl Bbr3Config {
+    pub fn start<C: From<Box<Bbr3>>>(&self, Opening { mss, initial_window, random }: Opening) -> C {
+        Box::new(Bbr3::new(self, mss, initial_window, random)).into()
+    }
+}
+
 impl Parameters for Bbr3Config {
     fn about(&self) -> About {
         ABOUT
-    }
-    fn start(&self, Opening { mss, initial_window, random }: Opening) -> Control {
-        Control::Bbr3(Box::new(Bbr3::new(self, mss, initial_window, random)))
     }
     fn habits(&self, _: f64) -> (Cut, Growth) {
         (Cut::default(), Growth::AtOnce)

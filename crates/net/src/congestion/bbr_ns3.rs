@@ -9,8 +9,8 @@
 //! - A round that was begun stays begun until there is another valid sample; a time-out begins one.
 //! - No long-term rate under policers, and what pacing is about to let go is not taken off what is in flight.
 
-use super::bbr::{BbrConfig, MILLISECOND, SECOND};
-use super::{Ack, Controller, State, Window};
+use super::bbr::{Bbr, BbrConfig, MILLISECOND, SECOND};
+use super::{Ack, Controller, Flavour, Opening, State, Window};
 use crate::Model;
 use crate::transport::tcp::{Sample, Sampler};
 use afflux_engine::random::Stream;
@@ -433,6 +433,15 @@ impl Controller for Ns3Bbr {
     /// The window is remembered where the state changes.
     fn on_loss(&mut self, window: &Window, _: u64) -> u32 {
         window.ssthresh
+    }
+}
+
+impl BbrConfig {
+    pub fn start<C: From<Box<Bbr>> + From<Box<Ns3Bbr>>>(&self, Opening { mss, initial_window, random }: Opening) -> C {
+        match self.flavour {
+            Flavour::Linux => Box::new(Bbr::new(self, mss, initial_window, random)).into(),
+            Flavour::Ns3 => Box::new(Ns3Bbr::new(self, mss, initial_window, random)).into(),
+        }
     }
 }
 

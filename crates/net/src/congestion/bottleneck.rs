@@ -1,6 +1,6 @@
 //! A little network for tests: senders with pacing and a scoreboard behind one link with a queue.
 
-use super::{Ack, Control, State, Window};
+use super::{Ack, Control, Controller, State, Window};
 use crate::spec::CongestionControl;
 use crate::transport::tcp::{Around, Sampler};
 use afflux_engine::random::Stream;

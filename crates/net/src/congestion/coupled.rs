@@ -1,9 +1,8 @@
 //! Windows that go together: the subflows of one connection (MPTCP). What is common to all: slow start, halving and time-outs are each subflow's
 //! own, and a subflow without siblings is NewReno.
 
-use super::{About, Ack, Control, Controller, Opening, Parameters, State, Window};
+use super::{About, Ack, Controller, Opening, Parameters, State, Window};
 use crate::Model;
-use crate::spec::Coupling;
 
 /// A subflow as its siblings see it.
 #[derive(Debug, Clone, Copy, Default)]
@@ -242,12 +241,30 @@ impl Controller for Coupled {
     }
 }
 
+/// How the windows of a connection's subflows go together.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Coupling {
+    /// RFC 6356.
+    Lia,
+    /// Khalili et al. 2012.
+    Olia,
+    /// Peng, Walid, Hwang and Low 2016.
+    Balia,
+    /// Weighted Vegas (Cao, Xu and Fu 2012).
+    Wvegas,
+    /// Grows as LIA does; a subflow with more than `segments` of its own in queues gives way to its siblings.
+    QueueAware { segments: u32 },
+}
+
+impl Coupling {
+    pub fn start<C: From<Box<Coupled>>>(&self, _: Opening) -> C {
+        Box::new(Coupled::new(*self)).into()
+    }
+}
+
 impl Parameters for Coupling {
     fn about(&self) -> About {
         About::of(MODEL)
-    }
-    fn start(&self, _: Opening) -> Control {
-        Control::Coupled(Box::new(Coupled::new(*self)))
     }
 }
 

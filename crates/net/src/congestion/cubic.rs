@@ -1,9 +1,8 @@
 //! CUBIC: RFC 9438, in the integer arithmetic of Linux 6.12 tcp_cubic.c or in that of ns-3's tcp-cubic.cc.
 
+use super::controller::{LINUX_TICK, divides_a_second};
 use super::hystart::{self, Rules};
-use super::{
-    About, Ack, Control, Controller, Cut, Early, Flavour, Growth, LINUX_TICK, Opening, Parameters, PlusPlus, Sender, SlowStart, State, Window, divides_a_second,
-};
+use super::{About, Ack, Controller, Cut, Early, Flavour, Growth, Opening, Parameters, PlusPlus, Sender, SlowStart, State, Window};
 use crate::Model;
 use afflux_config::keys::meaningless;
 use afflux_config::{Duration, keys, words};
@@ -49,13 +48,16 @@ keys! {
     }
 }
 
+impl CubicConfig {
+    pub fn start<C: From<Box<Cubic>> + From<Box<PlusPlus<C>>>>(&self, _: Opening) -> C {
+        let cubic = Box::new(Cubic::new(self)).into();
+        if self.hystart == HyStart::Plusplus { Box::new(PlusPlus::new(cubic)).into() } else { cubic }
+    }
+}
+
 impl Parameters for CubicConfig {
     fn about(&self) -> About {
         ABOUT
-    }
-    fn start(&self, _: Opening) -> Control {
-        let cubic = Control::Cubic(Box::new(Cubic::new(self)));
-        if self.hystart == HyStart::Plusplus { Control::PlusPlus(Box::new(PlusPlus::new(cubic))) } else { cubic }
     }
     fn habits(&self, _: f64) -> (Cut, Growth) {
         (Cut { part: 1.0 - self.beta, ..Cut::default() }, Growth::Cubic { c: self.c, beta: self.beta })

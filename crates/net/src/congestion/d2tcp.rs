@@ -1,7 +1,7 @@
 //! D2TCP: DCTCP whose reduction depends on how near a flow's deadline is.
 
 use super::dctcp::{DctcpConfig, power_of_two};
-use super::{About, Ack, Control, Controller, Cut, Dctcp, Echo, Growth, Opening, Parameters, Sender, Window};
+use super::{About, Ack, Controller, Cut, Dctcp, Echo, Growth, Opening, Parameters, Sender, Window};
 use crate::Model;
 use afflux_config::{keys, words};
 
@@ -37,12 +37,15 @@ impl D2tcpConfig {
     }
 }
 
+impl D2tcpConfig {
+    pub fn start<C: From<Box<D2tcp>>>(&self, _: Opening) -> C {
+        Box::new(D2tcp::new(self)).into()
+    }
+}
+
 impl Parameters for D2tcpConfig {
     fn about(&self) -> About {
         ABOUT
-    }
-    fn start(&self, _: Opening) -> Control {
-        Control::D2tcp(Box::new(D2tcp::new(self)))
     }
     fn habits(&self, payload: f64) -> (Cut, Growth) {
         self.dctcp().habits(payload)

@@ -1,6 +1,6 @@
 //! DCTCP: RFC 8257, in the integer arithmetic of Linux tcp_dctcp.c.
 
-use super::{About, Ack, Control, Controller, Cut, Echo, Growth, NewReno, Opening, Parameters, Sender, Window};
+use super::{About, Ack, Controller, Cut, Echo, Growth, NewReno, Opening, Parameters, Sender, Window};
 use crate::Model;
 use afflux_config::keys;
 use afflux_config::tree::{Key, Wrong};
@@ -32,12 +32,15 @@ impl DctcpConfig {
     }
 }
 
+impl DctcpConfig {
+    pub fn start<C: From<Dctcp>>(&self, _: Opening) -> C {
+        Dctcp::new(self).into()
+    }
+}
+
 impl Parameters for DctcpConfig {
     fn about(&self) -> About {
         ABOUT
-    }
-    fn start(&self, _: Opening) -> Control {
-        Control::Dctcp(Dctcp::new(self))
     }
     fn habits(&self, payload: f64) -> (Cut, Growth) {
         (self.cut(), Growth::PerRoundTrip(payload))

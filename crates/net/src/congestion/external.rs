@@ -1,6 +1,6 @@
 //! Congestion controls that are not ours: whoever runs a plan brings them (the Python face does, for prototypes).
 
-use super::{About, Ack, Control, Controller, Opening, Parameters, State, Window};
+use super::{About, Ack, Controller, Opening, Parameters, State, Window};
 use crate::Model;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -76,12 +76,15 @@ impl Controller for External {
     }
 }
 
+impl Foreign {
+    pub fn start<C: From<Box<External>>>(&self, Opening { mss, initial_window, .. }: Opening) -> C {
+        Box::new(External::new(self, mss, initial_window)).into()
+    }
+}
+
 impl Parameters for Foreign {
     fn about(&self) -> About {
         About::of(MODEL)
-    }
-    fn start(&self, Opening { mss, initial_window, .. }: Opening) -> Control {
-        Control::External(Box::new(External::new(self, mss, initial_window)))
     }
 }
 

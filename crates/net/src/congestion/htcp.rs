@@ -1,6 +1,7 @@
 //! H-TCP (Leith and Shorten), in the integer arithmetic of Linux tcp_htcp.c: times are ticks of the kernel's clock.
 
-use super::{About, Ack, Control, Controller, Opening, Parameters, Sender, State, Window, divides_a_second};
+use super::controller::divides_a_second;
+use super::{About, Ack, Controller, Opening, Parameters, Sender, State, Window};
 use crate::Model;
 use afflux_config::{Duration, keys};
 
@@ -16,12 +17,15 @@ keys! {
     }
 }
 
+impl HtcpConfig {
+    pub fn start<C: From<Box<Htcp>>>(&self, _: Opening) -> C {
+        Box::new(Htcp::new(self)).into()
+    }
+}
+
 impl Parameters for HtcpConfig {
     fn about(&self) -> About {
         ABOUT
-    }
-    fn start(&self, _: Opening) -> Control {
-        Control::Htcp(Box::new(Htcp::new(self)))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Leaving slow start before it overshoots: HyStart as in Linux's and ns-3's CUBIC, and HyStart++ (RFC 9406) around any control.
 
-use super::{Ack, Control, Controller, Early, State, Window};
+use super::{Ack, Controller, Early, State, Window};
 use crate::Model;
 
 /// Below this window nothing is looked for (Linux and ns-3).
@@ -170,8 +170,8 @@ enum Phase {
 
 /// HyStart++ (RFC 9406) for the first slow start of any control.
 #[derive(Debug, Clone)]
-pub struct PlusPlus {
-    pub control: Control,
+pub struct PlusPlus<C> {
+    pub control: C,
     phase: Phase,
     end: u32,
     started: bool,
@@ -182,8 +182,8 @@ pub struct PlusPlus {
     credit: u32,
 }
 
-impl PlusPlus {
-    pub fn new(control: Control) -> Self {
+impl<C> PlusPlus<C> {
+    pub fn new(control: C) -> Self {
         PlusPlus { control, phase: Phase::SlowStart, end: 0, started: false, last_round: u64::MAX, this_round: u64::MAX, samples: 0, credit: 0 }
     }
 
@@ -210,7 +210,7 @@ impl PlusPlus {
     }
 }
 
-impl Controller for PlusPlus {
+impl<C: Controller> Controller for PlusPlus<C> {
     #[inline(never)]
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
         if self.phase == Phase::Done || !window.slow_start() {
@@ -374,7 +374,7 @@ mod tests {
     fn with_a_data_centre_round_trip() {
         // 100 us at 10 Gbps: 1.2 us each, a pipe of 83 segments, and a queue of up to 1.4 ms.
         let (base, gap, pipe) = (100 * US, 12 * US / 10, 83);
-        let mut plus = PlusPlus::new(Control::NewReno(NewReno));
+        let mut plus = PlusPlus::new(NewReno);
         let (window, starts) = drive(|w, a| plus.on_ack(w, a), base, gap, pipe, 8);
         assert_eq!(starts, [10, 20, 40, 80, 160, 320, 640, 1280]);
         assert_eq!(window.ssthresh, u32::MAX);
@@ -402,8 +402,8 @@ mod tests {
     }
 
     /// Rounds of the given round trips in milliseconds, as HyStart++ sees them; `seen` is called after each with the window at its start.
-    fn rounds(rtts: &[u64], mut seen: impl FnMut(u32, &PlusPlus)) -> Window {
-        let mut plus = PlusPlus::new(Control::NewReno(NewReno));
+    fn rounds(rtts: &[u64], mut seen: impl FnMut(u32, &PlusPlus<NewReno>)) -> Window {
+        let mut plus = PlusPlus::new(NewReno);
         let mut window = Window { cwnd: 16, credit: 0, ssthresh: u32::MAX, limit: u32::MAX };
         let (mut una, mut next, mut end) = (0, 16, 16);
         for rtt in rtts {
@@ -443,7 +443,7 @@ mod tests {
         // Below the threshold of an eighth; and below the floor of 4 ms.
         rounds(&[80, 80, 89, 89], |_, plus| assert_eq!(plus.phase, Phase::SlowStart));
         rounds(&[1, 1, 4, 4], |_, plus| assert_eq!(plus.phase, Phase::SlowStart));
-        let mut plus = PlusPlus::new(Control::NewReno(NewReno));
+        let mut plus = PlusPlus::new(NewReno);
         plus.on_state(State::Recovery, &mut Window { cwnd: 16, credit: 0, ssthresh: 8, limit: u32::MAX }, 1);
         assert_eq!(plus.phase, Phase::Done);
     }

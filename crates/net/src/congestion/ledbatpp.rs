@@ -1,7 +1,7 @@
 //! LEDBAT++, a transport for background traffic: draft-irtf-iccrg-ledbat-plus-plus-01 ("draft" below) on the base of RFC 6817. The sender takes
 //! the queueing delay from round trip times, aims for a queue of `target`, and so yields to senders that fill the queue further.
 
-use super::{About, Ack, Control, Controller, Cut, Growth, Opening, Parameters, Sender, SlowStart, State, Window};
+use super::{About, Ack, Controller, Cut, Growth, Opening, Parameters, Sender, SlowStart, State, Window};
 use crate::Model;
 use afflux_config::keys::{up_to_a_day, up_to_a_second};
 use afflux_config::tree::{Key, Wrong};
@@ -32,12 +32,15 @@ fn at_least_a_microsecond(time: Duration, at: Key) -> Result<Span, Wrong> {
     if time.0 < least { Err(Wrong::at(at, format!("\"{}\": write a time from 1us to 1s", time.0))) } else { up_to_a_second(time, at) }
 }
 
+impl LedbatppConfig {
+    pub fn start<C: From<Box<Ledbatpp>>>(&self, _: Opening) -> C {
+        Box::new(Ledbatpp::new(self)).into()
+    }
+}
+
 impl Parameters for LedbatppConfig {
     fn about(&self) -> About {
         ABOUT
-    }
-    fn start(&self, _: Opening) -> Control {
-        Control::Ledbatpp(Box::new(Ledbatpp::new(self)))
     }
     /// The base delay is not known here, so growth is that on short paths.
     fn habits(&self, payload: f64) -> (Cut, Growth) {

@@ -1,6 +1,6 @@
 //! NewReno: RFC 5681's window, RFC 6582's recovery (which lives in the transport).
 
-use super::{About, Ack, Control, Controller, Opening, Parameters, Sender, Window};
+use super::{About, Ack, Controller, Opening, Parameters, Sender, Window};
 use crate::Model;
 use afflux_config::{keys, words};
 
@@ -22,15 +22,18 @@ keys! {
     }
 }
 
+impl NewrenoConfig {
+    pub fn start<C: From<NewReno> + From<Rfc5681>>(&self, _: Opening) -> C {
+        match self.flavour {
+            RenoFlavour::Linux => NewReno.into(),
+            RenoFlavour::Rfc5681 => Rfc5681::default().into(),
+        }
+    }
+}
+
 impl Parameters for NewrenoConfig {
     fn about(&self) -> About {
         ABOUT
-    }
-    fn start(&self, _: Opening) -> Control {
-        match self.flavour {
-            RenoFlavour::Linux => Control::NewReno(NewReno),
-            RenoFlavour::Rfc5681 => Control::Rfc5681(Rfc5681::default()),
-        }
     }
 }
 

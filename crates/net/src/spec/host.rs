@@ -1,5 +1,6 @@
-//! Hosts and their transports.
+//! Hosts, TCP, and what has few settings.
 
+use crate::congestion::EcnMode;
 use afflux_config::words;
 use afflux_units::{Bytes, Rate, Span};
 
@@ -62,35 +63,6 @@ pub struct Pacer {
     pub max_rate: Option<Rate>,
     /// Bytes.
     pub bucket: u64,
-}
-
-// A handful per run: what the smaller ones waste does not matter.
-#[allow(clippy::large_enum_variant)]
-#[derive(Debug, Clone, PartialEq)]
-pub enum TransportConfig {
-    Tcp(TcpConfig),
-    Datagram(Datagram),
-    Nack(super::Nack),
-    Rdma(super::RdmaConfig),
-    Pfabric(Pfabric),
-    Pdq(super::Pdq),
-    D3(super::D3),
-    Mptcp(super::MptcpConfig),
-}
-
-impl TransportConfig {
-    /// Segments of a flow, or connection, are numbered with 32 bits.
-    pub const MOST_SEGMENTS: u64 = u32::MAX as u64 - 2;
-
-    /// Payload of a full segment, in bytes.
-    pub fn payload(&self) -> u16 {
-        self.parameters().frames().payload
-    }
-
-    /// The largest flow, in bytes.
-    pub fn most_bytes(&self) -> u64 {
-        Self::MOST_SEGMENTS * u64::from(self.payload())
-    }
 }
 
 /// pFabric's minimal transport, or ns-2's TCP without fast retransmit that it was made from.
@@ -271,15 +243,5 @@ words! {
         /// RFC 6582: one hole per round trip.
         #[serde(rename = "newreno")]
         NewReno,
-    }
-    /// Explicit congestion notification.
-    #[schemars(rename = "Echo")]
-    pub enum EcnMode {
-        /// Frames are not ECN-capable.
-        Off,
-        /// RFC 3168: data is ECN-capable, acknowledgements and retransmissions are not; one reduction per round trip.
-        Classic,
-        /// Every frame is ECN-capable and the receiver echoes each mark exactly (RFC 8257 §3.2).
-        Dctcp,
     }
 }

@@ -13,34 +13,35 @@ mod rated;
 mod rdma;
 mod run;
 mod switch;
+mod transport;
 
 pub use crate::app::Applications;
 pub use crate::balance::configs::*;
 pub use crate::balance::{Balance, RouteHash};
-pub use crate::congestion::CongestionControl;
 pub use crate::congestion::configs::*;
-pub use crate::congestion::rate::RateControl;
 pub use crate::congestion::rate::configs::*;
+pub use crate::congestion::rate::{Cnp, RateControl};
+pub use crate::congestion::{CongestionControl, Coupling, EcnMode};
 pub use fabric::{Down, Link, LinkId, Node, NodeId, NodeKind, Topology};
 pub use flow::{Flow, FlowId, GroupId, Start};
 pub use host::{
-    Burst, Datagram, DelayedAck, EcnMode, Estimator, HostConfig, Manner, Metrics, Pacer, Pacing, Pfabric, Reader, Receive, ReceiveBuffer, Recovery,
-    SackCompression,
+    Burst, Datagram, DelayedAck, Estimator, HostConfig, Manner, Metrics, Pacer, Pacing, Pfabric, Reader, Receive, ReceiveBuffer, Recovery, SackCompression,
 };
-pub use host::{TcpConfig, TransportConfig, Wire};
+pub use host::{TcpConfig, Wire};
 pub use mmu::{ConweaveRules, HpccRules, Mmu, Rules, SonicRules};
-pub use mptcp::{Coupling, MptcpConfig, PathManager, PathScheduler};
+pub use mptcp::{MptcpConfig, PathManager, PathScheduler};
 pub use nack::Nack;
 pub use pfc::{Cable, Formula, Headroom, PauseTime, Pfc, Refresh, Storm, StormAction, Watchdog};
 pub use processor::{Processor, Stall};
 pub use rated::{D3, Pdq, Rated};
-pub use rdma::{Cnp, Entropy, Irn, RdmaConfig, RdmaRecovery, RdmaWindow, Reps};
+pub use rdma::{Entropy, Irn, RdmaConfig, RdmaRecovery, RdmaWindow, Reps};
 pub(crate) use run::models;
 pub use run::{Bound, Capture, Compat, EngineKind, FctEnd, MaxMemory, PortSeries, Record, RunConfig};
 pub use switch::{
     Aqm, Buffer, Classes, Codel, Compare, Forwarding, FqCodel, Idle, Limit, MarkAt, Marking, Phantom, Pie, QueueConfig, QueueLength, Scheduling, Service,
     Spacing, SwitchConfig, Voq, VoqCap,
 };
+pub use transport::TransportConfig;
 
 /// A complete, validated simulation.
 #[derive(Debug, Clone)]

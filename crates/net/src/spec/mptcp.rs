@@ -38,21 +38,6 @@ words! {
     }
 }
 
-/// How the windows of a connection's subflows go together.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Coupling {
-    /// RFC 6356.
-    Lia,
-    /// Khalili et al. 2012.
-    Olia,
-    /// Peng, Walid, Hwang and Low 2016.
-    Balia,
-    /// Weighted Vegas (Cao, Xu and Fu 2012).
-    Wvegas,
-    /// Grows as LIA does; a subflow with more than `segments` of its own in queues gives way to its siblings.
-    QueueAware { segments: u32 },
-}
-
 impl MptcpConfig {
     /// Bytes of the options of a segment: a mapping of eight bytes of sequence, and the acknowledgement of data (RFC 8684 §3.3), padded.
     pub const DATA_OPTION: u16 = 24;

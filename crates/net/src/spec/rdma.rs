@@ -1,5 +1,6 @@
 //! RDMA over converged Ethernet: queue pairs.
 
+use super::Cnp;
 use afflux_units::Span;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -79,13 +80,4 @@ pub enum RdmaWindow {
     Fixed(Option<u64>),
     /// The same times the rate over the NIC's.
     Scaled(Option<u64>),
-}
-
-/// How a receiver tells of marks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cnp {
-    /// A bit in the acknowledgement.
-    Ack,
-    /// A frame of its own, per flow at most one in this time.
-    Packet { interval: Span },
 }

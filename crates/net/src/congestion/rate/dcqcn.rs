@@ -2,9 +2,9 @@
 //!
 //! The timers are caught up with when the rate is asked for or a notification comes; what they do does not depend on when that is.
 
-use super::{About, Path, RateController, RateParameters, bits_per_second};
+use super::controller::bits_per_second;
+use super::{About, Cnp, Path, RateController, RateParameters};
 use crate::Model;
-use crate::spec::Cnp;
 use afflux_config::keys::up_to_a_second;
 use afflux_config::{Duration, Size, Speed, keys, words};
 use afflux_units::{Bytes, Rate, Span};

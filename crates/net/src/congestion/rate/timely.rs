@@ -1,6 +1,7 @@
 //! TIMELY: a rate that follows the gradient of the round trip.
 
-use super::{About, Ack, Habits, Path, RateController, RateParameters, bits_per_second};
+use super::controller::bits_per_second;
+use super::{About, Ack, Habits, Path, RateController, RateParameters};
 use crate::Model;
 use crate::congestion::Growth;
 use afflux_config::keys::up_to_a_second;

@@ -293,7 +293,7 @@ impl<'a> Shard<'a> {
         let config = self.rdma(self.transports.rdma.pairs[slot].transport);
         let pair = &mut self.transports.rdma.pairs[slot];
         if frame.has(Frame::CNP_ALONE) {
-            pair.control.on_cnp(now, config);
+            pair.control.on_cnp(now, &config.control);
         } else {
             let (negative, cnp) = (frame.has(Frame::NACK), frame.has(Frame::CNP));
             pair.recycle(frame.hash, cnp, config);

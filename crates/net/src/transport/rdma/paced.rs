@@ -48,7 +48,7 @@ impl<'p> Paced<'p> {
 impl Pace for Paced<'_> {
     fn rate(&mut self, now: f64) -> f64 {
         let clock = self.clock(now);
-        self.control.rate(clock, self.line, self.rdma) as f64 / 8.0
+        self.control.rate(clock, self.line, &self.rdma.control) as f64 / 8.0
     }
 
     fn patience(&self) -> f64 {
@@ -56,11 +56,11 @@ impl Pace for Paced<'_> {
     }
 
     fn advance(&mut self, now: f64, sent: f64, chance: f64) {
-        self.control.on_sent(sent as u64, self.rdma);
+        self.control.on_sent(sent as u64, &self.rdma.control);
         self.marks += chance * sent / f64::from(self.rdma.payload);
         if self.marks >= 0.5 && now >= self.next {
             let clock = self.clock(now);
-            self.control.on_cnp(clock, self.rdma);
+            self.control.on_cnp(clock, &self.rdma.control);
             self.marks = 0.0;
             if let Cnp::Packet { interval } = self.rdma.cnp {
                 self.next = now + interval.as_seconds();

@@ -228,15 +228,15 @@ impl QueuePair {
                 return false;
             }
             let outstanding = (self.next - self.una).saturating_sub(selective.held.count()) as u64 * config.payload as u64;
-            return self.control.window(config).is_none_or(|window| outstanding < window);
+            return self.control.window(config.payload).is_none_or(|window| outstanding < window);
         }
-        if let Some(window) = self.control.window(config) {
+        if let Some(window) = self.control.window(config.payload) {
             return next - self.position(self.una, config) < window;
         }
         let limit = match config.window {
             RdmaWindow::None => return true,
             RdmaWindow::Fixed(_) => self.limit,
-            RdmaWindow::Scaled(_) => ((self.limit as u128 * self.control.rate(now, self.line, config) as u128 / self.line as u128) as u64).max(1),
+            RdmaWindow::Scaled(_) => ((self.limit as u128 * self.control.rate(now, self.line, &config.control) as u128 / self.line as u128) as u64).max(1),
         };
         next - self.position(self.una, config) < limit
     }
@@ -285,8 +285,8 @@ impl QueuePair {
     /// The pace after a frame whose time at the NIC's rate is `at_line`; `bits` with headers and gap, and `tick` that times are cut off to.
     #[inline]
     pub fn pace(&mut self, now: u64, bits: u64, at_line: u64, tick: u64, config: &RdmaConfig) {
-        self.control.on_sent(bits / 8, config);
-        let rate = self.control.rate(now, self.line, config);
+        self.control.on_sent(bits / 8, &config.control);
+        let rate = self.control.rate(now, self.line, &config.control);
         let time = if rate >= self.line { at_line } else { (bits as u128 * 1_000_000_000_000 / rate as u128) as u64 };
         let time = self.control.spacing().map_or(time, |spacing| spacing.max(at_line));
         self.available = now + cut_off(time, tick);
@@ -356,7 +356,7 @@ impl QueuePair {
                 selective.repeated = una;
             }
             self.next = una;
-            self.control.on_loss(now, config);
+            self.control.on_loss(now, &config.control);
         } else if let Some(selective) = &self.irn
             && selective.recovery.is_some()
         {
@@ -367,15 +367,15 @@ impl QueuePair {
             }
         }
         if ack.cnp {
-            self.control.on_cnp(now, config);
+            self.control.on_cnp(now, &config.control);
         }
         if let Some((telemetry, rates)) = ack.telemetry {
             let positions = (self.position(una, config), self.position(self.next, config));
-            self.control.on_telemetry(positions, telemetry, rates, config);
+            self.control.on_telemetry(positions, telemetry, rates, &config.control);
         }
         if self.control.wants_round_trips() {
             let acked = self.position(una, config) - self.position(before, config);
-            self.control.on_ack(&Ack { now, round_trip, acked }, config);
+            self.control.on_ack(&Ack { now, round_trip, acked }, config.payload, &config.control);
         }
         if self.account.is_some() && !could && self.may_send(now, config) {
             let label = if self.next < self.sent_to { Label::Recovery } else { Label::Window };
@@ -420,7 +420,7 @@ impl QueuePair {
         if let (Some(reps), Entropy::Reps(config)) = (&mut self.reps, &config.entropy) {
             reps.on_timeout(now, config);
         }
-        self.control.on_timeout(now, config);
+        self.control.on_timeout(now, &config.control);
         if self.account.is_some() && !could {
             self.opens(now, Label::Recovery, 0);
         }

@@ -2,7 +2,7 @@
 
 use super::message::Message;
 use super::sender::Sender;
-use crate::congestion::{State, Window};
+use crate::congestion::{Controller, State, Window};
 use crate::idle::Idle;
 use crate::probe::explain::Attribution;
 use crate::spec::TcpConfig;

@@ -3,7 +3,7 @@
 
 use super::scoreboard::Segment;
 use super::sender::{News, Sender};
-use crate::congestion::State;
+use crate::congestion::{Controller, State};
 use crate::spec::{Recovery, TcpConfig};
 
 impl Sender {

@@ -17,7 +17,7 @@
 use super::rate::{Around, Sample};
 use super::scoreboard::Segment;
 use super::sender::{AckIn, News, Sender};
-use crate::congestion::{Ack, State};
+use crate::congestion::{Ack, Controller, State};
 use crate::spec::{EcnMode, Manner, Recovery, TcpConfig};
 
 /// What an acknowledgement means for the window.

@@ -2,7 +2,7 @@
 //! the host's own transmitter.
 
 use super::sender::{MILLISECOND, Sender};
-use crate::congestion::State;
+use crate::congestion::{Controller, State};
 use crate::spec::{Burst, Manner, Pacing, TcpConfig};
 
 /// The first segments of a connection are not paced (Linux tcp_update_skb_after_send).

@@ -3,7 +3,7 @@
 
 use super::scoreboard::Segment;
 use super::sender::{AckIn, Cause, News, Sender};
-use crate::congestion::State;
+use crate::congestion::{Controller, State};
 use crate::spec::{Manner, Recovery, TcpConfig};
 
 impl Sender {

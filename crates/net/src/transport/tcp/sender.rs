@@ -10,7 +10,7 @@ use super::rate::{Around, Sampler};
 use super::rtt::Rtt;
 use super::scoreboard::{Scoreboard, Segment};
 use super::small_queue::SmallQueue;
-use crate::congestion::{Ack, Control, State, Window};
+use crate::congestion::{Ack, CongestionControl, Control, Controller, Echo, NewReno, State, Window};
 use crate::idle::Idle;
 use crate::probe::explain::{Attribution, Label};
 use crate::probe::hops::RoundTrips;
@@ -198,7 +198,7 @@ impl Sender {
     pub fn new(setup: SenderSetup, now: u64, config: &TcpConfig) -> Self {
         let limit = config.max_window.unwrap_or(u32::MAX);
         let ecn = setup.ecn;
-        let mut control = Control::agreed(config, ecn, &setup.random);
+        let mut control = agreed(config, ecn, &setup.random);
         control.on_flow(setup.segments, setup.deadline);
         Sender {
             una: 0,
@@ -336,7 +336,7 @@ impl Sender {
         if !ecn {
             self.ecn = EcnMode::Off;
         }
-        self.control = Control::agreed(config, self.ecn, &self.random);
+        self.control = agreed(config, self.ecn, &self.random);
         self.control.on_flow(self.current.to, self.current.deadline);
         if self.retransmitted > 1 {
             // RFC 5681 §3.1; as Linux not after one lost SYN (RFC 6298 made its time-out short).
@@ -743,6 +743,12 @@ impl Sender {
         // Any pause, for those whose clock is not to run meanwhile (Linux CA_EVENT_TX_START).
         self.control.on_restart(now, idle);
     }
+}
+
+/// The control of a connection that has agreed on `ecn`.
+fn agreed(tcp: &TcpConfig, ecn: EcnMode, random: &Stream) -> Control {
+    let exact = !matches!(tcp.congestion, CongestionControl::PlusPlus(_)) && tcp.congestion.parameters().about().echo == Echo::Exact;
+    if exact && ecn == EcnMode::Off { Control::NewReno(NewReno) } else { Control::new(&tcp.congestion, tcp.mss as u32, tcp.initial_window, random.clone()) }
 }
 
 /// The first edge: with a fixed window its size in segments, with a buffer what it has room for.

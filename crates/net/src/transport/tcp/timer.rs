@@ -2,7 +2,7 @@
 
 use super::clock::{Timer, expiry};
 use super::sender::{AckIn, Cause, Sender};
-use crate::congestion::State;
+use crate::congestion::{Controller, State};
 use crate::spec::{Recovery, TcpConfig};
 
 /// Two milliseconds: Linux's least time for a probe or a reordering timer.

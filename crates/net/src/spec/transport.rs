@@ -1,0 +1,32 @@
+//! Any transport.
+
+use super::{D3, Datagram, MptcpConfig, Nack, Pdq, Pfabric, RdmaConfig, TcpConfig};
+
+// A handful per run: what the smaller ones waste does not matter.
+#[allow(clippy::large_enum_variant)]
+#[derive(Debug, Clone, PartialEq)]
+pub enum TransportConfig {
+    Tcp(TcpConfig),
+    Datagram(Datagram),
+    Nack(Nack),
+    Rdma(RdmaConfig),
+    Pfabric(Pfabric),
+    Pdq(Pdq),
+    D3(D3),
+    Mptcp(MptcpConfig),
+}
+
+impl TransportConfig {
+    /// Segments of a flow, or connection, are numbered with 32 bits.
+    pub const MOST_SEGMENTS: u64 = u32::MAX as u64 - 2;
+
+    /// Payload of a full segment, in bytes.
+    pub fn payload(&self) -> u16 {
+        self.parameters().frames().payload
+    }
+
+    /// The largest flow, in bytes.
+    pub fn most_bytes(&self) -> u64 {
+        Self::MOST_SEGMENTS * u64::from(self.payload())
+    }
+}
