@@ -4,9 +4,8 @@
 //! Linux paces by the payload (the length of the segment before headers are put in front of it: tcp_update_skb_after_send), the first ten
 //! segments of a connection not at all, and takes up to half of a gap back when it was late.
 
-use super::{About, Ack, Controller, Cut, Flavour, Growth, Parameters, Sender, SlowStart, State, Window};
+use super::{About, Ack, Controller, Cut, Flavour, Growth, Parameters, Sample, Sampler, Sender, SlowStart, State, Window};
 use crate::Model;
-use crate::transport::tcp::{Sample, Sampler};
 use afflux_config::keys::up_to_a_day;
 use afflux_config::tree::{Key, Wrong};
 use afflux_config::{Auto, Duration, Or, keys};

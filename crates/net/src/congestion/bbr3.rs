@@ -6,10 +6,9 @@
 use super::bbr::{
     Aggregation, FULL_GROWTH, FULL_ROUNDS, MILLISECOND, MIN_WINDOW, SECOND, UNIT, at_most, in_network, near, offload, paced, product, quantum, rate, recovering,
 };
-use super::{About, Ack, Controller, Cut, Echo, EcnMode, Flavour, Growth, Opening, Parameters, Sender, SlowStart, State, Window};
+use super::{About, Ack, Controller, Cut, Echo, EcnMode, Flavour, Growth, Lost, Opening, Parameters, Sample, Sampler, Sender, SlowStart, State, Window};
 use crate::Model;
 
-use crate::transport::tcp::{Lost, Sample, Sampler};
 use afflux_config::keys::{meaningless, up_to_a_day};
 use afflux_config::{Auto, Duration, Or, keys};
 use afflux_engine::random::Stream;

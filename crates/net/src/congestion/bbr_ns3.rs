@@ -10,9 +10,8 @@
 //! - No long-term rate under policers, and what pacing is about to let go is not taken off what is in flight.
 
 use super::bbr::{Bbr, BbrConfig, MILLISECOND, SECOND};
-use super::{Ack, Controller, Flavour, Opening, State, Window};
+use super::{Ack, Controller, Flavour, Opening, Sample, Sampler, State, Window};
 use crate::Model;
-use crate::transport::tcp::{Sample, Sampler};
 use afflux_engine::random::Stream;
 
 const HIGH_GAIN: f64 = 2.89;

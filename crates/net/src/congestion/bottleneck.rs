@@ -1,8 +1,7 @@
 //! A little network for tests: senders with pacing and a scoreboard behind one link with a queue.
 
-use super::{Ack, Control, Controller, State, Window};
+use super::{Ack, Around, Control, Controller, Sampler, State, Window};
 use crate::spec::CongestionControl;
-use crate::transport::tcp::{Around, Sampler};
 use afflux_engine::random::Stream;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};

@@ -1,8 +1,8 @@
 //! What a congestion control is: what its sender tells it, what it answers, and what other rooms have to know of it.
 
 use super::habits::{Cut, Early, Growth};
+use super::sampler::{Lost, Sample, Sampler};
 use crate::Model;
-use crate::transport::tcp::{Lost, Sample, Sampler};
 use afflux_config::tree::{Key, Wrong};
 use afflux_config::{Duration, words};
 use afflux_engine::random::Stream;

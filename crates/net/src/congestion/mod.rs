@@ -17,6 +17,7 @@ mod hystart;
 pub mod ledbatpp;
 pub mod newreno;
 pub mod rate;
+mod sampler;
 
 pub use bbr::Bbr;
 pub use bbr_ns3::Ns3Bbr;
@@ -27,14 +28,13 @@ pub use cubic::Cubic;
 pub use d2tcp::D2tcp;
 pub use dctcp::Dctcp;
 pub use external::{Algorithm, External, Factory, Foreign};
+pub use habits::{Cut, Early, Growth};
 pub use htcp::Htcp;
 pub use hystart::PlusPlus;
 pub use newreno::{NewReno, Rfc5681};
-
-pub use habits::{Cut, Early, Growth};
+pub use sampler::{Around, Lost, Sample, Sampler};
 
 use crate::Model;
-use crate::transport::tcp::{Lost, Sample, Sampler};
 use afflux_config::words;
 use afflux_engine::random::Stream;
 

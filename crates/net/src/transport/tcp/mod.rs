@@ -12,7 +12,6 @@ mod ns3;
 mod ns3_state;
 mod pacing;
 mod rack;
-mod rate;
 mod receiver;
 mod reduction;
 mod room;
@@ -25,9 +24,6 @@ mod timer;
 
 pub use host::data_flags;
 pub use message::Message;
-#[cfg(test)]
-pub use rate::Around;
-pub use rate::{Lost, Sample, Sampler};
 pub use receiver::{AckNow, Arrival, Receiver, ReceiverSetup};
 pub use room::{Room, stamp};
 pub use rtt::Rtt;

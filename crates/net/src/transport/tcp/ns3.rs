@@ -14,10 +14,9 @@
 //!   to the next. A time-out forgets them all and repeats everything; what had arrived then comes back as duplicates, which look like another loss.
 //!   Proportional rate reduction counts a duplicate as one segment until as many have been counted as were outstanding.
 
-use super::rate::{Around, Sample};
 use super::scoreboard::Segment;
 use super::sender::{AckIn, News, Sender};
-use crate::congestion::{Ack, Controller, State};
+use crate::congestion::{Ack, Around, Controller, Sample, State};
 use crate::spec::{EcnMode, Manner, Recovery, TcpConfig};
 
 /// What an acknowledgement means for the window.
