@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PARTS = [
     ("window log: filing", ("engine/src/log.rs", "engine/src/windows.rs")),
     ("window: counting and key sort", ("run/sorter.rs", "core/src/slice/sort")),
-    ("window: loop and dispatch", ("run/window.rs", "shard/mod.rs", "net/src/frame.rs", "engine/src/exchange.rs")),
+    ("window: loop and dispatch", ("run/window.rs", "shard/mod.rs", "shard/slab.rs", "net/src/frame.rs", "engine/src/exchange.rs")),
     ("routing", ("net/src/routing.rs", "net/src/balance/", "net/src/world.rs")),
     ("port, admission, marking", ("shard/forward.rs", "net/src/port.rs", "net/src/queue/")),
     ("hosts and TCP", ("shard/host.rs", "transport/", "congestion/")),

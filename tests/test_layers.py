@@ -1,10 +1,12 @@
 """The doors between the rooms open one way."""
 
 import ast
+import itertools
 import re
 import tomllib
 
 import pytest
+import rust_items
 from conftest import REPO
 
 from afflux import _core
@@ -68,6 +70,61 @@ def test_no_platform_mathematics(crate):
         for line in source.read_text().splitlines():
             found = platform.search(exact.sub("", line))
             assert not found, f"{source}: {line.strip()}"
+
+
+#: Files and folders of `net/src`, each of which uses nothing behind its own level. Plans, records and estimates tell of all levels.
+NET_LEVELS = (
+    {"frame", "model", "telemetry"},
+    {"balance", "congestion", "queue"},
+    {"fault", "idle", "pacer", "paths", "port", "processor", "routing", "shard", "transport", "world"},
+    {"ideal", "run"},
+)
+NET_LEVEL = {room: place for place, rooms in enumerate(NET_LEVELS) for room in rooms}
+#: They stand with whoever writes them, but are part of what frames carry.
+CARRIED = {"balance/conweave/tag.rs", "balance/tag.rs", "transport/rated/allocation/header.rs"}
+
+
+@pytest.fixture(scope="module")
+def net_edges():
+    return rust_items.Crate(REPO / "crates" / "net" / "src").edges()
+
+
+def steps(edges: rust_items.Edges, way: list[str]) -> str:
+    return way[0] + "".join(f" uses {', '.join(sorted(edges[a][b]))} of {b}" + (", which" if b != way[-1] else "") for a, b in itertools.pairwise(way))
+
+
+def test_no_files_of_net_use_each_other_in_a_circle(net_edges):
+    ways = [way for file in net_edges if (way := rust_items.circle(net_edges, file))]
+    assert not ways, steps(net_edges, min(ways, key=len))
+
+
+def test_files_of_net_use_no_level_behind_their_own(net_edges):
+    def level(file: str) -> int | None:
+        return 0 if file in CARRIED else NET_LEVEL.get(file.partition("/")[0].removesuffix(".rs"))
+
+    assert {file for file in net_edges if level(file) is not None} >= CARRIED
+    for file, others in net_edges.items():
+        for other in others:
+            backward = None not in (level(file), level(other)) and level(file) < level(other)
+            assert not backward, steps(net_edges, [file, other])
+
+
+def test_items_of_rust_are_found(tmp_path):
+    files = {
+        "lib.rs": "mod a;\nmod b;\npub use a::One;\n#[cfg(test)]\nmod tests;\n",
+        "a.rs": "use crate::b::{self, Two as Other};\npub struct One(b::Three);\n#[cfg(test)]\nmod tests { use crate::One; }\n",
+        "b/mod.rs": "mod c;\npub use c::*;\npub use c::Two;\n// crate::One\n",
+        "b/c.rs": 'pub struct Two;\npub struct Three;\npub fn f() -> &\'static str { "crate::One" }\n',
+    }
+    (tmp_path / "b").mkdir()
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    edges = rust_items.Crate(tmp_path).edges()
+    assert edges == {"lib.rs": {}, "a.rs": {"b/c.rs": {"Two", "Three"}}, "b/mod.rs": {}, "b/c.rs": {}}
+    (tmp_path / "b" / "c.rs").write_text(files["b/c.rs"] + "fn g(_: crate::One) {}\n")
+    edges = rust_items.Crate(tmp_path).edges()
+    way = rust_items.circle(edges, "a.rs")
+    assert steps(edges, way) == "a.rs uses Three, Two of b/c.rs, which uses One of a.rs"
 
 
 def test_unsafe_code_is_where_it_is_needed():

@@ -1,6 +1,6 @@
 //! What a balancer is: what it is asked, what it answers, and what is told of it.
 
-use super::conweave::ReorderQueues;
+use super::ReorderQueues;
 use super::oblivious::Spray;
 use super::site::Holding;
 use super::tag::Tag;
