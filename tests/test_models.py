@@ -43,7 +43,6 @@ ALLOWED = {
     "bbr": [f"{CONGESTION}/bbr_ns3.rs", f"{CONGESTION}/bbr3.rs"],
     "bbr3": [f"{CONGESTION}/bbr.rs"],
     "dlb": [f"{BALANCE}/glb.rs"],
-    "spray": [f"{BALANCE}/round_robin.rs"],
     # The default of a key.
     "dcqcn": ["scenario/src/validate/rdma.rs"],
     # Its hash function.

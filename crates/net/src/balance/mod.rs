@@ -37,7 +37,7 @@ use crate::Model;
 use crate::frame::Frame;
 use afflux_config::tagged;
 use afflux_config::tree::{Key, Wrong};
-use oblivious::Spray;
+use oblivious::Oblivious;
 
 /// The balancers, one line for each: its file and name in scenarios, its name and its parameters here. The first is the default.
 macro_rules! balancers {
@@ -190,7 +190,7 @@ impl Balancer {
         each!(self, b => b.on_wake(site, key));
     }
     #[inline(always)]
-    pub fn oblivious(&mut self) -> Option<&mut Spray> {
+    pub fn oblivious(&mut self) -> Option<&mut Oblivious> {
         each!(self, b => b.oblivious())
     }
     pub fn leaves_transit(&self) -> bool {

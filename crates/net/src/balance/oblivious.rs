@@ -1,15 +1,15 @@
 //! The choice of balancers that look at nothing but the next hops.
 
 /// Every frame by itself.
-pub struct Spray {
+pub struct Oblivious {
     in_turn: bool,
     /// By destination rack: the next one's turn, if there was one.
     turns: Vec<Option<usize>>,
 }
 
-impl Spray {
+impl Oblivious {
     pub(super) fn start(in_turn: bool) -> Self {
-        Spray { in_turn, turns: Vec::new() }
+        Oblivious { in_turn, turns: Vec::new() }
     }
 
     /// One of the next hops towards a rack; `draw` gives a number below another.

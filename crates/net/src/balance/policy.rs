@@ -1,7 +1,7 @@
 //! What a balancer is: what it is asked, what it answers, and what is told of it.
 
 use super::ReorderQueues;
-use super::oblivious::Spray;
+use super::oblivious::Oblivious;
 use super::site::Holding;
 use super::tag::Tag;
 use crate::Model;
@@ -61,7 +61,7 @@ pub trait Policy: Sized {
     }
     /// The fast path of a balancer that looks at nothing but the next hops.
     #[inline(always)]
-    fn oblivious(&mut self) -> Option<&mut Spray> {
+    fn oblivious(&mut self) -> Option<&mut Oblivious> {
         None
     }
     /// Between ToRs it does nothing: frames follow the paths they are pinned to.

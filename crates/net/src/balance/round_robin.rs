@@ -1,6 +1,6 @@
 //! Packet spraying in turn.
 
-use super::oblivious::Spray;
+use super::oblivious::Oblivious;
 use super::{About, Around, Choice, Holding, Policy, Role};
 use crate::Model;
 use crate::frame::Frame;
@@ -11,12 +11,12 @@ keys! {
     pub struct Keys as "RoundRobin" => RoundRobinConfig(_around: &Around<'_>) {}
 }
 
-pub struct RoundRobin(Spray);
+pub struct RoundRobin(Oblivious);
 
 impl Policy for RoundRobin {
     type Config = RoundRobinConfig;
     fn new(_: &RoundRobinConfig, _: &[Option<u64>]) -> Self {
-        RoundRobin(Spray::start(true))
+        RoundRobin(Oblivious::start(true))
     }
     fn selects_path(&self, _: &Frame) -> bool {
         true
@@ -24,7 +24,7 @@ impl Policy for RoundRobin {
     fn choose(&mut self, site: &mut impl Holding, frame: &mut Frame, role: Role, hops: &[u16]) -> Choice {
         self.0.choose(site, frame, role, hops)
     }
-    fn oblivious(&mut self) -> Option<&mut Spray> {
+    fn oblivious(&mut self) -> Option<&mut Oblivious> {
         Some(&mut self.0)
     }
 }

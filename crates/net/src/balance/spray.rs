@@ -1,6 +1,6 @@
 //! Packet spraying.
 
-pub use super::oblivious::Spray;
+pub use super::oblivious::Oblivious as Spray;
 
 use super::{About, Around, Choice, Holding, Policy, Role};
 use crate::Model;
