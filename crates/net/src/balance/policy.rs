@@ -28,7 +28,7 @@ pub enum Choice {
     Ecmp,
     /// As it is pinned; by hash if it is not, or if that is no longer a next hop.
     Follow,
-    /// The balancer keeps it, until it calls [`Site::release`].
+    /// The balancer keeps it, until it calls [`super::Site::release`].
     Held,
 }
 
@@ -43,11 +43,11 @@ pub trait Policy: Sized {
     }
     /// A frame with these next hops, in port order, is to go on.
     fn choose(&mut self, site: &mut impl Holding, frame: &mut Frame, role: Role, hops: &[u16]) -> Choice;
-    /// A frame for this switch has come: see [`Site::send`].
+    /// A frame for this switch has come: see [`super::Site::send`].
     fn on_control_frame(&mut self, _site: &mut impl Holding, frame: &Frame, _tag: Tag) {
         unreachable!("frame {frame:?} to a switch that none sends to")
     }
-    /// See [`Site::wake`].
+    /// See [`super::Site::wake`].
     fn on_wake(&mut self, _site: &mut impl Holding, key: u32) {
         unreachable!("woken with {key}, though nothing asks to be woken")
     }
