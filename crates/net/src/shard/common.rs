@@ -5,23 +5,13 @@
 use super::balance::unasked_port;
 use super::count::{mark, mark_at_start};
 use super::pause::carry_pause;
-use super::steady::send;
-use super::{Node, Outlet, Shard, Slab};
-use crate::frame::{Change, Extra, Frame};
+use super::way::{Way, send};
+use super::{Outlet, Shard};
+use crate::frame::{Change, Frame};
 use crate::port::{Automaton, PAUSE_QUEUE, Port, Sending, Waiting};
 use crate::queue::buffer::mmu::Charge;
 use crate::queue::{QueueView, Verdict};
-use crate::record::Counters;
 use crate::spec::MarkAt;
-
-/// What a frame needs on its way through a node's common ports, borrowed once.
-pub(super) struct Way<'s, O> {
-    pub out: &'s mut O,
-    pub extras: &'s mut Slab<Extra>,
-    pub counters: &'s mut Counters,
-    pub state: &'s mut Node,
-    pub explains: bool,
-}
 
 impl<'a> Shard<'a> {
     /// As `advance`. At a switch with a memory management unit no group is paused.
@@ -131,12 +121,6 @@ impl<'a> Shard<'a> {
 }
 
 impl<O: Outlet> Way<'_, O> {
-    /// A priority group is: then ports act in the order of time.
-    #[inline(always)]
-    fn is_paused(&self) -> bool {
-        self.state.managed.as_ref().is_some_and(|managed| managed.mmu.paused > 0)
-    }
-
     /// Everything that ends or starts at the port by `now` has happened, or, if something out of the ordinary starts, up to then.
     #[inline(always)]
     fn advance(&mut self, p: &mut Port, port: u32, now: u64) -> Result<(), u64> {

@@ -2,7 +2,7 @@
 //! loop. Everything that the loop needs of the switch is loaded once. A frame that a policy may have to refuse or mark leaves the loop for
 //! `offer_closely`.
 
-use super::steady::send;
+use super::way::send;
 use super::{Outlet, Shard};
 use crate::frame::{Change, Frame};
 use crate::queue::Reason;

@@ -2,7 +2,7 @@
 //! What `forward` asks of any port need not be asked of these.
 
 use super::count::{mark, mark_at_arrival};
-use super::steady::send;
+use super::way::send;
 use super::{Outlet, Shard, Slab};
 use crate::frame::{Extra, Frame};
 use crate::port::{Port, Sending, Waiting};

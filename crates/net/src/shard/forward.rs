@@ -2,7 +2,7 @@
 
 use super::count::{mark_at_arrival, mark_at_start};
 use super::pause::carry_pause;
-use super::steady::send;
+use super::way::send;
 use super::{Outlet, Shard, Slab};
 use crate::fault::Fate;
 use crate::frame::{Event, Extra, Frame};

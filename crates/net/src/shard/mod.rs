@@ -30,6 +30,7 @@ mod urgent;
 mod voq;
 mod watch;
 mod watchdog;
+mod way;
 
 use crate::app::Runtime;
 use crate::fault::Fault;

@@ -6,11 +6,11 @@
 //! While a node is steady its ports count as plain ones do (the ring of sizes, `Port::queued`), and its memory management unit has the waiting
 //! frames alone. When it ceases to be, everything is as if each port had been advanced to the window's beginning.
 
-use super::common::Way;
 use super::count::mark_at_arrival;
 use super::pause::carry_pause;
-use super::{Outlet, Shard, Slab};
-use crate::frame::{Change, Event, Extra, Frame};
+use super::way::{Way, send};
+use super::{Outlet, Shard};
+use crate::frame::{Change, Event, Frame};
 use crate::port::{PAUSE_QUEUE, Port, Sending, Waiting};
 use crate::queue::buffer::mmu::Charge;
 use crate::queue::{QueueView, Verdict};
@@ -273,12 +273,4 @@ impl<O: Outlet> Way<'_, O> {
             managed.mmu.charge(&Charge::new(size, frame.port - first, port - first, class, 0), false);
         }
     }
-}
-
-/// A frame whose transmission begins at `at` and takes `time` goes to the link's other end. Whoever cuts through deals with the header as soon as
-/// that is there.
-#[inline(always)]
-pub(super) fn send<O: Outlet>(out: &mut O, extras: &mut Slab<Extra>, p: &Port, at: u64, time: u64, frame: &Frame, change: Change) {
-    let first_bits = if frame.size <= p.header { time } else { p.first_bits(frame.size) };
-    out.frame(at + first_bits + p.delay, p.peer_shard, frame, change, extras);
 }

@@ -6,7 +6,7 @@
 //! and a node that waits for nothing else is woken once for many transmissions.
 
 use super::forward::rank;
-use super::steady::send;
+use super::way::send;
 use super::{Node, Outlet, Shard, Slab};
 use crate::frame::{Extra, Frame};
 use crate::port::{Automaton, Port, Queue, Sending, Waiting};
