@@ -86,12 +86,10 @@ impl<'a> Shard<'a> {
                 p.count_ahead(&sent);
             }
             let a = p.automaton.as_deref_mut().expect("not plain");
-            if let Some(managed) = &mut state.managed {
-                if let Some(sent) = sending {
-                    let size = managed.mmu.size_of(sent.size as u64, sent.class);
-                    managed.mmu.give_back(&Charge::new(size, sent.input - first, port - first, sent.class, sent.queue));
-                    managed.largest = managed.largest.max(sent.size);
-                }
+            if let (Some(managed), Some(sent)) = (&mut state.managed, sending) {
+                let size = managed.mmu.size_of(sent.size as u64, sent.class);
+                managed.mmu.give_back(&Charge::new(size, sent.input - first, port - first, sent.class, sent.queue));
+                managed.largest = managed.largest.max(sent.size);
             }
             if a.waiting > 0 && !a.listed {
                 a.listed = true;
