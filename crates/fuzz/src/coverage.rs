@@ -1,23 +1,8 @@
 //! What a scenario has and what happened in it, in words that can be counted.
 
 use afflux_net::record::{Output, Status};
-use afflux_net::spec::TransportConfig;
 use afflux_scenario::Scenario;
 use toml::{Table, Value};
-
-/// The kind of a transport, as it is counted.
-pub fn transport(config: &TransportConfig) -> &'static str {
-    match config {
-        TransportConfig::Tcp(_) => "tcp",
-        TransportConfig::Mptcp(_) => "mptcp",
-        TransportConfig::Rdma(_) => "rdma",
-        TransportConfig::Pfabric(_) => "pfabric",
-        TransportConfig::Pdq(_) => "pdq",
-        TransportConfig::D3(_) => "d3",
-        TransportConfig::Nack(_) => "nack",
-        TransportConfig::Datagram(_) => "datagram",
-    }
-}
 
 /// Words as `balance=drill`, each once.
 pub fn of(scenario: &Scenario, output: &Output) -> Vec<String> {
@@ -35,7 +20,7 @@ pub fn of(scenario: &Scenario, output: &Output) -> Vec<String> {
     };
     for (flow, record) in output.all_flows(plan) {
         if record.start.is_some() {
-            say("transport", &format!("{} {ends}", transport(&plan.transports[flow.transport as usize])));
+            say("transport", &format!("{} {ends}", plan.transports[flow.transport as usize].name()));
         }
     }
     for (what, path) in [

@@ -3,7 +3,7 @@
 use crate::coverage;
 use afflux_net::checks::failed_checks;
 use afflux_net::record::{CaptureRecord, Ended, Output, Status};
-use afflux_net::spec::{Down, EngineKind, MaxMemory, RdmaRecovery, TransportConfig};
+use afflux_net::spec::{Down, EngineKind, MaxMemory};
 use afflux_net::{Progress, RunError};
 use afflux_results::{Kind, ParquetFlowLists, ProcessStart, RecordBatch, Tables};
 use afflux_scenario::{Overrides, Scenario};
@@ -298,13 +298,8 @@ fn invariants(scenario: &Scenario, output: &Output) -> Option<Broken> {
     }
     for (flow, record) in output.all_flows(plan) {
         let transport = &plan.transports[flow.transport as usize];
-        let repairs = match transport {
-            TransportConfig::Datagram(_) | TransportConfig::D3(_) => false,
-            TransportConfig::Rdma(rdma) => !matches!(&rdma.recovery, RdmaRecovery::Irn(irn) if !irn.timeouts),
-            _ => true,
-        };
-        if repairs && record.start.is_some() && record.status == Status::Running {
-            return found("a flow waits for ever", format!("flow {} of {}: {record:?}", flow.id, coverage::transport(transport)));
+        if transport.parameters().repairs() && record.start.is_some() && record.status == Status::Running {
+            return found("a flow waits for ever", format!("flow {} of {}: {record:?}", flow.id, transport.name()));
         }
     }
     None

@@ -1,20 +1,28 @@
 //! Any transport.
 
 use super::{D3, Datagram, MptcpConfig, Nack, Pdq, Pfabric, RdmaConfig, TcpConfig};
+use crate::transport::list::transports;
 
-// A handful per run: what the smaller ones waste does not matter.
-#[allow(clippy::large_enum_variant)]
-#[derive(Debug, Clone, PartialEq)]
-pub enum TransportConfig {
-    Tcp(TcpConfig),
-    Datagram(Datagram),
-    Nack(Nack),
-    Rdma(RdmaConfig),
-    Pfabric(Pfabric),
-    Pdq(Pdq),
-    D3(D3),
-    Mptcp(MptcpConfig),
+macro_rules! configs {
+    ($($name:literal $kind:ident($config:ty): $type:ty;)*) => {
+        /// The settings of a transport.
+        // A handful per run: what the smaller ones waste does not matter.
+        #[allow(clippy::large_enum_variant)]
+        #[derive(Debug, Clone, PartialEq)]
+        pub enum TransportConfig {
+            $($kind($config),)*
+        }
+
+        impl TransportConfig {
+            pub fn name(&self) -> &'static str {
+                match self {
+                    $(TransportConfig::$kind(_) => $name,)*
+                }
+            }
+        }
+    };
 }
+transports!(configs);
 
 impl TransportConfig {
     /// Segments of a flow, or connection, are numbered with 32 bits.

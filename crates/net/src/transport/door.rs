@@ -52,6 +52,30 @@ pub trait Parameters {
     fn spreads(&self) -> bool {
         false
     }
+    /// Are its data ECN-capable, where the hosts agree to that or not?
+    fn is_capable(&self, _agreed: bool) -> bool {
+        false
+    }
+    /// Its data are ECN-capable, and it does something about marks. Who makes datagrams capable wants to see the marks.
+    fn heeds_marks(&self, agreed: bool) -> bool {
+        self.is_capable(agreed)
+    }
+    /// The key of what does not work without marks, and its name.
+    fn wants_marks(&self) -> Option<(&'static str, String)> {
+        None
+    }
+    /// The key of what goes by deadlines, and what it does without any.
+    fn wants_deadlines(&self) -> Option<(&'static str, &'static str)> {
+        None
+    }
+    /// It never sends faster than a rate of its own.
+    fn is_limited(&self) -> bool {
+        false
+    }
+    /// What is lost is sent again.
+    fn repairs(&self) -> bool {
+        true
+    }
 }
 
 /// A flow that starts.

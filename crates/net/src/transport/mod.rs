@@ -4,6 +4,7 @@ mod blocks;
 pub mod datagram;
 pub mod door;
 pub mod frames;
+pub mod list;
 pub mod mptcp;
 pub mod nack;
 pub mod pfabric;

@@ -1,6 +1,7 @@
 //! The transports: which one a flow or a frame belongs to.
 
 use super::door::{Opening, Parameters, Transport};
+use super::list::transports;
 use super::{datagram, mptcp, nack, pfabric, rated, rdma, tcp};
 use crate::frame::Frame;
 use crate::shard::capture::Content;
@@ -8,39 +9,27 @@ use crate::shard::{OVER, Outlet, ReceivedRecord, SentRecord, Shard};
 use crate::spec::{Flow, FlowId, TransportConfig};
 use afflux_engine::prefetch;
 
-/// The transports, one line for each: `$call` is evaluated with `$transport` as the one that `$config` belongs to.
+/// `$call` is evaluated with `$transport` as the one that `$config` belongs to.
 macro_rules! transport_of {
-    ($config:expr, $transport:ident => $call:expr) => {
-        transport_of! { $config, $transport => $call,
-            Tcp => tcp::Tcp,
-            Mptcp => mptcp::Mptcp,
-            Rdma => rdma::Rdma,
-            Pfabric => pfabric::Pfabric,
-            Pdq => rated::Rated,
-            D3 => rated::Rated,
-            Datagram => datagram::Datagram,
-            Nack => nack::Nack,
+    (@[$of:expr, $transport:ident => $call:expr] $($name:literal $kind:ident($config:ty): $type:ty;)*) => {
+        match $of {
+            $(TransportConfig::$kind(_) => { type $transport = $type; $call })*
         }
     };
-    ($config:expr, $transport:ident => $call:expr, $($kind:ident => $type:ty,)*) => {
-        match $config {
-            $(TransportConfig::$kind(_) => { type $transport = $type; $call })*
+    ($config:expr, $transport:ident => $call:expr) => { transports! { transport_of @[$config, $transport => $call] } };
+}
+
+macro_rules! parameters_of {
+    ([$of:expr] $($name:literal $kind:ident($config:ty): $type:ty;)*) => {
+        match $of {
+            $(TransportConfig::$kind(config) => config,)*
         }
     };
 }
 
 impl TransportConfig {
     pub fn parameters(&self) -> &dyn Parameters {
-        match self {
-            TransportConfig::Tcp(tcp) => tcp,
-            TransportConfig::Mptcp(mptcp) => mptcp,
-            TransportConfig::Rdma(rdma) => rdma,
-            TransportConfig::Pfabric(pfabric) => pfabric,
-            TransportConfig::Pdq(pdq) => &pdq.rated,
-            TransportConfig::D3(d3) => &d3.rated,
-            TransportConfig::Datagram(datagram) => datagram,
-            TransportConfig::Nack(nack) => nack,
-        }
+        transports!(parameters_of[self])
     }
 }
 

@@ -1,7 +1,7 @@
 //! `[run] engine = "ideal"`: what has a meaning without packets.
 
 use crate::tree::{Key, Wrong};
-use afflux_net::spec::{EngineKind, Plan, Start, TransportConfig};
+use afflux_net::spec::{EngineKind, Plan, Start};
 
 pub fn fits(plan: &Plan) -> Result<(), Wrong> {
     if plan.run.engine != EngineKind::Ideal {
@@ -14,12 +14,7 @@ pub fn fits(plan: &Plan) -> Result<(), Wrong> {
     if plan.flows.iter().any(|flow| matches!(flow.start, Start::After { .. })) {
         return Err(Wrong::at(engine, "\"ideal\" with flows that others start (closed loop): write \"window_log\", or traffic that starts by the clock"));
     }
-    let limited = |transport: &TransportConfig| match transport {
-        TransportConfig::Datagram(datagram) => datagram.rate.is_some(),
-        TransportConfig::Nack(nack) => nack.rate.is_some(),
-        _ => false,
-    };
-    if plan.flows.iter().any(|flow| limited(&plan.transports[flow.transport as usize])) {
+    if plan.flows.iter().any(|flow| plan.transports[flow.transport as usize].parameters().is_limited()) {
         return Err(Wrong::at(engine, "\"ideal\" sends at line rate, and there are datagrams of a lower rate: write \"window_log\", or leave them out"));
     }
     let record = &plan.record;

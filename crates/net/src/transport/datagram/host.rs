@@ -13,6 +13,15 @@ use crate::transport::door::{Frames, Opening, Parameters, Transport};
 use crate::world::World;
 
 impl Parameters for spec::Datagram {
+    fn is_capable(&self, _: bool) -> bool {
+        self.ecn_capable
+    }
+    fn is_limited(&self) -> bool {
+        self.rate.is_some()
+    }
+    fn repairs(&self) -> bool {
+        false
+    }
     fn frames(&self) -> Frames {
         Frames { payload: self.payload, data: 0, answer: None }
     }

@@ -64,6 +64,12 @@ fn routes(world: &World, now: u64, flow: &Flow, config: &MptcpConfig) -> Vec<Rou
 const COUPLED: f64 = 0.92;
 
 impl Parameters for MptcpConfig {
+    fn is_capable(&self, agreed: bool) -> bool {
+        self.tcp.is_capable(agreed)
+    }
+    fn wants_marks(&self) -> Option<(&'static str, String)> {
+        self.tcp.wants_marks()
+    }
     fn routes(&self, world: &World, flow: &Flow) -> Vec<Route> {
         routes(world, 0, flow, self)
     }

@@ -12,6 +12,9 @@ use crate::transport::door::{Frames, Opening, Parameters, Transport};
 use crate::world::World;
 
 impl Parameters for spec::Nack {
+    fn is_limited(&self) -> bool {
+        self.rate.is_some()
+    }
     fn frames(&self) -> Frames {
         Frames { payload: self.payload, data: 0, answer: Some(0) }
     }

@@ -13,6 +13,12 @@ use crate::transport::tcp::{AckIn, Cause, Receiver, Tcp};
 use crate::world::World;
 
 impl Parameters for spec::Pfabric {
+    fn is_capable(&self, agreed: bool) -> bool {
+        self.tcp.is_capable(agreed)
+    }
+    fn wants_marks(&self) -> Option<(&'static str, String)> {
+        self.tcp.wants_marks()
+    }
     fn frames(&self) -> Frames {
         Frames { payload: self.tcp.mss, data: 0, answer: Some(0) }
     }

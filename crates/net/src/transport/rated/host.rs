@@ -30,6 +30,30 @@ impl Parameters for spec::Rated {
     }
 }
 
+impl Parameters for spec::Pdq {
+    fn frames(&self) -> Frames {
+        self.rated.frames()
+    }
+    fn habits(&self, world: &World) -> Habits {
+        self.rated.habits(world)
+    }
+}
+
+impl Parameters for spec::D3 {
+    fn frames(&self) -> Frames {
+        self.rated.frames()
+    }
+    fn habits(&self, world: &World) -> Habits {
+        self.rated.habits(world)
+    }
+    fn wants_deadlines(&self) -> Option<(&'static str, &'static str)> {
+        Some(("kind", "D3 shares links equally here"))
+    }
+    fn repairs(&self) -> bool {
+        false
+    }
+}
+
 impl Transport for Rated {
     #[inline(never)]
     fn start<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, Opening { id, node, hash, idle, deadline }: Opening) {

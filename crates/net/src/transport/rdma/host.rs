@@ -32,6 +32,19 @@ impl Plan {
 }
 
 impl Parameters for RdmaConfig {
+    fn is_capable(&self, _: bool) -> bool {
+        true
+    }
+    fn heeds_marks(&self, _: bool) -> bool {
+        self.control.is_notified() || self.spreads()
+    }
+    fn wants_marks(&self) -> Option<(&'static str, String)> {
+        // Out of order frames count as marked ones with that key.
+        (self.control.is_notified() && !self.cnp_out_of_order).then(|| ("congestion", self.control.kind().name().to_uppercase()))
+    }
+    fn repairs(&self) -> bool {
+        !matches!(&self.recovery, RdmaRecovery::Irn(irn) if !irn.timeouts)
+    }
     fn pace(&self, line: f64) -> Option<Box<dyn Pace + '_>> {
         Paced::of(self, line).map(|paced| Box::new(paced) as Box<dyn Pace>)
     }

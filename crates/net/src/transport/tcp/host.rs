@@ -22,6 +22,20 @@ use afflux_engine::random::Stream;
 const CONTROL: u64 = 0x636f_6e74;
 
 impl Parameters for TcpConfig {
+    fn is_capable(&self, agreed: bool) -> bool {
+        agreed && self.ecn != EcnMode::Off
+    }
+    fn heeds_marks(&self, agreed: bool) -> bool {
+        self.is_capable(agreed) && self.congestion.parameters().about().ignores_marks.is_none()
+    }
+    fn wants_marks(&self) -> Option<(&'static str, String)> {
+        let about = self.congestion.parameters().about();
+        (self.ecn != EcnMode::Off)
+            .then(|| if about.echo == crate::congestion::Echo::Exact { ("congestion", about.model.name.to_uppercase()) } else { ("ecn", "ECN".into()) })
+    }
+    fn wants_deadlines(&self) -> Option<(&'static str, &'static str)> {
+        self.congestion.parameters().about().undated.map(|text| ("congestion", text))
+    }
     fn frames(&self) -> Frames {
         Frames { payload: self.mss, data: 0, answer: Some(0) }
     }

@@ -3,7 +3,6 @@
 use super::Around;
 use crate::document::{self, Random};
 use crate::tree::{Key, Wrong};
-use afflux_net::spec::{D3, Pdq, TransportConfig};
 use afflux_traffic::{Capacity, Channel, Destinations, Framing, LoadBasis};
 
 /// Flows per second of one source, and what the user should know about it.
@@ -46,19 +45,6 @@ pub fn flows_per_second(
     }
 }
 
-/// Payload of a full frame.
-pub fn payload(transport: &TransportConfig) -> u16 {
-    match transport {
-        TransportConfig::Tcp(tcp) => tcp.mss,
-        TransportConfig::Datagram(datagram) => datagram.payload,
-        TransportConfig::Nack(nack) => nack.payload,
-        TransportConfig::Rdma(rdma) => rdma.payload,
-        TransportConfig::Pfabric(pfabric) => pfabric.tcp.mss,
-        TransportConfig::Pdq(Pdq { rated, .. }) | TransportConfig::D3(D3 { rated, .. }) => rated.payload,
-        TransportConfig::Mptcp(mptcp) => mptcp.tcp.mss,
-    }
-}
-
 fn of(basis: document::LoadBasis) -> LoadBasis {
     match basis {
         document::LoadBasis::HostPayload => LoadBasis::HostPayload,
@@ -75,7 +61,7 @@ fn capacity(basis: LoadBasis, pattern: &afflux_traffic::Random, transport: u16, 
     match basis {
         LoadBasis::HostPayload => {}
         LoadBasis::HostWire => {
-            let payload = payload(&around.transports.configs[transport as usize]);
+            let payload = around.transports.configs[transport as usize].payload();
             let wire = &around.wire.wire;
             capacity.framing =
                 Some(Framing { payload: payload.into(), header: wire.data_header.into(), min_frame: wire.min_frame.into(), gap: wire.gap.into() });

@@ -30,8 +30,6 @@ use afflux_units::{Span, Time};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-pub use load::payload;
-
 /// What traffic is made in.
 pub struct Around<'a> {
     pub inputs: &'a Inputs,

@@ -24,7 +24,7 @@ const SLACK: f64 = 1.000_1;
 
 /// Bytes on the link by bytes of payload, in full frames.
 pub fn framing(transport: u16, around: &Around) -> f64 {
-    let payload = f64::from(super::load::payload(&around.transports.configs[usize::from(transport)]).max(1));
+    let payload = f64::from(around.transports.configs[usize::from(transport)].payload().max(1));
     let wire = &around.wire.wire;
     (payload + f64::from(wire.data_header) + f64::from(wire.gap)) / payload
 }

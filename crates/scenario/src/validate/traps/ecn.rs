@@ -3,14 +3,13 @@
 use super::{Ground, Used};
 use crate::document::QueueSize;
 use crate::tree::{Key, Wrong};
-use afflux_net::congestion::Echo;
-use afflux_net::spec::{Aqm, Buffer, EcnMode, Entropy, Limit, Marking, Rules, Scheduling, SwitchConfig, TransportConfig};
+use afflux_net::spec::{Aqm, Buffer, EcnMode, Limit, Marking, Rules, Scheduling, SwitchConfig, TransportConfig};
 
 pub fn find(ground: &Ground, found: &mut Vec<Wrong>) {
     let used = ground.used();
     let agreed = ground.hosts().any(|host| host.ecn);
     for transport in &used {
-        if let Some((name, what)) = reacts(transport.config) {
+        if let Some((name, what)) = transport.config.parameters().wants_marks() {
             unmarked(ground, transport, name, &what, agreed, found);
         }
         if let TransportConfig::Tcp(tcp) = transport.config
@@ -23,24 +22,6 @@ pub fn find(ground: &Ground, found: &mut Vec<Wrong>) {
     unreachable_thresholds(ground, found);
     useless_marking(ground, &used, agreed, found);
     useless_pacer(ground, &used, agreed, found);
-}
-
-/// Key and name of what reacts to marks.
-fn reacts(config: &TransportConfig) -> Option<(&'static str, String)> {
-    let tcp = match config {
-        TransportConfig::Tcp(tcp) => tcp,
-        TransportConfig::Mptcp(mptcp) => &mptcp.tcp,
-        TransportConfig::Pfabric(pfabric) => &pfabric.tcp,
-        // Out of order frames count as marked ones then.
-        TransportConfig::Rdma(rdma) if rdma.cnp_out_of_order => return None,
-        TransportConfig::Rdma(rdma) => return rdma.control.is_notified().then(|| ("congestion", rdma.control.kind().name().to_uppercase())),
-        TransportConfig::Datagram(_) | TransportConfig::Nack(_) | TransportConfig::Pdq(_) | TransportConfig::D3(_) => return None,
-    };
-    if tcp.ecn == EcnMode::Off {
-        return None;
-    }
-    let about = tcp.congestion.parameters().about();
-    Some(if about.echo == Echo::Exact { ("congestion", about.model.name.to_uppercase()) } else { ("ecn", "ECN".into()) })
 }
 
 /// Does a switch or NIC that the fabric has mark frames of this priority?
@@ -161,29 +142,6 @@ fn unreachable_thresholds(ground: &Ground, found: &mut Vec<Wrong>) {
     }
 }
 
-/// Does it do anything about marks?
-fn heeds(config: &TransportConfig, agreed: bool) -> bool {
-    let capable = capable(config, agreed);
-    match config {
-        TransportConfig::Tcp(tcp) => capable && tcp.congestion.parameters().about().ignores_marks.is_none(),
-        TransportConfig::Rdma(rdma) => rdma.control.is_notified() || matches!(rdma.entropy, Entropy::Reps(_)),
-        // Who makes datagrams ECN-capable wants to see the marks.
-        _ => capable,
-    }
-}
-
-/// Is a data frame of it ECN-capable?
-fn capable(config: &TransportConfig, agreed: bool) -> bool {
-    match config {
-        TransportConfig::Tcp(tcp) => agreed && tcp.ecn != EcnMode::Off,
-        TransportConfig::Mptcp(mptcp) => agreed && mptcp.tcp.ecn != EcnMode::Off,
-        TransportConfig::Pfabric(pfabric) => agreed && pfabric.tcp.ecn != EcnMode::Off,
-        TransportConfig::Datagram(datagram) => datagram.ecn_capable,
-        TransportConfig::Rdma(_) => true,
-        TransportConfig::Nack(_) | TransportConfig::Pdq(_) | TransportConfig::D3(_) => false,
-    }
-}
-
 fn useless_marking(ground: &Ground, used: &[Used], agreed: bool, found: &mut Vec<Wrong>) {
     let any = |priority: u8, test: fn(&TransportConfig, bool) -> bool| {
         let named = used.iter().any(|one| one.priorities.contains(&priority) && test(one.config, agreed));
@@ -191,10 +149,10 @@ fn useless_marking(ground: &Ground, used: &[Used], agreed: bool, found: &mut Vec
         named || unnamed.into_iter().any(|way| test(&ground.plan.transports[usize::from(way.0)], agreed))
     };
     let where_marked = |test| (0..8).any(|priority| any(priority, test) && marks(ground, priority));
-    if ground.idle() || where_marked(heeds) {
+    if ground.idle() || where_marked(|one, agreed| one.parameters().heeds_marks(agreed)) {
         return;
     }
-    let ignored = where_marked(capable);
+    let ignored = where_marked(|one, agreed| one.parameters().is_capable(agreed));
     let cure = "write host.transport.ecn = \"classic\", or a congestion control that uses ECN, as in congestion = \"dctcp\"";
     let cause = match (ignored, agreed) {
         (true, _) => "the congestion control of all traffic ignores marks",
@@ -261,7 +219,7 @@ fn useless_marking(ground: &Ground, used: &[Used], agreed: bool, found: &mut Vec
 }
 
 fn useless_pacer(ground: &Ground, used: &[Used], agreed: bool, found: &mut Vec<Wrong>) {
-    let paced = |one: &Used| matches!(one.config, TransportConfig::Tcp(_) | TransportConfig::Pfabric(_)) && capable(one.config, agreed);
+    let paced = |one: &Used| matches!(one.config, TransportConfig::Tcp(_) | TransportConfig::Pfabric(_)) && one.config.parameters().is_capable(agreed);
     if ground.hosts().any(|host| host.pacer.is_some()) && !used.iter().any(paced) {
         found.push(Wrong::at(
             ground.host_key("pacer"),

@@ -68,14 +68,7 @@ fn urgency(ground: &Ground, found: &mut Vec<Wrong>) {
 /// Transports that go by deadlines, where no flow has one.
 fn undated(ground: &Ground, found: &mut Vec<Wrong>) {
     for one in ground.used().into_iter().filter(|one| !one.dated) {
-        let (name, text) = match one.config {
-            TransportConfig::Tcp(tcp) => match tcp.congestion.parameters().about().undated {
-                Some(text) => ("congestion", text),
-                None => continue,
-            },
-            TransportConfig::D3(_) => ("kind", "D3 shares links equally here"),
-            _ => continue,
-        };
+        let Some((name, text)) = one.config.parameters().wants_deadlines() else { continue };
         found.push(Wrong::at(one.key.name(name), format!("{text}: no flow has a deadline; write deadline = \"10ms\" in [[traffic]]")));
     }
 }

@@ -86,7 +86,7 @@ fn out_of_reach(ground: &Ground, lossless: u8, key: Key, found: &mut Vec<Wrong>)
 
 fn payload(ground: &Ground, transport: u16) -> u64 {
     let transport = &ground.plan.transports[usize::from(transport)];
-    crate::validate::traffic::payload(transport).into()
+    transport.payload().into()
 }
 
 /// Bytes from which on the only priority group with traffic is paused; `None` where it does not follow from the memory alone.
