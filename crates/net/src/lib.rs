@@ -27,6 +27,7 @@ mod shard;
 pub mod spec;
 mod telemetry;
 mod transport;
+pub use transport::keys as transports;
 mod world;
 
 #[cfg(test)]

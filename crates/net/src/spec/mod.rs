@@ -6,9 +6,9 @@ mod flow;
 mod host;
 mod mmu;
 mod mptcp;
-mod nack;
 mod pfc;
 mod processor;
+mod queue;
 mod rated;
 mod rdma;
 mod run;
@@ -22,6 +22,8 @@ pub use crate::congestion::configs::*;
 pub use crate::congestion::rate::configs::*;
 pub use crate::congestion::rate::{Cnp, RateControl};
 pub use crate::congestion::{CongestionControl, Coupling, EcnMode};
+pub use crate::queue::aqm::config::Config as Aqm;
+pub use crate::transport::nack::Config as Nack;
 pub use fabric::{Down, Link, LinkId, Node, NodeId, NodeKind, Topology};
 pub use flow::{Flow, FlowId, GroupId, Start};
 pub use host::{
@@ -30,16 +32,15 @@ pub use host::{
 pub use host::{TcpConfig, Wire};
 pub use mmu::{ConweaveRules, HpccRules, Mmu, Rules, SonicRules};
 pub use mptcp::{MptcpConfig, PathManager, PathScheduler};
-pub use nack::Nack;
 pub use pfc::{Cable, Formula, Headroom, PauseTime, Pfc, Refresh, Storm, StormAction, Watchdog};
 pub use processor::{Processor, Stall};
+pub use queue::{Codel, FqCodel, Limit, Phantom, Pie};
 pub use rated::{D3, Pdq, Rated};
 pub use rdma::{Entropy, Irn, RdmaConfig, RdmaRecovery, RdmaWindow, Reps};
 pub(crate) use run::models;
 pub use run::{Bound, Capture, Compat, EngineKind, FctEnd, MaxMemory, PortSeries, Record, RunConfig};
 pub use switch::{
-    Aqm, Buffer, Classes, Codel, Compare, Forwarding, FqCodel, Idle, Limit, MarkAt, Marking, Phantom, Pie, QueueConfig, QueueLength, Scheduling, Service,
-    Spacing, SwitchConfig, Voq, VoqCap,
+    Buffer, Classes, Compare, Forwarding, Idle, MarkAt, Marking, QueueConfig, QueueLength, Scheduling, Service, Spacing, SwitchConfig, Voq, VoqCap,
 };
 pub use transport::TransportConfig;
 

@@ -1,6 +1,7 @@
 //! Switches: buffers, marking, scheduling, forwarding, choice of path.
 
-use super::{Balance, RouteHash};
+use super::queue::Limit;
+use super::{Aqm, Balance, RouteHash};
 use afflux_config::words;
 use afflux_units::{Probability, Rate, Span};
 
@@ -110,12 +111,6 @@ words! {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Limit {
-    Bytes(u64),
-    Packets(u32),
-}
-
 #[derive(Debug, Clone, PartialEq)]
 pub enum Buffer {
     Unlimited,
@@ -203,61 +198,6 @@ pub struct Marking {
     pub spacing: Spacing,
     /// Where everything is marked, drop ECN-capable frames too.
     pub hard_drop: bool,
-}
-
-/// A queue discipline that drops or marks by delay, or serves and drops by urgency.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Aqm {
-    Codel(Codel),
-    FqCodel(FqCodel),
-    Pie(Pie),
-    /// The most urgent flow first; the least urgent frame is dropped where this limit is reached. The buffer has none then.
-    Pfabric(Option<Limit>),
-    /// Marks by a counter that empties more slowly than the link.
-    Phantom(Phantom),
-}
-
-/// HULL's phantom queue.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Phantom {
-    /// Share of the link's rate at which the counter empties.
-    pub drain: f64,
-    /// Bytes.
-    pub threshold: u64,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub struct Codel {
-    pub target: Span,
-    pub interval: Span,
-    /// Mark ECN-capable frames instead of dropping them.
-    pub ecn: bool,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub struct FqCodel {
-    pub codel: Codel,
-    /// Bytes per turn.
-    pub quantum: u32,
-    /// Number of buckets flows are hashed into.
-    pub flows: u32,
-    /// Frames in all flows together; above it the flow with the most bytes loses frames.
-    pub limit: u32,
-    /// At most so many at once.
-    pub drop_batch: u32,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub struct Pie {
-    pub target: Span,
-    pub t_update: Span,
-    pub alpha: f64,
-    pub beta: f64,
-    pub burst_allowance: Span,
-    pub ecn: bool,
-    /// Probability above which ECN-capable frames are dropped too.
-    pub ecn_threshold: f64,
-    pub derandomize: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

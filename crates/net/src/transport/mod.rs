@@ -1,5 +1,6 @@
 //! Transports: who sends what when.
 
+pub mod around;
 mod blocks;
 pub mod datagram;
 pub mod door;
@@ -25,6 +26,12 @@ pub struct Halves {
     pub rated: rated::Halves,
     pub datagram: datagram::Halves,
     pub nack: nack::Halves,
+}
+
+/// Tables of keys that stand with their transport, and what they are read in.
+pub mod keys {
+    pub use super::around::Around;
+    pub use super::nack::Keys as Nack;
 }
 
 pub const MODELS: &[Model] = &[tcp::MODEL, rdma::MODEL, rdma::REPS, pfabric::MODEL, mptcp::MODEL, rated::PDQ, rated::D3, datagram::MODEL, nack::MODEL];

@@ -3,7 +3,6 @@
 mod cost;
 mod host;
 mod hosts;
-mod nack;
 mod pfc;
 mod preset;
 mod processor;
@@ -25,7 +24,6 @@ pub use afflux_net::balance::BalanceKeys as Balance;
 pub use cost::Cost;
 pub use host::{Host, HostOverride, Wire, WireTable};
 pub use hosts::{HostItem, Hosts, Receiver, Senders, SizeTable, Sizes};
-pub use nack::Nack;
 pub use pfc::{Headroom, Mmu, Pfc, Storm, Watchdog};
 pub use preset::Preset;
 pub use processor::Processor;

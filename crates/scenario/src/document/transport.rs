@@ -1,11 +1,12 @@
 //! `[host.transport]` and `[host.transports.NAME]`.
 
-use super::{Auto, D3, Duration, Nack, Off, Or, Pdq, Rdma, Size, Speed, Unlimited};
+use super::{Auto, D3, Duration, Off, Or, Pdq, Rdma, Size, Speed, Unlimited};
 use crate::tree::{Key, Wrong};
 use afflux_config::tagged;
 use afflux_config::words;
 use afflux_net::congestion::{self, Congestion, Sender, dctcp};
-use afflux_net::spec::{CongestionControl, EcnMode, Estimator, PathScheduler, Recovery};
+use afflux_net::spec::{CongestionControl, EcnMode, Estimator, PathScheduler, Recovery, TransportConfig};
+use afflux_net::transports::{Around, Nack};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -26,6 +27,16 @@ tagged! {
         "pdq" => Pdq,
         /// D3: rates by deadline, first come, first served.
         "d3" => D3,
+    }
+}
+
+impl Transport {
+    /// What it says, if its table of keys stands with the transport itself.
+    pub fn declared(&mut self, key: &Key, around: &Around) -> Option<Result<TransportConfig, Wrong>> {
+        Some(match self {
+            Transport::Nack(keys) => keys.resolve(key, around).map(TransportConfig::Nack),
+            _ => return None,
+        })
     }
 }
 

@@ -5,7 +5,6 @@ mod cost;
 mod hosts;
 mod ideal;
 mod memory;
-mod nack;
 mod pfc;
 mod processor;
 mod queue;

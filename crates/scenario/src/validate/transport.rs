@@ -1,7 +1,7 @@
 //! `[host.transport]` and `[host.transports.NAME]`.
 
 use super::hosts::Frames;
-use super::{fill, meaningless, nack, rated, rdma};
+use super::{fill, meaningless, rated, rdma};
 use crate::document::{
     Connections, Coupling, Datagram, DelayedAck, Duration, Host, Or, PathManager, Pfabric, PfabricCongestion, Rank, Size, Stack, Tcp, Timeout, Transport,
 };
@@ -11,6 +11,7 @@ use crate::tree::{Key, Wrong};
 use afflux_net::congestion::newreno::{NewrenoConfig, RenoFlavour};
 use afflux_net::congestion::{Congestion, Echo, Flavour, Sender, SlowStart};
 use afflux_net::spec::{self, CongestionControl, EcnMode, Estimator, PathScheduler, Recovery, TcpConfig, TransportConfig};
+use afflux_net::transports;
 use afflux_units::{Bytes, Rate, Span};
 
 /// Transports by name; `"default"` is the first. Behind them stand those that follow from them.
@@ -96,6 +97,10 @@ struct Around<'a> {
 
 impl Around<'_> {
     fn build(&self, transport: &mut Transport, key: &Key) -> Result<TransportConfig, Wrong> {
+        let &Around { frames, idle_rtt: idle, .. } = self;
+        if let Some(config) = transport.declared(key, &transports::Around { payload: frames.payload, why: &frames.why, idle }) {
+            return config;
+        }
         match transport {
             Transport::Tcp(tcp) if tcp.mptcp.is_some() => self.mptcp(tcp, key).map(TransportConfig::Mptcp),
             Transport::Tcp(tcp) => self.tcp(tcp, key).map(TransportConfig::Tcp),
@@ -103,8 +108,8 @@ impl Around<'_> {
             Transport::Pdq(pdq) => rated::pdq(pdq, self.frames, self.idle_rtt, key).map(TransportConfig::Pdq),
             Transport::D3(d3) => rated::d3(d3, self.frames, self.idle_rtt, key).map(TransportConfig::D3),
             Transport::Datagram(datagram) => self.frames.datagram(datagram, key).map(TransportConfig::Datagram),
-            Transport::Nack(keys) => nack::config(keys, self.frames, self.idle_rtt, key).map(TransportConfig::Nack),
             Transport::Rdma(rdma) => rdma::config(rdma, self.frames, self.nic, self.compat, key).map(TransportConfig::Rdma),
+            _ => unreachable!("its keys are declared"),
         }
     }
 

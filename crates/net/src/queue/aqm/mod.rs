@@ -3,10 +3,13 @@
 //! serves by urgency, and HULL's phantom queue, which marks by what has left.
 
 mod codel;
+pub mod config;
 mod fq_codel;
 mod pfabric;
 mod phantom;
 mod pie;
+
+pub use config::Config;
 
 pub use codel::{Codel, Control};
 pub use fq_codel::FqCodel;
@@ -18,7 +21,6 @@ use crate::Model;
 use crate::frame::Frame;
 use crate::queue::Verdict;
 use crate::queue::waiting::Waiting;
-use crate::spec;
 use afflux_engine::random::Stream;
 use std::collections::VecDeque;
 
@@ -33,13 +35,13 @@ pub enum Aqm {
 
 impl Aqm {
     /// On a link of `line` bits per second.
-    pub fn new(config: &spec::Aqm, line: u64, stream: &mut Stream) -> Self {
+    pub fn new(config: &Config, line: u64, stream: &mut Stream) -> Self {
         match config {
-            spec::Aqm::Codel(control) => Aqm::Codel(Codel::new(Control::new(control))),
-            spec::Aqm::FqCodel(config) => Aqm::FqCodel(Box::new(FqCodel::new(config, stream.next_u64()))),
-            spec::Aqm::Pie(config) => Aqm::Pie(Pie::new(config)),
-            spec::Aqm::Pfabric(limit) => Aqm::Pfabric(Pfabric::new(*limit)),
-            spec::Aqm::Phantom(config) => Aqm::Phantom(Phantom::new(config, line)),
+            Config::Codel(control) => Aqm::Codel(Codel::new(Control::new(control))),
+            Config::FqCodel(config) => Aqm::FqCodel(Box::new(FqCodel::new(config, stream.next_u64()))),
+            Config::Pie(config) => Aqm::Pie(Pie::new(config)),
+            Config::Pfabric(limit) => Aqm::Pfabric(Pfabric::new(*limit)),
+            Config::Phantom(config) => Aqm::Phantom(Phantom::new(config, line)),
         }
     }
 

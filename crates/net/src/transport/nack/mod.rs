@@ -2,9 +2,11 @@
 //! rate does not depend on what is lost.
 
 mod host;
+mod keys;
 mod receiver;
 mod sender;
 
+pub use keys::{Keys, Nack as Config};
 pub use receiver::{Reaction, Receiver};
 pub use sender::{Act, Report, Sender, SenderSetup};
 

@@ -1,0 +1,33 @@
+//! What the keys of a transport are read in.
+
+use afflux_config::tree::{Key, Wrong};
+use afflux_config::{Duration, Size};
+use afflux_units::Span;
+
+/// What the keys of a transport are read in.
+pub struct Around<'a> {
+    /// Payload of a full frame, and where that comes from.
+    pub payload: u16,
+    pub why: &'a str,
+    /// The longest round trip of the idle fabric.
+    pub idle: Span,
+}
+
+impl Around<'_> {
+    pub fn payload(&self, Size(bytes): Size, key: Key) -> Result<u16, Wrong> {
+        match u16::try_from(bytes.0) {
+            Ok(payload) if payload > 0 && payload <= self.payload => Ok(payload),
+            _ => Err(Wrong::at(key, format!("\"{bytes}\": write a size from 1B to {}B ({})", self.payload, self.why))),
+        }
+    }
+
+    /// A default for times that are a round trip.
+    pub fn idle(&self) -> Span {
+        self.idle.max(Span::from_us(1)).min(Span::from_s(20))
+    }
+
+    pub fn time(Duration(span): Duration, key: Key) -> Result<Span, Wrong> {
+        let right = span >= Span::from_us(1) && span <= Span::from_s(60);
+        if right { Ok(span) } else { Err(Wrong::at(key, format!("\"{span}\": write a time from 1us to 60s"))) }
+    }
+}
