@@ -73,6 +73,11 @@ impl Frame {
     pub const RANKED: u16 = Self::DUPLICATE;
     /// Datagram: the receiver reports what is missing.
     pub const REPORTED: u16 = Self::DELAYED;
+    /// Datagram: queues may cut it to its header; that has happened.
+    pub const TRIMMABLE: u16 = Self::DUPLICATE;
+    pub const TRIMMED: u16 = Self::ECE;
+    /// An answer: what it answers was trimmed; it answers nothing and only grants.
+    pub const ONLY_GRANTS: u16 = Self::DUPLICATE;
     /// A queue pair's acknowledgement: it notifies of congestion; it is negative; it does nothing but notify.
     pub const CNP: u16 = Self::ECE;
     pub const NACK: u16 = Self::CWR;
@@ -95,6 +100,8 @@ impl Frame {
     pub const RDMA_ACK: u16 = 4 << Self::KIND_SHIFT;
     /// Of a transport that is granted rates; what it is stands in [`Extra::header`].
     pub const RATED: u16 = 5 << Self::KIND_SHIFT;
+    /// Of the receiver of datagrams that may be trimmed: `seq` is the one that it answers, `aux` how many it has granted in all.
+    pub const ANSWER: u16 = 7 << Self::KIND_SHIFT;
     /// Sent by a switch to the ToR of `Frame::dst`; `Frame::seq` is the balancer's.
     pub const TO_SWITCH: u16 = Self::FABRIC;
     /// Not a frame. From here on kinds are not traffic.

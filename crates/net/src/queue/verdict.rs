@@ -1,4 +1,4 @@
-//! Question and answer of a queue policy. Policies answer; `shard::count` marks, drops and counts.
+//! Question and answer of a queue policy. Policies answer; `shard::count` marks, trims, drops and counts.
 
 /// What happens to a frame. A policy that also decides where a frame is charged answers with that place, or with the reason why there is none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -6,6 +6,8 @@ pub enum Verdict {
     Admit,
     /// The frame goes on with Congestion Experienced set. Policies answer so for ECN-capable frames only.
     Mark,
+    /// The frame goes on as a header of so many bytes, without what it carried.
+    Trim(u16),
     Drop(Reason),
 }
 

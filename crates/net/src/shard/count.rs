@@ -1,4 +1,4 @@
-//! Acts on the verdicts of queue policies: the one place where frames are marked and dropped, and where both are counted.
+//! Acts on the verdicts of queue policies: the one place where frames are marked, trimmed and dropped, and where that is counted.
 
 use super::Shard;
 use crate::frame::Frame;
@@ -17,6 +17,12 @@ impl<'a> Shard<'a> {
             Verdict::Admit => true,
             Verdict::Mark => {
                 mark(&mut self.counters, &mut self.ports[port as usize], queue, &mut frame.flags);
+                true
+            }
+            Verdict::Trim(header) => {
+                self.counters.dropped_bytes += u64::from(frame.size - header);
+                frame.size = header;
+                frame.flags |= Frame::TRIMMED;
                 true
             }
             Verdict::Drop(reason) => {

@@ -4,15 +4,16 @@ use super::count::mark_at_start;
 use super::{Outlet, Shard};
 use crate::frame::Frame;
 use crate::port::{Discipline, Queue, Waiting};
-use crate::queue::{Reason, Verdict};
+use crate::queue::Verdict;
 use crate::spec::MarkAt;
+use afflux_engine::random::Stream;
 use std::collections::VecDeque;
 
 impl Discipline {
-    /// Takes a frame in; gives back those that have to go because there are too many.
-    pub fn push(&mut self, queue: usize, frames: &mut VecDeque<Waiting>, waiting: Waiting) -> Vec<Frame> {
+    /// Takes a frame in; gives back those that cannot stay as they are, and what becomes of them.
+    fn push(&mut self, queue: usize, frames: &mut VecDeque<Waiting>, waiting: Waiting, stream: &mut Stream) -> Vec<(Frame, Verdict)> {
         match self.aqm.get_mut(queue) {
-            Some(aqm) => aqm.push(frames, waiting),
+            Some(aqm) => aqm.push(frames, waiting, stream),
             None => {
                 frames.push_back(waiting);
                 Vec::new()
@@ -34,17 +35,7 @@ impl<'a> Shard<'a> {
         if !self.passes(port, queue, &mut waiting.frame, verdict) {
             return;
         }
-        let size = waiting.frame.size as u64;
-        self.nodes[node as usize].used += size;
-        let p = &mut self.ports[port as usize];
-        p.queued += size;
-        let a = p.automaton.as_mut().expect("not plain");
-        let q = &mut a.queues[queue];
-        q.bytes += size;
-        q.count += 1;
-        a.waiting += 1;
-        let surplus = a.discipline.as_mut().expect("just seen").push(queue, &mut q.frames, waiting);
-        self.drop_surplus(node, port, queue, surplus);
+        self.take_in(now, node, port, queue, waiting);
         let p = &mut self.ports[port as usize];
         if p.automaton.as_ref().is_some_and(|a| a.series.is_some()) {
             p.note_length(self.nodes[node as usize].until_start, queue);
@@ -59,12 +50,29 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// Frames of a queue that the discipline no longer has room for.
-    pub(super) fn drop_surplus(&mut self, node: u32, port: u32, queue: usize, surplus: Vec<Frame>) {
-        for frame in surplus {
+    /// A frame joins `queue`.
+    fn take_in(&mut self, now: u64, node: u32, port: u32, queue: usize, waiting: Waiting) {
+        let size = waiting.frame.size as u64;
+        self.nodes[node as usize].used += size;
+        let p = &mut self.ports[port as usize];
+        p.queued += size;
+        let a = p.automaton.as_mut().expect("not plain");
+        let q = &mut a.queues[queue];
+        q.bytes += size;
+        q.count += 1;
+        a.waiting += 1;
+        let back = a.discipline.as_mut().expect("only ports with one come here").push(queue, &mut q.frames, waiting, &mut p.stream);
+        self.give_back(now, node, port, queue, back);
+    }
+
+    /// Frames that a queue's discipline gives back. What is left of them joins it again.
+    pub(super) fn give_back(&mut self, now: u64, node: u32, port: u32, queue: usize, back: Vec<(Frame, Verdict)>) {
+        for (mut frame, verdict) in back {
             self.leave(node, port, queue, frame.size as u64);
             self.ports[port as usize].automaton.as_mut().expect("not plain").waiting -= 1;
-            self.drop_at(port, queue, frame, Reason::Buffer);
+            if self.passes(port, queue, &mut frame, verdict) {
+                self.take_in(now, node, port, queue, Waiting { frame, ready: now, clock: 0 });
+            }
         }
     }
 

@@ -23,6 +23,7 @@ impl<'a> Shard<'a> {
         match verdict {
             Verdict::Admit => {}
             Verdict::Mark => mark(counters, p, 0, &mut frame.flags),
+            Verdict::Trim(_) => unreachable!("ports without a discipline do not trim"),
             Verdict::Drop(reason) => return self.drop_at(port, 0, frame, reason),
         }
         state.used += size;

@@ -11,6 +11,7 @@ use super::{Node, Outlet, Shard, Slab};
 use crate::frame::{Extra, Frame};
 use crate::port::{Automaton, Port, Queue, Sending, Waiting};
 use crate::queue::aqm::{Aqm, Pfabric};
+use crate::queue::{Reason, Verdict};
 
 impl<'a> Shard<'a> {
     /// As `advance`.
@@ -72,7 +73,7 @@ impl<'a> Shard<'a> {
         }
         state.due = state.due.min(due(p, frame.size, world.lookahead));
         if let Some(frame) = surplus {
-            self.drop_surplus(node, port, 0, vec![frame]);
+            self.give_back(now, node, port, 0, vec![(frame, Verdict::Drop(Reason::Buffer))]);
         }
     }
 

@@ -147,7 +147,7 @@ mod tests {
                 match codel.on_dequeue(at, 50 * MS, 1 << 20, true) {
                     Verdict::Admit => {}
                     Verdict::Mark => hits.push(at),
-                    Verdict::Drop(_) => {
+                    Verdict::Drop(_) | Verdict::Trim(_) => {
                         hits.push(at);
                         assert_eq!(codel.on_dequeue(at, 50 * MS, 1 << 20, true), Verdict::Admit);
                     }

@@ -19,8 +19,8 @@ pub use pie::Pie;
 
 use crate::Model;
 use crate::frame::Frame;
-use crate::queue::Verdict;
 use crate::queue::waiting::Waiting;
+use crate::queue::{Reason, Verdict};
 use afflux_engine::random::Stream;
 use std::collections::VecDeque;
 
@@ -53,11 +53,12 @@ impl Aqm {
         }
     }
 
-    /// Takes the frame in; gives back those that have to go because there are too many.
-    pub fn push(&mut self, frames: &mut VecDeque<Waiting>, waiting: Waiting) -> Vec<Frame> {
+    /// Takes the frame in; gives back those that cannot stay as they are, and what becomes of them.
+    pub fn push(&mut self, frames: &mut VecDeque<Waiting>, waiting: Waiting, _: &mut Stream) -> Vec<(Frame, Verdict)> {
+        let dropped = |frame| (frame, Verdict::Drop(Reason::Buffer));
         match self {
-            Aqm::FqCodel(fq) => fq.push(waiting),
-            Aqm::Pfabric(queue) => queue.push(frames, waiting).into_iter().collect(),
+            Aqm::FqCodel(fq) => fq.push(waiting).into_iter().map(dropped).collect(),
+            Aqm::Pfabric(queue) => queue.push(frames, waiting).into_iter().map(dropped).collect(),
             _ => {
                 frames.push_back(waiting);
                 Vec::new()
