@@ -2,7 +2,7 @@
 
 use afflux_config::tree::{Key, Wrong};
 use afflux_config::{Duration, Size};
-use afflux_units::Span;
+use afflux_units::{Rate, Span};
 
 /// What the keys of a transport are read in.
 pub struct Around<'a> {
@@ -11,6 +11,8 @@ pub struct Around<'a> {
     pub why: &'a str,
     /// The longest round trip of the idle fabric.
     pub idle: Span,
+    /// Of the fastest NIC.
+    pub nic: Rate,
 }
 
 impl Around<'_> {
@@ -24,6 +26,12 @@ impl Around<'_> {
     /// A default for times that are a round trip.
     pub fn idle(&self) -> Span {
         self.idle.max(Span::from_us(1)).min(Span::from_s(20))
+    }
+
+    /// Frames that such a round trip holds.
+    pub fn window(&self) -> u32 {
+        let bits = self.idle().0 as u128 * self.nic.0 as u128 / 1_000_000_000_000;
+        (bits.div_ceil(8 * u128::from(self.payload.max(1))) as u32).clamp(1, 1_000_000)
     }
 
     pub fn time(Duration(span): Duration, key: Key) -> Result<Span, Wrong> {

@@ -97,8 +97,8 @@ struct Around<'a> {
 
 impl Around<'_> {
     fn build(&self, transport: &mut Transport, key: &Key) -> Result<TransportConfig, Wrong> {
-        let &Around { frames, idle_rtt: idle, .. } = self;
-        if let Some(config) = transport.declared(key, &transports::Around { payload: frames.payload, why: &frames.why, idle }) {
+        let &Around { frames, idle_rtt: idle, nic, .. } = self;
+        if let Some(config) = transport.declared(key, &transports::Around { payload: frames.payload, why: &frames.why, idle, nic }) {
             return config;
         }
         match transport {
