@@ -11,7 +11,7 @@ pub struct Around<'a> {
     pub why: &'a str,
     /// The longest round trip of the idle fabric.
     pub idle: Span,
-    /// Of the fastest NIC.
+    /// Of the first host's NIC.
     pub nic: Rate,
 }
 

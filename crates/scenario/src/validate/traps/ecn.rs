@@ -35,7 +35,7 @@ fn by_discipline(switch: &SwitchConfig) -> bool {
         Some(Aqm::FqCodel(fq)) => fq.codel.ecn,
         Some(Aqm::Pie(pie)) => pie.ecn,
         Some(Aqm::Phantom(_)) => true,
-        Some(Aqm::Pfabric(_)) | None => false,
+        _ => false,
     }
 }
 
