@@ -2,7 +2,9 @@
 
 use crate::congestion::newreno::RenoFlavour;
 use crate::congestion::rate::dcqcn::DcqcnParameters;
+use crate::queue::aqm::config::TrimConfig;
 use crate::spec::*;
+use crate::transport::ndp::NdpConfig;
 use afflux_units::{Probability, Rate, Span, Time};
 
 pub fn node(name: String, kind: NodeKind, tier: u8, group: Option<u32>) -> Node {
@@ -357,4 +359,14 @@ pub fn d3() -> D3 {
 
 pub fn nack() -> Nack {
     Nack { rate: None, payload: 1460, report: Span::from_us(20), timeout: Span::from_us(60) }
+}
+
+/// With a first window of 12 frames.
+pub fn ndp() -> NdpConfig {
+    NdpConfig { payload: 1460, initial_window: 12, pull_rate: 1.0, spray: true, rto: Span::from_us(200) }
+}
+
+/// Queues of eight full frames that trim.
+pub fn trimming() -> Option<Aqm> {
+    Some(Aqm::Trim(TrimConfig { data: 12_000, headers: 24_000, header: 64 }))
 }

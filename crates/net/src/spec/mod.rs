@@ -22,7 +22,7 @@ pub use crate::congestion::configs::*;
 pub use crate::congestion::rate::configs::*;
 pub use crate::congestion::rate::{Cnp, RateControl};
 pub use crate::congestion::{CongestionControl, Coupling, EcnMode};
-pub use crate::queue::aqm::config::Config as Aqm;
+pub use crate::queue::aqm::config::{Config as Aqm, TrimKeys};
 pub use crate::transport::nack::Config as Nack;
 pub use fabric::{Down, Link, LinkId, Node, NodeId, NodeKind, Topology};
 pub use flow::{Flow, FlowId, GroupId, Start};

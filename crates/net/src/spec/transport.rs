@@ -2,6 +2,7 @@
 
 use super::{D3, Datagram, MptcpConfig, Nack, Pdq, Pfabric, RdmaConfig, TcpConfig};
 use crate::transport::list::transports;
+use crate::transport::ndp::NdpConfig;
 
 macro_rules! configs {
     ($($name:literal $kind:ident($config:ty): $type:ty;)*) => {

@@ -3,9 +3,11 @@
 use super::applications::{Wander, example, wander};
 use super::hull;
 use crate::congestion::d2tcp::WithoutDeadline;
+use crate::queue::aqm::config::TrimConfig;
 use crate::record::Output;
 use crate::spec::*;
 use crate::testing::*;
+use crate::transport::ndp::NdpConfig;
 use crate::{Progress, run};
 use afflux_engine::random::Stream;
 use afflux_units::{Bytes, Probability, Rate, Span, Time};
@@ -367,6 +369,20 @@ fn scenarios() {
         p.flows.iter_mut().filter(|f| f.id % 3 > 0).for_each(|f| f.transport = (f.id % 3) as u16);
         p.topology.links.iter_mut().for_each(|link| link.loss = Probability::new(0.01).unwrap());
         p.record.paths = true;
+    });
+    add("pulls and headers", &|p| {
+        (p.switches[0].buffer, p.switches[0].aqm) = (Buffer::Unlimited, trimming());
+        p.transports = vec![TransportConfig::Ndp(ndp()), TransportConfig::Ndp(NdpConfig { pull_rate: 0.9, spray: false, ..ndp() })];
+        p.flows.iter_mut().filter(|f| f.id % 3 == 0).for_each(|f| f.transport = 1);
+        p.topology.links.iter_mut().for_each(|link| link.loss = Probability::new(0.002).unwrap());
+        p.record.paths = true;
+    });
+    add("pulls among tcp, header queues that overflow", &|p| {
+        let aqm = Some(Aqm::Trim(TrimConfig { data: 9_000, headers: 640, header: 64 }));
+        (p.switches[0].buffer, p.switches[0].aqm, p.switches[0].scheduling) = (Buffer::Unlimited, aqm, Scheduling::StrictPriority { queues: 2 });
+        p.transports.push(TransportConfig::Ndp(ndp()));
+        p.flows.iter_mut().filter(|f| f.id % 3 > 0).for_each(|f| f.transport = 1);
+        p.record.ports = Some(PortSeries { interval: Span::from_us(20), nodes: (30..42).collect() });
     });
     add("processors", &|p| {
         let processor = |packet, queue| Some(Processor { packet: Span::from_ns(packet), interrupt: Span::from_ns(packet / 3), queue, stall: None });

@@ -2,6 +2,7 @@
 
 use crate::spec::*;
 use crate::testing::*;
+use crate::transport::ndp::NdpConfig;
 use crate::{Progress, run};
 use afflux_units::{Rate, Span, Time};
 
@@ -75,6 +76,14 @@ fn datagrams_at_line_rate() {
 fn datagrams_with_reports_at_line_rate() {
     check(TransportConfig::Nack(nack()), FctEnd::LastAck, Forwarding::StoreAndForward, 20);
     check(TransportConfig::Nack(nack()), FctEnd::LastByte, Forwarding::CutThrough { header: 64 }, 0);
+}
+
+/// By one path, as the ideal is; where there are no links slower than the NIC the receiver's pulls keep up.
+#[test]
+fn ndp_whose_window_covers_the_path() {
+    let config = NdpConfig { initial_window: 1_000_000, spray: false, rto: Span::from_s(1), ..ndp() };
+    check(TransportConfig::Ndp(config.clone()), FctEnd::LastAck, Forwarding::StoreAndForward, 20);
+    check(TransportConfig::Ndp(config), FctEnd::LastByte, Forwarding::CutThrough { header: 64 }, 0);
 }
 
 #[test]

@@ -16,6 +16,7 @@ mod lone_flow;
 mod lossless;
 mod mptcp;
 mod nack;
+mod ndp;
 mod outside;
 mod path;
 mod pfabric;

@@ -11,6 +11,7 @@ macro_rules! transports {
         "d3" D3(D3): rated::Rated;
         "datagram" Datagram(Datagram): datagram::Datagram;
         "nack" Nack(Nack): nack::Nack;
+        "ndp" Ndp(NdpConfig): ndp::Ndp;
     } };
 }
 pub(crate) use transports;

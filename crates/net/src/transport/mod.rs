@@ -8,6 +8,7 @@ pub mod frames;
 pub mod list;
 pub mod mptcp;
 pub mod nack;
+pub mod ndp;
 pub mod pfabric;
 pub mod rated;
 pub mod rdma;
@@ -26,12 +27,15 @@ pub struct Halves {
     pub rated: rated::Halves,
     pub datagram: datagram::Halves,
     pub nack: nack::Halves,
+    pub ndp: ndp::Halves,
 }
 
 /// Tables of keys that stand with their transport, and what they are read in.
 pub mod keys {
     pub use super::around::Around;
     pub use super::nack::Keys as Nack;
+    pub use super::ndp::Keys as Ndp;
 }
 
-pub const MODELS: &[Model] = &[tcp::MODEL, rdma::MODEL, rdma::REPS, pfabric::MODEL, mptcp::MODEL, rated::PDQ, rated::D3, datagram::MODEL, nack::MODEL];
+pub const MODELS: &[Model] =
+    &[tcp::MODEL, rdma::MODEL, rdma::REPS, pfabric::MODEL, mptcp::MODEL, rated::PDQ, rated::D3, datagram::MODEL, nack::MODEL, ndp::MODEL];

@@ -2,7 +2,7 @@
 
 use super::door::{Opening, Parameters, Transport};
 use super::list::transports;
-use super::{datagram, mptcp, nack, pfabric, rated, rdma, tcp};
+use super::{datagram, mptcp, nack, ndp, pfabric, rated, rdma, tcp};
 use crate::frame::Frame;
 use crate::shard::capture::Content;
 use crate::shard::{OVER, Outlet, ReceivedRecord, SentRecord, Shard};
@@ -46,6 +46,8 @@ impl Shard<'_> {
             Frame::RDMA_DATA | Frame::RDMA_ACK => rdma::Rdma::deliver(self, out, now, frame),
             Frame::DATA | Frame::ACK | Frame::CONTROL => tcp::Tcp::deliver(self, out, now, frame),
             Frame::RATED => rated::Rated::deliver(self, out, now, frame),
+            Frame::ANSWER => ndp::Ndp::deliver(self, out, now, frame),
+            _ if frame.has(Frame::TRIMMABLE) => ndp::Ndp::deliver(self, out, now, frame),
             _ if frame.has(Frame::REPORTED) => nack::Nack::deliver(self, out, now, frame),
             _ => datagram::Datagram::deliver(self, out, now, frame),
         }

@@ -2,6 +2,7 @@
 
 use super::{Balance, Chance, Duration, Mmu, Names, Off, Or, Pfc, Preset, Processor, Queue, QueueSize, Size, Voq};
 use afflux_config::words;
+use afflux_net::spec::TrimKeys as Trimming;
 use afflux_net::spec::{Compare, MarkAt, QueueLength, RouteHash, Spacing};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -60,6 +61,9 @@ macro_rules! switch {
             /// A queue discipline that controls delay, or `"off"`; instead of `ecn`. Default `"off"`.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub aqm: Option<Or<Off, Aqm>>,
+            /// Cut data to headers where a queue is full, for `kind = "ndp"` in `[host.transport]`.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub trimming: Option<Trimming>,
             /// Default `"fifo"`, or what the `queue` blocks say.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub scheduling: Option<Scheduling>,
@@ -122,7 +126,7 @@ switch! {
 /// Calls a macro with the keys that `[switch]` and its overrides share.
 macro_rules! every_key {
     ($with:ident) => {
-        $with!(preset buffer sharing alpha reserved mmu pfc honours_pause voq queue_length device_queue drop_when ecn aqm scheduling priorities quantum forwarding cut_through_header latency processor balance hash queue)
+        $with!(preset buffer sharing alpha reserved mmu pfc honours_pause voq queue_length device_queue drop_when ecn aqm trimming scheduling priorities quantum forwarding cut_through_header latency processor balance hash queue)
     };
 }
 

@@ -6,7 +6,7 @@ use afflux_config::tagged;
 use afflux_config::words;
 use afflux_net::congestion::{self, Congestion, Sender, dctcp};
 use afflux_net::spec::{CongestionControl, EcnMode, Estimator, PathScheduler, Recovery, TransportConfig};
-use afflux_net::transports::{Around, Nack};
+use afflux_net::transports::{Around, Nack, Ndp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -19,6 +19,8 @@ tagged! {
         "datagram" => Datagram,
         /// A constant rate, and repetition of what is reported missing.
         "nack" => Nack,
+        /// NDP: a first window at once, then what the receiver pulls; needs switches that trim.
+        "ndp" => Ndp,
         /// RDMA over converged Ethernet.
         "rdma" => Rdma,
         /// pFabric's minimal transport, or the TCP without fast retransmit that it was made from.
@@ -35,6 +37,7 @@ impl Transport {
     pub fn declared(&mut self, key: &Key, around: &Around) -> Option<Result<TransportConfig, Wrong>> {
         Some(match self {
             Transport::Nack(keys) => keys.resolve(key, around).map(TransportConfig::Nack),
+            Transport::Ndp(keys) => keys.resolve(key, around).map(TransportConfig::Ndp),
             _ => return None,
         })
     }

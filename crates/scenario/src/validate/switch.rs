@@ -164,6 +164,21 @@ fn build(keys: &mut Switch, around: &Around, key: &Key) -> Result<SwitchConfig, 
     if urgent {
         check_pfabric(keys, key)?;
     }
+    let trims = match &mut keys.trimming {
+        None => None,
+        Some(table) => Some(spec::Aqm::Trim(table.resolve(&at("trimming"), around.frame)?)),
+    };
+    if trims.is_some() {
+        let asked = [
+            ("ecn", keys.ecn.as_ref().is_some_and(|ecn| ecn.0.is_some())),
+            ("aqm", keys.aqm.as_ref().is_some_and(|aqm| aqm.0.is_some())),
+            ("scheduling", urgent),
+            ("sharing", fill(&mut keys.sharing, Sharing::Unlimited) != Sharing::Unlimited),
+        ];
+        if let Some((name, _)) = asked.into_iter().find(|(_, asked)| *asked) {
+            return Err(meaningless(at(name), "trimming"));
+        }
+    }
     let mut buffer = buffer(keys, around.nic_rate, key)?;
     let urgent = urgent.then(|| match std::mem::replace(&mut buffer, Buffer::Unlimited) {
         Buffer::Static { per_queue, .. } => spec::Aqm::Pfabric(Some(per_queue)),
@@ -200,7 +215,7 @@ fn build(keys: &mut Switch, around: &Around, key: &Key) -> Result<SwitchConfig, 
         honours_pause,
         marking,
         aqm: match fill(&mut keys.aqm, Or::NONE).0 {
-            None => urgent,
+            None => urgent.or(trims),
             Some(mut keys_of_aqm) => {
                 if keys_of_aqm.kind == AqmKind::FqCodel && keys.scheduling != Some(Scheduling::Fifo) {
                     return Err(Wrong::at(

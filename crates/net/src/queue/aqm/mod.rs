@@ -1,6 +1,6 @@
 //! Queue disciplines that control delay: pure state machines, which are told of arrivals and departures and answer with verdicts. The
 //! port acts: it holds the frames (but for FQ-CoDel, which has queues of its own), counts, and drops. Beside them pFabric's queue, which drops and
-//! serves by urgency, and HULL's phantom queue, which marks by what has left.
+//! serves by urgency, HULL's phantom queue, which marks by what has left, and NDP's, which trims.
 
 mod codel;
 pub mod config;
@@ -8,6 +8,7 @@ mod fq_codel;
 mod pfabric;
 mod phantom;
 mod pie;
+mod trim;
 
 pub use config::Config;
 
@@ -16,6 +17,7 @@ pub use fq_codel::FqCodel;
 pub use pfabric::Pfabric;
 pub use phantom::Phantom;
 pub use pie::Pie;
+pub use trim::Trim;
 
 use crate::Model;
 use crate::frame::Frame;
@@ -31,6 +33,7 @@ pub enum Aqm {
     Pie(Pie),
     Pfabric(Pfabric),
     Phantom(Phantom),
+    Trim(Trim),
 }
 
 impl Aqm {
@@ -42,6 +45,7 @@ impl Aqm {
             Config::Pie(config) => Aqm::Pie(Pie::new(config)),
             Config::Pfabric(limit) => Aqm::Pfabric(Pfabric::new(*limit)),
             Config::Phantom(config) => Aqm::Phantom(Phantom::new(config, line)),
+            Config::Trim(config) => Aqm::Trim(Trim::new(config)),
         }
     }
 
@@ -54,11 +58,12 @@ impl Aqm {
     }
 
     /// Takes the frame in; gives back those that cannot stay as they are, and what becomes of them.
-    pub fn push(&mut self, frames: &mut VecDeque<Waiting>, waiting: Waiting, _: &mut Stream) -> Vec<(Frame, Verdict)> {
+    pub fn push(&mut self, frames: &mut VecDeque<Waiting>, waiting: Waiting, stream: &mut Stream) -> Vec<(Frame, Verdict)> {
         let dropped = |frame| (frame, Verdict::Drop(Reason::Buffer));
         match self {
             Aqm::FqCodel(fq) => fq.push(waiting).into_iter().map(dropped).collect(),
             Aqm::Pfabric(queue) => queue.push(frames, waiting).into_iter().map(dropped).collect(),
+            Aqm::Trim(queue) => queue.push(frames, waiting, stream).into_iter().collect(),
             _ => {
                 frames.push_back(waiting);
                 Vec::new()
@@ -72,6 +77,7 @@ impl Aqm {
             Aqm::FqCodel(fq) => return fq.pull(now),
             Aqm::Pfabric(queue) => return queue.pull(frames).map(|w| (w, Verdict::Admit)),
             Aqm::Phantom(phantom) => return phantom.pull(frames, now),
+            Aqm::Trim(queue) => return queue.pull(frames).map(|w| (w, Verdict::Admit)),
             _ => {}
         }
         let next = frames.pop_front();
@@ -87,15 +93,19 @@ impl Aqm {
                 }
             },
             Aqm::Pie(pie) => next.inspect(|w| pie.on_dequeue(now, now.saturating_sub(w.ready), frames.is_empty())).map(|w| (w, Verdict::Admit)),
-            Aqm::FqCodel(_) | Aqm::Pfabric(_) | Aqm::Phantom(_) => unreachable!("above"),
+            Aqm::FqCodel(_) | Aqm::Pfabric(_) | Aqm::Phantom(_) | Aqm::Trim(_) => unreachable!("above"),
         }
     }
 
     /// Frames that this discipline holds itself.
     pub fn held(&self) -> impl Iterator<Item = &Waiting> {
-        let fq = if let Aqm::FqCodel(fq) = self { Some(fq) } else { None };
-        fq.into_iter().flat_map(|fq| fq.held())
+        let (fq, trim) = match self {
+            Aqm::FqCodel(fq) => (Some(fq), None),
+            Aqm::Trim(trim) => (None, Some(trim)),
+            _ => (None, None),
+        };
+        fq.into_iter().flat_map(|fq| fq.held()).chain(trim.into_iter().flat_map(|trim| trim.held()))
     }
 }
 
-pub const MODELS: &[Model] = &[codel::MODEL, fq_codel::MODEL, pie::MODEL, pfabric::MODEL, phantom::MODEL];
+pub const MODELS: &[Model] = &[codel::MODEL, fq_codel::MODEL, pie::MODEL, pfabric::MODEL, phantom::MODEL, trim::MODEL];

@@ -1,0 +1,109 @@
+//! Queues that cut data to headers instead of dropping them (NDP's, htsim's "composite queue").
+
+use crate::Model;
+use crate::frame::Frame;
+use crate::queue::aqm::config::TrimConfig;
+use crate::queue::waiting::Waiting;
+use crate::queue::{Reason, Verdict};
+use afflux_engine::random::Stream;
+use std::collections::VecDeque;
+
+/// Data wait in the port's queue, headers and answers here.
+pub struct Trim {
+    config: TrimConfig,
+    headers: VecDeque<Waiting>,
+    /// Of headers and of data; those in transmission count.
+    bytes: [u64; 2],
+    /// What is in transmission.
+    leaving: (usize, u64),
+}
+
+impl Trim {
+    pub fn new(config: &TrimConfig) -> Self {
+        Trim { config: config.clone(), headers: VecDeque::new(), bytes: [0; 2], leaving: (0, 0) }
+    }
+
+    pub fn push(&mut self, data: &mut VecDeque<Waiting>, waiting: Waiting, stream: &mut Stream) -> Option<(Frame, Verdict)> {
+        let (frame, size) = (waiting.frame, u64::from(waiting.frame.size));
+        if !is_data(&frame) {
+            if self.bytes[0] + size > self.config.headers {
+                return Some((frame, Verdict::Drop(Reason::Buffer)));
+            }
+            self.bytes[0] += size;
+            self.headers.push_back(waiting);
+            return None;
+        }
+        self.bytes[1] += size;
+        data.push_back(waiting);
+        if self.bytes[1] <= self.config.data {
+            return None;
+        }
+        // The one that comes, or the newest that was there.
+        let place = data.len() - if data.len() > 1 && stream.next_u64() & 1 == 0 { 2 } else { 1 };
+        let victim = data.remove(place).expect("just counted").frame;
+        self.bytes[1] -= u64::from(victim.size);
+        let trims = victim.kind() == Frame::DATAGRAM && victim.has(Frame::TRIMMABLE);
+        Some((victim, if trims { Verdict::Trim(victim.size.min(self.config.header)) } else { Verdict::Drop(Reason::Buffer) }))
+    }
+
+    /// Headers first. Asked when nothing is in transmission any more.
+    pub fn pull(&mut self, data: &mut VecDeque<Waiting>) -> Option<Waiting> {
+        let (which, bytes) = std::mem::take(&mut self.leaving);
+        self.bytes[which] -= bytes;
+        let next = self.headers.pop_front().map(|waiting| (0, waiting)).or_else(|| data.pop_front().map(|waiting| (1, waiting)));
+        let (which, waiting) = next?;
+        self.leaving = (which, u64::from(waiting.frame.size));
+        Some(waiting)
+    }
+
+    pub fn held(&self) -> impl Iterator<Item = &Waiting> {
+        self.headers.iter()
+    }
+}
+
+fn is_data(frame: &Frame) -> bool {
+    frame.is_data() && !(frame.kind() == Frame::DATAGRAM && frame.has(Frame::TRIMMED))
+}
+
+pub const MODEL: Model = Model {
+    kind: "scheduling",
+    name: "trimming",
+    source: "Handley et al., SIGCOMM 2017; htsim (compositequeue.cpp)",
+    faithful: "a data frame that finds no room costs the payload of one frame, its own or the newest that waits with equal chances; headers, acknowledgements, negative ones and pulls have a queue of their own, which goes first and is dropped from when full; what is in transmission counts",
+    simplified: "strict priority, which htsim's 100,000 : 1 is too (the paper: 10 : 1); only NDP's data are trimmed, other data are dropped; headers that do not fit are not returned to their senders; no marks",
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn waiting(seq: u32, flags: u16, size: u16) -> Waiting {
+        Waiting { frame: Frame { seq, size, flags, ..Frame::default() }, ready: 0, clock: 0 }
+    }
+
+    #[test]
+    fn full_queues_trim_and_headers_go_first() {
+        const DATA: u16 = Frame::DATAGRAM | Frame::TRIMMABLE;
+        let mut queue = Trim::new(&TrimConfig { data: 3_000, headers: 128, header: 64 });
+        let (mut data, mut stream) = (VecDeque::new(), Stream::new(1, 2, 3));
+        let mut victims = [0, 0];
+        for seq in 0..3 {
+            assert!(queue.push(&mut data, waiting(seq, DATA, 1_000), &mut stream).is_none());
+        }
+        for seq in 3..43 {
+            let (frame, verdict) = queue.push(&mut data, waiting(seq, DATA, 1_000), &mut stream).unwrap();
+            assert_eq!((data.len(), verdict), (3, Verdict::Trim(64)));
+            victims[(frame.seq == seq) as usize] += 1;
+        }
+        assert!(victims.iter().all(|count| *count > 10), "{victims:?}");
+        for seq in 50..52 {
+            assert!(queue.push(&mut data, waiting(seq, DATA | Frame::TRIMMED, 64), &mut stream).is_none());
+        }
+        assert_eq!(queue.push(&mut data, waiting(52, Frame::ANSWER, 40), &mut stream).unwrap().1, Verdict::Drop(Reason::Buffer));
+        // What cannot be trimmed is dropped.
+        data.iter_mut().for_each(|waiting| waiting.frame.flags = Frame::DATA);
+        assert_eq!(queue.push(&mut data, waiting(53, Frame::DATA, 1_000), &mut stream).unwrap().1, Verdict::Drop(Reason::Buffer));
+        let order: Vec<u16> = std::iter::from_fn(|| queue.pull(&mut data)).map(|w| w.frame.size).collect();
+        assert_eq!((order, queue.bytes), (vec![64, 64, 1_000, 1_000, 1_000], [0, 0]));
+    }
+}

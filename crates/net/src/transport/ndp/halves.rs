@@ -1,0 +1,13 @@
+//! What a shard keeps of NDP.
+
+use super::{Puller, Receiver, Sender};
+use crate::shard::Slab;
+use rustc_hash::FxHashMap;
+
+#[derive(Default)]
+pub struct Halves {
+    pub senders: Slab<Sender>,
+    pub receivers: Slab<Receiver>,
+    /// By host.
+    pub pullers: FxHashMap<u32, Puller>,
+}

@@ -1,0 +1,257 @@
+//! The sending half.
+
+use super::NdpConfig;
+use crate::idle::Idle;
+use crate::probe::explain::{Attribution, Label};
+use std::collections::VecDeque;
+
+pub struct SenderSetup {
+    pub flow: u32,
+    pub transport: u16,
+    pub node: u32,
+    pub dst: u32,
+    pub hash: u32,
+    pub priority: u8,
+    pub segments: u32,
+    pub idle: Idle,
+    pub explain: bool,
+}
+
+/// A segment to be put on the wire now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Transmit {
+    pub seq: u32,
+    pub again: bool,
+    /// So many frames have been sent before it.
+    pub order: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Sent,
+    /// To be sent again.
+    Asked,
+    Arrived,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Segment {
+    at: u64,
+    paced: u64,
+    state: State,
+}
+
+pub struct Sender {
+    una: u32,
+    next: u32,
+    segments: u32,
+    outstanding: VecDeque<Segment>,
+    /// Segments to be sent again in the order of asking, and some that need not any more.
+    again: VecDeque<u32>,
+    /// Frames that may be sent, and how many the receiver has granted in all.
+    credit: u32,
+    granted: u32,
+    /// When something was heard, or a time-out passed, last; how many in a row were in vain.
+    alive: u64,
+    silent: u32,
+    /// The flow's clock at the segment that was answered last.
+    answered: Option<u64>,
+    pub armed: u64,
+    pub flow: u32,
+    pub transport: u16,
+    pub node: u32,
+    pub dst: u32,
+    pub hash: u32,
+    pub priority: u8,
+    pub start: u64,
+    pub idle: Idle,
+    pub sent: u64,
+    pub retransmitted: u64,
+    pub timeouts: u64,
+    pub why: Option<Attribution>,
+}
+
+impl Sender {
+    pub fn new(setup: SenderSetup, now: u64, config: &NdpConfig) -> Self {
+        Sender {
+            una: 0,
+            next: 0,
+            segments: setup.segments,
+            outstanding: VecDeque::new(),
+            again: VecDeque::new(),
+            credit: config.initial_window.min(setup.segments),
+            granted: 0,
+            alive: now,
+            silent: 0,
+            answered: None,
+            armed: 0,
+            flow: setup.flow,
+            transport: setup.transport,
+            node: setup.node,
+            dst: setup.dst,
+            hash: setup.hash,
+            priority: setup.priority,
+            start: now,
+            idle: setup.idle,
+            sent: 0,
+            retransmitted: 0,
+            timeouts: 0,
+            why: setup.explain.then(|| Attribution::new(now)),
+        }
+    }
+
+    pub fn finished(&self) -> bool {
+        self.una == self.segments
+    }
+
+    /// The next frame that may be sent at `now`: what was trimmed before new data.
+    pub fn transmit(&mut self, now: u64) -> Option<Transmit> {
+        while self.again.front().is_some_and(|&seq| seq < self.una || self.outstanding[(seq - self.una) as usize].state != State::Asked) {
+            self.again.pop_front();
+        }
+        if self.credit == 0 || self.again.is_empty() && self.next == self.segments {
+            return None;
+        }
+        self.credit -= 1;
+        let repeated = self.again.pop_front();
+        let (seq, again) = (repeated.unwrap_or(self.next), repeated.is_some());
+        let slowest = if seq + 1 == self.segments { self.idle.slowest_last } else { self.idle.slowest_full };
+        let excess = self.answered.map_or(0, |paced| now.saturating_sub(paced + self.idle.round_trip));
+        let label = if again { Label::Recovery } else { Label::Window };
+        let paced = self.why.as_mut().map_or(now, |why| why.on_sent(now, label, excess, slowest, again));
+        let segment = Segment { at: now, paced, state: State::Sent };
+        if again {
+            self.outstanding[(seq - self.una) as usize] = segment;
+            self.retransmitted += 1;
+        } else {
+            self.outstanding.push_back(segment);
+            self.next += 1;
+        }
+        self.sent += 1;
+        Some(Transmit { seq, again, order: self.sent - 1 })
+    }
+
+    /// An answer: so many frames have been granted in all.
+    pub fn on_granted(&mut self, now: u64, granted: u32) {
+        (self.alive, self.silent) = (now, 0);
+        self.credit += granted.saturating_sub(self.granted);
+        self.granted = self.granted.max(granted);
+    }
+
+    /// A segment has arrived, or its header alone.
+    pub fn on_answer(&mut self, seq: u32, trimmed: bool) {
+        if seq < self.una || seq >= self.next {
+            return;
+        }
+        let segment = &mut self.outstanding[(seq - self.una) as usize];
+        match segment.state {
+            State::Arrived => return,
+            _ if !trimmed => segment.state = State::Arrived,
+            State::Sent => {
+                segment.state = State::Asked;
+                self.again.push_back(seq);
+            }
+            State::Asked => return,
+        }
+        self.answered = Some(segment.paced);
+        let at = segment.at;
+        while self.outstanding.front().is_some_and(|first| first.state == State::Arrived) {
+            self.outstanding.pop_front();
+            self.una += 1;
+        }
+        if self.finished()
+            && let Some(why) = &mut self.why
+        {
+            why.end_at(at);
+        }
+    }
+
+    /// When the timer goes off if nothing is heard.
+    pub fn deadline(&self, config: &NdpConfig) -> u64 {
+        self.alive + (config.rto.0 << self.silent.min(10))
+    }
+
+    /// Everything outstanding is to be sent again, and one frame of it without being asked for.
+    pub fn on_timeout(&mut self, now: u64) {
+        for (place, segment) in self.outstanding.iter_mut().enumerate().filter(|(_, segment)| segment.state == State::Sent) {
+            segment.state = State::Asked;
+            self.again.push_back(self.una + place as u32);
+        }
+        self.credit = self.credit.max(1);
+        (self.alive, self.answered) = (now, None);
+        self.silent += 1;
+        self.timeouts += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use afflux_units::Span;
+
+    const US: u64 = 1_000_000;
+
+    fn config() -> NdpConfig {
+        NdpConfig { payload: 1_000, initial_window: 3, pull_rate: 1.0, spray: true, rto: Span::from_us(100) }
+    }
+
+    fn sender(segments: u32) -> Sender {
+        let setup = SenderSetup { flow: 0, transport: 0, node: 0, dst: 1, hash: 0, priority: 0, segments, idle: Idle::default(), explain: true };
+        Sender::new(setup, 0, &config())
+    }
+
+    fn drive(s: &mut Sender, now: u64) -> Vec<(u32, bool)> {
+        std::iter::from_fn(|| s.transmit(now)).map(|t| (t.seq, t.again)).collect()
+    }
+
+    #[test]
+    fn a_window_at_once_and_then_what_is_pulled() {
+        let mut s = sender(8);
+        assert_eq!(drive(&mut s, 0), [(0, false), (1, false), (2, false)]);
+        s.on_granted(US, 0);
+        s.on_answer(0, false);
+        assert_eq!(drive(&mut s, US), []);
+        // The second of two pulls makes up for the first, which was lost.
+        s.on_granted(2 * US, 2);
+        assert_eq!(drive(&mut s, 2 * US), [(3, false), (4, false)]);
+        s.on_granted(3 * US, 1);
+        assert_eq!(drive(&mut s, 3 * US), []);
+    }
+
+    #[test]
+    fn what_was_trimmed_goes_first_and_once() {
+        let mut s = sender(5);
+        drive(&mut s, 0);
+        s.on_answer(1, true);
+        s.on_answer(1, true);
+        assert_eq!(drive(&mut s, US), []);
+        s.on_granted(US, 2);
+        assert_eq!(drive(&mut s, US), [(1, true), (3, false)]);
+        for seq in [0, 1, 2, 3] {
+            s.on_answer(seq, false);
+        }
+        // A pull that finds nothing to send is kept for what turns out to be trimmed.
+        s.on_granted(2 * US, 4);
+        assert_eq!(drive(&mut s, 2 * US), [(4, false)]);
+        s.on_answer(4, true);
+        assert_eq!(drive(&mut s, 3 * US), [(4, true)]);
+        s.on_answer(4, false);
+        assert!(s.finished());
+        assert_eq!((s.sent, s.retransmitted), (7, 2));
+    }
+
+    #[test]
+    fn silence() {
+        let (mut s, config) = (sender(3), config());
+        drive(&mut s, 0);
+        s.on_granted(US, 0);
+        s.on_answer(1, false);
+        assert_eq!(s.deadline(&config), 101 * US);
+        s.on_timeout(101 * US);
+        assert_eq!((drive(&mut s, 101 * US), s.deadline(&config)), (vec![(0, true)], 301 * US));
+        s.on_granted(110 * US, 1);
+        s.on_answer(0, false);
+        assert_eq!((drive(&mut s, 110 * US), s.deadline(&config)), (vec![(2, true)], 210 * US));
+        assert_eq!(s.timeouts, 1);
+    }
+}
