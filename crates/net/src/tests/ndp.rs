@@ -9,19 +9,19 @@ use crate::transport::ndp::NdpConfig;
 use crate::{Progress, run};
 use afflux_units::{Probability, Span, Time};
 
-/// spec/ai.md §9.3: 127 hosts send 2 MB each to one, frames of 4150 B with 64 B of headers, queues of 8 frames; htsim's pulls leave room for a header
-/// and a hundredth.
+/// spec/ai.md §9.3: 127 hosts send 2 MB each to one, in frames of 4150 B (htsim takes sizes with headers), queues of 8 frames; its pulls leave
+/// room for a header and a hundredth. Sources are in no order of distance.
 fn htsim_incast(initial_window: u32, rto: Span) -> Plan {
-    let flows = (1..128).map(|src| flow(i64::from(src) - 1, src, 0, 2_000_000, Time::ZERO)).collect();
+    let flows = (0..127).map(|id| flow(id, 1 + (id * 53 % 127) as u32, 0, 2_000_000, Time::ZERO)).collect();
     let mut plan = plan(fat_tree(8, 1), flows);
-    plan.wire = Wire { data_header: 64, ack: 64, min_frame: 64, ..wire() };
+    plan.wire = Wire { data_header: 0, ack: 64, min_frame: 64, ..wire() };
     plan.switches[0].buffer = Buffer::Unlimited;
     plan.switches[0].aqm = Some(Aqm::Trim(TrimConfig { data: 8 * 4_150, headers: 16 * 4_150, header: 64 }));
-    plan.transports = vec![TransportConfig::Ndp(NdpConfig { payload: 4_086, initial_window, pull_rate: 0.99 * 4_150.0 / 4_214.0, spray: true, rto })];
+    plan.transports = vec![TransportConfig::Ndp(NdpConfig { payload: 4_150, initial_window, pull_rate: 0.99 * 4_150.0 / 4_214.0, spray: true, rto })];
     plan
 }
 
-/// Row A4 of spec/ai.md §9.5: the last flow ends after 20,862 us, within 0.2 %. The pulls explain it: 127 times 490 frames, and a round trip.
+/// Row A4 of spec/ai.md §9.5: the last flow ends after 20,862 us, within 0.2 %. The pulls explain it: 127 times 482 frames, and a round trip.
 #[test]
 fn an_incast_takes_what_the_pulls_take() {
     let output = run(&htsim_incast(9, Span::from_ms(50)), &Progress::default()).unwrap();
@@ -35,7 +35,8 @@ fn an_incast_takes_what_the_pulls_take() {
     assert_eq!((output.counters.dropped_packets, output.counters.timeouts), (0, 0));
 }
 
-/// Row A5: with a first window of 30 or 40 headers are lost, and time-outs find them.
+/// Row A5: with a first window of 30 or 40 headers are lost, and time-outs find them (htsim stalls there, so that it has no time to compare with). No
+/// flow ends before the pulls allow; the last ones have lost pulls with their headers, and are up to a tenth late.
 #[test]
 fn lost_headers_are_found_by_time_outs() {
     for window in [30, 40] {
@@ -44,7 +45,7 @@ fn lost_headers_are_found_by_time_outs() {
         assert!(output.flows.iter().all(|record| record.status == Status::Finished));
         let last = output.flows.iter().map(|record| record.finish.unwrap().0).max().unwrap();
         eprintln!("window {window}: {} headers lost, {} time-outs, last {:.1} us", output.counters.drops_buffer, output.counters.timeouts, last as f64 / 1e6);
-        assert!((last as f64 / 20_862e6 - 1.0).abs() < 0.05, "{last}");
+        assert!((0.998..1.1).contains(&(last as f64 / 20_862e6)), "{last}");
     }
 }
 

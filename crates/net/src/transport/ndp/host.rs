@@ -133,6 +133,7 @@ impl<'a> Shard<'a> {
             self.heard_of(id, slot);
         }
         let r = &mut self.transports.ndp.receivers[slot];
+        r.on_frame(frame.seq);
         if !trimmed {
             if frame.seq < r.highest {
                 self.counters.balance.late.count(again, tag);
@@ -144,12 +145,7 @@ impl<'a> Shard<'a> {
         let negative = if r.has(frame.seq) { 0 } else { Frame::NACK };
         let (complete, (node, spacing)) = (r.is_complete(), self.pulls_of(id));
         let ndp = &mut self.transports.ndp;
-        let puller = ndp.pullers.entry(node).or_default();
-        if complete {
-            puller.forget(slot)
-        } else {
-            puller.ask(now, slot, &mut ndp.receivers, spacing)
-        }
+        ndp.pullers.entry(node).or_default().ask(now, slot, &mut ndp.receivers, spacing);
         let granted = ndp.receivers[slot].granted;
         self.answer_ndp(out, now, id, (frame.seq, granted), negative);
         if complete {
