@@ -363,7 +363,7 @@ pub fn nack() -> Nack {
 
 /// With a first window of 12 frames.
 pub fn ndp() -> NdpConfig {
-    NdpConfig { payload: 1460, initial_window: 12, pull_rate: 1.0, spray: true, rto: Span::from_us(200) }
+    NdpConfig { payload: 1460, initial_window: 12, pull_rate: 1.0, spread: true, rto: Span::from_us(200) }
 }
 
 /// Queues of eight full frames that trim.

@@ -18,7 +18,7 @@ macro_rules! says {
 says! {
     unknown_key: "alpha = 1.0" => "aplha = 1.0",
         "fabric.toml:13: key switch.aplha: unknown key (did you mean \"alpha\"?); the keys here are override, preset, buffer, sharing, alpha, reserved, mmu, pfc, \
-         honours_pause, voq, queue_length, device_queue, drop_when, ecn, aqm, scheduling, priorities, quantum, forwarding, cut_through_header, latency, processor, balance, hash, queue";
+         honours_pause, voq, queue_length, device_queue, drop_when, ecn, aqm, trimming, scheduling, priorities, quantum, forwarding, cut_through_header, latency, processor, balance, hash, queue";
     unknown_top_level_key: "[run]" => "[runs]",
         "fabric.toml:44: key runs: unknown key (did you mean \"run\"?); the keys here are format, name, description, topology, switch, host, traffic, run, record, cost, sonic";
     unknown_key_in_a_traffic_block: "senders = 3" => "sender = 3",

@@ -35,9 +35,9 @@ fn defaults() {
     let again = parse(&scenario.resolved).unwrap_or_else(|error| panic!("{error}\n{}", scenario.resolved));
     assert_eq!((&again.resolved, format!("{:?}", again.plan)), (&scenario.resolved, format!("{:?}", scenario.plan)));
     let TransportConfig::Ndp(ndp) = &scenario.plan.transports[0] else { panic!("another transport") };
-    assert_eq!((ndp.payload, ndp.pull_rate, ndp.spray, ndp.rto), (1_460, 1.0, true, Span::from_ms(1)));
-    // Eight links of 1 us hold 6.8 frames at 10 Gbps, and what a frame and its acknowledgement take at four links each.
-    assert_eq!(ndp.initial_window, 11);
+    assert_eq!((ndp.payload, ndp.pull_rate, ndp.spread, ndp.rto), (1_460, 1.0, true, Span::from_ms(1)));
+    // Eight links of 1 us, and a frame and its acknowledgement on four links each: 13.2 us hold 11.3 frames at 10 Gbps.
+    assert_eq!(ndp.initial_window, 12);
     let switch = &scenario.plan.switches[0];
     assert_eq!(switch.buffer, Buffer::Unlimited);
     let Some(Aqm::Trim(trim)) = &switch.aqm else { panic!("another queue") };

@@ -372,7 +372,7 @@ fn scenarios() {
     });
     add("pulls and headers", &|p| {
         (p.switches[0].buffer, p.switches[0].aqm) = (Buffer::Unlimited, trimming());
-        p.transports = vec![TransportConfig::Ndp(ndp()), TransportConfig::Ndp(NdpConfig { pull_rate: 0.9, spray: false, ..ndp() })];
+        p.transports = vec![TransportConfig::Ndp(ndp()), TransportConfig::Ndp(NdpConfig { pull_rate: 0.9, spread: false, ..ndp() })];
         p.flows.iter_mut().filter(|f| f.id % 3 == 0).for_each(|f| f.transport = 1);
         p.topology.links.iter_mut().for_each(|link| link.loss = Probability::new(0.002).unwrap());
         p.record.paths = true;

@@ -81,7 +81,7 @@ fn datagrams_with_reports_at_line_rate() {
 /// By one path, as the ideal is; where there are no links slower than the NIC the receiver's pulls keep up.
 #[test]
 fn ndp_whose_window_covers_the_path() {
-    let config = NdpConfig { initial_window: 1_000_000, spray: false, rto: Span::from_s(1), ..ndp() };
+    let config = NdpConfig { initial_window: 1_000_000, spread: false, rto: Span::from_s(1), ..ndp() };
     check(TransportConfig::Ndp(config.clone()), FctEnd::LastAck, Forwarding::StoreAndForward, 20);
     check(TransportConfig::Ndp(config), FctEnd::LastByte, Forwarding::CutThrough { header: 64 }, 0);
 }

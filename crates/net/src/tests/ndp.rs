@@ -17,7 +17,7 @@ fn htsim_incast(initial_window: u32, rto: Span) -> Plan {
     plan.wire = Wire { data_header: 0, ack: 64, min_frame: 64, ..wire() };
     plan.switches[0].buffer = Buffer::Unlimited;
     plan.switches[0].aqm = Some(Aqm::Trim(TrimConfig { data: 8 * 4_150, headers: 16 * 4_150, header: 64 }));
-    plan.transports = vec![TransportConfig::Ndp(NdpConfig { payload: 4_150, initial_window, pull_rate: 0.99 * 4_150.0 / 4_214.0, spray: true, rto })];
+    plan.transports = vec![TransportConfig::Ndp(NdpConfig { payload: 4_150, initial_window, pull_rate: 0.99 * 4_150.0 / 4_214.0, spread: true, rto })];
     plan
 }
 

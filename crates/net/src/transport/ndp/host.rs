@@ -105,7 +105,7 @@ impl<'a> Shard<'a> {
         let (world, ports) = (self.world, self.ports.len());
         while let Some(Transmit { seq, again, order }) = self.transports.ndp.senders[slot].transmit(now) {
             let s = &self.transports.ndp.senders[slot];
-            let hash = if config.spray { mix((s.hash as u64) << 32 ^ order) as u32 } else { s.hash };
+            let hash = if config.spread { mix((s.hash as u64) << 32 ^ order) as u32 } else { s.hash };
             let flags = Frame::DATAGRAM | Frame::TRIMMABLE | s.priority as u16 | if again { Frame::RETRANSMISSION } else { 0 };
             let size = (world.payload(s.flow, seq, config.payload) + world.plan.wire.data_header).max(world.plan.wire.min_frame);
             let frame = Frame { flow: s.flow, seq, dst: s.dst, hash, size, flags, ..Frame::default() };

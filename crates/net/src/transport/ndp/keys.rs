@@ -14,7 +14,7 @@ keys! {
         /// Pulls of a host, as a share of what its link carries. htsim leaves room for a header, and a hundredth.
         pull_rate: f64 = 1.0 from "paper", in 0.01 to 1.0;
         /// Each frame takes a path of its own.
-        spray: bool = true;
+        spread: bool = true;
         /// A sender that hears nothing for so long sends again what is outstanding; twice as long each further time.
         rto: Duration = (Duration(Span(4 * around.idle().0).max(Span::from_ms(1)))) "1 ms, at least four idle round trips", check Around::time;
     }

@@ -192,7 +192,7 @@ mod tests {
     const US: u64 = 1_000_000;
 
     fn config() -> NdpConfig {
-        NdpConfig { payload: 1_000, initial_window: 3, pull_rate: 1.0, spray: true, rto: Span::from_us(100) }
+        NdpConfig { payload: 1_000, initial_window: 3, pull_rate: 1.0, spread: true, rto: Span::from_us(100) }
     }
 
     fn sender(segments: u32) -> Sender {
