@@ -274,6 +274,10 @@ impl Rank {
     /// What happens at intervals as long as the run lasts (samples, watchdogs), and nothing else, is not below this.
     pub const SAMPLES: Rank = Rank(4 << Self::CLASS_SHIFT);
 
+    pub const FIRST: Rank = Rank(0);
+    /// Of a NIC that looks for its next frame, at a host with one port.
+    pub const NIC: Rank = Rank(1 << Self::CLASS_SHIFT | Event::Nic as u64);
+
     #[inline(always)]
     pub fn of(frame: &Frame) -> Rank {
         match frame.kind() {

@@ -205,11 +205,17 @@ impl Port {
         }
     }
 
+    /// Puts back the automaton, which has been taken out; nothing has come in its place that would have to be let go of.
+    #[inline(always)]
+    pub fn put_back(&mut self, automaton: Option<Box<Automaton>>) {
+        std::mem::forget(std::mem::replace(&mut self.automaton, automaton));
+    }
+
     /// Time of a frame of `size` bytes on an automaton's link.
     #[inline(always)]
     pub fn transmission(&self, size: u16) -> u64 {
         let time = self.serialize(size);
-        if self.whole_ns { cut_off(time, 1_000) } else { time }
+        if self.whole_ns { in_whole_ns(time) } else { time }
     }
 
     /// Time of `size` bytes and a gap on a plain port's link.
@@ -675,6 +681,11 @@ impl Automaton {
             }
         }
     }
+}
+
+#[cold]
+fn in_whole_ns(time: u64) -> u64 {
+    cut_off(time, 1_000)
 }
 
 #[cfg(test)]

@@ -39,10 +39,13 @@ impl Rate {
     /// This rate as a multiplication.
     pub const fn pace(self) -> Pace {
         assert!(self.0 > 0, "validated: no link without rate");
+        const BYTE: u64 = 8_000_000_000_000;
+        if BYTE.is_multiple_of(self.0) {
+            return Pace { multiplier: BYTE / self.0, half: 0, shift: 0 };
+        }
         // As many fractional bits as keep the product of 2^17 bytes within 64 bits.
         let mut shift = 0;
-        let whole = 8_000_000_000_000 % self.0 as u128 == 0;
-        while !whole && shift < 40 && (8_000_000_000_000u128 << (shift + 1)) / (self.0 as u128) < (1 << 46) {
+        while shift < 40 && (8_000_000_000_000u128 << (shift + 1)) / (self.0 as u128) < (1 << 46) {
             shift += 1;
         }
         let multiplier = ((8_000_000_000_000u128 << shift) + self.0 as u128 / 2) / self.0 as u128;

@@ -90,6 +90,11 @@ impl Outlet for Later {
         }
     }
 
+    #[inline(always)]
+    fn is_soon(&self, at: u64) -> bool {
+        at < self.window_end && at <= self.until
+    }
+
     fn start(&mut self, at: u64, shard: u16, event: Frame) {
         self.pending += 1;
         if at > self.until {
@@ -253,9 +258,7 @@ fn run_node(shard: &mut Shard, later: &mut Later, entries: &[Frame], node: u32, 
     for frame in entries {
         run_entry(shard, later, frame, node, start, done);
     }
-    while let Some(Reverse(soon)) = later.soon.pop() {
-        run_soon(shard, later, soon, node, done);
-    }
+    run_before(shard, later, node, (u64::MAX, Rank::FIRST), done);
     shard.finish_window(later, later.window_end.min(later.until.saturating_add(1)), node);
 }
 
@@ -279,14 +282,8 @@ fn run_common(shard: &mut Shard, later: &mut Later, mut entries: &[Frame], node:
 #[inline(always)]
 fn run_entry(shard: &mut Shard, later: &mut Later, frame: &Frame, node: u32, start: u64, done: &mut Done) {
     let now = start + frame.offset as u64;
-    if !later.soon.is_empty() {
-        let rank = Rank::of(frame);
-        while let Some(&Reverse(soon)) = later.soon.peek()
-            && (soon.at, soon.rank) < (now, rank)
-        {
-            later.soon.pop();
-            run_soon(shard, later, soon, node, done);
-        }
+    if !later.soon.is_empty() || shard.nodes[node as usize].nic_at <= now {
+        run_before(shard, later, node, (now, Rank::of(frame)), done);
     }
     if now > later.until {
         // Only in the window in which the run ends.
@@ -298,6 +295,25 @@ fn run_entry(shard: &mut Shard, later: &mut Later, frame: &Frame, node: u32, sta
         return;
     }
     shard.handle(later, now, node, frame);
+}
+
+/// What the node does by itself before that moment.
+#[inline(always)]
+fn run_before(shard: &mut Shard, later: &mut Later, node: u32, end: (u64, Rank), done: &mut Done) {
+    loop {
+        let nic = (shard.nodes[node as usize].nic_at, Rank::NIC);
+        match later.soon.peek() {
+            Some(&Reverse(soon)) if (soon.at, soon.rank) < nic => {
+                if (soon.at, soon.rank) >= end {
+                    return;
+                }
+                later.soon.pop();
+                run_soon(shard, later, soon, node, done);
+            }
+            _ if nic >= end => return,
+            _ => shard.on_nic(later, nic.0, node, 0),
+        }
+    }
 }
 
 fn run_soon(shard: &mut Shard, later: &mut Later, soon: Soon, node: u32, done: &mut Done) {

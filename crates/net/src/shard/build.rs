@@ -243,6 +243,12 @@ impl<'a> Shard<'a> {
         let uniform = !classical && spec.kind == NodeKind::Switch && !watched && !plan.has_rates() && !plan.record.paths && world.epoch_starts().count() == 1;
         let eager = uniform && balanced.is_none() && ports.iter().all(|p| p.plain);
         let common = uniform && balanced.as_ref().is_none_or(|balanced| balanced.leaves_transit()) && ports.iter().all(|p| p.common);
+        let open = !classical
+            && spec.kind == NodeKind::Host
+            && managed.is_none()
+            && own.is_none()
+            && marking.is_none()
+            && ports.iter().all(|p| p.common && p.automaton.as_ref().is_some_and(|a| a.uplink.is_none()));
         let calm = marking.iter().fold(buffer.calm(), |calm, red| calm.and(red.calm()));
         self.nodes.push(Node {
             id,
@@ -271,8 +277,10 @@ impl<'a> Shard<'a> {
             steady: false,
             horizon: 0,
             wake_at: 0,
+            nic_at: u64::MAX,
             eager,
             common,
+            open,
         });
     }
 

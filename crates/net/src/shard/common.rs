@@ -26,6 +26,43 @@ impl<'a> Shard<'a> {
         }
     }
 
+    /// The same at a host that is open: its frame leaves at once where none waits, none is in transmission and nobody has ever asked for a pause.
+    #[inline(never)]
+    pub(super) fn offer_open<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: &Frame) {
+        let (state, p) = (&mut self.nodes[node as usize], &mut self.ports[port as usize]);
+        let (size, time) = (frame.size as u64, p.transmission(frame.size));
+        let a = p.automaton.as_deref_mut().expect("not plain");
+        if p.free_at > now || a.waiting > 0 || p.eventful {
+            return self.offer_common(out, now, node, port, frame);
+        }
+        if let Some(sent) = a.sending.take() {
+            a.latest = sent.size;
+            if !state.until_start {
+                let q = &mut a.queues[sent.queue as usize];
+                q.bytes -= sent.size as u64;
+                q.count -= 1;
+                p.queued -= sent.size as u64;
+                state.used -= sent.size as u64;
+            }
+            p.count_sent(sent.size, sent.time);
+        }
+        let a = p.automaton.as_deref_mut().expect("not plain");
+        if state.used + size > state.calm.used || size > state.calm.queue {
+            return self.offer_common(out, now, node, port, frame);
+        }
+        let queue = a.queue_of(frame);
+        if !state.until_start {
+            let q = &mut a.queues[queue];
+            q.bytes += size;
+            q.count += 1;
+            p.queued += size;
+            state.used += size;
+        }
+        p.free_at = now + time;
+        a.sending = Some(Sending { size: frame.size, queue: queue as u8, class: frame.priority(), input: frame.port, time });
+        send(out, &mut self.extras, p, now, time, frame, frame.to(p.peer_port));
+    }
+
     /// As `offer_automaton`.
     #[inline(always)]
     pub(super) fn offer_common<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: &Frame) {
@@ -128,9 +165,8 @@ impl<O: Outlet> Way<'_, O> {
             return Ok(());
         }
         let mut automaton = p.automaton.take();
-        let a = automaton.as_deref_mut().expect("not plain");
-        let done = self.advance_due(p, a, port, now);
-        p.automaton = automaton;
+        let done = self.advance_due(p, automaton.as_deref_mut().expect("not plain"), port, now);
+        p.put_back(automaton);
         done
     }
 
@@ -179,7 +215,10 @@ impl<O: Outlet> Way<'_, O> {
             if matches!(verdict, Verdict::Mark) {
                 mark(self.counters, p, queue, &mut change.flags);
             }
-            self.start(p, a, port, at, (queue, clock), &frame, change);
+            let sent = self.start(p, a, at, (queue, clock), &frame, change);
+            if self.state.until_start {
+                self.leave(p, a, port, sent);
+            }
         }
         Ok(())
     }
@@ -188,14 +227,19 @@ impl<O: Outlet> Way<'_, O> {
     /// port is free, if something out of the ordinary starts there.
     #[inline(always)]
     fn offer(&mut self, p: &mut Port, port: u32, now: u64, frame: &Frame, hash: u32) -> Result<(), Option<u64>> {
-        self.advance(p, port, now).map_err(Some)?;
-        if self.join(p, port, now, frame, hash) { Ok(()) } else { Err(None) }
+        let mut automaton = p.automaton.take();
+        let a = automaton.as_deref_mut().expect("not plain");
+        let mut done = if p.free_at <= now { self.advance_due(p, a, port, now).map_err(Some) } else { Ok(()) };
+        if done.is_ok() && !self.join(p, a, port, now, frame, hash) {
+            done = Err(None);
+        }
+        p.put_back(automaton);
+        done
     }
 
     #[inline(always)]
-    fn join(&mut self, p: &mut Port, port: u32, now: u64, frame: &Frame, hash: u32) -> bool {
+    fn join(&mut self, p: &mut Port, a: &mut Automaton, port: u32, now: u64, frame: &Frame, hash: u32) -> bool {
         let state = &mut *self.state;
-        let a = p.automaton.as_deref_mut().expect("not plain");
         let size = frame.size as u64;
         let queue = a.queue_of(frame);
         let q = &mut a.queues[queue];
@@ -218,25 +262,27 @@ impl<O: Outlet> Way<'_, O> {
         if !quiet || idle && held {
             return false;
         }
+        // It comes and no longer counts in one instant.
+        let at_once = idle && state.until_start;
         let taken = match &mut state.managed {
             None => matches!(state.buffer.admit(length, size, state.used, false), Some(Verdict::Admit)),
             Some(managed) => {
                 let (class, first) = (frame.priority(), state.first_port);
-                let size = managed.mmu.size_of(size, class);
-                managed.mmu.take_if_safe(&Charge::new(size, frame.port - first, port - first, class, queue as u8))
+                let charge = Charge::new(managed.mmu.size_of(size, class), frame.port - first, port - first, class, queue as u8);
+                if at_once { managed.mmu.is_safe(&charge) } else { managed.mmu.take_if_safe(&charge) }
             }
         };
         if !taken {
             return false;
         }
-        state.used += size;
-        p.queued += size;
-        q.bytes += size;
-        q.count += 1;
+        if !at_once {
+            state.used += size;
+            p.queued += size;
+            q.bytes += size;
+            q.count += 1;
+        }
         if idle {
-            let mut automaton = p.automaton.take();
-            self.start(p, automaton.as_deref_mut().expect("just seen"), port, now, (queue, clock), frame, Change { hash, ..frame.to(p.peer_port) });
-            p.automaton = automaton;
+            self.start(p, a, now, (queue, clock), frame, Change { hash, ..frame.to(p.peer_port) });
             return true;
         }
         a.push(queue, Waiting { frame: Frame { hash, ..*frame }, ready: now, clock });
@@ -266,14 +312,11 @@ impl<O: Outlet> Way<'_, O> {
     /// The transmitter is free at `at`, and this frame leaves.
     #[inline(always)]
     #[allow(clippy::too_many_arguments)]
-    fn start(&mut self, p: &mut Port, a: &mut Automaton, port: u32, at: u64, (queue, clock): (usize, u64), frame: &Frame, change: Change) {
+    fn start(&mut self, p: &mut Port, a: &mut Automaton, at: u64, (queue, clock): (usize, u64), frame: &Frame, change: Change) -> Sending {
         let time = p.transmission(frame.size);
         p.free_at = at + time;
         let sent = Sending { size: frame.size, queue: queue as u8, class: frame.priority(), input: frame.port, time };
         a.sending = Some(sent);
-        if self.state.until_start {
-            self.leave(p, a, port, sent);
-        }
         if p.eventful
             && self.explains
             && let Some(pause) = &a.pause
@@ -281,9 +324,11 @@ impl<O: Outlet> Way<'_, O> {
             let paused = pause.clock(frame.priority(), at) - clock;
             if paused > 0 {
                 let frame = carry_pause(self.extras, *frame, paused);
-                return send(self.out, self.extras, p, at, time, &frame, Change { flags: change.flags | frame.flags, ..change });
+                send(self.out, self.extras, p, at, time, &frame, Change { flags: change.flags | frame.flags, ..change });
+                return sent;
             }
         }
         send(self.out, self.extras, p, at, time, frame, change);
+        sent
     }
 }

@@ -101,6 +101,8 @@ impl<'a> Shard<'a> {
                 self.offer_urgent(out, now, node, port, frame)
             } else if state.steady {
                 self.offer_steady(out, now, node, port, frame)
+            } else if state.open {
+                self.offer_open(out, now, node, port, frame)
             } else {
                 self.offer_aside(out, now, node, port, frame)
             };

@@ -23,10 +23,10 @@ pub struct Beside {
 /// Timers are lazy: an event under way (`armed`, 0 for none) is armed anew when it goes off early, and only an earlier moment needs another. If
 /// `wake` (0 for not at all) does, `event` is sent and is the one under way.
 #[inline(always)]
-pub fn arm<O: Outlet>(out: &mut O, wake: u64, armed: &mut u64, event: Frame) {
+pub fn arm<O: Outlet>(out: &mut O, wake: u64, armed: &mut u64, event: impl FnOnce() -> Frame) {
     if wake != 0 && (*armed == 0 || wake < *armed) {
         *armed = wake;
-        out.event(wake, event);
+        out.event(wake, event());
     }
 }
 

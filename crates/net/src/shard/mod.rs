@@ -62,6 +62,10 @@ pub trait Outlet {
     fn start(&mut self, at: u64, shard: u16, event: Frame);
     /// A PAUSE frame takes effect at `at`.
     fn pause(&mut self, at: u64, shard: u16, frame: Frame);
+    /// Is this moment within the window under way? Then what a node does by itself needs no event.
+    fn is_soon(&self, _at: u64) -> bool {
+        false
+    }
     /// Classical engine: the transmission under way at `port` ends, or a pause there expires.
     fn sent(&mut self, _at: u64, _port: u32) {}
 }

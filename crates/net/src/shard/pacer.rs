@@ -69,6 +69,6 @@ impl<'a> Shard<'a> {
         }
         let event = self.event(node, 0, Event::Release);
         let pacer = self.pacers[node as usize].as_mut().expect("asked before");
-        arm(out, pacer.wake(now), &mut pacer.armed, event);
+        arm(out, pacer.wake(now), &mut pacer.armed, || event);
     }
 }

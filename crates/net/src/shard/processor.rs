@@ -44,6 +44,6 @@ impl<'a> Shard<'a> {
     fn arm_processor<O: Outlet>(&mut self, out: &mut O, node: u32) {
         let event = self.event(node, 0, Event::Release);
         let processor = self.processors[node as usize].as_mut().expect("asked before");
-        arm(out, processor.wake(), &mut processor.armed, event);
+        arm(out, processor.wake(), &mut processor.armed, || event);
     }
 }

@@ -383,7 +383,7 @@ impl<'a> Shard<'a> {
     fn arm_mptcp<O: Outlet>(&mut self, out: &mut O, slot: u32) {
         let ports = self.ports.len();
         let connection = &mut self.transports.mptcp.connections[slot];
-        arm(out, connection.wake(), &mut connection.armed, own_event(ports, connection.node, connection.flow, Event::Sender));
+        arm(out, connection.wake(), &mut connection.armed, || own_event(ports, connection.node, connection.flow, Event::Sender));
     }
 
     #[inline(never)]
@@ -603,7 +603,7 @@ impl<'a> Shard<'a> {
     fn arm_joint<O: Outlet>(&mut self, out: &mut O, slot: u32) {
         let ports = self.ports.len();
         let joint = &mut self.transports.mptcp.joints[slot];
-        arm(out, joint.wake(), &mut joint.armed, own_event(ports, joint.node, joint.flow, Event::Receiver));
+        arm(out, joint.wake(), &mut joint.armed, || own_event(ports, joint.node, joint.flow, Event::Receiver));
     }
 
     fn on_mptcp_receiver_wake<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32) {

@@ -154,7 +154,7 @@ impl<'a> Shard<'a> {
             match s.next_act(now, config) {
                 Act::Wait(at) => {
                     let event = self.nack_event(slot);
-                    return arm(out, at, &mut self.transports.nack.senders[slot].armed, event);
+                    return arm(out, at, &mut self.transports.nack.senders[slot].armed, || event);
                 }
                 Act::Send(seq, again) => {
                     self.counters.timeouts += s.timeouts - before;
@@ -202,7 +202,7 @@ impl<'a> Shard<'a> {
         let ports = self.ports.len();
         let r = &mut self.transports.nack.receivers[slot];
         let node = self.world.place[self.world.flow(r.flow).dst as usize].local;
-        arm(out, r.due, &mut r.armed, own_event(ports, node, r.flow, Event::Receiver));
+        arm(out, r.due, &mut r.armed, || own_event(ports, node, r.flow, Event::Receiver));
     }
 
     fn report_everything<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, flags: u16) {

@@ -114,7 +114,7 @@ impl<'a> Shard<'a> {
             self.send(out, now, node, frame);
         }
         let s = &mut self.transports.ndp.senders[slot];
-        arm(out, s.deadline(config), &mut s.armed, own_event(ports, s.node, s.flow, Event::Sender));
+        arm(out, s.deadline(config), &mut s.armed, || own_event(ports, s.node, s.flow, Event::Sender));
     }
 
     /// A segment has come to its receiver, or its header.
@@ -194,7 +194,7 @@ impl<'a> Shard<'a> {
         let Some(puller) = ndp.pullers.get_mut(&node).filter(|puller| puller.armed == 0) else { return };
         if let Some((at, slot)) = puller.due() {
             puller.by = ndp.receivers[slot].flow;
-            arm(out, at, &mut puller.armed, own_event(ports, node, puller.by, Event::Receiver));
+            arm(out, at, &mut puller.armed, || own_event(ports, node, puller.by, Event::Receiver));
         }
     }
 

@@ -223,7 +223,7 @@ impl<'a> Shard<'a> {
     fn arm_pfabric<O: Outlet>(&mut self, out: &mut O, slot: u32) {
         let ports = self.ports.len();
         let s = &mut self.transports.pfabric.senders[slot];
-        arm(out, s.deadline, &mut s.armed, own_event(ports, s.node, s.flow, Event::Sender));
+        arm(out, s.deadline, &mut s.armed, || own_event(ports, s.node, s.flow, Event::Sender));
     }
 }
 

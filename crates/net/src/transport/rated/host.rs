@@ -181,7 +181,7 @@ impl<'a> Shard<'a> {
                 Act::Wait(at) => {
                     let ports = self.ports.len();
                     let s = &mut self.transports.rated.senders[slot];
-                    return arm(out, at, &mut s.armed, own_event(ports, s.node, s.flow, Event::Sender));
+                    return arm(out, at, &mut s.armed, || own_event(ports, s.node, s.flow, Event::Sender));
                 }
                 Act::GiveUp => {
                     if self.transports.rated.senders[slot].is_open() {

@@ -171,13 +171,23 @@ impl<'a> Shard<'a> {
     }
 
     fn arm_nic<O: Outlet>(&mut self, out: &mut O, node: u32, port: u32, at: u64) {
-        let number = port - self.nodes[node as usize].first_port;
-        let event = self.event(node, number, Event::Nic);
-        arm(out, at, &mut self.transports.rdma.nics[port as usize].armed, event);
+        let state = &mut self.nodes[node as usize];
+        let armed = &mut self.transports.rdma.nics[port as usize].armed;
+        if state.ports == 1 && out.is_soon(at) {
+            if *armed == 0 || at < *armed {
+                (*armed, state.nic_at) = (at, at);
+            }
+            return;
+        }
+        arm(out, at, armed, || own_event(self.ports.len(), node, port - state.first_port, Event::Nic));
     }
 
     pub fn on_nic<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, number: u32) {
-        let port = self.nodes[node as usize].first_port + number;
+        let state = &mut self.nodes[node as usize];
+        if state.nic_at == now {
+            state.nic_at = u64::MAX;
+        }
+        let port = state.first_port + number;
         let nic = &mut self.transports.rdma.nics[port as usize];
         if nic.armed == now {
             nic.armed = 0;
@@ -202,12 +212,16 @@ impl<'a> Shard<'a> {
 
     /// If the transmitter is free, the next frame.
     fn run_nic<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
-        if !O::CLASSICAL && !self.ports[port as usize].plain {
+        let p = &self.ports[port as usize];
+        let done = !O::CLASSICAL && !p.eventful && p.automaton.as_ref().is_some_and(|a| a.waiting == 0);
+        if !O::CLASSICAL && !p.plain && !done && p.free_at <= now {
             self.bring_up(out, now, node, port);
         }
         let p = &self.ports[port as usize];
         let (busy, allowed) = match &p.automaton {
             None => (p.free_at > now, u8::MAX),
+            // What was in transmission has left, whether that has been seen to or not.
+            Some(_) if done => (p.free_at > now, u8::MAX),
             Some(a) => {
                 let free = |class: &u8| {
                     let queue = &a.queues[a.queue_of_priority(*class)];
@@ -292,7 +306,7 @@ impl<'a> Shard<'a> {
     fn arm_pair<O: Outlet>(&mut self, out: &mut O, slot: u32) {
         let ports = self.ports.len();
         let pair = &mut self.transports.rdma.pairs[slot];
-        arm(out, pair.wake(), &mut pair.armed, own_event(ports, pair.node, pair.flow, Event::Sender));
+        arm(out, pair.wake(), &mut pair.armed, || own_event(ports, pair.node, pair.flow, Event::Sender));
     }
 
     #[inline(never)]

@@ -403,7 +403,7 @@ impl<'a> Shard<'a> {
     fn arm_sender<O: Outlet>(&mut self, out: &mut O, slot: u32) {
         let ports = self.ports.len();
         let s = &mut self.transports.tcp.senders[slot];
-        arm(out, s.wake(), &mut s.armed, own_event(ports, s.node, s.flow, Event::Sender));
+        arm(out, s.wake(), &mut s.armed, || own_event(ports, s.node, s.flow, Event::Sender));
     }
 
     /// The same for a receiver.
@@ -411,7 +411,7 @@ impl<'a> Shard<'a> {
     fn arm_receiver<O: Outlet>(&mut self, out: &mut O, slot: u32) {
         let ports = self.ports.len();
         let r = &mut self.transports.tcp.receivers[slot];
-        arm(out, r.wake(), &mut r.armed, own_event(ports, r.node, r.flow, Event::Receiver));
+        arm(out, r.wake(), &mut r.armed, || own_event(ports, r.node, r.flow, Event::Receiver));
     }
 
     #[inline(never)]

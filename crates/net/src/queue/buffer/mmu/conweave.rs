@@ -14,6 +14,8 @@ pub struct Conweave {
     ingress_alpha: u64,
     egress_alpha: u64,
     mtu: u64,
+    /// With no more memory in use, and no headroom, every frame is taken without cause to pause.
+    calm: u64,
 }
 
 /// Queues per port there.
@@ -32,14 +34,12 @@ impl Conweave {
     pub fn new(rules: &ConweaveRules, total: u64, headroom: &[u64]) -> Self {
         let minima = headroom.len() as u64 * QUEUES * rules.mtu;
         let egress_limit = total.checked_sub(minima).expect("validated: the minima fit the memory");
-        Conweave {
-            total,
-            ingress_limit: egress_limit.checked_sub(headroom.iter().sum()).expect("validated: so does the headroom"),
-            egress_limit,
-            ingress_alpha: fixed(rules.ingress_alpha),
-            egress_alpha: fixed(rules.egress_alpha),
-            mtu: rules.mtu,
-        }
+        let ingress_limit = egress_limit.checked_sub(headroom.iter().sum()).expect("validated: so does the headroom");
+        let (ingress_alpha, egress_alpha) = (fixed(rules.ingress_alpha), fixed(rules.egress_alpha));
+        // Even if it were all of one queue and one group.
+        let below = |alpha: u64, limit: u64| (limit as u128 * alpha as u128 / (alpha as u128 + 65_536)) as u64;
+        let calm = below(ingress_alpha, ingress_limit).min(below(egress_alpha, egress_limit));
+        Conweave { total, ingress_limit, egress_limit, ingress_alpha, egress_alpha, mtu: rules.mtu, calm }
     }
 
     /// A queue's part of the pool: it has one byte more than an MTU to itself.
@@ -71,6 +71,9 @@ impl Conweave {
     #[inline(always)]
     pub fn takes_safely(&self, totals: &Totals, group: &Group, queue: u64, lossless: bool, charge: &Charge) -> bool {
         let size = charge.size;
+        if totals.used + size <= self.calm && totals.headroom == 0 {
+            return true;
+        }
         let of_pool = totals.egress[egress_pool((charge.queue % CLASSES as u32) as u8)];
         let pool = totals.ingress[ingress_pool(charge.class())];
         if of_pool + size > self.egress_limit || pool + size > self.ingress_limit || totals.used + size > self.total {

@@ -160,6 +160,21 @@ impl Mmu {
         }
     }
 
+    /// Would [`Self::take_if_safe`] take it?
+    #[inline(always)]
+    pub fn is_safe(&self, charge: &Charge) -> bool {
+        if charge.size == 0 {
+            return true;
+        }
+        match &self.rules {
+            Rules::Conweave(rules) => {
+                let (group, queue) = (&self.groups[charge.group as usize], self.queues[charge.queue as usize]);
+                rules.takes_safely(&self.totals, group, queue, self.is_lossless(charge.class()), charge)
+            }
+            _ => is_safe(self.answer(charge)),
+        }
+    }
+
     /// Charges the frame if the answer is safe; otherwise nothing happens.
     #[inline(always)]
     pub fn take_if_safe(&mut self, charge: &Charge) -> bool {
