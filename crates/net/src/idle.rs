@@ -12,6 +12,8 @@ pub struct Idle {
     pub propagation: u64,
     /// From handing a full segment to the NIC to the arrival of its acknowledgement.
     pub round_trip: u64,
+    /// Switches on the way there.
+    pub switches: u32,
     /// Time of a full segment, and of the last one, on the slowest link.
     pub slowest_full: u64,
     pub slowest_last: u64,
@@ -56,8 +58,11 @@ fn hops(world: &World, now: u64, (via, hash): (Option<u16>, u32), (src, dst): (u
     let mut input: Option<(u64, u64, u64)> = None;
     for (node, port) in world.path_via(now, via, hash, src, dst) {
         let info = world.ports.of(node)[port as usize];
-        let (full_time, last_time) = (world.serialize(&info, full), world.serialize(&info, last));
-        let (first_full, first_last) = (world.first_bits(node, port, full), world.first_bits(node, port, last));
+        let full_time = world.serialize(&info, full);
+        let last_time = if last == full { full_time } else { world.serialize(&info, last) };
+        let header = world.header(&info);
+        let first = |size: u16, time: u64| header.filter(|&header| header < size).map_or(time, |header| world.serialize(&info, header));
+        let (first_full, first_last) = (first(full, full_time), first(last, last_time));
         let spec = &world.plan.topology.nodes[node as usize];
         let through = spec.kind == NodeKind::Switch && matches!(world.plan.switches[spec.config as usize].forwarding, Forwarding::CutThrough { .. });
         let rate = world.link(&info).rate.0;
@@ -134,6 +139,7 @@ pub fn idle_by(world: &World, now: u64, flow: &Flow, route: Route, train: Shape,
     let mut forward = hops(world, now, route.there, (flow.src, flow.dst), train.full, train.last);
     let mut idle = Idle {
         propagation: forward.iter().map(|h| h.delay).sum(),
+        switches: forward.len().saturating_sub(1) as u32,
         slowest_full: forward.iter().map(|h| h.full).max().unwrap_or(0),
         slowest_last: forward.iter().map(|h| h.last).max().unwrap_or(0),
         ..Idle::default()

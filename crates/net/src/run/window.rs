@@ -50,6 +50,8 @@ struct Later {
     /// End of the window under way.
     window_end: u64,
     soon: BinaryHeap<Reverse<Soon>>,
+    /// When the NIC of the node at hand looks for its next frame within the window; `u64::MAX` for not.
+    nic_at: u64,
     mail: Vec<Mail>,
     /// Earliest time in the mail.
     mail_next: u64,
@@ -91,8 +93,12 @@ impl Outlet for Later {
     }
 
     #[inline(always)]
-    fn is_soon(&self, at: u64) -> bool {
-        at < self.window_end && at <= self.until
+    fn nic_looks(&mut self, at: u64) -> bool {
+        let soon = at < self.window_end && at <= self.until;
+        if soon {
+            self.nic_at = at;
+        }
+        soon
     }
 
     fn start(&mut self, at: u64, shard: u16, event: Frame) {
@@ -155,6 +161,7 @@ pub fn work(shard: &mut Shard, exchange: &Exchange<Mail>, workers: usize, progre
         log: WindowLog::new(windows),
         window_end: 0,
         soon: BinaryHeap::new(),
+        nic_at: u64::MAX,
         mail: (0..workers).map(|_| Mail::default()).collect(),
         mail_next: u64::MAX,
         pending: 0,
@@ -282,7 +289,7 @@ fn run_common(shard: &mut Shard, later: &mut Later, mut entries: &[Frame], node:
 #[inline(always)]
 fn run_entry(shard: &mut Shard, later: &mut Later, frame: &Frame, node: u32, start: u64, done: &mut Done) {
     let now = start + frame.offset as u64;
-    if !later.soon.is_empty() || shard.nodes[node as usize].nic_at <= now {
+    if !later.soon.is_empty() || later.nic_at <= now {
         run_before(shard, later, node, (now, Rank::of(frame)), done);
     }
     if now > later.until {
@@ -301,7 +308,7 @@ fn run_entry(shard: &mut Shard, later: &mut Later, frame: &Frame, node: u32, sta
 #[inline(always)]
 fn run_before(shard: &mut Shard, later: &mut Later, node: u32, end: (u64, Rank), done: &mut Done) {
     loop {
-        let nic = (shard.nodes[node as usize].nic_at, Rank::NIC);
+        let nic = (later.nic_at, Rank::NIC);
         match later.soon.peek() {
             Some(&Reverse(soon)) if (soon.at, soon.rank) < nic => {
                 if (soon.at, soon.rank) >= end {
@@ -311,7 +318,10 @@ fn run_before(shard: &mut Shard, later: &mut Later, node: u32, end: (u64, Rank),
                 run_soon(shard, later, soon, node, done);
             }
             _ if nic >= end => return,
-            _ => shard.on_nic(later, nic.0, node, 0),
+            _ => {
+                later.nic_at = u64::MAX;
+                shard.on_nic(later, nic.0, node, 0);
+            }
         }
     }
 }

@@ -277,7 +277,6 @@ impl<'a> Shard<'a> {
             steady: false,
             horizon: 0,
             wake_at: 0,
-            nic_at: u64::MAX,
             eager,
             common,
             open,

@@ -62,8 +62,9 @@ pub trait Outlet {
     fn start(&mut self, at: u64, shard: u16, event: Frame);
     /// A PAUSE frame takes effect at `at`.
     fn pause(&mut self, at: u64, shard: u16, frame: Frame);
-    /// Is this moment within the window under way? Then what a node does by itself needs no event.
-    fn is_soon(&self, _at: u64) -> bool {
+    /// The only NIC of the node at hand looks for its next frame at `at`, instead of before. If that is not within the window under way it needs an event
+    /// (false).
+    fn nic_looks(&mut self, _at: u64) -> bool {
         false
     }
     /// Classical engine: the transmission under way at `port` ends, or a pause there expires.

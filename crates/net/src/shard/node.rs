@@ -50,8 +50,6 @@ pub struct Node {
     pub horizon: u64,
     /// The wake event under way, 0 for none.
     pub wake_at: u64,
-    /// Window engine: when in the window under way a NIC with queue pairs looks for its next frame, `u64::MAX` for not; of hosts with one port.
-    pub nic_at: u64,
     /// Window engine: a switch whose frames all pass in one loop: see `shard::eager`.
     pub eager: bool,
     /// Window engine: a switch that hashes, with common ports: see `shard::common`.

@@ -181,7 +181,7 @@ impl<'a> Shard<'a> {
             }
             a.listed = a.waiting > 0;
             let listed = a.listed;
-            p.automaton = automaton;
+            p.put_back(automaton);
             listed
         });
     }

@@ -89,7 +89,7 @@ impl Transport for Rdma {
             priority: flow.priority,
             segments: world.shape(flow).count as u32,
             bytes: flow.bytes,
-            switches: world.path(now, world.flow_hash(flow, false), flow.src, flow.dst).len().saturating_sub(1) as u32,
+            switches: idle.switches,
             idle,
             explain: world.plan.record.explain,
             reps: matches!(config.entropy, Entropy::Reps(_)).then(|| Box::new(Reps::new(Stream::new(world.plan.run.seed, ENTROPY, id as u64)))),
@@ -171,23 +171,19 @@ impl<'a> Shard<'a> {
     }
 
     fn arm_nic<O: Outlet>(&mut self, out: &mut O, node: u32, port: u32, at: u64) {
-        let state = &mut self.nodes[node as usize];
+        let state = &self.nodes[node as usize];
         let armed = &mut self.transports.rdma.nics[port as usize].armed;
-        if state.ports == 1 && out.is_soon(at) {
-            if *armed == 0 || at < *armed {
-                (*armed, state.nic_at) = (at, at);
-            }
+        if *armed != 0 && at >= *armed {
             return;
         }
-        arm(out, at, armed, || own_event(self.ports.len(), node, port - state.first_port, Event::Nic));
+        *armed = at;
+        if state.ports > 1 || !out.nic_looks(at) {
+            out.event(at, own_event(self.ports.len(), node, port - state.first_port, Event::Nic));
+        }
     }
 
     pub fn on_nic<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, number: u32) {
-        let state = &mut self.nodes[node as usize];
-        if state.nic_at == now {
-            state.nic_at = u64::MAX;
-        }
-        let port = state.first_port + number;
+        let port = self.nodes[node as usize].first_port + number;
         let nic = &mut self.transports.rdma.nics[port as usize];
         if nic.armed == now {
             nic.armed = 0;
