@@ -66,9 +66,13 @@ impl<'a> Shard<'a> {
     /// As `offer_automaton`.
     #[inline(always)]
     pub(super) fn offer_common<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: &Frame) {
+        let mut in_order = false;
         if self.nodes[node as usize].managed.as_ref().is_some_and(|managed| managed.mmu.paused > 0) {
             self.drain(out, now, node);
-            if self.ports[port as usize].free_at <= now {
+            in_order = self.ports[port as usize].free_at <= now;
+            let state = &self.nodes[node as usize];
+            let mmu = &state.managed.as_ref().expect("just seen").mmu;
+            if in_order && !mmu.leaves_quietly(frame.port - state.first_port, frame.priority()) {
                 // It may leave at once, and let a group go on.
                 return self.offer_long(out, now, node, port, frame);
             }
@@ -82,7 +86,24 @@ impl<'a> Shard<'a> {
                 self.start_next(out, at, node, port);
             }
             self.offer_long(out, now, node, port, frame);
+        } else if in_order {
+            self.file_due(node, port);
         }
+    }
+
+    /// As `step` while a group is paused, unless something out of the ordinary happens (false): then nothing has been done.
+    #[inline(always)]
+    pub(super) fn step_quietly<O: Outlet>(&mut self, out: &mut O, at: u64, node: u32, port: u32) -> bool {
+        let explains = self.world.plan.record.explain;
+        let Shard { nodes, ports, extras, counters, .. } = self;
+        let (state, p) = (&mut nodes[node as usize], &mut ports[port as usize]);
+        if !p.common {
+            return false;
+        }
+        let mut automaton = p.automaton.take();
+        let done = Way { out, extras, counters, state, explains }.step(p, automaton.as_deref_mut().expect("not plain"), port, at);
+        p.put_back(automaton);
+        done
     }
 }
 
@@ -223,6 +244,36 @@ impl<O: Outlet> Way<'_, O> {
         Ok(())
     }
 
+    /// See [`Shard::step_quietly`].
+    #[inline(always)]
+    fn step(&mut self, p: &mut Port, a: &mut Automaton, port: u32, at: u64) -> bool {
+        let (until_start, first) = (self.state.until_start, self.state.first_port);
+        let Some(managed) = &mut self.state.managed else { return false };
+        let quiet = |frame: u32, class: u8| managed.mmu.leaves_quietly(frame - first, class);
+        let Some(sent) = a.sending else { return false };
+        if sent.queue == PAUSE_QUEUE || !until_start && !quiet(sent.input, sent.class) || a.pause.as_ref().is_some_and(|pause| pause.pending != 0) {
+            return false;
+        }
+        if a.waiting > 0 {
+            let Some(queue) = a.next_queue(at) else { return false };
+            let q = &a.queues[queue];
+            let head = &q.frames.front().expect("not empty").frame;
+            // What is in transmission will have left.
+            let (bytes, frames) = if !until_start && sent.queue as usize == queue { (sent.size as u64, 1) } else { (0, 0) };
+            let behind = QueueView { bytes: q.bytes - head.size as u64 - bytes, frames: q.count - 1 - frames };
+            let red = self.state.marking.as_ref().filter(|red| red.at == MarkAt::Dequeue);
+            if until_start && !quiet(head.port, head.priority()) || red.is_some_and(|red| !red.spares(red.length(behind), head.has(Frame::ECT))) {
+                return false;
+            }
+        }
+        self.advance_due(p, a, port, at).expect("nothing out of the ordinary");
+        let managed = self.state.managed.as_mut().expect("just seen");
+        let next = if a.sending.is_some() { p.free_at } else { u64::MAX };
+        managed.due[(port - first) as usize] = next;
+        managed.next_due = managed.next_due.min(next);
+        true
+    }
+
     /// A frame that wants to leave by the port, where no group is paused. It is on its way or waits, or has to go the long way; then with the time since when the
     /// port is free, if something out of the ordinary starts there.
     #[inline(always)]
@@ -293,7 +344,7 @@ impl<O: Outlet> Way<'_, O> {
         true
     }
 
-    /// The frame in transmission no longer occupies the buffer. No group is paused.
+    /// The frame in transmission no longer occupies the buffer. No group goes on by it.
     #[inline(always)]
     fn leave(&mut self, p: &mut Port, a: &mut Automaton, port: u32, sent: Sending) {
         let bytes = sent.size as u64;
@@ -305,7 +356,7 @@ impl<O: Outlet> Way<'_, O> {
         if let Some(managed) = &mut self.state.managed {
             let (size, first) = (managed.mmu.size_of(bytes, sent.class), self.state.first_port);
             managed.mmu.give_back(&Charge::new(size, sent.input - first, port - first, sent.class, sent.queue));
-            debug_assert_eq!(managed.mmu.paused, 0);
+            debug_assert!(managed.mmu.leaves_quietly(sent.input - first, sent.class));
         }
     }
 

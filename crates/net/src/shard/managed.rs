@@ -86,8 +86,9 @@ impl<'a> Shard<'a> {
             }
             let (port, at) = managed.first_due();
             managed.next_due = at;
-            if at <= now {
-                self.step(out, at, node, first + port as u32);
+            let port = first + port as u32;
+            if at <= now && !self.step_quietly(out, at, node, port) {
+                self.step(out, at, node, port);
             }
         }
     }

@@ -279,6 +279,12 @@ impl Mmu {
         matches!(self.rules, Rules::Sonic(_))
     }
 
+    /// May a frame of this group leave without any group being told to go on?
+    #[inline(always)]
+    pub fn leaves_quietly(&self, input: u32, class: u8) -> bool {
+        self.paused == 0 || !self.resumes_any() && !self.is_paused(input, class)
+    }
+
     #[inline(always)]
     pub fn is_paused(&self, input: u32, class: u8) -> bool {
         self.groups[input as usize * CLASSES + class as usize].paused
