@@ -157,6 +157,14 @@ impl Frame {
     pub fn kind(&self) -> u16 {
         self.flags & Self::KIND
     }
+    /// Of 16.
+    #[inline(always)]
+    pub fn kind_number(&self) -> u16 {
+        self.kind() >> Self::KIND_SHIFT
+    }
+    pub fn of_kind(number: u16) -> Frame {
+        Frame { flags: number << Self::KIND_SHIFT, ..Frame::default() }
+    }
     /// A segment of a flow, as opposed to acknowledgements and control frames. Whether frames of kind `RATED` are one stands in their header.
     #[inline(always)]
     pub fn is_data(&self) -> bool {

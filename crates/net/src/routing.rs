@@ -108,11 +108,15 @@ pub(crate) struct Row<'a> {
 }
 
 impl Row<'_> {
+    /// As [`Routes::next_hops`].
+    #[inline(always)]
+    pub(crate) fn next_hops(&self, host: u32) -> NextHops<'_> {
+        self.entries[self.rack_of_host[host as usize] as usize].next_hops(host, self.host_port, self.sets)
+    }
     /// As [`Routes::next_hop`].
     #[inline(always)]
     pub(crate) fn next_hop(&self, host: u32, hash: u32, seed: u32) -> Option<u16> {
-        let entry = self.entries[self.rack_of_host[host as usize] as usize];
-        entry.next_hops(host, self.host_port, self.sets).by_hash(hash, seed)
+        self.next_hops(host).by_hash(hash, seed)
     }
 }
 
@@ -258,6 +262,15 @@ impl NextHops<'_> {
             NextHops::None => None,
             NextHops::One(port) => Some(*port),
             NextHops::Many(set) => Some(set[crate::balance::ecmp(hash, seed, set.len())]),
+        }
+    }
+    /// Is this one of them?
+    #[inline(always)]
+    pub(crate) fn leads(&self, port: u16) -> bool {
+        match self {
+            NextHops::None => false,
+            NextHops::One(only) => *only == port,
+            NextHops::Many(set) => set.binary_search(&port).is_ok(),
         }
     }
     /// All of them, in port order.

@@ -197,7 +197,10 @@ impl<'a> World<'a> {
 
     #[inline(always)]
     pub fn routes(&self, now: u64) -> &Routes {
-        &self.epochs[self.epoch(now)].1
+        match self.epochs.as_slice() {
+            [(_, only)] => only,
+            epochs => &epochs[self.epoch(now)].1,
+        }
     }
 
     /// The paths by them.
@@ -211,6 +214,12 @@ impl<'a> World<'a> {
         if self.epochs.len() == 1 {
             return 0;
         }
+        self.later_epoch(now)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn later_epoch(&self, now: u64) -> usize {
         self.epochs.partition_point(|(from, _)| *from <= now) - 1
     }
 

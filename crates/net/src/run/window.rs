@@ -70,6 +70,11 @@ impl Outlet for Later {
         if shard == self.me { self.log.push_changed(at, frame, |frame| frame.leave(change)) } else { self.post(at, shard, frame, change, extras) }
     }
 
+    #[inline(always)]
+    fn is_awaited(&self) -> bool {
+        !self.soon.is_empty()
+    }
+
     fn pause(&mut self, at: u64, shard: u16, frame: Frame) {
         self.pending += 1;
         if shard == self.me {

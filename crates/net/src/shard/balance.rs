@@ -5,7 +5,7 @@ use super::{Node, Outlet, Shard};
 use crate::balance::{BalanceCounters, Balancer, Choice, End, FourTuple, Holding, Role, Site, Tag, avalanche};
 use crate::frame::{Event, Extra, Frame};
 use crate::queue::Reason;
-use crate::routing::NextHops;
+use crate::routing::{NextHops, Row};
 use crate::spec::{FlowId, NodeId};
 use crate::world::World;
 
@@ -13,10 +13,17 @@ impl<'a> Shard<'a> {
     /// As the rest of `arrive`, at a switch that does not simply hash.
     #[inline(never)]
     pub(super) fn arrive_balanced<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, frame: &Frame) {
-        match self.sprayed(now, node, frame) {
-            Some(port) => self.forward(out, now, node, port, &mut frame.clone()),
-            None => self.arrive_asking(out, now, node, frame),
+        let mut frame = *frame;
+        if let Some(port) = self.asked_port(out, now, node, &mut frame) {
+            self.forward(out, now, node, port, &mut frame);
         }
+    }
+
+    /// The port by which a frame goes on from a switch that does not simply hash, unless it has been dropped, held, or was for this switch.
+    #[inline(always)]
+    pub(super) fn asked_port<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, frame: &mut Frame) -> Option<u16> {
+        let sprayed = self.sprayed(now, node, frame);
+        if sprayed.is_some() { sprayed } else { self.balanced_port(out, now, node, frame) }
     }
 
     /// The short way: a switch that sprays looks at nothing but its turns.
@@ -41,29 +48,16 @@ impl<'a> Shard<'a> {
         }
     }
 
+    /// The same where the balancer may have to be asked.
     #[inline(never)]
-    fn arrive_asking<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, frame: &Frame) {
-        let mut frame = *frame;
-        let routes = self.world.routes(now);
-        let state = &mut self.nodes[node as usize];
-        let id = state.id;
-        let hops = routes.next_hops(id, frame.dst);
+    fn balanced_port<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, frame: &mut Frame) -> Option<u16> {
+        let state = &self.nodes[node as usize];
+        let hops = self.world.routes(now).next_hops(state.id, frame.dst);
         let hops = hops.as_slice();
-        let minds = state.balanced().asked().selects_path(&frame);
-        let port = if !minds && !frame.is_bound() && !hops.is_empty() {
-            self.hashed(node, &mut frame, hops)
-        } else {
-            match self.balanced_port(out, now, node, &mut frame, minds, hops) {
-                Some(port) => port,
-                None => return,
-            }
-        };
-        self.forward(out, now, node, port, &mut frame);
-    }
-
-    /// The port by which a frame goes on that there is more to say about than its hash, unless it has been dropped, held, or was for this switch.
-    #[inline(always)]
-    fn balanced_port<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, frame: &mut Frame, minds: bool, hops: &[u16]) -> Option<u16> {
+        let minds = state.balanced.as_ref().expect("a switch that does not simply hash").selects_path(frame);
+        if !minds && !frame.is_bound() && !hops.is_empty() {
+            return Some(self.hashed(node, frame, hops));
+        }
         let state = &mut self.nodes[node as usize];
         let first_port = state.first_port;
         let balanced = state.balanced();
@@ -170,17 +164,22 @@ impl<'a> Shard<'a> {
     }
 }
 
-/// The next hop of a frame that the switch's balancer need not be asked about, where it leaves frames between ToRs to their paths.
+/// The next hop of a frame that the switch's balancer need not be asked about, by the switch's routes, and its hash from now on.
 #[inline(always)]
-pub(super) fn unasked_port(world: &World, state: &Node, frame: &Frame) -> Option<(u16, u32)> {
+pub(super) fn unasked_port(world: &World, row: Row, state: &Node, frame: &Frame) -> Option<(u16, u32)> {
     let balanced = state.balanced.as_deref()?;
-    let hops = world.routes(0).next_hops(state.id, frame.dst);
-    let hops = hops.as_slice();
-    if !frame.is_bound() {
-        return (!hops.is_empty() && !balanced.asked().selects_path(frame)).then(|| (by_hash(world, state, frame, hops), frame.hash));
+    let hops = row.next_hops(frame.dst);
+    if frame.is_bound() {
+        let port = frame.pinned_port();
+        let follows = balanced.leaves_transit && frame.has(Frame::PINNED) && frame.is_data() && hops.leads(port);
+        return follows.then(|| (port, frame.hash_beyond()));
     }
-    let follows = frame.has(Frame::PINNED) && !balanced.is_tor() && frame.is_data() && hops.binary_search(&frame.pinned_port()).is_ok();
-    follows.then(|| (frame.pinned_port(), frame.hash_beyond()))
+    match hops {
+        NextHops::None => None,
+        _ if balanced.selects_path(frame) => None,
+        NextHops::One(port) => Some((port, frame.hash)),
+        NextHops::Many(hops) => Some((by_hash(world, state, frame, hops), frame.hash)),
+    }
 }
 
 /// The next hop by hash.

@@ -242,7 +242,7 @@ impl<'a> Shard<'a> {
         let watched = sampled || ports.iter().any(|p| p.faulty) || world.processor(id).is_some();
         let uniform = !classical && spec.kind == NodeKind::Switch && !watched && !plan.has_rates() && !plan.record.paths && world.epoch_starts().count() == 1;
         let eager = uniform && balanced.is_none() && ports.iter().all(|p| p.plain);
-        let common = uniform && balanced.as_ref().is_none_or(|balanced| balanced.leaves_transit()) && ports.iter().all(|p| p.common);
+        let common = uniform && ports.iter().all(|p| p.common);
         let open = !classical
             && spec.kind == NodeKind::Host
             && managed.is_none()

@@ -33,7 +33,7 @@ impl<'a> Shard<'a> {
         let (size, time) = (frame.size as u64, p.transmission(frame.size));
         let a = p.automaton.as_deref_mut().expect("not plain");
         if p.free_at > now || a.waiting > 0 || p.eventful {
-            return self.offer_common(out, now, node, port, frame);
+            return self.offer_common(out, now, node, port, frame, frame.hash);
         }
         if let Some(sent) = a.sending.take() {
             a.latest = sent.size;
@@ -48,7 +48,7 @@ impl<'a> Shard<'a> {
         }
         let a = p.automaton.as_deref_mut().expect("not plain");
         if state.used + size > state.calm.used || size > state.calm.queue {
-            return self.offer_common(out, now, node, port, frame);
+            return self.offer_common(out, now, node, port, frame, frame.hash);
         }
         let queue = a.queue_of(frame);
         if !state.until_start {
@@ -65,7 +65,7 @@ impl<'a> Shard<'a> {
 
     /// As `offer_automaton`.
     #[inline(always)]
-    pub(super) fn offer_common<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: &Frame) {
+    pub(super) fn offer_common<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: &Frame, hash: u32) {
         let mut in_order = false;
         if self.nodes[node as usize].managed.as_ref().is_some_and(|managed| managed.mmu.paused > 0) {
             self.drain(out, now, node);
@@ -74,18 +74,18 @@ impl<'a> Shard<'a> {
             let mmu = &state.managed.as_ref().expect("just seen").mmu;
             if in_order && !mmu.leaves_quietly(frame.port - state.first_port, frame.priority()) {
                 // It may leave at once, and let a group go on.
-                return self.offer_long(out, now, node, port, frame);
+                return self.offer_long(out, now, node, port, &Frame { hash, ..*frame });
             }
         }
         let explains = self.world.plan.record.explain;
         let Shard { nodes, ports, extras, counters, .. } = self;
         let state = &mut nodes[node as usize];
         let mut way = Way { out, extras, counters, state, explains };
-        if let Err(free) = way.offer(&mut ports[port as usize], port, now, frame, frame.hash) {
+        if let Err(free) = way.offer(&mut ports[port as usize], port, now, frame, hash) {
             if let Some(at) = free {
                 self.start_next(out, at, node, port);
             }
-            self.offer_long(out, now, node, port, frame);
+            self.offer_long(out, now, node, port, &Frame { hash, ..*frame });
         } else if in_order {
             self.file_due(node, port);
         }
@@ -107,22 +107,19 @@ impl<'a> Shard<'a> {
     }
 }
 
-/// How a switch finds the next hop: the frame carries it, by hash, or by hash where its balancer has no say.
-const ROUTED: u8 = 0;
-const HASHED: u8 = 1;
-const BALANCED: u8 = 2;
-
 impl<'a> Shard<'a> {
     /// Passes on frames that arrive at a switch with common ports in one window, in order, up to the first that has to go the long way. Returns how many.
     #[inline(always)]
     pub fn pass_common<O: Outlet>(&mut self, out: &mut O, start: u64, node: u32, frames: &[Frame]) -> usize {
         let state = &self.nodes[node as usize];
+        if state.balanced.is_some() {
+            return self.pass_balanced(out, start, node, frames);
+        }
         let (passed, free) = match (state.steady, self.world.route_bits != 0) {
-            _ if state.balanced.is_some() => self.pass_run::<O, BALANCED, false>(out, start, node, frames),
-            (false, true) => self.pass_run::<O, ROUTED, false>(out, start, node, frames),
-            (false, false) => self.pass_run::<O, HASHED, false>(out, start, node, frames),
-            (true, true) => self.pass_run::<O, ROUTED, true>(out, start, node, frames),
-            (true, false) => self.pass_run::<O, HASHED, true>(out, start, node, frames),
+            (false, true) => self.pass_run::<O, true, false>(out, start, node, frames),
+            (false, false) => self.pass_run::<O, false, false>(out, start, node, frames),
+            (true, true) => self.pass_run::<O, true, true>(out, start, node, frames),
+            (true, false) => self.pass_run::<O, false, true>(out, start, node, frames),
         };
         if let Some((port, at)) = free {
             self.start_next(out, at, node, port);
@@ -130,9 +127,9 @@ impl<'a> Shard<'a> {
         passed
     }
 
-    /// Returns also a port that is free, and since when, if something out of the ordinary starts there.
+    /// `ROUTED`: frames carry their route. Returns also a port that is free, and since when, if something out of the ordinary starts there.
     #[inline(never)]
-    fn pass_run<O: Outlet, const ROUTE: u8, const STEADY: bool>(
+    fn pass_run<O: Outlet, const ROUTED: bool, const STEADY: bool>(
         &mut self,
         out: &mut O,
         start: u64,
@@ -153,10 +150,9 @@ impl<'a> Shard<'a> {
             if !frame.is_traffic() {
                 break;
             }
-            let (port, hash) = match ROUTE {
-                ROUTED => (Some(frame.routed_port(bits)), frame.hash >> bits),
-                HASHED => (row.next_hop(frame.dst, frame.hash, seed), frame.hash),
-                _ => unasked_port(world, way.state, frame).map_or((None, 0), |(port, hash)| (Some(port), hash)),
+            let (port, hash) = match ROUTED {
+                true => (Some(frame.routed_port(bits)), frame.hash >> bits),
+                false => (row.next_hop(frame.dst, frame.hash, seed), frame.hash),
             };
             let Some((number, p)) = port.and_then(|port| Some((port, own.get_mut(port as usize)?))) else { break };
             let (now, port) = (start + frame.offset as u64, first + number as u32);
@@ -175,6 +171,36 @@ impl<'a> Shard<'a> {
         }
         counters.packet_hops += passed as u64;
         (passed, free)
+    }
+
+    /// The same at a switch with a balancer, which may cause anything when it is asked: up to an event that the switch makes for itself in this window.
+    #[inline(never)]
+    fn pass_balanced<O: Outlet>(&mut self, out: &mut O, start: u64, node: u32, frames: &[Frame]) -> usize {
+        let world = self.world;
+        let (id, first) = (self.nodes[node as usize].id, self.nodes[node as usize].first_port);
+        let row = world.routes(0).row(id);
+        let mut passed = 0;
+        for frame in frames {
+            if !frame.is_traffic() || out.is_awaited() {
+                break;
+            }
+            let now = start + frame.offset as u64;
+            passed += 1;
+            match unasked_port(world, row, &self.nodes[node as usize], frame) {
+                Some((port, hash)) => self.offer_common(out, now, node, first + port as u32, frame, hash),
+                None => {
+                    let mut frame = *frame;
+                    if let Some(port) = self.asked_port(out, now, node, &mut frame) {
+                        self.offer_common(out, now, node, first + port as u32, &frame, frame.hash);
+                    }
+                }
+            }
+        }
+        if passed > 0 {
+            self.last = self.last.max(start + frames[passed - 1].offset as u64);
+        }
+        self.counters.packet_hops += passed as u64;
+        passed
     }
 }
 

@@ -189,7 +189,7 @@ impl<'a> Shard<'a> {
     #[inline(never)]
     fn offer_aside<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: &Frame) {
         let p = &self.ports[port as usize];
-        if p.common { self.offer_common(out, now, node, port, frame) } else { self.offer_automaton(out, now, node, port, *frame) }
+        if p.common { self.offer_common(out, now, node, port, frame, frame.hash) } else { self.offer_automaton(out, now, node, port, *frame) }
     }
 
     /// A frame for a port of the common kind with which something is out of the ordinary.

@@ -67,6 +67,10 @@ pub trait Outlet {
     fn nic_looks(&mut self, _at: u64) -> bool {
         false
     }
+    /// Window engine: the node at hand has made an event for itself in the window under way.
+    fn is_awaited(&self) -> bool {
+        false
+    }
     /// Classical engine: the transmission under way at `port` ends, or a pause there expires.
     fn sent(&mut self, _at: u64, _port: u32) {}
 }

@@ -60,6 +60,10 @@ pub struct Balanced {
     pub(super) from_host: Box<[bool]>,
     /// What goes by hash goes by that of the four-tuple.
     pub(super) hashes_tuples: bool,
+    /// Frames between ToRs follow their paths.
+    pub(super) leaves_transit: bool,
+    /// By the kinds of frames, a bit for each: the balancer chooses their paths.
+    selects: u16,
 }
 
 impl Balanced {
@@ -84,7 +88,9 @@ impl Balanced {
         let mut racks = world.ports.of(id).iter().map(|info| info.peer).filter(|&peer| is_host(peer)).map(|host| world.routes(0).rack_of(host));
         let rack = racks.find(|&rack| world.routes(0).anchor(rack) == id);
         let hashes_tuples = switch.hash == RouteHash::Murmur3;
-        Some(Box::new(Balanced { balancer: Some(Box::new(balancer)), rack, from_host, hashes_tuples }))
+        let leaves_transit = rack.is_none() && balancer.leaves_transit();
+        let selects = (0..u16::BITS as u16).map(|kind| (balancer.selects_path(&Frame::of_kind(kind)) as u16) << kind).sum();
+        Some(Box::new(Balanced { balancer: Some(Box::new(balancer)), rack, from_host, hashes_tuples, leaves_transit, selects }))
     }
 
     /// Hosts hang on it.
@@ -92,9 +98,10 @@ impl Balanced {
         self.rack.is_some()
     }
 
-    /// Between ToRs it has no say.
-    pub(super) fn leaves_transit(&self) -> bool {
-        self.asked().leaves_transit()
+    /// The balancer chooses the path of this frame, if it goes from rack to rack.
+    #[inline(always)]
+    pub(super) fn selects_path(&self, frame: &Frame) -> bool {
+        self.selects >> frame.kind_number() & 1 != 0
     }
 
     pub(super) fn asked(&self) -> &Balancer {
