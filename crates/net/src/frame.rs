@@ -366,8 +366,16 @@ pub struct Decisive {
 impl Extra {
     /// For a frame that has none yet: with what its `aux` says.
     pub fn beside(frame: &Frame) -> Extra {
-        let rank = if matches!(frame.kind(), Frame::DATA | Frame::CONTROL) && frame.has(Frame::RANKED) { frame.aux } else { 0 };
-        Extra { trigger: frame.aux, edge: u32::MAX, rank, ..Extra::default() }
+        let mut extra = Extra { edge: u32::MAX, ..Extra::default() };
+        extra.say(frame);
+        extra
+    }
+
+    /// Says what a frame's `aux` does.
+    #[inline(always)]
+    pub fn say(&mut self, frame: &Frame) {
+        self.trigger = frame.aux;
+        self.rank = if matches!(frame.kind(), Frame::DATA | Frame::CONTROL) && frame.has(Frame::RANKED) { frame.aux } else { 0 };
     }
 
     /// Says nothing but what would stand in `Frame::aux`.

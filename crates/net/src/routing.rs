@@ -107,10 +107,10 @@ pub(crate) struct Row<'a> {
     sets: &'a [u16],
 }
 
-impl Row<'_> {
+impl<'a> Row<'a> {
     /// As [`Routes::next_hops`].
     #[inline(always)]
-    pub(crate) fn next_hops(&self, host: u32) -> NextHops<'_> {
+    pub(crate) fn next_hops(&self, host: u32) -> NextHops<'a> {
         self.entries[self.rack_of_host[host as usize] as usize].next_hops(host, self.host_port, self.sets)
     }
     /// As [`Routes::next_hop`].
@@ -270,7 +270,8 @@ impl NextHops<'_> {
         match self {
             NextHops::None => false,
             NextHops::One(only) => *only == port,
-            NextHops::Many(set) => set.binary_search(&port).is_ok(),
+            // Mostly they are next to each other.
+            NextHops::Many(set) => set.get(port.wrapping_sub(set[0]) as usize) == Some(&port) || set.binary_search(&port).is_ok(),
         }
     }
     /// All of them, in port order.

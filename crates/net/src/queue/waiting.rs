@@ -27,7 +27,7 @@ impl Queue {
         let first = self.frames.pop_front().expect("not empty");
         match self.frames.front() {
             // A long queue is not in the cache.
-            Some(next) => prefetch::<1, _>(std::slice::from_ref(next), 0),
+            Some(next) => prefetch::<2, _>(std::slice::from_ref(next), 0),
             // The next one goes where memory is still warm, not on around the ring.
             None => self.frames.clear(),
         }

@@ -3,9 +3,9 @@
 use super::switch::Balanced;
 use super::{Node, Outlet, Shard};
 use crate::balance::{BalanceCounters, Balancer, Choice, End, FourTuple, Holding, Role, Site, Tag, avalanche};
-use crate::frame::{Event, Extra, Frame};
+use crate::frame::{Event, Frame};
 use crate::queue::Reason;
-use crate::routing::{NextHops, Row};
+use crate::routing::NextHops;
 use crate::spec::{FlowId, NodeId};
 use crate::world::World;
 
@@ -14,35 +14,35 @@ impl<'a> Shard<'a> {
     #[inline(never)]
     pub(super) fn arrive_balanced<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, frame: &Frame) {
         let mut frame = *frame;
-        if let Some(port) = self.asked_port(out, now, node, &mut frame) {
+        let hops = self.world.routes(now).next_hops(self.nodes[node as usize].id, frame.dst);
+        if let Some(port) = self.asked_port(out, now, node, &mut frame, hops) {
             self.forward(out, now, node, port, &mut frame);
         }
     }
 
-    /// The port by which a frame goes on from a switch that does not simply hash, unless it has been dropped, held, or was for this switch.
+    /// The one of these ports by which a frame goes on from a switch that does not simply hash, unless it has been dropped, held, or was for this switch.
     #[inline(always)]
-    pub(super) fn asked_port<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, frame: &mut Frame) -> Option<u16> {
-        let sprayed = self.sprayed(now, node, frame);
-        if sprayed.is_some() { sprayed } else { self.balanced_port(out, now, node, frame) }
+    pub(super) fn asked_port<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, frame: &mut Frame, hops: NextHops<'a>) -> Option<u16> {
+        let sprayed = self.sprayed(now, node, frame, hops);
+        if sprayed.is_some() { sprayed } else { self.balanced_port(out, now, node, frame, hops) }
     }
 
     /// The short way: a switch that sprays looks at nothing but its turns.
     #[inline(always)]
-    fn sprayed(&mut self, now: u64, node: u32, frame: &Frame) -> Option<u16> {
-        let Node { id, first_port, balanced, stream, .. } = &mut self.nodes[node as usize];
-        let Balanced { balancer, rack, from_host, .. } = balanced.as_deref_mut()?;
-        let chooser = balancer.as_deref_mut()?.oblivious()?;
-        let routes = self.world.routes(now);
-        if frame.is_bound() {
+    fn sprayed(&mut self, now: u64, node: u32, frame: &Frame, hops: NextHops) -> Option<u16> {
+        let Node { first_port, balanced, stream, .. } = &mut self.nodes[node as usize];
+        let Balanced { balancer, rack, from_host, sprays, .. } = balanced.as_deref_mut()?;
+        if !*sprays || frame.is_bound() {
             return None;
         }
-        match routes.next_hops(*id, frame.dst) {
+        match hops {
             NextHops::None => None,
             NextHops::One(port) => Some(port),
             NextHops::Many(hops) => {
-                let to = routes.rack_of(frame.dst);
+                let to = self.world.routes(now).rack_of(frame.dst);
                 // Within the rack it goes by hash.
                 let within = *rack == Some(to) && from_host[(frame.port - *first_port) as usize];
+                let chooser = balancer.as_deref_mut()?.oblivious()?;
                 (!within).then(|| chooser.one_of(to, hops, |n| stream.below(n)))
             }
         }
@@ -50,28 +50,22 @@ impl<'a> Shard<'a> {
 
     /// The same where the balancer may have to be asked.
     #[inline(never)]
-    fn balanced_port<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, frame: &mut Frame) -> Option<u16> {
-        let state = &self.nodes[node as usize];
-        let hops = self.world.routes(now).next_hops(state.id, frame.dst);
-        let hops = hops.as_slice();
-        let minds = state.balanced.as_ref().expect("a switch that does not simply hash").selects_path(frame);
-        if !minds && !frame.is_bound() && !hops.is_empty() {
-            return Some(self.hashed(node, frame, hops));
-        }
-        let state = &mut self.nodes[node as usize];
-        let first_port = state.first_port;
-        let balanced = state.balanced();
+    fn balanced_port<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, frame: &mut Frame, set: NextHops<'a>) -> Option<u16> {
+        let Node { first_port, balanced, .. } = &self.nodes[node as usize];
+        let balanced = balanced.as_deref().expect("a switch that does not simply hash");
+        let minds = balanced.selects_path(frame);
         // Also where its host cannot be reached.
         let at_destination = balanced.rack == Some(self.world.routes(now).rack_of(frame.dst));
         if frame.kind() == Frame::TO_SWITCH && at_destination {
             self.consume(out, now, node, *frame);
             return None;
         }
-        if hops.is_empty() {
+        if let NextHops::None = set {
             self.drop_frame(*frame, Reason::Down);
             return None;
         }
-        let role = match (balanced.from_host[(frame.port - first_port) as usize], at_destination) {
+        let hops = set.as_slice();
+        let role = match (balanced.from_host[(frame.port - *first_port) as usize], at_destination) {
             (true, true) => None,
             (true, false) => Some(Role::Source),
             (false, true) => Some(Role::Destination),
@@ -88,7 +82,7 @@ impl<'a> Shard<'a> {
             Choice::Port(port) => Some(port),
             // The end of its path.
             Choice::Follow if role == Some(Role::Destination) => Some(hops[0]),
-            Choice::Follow if frame.has(Frame::PINNED) && hops.binary_search(&frame.pinned_port()).is_ok() => {
+            Choice::Follow if frame.has(Frame::PINNED) && set.leads(frame.pinned_port()) => {
                 let port = frame.pinned_port();
                 frame.hash = frame.hash_beyond();
                 Some(port)
@@ -164,11 +158,10 @@ impl<'a> Shard<'a> {
     }
 }
 
-/// The next hop of a frame that the switch's balancer need not be asked about, by the switch's routes, and its hash from now on.
+/// The one of these next hops of a frame that the switch's balancer need not be asked about, and its hash from now on.
 #[inline(always)]
-pub(super) fn unasked_port(world: &World, row: Row, state: &Node, frame: &Frame) -> Option<(u16, u32)> {
+pub(super) fn unasked_port(world: &World, state: &Node, frame: &Frame, hops: NextHops) -> Option<(u16, u32)> {
     let balanced = state.balanced.as_deref()?;
-    let hops = row.next_hops(frame.dst);
     if frame.is_bound() {
         let port = frame.pinned_port();
         let follows = balanced.leaves_transit && frame.has(Frame::PINNED) && frame.is_data() && hops.leads(port);
@@ -220,7 +213,7 @@ fn take_tag(shard: &mut Shard, frame: &mut Frame) -> Tag {
     let tag = std::mem::take(&mut extra.tag);
     if extra.is_bare() {
         let trigger = extra.trigger;
-        shard.extras.remove(frame.aux);
+        shard.extras.lay_aside(frame.aux);
         frame.aux = trigger;
         frame.flags &= !Frame::EXTRA;
     }
@@ -336,7 +329,7 @@ impl<O: Outlet> Site for Here<'_, '_, O> {
     }
     fn tag(&mut self, frame: &mut Frame) -> &mut Tag {
         if !frame.has(Frame::EXTRA) {
-            frame.aux = self.shard.extras.insert(Extra::beside(frame));
+            frame.aux = self.shard.extras.beside(frame);
             frame.flags |= Frame::EXTRA;
         }
         &mut self.shard.extras[frame.aux].tag

@@ -186,15 +186,17 @@ impl<'a> Shard<'a> {
             }
             let now = start + frame.offset as u64;
             passed += 1;
-            match unasked_port(world, row, &self.nodes[node as usize], frame) {
-                Some((port, hash)) => self.offer_common(out, now, node, first + port as u32, frame, hash),
+            let mut asked;
+            let hops = row.next_hops(frame.dst);
+            let (port, frame, hash) = match unasked_port(world, &self.nodes[node as usize], frame, hops) {
+                Some((port, hash)) => (port, frame, hash),
                 None => {
-                    let mut frame = *frame;
-                    if let Some(port) = self.asked_port(out, now, node, &mut frame) {
-                        self.offer_common(out, now, node, first + port as u32, &frame, frame.hash);
-                    }
+                    asked = *frame;
+                    let Some(port) = self.asked_port(out, now, node, &mut asked, hops) else { continue };
+                    (port, &asked, asked.hash)
                 }
-            }
+            };
+            self.offer_common(out, now, node, first + port as u32, frame, hash);
         }
         if passed > 0 {
             self.last = self.last.max(start + frames[passed - 1].offset as u64);
@@ -249,12 +251,14 @@ impl<O: Outlet> Way<'_, O> {
             let mut verdict = Verdict::Admit;
             if let Some(red) = self.state.marking.as_ref().filter(|red| red.at == MarkAt::Dequeue) {
                 let head = &q.frames.front().expect("not empty").frame;
-                let (size, capable) = (head.size, head.has(Frame::ECT));
-                let behind = red.length(QueueView { bytes: q.bytes - size as u64, frames: q.count - 1 });
-                if !red.spares(behind, capable) {
-                    return Err(at);
+                let behind = red.length(QueueView { bytes: q.bytes - head.size as u64, frames: q.count - 1 });
+                if !red.is_quiet(behind) {
+                    let (size, capable) = (head.size, head.has(Frame::ECT));
+                    if !red.spares(behind, capable) {
+                        return Err(at);
+                    }
+                    verdict = mark_at_start(red, q, &mut p.stream, size, capable);
                 }
-                verdict = mark_at_start(red, q, &mut p.stream, size, capable);
             }
             let Waiting { frame, clock, .. } = q.take();
             a.waiting -= 1;

@@ -1,23 +1,26 @@
 //! Slots that are used again, and what has become of a flow's.
 
+use crate::frame::{Extra, Frame};
 use crate::spec::FlowId;
 
 /// Slots that are used again.
 pub struct Slab<T> {
     items: Vec<T>,
     free: Vec<u32>,
+    /// Free, and what is in them says nothing.
+    aside: Vec<u32>,
 }
 
 impl<T> Default for Slab<T> {
     fn default() -> Self {
-        Slab { items: Vec::new(), free: Vec::new() }
+        Slab { items: Vec::new(), free: Vec::new(), aside: Vec::new() }
     }
 }
 
 impl<T> Slab<T> {
     #[inline]
     pub fn insert(&mut self, item: T) -> u32 {
-        match self.free.pop() {
+        match self.free.pop().or_else(|| self.aside.pop()) {
             Some(slot) => {
                 self.items[slot as usize] = item;
                 slot
@@ -50,6 +53,21 @@ impl<T> Slab<T> {
     pub fn remove(&mut self, slot: u32) -> &T {
         self.free.push(slot);
         &self.items[slot as usize]
+    }
+}
+
+impl Slab<Extra> {
+    /// For a frame that has none yet. Those laid aside need not be written anew.
+    #[inline]
+    pub fn beside(&mut self, frame: &Frame) -> u32 {
+        let Some(slot) = self.aside.pop() else { return self.insert(Extra::beside(frame)) };
+        self[slot].say(frame);
+        slot
+    }
+    /// Frees the slot of a bare one.
+    #[inline]
+    pub fn lay_aside(&mut self, slot: u32) {
+        self.aside.push(slot);
     }
 }
 

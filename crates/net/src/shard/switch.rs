@@ -62,6 +62,8 @@ pub struct Balanced {
     pub(super) hashes_tuples: bool,
     /// Frames between ToRs follow their paths.
     pub(super) leaves_transit: bool,
+    /// The balancer is oblivious.
+    pub(super) sprays: bool,
     /// By the kinds of frames, a bit for each: the balancer chooses their paths.
     selects: u16,
 }
@@ -83,14 +85,15 @@ impl Balanced {
         let matters = |host: NodeId| world.ports.of(host).len() > 1;
         let rate = |info: &PortInfo| (!is_host(info.peer) || matters(info.peer)).then(|| world.link(info).rate.0);
         let rates: Vec<Option<u64>> = world.ports.of(id).iter().map(rate).collect();
-        let balancer = Balancer::of(&switch.balance, &rates);
+        let mut balancer = Balancer::of(&switch.balance, &rates);
         // Some of its hosts may have other links, and are racks of their own.
         let mut racks = world.ports.of(id).iter().map(|info| info.peer).filter(|&peer| is_host(peer)).map(|host| world.routes(0).rack_of(host));
         let rack = racks.find(|&rack| world.routes(0).anchor(rack) == id);
         let hashes_tuples = switch.hash == RouteHash::Murmur3;
         let leaves_transit = rack.is_none() && balancer.leaves_transit();
         let selects = (0..u16::BITS as u16).map(|kind| (balancer.selects_path(&Frame::of_kind(kind)) as u16) << kind).sum();
-        Some(Box::new(Balanced { balancer: Some(Box::new(balancer)), rack, from_host, hashes_tuples, leaves_transit, selects }))
+        let sprays = balancer.oblivious().is_some();
+        Some(Box::new(Balanced { balancer: Some(Box::new(balancer)), rack, from_host, hashes_tuples, leaves_transit, sprays, selects }))
     }
 
     /// Hosts hang on it.
