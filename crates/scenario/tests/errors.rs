@@ -127,10 +127,12 @@ says! {
     a_limit_of_pie: "[switch.ecn]\nkmin = \"100kB\"\nkmax = \"400kB\"\npmax = 0.2" => "[switch.aqm]\nkind = \"pie\"\nlimit = 1000",
         "fabric.toml:17: key switch.aqm.limit: has no meaning with kind = \"pie\": the limit of its queue is the switch's buffer, as in sharing = \"static\" and \
          buffer = \"1000packets\"";
+    marks_of_pie_without_ecn: "[switch.ecn]\nkmin = \"100kB\"\nkmax = \"400kB\"\npmax = 0.2" => "[switch.aqm]\nkind = \"pie\"\necn_threshold = 0.2",
+        "fabric.toml:17: key switch.aqm.ecn_threshold: has no meaning with ecn = false: leave it out";
     a_target_above_the_interval: "[switch.ecn]\nkmin = \"100kB\"\nkmax = \"400kB\"\npmax = 0.2" => "[switch.aqm]\nkind = \"codel\"\ninterval = \"1ms\"",
         "fabric.toml:15: key switch.aqm.target: \"5ms\" is above interval = \"1ms\": the target is 5 to 10 % of the interval (RFC 8289)";
     a_fair_discipline_among_priorities: "[switch.ecn]\nkmin = \"100kB\"\nkmax = \"400kB\"\npmax = 0.2" => "scheduling = \"strict_priority\"\naqm = { kind = \"fq_codel\" }",
-        "fabric.toml:16: key switch.aqm.kind: \"fq_codel\" schedules by itself: write scheduling = \"fifo\", or kind = \"codel\" or \"pie\"";
+        "fabric.toml:16: key switch.aqm.kind: \"fq_codel\" schedules by itself: write scheduling = \"fifo\", or another kind";
     a_device_queue_that_counts: "alpha = 1.0" => "device_queue = 1\nqueue_length = \"through_transmission\"",
         "fabric.toml:14: key switch.queue_length: \"through_transmission\" with device_queue = 1: what is in a device queue has left the queue; write \
          \"before_transmission\"";

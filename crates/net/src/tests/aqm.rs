@@ -10,19 +10,19 @@ fn datagrams(rate: Rate) -> TransportConfig {
     TransportConfig::Datagram(Datagram { rate: Some(rate), payload: 1460, ecn_capable: false })
 }
 
-fn codel(target: Span, interval: Span) -> Codel {
-    Codel { target, interval, ecn: false }
+fn codel(target: Span, interval: Span) -> CodelConfig {
+    CodelConfig { target, interval, ecn: false }
 }
 
-fn pie() -> Pie {
-    Pie {
+fn pie() -> PieConfig {
+    PieConfig {
         target: Span::from_ms(15),
         t_update: Span::from_ms(15),
         alpha: 0.125,
         beta: 1.25,
         burst_allowance: Span::from_ms(150),
         ecn: false,
-        ecn_threshold: 0.1,
+        ecn_threshold: None,
         derandomize: false,
     }
 }
@@ -81,7 +81,7 @@ fn codel_and_pie_hold_their_target() {
     for (name, aqm, target, from, to) in [
         ("codel", Aqm::Codel(codel(Span::from_ms(5), Span::from_ms(100))), 5.0, 0.3, 1.7),
         ("pie", Aqm::Pie(pie()), 15.0, 0.6, 1.4),
-        ("pie, derandomised", Aqm::Pie(Pie { derandomize: true, ..pie() }), 15.0, 0.6, 1.4),
+        ("pie, derandomised", Aqm::Pie(PieConfig { derandomize: true, ..pie() }), 15.0, 0.6, 1.4),
     ] {
         let flows = (0..4).map(|i| flow(i, 1 + i as u32, 0, 2_000_000_000, Time::from_ns(i as u64 * 1_000_000))).collect();
         // 20 ms round trip.
@@ -125,8 +125,8 @@ fn fq_codel_isolates() {
         let shares: Vec<f64> = output.flows[..3].iter().map(|f| f.bytes_received as f64 * 8.0 / (rate.0 as f64 * end as f64 * 1e-3)).collect();
         (waits, shares)
     };
-    let fq = FqCodel { codel: codel(Span::from_ms(5), Span::from_ms(100)), quantum: 1_514, flows: 1_024, limit: 1_024, drop_batch: 64 };
-    let (waits, shares) = mouse(Some(Aqm::FqCodel(fq)));
+    let fq = fq_codel(codel(Span::from_ms(5), Span::from_ms(100)), 1_514, 1_024, 1_024, 64);
+    let (waits, shares) = mouse(Some(fq));
     eprintln!("fq_codel: mouse waits {:.3} ms, shares {shares:.3?}", mean(&waits));
     assert_eq!(waits.len(), 180);
     // The frame in transmission (0.12 ms), and now and then another flow that is new at the moment. It shares no bucket here.
