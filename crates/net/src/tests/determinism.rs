@@ -204,6 +204,14 @@ fn scenarios() {
             p.switches[0].device_queue = derandomize as u32;
         });
     }
+    for (name, coupling) in [("pi2", None), ("pi2, scalable", Some(2.0))] {
+        add(name, &|p| {
+            let (target, t_update) = (Span::from_us(2), Span::from_us(2));
+            let ecn = coupling.is_some();
+            p.switches[0].aqm = Some(Aqm::Pi2(Pi2Config { target, t_update, alpha: 1_000.0, beta: 10_000.0, ecn, scalable: ecn, coupling }));
+            p.transports = vec![TransportConfig::Tcp(if ecn { dctcp() } else { tcp() })];
+        });
+    }
     add("drop-tail before a device queue, short run, all records", &|p| {
         p.run.until = Some(Time::from_ns(77_777));
         p.switches[0].device_queue = 3;

@@ -6,6 +6,7 @@ mod codel;
 mod fq_codel;
 mod pfabric;
 mod phantom;
+mod pi2;
 mod pie;
 mod policy;
 mod trim;
@@ -31,6 +32,8 @@ macro_rules! disciplines {
             fq_codel FqCodel(FqCodelConfig);
             /// RFC 8033.
             pie Pie(PieConfig);
+            /// A linear controller and a square (De Schepper et al., CoNEXT 2016; RFC 9332, appendix A).
+            pi2 Pi2(Pi2Config);
             /// HULL: a counter of what leaves, drained more slowly than the link sends, marks.
             phantom Phantom(PhantomConfig);
         }
