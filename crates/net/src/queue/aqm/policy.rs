@@ -50,6 +50,8 @@ pub struct About {
     pub useless: Option<&'static str>,
     /// It tells flows by their hash and schedules them itself.
     pub alone: bool,
+    /// Data that find no room are cut to headers, if they can be.
+    pub trims: bool,
     /// Bytes above which a queue marks all frames, if their number decides.
     pub threshold: f64,
     /// The most that a queue holds, if not the buffer says so.
@@ -60,7 +62,7 @@ pub struct About {
 
 impl About {
     pub const fn of(model: Model) -> Self {
-        About { model, marks: false, useless: None, alone: false, threshold: f64::INFINITY, limit: None, memory: 0 }
+        About { model, marks: false, useless: None, alone: false, trims: false, threshold: f64::INFINITY, limit: None, memory: 0 }
     }
 }
 

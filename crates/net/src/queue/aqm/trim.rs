@@ -5,6 +5,7 @@ use crate::Model;
 use crate::frame::Frame;
 use crate::queue::waiting::Waiting;
 use crate::queue::{Reason, Verdict};
+use crate::spec::Limit;
 use afflux_config::tree::Wrong;
 use afflux_config::{Size, keys};
 use afflux_engine::random::Stream;
@@ -46,8 +47,8 @@ impl Policy for Trim {
         Trim { config: config.clone(), headers: VecDeque::new(), bytes: [0; 2], leaving: (0, 0) }
     }
 
-    fn about(_: &TrimConfig) -> About {
-        About::of(MODEL)
+    fn about(config: &TrimConfig) -> About {
+        About { trims: true, limit: Some(Limit::Bytes(config.data)), ..About::of(MODEL) }
     }
 
     fn push(&mut self, data: &mut VecDeque<Waiting>, waiting: Waiting, stream: &mut Stream) -> Vec<(Frame, Verdict)> {
