@@ -8,12 +8,14 @@ from conftest import REPO
 CRATES = REPO / "crates"
 BALANCE = "net/src/balance"
 CONGESTION = "net/src/congestion"
+AQM = "net/src/queue/aqm"
 
 #: Registries: the file, the macro that has one line for each model, and the enums that come from it.
 REGISTRIES = {
     f"{CONGESTION}/mod.rs": ("congestion_controls", "Congestion|CongestionControl|Control"),
     f"{CONGESTION}/rate/mod.rs": ("rate_controls", "RdmaCongestion|RateControl|Control"),
     f"{BALANCE}/mod.rs": ("balancers", "Balance|BalanceKeys|Balancer"),
+    f"{AQM}/mod.rs": ("disciplines", "Aqm|AqmKeys|Config"),
 }
 
 #: Names that mean something else too. Of these only the paths to the model itself count.
@@ -43,6 +45,7 @@ ALLOWED = {
     "bbr": [f"{CONGESTION}/bbr_ns3.rs", f"{CONGESTION}/bbr3.rs"],
     "bbr3": [f"{CONGESTION}/bbr.rs"],
     "dlb": [f"{BALANCE}/glb.rs"],
+    "codel": [f"{AQM}/fq_codel.rs"],
     # The default of a key.
     "dcqcn": ["scenario/src/validate/rdma.rs"],
     # Its hash function.
@@ -84,7 +87,7 @@ SOURCES = {
 @pytest.mark.parametrize(("registry", "module", "name", "enums"), registered(), ids=lambda value: value if value.islower() and "/" not in value else "")
 def test_a_model_is_named_in_its_file_and_the_registry(registry, module, name, enums):
     folder = registry.rpartition("/")[0]
-    words = rf"\b(?:{name}Config|(?:{enums})::{name}|(?:congestion|rate|balance)::{module})\b"
+    words = rf"\b(?:{name}Config|(?:{enums})::{name}|(?:congestion|rate|balance|aqm)::{module})\b"
     if module not in AMBIGUOUS:
         words += rf"|\b(?:{module}|{name})\b"
     own = (registry, f"{folder}/{module}.rs", f"{folder}/{module}/", *ALLOWED.get(module, ()))

@@ -1,5 +1,6 @@
 //! Forms that a key may take: a word or a value, one or several, a table chosen by `kind`.
 
+use crate::spelling;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{self, DeserializeSeed, IntoDeserializer, MapAccess, SeqAccess, Visitor};
@@ -211,6 +212,105 @@ macro_rules! tagged {
             }
         }
     };
+}
+
+/// The same where a scenario has one table for all kinds, whose keys have a meaning with some of them. `$kind` is the enum of the names alone, and
+/// `$instead` says of keys, beside kinds that do not have them, what to do instead.
+#[macro_export]
+macro_rules! merged {
+    ($(#[doc = $about:literal])* pub enum $name:ident as $schema:literal, $kind:ident, $instead:expr; { $($(#[$note:meta])* $module:ident $variant:ident($table:ty),)+ }) => {
+        $crate::words! {
+            /// Which.
+            pub enum $kind {
+                $($(#[$note])* $variant,)+
+            }
+        }
+
+        $(#[doc = $about])*
+        #[derive(Debug, Clone, PartialEq, $crate::serde::Serialize)]
+        #[serde(tag = "kind", rename_all = "snake_case", crate = "afflux_config::serde")]
+        pub enum $name {
+            $($(#[$note])* $variant($table),)+
+        }
+        impl $crate::schemars::JsonSchema for $name {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                $schema.into()
+            }
+            fn json_schema(generator: &mut $crate::schemars::SchemaGenerator) -> $crate::schemars::Schema {
+                let tables = [$((stringify!($module), <$table>::json_schema(generator))),+];
+                $crate::merged(concat!($($about),*), generator.subschema_for::<$kind>(), &tables)
+            }
+        }
+        impl<'de> $crate::serde::Deserialize<'de> for $name {
+            fn deserialize<D: $crate::serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                use $crate::serde::de::{Error, MapAccess, Visitor};
+                struct Tables;
+                impl<'de> Visitor<'de> for Tables {
+                    type Value = $name;
+                    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                        f.write_str("a table")
+                    }
+                    // A tree gives `kind` first.
+                    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<$name, A::Error> {
+                        if map.next_key::<String>()?.is_none_or(|first| first != "kind") {
+                            return Err(A::Error::missing_field("kind"));
+                        }
+                        let (mut all, kind, keys) = match map.next_value()? {
+                            $($kind::$variant => ($name::$variant(<$table>::default()), stringify!($module), <$table>::KEYS),)+
+                        };
+                        while let Some(key) = map.next_key::<String>()? {
+                            let known = match &mut all {
+                                $($name::$variant(table) => table.read(&key, &mut map)?,)+
+                            };
+                            if !known {
+                                map.next_value_seed($crate::Refusal::of(&key, kind, keys, &[$(<$table>::KEYS),+], $instead))?;
+                            }
+                        }
+                        Ok(all)
+                    }
+                }
+                deserializer.deserialize_map(Tables)
+            }
+        }
+    };
+}
+
+/// What is wrong with a key.
+pub struct Refusal(String);
+
+impl Refusal {
+    /// Of a key that `kind`, whose keys are `own`, does not have, but maybe one of the others.
+    pub fn of(key: &str, kind: &str, own: &[&str], tables: &[&[&str]], instead: &[(&str, &str)]) -> Self {
+        if !tables.iter().any(|keys| keys.contains(&key)) {
+            return Refusal(spelling::unknown_key(key, own));
+        }
+        let instead = instead.iter().find(|(name, _)| *name == key).map_or("leave it out", |(_, instead)| instead);
+        Refusal(format!("has no meaning with kind = \"{kind}\": {instead}"))
+    }
+}
+impl<'de> DeserializeSeed<'de> for Refusal {
+    type Value = ();
+    fn deserialize<D: Deserializer<'de>>(self, _: D) -> Result<(), D::Error> {
+        Err(de::Error::custom(self.0))
+    }
+}
+
+/// The JSON Schema of tables by their kinds, as one.
+pub fn merged(about: &str, kind: Schema, tables: &[(&str, Schema)]) -> Schema {
+    let mut keys = serde_json::Map::from_iter([("kind".to_string(), kind.to_value())]);
+    for (kind, table) in tables {
+        for (name, key) in table.get("properties").and_then(|keys| keys.as_object()).into_iter().flatten() {
+            let mut key = key.clone();
+            let mut about = format!("With `{kind}`: {}", key["description"].as_str().unwrap_or_default());
+            if let Some(known) = keys.get(name).and_then(|known| known.as_object()) {
+                about = format!("{} {about}", known["description"].as_str().unwrap_or_default());
+                key.as_object_mut().expect("a schema of a key").retain(|name, value| known.get(name) == Some(value));
+            }
+            key["description"] = about.into();
+            keys.insert(name.clone(), key);
+        }
+    }
+    json_schema!({ "type": "object", "description": about.trim(), "properties": keys, "required": ["kind"], "additionalProperties": false })
 }
 
 /// Enums of words.

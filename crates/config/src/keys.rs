@@ -76,6 +76,16 @@ macro_rules! keys {
         }
 
         impl $name {
+            pub const KEYS: &[&str] = &[$(stringify!($key)),*];
+
+            /// Reads the value of the key `name`; `false` if there is none.
+            pub fn read<'de, A: $crate::serde::de::MapAccess<'de>>(&mut self, name: &str, _map: &mut A) -> Result<bool, A::Error> {
+                match name {
+                    $(stringify!($key) => _map.next_value().map(|value| self.$key = Some(value)).map(|()| true),)*
+                    _ => Ok(false),
+                }
+            }
+
             /// Checks the keys that are written, and writes the defaults of the others down. The table stands at `key`.
             pub fn resolve(&mut self, key: &$crate::tree::Key $($(, $around: $of)+)?) -> Result<$parsed, $crate::tree::Wrong> {
                 $(
@@ -308,7 +318,7 @@ pub fn describe(schema: &mut Schema, keys: &[Described]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Auto, words};
+    use crate::{Auto, merged, words};
 
     words! {
         /// Whose rules.
@@ -386,6 +396,43 @@ mod tests {
             read("lo = 1").unwrap_err().to_string(),
             "key lo: unknown key (did you mean \"low\"?); the keys here are rules, low, weight, number, high, quantum, tick, rate"
         );
+    }
+
+    keys! {
+        /// Parameters of another.
+        pub struct OtherKeys as "Other" => Other {
+            /// Another weight.
+            weight: f64 = 0.5;
+            /// A limit.
+            limit: u32 = 10;
+        }
+    }
+    merged! {
+        /// Both.
+        pub enum Both as "Both", BothKind, &[("limit", "write number")]; {
+            /// One.
+            example Example(ExampleKeys),
+            /// The other.
+            other Other(OtherKeys),
+        }
+    }
+
+    #[test]
+    fn tables_of_several_kinds_look_like_one() {
+        let read = |text: &str| Both::deserialize(&Tree::read(text).unwrap());
+        let Both::Other(mut other) = read("weight = 1\nkind = \"other\"").unwrap() else { panic!("the other kind") };
+        assert_eq!(other.resolve(&Key::from("a")).unwrap(), Other { weight: 1.0, limit: 10 });
+        for (text, message) in [
+            ("kind = \"other\"\nlow = \"1us\"", "key low: has no meaning with kind = \"other\": leave it out"),
+            ("kind = \"example\"\nlimit = 1", "key limit: has no meaning with kind = \"example\": write number"),
+            ("weight = 1", "the key \"kind\" is missing"),
+            ("kind = \"other\"\nlimits = 1", "key limits: unknown key (did you mean \"limit\"?); the keys here are weight, limit"),
+        ] {
+            assert_eq!(read(text).unwrap_err().to_string(), message);
+        }
+        let schema = schemars::schema_for!(Both).to_value();
+        assert_eq!(schema["properties"]["weight"]["description"], "With `example`: A weight. Default 0.875. With `other`: Another weight. Default 0.5.");
+        assert_eq!((schema["properties"]["weight"].get("default"), &schema["properties"]["limit"]["default"]), (None, &10.into()));
     }
 
     #[test]

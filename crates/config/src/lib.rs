@@ -9,6 +9,6 @@ mod quantity;
 pub mod spelling;
 pub mod tree;
 
-pub use choice::{Auto, Kind, Names, Off, Or, Tagged, Unlimited, Word, name_or_table};
+pub use choice::{Auto, Kind, Names, Off, Or, Refusal, Tagged, Unlimited, Word, merged, name_or_table};
 pub use quantity::{Between, Chance, Duration, Size, Speed};
 pub use {schemars, serde};

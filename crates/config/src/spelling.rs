@@ -14,6 +14,12 @@ pub fn hint<'a>(found: &str, candidates: impl IntoIterator<Item = &'a str>) -> S
     nearest(found, candidates).map_or_else(String::new, |near| format!(" (did you mean \"{near}\"?)"))
 }
 
+/// What is wrong with a key where only these are known.
+pub fn unknown_key(found: &str, known: &[&str]) -> String {
+    let keys = if known.is_empty() { String::from("there are none here") } else { format!("the keys here are {}", known.join(", ")) };
+    format!("unknown key{}; {keys}", hint(found, known.iter().copied()))
+}
+
 /// `"a", "b" or "c"`.
 pub fn list<'a>(items: impl IntoIterator<Item = &'a str>) -> String {
     let quoted: Vec<String> = items.into_iter().map(|i| format!("\"{i}\"")).collect();

@@ -12,7 +12,7 @@ use crate::probe::hops::Sent;
 use crate::record::*;
 use crate::routing::{PortInfo, Ports, Routes};
 use crate::shard::{Node, ReceivedRecord, SentRecord};
-use crate::spec::{self, Aqm, EngineKind, NodeKind, Plan, Receive, Topology, TransportConfig};
+use crate::spec::{self, EngineKind, NodeKind, Plan, Receive, Topology, TransportConfig};
 use crate::transport::tcp::Segment;
 
 /// A process that has simulated nothing to speak of: the interpreter, its modules and this library.
@@ -208,17 +208,12 @@ fn port(plan: &Plan, node: spec::NodeId, ports: usize) -> u64 {
         NodeKind::Host => (usize::from(plan.hosts[spec.config as usize].scheduling.queues()), plan.hosts[spec.config as usize].aqm.as_ref()),
         NodeKind::Switch => (plan.switches[spec.config as usize].queues(ports), plan.switches[spec.config as usize].aqm.as_ref()),
     };
-    let fq = match aqm {
-        Some(Aqm::FqCodel(fq)) => fq.flows as u64 * FQ_BUCKET,
-        _ => 0,
-    };
     let sampled = plan.record.ports.as_ref().is_some_and(|series| series.nodes.binary_search(&node).is_ok());
     let stateful = queues > 1 || aqm.is_some() || sampled || plan.has_queue_pairs();
-    plain + fq + if stateful { (size_of::<Automaton>() + queues * (size_of::<Queue>() + 4 * size_of::<Waiting>())) as u64 } else { 0 }
+    plain
+        + aqm.map_or(0, |aqm| aqm.about().memory)
+        + if stateful { (size_of::<Automaton>() + queues * (size_of::<Queue>() + 4 * size_of::<Waiting>())) as u64 } else { 0 }
 }
-
-/// Of a queue in which flows take turns.
-const FQ_BUCKET: u64 = 64;
 
 /// Next hops of one set of links.
 fn table(topology: &Topology, ports: &Ports) -> u64 {

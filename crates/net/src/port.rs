@@ -8,10 +8,11 @@
 use crate::frame::Frame;
 use crate::probe::hops::Watch;
 use crate::queue::aqm::Aqm;
+pub use crate::queue::class::Queue;
 use crate::queue::flowcontrol::Pause;
 use crate::queue::marking::Memory;
 use crate::queue::scheduling::Turns;
-pub use crate::queue::waiting::{Queue, Waiting};
+pub use crate::queue::waiting::Waiting;
 use crate::queue::{Calm, QueueView};
 use crate::world::cut_off;
 use afflux_engine::random::Stream;

@@ -2,7 +2,6 @@
 
 use crate::congestion::newreno::RenoFlavour;
 use crate::congestion::rate::dcqcn::DcqcnParameters;
-use crate::queue::aqm::config::TrimConfig;
 use crate::spec::*;
 use crate::transport::ndp::NdpConfig;
 use afflux_units::{Probability, Rate, Span, Time};
@@ -117,6 +116,10 @@ pub fn switch() -> SwitchConfig {
 }
 
 /// Marks at enqueue what finds more than `threshold`.
+pub fn fq_codel(codel: CodelConfig, quantum: u32, flows: u32, limit: u32, drop_batch: u32) -> Aqm {
+    Aqm::FqCodel(FqCodelConfig { target: codel.target, interval: codel.interval, ecn: codel.ecn, quantum, flows, limit, drop_batch })
+}
+
 pub fn step(threshold: Limit) -> Marking {
     Marking {
         kmin: threshold,

@@ -119,7 +119,7 @@ says! {
     no_time_between_reorder_samples: "[record]" => "[record]\nreorder = \"0s\"",
         "fabric.toml:48: key record.reorder: \"0s\": write a time above 0, or \"off\"";
     an_unknown_discipline: "[switch.ecn]\nkmin = \"100kB\"\nkmax = \"400kB\"\npmax = 0.2" => "[switch.aqm]\nkind = \"fqcodel\"",
-        "fabric.toml:16: key switch.aqm.kind: \"fqcodel\" is not known (did you mean \"fq_codel\"?): write \"codel\", \"fq_codel\", \"pie\" or \"phantom\"";
+        "fabric.toml:16: key switch.aqm.kind: \"fqcodel\" is not known (did you mean \"fq_codel\"?): write \"codel\", \"fq_codel\", \"pie\", \"pi2\" or \"phantom\"";
     a_discipline_without_kind: "[switch.ecn]\nkmin = \"100kB\"\nkmax = \"400kB\"\npmax = 0.2" => "[switch.aqm]\ntarget = \"5ms\"",
         "fabric.toml:15: key switch.aqm: the key \"kind\" is missing";
     a_quantum_of_codel: "[switch.ecn]\nkmin = \"100kB\"\nkmax = \"400kB\"\npmax = 0.2" => "[switch.aqm]\nkind = \"codel\"\nquantum = \"1514B\"",
@@ -127,10 +127,16 @@ says! {
     a_limit_of_pie: "[switch.ecn]\nkmin = \"100kB\"\nkmax = \"400kB\"\npmax = 0.2" => "[switch.aqm]\nkind = \"pie\"\nlimit = 1000",
         "fabric.toml:17: key switch.aqm.limit: has no meaning with kind = \"pie\": the limit of its queue is the switch's buffer, as in sharing = \"static\" and \
          buffer = \"1000packets\"";
+    marks_of_pie_without_ecn: "[switch.ecn]\nkmin = \"100kB\"\nkmax = \"400kB\"\npmax = 0.2" => "[switch.aqm]\nkind = \"pie\"\necn_threshold = 0.2",
+        "fabric.toml:17: key switch.aqm.ecn_threshold: has no meaning with ecn = false: leave it out";
+    scalable_flows_of_pi2_without_ecn: "[switch.ecn]\nkmin = \"100kB\"\nkmax = \"400kB\"\npmax = 0.2" => "[switch.aqm]\nkind = \"pi2\"\nscalable = true",
+        "fabric.toml:17: key switch.aqm.scalable: has no meaning with ecn = false: leave it out";
+    a_coupling_of_classic_flows: "[switch.ecn]\nkmin = \"100kB\"\nkmax = \"400kB\"\npmax = 0.2" => "[switch.aqm]\nkind = \"pi2\"\ncoupling = 4",
+        "fabric.toml:17: key switch.aqm.coupling: has no meaning with scalable = false: leave it out";
     a_target_above_the_interval: "[switch.ecn]\nkmin = \"100kB\"\nkmax = \"400kB\"\npmax = 0.2" => "[switch.aqm]\nkind = \"codel\"\ninterval = \"1ms\"",
         "fabric.toml:15: key switch.aqm.target: \"5ms\" is above interval = \"1ms\": the target is 5 to 10 % of the interval (RFC 8289)";
     a_fair_discipline_among_priorities: "[switch.ecn]\nkmin = \"100kB\"\nkmax = \"400kB\"\npmax = 0.2" => "scheduling = \"strict_priority\"\naqm = { kind = \"fq_codel\" }",
-        "fabric.toml:16: key switch.aqm.kind: \"fq_codel\" schedules by itself: write scheduling = \"fifo\", or kind = \"codel\" or \"pie\"";
+        "fabric.toml:16: key switch.aqm.kind: \"fq_codel\" schedules by itself: write scheduling = \"fifo\", or another kind";
     a_device_queue_that_counts: "alpha = 1.0" => "device_queue = 1\nqueue_length = \"through_transmission\"",
         "fabric.toml:14: key switch.queue_length: \"through_transmission\" with device_queue = 1: what is in a device queue has left the queue; write \
          \"before_transmission\"";

@@ -32,6 +32,7 @@ bytes = "64kB"
 #[test]
 fn defaults() {
     let scenario = parse(FABRIC).unwrap();
+    assert!(scenario.warnings.is_empty());
     let again = parse(&scenario.resolved).unwrap_or_else(|error| panic!("{error}\n{}", scenario.resolved));
     assert_eq!((&again.resolved, format!("{:?}", again.plan)), (&scenario.resolved, format!("{:?}", scenario.plan)));
     let TransportConfig::Ndp(ndp) = &scenario.plan.transports[0] else { panic!("another transport") };

@@ -163,6 +163,11 @@ warns! {
          and [host], or rank = \"none\"";
     pfabric_queues_without_its_transport: STAR, [("buffer = \"1MB\"\necn = { k = \"65kB\" }\n", "buffer = \"36kB\"\nscheduling = \"pfabric\"\n"), ("\"dctcp\"", "\"cubic\"")],
         "fabric.toml:11: key switch.scheduling: \"pfabric\" serves the flow with the fewest bytes left, and no traffic says how many it has left: write kind = \"pfabric\" in [host.transport]";
+    ndp_without_trimming: STAR, [("ecn = { k = \"65kB\" }\n", ""), ("congestion = \"dctcp\"", "kind = \"ndp\"")],
+        "fabric.toml:13: key host.transport.kind: waits for headers of data that found no room, and no switch sends any: full queues drop, and what they drop is missed only \
+         after `rto`; write trimming = {} in [switch]";
+    trimming_of_what_cannot_be_trimmed: STAR, [("buffer = \"1MB\"\necn = { k = \"65kB\" }\n", "trimming = {}\n"), ("\"dctcp\"", "\"cubic\"")],
+        "fabric.toml:10: key switch.trimming: no data can be cut to headers, so full queues drop them: write kind = \"ndp\" in [host.transport], or remove it";
     d2tcp_without_deadlines: STAR, [("\"dctcp\"", "\"d2tcp\"")],
         "fabric.toml:14: key host.transport.congestion: D2TCP is DCTCP here: no flow has a deadline; write deadline = \"10ms\" in [[traffic]]";
 

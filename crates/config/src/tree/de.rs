@@ -59,8 +59,7 @@ impl de::Error for Wrong {
         Wrong::new(format!("found {count} elements: write {}", wanted(expected)))
     }
     fn unknown_field(found: &str, known: &'static [&'static str]) -> Self {
-        let keys = if known.is_empty() { String::from("there are none here") } else { format!("the keys here are {}", known.join(", ")) };
-        Wrong::new(format!("unknown key{}; {keys}", spelling::hint(found, known.iter().copied())))
+        Wrong::new(spelling::unknown_key(found, known))
     }
     fn unknown_variant(found: &str, known: &'static [&'static str]) -> Self {
         let known = known.iter().copied();
@@ -117,7 +116,11 @@ impl<'de> Deserializer<'de> for &'de Tree {
             Value::Boolean(value) => visitor.visit_bool(*value),
             Value::Datetime(text) => Err(de::Error::invalid_type(Unexpected::Other(&format!("the date {text}")), &visitor)),
             Value::Array(items) => visitor.visit_seq(Items { items, next: 0 }),
-            Value::Table(entries) => visitor.visit_map(Entries { entries: entries.iter().collect(), next: 0 }),
+            Value::Table(entries) => {
+                let mut entries: Vec<_> = entries.iter().collect();
+                entries.sort_by_key(|entry| entry.name != TAG);
+                visitor.visit_map(Entries { entries, next: 0 })
+            }
         }
     }
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Wrong> {

@@ -46,16 +46,13 @@ impl Queue {
                 VoqCap::BySpeed => (voq.on_chip + voq.dram) as f64,
             },
         };
-        let of_aqm = match &switch.aqm {
-            Some(Aqm::Pfabric(limit)) => (limit.as_ref().map_or(f64::INFINITY, bytes), f64::INFINITY),
-            Some(Aqm::FqCodel(fq)) => (f64::from(fq.limit) * frame, f64::INFINITY),
-            Some(Aqm::Phantom(phantom)) => (limit, phantom.threshold as f64),
-            _ => (limit, f64::INFINITY),
-        };
-        let capped = own.and_then(|own| own.limit.as_ref()).map_or(of_aqm.0, |most| of_aqm.0.min(bytes(most)));
+        let aqm = switch.aqm.as_ref().map(|aqm| aqm.about());
+        let limit = aqm.and_then(|aqm| aqm.limit).map_or(limit, |most| bytes(&most));
+        let threshold = aqm.map_or(f64::INFINITY, |aqm| aqm.threshold);
+        let capped = own.and_then(|own| own.limit.as_ref()).map_or(limit, |most| limit.min(bytes(most)));
         Queue {
             limit: capped,
-            marks: marking.map_or((of_aqm.1, of_aqm.1), |marking| (bytes(&marking.kmin), bytes(&marking.kmax))),
+            marks: marking.map_or((threshold, threshold), |marking| (bytes(&marking.kmin), bytes(&marking.kmax))),
             part: marking.map_or(1.0, |marking| marking.pmax.get()),
             lossless: switch.pfc.as_ref().is_some_and(|pfc| pfc.priorities & 1 << (priority & 7) != 0),
         }

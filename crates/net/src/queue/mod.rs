@@ -2,6 +2,7 @@
 
 pub mod aqm;
 pub mod buffer;
+pub mod class;
 pub mod flowcontrol;
 pub mod marking;
 pub mod scheduling;

@@ -22,7 +22,8 @@ pub use crate::congestion::configs::*;
 pub use crate::congestion::rate::configs::*;
 pub use crate::congestion::rate::{Cnp, RateControl};
 pub use crate::congestion::{CongestionControl, Coupling, EcnMode};
-pub use crate::queue::aqm::config::{Config as Aqm, TrimKeys};
+pub use crate::queue::aqm::configs::*;
+pub use crate::queue::aqm::{AqmKeys, Config as Aqm, TrimKeys};
 pub use crate::transport::nack::Config as Nack;
 pub use fabric::{Down, Link, LinkId, Node, NodeId, NodeKind, Topology};
 pub use flow::{Flow, FlowId, GroupId, Start};
@@ -34,14 +35,12 @@ pub use mmu::{ConweaveRules, HpccRules, Mmu, Rules, SonicRules};
 pub use mptcp::{MptcpConfig, PathManager, PathScheduler};
 pub use pfc::{Cable, Formula, Headroom, PauseTime, Pfc, Refresh, Storm, StormAction, Watchdog};
 pub use processor::{Processor, Stall};
-pub use queue::{Codel, FqCodel, Limit, Phantom, Pie};
+pub use queue::{Compare, Idle, Limit, MarkAt, Marking, Spacing};
 pub use rated::{D3, Pdq, Rated};
 pub use rdma::{Entropy, Irn, RdmaConfig, RdmaRecovery, RdmaWindow, Reps};
 pub(crate) use run::models;
 pub use run::{Bound, Capture, Compat, EngineKind, FctEnd, MaxMemory, PortSeries, Record, RunConfig};
-pub use switch::{
-    Buffer, Classes, Compare, Forwarding, Idle, MarkAt, Marking, QueueConfig, QueueLength, Scheduling, Service, Spacing, SwitchConfig, Voq, VoqCap,
-};
+pub use switch::{Buffer, Classes, Forwarding, QueueConfig, QueueLength, Scheduling, Service, SwitchConfig, Voq, VoqCap};
 pub use transport::TransportConfig;
 
 /// A complete, validated simulation.

@@ -10,21 +10,26 @@ fn datagrams(rate: Rate) -> TransportConfig {
     TransportConfig::Datagram(Datagram { rate: Some(rate), payload: 1460, ecn_capable: false })
 }
 
-fn codel(target: Span, interval: Span) -> Codel {
-    Codel { target, interval, ecn: false }
+fn codel(target: Span, interval: Span) -> CodelConfig {
+    CodelConfig { target, interval, ecn: false }
 }
 
-fn pie() -> Pie {
-    Pie {
+fn pie() -> PieConfig {
+    PieConfig {
         target: Span::from_ms(15),
         t_update: Span::from_ms(15),
         alpha: 0.125,
         beta: 1.25,
         burst_allowance: Span::from_ms(150),
         ecn: false,
-        ecn_threshold: 0.1,
+        ecn_threshold: None,
         derandomize: false,
     }
+}
+
+fn pi2() -> Pi2Config {
+    let (target, t_update) = (Span::from_ms(15), Span::from_ms(16));
+    Pi2Config { target, t_update, alpha: 0.16, beta: 3.2, ecn: false, scalable: false, coupling: None }
 }
 
 /// Hosts 1.. send to host 0 over `rate`; the other links are ten times as fast.
@@ -76,12 +81,13 @@ fn codel_drops_ever_faster_under_constant_overload() {
 
 /// A responsive source: the wait goes down to about the target although the buffer is endless, and the link stays busy.
 #[test]
-fn codel_and_pie_hold_their_target() {
+fn disciplines_hold_their_target() {
     let rate = Rate::from_mbps(100);
     for (name, aqm, target, from, to) in [
         ("codel", Aqm::Codel(codel(Span::from_ms(5), Span::from_ms(100))), 5.0, 0.3, 1.7),
         ("pie", Aqm::Pie(pie()), 15.0, 0.6, 1.4),
-        ("pie, derandomised", Aqm::Pie(Pie { derandomize: true, ..pie() }), 15.0, 0.6, 1.4),
+        ("pi2", Aqm::Pi2(pi2()), 15.0, 0.6, 1.4),
+        ("pie, derandomised", Aqm::Pie(PieConfig { derandomize: true, ..pie() }), 15.0, 0.6, 1.4),
     ] {
         let flows = (0..4).map(|i| flow(i, 1 + i as u32, 0, 2_000_000_000, Time::from_ns(i as u64 * 1_000_000))).collect();
         // 20 ms round trip.
@@ -100,6 +106,23 @@ fn codel_and_pie_hold_their_target() {
         assert!(average > from * target && average < to * target, "{name}: {average} ms");
         assert!(share > 0.93, "{name}: {share}");
     }
+}
+
+/// With p' squared for NewReno (1.22 / sqrt(p) segments per round trip) and twice p' marked for DCTCP (2 / p segments), both have windows in the ratio 1.22 : 1.
+#[test]
+fn pi2_lets_classic_and_scalable_flows_live_together() {
+    let rate = Rate::from_mbps(100);
+    let flows = (0..4).map(|i| Flow { transport: (i % 2) as u16, ..flow(i, 1 + i as u32, 0, 2_000_000_000, Time::from_ns(i as u64 * 1_000_000)) }).collect();
+    let mut plan = plan(bottleneck(4, rate, Span::from_ms(2)), flows);
+    plan.transports = vec![TransportConfig::Tcp(slow_tcp()), TransportConfig::Tcp(TcpConfig { min_rto: Span::from_ms(200), ..dctcp() })];
+    plan.switches[0].buffer = Buffer::Unlimited;
+    plan.switches[0].aqm = Some(Aqm::Pi2(Pi2Config { ecn: true, scalable: true, coupling: Some(2.0), ..pi2() }));
+    plan.run.until = Some(Time::from_ns(30_000_000_000));
+    let output = run(&plan, &Progress::default()).unwrap();
+    let share = |which: usize| output.flows.iter().skip(which).step_by(2).map(|f| f.bytes_received as f64 * 8.0 / (rate.0 as f64 * 30.0)).sum::<f64>();
+    let (classic, scalable) = (share(0), share(1));
+    eprintln!("pi2: classic {classic:.3}, scalable {scalable:.3}, {} drops, {} marks", output.counters.drops_red, output.counters.ecn_marks);
+    assert!(classic + scalable > 0.9 && classic / scalable > 0.6 && classic / scalable < 1.7, "{classic} {scalable}");
 }
 
 /// Elephants behind FQ-CoDel share equally, one that does not respond included, and a mouse hardly waits.
@@ -125,8 +148,8 @@ fn fq_codel_isolates() {
         let shares: Vec<f64> = output.flows[..3].iter().map(|f| f.bytes_received as f64 * 8.0 / (rate.0 as f64 * end as f64 * 1e-3)).collect();
         (waits, shares)
     };
-    let fq = FqCodel { codel: codel(Span::from_ms(5), Span::from_ms(100)), quantum: 1_514, flows: 1_024, limit: 1_024, drop_batch: 64 };
-    let (waits, shares) = mouse(Some(Aqm::FqCodel(fq)));
+    let fq = fq_codel(codel(Span::from_ms(5), Span::from_ms(100)), 1_514, 1_024, 1_024, 64);
+    let (waits, shares) = mouse(Some(fq));
     eprintln!("fq_codel: mouse waits {:.3} ms, shares {shares:.3?}", mean(&waits));
     assert_eq!(waits.len(), 180);
     // The frame in transmission (0.12 ms), and now and then another flow that is new at the moment. It shares no bucket here.

@@ -96,7 +96,7 @@ fn settings(ns3: bool) -> Vec<(&'static str, Plan)> {
     });
     add("codel and a device queue", true, &|p| {
         p.switches[0].marking = None;
-        p.switches[0].aqm = Some(Aqm::Codel(Codel { target: Span::from_us(2), interval: Span::from_us(20), ecn: true }));
+        p.switches[0].aqm = Some(Aqm::Codel(CodelConfig { target: Span::from_us(2), interval: Span::from_us(20), ecn: true }));
         p.switches[0].device_queue = 1;
     });
     add("mixed rates and delays", false, &|p| {

@@ -3,7 +3,6 @@
 use super::applications::{Wander, example, wander};
 use super::hull;
 use crate::congestion::d2tcp::WithoutDeadline;
-use crate::queue::aqm::config::TrimConfig;
 use crate::record::Output;
 use crate::spec::*;
 use crate::testing::*;
@@ -46,8 +45,8 @@ pub(super) fn red(at: MarkAt, weight: Option<f64>) -> Option<Marking> {
     })
 }
 
-fn codel(ecn: bool) -> Codel {
-    Codel { target: Span::from_us(2), interval: Span::from_us(20), ecn }
+fn codel(ecn: bool) -> CodelConfig {
+    CodelConfig { target: Span::from_us(2), interval: Span::from_us(20), ecn }
 }
 
 fn shared(total: u64, alpha: f64) -> Buffer {
@@ -181,28 +180,36 @@ fn scenarios() {
         p.transports = vec![TransportConfig::Tcp(TcpConfig { ecn: EcnMode::Classic, ..tcp() })];
     });
     add("fq-codel", &|p| {
-        p.switches[0].aqm = Some(Aqm::FqCodel(FqCodel { codel: codel(false), quantum: 1_514, flows: 1_024, limit: 24, drop_batch: 64 }));
+        p.switches[0].aqm = Some(fq_codel(codel(false), 1_514, 1_024, 24, 64));
         p.switches[0].buffer = shared(300_000, 1.0);
     });
     add("fq-codel, few buckets, marks, cut-through", &|p| {
-        p.switches[0].aqm = Some(Aqm::FqCodel(FqCodel { codel: codel(true), quantum: 300, flows: 3, limit: 1_000, drop_batch: 64 }));
+        p.switches[0].aqm = Some(fq_codel(codel(true), 300, 3, 1_000, 64));
         p.switches[0].forwarding = Forwarding::CutThrough { header: 64 };
         p.transports = vec![TransportConfig::Tcp(TcpConfig { ecn: EcnMode::Classic, ..tcp() })];
     });
     for (name, ecn, derandomize) in [("pie", false, false), ("pie, marks, derandomised, device queue", true, true)] {
         add(name, &|p| {
-            p.switches[0].aqm = Some(Aqm::Pie(Pie {
+            p.switches[0].aqm = Some(Aqm::Pie(PieConfig {
                 target: Span::from_us(2),
                 t_update: Span::from_us(2),
                 alpha: 1_000.0,
                 beta: 10_000.0,
                 burst_allowance: Span::from_us(5),
                 ecn,
-                ecn_threshold: 0.1,
+                ecn_threshold: ecn.then(|| Probability::new(0.1).unwrap()),
                 derandomize,
             }));
             p.transports = vec![TransportConfig::Tcp(TcpConfig { ecn: if ecn { EcnMode::Classic } else { EcnMode::Off }, ..tcp() })];
             p.switches[0].device_queue = derandomize as u32;
+        });
+    }
+    for (name, coupling) in [("pi2", None), ("pi2, scalable", Some(2.0))] {
+        add(name, &|p| {
+            let (target, t_update) = (Span::from_us(2), Span::from_us(2));
+            let ecn = coupling.is_some();
+            p.switches[0].aqm = Some(Aqm::Pi2(Pi2Config { target, t_update, alpha: 1_000.0, beta: 10_000.0, ecn, scalable: ecn, coupling }));
+            p.transports = vec![TransportConfig::Tcp(if ecn { dctcp() } else { tcp() })];
         });
     }
     add("drop-tail before a device queue, short run, all records", &|p| {

@@ -8,7 +8,7 @@ use crate::{Progress, run};
 use afflux_units::{Rate, Span, Time};
 
 fn phantom() -> Option<Aqm> {
-    Some(Aqm::Phantom(Phantom { drain: 0.95, threshold: 6_000 }))
+    Some(Aqm::Phantom(PhantomConfig { drain: 0.95, threshold: 6_000 }))
 }
 
 pub(super) fn pacer() -> Option<Pacer> {

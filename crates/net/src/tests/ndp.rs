@@ -1,7 +1,6 @@
 //! NDP with trimming switches.
 
 use super::determinism::same_everywhere;
-use crate::queue::aqm::config::TrimConfig;
 use crate::record::Status;
 use crate::spec::*;
 use crate::testing::*;

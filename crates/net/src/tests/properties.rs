@@ -147,23 +147,23 @@ fn marking() -> impl Strategy<Value = Option<Marking>> {
 
 /// Targets as in fast fabrics: queues are short and delays small here.
 fn aqm() -> impl Strategy<Value = Option<Aqm>> {
-    let codel = (1..40u64, 5..400u64, any::<bool>()).prop_map(|(target, interval, ecn)| Codel {
+    let codel = (1..40u64, 5..400u64, any::<bool>()).prop_map(|(target, interval, ecn)| CodelConfig {
         target: Span::from_us(target),
         interval: Span::from_us(interval),
         ecn,
     });
     let fq = (codel.clone(), 64..20_000u32, prop_oneof![Just(1u32), Just(2), Just(1_024)], 5..200u32, 1..65u32)
-        .prop_map(|(codel, quantum, flows, limit, drop_batch)| Aqm::FqCodel(FqCodel { codel, quantum, flows, limit, drop_batch }));
+        .prop_map(|(codel, quantum, flows, limit, drop_batch)| fq_codel(codel, quantum, flows, limit, drop_batch));
     let pie = ((1..40u64, 1..50u64, 0..100u64), 0.1..500.0f64, 1.0..5_000.0f64, any::<bool>(), any::<bool>()).prop_map(
         |((target, t_update, burst), alpha, beta, ecn, derandomize)| {
-            Aqm::Pie(Pie {
+            Aqm::Pie(PieConfig {
                 target: Span::from_us(target),
                 t_update: Span::from_us(t_update),
                 alpha,
                 beta,
                 burst_allowance: Span::from_us(burst),
                 ecn,
-                ecn_threshold: 0.1,
+                ecn_threshold: ecn.then(|| Probability::new(0.1).unwrap()),
                 derandomize,
             })
         },

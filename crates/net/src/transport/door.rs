@@ -68,6 +68,10 @@ pub trait Parameters {
     fn wants_deadlines(&self) -> Option<(&'static str, &'static str)> {
         None
     }
+    /// Switches may cut its data to headers.
+    fn is_trimmable(&self) -> bool {
+        false
+    }
     /// It never sends faster than a rate of its own.
     fn is_limited(&self) -> bool {
         false

@@ -21,6 +21,7 @@ mod voq;
 
 pub use afflux_config::{Auto, Between, Chance, Duration, Names, Off, Or, Size, Speed, Unlimited};
 pub use afflux_net::balance::BalanceKeys as Balance;
+pub use afflux_net::spec::{AqmKeys as Aqm, TrimKeys as Trimming};
 pub use cost::Cost;
 pub use host::{Host, HostOverride, Wire, WireTable};
 pub use hosts::{HostItem, Hosts, Receiver, Senders, SizeTable, Sizes};
@@ -34,7 +35,7 @@ pub use rdma::{Cnp, Entropy, OfFlow, Rdma, RdmaMode, RdmaWindow};
 pub use record::Record;
 pub use run::{Run, Until};
 pub use sonic::Sonic;
-pub use switch::{Aqm, AqmKind, Ecn, Forwarding, Incapable, Scheduling, Sharing, Switch};
+pub use switch::{Ecn, Forwarding, Incapable, Scheduling, Sharing, Switch};
 pub use topology::{Bcube, Custom, DualHomed, Dumbbell, FatTree, Fault, HostName, Hpcc, LeafSpine, LinkOverride, NamedHost, Star, Switches, Topology, Vl2};
 pub use traffic::*;
 pub use transport::{Connections, Coupling, Datagram, DelayedAck, PathManager, Pfabric, PfabricCongestion, Rank, Stack, Tcp, Timeout, Transport};

@@ -1,8 +1,7 @@
 //! `[switch]`: buffers, marking, scheduling, forwarding, choice of path.
 
-use super::{Balance, Chance, Duration, Mmu, Names, Off, Or, Pfc, Preset, Processor, Queue, QueueSize, Size, Voq};
+use super::{Aqm, Balance, Chance, Duration, Mmu, Names, Off, Or, Pfc, Preset, Processor, Queue, QueueSize, Size, Trimming, Voq};
 use afflux_config::words;
-use afflux_net::spec::TrimKeys as Trimming;
 use afflux_net::spec::{Compare, MarkAt, QueueLength, RouteHash, Spacing};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -197,17 +196,6 @@ words! {
         /// After its header, if the output is idle and not faster than the input; otherwise it is stored first.
         CutThrough,
     }
-    /// A queue discipline.
-    pub enum AqmKind {
-        /// RFC 8289.
-        Codel,
-        /// RFC 8290: flows by hash, deficit round robin, CoDel on each; needs `scheduling = "fifo"`.
-        FqCodel,
-        /// RFC 8033.
-        Pie,
-        /// HULL: a counter of what leaves, drained more slowly than the link sends, marks.
-        Phantom,
-    }
     /// Frames that are not ECN-capable:
     pub enum Incapable {
         /// are dropped where others would be marked (RED; WRED of real switches).
@@ -264,59 +252,4 @@ pub struct Ecn {
     /// `UseHardDrop` is true by default, Linux's `harddrop` false.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hard_drop: Option<bool>,
-}
-
-/// A queue discipline that drops, or marks, by delay; or a phantom queue, which marks.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Aqm {
-    /// Which.
-    pub kind: AqmKind,
-    /// The delay it aims at. Default `"5ms"` for CoDel and FQ-CoDel, `"15ms"` for PIE (RFCs 8289, 8290, 8033); in data centres 5 to 10 % of
-    /// `interval` for CoDel.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub target: Option<Duration>,
-    /// With CoDel and FQ-CoDel: how long the delay must have been above target; the worst usual round-trip time. Default `"100ms"`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub interval: Option<Duration>,
-    /// Mark ECN-capable frames instead of dropping them? Default true for FQ-CoDel (RFC 8290), false for the others (ns-3, Linux).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ecn: Option<bool>,
-    /// With FQ-CoDel: bytes a flow sends per turn. Default `"1514B"`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub quantum: Option<Size>,
-    /// With FQ-CoDel: number of buckets that flows are hashed into. Default 1024.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub flows: Option<u32>,
-    /// With FQ-CoDel: frames of all flows together; above it the flow with the most bytes loses frames. The buffer, where arrivals are lost,
-    /// should be larger. Default 10240.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub limit: Option<u32>,
-    /// With FQ-CoDel: frames that a flow loses at once, at most (and at most half of its bytes). Default 64.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub drop_batch: Option<u32>,
-    /// With PIE: time between changes of the probability. Default `"15ms"`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub t_update: Option<Duration>,
-    /// With PIE: gain for the distance from the target, per second of delay. Default 0.125.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub alpha: Option<f64>,
-    /// With PIE: gain for the change of the delay, per second of it. Default 1.25.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub beta: Option<f64>,
-    /// With PIE: how long a burst may last before drops begin. Default `"150ms"`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub burst_allowance: Option<Duration>,
-    /// With PIE and `ecn = true`: probability above which ECN-capable frames are dropped too. Default 0.1.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ecn_threshold: Option<Chance>,
-    /// With a phantom queue: share of the link's rate at which the counter is drained (gamma). Default 0.95 (HULL).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub drain: Option<f64>,
-    /// With a phantom queue: what finds more in the counter is marked. Default `"1kB"` (HULL at 1 Gbps).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub threshold: Option<Size>,
-    /// With PIE: no two drops too close together, none too far apart (RFC 8033 §5.4). Default false.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub derandomize: Option<bool>,
 }

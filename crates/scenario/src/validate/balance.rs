@@ -8,7 +8,7 @@ use crate::tree::{Key, Wrong};
 use afflux_net::balance;
 use afflux_net::paths::Paths;
 use afflux_net::routing::{Ports, Routes};
-use afflux_net::spec::{Aqm, Balance, Buffer, Forwarding, NodeKind, SwitchConfig, Topology};
+use afflux_net::spec::{Balance, Buffer, Forwarding, NodeKind, SwitchConfig, Topology};
 use std::cell::OnceCell;
 
 pub fn balance(keys: &mut document::Balance, switch::Around { fabric, ns3, .. }: &switch::Around, key: &Key) -> Result<Balance, Wrong> {
@@ -40,11 +40,9 @@ pub fn fits(topology: &Topology, configs: &[SwitchConfig]) -> Result<(), Wrong> 
             return Err(Wrong::at(at("sharing"), what));
         }
     }
-    if of_switches().any(|config| matches!(config.aqm, Some(Aqm::FqCodel(_)))) {
-        return Err(Wrong::at(
-            key(),
-            "frames are pinned to paths here and carry no hash that fq_codel could tell flows by: write another aqm, or another balance",
-        ));
+    if let Some(about) = of_switches().filter_map(|config| Some(config.aqm.as_ref()?.about())).find(|about| about.alone) {
+        let (what, name) = ("frames are pinned to paths here and carry no hash", about.model.name);
+        return Err(Wrong::at(key(), format!("{what} that {name} could tell flows by: write another aqm, or another balance")));
     }
     let named = |node: u32| &topology.nodes[node as usize].name;
     Paths::new(topology, &Ports::new(topology), &Routes::build(topology)).map(drop).map_err(|why| {

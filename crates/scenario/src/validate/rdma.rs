@@ -7,7 +7,7 @@ use crate::spelling;
 use crate::topology::Facts;
 use crate::tree::{Key, Wrong};
 use afflux_net::congestion::rate::{RateParameters, RdmaCongestion};
-use afflux_net::spec::{self, Aqm, Balance, Compat, Irn, Plan, RateControl, RdmaConfig, RdmaRecovery, RouteHash};
+use afflux_net::spec::{self, Balance, Compat, Irn, Plan, RateControl, RdmaConfig, RdmaRecovery, RouteHash};
 use afflux_units::{Rate, Span};
 
 /// Of the first host's first link.
@@ -194,8 +194,9 @@ fn recycles(plan: &Plan, key: &Key) -> Result<(), Wrong> {
         if switch.hash == RouteHash::Murmur3 {
             return Err(Wrong::at(at(), "\"reps\": switch.hash = \"murmur3\" is of addresses and ports alone; write another"));
         }
-        if matches!(switch.aqm, Some(Aqm::FqCodel(_))) {
-            return Err(Wrong::at(at(), "\"reps\": fq_codel would take every frame for a flow of its own; write another aqm"));
+        if let Some(about) = switch.aqm.as_ref().map(|aqm| aqm.about()).filter(|about| about.alone) {
+            let name = about.model.name;
+            return Err(Wrong::at(at(), format!("\"reps\": {name} would take every frame for a flow of its own; write another aqm")));
         }
     }
     Ok(())

@@ -2,7 +2,7 @@
 
 use super::queue::{Order, scheduling};
 use super::{fill, meaningless, pfc, voq};
-use crate::document::{self, AqmKind, Chance, Duration, Ecn, Forwarding, Incapable, Or, Queue, QueueSize, Scheduling, Sharing, Size, Switch};
+use crate::document::{Chance, Duration, Ecn, Forwarding, Incapable, Or, Queue, QueueSize, Scheduling, Sharing, Size, Switch};
 use crate::topology::Names;
 use crate::tree::{Key, Wrong};
 use afflux_net::spec::{self, Buffer, Compare, Limit, MarkAt, Marking, NodeId, NodeKind, QueueConfig, QueueLength, RouteHash, Spacing, SwitchConfig, Topology};
@@ -216,15 +216,14 @@ fn build(keys: &mut Switch, around: &Around, key: &Key) -> Result<SwitchConfig, 
         marking,
         aqm: match fill(&mut keys.aqm, Or::NONE).0 {
             None => urgent.or(trims),
-            Some(mut keys_of_aqm) => {
-                if keys_of_aqm.kind == AqmKind::FqCodel && keys.scheduling != Some(Scheduling::Fifo) {
-                    return Err(Wrong::at(
-                        at("aqm").name("kind"),
-                        "\"fq_codel\" schedules by itself: write scheduling = \"fifo\", or kind = \"codel\" or \"pie\"",
-                    ));
+            Some(mut table) => {
+                let aqm = table.resolve(&at("aqm"))?;
+                let about = aqm.about();
+                if about.alone && keys.scheduling != Some(Scheduling::Fifo) {
+                    let what = format!("\"{}\" schedules by itself: write scheduling = \"fifo\", or another kind", about.model.name);
+                    return Err(Wrong::at(at("aqm").name("kind"), what));
                 }
-                let aqm = aqm(&mut keys_of_aqm, &at("aqm"))?;
-                keys.aqm = Some(Or::some(keys_of_aqm));
+                keys.aqm = Some(Or::some(table));
                 Some(aqm)
             }
         },
@@ -459,102 +458,6 @@ pub fn marking(ecn: &mut Ecn, key: &Key) -> Result<Marking, Wrong> {
         spacing: fill(&mut ecn.spacing, Spacing::Independent),
         hard_drop: fill(&mut ecn.hard_drop, false),
     })
-}
-
-fn aqm(keys: &mut document::Aqm, key: &Key) -> Result<spec::Aqm, Wrong> {
-    let at = |name: &str| key.clone().name(name);
-    let (codel, fq, pie) = (keys.kind == AqmKind::Codel, keys.kind == AqmKind::FqCodel, keys.kind == AqmKind::Pie);
-    let phantom = keys.kind == AqmKind::Phantom;
-    let word = match keys.kind {
-        AqmKind::Codel => "kind = \"codel\"",
-        AqmKind::FqCodel => "kind = \"fq_codel\"",
-        AqmKind::Pie => "kind = \"pie\"",
-        AqmKind::Phantom => "kind = \"phantom\"",
-    };
-    if !fq && keys.limit.is_some() {
-        return Err(Wrong::at(
-            at("limit"),
-            format!("has no meaning with {word}: the limit of its queue is the switch's buffer, as in sharing = \"static\" and buffer = \"1000packets\""),
-        ));
-    }
-    for (name, given, needs) in [
-        ("interval", keys.interval.is_some(), codel || fq),
-        ("quantum", keys.quantum.is_some(), fq),
-        ("flows", keys.flows.is_some(), fq),
-        ("drop_batch", keys.drop_batch.is_some(), fq),
-        ("t_update", keys.t_update.is_some(), pie),
-        ("alpha", keys.alpha.is_some(), pie),
-        ("beta", keys.beta.is_some(), pie),
-        ("burst_allowance", keys.burst_allowance.is_some(), pie),
-        ("ecn_threshold", keys.ecn_threshold.is_some(), pie),
-        ("derandomize", keys.derandomize.is_some(), pie),
-        ("target", keys.target.is_some(), !phantom),
-        ("ecn", keys.ecn.is_some(), !phantom),
-        ("drain", keys.drain.is_some(), phantom),
-        ("threshold", keys.threshold.is_some(), phantom),
-    ] {
-        if given && !needs {
-            return Err(meaningless(at(name), word));
-        }
-    }
-    if phantom {
-        let drain = fill(&mut keys.drain, 0.95);
-        if !(0.1..=1.0).contains(&drain) {
-            return Err(Wrong::at(at("drain"), format!("found {drain}: write a share from 0.1 to 1, as in 0.95")));
-        }
-        let threshold = fill(&mut keys.threshold, Size(Bytes(1_000))).0.0;
-        return Ok(spec::Aqm::Phantom(spec::Phantom { drain, threshold }));
-    }
-    if keys.ecn == Some(false) && keys.ecn_threshold.is_some() {
-        return Err(meaningless(at("ecn_threshold"), "ecn = false"));
-    }
-    let time = |slot: &mut Option<Duration>, default: Span, name: &str| match fill(slot, Duration(default)).0 {
-        Span(0) => Err(Wrong::at(at(name), "\"0ps\": write a time above 0")),
-        long if long > Span::from_s(1000) => Err(Wrong::at(at(name), format!("\"{long}\": write a time up to 1000s"))),
-        span => Ok(span),
-    };
-    let number = |slot: &mut Option<u32>, default: u32, most: u32, name: &str| match fill(slot, default) {
-        found if found == 0 || found > most => Err(Wrong::at(at(name), format!("found {found}: write a whole number from 1 to {most}"))),
-        found => Ok(found),
-    };
-    let target = time(&mut keys.target, Span::from_ms(if pie { 15 } else { 5 }), "target")?;
-    let ecn = fill(&mut keys.ecn, fq);
-    if pie {
-        let gain = |slot: &mut Option<f64>, default: f64, name: &str| match fill(slot, default) {
-            found if (0.0..=1e9).contains(&found) => Ok(found),
-            found => Err(Wrong::at(at(name), format!("found {found}: write a number from 0 to 1e9"))),
-        };
-        return Ok(spec::Aqm::Pie(spec::Pie {
-            target,
-            t_update: time(&mut keys.t_update, Span::from_ms(15), "t_update")?,
-            alpha: gain(&mut keys.alpha, 0.125, "alpha")?,
-            beta: gain(&mut keys.beta, 1.25, "beta")?,
-            burst_allowance: fill(&mut keys.burst_allowance, Duration(Span::from_ms(150))).0,
-            ecn,
-            // Without marks there is no threshold to write down.
-            ecn_threshold: if ecn { fill(&mut keys.ecn_threshold, Chance(Probability::new(0.1).expect("within 0..1"))).0.get() } else { 0.0 },
-            derandomize: fill(&mut keys.derandomize, false),
-        }));
-    }
-    let interval = time(&mut keys.interval, Span::from_ms(100), "interval")?;
-    if target > interval {
-        return Err(Wrong::at(at("target"), format!("\"{target}\" is above interval = \"{interval}\": the target is 5 to 10 % of the interval (RFC 8289)")));
-    }
-    let codel = spec::Codel { target, interval, ecn };
-    if !fq {
-        return Ok(spec::Aqm::Codel(codel));
-    }
-    let quantum = fill(&mut keys.quantum, Size(Bytes(1_514))).0;
-    Ok(spec::Aqm::FqCodel(spec::FqCodel {
-        codel,
-        quantum: match quantum.0 {
-            found @ 64..=1_000_000 => found as u32,
-            _ => return Err(Wrong::at(at("quantum"), format!("\"{quantum}\": write a size from 64B to 1MB"))),
-        },
-        flows: number(&mut keys.flows, 1_024, 65_536, "flows")?,
-        limit: number(&mut keys.limit, 10_240, 1_000_000_000, "limit")?,
-        drop_batch: number(&mut keys.drop_batch, 64, 1_000_000, "drop_batch")?,
-    }))
 }
 
 fn above(kmin: Limit, kmax: Limit, key: Key) -> Wrong {

@@ -1,25 +1,40 @@
 //! CoDel (RFC 8289): drops or marks at the head of a queue whose frames have all waited longer than a target for an interval.
 
+use super::policy::{About, Policy, up_to_1000_s};
 use crate::Model;
+use crate::frame::Frame;
+use crate::queue::waiting::Waiting;
 use crate::queue::{Reason, Verdict};
-use crate::spec;
+use afflux_config::tree::{Key, Wrong};
+use afflux_config::{Duration, keys};
+use afflux_engine::random::Stream;
+use afflux_units::Span;
+use std::collections::VecDeque;
 
-/// Settings, in picoseconds.
-#[derive(Debug, Clone, Copy)]
-pub struct Control {
-    pub target: u64,
-    pub interval: u64,
-    /// Marks frames that are ECN-capable instead of dropping them.
-    pub ecn: bool,
+keys! {
+    /// Parameters of CoDel.
+    pub struct Keys as "Codel" => CodelConfig {
+        /// The delay it aims at; in data centres 5 to 10 % of `interval`.
+        target: Duration = "5ms" from "RFC 8289", check up_to_1000_s;
+        /// How long the delay must have been above target; the worst usual round-trip time.
+        interval: Duration = "100ms" from "RFC 8289", check up_to_1000_s;
+        /// Mark ECN-capable frames instead of dropping them?
+        ecn: bool = false from "ns-3, Linux";
+    }
+    check |parsed, at| target_in_interval(parsed.target, parsed.interval, at);
 }
 
-impl Control {
-    pub fn new(config: &spec::Codel) -> Self {
-        Control { target: config.target.0, interval: config.interval.0, ecn: config.ecn }
+pub fn target_in_interval(target: Span, interval: Span, at: &dyn Fn(&str) -> Key) -> Result<(), Wrong> {
+    if target > interval {
+        let what = format!("\"{target}\" is above interval = \"{interval}\": the target is 5 to 10 % of the interval (RFC 8289)");
+        return Err(Wrong::at(at("target"), what));
     }
+    Ok(())
+}
 
+impl CodelConfig {
     fn next(&self, from: u64, count: u32) -> u64 {
-        from.saturating_add((self.interval as f64 / (count.max(1) as f64).sqrt()) as u64)
+        from.saturating_add((self.interval.0 as f64 / (count.max(1) as f64).sqrt()) as u64)
     }
 }
 
@@ -29,7 +44,7 @@ const FULL_FRAME: u64 = 1_514;
 /// State of one queue.
 #[derive(Debug, Clone)]
 pub struct Codel {
-    control: Control,
+    control: CodelConfig,
     /// When the delay will have been above target for an interval; 0 while it is below.
     first_above: u64,
     drop_next: u64,
@@ -50,16 +65,16 @@ enum Step {
 }
 
 impl Codel {
-    pub fn new(control: Control) -> Self {
+    pub fn under(control: CodelConfig) -> Self {
         Codel { control, first_above: 0, drop_next: 0, count: 0, last_count: 0, dropping: false, step: Step::First }
     }
 
     fn above_for_long(&mut self, now: u64, sojourn: u64, behind: u64) -> bool {
-        if sojourn < self.control.target || behind <= FULL_FRAME {
+        if sojourn < self.control.target.0 || behind <= FULL_FRAME {
             self.first_above = 0;
             false
         } else if self.first_above == 0 {
-            self.first_above = now + self.control.interval;
+            self.first_above = now + self.control.interval.0;
             false
         } else {
             now >= self.first_above
@@ -99,7 +114,7 @@ impl Codel {
         self.dropping = true;
         // If it was above target not long ago, the rate that controlled it then is where to start.
         let delta = self.count.saturating_sub(self.last_count);
-        self.count = if delta > 1 && now.saturating_sub(self.drop_next) < 16 * self.control.interval { delta } else { 1 };
+        self.count = if delta > 1 && now.saturating_sub(self.drop_next) < 16 * self.control.interval.0 { delta } else { 1 };
         self.last_count = self.count;
         self.drop_next = self.control.next(now, self.count);
         if mark {
@@ -114,6 +129,24 @@ impl Codel {
         self.first_above = 0;
         self.dropping = false;
         self.step = Step::First;
+    }
+}
+
+impl Policy for Codel {
+    type Config = CodelConfig;
+    fn new(config: &CodelConfig, _: u64, _: &mut Stream) -> Self {
+        Codel::under(config.clone())
+    }
+    fn about(config: &CodelConfig) -> About {
+        About { marks: config.ecn, ..About::of(MODEL) }
+    }
+    fn pull(&mut self, frames: &mut VecDeque<Waiting>, now: u64, bytes: u64) -> Option<(Waiting, Verdict)> {
+        let Some(w) = frames.pop_front() else {
+            self.on_empty();
+            return None;
+        };
+        let verdict = self.on_dequeue(now, now.saturating_sub(w.ready), bytes - w.frame.size as u64, w.frame.has(Frame::ECT));
+        Some((w, verdict))
     }
 }
 
@@ -133,7 +166,7 @@ mod tests {
     const MS: u64 = 1_000_000_000;
 
     fn codel(ecn: bool) -> Codel {
-        Codel::new(Control { target: 5 * MS, interval: 100 * MS, ecn })
+        Codel::under(CodelConfig { target: Span::from_ms(5), interval: Span::from_ms(100), ecn })
     }
 
     /// RFC 8289: under constant overload the k-th drop is followed by the next after 100 ms / sqrt(k).

@@ -1,16 +1,44 @@
 //! FQ-CoDel (RFC 8290): flows by hash, deficit round robin among them with precedence for new ones, CoDel on each.
 
-use super::{Codel, Control};
+use super::codel::{Codel, CodelConfig, target_in_interval};
+use super::policy::{About, Policy, up_to_1000_s};
 use crate::Model;
 use crate::balance::ecmp;
 use crate::frame::Frame;
 use crate::queue::waiting::Waiting;
 use crate::queue::{Reason, Verdict};
-use crate::spec;
+use crate::spec::Limit;
+use afflux_config::tree::Wrong;
+use afflux_config::{Duration, Size, keys};
+use afflux_engine::random::Stream;
 use std::collections::VecDeque;
 
+keys! {
+    /// Parameters of FQ-CoDel.
+    pub struct Keys as "FqCodel" => FqCodelConfig {
+        /// The delay each flow's CoDel aims at.
+        target: Duration = "5ms" from "RFC 8290", check up_to_1000_s;
+        /// How long the delay must have been above target.
+        interval: Duration = "100ms" from "RFC 8290", check up_to_1000_s;
+        /// Mark ECN-capable frames instead of dropping them?
+        ecn: bool = true from "RFC 8290";
+        /// Bytes a flow sends per turn.
+        quantum: Size as u32 = "1514B", check |Size(size), at| match size.0 {
+            bytes @ 64..=1_000_000 => Ok(bytes as u32),
+            _ => Err(Wrong::at(at, format!("\"{size}\": write a size from 64B to 1MB"))),
+        };
+        /// Number of buckets that flows are hashed into.
+        flows: u32 = 1024, in 1 to 65_536 as "a whole number from 1 to 65536";
+        /// Frames of all flows together; above it the flow with the most bytes loses frames. The buffer, where arrivals are lost, should be larger.
+        limit: u32 = 10_240, in 1 to 1_000_000_000 as "a whole number from 1 to 1000000000";
+        /// Frames that a flow loses at once, at most (and at most half of its bytes).
+        drop_batch: u32 = 64, in 1 to 1_000_000 as "a whole number from 1 to 1000000";
+    }
+    check |parsed, at| target_in_interval(parsed.target, parsed.interval, at);
+}
+
 pub struct FqCodel {
-    control: Control,
+    control: CodelConfig,
     quantum: i64,
     limit: u32,
     drop_batch: u32,
@@ -38,13 +66,46 @@ struct FlowQueue {
 }
 
 impl FqCodel {
-    pub fn new(config: &spec::FqCodel, perturbation: u64) -> Self {
+    fn flow_of(&mut self, hash: u32) -> u32 {
+        let bucket = ecmp(hash, self.perturbation, self.buckets.len());
+        if self.buckets[bucket] == NONE {
+            self.buckets[bucket] = self.flows.len() as u32;
+            let codel = Codel::under(self.control.clone());
+            self.flows.push(FlowQueue { bucket: bucket as u32, frames: VecDeque::new(), bytes: 0, deficit: 0, listed: false, codel });
+        }
+        self.buckets[bucket]
+    }
+
+    /// Half of what the flow with the most bytes has, but at most a batch, from its head.
+    #[cold]
+    fn drop_from_fattest(&mut self) -> Vec<(Frame, Verdict)> {
+        let fattest = self.flows.iter_mut().max_by_key(|f| (f.bytes, std::cmp::Reverse(f.bucket))).expect("a frame has just come");
+        let half = fattest.bytes / 2;
+        let mut dropped = Vec::new();
+        let mut bytes = 0;
+        while let Some(waiting) = fattest.frames.pop_front() {
+            bytes += waiting.frame.size as u64;
+            dropped.push((waiting.frame, Verdict::Drop(Reason::Buffer)));
+            if dropped.len() >= self.drop_batch as usize || bytes >= half {
+                break;
+            }
+        }
+        fattest.bytes -= bytes;
+        fattest.codel.count += dropped.len() as u32;
+        self.count -= dropped.len() as u32;
+        dropped
+    }
+}
+
+impl Policy for FqCodel {
+    type Config = FqCodelConfig;
+    fn new(config: &FqCodelConfig, _: u64, stream: &mut Stream) -> Self {
         FqCodel {
-            control: Control::new(&config.codel),
+            control: CodelConfig { target: config.target, interval: config.interval, ecn: config.ecn },
             quantum: config.quantum as i64,
             limit: config.limit,
             drop_batch: config.drop_batch,
-            perturbation: perturbation as u32,
+            perturbation: stream.next_u64() as u32,
             buckets: vec![NONE; config.flows as usize],
             flows: Vec::new(),
             new: VecDeque::new(),
@@ -53,18 +114,11 @@ impl FqCodel {
             amid: false,
         }
     }
-
-    fn flow_of(&mut self, hash: u32) -> u32 {
-        let bucket = ecmp(hash, self.perturbation, self.buckets.len());
-        if self.buckets[bucket] == NONE {
-            self.buckets[bucket] = self.flows.len() as u32;
-            let codel = Codel::new(self.control);
-            self.flows.push(FlowQueue { bucket: bucket as u32, frames: VecDeque::new(), bytes: 0, deficit: 0, listed: false, codel });
-        }
-        self.buckets[bucket]
+    fn about(config: &FqCodelConfig) -> About {
+        let (limit, memory) = (Some(Limit::Packets(config.limit)), config.flows as u64 * 64);
+        About { marks: config.ecn, alone: true, limit, memory, ..About::of(MODEL) }
     }
-
-    pub fn push(&mut self, waiting: Waiting) -> Vec<Frame> {
+    fn push(&mut self, _: &mut VecDeque<Waiting>, waiting: Waiting, _: &mut Stream) -> Vec<(Frame, Verdict)> {
         let id = self.flow_of(waiting.frame.hash);
         let flow = &mut self.flows[id as usize];
         flow.bytes += waiting.frame.size as u64;
@@ -78,27 +132,7 @@ impl FqCodel {
         if self.count > self.limit { self.drop_from_fattest() } else { Vec::new() }
     }
 
-    /// Half of what the flow with the most bytes has, but at most a batch, from its head.
-    #[cold]
-    fn drop_from_fattest(&mut self) -> Vec<Frame> {
-        let fattest = self.flows.iter_mut().max_by_key(|f| (f.bytes, std::cmp::Reverse(f.bucket))).expect("a frame has just come");
-        let half = fattest.bytes / 2;
-        let mut dropped = Vec::new();
-        let mut bytes = 0;
-        while let Some(waiting) = fattest.frames.pop_front() {
-            bytes += waiting.frame.size as u64;
-            dropped.push(waiting.frame);
-            if dropped.len() >= self.drop_batch as usize || bytes >= half {
-                break;
-            }
-        }
-        fattest.bytes -= bytes;
-        fattest.codel.count += dropped.len() as u32;
-        self.count -= dropped.len() as u32;
-        dropped
-    }
-
-    pub fn pull(&mut self, now: u64) -> Option<(Waiting, Verdict)> {
+    fn pull(&mut self, _: &mut VecDeque<Waiting>, now: u64, _: u64) -> Option<(Waiting, Verdict)> {
         loop {
             let (is_new, id) = match self.new.front() {
                 Some(&id) => (true, id),
@@ -136,8 +170,8 @@ impl FqCodel {
         }
     }
 
-    pub fn held(&self) -> impl Iterator<Item = &Waiting> {
-        self.flows.iter().flat_map(|flow| &flow.frames)
+    fn held(&self) -> Box<dyn Iterator<Item = &Waiting> + '_> {
+        Box::new(self.flows.iter().flat_map(|flow| &flow.frames))
     }
 }
 
@@ -159,8 +193,17 @@ mod tests {
 
     fn discipline(limit: u32) -> FqCodel {
         use afflux_units::Span;
-        let codel = spec::Codel { target: Span::from_ms(5), interval: Span::from_ms(100), ecn: false };
-        FqCodel::new(&spec::FqCodel { codel, quantum: 1_514, flows: 1_024, limit, drop_batch: 64 }, 7)
+        let (target, interval) = (Span::from_ms(5), Span::from_ms(100));
+        FqCodel::new(&FqCodelConfig { target, interval, ecn: false, quantum: 1_514, flows: 1_024, limit, drop_batch: 64 }, 0, &mut Stream::new(1, 1, 1))
+    }
+
+    /// The port's own queue, where no frame of this discipline waits.
+    fn none() -> VecDeque<Waiting> {
+        VecDeque::new()
+    }
+
+    fn push(fq: &mut FqCodel, waiting: Waiting) -> Vec<(Frame, Verdict)> {
+        fq.push(&mut none(), waiting, &mut Stream::new(1, 1, 1))
     }
 
     fn waiting(flow: u32, size: u16, seq: u32) -> Waiting {
@@ -172,13 +215,13 @@ mod tests {
     fn bytes_are_shared() {
         let mut fq = discipline(100_000);
         for seq in 0..3_000 {
-            assert!(fq.push(waiting(1, 1_500, seq)).is_empty());
-            assert!(fq.push(waiting(2, 300, seq)).is_empty());
-            assert!(fq.push(waiting(3, 900, seq)).is_empty());
+            assert!(push(&mut fq, waiting(1, 1_500, seq)).is_empty());
+            assert!(push(&mut fq, waiting(2, 300, seq)).is_empty());
+            assert!(push(&mut fq, waiting(3, 900, seq)).is_empty());
         }
         let (mut sent, mut next) = ([0u64; 4], [0u32; 4]);
         for _ in 0..2_000 {
-            let (w, verdict) = fq.pull(US).unwrap();
+            let (w, verdict) = fq.pull(&mut none(), US, 0).unwrap();
             assert_eq!((verdict, w.frame.seq), (Verdict::Admit, next[w.frame.flow as usize]));
             next[w.frame.flow as usize] += 1;
             sent[w.frame.flow as usize] += w.frame.size as u64;
@@ -192,17 +235,17 @@ mod tests {
     fn new_flows_first() {
         let mut fq = discipline(100_000);
         for seq in 0..100 {
-            (10..15).for_each(|flow| drop(fq.push(waiting(flow, 1_500, seq))));
+            (10..15).for_each(|flow| drop(push(&mut fq, waiting(flow, 1_500, seq))));
         }
         (0..20).for_each(|_| {
-            fq.pull(US);
+            fq.pull(&mut none(), US, 0);
         });
-        fq.push(waiting(3, 100, 0));
-        assert_eq!(fq.pull(US).unwrap().0.frame.flow, 3);
+        push(&mut fq, waiting(3, 100, 0));
+        assert_eq!(fq.pull(&mut none(), US, 0).unwrap().0.frame.flow, 3);
         // It is empty, goes to the end of the old ones, and has no precedence until it has left them: all five come first.
-        assert_ne!(fq.pull(US).unwrap().0.frame.flow, 3);
-        fq.push(waiting(3, 100, 1));
-        let before = std::iter::from_fn(|| fq.pull(US)).position(|(w, _)| w.frame.flow == 3).unwrap();
+        assert_ne!(fq.pull(&mut none(), US, 0).unwrap().0.frame.flow, 3);
+        push(&mut fq, waiting(3, 100, 1));
+        let before = std::iter::from_fn(|| fq.pull(&mut none(), US, 0)).position(|(w, _)| w.frame.flow == 3).unwrap();
         assert!((3..=5).contains(&before), "{before}");
     }
 
@@ -210,26 +253,26 @@ mod tests {
     fn the_fattest_flow_pays() {
         let mut fq = discipline(1_000);
         for seq in 0..950 {
-            assert!(fq.push(waiting(1, 1_500, seq)).is_empty());
+            assert!(push(&mut fq, waiting(1, 1_500, seq)).is_empty());
         }
         for seq in 0..50 {
-            assert!(fq.push(waiting(2, 1_500, seq)).is_empty());
+            assert!(push(&mut fq, waiting(2, 1_500, seq)).is_empty());
         }
-        let dropped = fq.push(waiting(2, 1_500, 50));
+        let dropped = push(&mut fq, waiting(2, 1_500, 50));
         assert_eq!(dropped.len(), 64);
-        assert!(dropped.iter().enumerate().all(|(i, f)| f.flow == 1 && f.seq == i as u32));
+        assert!(dropped.iter().enumerate().all(|(i, (f, _))| f.flow == 1 && f.seq == i as u32));
         assert_eq!(fq.held().count(), 937);
         // At most half of what it has.
         let mut small = discipline(10);
-        (0..10).for_each(|seq| assert!(small.push(waiting(1, 1_500, seq)).is_empty()));
-        assert_eq!(small.push(waiting(1, 1_500, 10)).len(), 6);
+        (0..10).for_each(|seq| assert!(push(&mut small, waiting(1, 1_500, seq)).is_empty()));
+        assert_eq!(push(&mut small, waiting(1, 1_500, 10)).len(), 6);
     }
 
     #[test]
     fn it_empties() {
         let mut fq = discipline(10_000);
-        (0..500).for_each(|i| drop(fq.push(waiting(i % 7, 1_000, i))));
-        assert_eq!(std::iter::from_fn(|| fq.pull(US)).count(), 500);
-        assert!(fq.pull(US).is_none() && fq.new.is_empty() && fq.old.is_empty() && fq.count == 0);
+        (0..500).for_each(|i| drop(push(&mut fq, waiting(i % 7, 1_000, i))));
+        assert_eq!(std::iter::from_fn(|| fq.pull(&mut none(), US, 0)).count(), 500);
+        assert!(fq.pull(&mut none(), US, 0).is_none() && fq.new.is_empty() && fq.old.is_empty() && fq.count == 0);
     }
 }

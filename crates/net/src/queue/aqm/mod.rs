@@ -1,111 +1,126 @@
 //! Queue disciplines that control delay: pure state machines, which are told of arrivals and departures and answer with verdicts. The
-//! port acts: it holds the frames (but for FQ-CoDel, which has queues of its own), counts, and drops. Beside them pFabric's queue, which drops and
-//! serves by urgency, HULL's phantom queue, which marks by what has left, and NDP's, which trims.
+//! port acts: it holds the frames (but for disciplines that have queues of their own), counts, and drops. Beside them pFabric's queue, which drops
+//! and serves by urgency, and NDP's, which trims.
 
 mod codel;
-pub mod config;
 mod fq_codel;
 mod pfabric;
 mod phantom;
+mod pi2;
 mod pie;
+mod policy;
 mod trim;
 
-pub use config::Config;
-
-pub use codel::{Codel, Control};
-pub use fq_codel::FqCodel;
 pub use pfabric::Pfabric;
-pub use phantom::Phantom;
-pub use pie::Pie;
-pub use trim::Trim;
+pub use policy::{About, Policy};
+pub use trim::Keys as TrimKeys;
 
 use crate::Model;
-use crate::frame::Frame;
 use crate::queue::waiting::Waiting;
-use crate::queue::{Reason, Verdict};
+use crate::spec::Limit;
+use afflux_config::merged;
+use afflux_config::tree::{Key, Wrong};
 use afflux_engine::random::Stream;
-use std::collections::VecDeque;
 
-/// The discipline of one queue.
+/// The disciplines that `[switch.aqm]` names, one line for each: its file and name in scenarios, its name and its parameters here.
+macro_rules! disciplines {
+    ($with:ident) => {
+        $with! {
+            /// RFC 8289.
+            codel Codel(CodelConfig);
+            /// RFC 8290: flows by hash, deficit round robin, CoDel on each; needs `scheduling = "fifo"`.
+            fq_codel FqCodel(FqCodelConfig);
+            /// RFC 8033.
+            pie Pie(PieConfig);
+            /// A linear controller and a square (De Schepper et al., CoNEXT 2016; RFC 9332, appendix A).
+            pi2 Pi2(Pi2Config);
+            /// HULL: a counter of what leaves, drained more slowly than the link sends, marks.
+            phantom Phantom(PhantomConfig);
+        }
+    };
+}
+
+macro_rules! registry {
+    ($($(#[doc = $doc:literal])* $module:ident $name:ident($config:ident);)+) => {
+        merged! {
+            /// A queue discipline that drops, or marks, by delay; or a phantom queue, which marks.
+            pub enum AqmKeys as "Aqm", AqmKind, INSTEAD; {
+                $($(#[doc = $doc])* $module $name($module::Keys),)+
+            }
+        }
+
+        impl AqmKeys {
+            /// Checks the keys that are written, and writes the defaults of the others down. The table stands at `key`.
+            pub fn resolve(&mut self, key: &Key) -> Result<Config, Wrong> {
+                match self {
+                    $(AqmKeys::$name(keys) => keys.resolve(key).map(Config::$name),)+
+                }
+            }
+        }
+
+        /// A discipline and its parameters.
+        #[derive(Debug, Clone, PartialEq)]
+        pub enum Config {
+            $($(#[doc = $doc])* $name($module::$config),)+
+            /// The most urgent flow first; the least urgent frame is dropped where this limit is reached. The buffer has none then.
+            Pfabric(Option<Limit>),
+            /// Cuts data to headers where they find their queue full. The buffer has no limit then.
+            Trim(trim::TrimConfig),
+        }
+
+        impl Config {
+            pub fn about(&self) -> About {
+                match self {
+                    $(Config::$name(config) => $module::$name::about(config),)+
+                    Config::Pfabric(limit) => Pfabric::about(limit),
+                    Config::Trim(config) => trim::Trim::about(config),
+                }
+            }
+        }
+
+        impl Aqm {
+            /// On a link of `line` bits per second.
+            pub fn new(config: &Config, line: u64, stream: &mut Stream) -> Self {
+                match config {
+                    $(Config::$name(config) => Aqm::Other(Box::new(<$module::$name as Policy>::new(config, line, stream))),)+
+                    Config::Pfabric(limit) => Aqm::Pfabric(Pfabric::new(*limit)),
+                    Config::Trim(config) => Aqm::Other(Box::new(<trim::Trim as Policy>::new(config, line, stream))),
+                }
+            }
+        }
+
+        /// Their parameters.
+        pub mod configs {
+            pub use super::trim::TrimConfig;
+            $(pub use super::$module::$config;)+
+        }
+
+        pub const MODELS: &[Model] = &[$($module::MODEL,)+ pfabric::MODEL, trim::MODEL];
+    };
+}
+disciplines!(registry);
+
+/// The discipline of one queue. Ports of their own kind (`shard/urgent.rs`) use pFabric's.
 pub enum Aqm {
-    Codel(Codel),
-    FqCodel(Box<FqCodel>),
-    Pie(Pie),
     Pfabric(Pfabric),
-    Phantom(Phantom),
-    Trim(Trim),
+    Other(Box<dyn Policy>),
 }
 
 impl Aqm {
-    /// On a link of `line` bits per second.
-    pub fn new(config: &Config, line: u64, stream: &mut Stream) -> Self {
-        match config {
-            Config::Codel(control) => Aqm::Codel(Codel::new(Control::new(control))),
-            Config::FqCodel(config) => Aqm::FqCodel(Box::new(FqCodel::new(config, stream.next_u64()))),
-            Config::Pie(config) => Aqm::Pie(Pie::new(config)),
-            Config::Pfabric(limit) => Aqm::Pfabric(Pfabric::new(*limit)),
-            Config::Phantom(config) => Aqm::Phantom(Phantom::new(config, line)),
-            Config::Trim(config) => Aqm::Trim(Trim::new(config)),
+    pub fn policy(&mut self) -> &mut dyn Policy {
+        match self {
+            Aqm::Pfabric(queue) => queue,
+            Aqm::Other(policy) => &mut **policy,
         }
     }
-
-    /// A frame wants to join a queue of `bytes`.
-    pub fn on_enqueue(&mut self, now: u64, bytes: u64, capable: bool, stream: &mut Stream) -> Verdict {
+    /// See [`Policy::held`].
+    pub fn held(&self) -> Box<dyn Iterator<Item = &Waiting> + '_> {
         match self {
-            Aqm::Pie(pie) => pie.on_enqueue(now, bytes, capable, stream),
-            _ => Verdict::Admit,
+            Aqm::Pfabric(queue) => queue.held(),
+            Aqm::Other(policy) => policy.held(),
         }
-    }
-
-    /// Takes the frame in; gives back those that cannot stay as they are, and what becomes of them.
-    pub fn push(&mut self, frames: &mut VecDeque<Waiting>, waiting: Waiting, stream: &mut Stream) -> Vec<(Frame, Verdict)> {
-        let dropped = |frame| (frame, Verdict::Drop(Reason::Buffer));
-        match self {
-            Aqm::FqCodel(fq) => fq.push(waiting).into_iter().map(dropped).collect(),
-            Aqm::Pfabric(queue) => queue.push(frames, waiting).into_iter().map(dropped).collect(),
-            Aqm::Trim(queue) => queue.push(frames, waiting, stream).into_iter().collect(),
-            _ => {
-                frames.push_back(waiting);
-                Vec::new()
-            }
-        }
-    }
-
-    /// The next frame to leave at `now`, and what becomes of it; if it is dropped, ask again. `bytes` is what is in the queue with it.
-    pub fn pull(&mut self, frames: &mut VecDeque<Waiting>, now: u64, bytes: u64) -> Option<(Waiting, Verdict)> {
-        match self {
-            Aqm::FqCodel(fq) => return fq.pull(now),
-            Aqm::Pfabric(queue) => return queue.pull(frames).map(|w| (w, Verdict::Admit)),
-            Aqm::Phantom(phantom) => return phantom.pull(frames, now),
-            Aqm::Trim(queue) => return queue.pull(frames).map(|w| (w, Verdict::Admit)),
-            _ => {}
-        }
-        let next = frames.pop_front();
-        match self {
-            Aqm::Codel(codel) => match next {
-                Some(w) => {
-                    let verdict = codel.on_dequeue(now, now.saturating_sub(w.ready), bytes - w.frame.size as u64, w.frame.has(Frame::ECT));
-                    Some((w, verdict))
-                }
-                None => {
-                    codel.on_empty();
-                    None
-                }
-            },
-            Aqm::Pie(pie) => next.inspect(|w| pie.on_dequeue(now, now.saturating_sub(w.ready), frames.is_empty())).map(|w| (w, Verdict::Admit)),
-            Aqm::FqCodel(_) | Aqm::Pfabric(_) | Aqm::Phantom(_) | Aqm::Trim(_) => unreachable!("above"),
-        }
-    }
-
-    /// Frames that this discipline holds itself.
-    pub fn held(&self) -> impl Iterator<Item = &Waiting> {
-        let (fq, trim) = match self {
-            Aqm::FqCodel(fq) => (Some(fq), None),
-            Aqm::Trim(trim) => (None, Some(trim)),
-            _ => (None, None),
-        };
-        fq.into_iter().flat_map(|fq| fq.held()).chain(trim.into_iter().flat_map(|trim| trim.held()))
     }
 }
 
-pub const MODELS: &[Model] = &[codel::MODEL, fq_codel::MODEL, pie::MODEL, pfabric::MODEL, phantom::MODEL, trim::MODEL];
+/// What to write instead of a key that a discipline does not have.
+const INSTEAD: &[(&str, &str)] = &[("limit", "the limit of its queue is the switch's buffer, as in sharing = \"static\" and buffer = \"1000packets\"")];

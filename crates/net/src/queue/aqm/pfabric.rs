@@ -1,9 +1,12 @@
 //! pFabric's queue: the least urgent frame is dropped, the most urgent flow is served, in order.
 
+use super::policy::{About, Policy};
 use crate::Model;
 use crate::frame::Frame;
 use crate::queue::waiting::Waiting;
+use crate::queue::{Reason, Verdict};
 use crate::spec::Limit;
+use afflux_engine::random::Stream;
 use std::collections::VecDeque;
 
 /// Frames come with their rank in [`Waiting::clock`]: the smaller, the more urgent. They wait in no order.
@@ -115,6 +118,22 @@ impl Pfabric {
             }
         }
         best
+    }
+}
+
+impl Policy for Pfabric {
+    type Config = Option<Limit>;
+    fn new(limit: &Option<Limit>, _: u64, _: &mut Stream) -> Self {
+        Pfabric::new(*limit)
+    }
+    fn about(limit: &Option<Limit>) -> About {
+        About { limit: *limit, ..About::of(MODEL) }
+    }
+    fn push(&mut self, frames: &mut VecDeque<Waiting>, waiting: Waiting, _: &mut Stream) -> Vec<(Frame, Verdict)> {
+        Pfabric::push(self, frames, waiting).map(|frame| (frame, Verdict::Drop(Reason::Buffer))).into_iter().collect()
+    }
+    fn pull(&mut self, frames: &mut VecDeque<Waiting>, _: u64, _: u64) -> Option<(Waiting, Verdict)> {
+        Pfabric::pull(self, frames).map(|waiting| (waiting, Verdict::Admit))
     }
 }
 

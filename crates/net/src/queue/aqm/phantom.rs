@@ -1,11 +1,24 @@
 //! HULL's phantom queue: a counter of what leaves a link, which empties more slowly than the link sends.
 
+use super::policy::{About, Policy};
 use crate::Model;
 use crate::frame::Frame;
 use crate::queue::Verdict;
 use crate::queue::waiting::Waiting;
-use crate::spec;
+use afflux_config::{Size, keys};
+use afflux_engine::random::Stream;
+use afflux_units::Bytes;
 use std::collections::VecDeque;
+
+keys! {
+    /// Parameters of a phantom queue.
+    pub struct Keys as "Phantom" => PhantomConfig {
+        /// Share of the link's rate at which the counter is drained (gamma).
+        drain: f64 = 0.95 from "HULL", in 0.1 to 1.0 as "a share from 0.1 to 1, as in 0.95";
+        /// What finds more in the counter is marked.
+        threshold: Size as u64 = "1kB" from "HULL at 1 Gbps", check |Size(Bytes(bytes)), _| Ok(bytes);
+    }
+}
 
 #[derive(Debug, Clone)]
 pub struct Phantom {
@@ -17,14 +30,17 @@ pub struct Phantom {
     at: u64,
 }
 
-impl Phantom {
-    /// For a link of `line` bits per second.
-    pub fn new(config: &spec::Phantom, line: u64) -> Self {
+impl Policy for Phantom {
+    type Config = PhantomConfig;
+    fn new(config: &PhantomConfig, line: u64, _: &mut Stream) -> Self {
         Phantom { drain: config.drain * line as f64, threshold: config.threshold as f64 * 8.0, counted: 0.0, at: 0 }
     }
-
+    fn about(config: &PhantomConfig) -> About {
+        let useless = Some("a phantom queue that marks nothing");
+        About { marks: true, useless, threshold: config.threshold as f64, ..About::of(MODEL) }
+    }
     /// First in, first out: a frame leaves at `now`, and is marked if it finds more than the threshold.
-    pub fn pull(&mut self, frames: &mut VecDeque<Waiting>, now: u64) -> Option<(Waiting, Verdict)> {
+    fn pull(&mut self, frames: &mut VecDeque<Waiting>, now: u64, _: u64) -> Option<(Waiting, Verdict)> {
         let waiting = frames.pop_front()?;
         self.counted = (self.counted - self.drain * (now - self.at) as f64 / 1e12).max(0.0);
         self.at = now;
@@ -49,9 +65,9 @@ mod tests {
     /// Frames of 1500 B with the ends of one touching the next on a link of 10 Gbps: each leaves 5 % of itself in the counter.
     #[test]
     fn a_full_link_marks_once_the_counter_is_above_the_threshold() {
-        let mut phantom = Phantom::new(&spec::Phantom { drain: 0.95, threshold: 1_000 }, 10_000_000_000);
+        let mut phantom = Phantom::new(&PhantomConfig { drain: 0.95, threshold: 1_000 }, 10_000_000_000, &mut Stream::new(1, 1, 1));
         let frame = |flags| Waiting { frame: Frame { size: 1_500, flags, ..Frame::default() }, ready: 0, clock: 0 };
-        let mut leaves = |at: u64, flags| phantom.pull(&mut VecDeque::from([frame(flags)]), at).unwrap().1;
+        let mut leaves = |at: u64, flags| phantom.pull(&mut VecDeque::from([frame(flags)]), at, 0).unwrap().1;
         // Before frame n the counter is at 75 n: above 1000 from the fifteenth on (n = 14).
         for n in 0..14 {
             assert_eq!(leaves(n * 1_200_000, Frame::ECT), Verdict::Admit, "{n}");

@@ -1,23 +1,45 @@
 //! PIE (RFC 8033): drops or marks arrivals with a probability that a proportional-integral controller moves until the delay is at its target.
 
+use super::policy::{About, Policy, up_to_1000_s};
 use crate::Model;
+use crate::queue::waiting::Waiting;
 use crate::queue::{Reason, Verdict};
-use crate::spec;
+use afflux_config::keys::meaningless;
+use afflux_config::{Chance, Duration, keys};
 use afflux_engine::random::Stream;
+use afflux_units::Probability;
+use std::collections::VecDeque;
+
+keys! {
+    /// Parameters of PIE.
+    pub struct Keys as "Pie" => PieConfig {
+        /// The delay it aims at.
+        target: Duration = "15ms" from "RFC 8033", check up_to_1000_s;
+        /// Mark ECN-capable frames instead of dropping them?
+        ecn: bool = false from "ns-3, Linux";
+        /// Time between changes of the probability.
+        t_update: Duration = "15ms" from "RFC 8033", check up_to_1000_s;
+        /// Gain for the distance from the target, per second of delay.
+        alpha: f64 = 0.125, in 0.0 to 1e9 as "a number from 0 to 1e9";
+        /// Gain for the change of the delay, per second of it.
+        beta: f64 = 1.25, in 0.0 to 1e9 as "a number from 0 to 1e9";
+        /// How long a burst may last before drops begin.
+        burst_allowance: Duration = "150ms";
+        /// With `ecn = true`: probability above which ECN-capable frames are dropped too.
+        ecn_threshold: Chance = {ecn.then(|| Chance(Probability::new(0.1).expect("within 0..1")))} "0.1";
+        /// No two drops too close together, none too far apart (RFC 8033 §5.4).
+        derandomize: bool = false;
+    }
+    check |parsed, at| match parsed.ecn_threshold {
+        Some(_) if !parsed.ecn => Err(meaningless(at("ecn_threshold"), "ecn = false")),
+        _ => Ok(()),
+    };
+}
 
 /// Times in picoseconds.
 #[derive(Debug, Clone)]
 pub struct Pie {
-    target: u64,
-    update: u64,
-    /// Per second of delay.
-    alpha: f64,
-    beta: f64,
-    burst: u64,
-    ecn: bool,
-    /// Frames are marked up to this probability, dropped above.
-    ecn_threshold: f64,
-    derandomize: bool,
+    config: PieConfig,
     /// The delay of the frame that left last, zero once none is left.
     delay: u64,
     delay_old: u64,
@@ -31,43 +53,24 @@ pub struct Pie {
 const MEAN_FRAME: u64 = 1_500;
 
 impl Pie {
-    pub fn new(config: &spec::Pie) -> Self {
-        Pie {
-            target: config.target.0,
-            update: config.t_update.0,
-            alpha: config.alpha,
-            beta: config.beta,
-            burst: config.burst_allowance.0,
-            ecn: config.ecn,
-            ecn_threshold: config.ecn_threshold,
-            derandomize: config.derandomize,
-            delay: 0,
-            delay_old: 0,
-            probability: 0.0,
-            accumulated: 0.0,
-            burst_left: config.burst_allowance.0,
-            next_update: config.t_update.0,
-        }
-    }
-
     /// The timer fires at every multiple of the period. What it reads changes at arrivals and departures only, so that it is enough to
     /// catch up before each of them: the result is that of a timer that fires before anything else at its moment.
     fn catch_up(&mut self, now: u64) {
         while self.next_update <= now {
             if self.probability == 0.0 && self.delay == 0 && self.delay_old == 0 && self.burst_left == 0 {
                 // Nothing changes until a frame leaves late.
-                self.next_update += (now - self.next_update) / self.update * self.update;
+                self.next_update += (now - self.next_update) / self.config.t_update.0 * self.config.t_update.0;
             } else {
                 self.recompute();
             }
-            self.next_update += self.update;
+            self.next_update += self.config.t_update.0;
         }
     }
 
     fn recompute(&mut self) {
         let seconds = |ps: u64| ps as f64 * 1e-12;
         let (delay, old) = (seconds(self.delay), seconds(self.delay_old));
-        let p = self.alpha * (delay - seconds(self.target)) + self.beta * (delay - old);
+        let p = self.config.alpha * (delay - seconds(self.config.target.0)) + self.config.beta * (delay - old);
         let scale = match self.probability {
             p if p < 0.000_001 => 1.0 / 2048.0,
             p if p < 0.000_01 => 1.0 / 512.0,
@@ -87,31 +90,14 @@ impl Pie {
         }
         self.probability = self.probability.clamp(0.0, 1.0);
         self.delay_old = self.delay;
-        self.burst_left = self.burst_left.saturating_sub(self.update);
-    }
-
-    /// A frame wants to join a queue of `bytes`.
-    pub fn on_enqueue(&mut self, now: u64, bytes: u64, capable: bool, stream: &mut Stream) -> Verdict {
-        self.catch_up(now);
-        let half = self.target / 2;
-        if self.probability == 0.0 && self.delay < half && self.delay_old < half {
-            self.burst_left = self.burst;
-        }
-        if self.burst_left > 0 || !self.hit(bytes, stream) {
-            return Verdict::Admit;
-        }
-        if self.ecn && capable && self.probability <= self.ecn_threshold {
-            return Verdict::Mark;
-        }
-        self.accumulated = 0.0;
-        Verdict::Drop(Reason::Red)
+        self.burst_left = self.burst_left.saturating_sub(self.config.t_update.0);
     }
 
     fn hit(&mut self, bytes: u64, stream: &mut Stream) -> bool {
-        if (self.delay_old < self.target / 2 && self.probability < 0.2) || bytes <= 2 * MEAN_FRAME {
+        if (self.delay_old < self.config.target.0 / 2 && self.probability < 0.2) || bytes <= 2 * MEAN_FRAME {
             return false;
         }
-        if self.derandomize {
+        if self.config.derandomize {
             if self.probability == 0.0 {
                 self.accumulated = 0.0;
             }
@@ -132,6 +118,45 @@ impl Pie {
     }
 }
 
+impl Policy for Pie {
+    type Config = PieConfig;
+    fn new(config: &PieConfig, _: u64, _: &mut Stream) -> Self {
+        Pie {
+            delay: 0,
+            delay_old: 0,
+            probability: 0.0,
+            accumulated: 0.0,
+            burst_left: config.burst_allowance.0,
+            next_update: config.t_update.0,
+            config: config.clone(),
+        }
+    }
+    fn about(config: &PieConfig) -> About {
+        About { marks: config.ecn, ..About::of(MODEL) }
+    }
+    fn on_enqueue(&mut self, now: u64, bytes: u64, capable: bool, stream: &mut Stream) -> Verdict {
+        self.catch_up(now);
+        let half = self.config.target.0 / 2;
+        if self.probability == 0.0 && self.delay < half && self.delay_old < half {
+            self.burst_left = self.config.burst_allowance.0;
+        }
+        if self.burst_left > 0 || !self.hit(bytes, stream) {
+            return Verdict::Admit;
+        }
+        if capable && self.config.ecn_threshold.is_some_and(|most| self.probability <= most.get()) {
+            return Verdict::Mark;
+        }
+        self.accumulated = 0.0;
+        Verdict::Drop(Reason::Red)
+    }
+
+    fn pull(&mut self, frames: &mut VecDeque<Waiting>, now: u64, _: u64) -> Option<(Waiting, Verdict)> {
+        let w = frames.pop_front()?;
+        self.on_dequeue(now, now.saturating_sub(w.ready), frames.is_empty());
+        Some((w, Verdict::Admit))
+    }
+}
+
 pub const MODEL: Model = Model {
     kind: "queue discipline",
     name: "pie",
@@ -149,16 +174,17 @@ mod tests {
     const MS: u64 = 1_000_000_000;
 
     fn pie() -> Pie {
-        Pie::new(&spec::Pie {
+        let config = PieConfig {
             target: Span::from_ms(15),
             t_update: Span::from_ms(15),
             alpha: 0.125,
             beta: 1.25,
             burst_allowance: Span::from_ms(150),
             ecn: false,
-            ecn_threshold: 0.1,
+            ecn_threshold: None,
             derandomize: false,
-        })
+        };
+        Pie::new(&config, 0, &mut Stream::new(1, 1, 1))
     }
 
     /// The same states whether it is asked often or seldom.

@@ -1,12 +1,35 @@
 //! Queues that cut data to headers instead of dropping them (NDP's, htsim's "composite queue").
 
+use super::policy::{About, Policy};
 use crate::Model;
 use crate::frame::Frame;
-use crate::queue::aqm::config::TrimConfig;
 use crate::queue::waiting::Waiting;
 use crate::queue::{Reason, Verdict};
+use crate::spec::Limit;
+use afflux_config::tree::Wrong;
+use afflux_config::{Size, keys};
 use afflux_engine::random::Stream;
+use afflux_units::Bytes;
 use std::collections::VecDeque;
+
+keys! {
+    /// Each queue of a port is two: data that find theirs full are cut to headers, which go first, with answers. Instead of `buffer`, `ecn` and `aqm`.
+    pub struct Keys as "Trimming" => TrimConfig(frame: u16) {
+        /// Most bytes of data, the frame in transmission among them.
+        data: Size as u64 = (Size(Bytes(8 * u64::from(frame)))) "8 full frames, as in the paper", check |Size(Bytes(bytes)), at| match bytes {
+            0 => Err(Wrong::at(at, "\"0B\": a queue of size 0 holds nothing: write a size above 0")),
+            bytes => Ok(bytes),
+        };
+        /// Most bytes of headers and answers. What does not fit is dropped.
+        headers: Size as u64 = (Size(Bytes(data.saturating_mul(2)))) "twice `data`, as in htsim; the paper has as much as for data",
+            check |Size(Bytes(bytes)), _| Ok(bytes);
+        /// Size of a header.
+        header: Size as u16 = "64B" from "htsim; 206 B on some switches with SONiC", check |size, at| match size {
+            Size(Bytes(bytes @ 1..=1_000)) => Ok(bytes as u16),
+            Size(bytes) => Err(Wrong::at(at, format!("\"{bytes}\": write a size from 1B to 1000B"))),
+        };
+    }
+}
 
 /// Data wait in the port's queue, headers and answers here.
 pub struct Trim {
@@ -18,46 +41,51 @@ pub struct Trim {
     leaving: (usize, u64),
 }
 
-impl Trim {
-    pub fn new(config: &TrimConfig) -> Self {
+impl Policy for Trim {
+    type Config = TrimConfig;
+    fn new(config: &TrimConfig, _: u64, _: &mut Stream) -> Self {
         Trim { config: config.clone(), headers: VecDeque::new(), bytes: [0; 2], leaving: (0, 0) }
     }
 
-    pub fn push(&mut self, data: &mut VecDeque<Waiting>, waiting: Waiting, stream: &mut Stream) -> Option<(Frame, Verdict)> {
+    fn about(config: &TrimConfig) -> About {
+        About { trims: true, limit: Some(Limit::Bytes(config.data)), ..About::of(MODEL) }
+    }
+
+    fn push(&mut self, data: &mut VecDeque<Waiting>, waiting: Waiting, stream: &mut Stream) -> Vec<(Frame, Verdict)> {
         let (frame, size) = (waiting.frame, u64::from(waiting.frame.size));
         if !is_data(&frame) {
             if self.bytes[0] + size > self.config.headers {
-                return Some((frame, Verdict::Drop(Reason::Buffer)));
+                return vec![(frame, Verdict::Drop(Reason::Buffer))];
             }
             self.bytes[0] += size;
             self.headers.push_back(waiting);
-            return None;
+            return Vec::new();
         }
         self.bytes[1] += size;
         data.push_back(waiting);
         if self.bytes[1] <= self.config.data {
-            return None;
+            return Vec::new();
         }
         // The one that comes, or the newest that was there.
         let place = data.len() - if data.len() > 1 && stream.next_u64() & 1 == 0 { 2 } else { 1 };
         let victim = data.remove(place).expect("just counted").frame;
         self.bytes[1] -= u64::from(victim.size);
         let trims = victim.kind() == Frame::DATAGRAM && victim.has(Frame::TRIMMABLE);
-        Some((victim, if trims { Verdict::Trim(victim.size.min(self.config.header)) } else { Verdict::Drop(Reason::Buffer) }))
+        vec![(victim, if trims { Verdict::Trim(victim.size.min(self.config.header)) } else { Verdict::Drop(Reason::Buffer) })]
     }
 
     /// Headers first. Asked when nothing is in transmission any more.
-    pub fn pull(&mut self, data: &mut VecDeque<Waiting>) -> Option<Waiting> {
+    fn pull(&mut self, data: &mut VecDeque<Waiting>, _: u64, _: u64) -> Option<(Waiting, Verdict)> {
         let (which, bytes) = std::mem::take(&mut self.leaving);
         self.bytes[which] -= bytes;
         let next = self.headers.pop_front().map(|waiting| (0, waiting)).or_else(|| data.pop_front().map(|waiting| (1, waiting)));
         let (which, waiting) = next?;
         self.leaving = (which, u64::from(waiting.frame.size));
-        Some(waiting)
+        Some((waiting, Verdict::Admit))
     }
 
-    pub fn held(&self) -> impl Iterator<Item = &Waiting> {
-        self.headers.iter()
+    fn held(&self) -> Box<dyn Iterator<Item = &Waiting> + '_> {
+        Box::new(self.headers.iter())
     }
 }
 
@@ -84,26 +112,26 @@ mod tests {
     #[test]
     fn full_queues_trim_and_headers_go_first() {
         const DATA: u16 = Frame::DATAGRAM | Frame::TRIMMABLE;
-        let mut queue = Trim::new(&TrimConfig { data: 3_000, headers: 128, header: 64 });
+        let mut queue = Trim::new(&TrimConfig { data: 3_000, headers: 128, header: 64 }, 0, &mut Stream::new(1, 2, 3));
         let (mut data, mut stream) = (VecDeque::new(), Stream::new(1, 2, 3));
         let mut victims = [0, 0];
         for seq in 0..3 {
-            assert!(queue.push(&mut data, waiting(seq, DATA, 1_000), &mut stream).is_none());
+            assert!(queue.push(&mut data, waiting(seq, DATA, 1_000), &mut stream).is_empty());
         }
         for seq in 3..43 {
-            let (frame, verdict) = queue.push(&mut data, waiting(seq, DATA, 1_000), &mut stream).unwrap();
+            let (frame, verdict) = queue.push(&mut data, waiting(seq, DATA, 1_000), &mut stream)[0];
             assert_eq!((data.len(), verdict), (3, Verdict::Trim(64)));
             victims[(frame.seq == seq) as usize] += 1;
         }
         assert!(victims.iter().all(|count| *count > 10), "{victims:?}");
         for seq in 50..52 {
-            assert!(queue.push(&mut data, waiting(seq, DATA | Frame::TRIMMED, 64), &mut stream).is_none());
+            assert!(queue.push(&mut data, waiting(seq, DATA | Frame::TRIMMED, 64), &mut stream).is_empty());
         }
-        assert_eq!(queue.push(&mut data, waiting(52, Frame::ANSWER, 40), &mut stream).unwrap().1, Verdict::Drop(Reason::Buffer));
+        assert_eq!(queue.push(&mut data, waiting(52, Frame::ANSWER, 40), &mut stream)[0].1, Verdict::Drop(Reason::Buffer));
         // What cannot be trimmed is dropped.
         data.iter_mut().for_each(|waiting| waiting.frame.flags = Frame::DATA);
-        assert_eq!(queue.push(&mut data, waiting(53, Frame::DATA, 1_000), &mut stream).unwrap().1, Verdict::Drop(Reason::Buffer));
-        let order: Vec<u16> = std::iter::from_fn(|| queue.pull(&mut data)).map(|w| w.frame.size).collect();
+        assert_eq!(queue.push(&mut data, waiting(53, Frame::DATA, 1_000), &mut stream)[0].1, Verdict::Drop(Reason::Buffer));
+        let order: Vec<u16> = std::iter::from_fn(|| queue.pull(&mut data, 0, 0)).map(|(w, _)| w.frame.size).collect();
         assert_eq!((order, queue.bytes), (vec![64, 64, 1_000, 1_000, 1_000], [0, 0]));
     }
 }

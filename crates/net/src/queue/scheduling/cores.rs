@@ -1,6 +1,6 @@
 //! Which ingress core's queue sends next: credits in turn.
 
-use crate::queue::waiting::Queue;
+use crate::queue::class::Queue;
 
 /// The scheduler of an egress port gives credits of one size to the queues that have something, one after the other within the highest
 /// priority. A queue sends while its balance is above 0, so it may owe up to a frame; what it has not used when it is empty is gone.

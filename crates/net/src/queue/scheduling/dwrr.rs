@@ -2,7 +2,7 @@
 
 use super::ets;
 use crate::Model;
-use crate::queue::waiting::Queue;
+use crate::queue::class::Queue;
 use crate::spec::{Scheduling, Service};
 
 /// Whose turn it is, and what each queue may still send. Credit is counted in bytes times `per_byte`, so that shares are exact.

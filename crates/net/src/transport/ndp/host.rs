@@ -16,6 +16,9 @@ impl Parameters for NdpConfig {
     fn frames(&self) -> Frames {
         Frames { payload: self.payload, data: 0, answer: Some(0) }
     }
+    fn is_trimmable(&self) -> bool {
+        true
+    }
     fn habits(&self, world: &World) -> Habits {
         let window = f64::from(self.initial_window) * f64::from(self.payload);
         Habits { window, remembers: true, halves: size_of::<Sender>() + size_of::<Receiver>(), ..Habits::new(world, self.frames(), 1.0) }

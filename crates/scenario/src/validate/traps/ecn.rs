@@ -3,7 +3,7 @@
 use super::{Ground, Used};
 use crate::document::QueueSize;
 use crate::tree::{Key, Wrong};
-use afflux_net::spec::{Aqm, Buffer, EcnMode, Limit, Marking, Rules, Scheduling, SwitchConfig, TransportConfig};
+use afflux_net::spec::{Buffer, EcnMode, Limit, Marking, Rules, Scheduling, SwitchConfig, TransportConfig};
 
 pub fn find(ground: &Ground, found: &mut Vec<Wrong>) {
     let used = ground.used();
@@ -30,13 +30,7 @@ fn marks(ground: &Ground, priority: u8) -> bool {
 }
 
 fn by_discipline(switch: &SwitchConfig) -> bool {
-    match &switch.aqm {
-        Some(Aqm::Codel(codel)) => codel.ecn,
-        Some(Aqm::FqCodel(fq)) => fq.codel.ecn,
-        Some(Aqm::Pie(pie)) => pie.ecn,
-        Some(Aqm::Phantom(_)) => true,
-        _ => false,
-    }
+    switch.aqm.as_ref().is_some_and(|aqm| aqm.about().marks)
 }
 
 pub fn queue_of(scheduling: &Scheduling, priority: u8) -> usize {
@@ -187,17 +181,11 @@ fn useless_marking(ground: &Ground, used: &[Used], agreed: bool, found: &mut Vec
         {
             tell(key, text);
         }
-        let discipline = match &switch.aqm {
-            Some(Aqm::Phantom(_)) => Some(""),
-            Some(Aqm::Codel(_) | Aqm::FqCodel(_) | Aqm::Pie(_)) if by_discipline(switch) => Some("ecn"),
-            _ => None,
-        };
-        match discipline {
-            Some("") => tell(ground.switch_key("aqm"), format!("a phantom queue that marks nothing: {cause}; {cure}")),
-            Some(name) if ground.tree.has(&ground.switch_key("aqm").name(name)) => {
-                tell(ground.switch_key("aqm").name(name), format!("has no effect: {cause}; {cure}"));
-            }
-            _ => {}
+        let key = ground.switch_key("aqm");
+        match switch.aqm.as_ref().filter(|_| by_discipline(switch)).and_then(|aqm| aqm.about().useless) {
+            Some(what) => tell(key, format!("{what}: {cause}; {cure}")),
+            None if by_discipline(switch) && ground.tree.has(&key.clone().name("ecn")) => tell(key.name("ecn"), format!("has no effect: {cause}; {cure}")),
+            None => {}
         }
     }
     for (block, queue) in ground.document.switch.queue.iter().flatten().enumerate() {

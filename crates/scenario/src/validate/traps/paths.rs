@@ -8,6 +8,7 @@ pub fn find(ground: &Ground, found: &mut Vec<Wrong>) {
     one_path(ground, found);
     one_queue(ground, found);
     urgency(ground, found);
+    trimming(ground, found);
     undated(ground, found);
 }
 
@@ -60,6 +61,23 @@ fn urgency(ground: &Ground, found: &mut Vec<Wrong>) {
         None if queues && !used.is_empty() => {
             let text = "\"pfabric\" serves the flow with the fewest bytes left, and no traffic says how many it has left: write kind = \"pfabric\" in [host.transport]";
             found.push(Wrong::at(ground.switch_key("scheduling"), text));
+        }
+        _ => {}
+    }
+}
+
+/// So are transports whose data can be cut to headers, and queues that do so.
+fn trimming(ground: &Ground, found: &mut Vec<Wrong>) {
+    let queues = ground.switches().any(|switch| switch.aqm.as_ref().is_some_and(|aqm| aqm.about().trims));
+    let used = ground.used();
+    match used.iter().find(|one| one.config.parameters().is_trimmable()) {
+        Some(one) if !queues => {
+            let text = "waits for headers of data that found no room, and no switch sends any: full queues drop, and what they drop is missed only after `rto`; write trimming = {} in [switch]";
+            found.push(Wrong::at(one.key.clone().name("kind"), text));
+        }
+        None if queues && !used.is_empty() => {
+            let text = "no data can be cut to headers, so full queues drop them: write kind = \"ndp\" in [host.transport], or remove it";
+            found.push(Wrong::at(ground.switch_key("trimming"), text));
         }
         _ => {}
     }

@@ -1,0 +1,76 @@
+//! What a discipline is asked, and what others have to know of it.
+
+use crate::Model;
+use crate::frame::Frame;
+use crate::queue::Verdict;
+use crate::queue::waiting::Waiting;
+use crate::spec::Limit;
+use afflux_config::Duration;
+use afflux_config::tree::{Key, Wrong};
+use afflux_engine::random::Stream;
+use afflux_units::Span;
+use std::collections::VecDeque;
+
+/// What a discipline does at a queue. With the default bodies it lets all frames in, and they wait in the port's queue.
+pub trait Policy: Send + Sync {
+    type Config
+    where
+        Self: Sized;
+    /// For a queue on a link of `line` bits per second.
+    fn new(config: &Self::Config, line: u64, stream: &mut Stream) -> Self
+    where
+        Self: Sized;
+    fn about(config: &Self::Config) -> About
+    where
+        Self: Sized;
+    /// A frame wants to join a queue of `bytes`.
+    fn on_enqueue(&mut self, _now: u64, _bytes: u64, _capable: bool, _stream: &mut Stream) -> Verdict {
+        Verdict::Admit
+    }
+    /// Takes the frame in; gives back those that cannot stay as they are, and what becomes of them.
+    fn push(&mut self, frames: &mut VecDeque<Waiting>, waiting: Waiting, _stream: &mut Stream) -> Vec<(Frame, Verdict)> {
+        frames.push_back(waiting);
+        Vec::new()
+    }
+    /// The next frame to leave at `now`, and what becomes of it; if it is dropped, ask again. `bytes` is what is in the queue with it.
+    fn pull(&mut self, frames: &mut VecDeque<Waiting>, now: u64, bytes: u64) -> Option<(Waiting, Verdict)>;
+    /// Frames that this discipline holds itself.
+    fn held(&self) -> Box<dyn Iterator<Item = &Waiting> + '_> {
+        Box::new(std::iter::empty())
+    }
+}
+
+/// What others have to know of a discipline.
+#[derive(Debug, Clone, Copy)]
+pub struct About {
+    pub model: Model,
+    /// Some ECN-capable frames are marked.
+    pub marks: bool,
+    /// It does nothing but mark: what it is where no frame can be marked.
+    pub useless: Option<&'static str>,
+    /// It tells flows by their hash and schedules them itself.
+    pub alone: bool,
+    /// Data that find no room are cut to headers, if they can be.
+    pub trims: bool,
+    /// Bytes above which a queue marks all frames, if their number decides.
+    pub threshold: f64,
+    /// The most that a queue holds, if not the buffer says so.
+    pub limit: Option<Limit>,
+    /// Bytes of a queue's state, where they are many.
+    pub memory: u64,
+}
+
+impl About {
+    pub const fn of(model: Model) -> Self {
+        About { model, marks: false, useless: None, alone: false, trims: false, threshold: f64::INFINITY, limit: None, memory: 0 }
+    }
+}
+
+/// A time above 0, at most 1000 s.
+pub fn up_to_1000_s(Duration(time): Duration, key: Key) -> Result<Span, Wrong> {
+    match time {
+        Span(0) => Err(Wrong::at(key, "\"0ps\": write a time above 0")),
+        long if long > Span::from_s(1000) => Err(Wrong::at(key, format!("\"{long}\": write a time up to 1000s"))),
+        time => Ok(time),
+    }
+}
