@@ -81,17 +81,6 @@ pub struct Pfabric {
     pub pooled: bool,
 }
 
-/// A constant-rate source: frames of `payload` bytes at `rate` (of payload), the first at the flow's start. Nothing is acknowledged
-/// or repeated; the flow is finished when every byte has arrived.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Datagram {
-    /// `None`: as fast as the NIC.
-    pub rate: Option<Rate>,
-    pub payload: u16,
-    /// Frames are ECN-capable: marked, not dropped, by marking queues.
-    pub ecn_capable: bool,
-}
-
 #[derive(Debug, Clone, PartialEq)]
 pub struct TcpConfig {
     pub congestion: super::CongestionControl,

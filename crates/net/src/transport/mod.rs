@@ -33,8 +33,10 @@ pub struct Halves {
 /// Tables of keys that stand with their transport, and what they are read in.
 pub mod keys {
     pub use super::around::Around;
+    pub use super::datagram::Keys as Datagram;
     pub use super::nack::Keys as Nack;
     pub use super::ndp::Keys as Ndp;
+    pub use super::rated::{D3Keys as D3, PdqKeys as Pdq};
 }
 
 pub const MODELS: &[Model] =

@@ -29,7 +29,7 @@ pub use preset::Preset;
 pub use processor::Processor;
 pub use quantity::QueueSize;
 pub use queue::{NicQueue, Queue, QueueRules};
-pub use rated::{D3, Pacer, Pdq};
+pub use rated::Pacer;
 pub use rdma::{Cnp, Entropy, OfFlow, Rdma, RdmaMode, RdmaWindow};
 pub use record::Record;
 pub use run::{Run, Until};
@@ -37,7 +37,7 @@ pub use sonic::Sonic;
 pub use switch::{Aqm, AqmKind, Ecn, Forwarding, Incapable, Scheduling, Sharing, Switch};
 pub use topology::{Bcube, Custom, DualHomed, Dumbbell, FatTree, Fault, HostName, Hpcc, LeafSpine, LinkOverride, NamedHost, Star, Switches, Topology, Vl2};
 pub use traffic::*;
-pub use transport::{Connections, Coupling, Datagram, DelayedAck, PathManager, Pfabric, PfabricCongestion, Rank, Stack, Tcp, Timeout, Transport};
+pub use transport::{Connections, Coupling, DelayedAck, PathManager, Pfabric, PfabricCongestion, Rank, Stack, Tcp, Timeout, Transport};
 pub use voq::{Ingress, Voq};
 
 use schemars::JsonSchema;

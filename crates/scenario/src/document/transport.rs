@@ -1,12 +1,12 @@
 //! `[host.transport]` and `[host.transports.NAME]`.
 
-use super::{Auto, D3, Duration, Off, Or, Pdq, Rdma, Size, Speed, Unlimited};
+use super::{Auto, Duration, Off, Or, Rdma, Size, Unlimited};
 use crate::tree::{Key, Wrong};
 use afflux_config::tagged;
 use afflux_config::words;
 use afflux_net::congestion::{self, Congestion, Sender, dctcp};
 use afflux_net::spec::{CongestionControl, EcnMode, Estimator, PathScheduler, Recovery, TransportConfig};
-use afflux_net::transports::{Around, Nack, Ndp};
+use afflux_net::transports::{Around, D3, Datagram, Nack, Ndp, Pdq};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -36,6 +36,9 @@ impl Transport {
     /// What it says, if its table of keys stands with the transport itself.
     pub fn declared(&mut self, key: &Key, around: &Around) -> Option<Result<TransportConfig, Wrong>> {
         Some(match self {
+            Transport::Datagram(keys) => keys.resolve(key, around).map(TransportConfig::Datagram),
+            Transport::Pdq(keys) => keys.resolve(key, around).map(TransportConfig::Pdq),
+            Transport::D3(keys) => keys.resolve(key, around).map(TransportConfig::D3),
             Transport::Nack(keys) => keys.resolve(key, around).map(TransportConfig::Nack),
             Transport::Ndp(keys) => keys.resolve(key, around).map(TransportConfig::Ndp),
             _ => return None,
@@ -351,19 +354,4 @@ pub struct DelayedAck {
     /// Acknowledgements that are not delayed at the start of a connection and after disorder. Default 16 with `stack = "linux"`, otherwise 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quick: Option<u32>,
-}
-
-/// Datagrams at a constant rate. A flow is finished when every byte has arrived.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Datagram {
-    /// Rate of payload, or `"unlimited"`: as fast as the NIC. Default `"unlimited"`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rate: Option<Or<Unlimited, Speed>>,
-    /// Payload of a frame. Default: `mtu` less the profile's headers.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub payload: Option<Size>,
-    /// Frames are ECN-capable: marked, not dropped, by marking queues. Default `false`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ecn_capable: Option<bool>,
 }

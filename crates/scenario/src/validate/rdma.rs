@@ -1,24 +1,18 @@
 //! `kind = "rdma"` of `[host.transport]`, and what its modes ask of switches.
 
-use super::hosts::Frames;
 use super::{fill, meaningless};
 use crate::document::{Cnp, Duration, Entropy, Host, OfFlow, Or, Rdma, RdmaMode, RdmaWindow, Size, Transport};
 use crate::spelling;
-use crate::topology::Facts;
 use crate::tree::{Key, Wrong};
 use afflux_net::congestion::rate::{RateParameters, RdmaCongestion};
 use afflux_net::spec::{self, Aqm, Balance, Compat, Irn, Plan, RateControl, RdmaConfig, RdmaRecovery, RouteHash};
+use afflux_net::transports::Around;
 use afflux_units::{Rate, Span};
 
-/// Of the first host's first link.
-pub fn nic_rate(facts: &Facts) -> Rate {
-    facts.ports.of(0).first().map_or(Rate::from_gbps(100), |port| facts.topology.links[port.link as usize].rate)
-}
-
-pub fn config(rdma: &mut Rdma, frames: &Frames, nic: Rate, compat: Option<Compat>, key: &Key) -> Result<RdmaConfig, Wrong> {
+pub fn config(around: &Around, rdma: &mut Rdma, key: &Key) -> Result<RdmaConfig, Wrong> {
     let at = |name: &str| key.clone().name(name);
-    let ns3 = compat == Some(Compat::ConweaveNs3);
-    let payload = frames.payload(&mut rdma.payload, at("payload"))?;
+    let ns3 = around.compat == Some(Compat::ConweaveNs3);
+    let payload = around.payload(fill(&mut rdma.payload, around.full()), at("payload"))?;
     let mode = fill(&mut rdma.mode, RdmaMode::Lossless);
     let recovery = match mode {
         RdmaMode::Irn | RdmaMode::IrnPfc => {
@@ -49,7 +43,7 @@ pub fn config(rdma: &mut Rdma, frames: &Frames, nic: Rate, compat: Option<Compat
             RdmaRecovery::GoBackN { rto: time(&mut rdma.rto, Span::from_ms(4), at("rto"))? }
         }
     };
-    let (control, cnp) = control(rdma, nic, key)?;
+    let (control, cnp) = control(rdma, around.nic, key)?;
     let window = match mode {
         RdmaMode::Irn | RdmaMode::IrnPfc => spec::RdmaWindow::None,
         _ => {

@@ -1,9 +1,9 @@
 //! `[host.transport]` and `[host.transports.NAME]`.
 
 use super::hosts::Frames;
-use super::{fill, meaningless, rated, rdma};
+use super::{fill, meaningless, rdma};
 use crate::document::{
-    Connections, Coupling, Datagram, DelayedAck, Duration, Host, Or, PathManager, Pfabric, PfabricCongestion, Rank, Size, Stack, Tcp, Timeout, Transport,
+    Connections, Coupling, DelayedAck, Duration, Host, Or, PathManager, Pfabric, PfabricCongestion, Rank, Size, Stack, Tcp, Timeout, Transport,
 };
 use crate::spelling;
 use crate::topology::Facts;
@@ -11,8 +11,8 @@ use crate::tree::{Key, Wrong};
 use afflux_net::congestion::newreno::{NewrenoConfig, RenoFlavour};
 use afflux_net::congestion::{Congestion, Echo, Flavour, Sender, SlowStart};
 use afflux_net::spec::{self, CongestionControl, EcnMode, Estimator, PathScheduler, Recovery, TcpConfig, TransportConfig};
-use afflux_net::transports;
-use afflux_units::{Bytes, Rate, Span};
+use afflux_net::transports::Around;
+use afflux_units::{Bytes, Span};
 
 /// Transports by name; `"default"` is the first. Behind them stand those that follow from them.
 pub struct Transports {
@@ -57,12 +57,10 @@ impl Transports {
     }
 }
 
-pub fn check(host: &mut Host, frames: &Frames, facts: &Facts, compat: Option<spec::Compat>) -> Result<Transports, Wrong> {
-    let idle_rtt = idle_round_trip(host, frames, facts);
-    let around = Around { frames, idle_rtt, nic: rdma::nic_rate(facts), compat };
+pub fn check(host: &mut Host, around: &Around) -> Result<Transports, Wrong> {
     let mut transports = Transports { names: vec!["default".into()], configs: Vec::new(), origins: Vec::new() };
     let default = host.transport.get_or_insert_with(|| Transport::Tcp(Tcp::default()));
-    transports.configs.push(around.build(default, &Key::from("host.transport"))?);
+    transports.configs.push(build(around, default, &Key::from("host.transport"))?);
     let key = Key::from("host.transports");
     for (name, transport) in &mut host.transports {
         let key = key.clone().name(name);
@@ -75,284 +73,271 @@ pub fn check(host: &mut Host, frames: &Frames, facts: &Facts, compat: Option<spe
         if transports.configs.len() >= 1_000 {
             return Err(Wrong::at(key, "at most 1000 transports are possible"));
         }
-        transports.configs.push(around.build(transport, &key)?);
+        transports.configs.push(build(around, transport, &key)?);
         transports.names.push(name.clone());
     }
     Ok(transports)
 }
 
 /// Round trip of a full frame and its acknowledgement between the two hosts that are farthest apart, without queues.
-fn idle_round_trip(host: &Host, frames: &Frames, facts: &Facts) -> Span {
+pub fn idle_round_trip(host: &Host, frames: &Frames, facts: &Facts) -> Span {
     let hosts = host.delay.map_or(0, |delay| delay.0.0).saturating_mul(4);
     let frame = u64::from(frames.payload) + u64::from(frames.wire.data_header) + u64::from(frames.wire.ack) + 2 * u64::from(frames.wire.gap);
     Span(facts.longest(0).0.saturating_add(facts.longest(frame).0).saturating_add(hosts))
 }
 
-struct Around<'a> {
-    frames: &'a Frames,
-    idle_rtt: Span,
-    nic: Rate,
-    compat: Option<spec::Compat>,
+fn build(around: &Around, transport: &mut Transport, key: &Key) -> Result<TransportConfig, Wrong> {
+    if let Some(config) = transport.declared(key, around) {
+        return config;
+    }
+    match transport {
+        Transport::Tcp(keys) if keys.mptcp.is_some() => mptcp(around, keys, key).map(TransportConfig::Mptcp),
+        Transport::Tcp(keys) => plain(around, keys, key).map(TransportConfig::Tcp),
+        Transport::Pfabric(keys) => pfabric(around, keys, key).map(TransportConfig::Pfabric),
+        Transport::Rdma(keys) => rdma::config(around, keys, key).map(TransportConfig::Rdma),
+        _ => unreachable!("its keys are declared"),
+    }
 }
 
-impl Around<'_> {
-    fn build(&self, transport: &mut Transport, key: &Key) -> Result<TransportConfig, Wrong> {
-        let &Around { frames, idle_rtt: idle, nic, .. } = self;
-        if let Some(config) = transport.declared(key, &transports::Around { payload: frames.payload, why: &frames.why, idle, nic }) {
-            return config;
-        }
-        match transport {
-            Transport::Tcp(tcp) if tcp.mptcp.is_some() => self.mptcp(tcp, key).map(TransportConfig::Mptcp),
-            Transport::Tcp(tcp) => self.tcp(tcp, key).map(TransportConfig::Tcp),
-            Transport::Pfabric(pfabric) => self.pfabric(pfabric, key).map(TransportConfig::Pfabric),
-            Transport::Pdq(pdq) => rated::pdq(pdq, self.frames, self.idle_rtt, key).map(TransportConfig::Pdq),
-            Transport::D3(d3) => rated::d3(d3, self.frames, self.idle_rtt, key).map(TransportConfig::D3),
-            Transport::Datagram(datagram) => self.frames.datagram(datagram, key).map(TransportConfig::Datagram),
-            Transport::Rdma(rdma) => rdma::config(rdma, self.frames, self.nic, self.compat, key).map(TransportConfig::Rdma),
-            _ => unreachable!("its keys are declared"),
-        }
+fn plain(around: &Around, tcp: &mut Tcp, key: &Key) -> Result<TcpConfig, Wrong> {
+    let at = |name: &str| key.clone().name(name);
+    let mss = around.payload(fill(&mut tcp.mss, around.full()), at("mss"))?;
+    let stack = fill(&mut tcp.stack, Stack::Linux);
+    let linux = stack == Stack::Linux;
+    let pacing = fill(&mut tcp.pacing, false).then_some(spec::Pacing { most: None, slow_start_percent: 200, avoidance_percent: 120 });
+    let (congestion, ecn) = congestion(tcp, sender(stack, mss, pacing.is_some()), if linux { Congestion::Cubic } else { Congestion::Newreno }, key)?;
+    let initial_window = fill(&mut tcp.initial_window, congestion.parameters().about().initial_window);
+    if initial_window == 0 {
+        return Err(Wrong::at(at("initial_window"), "found 0: write at least 1 segment"));
     }
-
-    fn tcp(&self, tcp: &mut Tcp, key: &Key) -> Result<TcpConfig, Wrong> {
-        let at = |name: &str| key.clone().name(name);
-        let mss = self.frames.payload(&mut tcp.mss, at("mss"))?;
-        let stack = fill(&mut tcp.stack, Stack::Linux);
-        let linux = stack == Stack::Linux;
-        let pacing = fill(&mut tcp.pacing, false).then_some(spec::Pacing { most: None, slow_start_percent: 200, avoidance_percent: 120 });
-        let (congestion, ecn) = congestion(tcp, sender(stack, mss, pacing.is_some()), if linux { Congestion::Cubic } else { Congestion::Newreno }, key)?;
-        let initial_window = fill(&mut tcp.initial_window, congestion.parameters().about().initial_window);
-        if initial_window == 0 {
-            return Err(Wrong::at(at("initial_window"), "found 0: write at least 1 segment"));
-        }
-        let max_window = fill(&mut tcp.max_window, Or::NONE).0;
-        if let Some(most) = max_window.filter(|most| *most < initial_window) {
-            return Err(Wrong::at(at("max_window"), format!("{most} is less than initial_window = {initial_window}")));
-        }
-        let receive = receive(tcp, stack, mss, key)?;
-        let reader = match &tcp.reader {
-            Some(_) if tcp.receive_buffer.is_none() => return Err(Wrong::at(at("reader"), "needs receive_buffer = \"SIZE\": without it nothing fills up")),
-            Some(reader) => {
-                for (name, Duration(span)) in [("read", reader.read), ("sleep", reader.sleep)] {
-                    if span < Span::from_us(1) {
-                        return Err(Wrong::at(at("reader").name(name), format!("\"{span}\": write at least \"1us\"")));
-                    }
+    let max_window = fill(&mut tcp.max_window, Or::NONE).0;
+    if let Some(most) = max_window.filter(|most| *most < initial_window) {
+        return Err(Wrong::at(at("max_window"), format!("{most} is less than initial_window = {initial_window}")));
+    }
+    let receive = receive(tcp, stack, mss, key)?;
+    let reader = match &tcp.reader {
+        Some(_) if tcp.receive_buffer.is_none() => return Err(Wrong::at(at("reader"), "needs receive_buffer = \"SIZE\": without it nothing fills up")),
+        Some(reader) => {
+            for (name, Duration(span)) in [("read", reader.read), ("sleep", reader.sleep)] {
+                if span < Span::from_us(1) {
+                    return Err(Wrong::at(at("reader").name(name), format!("\"{span}\": write at least \"1us\"")));
                 }
-                Some(spec::Reader::Turns { read: reader.read.0, sleep: reader.sleep.0 })
             }
-            None => None,
-        };
-        let dupack_threshold = fill(&mut tcp.dupack_threshold, Or::some(3)).0;
-        if dupack_threshold == Some(0) {
-            return Err(Wrong::at(at("dupack_threshold"), "found 0: write at least 1, or \"off\""));
+            Some(spec::Reader::Turns { read: reader.read.0, sleep: reader.sleep.0 })
         }
-        let mut delayed = fill(&mut tcp.delayed_ack, if linux { Or::some(DelayedAck { segments: None, timeout: None, quick: None }) } else { Or::NONE });
-        let delayed_ack = match &mut delayed.0 {
-            Some(delayed) => Some(delayed_ack(delayed, if linux { 16 } else { 0 }, &at("delayed_ack"))?),
-            None => None,
-        };
-        tcp.delayed_ack = Some(delayed);
-        let recovery = fill(&mut tcp.recovery, if linux { Recovery::Rack } else { Recovery::Sack });
-        let handshake = fill(&mut tcp.handshake, stack != Stack::Basic);
-        let tail_probe = fill(&mut tcp.tail_probe, linux && recovery != Recovery::NewReno);
-        if tail_probe && recovery == Recovery::NewReno {
-            return Err(Wrong::at(at("tail_probe"), "needs selective acknowledgements: recovery = \"rack\" or \"sack\""));
-        }
-        let burst = match fill(&mut tcp.burst, if linux { Or::NONE } else { Or::some(1) }).0 {
-            None => spec::Burst::Linux,
-            Some(burst) if (1..=64).contains(&burst) => spec::Burst::Segments(burst),
-            Some(burst) => return Err(Wrong::at(at("burst"), format!("found {burst}: write 1 to 64 segments, or \"auto\""))),
-        };
-        let tick = fill(&mut tcp.tick, Duration(Span::ZERO)).0;
-        if tick > Span::from_ms(100) {
-            return Err(Wrong::at(at("tick"), format!("\"{tick}\": write at most \"100ms\"")));
-        }
-        let timeouts = self.timeouts(tcp, stack, handshake, key)?;
-        Ok(TcpConfig {
-            congestion,
-            mss,
-            initial_window,
-            max_window,
-            receive,
-            reader,
-            manner: if stack == Stack::Ns3 { spec::Manner::Ns3 } else { spec::Manner::Linux },
-            recovery,
-            dupack_threshold,
-            proportional_reduction: fill(&mut tcp.prr, stack != Stack::Basic),
-            tail_probe,
-            undo: fill(&mut tcp.undo, linux),
-            idle_restart: fill(&mut tcp.idle_restart, linux),
-            delayed_ack,
-            sack_compression: fill(&mut tcp.sack_compression, linux).then_some(spec::SackCompression { part: 20, most: Span::from_ms(1), segments: 44 }),
-            handshake,
-            metrics: if fill(&mut tcp.ssthresh_cache, false) { spec::Metrics::Full } else { spec::Metrics::Off },
-            pacing,
-            burst,
-            small_queues: fill(&mut tcp.small_queues, linux),
-            tick,
-            estimator: fill(&mut tcp.rtt_estimator, if linux { Estimator::Linux } else { Estimator::Rfc6298 }),
-            min_rto: timeouts.min,
-            granularity: timeouts.granularity,
-            min_rto_on_variance: timeouts.on_variance,
-            initial_rto: timeouts.initial,
-            max_rto: timeouts.max,
-            ecn,
-            ack_priority: match tcp.ack_priority {
-                Some(priority @ 8..) => return Err(Wrong::at(at("ack_priority"), format!("found {priority}: write a priority from 0 (lowest) to 7"))),
-                priority => priority,
-            },
-        })
+        None => None,
+    };
+    let dupack_threshold = fill(&mut tcp.dupack_threshold, Or::some(3)).0;
+    if dupack_threshold == Some(0) {
+        return Err(Wrong::at(at("dupack_threshold"), "found 0: write at least 1, or \"off\""));
     }
+    let mut delayed = fill(&mut tcp.delayed_ack, if linux { Or::some(DelayedAck { segments: None, timeout: None, quick: None }) } else { Or::NONE });
+    let delayed_ack = match &mut delayed.0 {
+        Some(delayed) => Some(delayed_ack(delayed, if linux { 16 } else { 0 }, &at("delayed_ack"))?),
+        None => None,
+    };
+    tcp.delayed_ack = Some(delayed);
+    let recovery = fill(&mut tcp.recovery, if linux { Recovery::Rack } else { Recovery::Sack });
+    let handshake = fill(&mut tcp.handshake, stack != Stack::Basic);
+    let tail_probe = fill(&mut tcp.tail_probe, linux && recovery != Recovery::NewReno);
+    if tail_probe && recovery == Recovery::NewReno {
+        return Err(Wrong::at(at("tail_probe"), "needs selective acknowledgements: recovery = \"rack\" or \"sack\""));
+    }
+    let burst = match fill(&mut tcp.burst, if linux { Or::NONE } else { Or::some(1) }).0 {
+        None => spec::Burst::Linux,
+        Some(burst) if (1..=64).contains(&burst) => spec::Burst::Segments(burst),
+        Some(burst) => return Err(Wrong::at(at("burst"), format!("found {burst}: write 1 to 64 segments, or \"auto\""))),
+    };
+    let tick = fill(&mut tcp.tick, Duration(Span::ZERO)).0;
+    if tick > Span::from_ms(100) {
+        return Err(Wrong::at(at("tick"), format!("\"{tick}\": write at most \"100ms\"")));
+    }
+    let timeouts = timeouts(around, tcp, stack, handshake, key)?;
+    Ok(TcpConfig {
+        congestion,
+        mss,
+        initial_window,
+        max_window,
+        receive,
+        reader,
+        manner: if stack == Stack::Ns3 { spec::Manner::Ns3 } else { spec::Manner::Linux },
+        recovery,
+        dupack_threshold,
+        proportional_reduction: fill(&mut tcp.prr, stack != Stack::Basic),
+        tail_probe,
+        undo: fill(&mut tcp.undo, linux),
+        idle_restart: fill(&mut tcp.idle_restart, linux),
+        delayed_ack,
+        sack_compression: fill(&mut tcp.sack_compression, linux).then_some(spec::SackCompression { part: 20, most: Span::from_ms(1), segments: 44 }),
+        handshake,
+        metrics: if fill(&mut tcp.ssthresh_cache, false) { spec::Metrics::Full } else { spec::Metrics::Off },
+        pacing,
+        burst,
+        small_queues: fill(&mut tcp.small_queues, linux),
+        tick,
+        estimator: fill(&mut tcp.rtt_estimator, if linux { Estimator::Linux } else { Estimator::Rfc6298 }),
+        min_rto: timeouts.min,
+        granularity: timeouts.granularity,
+        min_rto_on_variance: timeouts.on_variance,
+        initial_rto: timeouts.initial,
+        max_rto: timeouts.max,
+        ecn,
+        ack_priority: match tcp.ack_priority {
+            Some(priority @ 8..) => return Err(Wrong::at(at("ack_priority"), format!("found {priority}: write a priority from 0 (lowest) to 7"))),
+            priority => priority,
+        },
+    })
+}
 
-    /// Of TCP with the key `mptcp`.
-    fn mptcp(&self, tcp: &mut Tcp, key: &Key) -> Result<spec::MptcpConfig, Wrong> {
-        let at = |name: &str| key.clone().name("mptcp").name(name);
-        for (name, given) in [("reader", tcp.reader.is_some()), ("ssthresh_cache", tcp.ssthresh_cache.is_some()), ("stack", tcp.stack == Some(Stack::Ns3))] {
-            if given {
-                return Err(Wrong::at(
-                    key.clone().name(name),
-                    format!("with mptcp there is no {name}{}: leave it out", if name == "stack" { " = \"ns3\"" } else { "" }),
-                ));
-            }
-        }
-        let option = spec::MptcpConfig::DATA_OPTION;
-        let most = self.frames.payload.saturating_sub(option);
-        let mss = fill(&mut tcp.mss, Size(Bytes(most.into()))).0;
-        if mss.0 == 0 || mss.0 > u64::from(most) {
-            return Err(Wrong::at(
-                key.clone().name("mss"),
-                format!("\"{mss}\": write a size from 1B to {most}B ({}, less {option} B for MPTCP's option)", self.frames.why),
-            ));
-        }
-        let keys = tcp.mptcp.as_mut().expect("checked before");
-        let manager = fill(&mut keys.manager, PathManager::Ndiffports);
-        let subflows = fill(&mut keys.subflows, if manager == PathManager::Fullmesh { 8 } else { 2 });
-        if !(1..=32).contains(&subflows) {
-            return Err(Wrong::at(at("subflows"), format!("found {subflows}: write 1 to 32")));
-        }
-        let coupling = fill(&mut keys.coupling, Coupling::Lia);
-        if keys.queue_segments.is_some() && coupling != Coupling::QueueAware {
-            return Err(Wrong::at(at("queue_segments"), "is for coupling = \"queue_aware\": leave it out"));
-        }
-        let coupled = match coupling {
-            Coupling::Off => None,
-            Coupling::Lia => Some(spec::Coupling::Lia),
-            Coupling::Olia => Some(spec::Coupling::Olia),
-            Coupling::Balia => Some(spec::Coupling::Balia),
-            Coupling::Wvegas => Some(spec::Coupling::Wvegas),
-            Coupling::QueueAware => Some(spec::Coupling::QueueAware { segments: fill(&mut keys.queue_segments, 4) }),
-        };
-        let scheduler = fill(&mut keys.scheduler, PathScheduler::LowestRtt);
-        let opportunistic = fill(&mut keys.opportunistic, true);
-        if coupled.is_some() && (tcp.congestion.is_some_and(|kind| kind != Congestion::Newreno) || tcp.newreno.is_some() || tcp.hystart_plusplus.is_some()) {
-            let name = if tcp.newreno.is_some() {
-                "newreno"
-            } else if tcp.hystart_plusplus.is_some() {
-                "hystart_plusplus"
-            } else {
-                "congestion"
-            };
+/// Of TCP with the key `mptcp`.
+fn mptcp(around: &Around, tcp: &mut Tcp, key: &Key) -> Result<spec::MptcpConfig, Wrong> {
+    let at = |name: &str| key.clone().name("mptcp").name(name);
+    for (name, given) in [("reader", tcp.reader.is_some()), ("ssthresh_cache", tcp.ssthresh_cache.is_some()), ("stack", tcp.stack == Some(Stack::Ns3))] {
+        if given {
             return Err(Wrong::at(
                 key.clone().name(name),
-                "coupled subflows have a congestion control of their own: leave it out, or write mptcp.coupling = \"off\"",
+                format!("with mptcp there is no {name}{}: leave it out", if name == "stack" { " = \"ns3\"" } else { "" }),
             ));
         }
-        if coupled.is_some() {
-            // Its own congestion control replaces this one.
-            tcp.congestion = Some(Congestion::Newreno);
-        }
-        let config = self.tcp(tcp, key)?;
-        // What is refused above must not stand in the resolved scenario.
-        tcp.ssthresh_cache = None;
-        if coupled.is_some() {
-            (tcp.congestion, tcp.newreno, tcp.hystart_plusplus) = (None, None, None);
-        }
-        let receive = config.receive;
-        let congestion = coupled.map_or(config.congestion, CongestionControl::Coupled);
-        Ok(spec::MptcpConfig {
-            tcp: TcpConfig { congestion, receive: spec::Receive::Unlimited, ..config },
-            receive,
-            manager: match manager {
-                PathManager::Ndiffports => spec::PathManager::DiffPorts(subflows),
-                PathManager::Fullmesh => spec::PathManager::FullMesh(subflows),
-            },
-            scheduler,
-            opportunistic,
-        })
     }
+    let option = spec::MptcpConfig::DATA_OPTION;
+    let most = around.payload.saturating_sub(option);
+    let mss = fill(&mut tcp.mss, Size(Bytes(most.into()))).0;
+    if mss.0 == 0 || mss.0 > u64::from(most) {
+        return Err(Wrong::at(
+            key.clone().name("mss"),
+            format!("\"{mss}\": write a size from 1B to {most}B ({}, less {option} B for MPTCP's option)", around.why),
+        ));
+    }
+    let keys = tcp.mptcp.as_mut().expect("checked before");
+    let manager = fill(&mut keys.manager, PathManager::Ndiffports);
+    let subflows = fill(&mut keys.subflows, if manager == PathManager::Fullmesh { 8 } else { 2 });
+    if !(1..=32).contains(&subflows) {
+        return Err(Wrong::at(at("subflows"), format!("found {subflows}: write 1 to 32")));
+    }
+    let coupling = fill(&mut keys.coupling, Coupling::Lia);
+    if keys.queue_segments.is_some() && coupling != Coupling::QueueAware {
+        return Err(Wrong::at(at("queue_segments"), "is for coupling = \"queue_aware\": leave it out"));
+    }
+    let coupled = match coupling {
+        Coupling::Off => None,
+        Coupling::Lia => Some(spec::Coupling::Lia),
+        Coupling::Olia => Some(spec::Coupling::Olia),
+        Coupling::Balia => Some(spec::Coupling::Balia),
+        Coupling::Wvegas => Some(spec::Coupling::Wvegas),
+        Coupling::QueueAware => Some(spec::Coupling::QueueAware { segments: fill(&mut keys.queue_segments, 4) }),
+    };
+    let scheduler = fill(&mut keys.scheduler, PathScheduler::LowestRtt);
+    let opportunistic = fill(&mut keys.opportunistic, true);
+    if coupled.is_some() && (tcp.congestion.is_some_and(|kind| kind != Congestion::Newreno) || tcp.newreno.is_some() || tcp.hystart_plusplus.is_some()) {
+        let name = if tcp.newreno.is_some() {
+            "newreno"
+        } else if tcp.hystart_plusplus.is_some() {
+            "hystart_plusplus"
+        } else {
+            "congestion"
+        };
+        return Err(Wrong::at(
+            key.clone().name(name),
+            "coupled subflows have a congestion control of their own: leave it out, or write mptcp.coupling = \"off\"",
+        ));
+    }
+    if coupled.is_some() {
+        // Its own congestion control replaces this one.
+        tcp.congestion = Some(Congestion::Newreno);
+    }
+    let config = plain(around, tcp, key)?;
+    // What is refused above must not stand in the resolved scenario.
+    tcp.ssthresh_cache = None;
+    if coupled.is_some() {
+        (tcp.congestion, tcp.newreno, tcp.hystart_plusplus) = (None, None, None);
+    }
+    let receive = config.receive;
+    let congestion = coupled.map_or(config.congestion, CongestionControl::Coupled);
+    Ok(spec::MptcpConfig {
+        tcp: TcpConfig { congestion, receive: spec::Receive::Unlimited, ..config },
+        receive,
+        manager: match manager {
+            PathManager::Ndiffports => spec::PathManager::DiffPorts(subflows),
+            PathManager::Fullmesh => spec::PathManager::FullMesh(subflows),
+        },
+        scheduler,
+        opportunistic,
+    })
+}
 
-    fn pfabric(&self, keys: &mut Pfabric, key: &Key) -> Result<spec::Pfabric, Wrong> {
-        let at = |name: &str| key.clone().name(name);
-        let estimated = fill(&mut keys.rto, Timeout::Fixed) == Timeout::Estimated;
-        let min_rto = fill(&mut keys.min_rto, Duration(Span::from_us(if estimated { 200 } else { 45 }))).0;
-        if min_rto == Span::ZERO || min_rto > Span::from_s(1) {
-            return Err(Wrong::at(at("min_rto"), format!("\"{min_rto}\": write a time above 0 and up to 1s")));
-        }
-        let max_window = fill(&mut keys.max_window, 23);
-        let initial_window = fill(&mut keys.initial_window, 12.min(max_window));
-        if initial_window == 0 || initial_window > max_window {
-            return Err(Wrong::at(at("initial_window"), format!("found {initial_window}: write 1 to max_window = {max_window}")));
-        }
-        let probe_after = fill(&mut keys.probe_after, if estimated { Or::NONE } else { Or::some(5) }).0;
-        if probe_after == Some(0) {
-            return Err(Wrong::at(at("probe_after"), "found 0: write at least 1, or \"off\""));
-        }
-        let congestion = match fill(&mut keys.congestion, PfabricCongestion::Newreno) {
-            PfabricCongestion::Newreno if keys.dctcp.is_some() => return Err(meaningless(at("dctcp"), "congestion = \"newreno\"")),
-            PfabricCongestion::Newreno => CongestionControl::Newreno(NewrenoConfig { flavour: RenoFlavour::Linux }),
-            PfabricCongestion::Dctcp => {
-                let sender = sender(Stack::Basic, self.frames.payload, false);
-                CongestionControl::Dctcp(keys.dctcp.get_or_insert_default().resolve(&at("dctcp"), &sender)?)
-            }
-        };
-        let ecn = if matches!(congestion, CongestionControl::Dctcp(_)) { EcnMode::Dctcp } else { EcnMode::Off };
-        // The receiver and what the two machines share: a TCP that finds losses by time-outs only.
-        let mut plain = Tcp {
-            stack: Some(Stack::Basic),
-            mss: keys.mss,
-            initial_window: Some(initial_window),
-            max_window: Some(Or::some(max_window)),
-            dupack_threshold: Some(Or::NONE),
-            min_rto: Some(Duration(min_rto)),
-            initial_rto: Some(Duration(min_rto)),
-            min_rto_on_variance: Some(false),
-            ..Tcp::default()
-        };
-        let tcp = self.tcp(&mut plain, key)?;
-        keys.mss = plain.mss;
-        Ok(spec::Pfabric {
-            tcp: TcpConfig { congestion, ecn, ..tcp },
-            fixed_timeout: !estimated,
-            probe_after,
-            ranked: fill(&mut keys.rank, if estimated { Rank::None } else { Rank::Remaining }) == Rank::Remaining,
-            pooled: fill(&mut keys.connections, Connections::Own) == Connections::Pooled,
-        })
+fn pfabric(around: &Around, keys: &mut Pfabric, key: &Key) -> Result<spec::Pfabric, Wrong> {
+    let at = |name: &str| key.clone().name(name);
+    let estimated = fill(&mut keys.rto, Timeout::Fixed) == Timeout::Estimated;
+    let min_rto = fill(&mut keys.min_rto, Duration(Span::from_us(if estimated { 200 } else { 45 }))).0;
+    if min_rto == Span::ZERO || min_rto > Span::from_s(1) {
+        return Err(Wrong::at(at("min_rto"), format!("\"{min_rto}\": write a time above 0 and up to 1s")));
     }
+    let max_window = fill(&mut keys.max_window, 23);
+    let initial_window = fill(&mut keys.initial_window, 12.min(max_window));
+    if initial_window == 0 || initial_window > max_window {
+        return Err(Wrong::at(at("initial_window"), format!("found {initial_window}: write 1 to max_window = {max_window}")));
+    }
+    let probe_after = fill(&mut keys.probe_after, if estimated { Or::NONE } else { Or::some(5) }).0;
+    if probe_after == Some(0) {
+        return Err(Wrong::at(at("probe_after"), "found 0: write at least 1, or \"off\""));
+    }
+    let congestion = match fill(&mut keys.congestion, PfabricCongestion::Newreno) {
+        PfabricCongestion::Newreno if keys.dctcp.is_some() => return Err(meaningless(at("dctcp"), "congestion = \"newreno\"")),
+        PfabricCongestion::Newreno => CongestionControl::Newreno(NewrenoConfig { flavour: RenoFlavour::Linux }),
+        PfabricCongestion::Dctcp => {
+            let sender = sender(Stack::Basic, around.payload, false);
+            CongestionControl::Dctcp(keys.dctcp.get_or_insert_default().resolve(&at("dctcp"), &sender)?)
+        }
+    };
+    let ecn = if matches!(congestion, CongestionControl::Dctcp(_)) { EcnMode::Dctcp } else { EcnMode::Off };
+    // The receiver and what the two machines share: a TCP that finds losses by time-outs only.
+    let mut basic = Tcp {
+        stack: Some(Stack::Basic),
+        mss: keys.mss,
+        initial_window: Some(initial_window),
+        max_window: Some(Or::some(max_window)),
+        dupack_threshold: Some(Or::NONE),
+        min_rto: Some(Duration(min_rto)),
+        initial_rto: Some(Duration(min_rto)),
+        min_rto_on_variance: Some(false),
+        ..Tcp::default()
+    };
+    let tcp = plain(around, &mut basic, key)?;
+    keys.mss = basic.mss;
+    Ok(spec::Pfabric {
+        tcp: TcpConfig { congestion, ecn, ..tcp },
+        fixed_timeout: !estimated,
+        probe_after,
+        ranked: fill(&mut keys.rank, if estimated { Rank::None } else { Rank::Remaining }) == Rank::Remaining,
+        pooled: fill(&mut keys.connections, Connections::Own) == Connections::Pooled,
+    })
+}
 
-    fn timeouts(&self, tcp: &mut Tcp, stack: Stack, handshake: bool, key: &Key) -> Result<Timeouts, Wrong> {
-        let at = |name: &str| key.clone().name(name);
-        let positive = |span: Span, name: &str| match span {
-            Span::ZERO => Err(Wrong::at(at(name), "\"0s\": write a time above 0")),
-            long if long > Span::from_s(86_400) => Err(Wrong::at(at(name), format!("\"{long}\": a time-out is at most a day"))),
-            _ => Ok(span),
-        };
-        let min = positive(fill(&mut tcp.min_rto, Duration(Span::from_ms(200))).0, "min_rto")?;
-        let on_variance = fill(&mut tcp.min_rto_on_variance, stack != Stack::Ns3);
-        // What one sample of an idle path gives: SRTT = R, RTTVAR = R/2 (RFC 6298 §2.2).
-        let rtt = self.idle_rtt.0;
-        let sampled = if on_variance { rtt.saturating_add(min.0.max(rtt.saturating_mul(2))) } else { min.0.max(rtt.saturating_mul(3)) };
-        let sampled = if handshake { Span::from_s(1) } else { Span(sampled.min(Span::from_s(86_400).0)) };
-        let initial = positive(fill(&mut tcp.initial_rto, Duration(sampled)).0, "initial_rto")?;
-        let floor = Span(min.0.max(initial.0));
-        let max = positive(fill(&mut tcp.max_rto, Duration(Span(floor.0.max(Span::from_s(120).0)))).0, "max_rto")?;
-        if max < floor {
-            return Err(Wrong::at(at("max_rto"), format!("\"{max}\" is less than min_rto = \"{min}\" or initial_rto = \"{initial}\"")));
-        }
-        let granularity = fill(&mut tcp.granularity, Duration(Span::ZERO)).0;
-        if granularity > Span::from_s(1) {
-            return Err(Wrong::at(at("granularity"), format!("\"{granularity}\": write at most \"1s\"")));
-        }
-        Ok(Timeouts { min, granularity, on_variance, initial, max })
+fn timeouts(around: &Around, tcp: &mut Tcp, stack: Stack, handshake: bool, key: &Key) -> Result<Timeouts, Wrong> {
+    let at = |name: &str| key.clone().name(name);
+    let positive = |span: Span, name: &str| match span {
+        Span::ZERO => Err(Wrong::at(at(name), "\"0s\": write a time above 0")),
+        long if long > Span::from_s(86_400) => Err(Wrong::at(at(name), format!("\"{long}\": a time-out is at most a day"))),
+        _ => Ok(span),
+    };
+    let min = positive(fill(&mut tcp.min_rto, Duration(Span::from_ms(200))).0, "min_rto")?;
+    let on_variance = fill(&mut tcp.min_rto_on_variance, stack != Stack::Ns3);
+    // What one sample of an idle path gives: SRTT = R, RTTVAR = R/2 (RFC 6298 §2.2).
+    let rtt = around.idle.0;
+    let sampled = if on_variance { rtt.saturating_add(min.0.max(rtt.saturating_mul(2))) } else { min.0.max(rtt.saturating_mul(3)) };
+    let sampled = if handshake { Span::from_s(1) } else { Span(sampled.min(Span::from_s(86_400).0)) };
+    let initial = positive(fill(&mut tcp.initial_rto, Duration(sampled)).0, "initial_rto")?;
+    let floor = Span(min.0.max(initial.0));
+    let max = positive(fill(&mut tcp.max_rto, Duration(Span(floor.0.max(Span::from_s(120).0)))).0, "max_rto")?;
+    if max < floor {
+        return Err(Wrong::at(at("max_rto"), format!("\"{max}\" is less than min_rto = \"{min}\" or initial_rto = \"{initial}\"")));
     }
+    let granularity = fill(&mut tcp.granularity, Duration(Span::ZERO)).0;
+    if granularity > Span::from_s(1) {
+        return Err(Wrong::at(at("granularity"), format!("\"{granularity}\": write at most \"1s\"")));
+    }
+    Ok(Timeouts { min, granularity, on_variance, initial, max })
 }
 
 /// What limits the window at the receiver.
@@ -404,26 +389,6 @@ struct Timeouts {
     on_variance: bool,
     initial: Span,
     max: Span,
-}
-
-impl Frames {
-    /// The payload of a full frame, from the document or its default.
-    pub fn payload(&self, slot: &mut Option<Size>, key: Key) -> Result<u16, Wrong> {
-        let bytes = fill(slot, Size(Bytes(self.payload.into()))).0;
-        match u16::try_from(bytes.0) {
-            Ok(payload) if payload > 0 && payload <= self.payload => Ok(payload),
-            _ => Err(Wrong::at(key, format!("\"{bytes}\": write a size from 1B to {}B ({})", self.payload, self.why))),
-        }
-    }
-
-    pub fn datagram(&self, datagram: &mut Datagram, key: &Key) -> Result<spec::Datagram, Wrong> {
-        let rate = fill(&mut datagram.rate, Or::NONE).0.map(|speed| speed.0);
-        if rate.is_some_and(|rate| rate.0 == 0) {
-            return Err(Wrong::at(key.clone().name("rate"), "\"0bps\": write a rate above 0, or \"unlimited\""));
-        }
-        let payload = self.payload(&mut datagram.payload, key.clone().name("payload"))?;
-        Ok(spec::Datagram { rate, payload, ecn_capable: fill(&mut datagram.ecn_capable, false) })
-    }
 }
 
 /// Its transport, for a congestion control.

@@ -20,7 +20,7 @@ impl Plan {
     }
 }
 
-impl Parameters for spec::Rated {
+impl Parameters for super::keys::Rated {
     fn frames(&self) -> Frames {
         Frames { payload: self.payload, data: self.header, answer: Some(self.header) }
     }
@@ -32,19 +32,19 @@ impl Parameters for spec::Rated {
 
 impl Parameters for spec::Pdq {
     fn frames(&self) -> Frames {
-        self.rated.frames()
+        self.rated().frames()
     }
     fn habits(&self, world: &World) -> Habits {
-        self.rated.habits(world)
+        self.rated().habits(world)
     }
 }
 
 impl Parameters for spec::D3 {
     fn frames(&self) -> Frames {
-        self.rated.frames()
+        self.rated().frames()
     }
     fn habits(&self, world: &World) -> Habits {
-        self.rated.habits(world)
+        self.rated().habits(world)
     }
     fn wants_deadlines(&self) -> Option<(&'static str, &'static str)> {
         Some(("kind", "D3 shares links equally here"))
