@@ -76,6 +76,14 @@ macro_rules! keys {
             $($($(#[doc = $note])* pub $extra: $of_extra,)+)?
         }
 
+        /// Such a table within another is dealt with where both stand.
+        impl $crate::keys::Quantity for $name {
+            type Parsed = $name;
+            fn parsed(self) -> $name {
+                self
+            }
+        }
+
         impl $name {
             /// Checks the keys that are written, and writes the defaults of the others down. The table stands at `key`.
             pub fn resolve(&mut self, key: &$crate::tree::Key $($(, $around: $of)+)?) -> Result<$parsed, $crate::tree::Wrong> {

@@ -146,37 +146,7 @@ pub fn ledbatpp() -> LedbatppConfig {
 }
 
 pub fn tcp() -> TcpConfig {
-    TcpConfig {
-        congestion: newreno(),
-        mss: 1460,
-        initial_window: 10,
-        max_window: None,
-        receive: Receive::Unlimited,
-        reader: None,
-        manner: Manner::Linux,
-        recovery: Recovery::Sack,
-        dupack_threshold: Some(3),
-        proportional_reduction: false,
-        tail_probe: false,
-        undo: false,
-        idle_restart: false,
-        delayed_ack: None,
-        sack_compression: None,
-        handshake: false,
-        metrics: Metrics::Off,
-        pacing: None,
-        burst: Burst::Segments(1),
-        small_queues: false,
-        tick: Span::ZERO,
-        estimator: Estimator::Rfc6298,
-        min_rto: Span::from_us(200),
-        granularity: Span::ZERO,
-        min_rto_on_variance: false,
-        initial_rto: Span::from_ms(1),
-        max_rto: Span::from_s(60),
-        ecn: EcnMode::Off,
-        ack_priority: None,
-    }
+    TcpConfig { min_rto: Span::from_us(200), initial_rto: Span::from_ms(1), max_rto: Span::from_s(60), ..TcpConfig::basic(newreno(), 1460) }
 }
 
 /// As Linux sets it up, with the floor of the time-out at 10 ms.

@@ -36,6 +36,7 @@ pub mod keys {
     pub use super::datagram::Keys as Datagram;
     pub use super::nack::Keys as Nack;
     pub use super::ndp::Keys as Ndp;
+    pub use super::pfabric::Keys as Pfabric;
     pub use super::rated::{D3Keys as D3, PdqKeys as Pdq};
 }
 

@@ -37,7 +37,7 @@ pub use sonic::Sonic;
 pub use switch::{Aqm, AqmKind, Ecn, Forwarding, Incapable, Scheduling, Sharing, Switch};
 pub use topology::{Bcube, Custom, DualHomed, Dumbbell, FatTree, Fault, HostName, Hpcc, LeafSpine, LinkOverride, NamedHost, Star, Switches, Topology, Vl2};
 pub use traffic::*;
-pub use transport::{Connections, Coupling, DelayedAck, PathManager, Pfabric, PfabricCongestion, Rank, Stack, Tcp, Timeout, Transport};
+pub use transport::{Coupling, DelayedAck, PathManager, Stack, Tcp, Transport};
 pub use voq::{Ingress, Voq};
 
 use schemars::JsonSchema;

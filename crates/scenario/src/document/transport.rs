@@ -4,9 +4,9 @@ use super::{Auto, Duration, Off, Or, Rdma, Size, Unlimited};
 use crate::tree::{Key, Wrong};
 use afflux_config::tagged;
 use afflux_config::words;
-use afflux_net::congestion::{self, Congestion, Sender, dctcp};
+use afflux_net::congestion::{self, Congestion, Sender};
 use afflux_net::spec::{CongestionControl, EcnMode, Estimator, PathScheduler, Recovery, TransportConfig};
-use afflux_net::transports::{Around, D3, Datagram, Nack, Ndp, Pdq};
+use afflux_net::transports::{Around, D3, Datagram, Nack, Ndp, Pdq, Pfabric};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -39,6 +39,7 @@ impl Transport {
             Transport::Datagram(keys) => keys.resolve(key, around).map(TransportConfig::Datagram),
             Transport::Pdq(keys) => keys.resolve(key, around).map(TransportConfig::Pdq),
             Transport::D3(keys) => keys.resolve(key, around).map(TransportConfig::D3),
+            Transport::Pfabric(keys) => keys.config(key, around).map(TransportConfig::Pfabric),
             Transport::Nack(keys) => keys.resolve(key, around).map(TransportConfig::Nack),
             Transport::Ndp(keys) => keys.resolve(key, around).map(TransportConfig::Ndp),
             _ => return None,
@@ -258,76 +259,6 @@ words! {
         Linux,
         /// ns-3's, where it differs: SACK by RFC 6675 with proportional rate reduction, every segment acknowledged, ns-3's CUBIC.
         Ns3,
-    }
-}
-
-/// pFabric's minimal transport (Alizadeh et al. 2013, as in the authors' ns-2). With `rto = "estimated"` and `rank = "none"` it is the TCP
-/// they compare with, with `congestion = "dctcp"` besides their DCTCP.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Pfabric {
-    /// How the window reacts. Default `"newreno"`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub congestion: Option<PfabricCongestion>,
-    /// Payload of a full segment. Default: `mtu` less the profile's headers.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub mss: Option<Size>,
-    /// Initial window in segments. Default 12 (the study's: a round trip at 10 Gbps).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub initial_window: Option<u32>,
-    /// Largest window in segments. Default 23 (one less than the queues of the study hold).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_window: Option<u32>,
-    /// The time-out. Default `"fixed"`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rto: Option<Timeout>,
-    /// The fixed time-out, or the floor of the estimated one. Default `"45us"`; with `rto = "estimated"` `"200us"` (the study's).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub min_rto: Option<Duration>,
-    /// After so many time-outs in a row during which nothing came, frames without data are sent instead until something does. Default 5, `"off"`
-    /// with `rto = "estimated"`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub probe_after: Option<Or<Off, u32>>,
-    /// What data say of their flow, for `scheduling = "pfabric"`. Default `"remaining"`, `"none"` with `rto = "estimated"`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rank: Option<Rank>,
-    /// Connections. Default `"own"`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub connections: Option<Connections>,
-    /// Parameters of DCTCP.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub dctcp: Option<dctcp::Keys>,
-}
-
-words! {
-    /// How the window reacts.
-    pub enum PfabricCongestion {
-        /// Slow start and congestion avoidance; a time-out leaves one segment.
-        Newreno,
-        /// And marks reduce it by the marked share.
-        Dctcp,
-    }
-    /// A time-out.
-    pub enum Timeout {
-        /// Always the same.
-        Fixed,
-        /// RFC 6298, with exponential back-off.
-        Estimated,
-    }
-    /// What data say of their flow.
-    pub enum Rank {
-        /// Bytes that are neither acknowledged nor SACKed.
-        Remaining,
-        /// Nothing.
-        None,
-    }
-    /// Connections.
-    pub enum Connections {
-        /// Every flow has one, open from the start.
-        Own,
-        /// Each pair of hosts has one, open from the start; a flow that finds it busy opens another with a handshake. They stay and keep their
-        /// slow start threshold, as in the authors' ns-2.
-        Pooled,
     }
 }
 

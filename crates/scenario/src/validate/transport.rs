@@ -2,13 +2,10 @@
 
 use super::hosts::Frames;
 use super::{fill, meaningless, rdma};
-use crate::document::{
-    Connections, Coupling, DelayedAck, Duration, Host, Or, PathManager, Pfabric, PfabricCongestion, Rank, Size, Stack, Tcp, Timeout, Transport,
-};
+use crate::document::{Coupling, DelayedAck, Duration, Host, Or, PathManager, Size, Stack, Tcp, Transport};
 use crate::spelling;
 use crate::topology::Facts;
 use crate::tree::{Key, Wrong};
-use afflux_net::congestion::newreno::{NewrenoConfig, RenoFlavour};
 use afflux_net::congestion::{Congestion, Echo, Flavour, Sender, SlowStart};
 use afflux_net::spec::{self, CongestionControl, EcnMode, Estimator, PathScheduler, Recovery, TcpConfig, TransportConfig};
 use afflux_net::transports::Around;
@@ -93,7 +90,6 @@ fn build(around: &Around, transport: &mut Transport, key: &Key) -> Result<Transp
     match transport {
         Transport::Tcp(keys) if keys.mptcp.is_some() => mptcp(around, keys, key).map(TransportConfig::Mptcp),
         Transport::Tcp(keys) => plain(around, keys, key).map(TransportConfig::Tcp),
-        Transport::Pfabric(keys) => pfabric(around, keys, key).map(TransportConfig::Pfabric),
         Transport::Rdma(keys) => rdma::config(around, keys, key).map(TransportConfig::Rdma),
         _ => unreachable!("its keys are declared"),
     }
@@ -263,54 +259,6 @@ fn mptcp(around: &Around, tcp: &mut Tcp, key: &Key) -> Result<spec::MptcpConfig,
         },
         scheduler,
         opportunistic,
-    })
-}
-
-fn pfabric(around: &Around, keys: &mut Pfabric, key: &Key) -> Result<spec::Pfabric, Wrong> {
-    let at = |name: &str| key.clone().name(name);
-    let estimated = fill(&mut keys.rto, Timeout::Fixed) == Timeout::Estimated;
-    let min_rto = fill(&mut keys.min_rto, Duration(Span::from_us(if estimated { 200 } else { 45 }))).0;
-    if min_rto == Span::ZERO || min_rto > Span::from_s(1) {
-        return Err(Wrong::at(at("min_rto"), format!("\"{min_rto}\": write a time above 0 and up to 1s")));
-    }
-    let max_window = fill(&mut keys.max_window, 23);
-    let initial_window = fill(&mut keys.initial_window, 12.min(max_window));
-    if initial_window == 0 || initial_window > max_window {
-        return Err(Wrong::at(at("initial_window"), format!("found {initial_window}: write 1 to max_window = {max_window}")));
-    }
-    let probe_after = fill(&mut keys.probe_after, if estimated { Or::NONE } else { Or::some(5) }).0;
-    if probe_after == Some(0) {
-        return Err(Wrong::at(at("probe_after"), "found 0: write at least 1, or \"off\""));
-    }
-    let congestion = match fill(&mut keys.congestion, PfabricCongestion::Newreno) {
-        PfabricCongestion::Newreno if keys.dctcp.is_some() => return Err(meaningless(at("dctcp"), "congestion = \"newreno\"")),
-        PfabricCongestion::Newreno => CongestionControl::Newreno(NewrenoConfig { flavour: RenoFlavour::Linux }),
-        PfabricCongestion::Dctcp => {
-            let sender = sender(Stack::Basic, around.payload, false);
-            CongestionControl::Dctcp(keys.dctcp.get_or_insert_default().resolve(&at("dctcp"), &sender)?)
-        }
-    };
-    let ecn = if matches!(congestion, CongestionControl::Dctcp(_)) { EcnMode::Dctcp } else { EcnMode::Off };
-    // The receiver and what the two machines share: a TCP that finds losses by time-outs only.
-    let mut basic = Tcp {
-        stack: Some(Stack::Basic),
-        mss: keys.mss,
-        initial_window: Some(initial_window),
-        max_window: Some(Or::some(max_window)),
-        dupack_threshold: Some(Or::NONE),
-        min_rto: Some(Duration(min_rto)),
-        initial_rto: Some(Duration(min_rto)),
-        min_rto_on_variance: Some(false),
-        ..Tcp::default()
-    };
-    let tcp = plain(around, &mut basic, key)?;
-    keys.mss = basic.mss;
-    Ok(spec::Pfabric {
-        tcp: TcpConfig { congestion, ecn, ..tcp },
-        fixed_timeout: !estimated,
-        probe_after,
-        ranked: fill(&mut keys.rank, if estimated { Rank::None } else { Rank::Remaining }) == Rank::Remaining,
-        pooled: fill(&mut keys.connections, Connections::Own) == Connections::Pooled,
     })
 }
 

@@ -3,8 +3,10 @@
 //! The receiver is TCP's. [`Sender`] is a pure state machine like TCP's.
 
 mod host;
+mod keys;
 mod sender;
 
+pub use keys::{Config, Keys};
 pub use sender::{Expired, Kept, Sender, SenderSetup, Transmit};
 
 use crate::Model;
