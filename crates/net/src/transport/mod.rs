@@ -16,6 +16,8 @@ mod registry;
 pub mod tcp;
 
 use crate::Model;
+use crate::frame::Decisive;
+use crate::spec::FlowId;
 
 /// What a shard keeps of each transport.
 #[derive(Default)]
@@ -28,6 +30,13 @@ pub struct Halves {
     pub datagram: datagram::Halves,
     pub nack: nack::Halves,
     pub ndp: ndp::Halves,
+}
+
+impl Halves {
+    /// Of flows that are complete at their receiver: what completed them, where their senders may not have heard of it.
+    pub fn decisive(&mut self) -> impl Iterator<Item = (FlowId, Decisive)> {
+        std::mem::take(&mut self.mptcp.decisive).into_iter()
+    }
 }
 
 /// Tables of keys that stand with their transport, and what they are read in.

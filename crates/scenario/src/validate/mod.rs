@@ -8,7 +8,6 @@ mod memory;
 mod pfc;
 mod processor;
 mod queue;
-mod rated;
 mod rdma;
 mod record;
 mod run;
@@ -17,6 +16,7 @@ mod traffic;
 mod transport;
 mod traps;
 mod voq;
+mod ways;
 
 use crate::document::Document;
 use crate::inputs::Inputs;
@@ -105,7 +105,7 @@ pub fn check(document: &mut Document, tree: &Tree, inputs: &mut Inputs, reader: 
     (plan.transports, plan.flows, plan.applications) = (std::mem::take(&mut traffic.transports.configs), traffic.flows, traffic.applications);
     pfc::fits(&plan, document)?;
     rdma::fits(&plan, &document.host)?;
-    rated::fits(&plan, &document.host)?;
+    ways::fits(&plan, &traffic.transports)?;
     ideal::fits(&plan)?;
     plan.run.max_memory = room.of(&plan)?;
     let ground = traps::Ground { tree, written: &written, document, plan: &plan, transports: &traffic.transports, uses: &traffic.uses };

@@ -9,7 +9,8 @@ use crate::shard::capture::Content;
 use crate::shard::host::arm;
 use crate::shard::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, own_event};
 use crate::spec::{self, Flow, FlowId, Plan, TransportConfig};
-use crate::transport::door::{Frames, Opening, Parameters, Transport};
+use crate::transport::door::{Frames, Opening, Parameters, Paths, Transport};
+use crate::transport::rated::allocation::d3::HOPS;
 use crate::transport::rated::allocation::{Header, Link, Seen, What};
 use crate::world::World;
 
@@ -31,6 +32,12 @@ impl Parameters for super::keys::Rated {
 }
 
 impl Parameters for spec::Pdq {
+    fn paths(&self) -> Paths {
+        Paths { one: true, symmetric: true, links: None }
+    }
+    fn carries_more(&self) -> bool {
+        true
+    }
     fn frames(&self) -> Frames {
         self.rated().frames()
     }
@@ -40,6 +47,12 @@ impl Parameters for spec::Pdq {
 }
 
 impl Parameters for spec::D3 {
+    fn paths(&self) -> Paths {
+        Paths { one: true, symmetric: false, links: Some(HOPS as u32) }
+    }
+    fn carries_more(&self) -> bool {
+        true
+    }
     fn frames(&self) -> Frames {
         self.rated().frames()
     }

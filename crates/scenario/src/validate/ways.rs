@@ -1,40 +1,29 @@
-//! `kind = "pdq"` and `"d3"`: transports that are granted rates.
+//! What transports need of the paths of the fabric.
 
-use crate::document::{Host, Transport};
-use crate::tree::{Key, Wrong};
+use super::transport::Transports;
+use crate::tree::Wrong;
 use afflux_net::routing::{Ports, Routes};
 use afflux_net::spec::{Balance, EngineKind, NodeId, NodeKind, Plan, RouteHash};
 
-/// Links that D3's header has room for.
-const HOPS: u32 = 8;
-
 /// Where the flows of such a transport can go. The flow-level engine does not mind.
-pub fn fits(plan: &Plan, host: &Host) -> Result<(), Wrong> {
-    let named = std::iter::once((Key::from("host.transport"), host.transport.as_ref()))
-        .chain(host.transports.iter().map(|(name, transport)| (Key::from("host.transports").name(name), Some(transport))));
+pub fn fits(plan: &Plan, transports: &Transports) -> Result<(), Wrong> {
     let mut ways = None;
-    for (index, (key, transport)) in named.enumerate() {
-        let word = match transport {
-            Some(Transport::Pdq(_)) => "pdq",
-            Some(Transport::D3(_)) => "d3",
-            _ => continue,
-        };
-        let unused = plan.flows.iter().all(|flow| usize::from(flow.transport) != index);
-        if unused || plan.run.engine == EngineKind::Ideal {
+    for (index, key) in transports.named() {
+        let (transport, at) = (&plan.transports[usize::from(index)], || key.clone().name("kind"));
+        let (word, needs) = (transport.name(), transport.parameters().paths());
+        if !needs.one || plan.run.engine == EngineKind::Ideal || plan.flows.iter().all(|flow| flow.transport != index) {
             continue;
         }
         let (several, longest) = *ways.get_or_insert_with(|| ways_of(plan));
         if several && plan.switches.iter().any(|switch| switch.balance != Balance::default()) {
-            return Err(Wrong::at(key.name("kind"), format!("\"{word}\" needs flows that keep to one path: write balance = \"ecmp\" in [switch]")));
+            return Err(Wrong::at(at(), format!("\"{word}\" needs flows that keep to one path: write balance = \"ecmp\" in [switch]")));
         }
-        if word == "pdq" && several && plan.switches.iter().any(|switch| switch.hash != RouteHash::Symmetric) {
-            return Err(Wrong::at(
-                key.name("kind"),
-                "\"pdq\" needs answers that come back by the way of what they answer: write hash = \"symmetric\" in [switch]",
-            ));
+        if needs.symmetric && several && plan.switches.iter().any(|switch| switch.hash != RouteHash::Symmetric) {
+            let cure = "write hash = \"symmetric\" in [switch]";
+            return Err(Wrong::at(at(), format!("\"{word}\" needs answers that come back by the way of what they answer: {cure}")));
         }
-        if word == "d3" && longest > HOPS {
-            return Err(Wrong::at(key.name("kind"), format!("\"d3\": its header has room for {HOPS} links on a path, this fabric has paths of {longest}")));
+        if let Some(most) = needs.links.filter(|most| longest > *most) {
+            return Err(Wrong::at(at(), format!("\"{word}\": its header has room for {most} links on a path, this fabric has paths of {longest}")));
         }
     }
     Ok(())
