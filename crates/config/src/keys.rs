@@ -45,7 +45,7 @@ macro_rules! keys {
         $(#[$meta:meta])*
         $vis:vis struct $name:ident as $schema:tt => $parsed:ident $(($($around:ident: $of:ty),+))? $(of $written:ident)? {
             $(
-                $(#[doc = $doc:literal])*
+                $(#[doc = $doc:expr])*
                 $key:ident: $ty:ty $(as $kind:ty)? = $default:tt $($prose:literal)? $(from $source:literal)?
                     $(, in $least:literal to $most:literal $(as $words:literal)?)?
                     $(, check $check:expr)?;

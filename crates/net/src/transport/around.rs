@@ -55,3 +55,8 @@ pub fn pace(given: Or<Unlimited, Speed>, key: Key) -> Result<Option<Rate>, Wrong
         given => Ok(given.map(|speed| speed.0)),
     }
 }
+
+/// Of what a receiver sends.
+pub fn priority(given: u8, key: Key) -> Result<u8, Wrong> {
+    if given > 7 { Err(Wrong::at(key, format!("found {given}: write a priority from 0 (lowest) to 7"))) } else { Ok(given) }
+}

@@ -43,10 +43,12 @@ impl Halves {
 pub mod keys {
     pub use super::around::Around;
     pub use super::datagram::Keys as Datagram;
+    pub use super::mptcp::config as mptcp;
     pub use super::nack::Keys as Nack;
     pub use super::ndp::Keys as Ndp;
     pub use super::pfabric::Keys as Pfabric;
     pub use super::rated::{D3Keys as D3, PdqKeys as Pdq};
+    pub use super::tcp::Keys as Tcp;
 }
 
 pub const MODELS: &[Model] =

@@ -19,7 +19,7 @@ mod traffic;
 mod transport;
 mod voq;
 
-pub use afflux_config::{Auto, Between, Chance, Duration, Names, Off, Or, Size, Speed, Unlimited};
+pub use afflux_config::{Between, Chance, Duration, Names, Off, Or, Size, Speed, Unlimited};
 pub use afflux_net::balance::BalanceKeys as Balance;
 pub use cost::Cost;
 pub use host::{Host, HostOverride, Wire, WireTable};
@@ -37,7 +37,7 @@ pub use sonic::Sonic;
 pub use switch::{Aqm, AqmKind, Ecn, Forwarding, Incapable, Scheduling, Sharing, Switch};
 pub use topology::{Bcube, Custom, DualHomed, Dumbbell, FatTree, Fault, HostName, Hpcc, LeafSpine, LinkOverride, NamedHost, Star, Switches, Topology, Vl2};
 pub use traffic::*;
-pub use transport::{Coupling, DelayedAck, PathManager, Stack, Tcp, Transport};
+pub use transport::Transport;
 pub use voq::{Ingress, Voq};
 
 use schemars::JsonSchema;
