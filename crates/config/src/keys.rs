@@ -46,6 +46,7 @@ macro_rules! keys {
         $vis:vis struct $name:ident as $schema:tt => $parsed:ident $(($($around:ident: $of:ty),+))? $(of $written:ident)? {
             $(
                 $(#[doc = $doc:expr])*
+                $(#[schemars $form:tt])?
                 $key:ident: $ty:ty $(as $kind:ty)? = $default:tt $($prose:literal)? $(from $source:literal)?
                     $(, in $least:literal to $most:literal $(as $words:literal)?)?
                     $(, check $check:expr)?;
@@ -61,6 +62,7 @@ macro_rules! keys {
         $vis struct $name {
             $(
                 $(#[doc = $doc])*
+                $(#[schemars $form])?
                 #[serde(skip_serializing_if = "Option::is_none")]
                 pub $key: Option<$ty>,
             )*

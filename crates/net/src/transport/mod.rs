@@ -48,6 +48,7 @@ pub mod keys {
     pub use super::ndp::Keys as Ndp;
     pub use super::pfabric::Keys as Pfabric;
     pub use super::rated::{D3Keys as D3, PdqKeys as Pdq};
+    pub use super::rdma::{Entropy, Keys as Rdma, RdmaMode};
     pub use super::tcp::Keys as Tcp;
 }
 

@@ -1,10 +1,9 @@
 //! `[host.transport]` and `[host.transports.NAME]`.
 
-use super::Rdma;
 use crate::tree::{Key, Wrong};
 use afflux_config::tagged;
 use afflux_net::spec::TransportConfig;
-use afflux_net::transports::{self, Around, D3, Datagram, Nack, Ndp, Pdq, Pfabric, Tcp};
+use afflux_net::transports::{self, Around, D3, Datagram, Nack, Ndp, Pdq, Pfabric, Rdma, Tcp};
 
 tagged! {
     /// How hosts send, chosen by `kind`; without it `"tcp"`.
@@ -29,9 +28,9 @@ tagged! {
 }
 
 impl Transport {
-    /// What it says, if its table of keys stands with the transport itself.
-    pub fn declared(&mut self, key: &Key, around: &Around) -> Option<Result<TransportConfig, Wrong>> {
-        Some(match self {
+    /// Checks the keys that are written, and writes the defaults of the others down.
+    pub fn resolve(&mut self, key: &Key, around: &Around) -> Result<TransportConfig, Wrong> {
+        match self {
             Transport::Tcp(keys) if keys.mptcp.is_some() => transports::mptcp(keys, key, around).map(TransportConfig::Mptcp),
             Transport::Tcp(keys) => keys.config(key, around).map(TransportConfig::Tcp),
             Transport::Datagram(keys) => keys.resolve(key, around).map(TransportConfig::Datagram),
@@ -40,7 +39,7 @@ impl Transport {
             Transport::Pfabric(keys) => keys.config(key, around).map(TransportConfig::Pfabric),
             Transport::Nack(keys) => keys.resolve(key, around).map(TransportConfig::Nack),
             Transport::Ndp(keys) => keys.resolve(key, around).map(TransportConfig::Ndp),
-            _ => return None,
-        })
+            Transport::Rdma(keys) => keys.config(key, around).map(TransportConfig::Rdma),
+        }
     }
 }

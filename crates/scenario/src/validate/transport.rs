@@ -1,7 +1,6 @@
 //! `[host.transport]` and `[host.transports.NAME]`.
 
 use super::hosts::Frames;
-use super::rdma;
 use crate::document::{Host, Transport};
 use crate::spelling;
 use crate::topology::Facts;
@@ -56,7 +55,7 @@ impl Transports {
 pub fn check(host: &mut Host, around: &Around) -> Result<Transports, Wrong> {
     let mut transports = Transports { names: vec!["default".into()], configs: Vec::new(), origins: Vec::new() };
     let default = host.transport.get_or_insert_with(|| Transport::Tcp(Tcp::default()));
-    transports.configs.push(build(around, default, &Key::from("host.transport"))?);
+    transports.configs.push(default.resolve(&Key::from("host.transport"), around)?);
     let key = Key::from("host.transports");
     for (name, transport) in &mut host.transports {
         let key = key.clone().name(name);
@@ -69,7 +68,7 @@ pub fn check(host: &mut Host, around: &Around) -> Result<Transports, Wrong> {
         if transports.configs.len() >= 1_000 {
             return Err(Wrong::at(key, "at most 1000 transports are possible"));
         }
-        transports.configs.push(build(around, transport, &key)?);
+        transports.configs.push(transport.resolve(&key, around)?);
         transports.names.push(name.clone());
     }
     Ok(transports)
@@ -80,11 +79,4 @@ pub fn idle_round_trip(host: &Host, frames: &Frames, facts: &Facts) -> Span {
     let hosts = host.delay.map_or(0, |delay| delay.0.0).saturating_mul(4);
     let frame = u64::from(frames.payload) + u64::from(frames.wire.data_header) + u64::from(frames.wire.ack) + 2 * u64::from(frames.wire.gap);
     Span(facts.longest(0).0.saturating_add(facts.longest(frame).0).saturating_add(hosts))
-}
-
-fn build(around: &Around, transport: &mut Transport, key: &Key) -> Result<TransportConfig, Wrong> {
-    match transport {
-        Transport::Rdma(keys) => rdma::config(around, keys, key).map(TransportConfig::Rdma),
-        other => other.declared(key, around).expect("its keys are declared"),
-    }
 }
