@@ -1,7 +1,7 @@
 //! RDMA over converged Ethernet: queue pairs.
 
 use super::Cnp;
-pub use crate::transport::rdma::RepsConfig as Reps;
+pub use crate::transport::rdma::reps::RepsConfig as Reps;
 use afflux_units::Span;
 
 #[derive(Debug, Clone, PartialEq)]

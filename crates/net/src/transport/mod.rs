@@ -41,15 +41,15 @@ impl Halves {
 
 /// Tables of keys that stand with their transport, and what they are read in.
 pub mod keys {
-    pub use super::around::Around;
-    pub use super::datagram::Keys as Datagram;
-    pub use super::mptcp::config as mptcp;
-    pub use super::nack::Keys as Nack;
-    pub use super::ndp::Keys as Ndp;
-    pub use super::pfabric::Keys as Pfabric;
-    pub use super::rated::{D3Keys as D3, PdqKeys as Pdq};
-    pub use super::rdma::{Entropy, Keys as Rdma, RdmaMode};
-    pub use super::tcp::Keys as Tcp;
+    pub use crate::transport::around::Around;
+    pub use crate::transport::datagram::keys::Keys as Datagram;
+    pub use crate::transport::mptcp::settings::config as mptcp;
+    pub use crate::transport::nack::Keys as Nack;
+    pub use crate::transport::ndp::Keys as Ndp;
+    pub use crate::transport::pfabric::keys::Keys as Pfabric;
+    pub use crate::transport::rated::keys::{D3Keys as D3, PdqKeys as Pdq};
+    pub use crate::transport::rdma::keys::{Entropy, Keys as Rdma, RdmaMode};
+    pub use crate::transport::tcp::keys::Keys as Tcp;
 }
 
 pub const MODELS: &[Model] =

@@ -1,6 +1,7 @@
 //! Where datagrams meet hosts.
 
-use super::{Config, Datagram, Sink, Source};
+use super::keys::Config;
+use super::{Datagram, Sink, Source};
 use crate::expected::Habits;
 use crate::frame::{Event, Frame};
 use crate::probe::explain::{Attribution, Label};

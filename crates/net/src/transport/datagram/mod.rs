@@ -1,14 +1,13 @@
 //! A constant-rate source of datagrams.
 
 mod host;
-mod keys;
-
-pub use keys::{Config, Keys};
+pub mod keys;
 
 use crate::Model;
 use crate::idle::Idle;
 use crate::probe::explain::Attribution;
 use crate::shard::{ReceivedRecord, SentRecord, Slab};
+use keys::Config;
 
 /// The transport: see [`crate::transport::door`].
 pub struct Datagram;

@@ -3,12 +3,12 @@
 //! Data are counted in segments, as a subflow's are: segment `n` of the connection is full unless it is the last.
 
 mod host;
-mod keys;
+pub mod keys;
 mod receiver;
 mod scheduler;
 mod sender;
+pub mod settings;
 
-pub use keys::{Keys, config};
 pub use receiver::Joint;
 pub use sender::{Connection, ConnectionSetup, Sending, Stage, Subflow};
 

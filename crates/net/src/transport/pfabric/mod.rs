@@ -3,10 +3,9 @@
 //! The receiver is TCP's. [`Sender`] is a pure state machine like TCP's.
 
 mod host;
-mod keys;
+pub mod keys;
 mod sender;
 
-pub use keys::{Config, Keys};
 pub use sender::{Expired, Kept, Sender, SenderSetup, Transmit};
 
 use crate::Model;

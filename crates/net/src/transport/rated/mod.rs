@@ -3,11 +3,10 @@
 
 pub mod allocation;
 mod host;
-mod keys;
+pub mod keys;
 mod receiver;
 mod sender;
 
-pub use keys::{D3, D3Keys, Pdq, PdqKeys};
 pub use receiver::Receiver;
 pub use sender::{AckIn, Act, Scheduling, Sender, SenderSetup};
 

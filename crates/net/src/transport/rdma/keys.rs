@@ -1,11 +1,12 @@
 //! The settings.
 
+use super::reps::RepsKeys;
 use crate::congestion::rate::{self, RateParameters, RdmaCongestion};
 use crate::spec::{self, Compat, Irn, RateControl, RdmaConfig, RdmaRecovery};
 use crate::transport::around::{Around, priority};
 use afflux_config::keys::{fill, meaningless, up_to_a_second};
 use afflux_config::tree::{Key, Wrong};
-use afflux_config::{Duration, Off, Or, Size, keys, tagged, words};
+use afflux_config::{Duration, Size, keys, tagged, words};
 use afflux_units::{Rate, Span};
 
 words! {
@@ -137,22 +138,6 @@ tagged! {
 keys! {
     /// No parameters.
     pub struct FlowKeys as "OfFlow" => Flow {}
-}
-
-keys! {
-    /// Recycled entropies.
-    pub struct RepsKeys as "Reps" => RepsConfig {
-        /// Entropies that a sender keeps, 1 to 255.
-        cache: u8 = 8 from "uet-htsim", check |entropies, at| match entropies {
-            0 => Err(Wrong::at(at, "found 0: write a number from 1 to 255")),
-            _ => Ok(entropies),
-        };
-        /// After a time-out those kept are used in turn for so long, or `"off"`: uet-htsim freezes for 10 ms where switches trim, so that a time-out means a
-        /// failure.
-        freeze: Or<Off, Duration> = "off";
-        /// Frames that draw theirs after that.
-        explore: u8 = 16 from "uet-htsim";
-    }
 }
 
 impl RdmaMode {

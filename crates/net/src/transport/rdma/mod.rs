@@ -1,14 +1,13 @@
 //! RDMA over converged Ethernet: a queue pair per flow, whose frames the NIC makes when its transmitter is free.
 
 mod host;
-mod keys;
+pub mod keys;
 mod nic;
 mod paced;
 mod queue_pair;
-mod reps;
+pub mod reps;
 mod responder;
 
-pub use keys::{Entropy, Keys, RdmaMode, RepsConfig};
 pub use nic::Nic;
 pub use queue_pair::{AckIn, QueuePair, Setup};
 pub use reps::Reps;

@@ -5,7 +5,7 @@ use crate::spec::{
     self, Burst, CongestionControl, DelayedAck, EcnMode, Estimator, Manner, Metrics, Pacing, Receive, ReceiveBuffer, Recovery, SackCompression, TcpConfig,
 };
 use crate::transport::around::{Around, priority};
-use crate::transport::mptcp;
+use crate::transport::mptcp::keys as mptcp;
 use afflux_config::keys::meaningless;
 use afflux_config::tree::{Key, Wrong};
 use afflux_config::{Auto, Duration, Off, Or, Size, Unlimited, keys, schemars, serde, spelling, words};
@@ -156,7 +156,7 @@ macro_rules! tcp {
                     };
                 /// Explicit congestion notification. BBR version 1 does not react to it; version 3 does with `"dctcp"`.
                 ecn: EcnMode = (if congestion.about().echo == Echo::Exact { EcnMode::Dctcp } else { EcnMode::Off })
-                    "`\"dctcp\"` with `congestion = \"dctcp\"` or `\"d2tcp\"`, otherwise `\"off\"`",
+                    "`\"dctcp\"` if the congestion control needs every mark told, otherwise `\"off\"`",
                     check |ecn, at| agreed(ecn, congestion, at);
                 /// Priority of what the receiver sends, acknowledgements above all, 0 to 7. Default: that of the flow. RDMA's are often in a higher class.
                 ack_priority: u8 = none, check priority;

@@ -6,7 +6,7 @@
 mod clock;
 mod connection;
 mod host;
-mod keys;
+pub mod keys;
 mod loss;
 mod message;
 mod ns3;
@@ -35,8 +35,6 @@ pub use timer::Expired;
 use crate::Model;
 use crate::shard::Slab;
 use rustc_hash::FxHashMap;
-
-pub use keys::{Keys, Stack};
 
 /// The transport: see [`crate::transport::door`].
 pub struct Tcp;
