@@ -32,12 +32,12 @@ AMBIGUOUS = {
 #: Other files that may name a model.
 ALLOWED = {
     # The default of a stack.
-    "cubic": ["scenario/src/validate/transport.rs", f"{CONGESTION}/habits.rs", f"{CONGESTION}/hystart.rs"],
-    "newreno": ["scenario/src/validate/transport.rs"],
+    "cubic": ["net/src/transport/tcp/keys.rs", f"{CONGESTION}/habits.rs", f"{CONGESTION}/hystart.rs"],
+    "newreno": ["net/src/transport/tcp/keys.rs", "net/src/transport/mptcp/settings.rs", "net/src/transport/pfabric/keys.rs"],
     # pFabric's patch has both.
     "dctcp": [
-        "scenario/src/validate/transport.rs",
-        "scenario/src/document/transport.rs",
+        "net/src/transport/tcp/keys.rs",
+        "net/src/transport/pfabric/keys.rs",
         "net/src/transport/pfabric/sender.rs",
         f"{CONGESTION}/d2tcp.rs",
     ],
@@ -47,7 +47,7 @@ ALLOWED = {
     "dlb": [f"{BALANCE}/glb.rs"],
     "codel": [f"{AQM}/fq_codel.rs"],
     # The default of a key.
-    "dcqcn": ["scenario/src/validate/rdma.rs"],
+    "dcqcn": ["net/src/transport/rdma/keys.rs"],
     # Its hash function.
     "ecmp": ["net/src/routing.rs", "net/src/queue/aqm/fq_codel.rs"],
     # Written on frames for the switches behind.

@@ -35,6 +35,7 @@ use std::fmt::Display;
 /// - A default is a literal as a scenario would spell it, with a source if it needs one; or an expression in parentheses, with words for
 ///   readers, that may use the keys above it and the arguments of the table; or such an expression in braces that may be `None`; or `none`. Keys
 ///   with the last two become options.
+/// - `of NAME` before the table gives it a name for defaults and checks that need keys below: as written, with defaults that are literals.
 /// - `in LEAST to MOST` refuses numbers outside; `as` says in other words what to write. `check` takes the value and its key, and gives the value
 ///   to be used or says what is wrong.
 /// - After the table `plus` adds fields that are no keys, and `check` may look at all together.
@@ -42,9 +43,10 @@ use std::fmt::Display;
 macro_rules! keys {
     (
         $(#[$meta:meta])*
-        $vis:vis struct $name:ident as $schema:tt => $parsed:ident $(($($around:ident: $of:ty),+))? {
+        $vis:vis struct $name:ident as $schema:tt => $parsed:ident $(($($around:ident: $of:ty),+))? $(of $written:ident)? {
             $(
-                $(#[doc = $doc:literal])*
+                $(#[doc = $doc:expr])*
+                $(#[schemars $form:tt])?
                 $key:ident: $ty:ty $(as $kind:ty)? = $default:tt $($prose:literal)? $(from $source:literal)?
                     $(, in $least:literal to $most:literal $(as $words:literal)?)?
                     $(, check $check:expr)?;
@@ -60,6 +62,7 @@ macro_rules! keys {
         $vis struct $name {
             $(
                 $(#[doc = $doc])*
+                $(#[schemars $form])?
                 #[serde(skip_serializing_if = "Option::is_none")]
                 pub $key: Option<$ty>,
             )*
@@ -75,6 +78,14 @@ macro_rules! keys {
             $($($(#[doc = $note])* pub $extra: $of_extra,)+)?
         }
 
+        /// Such a table within another is dealt with where both stand.
+        impl $crate::keys::Quantity for $name {
+            type Parsed = $name;
+            fn parsed(self) -> $name {
+                self
+            }
+        }
+
         impl $name {
             pub const KEYS: &[&str] = &[$(stringify!($key)),*];
 
@@ -88,6 +99,8 @@ macro_rules! keys {
 
             /// Checks the keys that are written, and writes the defaults of the others down. The table stands at `key`.
             pub fn resolve(&mut self, key: &$crate::tree::Key $($(, $around: $of)+)?) -> Result<$parsed, $crate::tree::Wrong> {
+                $($crate::keys!(@early self.$key; $ty; $default);)*
+                $(let $written = self.clone();)?
                 $(
                     let $key = $crate::keys!(@fill self.$key; $ty; $default);
                     let $key = $crate::keys!(@parse $key, key.clone().name(stringify!($key)); $default; [$($least, $most $(, $words)?)?] [$($check)?]);
@@ -112,6 +125,9 @@ macro_rules! keys {
         }
     };
 
+    (@early $slot:expr; $ty:ty; $literal:literal) => { $slot.get_or_insert_with(|| $crate::keys::written::<$ty>($literal.into())) };
+    (@early $slot:expr; $ty:ty; $default:tt) => {};
+
     (@kind $ty:ty; $default:tt; $kind:ty) => { $kind };
     (@kind $ty:ty; none;) => { Option<<$ty as $crate::keys::Quantity>::Parsed> };
     (@kind $ty:ty; {$($some:tt)*};) => { Option<<$ty as $crate::keys::Quantity>::Parsed> };
@@ -125,7 +141,7 @@ macro_rules! keys {
         $slot.clone()
     }};
     (@fill $slot:expr; $ty:ty; ($value:expr)) => { $slot.get_or_insert_with(|| $value).clone() };
-    (@fill $slot:expr; $ty:ty; $literal:literal) => { $slot.get_or_insert_with(|| $crate::keys::written::<$ty>($literal.into())).clone() };
+    (@fill $slot:expr; $ty:ty; $literal:literal) => { $slot.clone().expect("filled in") };
 
     (@parse $given:expr, $at:expr; none; $range:tt $check:tt) => { $crate::keys!(@optional $given, $at; $range $check) };
     (@parse $given:expr, $at:expr; {$($some:tt)*}; $range:tt $check:tt) => { $crate::keys!(@optional $given, $at; $range $check) };

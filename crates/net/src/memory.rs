@@ -12,7 +12,7 @@ use crate::probe::hops::Sent;
 use crate::record::*;
 use crate::routing::{PortInfo, Ports, Routes};
 use crate::shard::{Node, ReceivedRecord, SentRecord};
-use crate::spec::{self, EngineKind, NodeKind, Plan, Receive, Topology, TransportConfig};
+use crate::spec::{self, EngineKind, NodeKind, Plan, Topology};
 use crate::transport::tcp::Segment;
 
 /// A process that has simulated nothing to speak of: the interpreter, its modules and this library.
@@ -118,8 +118,7 @@ fn frame(plan: &Plan) -> u64 {
     let events = if plan.run.engine == EngineKind::Classical { FRAME } else { 0 };
     // Ports have their longest queues at different times, and keep up to twice what waits, in lists that double: as measured.
     let waits = if plan.record.waits.is_empty() { 0 } else { 16 * size_of::<Sent>() as u64 };
-    let multipath = plan.transports.iter().any(|transport| matches!(transport, TransportConfig::Mptcp(_)));
-    let beside = if multipath || plan.has_telemetry() || plan.has_rates() { BESIDE } else { 0 };
+    let beside = if plan.transports.iter().any(|transport| transport.parameters().carries_more()) { BESIDE } else { 0 };
     FRAME + events + waits + beside
 }
 
@@ -164,13 +163,8 @@ fn records(plan: &Plan, expected: &Expected) -> Vec<Records> {
         found.push(made("record.paths", expected.paths, Kept::PATH));
     }
     if !record.captures.is_empty() {
-        // Acknowledgements tell windows; all frames of multipath connections have options.
-        let options = |transport: &TransportConfig| match transport {
-            TransportConfig::Mptcp(_) => Kept::OPTIONS,
-            TransportConfig::Tcp(tcp) if tcp.receive != Receive::Unlimited => Kept::OPTIONS / 2,
-            _ => 0,
-        };
-        found.push(made(CAPTURE, expected.captured, Kept::CAPTURE + plan.transports.iter().map(options).max().unwrap_or(0)));
+        let options = plan.transports.iter().map(|transport| transport.parameters().with_options()).max().unwrap_or(0);
+        found.push(made(CAPTURE, expected.captured, Kept::CAPTURE + options * Kept::OPTIONS / 2));
     }
     found
 }

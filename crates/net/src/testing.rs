@@ -149,37 +149,7 @@ pub fn ledbatpp() -> LedbatppConfig {
 }
 
 pub fn tcp() -> TcpConfig {
-    TcpConfig {
-        congestion: newreno(),
-        mss: 1460,
-        initial_window: 10,
-        max_window: None,
-        receive: Receive::Unlimited,
-        reader: None,
-        manner: Manner::Linux,
-        recovery: Recovery::Sack,
-        dupack_threshold: Some(3),
-        proportional_reduction: false,
-        tail_probe: false,
-        undo: false,
-        idle_restart: false,
-        delayed_ack: None,
-        sack_compression: None,
-        handshake: false,
-        metrics: Metrics::Off,
-        pacing: None,
-        burst: Burst::Segments(1),
-        small_queues: false,
-        tick: Span::ZERO,
-        estimator: Estimator::Rfc6298,
-        min_rto: Span::from_us(200),
-        granularity: Span::ZERO,
-        min_rto_on_variance: false,
-        initial_rto: Span::from_ms(1),
-        max_rto: Span::from_s(60),
-        ecn: EcnMode::Off,
-        ack_priority: None,
-    }
+    TcpConfig { min_rto: Span::from_us(200), initial_rto: Span::from_ms(1), max_rto: Span::from_s(60), ..TcpConfig::basic(newreno(), 1460) }
 }
 
 /// As Linux sets it up, with the floor of the time-out at 10 ms.
@@ -348,16 +318,15 @@ pub fn plan(topology: Topology, flows: Vec<Flow>) -> Plan {
 }
 
 /// For round trips of some microseconds.
-pub fn rated() -> Rated {
-    Rated { payload: 1444, header: 16, min_rto: Span::from_us(500), interval: Span::from_us(10), early_termination: true }
-}
-
 pub fn pdq() -> Pdq {
-    Pdq { rated: rated(), early_start: 2.0, suppression: 0.2, dampening: Span::from_us(10), most: 1_000 }
+    let (min_rto, interval) = (Span::from_us(500), Span::from_us(10));
+    let (early_start, suppressed_probing, dampening, max_flows) = (2.0, 0.2, Span::from_us(10), 1_000);
+    Pdq { payload: 1444, header: 16, min_rto, interval, early_termination: true, early_start, suppressed_probing, dampening, max_flows }
 }
 
 pub fn d3() -> D3 {
-    D3 { rated: rated(), base_rate: Rate::from_mbps(40), alpha: 0.1, beta: 1.0 }
+    let Pdq { payload, header, min_rto, interval, early_termination: quench, .. } = pdq();
+    D3 { payload, header, min_rto, interval, quench, base_rate: Rate::from_mbps(40), alpha: 0.1, beta: 1.0 }
 }
 
 pub fn nack() -> Nack {

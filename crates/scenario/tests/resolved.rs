@@ -258,7 +258,7 @@ fn flow_scheduling_survives() {
     let text = VALID.replace("kind = \"tcp\"\ncongestion = \"dctcp\"", "kind = \"d3\"");
     let spec::TransportConfig::D3(d3) = parse(&text).unwrap().plan.transports.remove(0) else { panic!("another transport") };
     // Ethernet's profile: 1500 B at most with 40 B of headers, of which the scheduling header takes 16 more.
-    assert_eq!((d3.rated.payload, d3.rated.header, d3.alpha, d3.beta), (1_444, 16, 0.1, 1.0));
+    assert_eq!((d3.payload, d3.header, d3.alpha, d3.beta), (1_444, 16, 0.1, 1.0));
 }
 
 /// ConWeave, its defaults, and the authors' simulator's.

@@ -25,6 +25,7 @@ pub enum Family {
     D3,
     Hull,
     Nack,
+    Ndp,
     Datagram,
     Hadoop,
 }
@@ -40,18 +41,25 @@ pub struct Named {
 /// Purpose of the random stream.
 const SCENARIO: u64 = 0x7363_656e_6172_696f;
 
+/// From this seed on some scenarios have switches that trim: those of smaller seeds stay what they are.
+pub const TRIMMING: u64 = 1_000;
+
 /// Scenario number `number` of `seed`; it names files in `data`.
 pub fn numbered(seed: u64, number: u64, data: &Path) -> String {
-    text(&mut Stream::new(seed, SCENARIO, number), data)
+    let trims = seed >= TRIMMING && number % 8 == 7;
+    written(&scenario(&mut Choices::new(&mut Stream::new(seed, SCENARIO, number)), data, trims))
 }
 
 /// The scenario that these choices make, as TOML.
 pub fn text(source: &mut dyn Source, data: &Path) -> String {
-    let table = scenario(&mut Choices::new(source), data);
-    toml::to_string(&table).expect("tables, texts and numbers")
+    written(&scenario(&mut Choices::new(source), data, false))
 }
 
-fn scenario(c: &mut Choices, data: &Path) -> Table {
+fn written(table: &Table) -> String {
+    toml::to_string(table).expect("tables, texts and numbers")
+}
+
+fn scenario(c: &mut Choices, data: &Path, trims: bool) -> Table {
     let mut keys = Keys::default();
     keys.put("format", int(1));
     keys.may(c, 20, "name", |_| "random");
@@ -70,6 +78,7 @@ fn scenario(c: &mut Choices, data: &Path) -> Table {
         (2, Family::Datagram),
         (2, Family::Hadoop),
     ]);
+    let family = if trims { Family::Ndp } else { family };
     let (fabric_keys, fabric) = loop {
         let found = topology::topology(c, data, packets);
         if found.1.hosts >= if family == Family::Hadoop { 4 } else { 2 } {

@@ -26,6 +26,16 @@ pub enum Pauses {
 pub fn switch(c: &mut Choices, fabric: &Fabric, family: Family, pauses: Pauses, entropies: bool) -> (Keys, SwitchFacts) {
     let mut keys = Keys::default();
     let mut facts = SwitchFacts::default();
+    if family == Family::Ndp {
+        let mut trimming = Keys::default();
+        trimming.may(c, 60, "data", |c| c.size(1, 60_000));
+        trimming.may(c, 40, "headers", |c| c.size(500, 30_000));
+        trimming.may(c, 30, "header", |c| c.size(20, 200));
+        keys.put("trimming", trimming);
+        keys.may(c, 15, "latency", |c| c.time(1, 5_000));
+        balance(c, &mut keys, &mut facts, fabric, family, entropies, true);
+        return (keys, facts);
+    }
     if pauses == Pauses::Any && c.chance(4) {
         let preset = c.of(&["trident3", "jericho_plus"]);
         keys.put("preset", preset);

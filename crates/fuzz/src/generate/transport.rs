@@ -76,6 +76,13 @@ pub fn transport(c: &mut Choices, fabric: &Fabric, family: Family, rdma: RdmaPla
             keys.may(c, 40, "report", |c| c.time(10_000, 2_000_000));
             keys.may(c, 40, "timeout", |c| c.time(100_000, 5_000_000));
         }
+        Family::Ndp => {
+            keys.put("kind", "ndp");
+            keys.may(c, 60, "initial_window", |c| int(c.scale(1, 100)));
+            keys.may(c, 40, "pull_rate", |c| c.real(0.1, 1.0));
+            keys.may(c, 30, "spread", |_| false);
+            keys.may(c, 60, "rto", |c| c.time(200_000, 5_000_000));
+        }
         Family::Datagram => {
             keys.put("kind", "datagram");
             keys.may(c, 70, "rate", |c| format!("{}Mbps", (fabric.mbps * c.range(1, 10) / 10).max(1)));

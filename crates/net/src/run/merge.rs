@@ -68,7 +68,7 @@ pub fn merge(world: &World, mut shards: Vec<Shard>, done: &[Done], end: u64, cla
         output.waits.extend(harvest.waits_behind);
         output.round_trips.extend(harvest.round_trips);
         output.memory_faults.extend(harvest.memory_faults);
-        decisive.extend(std::mem::take(&mut shard.transports.mptcp.decisive));
+        decisive.extend(shard.transports.decisive());
     }
     for (flow, decisive) in decisive {
         // Complete at the receiver, and the acknowledgement that tells the sender so had not arrived.

@@ -65,33 +65,6 @@ pub struct Pacer {
     pub bucket: u64,
 }
 
-/// pFabric's minimal transport, or ns-2's TCP without fast retransmit that it was made from.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Pfabric {
-    /// Segments, initial and largest window, least time-out, NewReno or DCTCP, and the receiver. Connections are open.
-    pub tcp: TcpConfig,
-    /// The time-out is always `tcp.min_rto`, without estimation and back-off.
-    pub fixed_timeout: bool,
-    /// After so many time-outs in a row during which nothing came, only probes are sent until something does.
-    pub probe_after: Option<u32>,
-    /// Data say how much of their flow remains.
-    pub ranked: bool,
-    /// One open connection for each pair of hosts, on which flows follow each other; one that finds it busy opens another with a handshake.
-    /// Otherwise every flow has an open connection of its own.
-    pub pooled: bool,
-}
-
-/// A constant-rate source: frames of `payload` bytes at `rate` (of payload), the first at the flow's start. Nothing is acknowledged
-/// or repeated; the flow is finished when every byte has arrived.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Datagram {
-    /// `None`: as fast as the NIC.
-    pub rate: Option<Rate>,
-    pub payload: u16,
-    /// Frames are ECN-capable: marked, not dropped, by marking queues.
-    pub ecn_capable: bool,
-}
-
 #[derive(Debug, Clone, PartialEq)]
 pub struct TcpConfig {
     pub congestion: super::CongestionControl,
@@ -143,6 +116,43 @@ pub struct TcpConfig {
     pub ecn: EcnMode,
     /// Priority of what the receiver sends; `None`: that of the flow.
     pub ack_priority: Option<u8>,
+}
+
+impl TcpConfig {
+    /// The RFCs' machine with the fewest parts.
+    pub fn basic(congestion: super::CongestionControl, mss: u16) -> TcpConfig {
+        TcpConfig {
+            congestion,
+            mss,
+            initial_window: 10,
+            max_window: None,
+            receive: Receive::Unlimited,
+            reader: None,
+            manner: Manner::Linux,
+            recovery: Recovery::Sack,
+            dupack_threshold: Some(3),
+            proportional_reduction: false,
+            tail_probe: false,
+            undo: false,
+            idle_restart: false,
+            delayed_ack: None,
+            sack_compression: None,
+            handshake: false,
+            metrics: Metrics::Off,
+            pacing: None,
+            burst: Burst::Segments(1),
+            small_queues: false,
+            tick: Span::ZERO,
+            estimator: Estimator::Rfc6298,
+            min_rto: Span::from_ms(200),
+            granularity: Span::ZERO,
+            min_rto_on_variance: false,
+            initial_rto: Span::from_s(1),
+            max_rto: Span::from_s(120),
+            ecn: EcnMode::Off,
+            ack_priority: None,
+        }
+    }
 }
 
 /// Segments that leave together, as with segmentation offload: a sender waits until the window has room for as many, or for a third of itself.

@@ -1,6 +1,7 @@
 //! RDMA over converged Ethernet: queue pairs.
 
 use super::Cnp;
+pub use crate::transport::rdma::reps::RepsConfig as Reps;
 use afflux_units::Span;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -59,17 +60,6 @@ pub enum Entropy {
     Flow,
     /// Each frame its own; acknowledgements bring back those of frames that came unmarked. Needs [`Cnp::Ack`].
     Reps(Reps),
-}
-
-/// Recycled entropies (REPS).
-#[derive(Debug, Clone, PartialEq)]
-pub struct Reps {
-    /// Entropies that are kept.
-    pub cache: u8,
-    /// After a time-out those kept are used over and over for so long.
-    pub freeze: Option<Span>,
-    /// Then so many frames draw theirs.
-    pub explore: u8,
 }
 
 /// Bytes that may be unacknowledged.

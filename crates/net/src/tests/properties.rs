@@ -520,10 +520,10 @@ fn by_urgency(plan: &mut Plan, seed: u64) {
 /// Links that grant rates, and transport 3 asks for them.
 fn by_granted_rates(plan: &mut Plan, seed: u64) {
     plan.switches[0].hash = RouteHash::Symmetric;
-    let rated = Rated { min_rto: Span::from_ms(1), early_termination: (seed / 6).is_multiple_of(2), ..rated() };
+    let (min_rto, early) = (Span::from_ms(1), (seed / 6).is_multiple_of(2));
     plan.transports[3] = match seed / 12 % 2 {
-        0 => TransportConfig::Pdq(Pdq { rated, dampening: Span::from_us(seed / 24 % 2 * 10), ..pdq() }),
-        _ => TransportConfig::D3(D3 { rated, ..d3() }),
+        0 => TransportConfig::Pdq(Pdq { min_rto, early_termination: early, dampening: Span::from_us(seed / 24 % 2 * 10), ..pdq() }),
+        _ => TransportConfig::D3(D3 { min_rto, quench: early, ..d3() }),
     };
     if (seed / 48).is_multiple_of(2) {
         plan.flows.iter_mut().filter(|flow| flow.transport == 3 && flow.id % 3 == 0).for_each(|flow| flow.deadline = Some(Span::from_us(5 + seed % 300)));

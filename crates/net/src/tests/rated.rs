@@ -143,8 +143,8 @@ fn scheme(name: &str) -> TransportConfig {
     let dctcp = TcpConfig { min_rto: Span::from_ms(1), initial_rto: Span::from_ms(1), ..dctcp() };
     let d2tcp = D2tcpConfig { gain: 0.0625, initial_alpha: 1.0, least: 0.5, most: 2.0, without_deadline: WithoutDeadline::Dctcp };
     match name {
-        "pdq" => TransportConfig::Pdq(Pdq { rated: Rated { interval: Span::from_us(12), ..rated() }, ..pdq() }),
-        "d3" => TransportConfig::D3(D3 { rated: Rated { interval: Span::from_us(12), ..rated() }, ..d3() }),
+        "pdq" => TransportConfig::Pdq(Pdq { interval: Span::from_us(12), ..pdq() }),
+        "d3" => TransportConfig::D3(D3 { interval: Span::from_us(12), ..d3() }),
         "d2tcp" => TransportConfig::Tcp(TcpConfig { congestion: CongestionControl::D2tcp(d2tcp), ..dctcp }),
         _ => TransportConfig::Tcp(dctcp),
     }

@@ -72,6 +72,30 @@ pub trait Parameters {
     fn is_trimmable(&self) -> bool {
         false
     }
+    /// What its flows need of the paths of a fabric.
+    fn paths(&self) -> Paths {
+        Paths::default()
+    }
+    /// The key of what is of no use where there is one path, what happens to it, and a cure.
+    fn wants_paths(&self) -> Option<(&'static str, &'static str, &'static str)> {
+        None
+    }
+    /// Data say what remains of their flow, for queues that look at it.
+    fn tells_remaining(&self) -> bool {
+        false
+    }
+    /// The host's pacer delays its data.
+    fn is_paced(&self) -> bool {
+        false
+    }
+    /// Its frames carry more than fits in one.
+    fn carries_more(&self) -> bool {
+        false
+    }
+    /// Of data and acknowledgement, how many have options that captures keep.
+    fn with_options(&self) -> u64 {
+        0
+    }
     /// It never sends faster than a rate of its own.
     fn is_limited(&self) -> bool {
         false
@@ -80,6 +104,17 @@ pub trait Parameters {
     fn repairs(&self) -> bool {
         true
     }
+}
+
+/// What flows may need of the paths of a fabric.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Paths {
+    /// A flow keeps to one.
+    pub one: bool,
+    /// Answers come back by it.
+    pub symmetric: bool,
+    /// Links that frames have room for.
+    pub links: Option<u32>,
 }
 
 /// A flow that starts.

@@ -16,6 +16,8 @@ mod registry;
 pub mod tcp;
 
 use crate::Model;
+use crate::frame::Decisive;
+use crate::spec::FlowId;
 
 /// What a shard keeps of each transport.
 #[derive(Default)]
@@ -30,11 +32,24 @@ pub struct Halves {
     pub ndp: ndp::Halves,
 }
 
+impl Halves {
+    /// Of flows that are complete at their receiver: what completed them, where their senders may not have heard of it.
+    pub fn decisive(&mut self) -> impl Iterator<Item = (FlowId, Decisive)> {
+        std::mem::take(&mut self.mptcp.decisive).into_iter()
+    }
+}
+
 /// Tables of keys that stand with their transport, and what they are read in.
 pub mod keys {
-    pub use super::around::Around;
-    pub use super::nack::Keys as Nack;
-    pub use super::ndp::Keys as Ndp;
+    pub use crate::transport::around::Around;
+    pub use crate::transport::datagram::keys::Keys as Datagram;
+    pub use crate::transport::mptcp::settings::config as mptcp;
+    pub use crate::transport::nack::Keys as Nack;
+    pub use crate::transport::ndp::Keys as Ndp;
+    pub use crate::transport::pfabric::keys::Keys as Pfabric;
+    pub use crate::transport::rated::keys::{D3Keys as D3, PdqKeys as Pdq};
+    pub use crate::transport::rdma::keys::{Entropy, Keys as Rdma, RdmaMode};
+    pub use crate::transport::tcp::keys::Keys as Tcp;
 }
 
 pub const MODELS: &[Model] =

@@ -3,10 +3,10 @@
 use super::door::{Opening, Parameters, Transport};
 use super::list::transports;
 use super::{datagram, mptcp, nack, ndp, pfabric, rated, rdma, tcp};
-use crate::frame::Frame;
+use crate::frame::{Control, Frame, Multipath};
 use crate::shard::capture::Content;
 use crate::shard::{OVER, Outlet, ReceivedRecord, SentRecord, Shard};
-use crate::spec::{Flow, FlowId, TransportConfig};
+use crate::spec::{Flow, FlowId, TcpConfig, TransportConfig};
 use afflux_engine::prefetch;
 
 /// `$call` is evaluated with `$transport` as the one that `$config` belongs to.
@@ -31,6 +31,17 @@ impl TransportConfig {
     pub fn parameters(&self) -> &dyn Parameters {
         transports!(parameters_of[self])
     }
+
+    /// The settings of what is TCP, if only in its receiver.
+    #[inline(always)]
+    pub fn tcp(&self) -> &TcpConfig {
+        match self {
+            TransportConfig::Tcp(config) => config,
+            TransportConfig::Pfabric(config) => &config.tcp,
+            TransportConfig::Mptcp(config) => &config.tcp,
+            _ => unreachable!("a TCP frame of another transport's flow"),
+        }
+    }
 }
 
 impl Shard<'_> {
@@ -44,6 +55,7 @@ impl Shard<'_> {
     pub fn deliver_to_transport<O: Outlet>(&mut self, out: &mut O, now: u64, frame: Frame) {
         match frame.kind() {
             Frame::RDMA_DATA | Frame::RDMA_ACK => rdma::Rdma::deliver(self, out, now, frame),
+            Frame::CONTROL if Control::of(&frame) == Control::Report => nack::Nack::deliver_report(self, out, now, frame),
             Frame::DATA | Frame::ACK | Frame::CONTROL => tcp::Tcp::deliver(self, out, now, frame),
             Frame::RATED => rated::Rated::deliver(self, out, now, frame),
             Frame::ANSWER => ndp::Ndp::deliver(self, out, now, frame),
@@ -51,6 +63,20 @@ impl Shard<'_> {
             _ if frame.has(Frame::REPORTED) => nack::Nack::deliver(self, out, now, frame),
             _ => datagram::Datagram::deliver(self, out, now, frame),
         }
+    }
+
+    /// An acknowledgement of TCP's kind has come to the sending half of another transport ([`tcp::OTHERS`]).
+    #[inline(always)]
+    pub fn other_acknowledged<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, multipath: Multipath, ack: &tcp::AckIn) {
+        if slot & pfabric::PFABRIC != 0 {
+            return self.on_pfabric_ack(out, now, slot & !pfabric::PFABRIC, ack);
+        }
+        self.on_mptcp_ack(out, now, slot & !mptcp::MPTCP, multipath, ack);
+    }
+
+    /// The same for what answers a SYN; that of a connection over several paths is told by itself.
+    pub fn other_connected<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32) {
+        self.on_pfabric_connected(out, now, slot & !pfabric::PFABRIC);
     }
 
     /// Starts loading what [`Self::deliver_to_transport`] will need.

@@ -20,6 +20,11 @@ impl<'a> Facts<'a> {
         Facts { topology, ports: Ports::new(topology), names: OnceCell::new() }
     }
 
+    /// Rate of the first host's first link.
+    pub fn nic(&self) -> Rate {
+        self.ports.of(0).first().map_or(Rate::from_gbps(100), |port| self.topology.links[port.link as usize].rate)
+    }
+
     /// Nodes by name; made when first asked for.
     pub fn names(&self) -> &Names<'a> {
         self.names.get_or_init(|| Names::of(self.topology))

@@ -8,7 +8,6 @@ mod memory;
 mod pfc;
 mod processor;
 mod queue;
-mod rated;
 mod rdma;
 mod record;
 mod run;
@@ -17,6 +16,7 @@ mod traffic;
 mod transport;
 mod traps;
 mod voq;
+mod ways;
 
 use crate::document::Document;
 use crate::inputs::Inputs;
@@ -25,6 +25,7 @@ use crate::tree::{Tree, Wrong};
 use crate::{FabricCost, Job, Packets, Reader};
 pub use afflux_config::keys::{fill, meaningless};
 use afflux_net::spec::{Compat, NodeKind, Plan, RouteHash};
+use afflux_net::transports;
 use afflux_units::Span;
 
 /// A plan and what belongs to it.
@@ -58,7 +59,15 @@ pub fn check(document: &mut Document, tree: &Tree, inputs: &mut Inputs, reader: 
     let record = record::check(&mut document.record, &topology)?;
     let cost = cost::check(&mut document.cost, &topology)?;
     let facts = Facts::of(&topology);
-    let transports = transport::check(&mut document.host, &wire, &facts, run.config.compat)?;
+    let keys = transports::Around {
+        wire: &wire.wire,
+        payload: wire.payload,
+        why: &wire.why,
+        idle: transport::idle_round_trip(&document.host, &wire, &facts),
+        nic: facts.nic(),
+        compat: run.config.compat,
+    };
+    let transports = transport::check(&mut document.host, &keys)?;
     let of_hosts = hosts::transports(&document.host, &topology, &transports)?;
     let priority_of_dscp = hosts::priority_of_dscp(&document.host)?;
     let packets = Packets { mtu: wire.mtu, link_header: wire.link_header, priority_of_dscp };
@@ -80,7 +89,7 @@ pub fn check(document: &mut Document, tree: &Tree, inputs: &mut Inputs, reader: 
         inputs,
         reader,
         facts: &facts,
-        wire: &wire,
+        keys: &keys,
         seed,
         transports,
         of_hosts,
@@ -96,7 +105,7 @@ pub fn check(document: &mut Document, tree: &Tree, inputs: &mut Inputs, reader: 
     (plan.transports, plan.flows, plan.applications) = (std::mem::take(&mut traffic.transports.configs), traffic.flows, traffic.applications);
     pfc::fits(&plan, document)?;
     rdma::fits(&plan, &document.host)?;
-    rated::fits(&plan, &document.host)?;
+    ways::fits(&plan, &traffic.transports)?;
     ideal::fits(&plan)?;
     plan.run.max_memory = room.of(&plan)?;
     let ground = traps::Ground { tree, written: &written, document, plan: &plan, transports: &traffic.transports, uses: &traffic.uses };

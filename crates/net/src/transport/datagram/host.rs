@@ -1,5 +1,6 @@
 //! Where datagrams meet hosts.
 
+use super::keys::Config;
 use super::{Datagram, Sink, Source};
 use crate::expected::Habits;
 use crate::frame::{Event, Frame};
@@ -8,11 +9,11 @@ use crate::record::CaptureKind;
 use crate::shard::capture::Content;
 use crate::shard::host::Beside;
 use crate::shard::{NOT_YET, Outlet, ReceivedRecord, SentRecord, Shard};
-use crate::spec::{self, Flow, FlowId, TransportConfig};
+use crate::spec::{Flow, FlowId, TransportConfig};
 use crate::transport::door::{Frames, Opening, Parameters, Transport};
 use crate::world::World;
 
-impl Parameters for spec::Datagram {
+impl Parameters for Config {
     fn is_capable(&self, _: bool) -> bool {
         self.ecn_capable
     }

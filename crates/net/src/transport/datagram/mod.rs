@@ -1,12 +1,13 @@
 //! A constant-rate source of datagrams.
 
 mod host;
+pub mod keys;
 
 use crate::Model;
 use crate::idle::Idle;
 use crate::probe::explain::Attribution;
 use crate::shard::{ReceivedRecord, SentRecord, Slab};
-use crate::spec;
+use keys::Config;
 
 /// The transport: see [`crate::transport::door`].
 pub struct Datagram;
@@ -45,7 +46,7 @@ pub struct Sink {
 impl Source {
     /// When frame `index` is due: computed from the start, so that rounding does not accumulate. `nic` is the time of a full
     /// frame at the NIC, the spacing of a source without a rate.
-    pub fn due(&self, index: u32, config: &spec::Datagram, nic: u64) -> u64 {
+    pub fn due(&self, index: u32, config: &Config, nic: u64) -> u64 {
         match config.rate {
             None => self.start + index as u64 * nic,
             Some(rate) => self.start + (index as u128 * config.payload as u128 * 8_000_000_000_000 / rate.0 as u128) as u64,

@@ -64,6 +64,16 @@ fn routes(world: &World, now: u64, flow: &Flow, config: &MptcpConfig) -> Vec<Rou
 const COUPLED: f64 = 0.92;
 
 impl Parameters for MptcpConfig {
+    fn wants_paths(&self) -> Option<(&'static str, &'static str, &'static str)> {
+        let several = matches!(self.manager, PathManager::DiffPorts(2..));
+        several.then_some(("mptcp.subflows", "the subflows share one path", "mptcp.subflows = 1"))
+    }
+    fn carries_more(&self) -> bool {
+        true
+    }
+    fn with_options(&self) -> u64 {
+        2
+    }
     fn is_capable(&self, agreed: bool) -> bool {
         self.tcp.is_capable(agreed)
     }

@@ -3,9 +3,11 @@
 //! Data are counted in segments, as a subflow's are: segment `n` of the connection is full unless it is the last.
 
 mod host;
+pub mod keys;
 mod receiver;
 mod scheduler;
 mod sender;
+pub mod settings;
 
 pub use receiver::Joint;
 pub use sender::{Connection, ConnectionSetup, Sending, Stage, Subflow};

@@ -13,6 +13,12 @@ use crate::transport::tcp::{AckIn, Cause, Receiver, Tcp};
 use crate::world::World;
 
 impl Parameters for spec::Pfabric {
+    fn tells_remaining(&self) -> bool {
+        self.ranked
+    }
+    fn is_paced(&self) -> bool {
+        true
+    }
     fn is_capable(&self, agreed: bool) -> bool {
         self.tcp.is_capable(agreed)
     }

@@ -3,6 +3,7 @@
 //! The receiver is TCP's. [`Sender`] is a pure state machine like TCP's.
 
 mod host;
+pub mod keys;
 mod sender;
 
 pub use sender::{Expired, Kept, Sender, SenderSetup, Transmit};

@@ -9,7 +9,8 @@ use crate::shard::capture::Content;
 use crate::shard::host::arm;
 use crate::shard::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, own_event};
 use crate::spec::{self, Flow, FlowId, Plan, TransportConfig};
-use crate::transport::door::{Frames, Opening, Parameters, Transport};
+use crate::transport::door::{Frames, Opening, Parameters, Paths, Transport};
+use crate::transport::rated::allocation::d3::HOPS;
 use crate::transport::rated::allocation::{Header, Link, Seen, What};
 use crate::world::World;
 
@@ -20,7 +21,7 @@ impl Plan {
     }
 }
 
-impl Parameters for spec::Rated {
+impl Parameters for super::keys::Rated {
     fn frames(&self) -> Frames {
         Frames { payload: self.payload, data: self.header, answer: Some(self.header) }
     }
@@ -31,20 +32,32 @@ impl Parameters for spec::Rated {
 }
 
 impl Parameters for spec::Pdq {
+    fn paths(&self) -> Paths {
+        Paths { one: true, symmetric: true, links: None }
+    }
+    fn carries_more(&self) -> bool {
+        true
+    }
     fn frames(&self) -> Frames {
-        self.rated.frames()
+        self.rated().frames()
     }
     fn habits(&self, world: &World) -> Habits {
-        self.rated.habits(world)
+        self.rated().habits(world)
     }
 }
 
 impl Parameters for spec::D3 {
+    fn paths(&self) -> Paths {
+        Paths { one: true, symmetric: false, links: Some(HOPS as u32) }
+    }
+    fn carries_more(&self) -> bool {
+        true
+    }
     fn frames(&self) -> Frames {
-        self.rated.frames()
+        self.rated().frames()
     }
     fn habits(&self, world: &World) -> Habits {
-        self.rated.habits(world)
+        self.rated().habits(world)
     }
     fn wants_deadlines(&self) -> Option<(&'static str, &'static str)> {
         Some(("kind", "D3 shares links equally here"))

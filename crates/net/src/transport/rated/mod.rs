@@ -3,6 +3,7 @@
 
 pub mod allocation;
 mod host;
+pub mod keys;
 mod receiver;
 mod sender;
 

@@ -1,8 +1,8 @@
 //! The sending half.
 
+use super::keys::{D3, Pdq, Rated};
 use crate::idle::Idle;
 use crate::probe::explain::{Attribution, Label};
-use crate::spec::{D3, Pdq, Rated};
 use crate::transport::rated::allocation::{Header, Scheme, What, d3, pdq};
 use std::collections::VecDeque;
 
@@ -16,11 +16,11 @@ pub enum Scheduling<'a> {
     D3(&'a D3),
 }
 
-impl<'a> Scheduling<'a> {
-    pub fn rated(self) -> &'a Rated {
+impl Scheduling<'_> {
+    pub fn rated(self) -> Rated {
         match self {
-            Scheduling::Pdq(config) => &config.rated,
-            Scheduling::D3(config) => &config.rated,
+            Scheduling::Pdq(config) => config.rated(),
+            Scheduling::D3(config) => config.rated(),
         }
     }
 }
@@ -199,7 +199,7 @@ impl Sender {
         time(self.remaining_bits(), self.line)
     }
 
-    fn timeout(&self, rated: &Rated) -> u64 {
+    fn timeout(&self, rated: Rated) -> u64 {
         (rated.min_rto.0.max(2 * self.round_trip)) << self.silent.min(10)
     }
 
@@ -212,7 +212,7 @@ impl Sender {
     }
 
     /// PDQ's early termination, D3's quenching.
-    fn is_hopeless(&self, now: u64, rated: &Rated) -> bool {
+    fn is_hopeless(&self, now: u64, rated: Rated) -> bool {
         let Some(deadline) = self.deadline.filter(|_| rated.early_termination) else { return false };
         if self.remaining_bits() == 0 && self.connected && now <= deadline {
             return false;

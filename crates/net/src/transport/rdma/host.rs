@@ -32,6 +32,9 @@ impl Plan {
 }
 
 impl Parameters for RdmaConfig {
+    fn carries_more(&self) -> bool {
+        self.overhead() > 0
+    }
     fn is_capable(&self, _: bool) -> bool {
         true
     }

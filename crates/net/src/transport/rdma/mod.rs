@@ -1,10 +1,11 @@
 //! RDMA over converged Ethernet: a queue pair per flow, whose frames the NIC makes when its transmitter is free.
 
 mod host;
+pub mod keys;
 mod nic;
 mod paced;
 mod queue_pair;
-mod reps;
+pub mod reps;
 mod responder;
 
 pub use nic::Nic;

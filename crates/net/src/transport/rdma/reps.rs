@@ -1,7 +1,24 @@
 //! Recycled entropies (REPS): each frame goes by a hash of its own, and one that did well is used again.
 
-use crate::spec;
+use afflux_config::tree::Wrong;
+use afflux_config::{Duration, Off, Or, keys};
 use afflux_engine::random::Stream;
+
+keys! {
+    /// Recycled entropies.
+    pub struct RepsKeys as "Reps" => RepsConfig {
+        /// Entropies that a sender keeps, 1 to 255.
+        cache: u8 = 8 from "uet-htsim", check |entropies, at| match entropies {
+            0 => Err(Wrong::at(at, "found 0: write a number from 1 to 255")),
+            _ => Ok(entropies),
+        };
+        /// After a time-out those kept are used in turn for so long, or `"off"`: uet-htsim freezes for 10 ms where switches trim, so that a time-out means a
+        /// failure.
+        freeze: Or<Off, Duration> = "off";
+        /// Frames that draw theirs after that.
+        explore: u8 = 16 from "uet-htsim";
+    }
+}
 
 pub struct Reps {
     /// A ring: what was acknowledged last stands before `head`.
@@ -23,7 +40,7 @@ impl Reps {
     }
 
     /// For the next frame.
-    pub fn next(&mut self, now: u64, config: &spec::Reps) -> u32 {
+    pub fn next(&mut self, now: u64, config: &RepsConfig) -> u32 {
         if self.frozen_until != 0 {
             if now < self.frozen_until && !self.kept.is_empty() {
                 self.turn = (self.turn + 1) % self.kept.len();
@@ -45,7 +62,7 @@ impl Reps {
     }
 
     /// A frame of this entropy has come, marked or not.
-    pub fn on_ack(&mut self, entropy: u32, marked: bool, config: &spec::Reps) {
+    pub fn on_ack(&mut self, entropy: u32, marked: bool, config: &RepsConfig) {
         if marked || self.frozen_until != 0 {
             return;
         }
@@ -59,7 +76,7 @@ impl Reps {
         self.fresh = (self.fresh + 1).min(self.kept.len());
     }
 
-    pub fn on_timeout(&mut self, now: u64, config: &spec::Reps) {
+    pub fn on_timeout(&mut self, now: u64, config: &RepsConfig) {
         if let Some(freeze) = config.freeze
             && self.frozen_until == 0
             && self.explore == 0
@@ -74,7 +91,7 @@ mod tests {
     use super::*;
     use afflux_units::Span;
 
-    const CONFIG: spec::Reps = spec::Reps { cache: 3, freeze: Some(Span::from_us(10)), explore: 2 };
+    const CONFIG: RepsConfig = RepsConfig { cache: 3, freeze: Some(Span::from_us(10)), explore: 2 };
 
     fn reps() -> Reps {
         Reps::new(Stream::new(1, 2, 3))
@@ -128,7 +145,7 @@ mod tests {
 
     #[test]
     fn without_freezing_a_timeout_changes_nothing() {
-        let config = spec::Reps { freeze: None, ..CONFIG };
+        let config = RepsConfig { freeze: None, ..CONFIG };
         let mut reps = reps();
         reps.on_ack(10, false, &config);
         reps.on_timeout(5, &config);

@@ -1,6 +1,6 @@
 //! Where TCP meets hosts. Frames of pFabric's transport and of connections over several paths are of TCP's kinds and come here first.
 
-use super::{AckIn, AckNow, Arrival, Cause, Expired, Message, Receiver, ReceiverSetup, Sender, SenderSetup, Tcp, Transmit, stamp};
+use super::{AckIn, AckNow, Arrival, Cause, Expired, Message, OTHERS, Receiver, ReceiverSetup, Sender, SenderSetup, Tcp, Transmit, stamp};
 use crate::expected::Habits;
 use crate::frame::{Control, Event, Extra, Frame, Multipath};
 use crate::idle::least_round_trip;
@@ -10,11 +10,8 @@ use crate::shard::capture::Content;
 use crate::shard::finish::round_trips;
 use crate::shard::host::{Beside, arm};
 use crate::shard::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, own_event};
-use crate::spec::{EcnMode, Flow, FlowId, Metrics, Reader, Receive, Recovery, TcpConfig, TransportConfig};
+use crate::spec::{EcnMode, Flow, FlowId, Metrics, Reader, Receive, Recovery, TcpConfig};
 use crate::transport::door::{Frames, Opening, Parameters, Transport};
-use crate::transport::mptcp::MPTCP;
-use crate::transport::nack::Nack;
-use crate::transport::pfabric::PFABRIC;
 use crate::world::World;
 use afflux_engine::random::Stream;
 
@@ -22,6 +19,13 @@ use afflux_engine::random::Stream;
 const CONTROL: u64 = 0x636f_6e74;
 
 impl Parameters for TcpConfig {
+    fn is_paced(&self) -> bool {
+        true
+    }
+    fn with_options(&self) -> u64 {
+        // Acknowledgements tell windows.
+        u64::from(self.receive != Receive::Unlimited)
+    }
     fn is_capable(&self, agreed: bool) -> bool {
         agreed && self.ecn != EcnMode::Off
     }
@@ -240,12 +244,7 @@ impl Transport for Tcp {
 impl<'a> Shard<'a> {
     /// The settings of what is TCP, if only in its receiver.
     pub fn tcp(&self, transport: u16) -> &'a TcpConfig {
-        match &self.world.plan.transports[transport as usize] {
-            TransportConfig::Tcp(config) => config,
-            TransportConfig::Pfabric(config) => &config.tcp,
-            TransportConfig::Mptcp(config) => &config.tcp,
-            _ => unreachable!("a TCP frame of another transport's flow"),
-        }
+        self.world.plan.transports[transport as usize].tcp()
     }
 
     /// What a sender that asks for `config.ecn` gets from `dst`.
@@ -311,8 +310,8 @@ impl<'a> Shard<'a> {
                 if slot == OVER {
                     return;
                 }
-                if slot & PFABRIC != 0 {
-                    return self.on_pfabric_connected(out, now, slot & !PFABRIC);
+                if slot & OTHERS != 0 {
+                    return self.other_connected(out, now, slot);
                 }
                 let config = self.tcp(self.transports.tcp.senders[slot].transport);
                 self.transports.tcp.senders[slot].echo = self.transports.tcp.senders[slot].echo.max(frame.aux);
@@ -326,7 +325,7 @@ impl<'a> Shard<'a> {
                     self.transports.tcp.receivers[slot].on_established(now);
                 }
             }
-            Control::Report => Nack::deliver_report(self, out, now, frame),
+            Control::Report => unreachable!("it is no frame of TCP"),
             Control::AskWindow => {
                 let mut slot = self.receiving_slot(frame.flow);
                 if slot == OVER {
@@ -442,11 +441,8 @@ impl<'a> Shard<'a> {
             paused,
             opened,
         };
-        if slot & PFABRIC != 0 {
-            return self.on_pfabric_ack(out, now, slot & !PFABRIC, &ack);
-        }
-        if slot & MPTCP != 0 {
-            return self.on_mptcp_ack(out, now, slot & !MPTCP, multipath, &ack);
+        if slot & OTHERS != 0 {
+            return self.other_acknowledged(out, now, slot, multipath, &ack);
         }
         let config = self.tcp(self.transports.tcp.senders[slot].transport);
         if !self.pacers.is_empty() && ack.ece {

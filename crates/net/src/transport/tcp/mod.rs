@@ -6,6 +6,7 @@
 mod clock;
 mod connection;
 mod host;
+pub mod keys;
 mod loss;
 mod message;
 mod ns3;
@@ -37,6 +38,9 @@ use rustc_hash::FxHashMap;
 
 /// The transport: see [`crate::transport::door`].
 pub struct Tcp;
+
+/// In the slot of a sending half: its frames are of TCP's kinds, and it is another transport's.
+pub const OTHERS: u32 = 0b11 << 29;
 
 /// What a shard keeps of TCP.
 #[derive(Default)]

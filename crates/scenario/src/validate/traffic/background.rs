@@ -5,10 +5,11 @@ use super::common::{self, shared};
 use super::offered::{Offer, framing};
 use super::patterns::all;
 use super::select;
-use crate::document::{Background, Datagram, Duration, Or, Pairing, Per, Protocol, Speed};
+use crate::document::{Background, Duration, Or, Pairing, Per, Protocol, Speed};
 use crate::tree::{Key, Wrong};
 use crate::validate::{fill, meaningless};
 use afflux_net::spec::{Pacing, TransportConfig};
+use afflux_net::transports::Datagram;
 use afflux_traffic::{Bulk, Classes, Generated, SizeDistribution, purpose};
 use afflux_units::{Rate, Span};
 
@@ -51,7 +52,7 @@ pub fn generate(block: &mut Background, index: usize, key: &Key, classes: &mut C
         },
         Protocol::Datagram => {
             let mut datagram = Datagram { rate: Some(Or::some(Speed(rate))), payload: None, ecn_capable: None };
-            let datagram = around.wire.datagram(&mut datagram, key)?;
+            let datagram = datagram.resolve(key, around.keys)?;
             let payload = datagram.payload;
             (TransportConfig::Datagram(datagram), payload)
         }

@@ -62,7 +62,7 @@ fn capacity(basis: LoadBasis, pattern: &afflux_traffic::Random, transport: u16, 
         LoadBasis::HostPayload => {}
         LoadBasis::HostWire => {
             let payload = around.transports.configs[transport as usize].payload();
-            let wire = &around.wire.wire;
+            let wire = around.keys.wire;
             capacity.framing =
                 Some(Framing { payload: payload.into(), header: wire.data_header.into(), min_frame: wire.min_frame.into(), gap: wire.gap.into() });
         }

@@ -18,12 +18,12 @@ use crate::document::Traffic;
 use crate::inputs::Inputs;
 use crate::topology::Facts;
 use crate::tree::{Key, Wrong};
-use crate::validate::hosts::Frames;
 use crate::validate::memory::Room;
 use crate::validate::transport::Transports;
 use crate::{Job, Reader};
 use afflux_net::app::Program;
 use afflux_net::spec::{Applications, Flow, RunConfig, TransportConfig};
+use afflux_net::transports;
 use afflux_traffic::hadoop::{Hadoop, Settings};
 use afflux_traffic::{Classes, Generated};
 use afflux_units::{Span, Time};
@@ -35,7 +35,7 @@ pub struct Around<'a> {
     pub inputs: &'a Inputs,
     pub reader: &'a dyn Reader,
     pub facts: &'a Facts<'a>,
-    pub wire: &'a Frames,
+    pub keys: &'a transports::Around<'a>,
     pub seed: u64,
     pub transports: Transports,
     pub run: &'a RunConfig,

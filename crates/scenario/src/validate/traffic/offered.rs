@@ -25,7 +25,7 @@ const SLACK: f64 = 1.000_1;
 /// Bytes on the link by bytes of payload, in full frames.
 pub fn framing(transport: u16, around: &Around) -> f64 {
     let payload = f64::from(around.transports.configs[usize::from(transport)].payload().max(1));
-    let wire = &around.wire.wire;
+    let wire = around.keys.wire;
     (payload + f64::from(wire.data_header) + f64::from(wire.gap)) / payload
 }
 

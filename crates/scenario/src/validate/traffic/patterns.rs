@@ -4,10 +4,11 @@ use super::Around;
 use super::common::{self, shared};
 use super::offered::{Offer, framing};
 use super::{select, sizes};
-use crate::document::{self, AllToAll, Datagram, DatagramSource, Duration, HostItem, Hosts, Incast, Or, Pairs, Permutation, Receiver, Senders, Size};
+use crate::document::{self, AllToAll, DatagramSource, Duration, HostItem, Hosts, Incast, Or, Pairs, Permutation, Receiver, Senders, Size};
 use crate::tree::{Key, Wrong};
 use crate::validate::{fill, meaningless};
 use afflux_net::spec::{Start, TransportConfig};
+use afflux_net::transports::Datagram;
 use afflux_traffic::{Bulk, Classes, ConstantRate, Generated, IncastSize, Loop, Stagger};
 use afflux_units::{Span, Time};
 
@@ -161,7 +162,7 @@ pub fn datagram(source: &mut DatagramSource, index: usize, key: &Key, classes: &
     let pairs = select::pairs(&source.pairs, &at("pairs"), around.facts)?;
     let rate = source.rate.0;
     let mut transport = Datagram { rate: Some(Or::some(source.rate)), payload: source.payload, ecn_capable: source.ecn_capable };
-    let config = around.wire.datagram(&mut transport, key)?;
+    let config = transport.resolve(key, around.keys)?;
     (source.payload, source.ecn_capable) = (transport.payload, transport.ecn_capable);
     shared.template.transport = around.transports.add(TransportConfig::Datagram(config), None);
     offer(source, &pairs, shared.template.transport, index, key, around);

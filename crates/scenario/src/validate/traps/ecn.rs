@@ -50,7 +50,7 @@ fn marking_of(switch: &SwitchConfig, priority: u8) -> Option<&Marking> {
 
 fn unmarked(ground: &Ground, transport: &Used, name: &str, what: &str, agreed: bool, found: &mut Vec<Wrong>) {
     let key = transport.key.clone().name(name);
-    let asks = !matches!(transport.config, TransportConfig::Rdma(_));
+    let asks = !transport.config.parameters().is_capable(false);
     if asks && !agreed {
         let then = if what == "ECN" { "it is never used" } else { "it works like NewReno, without ECN" };
         found.push(Wrong::at(key, format!("{what} needs hosts that agree to ECN, and all have ecn = false: {then}; remove ecn = false from [host]")));
@@ -207,7 +207,7 @@ fn useless_marking(ground: &Ground, used: &[Used], agreed: bool, found: &mut Vec
 }
 
 fn useless_pacer(ground: &Ground, used: &[Used], agreed: bool, found: &mut Vec<Wrong>) {
-    let paced = |one: &Used| matches!(one.config, TransportConfig::Tcp(_) | TransportConfig::Pfabric(_)) && one.config.parameters().is_capable(agreed);
+    let paced = |one: &Used| one.config.parameters().is_paced() && one.config.parameters().is_capable(agreed);
     if ground.hosts().any(|host| host.pacer.is_some()) && !used.iter().any(paced) {
         found.push(Wrong::at(
             ground.host_key("pacer"),

@@ -2,7 +2,7 @@
 
 use super::Ground;
 use crate::tree::{Key, Wrong};
-use afflux_net::spec::{Aqm, Balance, Buffer, PathManager, Scheduling, TransportConfig};
+use afflux_net::spec::{Aqm, Balance, Buffer, Scheduling};
 
 pub fn find(ground: &Ground, found: &mut Vec<Wrong>) {
     one_path(ground, found);
@@ -23,11 +23,9 @@ fn one_path(ground: &Ground, found: &mut Vec<Wrong>) {
         found.push(Wrong::at(key, "has no effect: this fabric has one path between any two hosts; remove it, or write another [topology]"));
     }
     for transport in ground.used() {
-        if let TransportConfig::Mptcp(mptcp) = transport.config
-            && let PathManager::DiffPorts(2..) = mptcp.manager
-        {
-            let text = "the subflows share one path: this fabric has no other between any two hosts; write mptcp.subflows = 1, or another [topology]";
-            found.push(Wrong::at(transport.key.name("mptcp").name("subflows"), text));
+        if let Some((key, what, cure)) = transport.config.parameters().wants_paths() {
+            let text = format!("{what}: this fabric has no other between any two hosts; write {cure}, or another [topology]");
+            found.push(Wrong::at(key.split('.').fold(transport.key, Key::name), text));
         }
     }
 }
@@ -52,7 +50,7 @@ fn one_queue(ground: &Ground, found: &mut Vec<Wrong>) {
 fn urgency(ground: &Ground, found: &mut Vec<Wrong>) {
     let queues = ground.switches().any(|switch| matches!(switch.aqm, Some(Aqm::Pfabric(_))));
     let used = ground.used();
-    let ranked = used.iter().find(|one| matches!(one.config, TransportConfig::Pfabric(pfabric) if pfabric.ranked));
+    let ranked = used.iter().find(|one| one.config.parameters().tells_remaining());
     match ranked {
         Some(one) if !queues => {
             let text = "\"pfabric\" sends with the bytes left of each flow, and no switch looks at them: write scheduling = \"pfabric\" in [switch] and [host], or rank = \"none\"";

@@ -26,7 +26,7 @@ impl Link {
     pub fn new(line: u64, config: &spec::D3) -> Self {
         let line = line as f64 / 1e3;
         let base = (config.base_rate.0 / 1_000) as u32;
-        let interval = config.rated.interval.0;
+        let interval = config.interval.0;
         Link { line, base, alpha: config.alpha, beta: config.beta, interval, capacity: line, updated: 0, sent_then: 0, flows: 0, desired: 0, allocated: 0 }
     }
 
@@ -78,11 +78,11 @@ impl Link {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing;
     use afflux_units::{Rate, Span};
 
     fn link() -> Link {
-        let rated = spec::Rated { payload: 1460, header: 16, min_rto: Span::from_ms(1), interval: Span::from_us(20), early_termination: true };
-        Link::new(10_000_000_000, &spec::D3 { rated, base_rate: Rate(1_000_000), alpha: 0.1, beta: 1.0 })
+        Link::new(10_000_000_000, &spec::D3 { interval: Span::from_us(20), base_rate: Rate(1_000_000), ..testing::d3() })
     }
 
     fn seen(us: u64, waiting: u64, sent: u64) -> Seen {

@@ -62,10 +62,10 @@ impl Link {
             id,
             line,
             early_start: config.early_start,
-            suppression: config.suppression,
+            suppression: config.suppressed_probing,
             dampening: config.dampening.0,
-            most: config.most as usize,
-            interval: config.rated.interval.0,
+            most: config.max_flows as usize,
+            interval: config.interval.0,
             capacity: line,
             updated: 0,
             list: Vec::new(),
@@ -194,14 +194,14 @@ impl Link {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing;
     use afflux_units::Span;
 
     const G: u64 = 1_000_000_000;
     const US: u64 = 1_000_000;
 
     fn link(early_start: f64) -> Link {
-        let rated = spec::Rated { payload: 1460, header: 16, min_rto: Span::from_ms(1), interval: Span::from_us(20), early_termination: true };
-        Link::new(7, 10 * G, &spec::Pdq { rated, early_start, suppression: 0.2, dampening: Span::from_us(10), most: 100 })
+        Link::new(7, 10 * G, &spec::Pdq { interval: Span::from_us(20), early_start, max_flows: 100, ..testing::pdq() })
     }
 
     /// There and back; what the sender then knows.

@@ -1,0 +1,53 @@
+//! The settings.
+
+use crate::spec::PathScheduler;
+use afflux_config::tree::Wrong;
+use afflux_config::{keys, words};
+
+words! {
+    /// Path managers.
+    pub enum PathManager {
+        /// Subflows between the same two addresses, told apart by their ports.
+        Ndiffports,
+        /// From every NIC of the source to every one of the destination.
+        Fullmesh,
+    }
+    /// Coupled congestion controls.
+    pub enum Coupling {
+        /// None.
+        Off,
+        /// RFC 6356.
+        Lia,
+        /// Khalili et al. 2012.
+        Olia,
+        /// Peng et al. 2016.
+        Balia,
+        /// Weighted Vegas, Cao et al. 2012.
+        Wvegas,
+        /// LIA, and a subflow with a long queue gives way.
+        QueueAware,
+    }
+}
+
+keys! {
+    /// Multipath TCP (RFC 8684). `receive_window` and `receive_buffer` are the connection's, everything else is each subflow's. A segment carries 24 B less,
+    /// for its option.
+    pub struct Keys as "Mptcp" => Settings {
+        /// Which subflows are opened.
+        manager: PathManager = "ndiffports";
+        /// Subflows of a connection, 1 to 32; with `manager = "fullmesh"` at most so many.
+        subflows: u8 = (if manager == PathManager::Fullmesh { 8 } else { 2 }) "2, with `\"fullmesh\"` 8", in 1 to 32 as "1 to 32";
+        /// Which subflow gets the next segment.
+        scheduler: PathScheduler = "lowest_rtt";
+        /// How the windows of the subflows go together. `"off"`: each subflow has `congestion` to itself.
+        coupling: Coupling = "lia";
+        /// Of `coupling = "queue_aware"`: segments of its own that a subflow may have in queues before it gives way to its siblings.
+        queue_segments: u32 = {(coupling == Coupling::QueueAware).then_some(4)} "4", check |segments, at| match coupling {
+            Coupling::QueueAware => Ok(segments),
+            _ => Err(Wrong::at(at, "is for coupling = \"queue_aware\": leave it out")),
+        };
+        /// Where the receive window is full, the oldest segment goes on another subflow too if that one is much faster, and the subflow that holds
+        /// the window up is slowed down (opportunistic retransmission and penalisation).
+        opportunistic: bool = true;
+    }
+}

@@ -1,0 +1,65 @@
+//! The settings, from TCP's keys and those of several paths.
+
+use super::keys::{Coupling, PathManager};
+use crate::congestion::{self, Congestion};
+use crate::spec::{self, CongestionControl, MptcpConfig, Receive, TcpConfig};
+use crate::transport::around::Around;
+use crate::transport::tcp::keys as tcp;
+use afflux_config::Size;
+use afflux_config::keys::fill;
+use afflux_config::tree::{Key, Wrong};
+use afflux_units::Bytes;
+
+/// Of TCP with the key `mptcp`.
+pub fn config(tcp: &mut tcp::Keys, key: &Key, around: &Around) -> Result<MptcpConfig, Wrong> {
+    let at = |name: &str| key.clone().name(name);
+    let ns3 = tcp.stack == Some(tcp::Stack::Ns3);
+    for (name, value, given) in [("reader", "", tcp.reader.is_some()), ("ssthresh_cache", "", tcp.ssthresh_cache.is_some()), ("stack", " = \"ns3\"", ns3)] {
+        if given {
+            return Err(Wrong::at(at(name), format!("with mptcp there is no {name}{value}: leave it out")));
+        }
+    }
+    let option = MptcpConfig::DATA_OPTION;
+    let most = around.payload.saturating_sub(option);
+    let mss = fill(&mut tcp.mss, Size(Bytes(most.into()))).0;
+    if mss.0 == 0 || mss.0 > u64::from(most) {
+        return Err(Wrong::at(at("mss"), format!("\"{mss}\": write a size from 1B to {most}B ({}, less {option} B for MPTCP's option)", around.why)));
+    }
+    let keys = tcp.mptcp.as_mut().expect("checked before").resolve(&at("mptcp"))?;
+    let coupled = match keys.coupling {
+        Coupling::Off => None,
+        Coupling::Lia => Some(congestion::Coupling::Lia),
+        Coupling::Olia => Some(congestion::Coupling::Olia),
+        Coupling::Balia => Some(congestion::Coupling::Balia),
+        Coupling::Wvegas => Some(congestion::Coupling::Wvegas),
+        Coupling::QueueAware => Some(congestion::Coupling::QueueAware { segments: keys.queue_segments.expect("filled in") }),
+    };
+    let others = tcp.congestion.is_some_and(|kind| kind != Congestion::Newreno);
+    let own = [("newreno", tcp.newreno.is_some()), ("hystart_plusplus", tcp.hystart_plusplus.is_some()), ("congestion", others)];
+    if let Some((name, _)) = own.into_iter().find(|(_, given)| coupled.is_some() && *given) {
+        let text = "coupled subflows have a congestion control of their own: leave it out, or write mptcp.coupling = \"off\"";
+        return Err(Wrong::at(at(name), text));
+    }
+    if coupled.is_some() {
+        // Its own congestion control replaces this one.
+        tcp.congestion = Some(Congestion::Newreno);
+    }
+    let config = tcp.config(key, around)?;
+    // What is refused above must not stand in the resolved scenario.
+    tcp.ssthresh_cache = None;
+    if coupled.is_some() {
+        (tcp.congestion, tcp.newreno, tcp.hystart_plusplus) = (None, None, None);
+    }
+    let receive = config.receive;
+    let congestion = coupled.map_or(config.congestion, CongestionControl::Coupled);
+    Ok(MptcpConfig {
+        tcp: TcpConfig { congestion, receive: Receive::Unlimited, ..config },
+        receive,
+        manager: match keys.manager {
+            PathManager::Ndiffports => spec::PathManager::DiffPorts(keys.subflows),
+            PathManager::Fullmesh => spec::PathManager::FullMesh(keys.subflows),
+        },
+        scheduler: keys.scheduler,
+        opportunistic: keys.opportunistic,
+    })
+}

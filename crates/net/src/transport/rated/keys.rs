@@ -1,0 +1,115 @@
+//! The settings.
+
+use crate::transport::around::Around;
+use afflux_config::tree::{Key, Wrong};
+use afflux_config::{Duration, Size, Speed, keys};
+use afflux_units::{Bytes, Rate, Span};
+
+keys! {
+    /// PDQ (Hong, Caesar and Godfrey, SIGCOMM 2012): switches let the most critical flows of each link send at its rate and pause the others. All switches
+    /// and the senders' own links take part. Both directions of a flow must take the same way.
+    pub struct PdqKeys as "Pdq" => Pdq(around: &Around<'_>) of written {
+        /// Payload of a full segment.
+        payload: Size as u16 = (Size(Bytes(room(around, written.header).into()))) "`mtu` less the profile's headers and `header`",
+            check |size, at| payload_of(around, written.header, size, at);
+        /// Bytes of the scheduling header, on every frame both ways; pFabric's comparison has none.
+        header: Size as u16 = "16B" from "four fields of four bytes", check |size, at| header_of(around, size, at);
+        /// Least time-out.
+        min_rto: Duration = "1ms" from "of this program: the paper gives none", check time;
+        /// What switches take for a round trip: their capacity is taken anew every two.
+        interval: Duration = (Duration(around.idle)) "the longest of the idle fabric", check time;
+        /// Flows whose deadline cannot be met any more are given up (status `terminated`).
+        early_termination: bool = true;
+        /// Flows that end within so many round trips together do not hold up the next one (K); 0 switches early start off.
+        early_start: f64 = 2.0 from "the paper's", in 0.0 to 1000.0 as "a number of round trips from 0 to 1000";
+        /// A paused flow probes every so many round trips times its place in the list, at least every one (X); 0 switches suppressed probing off.
+        suppressed_probing: f64 = 0.2 from "the paper's", in 0.0 to 1000.0 as "a number of round trips from 0 to 1000";
+        /// Of several paused flows one is let go per such time.
+        dampening: Duration = "10us" from "Aequitas; the paper gives none", check |Duration(time), at| {
+            if time > Span::from_s(1) { Err(Wrong::at(at, format!("\"{time}\": write a time up to 1s"))) } else { Ok(time) }
+        };
+        /// Most flows that a link keeps (M).
+        max_flows: u32 = 1000, in 2 to 1_000_000;
+    }
+}
+
+keys! {
+    /// D3 (Wilson et al., SIGCOMM 2011): flows ask for the rate that their deadline needs, once per round trip; switches grant first come, first served.
+    pub struct D3Keys as "D3" => D3(around: &Around<'_>) of written {
+        /// As in PDQ.
+        payload: Size as u16 = (Size(Bytes(room(around, written.header).into()))) "`mtu` less the profile's headers and `header`",
+            check |size, at| payload_of(around, written.header, size, at);
+        /// As in PDQ.
+        header: Size as u16 = "16B", check |size, at| header_of(around, size, at);
+        /// Least time-out.
+        min_rto: Duration = "1ms" from "of this program", check time;
+        /// What switches take for a round trip: their capacity is corrected every one.
+        interval: Duration = (Duration(around.idle)) "the longest of the idle fabric", check time;
+        /// Flows whose deadline has passed, or that would need more than their link has, are given up (status `terminated`).
+        quench: bool = true;
+        /// What a flow is granted at least; one that has no more sends a request without data per round trip.
+        base_rate: Speed = (Speed(request(around, header, interval))) "such a frame per `interval`", check |Speed(rate), at| {
+            if rate.0 < 1_000 { Err(Wrong::at(at, format!("\"{rate}\": write a rate from 1kbps"))) } else { Ok(rate) }
+        };
+        /// Gain of a switch's estimate of capacity for what is not used.
+        alpha: f64 = 0.1 from "the paper's", in 0.0 to 10.0;
+        /// The same for the queue.
+        beta: f64 = 1.0 from "the paper's", in 0.0 to 10.0;
+    }
+}
+
+/// What both have in common.
+#[derive(Debug, Clone, Copy)]
+pub struct Rated {
+    pub payload: u16,
+    pub header: u16,
+    pub min_rto: Span,
+    pub interval: Span,
+    /// Give flows up whose deadline cannot be met any more.
+    pub early_termination: bool,
+}
+
+impl Pdq {
+    pub fn rated(&self) -> Rated {
+        let &Pdq { payload, header, min_rto, interval, early_termination, .. } = self;
+        Rated { payload, header, min_rto, interval, early_termination }
+    }
+}
+
+impl D3 {
+    pub fn rated(&self) -> Rated {
+        let &D3 { payload, header, min_rto, interval, quench: early_termination, .. } = self;
+        Rated { payload, header, min_rto, interval, early_termination }
+    }
+}
+
+fn header_of(around: &Around, Size(bytes): Size, key: Key) -> Result<u16, Wrong> {
+    let most = (around.payload - 1).min(1_000);
+    if bytes.0 > most.into() { Err(Wrong::at(key, format!("\"{bytes}\": write a size up to {most}B"))) } else { Ok(bytes.0 as u16) }
+}
+
+fn payload_of(around: &Around, header: Option<Size>, Size(bytes): Size, key: Key) -> Result<u16, Wrong> {
+    let most = room(around, header);
+    // What leaves no room is refused with its own key.
+    if most == 0 || bytes.0 > 0 && bytes.0 <= most.into() {
+        return Ok(bytes.0 as u16);
+    }
+    let header = header.map_or(Bytes(0), |header| header.0);
+    Err(Wrong::at(key, format!("\"{bytes}\": write a size from 1B to {most}B ({} and header = \"{header}\")", around.why)))
+}
+
+/// For payload beside a header.
+fn room(around: &Around, header: Option<Size>) -> u16 {
+    header.map_or(0, |header| u64::from(around.payload).saturating_sub(header.0.0) as u16)
+}
+
+fn time(Duration(span): Duration, key: Key) -> Result<Span, Wrong> {
+    let right = span > Span::ZERO && span <= Span::from_s(10);
+    if right { Ok(span) } else { Err(Wrong::at(key, format!("\"{span}\": write a time above 0 and up to 10s"))) }
+}
+
+/// A request without data per interval, in whole kilobits per second.
+fn request(around: &Around, header: u16, interval: Span) -> Rate {
+    let bits = u64::from((around.wire.ack + header).max(around.wire.min_frame) + around.wire.gap) * 8;
+    Rate(((u128::from(bits) * 1_000_000_000_000 / u128::from(interval.0)) as u64).next_multiple_of(1_000))
+}

@@ -1,0 +1,216 @@
+//! The settings.
+
+use super::reps::RepsKeys;
+use crate::congestion::rate::{self, RateParameters, RdmaCongestion};
+use crate::spec::{self, Compat, Irn, RateControl, RdmaConfig, RdmaRecovery};
+use crate::transport::around::{Around, priority};
+use afflux_config::keys::{fill, meaningless, up_to_a_second};
+use afflux_config::tree::{Key, Wrong};
+use afflux_config::{Duration, Size, keys, tagged, words};
+use afflux_units::{Rate, Span};
+
+words! {
+    /// How losses are avoided or repaired.
+    pub enum RdmaMode {
+        /// Switches pause (`switch.pfc`); go-back-N for what is lost all the same.
+        Lossless,
+        /// IRN: selective repeat, without flow control.
+        Irn,
+        /// IRN over switches that pause; without time-outs, as in ConWeave's ns-3.
+        IrnPfc,
+        /// Go-back-N without flow control.
+        GbnNoPfc,
+        /// Switches obey pauses of hosts (`switch.honours_pause`) but send none; go-back-N.
+        SemiLossless,
+    }
+    /// Bytes that may be unacknowledged.
+    pub enum RdmaWindow {
+        /// Any number.
+        None,
+        /// Always the same.
+        Fixed,
+        /// In proportion to the rate.
+        Scaled,
+    }
+    /// How receivers tell of marks.
+    pub enum Cnp {
+        /// By a bit in the acknowledgement (the simulators).
+        Ack,
+        /// By a frame of its own, at most one per flow in `cnp_interval` (adapters).
+        Packet,
+    }
+}
+
+/// The table, with a table of parameters for each congestion control.
+macro_rules! rdma {
+    ($($(#[$doc:meta])* $module:ident $name:ident($config:ident): $machine:ty;)+) => {
+        keys! {
+            /// RDMA over converged Ethernet: a queue pair per flow, whose frames the NIC makes when its transmitter is free.
+            pub struct Keys as "Rdma" => Settings(around: &Around<'_>) {
+                /// How losses are avoided or repaired.
+                mode: RdmaMode = "lossless";
+                /// What sets the rate; all start at the NIC's.
+                congestion: RdmaCongestion = "dcqcn";
+                /// Payload of a full frame.
+                payload: Size as u16 = (around.full()) "`mtu` less the profile's headers (1000 B for `\"ns3rdma\"`)", check |size, at| around.payload(size, at);
+                /// Bytes that may be unacknowledged, with go-back-N; IRN has `bdp`, Swift and HPCC their own.
+                window: RdmaWindow = {mode.goes_back().then_some(RdmaWindow::None)} "`\"none\"`", check |window, at| match window {
+                    _ if !mode.goes_back() => Err(meaningless(at, "IRN")),
+                    RdmaWindow::Fixed | RdmaWindow::Scaled if own_window(congestion).is_some() => {
+                        let names: Vec<&str> = RdmaCongestion::ALL.iter().copied().filter_map(own_window).collect();
+                        Err(Wrong::at(at, format!("{} have windows of their own: leave it out", names.join(" and "))))
+                    }
+                    window => Ok(window),
+                };
+                /// Their number. Default: rate of the NIC times idle round trip of the flow's path.
+                window_size: Size as Option<u64> = none, check |bytes, at| match window {
+                    None => Err(meaningless(at, "IRN")),
+                    Some(RdmaWindow::None) => size(bytes, payload, at.clone()).and(Err(Wrong::at(at, "needs window = \"fixed\" or \"scaled\""))),
+                    Some(_) => size(bytes, payload, at),
+                };
+                /// How receivers tell of marks. Default: as the DCQCN parameters say, otherwise `"ack"`.
+                cnp: Cnp = none;
+                /// With `cnp = "packet"`: least time between two of a flow. Default `"50us"` (the paper of DCQCN); newer NVIDIA adapters have 4 us.
+                cnp_interval: Duration = none;
+                /// What the hash of frames comes from, by which switches choose paths; needs `cnp = "ack"` unless it is the flow.
+                #[schemars(schema_with = "afflux_config::name_or_table::<Entropy>")]
+                entropy: Entropy as Entropy = (Entropy::Flow(FlowKeys::default())) "`\"flow\"`", check |entropy, _| Ok(entropy);
+                /// A frame out of order is notified of as a marked one is.
+                cnp_out_of_order: bool = (around.compat == Some(Compat::ConweaveNs3)) "`false`; `true` with `run.compat = \"conweave-ns3\"`";
+                /// The same gap (go-back-N), or the same block beyond it (IRN), is not answered negatively again before.
+                nack_interval: Duration = "4us" from "ConWeave's ns-3";
+                /// Time-out of go-back-N, from the last frame sent or acknowledgement.
+                rto: Duration = {mode.goes_back().then_some(Duration(Span::from_ms(4)))} "`\"4ms\"` (ConWeave's ns-3)",
+                    check |time, at| if mode.goes_back() { up_to_a_second(time, at) } else { Err(meaningless(at, "IRN")) };
+                /// Time-out of IRN with few frames in flight.
+                rto_low: Duration = {mode.repeats().then_some(Duration(Span::from_us(100)))} "`\"100us\"` (the paper of IRN)",
+                    check |time, at| mode.of_irn(at.clone()).and_then(|()| up_to_a_second(time, at));
+                /// With more.
+                rto_high: Duration = {mode.repeats().then_some(Duration(Span::from_us(320)))} "`\"320us\"` (the paper of IRN)", check |time, at| {
+                    mode.of_irn(at.clone())?;
+                    let (high, low) = (up_to_a_second(time, at.clone())?, rto_low.expect("filled in"));
+                    if high < low { Err(Wrong::at(at, format!("\"{high}\" is less than rto_low = \"{low}\""))) } else { Ok(high) }
+                };
+                /// How many are few.
+                rto_low_frames: u32 = {mode.repeats().then_some(3)} "3 (the paper of IRN)", check |frames, at| mode.of_irn(at).map(|()| frames);
+                /// Bytes that IRN may have in flight. Default: rate of the NIC times idle round trip of the flow's path.
+                bdp: Size as Option<u64> = none, check |bytes, at| mode.of_irn(at.clone()).and_then(|()| size(bytes, payload, at));
+                /// Priority of acknowledgements and notifications, 0 to 7. Default: that of the flow. NICs send them before data in any case.
+                ack_priority: u8 = none, check priority;
+                $(
+                    #[doc = concat!("Parameters of `congestion = \"", stringify!($module), "\"`.")]
+                    $module: rate::$module::Keys = none;
+                )+
+            }
+        }
+
+        impl Keys {
+            /// The congestion controls whose parameters are written.
+            fn controls(&self) -> Vec<RdmaCongestion> {
+                [$((RdmaCongestion::$name, self.$module.is_some())),+].into_iter().filter(|(_, given)| *given).map(|(control, _)| control).collect()
+            }
+
+            /// Checks the parameters of `control`; `nic` is the rate of the first host's link.
+            fn control(&mut self, control: RdmaCongestion, nic: Rate, key: &Key) -> Result<RateControl, Wrong> {
+                match control {
+                    RdmaCongestion::None => Ok(RateControl::None),
+                    $(RdmaCongestion::$name => {
+                        let table = self.$module.get_or_insert_default();
+                        table.resolve(&key.clone().name(control.name()), nic).map(RateControl::$name)
+                    })+
+                }
+            }
+        }
+    };
+}
+crate::rate_controls!(rdma);
+
+tagged! {
+    /// What the hash of frames comes from: a name, or a table with `kind` and parameters.
+    pub enum Entropy, default "kind" {
+        /// The flow: one path for all of its frames.
+        flow Flow(FlowKeys),
+        /// Each frame its own; those of frames that came unmarked are used again (REPS).
+        reps Reps(RepsKeys),
+    }
+}
+
+keys! {
+    /// No parameters.
+    pub struct FlowKeys as "OfFlow" => Flow {}
+}
+
+impl RdmaMode {
+    fn goes_back(self) -> bool {
+        !self.repeats()
+    }
+
+    /// Is it selective repeat?
+    fn repeats(self) -> bool {
+        matches!(self, RdmaMode::Irn | RdmaMode::IrnPfc)
+    }
+
+    /// Refuses a key that is for IRN with another mode.
+    fn of_irn(self, key: Key) -> Result<(), Wrong> {
+        if self.repeats() { Ok(()) } else { Err(Wrong::at(key, "is for IRN: leave it out, or write mode = \"irn\"")) }
+    }
+}
+
+impl Keys {
+    pub fn config(&mut self, key: &Key, around: &Around) -> Result<RdmaConfig, Wrong> {
+        let at = |name: &str| key.clone().name(name);
+        let keys = self.resolve(key, around)?;
+        if let Some(other) = self.controls().into_iter().find(|other| *other != keys.congestion) {
+            return Err(meaningless(at(other.name()), &format!("congestion = \"{}\"", keys.congestion.name())));
+        }
+        let control = self.control(keys.congestion, around.nic, key)?;
+        let by_frames = control.parameters().is_some_and(RateParameters::notifies_by_frames);
+        let cnp = match fill(&mut self.cnp, if by_frames { Cnp::Packet } else { Cnp::Ack }) {
+            Cnp::Ack if keys.cnp_interval.is_some() => return Err(meaningless(at("cnp_interval"), "cnp = \"ack\"")),
+            Cnp::Ack => spec::Cnp::Ack,
+            Cnp::Packet => {
+                let interval = fill(&mut self.cnp_interval, Duration(Span::from_us(50)));
+                spec::Cnp::Packet { interval: up_to_a_second(interval, at("cnp_interval"))? }
+            }
+        };
+        let entropy = match self.entropy.as_mut().expect("filled in") {
+            Entropy::Flow(_) => spec::Entropy::Flow,
+            Entropy::Reps(_) if cnp != spec::Cnp::Ack => {
+                return Err(Wrong::at(at("entropy"), "\"reps\" learns of marks by acknowledgements: write cnp = \"ack\""));
+            }
+            Entropy::Reps(reps) => spec::Entropy::Reps(reps.resolve(&at("entropy"))?),
+        };
+        let recovery = match (keys.rto, keys.rto_low, keys.rto_high, keys.rto_low_frames) {
+            (None, Some(rto_low), Some(rto_high), Some(few)) => {
+                let (timeouts, ns3) = (keys.mode == RdmaMode::Irn, around.compat == Some(Compat::ConweaveNs3));
+                RdmaRecovery::Irn(Irn { bdp: keys.bdp, few, rto_low, rto_high, timeouts, ns3 })
+            }
+            (rto, ..) => RdmaRecovery::GoBackN { rto: rto.expect("filled in") },
+        };
+        Ok(RdmaConfig {
+            payload: keys.payload,
+            recovery,
+            control,
+            window: match keys.window {
+                None | Some(RdmaWindow::None) => spec::RdmaWindow::None,
+                Some(RdmaWindow::Fixed) => spec::RdmaWindow::Fixed(keys.window_size),
+                Some(RdmaWindow::Scaled) => spec::RdmaWindow::Scaled(keys.window_size),
+            },
+            cnp,
+            entropy,
+            cnp_out_of_order: keys.cnp_out_of_order,
+            nack_interval: keys.nack_interval,
+            ack_priority: keys.ack_priority,
+        })
+    }
+}
+
+/// The name of a control that has a window of its own.
+fn own_window(control: RdmaCongestion) -> Option<&'static str> {
+    control.about().and_then(|about| about.window)
+}
+
+fn size(Size(bytes): Size, payload: u16, key: Key) -> Result<u64, Wrong> {
+    let right = bytes.0 >= payload.into() && bytes.0 <= 1 << 40;
+    if right { Ok(bytes.0) } else { Err(Wrong::at(key, format!("\"{bytes}\": write at least a full frame's payload, {payload} B, at most 1 TiB"))) }
+}

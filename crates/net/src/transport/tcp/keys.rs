@@ -1,0 +1,339 @@
+//! The settings.
+
+use crate::congestion::{self, Congestion, Echo, Flavour, Sender, SlowStart};
+use crate::spec::{
+    self, Burst, CongestionControl, DelayedAck, EcnMode, Estimator, Manner, Metrics, Pacing, Receive, ReceiveBuffer, Recovery, SackCompression, TcpConfig,
+};
+use crate::transport::around::{Around, priority};
+use crate::transport::mptcp::keys as mptcp;
+use afflux_config::keys::meaningless;
+use afflux_config::tree::{Key, Wrong};
+use afflux_config::{Auto, Duration, Off, Or, Size, Unlimited, keys, schemars, serde, spelling, words};
+use afflux_units::{Bytes, Span};
+
+words! {
+    /// Whose TCP.
+    pub enum Stack {
+        /// The RFCs' machine with the fewest parts, for closed forms: connections are open, every segment is acknowledged, RFC 6675, no window of
+        /// the receiver, no tail loss probe, no limit to what waits in the host.
+        Basic,
+        /// Linux 6.12 as a machine has it that nobody has tuned.
+        Linux,
+        /// ns-3's, where it differs: SACK by RFC 6675 with proportional rate reduction, every segment acknowledged, ns-3's CUBIC.
+        Ns3,
+    }
+}
+
+/// The table, with a table of parameters for each congestion control.
+macro_rules! tcp {
+    ($($(#[$doc:meta])* $module:ident $name:ident($config:ident): $($machine:ident($held:ty)),+;)+) => {
+        keys! {
+            /// TCP: byte streams with acknowledgements. `stack` chooses the defaults of the other keys: without it, those of a Linux machine with CUBIC.
+            pub struct Keys as "Tcp" => Settings(around: &Around<'_>) of written {
+                /// Whose machine: the defaults of the keys below.
+                stack: Stack = "linux";
+                /// Congestion control.
+                congestion: Congestion = (if stack == Stack::Linux { Congestion::Cubic } else { Congestion::Newreno })
+                    "`\"cubic\"`, with `stack = \"basic\"` or `\"ns3\"` `\"newreno\"`";
+                /// Payload of a full segment.
+                mss: Size as u16 = (around.full()) "`mtu` less the profile's headers (1460 B for `\"ethernet\"`)", check |size, at| around.payload(size, at);
+                /// Initial window in segments.
+                initial_window: u32 = (congestion.about().initial_window) "10 (RFC 6928; Linux) unless the congestion control has its own", check |window, at| match window {
+                    0 => Err(Wrong::at(at, "found 0: write at least 1 segment")),
+                    _ => Ok(window),
+                };
+                /// Window in segments above which the congestion window never grows.
+                max_window: Or<Unlimited, u32> = "unlimited", check |most, at| match most.0 {
+                    Some(most) if most < initial_window => Err(Wrong::at(at, format!("{most} is less than initial_window = {initial_window}"))),
+                    most => Ok(most),
+                };
+                /// A fixed window of the receiver.
+                receive_window: Or<Unlimited, Size> = {(!written.buffers()).then_some(Or::NONE)} "with `stack = \"linux\"` a `receive_buffer` instead, otherwise `\"unlimited\"`",
+                    check |window, at| match window.0 {
+                        _ if written.buffers() => Err(meaningless(at, "receive_buffer")),
+                        Some(Size(window)) if window.0 < u64::from(mss) => Err(Wrong::at(at, format!("\"{window}\" does not hold a segment of {mss} B"))),
+                        window => Ok(window.map(|size| size.0)),
+                    };
+                /// A receive buffer, instead of a fixed `receive_window`: what has arrived and not been read takes room (Linux's `SO_RCVBUF`, doubled).
+                receive_buffer: Size = {written.buffers().then(|| written.initial_buffer(mss))}
+                    "with `stack = \"linux\"` `\"128KiB\"`, or room for two segments if they need more (Linux's `tcp_rmem[1]`); otherwise none",
+                    check |Size(initial), at| {
+                        let part = written.receive_buffer_share.unwrap_or(0.5);
+                        let holds = initial.0 <= 1 << 40 && initial.0 * u64::from(share(part)) / 256 >= 2 * u64::from(mss);
+                        let words = || format!("\"{initial}\": its share for payload must hold two segments of {mss} B, and it is at most 1 TiB");
+                        // A wrong share is refused with its own key.
+                        if holds || !SHARES.contains(&part) { Ok(initial) } else { Err(Wrong::at(at, words())) }
+                    };
+                /// The buffer grows up to this with what the application reads per round trip (Linux's `tcp_rmem[2]`).
+                receive_buffer_max: Size = {receive_buffer.map(|initial| Size(if written.receive_buffer.is_some() { initial } else { initial.max(BUFFER_MAX) }))}
+                    "it does not grow; `\"6MiB\"` with `stack = \"linux\"` if neither a `receive_buffer` nor a `receive_window` is written",
+                    check |Size(most), at| match receive_buffer {
+                        None => Err(Wrong::at(at, UNBUFFERED)),
+                        Some(initial) if most < initial || most.0 > 1 << 40 => {
+                            Err(Wrong::at(at, format!("\"{most}\": write at least receive_buffer = \"{initial}\", at most 1 TiB")))
+                        }
+                        Some(_) => Ok(most),
+                    };
+                /// Share of the buffer that payload can take; the rest is the kernel's bookkeeping.
+                receive_buffer_share: f64 = {receive_buffer.map(|_| 0.5)} "0.5", check |part, at| match part {
+                    _ if receive_buffer.is_none() => Err(Wrong::at(at, UNBUFFERED)),
+                    part if SHARES.contains(&part) => Ok(part),
+                    part => Err(Wrong::at(at, format!("found {part}: write a number from 1/256 to 1"))),
+                };
+                /// The receiving application reads for a while, then does not, in turn from the connection's start; needs `receive_buffer`. Default: it
+                /// reads at once.
+                reader: Reader as Option<spec::Reader> = none, check |reader, at| match receive_buffer {
+                    None => Err(Wrong::at(at, "needs receive_buffer = \"SIZE\": without it nothing fills up")),
+                    Some(_) => reader.turns(&at),
+                };
+                /// Connections are opened by SYN and SYN-ACK, and closed.
+                handshake: bool = (stack != Stack::Basic) "`true`; with `stack = \"basic\"` `false`: they are open from the start";
+                /// A connection starts with the slow start threshold that the last one to the same host left (Linux's `tcp_no_metrics_save` and
+                /// `tcp_no_ssthresh_metrics_save` both 0).
+                ssthresh_cache: bool = false;
+                /// Which losses a sender knows of.
+                recovery: Recovery = (if stack == Stack::Linux { Recovery::Rack } else { Recovery::Sack })
+                    "`\"rack\"` (RFC 8985) with `stack = \"linux\"`, otherwise `\"sack\"` (RFC 6675)";
+                /// The window falls to the threshold over a round trip: proportional rate reduction (RFC 6937).
+                prr: bool = (stack != Stack::Basic) "`true`, `false` with `stack = \"basic\"`";
+                /// Tail loss probes (RFC 8985).
+                tail_probe: bool = (stack == Stack::Linux && recovery != Recovery::NewReno) "`true` with `stack = \"linux\"`, otherwise `false`",
+                    check |probes, at| match recovery {
+                        Recovery::NewReno if probes => Err(Wrong::at(at, "needs selective acknowledgements: recovery = \"rack\" or \"sack\"")),
+                        _ => Ok(probes),
+                    };
+                /// A time-out is checked with new data (F-RTO, RFC 5682), and reductions that turn out needless are taken back (RFC 3522).
+                undo: bool = (stack == Stack::Linux) "`true` with `stack = \"linux\"`, otherwise `false`";
+                /// After an idle spell longer than the time-out a connection starts from a smaller window (Linux's `tcp_slow_start_after_idle`).
+                idle_restart: bool = (stack == Stack::Linux) "`true` with `stack = \"linux\"`, otherwise `false`";
+                /// Duplicate acknowledgements (or SACKed segments above a hole) that mean a loss; `"off"`: no fast retransmit.
+                dupack_threshold: Or<Off, u32> = 3 from "RFC 5681",
+                    check |count, at| if count.0 == Some(0) { Err(Wrong::at(at, "found 0: write at least 1, or \"off\"")) } else { Ok(count.0) };
+                /// Delayed acknowledgements, or `"off"`: every segment is acknowledged.
+                delayed_ack: Or<Off, DelayedAckKeys> = (if stack == Stack::Linux { Or::some(DelayedAckKeys::default()) } else { Or::NONE })
+                    "on with `stack = \"linux\"`, otherwise `\"off\"`";
+                /// Of duplicate acknowledgements the fourth and later ones at an edge are sent at most once per twentieth of a round trip, at most 1 ms
+                /// apart (Linux's `tcp_comp_sack_delay_ns`).
+                sack_compression: bool = (stack == Stack::Linux) "`true` with `stack = \"linux\"`, otherwise `false`";
+                /// Data are spread over the round trip: twice the window per round trip in slow start, 1.2 times later (Linux with `fq`). BBR always paces.
+                pacing: bool = false;
+                /// Segments that leave together, as with segmentation offload: a sender with something outstanding waits until the window has room for as
+                /// many, or for a third of itself. `"auto"`: what Linux does, a millisecond's worth and up to 64 KB on short paths, and it waits only where
+                /// the next acknowledgement is near.
+                burst: Or<Auto, u32> as Burst = (if stack == Stack::Linux { Or::NONE } else { Or::some(1) }) "`\"auto\"` with `stack = \"linux\"`, otherwise 1",
+                    check |burst, at| match burst.0 {
+                        None => Ok(Burst::Linux),
+                        Some(burst @ 1..=64) => Ok(Burst::Segments(burst)),
+                        Some(burst) => Err(Wrong::at(at, format!("found {burst}: write 1 to 64 segments, or \"auto\""))),
+                    };
+                /// Of a connection only a millisecond's worth, two buffers of segmentation offload at least and 1 MiB at most (no bound where it is paced),
+                /// waits at its host's own transmitter: Linux's small queues (`tcp_limit_output_bytes`).
+                small_queues: bool = (stack == Stack::Linux) "`true` with `stack = \"linux\"`, otherwise `false`";
+                /// Timers expire on multiples of this (a kernel's clock tick: 4 ms with HZ = 250); `"0ns"`: exact.
+                tick: Duration = "0ns", check |time, at| at_most(Span::from_ms(100), time, at);
+                /// How the variance of the round trip is estimated.
+                rtt_estimator: Estimator = (if stack == Stack::Linux { Estimator::Linux } else { Estimator::Rfc6298 })
+                    "`\"linux\"` with `stack = \"linux\"`, otherwise `\"rfc6298\"`";
+                /// Floor of the retransmission time-out. Data centres often set less (1 to 10 ms; 200 us in the pFabric study): where no tail loss probe helps,
+                /// one lost tail costs 200 ms with the default.
+                min_rto: Duration = "200ms" from "Linux's TCP_RTO_MIN; RFC 6298 says 1 s", check timeout;
+                /// Least value of the time-out's variance term (RFC 6298's clock granularity G).
+                granularity: Duration = "0ns", check |time, at| at_most(Span::from_s(1), time, at);
+                /// `true`: the floor is on the variance term, so the time-out is at least the round trip plus `min_rto` (Linux); `false`: on the whole
+                /// time-out (RFC 6298).
+                min_rto_on_variance: bool = (stack != Stack::Ns3) "`true`, `false` with `stack = \"ns3\"`";
+                /// Time-out before the first round-trip sample.
+                initial_rto: Duration = (Duration(if handshake { Span::from_s(1) } else { sampled(around.idle, min_rto, min_rto_on_variance) }))
+                    "with a handshake `\"1s\"` (RFC 6298), else: what one sample of the longest path without queues gives, because connections are open from the start (RFC 6298 §2.2); a connection without any sample has 1 s (§2.1)",
+                    check timeout;
+                /// Ceiling of the time-out with back-off.
+                max_rto: Duration = (Duration(min_rto.max(initial_rto).max(Span::from_s(120)))) "`\"120s\"` (Linux's TCP_RTO_MAX), or `min_rto` or `initial_rto` if longer",
+                    check |time, at| match timeout(time, at.clone())? {
+                        most if most < min_rto.max(initial_rto) => {
+                            Err(Wrong::at(at, format!("\"{most}\" is less than min_rto = \"{min_rto}\" or initial_rto = \"{initial_rto}\"")))
+                        }
+                        most => Ok(most),
+                    };
+                /// Explicit congestion notification. BBR version 1 does not react to it; version 3 does with `"dctcp"`.
+                ecn: EcnMode = (if congestion.about().echo == Echo::Exact { EcnMode::Dctcp } else { EcnMode::Off })
+                    "`\"dctcp\"` if the congestion control needs every mark told, otherwise `\"off\"`",
+                    check |ecn, at| agreed(ecn, congestion, at);
+                /// Priority of what the receiver sends, acknowledgements above all, 0 to 7. Default: that of the flow. RDMA's are often in a higher class.
+                ack_priority: u8 = none, check priority;
+                /// HyStart++ (RFC 9406) in the first slow start; `congestion = "cubic"` has `cubic.hystart` for it.
+                hystart_plusplus: bool = {(congestion.about().slow_start == SlowStart::Standard).then_some(false)} "`false`",
+                    check |on, at| match congestion.about().slow_start {
+                        SlowStart::None => Err(meaningless(at, &format!("congestion = \"{}\"", congestion.name()))),
+                        SlowStart::Own(instead) => Err(Wrong::at(at, instead)),
+                        SlowStart::Standard => Ok(on),
+                    };
+                /// Connections take several paths (Multipath TCP, RFC 8684): each subflow is such a TCP. Default: they do not.
+                mptcp: mptcp::Keys = none;
+                $(
+                    #[doc = concat!("Parameters of `congestion = \"", stringify!($module), "\"`.")]
+                    $module: congestion::$module::Keys = none;
+                )+
+            }
+        }
+
+        impl Keys {
+            /// The congestion controls whose parameters are written.
+            fn controls(&self) -> Vec<Congestion> {
+                [$((Congestion::$name, self.$module.is_some())),+].into_iter().filter(|(_, given)| *given).map(|(control, _)| control).collect()
+            }
+
+            /// Checks the parameters of `control`.
+            fn control(&mut self, control: Congestion, sender: &Sender, key: &Key) -> Result<CongestionControl, Wrong> {
+                match control {
+                    $(Congestion::$name => {
+                        let table = self.$module.get_or_insert_default();
+                        table.resolve(&key.clone().name(control.name()), sender).map(CongestionControl::$name)
+                    })+
+                }
+            }
+        }
+    };
+}
+crate::congestion_controls!(tcp);
+
+keys! {
+    /// Delayed acknowledgements.
+    #[derive(Copy)]
+    pub struct DelayedAckKeys as "DelayedAck" => DelayedAckConfig(linux: bool) {
+        /// Acknowledge at the latest every so many full segments.
+        segments: u32 = 2 from "RFC 5681 §4.2", check |count, at| if count == 0 { Err(Wrong::at(at, "found 0: write at least 1 segment")) } else { Ok(count) };
+        /// Acknowledge at the latest after this time.
+        timeout: Duration = "40ms" from "Linux's TCP_DELACK_MIN",
+            check |time, at| if time.0 == Span::ZERO { Err(Wrong::at(at, "\"0s\": write a time above 0")) } else { Ok(time.0) };
+        /// Acknowledgements that are not delayed at the start of a connection and after disorder.
+        quick: u32 = (if linux { 16 } else { 0 }) "16 with `stack = \"linux\"`, otherwise 0";
+    }
+}
+
+/// When the receiving application reads.
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, crate = "afflux_config::serde")]
+#[schemars(crate = "afflux_config::schemars")]
+pub struct Reader {
+    /// It reads everything for so long.
+    pub read: Duration,
+    /// Then nothing for so long.
+    pub sleep: Duration,
+}
+
+impl Reader {
+    fn turns(&self, key: &Key) -> Result<spec::Reader, Wrong> {
+        let (read, sleep) = (self.read.0, self.sleep.0);
+        match [("read", read), ("sleep", sleep)].into_iter().find(|(_, span)| *span < Span::from_us(1)) {
+            Some((name, span)) => Err(Wrong::at(key.clone().name(name), format!("\"{span}\": write at least \"1us\""))),
+            None => Ok(spec::Reader::Turns { read, sleep }),
+        }
+    }
+}
+
+impl Keys {
+    /// Is there a receive buffer, instead of a fixed window?
+    fn buffers(&self) -> bool {
+        self.receive_buffer.is_some() || self.stack == Some(Stack::Linux) && self.receive_window.is_none()
+    }
+
+    /// Linux's `tcp_rmem[1]`, and at least what the smallest share for payload needs for two segments.
+    fn initial_buffer(&self, mss: u16) -> Size {
+        let share = self.receive_buffer_share.unwrap_or(0.5).clamp(1.0 / 256.0, 1.0);
+        Size(Bytes((128 << 10).max((2.0 * f64::from(mss) / share).ceil() as u64 + 256)))
+    }
+
+    /// Of one that takes one path.
+    pub fn config(&mut self, key: &Key, around: &Around) -> Result<TcpConfig, Wrong> {
+        let keys = self.resolve(key, around)?;
+        if let Some(other) = self.controls().into_iter().find(|other| *other != keys.congestion) {
+            return Err(meaningless(key.clone().name(other.name()), &format!("congestion = \"{}\"", keys.congestion.name())));
+        }
+        let (linux, flavour) = (keys.stack == Stack::Linux, if keys.stack == Stack::Ns3 { Flavour::Ns3 } else { Flavour::Linux });
+        let sender = Sender { flavour, mss: keys.mss, paced: keys.pacing, ecn: keys.ecn };
+        let control = self.control(keys.congestion, &sender, key)?;
+        let receive = match keys.receive_buffer {
+            Some(initial) => {
+                let (most, share) = (keys.receive_buffer_max.unwrap_or(initial), keys.receive_buffer_share.map_or(128, share));
+                Receive::Buffer(ReceiveBuffer { initial, most, share })
+            }
+            None => keys.receive_window.flatten().map_or(Receive::Unlimited, Receive::Window),
+        };
+        let delayed_ack = match self.delayed_ack.as_mut().and_then(|delayed| delayed.0.as_mut()) {
+            Some(table) => Some(table.resolve(&key.clone().name("delayed_ack"), linux)?),
+            None => None,
+        };
+        Ok(TcpConfig {
+            congestion: if keys.hystart_plusplus == Some(true) { CongestionControl::PlusPlus(Box::new(control)) } else { control },
+            mss: keys.mss,
+            initial_window: keys.initial_window,
+            max_window: keys.max_window,
+            receive,
+            reader: keys.reader,
+            manner: if keys.stack == Stack::Ns3 { Manner::Ns3 } else { Manner::Linux },
+            recovery: keys.recovery,
+            dupack_threshold: keys.dupack_threshold,
+            proportional_reduction: keys.prr,
+            tail_probe: keys.tail_probe,
+            undo: keys.undo,
+            idle_restart: keys.idle_restart,
+            delayed_ack: delayed_ack.map(|DelayedAckConfig { segments, timeout, quick }| DelayedAck { segments, timeout, quick }),
+            sack_compression: keys.sack_compression.then_some(SackCompression { part: 20, most: Span::from_ms(1), segments: 44 }),
+            handshake: keys.handshake,
+            metrics: if keys.ssthresh_cache { Metrics::Full } else { Metrics::Off },
+            pacing: keys.pacing.then_some(Pacing { most: None, slow_start_percent: 200, avoidance_percent: 120 }),
+            burst: keys.burst,
+            small_queues: keys.small_queues,
+            tick: keys.tick,
+            estimator: keys.rtt_estimator,
+            min_rto: keys.min_rto,
+            granularity: keys.granularity,
+            min_rto_on_variance: keys.min_rto_on_variance,
+            initial_rto: keys.initial_rto,
+            max_rto: keys.max_rto,
+            ecn: keys.ecn,
+            ack_priority: keys.ack_priority,
+        })
+    }
+}
+
+const SHARES: std::ops::RangeInclusive<f64> = 1.0 / 256.0..=1.0;
+const UNBUFFERED: &str = "has no meaning without receive_buffer = \"SIZE\"";
+/// Linux's `tcp_rmem[2]`.
+const BUFFER_MAX: Bytes = Bytes(6 << 20);
+
+fn share(part: f64) -> u32 {
+    (part * 256.0 + 0.5) as u32
+}
+
+fn at_most(most: Span, Duration(time): Duration, key: Key) -> Result<Span, Wrong> {
+    if time > most { Err(Wrong::at(key, format!("\"{time}\": write at most \"{most}\""))) } else { Ok(time) }
+}
+
+fn timeout(Duration(time): Duration, key: Key) -> Result<Span, Wrong> {
+    match time {
+        Span::ZERO => Err(Wrong::at(key, "\"0s\": write a time above 0")),
+        long if long > Span::from_s(86_400) => Err(Wrong::at(key, format!("\"{long}\": a time-out is at most a day"))),
+        _ => Ok(time),
+    }
+}
+
+/// What one sample of an idle path gives: SRTT = R, RTTVAR = R/2 (RFC 6298 §2.2).
+fn sampled(Span(rtt): Span, Span(min): Span, on_variance: bool) -> Span {
+    let sampled = if on_variance { rtt.saturating_add(min.max(rtt.saturating_mul(2))) } else { min.max(rtt.saturating_mul(3)) };
+    Span(sampled).min(Span::from_s(86_400))
+}
+
+fn agreed(ecn: EcnMode, congestion: Congestion, key: Key) -> Result<EcnMode, Wrong> {
+    match (ecn, congestion.about().echo) {
+        (EcnMode::Off | EcnMode::Classic, Echo::Exact) => {
+            Err(Wrong::at(key, format!("congestion = \"{}\" needs ecn = \"dctcp\": leave it out", congestion.name())))
+        }
+        (EcnMode::Dctcp, Echo::Classic) => {
+            let exact = |one: &&Congestion| one.about().echo != Echo::Classic && one.about().undated.is_none();
+            let others = spelling::list(Congestion::ALL.iter().filter(exact).map(|one| one.name()));
+            Err(Wrong::at(key, format!("\"dctcp\" is for congestion = {others}: write \"off\" or \"classic\"")))
+        }
+        _ => Ok(ecn),
+    }
+}

@@ -1,0 +1,52 @@
+//! What transports need of the paths of the fabric.
+
+use super::transport::Transports;
+use crate::tree::Wrong;
+use afflux_net::routing::{Ports, Routes};
+use afflux_net::spec::{Balance, EngineKind, NodeId, NodeKind, Plan, RouteHash};
+
+/// Where the flows of such a transport can go. The flow-level engine does not mind.
+pub fn fits(plan: &Plan, transports: &Transports) -> Result<(), Wrong> {
+    let mut ways = None;
+    for (index, key) in transports.named() {
+        let (transport, at) = (&plan.transports[usize::from(index)], || key.clone().name("kind"));
+        let (word, needs) = (transport.name(), transport.parameters().paths());
+        if !needs.one || plan.run.engine == EngineKind::Ideal || plan.flows.iter().all(|flow| flow.transport != index) {
+            continue;
+        }
+        let (several, longest) = *ways.get_or_insert_with(|| ways_of(plan));
+        if several && plan.switches.iter().any(|switch| switch.balance != Balance::default()) {
+            return Err(Wrong::at(at(), format!("\"{word}\" needs flows that keep to one path: write balance = \"ecmp\" in [switch]")));
+        }
+        if needs.symmetric && several && plan.switches.iter().any(|switch| switch.hash != RouteHash::Symmetric) {
+            let cure = "write hash = \"symmetric\" in [switch]";
+            return Err(Wrong::at(at(), format!("\"{word}\" needs answers that come back by the way of what they answer: {cure}")));
+        }
+        if let Some(most) = needs.links.filter(|most| longest > *most) {
+            return Err(Wrong::at(at(), format!("\"{word}\": its header has room for {most} links on a path, this fabric has paths of {longest}")));
+        }
+    }
+    Ok(())
+}
+
+/// Is there a choice of paths anywhere; and the most links on a path.
+fn ways_of(plan: &Plan) -> (bool, u32) {
+    let topology = &plan.topology;
+    let (routes, ports) = (Routes::build(topology), Ports::new(topology));
+    let mut hosts: Vec<u32> = (0..topology.hosts).collect();
+    hosts.dedup_by_key(|host| routes.rack_of(*host));
+    let mut longest = 0;
+    for &from in &hosts {
+        for &to in hosts.iter().filter(|&&to| to != from) {
+            let (mut node, mut links) = (from as NodeId, 0);
+            while node != to {
+                let Some(&port) = routes.next_hops(node, to).as_slice().first() else { break };
+                (node, links) = (ports.of(node)[port as usize].peer, links + 1);
+            }
+            longest = longest.max(links);
+        }
+    }
+    let nodes = (0..topology.nodes.len() as NodeId).filter(|node| topology.nodes[*node as usize].kind == NodeKind::Switch || ports.of(*node).len() > 1);
+    let several = nodes.into_iter().any(|node| hosts.iter().any(|&host| host != node && routes.next_hops(node, host).as_slice().len() > 1));
+    (several, longest)
+}
