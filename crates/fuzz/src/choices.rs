@@ -28,11 +28,15 @@ impl Source for Bytes<'_> {
 }
 
 /// What a generator asks for.
-pub struct Choices<'a>(&'a mut dyn Source);
+pub struct Choices<'a>(
+    &'a mut dyn Source,
+    /// Also what generators learnt later: without it they make what they always made.
+    pub bool,
+);
 
 impl<'a> Choices<'a> {
     pub fn new(source: &'a mut dyn Source) -> Self {
-        Choices(source)
+        Choices(source, false)
     }
 
     /// True in so many cases of a hundred.

@@ -41,13 +41,16 @@ pub struct Named {
 /// Purpose of the random stream.
 const SCENARIO: u64 = 0x7363_656e_6172_696f;
 
-/// From this seed on some scenarios have switches that trim: those of smaller seeds stay what they are.
-pub const TRIMMING: u64 = 1_000;
+/// From this seed on there are also switches that trim, and PI²: scenarios of smaller seeds stay what they are.
+pub const NEWER: u64 = 1_000;
 
 /// Scenario number `number` of `seed`; it names files in `data`.
 pub fn numbered(seed: u64, number: u64, data: &Path) -> String {
-    let trims = seed >= TRIMMING && number % 8 == 7;
-    written(&scenario(&mut Choices::new(&mut Stream::new(seed, SCENARIO, number)), data, trims))
+    let mut stream = Stream::new(seed, SCENARIO, number);
+    let mut choices = Choices::new(&mut stream);
+    choices.1 = seed >= NEWER;
+    let trims = choices.1 && number % 8 == 7;
+    written(&scenario(&mut choices, data, trims))
 }
 
 /// The scenario that these choices make, as TOML.

@@ -255,6 +255,7 @@ fn discipline(c: &mut Choices, keys: &mut Keys, family: Family, entropies: bool)
     let mut aqm = Keys::default();
     let kind =
         if family == Family::Hull { "phantom" } else { c.weighted(&[(3, "codel"), (if entropies { 0 } else { 3 }, "fq_codel"), (3, "pie"), (1, "phantom")]) };
+    let kind = if c.1 && kind == "pie" && c.chance(50) { "pi2" } else { kind };
     aqm.put("kind", kind);
     match kind {
         "codel" | "fq_codel" => {
@@ -279,6 +280,16 @@ fn discipline(c: &mut Choices, keys: &mut Keys, family: Family, entropies: bool)
             if c.chance(50) {
                 aqm.put("ecn", true);
                 aqm.may(c, 40, "ecn_threshold", |c| c.real(0.0, 1.0));
+            }
+        }
+        "pi2" => {
+            aqm.put("target", c.time(500, 200_000));
+            aqm.put("t_update", c.time(500, 200_000));
+            aqm.may(c, 60, "alpha", |c| c.real(0.1, 500.0));
+            aqm.may(c, 60, "beta", |c| c.real(1.0, 5_000.0));
+            if c.chance(60) {
+                aqm.put("ecn", true);
+                aqm.may(c, 50, "scalable", |_| true);
             }
         }
         _ => {
