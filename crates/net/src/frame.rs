@@ -157,7 +157,7 @@ impl Frame {
     pub fn kind(&self) -> u16 {
         self.flags & Self::KIND
     }
-    /// Of 16.
+    /// The kind as a number below 16.
     #[inline(always)]
     pub fn kind_number(&self) -> u16 {
         self.kind() >> Self::KIND_SHIFT
@@ -371,7 +371,7 @@ impl Extra {
         extra
     }
 
-    /// Says what a frame's `aux` does.
+    /// Takes over what the frame's `aux` says.
     #[inline(always)]
     pub fn say(&mut self, frame: &Frame) {
         self.trigger = frame.aux;

@@ -371,7 +371,7 @@ impl Port {
         }
     }
 
-    /// Plain: a frame of `size` bytes may join at once, with so much of the node's memory in use: no policy has to look at it.
+    /// Plain, or idle: a frame of `size` bytes may join at once, with so much of the node's memory in use: no policy has to look at it.
     #[inline(always)]
     pub fn takes_at_once(&self, calm: &Calm, used: u64, size: u64) -> bool {
         used + size <= calm.used && self.queued + size <= calm.queue && self.plain_count() < calm.frames && self.has_room()

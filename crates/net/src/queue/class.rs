@@ -2,6 +2,7 @@
 
 use super::flowcontrol::Pause;
 use super::marking::Memory;
+use super::verdict::QueueView;
 use super::waiting::Waiting;
 use afflux_engine::prefetch;
 use std::collections::VecDeque;
@@ -32,6 +33,12 @@ impl Queue {
             None => self.frames.clear(),
         }
         first
+    }
+
+    /// What a frame of `size` bytes leaves behind that is still counted.
+    #[inline(always)]
+    pub fn behind(&self, size: u16) -> QueueView {
+        QueueView { bytes: self.bytes - size as u64, frames: self.count - 1 }
     }
 
     /// Has this queue a frame that may be sent at `at`? The one place that knows of pauses.

@@ -325,6 +325,7 @@ fn run_before(shard: &mut Shard, later: &mut Later, node: u32, end: (u64, Rank),
             _ if nic >= end => return,
             _ => {
                 later.nic_at = u64::MAX;
+                done.events += 1;
                 shard.on_nic(later, nic.0, node, 0);
             }
         }

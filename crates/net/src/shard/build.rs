@@ -243,12 +243,7 @@ impl<'a> Shard<'a> {
         let uniform = !classical && spec.kind == NodeKind::Switch && !watched && !plan.has_rates() && !plan.record.paths && world.epoch_starts().count() == 1;
         let eager = uniform && balanced.is_none() && ports.iter().all(|p| p.plain);
         let common = uniform && ports.iter().all(|p| p.common);
-        let open = !classical
-            && spec.kind == NodeKind::Host
-            && managed.is_none()
-            && own.is_none()
-            && marking.is_none()
-            && ports.iter().all(|p| p.common && p.automaton.as_ref().is_some_and(|a| a.uplink.is_none()));
+        let open = !classical && spec.kind == NodeKind::Host && managed.is_none() && own.is_none() && marking.is_none() && ports.iter().all(|p| p.common);
         let calm = marking.iter().fold(buffer.calm(), |calm, red| calm.and(red.calm()));
         self.nodes.push(Node {
             id,

@@ -26,41 +26,32 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// The same at a host that is open: its frame leaves at once where none waits, none is in transmission and nobody has ever asked for a pause.
+    /// The same at an open host. Its frame leaves at once where the port is idle, nothing waits and no pause has been asked for so far.
     #[inline(never)]
     pub(super) fn offer_open<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: &Frame) {
-        let (state, p) = (&mut self.nodes[node as usize], &mut self.ports[port as usize]);
-        let (size, time) = (frame.size as u64, p.transmission(frame.size));
-        let a = p.automaton.as_deref_mut().expect("not plain");
-        if p.free_at > now || a.waiting > 0 || p.eventful {
-            return self.offer_common(out, now, node, port, frame, frame.hash);
+        let explains = self.world.plan.record.explain;
+        let Shard { nodes, ports, extras, counters, .. } = self;
+        let (state, p) = (&mut nodes[node as usize], &mut ports[port as usize]);
+        let (size, until_start) = (frame.size as u64, state.until_start);
+        let mut way = Way { out, extras, counters, state, explains };
+        let mut automaton = p.automaton.take();
+        let a = automaton.as_deref_mut().expect("not plain");
+        let idle = p.free_at <= now && a.waiting == 0 && !p.eventful;
+        if idle && let Some(sent) = a.sending.take() {
+            way.end(p, a, port, sent);
         }
-        if let Some(sent) = a.sending.take() {
-            a.latest = sent.size;
-            if !state.until_start {
-                let q = &mut a.queues[sent.queue as usize];
-                q.bytes -= sent.size as u64;
-                q.count -= 1;
-                p.queued -= sent.size as u64;
-                state.used -= sent.size as u64;
+        let leaves = idle && p.takes_at_once(&way.state.calm, way.state.used, size);
+        if leaves {
+            let queue = a.queue_of(frame);
+            if !until_start {
+                way.enter(p, a, queue, size);
             }
-            p.count_sent(sent.size, sent.time);
+            way.start(p, a, now, (queue, 0), frame, frame.to(p.peer_port));
         }
-        let a = p.automaton.as_deref_mut().expect("not plain");
-        if state.used + size > state.calm.used || size > state.calm.queue {
-            return self.offer_common(out, now, node, port, frame, frame.hash);
+        p.put_back(automaton);
+        if !leaves {
+            self.offer_common(out, now, node, port, frame, frame.hash);
         }
-        let queue = a.queue_of(frame);
-        if !state.until_start {
-            let q = &mut a.queues[queue];
-            q.bytes += size;
-            q.count += 1;
-            p.queued += size;
-            state.used += size;
-        }
-        p.free_at = now + time;
-        a.sending = Some(Sending { size: frame.size, queue: queue as u8, class: frame.priority(), input: frame.port, time });
-        send(out, &mut self.extras, p, now, time, frame, frame.to(p.peer_port));
     }
 
     /// As `offer_automaton`.
@@ -224,14 +215,7 @@ impl<O: Outlet> Way<'_, O> {
         while p.free_at <= now {
             let mut at = p.free_at;
             if let Some(sent) = a.sending.take() {
-                a.latest = sent.size;
-                if let Some(uplink) = &mut a.uplink {
-                    *uplink += sent.size as u64;
-                }
-                if sent.queue != PAUSE_QUEUE && !self.state.until_start {
-                    self.leave(p, a, port, sent);
-                }
-                p.count_sent(sent.size, sent.time);
+                self.end(p, a, port, sent);
             } else if a.waiting > 0 {
                 at = a.held_until();
                 if at > now {
@@ -251,14 +235,11 @@ impl<O: Outlet> Way<'_, O> {
             let mut verdict = Verdict::Admit;
             if let Some(red) = self.state.marking.as_ref().filter(|red| red.at == MarkAt::Dequeue) {
                 let head = &q.frames.front().expect("not empty").frame;
-                let behind = red.length(QueueView { bytes: q.bytes - head.size as u64, frames: q.count - 1 });
-                if !red.is_quiet(behind) {
-                    let (size, capable) = (head.size, head.has(Frame::ECT));
-                    if !red.spares(behind, capable) {
-                        return Err(at);
-                    }
-                    verdict = mark_at_start(red, q, &mut p.stream, size, capable);
+                let (behind, capable) = (red.length(q.behind(head.size)), head.has(Frame::ECT));
+                if !red.spares(behind, capable) {
+                    return Err(at);
                 }
+                verdict = mark_at_start(red, q, &mut p.stream, behind, capable);
             }
             let Waiting { frame, clock, .. } = q.take();
             a.waiting -= 1;
@@ -288,9 +269,11 @@ impl<O: Outlet> Way<'_, O> {
             let Some(queue) = a.next_queue(at) else { return false };
             let q = &a.queues[queue];
             let head = &q.frames.front().expect("not empty").frame;
-            // What is in transmission will have left.
-            let (bytes, frames) = if !until_start && sent.queue as usize == queue { (sent.size as u64, 1) } else { (0, 0) };
-            let behind = QueueView { bytes: q.bytes - head.size as u64 - bytes, frames: q.count - 1 - frames };
+            let mut behind = q.behind(head.size);
+            if !until_start && sent.queue as usize == queue {
+                // What is in transmission will have left.
+                (behind.bytes, behind.frames) = (behind.bytes - sent.size as u64, behind.frames - 1);
+            }
             let red = self.state.marking.as_ref().filter(|red| red.at == MarkAt::Dequeue);
             if until_start && !quiet(head.port, head.priority()) || red.is_some_and(|red| !red.spares(red.length(behind), head.has(Frame::ECT))) {
                 return false;
@@ -357,10 +340,7 @@ impl<O: Outlet> Way<'_, O> {
             return false;
         }
         if !at_once {
-            state.used += size;
-            p.queued += size;
-            q.bytes += size;
-            q.count += 1;
+            self.enter(p, a, queue, size);
         }
         if idle {
             self.start(p, a, now, (queue, clock), frame, Change { hash, ..frame.to(p.peer_port) });
@@ -369,9 +349,32 @@ impl<O: Outlet> Way<'_, O> {
         a.push(queue, Waiting { frame: Frame { hash, ..*frame }, ready: now, clock });
         if !a.listed {
             a.listed = true;
-            state.active.push(port);
+            self.state.active.push(port);
         }
         true
+    }
+
+    /// A frame occupies the buffer.
+    #[inline(always)]
+    fn enter(&mut self, p: &mut Port, a: &mut Automaton, queue: usize, size: u64) {
+        let q = &mut a.queues[queue];
+        q.bytes += size;
+        q.count += 1;
+        p.queued += size;
+        self.state.used += size;
+    }
+
+    /// The transmission has ended.
+    #[inline(always)]
+    fn end(&mut self, p: &mut Port, a: &mut Automaton, port: u32, sent: Sending) {
+        a.latest = sent.size;
+        if let Some(uplink) = &mut a.uplink {
+            *uplink += sent.size as u64;
+        }
+        if sent.queue != PAUSE_QUEUE && !self.state.until_start {
+            self.leave(p, a, port, sent);
+        }
+        p.count_sent(sent.size, sent.time);
     }
 
     /// The frame in transmission no longer occupies the buffer. No group goes on by it.

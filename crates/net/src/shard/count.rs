@@ -106,10 +106,9 @@ fn judge_arrival(red: &Red, now: u64, length: u64, p: &mut Port, queue: usize, c
     }
 }
 
-/// What marking at dequeue says of a frame of `size` bytes, capable of ECN or not, which is about to leave `q` and is still counted there.
+/// What marking at dequeue says of a frame, capable of ECN or not, that leaves this length of `q` behind.
 #[inline(always)]
-pub(super) fn mark_at_start(red: &Red, q: &mut Queue, stream: &mut Stream, size: u16, capable: bool) -> Verdict {
-    let behind = red.length(QueueView { bytes: q.bytes - size as u64, frames: q.count - 1 });
+pub(super) fn mark_at_start(red: &Red, q: &mut Queue, stream: &mut Stream, behind: u64, capable: bool) -> Verdict {
     if red.is_quiet(behind) {
         return Verdict::Admit;
     }

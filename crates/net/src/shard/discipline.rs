@@ -134,7 +134,9 @@ impl<'a> Shard<'a> {
             let bytes = waiting.frame.size as u64;
             let state = &self.nodes[node as usize];
             if let Some(red) = state.marking(queue).filter(|red| red.at == MarkAt::Dequeue) {
-                verdict = mark_at_start(red, &mut a.queues[queue], &mut p.stream, waiting.frame.size, waiting.frame.has(Frame::ECT));
+                let q = &mut a.queues[queue];
+                let behind = red.length(q.behind(waiting.frame.size));
+                verdict = mark_at_start(red, q, &mut p.stream, behind, waiting.frame.has(Frame::ECT));
             }
             let drops = matches!(verdict, Verdict::Drop(_));
             if drops {

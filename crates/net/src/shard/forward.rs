@@ -425,7 +425,9 @@ impl<'a> Shard<'a> {
             && red.at == MarkAt::Dequeue
         {
             let a = p.automaton.as_mut().expect("not plain");
-            let verdict = mark_at_start(red, &mut a.queues[queue], &mut p.stream, frame.size, frame.has(Frame::ECT));
+            let q = &mut a.queues[queue];
+            let behind = red.length(q.behind(frame.size));
+            let verdict = mark_at_start(red, q, &mut p.stream, behind, frame.has(Frame::ECT));
             if matches!(verdict, Verdict::Drop(_)) {
                 a.unsent(queue, bytes);
                 self.leave(node, port, queue, bytes);

@@ -62,8 +62,8 @@ pub trait Outlet {
     fn start(&mut self, at: u64, shard: u16, event: Frame);
     /// A PAUSE frame takes effect at `at`.
     fn pause(&mut self, at: u64, shard: u16, frame: Frame);
-    /// The only NIC of the node at hand looks for its next frame at `at`, instead of before. If that is not within the window under way it needs an event
-    /// (false).
+    /// The only NIC of the node at hand is to look for its next frame at `at`; a call before this one is forgotten. `false` beyond the window under way: then
+    /// an event has to be filed.
     fn nic_looks(&mut self, _at: u64) -> bool {
         false
     }

@@ -7,7 +7,7 @@ use crate::spec::FlowId;
 pub struct Slab<T> {
     items: Vec<T>,
     free: Vec<u32>,
-    /// Free, and what is in them says nothing.
+    /// Slots that are free, too, and hold what a new one would: of those only the frame's own words have to be written.
     aside: Vec<u32>,
 }
 
@@ -57,14 +57,14 @@ impl<T> Slab<T> {
 }
 
 impl Slab<Extra> {
-    /// For a frame that has none yet. Those laid aside need not be written anew.
+    /// For a frame that has none yet.
     #[inline]
     pub fn beside(&mut self, frame: &Frame) -> u32 {
         let Some(slot) = self.aside.pop() else { return self.insert(Extra::beside(frame)) };
         self[slot].say(frame);
         slot
     }
-    /// Frees the slot of a bare one.
+    /// Frees the slot of a bare one, to be used again by [`Self::beside`].
     #[inline]
     pub fn lay_aside(&mut self, slot: u32) {
         self.aside.push(slot);

@@ -212,16 +212,13 @@ impl<'a> Shard<'a> {
     /// If the transmitter is free, the next frame.
     fn run_nic<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
         let p = &self.ports[port as usize];
-        let done = !O::CLASSICAL && !p.eventful && p.automaton.as_ref().is_some_and(|a| a.waiting == 0);
-        if !O::CLASSICAL && !p.plain && !done && p.free_at <= now {
+        let queueless = !O::CLASSICAL && !p.eventful && p.automaton.as_ref().is_some_and(|a| a.waiting == 0);
+        if !O::CLASSICAL && !p.plain && !queueless && p.free_at <= now {
             self.bring_up(out, now, node, port);
         }
         let p = &self.ports[port as usize];
         let (busy, allowed) = match &p.automaton {
-            None => (p.free_at > now, u8::MAX),
-            // What was in transmission has left, whether that has been seen to or not.
-            Some(_) if done => (p.free_at > now, u8::MAX),
-            Some(a) => {
+            Some(a) if !queueless => {
                 let free = |class: &u8| {
                     let queue = &a.queues[a.queue_of_priority(*class)];
                     queue.frames.is_empty() && a.pause.as_ref().is_none_or(|pause| pause.may_send(*class, now))
@@ -232,6 +229,8 @@ impl<'a> Shard<'a> {
                     _ => (false, (0..8).filter(free).fold(0, |allowed, class| allowed | 1 << class)),
                 }
             }
+            // At `free_at` what was in transmission has left, whether that has been seen to or not.
+            _ => (p.free_at > now, u8::MAX),
         };
         if busy {
             let at = p.free_at.max(self.transports.rdma.nics[port as usize].earliest_due());

@@ -115,3 +115,34 @@ pub const MODEL: Model = Model {
                only the group of the frame that left is looked at for RESUME",
     simplified: "priority group = priority; priorities that bypass the MMU there (0) do so here where the scenario says so",
 };
+
+#[cfg(test)]
+mod tests {
+    use super::super::charge::PLAIN;
+    use super::*;
+    use afflux_engine::random::Stream;
+
+    /// The short cut for little memory in use, at and around its bound, with all of it in one queue and one group or spread.
+    #[test]
+    fn what_is_taken_safely_is_taken_without_headroom_or_pause() {
+        let mut draw = Stream::new(1, 2, 3);
+        let mut by_calm = 0;
+        for _ in 0..20_000 {
+            let alphas = [0.0, 1.0 / 16.0, 0.5, 1.0, 8.0, 1_024.0];
+            let mut alpha = || alphas[draw.below(6) as usize];
+            let rules = ConweaveRules { ingress_alpha: alpha(), egress_alpha: alpha(), mtu: 1_048 };
+            let conweave = Conweave::new(&rules, 200_000 + draw.below(9 << 20), &[10_000; 4]);
+            let size = 1 + draw.below(9_216);
+            let used = (conweave.calm + draw.below(4)).saturating_sub(size + draw.below(3));
+            let group = Group { bytes: if draw.below(2) == 0 { used } else { draw.below(used + 1) }, ..Group::default() };
+            let queue = if draw.below(2) == 0 { used } else { draw.below(used + 1) };
+            let charge = Charge::new(size, 0, 1, 3, 3);
+            let totals = Totals { used, headroom: 0, ingress: [used, 0], egress: [0, used] };
+            if conweave.takes_safely(&totals, &group, queue, true, &charge) {
+                assert_eq!(conweave.answer(&totals, &group, queue, 10_000, &charge), PLAIN, "{conweave:?} {totals:?} {group:?} {queue} {charge:?}");
+                by_calm += u32::from(used + size <= conweave.calm);
+            }
+        }
+        assert!(by_calm > 5_000, "{by_calm}");
+    }
+}
