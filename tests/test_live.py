@@ -148,6 +148,9 @@ def test_the_command_sees_its_host_and_finds_the_others(tmp_path):
 @needs_hosts
 def test_simulated_and_real_hosts_share_the_fabric(tmp_path):
     text = SCENARIO.replace("pairs = 1", "pairs = 2").replace("[[0, 1]]", "[[1, 3], [0, 2]]")
+    # The simulated flow fills the queue above k, where datagrams that are not ECN-capable are dropped: an echo that met it would not come back.
+    text = text.replace('"40kB"\necn = { k = "15kB" }', '"400kB"')
+    assert "ecn" not in text
     found, report = peer(tmp_path, "echo", 30, options=(*LENIENT, "--hosts", "host0,host2"), text=text)
     assert len(found["trips"]) == 30
     assert any("1 of 2 flows are between real hosts" in note for note in report["notes"])

@@ -153,7 +153,11 @@ class Lab:
         except yaml.YAMLError as error:
             mark = getattr(error, "problem_mark", None)
             problem = getattr(error, "problem", None) or "something that is no YAML"
-            raise Wrong(self.path, mark.line + 1 if mark else None, shown(problem, 200).strip("'\""), "YAML") from None
+            line = mark.line + 1 if mark else None
+            # libyaml reads ahead of its events, and from PyYAML 6.0.4 on it has a limit of its own.
+            if "nesting depth" in problem:
+                raise Wrong(self.path, line, f"values nested more than {_DEEPEST} deep", "a topology file") from None
+            raise Wrong(self.path, line, shown(problem, 200).strip("'\""), "YAML") from None
         if root is not None:
             self._weigh(root, {}, 0)
         return root
