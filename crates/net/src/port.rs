@@ -7,7 +7,7 @@
 
 use crate::frame::Frame;
 use crate::probe::hops::Watch;
-use crate::queue::aqm::Aqm;
+use crate::queue::aqm::Policy;
 pub use crate::queue::class::Queue;
 use crate::queue::flowcontrol::Pause;
 use crate::queue::marking::Memory;
@@ -47,8 +47,6 @@ pub struct Port {
     pub eventful: bool,
     /// Transmissions last whole nanoseconds; not plain.
     whole_ns: bool,
-    /// Window engine: pFabric's queue and nothing besides: see `shard::urgent`.
-    pub urgent: bool,
     pub automaton: Option<Box<Automaton>>,
     /// Plain: admitted. Automaton: transmission ended.
     pub frames: u64,
@@ -81,8 +79,6 @@ pub struct Automaton {
     pub latest: u16,
     /// In the node's list of ports with waiting frames.
     pub listed: bool,
-    /// Of an urgent port: a frame of less than this may pass where nothing is in transmission.
-    pub passes_below: u64,
     /// Queues take turns; otherwise the highest goes first.
     pub turns: Option<Box<Turns>>,
     /// More than queues.
@@ -102,7 +98,7 @@ pub struct Automaton {
 #[derive(Default)]
 pub struct Discipline {
     /// One per queue, or none.
-    pub aqm: Vec<Aqm>,
+    pub aqm: Vec<Box<dyn Policy>>,
     /// Frames that have left their queue (given beside them) but wait for the transmitter; they count in `Automaton::waiting`.
     pub device: VecDeque<(Waiting, u8)>,
     /// How many may.
@@ -168,7 +164,8 @@ pub struct PortSetup {
     pub faulty: bool,
     pub stream: Stream,
     pub common: bool,
-    pub urgent: bool,
+    /// It computes departures at admission.
+    pub plain: bool,
     pub fifo: bool,
     /// Times on the link are cut off to multiples of this; above 1 only for automata.
     pub tick: u64,
@@ -188,9 +185,8 @@ impl Port {
             header: setup.header.unwrap_or(u16::MAX),
             peer_port: setup.peer_port,
             peer_shard: setup.peer_shard,
-            plain: setup.automaton.is_none(),
+            plain: setup.plain,
             common: setup.common,
-            urgent: setup.urgent,
             fifo: setup.fifo,
             eventful: false,
             whole_ns: setup.tick > 1,
@@ -317,6 +313,15 @@ impl Port {
         self.frames += 1;
         self.bytes += size as u64;
         self.busy += time;
+    }
+
+    /// Counted when it started, this transmission is still under way.
+    pub fn recall(&mut self, size: u16) -> Sending {
+        let time = self.transmission(size);
+        self.frames -= 1;
+        self.bytes -= size as u64;
+        self.busy -= time;
+        Sending { size, queue: 0, class: 0, input: 0, time }
     }
 
     /// Bytes that wait, without the frame in transmission. The port must have been released or advanced to the moment.
@@ -552,7 +557,6 @@ impl Automaton {
             waiting: 0,
             latest: 0,
             listed: false,
-            passes_below: 0,
             turns: None,
             discipline: discipline.map(Box::new),
             pause: pause.map(Box::new),
@@ -707,7 +711,7 @@ mod tests {
             faulty: false,
             stream: Stream::new(1, 1, 1),
             common: false,
-            urgent: false,
+            plain: false,
             fifo: false,
             tick: 1,
             automaton: Some(automaton),

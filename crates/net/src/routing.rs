@@ -113,6 +113,10 @@ impl<'a> Row<'a> {
     pub(crate) fn next_hops(&self, host: u32) -> NextHops<'a> {
         self.entries[self.rack_of_host[host as usize] as usize].next_hops(host, self.host_port, self.sets)
     }
+    #[inline(always)]
+    pub(crate) fn rack_of(&self, host: u32) -> u32 {
+        self.rack_of_host[host as usize]
+    }
     /// As [`Routes::next_hop`].
     #[inline(always)]
     pub(crate) fn next_hop(&self, host: u32, hash: u32, seed: u32) -> Option<u16> {

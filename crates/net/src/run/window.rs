@@ -264,8 +264,8 @@ fn run_node(shard: &mut Shard, later: &mut Later, entries: &[Frame], node: u32, 
         return shard.pass_eagerly(later, start, node, entries);
     }
     shard.begin_window(later, start, later.window_end.min(later.until.saturating_add(1)), node, entries);
-    if shard.nodes[node as usize].common && later.window_end <= later.until {
-        return run_common(shard, later, entries, node, start, done);
+    if shard.nodes[node as usize].loops && later.window_end <= later.until {
+        return run_loop(shard, later, entries, node, start, done);
     }
     for frame in entries {
         run_entry(shard, later, frame, node, start, done);
@@ -274,12 +274,14 @@ fn run_node(shard: &mut Shard, later: &mut Later, entries: &[Frame], node: u32, 
     shard.finish_window(later, later.window_end.min(later.until.saturating_add(1)), node);
 }
 
-/// The same at a switch with common ports.
+/// The same at a switch that passes on frames in a loop.
 #[inline(never)]
-fn run_common(shard: &mut Shard, later: &mut Later, mut entries: &[Frame], node: u32, start: u64, done: &mut Done) {
+fn run_loop(shard: &mut Shard, later: &mut Later, mut entries: &[Frame], node: u32, start: u64, done: &mut Done) {
     loop {
         if later.soon.is_empty() {
-            entries = &entries[shard.pass_common(later, start, node, entries)..];
+            let urgent = shard.nodes[node as usize].urgent;
+            let passed = if urgent { shard.pass_urgent(later, start, node, entries) } else { shard.pass_common(later, start, node, entries) };
+            entries = &entries[passed..];
         }
         let Some((frame, rest)) = entries.split_first() else { break };
         run_entry(shard, later, frame, node, start, done);

@@ -1,6 +1,5 @@
 //! Where frames meet the balancer of their switch.
 
-use super::switch::Balanced;
 use super::{Node, Outlet, Shard};
 use crate::balance::{BalanceCounters, Balancer, Choice, End, FourTuple, Holding, Role, Site, Tag, avalanche};
 use crate::frame::{Event, Frame};
@@ -31,20 +30,14 @@ impl<'a> Shard<'a> {
     #[inline(always)]
     fn sprayed(&mut self, now: u64, node: u32, frame: &Frame, hops: NextHops) -> Option<u16> {
         let Node { first_port, balanced, stream, .. } = &mut self.nodes[node as usize];
-        let Balanced { balancer, rack, from_host, sprays, .. } = balanced.as_deref_mut()?;
-        if !*sprays || frame.is_bound() {
+        let balanced = balanced.as_deref_mut()?;
+        if !balanced.sprays || frame.is_bound() {
             return None;
         }
         match hops {
             NextHops::None => None,
             NextHops::One(port) => Some(port),
-            NextHops::Many(hops) => {
-                let to = self.world.routes(now).rack_of(frame.dst);
-                // Within the rack it goes by hash.
-                let within = *rack == Some(to) && from_host[(frame.port - *first_port) as usize];
-                let chooser = balancer.as_deref_mut()?.oblivious()?;
-                (!within).then(|| chooser.one_of(to, hops, |n| stream.below(n)))
-            }
+            NextHops::Many(hops) => balanced.spray(self.world.routes(now).rack_of(frame.dst), frame.port - *first_port, hops, stream),
         }
     }
 

@@ -2,12 +2,13 @@
 
 use super::policy::Policy;
 use super::switch::{Balanced, Managed};
+use super::urgent::Ring;
 use super::{Group, Halves, Harvest, NOT_YET, Node, Shard, Slab};
 use crate::fault::Fault;
 use crate::frame::Event;
 use crate::port::{Automaton, Discipline, Port, PortSetup};
 use crate::probe::hops::{Gaps, Waits, Watch};
-use crate::queue::aqm::{Aqm, Pfabric};
+use crate::queue::aqm::policy;
 use crate::queue::buffer::Buffer;
 use crate::queue::buffer::mmu::Mmu;
 use crate::queue::flowcontrol::Party;
@@ -15,6 +16,7 @@ use crate::queue::flowcontrol::headroom::{PortFacts, headroom};
 use crate::queue::marking::Red;
 use crate::queue::scheduling::{Cores, Turns};
 use crate::record::Counters;
+use crate::routing::PortInfo;
 use crate::shard::Outlet;
 use crate::spec::*;
 use crate::world::World;
@@ -41,6 +43,7 @@ impl<'a> Shard<'a> {
             index,
             nodes: Vec::new(),
             ports: Vec::with_capacity(world.shard_ports[index as usize] as usize),
+            rings: Vec::new(),
             faults: FxHashMap::default(),
             transports: Halves::default(),
             pacers: Vec::new(),
@@ -150,6 +153,30 @@ impl<'a> Shard<'a> {
         // What has waited joins its queue without being asked for room.
         let holds = spec.kind == NodeKind::Switch && plan.switches[spec.config as usize].balance.holds_charged();
         assert!(!holds || header.is_none(), "validated: what waits is stored");
+        let alone = queues == 1 && turns.is_none() && own.is_none() && room == 0 && !arrivals_first && managed.is_none() && !holds;
+        let recorded = sampled || [&plan.record.gaps, &plan.record.waits].iter().any(|nodes| nodes.contains(&id)) || plan.record.imbalance.is_some();
+        let captured = |info: &PortInfo| plan.record.captures.iter().any(|c| c.link == info.link && c.reverse == info.reverse);
+        let paused = |info: &PortInfo| party.port(&Party::of(plan, info.peer), world.link(info)).is_some();
+        let balanced = Balanced::of(world, id);
+        let ring_limit = match aqm {
+            Some(crate::spec::Aqm::Pfabric(limit)) => Some(*limit),
+            _ => None,
+        };
+        let urgent = !classical
+            && ring_limit.is_some()
+            && alone
+            && !recorded
+            && world.tick() == 1
+            && world.rates.is_empty()
+            && marking.is_none()
+            && header.is_none()
+            && matches!(buffer, Buffer::Unlimited)
+            && balanced.as_ref().is_none_or(|balanced| balanced.sprays)
+            && !world.ports.of(id).iter().any(|info| captured(info) || paused(info));
+        let first_ring = self.rings.len() as u32;
+        if let Some(limit) = ring_limit.filter(|_| urgent) {
+            self.rings.extend(world.ports.of(id).iter().map(|_| Ring::new(limit)));
+        }
         for (number, info) in world.ports.of(id).iter().enumerate() {
             let link = world.link(info);
             let capture = plan.record.captures.iter().position(|c| c.link == info.link && c.reverse == info.reverse);
@@ -169,32 +196,20 @@ impl<'a> Shard<'a> {
             let marks = marking.as_ref().is_none_or(|red| red.weight.is_none() && (red.at == MarkAt::Enqueue || !red.hard_drop));
             let fifo_classes = turns.is_none() && own.is_none() && aqm.is_none() && room == 0 && !arrivals_first;
             let common = !plain && fifo_classes && world.rates.is_empty() && counted && marks && header.is_none();
-            let alone = queues == 1 && turns.is_none() && own.is_none() && room == 0 && !arrivals_first && managed.is_none() && pause.is_none() && !holds;
-            let urgent = !classical
-                && matches!(aqm, Some(crate::spec::Aqm::Pfabric(_)))
-                && alone
-                && unrecorded
-                && !written
-                && marking.is_none()
-                && header.is_none()
-                && matches!(buffer, Buffer::Unlimited);
             let peer = world.place[info.peer as usize];
             let global = 2 * info.link as u64 + info.reverse as u64;
             let mut stream = Stream::new(seed, purpose::MARKING, global);
             assert!(pause.is_none() || aqm.is_none() && room == 0, "validated: no flow control with a queue discipline");
             assert!(!deep || !party.honours, "validated: virtual output queues are not paused");
-            let automaton = (!plain).then(|| {
+            let automaton = (!plain && !urgent).then(|| {
                 let discipline = (aqm.is_some() || room > 0).then(|| Discipline {
-                    aqm: aqm.iter().flat_map(|config| (0..queues).map(|_| Aqm::new(config, link.rate.0, &mut stream)).collect::<Vec<_>>()).collect(),
+                    aqm: aqm.iter().flat_map(|config| (0..queues).map(|_| policy(config, link.rate.0, &mut stream)).collect::<Vec<_>>()).collect(),
                     device: VecDeque::new(),
                     room: room as usize,
                 });
                 let mut automaton = Automaton::new(queues, scheduling.of_priority(), discipline, pause, sampled, capture.map(|c| c as u32), uplink);
                 automaton.turns = turns.clone().map(Box::new);
                 automaton.watch = watch;
-                if let Some(crate::spec::Aqm::Pfabric(limit)) = aqm {
-                    automaton.passes_below = Pfabric::takes_below(*limit);
-                }
                 automaton
             });
             let faulty = link.loss.get() > 0.0 || !link.down.is_empty();
@@ -216,13 +231,12 @@ impl<'a> Shard<'a> {
                 faulty,
                 stream,
                 common,
-                urgent,
+                plain,
                 fifo: simple && classical && !deep,
                 tick: world.tick(),
                 automaton,
             }));
         }
-        let balanced = Balanced::of(world, id);
         // Balancers and links that grant rates look at queues, and NICs of queue pairs are told when they are free.
         let asked = balanced.is_some() || plan.has_rates() || spec.kind == NodeKind::Host && plan.has_queue_pairs();
         let ports = &self.ports[first_port as usize..];
@@ -238,11 +252,11 @@ impl<'a> Shard<'a> {
             && managed.as_ref().is_none_or(|managed| managed.mmu.can_be_calm())
             && !(spec.kind == NodeKind::Host && plan.hosts[spec.config as usize].storm.is_some());
         // Applications end a run when they like: what starts by then has to have started.
-        let defers = ports.iter().any(|p| p.urgent) && ports.iter().all(|p| p.plain || p.urgent) && plan.applications.is_none();
+        let defers = urgent && plan.applications.is_none();
         let watched = sampled || ports.iter().any(|p| p.faulty) || world.processor(id).is_some();
         let uniform = !classical && spec.kind == NodeKind::Switch && !watched && !plan.has_rates() && !plan.record.paths && world.epoch_starts().count() == 1;
         let eager = uniform && balanced.is_none() && ports.iter().all(|p| p.plain);
-        let common = uniform && ports.iter().all(|p| p.common);
+        let loops = uniform && (urgent || ports.iter().all(|p| p.common));
         let open = !classical && spec.kind == NodeKind::Host && managed.is_none() && own.is_none() && marking.is_none() && ports.iter().all(|p| p.common);
         let calm = marking.iter().fold(buffer.calm(), |calm, red| calm.and(red.calm()));
         self.nodes.push(Node {
@@ -266,6 +280,8 @@ impl<'a> Shard<'a> {
             stream: Stream::new(seed, purpose::BALANCE, id as u64),
             balanced,
             active: Vec::new(),
+            urgent,
+            first_ring,
             defers,
             due: u64::MAX,
             steadies,
@@ -273,7 +289,7 @@ impl<'a> Shard<'a> {
             horizon: 0,
             wake_at: 0,
             eager,
-            common,
+            loops,
             open,
         });
     }

@@ -13,7 +13,7 @@ impl Discipline {
     /// Takes a frame in; gives back those that cannot stay as they are, and what becomes of them.
     fn push(&mut self, queue: usize, frames: &mut VecDeque<Waiting>, waiting: Waiting, stream: &mut Stream) -> Vec<(Frame, Verdict)> {
         match self.aqm.get_mut(queue) {
-            Some(aqm) => aqm.policy().push(frames, waiting, stream),
+            Some(aqm) => aqm.push(frames, waiting, stream),
             None => {
                 frames.push_back(waiting);
                 Vec::new()
@@ -31,7 +31,7 @@ impl<'a> Shard<'a> {
         let a = p.automaton.as_mut().expect("not plain");
         let d = a.discipline.as_mut().expect("only ports with one come here");
         let q = &mut a.queues[queue];
-        let verdict = d.aqm.get_mut(queue).map_or(Verdict::Admit, |aqm| aqm.policy().on_enqueue(now, q.bytes, waiting.frame.has(Frame::ECT), &mut p.stream));
+        let verdict = d.aqm.get_mut(queue).map_or(Verdict::Admit, |aqm| aqm.on_enqueue(now, q.bytes, waiting.frame.has(Frame::ECT), &mut p.stream));
         if !self.passes(port, queue, &mut waiting.frame, verdict) {
             return;
         }
@@ -118,7 +118,7 @@ impl<'a> Shard<'a> {
             let turn = a.turns.is_some().then(|| a.next_in_turn(at));
             let d = a.discipline.as_mut().expect("only ports with one come here");
             let mut ask = |queue: usize, q: &mut Queue| match d.aqm.get_mut(queue) {
-                Some(aqm) => aqm.policy().pull(&mut q.frames, at, q.bytes).map(|(waiting, verdict)| (queue, waiting, verdict)),
+                Some(aqm) => aqm.pull(&mut q.frames, at, q.bytes).map(|(waiting, verdict)| (queue, waiting, verdict)),
                 None => q.frames.pop_front().map(|waiting| (queue, waiting, Verdict::Admit)),
             };
             // A queue that is asked in vain learns that it was.

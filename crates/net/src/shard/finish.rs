@@ -33,6 +33,9 @@ impl<'a> Shard<'a> {
             for number in 0..ports {
                 let port = first + number;
                 self.settle(&mut Nothing::<CLASSICAL>, end, node, port);
+                if self.nodes[node as usize].urgent {
+                    self.close_urgent(end, node, port);
+                }
                 let p = &self.ports[port as usize];
                 let (frames, bytes, busy) = p.ended(end);
                 let info = self.world.ports.of(id)[number as usize];

@@ -97,7 +97,7 @@ impl<'a> Shard<'a> {
         let state = &mut self.nodes[node as usize];
         let p = &mut self.ports[port as usize];
         if !p.plain {
-            return if p.urgent {
+            return if state.urgent {
                 self.offer_urgent(out, now, node, port, frame)
             } else if state.steady {
                 self.offer_steady(out, now, node, port, frame)
@@ -329,7 +329,7 @@ impl<'a> Shard<'a> {
         if !O::CLASSICAL && self.ports[port as usize].common {
             return self.advance_common(out, now, node, port);
         }
-        if !O::CLASSICAL && self.ports[port as usize].urgent {
+        if !O::CLASSICAL && self.nodes[node as usize].urgent {
             return self.advance_urgent(out, now, node, port);
         }
         loop {
@@ -501,8 +501,8 @@ impl<'a> Shard<'a> {
         if self.nodes[node as usize].steady {
             return self.finish_steady(out, node);
         }
-        if self.nodes[node as usize].defers {
-            return self.finish_deferring(out, end, node);
+        if self.nodes[node as usize].urgent {
+            return self.finish_urgent(out, end, node);
         }
         let mut active = std::mem::take(&mut self.nodes[node as usize].active);
         let mut earliest = u64::MAX;

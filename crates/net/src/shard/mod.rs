@@ -46,6 +46,7 @@ pub use node::Node;
 pub use records::{Departure, Harvest, Outside, ReceivedRecord, SentRecord};
 use slab::growing;
 pub use slab::{NOT_YET, OVER, Slab, set_slot};
+use urgent::Ring;
 
 use afflux_engine::prefetch;
 use rustc_hash::FxHashMap;
@@ -87,6 +88,7 @@ pub struct Shard<'a> {
     pub index: u16,
     pub nodes: Vec<Node>,
     pub ports: Vec<Port>,
+    rings: Vec<Ring>,
     pub faults: FxHashMap<u32, Fault>,
     pub transports: Halves,
     /// By node; none where no host has one.
@@ -134,7 +136,8 @@ impl<'a> Shard<'a> {
     pub fn growing(&self) -> u64 {
         let queues = self.ports.iter().filter_map(|port| port.automaton.as_ref()).flat_map(|automaton| &automaton.queues);
         let frames = queues.map(|queue| growing(queue.frames.len(), queue.frames.capacity(), size_of::<Waiting>())).max().unwrap_or(0);
-        self.extras.growing() + frames
+        let rings = self.rings.iter().map(Ring::growing).max().unwrap_or(0);
+        self.extras.growing() + frames.max(rings)
     }
 
     /// A frame or an event is due.

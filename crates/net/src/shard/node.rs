@@ -41,7 +41,10 @@ pub struct Node {
     pub balanced: Option<Box<Balanced>>,
     /// Ports with waiting frames.
     pub active: Vec<u32>,
-    /// Window engine: its ports with queues are all urgent, and what starts there may be decided on later, by `due`: see `shard::urgent`.
+    /// Window engine: its ports have rings, from this one on, and no automata: see `shard::urgent`.
+    pub urgent: bool,
+    pub first_ring: u32,
+    /// What starts there may be decided on later, by `due`.
     pub defers: bool,
     pub due: u64,
     /// Window engine: it may have windows in which nothing is paused, and is in one that ends at `horizon`: see `shard::steady`.
@@ -52,8 +55,8 @@ pub struct Node {
     pub wake_at: u64,
     /// Window engine: a switch whose frames all pass in one loop: see `shard::eager`.
     pub eager: bool,
-    /// Window engine: a switch that hashes, with common ports: see `shard::common`.
-    pub common: bool,
+    /// Window engine: a switch that passes frames in a loop, through common ports (`shard::common`) or rings (`shard::urgent`).
+    pub loops: bool,
     /// Window engine: a host with common ports that neither marks nor shares memory.
     pub open: bool,
 }

@@ -6,6 +6,7 @@ use crate::queue::buffer::mmu::Mmu;
 use crate::routing::PortInfo;
 use crate::spec::{NodeId, NodeKind, RouteHash};
 use crate::world::World;
+use afflux_engine::random::Stream;
 
 /// A switch's memory, and when its ports act next.
 pub struct Managed {
@@ -94,6 +95,14 @@ impl Balanced {
         let selects = (0..u16::BITS as u16).map(|kind| (balancer.selects_path(&Frame::of_kind(kind)) as u16) << kind).sum();
         let sprays = balancer.oblivious().is_some();
         Some(Box::new(Balanced { balancer: Some(Box::new(balancer)), rack, from_host, hashes_tuples, leaves_transit, sprays, selects }))
+    }
+
+    /// A switch that sprays: the next hop to the rack `to` for a frame that came in by port `input`. Within the rack it goes by hash (none).
+    #[inline(always)]
+    pub(super) fn spray(&mut self, to: u32, input: u32, hops: &[u16], stream: &mut Stream) -> Option<u16> {
+        let within = self.rack == Some(to) && self.from_host[input as usize];
+        let chooser = self.balancer.as_deref_mut()?.oblivious()?;
+        (!within).then(|| chooser.one_of(to, hops, |n| stream.below(n)))
     }
 
     /// Hosts hang on it.

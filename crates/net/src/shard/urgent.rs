@@ -1,162 +1,236 @@
-//! The window engine's short way through ports with pFabric's queue and nothing besides: nothing is recorded or marked, no flow control, whole
-//! frames. The classical engine takes the long way always (`discipline`).
+//! Fast path of the window engine for nodes all of whose ports have pFabric's queue and nothing more: nothing is recorded or marked, no flow
+//! control, whole frames, no balancer that looks at queues. The classical engine always takes the slow path (`discipline`).
 //!
-//! Which frame goes next need not be decided in the window in which it starts, but before the one in which it arrives at the link's other end:
-//! what comes in between finds the port advanced to its own moment, and so as it was. Most ports are therefore advanced when the next frame comes,
-//! and a node that waits for nothing else is woken once for many transmissions.
+//! Which frame goes next need not be decided in the window in which its transmission starts, but before the window in which it arrives at the other
+//! end of the link: a frame that comes in between advances the port to its own instant, and finds it as it was then. Most ports are therefore
+//! advanced when the next frame comes, and a node that waits for nothing else is woken once for many transmissions.
 
 use super::forward::rank;
 use super::way::send;
 use super::{Node, Outlet, Shard, Slab};
 use crate::frame::{Extra, Frame};
-use crate::port::{Automaton, Port, Queue, Sending, Waiting};
-use crate::queue::aqm::{Aqm, Pfabric};
+use crate::port::{Automaton, Port};
+use crate::queue::aqm::Order;
+use crate::queue::waiting::Waiting;
 use crate::queue::{Reason, Verdict};
+use crate::routing::NextHops;
+use crate::spec::Limit;
+
+/// What a port of such a node has instead of an automaton: the frames that wait, and what decides between them.
+#[repr(align(64))]
+pub struct Ring {
+    order: Order,
+    /// In the places that the order names.
+    frames: Vec<Frame>,
+    /// A frame of less bytes than this starts at once where nothing is in transmission.
+    passes_below: u64,
+    /// Size of the frame whose transmission started last.
+    latest: u16,
+    /// In the node's list of ports with waiting frames.
+    listed: bool,
+}
+
+impl Ring {
+    pub fn new(limit: Option<Limit>) -> Self {
+        let order = Order::new(limit);
+        Ring { passes_below: order.takes_below(), order, frames: Vec::new(), latest: 0, listed: false }
+    }
+
+    /// What its list of frames takes for an instant when it grows next.
+    pub(super) fn growing(&self) -> u64 {
+        super::slab::growing(self.frames.len(), self.frames.capacity(), size_of::<Frame>())
+    }
+
+    /// A frame joins. If that reaches the limit, one has to go.
+    #[inline(always)]
+    fn push(&mut self, frame: &Frame, rank: u64) -> Option<Frame> {
+        let full = self.order.push(frame, rank);
+        self.frames.push(*frame);
+        full.then(|| self.take(self.order.worst(|place| self.frames[place].size)))
+    }
+
+    #[inline(always)]
+    fn take(&mut self, place: usize) -> Frame {
+        let frame = self.frames.swap_remove(place);
+        self.order.take(place, frame.size);
+        frame
+    }
+}
+
+/// What the ports of a node share, borrowed once.
+struct Lanes<'s, O> {
+    out: &'s mut O,
+    extras: &'s mut Slab<Extra>,
+    active: &'s mut Vec<u32>,
+    due: &'s mut u64,
+    /// See [`slack`].
+    slack: Option<u64>,
+}
+
+impl<O: Outlet> Lanes<'_, O> {
+    /// Transmissions that start by `now` start.
+    #[inline(always)]
+    fn advance(&mut self, p: &mut Port, ring: &mut Ring, now: u64) {
+        while p.free_at <= now && !ring.order.is_empty() {
+            let frame = ring.take(ring.order.next());
+            self.start(p, ring, p.free_at, &frame);
+        }
+    }
+
+    /// A frame for this port. Returns the one that is dropped.
+    #[inline(always)]
+    fn offer(&mut self, p: &mut Port, ring: &mut Ring, port: u32, now: u64, frame: &Frame) -> Option<Frame> {
+        self.advance(p, ring, now);
+        if p.free_at <= now && (frame.size as u64) < ring.passes_below {
+            self.start(p, ring, now, frame);
+            return None;
+        }
+        let dropped = ring.push(frame, rank(self.extras, frame));
+        if !ring.listed {
+            ring.listed = true;
+            self.active.push(port);
+        }
+        *self.due = (*self.due).min(due(p, frame.size, self.slack));
+        dropped
+    }
+
+    /// The transmitter is free at `at`, and this frame leaves.
+    #[inline(always)]
+    fn start(&mut self, p: &mut Port, ring: &mut Ring, at: u64, frame: &Frame) {
+        let time = p.transmission(frame.size);
+        p.free_at = at + time;
+        p.count_sent(frame.size, time);
+        ring.latest = frame.size;
+        send(self.out, self.extras, p, at, time, frame, frame.to(p.peer_port));
+    }
+}
 
 impl<'a> Shard<'a> {
+    /// Fast path for frames that arrive at a switch in one window, in order, up to the first that has to take the slow path. Returns how many.
+    pub fn pass_urgent<O: Outlet>(&mut self, out: &mut O, start: u64, node: u32, frames: &[Frame]) -> usize {
+        let mut passed = 0;
+        loop {
+            let (more, dropped) = self.pass_lanes(out, start, node, &frames[passed..]);
+            passed += more;
+            let Some((port, mut frame)) = dropped else { break };
+            self.passes(port, 0, &mut frame, Verdict::Drop(Reason::Buffer));
+        }
+        if passed > 0 {
+            self.last = self.last.max(start + frames[passed - 1].offset as u64);
+        }
+        self.counters.packet_hops += passed as u64;
+        passed
+    }
+
+    /// The same up to a frame that is dropped: at this port.
+    #[inline(always)]
+    fn pass_lanes<O: Outlet>(&mut self, out: &mut O, start: u64, node: u32, frames: &[Frame]) -> (usize, Option<(u32, Frame)>) {
+        let Shard { nodes, ports, rings, extras, world, .. } = self;
+        let state = &mut nodes[node as usize];
+        let (first, first_ring, count) = (state.first_port, state.first_ring as usize, state.ports as usize);
+        let (own, rings) = (&mut ports[first as usize..first as usize + count], &mut rings[first_ring..first_ring + count]);
+        let (row, seed, slack) = (world.routes(0).row(state.id), state.hash_seed, slack(state, world.lookahead));
+        let Node { active, due, balanced, stream, .. } = state;
+        let mut lanes = Lanes { out, extras, active, due, slack };
+        for (passed, frame) in frames.iter().enumerate() {
+            let hops = row.next_hops(frame.dst);
+            let port = match balanced.as_deref_mut() {
+                _ if !frame.is_traffic() => None,
+                None => hops.by_hash(frame.hash, seed),
+                Some(_) if frame.is_bound() => None,
+                Some(balanced) => match hops {
+                    NextHops::Many(several) => balanced.spray(row.rack_of(frame.dst), frame.port - first, several, stream),
+                    _ => hops.by_hash(frame.hash, seed),
+                },
+            };
+            let Some(number) = port.map(|port| port as usize).filter(|&port| port < count) else { return (passed, None) };
+            let port = first + number as u32;
+            if let Some(dropped) = lanes.offer(&mut own[number], &mut rings[number], port, start + frame.offset as u64, frame) {
+                return (passed + 1, Some((port, dropped)));
+            }
+        }
+        (frames.len(), None)
+    }
+
+    /// What a node shares, and a port with its ring.
+    #[inline(always)]
+    fn lane<'s, O>(&'s mut self, out: &'s mut O, node: u32, port: u32) -> (Lanes<'s, O>, &'s mut Port, &'s mut Ring) {
+        let Shard { nodes, ports, rings, extras, world, .. } = self;
+        let state = &mut nodes[node as usize];
+        let ring = &mut rings[(state.first_ring + port - state.first_port) as usize];
+        let slack = slack(state, world.lookahead);
+        (Lanes { out, extras, active: &mut state.active, due: &mut state.due, slack }, &mut ports[port as usize], ring)
+    }
+
     /// As `advance`.
     pub(super) fn advance_urgent<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
-        let Shard { nodes, ports, extras, .. } = self;
-        let (state, p) = (&mut nodes[node as usize], &mut ports[port as usize]);
-        while p.free_at <= now {
-            let at = p.free_at;
-            let a = p.automaton.as_deref_mut().expect("not plain");
-            let Some(sent) = a.sending else { return };
-            let done = a.waiting == 0;
-            ended(state, p, sent);
-            if done {
-                return;
-            }
-            let frame = pull(p.automaton.as_deref_mut().expect("not plain"));
-            if state.until_start {
-                leave(&mut state.used, p, frame.size);
-            }
-            start(out, extras, p, at, &frame);
-        }
+        let (mut lanes, p, ring) = self.lane(out, node, port);
+        lanes.advance(p, ring, now);
     }
 
     /// As `offer_automaton`.
     #[inline(never)]
     pub(super) fn offer_urgent<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: &Frame) {
-        let p = &self.ports[port as usize];
-        if p.free_at <= now {
-            let a = p.automaton.as_deref().expect("not plain");
-            if a.waiting > 0 {
-                self.advance_urgent(out, now, node, port);
-            } else if let Some(sent) = a.sending {
-                // As `advance_urgent` does where nothing waits.
-                ended(&mut self.nodes[node as usize], &mut self.ports[port as usize], sent);
-            }
-        }
-        let Shard { nodes, ports, extras, world, .. } = self;
-        let (state, p) = (&mut nodes[node as usize], &mut ports[port as usize]);
-        let size = frame.size as u64;
-        let a = p.automaton.as_deref_mut().expect("not plain");
-        // Where nothing is in transmission, nothing waits.
-        let starts = p.free_at <= now && size < a.passes_below;
-        // Room is only for those that wait.
-        if !(starts && state.until_start) {
-            state.used += size;
-            p.queued += size;
-            a.queues[0].bytes += size;
-            a.queues[0].count += 1;
-        }
-        if starts {
-            return start(out, extras, p, now, frame);
-        }
-        let (queue, urgency) = parts(a);
-        let surplus = urgency.push(&mut queue.frames, Waiting { frame: *frame, ready: now, clock: rank(extras, frame) });
-        a.waiting += 1;
-        if !a.listed {
-            a.listed = true;
-            state.active.push(port);
-        }
-        state.due = state.due.min(due(p, frame.size, world.lookahead));
-        if let Some(frame) = surplus {
-            self.give_back(now, node, port, 0, vec![(frame, Verdict::Drop(Reason::Buffer))]);
+        let (mut lanes, p, ring) = self.lane(out, node, port);
+        if let Some(mut dropped) = lanes.offer(p, ring, port, now, frame) {
+            self.passes(port, 0, &mut dropped, Verdict::Drop(Reason::Buffer));
         }
     }
 
-    /// As `finish_window`, at a node that defers.
-    pub(super) fn finish_deferring<O: Outlet>(&mut self, out: &mut O, end: u64, node: u32) {
+    /// As `finish_window`, at a node that is urgent.
+    pub(super) fn finish_urgent<O: Outlet>(&mut self, out: &mut O, end: u64, node: u32) {
         let until = self.world.until();
-        if self.nodes[node as usize].due >= end && end <= until {
-            let due = self.nodes[node as usize].due;
+        // In the window in which the run ends everything starts that does by then; what is left is for later than that.
+        let ends = end > until;
+        let Shard { nodes, ports, rings, extras, world, .. } = self;
+        let state = &mut nodes[node as usize];
+        if state.due >= end && !ends {
+            let due = state.due;
             return self.wake_by(out, node, due.min(until));
         }
-        let mut active = std::mem::take(&mut self.nodes[node as usize].active);
-        let mut earliest = u64::MAX;
+        let slack = slack(state, world.lookahead);
+        let (first_port, first_ring) = (state.first_port, state.first_ring);
+        let mut active = std::mem::take(&mut state.active);
+        let (mut unused, mut earliest) = (Vec::new(), u64::MAX);
+        let mut lanes = Lanes { out, extras, active: &mut unused, due: &mut state.due, slack };
         active.retain(|&port| {
-            if self.ports[port as usize].free_at < end {
-                self.advance_urgent(out, end - 1, node, port);
+            let (p, ring) = (&mut ports[port as usize], &mut rings[(first_ring + port - first_port) as usize]);
+            lanes.advance(p, ring, end - 1);
+            ring.listed = !ring.order.is_empty();
+            if ring.listed {
+                earliest = earliest.min(due(p, ring.order.smallest(), slack));
             }
-            let p = &mut self.ports[port as usize];
-            let a = p.automaton.as_mut().expect("only automata are listed");
-            a.listed = a.waiting > 0;
-            if a.waiting > 0 {
-                let smallest = parts(a).1.smallest();
-                earliest = earliest.min(due(p, smallest, self.world.lookahead));
-                return true;
-            }
-            false
+            ring.listed
         });
-        let state = &mut self.nodes[node as usize];
         (state.active, state.due) = (active, earliest);
-        // In the window in which the run ends everything has started that does by then; what is left is for later than that.
-        let by = if end <= until { earliest.min(until) } else { earliest };
+        let by = if ends { earliest } else { earliest.min(until) };
         if earliest < u64::MAX {
             self.wake_by(out, node, by);
         }
     }
+
+    /// At the end of the run, with everything up to `end` done: the port becomes an automaton that holds what it held.
+    pub(super) fn close_urgent(&mut self, end: u64, node: u32, port: u32) {
+        let state = &mut self.nodes[node as usize];
+        let (p, ring) = (&mut self.ports[port as usize], &mut self.rings[(state.first_ring + port - state.first_port) as usize]);
+        let sending = (p.free_at > end).then(|| p.recall(ring.latest));
+        p.queued = ring.order.bytes() + sending.filter(|_| !state.until_start).map_or(0, |sent| sent.size as u64);
+        state.used += p.queued;
+        let mut automaton = Automaton::new(1, [0; 8], None, None, false, None, false);
+        automaton.sending = sending;
+        automaton.queues[0].frames = ring.frames.drain(..).map(|frame| Waiting { frame, ready: 0, clock: 0 }).collect();
+        p.automaton = Some(Box::new(automaton));
+    }
+}
+
+/// Where transmissions may be decided on after they have started: so long before they arrive.
+#[inline(always)]
+fn slack(state: &Node, lookahead: u64) -> Option<u64> {
+    state.defers.then_some(lookahead)
 }
 
 /// When, at the latest, it must be known what starts at a busy port where no frame smaller than this waits: then it arrives in a later window.
 #[inline(always)]
-fn due(p: &Port, smallest: u16, lookahead: u64) -> u64 {
-    p.free_at + p.first_bits(smallest) + p.delay - lookahead
-}
-
-#[inline(always)]
-fn parts(a: &mut Automaton) -> (&mut Queue, &mut Pfabric) {
-    match a.discipline.as_deref_mut().map(|d| &mut d.aqm[0]) {
-        Some(Aqm::Pfabric(urgency)) => (&mut a.queues[0], urgency),
-        _ => unreachable!("urgent ports have pFabric's queue"),
-    }
-}
-
-/// The next frame that waits.
-#[inline(always)]
-fn pull(a: &mut Automaton) -> Frame {
-    let (queue, urgency) = parts(a);
-    let frame = urgency.pull(&mut queue.frames).expect("something waits").frame;
-    a.waiting -= 1;
-    frame
-}
-
-/// A transmission has ended.
-#[inline(always)]
-fn ended(state: &mut Node, p: &mut Port, sent: Sending) {
-    let a = p.automaton.as_deref_mut().expect("not plain");
-    (a.latest, a.sending) = (sent.size, None);
-    if !state.until_start {
-        leave(&mut state.used, p, sent.size);
-    }
-    p.count_sent(sent.size, sent.time);
-}
-
-/// A frame no longer occupies the buffer.
-#[inline(always)]
-fn leave(used: &mut u64, p: &mut Port, size: u16) {
-    p.leave(0, size as u64);
-    *used -= size as u64;
-}
-
-/// The transmitter is free at `at`, and this frame leaves.
-#[inline(always)]
-fn start<O: Outlet>(out: &mut O, extras: &mut Slab<Extra>, p: &mut Port, at: u64, frame: &Frame) {
-    let (size, time) = (frame.size, p.transmission(frame.size));
-    p.free_at = at + time;
-    let sending = Sending { size, queue: 0, class: frame.priority(), input: frame.port, time };
-    p.automaton.as_deref_mut().expect("not plain").sending = Some(sending);
-    send(out, extras, p, at, time, frame, frame.to(p.peer_port));
+fn due(p: &Port, smallest: u16, slack: Option<u64>) -> u64 {
+    slack.map_or(p.free_at, |slack| p.free_at + p.first_bits(smallest) + p.delay - slack)
 }

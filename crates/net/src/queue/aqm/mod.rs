@@ -11,12 +11,11 @@ mod pie;
 mod policy;
 mod trim;
 
-pub use pfabric::Pfabric;
+pub use pfabric::Order;
 pub use policy::{About, Policy};
 pub use trim::Keys as TrimKeys;
 
 use crate::Model;
-use crate::queue::waiting::Waiting;
 use crate::spec::Limit;
 use afflux_config::merged;
 use afflux_config::tree::{Key, Wrong};
@@ -72,20 +71,18 @@ macro_rules! registry {
             pub fn about(&self) -> About {
                 match self {
                     $(Config::$name(config) => $module::$name::about(config),)+
-                    Config::Pfabric(limit) => Pfabric::about(limit),
+                    Config::Pfabric(limit) => pfabric::Pfabric::about(limit),
                     Config::Trim(config) => trim::Trim::about(config),
                 }
             }
         }
 
-        impl Aqm {
-            /// On a link of `line` bits per second.
-            pub fn new(config: &Config, line: u64, stream: &mut Stream) -> Self {
-                match config {
-                    $(Config::$name(config) => Aqm::Other(Box::new(<$module::$name as Policy>::new(config, line, stream))),)+
-                    Config::Pfabric(limit) => Aqm::Pfabric(Pfabric::new(*limit)),
-                    Config::Trim(config) => Aqm::Other(Box::new(<trim::Trim as Policy>::new(config, line, stream))),
-                }
+        /// The discipline of one queue, on a link of `line` bits per second.
+        pub fn policy(config: &Config, line: u64, stream: &mut Stream) -> Box<dyn Policy> {
+            match config {
+                $(Config::$name(config) => Box::new(<$module::$name as Policy>::new(config, line, stream)),)+
+                Config::Pfabric(limit) => Box::new(<pfabric::Pfabric as Policy>::new(limit, line, stream)),
+                Config::Trim(config) => Box::new(<trim::Trim as Policy>::new(config, line, stream)),
             }
         }
 
@@ -99,28 +96,6 @@ macro_rules! registry {
     };
 }
 disciplines!(registry);
-
-/// The discipline of one queue. Ports of their own kind (`shard/urgent.rs`) use pFabric's.
-pub enum Aqm {
-    Pfabric(Pfabric),
-    Other(Box<dyn Policy>),
-}
-
-impl Aqm {
-    pub fn policy(&mut self) -> &mut dyn Policy {
-        match self {
-            Aqm::Pfabric(queue) => queue,
-            Aqm::Other(policy) => &mut **policy,
-        }
-    }
-    /// See [`Policy::held`].
-    pub fn held(&self) -> Box<dyn Iterator<Item = &Waiting> + '_> {
-        match self {
-            Aqm::Pfabric(queue) => queue.held(),
-            Aqm::Other(policy) => policy.held(),
-        }
-    }
-}
 
 /// What to write instead of a key that a discipline does not have.
 const INSTEAD: &[(&str, &str)] = &[("limit", "the limit of its queue is the switch's buffer, as in sharing = \"static\" and buffer = \"1000packets\"")];
