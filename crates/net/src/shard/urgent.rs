@@ -72,7 +72,8 @@ impl<O: Outlet> Lanes<'_, O> {
     #[inline(always)]
     fn advance(&mut self, p: &mut Port, ring: &mut Ring, now: u64) {
         while p.free_at <= now && !ring.order.is_empty() {
-            let frame = ring.take(ring.order.next());
+            let next = ring.order.next();
+            let frame = ring.take(next);
             self.start(p, ring, p.free_at, &frame);
         }
     }

@@ -24,6 +24,8 @@ pub struct Order {
     arrivals: u32,
     smallest: u16,
     keys: Vec<Key>,
+    /// The smallest key, if it is known.
+    most_urgent: Option<Key>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -36,7 +38,7 @@ struct Key {
 
 impl Order {
     pub fn new(limit: Option<Limit>) -> Self {
-        Order { limit, bytes: 0, arrivals: 0, smallest: 0, keys: Vec::new() }
+        Order { limit, bytes: 0, arrivals: 0, smallest: 0, keys: Vec::new(), most_urgent: None }
     }
 
     /// A frame of less bytes than this would stay if nothing else were here.
@@ -68,7 +70,11 @@ impl Order {
         self.bytes += size as u64;
         (self.arrivals, self.smallest) = if self.keys.is_empty() { (0, size) } else { (self.arrivals.saturating_add(1), self.smallest.min(size)) };
         let flow = (frame.hash as u64) << 32 | frame.dst as u64;
-        self.keys.push(Key { urgency: rank << 32 | self.arrivals as u64, flow });
+        let key = Key { urgency: rank << 32 | self.arrivals as u64, flow };
+        self.keys.push(key);
+        if self.most_urgent.is_some_and(|first| key.urgency < first.urgency) {
+            self.most_urgent = Some(key);
+        }
         match self.limit {
             None => false,
             Some(Limit::Bytes(limit)) => self.bytes >= limit,
@@ -91,34 +97,28 @@ impl Order {
 
     /// The place of the oldest frame of the flow that has the frame with the smallest rank (of equals the oldest). Something waits.
     #[inline(always)]
-    pub fn next(&self) -> usize {
+    pub fn next(&mut self) -> usize {
         if self.keys.len() == 1 { 0 } else { self.next_of_several() }
     }
 
-    // Conditional moves: who is the smallest cannot be guessed.
+    /// A flow's newest frame is mostly its most urgent, and its oldest goes: so the smallest key mostly stays.
     #[inline(never)]
-    fn next_of_several(&self) -> usize {
-        let (mut urgency, mut flow) = (u64::MAX, 0);
-        for key in &self.keys {
-            let less = key.urgency < urgency;
-            urgency = if less { key.urgency } else { urgency };
-            flow = if less { key.flow } else { flow };
-        }
-        let (mut first, mut turn) = (0, u64::MAX);
-        for (place, key) in self.keys.iter().enumerate() {
-            let own = if key.flow == flow { key.urgency & u32::MAX as u64 } else { u64::MAX };
-            let less = own < turn;
-            turn = if less { own } else { turn };
-            first = if less { place } else { first };
-        }
-        first
+    fn next_of_several(&mut self) -> usize {
+        let smallest = || *self.keys.iter().min_by_key(|key| key.urgency).expect("several");
+        let flow = self.most_urgent.get_or_insert_with(smallest).flow;
+        // The turn, and behind it the place; all ones for other flows.
+        let turn = |(place, key): (usize, &Key)| key.urgency << 32 | place as u64 | ((key.flow != flow) as u64).wrapping_neg();
+        self.keys.iter().enumerate().map(turn).fold(u64::MAX, u64::min) as u32 as usize
     }
 
     /// The frame of this size in this place goes; the last one takes its place: the queue's memory stays where it is warm.
     #[inline(always)]
     pub fn take(&mut self, place: usize, size: u16) {
-        self.keys.swap_remove(place);
+        let taken = self.keys.swap_remove(place);
         self.bytes -= size as u64;
+        if self.most_urgent.is_some_and(|first| first.urgency == taken.urgency) {
+            self.most_urgent = None;
+        }
     }
 }
 
@@ -147,7 +147,11 @@ impl Policy for Pfabric {
         vec![(self.take(frames, worst).frame, Verdict::Drop(Reason::Buffer))]
     }
     fn pull(&mut self, frames: &mut VecDeque<Waiting>, _: u64, _: u64) -> Option<(Waiting, Verdict)> {
-        (!self.order.is_empty()).then(|| (self.take(frames, self.order.next()), Verdict::Admit))
+        if self.order.is_empty() {
+            return None;
+        }
+        let next = self.order.next();
+        Some((self.take(frames, next), Verdict::Admit))
     }
 }
 
