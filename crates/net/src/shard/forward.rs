@@ -490,8 +490,21 @@ impl<'a> Shard<'a> {
 
     /// Window engine, after a node's events of a window that ends at `end`: transmissions that start before `end` start now, since what
     /// they send may arrive in the next window.
+    #[inline(always)]
     pub fn finish_window<O: Outlet>(&mut self, out: &mut O, end: u64, node: u32) {
-        let paused = self.nodes[node as usize].managed.as_ref().is_some_and(|managed| managed.mmu.paused > 0);
+        let state = &self.nodes[node as usize];
+        let paused = state.managed.as_ref().is_some_and(|managed| managed.mmu.paused > 0);
+        if !paused && state.active.is_empty() {
+            return;
+        }
+        if state.urgent {
+            return self.finish_urgent(out, end, node);
+        }
+        self.finish_active(out, end, node, paused);
+    }
+
+    #[inline(never)]
+    fn finish_active<O: Outlet>(&mut self, out: &mut O, end: u64, node: u32, paused: bool) {
         if paused && self.finish_paused(out, end, node) {
             return;
         }
@@ -500,9 +513,6 @@ impl<'a> Shard<'a> {
         }
         if self.nodes[node as usize].steady {
             return self.finish_steady(out, node);
-        }
-        if self.nodes[node as usize].urgent {
-            return self.finish_urgent(out, end, node);
         }
         let mut active = std::mem::take(&mut self.nodes[node as usize].active);
         let mut earliest = u64::MAX;

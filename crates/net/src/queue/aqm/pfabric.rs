@@ -106,9 +106,15 @@ impl Order {
     fn next_of_several(&mut self) -> usize {
         let smallest = || *self.keys.iter().min_by_key(|key| key.urgency).expect("several");
         let flow = self.most_urgent.get_or_insert_with(smallest).flow;
-        // The turn, and behind it the place; all ones for other flows.
-        let turn = |(place, key): (usize, &Key)| key.urgency << 32 | place as u64 | ((key.flow != flow) as u64).wrapping_neg();
-        self.keys.iter().enumerate().map(turn).fold(u64::MAX, u64::min) as u32 as usize
+        // The turn, and behind it the place; all ones for other flows. Four at a time, so that no comparison waits for the one before it.
+        let turn = |place: usize, key: &Key| key.urgency << 32 | place as u64 | ((key.flow != flow) as u64).wrapping_neg();
+        let (fours, rest) = self.keys.as_chunks::<4>();
+        let mut least = [u64::MAX; 4];
+        for (four, keys) in fours.iter().enumerate() {
+            least = std::array::from_fn(|i| least[i].min(turn(4 * four + i, &keys[i])));
+        }
+        let rest = rest.iter().enumerate().map(|(i, key)| turn(4 * fours.len() + i, key));
+        least.into_iter().chain(rest).fold(u64::MAX, u64::min) as u32 as usize
     }
 
     /// The frame of this size in this place goes; the last one takes its place: the queue's memory stays where it is warm.
