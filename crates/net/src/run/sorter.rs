@@ -2,7 +2,7 @@
 //! time, then one by node, which keeps that order. What is left is to order the few entries of a node that fell into one cell.
 
 use crate::frame::{Frame, Rank};
-use crate::shard::Shard;
+use crate::shard::{Node, Shard};
 use afflux_engine::{WindowLog, Windows};
 
 pub struct Sorter {
@@ -58,7 +58,7 @@ impl Sorter {
             taken: 0,
             shift: 0,
             ahead: shard.ports.len() > if shard.nodes.iter().any(|node| node.steadies) { PORTS_IN_CACHE / 4 } else { PORTS_IN_CACHE },
-            tagged: shard.nodes.iter().any(|node| node.balanced.is_some()),
+            tagged: shard.nodes.iter().any(Node::reads_tags),
         }
     }
 

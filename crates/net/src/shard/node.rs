@@ -62,6 +62,11 @@ pub struct Node {
 }
 
 impl Node {
+    /// It has a balancer that may look at what frames carry.
+    pub fn reads_tags(&self) -> bool {
+        self.balanced.as_ref().is_some_and(|balanced| !balanced.sprays)
+    }
+
     /// May a frame of `size` bytes join `queue`? With `exact` the node's memory in use is no upper bound but the truth.
     #[inline(always)]
     pub fn admit(&self, queue: usize, view: QueueView, size: u64, exact: bool) -> Option<Verdict> {

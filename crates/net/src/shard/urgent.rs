@@ -179,35 +179,46 @@ impl<'a> Shard<'a> {
     }
 
     /// As `finish_window`, at a node that is urgent.
+    #[inline(always)]
     pub(super) fn finish_urgent<O: Outlet>(&mut self, out: &mut O, end: u64, node: u32) {
-        let until = self.world.until();
+        let (until, due) = (self.world.until(), self.nodes[node as usize].due);
         // In the window in which the run ends everything starts that does by then; what is left is for later than that.
-        let ends = end > until;
+        if end > until {
+            let due = self.start_due(out, end, node);
+            self.wake_by(out, node, due);
+        } else {
+            let due = if due >= end { due } else { self.start_due(out, end, node) };
+            if due < u64::MAX {
+                self.wake_by(out, node, due.min(until));
+            }
+        }
+    }
+
+    /// What starts before `end` starts. Returns when more has to be decided on.
+    #[inline(never)]
+    fn start_due<O: Outlet>(&mut self, out: &mut O, end: u64, node: u32) -> u64 {
         let Shard { nodes, ports, rings, extras, world, .. } = self;
         let state = &mut nodes[node as usize];
-        if state.due >= end && !ends {
-            let due = state.due;
-            return self.wake_by(out, node, due.min(until));
-        }
         let slack = slack(state, world.lookahead);
         let (first_port, first_ring) = (state.first_port, state.first_ring);
         let mut active = std::mem::take(&mut state.active);
         let (mut unused, mut earliest) = (Vec::new(), u64::MAX);
         let mut lanes = Lanes { out, extras, active: &mut unused, due: &mut state.due, slack };
-        active.retain(|&port| {
+        let mut kept = 0;
+        for place in 0..active.len() {
+            let port = active[place];
             let (p, ring) = (&mut ports[port as usize], &mut rings[(first_ring + port - first_port) as usize]);
             lanes.advance(p, ring, end - 1);
             ring.listed = !ring.order.is_empty();
             if ring.listed {
                 earliest = earliest.min(due(p, ring.order.smallest(), slack));
+                active[kept] = port;
+                kept += 1;
             }
-            ring.listed
-        });
-        (state.active, state.due) = (active, earliest);
-        let by = if ends { earliest } else { earliest.min(until) };
-        if earliest < u64::MAX {
-            self.wake_by(out, node, by);
         }
+        active.truncate(kept);
+        (state.active, state.due) = (active, earliest);
+        earliest
     }
 
     /// At the end of the run, with everything up to `end` done: the port becomes an automaton that holds what it held.
