@@ -1,8 +1,8 @@
 //! A shard from the plan.
 
 use super::policy::Policy;
+use super::ring::Ring;
 use super::switch::{Balanced, Managed};
-use super::urgent::Ring;
 use super::{Group, Halves, Harvest, NOT_YET, Node, Shard, Slab};
 use crate::fault::Fault;
 use crate::frame::Event;

@@ -22,6 +22,7 @@ mod policy;
 mod processor;
 mod records;
 mod reorder;
+mod ring;
 mod sample;
 mod slab;
 mod steady;
@@ -44,9 +45,9 @@ use crate::transport::Halves;
 use crate::world::World;
 pub use node::Node;
 pub use records::{Departure, Harvest, Outside, ReceivedRecord, SentRecord};
+use ring::Ring;
 use slab::growing;
 pub use slab::{NOT_YET, OVER, Slab, set_slot};
-use urgent::Ring;
 
 use afflux_engine::prefetch;
 use rustc_hash::FxHashMap;

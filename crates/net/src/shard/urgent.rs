@@ -6,56 +6,14 @@
 //! advanced when the next frame comes, and a node that waits for nothing else is woken once for many transmissions.
 
 use super::forward::rank;
+use super::ring::Ring;
 use super::way::send;
 use super::{Node, Outlet, Shard, Slab};
 use crate::frame::{Extra, Frame};
 use crate::port::{Automaton, Port};
-use crate::queue::aqm::Order;
 use crate::queue::waiting::Waiting;
 use crate::queue::{Reason, Verdict};
 use crate::routing::NextHops;
-use crate::spec::Limit;
-
-/// What a port of such a node has instead of an automaton: the frames that wait, and what decides between them.
-#[repr(align(64))]
-pub struct Ring {
-    order: Order,
-    /// In the places that the order names.
-    frames: Vec<Frame>,
-    /// A frame of less bytes than this starts at once where nothing is in transmission.
-    passes_below: u64,
-    /// Size of the frame whose transmission started last.
-    latest: u16,
-    /// In the node's list of ports with waiting frames.
-    listed: bool,
-}
-
-impl Ring {
-    pub fn new(limit: Option<Limit>) -> Self {
-        let order = Order::new(limit);
-        Ring { passes_below: order.takes_below(), order, frames: Vec::new(), latest: 0, listed: false }
-    }
-
-    /// What its list of frames takes for an instant when it grows next.
-    pub(super) fn growing(&self) -> u64 {
-        super::slab::growing(self.frames.len(), self.frames.capacity(), size_of::<Frame>())
-    }
-
-    /// A frame joins. If that reaches the limit, one has to go.
-    #[inline(always)]
-    fn push(&mut self, frame: &Frame, rank: u64) -> Option<Frame> {
-        let full = self.order.push(frame, rank);
-        self.frames.push(*frame);
-        full.then(|| self.take(self.order.worst(|place| self.frames[place].size)))
-    }
-
-    #[inline(always)]
-    fn take(&mut self, place: usize) -> Frame {
-        let frame = self.frames.swap_remove(place);
-        self.order.take(place, frame.size);
-        frame
-    }
-}
 
 /// What the ports of a node share, borrowed once.
 struct Lanes<'s, O> {
