@@ -37,7 +37,7 @@ impl<'a> Shard<'a> {
         match hops {
             NextHops::None => None,
             NextHops::One(port) => Some(port),
-            NextHops::Many(hops) => balanced.spray(self.world.routes(now).rack_of(frame.dst), frame.port - *first_port, hops, stream),
+            NextHops::Many(hops) => balanced.oblivious_choice(self.world.routes(now).rack_of(frame.dst), frame.port - *first_port, hops, stream),
         }
     }
 

@@ -99,7 +99,7 @@ impl Balanced {
 
     /// A switch that sprays: the next hop to the rack `to` for a frame that came in by port `input`. Within the rack it goes by hash (none).
     #[inline(always)]
-    pub(super) fn spray(&mut self, to: u32, input: u32, hops: &[u16], stream: &mut Stream) -> Option<u16> {
+    pub(super) fn oblivious_choice(&mut self, to: u32, input: u32, hops: &[u16], stream: &mut Stream) -> Option<u16> {
         let within = self.rack == Some(to) && self.from_host[input as usize];
         let chooser = self.balancer.as_deref_mut()?.oblivious()?;
         (!within).then(|| chooser.one_of(to, hops, |n| stream.below(n)))

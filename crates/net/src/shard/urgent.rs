@@ -98,7 +98,7 @@ impl<'a> Shard<'a> {
                 None => hops.by_hash(frame.hash, seed),
                 Some(_) if frame.is_bound() => None,
                 Some(balanced) => match hops {
-                    NextHops::Many(several) => balanced.spray(row.rack_of(frame.dst), frame.port - first, several, stream),
+                    NextHops::Many(several) => balanced.oblivious_choice(row.rack_of(frame.dst), frame.port - first, several, stream),
                     _ => hops.by_hash(frame.hash, seed),
                 },
             };
