@@ -27,6 +27,8 @@ pub struct Sorter {
     shift: u32,
     /// What a node needs is loaded ahead: worth its instructions where everything together does not fit the cache.
     ahead: bool,
+    /// Queue pairs of thousands of flows, open for as long as they are slow, do not fit the cache.
+    pairs: bool,
     /// Balancers write on frames: many carry something.
     tagged: bool,
 }
@@ -58,6 +60,7 @@ impl Sorter {
             taken: 0,
             shift: 0,
             ahead: shard.ports.len() > if shard.nodes.iter().any(|node| node.steadies) { PORTS_IN_CACHE / 4 } else { PORTS_IN_CACHE },
+            pairs: shard.world.plan.has_queue_pairs(),
             tagged: shard.nodes.iter().any(Node::reads_tags),
         }
     }
@@ -130,6 +133,8 @@ impl Sorter {
         let entries = &mut self.entries[range];
         if self.ahead {
             entries.iter().for_each(|frame| shard.prefetch(node, frame));
+        } else if self.pairs && shard.nodes[node as usize].host {
+            entries.iter().for_each(|frame| shard.prefetch_half(frame));
         }
         if self.tagged {
             entries.iter().filter(|frame| frame.has(Frame::EXTRA)).for_each(|frame| shard.prefetch_extra(frame));

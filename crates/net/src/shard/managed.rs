@@ -84,10 +84,15 @@ impl<'a> Shard<'a> {
             if managed.next_due > now {
                 return;
             }
-            let (port, at) = managed.first_due();
-            managed.next_due = at;
-            let port = first + port as u32;
-            if at <= now && !self.step_quietly(out, at, node, port) {
+            let (port, at, next) = managed.first_due();
+            if at > now {
+                managed.next_due = at;
+                return;
+            }
+            // What the port does after this step is written down by the step.
+            managed.next_due = next;
+            let port = first + port;
+            if !self.step_quietly(out, at, node, port) {
                 self.step(out, at, node, port);
             }
         }
@@ -109,8 +114,7 @@ impl<'a> Shard<'a> {
         let state = &mut self.nodes[node as usize];
         let Some(managed) = state.managed.as_deref_mut().filter(|managed| managed.mmu.paused > 0) else { return };
         let at = self.ports[port as usize].next_action();
-        managed.due[(port - state.first_port) as usize] = at;
-        managed.next_due = managed.next_due.min(at);
+        managed.set_due(port - state.first_port, at);
     }
 
     /// Window engine: a first group is paused. From now on the node keeps the order of time.
@@ -126,7 +130,7 @@ impl<'a> Shard<'a> {
         let managed = self.nodes[node as usize].managed.as_mut().expect("managed");
         let paused = managed.mmu.paused > 0;
         if paused {
-            let (_, earliest) = managed.first_due();
+            let (_, earliest, _) = managed.first_due();
             managed.next_due = earliest;
             self.wake_by(out, node, earliest);
         }

@@ -8,11 +8,16 @@ use crate::spec::{NodeId, NodeKind, RouteHash};
 use crate::world::World;
 use afflux_engine::random::Stream;
 
+/// So many ports are looked at together: that of a switch with 24 which acts next is found with about ten comparisons.
+const GROUP: usize = 4;
+
 /// A switch's memory, and when its ports act next.
 pub struct Managed {
     pub mmu: Mmu,
     /// Window engine, while a group is paused, by port: when it ends a transmission or starts one by itself, `u64::MAX` for never.
-    pub(super) due: Vec<u64>,
+    due: Vec<[u64; GROUP]>,
+    /// The earliest of each group.
+    soonest: Vec<u64>,
     /// None of them is before this.
     pub(super) next_due: u64,
     /// Window engine: no less than the memory for what comes in the window, by ingress port; the largest frame.
@@ -22,7 +27,15 @@ pub struct Managed {
 
 impl Managed {
     pub fn new(mmu: Mmu, ports: u32) -> Self {
-        Managed { mmu, due: vec![u64::MAX; ports as usize], next_due: u64::MAX, expected: vec![0; ports as usize], largest: 0 }
+        let groups = (ports as usize).div_ceil(GROUP);
+        Managed {
+            mmu,
+            due: vec![[u64::MAX; GROUP]; groups],
+            soonest: vec![u64::MAX; groups],
+            next_due: u64::MAX,
+            expected: vec![0; ports as usize],
+            largest: 0,
+        }
     }
 
     /// A frame will come.
@@ -45,9 +58,21 @@ impl Managed {
         calm
     }
 
-    /// The port that acts next, and when; the lowest of several.
-    pub(super) fn first_due(&self) -> (usize, u64) {
-        self.due.iter().copied().enumerate().fold((0, u64::MAX), |first, (port, at)| if at < first.1 { (port, at) } else { first })
+    /// Writes down when a port acts next.
+    #[inline(always)]
+    pub(super) fn set_due(&mut self, port: u32, at: u64) {
+        let group = &mut self.due[port as usize / GROUP];
+        group[port as usize % GROUP] = at;
+        self.soonest[port as usize / GROUP] = group.iter().copied().fold(u64::MAX, u64::min);
+        self.next_due = self.next_due.min(at);
+    }
+
+    /// The port that acts next, the lowest of several, and when; and when the next one does.
+    pub(super) fn first_due(&self) -> (u32, u64, u64) {
+        let least = |first: (usize, u64, u64), (place, at): (usize, u64)| if at < first.1 { (place, at, first.1) } else { (first.0, first.1, first.2.min(at)) };
+        let (group, _, beyond) = self.soonest.iter().copied().enumerate().fold((0, u64::MAX, u64::MAX), least);
+        let (place, at, next) = self.due[group].iter().copied().enumerate().fold((0, u64::MAX, u64::MAX), least);
+        ((group * GROUP + place) as u32, at, next.min(beyond))
     }
 }
 

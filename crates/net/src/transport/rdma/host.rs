@@ -219,14 +219,14 @@ impl<'a> Shard<'a> {
         let p = &self.ports[port as usize];
         let (busy, allowed) = match &p.automaton {
             Some(a) if !queueless => {
-                let free = |class: &u8| {
-                    let queue = &a.queues[a.queue_of_priority(*class)];
-                    queue.frames.is_empty() && a.pause.as_ref().is_none_or(|pause| pause.may_send(*class, now))
+                let free = |class: u8| {
+                    let queue = &a.queues[a.queue_of_priority(class)];
+                    queue.frames.is_empty() && a.pause.as_ref().is_none_or(|pause| pause.may_send(class, now))
                 };
                 match (a.sending.is_some(), a.waiting, p.eventful) {
                     (true, ..) => (true, 0),
                     (false, 0, false) => (false, u8::MAX),
-                    _ => (false, (0..8).filter(free).fold(0, |allowed, class| allowed | 1 << class)),
+                    _ => (false, self.transports.rdma.nics[port as usize].classes(free)),
                 }
             }
             // At `free_at` what was in transmission has left, whether that has been seen to or not.

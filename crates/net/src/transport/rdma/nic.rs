@@ -9,6 +9,8 @@ pub struct Nic {
     closed: usize,
     /// When the NIC looks again, 0 for not.
     pub armed: u64,
+    /// The classes that its queue pairs have had so far, a bit for each.
+    classes: u8,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -25,7 +27,20 @@ impl Nic {
     /// Takes in a queue pair; it may not send until it is told so. Returns its place.
     pub fn open(&mut self, slot: u32, class: u8) -> u32 {
         self.entries.push(Entry { due: u64::MAX, slot, class });
+        self.classes |= 1 << class;
         self.entries.len() as u32 - 1
+    }
+
+    /// Those of its classes for which `may` holds.
+    #[inline(always)]
+    pub fn classes(&self, may: impl Fn(u8) -> bool) -> u8 {
+        let (mut left, mut allowed) = (self.classes, 0);
+        while left != 0 {
+            let class = left.trailing_zeros() as u8;
+            left &= left - 1;
+            allowed |= u8::from(may(class)) << class;
+        }
+        allowed
     }
 
     #[inline(always)]

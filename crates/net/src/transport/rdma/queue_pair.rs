@@ -268,10 +268,12 @@ impl QueuePair {
     fn note_sent(&mut self, now: u64, seq: u32, retransmission: bool, clock: u64) {
         let times = self.times.as_mut().expect("asked for");
         let at = (seq - self.una) as usize;
-        if times.len() <= at {
-            times.resize(at + 1, now);
+        if times.len() == at {
+            times.push_back(now);
+        } else {
+            times.resize(times.len().max(at + 1), now);
+            times[at] = now;
         }
-        times[at] = now;
         let time = if seq + 1 == self.segments { self.idle.slowest_last } else { self.idle.slowest_full };
         let Some(account) = &mut self.account else { return };
         account.why.waited(self.available.min(now), Label::Pacing, 0);
@@ -287,7 +289,7 @@ impl QueuePair {
     pub fn pace(&mut self, now: u64, bits: u64, at_line: u64, tick: u64, config: &RdmaConfig) {
         self.control.on_sent(bits / 8, &config.control);
         let rate = self.control.rate(now, self.line, &config.control);
-        let time = if rate >= self.line { at_line } else { (bits as u128 * 1_000_000_000_000 / rate as u128) as u64 };
+        let time = if rate >= self.line { at_line } else { bits * 1_000_000_000_000 / rate };
         let time = self.control.spacing().map_or(time, |spacing| spacing.max(at_line));
         self.available = now + cut_off(time, tick);
     }
