@@ -257,9 +257,10 @@ impl<'a> Shard<'a> {
         let uniform = !classical && spec.kind == NodeKind::Switch && !watched && !plan.has_rates() && !plan.record.paths && world.epoch_starts().count() == 1;
         let eager = uniform && balanced.is_none() && ports.iter().all(|p| p.plain);
         let loops = uniform && (urgent || ports.iter().all(|p| p.common));
-        // What is steady counts ahead by itself.
+        // What is steady counts ahead by itself. Links that grant rates read how much a host has sent.
         let ahead = !classical
             && !steadies
+            && !plan.has_rates()
             && spec.kind == NodeKind::Host
             && own.is_none()
             && marking.is_none()
