@@ -109,7 +109,7 @@ pub struct Discipline {
 #[derive(Clone, Copy)]
 pub struct Sending {
     pub size: u16,
-    /// Or `PAUSE_QUEUE`, `AHEAD_QUEUE`.
+    /// Or `PAUSE_QUEUE`.
     pub queue: u8,
     pub class: u8,
     /// Port at which the frame came in.
@@ -120,13 +120,6 @@ pub struct Sending {
 
 /// What a PAUSE frame is sent from.
 pub const PAUSE_QUEUE: u8 = u8::MAX;
-
-/// Frames that have departed ahead of their transmission, up to `Port::free_at`; they are counted as a plain port's.
-pub const AHEAD_QUEUE: u8 = u8::MAX - 1;
-
-impl Sending {
-    pub const AHEAD: Sending = Sending { size: 0, queue: AHEAD_QUEUE, class: 0, input: 0, time: 0 };
-}
 
 /// A frame's transmission, from where it is known to whoever carries it out.
 pub struct Departure {
@@ -249,23 +242,6 @@ impl Port {
         self.sizes.clear();
         self.head_end = u64::MAX;
         std::mem::take(&mut self.queued)
-    }
-
-    /// Lets go of what departed ahead, which has left by `now`: another frame starts then. Returns those bytes.
-    #[inline(always)]
-    pub fn release_ahead(&mut self, now: u64) -> u64 {
-        if self.head_end == u64::MAX { 0 } else { self.release_ahead_of(now) }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn release_ahead_of(&mut self, now: u64) -> u64 {
-        debug_assert!(self.free_at <= now, "a transmission is under way");
-        let freed = self.plain_bytes();
-        self.sizes.clear();
-        self.head_end = u64::MAX;
-        self.queued -= freed;
-        freed
     }
 
     /// Plain: lets go of what has left by `now`; returns those bytes.

@@ -257,20 +257,7 @@ impl<'a> Shard<'a> {
         let uniform = !classical && spec.kind == NodeKind::Switch && !watched && !plan.has_rates() && !plan.record.paths && world.epoch_starts().count() == 1;
         let eager = uniform && balanced.is_none() && ports.iter().all(|p| p.plain);
         let loops = uniform && (urgent || ports.iter().all(|p| p.common));
-        // What is steady counts ahead by itself. Links that grant rates read how much a host has sent.
-        let ahead = !classical
-            && !steadies
-            && !plan.has_rates()
-            && spec.kind == NodeKind::Host
-            && own.is_none()
-            && marking.is_none()
-            && world.tick() == 1
-            && matches!(buffer, Buffer::Unlimited)
-            && plan.hosts[spec.config as usize].storm.is_none()
-            && ports.iter().all(|p| p.common);
-        let (pausable, of_priority) = (world.ports.of(id).iter().fold(0, |classes, info| classes | paused_by(plan, info.peer)), scheduling.of_priority());
-        let highest = (0..8).filter(|&class| of_priority[class] == queues - 1).fold(0, |classes, class| classes | 1 << class);
-        let express = if ahead && highest & pausable == 0 { highest } else { 0 };
+        let open = !classical && spec.kind == NodeKind::Host && managed.is_none() && own.is_none() && marking.is_none() && ports.iter().all(|p| p.common);
         let calm = marking.iter().fold(buffer.calm(), |calm, red| calm.and(red.calm()));
         self.nodes.push(Node {
             id,
@@ -303,8 +290,7 @@ impl<'a> Shard<'a> {
             wake_at: 0,
             eager,
             loops,
-            ahead,
-            express,
+            open,
         });
     }
 
@@ -398,15 +384,6 @@ fn managed(world: &World, id: NodeId) -> Option<Box<Managed>> {
         ports.iter().map(|info| switch.pfc.as_ref().map_or(0, |pfc| headroom(&pfc.headroom, PortFacts::of(plan, world.link(info), config)))).collect();
     let mmu = Mmu::new(config, switch.pfc.as_ref().map_or(0, |pfc| pfc.priorities), headroom, &rates);
     Some(Box::new(Managed::new(mmu, ports.len() as u32)))
-}
-
-/// The priorities that a node may tell its neighbours to hold back.
-fn paused_by(plan: &Plan, node: NodeId) -> u8 {
-    let spec = &plan.topology.nodes[node as usize];
-    match spec.kind {
-        NodeKind::Host => plan.hosts[spec.config as usize].storm.map_or(0, |storm| 1 << storm.priority),
-        NodeKind::Switch => plan.switches[spec.config as usize].pfc.as_ref().map_or(0, |pfc| pfc.priorities),
-    }
 }
 
 /// Queues of a port, and whose turn it is if several ingress cores have one each.

@@ -8,7 +8,7 @@ use super::pause::carry_pause;
 use super::way::{Way, send};
 use super::{Outlet, Shard};
 use crate::frame::{Change, Frame};
-use crate::port::{AHEAD_QUEUE, Automaton, PAUSE_QUEUE, Port, Sending, Waiting};
+use crate::port::{Automaton, PAUSE_QUEUE, Port, Sending, Waiting};
 use crate::queue::buffer::mmu::Charge;
 use crate::queue::{QueueView, Verdict};
 use crate::spec::MarkAt;
@@ -26,16 +26,30 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// The same at the NIC of a host that sends ahead.
+    /// The same at an open host. Its frame leaves at once where the port is idle, nothing waits and no pause has been asked for so far.
     #[inline(never)]
-    pub(super) fn offer_ahead<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: &Frame) {
+    pub(super) fn offer_open<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: &Frame) {
         let explains = self.world.plan.record.explain;
         let Shard { nodes, ports, extras, counters, .. } = self;
         let (state, p) = (&mut nodes[node as usize], &mut ports[port as usize]);
+        let (size, until_start) = (frame.size as u64, state.until_start);
+        let mut way = Way { out, extras, counters, state, explains };
         let mut automaton = p.automaton.take();
-        let departs = Way { out, extras, counters, state, explains }.send_ahead(p, automaton.as_deref_mut().expect("not plain"), port, now, frame);
+        let a = automaton.as_deref_mut().expect("not plain");
+        let idle = p.free_at <= now && a.waiting == 0 && !p.eventful;
+        if idle && let Some(sent) = a.sending.take() {
+            way.end(p, a, port, sent);
+        }
+        let leaves = idle && p.takes_at_once(&way.state.calm, way.state.used, size);
+        if leaves {
+            let queue = a.queue_of(frame);
+            if !until_start {
+                way.enter(p, a, queue, size);
+            }
+            way.start(p, a, now, (queue, 0), frame, frame.to(p.peer_port));
+        }
         p.put_back(automaton);
-        if !departs {
+        if !leaves {
             self.offer_common(out, now, node, port, frame, frame.hash);
         }
     }
@@ -286,42 +300,6 @@ impl<O: Outlet> Way<'_, O> {
         done
     }
 
-    /// At a host whose buffer has no limit: a frame departs at once, to be transmitted when the port is free, if nothing can overtake it or hold it back
-    /// until then. That is so where it is of the highest queue, which is never paused, or finds the port free.
-    #[inline(always)]
-    fn send_ahead(&mut self, p: &mut Port, a: &mut Automaton, port: u32, now: u64, frame: &Frame) -> bool {
-        if p.free_at <= now {
-            self.advance_due(p, a, port, now).expect("a host neither marks nor sends PAUSE frames");
-        }
-        let (idle, class) = (p.free_at <= now, frame.priority());
-        let held = || a.waiting > 0 || p.eventful && a.pause.as_ref().is_some_and(|pause| !pause.may_send(class, now));
-        if self.state.express >> class & 1 == 0 && (!idle || held()) {
-            return false;
-        }
-        if idle {
-            self.state.used -= p.release_idle(now);
-        } else {
-            if let Some(sent) = a.sending.filter(|sent| sent.queue != AHEAD_QUEUE) {
-                // It is counted as those that follow it.
-                let (size, until_start) = (sent.size as u64, self.state.until_start);
-                if !until_start {
-                    self.leave(p, a, port, sent);
-                }
-                p.queued += size;
-                self.state.used += size;
-                p.count_ahead(&sent);
-            }
-            if !p.has_room() {
-                self.state.used -= p.release(now);
-            }
-        }
-        self.state.used += frame.size as u64;
-        let (start, time) = p.append(now, frame.size);
-        a.sending = Some(Sending::AHEAD);
-        send(self.out, self.extras, p, start, time, frame, frame.to(p.peer_port));
-        true
-    }
-
     #[inline(always)]
     fn join(&mut self, p: &mut Port, a: &mut Automaton, port: u32, now: u64, frame: &Frame, hash: u32) -> bool {
         let state = &mut *self.state;
@@ -388,9 +366,6 @@ impl<O: Outlet> Way<'_, O> {
     /// The transmission has ended.
     #[inline(always)]
     fn end(&mut self, p: &mut Port, a: &mut Automaton, port: u32, sent: Sending) {
-        if sent.queue == AHEAD_QUEUE {
-            return;
-        }
         a.latest = sent.size;
         if let Some(uplink) = &mut a.uplink {
             *uplink += sent.size as u64;
@@ -421,7 +396,6 @@ impl<O: Outlet> Way<'_, O> {
     #[inline(always)]
     #[allow(clippy::too_many_arguments)]
     fn start(&mut self, p: &mut Port, a: &mut Automaton, at: u64, (queue, clock): (usize, u64), frame: &Frame, change: Change) -> Sending {
-        self.state.used -= p.release_ahead(at);
         let time = p.transmission(frame.size);
         p.free_at = at + time;
         let sent = Sending { size: frame.size, queue: queue as u8, class: frame.priority(), input: frame.port, time };

@@ -36,8 +36,7 @@ impl<'a> Shard<'a> {
                 if self.nodes[node as usize].urgent {
                     self.close_urgent(end, node, port);
                 }
-                let p = &mut self.ports[port as usize];
-                self.nodes[node as usize].used -= p.release(end);
+                let p = &self.ports[port as usize];
                 let (frames, bytes, busy) = p.ended(end);
                 let info = self.world.ports.of(id)[number as usize];
                 links.push((2 * info.link as usize + info.reverse as usize, LinkRecord { frames, bytes, busy }));
@@ -102,7 +101,7 @@ impl Shard<'_> {
                 // What is in a device queue has left the buffer.
                 let device: u64 = a.discipline.iter().flat_map(|d| &d.device).map(|(waiting, _)| of_frame(&waiting.frame)).sum();
                 let sending = a.sending.filter(|sent| sent.queue != PAUSE_QUEUE && !state.until_start);
-                a.frames().map(of_frame).sum::<u64>() - device + sending.map_or(0, |sent| size_of(sent.size, sent.class)) + port.plain_bytes()
+                a.frames().map(of_frame).sum::<u64>() - device + sending.map_or(0, |sent| size_of(sent.size, sent.class))
             }
         };
         let ports = &self.ports[state.first_port as usize..(state.first_port + state.ports) as usize];

@@ -6,7 +6,7 @@ use super::way::send;
 use super::{Outlet, Shard, Slab};
 use crate::fault::Fate;
 use crate::frame::{Event, Extra, Frame};
-use crate::port::{AHEAD_QUEUE, Departure, PAUSE_QUEUE, Port, Sending, Waiting};
+use crate::port::{Departure, PAUSE_QUEUE, Port, Sending, Waiting};
 use crate::queue::buffer::mmu::{Charge, Take};
 use crate::queue::{QueueView, Reason, Verdict};
 use crate::spec::MarkAt;
@@ -101,8 +101,8 @@ impl<'a> Shard<'a> {
                 self.offer_urgent(out, now, node, port, frame)
             } else if state.steady {
                 self.offer_steady(out, now, node, port, frame)
-            } else if state.ahead {
-                self.offer_ahead(out, now, node, port, frame)
+            } else if state.open {
+                self.offer_open(out, now, node, port, frame)
             } else {
                 self.offer_aside(out, now, node, port, frame)
             };
@@ -357,9 +357,6 @@ impl<'a> Shard<'a> {
         let a = p.automaton.as_mut().expect("not plain");
         let sent = a.sending.take().expect("a transmission under way");
         let Sending { size, queue, time, .. } = sent;
-        if queue == AHEAD_QUEUE {
-            return;
-        }
         a.latest = size;
         let bytes = size as u64;
         if queue == PAUSE_QUEUE {
@@ -444,7 +441,6 @@ impl<'a> Shard<'a> {
             }
         }
         let (state, p) = (&mut self.nodes[node as usize], &mut self.ports[port as usize]);
-        state.used -= p.release_ahead(at);
         if state.until_start {
             p.leave(queue, bytes);
             state.used -= bytes;

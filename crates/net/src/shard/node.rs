@@ -57,10 +57,8 @@ pub struct Node {
     pub eager: bool,
     /// Window engine: a switch that passes frames in a loop, through common ports (`shard::common`) or rings (`shard::urgent`).
     pub loops: bool,
-    /// Window engine: a host whose frames may depart before their transmission starts: see `Way::send_ahead`.
-    pub ahead: bool,
-    /// The priorities of the highest queue, if none of them can be paused.
-    pub express: u8,
+    /// Window engine: a host with common ports that neither marks nor shares memory.
+    pub open: bool,
 }
 
 impl Node {
