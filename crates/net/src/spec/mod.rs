@@ -24,6 +24,7 @@ pub use crate::congestion::{CongestionControl, Coupling, EcnMode};
 pub use crate::pacer::{Config as Pacer, Keys as PacerKeys};
 pub use crate::queue::aqm::configs::*;
 pub use crate::queue::aqm::{AqmKeys, Config as Aqm, TrimKeys};
+pub use crate::queue::buffer::{VoqConfig as Voq, VoqIngress, VoqKeys};
 pub use crate::transport::datagram::keys::Config as Datagram;
 pub use crate::transport::nack::Config as Nack;
 pub use crate::transport::pfabric::keys::Config as Pfabric;
@@ -40,7 +41,7 @@ pub use queue::{Compare, Idle, Limit, MarkAt, Marking, Spacing};
 pub use rdma::{Entropy, Irn, RdmaConfig, RdmaRecovery, RdmaWindow, Reps};
 pub(crate) use run::models;
 pub use run::{Bound, Capture, Compat, EngineKind, FctEnd, MaxMemory, PortSeries, Record, RunConfig};
-pub use switch::{Buffer, Classes, Forwarding, QueueConfig, QueueLength, Scheduling, Service, SwitchConfig, Voq, VoqCap};
+pub use switch::{Buffer, Classes, Forwarding, QueueConfig, QueueLength, Scheduling, Service, SwitchConfig};
 pub use transport::TransportConfig;
 
 /// A complete, validated simulation.

@@ -15,11 +15,10 @@ mod switch;
 mod topology;
 mod traffic;
 mod transport;
-mod voq;
 
 pub use afflux_config::{Between, Chance, Duration, Names, Off, Or, Size, Speed, Unlimited};
 pub use afflux_net::balance::BalanceKeys as Balance;
-pub use afflux_net::spec::{AqmKeys as Aqm, PacerKeys as Pacer, TrimKeys as Trimming};
+pub use afflux_net::spec::{AqmKeys as Aqm, PacerKeys as Pacer, TrimKeys as Trimming, VoqKeys as Voq};
 pub use cost::Cost;
 pub use host::{Host, HostOverride, Wire, WireTable};
 pub use hosts::{HostItem, Hosts, Receiver, Senders, SizeTable, Sizes};
@@ -35,7 +34,6 @@ pub use switch::{Ecn, Forwarding, Incapable, Scheduling, Sharing, Switch};
 pub use topology::{Bcube, Custom, DualHomed, Dumbbell, FatTree, Fault, HostName, Hpcc, LeafSpine, LinkOverride, NamedHost, Star, Switches, Topology, Vl2};
 pub use traffic::*;
 pub use transport::Transport;
-pub use voq::{Ingress, Voq};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
