@@ -97,6 +97,11 @@ macro_rules! keys {
                 }
             }
 
+            /// Its own keys where it has them, else those of `other`.
+            pub fn or(self, _other: $name) -> $name {
+                $name { $($key: self.$key.or(_other.$key),)* }
+            }
+
             /// Checks the keys that are written, and writes the defaults of the others down. The table stands at `key`.
             pub fn resolve(&mut self, key: &$crate::tree::Key $($(, $around: $of)+)?) -> Result<$parsed, $crate::tree::Wrong> {
                 $($crate::keys!(@early self.$key; $ty; $default);)*
@@ -431,6 +436,14 @@ mod tests {
             /// The other.
             other Other(OtherKeys),
         }
+    }
+
+    #[test]
+    fn a_table_over_another_keeps_its_own_keys() {
+        let example = read("weight = 0.25").unwrap().or(read("weight = 0.5\nnumber = 7").unwrap());
+        assert_eq!(example, ExampleKeys { weight: Some(0.25), number: Some(7), ..ExampleKeys::default() });
+        let other = OtherKeys { weight: None, limit: Some(1) }.or(OtherKeys { weight: Some(1.0), limit: Some(2) });
+        assert_eq!(other, OtherKeys { weight: Some(1.0), limit: Some(1) });
     }
 
     #[test]

@@ -2,13 +2,53 @@
 
 use crate::Model;
 use crate::frame::Frame;
-use crate::spec;
+use afflux_config::keys::{above_zero, within};
+use afflux_config::tree::{Key, Wrong};
+use afflux_config::{Duration, Size, Speed, keys};
 use afflux_engine::random::Stream;
+use afflux_units::{Bytes, Span};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
+keys! {
+    /// HULL's pacer (Alizadeh et al., NSDI 2012): a token bucket for data of TCP flows that have met congestion. Defaults: the authors' ns-2.
+    pub struct Keys as "Pacer" => Config {
+        /// How often the rate changes (T_r).
+        interval: Duration = "64us" from "qjump's ns-2 has 7.2 us at 10 Gbps", check time;
+        /// Weight of what was handed over in the last interval.
+        eta: f64 = 0.125, check share;
+        /// Bits per second on top for each bit that waits, at every change (`qlength_factor`).
+        queue_gain: f64 = 122.0 from "qjump's ns-2 has 3000 at 10 Gbps", check |gain, at| within(gain, 0.0, 1e6, Some("a number from 0 to 1e6"), at);
+        /// Probability that an acknowledgement with the echo associates its flow with the pacer (p_a).
+        probability: f64 = 0.125, check share;
+        /// For how long (T_i).
+        timeout: Duration = "10ms" from "qjump's ns-2 has 1 ms at 10 Gbps", check time;
+        /// Least rate.
+        min_rate: Speed = "10Mbps", check above_zero;
+        /// Largest rate.
+        max_rate: Speed = none "the NIC's", check |Speed(most), at| match most {
+            most if most < min_rate => Err(Wrong::at(at, format!("\"{most}\" is below min_rate = \"{min_rate}\""))),
+            most => Ok(most),
+        };
+        /// Most tokens.
+        bucket: Size as u64 = "3100B" from "qjump's ns-2", check |Size(Bytes(bytes)), at| match bytes {
+            0 => Err(Wrong::at(at, "\"0B\": write a size above 0")),
+            bytes => Ok(bytes),
+        };
+    }
+}
+
+fn time(Duration(span): Duration, key: Key) -> Result<Span, Wrong> {
+    let right = span >= Span::from_us(1) && span <= Span::from_s(1);
+    if right { Ok(span) } else { Err(Wrong::at(key, format!("\"{span}\": write a time from 1us to 1s"))) }
+}
+
+fn share(found: f64, key: Key) -> Result<f64, Wrong> {
+    if found > 0.0 && found <= 1.0 { Ok(found) } else { Err(Wrong::at(key, format!("found {found}: write a number above 0 and up to 1"))) }
+}
+
 pub struct Pacer {
-    config: spec::Pacer,
+    config: Config,
     least: f64,
     most: f64,
     /// Bits per second.
@@ -36,7 +76,7 @@ struct Paced {
 
 impl Pacer {
     /// For a NIC of `line` bits per second.
-    pub fn new(config: &spec::Pacer, line: u64, stream: Stream) -> Self {
+    pub fn new(config: &Config, line: u64, stream: Stream) -> Self {
         let most = config.max_rate.map_or(line, |rate| rate.0.min(line)) as f64;
         let least = (config.min_rate.0 as f64).min(most);
         Pacer {
@@ -148,12 +188,12 @@ pub const MODEL: Model = Model {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use afflux_units::{Rate, Span};
+    use afflux_units::Rate;
 
     const G: f64 = 1e9;
 
     fn pacer(probability: f64) -> Pacer {
-        let config = spec::Pacer {
+        let config = Config {
             interval: Span::from_us(64),
             eta: 0.125,
             queue_gain: 122.0,

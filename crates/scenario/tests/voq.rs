@@ -2,7 +2,7 @@
 
 mod common;
 
-use afflux_net::spec::{Buffer, Voq, VoqCap};
+use afflux_net::spec::{Buffer, Voq};
 use afflux_scenario::Scenario;
 use afflux_units::{Rate, Span};
 use common::{VALID, error, parse};
@@ -26,7 +26,7 @@ fn voq(scenario: &Scenario, name: &str) -> Voq {
 fn defaults_are_written_down() {
     let scenario = with_switch("sharing = \"voq\"\n");
     let voq = voq(&scenario, "leaf0");
-    assert_eq!((voq.ports_per_core, voq.max_bytes, voq.max_time, voq.dram), (None, VoqCap::BySpeed, None, 4_000_000_000));
+    assert_eq!((voq.ports_per_core, voq.max_bytes, voq.max_time, voq.dram), (None, None, None, 4_000_000_000));
     assert_eq!((voq.dram_bandwidth, voq.grant_latency), (Some(Rate::from_gbps(900)), Span::from_ns(1_500)));
     for key in ["max_bytes = \"by_speed\"", "max_time = \"off\"", "evict_packets = 6000", "dram_bandwidth = \"900Gbps\""] {
         assert!(scenario.resolved.contains(key), "{key} in\n{}", scenario.resolved);
@@ -37,7 +37,7 @@ fn defaults_are_written_down() {
 fn the_table_alone_says_which_sharing() {
     let scenario = with_switch("voq = { ingress = \"port\", credit = \"4kB\", max_time = \"5ms\", dram_bandwidth = \"unlimited\" }\n");
     let voq = voq(&scenario, "leaf0");
-    assert_eq!((voq.ports_per_core, voq.credit, voq.max_time, voq.dram_bandwidth), (Some(1), 4_000, Some(Span::from_ms(5)), None));
+    assert_eq!((voq.per_core(), voq.credit, voq.max_time, voq.dram_bandwidth), (Some(1), Some(4_000), Some(Span::from_ms(5)), None));
 }
 
 #[test]
@@ -46,8 +46,8 @@ fn a_preset_and_an_override_key_by_key() {
         "preset = \"jericho_plus\"\nvoq = { max_time = \"5ms\" }\noverride = [{ match = \"leaf1\", voq = { max_bytes = \"1MB\" } }, { match = \"spine0\", preset = \"trident3\" }]\n",
     );
     let (leaf0, leaf1) = (voq(&scenario, "leaf0"), voq(&scenario, "leaf1"));
-    assert_eq!((leaf0.dram, leaf0.max_bytes, leaf0.max_time), (8_000_000_000, VoqCap::BySpeed, Some(Span::from_ms(5))));
-    assert_eq!(leaf1, Voq { max_bytes: VoqCap::Bytes(1_000_000), ..leaf0 });
+    assert_eq!((leaf0.dram, leaf0.max_bytes, leaf0.max_time), (8_000_000_000, None, Some(Span::from_ms(5))));
+    assert_eq!(leaf1, Voq { max_bytes: Some(1_000_000), ..leaf0 });
     let switch = &scenario.plan.switches[0];
     assert_eq!(switch.least_latency(), Span::from_ns(3_800));
     let spine = scenario.plan.topology.nodes.iter().find(|node| node.name == "spine0").unwrap();

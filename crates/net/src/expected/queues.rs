@@ -41,10 +41,7 @@ impl Queue {
                 };
                 mmu.total as f64 * alpha / (1.0 + alpha)
             }
-            Buffer::Voq(voq) => match voq.max_bytes {
-                VoqCap::Bytes(most) => most as f64,
-                VoqCap::BySpeed => (voq.on_chip + voq.dram) as f64,
-            },
+            Buffer::Voq(voq) => voq.max_bytes.unwrap_or(voq.on_chip + voq.dram) as f64,
         };
         let aqm = switch.aqm.as_ref().map(|aqm| aqm.about());
         let limit = aqm.and_then(|aqm| aqm.limit).map_or(limit, |most| bytes(&most));

@@ -393,6 +393,6 @@ fn voq_queues(switch: &SwitchConfig, ports: usize) -> (u8, Option<Turns>) {
     assert!(!matches!(switch.scheduling, Scheduling::Classes(_)), "validated: virtual output queues are by strict priority");
     let cores = voq.cores(ports);
     let queues = u8::try_from(switch.queues(ports)).expect("validated");
-    let turns = || Turns::Cores(Cores::new(priorities as usize, cores, voq.ports_per_core.expect("several cores"), voq.credit));
+    let turns = || Turns::Cores(Cores::new(priorities as usize, cores, voq.per_core().expect("several cores"), voq.credit.expect("several cores")));
     (queues, (cores > 1).then(turns))
 }

@@ -35,7 +35,7 @@ pub struct HostConfig {
     pub aqm: Option<super::Aqm>,
     pub marking: Option<super::Marking>,
     /// Holds back data of TCP flows that have met congestion.
-    pub pacer: Option<Pacer>,
+    pub pacer: Option<super::Pacer>,
     /// Agrees to explicit congestion notification when a peer asks for it.
     pub ecn: bool,
     /// Its NIC stops sending when told to.
@@ -43,26 +43,6 @@ pub struct HostConfig {
     pub storm: Option<super::Storm>,
     /// Deals with what arrives; `None`: that takes no time.
     pub processor: Option<super::Processor>,
-}
-
-/// HULL's token bucket.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Pacer {
-    /// T_r: how often the rate changes.
-    pub interval: Span,
-    /// Weight of what was handed over in the last interval.
-    pub eta: f64,
-    /// Bits per second on top for each bit that waits.
-    pub queue_gain: f64,
-    /// p_a: an echo associates its flow.
-    pub probability: f64,
-    /// T_i: for so long.
-    pub timeout: Span,
-    pub min_rate: Rate,
-    /// `None`: the NIC's.
-    pub max_rate: Option<Rate>,
-    /// Bytes.
-    pub bucket: u64,
 }
 
 #[derive(Debug, Clone, PartialEq)]

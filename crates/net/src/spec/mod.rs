@@ -21,15 +21,17 @@ pub use crate::congestion::configs::*;
 pub use crate::congestion::rate::configs::*;
 pub use crate::congestion::rate::{Cnp, RateControl};
 pub use crate::congestion::{CongestionControl, Coupling, EcnMode};
+pub use crate::pacer::{Config as Pacer, Keys as PacerKeys};
 pub use crate::queue::aqm::configs::*;
 pub use crate::queue::aqm::{AqmKeys, Config as Aqm, TrimKeys};
+pub use crate::queue::buffer::{VoqConfig as Voq, VoqIngress, VoqKeys};
 pub use crate::transport::datagram::keys::Config as Datagram;
 pub use crate::transport::nack::Config as Nack;
 pub use crate::transport::pfabric::keys::Config as Pfabric;
 pub use crate::transport::rated::keys::{D3, Pdq};
 pub use fabric::{Down, Link, LinkId, Node, NodeId, NodeKind, Topology};
 pub use flow::{Flow, FlowId, GroupId, Start};
-pub use host::{Burst, DelayedAck, Estimator, HostConfig, Manner, Metrics, Pacer, Pacing, Reader, Receive, ReceiveBuffer, Recovery, SackCompression};
+pub use host::{Burst, DelayedAck, Estimator, HostConfig, Manner, Metrics, Pacing, Reader, Receive, ReceiveBuffer, Recovery, SackCompression};
 pub use host::{TcpConfig, Wire};
 pub use mmu::{ConweaveRules, HpccRules, Mmu, Rules, SonicRules};
 pub use mptcp::{MptcpConfig, PathManager, PathScheduler};
@@ -39,7 +41,7 @@ pub use queue::{Compare, Idle, Limit, MarkAt, Marking, Spacing};
 pub use rdma::{Entropy, Irn, RdmaConfig, RdmaRecovery, RdmaWindow, Reps};
 pub(crate) use run::models;
 pub use run::{Bound, Capture, Compat, EngineKind, FctEnd, MaxMemory, PortSeries, Record, RunConfig};
-pub use switch::{Buffer, Classes, Forwarding, QueueConfig, QueueLength, Scheduling, Service, SwitchConfig, Voq, VoqCap};
+pub use switch::{Buffer, Classes, Forwarding, QueueConfig, QueueLength, Scheduling, Service, SwitchConfig};
 pub use transport::TransportConfig;
 
 /// A complete, validated simulation.

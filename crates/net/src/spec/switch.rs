@@ -3,7 +3,7 @@
 use super::queue::{Compare, Limit, Marking};
 use super::{Aqm, Balance, RouteHash};
 use afflux_config::words;
-use afflux_units::{Rate, Span};
+use afflux_units::Span;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct SwitchConfig {
@@ -56,13 +56,6 @@ impl SwitchConfig {
     }
 }
 
-impl Voq {
-    /// Cores of a switch with `ports` ports.
-    pub fn cores(&self, ports: usize) -> usize {
-        self.ports_per_core.map_or(1, |per_core| ports.div_ceil(per_core as usize))
-    }
-}
-
 words! {
     /// What a queue's length counts.
     #[derive(Default)]
@@ -95,42 +88,8 @@ pub enum Buffer {
     },
     /// Ingress and egress accounting. Without device queue and discipline, and not with `QueueLength::ThroughStart`.
     Mmu(super::Mmu),
-    /// A deep buffer with virtual output queues.
-    Voq(Voq),
-}
-
-/// Virtual output queues at the ingress: one per core, egress port and priority, in on-chip memory and DRAM.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Voq {
-    /// Ports `n * ports_per_core` and those after it feed the same queues; `None` is one core for all ports.
-    pub ports_per_core: Option<u32>,
-    /// Bytes that a queue may send per turn.
-    pub credit: u32,
-    /// From a frame's arrival to when it may leave at the earliest: request and grant.
-    pub grant_latency: Span,
-    pub max_bytes: VoqCap,
-    /// Bytes that the egress port sends in this time, if that is less.
-    pub max_time: Option<Span>,
-    pub on_chip: u64,
-    /// A queue that would be above either goes on in DRAM until it is empty.
-    pub evict_bytes: u64,
-    pub evict_packets: u32,
-    pub dram: u64,
-    /// Reads and writes together; `None` is never the limit.
-    pub dram_bandwidth: Option<Rate>,
-    /// Frames that wait to be written.
-    pub write_buffer: u64,
-    /// Shares of the DRAM: set aside for the queues in equal parts, and for whoever comes.
-    pub reserved: f64,
-    pub dynamic: f64,
-}
-
-/// Most bytes of a queue.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum VoqCap {
-    /// What the egress port sends in 40 ms, at least 12.5 MB.
-    BySpeed,
-    Bytes(u64),
+    /// A deep buffer with virtual output queues at the ingress: one per core, egress port and priority, in on-chip memory and DRAM.
+    Voq(super::Voq),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

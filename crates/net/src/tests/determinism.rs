@@ -56,10 +56,11 @@ fn shared(total: u64, alpha: f64) -> Buffer {
 /// Everything that can refuse a frame does: the cap, the memories, the speed of the DRAM.
 fn deep(ports_per_core: Option<u32>) -> Buffer {
     Buffer::Voq(Voq {
+        ingress: VoqIngress::Core,
         ports_per_core,
-        credit: 2_000,
+        credit: Some(2_000),
         grant_latency: Span::from_ns(1_500),
-        max_bytes: VoqCap::Bytes(60_000),
+        max_bytes: Some(60_000),
         max_time: Some(Span::from_us(4)),
         on_chip: 60_000,
         evict_bytes: 20_000,

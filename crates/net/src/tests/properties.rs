@@ -82,10 +82,11 @@ fn voq() -> impl Strategy<Value = Voq> {
     let turns = (prop_oneof![2 => Just(None), 1 => Just(Some(1)), 1 => Just(Some(3))], 64..6_000u32);
     (memory, bandwidth, turns, 9_100..90_000u64, prop::option::of(1..20u64)).prop_map(
         |((on_chip, evict_bytes, evict_packets, dram, write_buffer), dram_bandwidth, (ports_per_core, credit), cap, time)| Voq {
+            ingress: VoqIngress::Core,
             ports_per_core,
-            credit,
+            credit: Some(credit),
             grant_latency: Span::from_ns(cap % 3 * 700),
-            max_bytes: VoqCap::Bytes(cap),
+            max_bytes: Some(cap),
             // The slowest links, of 100 Mbps, take 728 us for the largest frame.
             max_time: time.map(|steps| Span::from_us(50 * steps + 730)),
             on_chip,
@@ -697,7 +698,7 @@ fn buffers_hold(case: &Case, output: &Output) -> Result<(), TestCaseError> {
             prop_assert!(r.queue_bytes <= r.queue_bytes_max && r.queue_bytes_max <= limit + sending, "{r:?}");
         }
     }
-    if let Buffer::Voq(Voq { max_bytes: VoqCap::Bytes(limit), dram, on_chip, .. }) = switch.buffer {
+    if let Buffer::Voq(Voq { max_bytes: Some(limit), dram, on_chip, .. }) = switch.buffer {
         // Without priorities and cores the port is the queue.
         for r in of_switches.clone().filter(|r| r.queue >= 0 || switch.queues(8) == 1) {
             prop_assert!(r.queue_bytes_max <= limit, "{r:?}");

@@ -8,10 +8,11 @@ use afflux_units::{Rate, Span, Time};
 
 fn deep() -> Voq {
     Voq {
+        ingress: VoqIngress::Core,
         ports_per_core: None,
-        credit: 2_000,
+        credit: Some(2_000),
         grant_latency: Span::from_ns(1_500),
-        max_bytes: VoqCap::BySpeed,
+        max_bytes: None,
         max_time: None,
         on_chip: 16_000_000,
         evict_bytes: 200_000,
@@ -68,12 +69,12 @@ fn standing_queue(voq: Voq, cap: u64, cap_ms: f64) {
 
 #[test]
 fn a_standing_queue_delays_by_its_cap() {
-    standing_queue(Voq { max_bytes: VoqCap::Bytes(1_250_000), ..deep() }, 1_250_000, 0.4);
+    standing_queue(Voq { max_bytes: Some(1_250_000), ..deep() }, 1_250_000, 0.4);
 }
 
 #[test]
 fn the_cap_in_time_counts_if_it_is_smaller() {
-    standing_queue(Voq { max_bytes: VoqCap::Bytes(1_250_000), max_time: Some(Span::from_us(200)), ..deep() }, 625_000, 0.2);
+    standing_queue(Voq { max_bytes: Some(1_250_000), max_time: Some(Span::from_us(200)), ..deep() }, 625_000, 0.2);
 }
 
 #[test]
@@ -133,7 +134,7 @@ fn credits_are_given_in_turn() {
         let endless = |id, src, transport| Flow { transport, ..flow(id, src, 0, 1 << 40, Time::ZERO) };
         // 40 Gbps for a port of 25: 25 from one, 15 in all from two others.
         let flows = vec![endless(0, 1, 0), endless(1, 2, 1), endless(2, 3, 2)];
-        let voq = Voq { ports_per_core, max_bytes: VoqCap::Bytes(300_000), ..deep() };
+        let voq = Voq { ports_per_core, max_bytes: Some(300_000), ..deep() };
         let output = run(&around(voq, 4, flows, vec![datagram(25), datagram(10), datagram(5)], 4.0), &Progress::default()).unwrap();
         [0, 1, 2].map(|flow| output.flows[flow].bytes_received as f64 * 8.0 / 4e6 * 1500.0 / 1460.0)
     };
@@ -154,7 +155,7 @@ fn credits_are_given_in_turn() {
 fn cores_share_not_ports() {
     let endless = |id, src| flow(id, src, 0, 1 << 40, Time::ZERO);
     let flows = vec![endless(0, 1), endless(1, 2), endless(2, 3)];
-    let voq = Voq { ports_per_core: Some(2), max_bytes: VoqCap::Bytes(300_000), ..deep() };
+    let voq = Voq { ports_per_core: Some(2), max_bytes: Some(300_000), ..deep() };
     let output = run(&around(voq, 4, flows, vec![datagram(25)], 4.0), &Progress::default()).unwrap();
     let gbps = |flow: usize| output.flows[flow].bytes_received as f64 * 8.0 / 4e6 * 1500.0 / 1460.0;
     assert!((gbps(0) - 12.5).abs() < 0.3, "{}", gbps(0));

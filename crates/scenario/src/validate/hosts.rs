@@ -4,12 +4,12 @@ use super::queue::{Order, scheduling};
 use super::switch::matching;
 use super::transport::Transports;
 use super::{fill, meaningless};
-use crate::document::{Duration, Host, HostOverride, NicQueue, Or, Pacer, QueueSize, Scheduling, Size, Speed, Wire, WireTable};
+use crate::document::{Duration, Host, HostOverride, NicQueue, Or, QueueSize, Scheduling, Size, Wire, WireTable};
 use crate::spelling;
 use crate::tree::{Key, Wrong};
 use crate::wire::Profile;
 use afflux_net::spec::{self, HostConfig, NodeKind, Topology};
-use afflux_units::{Bytes, Rate, Span};
+use afflux_units::{Bytes, Span};
 
 /// Frame sizes and what they leave for payload.
 pub struct Frames {
@@ -158,14 +158,7 @@ fn build(keys: &mut Host, frame: u16, key: &Key) -> Result<HostConfig, Wrong> {
             Some(marking)
         }
     };
-    let pacer = match fill(&mut keys.pacer, Or::NONE).0 {
-        None => None,
-        Some(mut table) => {
-            let pacer = pacer(&mut table, &key.clone().name("pacer"))?;
-            keys.pacer = Some(Or::some(table));
-            Some(pacer)
-        }
-    };
+    let pacer = keys.pacer.get_or_insert(Or::NONE).0.as_mut().map(|pacer| pacer.resolve(&key.clone().name("pacer"))).transpose()?;
     let storm = keys.storm.as_mut().map(|storm| super::pfc::storm(storm, &key.clone().name("storm"))).transpose()?;
     Ok(HostConfig {
         delay,
@@ -178,44 +171,6 @@ fn build(keys: &mut Host, frame: u16, key: &Key) -> Result<HostConfig, Wrong> {
         honours_pause: fill(&mut keys.honours_pause, true),
         storm,
         processor: super::processor::processor(&mut keys.processor, &key.clone().name("processor"))?,
-    })
-}
-
-fn pacer(keys: &mut Pacer, key: &Key) -> Result<spec::Pacer, Wrong> {
-    let at = |name: &str| key.clone().name(name);
-    let time = |slot: &mut Option<Duration>, default: Span, name: &str| match fill(slot, Duration(default)).0 {
-        span if span >= Span::from_us(1) && span <= Span::from_s(1) => Ok(span),
-        span => Err(Wrong::at(at(name), format!("\"{span}\": write a time from 1us to 1s"))),
-    };
-    let share = |slot: &mut Option<f64>, name: &str| match fill(slot, 0.125) {
-        found if found > 0.0 && found <= 1.0 => Ok(found),
-        found => Err(Wrong::at(at(name), format!("found {found}: write a number above 0 and up to 1"))),
-    };
-    let queue_gain = fill(&mut keys.queue_gain, 122.0);
-    if !(0.0..=1e6).contains(&queue_gain) {
-        return Err(Wrong::at(at("queue_gain"), format!("found {queue_gain}: write a number from 0 to 1e6")));
-    }
-    let min_rate = fill(&mut keys.min_rate, Speed(Rate::from_mbps(10))).0;
-    if min_rate.0 == 0 {
-        return Err(Wrong::at(at("min_rate"), "\"0bps\": write a rate above 0"));
-    }
-    let max_rate = keys.max_rate.map(|speed| speed.0);
-    if let Some(most) = max_rate.filter(|most| *most < min_rate) {
-        return Err(Wrong::at(at("max_rate"), format!("\"{most}\" is below min_rate = \"{min_rate}\"")));
-    }
-    let bucket = fill(&mut keys.bucket, Size(Bytes(3_100))).0;
-    if bucket.0 == 0 {
-        return Err(Wrong::at(at("bucket"), "\"0B\": write a size above 0"));
-    }
-    Ok(spec::Pacer {
-        interval: time(&mut keys.interval, Span::from_us(64), "interval")?,
-        eta: share(&mut keys.eta, "eta")?,
-        queue_gain,
-        probability: share(&mut keys.probability, "probability")?,
-        timeout: time(&mut keys.timeout, Span::from_ms(10), "timeout")?,
-        min_rate,
-        max_rate,
-        bucket: bucket.0,
     })
 }
 

@@ -1,10 +1,9 @@
 //! `[switch.voq]`, and what does not go with it.
 
-use super::{fill, meaningless};
-use crate::document::{Chance, Duration, Forwarding, Ingress, Or, Size, Speed, Switch, Voq};
+use super::meaningless;
+use crate::document::{Forwarding, Switch, Voq};
 use crate::tree::{Key, Wrong};
-use afflux_net::spec::{self, Buffer, MarkAt, NodeKind, QueueLength, SwitchConfig, Topology, VoqCap};
-use afflux_units::{Bytes, Probability, Rate, Span};
+use afflux_net::spec::{Buffer, MarkAt, NodeKind, QueueLength, SwitchConfig, Topology};
 
 /// The keys of `base` but for those that `change` has.
 pub fn overlay(base: Option<Voq>, change: Option<Voq>) -> Option<Voq> {
@@ -33,70 +32,7 @@ pub fn buffer(keys: &mut Switch, key: &Key) -> Result<Buffer, Wrong> {
     if keys.ecn.as_ref().and_then(|ecn| ecn.0.as_ref()).is_some_and(|ecn| ecn.at == Some(MarkAt::Dequeue)) {
         return Err(Wrong::at(at("ecn").name("at"), format!("{SHARING} marks by the length of the queue that a frame joins: write \"enqueue\"")));
     }
-    let voq = keys.voq.get_or_insert_default();
-    let at = |name: &str| key.clone().name("voq").name(name);
-    let size = |slot: &mut Option<Size>, default: u64, name: &str| match fill(slot, Size(Bytes(default))).0.0 {
-        0 => Err(Wrong::at(at(name), "\"0B\": write a size above 0")),
-        // Products of sizes and times stay within 128 bits, sums within 64.
-        size if size > 1 << 40 => Err(Wrong::at(at(name), format!("\"{}\": write a size up to 1TiB", Bytes(size)))),
-        size => Ok(size),
-    };
-    let time = |span: Span, name: &str| match span {
-        long if long > Span::from_s(1) => Err(Wrong::at(at(name), format!("\"{long}\": write a time up to 1s"))),
-        span => Ok(span),
-    };
-    let ports_per_core = match (fill(&mut voq.ingress, Ingress::Core), voq.ports_per_core) {
-        (Ingress::Port, Some(_)) => return Err(meaningless(at("ports_per_core"), "ingress = \"port\"")),
-        (Ingress::Port, None) => Some(1),
-        (Ingress::Core, Some(0)) => return Err(Wrong::at(at("ports_per_core"), "found 0: write a number of ports from 1")),
-        (Ingress::Core, ports) => ports,
-    };
-    let credit = match (ports_per_core, voq.credit) {
-        (None, Some(_)) => {
-            return Err(Wrong::at(at("credit"), "with one core there is one queue, which has every turn: leave it out, or write ports_per_core"));
-        }
-        (None, None) => 2_000,
-        (Some(_), _) => match fill(&mut voq.credit, Size(Bytes(2_000))).0.0 {
-            found @ 64..=1_000_000 => found as u32,
-            found => return Err(Wrong::at(at("credit"), format!("\"{}\": write a size from 64B to 1MB", Bytes(found)))),
-        },
-    };
-    let max_bytes = match fill(&mut voq.max_bytes, Or::NONE).0 {
-        None => VoqCap::BySpeed,
-        Some(bytes) => VoqCap::Bytes(size(&mut Some(bytes), 0, "max_bytes")?),
-    };
-    let max_time = match fill(&mut voq.max_time, Or::NONE).0 {
-        None => None,
-        Some(Duration(Span::ZERO)) => return Err(Wrong::at(at("max_time"), "\"0ps\": write a time above 0, or \"off\"")),
-        Some(Duration(span)) => Some(time(span, "max_time")?),
-    };
-    let dram_bandwidth = match fill(&mut voq.dram_bandwidth, Or::some(Speed(Rate::from_gbps(900)))).0 {
-        Some(Speed(rate)) if rate < Rate::from_mbps(1) => return Err(Wrong::at(at("dram_bandwidth"), format!("\"{rate}\": write a rate of 1Mbps and more"))),
-        rate => rate.map(|Speed(rate)| rate),
-    };
-    let share = |default: f64| Chance(Probability::new(default).expect("within 0..1"));
-    let (reserved, dynamic) = (fill(&mut voq.reserved, share(0.3)).0.get(), fill(&mut voq.dynamic, share(0.55)).0.get());
-    if reserved + dynamic > 1.0 {
-        return Err(Wrong::at(at("dynamic"), format!("found {dynamic}: with reserved = {reserved} that is more than the whole DRAM")));
-    }
-    Ok(Buffer::Voq(spec::Voq {
-        ports_per_core,
-        credit,
-        grant_latency: time(fill(&mut voq.grant_latency, Duration(Span::from_ns(1_500))).0, "grant_latency")?,
-        max_bytes,
-        max_time,
-        on_chip: size(&mut voq.on_chip, 16_000_000, "on_chip")?,
-        evict_bytes: size(&mut voq.evict_bytes, 200_000, "evict_bytes")?,
-        evict_packets: match fill(&mut voq.evict_packets, 6_000) {
-            0 => return Err(Wrong::at(at("evict_packets"), "found 0: write a number of packets from 1")),
-            packets => packets,
-        },
-        dram: size(&mut voq.dram, 4_000_000_000, "dram")?,
-        dram_bandwidth,
-        write_buffer: size(&mut voq.write_buffer, 1_000_000, "write_buffer")?,
-        reserved,
-        dynamic,
-    }))
+    keys.voq.get_or_insert_default().resolve(&at("voq")).map(Buffer::Voq)
 }
 
 /// Queues of a port are numbered in a byte.

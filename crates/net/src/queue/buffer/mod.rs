@@ -7,7 +7,7 @@ mod voq;
 
 pub use shared::Shared;
 pub use static_limit::StaticLimit;
-pub use voq::{Place, Voq};
+pub use voq::{Config as VoqConfig, Ingress as VoqIngress, Keys as VoqKeys, Place, Voq};
 
 use crate::queue::{Calm, QueueView, Reason, Verdict};
 use crate::spec;

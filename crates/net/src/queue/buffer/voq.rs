@@ -6,8 +6,117 @@
 
 use crate::Model;
 use crate::queue::{QueueView, Reason};
-use crate::spec::{self, VoqCap};
-use afflux_units::{Pace, Rate, Span};
+use afflux_config::keys::meaningless;
+use afflux_config::tree::{Key, Wrong};
+use afflux_config::{Chance, Duration, Off, Or, Size, Speed, Unlimited, Word, keys, words};
+use afflux_units::{Bytes, Pace, Rate, Span};
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct BySpeed;
+impl Word for BySpeed {
+    const WORD: &'static str = "by_speed";
+}
+
+words! {
+    /// What has a queue of its own for each egress port and priority.
+    pub enum Ingress {
+        /// Each ingress core, as in hardware: with one core the queues are as those of a switch with output queues.
+        Core,
+        /// Each ingress port (N×N queues, as switches with virtual output queues are often drawn).
+        Port,
+    }
+}
+
+keys! {
+    /// With `sharing = "voq"`: virtual output queues in on-chip memory and DRAM.
+    pub struct Keys as "Voq" => Config {
+        /// Is there a queue per ingress core or per ingress port?
+        ingress: Ingress = "core" from "hardware, recalled; `\"port\"` is a switch with N×N queues";
+        /// With `ingress = "core"`: this many ports, in the order of the links, belong to one core.
+        ports_per_core: u32 = none "all, as in a leaf of one chip", check |ports, at| match (ingress, ports) {
+            (Ingress::Port, _) => Err(meaningless(at, "ingress = \"port\"")),
+            (Ingress::Core, 0) => Err(Wrong::at(at, "found 0: write a number of ports from 1")),
+            (Ingress::Core, ports) => Ok(ports),
+        };
+        /// With several cores: bytes that a queue may send per turn.
+        credit: Size as Option<u32> = {per_core(ingress, ports_per_core).map(|_| Size(Bytes(2_000)))} "`\"2kB\"` (a guess; 1 to 4 kB are usual)",
+            check |Size(Bytes(bytes)), at| match bytes {
+                _ if per_core(ingress, ports_per_core).is_none() => {
+                    Err(Wrong::at(at, "with one core there is one queue, which has every turn: leave it out, or write ports_per_core"))
+                }
+                64..=1_000_000 => Ok(bytes as u32),
+                _ => Err(Wrong::at(at, format!("\"{}\": write a size from 64B to 1MB", Bytes(bytes)))),
+            };
+        /// From a frame's arrival to when it may leave at the earliest: its request and the grant; comes on top of `latency`.
+        grant_latency: Duration = "1500ns" from "a guess: 1 to 2 us within one box, 5 to 10 us across a chassis", check time;
+        /// Most bytes of a queue, or `"by_speed"` for Arista's by port speed: 10G 50 MB, 25G 125 MB, 40G 200 MB, 50G 250 MB, 100G 500 MB,
+        /// that is 40 ms each (and at least 12.5 MB, as at 1G).
+        max_bytes: Or<BySpeed, Size> as Option<u64> = "by_speed" from "7500R architecture paper, as quoted; it also says 5 ms",
+            check |given, at| given.0.map(|bytes| size(bytes, at)).transpose();
+        /// Most bytes of a queue as the time that its port takes to send them, or `"off"`; the smaller of the two caps counts.
+        max_time: Or<Off, Duration> as Option<Span> = "off" from "`\"5ms\"` is the other reading of Arista's table: 15.6 MB at 25G",
+            check |given, at| match given.0 {
+                Some(Duration(Span::ZERO)) => Err(Wrong::at(at, "\"0ps\": write a time above 0, or \"off\"")),
+                given => given.map(|span| time(span, at)).transpose(),
+            };
+        /// On-chip memory.
+        on_chip: Size as u64 = "16MB" from "Jericho and Jericho+", check size;
+        /// A queue that would be longer, or that finds the on-chip memory full, goes on in DRAM until it is empty.
+        evict_bytes: Size as u64 = "200kB" from "NCS 5500, recalled", check size;
+        /// The same in packets.
+        evict_packets: u32 = 6000 from "NCS 5500, recalled", check |packets, at| match packets {
+            0 => Err(Wrong::at(at, "found 0: write a number of packets from 1")),
+            packets => Ok(packets),
+        };
+        /// DRAM.
+        dram: Size as u64 = "4GB" from "Arista, per Jericho or Jericho+ chip", check size;
+        /// What DRAM does per second, writing and reading together, or `"unlimited"`: a frame that it could not write soon enough is dropped.
+        dram_bandwidth: Or<Unlimited, Speed> as Option<Rate> = "900Gbps" from "Jericho+, recalled", check |given, at| match given.0 {
+            Some(Speed(rate)) if rate < Rate::from_mbps(1) => Err(Wrong::at(at, format!("\"{rate}\": write a rate of 1Mbps and more"))),
+            given => Ok(given.map(|Speed(rate)| rate)),
+        };
+        /// Bytes that may wait to be written to DRAM, beside `on_chip`.
+        write_buffer: Size as u64 = "1MB" from "a guess", check size;
+        /// Share of the DRAM that is set aside for the queues, in equal parts.
+        reserved: Chance as f64 = 0.3 from "Arista, Jericho2", check |Chance(share), _| Ok(share.get());
+        /// Share of the DRAM that any queue may have beyond its own part.
+        dynamic: Chance as f64 = 0.55 from "Arista, Jericho2; the rest is for multicast", check |Chance(share), at| match share.get() {
+            dynamic if reserved + dynamic > 1.0 => {
+                Err(Wrong::at(at, format!("found {dynamic}: with reserved = {reserved} that is more than the whole DRAM")))
+            }
+            dynamic => Ok(dynamic),
+        };
+    }
+}
+
+impl Config {
+    /// Ports `n * per_core` and those after it feed the same queues; `None` is one core for all ports.
+    pub fn per_core(&self) -> Option<u32> {
+        per_core(self.ingress, self.ports_per_core)
+    }
+
+    /// Cores of a switch with `ports` ports.
+    pub fn cores(&self, ports: usize) -> usize {
+        self.per_core().map_or(1, |per_core| ports.div_ceil(per_core as usize))
+    }
+}
+
+fn per_core(ingress: Ingress, ports_per_core: Option<u32>) -> Option<u32> {
+    if ingress == Ingress::Port { Some(1) } else { ports_per_core }
+}
+
+fn size(Size(bytes): Size, key: Key) -> Result<u64, Wrong> {
+    match bytes {
+        Bytes(0) => Err(Wrong::at(key, "\"0B\": write a size above 0")),
+        // Products of sizes and times stay within 128 bits, sums within 64.
+        bytes if bytes.0 > 1 << 40 => Err(Wrong::at(key, format!("\"{bytes}\": write a size up to 1TiB"))),
+        bytes => Ok(bytes.0),
+    }
+}
+
+fn time(Duration(span): Duration, key: Key) -> Result<Span, Wrong> {
+    if span > Span::from_s(1) { Err(Wrong::at(key, format!("\"{span}\": write a time up to 1s"))) } else { Ok(span) }
+}
 
 /// By port speed, per queue: 10G 50 MB, 25G 125 MB, 40G 200 MB, 50G 250 MB, 100G 500 MB, which is 40 ms each, and 1G 12.5 MB (Arista 7500R
 /// architecture paper, as quoted).
@@ -59,12 +168,9 @@ pub enum Place {
 }
 
 impl Voq {
-    pub fn new(config: &spec::Voq, rates: &[Rate], queues: usize) -> Self {
+    pub fn new(config: &Config, rates: &[Rate], queues: usize) -> Self {
         let cap = |rate: &Rate| {
-            let bytes = match config.max_bytes {
-                VoqCap::BySpeed => bytes_in(*rate, CAP_TIME).max(LEAST_CAP),
-                VoqCap::Bytes(bytes) => bytes,
-            };
+            let bytes = config.max_bytes.unwrap_or_else(|| bytes_in(*rate, CAP_TIME).max(LEAST_CAP));
             config.max_time.map_or(bytes, |time| bytes.min(bytes_in(*rate, time)))
         };
         let count = rates.len() * queues;
@@ -174,12 +280,13 @@ pub const MODEL: Model = Model {
 mod tests {
     use super::*;
 
-    fn config() -> spec::Voq {
-        spec::Voq {
+    fn config() -> Config {
+        Config {
+            ingress: Ingress::Core,
             ports_per_core: None,
-            credit: 2_000,
+            credit: None,
             grant_latency: Span::ZERO,
-            max_bytes: VoqCap::BySpeed,
+            max_bytes: None,
             max_time: None,
             on_chip: 300_000,
             evict_bytes: 200_000,
@@ -199,11 +306,11 @@ mod tests {
     #[test]
     fn caps_by_speed_and_by_time() {
         let rates: Vec<Rate> = [1, 10, 25, 40, 50, 100].map(Rate::from_gbps).into();
-        let caps = |config: &spec::Voq| Voq::new(config, &rates, 1).caps.to_vec();
+        let caps = |config: &Config| Voq::new(config, &rates, 1).caps.to_vec();
         assert_eq!(caps(&config()), [12_500_000, 50_000_000, 125_000_000, 200_000_000, 250_000_000, 500_000_000]);
         // 5 ms at 25 Gbps are 15.6 MB.
-        assert_eq!(caps(&spec::Voq { max_time: Some(Span::from_ms(5)), ..config() })[2], 15_625_000);
-        assert_eq!(caps(&spec::Voq { max_time: Some(Span::from_ms(5)), max_bytes: VoqCap::Bytes(1_000_000), ..config() })[2], 1_000_000);
+        assert_eq!(caps(&Config { max_time: Some(Span::from_ms(5)), ..config() })[2], 15_625_000);
+        assert_eq!(caps(&Config { max_time: Some(Span::from_ms(5)), max_bytes: Some(1_000_000), ..config() })[2], 1_000_000);
     }
 
     #[test]
@@ -252,7 +359,7 @@ mod tests {
     #[test]
     fn dram_writes_at_half_its_bandwidth() {
         // 8 Gbps for both directions: 2 ns per byte.
-        let mut voq = Voq::new(&spec::Voq { dram_bandwidth: Some(Rate::from_gbps(8)), ..config() }, &[Rate::from_gbps(25)], 1);
+        let mut voq = Voq::new(&Config { dram_bandwidth: Some(Rate::from_gbps(8)), ..config() }, &[Rate::from_gbps(25)], 1);
         (0..100).for_each(|_| voq.join(0, 0, 0, 1_000, Place::Dram));
         let asked = |now| voq.admit(now, 0, 0, view(100_000), 1_000, true);
         assert_eq!(asked(0), Some(Err(Reason::Dram)));
@@ -263,7 +370,7 @@ mod tests {
     #[test]
     fn a_megabyte_may_wait_to_be_written() {
         // As Jericho+ has it: 450 Gbps for writing, 17.8 us for 1 MB.
-        let config = spec::Voq { dram_bandwidth: Some(Rate::from_gbps(900)), write_buffer: 1_000_000, ..config() };
+        let config = Config { dram_bandwidth: Some(Rate::from_gbps(900)), write_buffer: 1_000_000, ..config() };
         assert_eq!(Voq::new(&config, &[Rate::from_gbps(25)], 1).writes.unwrap().room, 17_777_778);
     }
 }
