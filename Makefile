@@ -1,29 +1,44 @@
-# make setup | demo | test | bench [CASE=name] | validate [REF=folder] [ONLY=set.file] | validate-live [ONLY=name] | fuzz [SECONDS=n] [HOPS=1e9] [SEED=n] | audit | lint | clean
+# make setup | demo | wheel | test | bench [CASE=name] | validate [REF=folder] [ONLY=set.file] | validate-live [ONLY=name] | fuzz [SECONDS=n] [HOPS=1e9] [SEED=n] | audit | lint | clean
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+LOCK := $(if $(LOCKED),PIP_CONSTRAINT=$(CURDIR)/requirements-dev.lock)
 # What the extension module is built from; its Python half is used where it stands.
 SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -type f)
 
-.PHONY: setup demo test bench validate validate-live fuzz audit lint clean
+.PHONY: setup demo wheel test bench validate validate-live fuzz audit lint clean
 
+# The build, and what running needs.
 setup: $(VENV)/built
 
 $(VENV)/tools: pyproject.toml
+	$(if $(shell command -v cargo),,$(error afflux is built with Rust 1.88 or later, and cargo is not there: install it from https://rustup.rs, or put it on the PATH))
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "afflux needs Python 3.11 or later; choose one with PYTHON=…" >&2; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check "maturin>=1.9.4,<2"
+	$(PIP) "maturin>=1.9.4,<2"
 	@touch $@
 
 $(VENV)/built: $(VENV)/tools $(SOURCES)
-	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(if $(LOCKED),PIP_CONSTRAINT=$(CURDIR)/requirements-dev.lock) $(BIN)/maturin develop --release --quiet --extras test
+	@echo "Compiling afflux takes some minutes the first time."
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(LOCK) $(BIN)/maturin develop --release
+	@touch $@
+
+# What the tests need besides.
+$(VENV)/tested: pyproject.toml | $(VENV)/built
+	$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["test"], sep="\n")' > $(VENV)/test.txt
+	$(LOCK) $(PIP) --requirement $(VENV)/test.txt
 	@touch $@
 
 demo: setup
 	$(BIN)/python -m afflux.demo
 
+# A wheel for every Python from 3.11 on, and the sources, in out/wheel: for machines without a compiler.
+wheel: $(VENV)/tools
+	$(BIN)/maturin build --release --sdist --out out/wheel
+
 # The Rust tests share target/release with the build above.
-test: setup
+test: setup $(VENV)/tested
 	cargo test --release --workspace --quiet
 	$(BIN)/python -m pytest
 
@@ -31,17 +46,17 @@ bench: setup
 	$(BIN)/python benches/run.py $(CASE)
 
 # Against other simulators and real Linux; REF is the folder with their numbers, JOBS the processes, LIMIT seconds per simulation.
-validate: setup
+validate: setup $(VENV)/tested
 	$(BIN)/python -m validation.run $(if $(REF),--ref "$(REF)") $(if $(ONLY),--only "$(ONLY)") $(if $(JOBS),--jobs $(JOBS)) $(if $(LIMIT),--limit $(LIMIT))
 
 # Real Linux hosts in real time against theory and simulation; needs root, and a machine that does little else.
-validate-live: setup
+validate-live: setup $(VENV)/tested
 	$(BIN)/python -m validation.live $(if $(ONLY),--only "$(ONLY)")
 
 # Random scenarios for so many seconds, or, with HOPS, until they have so many packet-hops; then mutated scenarios, mutated imports and kills.
 SECONDS ?= 3600
 SEED ?= 1
-fuzz: setup
+fuzz: setup $(VENV)/tested
 	cargo run --quiet --profile fuzz -p afflux-fuzz -- run --seed $(SEED) $(if $(HOPS),--hops $(HOPS),--time $(SECONDS)) --jobs $(or $(JOBS),1) --out out/fuzz
 	$(BIN)/python -m fuzz.scenarios --seed $(SEED) --count $(or $(COUNT),5000) --jobs $(or $(JOBS),1)
 	$(BIN)/python -m fuzz.importers --seed $(SEED) --count $(or $(COUNT),5000)
@@ -55,12 +70,12 @@ fuzz: setup
 	else echo "coverage-guided fuzzing of the readers is left out: it needs a nightly Rust and cargo-fuzz (rustup toolchain install nightly; cargo install cargo-fuzz)"; fi
 
 # Licences and known advisories of what afflux depends on; says what could not be looked up.
-audit: setup
-	-$(BIN)/python -m pip install --quiet --disable-pip-version-check pip-audit
+audit: setup $(VENV)/tested
+	-$(PIP) pip-audit
 	$(BIN)/python .ci/audit.py
 
 # Form, types, and the doors between the rooms: between crates, and between the folders of the Python package.
-lint: setup
+lint: setup $(VENV)/tested
 	cargo fmt --check
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .

@@ -204,5 +204,5 @@ def test_a_sweep_killed_before_its_first_point(shared, tmp_path):
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="needs /proc to see which workers are busy")
 def test_a_dask_worker_killed_in_the_middle_of_a_point(tmp_path):
-    pytest.importorskip("distributed", reason='needs distributed: pip install "afflux[dask]"')
+    pytest.importorskip("distributed", reason="needs the Python package distributed")
     kills.kill_dask_workers(tmp_path / "dask", kills=1, seed=1, points=4, workers=2)

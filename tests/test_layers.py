@@ -150,7 +150,7 @@ def test_stubs_say_what_the_extension_module_has():
 
 
 def test_the_lock_file_has_what_the_tests_need():
-    """`make setup LOCKED=1` installs these versions."""
+    """`make test LOCKED=1` installs these versions."""
     from packaging.requirements import Requirement
 
     project = tomllib.loads((REPO / "pyproject.toml").read_text())["project"]

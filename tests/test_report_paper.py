@@ -42,7 +42,7 @@ def test_figures(results, tmp_path, format):
 
 def test_without_matplotlib(results, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(MissingExtra, match=r'pip install "afflux\[plot\]"'):
+    with pytest.raises(MissingExtra, match=r"-m pip install 'matplotlib>="):
         paper.write(results, tmp_path / "figures", "pdf")
     assert not (tmp_path / "figures").exists()
 

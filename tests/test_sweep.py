@@ -27,7 +27,7 @@ def quick(tmp_path) -> Path:
 def executor(name: str):
     module = {"dask": "distributed", "ray": "ray"}.get(name)
     if module and importlib.util.find_spec(module) is None:
-        pytest.skip(f'needs {module}: pip install "afflux[{name}]"')
+        pytest.skip(f"needs the Python package {module}")
     return named(name, jobs=2)
 
 
@@ -97,7 +97,7 @@ def test_what_cannot_be_swept(invoke, quick, tmp_path):
 def test_a_missing_library_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     monkeypatch.delitem(sys.modules, "afflux.executors.on_dask", raising=False)
-    with pytest.raises(afflux.MissingExtra, match=r'pip install "afflux\[dask\]"'):
+    with pytest.raises(afflux.MissingExtra, match=r"-m pip install 'dask\[distributed\]>="):
         named("dask")
 
 

@@ -1,5 +1,7 @@
 """Optional libraries."""
 
+import shlex
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -16,4 +18,13 @@ def needed(extra: str, what: str) -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
-        raise MissingExtra(f'{what} needs the Python package {error.name!r}, which is not installed: pip install "afflux[{extra}]"') from None
+        raise MissingExtra(f"{what} needs the Python package {error.name!r}, which is not installed: {command(extra)}") from None
+
+
+def command(extra: str) -> str:
+    """Installs what the extra needs into this very environment, wherever afflux itself came from."""
+    from importlib.metadata import requires
+
+    parts = [text.partition(";") for text in requires("afflux") or []]
+    wanted = [requirement.strip() for requirement, _, marker in parts if f"'{extra}'" in marker.replace('"', "'")]
+    return shlex.join([sys.executable, "-m", "pip", "install", *wanted])

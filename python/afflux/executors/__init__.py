@@ -1,8 +1,8 @@
 """Executors simulate points: they take orders and return answers. No result depends on the executor.
 
 local   processes of this machine, one per core
-dask    a cluster of Dask distributed (`pip install "afflux[dask]"`)
-ray     a cluster of Ray (`pip install "afflux[ray]"`)
+dask    a cluster of Dask distributed (extra `dask`)
+ray     a cluster of Ray (extra `ray`)
 """
 
 from collections.abc import Mapping

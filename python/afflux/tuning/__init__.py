@@ -1,4 +1,4 @@
-"""Searching for settings: `afflux tune`. Needs Optuna (`pip install "afflux[tune]"`) once it searches."""
+"""Searching for settings: `afflux tune`. Needs Optuna (extra `tune`) once it searches."""
 
 from .result import Candidate, Drift, Tuning
 from .search import tune
