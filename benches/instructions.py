@@ -18,17 +18,21 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 
+# Ways of a frame through a port.
+PORTS = ("common", "count", "discipline", "eager", "forward", "managed", "ring", "steady", "urgent", "way")
 # Part of the engine by source file of the innermost function of ours.
 PARTS = [
     ("window log: filing", ("engine/src/log.rs", "engine/src/windows.rs")),
     ("window: counting and key sort", ("run/sorter.rs", "core/src/slice/sort")),
     ("window: loop and dispatch", ("run/window.rs", "shard/mod.rs", "shard/slab.rs", "net/src/frame.rs", "engine/src/exchange.rs")),
-    ("routing", ("net/src/routing.rs", "net/src/balance/", "net/src/world.rs")),
-    ("port, admission, marking", ("shard/forward.rs", "net/src/port.rs", "net/src/queue/")),
-    ("hosts and TCP", ("shard/host.rs", "transport/", "congestion/")),
+    ("routing", ("net/src/routing.rs", "net/src/balance/", "net/src/world.rs", "shard/balance.rs")),
+    ("port, admission, marking", (*(f"shard/{name}.rs" for name in PORTS), "net/src/port.rs", "net/src/queue/")),
+    ("hosts and transports", ("shard/host.rs", "transport/", "congestion/")),
     ("explain", ("probe/explain.rs",)),
 ]
 
+#: What is counted.
+LOOP = "--toggle-collect=*run*window*work*"
 TABLE = ROOT / "benches" / "instructions.json"
 #: Growth that a commit has to explain.
 BAR = 0.02
@@ -76,7 +80,7 @@ def counted(binary: Path, words: tuple[str, ...], until: str) -> tuple[int, int]
         "valgrind",
         "--tool=callgrind",
         "--callgrind-out-file=/dev/null",
-        "--toggle-collect=*run*window*work*",
+        LOOP,
         str(binary),
         *words,
         f'run.until="{until}"',
@@ -92,11 +96,12 @@ def parts(binary: Path) -> int:
     case = ROOT / "benches" / f"{sys.argv[1]}.toml"
     with tempfile.TemporaryDirectory() as scratch:
         out = Path(scratch) / "callgrind.out"
-        command = ["valgrind", "--tool=callgrind", "--dump-instr=yes", f"--callgrind-out-file={out}", str(binary), str(case), *sys.argv[2:]]
+        command = ["valgrind", "--tool=callgrind", "--dump-instr=yes", LOOP, f"--callgrind-out-file={out}", str(binary), str(case), *sys.argv[2:]]
         run = subprocess.run(command, capture_output=True, text=True, check=True)
         costs, anchor = read(out)
     hops = int(re.search(r"packet_hops (\d+)", run.stdout)[1])
-    bias = anchor - symbol(binary, "main")
+    # Where `main` has not been seen, addresses are those of the file.
+    bias = anchor - symbol(binary, "main") if anchor else 0
     chains = inlined(binary, [address - bias for address in costs])
     parts: collections.Counter[str] = collections.Counter()
     for address, cost in costs.items():
@@ -114,7 +119,7 @@ def part_of(chain: list[str]) -> str:
             if any(file in source for file in files):
                 return name
     ours = [source for source in chain if "/crates/" in source]
-    return "set-up and the rest" if ours or chain else "libraries"
+    return "the rest" if ours or chain else "libraries"
 
 
 def read(path: Path) -> tuple[dict[int, int], int]:
