@@ -103,6 +103,30 @@ def test_models(command):
     assert "RFC 8257" in command("models").stdout
 
 
+def test_models_by_name_and_kind(command):
+    shown = command("models", "dctcp", "conga").stdout
+    assert "RFC 8257" in shown
+    assert "SIGCOMM 2014" in shown
+    assert "RFC 9438" not in shown
+    marking = json.loads(command("models", "--kind", "marking", "--json").stdout)
+    assert {model["kind"] for model in marking} == {"marking"}
+    assert {"ecn step", "red"} <= {model["name"] for model in marking}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["dctpc"], "there is no model called 'dctpc' (did you mean 'dctcp'?): `afflux models` lists all"),
+        (["--kind", "markng"], "there is no kind of model called 'markng' (did you mean 'marking'?): there are application, "),
+        (["dctcp", "--kind", "marking"], "there is no model of kind 'marking' called 'dctcp': there are "),
+    ],
+)
+def test_unknown_models(command, arguments, says):
+    done = command("models", *arguments)
+    assert done.returncode == 2
+    assert says in done.stderr
+
+
 def test_plain_progress_goes_to_stderr(command, scenario):
     done = command("run", scenario(), "--json")
     json.loads(done.stdout)

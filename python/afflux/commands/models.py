@@ -1,5 +1,6 @@
 """`afflux models`."""
 
+import difflib
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Annotated
@@ -15,19 +16,50 @@ from ..terminal.console import failures, print_json, show
 
 EXAMPLES = (
     "afflux models",
-    "afflux models --json",
+    "afflux models dctcp conga",
+    "afflux models --kind marking",
 )
 
+#: More names than this do not help in an error.
+FEW = 40
 
-def models(as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False) -> None:
-    """List every model with its source and its limits."""
+
+def _names(incomplete: str) -> list[str]:
+    return [name for name in dict.fromkeys(model.name for model in _core.models()) if name.startswith(incomplete)]
+
+
+def _kinds(incomplete: str) -> list[str]:
+    return [kind for kind in sorted({model.kind for model in _core.models()}) if kind.startswith(incomplete)]
+
+
+def models(
+    names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]…", help="Only these models.", show_default=False, autocompletion=_names)] = None,
+    kind: Annotated[str | None, typer.Option("--kind", metavar="KIND", help="Only models of this kind.", show_default=False, autocompletion=_kinds)] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
+) -> None:
+    """List the models with their sources and limits: all of them, those of one kind, or those named."""
     with failures():
         every = sorted(_core.models(), key=lambda model: model.kind)
+        if kind is not None:
+            _known(kind, sorted({model.kind for model in every}), "kind of model")
+            every = [model for model in every if model.kind == kind]
+        if names:
+            for name in names:
+                _known(name, list(dict.fromkeys(model.name for model in every)), "model" if kind is None else f"model of kind {kind!r}")
+            every = [model for model in every if model.name in names]
         if as_json:
             keys = ("kind", "name", "source", "faithful", "simplified")
             print_json([{key: getattr(model, key) for key in keys} for model in every])
         else:
             show(_shown(every))
+
+
+def _known(found: str, known: Sequence[str], what: str) -> None:
+    if found not in known:
+        near = difflib.get_close_matches(found, known, 1)
+        guess = f" (did you mean {near[0]!r}?)" if near else ""
+        listed = f"there are {', '.join(known)}" if len(known) <= FEW else "`afflux models` lists all"
+        raise LookupError(f"there is no {what} called {found!r}{guess}: {listed}")
 
 
 def _shown(all_models: Sequence[_core.Model]) -> Iterator[RenderableType]:
