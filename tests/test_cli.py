@@ -131,3 +131,11 @@ def test_plain_progress_goes_to_stderr(command, scenario):
     done = command("run", scenario(), "--json")
     json.loads(done.stdout)
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_names_values_in_the_terms_of_the_command_line(command, name):
+    """A flag has no value; a number is N, not a type of Python."""
+    shown = command(name, "--help").stdout
+    assert "<bool>" not in shown
+    assert "<int range>" not in shown

@@ -28,13 +28,13 @@ def live(
     ] = None,
     attach: Annotated[
         list[str] | None,
-        typer.Option("--attach", metavar="HOST=INTERFACE", help="This host is what is behind an interface; may be repeated.", show_default=False),
+        typer.Option("--attach", metavar="HOST=INTERFACE", help="Connect the machine behind INTERFACE as this host. May be repeated.", show_default=False),
     ] = None,
     duration: Annotated[
         str | None, typer.Option("--duration", metavar="TIME", help="Ends then, as in 30s.", show_default="COMMAND's end, else run.until, else Ctrl-C")
     ] = None,
     set: Annotated[list[str] | None, typer.Option("--set", metavar="KEY.PATH=VALUE", help="Change a key before validation; may be repeated.")] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Seed of all random draws, instead of the scenario's.")] = None,
+    seed: Annotated[int | None, typer.Option(metavar="N", min=0, help="Seed of all random draws, instead of the scenario's.")] = None,
     bound: Annotated[str, typer.Option("--bound", metavar="TIME", help="The run is not valid if packets leave later at the 99th percentile.")] = "100us",
     out: Annotated[Path | None, typer.Option("-o", "--out", metavar="DIR", help="Result directory.", show_default="out/live-<scenario name>-<seed>")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a result directory that exists.")] = False,

@@ -21,7 +21,7 @@ def report(
         Path,
         typer.Option("-o", "--out", metavar="FILE.html|DIR", help="The page, or the directory of figures; files of a name are replaced.", show_default=False),
     ],
-    title: Annotated[str | None, typer.Option("--title", help="Heading of the page.", show_default="the designs' names")] = None,
+    title: Annotated[str | None, typer.Option("--title", metavar="TEXT", help="Heading of the page.", show_default="the designs' names")] = None,
     format: Annotated[str, typer.Option("--format", metavar="html|pdf|svg|png", help="The page, or figures for a paper.")] = "html",
     whole_run: Annotated[bool, typer.Option("--whole-run", help="Figures: time axes to the end of the run, though little happens there.")] = False,
     hosts: Annotated[bool, typer.Option("--hosts", help="Figures: the longest queue may be a host's.")] = False,

@@ -18,8 +18,8 @@ EXAMPLES = ("afflux run examples/incast-dctcp.toml --set switch.buffer=9MB --see
 def run(
     scenario: Annotated[Path, typer.Argument(metavar="SCENARIO.toml", help="The scenario file.", show_default=False)],
     set: Set = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Seed of all random draws, instead of the scenario's.")] = None,
-    threads: Annotated[int | None, typer.Option(min=1, help="Worker threads; results do not depend on it.")] = None,
+    seed: Annotated[int | None, typer.Option(metavar="N", min=0, help="Seed of all random draws, instead of the scenario's.")] = None,
+    threads: Annotated[int | None, typer.Option(metavar="N", min=1, help="Worker threads; results do not depend on it.")] = None,
     out: Annotated[Path | None, typer.Option("-o", "--out", metavar="DIR", help="Result directory.", show_default="out/<scenario name>-<seed>")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a result directory that exists.")] = False,
     strict: Strict = False,

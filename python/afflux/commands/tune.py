@@ -32,9 +32,14 @@ def tune(
     objective: Objective = None,
     budget: Annotated[int, typer.Option("--budget", metavar="N", min=1, help="Settings to try, beside the scenario as it is.")] = 24,
     seeds: Annotated[str, typer.Option("--seeds", metavar="A-B", help="Seeds of every setting, as in 1-5 or 1,2,7.")] = "1-5",
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of the search itself.")] = 1,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Seed of the search itself.")] = 1,
     set: Set = None,
-    slack: Annotated[float, typer.Option("--slack", min=0, metavar="SHARE", help="How far from the best in an objective the next one decides.")] = 0.01,
+    slack: Annotated[
+        float,
+        typer.Option(
+            "--slack", min=0, metavar="SHARE", help="Loss accepted in earlier objectives to improve the last one, as a fraction of the best value (0.01 = 1 %)."
+        ),
+    ] = 0.01,
     sensitivity: Annotated[bool, typer.Option(help="See how far each threshold may drift.")] = True,
     executor: With = "local",
     address: Address = None,

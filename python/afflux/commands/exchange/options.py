@@ -32,7 +32,7 @@ ClassIn = Annotated[str | None, typer.Option("--class", metavar="NAME", help="Cl
 TrafficIn = Annotated[Path | None, typer.Option("--flows", metavar="FILE", help="A flow list for the scenario.", show_default="a permutation stands in")]
 Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
 Json = Annotated[bool, typer.Option("--json", help="Print what was taken and dropped as JSON; needs -o.")]
-Origin = Annotated[str, typer.Option("--origin", metavar="TIME", help="The time there that is 0 here.")]
+Origin = Annotated[str, typer.Option("--origin", metavar="TIME", help="Timestamp in the input that becomes time 0 in the output.")]
 
 
 def time_ns(text: str, option: str) -> int:

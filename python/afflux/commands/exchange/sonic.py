@@ -31,7 +31,9 @@ def import_sonic(
 
 def export_sonic(
     scenario: Annotated[Path, typer.Argument(metavar="SCENARIO.toml", help="The scenario file.", show_default=False)],
-    ports: Annotated[int | None, typer.Option("--ports", min=1, help="Ports of the switch, for a scenario that was not imported.", show_default="32")] = None,
+    ports: Annotated[
+        int | None, typer.Option("--ports", metavar="N", min=1, help="Ports of the switch, for a scenario that was not imported.", show_default="32")
+    ] = None,
     out: Annotated[Path | None, typer.Option("-o", "--out", metavar="FILE", help="Where the patch goes.", show_default="printed")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a file that exists.")] = False,
 ) -> None:
