@@ -1,4 +1,4 @@
-# make setup | demo | wheel | test | bench [CASE=name] | validate [REF=folder] [ONLY=set.file] | validate-live [ONLY=name] | fuzz [SECONDS=n] [HOPS=1e9] [SEED=n] | audit | lint | clean
+# make setup | demo | wheel | docs | test | bench [CASE=name] | validate [REF=folder] [ONLY=set.file] | validate-live [ONLY=name] | fuzz [SECONDS=n] [HOPS=1e9] [SEED=n] | audit | lint | clean
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -7,7 +7,7 @@ LOCK := $(if $(LOCKED),PIP_CONSTRAINT=$(CURDIR)/requirements-dev.lock)
 # What the extension module is built from; its Python half is used where it stands.
 SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -type f)
 
-.PHONY: setup demo wheel test bench validate validate-live fuzz audit lint clean
+.PHONY: setup demo wheel docs test bench validate validate-live fuzz audit lint clean
 
 # The build, and what running needs.
 setup: $(VENV)/built
@@ -36,6 +36,16 @@ demo: setup
 # A wheel for every Python from 3.11 on, and the sources, in out/wheel: for machines without a compiler.
 wheel: $(VENV)/tools
 	$(BIN)/maturin build --release --sdist --out out/wheel
+
+# The documentation site, in out/docs: open out/docs/index.html. A link that leads nowhere is an error.
+docs: setup $(VENV)/documented
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	@echo "out/docs/index.html"
+
+$(VENV)/documented: pyproject.toml | $(VENV)/built
+	$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["docs"], sep="\n")' > $(VENV)/docs.txt
+	$(LOCK) $(PIP) --requirement $(VENV)/docs.txt
+	@touch $@
 
 # The Rust tests share target/release with the build above.
 test: setup $(VENV)/tested

@@ -21,7 +21,7 @@ keys! {
         queue_gain: f64 = 122.0 from "qjump's ns-2 has 3000 at 10 Gbps", check |gain, at| within(gain, 0.0, 1e6, Some("a number from 0 to 1e6"), at);
         /// Probability that an acknowledgement with the echo associates its flow with the pacer (p_a).
         probability: f64 = 0.125, check share;
-        /// For how long (T_i).
+        /// How long a flow stays associated with the pacer (T_i).
         timeout: Duration = "10ms" from "qjump's ns-2 has 1 ms at 10 Gbps", check time;
         /// Least rate.
         min_rate: Speed = "10Mbps", check above_zero;

@@ -16,7 +16,7 @@ keys! {
         gap: Duration = "500us" from "the paper, recalled; ConWeave's evaluation has 100 us";
         /// Interval at which the rate estimators lose the part `alpha`: Tdre.
         tdre: Duration = "32us" from "recalled: with `alpha` it gives the paper's time constant Tdre / alpha of 160 us; ConWeave's evaluation has 50 us", check interval;
-        /// That part, between 0 and 1.
+        /// Part that the rate estimators lose at each interval `tdre`, between 0 and 1.
         alpha: f64 = 0.2 from "ConWeave's evaluation", check |alpha, at| match alpha {
             alpha if alpha > 0.0 && alpha < 1.0 => Ok(alpha),
             alpha => Err(Wrong::at(at, format!("found {alpha}: write a number above 0 and below 1"))),

@@ -15,7 +15,7 @@ use afflux_units::Span;
 keys! {
     /// Parameters of BBR version 1.
     pub struct Keys as "Bbr" => BbrConfig(sender: &Sender) {
-        /// Whose rules.
+        /// Whose implementation is followed.
         flavour: Flavour = (sender.flavour) "the stack's, `\"linux\"` or `\"ns3\"`";
         /// Time without a smaller round trip after which the pipe is emptied to measure it.
         probe_rtt_interval: Duration = "10s" from "Linux", check up_to_a_day;

@@ -24,7 +24,7 @@ words! {
 keys! {
     /// Parameters of CUBIC (RFC 9438).
     pub struct Keys as "Cubic" => CubicConfig(sender: &Sender) {
-        /// Whose arithmetic.
+        /// Whose implementation is followed, in its arithmetic.
         flavour: Flavour = (sender.flavour) "the stack's, `\"linux\"` or `\"ns3\"`";
         /// Steepness of the curve, segments per second cubed.
         c: f64 = 0.4 from "RFC 9438; Linux", in 0.01 to 100.0;

@@ -18,9 +18,9 @@ words! {
 keys! {
     /// Parameters of D2TCP (Vamanan et al., SIGCOMM 2012): a mark cuts the window by alpha^d / 2, where d is the time a flow needs over the time it has left.
     pub struct Keys as "D2tcp" => D2tcpConfig(_sender: &Sender) {
-        /// As in `dctcp`.
+        /// Weight g of the newest marked share in alpha; a power of two.
         gain: f64 = 0.0625, check power_of_two;
-        /// As in `dctcp`.
+        /// Alpha at the start, 0 to 1.
         initial_alpha: f64 = 1.0, in 0.0 to 1.0;
         /// Least d: of flows with more time than they need, and of those whose deadline has passed.
         least: f64 = 0.5 from "the paper's", in 0.01 to 1.0;

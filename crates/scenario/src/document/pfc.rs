@@ -79,7 +79,7 @@ pub struct Pfc {
     /// How long a PAUSE frame holds, in quanta of 512 bit times, 1 to 65535. Default 65535: 335.5 us at 100 Gbps.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quanta: Option<u16>,
-    /// The same as a time, rounded up to whole quanta. Default with `sharing = "conweave"`: `"5us"`.
+    /// How long a PAUSE frame holds, as a time instead of `quanta`, rounded up to whole quanta. Default with `sharing = "conweave"`: `"5us"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pause_time: Option<Duration>,
     /// When a PAUSE frame is repeated. Default `"half"`, with `sharing = "conweave"` `"arrival"`.
@@ -107,10 +107,10 @@ pub struct Watchdog {
     /// It is over when no PAUSE frame for the queue has come for this long. Default: twice `detection`, as `pfcwd start` without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub restoration: Option<Duration>,
-    /// How often it looks. Default `"200ms"`.
+    /// How often the watchdog looks at the queues. Default `"200ms"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub poll: Option<Duration>,
-    /// What it does. Default `"drop"`.
+    /// What the watchdog does in a storm. Default `"drop"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub action: Option<StormAction>,
 }
@@ -119,7 +119,7 @@ pub struct Watchdog {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Storm {
-    /// The priority.
+    /// The priority that is paused.
     pub priority: u8,
     /// Time between PAUSE frames.
     pub period: Duration,

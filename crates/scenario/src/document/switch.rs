@@ -63,7 +63,7 @@ macro_rules! switch {
             /// Cut data to headers where a queue is full, for `kind = "ndp"` in `[host.transport]`.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub trimming: Option<Trimming>,
-            /// Default `"fifo"`, or what the `queue` blocks say.
+            /// Order in which a port sends. Default `"fifo"`, or what the `queue` blocks say.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub scheduling: Option<Scheduling>,
             /// With `scheduling = "strict_priority"` and without `queue` blocks: number of queues per port, 2 to 8; priority p goes to queue
@@ -73,7 +73,7 @@ macro_rules! switch {
             /// With `scheduling = "dwrr"` or `"ets"`: bytes per turn for a weight of 1, or for the least bandwidth. Default: a full frame.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub quantum: Option<Size>,
-            /// Default `"store_and_forward"`.
+            /// When a frame may leave: after all of it has arrived, or after its header. Default `"store_and_forward"`.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub forwarding: Option<Forwarding>,
             /// With `forwarding = "cut_through"`: bytes that must have arrived before a frame may leave. Default `"128B"`.

@@ -380,7 +380,7 @@ pub struct Link {
     pub a: String,
     /// Name of the node at the other end.
     pub b: String,
-    /// Default: the fabric's `rate`.
+    /// Rate of the link. Default: the fabric's `rate`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<Speed>,
     /// Propagation delay, one way. Default: the fabric's `delay`.
@@ -425,7 +425,7 @@ pub struct Fault {
 pub struct Down {
     /// From this moment of simulated time.
     pub from: Duration,
-    /// Until this moment. Default: it never comes up again.
+    /// The link comes up at this simulated time. Default: it never comes up again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<Duration>,
     /// How long the neighbours take to notice that the link went down or came up. Default `"0ns"`: at once.

@@ -15,11 +15,11 @@ keys! {
         base: Duration = "20us", check up_to_a_second;
         /// More of it per switch of the path.
         hop: Duration = (Duration(Span(base.0 * 100 / 655))) "`base` divided by 6.55";
-        /// Up to so much more for small windows.
+        /// Most that is added to the target delay for small windows.
         fs_range: Duration = (Duration(Span(5 * base.0))) "five times `base`";
-        /// Window that gets all of it.
+        /// Window with which all of `fs_range` is added.
         fs_min: f64 = 0.1, in 0.001 to 1000.0;
-        /// Window from which on there is none.
+        /// Window from which on nothing of `fs_range` is added.
         fs_max: f64 = 100.0, in 0.01 to 1e6, check |fs_max, at| {
             if fs_max <= fs_min { Err(Wrong::at(at, format!("{fs_max} is not above fs_min = {fs_min}"))) } else { Ok(fs_max) }
         };

@@ -63,7 +63,7 @@ keys! {
         on_chip: Size as u64 = "16MB" from "Jericho and Jericho+", check size;
         /// A queue that would be longer, or that finds the on-chip memory full, goes on in DRAM until it is empty.
         evict_bytes: Size as u64 = "200kB" from "NCS 5500, recalled", check size;
-        /// The same in packets.
+        /// As `evict_bytes`, in packets.
         evict_packets: u32 = 6000 from "NCS 5500, recalled", check |packets, at| match packets {
             0 => Err(Wrong::at(at, "found 0: write a number of packets from 1")),
             packets => Ok(packets),

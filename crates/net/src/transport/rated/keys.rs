@@ -36,10 +36,10 @@ keys! {
 keys! {
     /// D3 (Wilson et al., SIGCOMM 2011): flows ask for the rate that their deadline needs, once per round trip; switches grant first come, first served.
     pub struct D3Keys as "D3" => D3(around: &Around<'_>) of written {
-        /// As in PDQ.
+        /// Payload of a frame.
         payload: Size as u16 = (Size(Bytes(room(around, written.header).into()))) "`mtu` less the profile's headers and `header`",
             check |size, at| payload_of(around, written.header, size, at);
-        /// As in PDQ.
+        /// Size of the header on every frame.
         header: Size as u16 = "16B", check |size, at| header_of(around, size, at);
         /// Least time-out.
         min_rto: Duration = "1ms" from "of this program", check time;
@@ -53,7 +53,7 @@ keys! {
         };
         /// Gain of a switch's estimate of capacity for what is not used.
         alpha: f64 = 0.1 from "the paper's", in 0.0 to 10.0;
-        /// The same for the queue.
+        /// Gain of a switch's estimate of capacity for its queue.
         beta: f64 = 1.0 from "the paper's", in 0.0 to 10.0;
     }
 }

@@ -62,7 +62,7 @@ macro_rules! rdma {
                     }
                     window => Ok(window),
                 };
-                /// Their number. Default: rate of the NIC times idle round trip of the flow's path.
+                /// Bytes of the window. Default: rate of the NIC times idle round trip of the flow's path.
                 window_size: Size as Option<u64> = none, check |bytes, at| match window {
                     None => Err(meaningless(at, "IRN")),
                     Some(RdmaWindow::None) => size(bytes, payload, at.clone()).and(Err(Wrong::at(at, "needs window = \"fixed\" or \"scaled\""))),
@@ -85,13 +85,13 @@ macro_rules! rdma {
                 /// Time-out of IRN with few frames in flight.
                 rto_low: Duration = {mode.repeats().then_some(Duration(Span::from_us(100)))} "`\"100us\"` (the paper of IRN)",
                     check |time, at| mode.of_irn(at.clone()).and_then(|()| up_to_a_second(time, at));
-                /// With more.
+                /// Time-out of IRN with more frames under way than `rto_low_frames`.
                 rto_high: Duration = {mode.repeats().then_some(Duration(Span::from_us(320)))} "`\"320us\"` (the paper of IRN)", check |time, at| {
                     mode.of_irn(at.clone())?;
                     let (high, low) = (up_to_a_second(time, at.clone())?, rto_low.expect("filled in"));
                     if high < low { Err(Wrong::at(at, format!("\"{high}\" is less than rto_low = \"{low}\""))) } else { Ok(high) }
                 };
-                /// How many are few.
+                /// Most frames under way with which `rto_low` is the time-out.
                 rto_low_frames: u32 = {mode.repeats().then_some(3)} "3 (the paper of IRN)", check |frames, at| mode.of_irn(at).map(|()| frames);
                 /// Bytes that IRN may have in flight. Default: rate of the NIC times idle round trip of the flow's path.
                 bdp: Size as Option<u64> = none, check |bytes, at| mode.of_irn(at.clone()).and_then(|()| size(bytes, payload, at));

@@ -15,7 +15,7 @@ keys! {
         /// After a time-out those kept are used in turn for so long, or `"off"`: uet-htsim freezes for 10 ms where switches trim, so that a time-out means a
         /// failure.
         freeze: Or<Off, Duration> = "off";
-        /// Frames that draw theirs after that.
+        /// Frames that draw their entropies after such a time.
         explore: u8 = 16 from "uet-htsim";
     }
 }

@@ -14,7 +14,7 @@ block! {
         /// SHA-256 of the file, hexadecimal: another content is refused. Written into resolved scenarios.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub sha256: Option<String>,
-        /// Default: by the file's extension.
+        /// Format of the file. Default: by its extension.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub format: Option<FileFormat>,
         /// Flows from a host to itself. Default `"refuse"`; formats `"coflow"`: `"drop"`.

@@ -11,10 +11,10 @@ block! {
         /// As in `kind = "flows"`; TCP.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub transport: Option<String>,
-        /// Default `"mapreduce"`.
+        /// Which framework runs the tasks. Default `"mapreduce"`.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub framework: Option<Framework>,
-        /// Input.
+        /// Size of the input.
         pub size: Size,
         /// Files of equal size that the input lies in; each is rounded up to whole blocks, one map per block. Default 1.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -35,7 +35,7 @@ block! {
         /// As in `kind = "flows"`; TCP.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub transport: Option<String>,
-        /// Default `"mapreduce"`.
+        /// Which framework runs the tasks. Default `"mapreduce"`.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub framework: Option<Framework>,
         /// The file (`.gz` and `.xz` are read too); a relative path is relative to the scenario file.
@@ -71,7 +71,7 @@ block! {
         /// does: Linux's `SO_MAX_PACING_RATE`); without it, datagrams.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub transport: Option<String>,
-        /// Default `"tcp"`.
+        /// How the traffic is sent. Default `"tcp"`.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub protocol: Option<Protocol>,
         /// Payload per second; of all sources together unless `per = "node"`.
@@ -131,16 +131,16 @@ words! {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Disks {
-    /// Default 12.
+    /// Number of disks of a node. Default 12.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<u32>,
     /// Rate of each for reading; requests under way share it. Default `"1.2Gbps"` (150 MB/s, a hard disk).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read: Option<Speed>,
-    /// For writing. Default as `read`.
+    /// Rate of each for writing; requests under way share it. Default as `read`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub write: Option<Speed>,
-    /// Before each request. Default `"8ms"`.
+    /// Time before each request. Default `"8ms"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seek: Option<Duration>,
 }
@@ -172,13 +172,13 @@ pub struct Cluster {
     /// Memory for containers per compute node (`yarn.nodemanager.resource.memory-mb`). Default `"8GiB"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node_memory: Option<Size>,
-    /// Of a map's container (`mapreduce.map.memory.mb`). Default `"1GiB"`.
+    /// Memory of a map's container (`mapreduce.map.memory.mb`). Default `"1GiB"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub map_memory: Option<Size>,
-    /// Of a reducer's (`mapreduce.reduce.memory.mb`). Default `"1GiB"`.
+    /// Memory of a reducer's container (`mapreduce.reduce.memory.mb`). Default `"1GiB"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reduce_memory: Option<Size>,
-    /// Of the job's master (`yarn.app.mapreduce.am.resource.mb`). Default `"1536MiB"`.
+    /// Memory of the container of a job's master (`yarn.app.mapreduce.am.resource.mb`). Default `"1536MiB"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub master_memory: Option<Size>,
     /// Instead of memory: maps at a time per compute node; needs `reduce_slots`.
@@ -187,10 +187,11 @@ pub struct Cluster {
     /// Reducers at a time per compute node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reduce_slots: Option<u32>,
-    /// Of node managers: room is given away then (`yarn.resourcemanager.nodemanagers.heartbeat-interval-ms`). Default `"1s"`.
+    /// Time between heartbeats of a node manager, at which it is given containers (`yarn.resourcemanager.nodemanagers.heartbeat-interval-ms`). Default `"1s"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node_heartbeat: Option<Duration>,
-    /// Of a job's master: it learns then what it has been given (`yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms`). Default `"1s"`.
+    /// Time between heartbeats of a job's master, at which it learns which containers it has been given
+    /// (`yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms`). Default `"1s"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub master_heartbeat: Option<Duration>,
     /// Launch and localisation of a container. Default `["0.5s", "3s"]`.
@@ -213,10 +214,10 @@ pub struct Cluster {
     /// `["5s", "10s"]`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idle_release: Option<Between>,
-    /// Of compute nodes: spills, merges.
+    /// Disks of compute nodes, for spills and merges.
     #[serde(default)]
     pub disks: Disks,
-    /// Of data nodes. Default: as `disks`.
+    /// Disks of data nodes. Default: as `disks`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data_disks: Option<Disks>,
     /// Share of input blocks that are in a data node's memory. Default 0.
@@ -250,7 +251,7 @@ pub struct Cluster {
     /// A map's buffer for its output (`mapreduce.task.io.sort.mb`). Default `"100MiB"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sort_buffer: Option<Size>,
-    /// Share of it at which a spill begins (`mapreduce.map.sort.spill.percent`). Default 0.8.
+    /// Share of `sort_buffer` at which a spill begins (`mapreduce.map.sort.spill.percent`). Default 0.8.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spill_share: Option<f64>,
     /// What a byte of output takes there: 16 B of accounting per record. Default 1.16 (records of 100 B).
@@ -288,10 +289,10 @@ pub struct Cluster {
     /// (`mapreduce.reduce.shuffle.input.buffer.percent`), with Tez times 0.9.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shuffle_memory: Option<Size>,
-    /// Share of it at which outputs are merged to disk. Default 0.66, with Tez 0.9.
+    /// Share of `shuffle_memory` at which outputs are merged to disk. Default 0.66, with Tez 0.9.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub merge_share: Option<f64>,
-    /// An output larger than this share goes to disk at once. Default 0.25.
+    /// A map output larger than this share of `shuffle_memory` goes to disk at once. Default 0.25.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub single_share: Option<f64>,
     /// Outputs in memory at which they are merged (`mapreduce.reduce.merge.inmem.threshold`). Default 1000.
@@ -303,7 +304,7 @@ pub struct Cluster {
     /// Pieces of the input that the client samples. Default 10.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub samples: Option<u32>,
-    /// Size of each. Default `"1MB"`.
+    /// Size of each sample. Default `"1MB"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sample_size: Option<Size>,
     /// What the client uploads for the tasks. Default `"500kB"`.
@@ -315,13 +316,13 @@ pub struct Cluster {
     /// Remote calls, one after the other, of a submission. Default 30.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub submit_rpcs: Option<u32>,
-    /// Of the start of a task. Default 4.
+    /// Remote calls of the start of a task. Default 4.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task_rpcs: Option<u32>,
-    /// Of each block that is written. Default 2.
+    /// Remote calls of each block that is written. Default 2.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub block_rpcs: Option<u32>,
-    /// Of the commit of a job. Default 20.
+    /// Remote calls of the commit of a job. Default 20.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commit_rpcs: Option<u32>,
     /// Size of a call and of its answer. Default `"500B"` (0.2 to 2 kB are usual).

@@ -26,7 +26,7 @@ block! {
         /// What all senders of a round send together.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub total: Option<Size>,
-        /// Default 1.
+        /// Number of rounds, in each of which all senders send once. Default 1.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub rounds: Option<u32>,
         /// Time between the starts of rounds (open loop).

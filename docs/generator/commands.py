@@ -1,0 +1,74 @@
+"""A page per command, from the program's own help."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import typer
+from rich.text import Text
+
+from afflux.cli import app
+
+from .keys import cell, quoted
+
+FOLDER = "reference/commands"
+
+
+def every() -> Iterator[tuple[list[str], Any]]:
+    """Each command with the words that call it; groups are commands too."""
+    root = typer.main.get_command(app)
+    yield [], root
+    for name, command in sorted(root.commands.items()):  # type: ignore[attr-defined]
+        yield [name], command
+        yield from (([name, inner], below) for inner, below in sorted(getattr(command, "commands", {}).items()))
+
+
+def file(words: list[str]) -> str:
+    """The page's file in its folder; the commands of a group share one."""
+    return f"{words[0]}.md" if words else "index.md"
+
+
+def pages() -> dict[str, str]:
+    """Text of each page, by its path below `docs/`."""
+    found = list(every())
+    rows = "".join(f"| [`afflux {words[0]}`]({file(words)}) | {cell(plain(command.help))} |\n" for words, command in found if len(words) == 1)
+    made = {
+        f"{FOLDER}/index.md": f"---\ntitle: All commands\n---\n\n# Commands\n\n{body([], found[0][1])}\n## Commands\n\n| command | what it does |\n|---|---|\n{rows}"
+    }
+    for words, command in found:
+        path = f"{FOLDER}/{file(words)}"
+        if len(words) == 1:
+            made[path] = f"---\ntitle: {quoted(f'afflux {words[0]}')}\n---\n\n# `afflux {words[0]}`\n\n{body(words, command)}"
+        elif words:
+            made[path] += f"\n## `afflux {' '.join(words)}`\n\n{body(words, command, 3)}"
+    return made
+
+
+def body(words: list[str], command: Any, level: int = 2) -> str:
+    context = command.make_context(" ".join(["afflux", *words]), [], resilient_parsing=True)
+    parts = [f"{' '.join(plain(command.help).split())}\n"]
+    usage = " ".join(["afflux", *words, *command.collect_usage_pieces(context)]).replace("{", "").replace("}", "")
+    parts.append(f"```text\n{usage}\n```\n")
+    mark = "#" * level
+    for title, kind in (("Arguments", "argument"), ("Options", "option")):
+        records = [
+            parameter.get_help_record(context)
+            for parameter in command.get_params(context)
+            if parameter.param_type_name == kind and (parameter.name != "help" or not words)
+        ]
+        if rows := "".join(f"| {spelling(record[0])} | {cell(plain(record[1]))} |\n" for record in records if record):
+            parts.append(f"{mark} {title} {{ #{'-'.join([*words, kind])}s }}\n\n| {kind} | meaning |\n|---|---|\n{rows}")
+    if command.epilog and (lines := re.findall(r"^\s*(afflux .*|sudo .*)$", plain(command.epilog), re.M)):
+        parts.append(f"{mark} Examples {{ #{'-'.join([*words, 'examples'])} }}\n\n```sh\n" + "\n".join(lines) + "\n```\n")
+    return "\n".join(parts)
+
+
+def spelling(names: str) -> str:
+    """The names of an option, or the place of an argument, as code."""
+    names = re.sub(r" <\w+>$", "", plain(names))
+    return ", ".join(f"`{name.strip()}`" for name in names.split(", ")).replace("|", "\\|")
+
+
+def plain(text: str | None) -> str:
+    """Help without the markup of rich."""
+    return Text.from_markup(text or "").plain.strip()

@@ -1,0 +1,82 @@
+"""The hook of `mkdocs.yml`: adds the pages that are made, moves links, and completes the navigation."""
+
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from docs.generator import commands, keys, models, notebooks, outside
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    for made in (keys.pages(), models.pages(), commands.pages(), notebooks.pages(), outside.pages()):
+        for path, content in made.items():
+            files.append(File.generated(config, path, content=content))
+    titles = {file.src_uri: title(file) for file in files.documentation_pages()}
+    config.nav = complete(config.nav or [], titles)
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    return outside.site_links(markdown, page.file.src_uri)
+
+
+def title(file: File) -> str:
+    """Of a page: from its front matter, or its first heading."""
+    text = file.content_string
+    if found := re.match(r"---\n.*?^title: *(.+?)$.*?^---$", text, re.M | re.S):
+        return found[1].strip("'\"").replace("''", "'")
+    found = re.search(r"^# +(.+?)(?: *\{.*\})?$", text, re.M)
+    return found[1].replace("`", "") if found else Path(file.src_uri).stem
+
+
+def complete(nav: list[Any], titles: dict[str, str]) -> list[Any]:
+    """`folder/*` becomes the pages of the folder that have no place yet, `folder/**` those of its folders too; what is not there falls away."""
+    free = set(titles) - set(paths(nav))
+
+    def expand(items: list[Any]) -> list[Any]:
+        done: list[Any] = []
+        for item in items:
+            if isinstance(item, dict):
+                ((name, inner),) = item.items()
+                if isinstance(inner, list):
+                    if expanded := expand(inner):
+                        done.append({name: expanded})
+                elif inner in titles:
+                    done.append(item)
+            elif item.endswith("/**"):
+                done += tree(item.removesuffix("**"))
+            elif item.endswith("*"):
+                done += taken(item.removesuffix("*"))
+            elif item in titles:
+                done.append(item)
+        return done
+
+    def taken(prefix: str) -> list[str]:
+        """The free pages whose paths begin so, those of deeper folders left out."""
+        found = [path for path in free if path.startswith(prefix) and path.count("/") == prefix.count("/")]
+        free.difference_update(found)
+        # The reference by name, what people wrote by title.
+        by_name = prefix.startswith("reference/")
+        return sorted(found, key=lambda path: (not path.endswith("/index.md"), path.removesuffix(".md") if by_name else titles[path].lower()))
+
+    def tree(prefix: str) -> list[Any]:
+        own = taken(prefix)
+        folders = sorted({path.removeprefix(prefix).partition("/")[0] for path in free if path.startswith(prefix)})
+        return [*own, *({titles.get(f"{prefix}{folder}/index.md", folder): taken(f"{prefix}{folder}/")} for folder in folders)]
+
+    return expand(nav)
+
+
+def paths(items: list[Any]) -> list[str]:
+    found: list[str] = []
+    for item in items:
+        inner = next(iter(item.values())) if isinstance(item, dict) else item
+        found += paths(inner) if isinstance(inner, list) else [inner]
+    return found

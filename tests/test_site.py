@@ -1,0 +1,295 @@
+"""The documentation site: every key, model and command has its place, examples and ranges are right, links lead somewhere, pages ask no other host."""
+
+import fnmatch
+import html.parser
+import json
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+from conftest import REPO, SHARED
+
+from afflux import _core
+from docs.generator import commands, examples, keys, models, notebooks, outside, validated
+from docs.generator.probe import probe
+from docs.generator.schema import Key, document, split_default
+
+SCHEMA = json.loads(_core.schema())
+KEYS = keys.pages()
+MODELS = models.pages()
+
+
+# ----------------------------------------------------------------------------------------------------------------------------- keys
+
+
+def declared() -> list[tuple[str, str | None, str]]:
+    """Definition, kind and key of everything that the schema declares as a property."""
+    found: list[tuple[str, str | None, str]] = [("", None, name) for name in SCHEMA["properties"]]
+    for name, schema in SCHEMA["$defs"].items():
+        found += [(name, None, key) for key in schema.get("properties", {})]
+        for variant in schema.get("oneOf", []):
+            if properties := variant.get("properties"):
+                found += [(name, properties["kind"]["const"], key) for key in properties]
+    return found
+
+
+def test_every_key_of_the_schema_is_on_a_page():
+    known = document()
+    assert len(declared()) > 700
+    for definition, kind, name in declared():
+        table = known.by_definition[definition] if definition else known.tables[0]
+        places = [table, *([table.variants[kind]] if kind in table.variants else [])]
+        key = next((found for place in places if (found := place.key(name))), None)
+        assert key is not None, f"{definition} {kind}: {name}"
+        assert f"### `{name}` {{ #{name} }}" in KEYS[f"{keys.FOLDER}/{keys.file(key.table)}"], f"{definition} {kind}: {name}"
+        if kind:
+            assert kind in table.kinds
+
+
+def test_every_key_says_what_it_is():
+    assert len({keys.file(table) for table in document().tables}) == len(document().tables)
+    for key in document().every_key():
+        name = f"{key.table.name}.{key.name}"
+        facts = dict(re.findall(r"<dt>(\w+)</dt><dd>(.*?)</dd>", keys.entry(key)))
+        assert key.text or key.default, name
+        assert facts["Type"], name
+        assert facts["Default"], name
+        assert len(facts["Example"]) > len(f"<code>{key.name} = </code>"), name
+        if key.type.number or key.type.units:
+            assert facts["Unit"], name
+    assert all(isinstance(models.find(name), Key) for name in keys.UNITS)
+    assert all(models.find(name) is not None for name in examples.OWN)
+
+
+def test_examples_are_values_that_afflux_takes():
+    for key in document().every_key():
+        value = examples.example(key)
+        assert tomllib.loads(f"{key.name} = {examples.toml(value)}")[key.name] == value
+        refused = probe().refusal(key, value) or ""
+        assert not re.search(r"\b(above|at least|at most|up to|from \S+ to)\b", refused), f"{key.table.name}.{key.name} = {value}: {refused}"
+
+
+def test_ranges_are_asked_for():
+    """Those that the schema does not have."""
+    known = document()
+    assert probe().range(known.table("switch").key("alpha")) == "a number above 0, up to 1024 (switches have powers of two from 1/128 to 8)"
+    assert probe().range(known.table("host.transport.timely").key("t_low")) == 'a time above 0, at most "1s"'
+    assert probe().range(known.table("switch.balance.conga").key("tdre")) == 'a time from "1ns" to "1s"'
+    assert sum(1 for key in known.every_key() if keys.limits(key)) > 300
+
+
+def test_defaults_are_taken_from_descriptions():
+    assert split_default('Least rate. Default `"10Mbps"`.') == ("Least rate.", '`"10Mbps"`')
+    assert split_default("Weight. Default 0.5 (e.g. in Linux 6.1). See RED.") == ("Weight. See RED.", "0.5 (e.g. in Linux 6.1)")
+    assert split_default("With `a`: x. Default 1. With `b`: y. Default 2.")[1] is None
+
+
+# --------------------------------------------------------------------------------------------------------------------------- models
+
+
+def test_every_model_has_a_page():
+    assert {model.kind for model in _core.models()} == set(models.KINDS)
+    for model in _core.models():
+        text = MODELS[f"{models.FOLDER}/{models.file(model)}"]
+        assert model.source in text or model.source == "-", model.name
+        assert all(part in text for part in re.split(r"; (?![^(]*\))", f"{model.faithful}; {model.simplified}")), model.name
+        assert f"({models.file(model)})" in MODELS[f"{models.FOLDER}/index.md"], model.name
+
+
+def test_models_lead_to_keys_that_are_there():
+    named = {f"{model.kind}/{model.name}" for model in _core.models()}
+    assert {*models.KEYS, *models.CHOICE, *models.SEE} <= named
+    for model in models.every():
+        assert all(models.find(place) is not None for place in models.places_of(model)), model.name
+        chosen = models.choice(model)
+        assert chosen or f"{model.kind}/{model.name}" in models.SEE, f"{model.kind}/{model.name}: how it is chosen"
+        assert unknown_keys(tomllib.loads(chosen or "")) == [], model.name
+
+
+def unknown_keys(data: dict) -> list[str]:
+    """Keys of a scenario that the schema does not have, by their paths."""
+    return list(lost(document().tables[0], data))
+
+
+def lost(table, data, path=""):
+    kind = data.get("kind", next(iter(table.kinds), None))
+    variant = table.variants.get(kind) if isinstance(kind, str) else None
+    for name, value in data.items():
+        key = (variant and variant.key(name)) or table.key(name)
+        # A part of a scenario need not say which kind it is of.
+        key = key or ("kind" not in data and next((found for other in table.variants.values() if (found := other.key(name))), None))
+        if not key:
+            yield f"{path}{name}"
+            continue
+        for definition in key.type.tables:
+            inner = value if isinstance(value, list) else list(value.values()) if key.type.many == "map" else [value]
+            for part in inner:
+                if isinstance(part, dict):
+                    yield from lost(document().by_definition[definition], part, f"{path}{name}.")
+
+
+def test_rows_of_the_validation_are_about_models():
+    named = {f"{model.kind}/{model.name}" for model in _core.models()}
+    files = {row[0] for row in validated.sections()["Summary"]}
+    assert len(files) > 40
+    for pattern, covered in validated.COVERED.items():
+        assert set(covered) <= named, pattern
+        assert fnmatch.filter(files, pattern), pattern
+    assert validated.of("balance/drill", "Within the bar")
+    assert not validated.of("balance/detail", "Within the bar")
+
+
+def test_runs_of_references_use_the_models():
+    """Against the scenarios that stand for them."""
+    reference = SHARED / "reference"
+    if not reference.is_dir():
+        pytest.skip(f"needs the reference data in {SHARED}")
+    from validation import run
+
+    words = {"marking/red": "kmax", "marking/ecn step": '"k"', "flow control/pfc": '"pfc"', "congestion control/bbr (ns-3)": '"bbr"', "fault/loss": '"loss"'}
+    used: dict[str, str] = {}
+    for case in run.collect(reference, 1)[1]:
+        used[case.reference] = used.get(case.reference, "") + "".join(json.dumps(setup.scenario) for setup in case.setups)
+    for pattern, covered in validated.COVERED.items():
+        for file in fnmatch.filter(used, pattern):
+            for model in covered if used[file] else ():
+                assert words.get(model, f'"{model.partition("/")[2]}"') in used[file], f"{file}: {model}"
+
+
+# ------------------------------------------------------------------------------------------------------------ commands, other pages
+
+
+def test_every_command_has_a_place():
+    made = commands.pages()
+    for words, command in commands.every():
+        text = made[f"{commands.FOLDER}/{commands.file(words)}"]
+        if words:
+            assert f"# `afflux {' '.join(words)}`" in text
+        assert commands.plain(command.help).split("\n")[0] in text
+    run = made["reference/commands/run.md"]
+    assert "`--set KEY.PATH=VALUE`" in run
+    assert "`-o`, `--out DIR`" in run
+    assert "afflux run examples/incast-dctcp.toml" in run
+    assert not re.search(r"\[/?(bold|cyan)\]", "".join(made.values()))
+
+
+def test_notebooks_become_pages():
+    made = notebooks.pages()
+    assert set(made) >= {"notebooks/first-run.md", "notebooks/compare-designs.md", "notebooks/congestion-control.md"}
+    assert "```python\n" in made["notebooks/first-run.md"]
+    picture = {"data": {"image/png": "AAAA"}}
+    assert notebooks.shown(picture, "page-3", made) == "![](page-3.png)"
+    assert made["notebooks/page-3.png"] == b"\0\0\0"
+
+
+def test_links_between_files_become_links_between_pages():
+    moved = outside.site_links(
+        "[a](../bench.md#x) [b](../../CONTRIBUTING.md) [c](../../Makefile) [d](../notebooks/first-run.ipynb) `[e](f)` [g](#h)", "dev/python.md"
+    )
+    assert moved == (f"[a](../bench.md#x) [b](contributing.md) [c]({outside.SOURCES}/Makefile) [d](../notebooks/first-run.md) `[e](f)` [g](#h)")
+    assert outside.site_links("[rooms](docs/dev/python.md)", "dev/contributing.md") == "[rooms](python.md)"
+
+
+# ------------------------------------------------------------------------------------------------------------------------- the site
+
+
+@dataclass
+class Html(html.parser.HTMLParser):
+    """What a page refers to, and where one may refer to it."""
+
+    links: list[str] = field(default_factory=list)
+    #: Of styles, scripts, pictures: what a browser asks for by itself.
+    loaded: list[str] = field(default_factory=list)
+    anchors: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        super().__init__()
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attributes}
+        if "id" in given:
+            self.anchors.add(given["id"])
+        if tag == "a" and given.get("name"):
+            self.anchors.add(given["name"])
+        if tag == "a" and "href" in given:
+            self.links.append(given["href"])
+        elif tag == "link" and given.get("rel") in ("stylesheet", "icon", "preconnect", "preload"):
+            self.loaded.append(given["href"])
+        elif "src" in given:
+            self.loaded.append(given["src"])
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> dict[Path, Html]:
+    """The site, built as `make docs` does."""
+    if find_spec("mkdocs") is None or find_spec("material") is None:
+        pytest.skip("needs mkdocs-material: pip install 'afflux[docs]'")
+    place = tmp_path_factory.mktemp("site")
+    environment = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(place)],
+        cwd=REPO,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    pages = {}
+    for path in place.rglob("*.html"):
+        pages[path] = Html()
+        pages[path].feed(path.read_text(encoding="utf-8"))
+    return pages
+
+
+def test_links_of_the_site_lead_somewhere(site):
+    assert len(site) > 300
+    for path, page in site.items():
+        if path.name == "404.html":
+            continue
+        for link in [*page.links, *page.loaded]:
+            if re.match(r"(https?|mailto|data):", link):
+                continue
+            target, _, anchor = unquote(link).partition("#")
+            there = (path.parent / target).resolve() if target else path
+            assert there.is_file(), f"{path}: {link}"
+            if anchor and there.suffix == ".html":
+                assert anchor in site[there].anchors or anchor == "__comments", f"{path}: {link}"
+
+
+def test_pages_ask_no_other_host(site):
+    for path, page in site.items():
+        assert [link for link in page.loaded if re.match(r"(https?:)?//", link)] == [], path
+    assert "fonts.g" not in "".join(path.read_text(encoding="utf-8") for path in list(site)[:5])
+
+
+def test_every_page_has_a_place_in_the_navigation(site):
+    """Strict mode tells of pages that are not in the navigation; here those that the navigation names without need."""
+    from docs.generator import hook
+
+    nav = re.search(r"^nav:\n(.*)\Z", (REPO / "mkdocs.yml").read_text(encoding="utf-8"), re.M | re.S)
+    assert nav is not None
+    named = re.findall(r"(?:- |: |\[|, )([\w./-]+\.md)", nav[1])
+    made = {*KEYS, *MODELS, *commands.pages(), *notebooks.pages(), *outside.pages()}
+    missing = [path for path in named if path not in made and not (REPO / "docs" / path).is_file()]
+    assert missing == [], "mkdocs.yml names pages that are not there"
+    titles = {
+        "a.md": "A",
+        "how-to/z.md": "About",
+        "how-to/b.md": "Zebra",
+        "reference/m/index.md": "All",
+        "reference/m/k/index.md": "Kind",
+        "reference/m/k/x.md": "x",
+    }
+    assert hook.complete(["a.md", "gone.md", {"How-to": ["how-to/*"]}, {"None": ["none/*"]}, {"Models": ["reference/m/**"]}], titles) == [
+        "a.md",
+        {"How-to": ["how-to/z.md", "how-to/b.md"]},
+        {"Models": ["reference/m/index.md", {"Kind": ["reference/m/k/index.md", "reference/m/k/x.md"]}]},
+    ]
