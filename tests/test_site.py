@@ -19,7 +19,7 @@ from conftest import REPO, SHARED
 from afflux import _core
 from docs.generator import commands, examples, keys, models, notebooks, outside, validated
 from docs.generator.probe import probe
-from docs.generator.schema import Key, document, split_default
+from docs.generator.schema import Key, document, split_default, unknown
 
 SCHEMA = json.loads(_core.schema())
 KEYS = keys.pages()
@@ -110,29 +110,7 @@ def test_models_lead_to_keys_that_are_there():
         assert all(models.find(place) is not None for place in models.places_of(model)), model.name
         chosen = models.choice(model)
         assert chosen or f"{model.kind}/{model.name}" in models.SEE, f"{model.kind}/{model.name}: how it is chosen"
-        assert unknown_keys(tomllib.loads(chosen or "")) == [], model.name
-
-
-def unknown_keys(data: dict) -> list[str]:
-    """Keys of a scenario that the schema does not have, by their paths."""
-    return list(lost(document().tables[0], data))
-
-
-def lost(table, data, path=""):
-    kind = data.get("kind", next(iter(table.kinds), None))
-    variant = table.variants.get(kind) if isinstance(kind, str) else None
-    for name, value in data.items():
-        key = (variant and variant.key(name)) or table.key(name)
-        # A part of a scenario need not say which kind it is of.
-        key = key or ("kind" not in data and next((found for other in table.variants.values() if (found := other.key(name))), None))
-        if not key:
-            yield f"{path}{name}"
-            continue
-        for definition in key.type.tables:
-            inner = value if isinstance(value, list) else list(value.values()) if key.type.many == "map" else [value]
-            for part in inner:
-                if isinstance(part, dict):
-                    yield from lost(document().by_definition[definition], part, f"{path}{name}.")
+        assert unknown(tomllib.loads(chosen or "")) == [], model.name
 
 
 def test_rows_of_the_validation_are_about_models():

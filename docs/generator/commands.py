@@ -32,9 +32,8 @@ def pages() -> dict[str, str]:
     """Text of each page, by its path below `docs/`."""
     found = list(every())
     rows = "".join(f"| [`afflux {words[0]}`]({file(words)}) | {cell(plain(command.help))} |\n" for words, command in found if len(words) == 1)
-    made = {
-        f"{FOLDER}/index.md": f"---\ntitle: All commands\n---\n\n# Commands\n\n{body([], found[0][1])}\n## Commands\n\n| command | what it does |\n|---|---|\n{rows}"
-    }
+    listed = f"## All commands\n\n| command | what it does |\n|---|---|\n{rows}"
+    made = {f"{FOLDER}/index.md": f"---\ntitle: All commands\n---\n\n# Commands\n\n{body([], found[0][1])}\n{listed}"}
     for words, command in found:
         path = f"{FOLDER}/{file(words)}"
         if len(words) == 1:
