@@ -216,7 +216,7 @@ def test_every_name_of_the_package_is_there():
 
 def documented() -> list[str]:
     """Names below `afflux` that the pages use."""
-    text = "".join(path.read_text(encoding="utf-8") for path in [REPO / "README.md", *REPO.glob("docs/*.md"), *REPO.glob("docs/notebooks/*.ipynb")])
+    text = "".join(path.read_text(encoding="utf-8") for path in [REPO / "README.md", *REPO.glob("docs/**/*.md"), *REPO.glob("docs/notebooks/*.ipynb")])
     names = {*re.findall(r"(?<![\w./-])afflux\.([A-Za-z_]+(?:\.[A-Za-z_]+)*)", text)}
     for module, imported in re.findall(r"from afflux((?:\.[a-z_]+)*) import ([A-Za-z_]+(?:, [A-Za-z_]+)*)", text):
         names |= {f"{module}.{name}".removeprefix(".") for name in imported.split(", ")}
