@@ -39,13 +39,6 @@ def blocks(language: str) -> list[tuple[str, str]]:
     return found
 
 
-def test_every_kind_of_block_is_checked_or_only_text():
-    checked = {"toml", "sh", "python", "json", *ALIASES}
-    for path in pages():
-        languages = {language for _, language, _ in FENCED.findall(path.read_text(encoding="utf-8"))}
-        assert languages <= {*checked, "text", "csv", "yaml", "rust", "console", "ini", "sql"}, path
-
-
 @pytest.mark.parametrize(("page", "text"), blocks("toml"), ids=lambda value: value if value.endswith(".md") else "")
 def test_scenarios_of_pages(page: str, text: str) -> None:
     """Whole scenarios are valid; parts of one name only keys that exist."""

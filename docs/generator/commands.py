@@ -65,7 +65,7 @@ def body(words: list[str], command: Any, level: int = 2) -> str:
 def spelling(names: str) -> str:
     """The names of an option, or the place of an argument, as code."""
     names = re.sub(r" <\w+>$", "", plain(names))
-    return ", ".join(f"`{name.strip()}`" for name in names.split(", ")).replace("|", "\\|")
+    return ", ".join(f"`{name.strip()}`" for name in names.split(", "))
 
 
 def plain(text: str | None) -> str:

@@ -24,6 +24,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    # A list of one page.
+    if page.parent is None:
+        page.meta.setdefault("hide", ["navigation"])
     return outside.site_links(markdown, page.file.src_uri)
 
 

@@ -111,7 +111,7 @@ def sample(table: Table) -> str:
     found = [data for data in occurrences(table) if 0 < len(data) <= 10 and all(len(toml(value)) <= 70 for value in data.values())]
     own = {key.name for key in table.keys}
     if found:
-        data = max(found, key=lambda data: len(own & data.keys()))
+        data = next((data for data in found if len(own & data.keys()) >= 2), found[0])
     else:
         data = {"kind": table.kind} if table.kind else {}
         data |= {key.name: example(key) for key in [key for key in table.keys if key.required] or table.keys[:2]}
@@ -136,7 +136,7 @@ def kinds(table: Table) -> str:
         variant = table.variants.get(kind)
         name = f'[`"{kind}"`]({file(variant)})' if variant else f'`"{kind}"`'
         rows.append(f"| {name} | {cell(text)} | {len(variant.keys) if variant else '–'} |\n")
-    return f"## Kinds\n\n| `kind` | meaning | keys of its own |\n|---|---|---|\n{''.join(rows)}"
+    return f"## Kinds\n\n| `kind` | meaning | keys |\n|---|---|---|\n{''.join(rows)}"
 
 
 def entry(key: Key) -> str:
@@ -198,7 +198,7 @@ def limits(key: Key) -> str:
 
 
 def number(value: float) -> str:
-    return f"{int(value):,}" if value == int(value) and abs(value) < 1e7 else f"{value:g}"
+    return f"{int(value):,}" if value == int(value) else f"{value:g}"
 
 
 def paragraph(text: str) -> str:
