@@ -7,7 +7,7 @@ from afflux import _core
 
 from . import keys, validated
 from .examples import toml
-from .schema import Key, document
+from .schema import Key, Table, document
 
 FOLDER = "reference/models"
 
@@ -149,9 +149,13 @@ def pages() -> dict[str, str]:
 
 def kind_page(kind: str, group: list["_core.Model"]) -> str:
     text, place = KINDS[kind]
-    where = f" Chosen by {link(place, 1)}." if place else ""
-    rows = "".join(f"| [{model.name}]({slug(model.name)}.md) | {keys.cell(model.source)} |\n" for model in group)
-    return f"---\ntitle: {keys.quoted(capital(kind))}\n---\n\n# {capital(kind)}\n\n{text}.{where}\n\n| model | source |\n|---|---|\n{rows}"
+    where = f" Chosen by {link(place)}." if place else ""
+    # Where all models of a kind have one source, what each does tells them apart.
+    alike = len({model.source for model in group}) == 1 < len(group)
+    texts = [split(model.faithful)[0] if alike else model.source for model in group]
+    rows = "".join(f"| [{model.name}]({slug(model.name)}.md) | {keys.cell(text)} |\n" for model, text in zip(group, texts, strict=True))
+    head = "modelled" if alike else "source"
+    return f"---\ntitle: {keys.quoted(capital(kind))}\n---\n\n# {capital(kind)}\n\n{text}.{where}\n\n| model | {head} |\n|---|---|\n{rows}"
 
 
 def page(model: "_core.Model") -> str:
@@ -166,7 +170,7 @@ def page(model: "_core.Model") -> str:
     parts.append(f"## Modelled\n\n{items(model.faithful)}")
     parts.append(f"## Simplified\n\n{items(model.simplified) if model.simplified else 'Nothing that is known.'}\n")
     if places := places_of(model):
-        parts.append("## Keys\n\n" + "".join(f"- {link(place, 1)}{contents(place)}\n" for place in places))
+        parts.append("## Keys\n\n" + "".join(f"- {link(place)}{contents(place)}\n" for place in places))
     parts.append(f"## Validation\n\n{validation(name)}")
     return "\n".join(parts)
 
@@ -175,9 +179,13 @@ def capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
+def split(text: str) -> list[str]:
+    """What a row lists, between semicolons that are not in parentheses."""
+    return [part for part in re.split(r"; (?![^(]*\))", text) if part]
+
+
 def items(text: str) -> str:
-    """What a row lists, between semicolons, as a list."""
-    return "".join(f"- {part}\n" for part in re.split(r"; (?![^(]*\))", text) if part)
+    return "".join(f"- {part}\n" for part in split(text))
 
 
 def choice(model: "_core.Model") -> str | None:
@@ -230,30 +238,29 @@ def places_of(model: "_core.Model") -> list[str]:
     return [place] if place else []
 
 
-def find(place: str):
+def find(place: str) -> Table | Key | None:
     """The table or the key of that name."""
     known = document()
     for table in known.tables:
         if table.name == place:
             return table
-    table, _, name = place.rpartition(".")
-    return next((key for found in known.tables if found.name == table for key in found.keys if key.name == name), None)
+    parent, _, name = place.rpartition(".")
+    return next((key for table in known.tables if table.name == parent for key in table.keys if key.name == name), None)
 
 
-def link(place: str, up: int) -> str:
-    """A link to a table or key from a page so many folders below `models`."""
+def link(place: str) -> str:
+    """A link to a table or key, from the folder of a kind."""
     found = find(place)
-    above = "../" * (up + 1)
+    assert found is not None, place
     if isinstance(found, Key):
-        return f"[`{found.name}` in `{found.table.title}`]({above.removesuffix('../')}../keys/{keys.anchor(found)})"
-    return f"[`{found.title}`]({above.removesuffix('../')}../keys/{keys.file(found)})"
+        return f"[`{found.name}` in `{found.table.title}`](../../keys/{keys.anchor(found)})"
+    return f"[`{found.title}`](../../keys/{keys.file(found)})"
 
 
 def contents(place: str) -> str:
+    """The names of a table's keys."""
     found = find(place)
-    if isinstance(found, Key):
-        return ""
-    names = [f"`{key.name}`" for key in found.keys]
+    names = [f"`{key.name}`" for key in found.keys] if isinstance(found, Table) else []
     return f": {', '.join(names)}" if names else ""
 
 

@@ -229,7 +229,7 @@ class Reader:
             else:
                 self.collect(self.definitions[name], found, within)
             return
-        for alternative in given.get("anyOf", given.get("oneOf", [])):
+        for alternative in given.get("anyOf") or given.get("oneOf") or []:
             self.collect(alternative, found, within)
         if "const" in given:
             value = given["const"]
