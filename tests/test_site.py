@@ -5,6 +5,7 @@ import html.parser
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -111,6 +112,13 @@ def test_models_lead_to_keys_that_are_there():
         chosen = models.choice(model)
         assert chosen or f"{model.kind}/{model.name}" in models.SEE, f"{model.kind}/{model.name}: how it is chosen"
         assert unknown(tomllib.loads(chosen or "")) == [], model.name
+
+
+def test_tables_lead_to_models():
+    linked = models.on_key_pages(KEYS)
+    assert "\nModel: [drill](../models/balance/drill.md).\n\n## Keys\n" in linked["reference/keys/switch.balance.drill.md"]
+    assert "[red](../models/marking/red.md)" in linked["reference/keys/switch.ecn.md"]
+    assert linked.keys() == KEYS.keys()
 
 
 def test_rows_of_the_validation_are_about_models():
@@ -246,6 +254,30 @@ def test_pages_ask_no_other_host(site):
     for path, page in site.items():
         assert [link for link in page.loaded if re.match(r"(https?:)?//", link)] == [], path
     assert "fonts.g" not in "".join(path.read_text(encoding="utf-8") for path in list(site)[:5])
+
+
+def test_the_site_works_from_a_disk(site):
+    """Pages open without a message or a request to a host, on a narrow screen nothing is cut off, and the search finds a key."""
+    chromium = next((found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None)
+    if chromium is None:
+        pytest.skip("needs a browser: apt-get install chromium")
+    playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
+    root = next(path for path in site if path.name == "404.html").parent
+    troubles: list[str] = []
+    with playwright.sync_playwright() as running:
+        browser = running.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        page = browser.new_context(viewport={"width": 390, "height": 844}, color_scheme="dark").new_page()
+        page.on("console", lambda message: troubles.append(message.text))
+        page.on("pageerror", lambda error: troubles.append(str(error)))
+        page.on("request", lambda request: troubles.append(request.url) if not request.url.startswith(("file:", "data:", "blob:")) else None)
+        for path in ("index.html", "reference/keys/switch.ecn.html", "reference/models/balance/drill.html", "validation.html"):
+            page.goto((root / path).as_uri())
+            assert page.evaluate("document.documentElement.scrollWidth") <= 390, path
+        page.click("label[for=__search]")
+        page.keyboard.type("probe_rtt_interval")
+        page.wait_for_selector(".md-search-result__link[href*='host.transport.bbr.html'][href*='#probe_rtt_interval']", timeout=20_000)
+        browser.close()
+    assert troubles == []
 
 
 def test_every_page_has_a_place_in_the_navigation(site):

@@ -15,7 +15,7 @@ from docs.generator import commands, keys, models, notebooks, outside
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    for made in (keys.pages(), models.pages(), commands.pages(), notebooks.pages(), outside.pages()):
+    for made in (models.on_key_pages(keys.pages()), models.pages(), commands.pages(), notebooks.pages(), outside.pages()):
         for path, content in made.items():
             files.append(File.generated(config, path, content=content))
     titles = {file.src_uri: title(file) for file in files.documentation_pages()}

@@ -147,6 +147,19 @@ def pages() -> dict[str, str]:
     return made | {f"{FOLDER}/index.md": f"{head}| kind | contents | models |\n|---|---|---|\n{rows}"}
 
 
+def on_key_pages(pages: dict[str, str]) -> dict[str, str]:
+    """The pages of tables, each with links to the models that have their keys there."""
+    at: dict[str, list[str]] = {}
+    for model in every():
+        for place in places_of(model):
+            if isinstance(table := find(place), Table):
+                at.setdefault(f"{keys.FOLDER}/{keys.file(table)}", []).append(f"[{model.name}](../models/{file(model)})")
+    return {
+        path: text.replace("\n## Keys\n", f"\n{'Model' if len(at[path]) == 1 else 'Models'}: {', '.join(at[path])}.\n\n## Keys\n", 1) if path in at else text
+        for path, text in pages.items()
+    }
+
+
 def kind_page(kind: str, group: list["_core.Model"]) -> str:
     text, place = KINDS[kind]
     where = f" Chosen by {link(place)}." if place else ""
