@@ -83,7 +83,10 @@ def test_ranges_are_asked_for():
     assert probe().range(known.table("switch").key("alpha")) == "a number above 0, up to 1024 (switches have powers of two from 1/128 to 8)"
     assert probe().range(known.table("host.transport.timely").key("t_low")) == 'a time above 0, at most "1s"'
     assert probe().range(known.table("switch.balance.conga").key("tdre")) == 'a time from "1ns" to "1s"'
-    assert sum(1 for key in known.every_key() if keys.limits(key)) > 300
+    assert sum(1 for key in known.every_key() if keys.limits(key)) > 400
+    assert probe().range(known.table("switch.voq").key("max_time")) == 'a time above 0, or "off"; a time up to 1s'
+    assert probe().range(known.table("host.pacer").key("max_rate")) == "at least `min_rate`"
+    assert probe().range(known.table("switch.balance.letflow").key("gap")) == "0 or more"
 
 
 def test_defaults_are_taken_from_descriptions():

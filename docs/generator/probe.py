@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from copy import deepcopy
 from functools import cache
 from typing import Any
 
@@ -22,8 +23,91 @@ EXTREMES: dict[str, tuple[Any, ...]] = {
 #: Words of errors that are not about a value alone, but about other keys, this small scenario or a machine's integers.
 ELSEWHERE = re.compile(
     r"\bneeds?\b|too large for|integer|expected|has no (effect|meaning)|has a meaning|unknown|does not|no such|is for\b|together|bound of|is below|is above"
-    r"|is not after|more than the whole|longer than|is less than|from 0 to (255|65535)$|: \d+$|this makes|this machine|blocks:|a flow of|multiple of the"
-    r"|^(allowed is )?1 to \d+$"
+    r"|is not after|more than the whole|longer than|is less than|from 0 to (255|65535)$|: \d+$|this makes|this machine|this fabric|blocks:"
+    r"|a flow of|multiple of the|^(allowed is )?1 to \d+$"
+)
+
+
+LOSSLESS = {"switch.sharing": "sonic", "switch.scheduling": "strict_priority", "switch.buffer": "32MB", "switch.pfc.priorities": [3]}
+LINKED = {"topology.hosts": 2, "topology.switches": ["switch0"], "topology.link": [{"a": "host0", "b": "switch0"}, {"a": "host1", "b": "switch0"}]}
+IRN = {"host.transport.mode": "irn"}
+LOSSY = {"host.transport.mode": "gbn_no_pfc", "host.transport.entropy": "flow"}
+ROUNDS = {"traffic.rounds": 2}
+
+#: What else a scenario has for keys whose names begin so: without it afflux speaks of that first.
+CONTEXT: dict[str, dict[str, Any]] = {
+    "cost.override.": {"cost.override.match": "switch0"},
+    "host.nic_ecn.": {"host.nic_ecn.k": "100kB"},
+    "host.override.": {"host.override.match": "host0"},
+    "host.quantum": {"host.scheduling": "dwrr", "host.nic_queue": [{"weight": 1}, {"weight": 2}]},
+    "host.storm.from": {"host.storm.until": "1ms"},
+    "host.transport.dcqcn.": LOSSY,
+    "host.transport.entropy.": LOSSY | {"host.transport.cnp": "ack", "host.transport.entropy": {"kind": "reps"}},
+    "host.transport.hpcc.": LOSSY | {"host.transport.congestion": "hpcc"},
+    "host.transport.swift.": LOSSY,
+    "host.transport.timely.": LOSSY,
+    "host.transport.rdma.nack_interval": LOSSY,
+    "host.transport.rdma.bdp": IRN,
+    "host.transport.rdma.rto_high": IRN,
+    "host.transport.rdma.rto_low": IRN,
+    "host.transport.tcp.receive_window": {"host.transport.stack": "basic"},
+    "switch.cut_through_header": {"switch.forwarding": "cut_through"},
+    "switch.ecn.": {"switch.ecn.kmin": "50kB", "switch.ecn.kmax": "100kB"},
+    "switch.ecn.idle_frame": {"switch.ecn.average_weight": 0.002},
+    "switch.ecn.k": {"switch.ecn": {}},
+    "switch.ecn.km": {"switch.ecn": {"kmin": "50kB", "kmax": "100kB"}},
+    "switch.mmu.": LOSSLESS,
+    "switch.mmu.ingress_alpha": {"switch.sharing": "conweave"},
+    "switch.mmu.mtu": {"switch.sharing": "conweave"},
+    "switch.mmu.nic_rate": {"switch.sharing": "hpcc"},
+    "switch.override.": {"switch.override.match": "switch0"},
+    "switch.override.cut_through_header": {"switch.override.forwarding": "cut_through"},
+    "switch.queue.": {"switch.scheduling": "dwrr", "switch.queue": [{"weight": 1}, {"weight": 2}]},
+    "switch.trimming.": {"switch.trimming": {}},
+    "switch.pfc.": LOSSLESS,
+    "switch.pfc.watchdog.": LOSSLESS,
+    "switch.quantum": {"switch.scheduling": "dwrr", "switch.queue": [{"weight": 1}, {"weight": 2}]},
+    "switch.voq.": {"switch.sharing": "voq"},
+    "topology.custom.": LINKED,
+    "topology.fault.": {"topology.fault.link": "host0-switch0"},
+    "topology.link.": LINKED,
+    "topology.override.": {"topology.override.link": "host0-switch0"},
+    "traffic.background.": {"run.until": "10ms"},
+    "traffic.incast.": {"traffic.bytes": "1MB", "traffic.rounds": 2, "traffic.period": "1ms"},
+    "traffic.incast.request_delay": {"traffic": [{"kind": "incast", "bytes": "1MB", "rounds": 2, "closed_loop": True}]},
+    "traffic.pairs.period": ROUNDS,
+    "traffic.permutation.period": ROUNDS,
+    "traffic.random.duration": {"traffic.flows_per_second": 1000},
+    "traffic.random.flows_per_second": {"traffic.duration": "1ms"},
+    "traffic.random.load": {"traffic.load_basis": "host_payload", "traffic.duration": "1ms"},
+    "traffic.random.sigma": {"traffic.arrivals": "lognormal", "traffic.flows_per_second": 1000, "traffic.duration": "1ms"},
+    "traffic.cluster.idle_release": {"traffic.framework": "tez"},
+    "traffic.cluster.next_task": {"traffic.framework": "tez"},
+    "traffic.sizes.fixed": {"traffic.sizes": {}},
+    "traffic.sizes.max": {"traffic.sizes": {"min": "1B"}},
+    "traffic.sizes.mean": {"traffic.sizes": {}},
+    "traffic.sizes.min": {"traffic.sizes": {"max": "20kB"}},
+    "traffic.all_to_all.request_delay": {"traffic.parallel": 1},
+}
+
+
+def put(scenario: dict[str, Any], path: str, value: Any) -> None:
+    """Sets a key; of arrays of tables that of the first."""
+    *steps, name = path.split(".")
+    table: Any = scenario
+    for step in steps:
+        table = table.setdefault(step, {})
+        table = table[0] if isinstance(table, list) else table
+    table[name] = value
+
+
+LIMIT = re.compile(r"\d|above|at least|at most|an even")
+#: Limits that are other keys.
+RELATIVE = (
+    (re.compile(r"is not after (\w+) = "), "later than `{}`"),
+    (re.compile(r"is (?:below|less than) (\w+) = "), "at least `{}`"),
+    (re.compile(r"is (?:above|longer than) (\w+) = "), "at most `{}`"),
+    (re.compile(r"is more than the whole (buffer)"), "at most the whole `{}`"),
 )
 
 
@@ -38,6 +122,8 @@ class Probe:
             return None
         extremes = next((values for word, values in EXTREMES.items() if key.type.words[0].startswith(word)), ())
         said = [text for value in extremes if (text := self.refusal(key, value))]
+        if extremes and not said and self.error(key, extremes[-1]) is None and self.error(key, extremes[0]) is None:
+            return "0 or more" if extremes[0] != -1.0 else "any number"
         return "; ".join(dict.fromkeys(said)) or None
 
     def refusal(self, key: Key, value: Any) -> str | None:
@@ -47,10 +133,14 @@ class Probe:
             return None
         text = str(error).partition(f"key {error.key}: ")[2]
         text = re.sub(r'^(found [^:]*|"[^"]*"): ', "", text)
+        for limit, words in RELATIVE:
+            if found := limit.search(text):
+                return words.format(found[1])
         if ELSEWHERE.search(text):
             return None
         _, write, rest = text.rpartition("write ")
-        return (rest if write else text).removeprefix("allowed is ")
+        said = (rest if write else text).removeprefix("allowed is ").removesuffix("; one that is down is a [[topology.fault]]")
+        return said if LIMIT.search(said) else None
 
     def error(self, key: Key, value: Any) -> "afflux.ScenarioError | None":
         scenario = self.scenario(key.table)
@@ -63,6 +153,15 @@ class Probe:
             table = table[name]
             if isinstance(table, list):
                 table = table[0]
+        for begin, others in CONTEXT.items():
+            if f"{key.table.name}.{key.name}".startswith(begin):
+                for path, other in others.items():
+                    put(scenario, path, deepcopy(other))
+        # A table that the context has put in place of the one above.
+        table = scenario
+        for step in self.steps(key.table):
+            table = table[step.place.rpartition(".")[2]]
+            table = table[0] if isinstance(table, list) else table
         kinds = key.table.key("kind")
         if kinds is not None and (kind := re.search(r"With `(\w+)`", key.text)) and kind[1] in [word for word, _ in kinds.type.choices]:
             table["kind"] = kind[1]
@@ -76,8 +175,11 @@ class Probe:
         return None
 
     def fresh(self, table: Table) -> Any:
-        made = self.filled(table.parent, table.kind) if table.kind and table.parent else self.filled(table)
+        made = self.filled(table.parent, table.kind) if table.kind and table.parent else self.filled(table) if table.kinds or self.must(table) else {}
         return [made] if table.array else made
+
+    def must(self, table: Table) -> bool:
+        return any(key.required for key in table.keys)
 
     def steps(self, table: Table) -> list[Table]:
         """From the top level to the table; of a table with kinds the last variant."""
