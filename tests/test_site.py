@@ -166,6 +166,8 @@ def test_every_command_has_a_place():
     assert "`--set KEY.PATH=VALUE`" in run
     assert "`-o`, `--out DIR`" in run
     assert "afflux run examples/incast-dctcp.toml" in run
+    assert commands.meaning("Points.  [default: (one per core); x>=1]") == "Points. Default: one per core. `x>=1`."
+    assert commands.meaning("Executor.  [default: local]") == "Executor. Default: `local`."
     assert not re.search(r"\[/?(bold|cyan)\]", "".join(made.values()))
 
 

@@ -49,14 +49,16 @@ def body(words: list[str], command: Any, level: int = 2) -> str:
     usage = " ".join(["afflux", *words, *command.collect_usage_pieces(context)]).replace("{", "").replace("}", "")
     parts.append(f"```text\n{usage}\n```\n")
     mark = "#" * level
+    shown = [parameter for parameter in command.get_params(context) if parameter.name != "help" or not words]
     for title, kind in (("Arguments", "argument"), ("Options", "option")):
-        records = [
-            parameter.get_help_record(context)
-            for parameter in command.get_params(context)
-            if parameter.param_type_name == kind and (parameter.name != "help" or not words)
-        ]
-        if rows := "".join(f"| {spelling(record[0])} | {cell(plain(record[1]))} |\n" for record in records if record):
-            parts.append(f"{mark} {title} {{ #{'-'.join([*words, kind])}s }}\n\n| {kind} | meaning |\n|---|---|\n{rows}")
+        of_kind = [parameter for parameter in shown if parameter.param_type_name == kind]
+        groups = list(dict.fromkeys(getattr(parameter, "rich_help_panel", None) or "" for parameter in of_kind))
+        if of_kind:
+            parts.append(f"{mark} {title} {{ #{'-'.join([*words, kind])}s }}\n")
+        for group in groups:
+            records = [parameter.get_help_record(context) for parameter in of_kind if (getattr(parameter, "rich_help_panel", None) or "") == group]
+            rows = "".join(f"| {spelling(record[0])} | {cell(meaning(record[1]))} |\n" for record in records if record)
+            parts.append(f"{f'**{group}**' if group else ''}\n\n| {kind} | meaning |\n|---|---|\n{rows}")
     if command.epilog and (lines := re.findall(r"^\s*(afflux .*|sudo .*)$", plain(command.epilog), re.M)):
         parts.append(f"{mark} Examples {{ #{'-'.join([*words, 'examples'])} }}\n\n```sh\n" + "\n".join(lines) + "\n```\n")
     return "\n".join(parts)
@@ -66,6 +68,14 @@ def spelling(names: str) -> str:
     """The names of an option, or the place of an argument, as code."""
     names = re.sub(r" <\w+>$", "", plain(names))
     return ", ".join(f"`{name.strip()}`" for name in names.split(", "))
+
+
+def meaning(text: str) -> str:
+    """Help of an option; its default and range in words."""
+    text, _, facts = text.partition("  [")
+    said = [fact for fact in facts.removesuffix("]").split("; ") if fact and fact != "required"]
+    said = [re.sub(r"^default: (?:\((.*)\)|(.*))$", lambda match: f"Default: {match[1] or f'`{match[2]}`'}", fact) for fact in said]
+    return " ".join([plain(text), *(f"{fact}." if fact.startswith("Default") else f"`{fact}`." for fact in said)]).replace("<", "&lt;")
 
 
 def plain(text: str | None) -> str:
