@@ -33,14 +33,14 @@ $(VENV)/tested: pyproject.toml | $(VENV)/built
 demo: setup
 	$(BIN)/python -m afflux.demo
 
-# A wheel for every Python from 3.11 on, and the sources, in out/wheel: for machines without a compiler.
+# A wheel for every Python from 3.11 on, and the sources, in dist: for machines without a compiler.
 wheel: $(VENV)/tools
-	$(BIN)/maturin build --release --sdist --out out/wheel
+	$(BIN)/maturin build --release --sdist --out dist
 
-# The documentation site, in out/docs: open out/docs/index.html. A link that leads nowhere is an error.
+# The documentation site, in site: open site/index.html. A link that leads nowhere is an error.
 docs: setup $(VENV)/documented
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
-	@echo "out/docs/index.html"
+	@echo "site/index.html"
 
 $(VENV)/documented: pyproject.toml | $(VENV)/built
 	$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["docs"], sep="\n")' > $(VENV)/docs.txt
@@ -94,4 +94,4 @@ lint: setup $(VENV)/tested
 	cargo clippy --release --workspace --all-targets -- -D warnings
 
 clean:
-	rm -rf $(VENV) target out
+	rm -rf $(VENV) target out site dist

@@ -93,6 +93,7 @@ def test_columns_and_types(result, table):
 def test_summary_keys(result):
     summary = json.loads((result / "summary.json").read_text())
     assert {
+        "format",
         "afflux_version",
         "scenario_hash",
         "seed",

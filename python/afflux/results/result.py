@@ -10,6 +10,7 @@ from typing import Any
 
 from .. import _core
 from .explain import Explanation
+from .format import migrated
 
 SUMMARY, SCENARIO = "summary.json", "scenario.toml"
 TABLES = ("flows", "ports", "links", "jobs", "paths", "imbalance", "reorder", "round_trips", "gaps", "waits")
@@ -45,8 +46,10 @@ class Result:
     def open(cls, dir: str | os.PathLike[str]) -> "Result":
         """Reads a result directory. A table is read, and compared with its digest, when it is first used.
 
-        Raises `FileNotFoundError` if `dir` is no result directory, `DamagedResult` if a file differs from its digest. Warns `UncheckedResult` if
-        there are no digests.
+        A result of the previous format (afflux 0.1) gets today's keys, with values that say "not recorded"; its files stay as they are.
+
+        Raises `FileNotFoundError` if `dir` is no result directory, `DamagedResult` if a file differs from its digest, `NewerResult` if a later version
+        of the format wrote it. Warns `UncheckedResult` if there are no digests.
         """
         path = Path(dir)
         try:
@@ -180,4 +183,4 @@ def _checked_summary(path: Path) -> dict[str, Any]:
         raise DamagedResult(f"{path} cannot be read ({error}): restore it, or simulate again") from None
     if digest is not None and found != digest:
         raise DamagedResult(f"{path} is not as it was written (SHA-256 {found[:12]}…, it says {str(digest)[:12]}…): restore it, or simulate again")
-    return summary
+    return migrated(summary, path)

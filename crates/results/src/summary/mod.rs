@@ -26,10 +26,16 @@ use afflux_units::Span;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
+/// Version of the result format: `summary.json`, the tables and their columns. It goes up when an older reader would misread a new result; a new reader
+/// migrates results of the previous version (`results/format.py`).
+pub const FORMAT: u32 = 2;
+
 /// Written as JSON with the fields in this order. Percentiles are linear as numpy's, of finished flows that did not start
 /// in the warm-up; totals (flows, drops, goodput, …) are of the whole run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Summary {
+    /// [`FORMAT`]; results of afflux 0.1 have none.
+    pub format: u32,
     pub afflux_version: &'static str,
     pub name: String,
     pub scenario_hash: String,
@@ -214,6 +220,7 @@ pub fn summary(scenario: &Scenario, output: &Output, started: &ProcessStart) -> 
     let goodput = goodput::of(scenario, output);
     let Hashes { result, ports, counters: counters_hash } = hashes(scenario, output);
     Summary {
+        format: FORMAT,
         afflux_version: env!("CARGO_PKG_VERSION"),
         name: scenario.name.clone(),
         scenario_hash: scenario.hash.clone(),
