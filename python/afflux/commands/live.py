@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
+from rich.console import RenderableType
 
 from .. import _core, signals
 from ..settings import assignment
 from ..terminal.console import FAILED, WRONG, complain, failures, print_json, show
+from ..terminal.drawing import table
 
 EXAMPLES = (
     "afflux live examples/live-bottleneck.toml -- bash",
@@ -78,23 +79,24 @@ def capabilities(as_json: bool) -> int:
     if as_json:
         print_json(every)
     else:
-        table = Table("needed", "what for", "here", box=None)
+        made = table("", "needed", "purpose", "available", words=[1, 2])
         for row in every:
-            here = "yes" if row["lacking"] is None else f"{'no' if row['required'] else 'no, goes without'} ({row['lacking']}): {row['how']}"
-            table.add_row(str(row["name"]), str(row["needed_for"]), here)
-        show([table])
+            here = "yes" if row["lacking"] is None else f"{'no' if row['required'] else 'no, but optional'} ({row['lacking']}): {row['how']}"
+            made.add_row(str(row["name"]), str(row["needed_for"]), here)
+        show([made])
     return FAILED if any(row["required"] and row["lacking"] is not None for row in every) else 0
 
 
-def tables(report: dict[str, Any]) -> list[Table]:
-    """What a person wants to know of a run."""
+def tables(report: dict[str, Any]) -> list[RenderableType]:
+    """The tables of a live run: its validity, and its ports."""
     packets, late = report["packets"], report["lateness_us"]
-    run = Table(title="live", box=None, show_header=False, title_justify="left")
+    run = table("Live run", "", "", words=[-1])
+    run.show_header = False
     run.add_row("duration", f"{report['duration_s']:.1f} s, {report['cpu_s']:.1f} s of processor time")
     run.add_row("packets", f"{packets['entered']} in, {packets['delivered']} out, {packets['dropped']} dropped, {packets['marked']} marked")
-    run.add_row("departures late by", f"{late['p50']:.0f} us (p50), {late['p99']:.0f} us (p99), {late['max']:.0f} us (most)")
+    run.add_row("departures late by", f"{late['p50']:.0f} us (p50), {late['p99']:.0f} us (p99), {late['max']:.0f} us (maximum)")
     run.add_row("valid", "yes" if report["valid"] else "no")
-    ports = Table("port", "to", "sent", "dropped", "marked", "mean queue", "longest", title="ports", box=None, title_justify="left")
+    ports = table("Ports", "port", "to", "sent", "dropped", "marked", "mean queue", "longest queue", left=2)
     for port in report["ports"]:
         if port["tx_bytes"] or port["drops"]:
             cells = (f"{port['tx_bytes']:,} B", port["drops"], port["ecn_marks"], f"{port['queue_bytes_mean']:,.0f} B", f"{port['queue_bytes_max']:,} B")

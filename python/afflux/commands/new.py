@@ -34,8 +34,7 @@ def new(
             if as_json:
                 print_json([{"template": one.name, "title": one.title} for one in listed])
                 return
-            made = table("", "template", "", left=2)
-            made.columns[1].no_wrap = False
+            made = table("", "template", "", words=[-1])
             for one in listed:
                 made.add_row(one.name, one.title)
             show([made])

@@ -6,10 +6,11 @@ from typing import Annotated
 
 import typer
 from rich.console import RenderableType
-from rich.table import Table
+from rich.text import Text
 
 from ..estimates import planner
 from ..terminal.console import failures, print_json, show
+from ..terminal.drawing import table
 from ..words.text import duration, rate, size, time
 
 EXAMPLES = (
@@ -80,15 +81,13 @@ def _parts(proposed: planner.Plan) -> Iterator[RenderableType]:
     path = proposed.path
     count = f"{proposed.connections} connection{'s' if proposed.connections > 1 else ''}"
     each = "" if path.congestion == "nack" else f", each with a window of {size(proposed.window)} (socket buffers of {size(proposed.buffer)})"
-    yield f"[bold]{count}{each}[/bold]"
-    table = Table(box=None, pad_edge=False)
-    for column in ("limit", "throughput", "by"):
-        table.add_column(column)
+    yield Text(f"{count}{each}", style="bold")
+    made = table("", "limit", "throughput", "formula", words=[-1])
     name, _ = proposed.expected
     for limit, formula in proposed.limits.items():
-        table.add_row(f"{limit}{' *' if limit == name else ''}", rate(formula.bps), formula.source)
-    yield table
-    yield f"* by formula the least: what to expect. Windows are open after about {time(proposed.opening * 1e9, 3)} without losses."
+        made.add_row(f"{limit}{' *' if limit == name else ''}", rate(formula.bps), formula.source)
+    yield made
+    yield f"* the lowest limit, and so the expected throughput. Windows are open after about {time(proposed.opening * 1e9, 3)} without losses."
     if found := proposed.simulated:
         seeds = f", mean of {found.seeds} seeds" if found.seeds > 1 else ""
         again = f"{found.retransmits:,} segments sent again, {found.timeouts:,} time-outs"

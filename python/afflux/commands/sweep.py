@@ -7,7 +7,7 @@ import typer
 from rich.console import Console
 
 from .. import settings
-from ..terminal.console import FAILED, complain, failures, print_json, show, warn, warn_of_doubts, width
+from ..terminal.console import FAILED, complain, failures, print_json, show, warn, warn_of_doubts
 from .options import Address, Jobs, Set, Strict, Values, With
 
 EXAMPLES = (
@@ -54,7 +54,7 @@ def sweep(
                 strict=strict,
             )
         warn(found.outcome.warnings)
-        print_json(list(found.rows)) if as_json else show(points.sweep(found, width()))
+        print_json(list(found.rows)) if as_json else show(points.sweep(found))
         for failure in found.outcome.failures:
             complain(f"{failure.point}: {failure.error}")
         if warn_of_doubts(found.outcome.results.values()) or found.outcome.failures:

@@ -101,7 +101,7 @@ def _front(found: "Tuning") -> RenderableType:
     title = f"{'The best, with twice the seeds' if found.finalists else 'Nothing beats these in every objective'}: of {len(found.candidates)} settings"
     title += f", {stopped} given up after the first seeds" if stopped else ""
     title += f", {failed} failed" if failed else ""
-    made = table(title, *settings.short(found.keys), *(metric.title for metric in found.objectives), "alike", "", left=len(found.keys))
+    made = table(title, *settings.short(found.keys), *(metric.title for metric in found.objectives), "alike", "", left=len(found.keys), labels=[-1])
     rows = found.finalists or [*found.front, *([] if found.own in found.front else [found.own])]
     for candidate in rows:
         values = [metric.show(mean) if (mean := candidate.mean(metric)) is not None else "–" for metric in found.objectives]
@@ -129,8 +129,7 @@ def _sensitivity(found: "Tuning") -> Iterator[RenderableType]:
 
     if not found.sensitivity:
         return
-    made = table("How far a threshold may drift before an objective is worse", "threshold", "objective", "chosen", "from", "to", "beyond", left=2)
-    made.columns[-1].justify = "left"
+    made = table("How far a threshold may drift before an objective is worse", "threshold", "objective", "chosen", "from", "to", "beyond", left=2, words=[-1])
     names = dict(zip(found.keys, settings.short(found.keys), strict=True))
     for drift in found.sensitivity:
         values = (settings.shown(value) for value in (found.chosen.changes[drift.key], drift.low, drift.high))

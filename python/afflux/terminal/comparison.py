@@ -8,7 +8,7 @@ from rich.text import Text
 
 from ..comparison import changes
 from ..comparison.compare import Comparison
-from ..comparison.paired import SAME, UNCLEAR, Difference
+from ..comparison.paired import SAME, Difference
 from ..results import split
 from .drawing import answer, table
 from .explanation import change
@@ -31,9 +31,7 @@ def comparison(found: Comparison, causes: Mapping[str, split.Comparison | None],
 def differences(title: str, baseline: str, design: str, found: Sequence[Difference]) -> Table:
     """A line per metric. Established differences are bold."""
     colours = {"better": "green", "worse": "red"}
-    made = table(title, "", baseline, design, "change", "95 % interval", "")
-    made.columns[0].no_wrap, made.columns[-1].justify = True, "left"
-    made.columns[-1].min_width = len(UNCLEAR)
+    made = table(title, "", baseline, design, "change", "95 % interval", "verdict", labels=[-1])
     for d in found:
         difference = "0" if d.verdict == SAME else changes.by(d)
         row = (d.metric.title, d.metric.show(d.baseline_mean), d.metric.show(d.design_mean), difference, changes.interval(d), _verdict(d))

@@ -1,9 +1,13 @@
 """Tables and bars."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from rich import box
-from rich.table import Table
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.measure import Measurement
+from rich.table import Column, Table
 from rich.text import Text
 
 from ..words import Marked, text
@@ -22,13 +26,135 @@ COLOURS = {
 }
 
 
-def table(title: str, *columns: str, left: int = 1) -> Table:
-    """A plain table: the first `left` columns are aligned to the left, numbers to the right."""
-    made = Table(title=f"\n{title}" if title else None, title_justify="left", title_style="bold")
+#: Columns of words are broken into lines of at least this many characters.
+PROSE = 24
+
+
+class Fitted(Table):
+    """A table whose cells are never clipped.
+
+    What is too wide for the terminal is made narrower in this order: heads and columns of words are broken into lines, columns that only illustrate
+    (`extras`) are left out, and other columns move to further tables below, which repeat the names.
+    """
+
+    #: Number of columns, from the left, that name the row.
+    names = 1
+    #: Columns that may be left out.
+    extras: tuple[int, ...] = ()
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        return Measurement(1, options.max_width)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        room = options.max_width
+        widest = [self._natural(console, options, column) for column in self.columns]
+        if _together(widest) <= room:
+            yield from super().__rich_console__(console, options)
+            return
+        least = [self._least(console, options, column, width) for column, width in zip(self.columns, widest, strict=True)]
+        places = list(range(len(self.columns)))
+        if _together(least) > room:
+            places = [place for place in places if place not in self.extras]
+        # Names are kept whole unless they leave no room for the widest of the other columns.
+        names = places[: self.names]
+        beside = max((least[place] for place in places[self.names :]), default=0)
+        while names and _together([*(least[place] for place in names), beside]) > room:
+            longest = max(names, key=lambda place: least[place])
+            excess = _together([*(least[place] for place in names), beside]) - room
+            if least[longest] <= PROSE:
+                break
+            least[longest] = max(least[longest] - excess, PROSE)
+        for part, chosen in enumerate(self._parts(names, places[self.names :], least, room)):
+            if part:
+                yield from Text().__rich_console__(console, options)
+            yield from self._of(chosen, widest, least, room, first=part == 0).__rich_console__(console, options)
+
+    def _parts(self, names: list[int], others: list[int], least: list[int], room: int) -> Iterator[list[int]]:
+        """The columns of each table."""
+        taken: list[int] = []
+        for place in others:
+            if taken and _together([least[one] for one in [*names, *taken, place]]) > room:
+                yield [*names, *taken]
+                taken = []
+            taken.append(place)
+        yield [*names, *taken]
+
+    def _of(self, chosen: list[int], widest: list[int], least: list[int], room: int, *, first: bool) -> Table:
+        """A table of some of the columns; what is left of the width goes to those that are narrower than they could be, from the left."""
+        left = room - _together([least[place] for place in chosen])
+        made = Table(title=self.title if first else "", title_justify=self.title_justify, title_style=self.title_style, show_header=self.show_header)
+        _plain(made)
+        for index, place in enumerate(chosen):
+            width = min(least[place] + max(left, 0), widest[place])
+            left -= width - least[place]
+            column = self.columns[place]
+            head = _broken(column.header, width) if isinstance(column.header, str) else column.header
+            made.columns.append(replace(column, header=head, width=width, min_width=None, no_wrap=False, overflow="fold", _index=index))
+        made.rows = self.rows
+        return made
+
+    def _natural(self, console: Console, options: ConsoleOptions, column: Column) -> int:
+        # No column is wider than the terminal; the padding is no part of it.
+        free = options.update(max_width=10_000)
+        return max(Measurement.get(console, free, cell).maximum for cell in (column.header, *column.cells, ""))
+
+    def _least(self, console: Console, options: ConsoleOptions, column: Column, natural: int) -> int:
+        """The width at which every cell is whole, and the head is broken into few lines."""
+        cells = max((Measurement.get(console, options.update(max_width=10_000), cell).maximum for cell in column.cells), default=0)
+        head = _narrowest(column.header) if isinstance(column.header, str) else natural
+        words = not column.no_wrap and column._index >= self.names
+        return max(min(cells, PROSE) if words else cells, min(head, natural))
+
+
+def _together(widths: Sequence[int]) -> int:
+    """Between two columns are a blank and the line of the box."""
+    return sum(widths) + 2 * max(len(widths) - 1, 0)
+
+
+#: Longest word of a head that is not broken after a hyphen, a dot or the like.
+_WORD = 14
+
+
+def _narrowest(head: str) -> int:
+    """The least width at which a head takes at most five lines and its words are whole."""
+    longest = min(max((len(word.rstrip()) for word in _pieces(head)), default=0), PROSE)
+    return next(width for width in range(max(longest, 1), len(head) + 2) if len(_broken(head, width).split("\n")) <= 5)
+
+
+def _pieces(head: str) -> Iterator[str]:
+    """The parts of a head between which a line may end."""
+    for word in re.split(r"(?<=\s)", head):
+        yield from re.split(r"(?<=[\-_,=./])", word) if len(word.rstrip()) > _WORD else [word]
+
+
+def _broken(head: str, width: int) -> str:
+    lines = [""]
+    for word in _pieces(head):
+        if len((lines[-1] + word).rstrip()) > width and lines[-1]:
+            lines.append("")
+        while len(word.rstrip()) > width:
+            lines[-1:], word = [word[:width], ""], word[width:]
+        lines[-1] += word
+    return "\n".join(line.rstrip() for line in lines if line.strip()) or head
+
+
+def _plain(made: Table) -> None:
     made.box, made.header_style, made.show_edge, made.pad_edge, made.padding = box.SIMPLE_HEAD, "dim", False, False, (0, 1, 0, 0)
+
+
+def table(title: str, *columns: str, left: int = 1, words: Sequence[int] = (), labels: Sequence[int] = (), extras: Sequence[int] = ()) -> Fitted:
+    """A plain table: the first `left` columns name the row and are aligned to the left, numbers to the right.
+
+    By place, where -1 is the last: `words` and `labels` are aligned to the left. Where there is little room, `words` are broken into lines and
+    `extras` are left out.
+    """
+    made = Fitted(title=f"\n{title}" if title else None, title_justify="left", title_style="bold")
+    _plain(made)
+    made.names = left
+    made.extras = tuple(place % len(columns) for place in extras)
+    prose, aligned = ({place % len(columns) for place in places} for places in (words, (*words, *labels, *extras)))
     for place, column in enumerate(columns):
-        # On a narrow terminal names are broken into lines; numbers are not.
-        made.add_column(column, justify="left" if place < left else "right", no_wrap=place >= left)
+        made.add_column(column, justify="left" if place < left or place in aligned else "right", no_wrap=place not in prose)
     return made
 
 

@@ -16,8 +16,7 @@ def flow(one: Flow, width: int) -> Iterator[RenderableType]:
     """One flow's completion time, part by part."""
     yield Text.assemble((f"Flow {one.id}", "bold"), f"  {one.src_name} → {one.dst_name}, {text.size(one.bytes)}, class {one.flow_class}")
     yield Text(f"completed in {text.time(one.fct_ns)}, slowdown {text.ratio(one.slowdown)}")
-    made = table("", "", "ns", "share", "")
-    made.columns[-1].justify = "left"
+    made = table("", "", "ns", "share", "", extras=[-1])
     for label, ns in one.parts_ns.items():
         share = one.share(label)
         made.add_row(label, text.count(ns), text.share(share), bar(share, max(width - 44, 10), COLOURS[label]), style="" if ns else "dim")
@@ -28,8 +27,7 @@ def flow(one: Flow, width: int) -> Iterator[RenderableType]:
 
 def slowest(flows: Sequence[Flow], width: int) -> Iterator[RenderableType]:
     """A line per flow, with its largest part."""
-    made = table("Slowest flows, by slowdown", "flow", "hosts", "bytes", "completion", "slowdown", "where the time went")
-    made.columns[-1].justify = "left"
+    made = table("Slowest flows, by slowdown", "flow", "hosts", "bytes", "completion", "slowdown", "where the time went", labels=[-1])
     # Width that the other columns leave; the label of the largest part follows the bar.
     room = max(min(width - 78, 40), 10)
     for one in flows:
@@ -49,8 +47,7 @@ def parts(groups: Sequence[split.Group], width: int, *, per_flow: bool) -> Itera
         yield Text("no flow finished: there is no completion time to split")
         return
     title = "mean share of each flow's completion time" if per_flow else "parts of the mean completion time"
-    made = table(f"Where the time went: {title}", "", *([] if per_flow else ["mean"]), *map(_group, groups), "")
-    made.columns[-1].justify = "left"
+    made = table(f"Where the time went: {title}", "", *([] if per_flow else ["mean"]), *map(_group, groups), "", extras=[-1])
     for label in LABELS:
         values = [(group.mean.flow_shares if per_flow else group.mean.shares)[label] for group in groups]
         times = [] if per_flow else [text.time(groups[0].mean.parts_ns[label])]
@@ -74,8 +71,7 @@ def change(found: split.Comparison, width: int) -> Iterator[RenderableType]:
     """The difference between two designs' mean completion times, part by part."""
     yield Text(found.sentence(), style="bold")
     whole = found.all
-    made = table("The mean completion time and its parts", "", found.baseline, found.design, "difference", "")
-    made.columns[-1].justify = "left"
+    made = table("The mean completion time and its parts", "", found.baseline, found.design, "difference", "", extras=[-1])
     most = max(map(abs, whole.parts_ns.values()), default=0)
     room = max(min(width - 60, 40), 10)
     for label, ns in whole.parts_ns.items():

@@ -16,8 +16,8 @@ from ..words import text
 from .drawing import answer, plural, table
 
 
-def sweep(found: Sweep, width: int) -> Iterator[RenderableType]:
-    """Output of `afflux sweep`: a line per combination with means over its seeds, and as many metrics as fit."""
+def sweep(found: Sweep) -> Iterator[RenderableType]:
+    """Output of `afflux sweep`: a line per combination with means over its seeds."""
     rows, seeds = found.rows, {row["seed"] for row in found.rows}
     keys = settings.short(found.keys)
     lines: list[tuple[list[Text | str], bool]] = []
@@ -29,14 +29,11 @@ def sweep(found: Sweep, width: int) -> Iterator[RenderableType]:
         cells: list[Text | str] = ["–" if value is None else metric.show(value) for metric, value in zip(shown, values, strict=True)]
         failed = f"{len(points) - len(done)} failed" if len(done) < len(points) else ""
         lines.append(([*(settings.shown(points[0][key]) for key in found.keys), *cells, failed], bool(done)))
-    titles = [*keys, *(metric.title for metric in shown), ""]
-    widths = [max(len(str(cell)) for cell in column) + 2 for column in zip(titles, *(cells for cells, _ in lines), strict=True)]
-    room = width - sum(widths[: len(keys)]) - widths[-1]
-    kept = [place for place in range(len(keys), len(titles) - 1) if sum(widths[len(keys) : place + 1]) <= room]
-    columns = [*range(len(keys)), *kept, len(titles) - 1]
-    made = table(f"{plural(len(rows), 'point')}, {plural(len(seeds), 'seed')}", *(titles[place] for place in columns), left=len(keys))
+    failures = any(cells[-1] for cells, _ in lines)
+    titles = [*keys, *(metric.title for metric in shown), *([""] if failures else [])]
+    made = table(f"{plural(len(rows), 'point')}, {plural(len(seeds), 'seed')}", *titles, left=len(keys), labels=[-1] if failures else [])
     for cells, good in lines:
-        made.add_row(*(cells[place] for place in columns), style="" if good else "red")
+        made.add_row(*cells[: len(titles)], style="" if good else "red")
     yield made
     yield Text()
     for note in found.outcome.notes:
@@ -49,8 +46,7 @@ def studies(listed: Sequence[dict[str, Any]]) -> Iterator[RenderableType]:
     if not listed:
         yield Text("there are no built-in studies yet")
         return
-    made = table("", "study", "simulations", "with --quick", "")
-    made.columns[-1].justify = "left"
+    made = table("", "study", "simulations", "with --quick", "", words=[-1])
     for one in listed:
         made.add_row(one["study"], text.count(one["points"]), text.count(one["points_quick"]), one["title"])
     yield made
@@ -60,14 +56,12 @@ def verdict(found: Verdict) -> Iterator[RenderableType]:
     """Output of `afflux study NAME`."""
     if found.answer:
         yield answer(found.answer)
-    made = table("Ours beside the published numbers", *HEAD)
-    made.columns[-1].justify = "left"
+    made = table("Ours beside the published numbers", *HEAD, labels=[-1])
     for row in found.rows:
         made.add_row(*cells(row), style="" if row.predicted else "dim")
     yield made
     if found.checks:
-        made = table("Checks", "", "value", "bar", "")
-        made.columns[-1].justify = "left"
+        made = table("Checks", "", "value", "bar", "", labels=[-1])
         for check in found.checks:
             made.add_row(check.name, number(check.value), number(check.bar), "holds" if check.holds else "does not hold", style="" if check.holds else "red")
         yield made
