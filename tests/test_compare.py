@@ -142,5 +142,5 @@ def test_what_cannot_be_compared(command, scenario, results):
 def test_gathering():
     with pytest.raises(ValueError, match="no results"):
         gather([])
-    with pytest.raises(LookupError, match="no design 'x'"):
+    with pytest.raises(LookupError, match="no design called 'x'"):
         designs(base=[1.0])["x"]

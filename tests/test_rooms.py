@@ -15,8 +15,8 @@ PACKAGE = REPO / "python" / "afflux"
 #: Folders and single modules, each of which imports from levels above its own only.
 LEVELS = (
     {"_core"},
-    {"congestion", "extras", "live", "signals", "templates"},
-    {"files", "words"},
+    {"congestion", "extras", "live", "signals", "spelling"},
+    {"files", "templates", "words"},
     {"metrics", "settings"},
     {"results"},
     {"comparison", "executors", "scenario"},

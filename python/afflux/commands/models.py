@@ -1,6 +1,5 @@
 """`afflux models`."""
 
-import difflib
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Annotated
@@ -11,7 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from .. import _core
+from .. import _core, spelling
 from ..terminal.console import failures, print_json, show
 
 EXAMPLES = (
@@ -19,9 +18,6 @@ EXAMPLES = (
     "afflux models dctcp conga",
     "afflux models --kind marking",
 )
-
-#: More names than this do not help in an error.
-FEW = 40
 
 
 def _names(incomplete: str) -> list[str]:
@@ -56,10 +52,7 @@ def models(
 
 def _known(found: str, known: Sequence[str], what: str) -> None:
     if found not in known:
-        near = difflib.get_close_matches(found, known, 1)
-        guess = f" (did you mean {near[0]!r}?)" if near else ""
-        listed = f"there are {', '.join(known)}" if len(known) <= FEW else "`afflux models` lists all"
-        raise LookupError(f"there is no {what} called {found!r}{guess}: {listed}")
+        raise LookupError(spelling.unknown(what, found, known, "`afflux models` lists all"))
 
 
 def _shown(all_models: Sequence[_core.Model]) -> Iterator[RenderableType]:

@@ -1,10 +1,9 @@
 """What an importer took and what it left out, and what is wrong with a file."""
 
-import difflib
 import itertools
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from .. import _core
@@ -70,12 +69,6 @@ def name(value: object, what: str, file: str | os.PathLike[str], line: int | Non
     if expected is not None:
         raise Wrong(file, line, f"{what} {shown(value)}", expected)
     return value
-
-
-def nearest(value: str, known: Iterable[str]) -> str:
-    """` (did you mean …?)`, or nothing."""
-    found = difflib.get_close_matches(value[:100], list(itertools.islice(known, 10_000)), 1)
-    return f" (did you mean {found[0]!r}?)" if found else ""
 
 
 def number(value: object, name: str, file: str | os.PathLike[str], line: int | None) -> int:

@@ -5,7 +5,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from .. import _core
-from .account import Account, Wrong, nearest, plural, shown
+from ..spelling import nearest
+from .account import Account, Wrong, plural, shown
 from .flow_list import FlowList
 from .hosts import Known
 

@@ -5,8 +5,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
+from ..spelling import nearest
 from . import hosts
-from .account import Account, Wrong, nearest, shown
+from .account import Account, Wrong, shown
 from .flow_list import FlowList
 from .reading import json_value, lines
 

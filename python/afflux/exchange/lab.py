@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .account import Account, Wrong, name, nearest, shown
+from ..spelling import nearest
+from .account import Account, Wrong, name, shown
 from .reading import content
 
 #: Ends of links that are no nodes of the lab.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from .. import __version__
+from .. import __version__, spelling
 from ..files import toml
 from ..metrics import METRICS, Metric
 from ..words import Words, say
@@ -97,7 +97,7 @@ class Designs(Mapping[str, Design]):
         try:
             return self._designs[name]
         except KeyError:
-            raise KeyError(f"there is no design {name!r}: there are {', '.join(self._designs)}") from None
+            raise KeyError(spelling.unknown("design", name, list(self._designs))) from None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._designs)

@@ -9,6 +9,7 @@ import pkgutil
 from collections.abc import Iterator
 from pathlib import Path
 
+from .. import spelling
 from .study import Check, Row, Study, Verdict, carry_out
 
 __all__ = ["Check", "Row", "Study", "Verdict", "built_in", "carry_out", "files", "find"]
@@ -25,7 +26,7 @@ def find(name: str) -> Study:
     """A study by name. Raises `LookupError` if it does not exist."""
     every = {study.name: study for study in built_in()}
     if name not in every:
-        raise LookupError(f"there is no study {name!r}: there {'are ' + ', '.join(every) if every else 'is none yet'}")
+        raise LookupError(spelling.unknown("study", name, list(every)))
     return every[name]
 
 

@@ -1,8 +1,9 @@
 """Commented scenarios to begin with: `afflux new`."""
 
-import difflib
 from dataclasses import dataclass
 from pathlib import Path
+
+from .. import spelling
 
 FILES = Path(__file__).parent
 
@@ -24,9 +25,7 @@ def find(name: str) -> Template:
     """Raises `LookupError` if there is none of this name."""
     path = FILES / f"{name}.toml"
     if path not in FILES.glob("*.toml"):
-        names = [template.name for template in every()]
-        near = difflib.get_close_matches(name, names, 1)
-        raise LookupError(f"there is no template {name!r}{f' (did you mean {near[0]!r}?)' if near else ''}: there are {', '.join(names)}")
+        raise LookupError(spelling.unknown("template", name, [template.name for template in every()]))
     return _read(path)
 
 
