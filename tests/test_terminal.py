@@ -1,7 +1,15 @@
 """What a person at a terminal sees: tables that fit, a pager, completion."""
 
+import fcntl
 import io
+import os
+import pty
 import re
+import struct
+import subprocess
+import sys
+import termios
+from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -70,3 +78,66 @@ def test_a_name_wider_than_the_terminal_is_broken_not_clipped():
     assert max(map(len, lines)) <= 60
     assert "".join(lines).count("n") == 90
     assert "1.234 ms" in "".join(lines)
+
+
+# ----------------------------------------------------------------------------------------------------------------------- the pager
+
+
+def at_terminal(arguments: list[str], tmp_path: Path, rows: int = 24, **environment: str) -> str:
+    """The output of the command at a terminal of 80 columns."""
+    parent, child = pty.openpty()
+    fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", rows, 80, 0, 0))
+    own = {key: value for key, value in os.environ.items() if key not in ("COLUMNS", "LINES", "PAGER", "LESS", "NO_COLOR")}
+    command = [sys.executable, "-m", "afflux", *arguments]
+    process = subprocess.Popen(command, stdin=child, stdout=child, stderr=child, cwd=tmp_path, env=own | {"TERM": "xterm"} | environment)
+    os.close(child)
+    read = b""
+    try:
+        while part := os.read(parent, 65_536):
+            read += part
+    except OSError:  # Linux's end of a terminal
+        pass
+    os.close(parent)
+    assert process.wait(60) == 0, read
+    return read.decode()
+
+
+MARK = "sed s/^/paged:/"
+
+
+def test_long_output_is_paged(tmp_path):
+    assert "paged:" in at_terminal(["models"], tmp_path, PAGER=MARK)
+    assert "paged:{" in at_terminal(["schema"], tmp_path, PAGER=MARK)
+    assert "\x1b" not in at_terminal(["models"], tmp_path, PAGER=MARK), "only less shows colours"
+
+
+def test_short_output_is_not_paged(tmp_path):
+    shown = at_terminal(["models", "dctcp"], tmp_path, PAGER=MARK)
+    assert "RFC 8257" in shown
+    assert "paged:" not in shown
+
+
+NONE = [({"PAGER": ""}, "models"), ({"PAGER": "cat"}, "models"), ({"TERM": "dumb"}, "models"), ({}, "models --no-pager"), ({}, "--no-pager models")]
+
+
+@pytest.mark.parametrize(("environment", "arguments"), NONE)
+def test_no_pager(environment, arguments, tmp_path):
+    shown = at_terminal(arguments.split(), tmp_path, **{"PAGER": MARK} | environment)
+    assert "RFC 8257" in shown
+    assert "paged:" not in shown
+
+
+def test_a_pager_that_is_not_there(tmp_path):
+    assert "RFC 8257" in at_terminal(["models"], tmp_path, PAGER="no-such-pager-exists")
+
+
+def test_a_pager_that_ends_early(tmp_path):
+    shown = at_terminal(["schema"], tmp_path, PAGER="head -n 3 | sed s/^/paged:/")
+    assert shown.count("paged:") == 3
+    assert "error" not in shown.lower()
+
+
+def test_never_a_pager_without_a_terminal(command, monkeypatch):
+    monkeypatch.setenv("PAGER", MARK)
+    assert "paged:" not in command("models").stdout
+    assert "paged:" not in command("schema").stdout

@@ -7,6 +7,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from . import __version__, commands
 from .commands import exchange
+from .commands.options import NoPager
 from .terminal.console import example
 
 
@@ -53,7 +54,8 @@ def version(wanted: bool) -> None:
 
 @app.callback()
 def root(
-    _version: Annotated[bool, typer.Option("--version", callback=version, is_eager=True, help="Print the version and leave.")] = False,
+    _version: Annotated[bool, typer.Option("--version", callback=version, is_eager=True, help="Print the version and exit.")] = False,
+    _no_pager: NoPager = False,
 ) -> None:
     pass
 

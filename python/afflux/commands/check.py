@@ -12,7 +12,7 @@ from rich.text import Text
 from .. import _core, settings
 from ..terminal.console import failures, print_json, show, warn
 from ..words import text
-from .options import Set, Strict
+from .options import NoPager, Set, Strict
 
 if TYPE_CHECKING:
     from ..estimates.checking import Checked
@@ -25,6 +25,7 @@ def check(
     set: Set = None,
     strict: Strict = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
+    no_pager: NoPager = False,
 ) -> None:
     """Validate a scenario, warn of what has no effect, draw its topology, estimate packet-hops, time and memory; run nothing."""
     from ..estimates import checking
@@ -33,7 +34,7 @@ def check(
         loaded = _core.load(scenario, set=[settings.assignment(one) for one in set or []])
         warn(loaded.warnings, strict)
         found = checking.check(loaded)
-        print_json(found.to_dict()) if as_json else show(_shown(found))
+        print_json(found.to_dict()) if as_json else show(_shown(found), paged=True)
 
 
 def _shown(found: "Checked") -> Iterator[RenderableType]:

@@ -1,12 +1,16 @@
 """`afflux explain`."""
 
+from collections.abc import Iterable
+from itertools import chain
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from rich.console import RenderableType
 
 from ..results.result import Result
 from ..terminal.console import failures, print_json, show, warn_of_doubts, width
+from .options import NoPager
 
 EXAMPLES = (
     "afflux explain out/incast-dctcp-1",
@@ -28,12 +32,13 @@ def explain(
     hosts: Annotated[bool, typer.Option("--hosts", help="Among the longest queues, show those of hosts too.")] = False,
     front: Annotated[bool, typer.Option("--waits", help="Only who stood in front of whom, by class of traffic (of --flow or --slowest, if given).")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+    no_pager: NoPager = False,
 ) -> None:
     """Show where each flow's time went; without options the parts of the mean completion time, by size, the longest queues of
     switches if ports were recorded, and who stood in front of whom if waits were."""
     from ..results import split
     from ..results.explain import longest_queues
-    from ..results.waits import behind
+    from ..results.waits import Behind, behind
     from ..terminal import explanation as shown
 
     with failures():
@@ -43,33 +48,31 @@ def explain(
         warn_of_doubts([result])
         if against is not None:
             if flow is not None or slowest is not None or front or per_flow or hosts:
-                raise ValueError("--against compares means: of the other options it takes --by and --json")
+                raise ValueError("--against compares mean completion times: only --by and --json go with it")
             other = Result.open(against)
             names = [one.summary["name"] for one in (other, result)]
             if names[0] == names[1]:
                 names = [str(against), str(dir)]
             change = split.compare(other, result, by, names=(names[0], names[1]))
             if change is None:
-                raise ValueError("no flow finished in both: there is nothing to compare")
-            print_json(change.to_dict()) if as_json else show(shown.change(change, width()))
+                raise ValueError("no flow finished in both results: there is nothing to compare")
+            print_json(change.to_dict()) if as_json else show(shown.change(change, width()), paged=True)
             return
         explanation = result.explain()
-        chosen = [flow] if flow is not None else [one.id for one in explanation.slowest(slowest)] if slowest is not None else None
+        chosen = [explanation.flow(flow)] if flow is not None else explanation.slowest(slowest) if slowest is not None else None
+        waits: list[Behind] = []
         if front or ("waits" in result.recorded and not as_json):
-            waits = behind(result.table("waits"), result.flows, chosen)
+            waits = behind(result.table("waits"), result.flows, None if chosen is None else [one.id for one in chosen])
+        parts: Iterable[RenderableType]
+        found: Any
         if front:
-            print_json([one.to_dict() for one in waits]) if as_json else show(shown.waits(waits))
-            return
-        if flow is not None:
-            one = explanation.flow(flow)
-            print_json(one.to_dict()) if as_json else show(shown.flow(one, width()))
-        elif slowest is not None:
-            flows = explanation.slowest(slowest)
-            print_json([one.to_dict() for one in flows]) if as_json else show(shown.slowest(flows, width()))
+            found, parts = [one.to_dict() for one in waits], []
+        elif chosen is not None:
+            found = chosen[0].to_dict() if flow is not None else [one.to_dict() for one in chosen]
+            parts = shown.flow(chosen[0], width()) if flow is not None else shown.slowest(chosen, width())
         else:
             groups = split.groups([explanation], [by])
-            print_json([group.to_dict() for group in groups]) if as_json else show(shown.parts(groups, width(), per_flow=per_flow))
+            found, parts = [group.to_dict() for group in groups], shown.parts(groups, width(), per_flow=per_flow)
             if "ports" in result.recorded and not as_json:
-                show(shown.queues(longest_queues(result.ports, result.is_host), hosts=hosts))
-        if "waits" in result.recorded and not as_json:
-            show(shown.waits(waits))
+                parts = chain(parts, shown.queues(longest_queues(result.ports, result.is_host), hosts=hosts))
+        print_json(found) if as_json else show(chain(parts, shown.waits(waits)), paged=True)

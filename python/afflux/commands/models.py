@@ -12,6 +12,7 @@ from rich.text import Text
 
 from .. import _core, spelling
 from ..terminal.console import failures, print_json, show
+from .options import NoPager
 
 EXAMPLES = (
     "afflux models",
@@ -32,6 +33,7 @@ def models(
     names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]…", help="Only these models.", show_default=False, autocompletion=_names)] = None,
     kind: Annotated[str | None, typer.Option("--kind", metavar="KIND", help="Only models of this kind.", show_default=False, autocompletion=_kinds)] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
+    no_pager: NoPager = False,
 ) -> None:
     """List the models with their sources and limits: all of them, those of one kind, or those named."""
     with failures():
@@ -47,7 +49,7 @@ def models(
             keys = ("kind", "name", "source", "faithful", "simplified")
             print_json([{key: getattr(model, key) for key in keys} for model in every])
         else:
-            show(_shown(every))
+            show(_shown(every), paged=True)
 
 
 def _known(found: str, known: Sequence[str], what: str) -> None:

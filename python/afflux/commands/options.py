@@ -20,6 +20,16 @@ Dirs = Annotated[
     list[Path],
     typer.Argument(metavar="DIR…", help="Result directories; those of one scenario name are one design, with several seeds.", show_default=False),
 ]
+
+
+def _forbid(wanted: bool) -> None:
+    from ..terminal import pager
+
+    if wanted:
+        pager.forbid()
+
+
+NoPager = Annotated[bool, typer.Option("--no-pager", callback=_forbid, help="Print long output without a pager.")]
 Strict = Annotated[bool, typer.Option("--strict", help="Refuse a scenario with warnings.")]
 Values = Annotated[
     list[str] | None,

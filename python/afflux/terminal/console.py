@@ -17,6 +17,7 @@ from .. import _core, signals
 from ..files import delivery
 from ..results import doubts
 from ..results.result import Result, UncheckedResult
+from . import pager
 
 # Exit codes: wrong scenario or option; failure while running. A signal ends with 128 + its number (`signals`).
 WRONG, FAILED = 2, 1
@@ -126,12 +127,34 @@ def warn_of_doubts(results: Iterable[Result]) -> bool:
     return bool(found)
 
 
-def show(parts: Iterable[RenderableType]) -> None:
+def show(parts: Iterable[RenderableType], *, paged: bool = False) -> None:
+    """Prints the parts; with `paged`, what is longer than the terminal goes to the pager."""
+    command = pager.command() if paged else None
+    console = _console(colours=command is None or pager.coloured(command))
+    if command is None:
+        for part in parts:
+            console.print(part)
+        return
+    with console.capture() as captured:
+        for part in parts:
+            console.print(part)
+    page(captured.get(), command)
+
+
+def _console(*, colours: bool) -> Console:
     # Without markup: a name such as [bold] is text.
-    console = Console(highlight=False, markup=False)
+    console = Console(highlight=False, markup=False) if colours else Console(highlight=False, markup=False, color_system=None)
     console.push_render_hook(_Visible())
-    for part in parts:
-        console.print(part)
+    return console
+
+
+def page(text: str, command: str | None) -> None:
+    """Prints a text, or shows it in the pager if it is longer than the terminal."""
+    if command is not None and text.count("\n") >= Console().height:
+        sys.stdout.flush()
+        pager.show(text, command)
+    else:
+        sys.stdout.write(text)
 
 
 def width() -> int:
