@@ -118,7 +118,7 @@ def test_broken_tables_are_named(command, config, tmp_path, change, says):
 def test_unknown_tables_are_named(command, config):
     done = command("import", "sonic", config(lambda t: t.update(VLAN={"Vlan100": {}})), "-o", "leaf.toml")
     assert done.returncode == 0
-    assert "table VLAN is not understood and left out" in done.stderr
+    assert "table VLAN is unknown and ignored" in done.stderr
 
 
 def test_a_scenario_that_was_never_imported(command, scenario):

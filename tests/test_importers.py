@@ -222,7 +222,7 @@ def test_spark(command, files):
         "start_ns,src,dst,bytes,class\n1000000000,1,0,300,fetch\n1001000000,0,2,150,fetch\n1001000000,1,2,300,fetch\n"
     )
     assert "3 flows taken, 2 dropped: 1 fetches whose writers are not in the log, 1 of tasks that did not succeed" in done.stderr
-    assert "the last line breaks off" in done.stderr
+    assert "the last line is incomplete" in done.stderr
 
 
 # -------------------------------------------------------------------------------------------------------------------------- export

@@ -149,7 +149,7 @@ def test_leaves_and_spines_of_their_own(command, tmp_path):
     ]
     done = command("import", "sonic", "leaf.json", "--match", "leaf*", "--into", "s.toml")
     assert done.returncode == 2
-    assert "leaf.json: what it says makes no scenario" in done.stderr
+    assert "leaf.json: its content makes no valid scenario" in done.stderr
     assert 'no node matches "leaf*"' in done.stderr
 
 
@@ -182,7 +182,7 @@ def test_strangers_are_named(command, tmp_path):
     (tmp_path / "c.pcap").write_bytes(pcap([(1, udp((0, 0, 71), (0, 0, 72), 9, 0, 1))]))
     done = command("import", "pcap", "c.pcap", "--into", "lab.toml", "-o", "new.toml")
     assert done.returncode == 2
-    assert "c.pcap: found only addresses that no host has: 10.0.0.71, 10.0.0.72, expected addresses of the hosts of lab.toml" in done.stderr
+    assert "c.pcap: found only addresses of unknown hosts: 10.0.0.71, 10.0.0.72, expected addresses of the hosts of lab.toml" in done.stderr
     (tmp_path / "flows.csv").write_text("start_ns,src,dst,bytes\n0,db1,db2,5\n0,db1,db3,5\n")
     text = SCENARIO[: SCENARIO.index("[[traffic]]")] + '[[traffic]]\nkind = "flows"\nfile = "flows.csv"\n'
     (tmp_path / "s.toml").write_text(text)
@@ -258,7 +258,7 @@ def test_comments_and_all_else_stay(command, tmp_path):
     (tmp_path / "lab.clab.yml").write_text(LAB)
     done = command("import", "containerlab", "lab.clab.yml", "--rate", "10Gbps", "--into", "new.toml", "-o", "lab.toml")
     assert done.returncode == 2, "its override means a switch that the lab does not have"
-    assert "lab.clab.yml: what it holds makes no scenario" in done.stderr
+    assert "lab.clab.yml: its content makes no valid scenario" in done.stderr
     (tmp_path / "new.toml").write_text(new.replace('match = "switch0"', 'match = "leaf*"'))
     done = command("import", "containerlab", "lab.clab.yml", "--rate", "10Gbps", "--into", "new.toml", "-o", "lab.toml")
     assert done.returncode == 0, done.stderr

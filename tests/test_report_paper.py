@@ -53,7 +53,7 @@ def test_command(command, results, tmp_path):
     assert done.returncode == 0, done.stderr
     assert "written to figures/fct-cdf.svg" in done.stdout
     for options, message in (
-        (("--format", "eps"), "'eps': there are html, pdf, svg, png"),
+        (("--format", "eps"), "--format eps: write html, pdf, svg or png"),
         (("--format", "pdf", "--title", "x"), "--title is of the page"),
         (("--whole-run",), "--whole-run and --hosts are of figures"),
     ):

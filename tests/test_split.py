@@ -179,7 +179,7 @@ def test_commands(command, listed, tmp_path):
     assert json.loads(command("compare", "out/kept-1", "out/listed-1", "--json").stdout)["split"]["listed"]["groups"][0]["difference_ns"] > 0
     for options, message in (
         (("--against", "out/listed-1", "--flow", "1"), "--against compares means"),
-        (("--by", "colour"), "grouped by size or by class"),
+        (("--by", "colour"), "write size or class"),
     ):
         done = command("explain", "out/kept-1", *options)
         assert (done.returncode, message in done.stderr) == (2, True), done.stderr

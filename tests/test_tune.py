@@ -208,7 +208,7 @@ def test_command(invoke, tmp_path):
     ("vary", "metrics", "words"),
     [
         ({"switch.buffer": "4packets"}, "job_time", "expected a range"),
-        ({"switch.buffer": "4packets..200kB"}, "job_time", "units that can be compared"),
+        ({"switch.buffer": "4packets..200kB"}, "job_time", "units of the same kind"),
         ({"switch.buffer": "9packets..4packets"}, "job_time", "below the second"),
         ({"switch.buffer": "4packets..9packets:cubic"}, "job_time", ":log or :linear"),
         ({"switch.buffer": "4packets..9packets"}, "job_tme", "job_time"),

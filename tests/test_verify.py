@@ -145,6 +145,6 @@ def test_a_sweep_with_damage(place, invoke):
 
 
 def test_what_is_no_directory_of_results(place, invoke):
-    for name, words in [("nothing", "does not exist"), ("small.toml", "is no directory"), (".", "has neither summary.json nor points/manifest.json")]:
+    for name, words in [("nothing", "does not exist"), ("small.toml", "is not a directory"), (".", "has neither summary.json nor points/manifest.json")]:
         done = invoke("verify", name)
         assert (done.exit_code, words in done.stderr) == (2, True), done.output

@@ -102,7 +102,7 @@ def run(
     if strict and warned:
         raise _core.ScenarioError("\nerror: ".join(warned))
     if twice := {task.key for task in tasks if sum(other.key == task.key for other in tasks) > 1}:
-        raise ValueError(f"two points are called {min(twice)}: points of one name differ in their seed")
+        raise ValueError(f"two points are {min(twice)}: points of the same name need different seeds")
     durable.make_dir(out)
     with locked(out):
         manifest = Manifest.read(out)
@@ -110,7 +110,7 @@ def run(
         manifest.write()
         done = {task.key for task in tasks if not fresh and manifest.holds(task)}
         builds = {manifest.points[key].get("build") for key in done} - {build()}
-        notes = [f"some points were read that another build of afflux {__version__} simulated: remove {out} to simulate all again"] if builds else []
+        notes = [f"some results are from another build of afflux {__version__}: remove {out} to simulate all points again"] if builds else []
         notes += manifest.notes
         watch.begin(len(tasks), len(done))
         missing = [task for task in tasks if task.key not in done]

@@ -85,11 +85,11 @@ def sweep(
 
 def _check(key: str, texts: Sequence[str]) -> None:
     if key in ("run.seed", "name"):
-        raise ValueError(f"{key} cannot be varied: {'name seeds with --seeds' if key == 'run.seed' else 'points are named after what is varied'}")
+        raise ValueError(f"{key} cannot be varied: {'write --seeds instead' if key == 'run.seed' else 'the points are named after the varied keys'}")
     if not texts:
         raise ValueError(f"{key}: no values")
     if twice := [text for text in texts if texts.count(text) > 1]:
-        raise ValueError(f"{key}: the value {twice[0]} is there twice")
+        raise ValueError(f"{key}: the value {twice[0]} is given twice")
 
 
 def _first_valid(scenario: Source, combinations: Iterable[Mapping[str, Any]]) -> _core.Scenario:

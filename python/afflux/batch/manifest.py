@@ -56,8 +56,12 @@ class Task:
         """The error if another version of afflux, or another scenario, produced the result."""
         theirs = answer.said["afflux_version"]
         if theirs != __version__:
-            return f"it was simulated by afflux {theirs}, here is {__version__}: install the same on all machines"
-        return None if answer.said["scenario_hash"] == self.scenario_hash else "another scenario was simulated: install the same afflux on all machines"
+            return f"it was simulated by afflux {theirs}, but this is afflux {__version__}: install the same version on all machines"
+        return (
+            None
+            if answer.said["scenario_hash"] == self.scenario_hash
+            else "another scenario was simulated there: install the same version of afflux on all machines"
+        )
 
 
 class Manifest:

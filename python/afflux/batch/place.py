@@ -47,7 +47,7 @@ def locked(out: Path) -> Iterator[None]:
                 break
             except BlockingIOError:
                 if time.monotonic() > until:
-                    raise Busy(f"another afflux is at work in {out}: wait for its end, or choose another directory") from None
+                    raise Busy(f"another afflux process is writing to {out}: wait for its end, or choose another directory") from None
             signals.check()
             time.sleep(0.05)
         yield

@@ -44,8 +44,8 @@ def verify(dir: str | os.PathLike[str]) -> Verification:
     points = next((place for place in (dir / "points", dir) if (place / MANIFEST).is_file()), None)
     if points is None:
         if not (dir / SUMMARY).is_file():
-            what = f"has neither {SUMMARY} nor points/{MANIFEST}" if dir.is_dir() else "is no directory" if dir.exists() else "does not exist"
-            raise FileNotFoundError(f"{dir} is no directory of results: it {what}")
+            what = f"has neither {SUMMARY} nor points/{MANIFEST}" if dir.is_dir() else "is not a directory" if dir.exists() else "does not exist"
+            raise FileNotFoundError(f"{dir} is not a directory of results: it {what}")
         found = Verification(dir, "result")
         _result(found, dir)
     else:
@@ -61,7 +61,7 @@ def _result(found: Verification, dir: Path) -> Result | None:
             warnings.simplefilter("error", UncheckedResult)
             result = Result.open(dir)
     except UncheckedResult:
-        found.problems.append(f"{dir} has no digests (written by an older version): nobody can tell whether its files are as they were written")
+        found.problems.append(f"{dir} has no digests (written by an older version): its files cannot be checked")
         return None
     except (DamagedResult, FileNotFoundError) as error:
         found.problems.append(str(error))

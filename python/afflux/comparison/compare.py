@@ -53,9 +53,7 @@ def compare(results: Designs | Iterable[Result | str | os.PathLike[str]], baseli
     base = designs[baseline] if baseline is not None else next(iter(designs.values()))
     others = [design for design in designs.values() if design.name != base.name]
     if not others:
-        raise ValueError(
-            f"there is only one design, {base.name!r}: results of one scenario name are one design with several seeds; name results of another too"
-        )
+        raise ValueError(f"there is only one design, {base.name!r}: results with the same scenario name are one design; add results of another design")
     notes: list[str] = []
     found: list[Difference] = []
     for design in others:

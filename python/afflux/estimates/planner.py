@@ -154,7 +154,7 @@ def plan(path: Path) -> Plan:
     one = response(path)
     room = path.memory * _SHARE
     if room < 2 * path.payload:
-        raise ValueError(f"--memory {path.memory:.0f} B: the window of one connection, half of its buffer, needs two segments of {path.payload} B at least")
+        raise ValueError(f"--memory {path.memory:.0f} B: the window of a connection is half of its buffer and needs at least two segments of {path.payload} B")
     alone = path.congestion in ("bbr", "nack")
     # What losses allow one connection, as often as it takes.
     wanted = 1 if alone or one is None else math.ceil(path.ceiling / one.bps)

@@ -23,7 +23,7 @@ def flows(path: Path, gap_ns: int, known: Known | None, of_class: str | None = N
         numbers = {address: number for address in addresses if (number := known.find(address)) is not None}
         if addresses and not numbers:
             expected = f"addresses of the hosts of {known.source}{nearest(addresses[0], known.numbers)}: write address = … beside their names there"
-            raise Wrong(path, None, f"only addresses that no host has: {', '.join(addresses[:5])}{' …' if len(addresses) > 5 else ''}", expected)
+            raise Wrong(path, None, f"only addresses of unknown hosts: {', '.join(addresses[:5])}{' …' if len(addresses) > 5 else ''}", expected)
         rows = [row for row in range(len(list_)) if addresses[list_.src[row]] in numbers and addresses[list_.dst[row]] in numbers]
         if strangers := len(list_) - len(rows):
             others = [address for address in addresses if address not in numbers]
@@ -45,5 +45,5 @@ def flows(path: Path, gap_ns: int, known: Known | None, of_class: str | None = N
     if list_.dscps is not None:
         account.notes.append("DSCPs are kept: [host] dscp_to_priority says which priority each is")
     if cut:
-        account.notes.append("the file ends within a frame, which is left out: the capture was stopped there")
+        account.notes.append("the file ends within a frame, which was ignored: the capture was stopped there")
     return list_, numbers, account

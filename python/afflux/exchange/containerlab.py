@@ -150,7 +150,7 @@ def topology_of(scenario: _core.Scenario, switch_kind: str, switch_image: str | 
     lab = {"name": scenario.name.replace(os.sep, "-"), "topology": {"kinds": kinds, "nodes": nodes, "links": links}}
     account.notes.append("rates and delays are labels: containerlab does not set them (containerlab tools netem does, link by link)")
     if any(link.loss for link in fabric.links):
-        account.notes.append("losses are not expressed")
+        account.notes.append("the format has no losses: they were dropped")
     odd = [node for node in nodes if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", node)]
     if odd:
         account.notes.append(f"containerlab may refuse names like {shown(odd[0])}: it takes letters, digits, _, . and -")

@@ -83,7 +83,7 @@ class Fabric:
                 into.add_traffic(traffic)
             return into.text()
         if flows is None:
-            account.notes.append("no traffic is in the file: a permutation of 1 MB stands in for it (--flows names a flow list)")
+            account.notes.append("the file has no traffic: the scenario gets a permutation of 1 MB as a placeholder (--flows sets a flow list)")
         return f"format = 1\ndescription = {toml.value(f'Fabric of {source}')}\n\n{topology}\n{toml.dumps({'traffic': [traffic]}).lstrip()}"
 
     # ---------------------------------------------------------------------------------------------------------------------- shapes

@@ -57,7 +57,7 @@ def read(path: str | os.PathLike[str]) -> Known:
                 raise Wrong(path, at, f"the name {shown(name)} a second time", "each name once")
             numbers[name] = int(fields[0])
     except csv.Error as error:
-        raise Wrong(path, at, f"a line that is no CSV ({error})", "a host's number and a name, as in 3,node-7") from None
+        raise Wrong(path, at, f"a line that is not CSV ({error})", "a host's number and a name, as in 3,node-7") from None
     return Known(numbers, None, os.fspath(path))
 
 

@@ -134,7 +134,7 @@ def flows_of(flows: FlowList, account: Account, *, ports: bool, origin_ns: int =
     if flows.classes is not None and any(flows.classes):
         account.notes.append(f"classes and priorities are not expressed: all flows are in priority group {GROUP}")
     if flows.deadlines_ns is not None:
-        account.notes.append("deadlines are not expressed")
+        account.notes.append("the format has no deadlines: they were dropped")
     port = "100 " if ports else ""
     rows = zip(flows.start_ns, flows.src, flows.dst, flows.bytes, strict=True)
     out = [str(len(flows))]

@@ -16,9 +16,9 @@ def flows(path: Path) -> tuple[FlowList, Account]:
 def matrix_of(flows: FlowList, hosts: int, account: Account) -> str:
     """A connection matrix; identifiers count from 1, as its scripts write them."""
     if flows.classes is not None and any(flows.classes):
-        account.notes.append("classes are not expressed")
+        account.notes.append("the format has no classes: they were dropped")
     if flows.deadlines_ns is not None:
-        account.notes.append("deadlines are not expressed")
+        account.notes.append("the format has no deadlines: they were dropped")
     rows = zip(flows.src, flows.dst, flows.start_ns, flows.bytes, strict=True)
     out = [f"Nodes {hosts}", f"Connections {len(flows)}"]
     out += [f"{src}->{dst} id {at} start {start * 1000} size {size}" for at, (src, dst, start, size) in enumerate(rows, 1)]

@@ -34,7 +34,7 @@ class Into:
             tomllib.loads(text)
             self._document = tomlkit.parse(text)
         except UnicodeDecodeError:
-            raise Wrong(path, None, "bytes that are no UTF-8", "a scenario") from None
+            raise Wrong(path, None, "bytes that are not UTF-8", "a scenario") from None
         except tomllib.TOMLDecodeError:
             _core.parse(text, path)  # says where and what, in the words of all other errors
             raise

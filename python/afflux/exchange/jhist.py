@@ -96,7 +96,7 @@ def _events(path: Path, log: Log) -> Iterator[tuple[int | None, str, Mapping[str
                     raise Wrong(path, None, f"event {count}: {shown(value)}", "a record with type and event")
                 yield None, str(value.get("type")), value["event"]
         except End:
-            log.account.notes.append(f"{path}: the file ends within event {count + 1}, which is left out")
+            log.account.notes.append(f"{path}: the file ends within event {count + 1}, which was ignored")
         except TooMuch as error:
             raise damaged(path, None, error) from None
         except (AvroError, RecursionError, *DAMAGED) as error:

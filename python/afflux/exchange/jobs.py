@@ -134,4 +134,4 @@ def json_lines(path: str | os.PathLike[str], account: Account, stream: BinaryIO 
         # Nothing but a broken line is no log at all.
         if broken.line == first:
             raise broken
-        account.notes.append(f"{path}: the last line breaks off and is left out")
+        account.notes.append(f"{path}: the last line is incomplete and was ignored")

@@ -150,10 +150,10 @@ class Lab:
                     raise Wrong(self.path, event.start_mark.line + 1, found, "a topology file")
             root = yaml.compose(text, Loader=loader)
         except UnicodeDecodeError:
-            raise Wrong(self.path, None, "bytes that are no UTF-8", "YAML") from None
+            raise Wrong(self.path, None, "bytes that are not UTF-8", "YAML") from None
         except yaml.YAMLError as error:
             mark = getattr(error, "problem_mark", None)
-            problem = getattr(error, "problem", None) or "something that is no YAML"
+            problem = getattr(error, "problem", None) or "something that is not YAML"
             line = mark.line + 1 if mark else None
             # libyaml reads ahead of its events, and from PyYAML 6.0.4 on it has a limit of its own.
             if "nesting depth" in problem:
@@ -184,7 +184,7 @@ class Lab:
         import yaml
 
         if not isinstance(node, yaml.MappingNode):
-            raise Wrong(self.path, self._line(node) if node is not None else None, f"{what} that is no mapping", "name and topology, with nodes and links")
+            raise Wrong(self.path, self._line(node) if node is not None else None, f"{what} that is not a mapping", "name and topology, with nodes and links")
         return self._entries(node)
 
     def _entries(self, node: Any) -> dict[str, Any]:
@@ -195,13 +195,13 @@ class Lab:
         merged: dict[str, Any] = {}
         for key, value in node.value:
             if not isinstance(key, yaml.ScalarNode):
-                raise Wrong(self.path, self._line(key), "a key that is no text", "plain YAML")
+                raise Wrong(self.path, self._line(key), "a key that is not text", "plain YAML")
             if key.tag != "tag:yaml.org,2002:merge":
                 own[key.value] = value
                 continue
             for source in value.value if isinstance(value, yaml.SequenceNode) else [value]:
                 if not isinstance(source, yaml.MappingNode):
-                    raise Wrong(self.path, self._line(key), "<< with something that is no mapping", "plain YAML")
+                    raise Wrong(self.path, self._line(key), "<< with something that is not a mapping", "plain YAML")
                 for inner, found in self._entries(source).items():
                     merged.setdefault(inner, found)
         return merged | own

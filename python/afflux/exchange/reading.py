@@ -68,7 +68,7 @@ class _Unpacked(io.RawIOBase):
             if data:
                 return data
             if ended and not self._decoder.eof:
-                raise EOFError("it ends before its end")
+                raise EOFError("the file is truncated")
 
     def close(self) -> None:
         self._file.close()
@@ -141,7 +141,7 @@ def json_value(text: str | bytes, path: str | os.PathLike[str], at: int | None, 
         where = at + error.lineno - 1 if at is not None else error.lineno
         raise Wrong(path, where, f"{shown(text[:60])} ({error.msg})", expected) from None
     except UnicodeDecodeError:
-        raise Wrong(path, at, "bytes that are no UTF-8", expected) from None
+        raise Wrong(path, at, "bytes that are not UTF-8", expected) from None
     except RecursionError:
         raise Wrong(path, at, "values nested too deeply", expected) from None
     except Wrong:

@@ -8,7 +8,7 @@ ray     a cluster of Ray (extra `ray`)
 from collections.abc import Mapping
 from typing import Protocol, Self
 
-from .. import extras
+from .. import extras, spelling
 from .process import Answer, Order
 
 __all__ = ["NAMES", "Answer", "Executor", "Order", "named"]
@@ -43,7 +43,7 @@ def named(name: str, *, jobs: int | None = None, address: str | None = None) -> 
     """
     if name == "local":
         if address is not None:
-            raise ValueError(f"--address {address}: the local executor has none; choose --executor dask or --executor ray")
+            raise ValueError(f"--address {address}: the local executor has no address: write --executor dask or --executor ray")
         from .local import Local
 
         return Local(jobs)
@@ -55,4 +55,4 @@ def named(name: str, *, jobs: int | None = None, address: str | None = None) -> 
         with extras.needed("ray", "--executor ray"):
             from .on_ray import OnRay
         return OnRay(address, jobs)
-    raise ValueError(f"there is no executor {name!r}: there are {', '.join(NAMES)}")
+    raise ValueError(f"--executor: {spelling.unknown('executor', name, NAMES)}")

@@ -14,7 +14,7 @@ def deliver(files: Mapping[Path, Writer], force: bool) -> None:
         if path.exists() and not force:
             raise ValueError(f"{path} exists: choose another name, or --force to replace it")
         if not path.parent.is_dir():
-            raise FileNotFoundError(f"{path.parent} is no directory: {path.name} cannot be written there")
+            raise FileNotFoundError(f"{path.parent} is not a directory: {path.name} cannot be written there")
     write_all(files)
 
 

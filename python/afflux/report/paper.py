@@ -65,7 +65,7 @@ def write(
     `hosts` those of hosts too. Raises `MissingExtra`, `ValueError`.
     """
     if format not in FORMATS:
-        raise ValueError(f"format {format!r}: there are html, {', '.join(FORMATS)}")
+        raise ValueError(f"--format {format}: write html, {', '.join(FORMATS[:-1])} or {FORMATS[-1]}")
     with needed("plot", "a figure for papers"):
         import matplotlib
         from matplotlib.figure import Figure

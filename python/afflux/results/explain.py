@@ -121,7 +121,7 @@ class Explanation:
         if self._fct[row] < 0:
             raise LookupError(f"flow {id} did not finish: there is no completion time to explain")
         if not self._explained[row]:
-            raise LookupError(f"the parts of flow {id} do not add up to its completion time, so they are not shown: see failed_checks in summary.json")
+            raise LookupError(f"the parts of flow {id} do not add up to its completion time and are not shown: see failed_checks in summary.json")
         return self._flow(row)
 
     def slowest(self, count: int) -> list[Flow]:
@@ -143,7 +143,7 @@ class Explanation:
         if by == "class":
             return self._class
         if by != "size":
-            raise ValueError(f"--by {by}: flows are grouped by {' or by '.join(GROUPINGS)}")
+            raise ValueError(f"--by {by}: write {' or '.join(GROUPINGS)}")
         bounds = [_bytes(name) for name in self._sizes[1:]]
         return [self._sizes[bisect_left(bounds, bytes)] for bytes in self._bytes]
 

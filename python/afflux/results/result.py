@@ -55,7 +55,7 @@ class Result:
         try:
             summary = _checked_summary(path / SUMMARY)
         except (FileNotFoundError, NotADirectoryError):
-            what = f"has no {SUMMARY}" if path.is_dir() else "is no directory" if path.exists() else "does not exist"
+            what = f"has no {SUMMARY}" if path.is_dir() else "is not a directory" if path.exists() else "does not exist"
             raise FileNotFoundError(f"{path} is not a result directory: it {what}") from None
         digests = summary.get("digests")
         if digests is None:
@@ -104,7 +104,7 @@ class Result:
     def table(self, name: str) -> _core.Table:
         """A table by name. Raises `LookupError` if it was not recorded."""
         if name not in self.recorded:
-            raise LookupError(f"no table {name!r}: there are {', '.join(self.recorded)}; [record] in the scenario asks for others")
+            raise LookupError(f"no table {name!r}: there are {', '.join(self.recorded)}; others need a key in [record] of the scenario")
         if name not in self._tables:
             self._tables[name] = self._read(name)
         return self._tables[name]

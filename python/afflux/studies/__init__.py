@@ -34,5 +34,5 @@ def files(name: str) -> Path:
     """The folder with a study's scenario files and published numbers."""
     place = Path(__file__).parent / name
     if not place.is_dir():
-        raise FileNotFoundError(f"the files of the study {name!r} are missing: {place} is not there")
+        raise FileNotFoundError(f"the files of the study {name!r} are missing: {place} does not exist")
     return place.resolve()

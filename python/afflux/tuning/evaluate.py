@@ -90,7 +90,7 @@ class Evaluator:
             found = {seed: metric.of(results[seed].summary) for seed in seeds}
             values[metric.name] = {seed: value for seed, value in found.items() if value is not None}
             if len(values[metric.name]) < len(seeds):
-                raise LookupError(f"{metric.title} is not known in every run: summary.json has no number at {'.'.join(metric.path)}")
+                raise LookupError(f"{metric.title} is missing in some runs: their summary.json has no number at {'.'.join(metric.path)}")
         return Candidate(name, changes, values, stopped=stopped)
 
     def design(self, changes: Mapping[str, Any]) -> Design:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from ..metrics import METRICS, Metric
+from ..spelling import unknown
 from ..words import text
 
 #: Short names.
@@ -16,11 +17,16 @@ ALIASES = {
 }
 
 
+def names() -> list[str]:
+    """Short names, then the metrics."""
+    return [*ALIASES, *(metric.name for metric in METRICS)]
+
+
 def objective(words: str) -> Metric:
     """A metric by name, or a path into summary.json as `fct.by_class.query.p99_ns`; `:min` or `:max` may follow. Raises `ValueError`."""
     name, _, direction = words.partition(":")
     if direction not in ("", "min", "max"):
-        raise ValueError(f"--objective {words}: after a metric stands :min or :max")
+        raise ValueError(f"--objective {words}: write the metric alone, or with :min or :max after it")
     known = {metric.name: metric for metric in METRICS}
     found = known.get(ALIASES.get(name, name))
     if found is None and "." in name:
@@ -29,8 +35,7 @@ def objective(words: str) -> Metric:
         title = " ".join(part for part in path if part not in ("all", "by_class", "by_size")).removesuffix("_ns").removesuffix("_bps")
         found = Metric(name, title, path, show)
     if found is None:
-        names = ", ".join([*ALIASES, *known])
-        raise ValueError(f"--objective {words}: there are {names}, and paths into summary.json as slowdown.by_class.query.p99")
+        raise ValueError(f"--objective: {unknown('metric', name, names())}, and paths into summary.json as slowdown.by_class.query.p99")
     lower = direction == "min" if direction else found.lower_is_better is not False
     return found if lower == found.lower_is_better else Metric(found.name, found.title, found.path, found.show, lower)
 

@@ -67,7 +67,7 @@ def tune(
     if not space:
         raise ValueError("--vary is missing: name a key and its range, as in --vary switch.ecn.k=20kB..400kB")
     if budget < 1:
-        raise ValueError(f"--budget {budget}: at least one setting is to be tried")
+        raise ValueError(f"--budget {budget}: write the number of settings to try, 1 or more")
     every_seed = list(seeds)
     loaded = batch.load(scenario, set or {})
     if strict and loaded.warnings:
@@ -126,7 +126,7 @@ def _own(evaluator: Evaluator, seeds: Sequence[int]) -> Candidate:
     evaluator.simulate([{}], seeds)
     own = evaluator.candidate({}, seeds)
     if own.values is None:
-        raise _core.RunError(f"the scenario as it is cannot be simulated: {own.error}")
+        raise _core.RunError(f"the baseline (the scenario without changes) cannot be simulated: {own.error}")
     return own
 
 

@@ -106,7 +106,7 @@ def parameter(key: str, text: str) -> Parameter:
         return Choices(key, values)
     ends, _, how = text.partition(":")
     if how not in ("", "log", "linear"):
-        raise ValueError(f"{wrong}after a range stands :log or :linear, not :{how}")
+        raise ValueError(f"{wrong}expected :log or :linear after the range, found :{how}")
     found = [quantity for end in ends.split("..") if (quantity := _quantity(end))]
     if len(found) != 2:
         raise ValueError(f"{wrong}expected two numbers with their units, as in 20kB..400kB")
@@ -114,12 +114,12 @@ def parameter(key: str, text: str) -> Parameter:
     family = next((family for family in FAMILIES if low_unit in family and high_unit in family), {})
     if (low_unit or high_unit) and not family:
         known = ", ".join(name for family in FAMILIES for name in family)
-        raise ValueError(f"{wrong}both ends need units that can be compared: {known}")
+        raise ValueError(f"{wrong}both ends need units of the same kind, of {known}")
     first, last = float(low * family.get(low_unit, 1)), float(high * family.get(high_unit, 1))
     if first >= last:
-        raise ValueError(f"{wrong}the first end is to be below the second")
+        raise ValueError(f"{wrong}the first end must be below the second")
     if how == "log" and first <= 0:
-        raise ValueError(f"{wrong}a range that is searched by ratios starts above 0")
+        raise ValueError(f"{wrong}a range with :log must start above 0")
     log = how == "log" or (how == "" and first > 0 and last / first >= LOG_FROM)
     plain_whole = not family and low.denominator == high.denominator == 1 and not re.search(r"[.eE]", ends.replace("..", " "))
     return Range(key, first, last, tuple(family.items()), bool(family and "%" not in family) or plain_whole, log)

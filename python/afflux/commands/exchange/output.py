@@ -18,7 +18,7 @@ from ...terminal.console import note, print_json
 def finish(out: Path | None, content: Writer | str, more: dict[Path, Writer], accounts: list[Account], force: bool, as_json: bool) -> None:
     """Writes all files or none, and prints the accounts."""
     if as_json and out is None:
-        raise ValueError("--json needs -o: what is read cannot be printed on the same output")
+        raise ValueError("--json needs -o: the converted data and the JSON cannot both go to stdout")
     files = dict(more)
     if out is not None:
         files[out] = text_writer(content) if isinstance(content, str) else content
@@ -45,7 +45,7 @@ def importing(file: Path) -> Iterator[None]:
     try:
         yield
     except _core.ScenarioError as error:
-        raise ValueError(f"{file}: what it holds makes no scenario: {error}") from None
+        raise ValueError(f"{file}: its content makes no valid scenario: {error}") from None
 
 
 def flow_list(flows: FlowList, out: Path | None) -> Writer | str:

@@ -65,7 +65,7 @@ def imported(
     try:
         _core.parse(text, out or into or "imported.toml")
     except _core.ScenarioError as error:
-        raise ConfigError(f"{', '.join(map(str, paths))}: what it says makes no scenario: {error}") from None
+        raise ConfigError(f"{', '.join(map(str, paths))}: its content makes no valid scenario: {error}") from None
     return text, notes + more
 
 
@@ -77,7 +77,7 @@ def _together(paths: Sequence[str | os.PathLike[str]]) -> tuple[Tables, list[str
         for name, entries in found.items():
             twice = tables.get(name, {}).keys() & entries.keys()
             if any(tables[name][key] != entries[key] for key in twice):
-                raise ConfigError(f"{path}: {name} → {min(twice)}: another of the files says something else")
+                raise ConfigError(f"{path}: {name} → {min(twice)}: the files give different values")
             tables.setdefault(name, {}).update(entries)
         notes += [f"{path}: {note}" for note in of_file] if len(paths) > 1 else of_file
     return tables, notes

@@ -166,7 +166,7 @@ def read(path: str | os.PathLike[str]) -> tuple[Tables, list[str]]:
         text = content(path, _MOST_BYTES).decode("utf-8")
         document = json_value(text, path, 1, "config_db.json: an object of tables", lambda pairs: _unique(pairs, path))
     except UnicodeDecodeError:
-        raise ConfigError(f"{path}: bytes that are no UTF-8: expected config_db.json") from None
+        raise ConfigError(f"{path}: bytes that are not UTF-8: expected config_db.json") from None
     if not isinstance(document, dict):
         raise ConfigError(f"{path}: line 1: found {_kind(document)}, expected an object of tables, as in config_db.json")
     reader = _Reader(str(path), text)
@@ -176,7 +176,7 @@ def read(path: str | os.PathLike[str]) -> tuple[Tables, list[str]]:
         found = f"found {', '.join(map(shown, unknown[:5]))}" if unknown else "it is empty"
         raise ConfigError(f"{path}: no table of buffers or queues: {found}; expected some of {', '.join(LAYOUTS)}")
     reader.references(tables)
-    return tables, [f"table {shown(name)[1:-1]} is not understood and left out" for name in unknown]
+    return tables, [f"table {shown(name)[1:-1]} is unknown and ignored" for name in unknown]
 
 
 def _unique(pairs: list[tuple[str, Any]], path: object) -> dict[str, Any]:
@@ -184,7 +184,7 @@ def _unique(pairs: list[tuple[str, Any]], path: object) -> dict[str, Any]:
     if len(found) < len(pairs):
         seen: set[str] = set()
         twice = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
-        raise ConfigError(f"{path}: {shown(twice)} stands twice in one object")
+        raise ConfigError(f"{path}: {shown(twice)} occurs twice in one object")
     return found
 
 
