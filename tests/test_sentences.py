@@ -536,7 +536,7 @@ def test_results_of_several_versions_are_refused(invoke, tmp_path):
         note, line = done.stderr.splitlines()
         assert "no digests" in note
         assert line == (
-            f"error: results of different versions of afflux are not compared (0.0.9: a-1, a-2; {afflux.__version__}: b-1, b-2): "
+            f"error: results of different versions of afflux cannot be compared (0.0.9: a-1, a-2; {afflux.__version__}: b-1, b-2): "
             "simulate again with this version: afflux run DIR/scenario.toml -o DIR --force"
         )
     assert not (tmp_path / "page.html").exists()

@@ -3,7 +3,7 @@
 import json
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
@@ -17,6 +17,18 @@ def dumps(table: Mapping[str, Any]) -> str:
 def with_defaults(resolved: str) -> dict[str, Any]:
     """A resolved scenario together with the defaults that stand in it as comments."""
     return tomllib.loads(re.sub(r"(?m)^# ", "", resolved))
+
+
+def leaves(item: Any, key: str = "") -> Iterator[tuple[str, Any]]:
+    """Keys and values of a resolved scenario, as `--set` takes them (`traffic.0.bytes`). Paths of inputs are left out: their SHA-256 is a key too."""
+    if isinstance(item, dict):
+        for name, inner in item.items():
+            yield from leaves(inner, f"{key}.{name}" if key else name)
+    elif isinstance(item, list) and item and all(isinstance(inner, dict) for inner in item):
+        for place, inner in enumerate(item):
+            yield from leaves(inner, f"{key}.{place}")
+    elif not key.endswith(".file"):
+        yield key, item
 
 
 def value(item: Any) -> str:

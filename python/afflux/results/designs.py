@@ -4,7 +4,6 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from .. import __version__, spelling
 from ..files import toml
@@ -105,6 +104,13 @@ class Designs(Mapping[str, Design]):
     def __len__(self) -> int:
         return len(self._designs)
 
+    def led_by(self, name: str) -> "Designs":
+        """The same designs, this one first. Raises `KeyError`."""
+        first = self[name]
+        made = Designs([])
+        made._designs, made.notes = {first.name: first, **self._designs}, self.notes
+        return made
+
     def metrics(self) -> list[Metric]:
         """Metrics that at least one design has, without counters that are zero everywhere."""
         known = [(metric, [value.mean for design in self.values() if (value := design.value(metric))]) for metric in METRICS]
@@ -153,7 +159,7 @@ def _versions(results: Sequence[Result]) -> list[Words]:
         by_version.setdefault(version, []).append(result)
     if len(by_version) > 1:
         places = "; ".join(f"{version}: {_places(of_version)}" for version, of_version in by_version.items())
-        raise ValueError(f"results of different versions of afflux are not compared ({places}): {_AGAIN}")
+        raise ValueError(f"results of different versions of afflux cannot be compared ({places}): {_AGAIN}")
     return [say("versions.other", version=version, ours=__version__, places=_places(every)) for version, every in by_version.items() if version != __version__]
 
 
@@ -177,17 +183,6 @@ def _different(one: Result, other: Result) -> list[str]:
     first_text, second_text = one.scenario, other.scenario
     if first_text is None or second_text is None:
         return []
-    first, second = (dict(_leaves(toml.with_defaults(text), "")) for text in (first_text, second_text))
+    first, second = (dict(toml.leaves(toml.with_defaults(text))) for text in (first_text, second_text))
     keys = [key for key in first.keys() | second.keys() if first.get(key) != second.get(key)]
     return sorted(key for key in keys if key not in _SAME and not key.startswith("record."))
-
-
-def _leaves(item: Any, key: str) -> Iterator[tuple[str, Any]]:
-    if isinstance(item, dict):
-        for name, inner in item.items():
-            yield from _leaves(inner, f"{key}.{name}" if key else name)
-    elif isinstance(item, list) and item and all(isinstance(inner, dict) for inner in item):
-        for place, inner in enumerate(item):
-            yield from _leaves(inner, f"{key}[{place}]")
-    elif not key.endswith(".file"):
-        yield key, item

@@ -25,12 +25,12 @@ WRONG, FAILED = 2, 1
 
 def example(*lines: str) -> str:
     """The end of a command's help."""
-    return "[bold]Example[/bold]\n\n" + "\n\n".join(f"[cyan]{line}[/cyan]" for line in lines)
+    return f"[bold]Example{'s' if len(lines) > 1 else ''}[/bold]\n\n" + "\n\n".join(f"[cyan]{line}[/cyan]" for line in lines)
 
 
 @contextmanager
-def failures() -> Iterator[None]:
-    """Turns exceptions into a message on stderr and an exit code."""
+def failures(failed: int = FAILED) -> Iterator[None]:
+    """Turns exceptions into a message on stderr and an exit code: 2, or `failed` if not the user's input is wrong."""
     try:
         with signals.working(), _unchecked_told():
             yield
@@ -42,10 +42,10 @@ def failures() -> Iterator[None]:
         raise typer.Exit(WRONG) from None
     except OSError as error:
         complain(told(error))
-        raise typer.Exit(FAILED) from None
+        raise typer.Exit(failed) from None
     except (_core.Error, MemoryError) as error:
         complain(error)
-        raise typer.Exit(FAILED) from None
+        raise typer.Exit(failed) from None
 
 
 def told(error: OSError) -> str:

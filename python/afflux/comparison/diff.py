@@ -1,0 +1,199 @@
+"""`afflux diff`: the keys, tables and flows in which two results or two scenarios differ."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from .. import _core
+from ..files import toml
+from ..results.result import SCENARIO, SUMMARY, TABLES, Result, file_digest
+
+#: How a run is carried out; results do not depend on it.
+EXECUTION = ("run.engine", "run.max_memory", "run.threads")
+
+
+@dataclass(frozen=True)
+class Key:
+    """A key of the scenarios with two values; None: this scenario has no such key."""
+
+    key: str
+    a: Any
+    b: Any
+
+
+@dataclass(frozen=True)
+class File:
+    """A file of the results; None: this result has no such file."""
+
+    name: str
+    #: SHA-256. Of `summary.json` only the counters are compared: `counters_hash`.
+    hash_a: str | None
+    hash_b: str | None
+    #: Of a table.
+    rows_a: int | None = None
+    rows_b: int | None = None
+    columns_a: int | None = None
+    columns_b: int | None = None
+    #: Columns that only one table has, and columns of both whose values differ, row by row; these are not sought if the numbers of rows differ.
+    only_a: tuple[str, ...] = ()
+    only_b: tuple[str, ...] = ()
+    different: tuple[str, ...] = ()
+    rows_different: int = 0
+    same: bool = False
+
+
+@dataclass(frozen=True)
+class Flow:
+    """A flow with other values, or that only one result has."""
+
+    id: int
+    start_ns: int
+    #: `a` or `b` if only this result has it.
+    only: str | None
+    #: Columns with their two values.
+    columns: Mapping[str, tuple[Any, Any]]
+
+
+@dataclass(frozen=True)
+class Diff:
+    a: str
+    b: str
+    #: Keys of the resolved scenarios, defaults included; input files are compared by their SHA-256.
+    keys: tuple[Key, ...]
+    #: Keys of `EXECUTION`, which do not count.
+    execution: tuple[Key, ...]
+    #: Empty unless both are results.
+    files: tuple[File, ...]
+    #: The flow that starts first of those that differ, and how many there are.
+    first_flow: Flow | None
+    flows_different: int
+    notes: tuple[str, ...]
+
+    @property
+    def same(self) -> bool:
+        return not self.keys and all(file.same for file in self.files)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As `--json` prints it."""
+        return {"same": self.same} | asdict(self)
+
+
+def diff(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> Diff:
+    """Compares two result directories, two scenario files, or the scenario of a result with a file.
+
+    Raises `FileNotFoundError`, `ScenarioError`, or `DamagedResult` if a file of a result differs from its digest.
+    """
+    sides = [Path(one) for one in (a, b)]
+    results = [Result.open(side) if side.is_dir() else None for side in sides]
+    documents = [_document(side, result) for side, result in zip(sides, results, strict=True)]
+    keys = [] if None in documents else _keys(*(document or {} for document in documents))
+    notes = [f"{side} has no {SCENARIO}: keys were not compared" for side, document in zip(sides, documents, strict=True) if document is None]
+    first, second = results
+    files: list[File] = []
+    flow, count = None, 0
+    if first is not None and second is not None:
+        files, flow, count = _results(first, second)
+        versions = [result.summary.get("afflux_version") for result in (first, second)]
+        if versions[0] != versions[1]:
+            notes.append(f"the results are of afflux {versions[0]} and {versions[1]}")
+    elif first is not None or second is not None:
+        notes.append("only one of the two is a result: its tables were not compared")
+    return Diff(
+        str(a),
+        str(b),
+        tuple(key for key in keys if key.key not in EXECUTION),
+        tuple(key for key in keys if key.key in EXECUTION),
+        tuple(files),
+        flow,
+        count,
+        tuple(notes),
+    )
+
+
+def _document(side: Path, result: Result | None) -> dict[str, Any] | None:
+    """The resolved scenario with its defaults."""
+    text = _core.load(side).resolved if result is None else result.scenario
+    return None if text is None else toml.with_defaults(text)
+
+
+def _keys(first: dict[str, Any], second: dict[str, Any]) -> list[Key]:
+    a, b = (dict(toml.leaves(document)) for document in (first, second))
+    return [Key(key, a.get(key), b.get(key)) for key in dict.fromkeys([*a, *b]) if a.get(key) != b.get(key)]
+
+
+def _results(a: Result, b: Result) -> tuple[list[File], Flow | None, int]:
+    files = [_table(name, a, b) for name in TABLES if name in (*a.recorded, *b.recorded)]
+    others = [{name for name in result.digests if not name.endswith(".parquet") and name != SCENARIO} for result in (a, b)]
+    for name in sorted(others[0] | others[1]):
+        hashes = [_digest(result, name) for result in (a, b)]
+        files.append(File(name, hashes[0], hashes[1], same=hashes[0] == hashes[1]))
+    counters = [result.summary.get("counters_hash") for result in (a, b)]
+    files.append(File(SUMMARY, counters[0], counters[1], same=counters[0] == counters[1]))
+    if all("flows" in result.recorded for result in (a, b)) and not files[0].same:
+        return files, *_flows(a.flows, b.flows)
+    return files, None, 0
+
+
+def _digest(result: Result, file: str) -> str | None:
+    """SHA-256 of a file, checked."""
+    result.check(file)
+    return result.digests.get(file) or (file_digest(result.dir / file) if result.dir else None)
+
+
+def _table(name: str, a: Result, b: Result) -> File:
+    file = f"{name}.parquet"
+    hashes = [_digest(result, file) if name in result.recorded else None for result in (a, b)]
+    tables = [result.table(name) if name in result.recorded else None for result in (a, b)]
+    sizes = [(None, None) if table is None else (len(table), len(table.column_names)) for table in tables]
+    (rows_a, columns_a), (rows_b, columns_b) = sizes
+    found = File(file, hashes[0], hashes[1], rows_a, rows_b, columns_a, columns_b, same=hashes[0] == hashes[1])
+    first, second = tables
+    if found.same or first is None or second is None:
+        return found
+    both = [column for column in first.column_names if column in second]
+    only_a, only_b = (tuple(column for column in table.column_names if column not in both) for table in (first, second))
+    if rows_a != rows_b:
+        return replace(found, only_a=only_a, only_b=only_b)
+    different, rows = _values(first, second, both)
+    # Files of several versions of afflux may differ although all values are the same.
+    return replace(found, only_a=only_a, only_b=only_b, different=different, rows_different=rows, same=not (only_a or only_b or different))
+
+
+def _values(first: _core.Table, second: _core.Table, columns: Sequence[str]) -> tuple[tuple[str, ...], int]:
+    """The columns with other values, and the number of rows with other values, of two tables of the same length."""
+    changed = bytearray(len(first))
+    different = []
+    for column in columns:
+        old, new = first[column], second[column]
+        if old != new:
+            different.append(column)
+            for row, (one, other) in enumerate(zip(old, new, strict=True)):
+                if one != other:
+                    changed[row] = 1
+    return tuple(different), sum(changed)
+
+
+def _flows(a: _core.Table, b: _core.Table) -> tuple[Flow | None, int]:
+    """The first flow that differs, and their number. Flows are matched by their `id`."""
+    places = [{id: row for row, id in enumerate(table["id"])} for table in (a, b)]
+    starts = [table["start_ns"] for table in (a, b)]
+    different = set(places[0].keys() ^ places[1].keys())
+    columns = [column for column in a.column_names if column in b]
+    both = [(id, row, places[1][id]) for id, row in places[0].items() if id in places[1]]
+    for column in columns:
+        old, new = a[column], b[column]
+        different |= {id for id, row, other in both if old[row] != new[other]}
+    if not different:
+        return None, 0
+
+    def start(flow: int) -> int:
+        return min(starts[side][places[side][flow]] for side in (0, 1) if flow in places[side])
+
+    first = min(different, key=lambda flow: (start(flow), flow))
+    row, other = (place.get(first) for place in places)
+    if row is None or other is None:
+        return Flow(first, start(first), "a" if other is None else "b", {}), len(different)
+    values = {column: (a[column][row], b[column][other]) for column in columns}
+    return Flow(first, start(first), None, {column: pair for column, pair in values.items() if pair[0] != pair[1]}), len(different)
