@@ -5,14 +5,18 @@ import json
 import pytest
 from conftest import REPO
 
-COMMANDS = ["run", "explain", "report", "compare", "study", "new", "check", "plan", "sweep", "tune", "live", "verify", "schema", "models", "import", "export"]
+from afflux.commands import exchange
+
+#: In the order of the help, by group.
+COMMANDS = ["new", "check", "plan", "models", "schema", "run", "sweep", "tune", "study", "live"]
+COMMANDS += ["explain", "compare", "report", "diff", "verify", "import", "export"]
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_help_has_an_example(command, name):
     done = command(name, "--help")
     assert done.returncode == 0
-    assert "Example" in done.stdout
+    assert "xample" in done.stdout
     assert f"afflux {name}" in done.stdout
 
 
@@ -131,6 +135,43 @@ def test_plain_progress_goes_to_stderr(command, scenario):
     done = command("run", scenario(), "--json")
     json.loads(done.stdout)
     assert done.stderr == ""
+
+
+GROUPED = [name for name in COMMANDS if name not in ("import", "export")]
+
+
+@pytest.mark.parametrize("name", GROUPED)
+def test_options_are_in_groups(invoke, name):
+    """No command has a group "Options" of everything."""
+    shown = invoke(name, "--help").stdout
+    assert "─ Options ─" not in shown
+    assert "─ Output ─" in shown
+    assert shown.count("--help") == 1
+
+
+def test_commands_are_in_groups(invoke):
+    shown = invoke("--help").stdout
+    assert [line.split()[1] for line in shown.splitlines() if line.startswith("╭─")] == ["Options", "Scenarios", "Simulation", "Results", "Files"]
+
+
+@pytest.mark.parametrize("direction", ["import", "export"])
+@pytest.mark.parametrize("columns", ["80", "120"])
+def test_help_of_import_and_export_is_complete(invoke, monkeypatch, direction, columns):
+    """Every format with its options, their values and their defaults."""
+    monkeypatch.setenv("COLUMNS", columns)
+    shown = invoke(direction, "--help").stdout
+    assert max(map(len, shown.splitlines())) <= int(columns)
+    group = exchange.IMPORTS if direction == "import" else exchange.EXPORTS
+    formats = [name for rows in group.values() for name, *_ in rows]
+    lines = [line.strip("│ ") for line in shown.splitlines()]
+    starts = [next(at for at, line in enumerate(lines) if line.split()[:1] == [name]) for name in formats]
+    assert starts == sorted(starts)
+    common = " ".join(lines[next(at for at, line in enumerate(lines) if "Common options" in line) :])
+    for name, first, last in zip(formats, starts, [*starts[1:], len(lines)], strict=True):
+        own = " ".join(lines[first:last])
+        options = {word.rstrip(",)]") for word in invoke(direction, name, "--help").stdout.split() if word.startswith("--")}
+        assert {option for option in options if option not in own and option not in common} == set(), name
+    assert "[default: 2s]" in shown
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -2,6 +2,7 @@
 
 import json
 import math
+from pathlib import Path
 
 import pytest
 from made import design
@@ -10,6 +11,7 @@ import afflux
 from afflux.comparison.paired import Difference
 from afflux.metrics import COST, JOB_TIME, METRICS
 from afflux.results.designs import Designs, gather
+from afflux.words import say
 
 
 def designs(**values: list[float]) -> Designs:
@@ -117,6 +119,49 @@ def test_command(command, results, tmp_path):
     assert drops["difference"] == (of["out/narrow-1"] + of["out/narrow-2"] - of["out/wide-1"] - of["out/wide-2"]) / 2
     assert (drops["seeds"], drops["verdict"]) == (2, "too few seeds")
     assert drops["low"] <= drops["difference"] <= drops["high"]
+
+
+def test_baseline_by_name(invoke, command, results):
+    found = json.loads(invoke("compare", *results, "--baseline", "narrow", "--json").stdout)
+    assert (found["baseline"], found["designs"]) == ("narrow", ["wide"])
+    by_dir = json.loads(invoke("compare", *results[:2], "--baseline", "out/narrow-2", "--json").stdout)
+    assert (by_dir["baseline"], by_dir["designs"]) == ("narrow", ["wide"]), "the directory need not be named once more"
+    for name in ("compare", "report"):
+        done = invoke(name, *results, "--baseline", "narow", *(["-o", "page.html"] if name == "report" else []))
+        assert done.exit_code == 2
+        assert "--baseline: there is no design called 'narow' (did you mean 'narrow'?): there are wide, narrow" in done.stderr
+
+
+def test_baseline_of_a_report(invoke, results, tmp_path):
+    for name, others in (("wide", "narrow"), ("narrow", "wide")):
+        done = invoke("report", *results, "--baseline", name, "-o", "page.html")
+        assert done.exit_code == 0, done.output
+        page = (tmp_path / "page.html").read_text()
+        assert page.index(f"<h3>{name}</h3>") < page.index(f"<h3>{others}</h3>")
+        (verdicts,) = [part for part in page.split("<table>") if "<caption>" in part and str(say("verdict.caption", baseline=name)) in part]
+        assert f'<th scope="col">{others}</th>' in verdicts
+
+
+def test_baseline_of_a_sweep(invoke, scenario):
+    arguments = ["sweep", scenario(("rounds = 3", "rounds = 2")), "--vary", "switch.buffer=9packets,30packets,90packets", "--seeds", "1-3", "--jobs", "1"]
+    done = invoke(*arguments, "--baseline", "switch.buffer=9packet")
+    assert (done.exit_code, "did you mean 'switch.buffer=9packets'" in done.stderr) == (2, True), done.output
+    assert not Path("out").exists(), "a wrong name is found before anything is simulated"
+    done = invoke(*arguments, "--baseline", "switch.buffer=9packets")
+    assert done.exit_code == 0, done.output
+    assert "Against switch.buffer=9packets" in done.stdout
+    found = json.loads(invoke(*arguments, "--baseline", "switch.buffer=30packets", "--json").stdout)
+    assert len(found["rows"]) == 9
+    assert (found["comparison"]["baseline"], len(found["comparison"]["designs"])) == ("switch.buffer=30packets", 2)
+    assert isinstance(json.loads(invoke(*arguments, "--json").stdout), list)
+
+
+def test_baseline_of_a_study(invoke):
+    done = invoke("study", "hadoop", "--quick", "--baseline", "nothing")
+    assert done.exit_code == 2
+    assert "--baseline: there is no design called 'nothing'" in done.stderr
+    done = invoke("study", "--baseline", "deep")
+    assert (done.exit_code, "needs the name of a study" in done.stderr) == (2, True)
 
 
 def test_what_cannot_be_compared(command, scenario, results):

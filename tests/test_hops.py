@@ -78,7 +78,7 @@ def test_explain_names_who_stood_in_front(tmp_path: Path, command) -> None:
     assert by["second", "first"]["node"] == "switch0"
     assert by["second", "first"]["share_there"] == 1.0
     assert sum(one["share"] for one in found if one["flow_class"] == "second") == pytest.approx(1.0)
-    assert "Who stood in front" in command("explain", "out").stdout
+    assert "Queueing by cause" in command("explain", "out").stdout
 
 
 def test_waits_that_were_not_recorded(tmp_path: Path, command) -> None:

@@ -54,8 +54,8 @@ def test_command(command, results, tmp_path):
     assert "written to figures/fct-cdf.svg" in done.stdout
     for options, message in (
         (("--format", "eps"), "--format eps: write html, pdf, svg or png"),
-        (("--format", "pdf", "--title", "x"), "--title is of the page"),
-        (("--whole-run",), "--whole-run and --hosts are of figures"),
+        (("--format", "pdf", "--title", "x"), "--title goes with --format html"),
+        (("--whole-run",), "--whole-run and --hosts go with --format pdf"),
     ):
         done = command("report", results[0].dir, *options, "-o", "other")
         assert done.returncode == 2

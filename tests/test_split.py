@@ -178,7 +178,7 @@ def test_commands(command, listed, tmp_path):
     assert "With kept the mean completion time is" in compared.stdout
     assert json.loads(command("compare", "out/kept-1", "out/listed-1", "--json").stdout)["split"]["listed"]["groups"][0]["difference_ns"] > 0
     for options, message in (
-        (("--against", "out/listed-1", "--flow", "1"), "--against compares means"),
+        (("--against", "out/listed-1", "--flow", "1"), "--against compares mean completion times"),
         (("--by", "colour"), "write size or class"),
     ):
         done = command("explain", "out/kept-1", *options)

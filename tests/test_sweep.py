@@ -81,10 +81,10 @@ def test_command(invoke, quick, tmp_path):
 def test_what_cannot_be_swept(invoke, quick, tmp_path):
     for arguments, words in [
         (["--vary", "switch.bufer=9packets,90packets"], "did you mean"),
-        (["--vary", "switch.buffer=9packets,9packets"], "there twice"),
+        (["--vary", "switch.buffer=9packets,9packets"], "given twice"),
         (["--vary", "switch.buffer"], "KEY.PATH=VALUE"),
         (["--vary", "run.seed=1,2"], "--seeds"),
-        (["--vary", "switch.buffer=9packets", "--vary", "switch.buffer=8packets"], "there twice"),
+        (["--vary", "switch.buffer=9packets", "--vary", "switch.buffer=8packets"], "given twice"),
         (["--seeds", "5-1"], "--seeds 5-1"),
         (["--executor", "slurm"], "local, dask, ray"),
         (["--address", "tcp://head:8786"], "--executor dask"),

@@ -5,6 +5,7 @@ import io
 import os
 import pty
 import re
+import shlex
 import struct
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from afflux.terminal import completion
 from afflux.terminal.drawing import Fitted, table
 
 NAMES = ["goodput while busy", "time-outs", "a-name-with-many-words"]
@@ -141,3 +143,56 @@ def test_never_a_pager_without_a_terminal(command, monkeypatch):
     monkeypatch.setenv("PAGER", MARK)
     assert "paged:" not in command("models").stdout
     assert "paged:" not in command("schema").stdout
+
+
+# ----------------------------------------------------------------------------------------------------------------------- completion
+
+
+@pytest.mark.parametrize(
+    ("incomplete", "there", "absent"),
+    [
+        ("switch.buf", {"switch.buffer="}, {"switch.ecn="}),
+        ("host.transport.congestion=", {"host.transport.congestion=dctcp", "host.transport.congestion=cubic"}, set()),
+        ("host.transport.congestion=d", {"host.transport.congestion=dctcp"}, {"host.transport.congestion=cubic"}),
+        ("host.transport.congestion=cubic,dc", {"host.transport.congestion=cubic,dctcp"}, {"host.transport.congestion=dctcp"}),
+        ("switch.sharing=s", {"switch.sharing=static", "switch.sharing=sonic"}, {"switch.sharing=dynamic"}),
+        ("record.explain=", {"record.explain=true", "record.explain=false"}, set()),
+        ("switch.balance=le", {"switch.balance=letflow"}, set()),
+        ("traffic.0.kind=in", {"traffic.0.kind=incast"}, set()),
+        ("no.such.key=", set(), {"no.such.key="}),
+    ],
+)
+def test_keys_and_values_of_scenarios(incomplete, there, absent):
+    found = set(completion.assignments(incomplete))
+    assert there <= found
+    assert not absent & found
+    assert all(one.startswith(incomplete) for one in found)
+
+
+def completed(tmp_path: Path, words: list[str]) -> list[str]:
+    """What bash offers for the last word. Bash takes `=` for a word of its own."""
+    program = tmp_path / "bin" / "afflux"
+    program.parent.mkdir(exist_ok=True)
+    program.write_text(f"#!{sys.executable}\nfrom afflux.__main__ import main\n\nmain()\n")
+    program.chmod(0o755)
+    environment = os.environ | {"PATH": f"{program.parent}:{os.environ['PATH']}", "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
+    script = subprocess.run(["afflux", "--show-completion", "bash"], env=environment, capture_output=True, text=True, check=True).stdout
+    line = f"COMP_WORDS=({' '.join(map(shlex.quote, words))}); COMP_CWORD={len(words) - 1}; _afflux_completion afflux; printf '%s\\n' \"${{COMPREPLY[@]}}\""
+    done = subprocess.run(["bash", "-c", f"{script}\n{line}"], env=environment, cwd=tmp_path, capture_output=True, text=True)
+    assert not done.stderr, done.stderr
+    return done.stdout.split()
+
+
+def test_bash(tmp_path):
+    for name in ("deep", "shallow"):
+        (tmp_path / "out" / f"{name}-1").mkdir(parents=True)
+        (tmp_path / "out" / f"{name}-1" / "summary.json").write_text(f'{{"name": "{name}"}}')
+    assert completed(tmp_path, ["afflux", "run", "s.toml", "--set", "host.transport.congestion", "=", "dc"]) == ["dctcp", "dcqcn"]
+    assert "cubic" in completed(tmp_path, ["afflux", "run", "s.toml", "--set", "host.transport.congestion", "="])
+    assert "switch.buffer=" in completed(tmp_path, ["afflux", "run", "s.toml", "--set", "switch.buf"])
+    assert completed(tmp_path, ["afflux", "tune", "s.toml", "--vary", "switch.buffer", "=", "1MB..9MB", "--objective", "job_t"])[0] == "job_time"
+    assert "hadoop" in completed(tmp_path, ["afflux", "study", ""])
+    assert completed(tmp_path, ["afflux", "compare", "out/deep-1", "out/shallow-1", "--baseline", "s"]) == ["shallow"]
+    assert completed(tmp_path, ["afflux", "report", "out/*", "--baseline", ""]) == ["deep", "shallow"]
+    assert completed(tmp_path, ["afflux", "sweep", "s.toml", "--vary", "switch.buffer", "=", "1MB,9MB", "--baseline", "switch.buffer", "=", "9"]) == ["9MB"]
+    assert completed(tmp_path, ["afflux", "sweep", "s.toml", "--executor", "d"]) == ["dask"]

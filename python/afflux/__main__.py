@@ -6,9 +6,11 @@ from . import signals
 def main() -> None:
     signals.install()
     from .cli import app
+    from .terminal.completion import whole_words
 
     try:
-        app()
+        with whole_words():
+            app()
     finally:
         signals.finish()
 

@@ -1,5 +1,6 @@
 """The command `afflux`: its options of its own, and the table of its commands."""
 
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -7,16 +8,24 @@ from typer.core import TyperCommand, TyperGroup
 
 from . import __version__, commands
 from .commands import exchange
-from .commands.options import NoPager
+from .commands.options import OUTPUT, NoPager
+from .terminal import formats
 from .terminal.console import example
 
 
 def _plain(params: list[Any]) -> list[Any]:
-    """Help need not tell that a flag is of type bool."""
+    """Flags and arguments have no type, and `--help` stands with the other options of a command."""
+    panels = {panel for param in params if (panel := getattr(param, "rich_help_panel", None))}
     for param in params:
         if getattr(param, "is_flag", False) and param.metavar is None:
             param.metavar = ""
-    return params
+        if param.name == "help" and panels:
+            param.rich_help_panel = OUTPUT
+        if param.param_type_name == "argument":
+            # The name says what it is; types of Python do not.
+            param.display_type_rich = lambda *_, **__: None
+    # Output is the last group of every command; arguments have none, and come first.
+    return sorted(params, key=lambda param: getattr(param, "rich_help_panel", None) == OUTPUT)
 
 
 class _Command(TyperCommand):
@@ -26,24 +35,32 @@ class _Command(TyperCommand):
 
 class _Group(TyperGroup):
     def get_params(self, ctx: Any) -> list[Any]:
-        return _plain(super().get_params(ctx))
+        params = _plain(super().get_params(ctx))
+        for param in params:
+            # One group: the options of the program itself are few.
+            param.rich_help_panel = None
+        return params
+
+
+class _Formats(_Group):
+    """`afflux import` and `afflux export`: the help has the options of every format."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        every = [command for name in self.list_commands(ctx) if (command := self.get_command(ctx, name))]
+        formats.show_help(self, ctx, every)
 
 
 app = typer.Typer(
     name="afflux",
     cls=_Group,
-    help="Simulates data-centre networks packet by packet: buffers, ECN, congestion control, load balancing.",
+    help="Simulate data-centre networks packet by packet: buffers, ECN, congestion control, load balancing.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-importing = typer.Typer(
-    name="import", cls=_Group, help="Read other tools' files.", no_args_is_help=True, epilog=example("afflux import sonic config_db.json -o leaf.toml")
-)
-exporting = typer.Typer(
-    name="export", cls=_Group, help="Write a design for other tools.", no_args_is_help=True, epilog=example("afflux export sonic leaf.toml")
-)
+importing = typer.Typer(name="import", cls=_Formats, help="Read files of other tools.", no_args_is_help=True)
+exporting = typer.Typer(name="export", cls=_Formats, help="Write files for other tools.", no_args_is_help=True)
 
 
 def version(wanted: bool) -> None:
@@ -60,9 +77,17 @@ def root(
     pass
 
 
-for function, examples in commands.EVERY:
-    app.command(cls=_Command, epilog=example(*examples))(function)
-for group, rows in ((importing, exchange.IMPORTS), (exporting, exchange.EXPORTS)):
-    app.add_typer(group)
-    for name, function, examples in rows:
-        group.command(name, cls=_Command, epilog=example(*examples))(function)
+def _register(to: typer.Typer, function: Callable[..., Any], panel: str, examples: Sequence[str], name: str | None = None) -> None:
+    help = " ".join((function.__doc__ or "").split())
+    first, dot, _ = help.partition(". ")
+    to.command(name, cls=_Command, help=help, short_help=first + dot.strip(), epilog=example(*examples), rich_help_panel=panel)(function)
+
+
+for panel, rows in commands.GROUPS.items():
+    for function, examples in rows:
+        _register(app, function, panel, examples)
+for group, panels in ((importing, exchange.IMPORTS), (exporting, exchange.EXPORTS)):
+    app.add_typer(group, rich_help_panel=commands.FILES)
+    for panel, formats_of in panels.items():
+        for name, function, examples in formats_of:
+            _register(group, function, panel, examples, name)

@@ -3,22 +3,31 @@
 from collections.abc import Callable
 from typing import Any
 
-from . import check, compare, explain, live, models, new, plan, report, run, schema, study, sweep, tune, verify
+from . import check, compare, diff, explain, live, models, new, plan, report, run, schema, study, sweep, tune, verify
 
-#: In the order of the help.
-EVERY: tuple[tuple[Callable[..., Any], tuple[str, ...]], ...] = (
-    (run.run, run.EXAMPLES),
-    (explain.explain, explain.EXAMPLES),
-    (report.report, report.EXAMPLES),
-    (compare.compare, compare.EXAMPLES),
-    (study.study, study.EXAMPLES),
-    (new.new, new.EXAMPLES),
-    (check.check, check.EXAMPLES),
-    (plan.plan, plan.EXAMPLES),
-    (sweep.sweep, sweep.EXAMPLES),
-    (tune.tune, tune.EXAMPLES),
-    (live.live, live.EXAMPLES),
-    (verify.verify, verify.EXAMPLES),
-    (schema.schema, schema.EXAMPLES),
-    (models.models, models.EXAMPLES),
-)
+#: In the order of the help, in groups.
+GROUPS: dict[str, tuple[tuple[Callable[..., Any], tuple[str, ...]], ...]] = {
+    "Scenarios": (
+        (new.new, new.EXAMPLES),
+        (check.check, check.EXAMPLES),
+        (plan.plan, plan.EXAMPLES),
+        (models.models, models.EXAMPLES),
+        (schema.schema, schema.EXAMPLES),
+    ),
+    "Simulation": (
+        (run.run, run.EXAMPLES),
+        (sweep.sweep, sweep.EXAMPLES),
+        (tune.tune, tune.EXAMPLES),
+        (study.study, study.EXAMPLES),
+        (live.live, live.EXAMPLES),
+    ),
+    "Results": (
+        (explain.explain, explain.EXAMPLES),
+        (compare.compare, compare.EXAMPLES),
+        (report.report, report.EXAMPLES),
+        (diff.diff, diff.EXAMPLES),
+        (verify.verify, verify.EXAMPLES),
+    ),
+}
+#: The group of `afflux import` and `afflux export`.
+FILES = "Files of other tools"

@@ -1,10 +1,8 @@
 """`afflux check`."""
 
 from collections.abc import Iterator
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -12,7 +10,7 @@ from rich.text import Text
 from .. import _core, settings
 from ..terminal.console import failures, print_json, show, warn
 from ..words import text
-from .options import NoPager, Set, Strict
+from .options import Json, NoPager, ScenarioFile, Set, Strict
 
 if TYPE_CHECKING:
     from ..estimates.checking import Checked
@@ -21,13 +19,13 @@ EXAMPLES = ("afflux check examples/leaf-spine-websearch.toml", "afflux check fab
 
 
 def check(
-    scenario: Annotated[Path, typer.Argument(metavar="SCENARIO.toml", help="The scenario file.", show_default=False)],
+    scenario: ScenarioFile,
     set: Set = None,
     strict: Strict = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
+    as_json: Json = False,
     no_pager: NoPager = False,
 ) -> None:
-    """Validate a scenario, warn of what has no effect, draw its topology, estimate packet-hops, time and memory; run nothing."""
+    """Validate a scenario without running it: warn of keys without effect, draw the topology, estimate packet-hops, time and memory."""
     from ..estimates import checking
 
     with failures():
@@ -60,7 +58,7 @@ def _shown(found: "Checked") -> Iterator[RenderableType]:
 
 
 def _until(found: "Checked") -> str:
-    return f"until nothing is left to do, after about {text.time(found.end_ns)}" if found.complete else "until nothing is left to do"
+    return f"until all traffic is done, after about {text.time(found.end_ns)}" if found.complete else "until all traffic is done"
 
 
 def _traffic(found: "Checked") -> str:
@@ -69,7 +67,7 @@ def _traffic(found: "Checked") -> str:
         line += f"about {_rough(found.packet_hops)} packet-hops"
     else:
         line += f"{_rough(found.least_hops)} to {_rough(found.most_hops)} packet-hops"
-    return line if found.complete else line + ", without what is sent later, which takes too long to find out"
+    return line if found.complete else line + ", without later traffic, whose size takes too long to compute"
 
 
 def _time(found: "Checked") -> str:

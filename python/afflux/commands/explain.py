@@ -10,7 +10,7 @@ from rich.console import RenderableType
 
 from ..results.result import Result
 from ..terminal.console import failures, print_json, show, warn_of_doubts, width
-from .options import NoPager
+from .options import SELECTION, By, Json, NoPager
 
 EXAMPLES = (
     "afflux explain out/incast-dctcp-1",
@@ -22,20 +22,32 @@ EXAMPLES = (
 
 def explain(
     dir: Annotated[Path, typer.Argument(metavar="DIR", help="A result directory.", show_default=False)],
-    flow: Annotated[int | None, typer.Option("--flow", metavar="ID", help="One flow, part by part.")] = None,
-    slowest: Annotated[int | None, typer.Option("--slowest", metavar="N", min=1, help="The N flows with the largest slowdown.")] = None,
-    against: Annotated[
-        Path | None, typer.Option("--against", metavar="DIR", help="What makes the difference to the mean completion time of this result.")
+    flow: Annotated[int | None, typer.Option("--flow", metavar="ID", help="Show the parts of one flow's completion time.", rich_help_panel=SELECTION)] = None,
+    slowest: Annotated[
+        int | None, typer.Option("--slowest", metavar="N", min=1, help="Show the N flows with the largest slowdown.", rich_help_panel=SELECTION)
     ] = None,
-    by: Annotated[str, typer.Option("--by", metavar="size|class", help="Group flows by size or by class of traffic.")] = "size",
-    per_flow: Annotated[bool, typer.Option("--shares", help="Mean of each flow's shares, so that all flows have the same weight.")] = False,
-    hosts: Annotated[bool, typer.Option("--hosts", help="Among the longest queues, show those of hosts too.")] = False,
-    front: Annotated[bool, typer.Option("--waits", help="Only who stood in front of whom, by class of traffic (of --flow or --slowest, if given).")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+    against: Annotated[
+        Path | None,
+        typer.Option("--against", metavar="DIR", help="Show which parts differ from this result in the mean completion time.", rich_help_panel=SELECTION),
+    ] = None,
+    by: By = "size",
+    per_flow: Annotated[
+        bool, typer.Option("--shares", help="Average the shares of the flows, so that every flow has the same weight.", rich_help_panel=SELECTION)
+    ] = False,
+    hosts: Annotated[bool, typer.Option("--hosts", help="Include queues of hosts in the list of the longest queues.", rich_help_panel=SELECTION)] = False,
+    front: Annotated[
+        bool,
+        typer.Option(
+            "--waits",
+            help="Show only the queueing by cause: the traffic class that each class waited behind. With --flow or --slowest: of these flows.",
+            rich_help_panel=SELECTION,
+        ),
+    ] = False,
+    as_json: Json = False,
     no_pager: NoPager = False,
 ) -> None:
-    """Show where each flow's time went; without options the parts of the mean completion time, by size, the longest queues of
-    switches if ports were recorded, and who stood in front of whom if waits were."""
+    """Show where the flows' time went. Without options: the parts of the mean completion time by flow size, the longest queues of switches if ports
+    were recorded, and the queueing by cause if waits were recorded."""
     from ..results import split
     from ..results.explain import longest_queues
     from ..results.waits import Behind, behind

@@ -12,6 +12,9 @@ from .. import _core, signals
 from ..settings import assignment
 from ..terminal.console import FAILED, WRONG, complain, failures, print_json, show
 from ..terminal.drawing import table
+from .options import EXECUTION, OUTPUT, ForceDir, Seed, Set
+
+HOSTS = "Hosts"
 
 EXAMPLES = (
     "afflux live examples/live-bottleneck.toml -- bash",
@@ -23,31 +26,58 @@ EXAMPLES = (
 
 def live(
     scenario: Annotated[Path | None, typer.Argument(metavar="SCENARIO.toml", help="The scenario file.", show_default=False)] = None,
-    command: Annotated[list[str] | None, typer.Argument(metavar="[-- COMMAND…]", help="Runs in the first real host.", show_default=False)] = None,
+    command: Annotated[list[str] | None, typer.Argument(metavar="-- COMMAND", help="Command to run in the first real host.", show_default=False)] = None,
     hosts: Annotated[
-        str | None, typer.Option("--hosts", metavar="N | NAME,…", help="Which hosts are real: the first N, or those named.", show_default="all")
+        str | None,
+        typer.Option("--hosts", metavar="N | NAME,…", help="Real hosts: the first N, or those with these names.", show_default="all", rich_help_panel=HOSTS),
     ] = None,
     attach: Annotated[
         list[str] | None,
-        typer.Option("--attach", metavar="HOST=INTERFACE", help="Connect the machine behind INTERFACE as this host. May be repeated.", show_default=False),
+        typer.Option(
+            "--attach",
+            metavar="HOST=INTERFACE",
+            help="Connect the machine behind INTERFACE as this host. May be repeated.",
+            show_default=False,
+            rich_help_panel=HOSTS,
+        ),
     ] = None,
     duration: Annotated[
-        str | None, typer.Option("--duration", metavar="TIME", help="Ends then, as in 30s.", show_default="COMMAND's end, else run.until, else Ctrl-C")
+        str | None,
+        typer.Option(
+            "--duration",
+            metavar="TIME",
+            help="Length of the run, as in 30s.",
+            show_default="until COMMAND ends, else run.until, else until Ctrl-C",
+            rich_help_panel=EXECUTION,
+        ),
     ] = None,
-    set: Annotated[list[str] | None, typer.Option("--set", metavar="KEY.PATH=VALUE", help="Change a key before validation; may be repeated.")] = None,
-    seed: Annotated[int | None, typer.Option(metavar="N", min=0, help="Seed of all random draws, instead of the scenario's.")] = None,
-    bound: Annotated[str, typer.Option("--bound", metavar="TIME", help="The run is not valid if packets leave later at the 99th percentile.")] = "100us",
-    out: Annotated[Path | None, typer.Option("-o", "--out", metavar="DIR", help="Result directory.", show_default="out/live-<scenario name>-<seed>")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace a result directory that exists.")] = False,
-    check: Annotated[bool, typer.Option("--check", help="Say what live mode needs of this machine and whether it is there; run nothing.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print live.json instead of tables.")] = False,
+    set: Set = None,
+    seed: Seed = None,
+    bound: Annotated[
+        str,
+        typer.Option(
+            "--bound",
+            metavar="TIME",
+            help="Largest 99th percentile of lateness (the delay that this machine adds to packets) of a valid run.",
+            rich_help_panel=EXECUTION,
+        ),
+    ] = "100us",
+    out: Annotated[
+        Path | None,
+        typer.Option("-o", "--out", metavar="DIR", help="Result directory.", show_default="out/live-<scenario name>-<seed>", rich_help_panel=OUTPUT),
+    ] = None,
+    force: ForceDir = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Print what live mode needs of this machine and whether it is available; run nothing.", rich_help_panel=EXECUTION)
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print live.json instead of tables.", rich_help_panel=OUTPUT)] = False,
 ) -> None:
-    """The same fabric in real time between real Linux hosts: namespaces that vanish with the run, or machines at its interfaces. Linux only."""
+    """Run the fabric in real time between real Linux hosts: network namespaces that exist during the run, or machines at interfaces. Linux only."""
     with failures():
         if check:
             raise typer.Exit(capabilities(as_json))
         if scenario is None:
-            complain("which scenario? (afflux live SCENARIO.toml, or afflux live --check)")
+            complain("SCENARIO.toml is missing: write afflux live SCENARIO.toml, or afflux live --check")
             raise typer.Exit(WRONG)
         loaded = _core.load(scenario, set=[assignment(text) for text in set or []], seed=seed)
         until = None if loaded.until_ns is None or command else f"{loaded.until_ns}ns"
@@ -73,7 +103,7 @@ def live(
 
 
 def capabilities(as_json: bool) -> int:
-    """Prints what is there and what is not; the exit code."""
+    """Prints the requirements of live mode; returns the exit code."""
     names = ("name", "needed_for", "required", "lacking", "how")
     every = [dict(zip(names, row, strict=True)) for row in _core.live_capabilities()]
     if as_json:

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from .. import _core, spelling
 from ..terminal.console import failures, print_json, show
-from .options import NoPager
+from .options import SELECTION, Json, NoPager
 
 EXAMPLES = (
     "afflux models",
@@ -30,12 +30,15 @@ def _kinds(incomplete: str) -> list[str]:
 
 
 def models(
-    names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]…", help="Only these models.", show_default=False, autocompletion=_names)] = None,
-    kind: Annotated[str | None, typer.Option("--kind", metavar="KIND", help="Only models of this kind.", show_default=False, autocompletion=_kinds)] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
+    names: Annotated[list[str] | None, typer.Argument(metavar="NAME", help="Show only these models.", show_default=False, autocompletion=_names)] = None,
+    kind: Annotated[
+        str | None,
+        typer.Option("--kind", metavar="KIND", help="Show only models of this kind.", show_default=False, autocompletion=_kinds, rich_help_panel=SELECTION),
+    ] = None,
+    as_json: Json = False,
     no_pager: NoPager = False,
 ) -> None:
-    """List the models with their sources and limits: all of them, those of one kind, or those named."""
+    """List the models with their sources, what they reproduce faithfully and what they simplify."""
     with failures():
         every = sorted(_core.models(), key=lambda model: model.kind)
         if kind is not None:

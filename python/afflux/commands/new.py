@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from ..terminal.console import deliver, failures, print_json, show
+from .options import OUTPUT, ForceFile
 
 EXAMPLES = ("afflux new", "afflux new incast", "afflux new leaf-spine -o fabric.toml")
 
@@ -18,13 +19,16 @@ def _names(incomplete: str) -> list[str]:
 
 def new(
     template: Annotated[
-        str | None, typer.Argument(metavar="[TEMPLATE]", help="Which; without it they are listed.", show_default=False, autocompletion=_names)
+        str | None,
+        typer.Argument(metavar="TEMPLATE", help="Name of a template; without it, the templates are listed.", show_default=False, autocompletion=_names),
     ] = None,
-    out: Annotated[Path | None, typer.Option("-o", "--out", metavar="FILE", help="The file to write.", show_default="<template>.toml")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that exists.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="List templates as JSON.")] = False,
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", metavar="FILE", help="Scenario file to write.", show_default="<template>.toml", rich_help_panel=OUTPUT)
+    ] = None,
+    force: ForceFile = False,
+    as_json: Annotated[bool, typer.Option("--json", help="List the templates as JSON.", rich_help_panel=OUTPUT)] = False,
 ) -> None:
-    """Write a commented scenario to begin with, or list the templates."""
+    """Write a commented scenario to start from, or list the templates."""
     from .. import templates
     from ..terminal.drawing import table
 

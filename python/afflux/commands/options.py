@@ -1,25 +1,30 @@
-"""Options of several commands."""
+"""Options of several commands, and the groups of options in the help."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-
-def _keys(incomplete: str) -> list[str]:
-    from ..terminal.completion import keys
-
-    return keys(incomplete)
+#: Groups of options in the help.
+SCENARIO, SEARCH, EXECUTION, SELECTION, OUTPUT = "Scenario", "Search", "Execution", "Selection", "Output"
 
 
-Set = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="KEY.PATH=VALUE", help="Change a key before validation; may be repeated.", show_default=False, autocompletion=_keys),
-]
-Dirs = Annotated[
-    list[Path],
-    typer.Argument(metavar="DIR…", help="Result directories; those of one scenario name are one design, with several seeds.", show_default=False),
-]
+def starting(*values: str) -> Callable[[str], list[str]]:
+    """Completes these values."""
+    return lambda incomplete: [value for value in values if value.startswith(incomplete)]
+
+
+def _assignments(incomplete: str) -> list[str]:
+    from ..terminal.completion import assignments
+
+    return assignments(incomplete)
+
+
+def _designs(context: typer.Context, incomplete: str) -> list[str]:
+    from ..terminal.completion import designs
+
+    return designs([*map(str, context.params.get("dirs") or ()), *context.args], incomplete)
 
 
 def _forbid(wanted: bool) -> None:
@@ -29,16 +34,96 @@ def _forbid(wanted: bool) -> None:
         pager.forbid()
 
 
-NoPager = Annotated[bool, typer.Option("--no-pager", callback=_forbid, help="Print long output without a pager.")]
-Strict = Annotated[bool, typer.Option("--strict", help="Refuse a scenario with warnings.")]
+ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO.toml", help="The scenario file.", show_default=False)]
+Dirs = Annotated[
+    list[Path],
+    typer.Argument(metavar="DIR", help="Result directories. Results with the same scenario name are one design, run with several seeds.", show_default=False),
+]
+Set = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY.PATH=VALUE",
+        help="Change a key of the scenario. May be repeated.",
+        show_default=False,
+        autocompletion=_assignments,
+        rich_help_panel=SCENARIO,
+    ),
+]
+Seed = Annotated[
+    int | None,
+    typer.Option("--seed", metavar="N", min=0, help="Seed of all random draws.", show_default="the scenario's", rich_help_panel=SCENARIO),
+]
+Strict = Annotated[bool, typer.Option("--strict", help="Treat warnings about the scenario as errors.", rich_help_panel=SCENARIO)]
 Values = Annotated[
     list[str] | None,
-    typer.Option("--vary", metavar="KEY.PATH=A,B,…", help="A key and its values; may be repeated.", show_default=False, autocompletion=_keys),
+    typer.Option(
+        "--vary",
+        metavar="KEY.PATH=A,B,…",
+        help="A key and its values. May be repeated.",
+        show_default=False,
+        autocompletion=_assignments,
+        rich_help_panel=SCENARIO,
+    ),
 ]
 Ranges = Annotated[
     list[str] | None,
-    typer.Option("--vary", metavar="KEY.PATH=LO..HI", help="A key and its range, or choices A,B,…; may be repeated.", show_default=False, autocompletion=_keys),
+    typer.Option(
+        "--vary",
+        metavar="KEY.PATH=LOW..HIGH",
+        help="A key and its range, or its choices as A,B,…. May be repeated.",
+        show_default=False,
+        autocompletion=_assignments,
+        rich_help_panel=SCENARIO,
+    ),
 ]
-With = Annotated[str, typer.Option("--executor", metavar="local|dask|ray", help="Where points are simulated; it changes no result.")]
-Address = Annotated[str | None, typer.Option("--address", metavar="URL", help="Of the cluster, as in tcp://head:8786.", show_default="one on this machine")]
-Jobs = Annotated[int | None, typer.Option("--jobs", metavar="N", min=1, help="Points at a time.", show_default="one per core")]
+By = Annotated[
+    str,
+    typer.Option(
+        "--by",
+        metavar="size|class",
+        help="Group flows by size or by traffic class.",
+        autocompletion=starting("size", "class"),
+        rich_help_panel=SELECTION,
+    ),
+]
+Baseline = Annotated[
+    str | None,
+    typer.Option(
+        "--baseline",
+        metavar="NAME|DIR",
+        help="Design that the others are compared with: its name, or one of its result directories.",
+        show_default="the first design",
+        autocompletion=_designs,
+        rich_help_panel=SELECTION,
+    ),
+]
+With = Annotated[
+    str,
+    typer.Option(
+        "--executor",
+        metavar="local|dask|ray",
+        help="Run the points on this machine, or on a Dask or Ray cluster. Results do not depend on it.",
+        autocompletion=starting("local", "dask", "ray"),
+        rich_help_panel=EXECUTION,
+    ),
+]
+Address = Annotated[
+    str | None,
+    typer.Option(
+        "--address",
+        metavar="URL",
+        help="Address of the cluster, as in tcp://head:8786.",
+        show_default="a new cluster on this machine",
+        rich_help_panel=EXECUTION,
+    ),
+]
+Jobs = Annotated[
+    int | None,
+    typer.Option("--jobs", metavar="N", min=1, help="Number of points that run at the same time.", show_default="one per core", rich_help_panel=EXECUTION),
+]
+Fresh = Annotated[bool, typer.Option("--fresh", help="Run all points again, also those with results.", rich_help_panel=EXECUTION)]
+ForceDir = Annotated[bool, typer.Option("--force", help="Replace an existing result directory.", rich_help_panel=OUTPUT)]
+ForceFile = Annotated[bool, typer.Option("--force", help="Replace an existing file.", rich_help_panel=OUTPUT)]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.", rich_help_panel=OUTPUT)]
+NoPager = Annotated[bool, typer.Option("--no-pager", callback=_forbid, help="Print long output directly, without a pager.", rich_help_panel=OUTPUT)]

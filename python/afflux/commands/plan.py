@@ -8,15 +8,19 @@ import typer
 from rich.console import RenderableType
 from rich.text import Text
 
+from .. import spelling
 from ..estimates import planner
 from ..terminal.console import failures, print_json, show
 from ..terminal.drawing import table
 from ..words.text import duration, rate, size, time
+from .options import EXECUTION, Json, starting
 
 EXAMPLES = (
     "afflux plan --rate 1Gbps --rtt 300ms --loss 1e-6 --memory 256MB",
     "afflux plan --rate 100Mbps --rtt 600ms --congestion htcp --formula-only",
 )
+
+PATH, HOSTS = "Path", "Hosts"
 
 _RATES = {"bps": 1.0, "kbps": 1e3, "Mbps": 1e6, "Gbps": 1e9, "Tbps": 1e12}
 _TIMES = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
@@ -40,17 +44,31 @@ def _quantity(option: str, text: str, units: Mapping[str, float], least: float, 
 
 
 def plan(
-    rate_: Annotated[str, typer.Option("--rate", metavar="RATE", help="Of the path's narrowest link, as in 1Gbps.", show_default=False)],
-    rtt: Annotated[str, typer.Option("--rtt", metavar="TIME", help="Round trip without queues, as in 300ms.", show_default=False)],
-    loss: Annotated[str, typer.Option("--loss", metavar="P", help="Share of frames that are lost whatever is sent.")] = "0",
-    memory: Annotated[str, typer.Option("--memory", metavar="SIZE", help="Of each host, for socket buffers.")] = "64MB",
-    mtu: Annotated[int, typer.Option("--mtu", metavar="BYTES", help="Largest IP packet.")] = 1500,
-    congestion: Annotated[str, typer.Option("--congestion", metavar="NAME", help=f"One of {', '.join(planner.CONGESTION)}.")] = "cubic",
-    queue: Annotated[str | None, typer.Option("--queue", metavar="SIZE", help="Of the bottleneck.", show_default="rate times round trip")] = None,
-    simulate: Annotated[bool, typer.Option("--simulate/--formula-only", help="Simulate the proposal.")] = True,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
+    rate_: Annotated[str, typer.Option("--rate", metavar="RATE", help="Rate of the slowest link, as in 1Gbps.", show_default=False, rich_help_panel=PATH)],
+    rtt: Annotated[str, typer.Option("--rtt", metavar="TIME", help="Round-trip time without queues, as in 300ms.", show_default=False, rich_help_panel=PATH)],
+    loss: Annotated[str, typer.Option("--loss", metavar="P", help="Probability from 0 to 0.2 that a frame is lost at random.", rich_help_panel=PATH)] = "0",
+    mtu: Annotated[int, typer.Option("--mtu", metavar="BYTES", help="Largest IP packet, 576 to 9216 bytes.", rich_help_panel=PATH)] = 1500,
+    queue: Annotated[
+        str | None,
+        typer.Option("--queue", metavar="SIZE", help="Queue of the slowest link, as in 4MB.", show_default="rate times round-trip time", rich_help_panel=PATH),
+    ] = None,
+    memory: Annotated[str, typer.Option("--memory", metavar="SIZE", help="Memory of each host for socket buffers.", rich_help_panel=HOSTS)] = "64MB",
+    congestion: Annotated[
+        str,
+        typer.Option(
+            "--congestion",
+            metavar="NAME",
+            help=f"Congestion control: {', '.join(planner.CONGESTION)}.",
+            autocompletion=starting(*planner.CONGESTION),
+            rich_help_panel=HOSTS,
+        ),
+    ] = "cubic",
+    simulate: Annotated[
+        bool, typer.Option("--simulate/--formula-only", help="Check the proposal with a simulation, or only use formulas.", rich_help_panel=EXECUTION)
+    ] = True,
+    as_json: Json = False,
 ) -> None:
-    """Propose windows, socket buffers and connections for a path, and say what throughput to expect: by formula, then by a simulation."""
+    """Propose windows, socket buffers and a number of connections for a path, and predict the throughput by formula and by simulation."""
     with failures():
         try:
             share = float(loss)
@@ -61,7 +79,7 @@ def plan(
         if not 576 <= mtu <= 9_216:
             raise ValueError(f"--mtu {mtu}: write 576 to 9216 bytes")
         if congestion not in planner.CONGESTION:
-            raise ValueError(f"--congestion {congestion}: write one of {', '.join(planner.CONGESTION)}")
+            raise LookupError(f"--congestion: {spelling.unknown('congestion control', congestion, planner.CONGESTION)}")
         path = planner.Path(
             rate=_quantity("--rate", rate_, _RATES, 1e5, 4e11, "1Gbps"),
             rtt=_quantity("--rtt", rtt, _TIMES, 1e-4, 2.0, "300ms"),

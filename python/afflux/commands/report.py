@@ -5,12 +5,14 @@ from typing import Annotated
 
 import typer
 
-from ..results.result import Result
 from ..terminal.console import failures, warn_of_doubts
-from .options import Dirs
+from .baseline import gathered
+from .options import OUTPUT, Baseline, Dirs, starting
+
+FIGURES = "Figures"
 
 EXAMPLES = (
-    "afflux report out/shallow-* out/deep-* -o report.html",
+    "afflux report out/shallow-* out/deep-* --baseline deep -o report.html",
     "afflux report out/shallow-* out/deep-* --format pdf -o figures",
 )
 
@@ -19,27 +21,51 @@ def report(
     dirs: Dirs,
     out: Annotated[
         Path,
-        typer.Option("-o", "--out", metavar="FILE.html|DIR", help="The page, or the directory of figures; files of a name are replaced.", show_default=False),
+        typer.Option(
+            "-o",
+            "--out",
+            metavar="FILE.html|DIR",
+            help="File of the page, or directory of the figures. Existing files are replaced.",
+            show_default=False,
+            rich_help_panel=OUTPUT,
+        ),
     ],
-    title: Annotated[str | None, typer.Option("--title", metavar="TEXT", help="Heading of the page.", show_default="the designs' names")] = None,
-    format: Annotated[str, typer.Option("--format", metavar="html|pdf|svg|png", help="The page, or figures for a paper.")] = "html",
-    whole_run: Annotated[bool, typer.Option("--whole-run", help="Figures: time axes to the end of the run, though little happens there.")] = False,
-    hosts: Annotated[bool, typer.Option("--hosts", help="Figures: the longest queue may be a host's.")] = False,
+    baseline: Baseline = None,
+    format: Annotated[
+        str,
+        typer.Option(
+            "--format",
+            metavar="html|pdf|svg|png",
+            help="html: a page. Others: figures for a paper.",
+            autocompletion=starting("html", "pdf", "svg", "png"),
+            rich_help_panel=OUTPUT,
+        ),
+    ] = "html",
+    title: Annotated[
+        str | None, typer.Option("--title", metavar="TEXT", help="Heading of the page.", show_default="names of the designs", rich_help_panel=OUTPUT)
+    ] = None,
+    whole_run: Annotated[
+        bool,
+        typer.Option("--whole-run", help="Draw time axes to the end of the run, also where there is little traffic.", rich_help_panel=FIGURES),
+    ] = False,
+    hosts: Annotated[
+        bool, typer.Option("--hosts", help="Draw the longest queue of switches and hosts, not only of switches.", rich_help_panel=FIGURES)
+    ] = False,
 ) -> None:
-    """Write one self-contained HTML file: the answer, completion times, where the time went, a replay, port series, job timelines; or figures."""
+    """Write a self-contained HTML page with the answer, completion times, their parts, a replay, port series and job timelines; or figures for a paper."""
     from .. import report as reports
     from ..report import paper
 
     with failures():
-        results = [Result.open(dir) for dir in dirs]
-        warn_of_doubts(results)
+        designs = gathered(dirs, baseline)
+        warn_of_doubts(result for design in designs.values() for result in design.results.values())
         if format == "html" and (whole_run or hosts):
-            raise ValueError("--whole-run and --hosts are of figures: on the page both can be chosen")
+            raise ValueError("--whole-run and --hosts go with --format pdf, svg or png: the page has switches for both")
         if format == "html":
-            written = [reports.write(results, out, title=title)]
+            written = [reports.write(designs, out, title=title)]
         elif title is not None:
-            raise ValueError("--title is of the page: figures for papers have none")
+            raise ValueError("--title goes with --format html: figures for papers have no heading")
         else:
-            written = paper.write(results, out, format, whole_run=whole_run, hosts=hosts)
+            written = paper.write(designs, out, format, whole_run=whole_run, hosts=hosts)
         for path in written:
             print(f"written to {path}: {path.stat().st_size / 1e6:.2f} MB")

@@ -10,23 +10,38 @@ from rich.console import Console
 from .. import _core, settings
 from ..results.result import Result
 from ..terminal.console import FAILED, failures, show, warn, warn_of_doubts
-from .options import Set, Strict
+from .options import EXECUTION, OUTPUT, SCENARIO, ForceDir, ScenarioFile, Seed, Set, Strict
 
 EXAMPLES = ("afflux run examples/incast-dctcp.toml --set switch.buffer=9MB --seed 2",)
 
 
 def run(
-    scenario: Annotated[Path, typer.Argument(metavar="SCENARIO.toml", help="The scenario file.", show_default=False)],
+    scenario: ScenarioFile,
     set: Set = None,
-    seed: Annotated[int | None, typer.Option(metavar="N", min=0, help="Seed of all random draws, instead of the scenario's.")] = None,
-    threads: Annotated[int | None, typer.Option(metavar="N", min=1, help="Worker threads; results do not depend on it.")] = None,
-    out: Annotated[Path | None, typer.Option("-o", "--out", metavar="DIR", help="Result directory.", show_default="out/<scenario name>-<seed>")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace a result directory that exists.")] = False,
+    seed: Seed = None,
     strict: Strict = False,
-    show_config: Annotated[bool, typer.Option("--show-config", help="Print the resolved scenario, defaults as comments, and run nothing.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print summary.json instead of tables.")] = False,
+    show_config: Annotated[
+        bool, typer.Option("--show-config", help="Print the scenario with all defaults as comments, and run nothing.", rich_help_panel=SCENARIO)
+    ] = False,
+    threads: Annotated[
+        int | None,
+        typer.Option(
+            "--threads",
+            metavar="N",
+            min=1,
+            help="Number of worker threads. Results do not depend on it.",
+            show_default="the scenario's",
+            rich_help_panel=EXECUTION,
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("-o", "--out", metavar="DIR", help="Result directory.", show_default="out/<scenario name>-<seed>", rich_help_panel=OUTPUT),
+    ] = None,
+    force: ForceDir = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print summary.json instead of tables.", rich_help_panel=OUTPUT)] = False,
 ) -> None:
-    """Run one simulation, write a result directory, print the summary."""
+    """Run one simulation, write its result directory and print a summary."""
     from ..terminal import progress, summary
 
     with failures():

@@ -7,35 +7,79 @@ import typer
 from rich.console import Console
 
 from ..terminal.console import FAILED, complain, failures, print_json, show, warn, warn_of_doubts
+from .options import OUTPUT, SELECTION, Fresh, Jobs, Json
 
 EXAMPLES = (
     "afflux study",
     "afflux study hadoop --quick",
+    "afflux study hadoop --quick --baseline deep",
 )
 
 
+def _studies(incomplete: str) -> list[str]:
+    from .. import studies
+
+    return [study.name for study in studies.built_in() if study.name.startswith(incomplete)]
+
+
+def _designs(context: typer.Context, incomplete: str) -> list[str]:
+    from .. import studies
+
+    name, *_ = [context.params.get("name"), *context.args]
+    points = studies.find(name).points(bool(context.params.get("quick"))) if name in _studies("") else []
+    return [design for design in dict.fromkeys(point.name for point in points) if design.startswith(incomplete)]
+
+
 def study(
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Which; without it they are listed.", show_default=False)] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="The part that is done in minutes.")] = False,
-    jobs: Annotated[int | None, typer.Option("--jobs", metavar="N", min=1, help="Simulations at a time.", show_default="one per core")] = None,
-    out: Annotated[Path | None, typer.Option("-o", "--out", metavar="DIR", help="Where everything is kept.", show_default="out/study-<name>")] = None,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Run every point again.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="NAME", help="Name of a study. Without a name, the studies are listed.", show_default=False, autocompletion=_studies),
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Run only the part that takes minutes.", rich_help_panel=SELECTION)] = False,
+    baseline: Annotated[
+        str | None,
+        typer.Option(
+            "--baseline",
+            metavar="NAME",
+            help="Also compare all designs of the study with this one.",
+            show_default=False,
+            autocompletion=_designs,
+            rich_help_panel=SELECTION,
+        ),
+    ] = None,
+    jobs: Jobs = None,
+    fresh: Fresh = False,
+    out: Annotated[
+        Path | None,
+        typer.Option("-o", "--out", metavar="DIR", help="Directory of all results.", show_default="out/study-<name>", rich_help_panel=OUTPUT),
+    ] = None,
+    as_json: Json = False,
 ) -> None:
-    """List the built-in studies, or run one: ours beside the published numbers. A study that was stopped continues."""
+    """List the built-in studies, or run one and compare its results with the published numbers. A study that was stopped continues."""
     from .. import studies
     from ..terminal import points, progress
+    from ..terminal.comparison import verdicts
+    from .baseline import against, known
 
     with failures():
         if name is None:
+            if baseline is not None:
+                raise ValueError("--baseline needs the name of a study")
             listed = [{"study": s.name, "title": s.title, "points": len(s.points(False)), "points_quick": len(s.points(True))} for s in studies.built_in()]
             print_json(listed) if as_json else show(points.studies(listed))
             return
         chosen = studies.find(name)
+        known(baseline, [point.name for point in chosen.points(quick)])
         with progress.of_batch(Console(stderr=True)) as watch:
             verdict = studies.carry_out(chosen, quick=quick, out=out, jobs=jobs, fresh=fresh, watch=watch)
         warn(verdict.outcome.warnings)
-        print_json(verdict.to_dict()) if as_json else show(points.verdict(verdict))
+        found = None if baseline is None or not verdict.outcome.results else against(verdict.outcome.designs, baseline)
+        if as_json:
+            print_json(verdict.to_dict() | ({"comparison": found.to_dict()} if found else {}))
+        else:
+            show(points.verdict(verdict))
+            if found:
+                show(verdicts(found))
         for failure in verdict.outcome.failures:
             complain(f"{failure.point}: {failure.error}")
         if warn_of_doubts(verdict.outcome.results.values()) or verdict.outcome.failures:

@@ -1,5 +1,7 @@
 """`afflux sweep`."""
 
+import itertools
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -8,37 +10,78 @@ from rich.console import Console
 
 from .. import settings
 from ..terminal.console import FAILED, complain, failures, print_json, show, warn, warn_of_doubts
-from .options import Address, Jobs, Set, Strict, Values, With
+from .options import OUTPUT, SCENARIO, SELECTION, Address, Fresh, Jobs, ScenarioFile, Set, Strict, Values, With
 
 EXAMPLES = (
     "afflux sweep star.toml --vary switch.buffer=200kB,1MB,9MB --vary switch.ecn.k=50kB,100kB,200kB --seeds 1-5",
+    "afflux sweep star.toml --vary switch.buffer=200kB,1MB,9MB --seeds 1-5 --baseline switch.buffer=9MB",
     "afflux sweep star.toml --vary switch.buffer=200kB,9MB --seeds 1-10 --executor dask --address tcp://head:8786",
 )
 
-Seeds = Annotated[str | None, typer.Option("--seeds", metavar="A-B", help="Seeds of every combination, as in 1-5 or 1,2,7.", show_default="the scenario's own")]
+Seeds = Annotated[
+    str | None,
+    typer.Option(
+        "--seeds",
+        metavar="A-B",
+        help="Seeds of every combination, as in 1-5 or 1,2,7.",
+        show_default="the scenario's",
+        rich_help_panel=SCENARIO,
+    ),
+]
+
+
+def _names(vary: Sequence[str]) -> list[str]:
+    """The designs of a sweep, as they are named in results and directories."""
+    varied = {key: settings.choices(values) for key, values in map(settings.assignment, vary)}
+    combinations = itertools.product(*varied.values())
+    return [settings.point_name({key: settings.value(value) for key, value in zip(varied, values, strict=True)}) for values in combinations]
+
+
+def _designs(context: typer.Context, incomplete: str) -> list[str]:
+    return [name for name in _names(context.params.get("vary") or []) if name.startswith(incomplete)]
 
 
 def sweep(
-    scenario: Annotated[Path, typer.Argument(metavar="SCENARIO.toml", help="The scenario file.", show_default=False)],
+    scenario: ScenarioFile,
     vary: Values = None,
     seeds: Seeds = None,
     set: Set = None,
+    strict: Strict = False,
     executor: With = "local",
     address: Address = None,
     jobs: Jobs = None,
-    out: Annotated[Path | None, typer.Option("-o", "--out", metavar="DIR", help="Where everything is kept.", show_default="out/sweep-<scenario name>")] = None,
-    strict: Strict = False,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Run every point again.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the rows as JSON instead of a table.")] = False,
+    fresh: Fresh = False,
+    baseline: Annotated[
+        str | None,
+        typer.Option(
+            "--baseline",
+            metavar="NAME",
+            help="Also compare all combinations with this one, as in switch.buffer=9MB.",
+            show_default=False,
+            autocompletion=_designs,
+            rich_help_panel=SELECTION,
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("-o", "--out", metavar="DIR", help="Directory of all results.", show_default="out/sweep-<scenario name>", rich_help_panel=OUTPUT),
+    ] = None,
+    as_json: Annotated[
+        bool,
+        typer.Option("--json", help="Print the rows as JSON; with --baseline an object of rows and comparison.", rich_help_panel=OUTPUT),
+    ] = False,
 ) -> None:
-    """Simulate every combination of some settings, each once, and make one table. A sweep that was stopped or killed continues."""
+    """Simulate every combination of the varied values and make one table. A sweep that was stopped or killed continues."""
     from ..batch import grid
     from ..terminal import points, progress
+    from ..terminal.comparison import verdicts
+    from .baseline import against, known
 
     with failures():
         varied = [settings.assignment(text) for text in vary or []]
         for key in {key for key, _ in varied if [other for other, _ in varied].count(key) > 1}:
-            raise ValueError(f"--vary {key} is there twice: name all its values once, as in --vary {key}=A,B")
+            raise ValueError(f"--vary {key} is given twice: name all its values in one option, as in --vary {key}=A,B")
+        known(baseline, _names(vary or []))
         with progress.of_batch(Console(stderr=True)) as watch:
             found = grid.sweep(
                 scenario,
@@ -54,7 +97,13 @@ def sweep(
                 strict=strict,
             )
         warn(found.outcome.warnings)
-        print_json(list(found.rows)) if as_json else show(points.sweep(found))
+        compared = None if baseline is None or not found.outcome.results else against(found.designs, baseline)
+        if as_json:
+            print_json({"rows": list(found.rows), "comparison": compared.to_dict()} if compared else list(found.rows))
+        else:
+            show(points.sweep(found))
+            if compared:
+                show(verdicts(compared))
         for failure in found.outcome.failures:
             complain(f"{failure.point}: {failure.error}")
         if warn_of_doubts(found.outcome.results.values()) or found.outcome.failures:

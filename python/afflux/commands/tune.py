@@ -10,7 +10,7 @@ from rich.text import Text
 
 from .. import settings
 from ..terminal.console import FAILED, complain, failures, print_json, show, warn
-from .options import Address, Jobs, Ranges, Set, Strict, With
+from .options import OUTPUT, SCENARIO, SEARCH, Address, Jobs, Json, Ranges, ScenarioFile, Set, Strict, With
 
 if TYPE_CHECKING:
     from ..tuning import Candidate, Drift, Tuning
@@ -20,35 +20,61 @@ EXAMPLES = (
     "afflux tune fabric.toml --vary switch.ecn.kmin=20kB..400kB --vary host.transport.congestion=cubic,dctcp --objective job_time",
 )
 
+
+def _metrics(incomplete: str) -> list[str]:
+    from ..tuning.objective import names
+
+    return [name for name in names() if name.startswith(incomplete)]
+
+
 Objective = Annotated[
     list[str] | None,
-    typer.Option("--objective", metavar="METRIC", help="job_time, p99_slowdown, throughput, cost, …; several give a front.", show_default=False),
+    typer.Option(
+        "--objective",
+        metavar="METRIC",
+        help="Metric to optimize: job_time, fct_p99, p99_slowdown, throughput, cost or another one. May be repeated; the result is then a front.",
+        show_default=False,
+        autocompletion=_metrics,
+        rich_help_panel=SEARCH,
+    ),
 ]
 
 
 def tune(
-    scenario: Annotated[Path, typer.Argument(metavar="SCENARIO.toml", help="The scenario file.", show_default=False)],
+    scenario: ScenarioFile,
     vary: Ranges = None,
-    objective: Objective = None,
-    budget: Annotated[int, typer.Option("--budget", metavar="N", min=1, help="Settings to try, beside the scenario as it is.")] = 24,
-    seeds: Annotated[str, typer.Option("--seeds", metavar="A-B", help="Seeds of every setting, as in 1-5 or 1,2,7.")] = "1-5",
-    seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Seed of the search itself.")] = 1,
+    seeds: Annotated[str, typer.Option("--seeds", metavar="A-B", help="Seeds of every setting, as in 1-5 or 1,2,7.", rich_help_panel=SCENARIO)] = "1-5",
     set: Set = None,
+    strict: Strict = False,
+    objective: Objective = None,
+    budget: Annotated[
+        int, typer.Option("--budget", metavar="N", min=1, help="Number of settings to try, in addition to the baseline.", rich_help_panel=SEARCH)
+    ] = 24,
     slack: Annotated[
         float,
         typer.Option(
-            "--slack", min=0, metavar="SHARE", help="Loss accepted in earlier objectives to improve the last one, as a fraction of the best value (0.01 = 1 %)."
+            "--slack",
+            min=0,
+            metavar="SHARE",
+            help="Loss accepted in earlier objectives to improve the last one, as a fraction of the best value (0.01 = 1 %).",
+            rich_help_panel=SEARCH,
         ),
     ] = 0.01,
-    sensitivity: Annotated[bool, typer.Option(help="See how far each threshold may drift.")] = True,
+    sensitivity: Annotated[
+        bool, typer.Option("--sensitivity/--no-sensitivity", help="Measure the safe range of each threshold.", rich_help_panel=SEARCH)
+    ] = True,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Seed of the search: which settings it tries.", rich_help_panel=SEARCH)] = 1,
     executor: With = "local",
     address: Address = None,
     jobs: Jobs = None,
-    strict: Strict = False,
-    out: Annotated[Path | None, typer.Option("-o", "--out", metavar="DIR", help="Where everything is kept.", show_default="out/tune-<scenario name>")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option("-o", "--out", metavar="DIR", help="Directory of all results.", show_default="out/tune-<scenario name>", rich_help_panel=OUTPUT),
+    ] = None,
+    as_json: Json = False,
 ) -> None:
-    """Search thresholds and parameters for what makes an objective best; report the front and how sure it is. A search that was stopped continues."""
+    """Search for the values of keys that make a metric best; report the best settings, their uncertainty and safe ranges. A search that was stopped
+    continues."""
     from .. import tuning
     from ..terminal import progress
 
@@ -87,7 +113,7 @@ def _shown(found: "Tuning") -> Iterator[RenderableType]:
     yield Text()
     for note in found.notes:
         yield Text(f"note: {note}", style="dim")
-    yield Text(f"written to {found.path}; on to the devices:", style="dim")
+    yield Text(f"written to {found.path}; to configure devices:", style="dim")
     for kind in ("sonic", "linux"):
         yield Text(f"  afflux export {kind} {found.path}")
 
@@ -129,11 +155,11 @@ def _sensitivity(found: "Tuning") -> Iterator[RenderableType]:
 
     if not found.sensitivity:
         return
-    made = table("How far a threshold may drift before an objective is worse", "threshold", "objective", "chosen", "from", "to", "beyond", left=2, words=[-1])
+    made = table("Safe range of each threshold (no objective is worse)", "threshold", "objective", "chosen", "from", "to", "outside", left=2, words=[-1])
     names = dict(zip(found.keys, settings.short(found.keys), strict=True))
     for drift in found.sensitivity:
         values = (settings.shown(value) for value in (found.chosen.changes[drift.key], drift.low, drift.high))
-        made.add_row(names[drift.key], drift.metric.title, *values, ", ".join(_beyond(drift)) or "nothing worse was measured")
+        made.add_row(names[drift.key], drift.metric.title, *values, ", ".join(_beyond(drift)) or "no worse value was measured")
     yield made
 
 

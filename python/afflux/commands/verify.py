@@ -6,15 +6,16 @@ from typing import Annotated
 import typer
 
 from ..terminal.console import FAILED, complain, failures, print_json, show
+from .options import Json
 
 EXAMPLES = ("afflux verify out/incast-dctcp-1", "afflux verify out/* --json")
 
 
 def verify(
-    dirs: Annotated[list[Path], typer.Argument(metavar="DIR…", help="Result directories, or those of sweeps, searches and studies.", show_default=False)],
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    dirs: Annotated[list[Path], typer.Argument(metavar="DIR", help="Directories of results, sweeps, searches or studies.", show_default=False)],
+    as_json: Json = False,
 ) -> None:
-    """Compare every file of results with its digest in summary.json. Ends with 0 if all are as they were written, with 1 if not."""
+    """Compare every file of results with its SHA-256 in summary.json. Exits with 0 if all files are as they were written, with 1 if not."""
     from ..batch import verification
     from ..terminal.drawing import table
 
@@ -23,7 +24,7 @@ def verify(
         if as_json:
             print_json([one.to_dict() for one in found])
         else:
-            made = table("", "directory", "", "results", "files", "MB", "", left=2)
+            made = table("", "directory", "", "results", "files", "MB", "", left=2, labels=[-1])
             for one in found:
                 made.add_row(str(one.dir), one.kind, str(one.results), str(one.files), f"{one.bytes / 1e6:.1f}", "good" if one.good else "not good")
             show([made])

@@ -9,6 +9,7 @@ from rich.text import Text
 from ..comparison import changes
 from ..comparison.compare import Comparison
 from ..comparison.paired import SAME, Difference
+from ..metrics import SHORT
 from ..results import split
 from .drawing import answer, table
 from .explanation import change
@@ -38,6 +39,24 @@ def differences(title: str, baseline: str, design: str, found: Sequence[Differen
         style = colours.get(d.verdict, "dim" if d.verdict == SAME else "")
         made.add_row(*row, style=f"bold {style}" if d.established else style)
     return made
+
+
+def verdicts(found: Comparison) -> Iterator[RenderableType]:
+    """A line per design: the change of the main metrics against the baseline, each with its verdict."""
+    metrics = [metric for metric in SHORT if not metric.counter and any(d.metric is metric for d in found.differences)]
+    made = table(f"Against {found.baseline}: change and verdict", "design", *(metric.title for metric in metrics))
+    for design in found.designs:
+        of_metric = {d.metric: d for d in found.of(design)}
+        made.add_row(design, *(_cell(of_metric.get(metric)) for metric in metrics))
+    yield made
+    for note in found.notes:
+        yield Text(f"note: {note}", style="dim")
+
+
+def _cell(d: Difference | None) -> str:
+    if d is None:
+        return "–"
+    return d.verdict if d.verdict == SAME else f"{changes.by(d)} {_verdict(d)}"
 
 
 def _verdict(d: Difference) -> str:

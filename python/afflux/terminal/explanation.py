@@ -120,9 +120,7 @@ def waits(found: Sequence[Behind]) -> Iterator[RenderableType]:
     """The classes behind which frames of each class waited."""
     if not found:
         return
-    made = table(
-        "Who stood in front: what frames of each class waited for", "class", "behind", "most of it at", "there", "share of its waits", "in all", left=3
-    )
+    made = table("Queueing by cause: which class each class waited behind", "class", "behind", "most of it at", "there", "share of its waits", "in all", left=3)
     for one in found:
         made.add_row(one.flow_class, one.behind, f"{one.node} → {one.peer}", *map(text.share, (one.share_there, one.share)), text.time(one.wait_ns))
     yield made

@@ -6,24 +6,47 @@ import typer
 
 from ... import _core
 from ...terminal.console import failures
-from .options import File, Force, IntoOf, Json, Out, ScenarioFile, TrafficIn
+from ..options import ScenarioFile
+from .options import INPUT, File, Force, IntoOf, Json, Out, TrafficIn
 from .output import finish, flows_path, importing, into_of, scenario_text
+
+NODES = "Nodes"
 
 
 def containerlab(
     file: File,
-    rate: Annotated[str | None, typer.Option("--rate", help="Of links whose labels have none.", show_default=False)] = None,
-    host_rate: Annotated[str | None, typer.Option("--host-rate", help="Of hosts' links whose labels have none.", show_default="as --rate")] = None,
-    delay: Annotated[str, typer.Option("--delay", help="Of links whose labels have none.")] = "1us",
-    host: Annotated[list[str] | None, typer.Option("--host", metavar="PATTERN", help="Names of nodes that are hosts; may be repeated.")] = None,
-    switch: Annotated[list[str] | None, typer.Option("--switch", metavar="PATTERN", help="Names of nodes that are switches; may be repeated.")] = None,
+    rate: Annotated[
+        str | None,
+        typer.Option("--rate", metavar="RATE", help="Rate of links without a rate label, as in 100Gbps.", show_default=False, rich_help_panel=INPUT),
+    ] = None,
+    host_rate: Annotated[
+        str | None,
+        typer.Option("--host-rate", metavar="RATE", help="Rate of host links without a rate label.", show_default="as --rate", rich_help_panel=INPUT),
+    ] = None,
+    delay: Annotated[str, typer.Option("--delay", metavar="TIME", help="Delay of links without a delay label.", rich_help_panel=INPUT)] = "1us",
+    host: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--host",
+            metavar="PATTERN",
+            help="Nodes that are hosts, as in 'web*'. May be repeated.",
+            show_default="by the kind of the node",
+            rich_help_panel=INPUT,
+        ),
+    ] = None,
+    switch: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--switch", metavar="PATTERN", help="Nodes that are switches. May be repeated.", show_default="by the kind of the node", rich_help_panel=INPUT
+        ),
+    ] = None,
     flows: TrafficIn = None,
     into: IntoOf = None,
     out: Out = None,
     force: Force = False,
     as_json: Json = False,
 ) -> None:
-    """A topology of containerlab as a scenario. Rates and delays come from links' labels or from options; hosts keep their names and addresses."""
+    """Convert a containerlab topology to a scenario. Rates and delays come from link labels or options. Hosts keep their names and addresses."""
     from ...exchange import containerlab as form
 
     with failures(), importing(file):
@@ -34,14 +57,25 @@ def containerlab(
 
 def export_containerlab(
     scenario: ScenarioFile,
-    switch_kind: Annotated[str, typer.Option("--switch-kind", metavar="KIND", help="Kind of the switches.")] = "nokia_srlinux",
-    switch_image: Annotated[str | None, typer.Option("--switch-image", metavar="IMAGE", show_default="ghcr.io/nokia/srlinux for nokia_srlinux")] = None,
-    host_image: Annotated[str, typer.Option("--host-image", metavar="IMAGE", help="Image of the hosts.")] = "alpine:latest",
+    switch_kind: Annotated[
+        str, typer.Option("--switch-kind", metavar="KIND", help="Containerlab kind of the switches.", rich_help_panel=NODES)
+    ] = "nokia_srlinux",
+    switch_image: Annotated[
+        str | None,
+        typer.Option(
+            "--switch-image",
+            metavar="IMAGE",
+            help="Container image of the switches.",
+            show_default="ghcr.io/nokia/srlinux for nokia_srlinux",
+            rich_help_panel=NODES,
+        ),
+    ] = None,
+    host_image: Annotated[str, typer.Option("--host-image", metavar="IMAGE", help="Container image of the hosts.", rich_help_panel=NODES)] = "alpine:latest",
     out: Out = None,
     force: Force = False,
     as_json: Json = False,
 ) -> None:
-    """A scenario's fabric as a lab of containerlab."""
+    """Write the fabric of a scenario as a containerlab topology."""
     from ...exchange import containerlab as form
 
     with failures():

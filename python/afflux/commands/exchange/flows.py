@@ -10,7 +10,7 @@ from .output import finish, flow_list
 
 
 def export_flows(source: Planned, out: FlowsOut = None, force: Force = False, as_json: Json = False) -> None:
-    """The flows of a scenario or of a result as a flow list."""
+    """Write the flows of a scenario or a result as a flow list of afflux."""
     with failures():
         flows, account, _ = loaded_flows(source)
         finish(out, flow_list(flows, out), {}, [account], force, as_json)
@@ -34,9 +34,9 @@ def loaded_flows(source: Path) -> tuple[FlowList, Account, int]:
         table, later = scenario.flow_list()
         flows, hosts = FlowList.of_table(table), scenario.hosts
         names = [name for name, kind, *_ in scenario.nodes if kind == "host"]
-        account.drop("that start only when others end (export the result of a run)", later)
+        account.drop("that start only when other flows end (export the result of a run)", later)
         if scenario.flows > len(flows) + later:
-            account.notes.append("flows of applications are not known beforehand: export the result of a run")
+            account.notes.append("flows of applications are known only after a run: export its result")
         local = [row for row in range(len(flows)) if flows.src[row] == flows.dst[row]]
     if local:
         account.drop("from a host to itself", len(local))

@@ -7,13 +7,14 @@ import typer
 
 from ... import _core
 from ...terminal.console import failures
+from ..options import OUTPUT, ScenarioFile
 from .flows import loaded_flows
-from .options import File, FlowsOut, Force, IntoOf, Json, Origin, Out, Planned, ScenarioFile, TrafficIn, time_ns
+from .options import File, FlowsOut, Force, IntoOf, Json, Origin, Out, Planned, TrafficIn, time_ns
 from .output import finish, flow_list, flows_path, importing, into_of, scenario_text
 
 
 def hpcc_topology(file: File, flows: TrafficIn = None, into: IntoOf = None, out: Out = None, force: Force = False, as_json: Json = False) -> None:
-    """A topology file of HPCC's or ConWeave's ns-3 as a scenario."""
+    """Convert a topology file of HPCC's or ConWeave's ns-3 to a scenario."""
     from ...exchange import hpcc
 
     with failures(), importing(file):
@@ -22,7 +23,7 @@ def hpcc_topology(file: File, flows: TrafficIn = None, into: IntoOf = None, out:
 
 
 def hpcc_flows(file: File, origin: Origin = "2s", out: FlowsOut = None, force: Force = False, as_json: Json = False) -> None:
-    """A flow file of HPCC's or ConWeave's ns-3 as a flow list."""
+    """Convert a flow file of HPCC's or ConWeave's ns-3 to a flow list."""
     from ...exchange import hpcc
 
     with failures():
@@ -31,7 +32,7 @@ def hpcc_flows(file: File, origin: Origin = "2s", out: FlowsOut = None, force: F
 
 
 def hpcc_fct(file: File, origin: Origin = "2s", out: Out = None, force: Force = False, as_json: Json = False) -> None:
-    """Completion times of HPCC's or ConWeave's ns-3 (fct.txt) as CSV: a flow list with fct_ns, standalone_ns and slowdown beside it."""
+    """Convert completion times of HPCC's or ConWeave's ns-3 (fct.txt) to CSV: a flow list with the columns fct_ns, standalone_ns and slowdown."""
     from ...exchange import hpcc
 
     with failures():
@@ -40,7 +41,7 @@ def hpcc_fct(file: File, origin: Origin = "2s", out: Out = None, force: Force = 
 
 
 def export_hpcc_topology(scenario: ScenarioFile, out: Out = None, force: Force = False, as_json: Json = False) -> None:
-    """A scenario's fabric as a topology file of HPCC's and ConWeave's ns-3."""
+    """Write the fabric of a scenario as a topology file of HPCC's and ConWeave's ns-3."""
     from ...exchange import hpcc
 
     with failures():
@@ -50,13 +51,15 @@ def export_hpcc_topology(scenario: ScenarioFile, out: Out = None, force: Force =
 
 def export_hpcc_flows(
     source: Planned,
-    ports: Annotated[bool, typer.Option("--ports", help="With HPCC's column of destination ports; without it ConWeave's form.")] = False,
+    ports: Annotated[
+        bool, typer.Option("--ports", help="Write HPCC's column of destination ports, which ConWeave's form lacks.", rich_help_panel=OUTPUT)
+    ] = False,
     origin: Origin = "2s",
     out: Out = None,
     force: Force = False,
     as_json: Json = False,
 ) -> None:
-    """The flows of a scenario or of a result as a flow file of HPCC's and ConWeave's ns-3."""
+    """Write the flows of a scenario or a result as a flow file of HPCC's and ConWeave's ns-3."""
     from ...exchange import hpcc
 
     with failures():
@@ -71,7 +74,7 @@ def export_hpcc_fct(
     force: Force = False,
     as_json: Json = False,
 ) -> None:
-    """A result's completion times in the form of HPCC's and ConWeave's fct.txt, for their scripts."""
+    """Write the completion times of a result as fct.txt, for the scripts of HPCC and ConWeave."""
     from ...exchange import hpcc
 
     with failures():

@@ -7,7 +7,7 @@ from .output import finish, flow_list
 
 
 def htsim(file: File, out: FlowsOut = None, force: Force = False, as_json: Json = False) -> None:
-    """A connection matrix of htsim as a flow list."""
+    """Convert a connection matrix of htsim to a flow list."""
     from ...exchange import htsim as form
 
     with failures():
@@ -16,7 +16,7 @@ def htsim(file: File, out: FlowsOut = None, force: Force = False, as_json: Json 
 
 
 def export_htsim(source: Planned, out: Out = None, force: Force = False, as_json: Json = False) -> None:
-    """The flows of a scenario or of a result as a connection matrix of htsim."""
+    """Write the flows of a scenario or a result as a connection matrix of htsim."""
     from ...exchange import htsim as form
 
     with failures():

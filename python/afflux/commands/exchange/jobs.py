@@ -9,14 +9,18 @@ import typer
 
 from ...files.delivery import text_writer
 from ...terminal.console import failures
+from ..options import OUTPUT
 from .options import ClassIn, Files, Force, HostsIn, HostsOut, Json, class_of
 from .output import beside, finish, same
 
 if TYPE_CHECKING:
     from ...exchange.jobs import Log
 
-Jobs = Annotated[Path | None, typer.Option("-o", "--out", metavar="FILE", help="Where the trace of jobs goes.", show_default="printed")]
-Shuffle = Annotated[Path | None, typer.Option("--flows", metavar="FILE", help="Also what machines sent each other, as a flow list.", show_default=False)]
+Jobs = Annotated[Path | None, typer.Option("-o", "--out", metavar="FILE", help="Output file of the job trace.", show_default="stdout", rich_help_panel=OUTPUT)]
+Shuffle = Annotated[
+    Path | None,
+    typer.Option("--flows", metavar="FILE", help="Also write the transfers between machines to this flow list.", show_default=False, rich_help_panel=OUTPUT),
+]
 
 
 def _reader(form: str, help: str) -> Callable[..., None]:
@@ -40,8 +44,8 @@ def _reader(form: str, help: str) -> Callable[..., None]:
     return command
 
 
-jhist = _reader("jhist", "Hadoop's job history files as a trace of jobs for traffic of kind hadoop_trace.")
-spark = _reader("spark", "Spark's event logs as a trace of jobs for traffic of kind hadoop_trace.")
+jhist = _reader("jhist", "Convert job history files of Hadoop to a job trace for traffic of kind hadoop_trace.")
+spark = _reader("spark", "Convert event logs of Spark to a job trace for traffic of kind hadoop_trace.")
 
 
 def _write(
@@ -60,11 +64,11 @@ def _write(
 
     same(out, flows)
     if not log.jobs:
-        raise ValueError(f"{', '.join(map(str, files))}: no job: {log.account.lines()[0]}")
+        raise ValueError(f"{', '.join(map(str, files))}: no jobs found: {log.account.lines()[0]}")
     accounts, more = [log.account], {}
     if flows is None:
         if hosts or hosts_out or of_class:
-            raise ValueError("--hosts, --hosts-out and --class go with --flows: the trace of jobs has neither hosts nor classes")
+            raise ValueError("--hosts, --hosts-out and --class need --flows: a job trace has neither hosts nor classes")
     else:
         list_, mapping = jobs.flows(log, numbers.read(hosts) if hosts else None)
         if of_class is not None:

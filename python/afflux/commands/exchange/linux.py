@@ -1,20 +1,17 @@
 """`afflux export linux`."""
 
-from pathlib import Path
-from typing import Annotated
-
-import typer
-
 from ... import _core
 from ...terminal.console import deliver, failures
+from ..options import ScenarioFile
+from .options import Force, Out
 
 
 def export_linux(
-    scenario: Annotated[Path, typer.Argument(metavar="SCENARIO.toml", help="The scenario file.", show_default=False)],
-    out: Annotated[Path | None, typer.Option("-o", "--out", metavar="FILE", help="Where the lines go.", show_default="printed")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that exists.")] = False,
+    scenario: ScenarioFile,
+    out: Out = None,
+    force: Force = False,
 ) -> None:
-    """Write the hosts' TCP as sysctl lines, with the commands for what has no sysctl. What Linux cannot be set to is named."""
+    """Write the TCP settings of the hosts as sysctl lines, and as commands where Linux has no sysctl. Settings that Linux does not have are listed."""
     from ...exchange import sysctl
     from ...files import toml
 

@@ -8,31 +8,65 @@ import typer
 
 from ... import _core
 from ...exchange.account import shown
+from ..options import OUTPUT
 
-File = Annotated[Path, typer.Argument(metavar="FILE", help="The file; .gz and .xz are read too.", show_default=False)]
-Files = Annotated[list[Path], typer.Argument(metavar="FILE…", help="The files; .gz and .xz are read too.", show_default=False)]
-ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO.toml", help="The scenario file.", show_default=False)]
-Planned = Annotated[Path, typer.Argument(metavar="SCENARIO.toml|DIR", help="A scenario, or a result directory: the flows as they were.", show_default=False)]
-Out = Annotated[Path | None, typer.Option("-o", "--out", metavar="FILE", help="Where it goes.", show_default="printed")]
+INPUT = "Input"
+
+File = Annotated[Path, typer.Argument(metavar="FILE", help="The file to read; .gz and .xz files are decompressed.", show_default=False)]
+Files = Annotated[list[Path], typer.Argument(metavar="FILE", help="The files to read; .gz and .xz files are decompressed.", show_default=False)]
+Planned = Annotated[
+    Path, typer.Argument(metavar="SCENARIO.toml|DIR", help="A scenario (its planned flows) or a result directory (its simulated flows).", show_default=False)
+]
+Out = Annotated[Path | None, typer.Option("-o", "--out", metavar="FILE", help="Output file.", show_default="stdout", rich_help_panel=OUTPUT)]
 FlowsOut = Annotated[
-    Path | None, typer.Option("-o", "--out", metavar="FILE", help="Where the flow list goes: .csv, .csv.gz or .parquet.", show_default="printed")
+    Path | None,
+    typer.Option("-o", "--out", metavar="FILE", help="Output file of the flow list: .csv, .csv.gz or .parquet.", show_default="stdout", rich_help_panel=OUTPUT),
 ]
 HostsOut = Annotated[
-    Path | None, typer.Option("--hosts-out", metavar="FILE", help="Where the hosts' numbers go.", show_default="beside the output: NAME.hosts.csv")
+    Path | None,
+    typer.Option(
+        "--hosts-out",
+        metavar="FILE",
+        help="Output file of the host numbers and names (CSV).",
+        show_default="NAME.hosts.csv next to the output",
+        rich_help_panel=OUTPUT,
+    ),
 ]
 HostsIn = Annotated[
     Path | None,
-    typer.Option("--hosts", metavar="FILE", help="Who is who: a scenario with names and addresses, or CSV host,name.", show_default="natural order"),
+    typer.Option(
+        "--hosts",
+        metavar="FILE",
+        help="Numbers of the hosts: a scenario with host names and addresses, or CSV with columns host,name.",
+        show_default="natural order of the names",
+        rich_help_panel=INPUT,
+    ),
 ]
 IntoOf = Annotated[
     Path | None,
-    typer.Option("--into", metavar="SCENARIO.toml", help="The scenario to write into; what is not imported stays, comments too.", show_default=False),
+    typer.Option(
+        "--into",
+        metavar="SCENARIO.toml",
+        help="Existing scenario that receives the import. Its other keys and its comments stay.",
+        show_default=False,
+        rich_help_panel=OUTPUT,
+    ),
 ]
-ClassIn = Annotated[str | None, typer.Option("--class", metavar="NAME", help="Class of all flows.", show_default="as the file tells")]
-TrafficIn = Annotated[Path | None, typer.Option("--flows", metavar="FILE", help="A flow list for the scenario.", show_default="a permutation stands in")]
-Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
-Json = Annotated[bool, typer.Option("--json", help="Print what was taken and dropped as JSON; needs -o.")]
-Origin = Annotated[str, typer.Option("--origin", metavar="TIME", help="Timestamp in the input that becomes time 0 in the output.")]
+ClassIn = Annotated[
+    str | None, typer.Option("--class", metavar="NAME", help="Traffic class of all flows.", show_default="from the file", rich_help_panel=INPUT)
+]
+TrafficIn = Annotated[
+    Path | None,
+    typer.Option(
+        "--flows", metavar="FILE", help="Flow list that the scenario uses as its traffic.", show_default="a permutation as a placeholder", rich_help_panel=INPUT
+    ),
+]
+Force = Annotated[bool, typer.Option("--force", help="Replace existing files.", rich_help_panel=OUTPUT)]
+Json = Annotated[bool, typer.Option("--json", help="Print the counts of imported and dropped records as JSON; needs -o.", rich_help_panel=OUTPUT)]
+Origin = Annotated[
+    str,
+    typer.Option("--origin", metavar="TIME", help="Timestamp in the files of ns-3 that corresponds to time 0 in afflux.", rich_help_panel=INPUT),
+]
 
 
 def time_ns(text: str, option: str) -> int:

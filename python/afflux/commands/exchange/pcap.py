@@ -13,38 +13,47 @@ from ...exchange.into import Into
 from ...files import toml
 from ...files.delivery import text_writer
 from ...terminal.console import failures
-from .options import ClassIn, File, FlowsOut, Force, HostsIn, HostsOut, IntoOf, Json, class_of, time_ns
+from ..options import OUTPUT
+from .options import INPUT, ClassIn, File, FlowsOut, Force, HostsIn, HostsOut, IntoOf, Json, class_of, time_ns
 from .output import beside, finish, flow_list, importing, same
 
 
 def pcap(
     file: File,
-    gap: Annotated[str, typer.Option("--gap", metavar="TIME", help="A longer pause ends a flow.")] = "1s",
+    gap: Annotated[str, typer.Option("--gap", metavar="TIME", help="Longest pause within a flow.", rich_help_panel=INPUT)] = "1s",
     hosts: HostsIn = None,
     of_class: ClassIn = None,
     into: IntoOf = None,
     flows: Annotated[
-        Path | None, typer.Option("--flows", metavar="FILE", help="With --into: where the flow list goes.", show_default="beside the output: NAME.flows.csv")
+        Path | None,
+        typer.Option(
+            "--flows",
+            metavar="FILE",
+            help="Output file of the flow list with --into.",
+            show_default="NAME.flows.csv next to the output",
+            rich_help_panel=OUTPUT,
+        ),
     ] = None,
     out: FlowsOut = None,
     hosts_out: HostsOut = None,
     force: Force = False,
     as_json: Json = False,
 ) -> None:
-    """A capture (pcap, pcapng) as a flow list: bytes per direction and pair of ports. With --into it is the traffic of a scenario whose hosts it names."""
+    """Convert a capture (pcap, pcapng) to a flow list: bytes per direction and pair of ports. With --into it becomes the traffic of a scenario with named
+    hosts."""
     from ...exchange import capture
     from ...exchange import hosts as numbers
 
     with failures():
         if into is not None and (out is None or hosts is not None or hosts_out is not None):
-            raise ValueError("--into needs -o, for the new scenario, and names the hosts itself: leave out --hosts and --hosts-out")
+            raise ValueError("--into needs -o for the new scenario; the scenario has the host names, so remove --hosts and --hosts-out")
         if into is None and flows is not None:
-            raise ValueError("--flows goes with --into; without it -o names the flow list")
+            raise ValueError("--flows needs --into; without --into, -o is the flow list")
         who = into or hosts
         known = numbers.read(who) if who is not None else None
         list_, mapping, account = capture.flows(file, time_ns(gap, "--gap"), known, class_of(of_class))
         if not len(list_):
-            raise ValueError(f"{file}: no flows: {'; '.join(account.lines())}")
+            raise ValueError(f"{file}: no flows found: {'; '.join(account.lines())}")
         if into is not None and out is not None:
             where = flows or beside(out, None, ".flows.csv")
             assert where is not None

@@ -7,21 +7,27 @@ from typing import Annotated
 import typer
 
 from ...terminal.console import deliver, failures
+from ..options import OUTPUT, ScenarioFile
+from .options import INPUT, Force, IntoOf, Out
 
 
 def import_sonic(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="config_db.json, or its buffer and QoS parts.", show_default=False)],
-    into: Annotated[Path | None, typer.Option("--into", metavar="SCENARIO.toml", help="The scenario whose switches are set.", show_default=False)] = None,
+    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="config_db.json, or files with its buffer and QoS tables.", show_default=False)],
+    into: IntoOf = None,
     match: Annotated[
         str | None,
         typer.Option(
-            "--match", metavar="PATTERN", help="Set only the switches of these names, as in 'leaf*': [[switch.override]].", show_default="all switches"
+            "--match",
+            metavar="PATTERN",
+            help="Configure only switches with these names, as in 'leaf*', by a switch.override block.",
+            show_default="all switches",
+            rich_help_panel=INPUT,
         ),
     ] = None,
-    out: Annotated[Path | None, typer.Option("-o", "--out", metavar="FILE", help="Where the scenario goes.", show_default="printed")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that exists.")] = False,
+    out: Out = None,
+    force: Force = False,
 ) -> None:
-    """Set a scenario's switches as SONiC's config_db.json says: buffers, WRED, scheduling, PFC. What is left out is named."""
+    """Configure the switches of a scenario from config_db.json of SONiC: buffers, WRED, scheduling, PFC. Ignored settings are listed."""
     from ...exchange import sonic
 
     with failures():
@@ -30,14 +36,23 @@ def import_sonic(
 
 
 def export_sonic(
-    scenario: Annotated[Path, typer.Argument(metavar="SCENARIO.toml", help="The scenario file.", show_default=False)],
+    scenario: ScenarioFile,
     ports: Annotated[
-        int | None, typer.Option("--ports", metavar="N", min=1, help="Ports of the switch, for a scenario that was not imported.", show_default="32")
+        int | None,
+        typer.Option(
+            "--ports",
+            metavar="N",
+            min=1,
+            help="Number of ports of the switch, if the scenario was not imported from SONiC.",
+            show_default="32",
+            rich_help_panel=OUTPUT,
+        ),
     ] = None,
-    out: Annotated[Path | None, typer.Option("-o", "--out", metavar="FILE", help="Where the patch goes.", show_default="printed")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that exists.")] = False,
+    out: Out = None,
+    force: Force = False,
 ) -> None:
-    """Write \\[switch] as a patch of SONiC's config_db.json (sonic-cfggen -j FILE --write-to-db). What SONiC cannot be told is named."""
+    """Write the switch settings of a scenario as a patch for config_db.json of SONiC. Apply it with sonic-cfggen -j FILE --write-to-db. Settings that SONiC
+    does not have are listed."""
     from ...exchange import sonic
 
     with failures():

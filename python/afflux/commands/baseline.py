@@ -1,0 +1,46 @@
+"""`--baseline`: the design that others are compared with."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .. import spelling
+
+if TYPE_CHECKING:
+    from ..comparison.compare import Comparison
+    from ..results.designs import Designs
+
+
+def gathered(dirs: Sequence[Path], baseline: str | None) -> "Designs":
+    """The designs of result directories, the baseline first: a name, or a directory that need not be among `dirs`. Raises `LookupError`."""
+    from ..results.designs import gather
+    from ..results.result import Result
+
+    places = {path.resolve(): path for path in dirs}
+    designs = gather(places.values())
+    if baseline is None:
+        return designs
+    if baseline in designs:
+        return designs.led_by(baseline)
+    path = Path(baseline)
+    if not path.exists():
+        raise LookupError(f"--baseline: {spelling.unknown('design', baseline, list(designs))}")
+    name = Result.open(path).summary["name"]
+    return gather({path.resolve(): path, **places}.values()).led_by(name)
+
+
+def known(baseline: str | None, names: Sequence[str]) -> None:
+    """Raises `LookupError` if there will be no such design: before anything is simulated."""
+    if baseline is not None and baseline not in names:
+        raise LookupError(f"--baseline: {spelling.unknown('design', baseline, list(dict.fromkeys(names)))}")
+
+
+def against(designs: "Designs", baseline: str) -> "Comparison":
+    """All designs that have a seed in common with the baseline, compared with it. Raises `ValueError` if it has no results."""
+    from ..comparison.compare import compare
+    from ..results.designs import Designs
+
+    if baseline not in designs:
+        raise ValueError(f"--baseline: no point of {baseline!r} has a result")
+    seeds = {*designs[baseline].seeds}
+    return compare(Designs([design for design in designs.values() if seeds & {*design.seeds}]), baseline)
