@@ -1,12 +1,15 @@
 """The result directory: the contract's files, columns and types, and what must add up."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pyarrow.parquet as parquet
 import pytest
 
+import afflux
 from afflux.results.explain import LABELS
+from afflux.results.format import FORMAT
 
 I64, I32, F64, TEXT, BOOL = "int64", "int32", "double", "string", "bool"
 COLUMNS = {
@@ -174,3 +177,24 @@ def test_resolved_scenario_refuses_another_input(command, scenario, tmp_path):
     assert done.returncode == 2
     assert "flows.csv" in done.stderr
     assert not (tmp_path / "second").exists()
+
+
+def test_a_result_of_the_previous_format_is_read(result, tmp_path):
+    """Format 1 is that of afflux 0.1: its summary has fewer keys, and no digests."""
+    old = tmp_path / "old"
+    shutil.copytree(result, old)
+    summary = json.loads((old / "summary.json").read_text())
+    assert summary["format"] == FORMAT == 2
+    since = (
+        "format ended_by early_end delivered_bytes busy_ns goodput_flow_mean_bps failed_checks failed_checks_total warnings host_names digests summary_digest"
+    )
+    for key in since.split():
+        del summary[key]
+    (old / "summary.json").write_text(json.dumps(summary | {"afflux_version": "0.1.0"}))
+    with pytest.warns(afflux.UncheckedResult):
+        opened = afflux.Result.open(old)
+    assert (opened.summary["failed_checks"], opened.summary["host_names"], opened.summary["ended_by"]) == ([], [], None)
+    assert opened.explain().slowest(1) == afflux.Result.open(result).explain().slowest(1)
+    (old / "summary.json").write_text(json.dumps(summary | {"format": FORMAT + 1, "afflux_version": "9.0"}))
+    with pytest.raises(afflux.Error, match=r"has result format 3 \(afflux 9.0\), and this afflux reads formats 1 to 2: install a newer version"):
+        afflux.Result.open(old)
