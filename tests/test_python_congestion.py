@@ -136,7 +136,7 @@ def test_what_goes_wrong_is_raised(star, tmp_path):
         star.run(congestion=type("Nan", (Broken,), {"on_ack": lambda self, ack: setattr(self, "cwnd", float("nan"))}))
     with pytest.raises(TypeError, match="cwnd is wide"):
         star.run(congestion=type("Text", (Broken,), {"on_ack": lambda self, ack: setattr(self, "cwnd", "wide")}))
-    with pytest.raises(ValueError, match="has no directory"):
+    with pytest.raises(ValueError, match=r"write file and class in \[host.python\]"):
         star.run(congestion=Broken, out=tmp_path / "x")
     star["host.transport"] = {"kind": "rdma", "mode": "gbn_no_pfc"}
     with pytest.raises(ValueError, match="needs TCP"):
@@ -157,3 +157,94 @@ def test_ctrl_c(star):
 
 def test_it_is_listed():
     assert any(model.name == "python" and "prototypes" in model.simplified for model in afflux.models())
+
+
+OWN = """\
+import afflux
+
+
+class Aimd(afflux.CongestionControl):
+    def __init__(self, increase=1.0, decrease=0.5):
+        self.increase, self.decrease = increase, decrease
+
+    def on_ack(self, ack):
+        if not ack.may_grow:
+            return
+        if self.cwnd < self.ssthresh:
+            self.cwnd = min(self.cwnd + ack.acked, self.ssthresh)
+        else:
+            self.cwnd += self.increase * ack.acked / self.cwnd
+
+    def on_loss(self, now_ns):
+        self.ssthresh = max(self.cwnd * self.decrease, 2)
+"""
+
+
+@pytest.fixture
+def own(star, tmp_path) -> afflux.Scenario:
+    """A scenario in a file beside the class that it names."""
+    (tmp_path / "aimd.py").write_text(OWN)
+    star["host.python"] = {"file": "aimd.py", "parameters": {"increase": 2.0}}
+    star["traffic.0.sizes"] = "2MB"
+    star.path = tmp_path / "star.toml"
+    star.path.write_text(star.to_toml())
+    return star
+
+
+def test_a_scenario_names_the_class(own, tmp_path):
+    names: dict = {}
+    exec(OWN, names)
+    wanted = own.copy()
+    del wanted["host.python"]
+    wanted = wanted.run(congestion=lambda: names["Aimd"](2.0))
+    found = own.run(out=tmp_path / "out")
+    assert found.summary["result_hash"] == wanted.summary["result_hash"] != own.set("host.python.parameters.increase", 1.0).run().summary["result_hash"]
+    assert any("aimd.py" in note for note in found.summary["notes"])
+    # The directory can be run again, and notices another class of the same name.
+    again = tmp_path / "out/scenario.toml"
+    assert afflux.load(again).run().summary["result_hash"] == found.summary["result_hash"]
+    (tmp_path / "aimd.py").write_text(OWN.replace("0.5", "0.6"))
+    with pytest.raises(afflux.ScenarioError, match="SHA-256"):
+        afflux.load(again)
+
+
+def test_multipath_without_coupling(own):
+    own["host.transport"] = {"mptcp": {"subflows": 2, "coupling": "off"}}
+    assert own.run().summary["flows"]["finished"] == 3
+    own["host.transport.mptcp.coupling"] = "lia"
+    with pytest.raises(afflux.ScenarioError, match="host.python: no transport of this scenario can use it"):
+        own.check()
+
+
+def test_a_sweep_over_its_parameters(own, command, tmp_path):
+    done = command("sweep", "star.toml", "--vary", "host.python.parameters.increase=1.0,4.0", "-o", "sweep")
+    assert done.returncode == 0, done.stderr
+    rows = (tmp_path / "sweep/sweep.csv").read_text().splitlines()
+    assert len(rows) == 3
+    assert rows[1].split(",")[1:] != rows[2].split(",")[1:]
+
+
+@pytest.mark.parametrize(
+    ("text", "table", "says"),
+    [
+        ("x = 1\n", {}, r"aimd.py: host.python.class: the file has no class derived from afflux.CongestionControl"),
+        (OWN + OWN.replace("Aimd", "Other"), {}, r"host.python.class: the file has the classes Aimd, Other: write class = "),
+        (OWN, {"class": "Aimed"}, r"host.python.class: no class 'Aimed' derived from afflux.CongestionControl: there are Aimd"),
+        (OWN, {"parameters": {"increment": 1}}, r"host.python.parameters: Aimd\(increment=1\): .*unexpected keyword argument 'increment'"),
+        (OWN + "\nx = 1 /\n", {}, r"aimd.py:19: host.python.file: SyntaxError"),
+        (OWN + "\nx = 1 / 0\n", {}, r"aimd.py:19: host.python.file: ZeroDivisionError"),
+    ],
+)
+def test_a_wrong_file_is_an_error_with_its_line(own, tmp_path, text, table, says):
+    (tmp_path / "aimd.py").write_text(text)
+    own["host.python"] = {"file": "aimd.py"} | table
+    with pytest.raises(afflux.ScenarioError, match=says):
+        own.run()
+
+
+def test_an_exception_of_the_class_names_its_line(own, command, tmp_path):
+    (tmp_path / "aimd.py").write_text(OWN.replace("self.ssthresh = max", "self.ssthresh = 1 / 0 + max"))
+    done = command("run", "star.toml", "-o", "out")
+    assert (done.returncode, not (tmp_path / "out").exists()) == (1, True)
+    assert "aimd.py:18: on_loss: ZeroDivisionError" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -107,7 +107,8 @@ class Scenario(MutableMapping[str, Any]):
         about every `interval` seconds. Raises `ScenarioError`, `ResultExists` or `RunError`; warns if the result fails a check of its own.
 
         `congestion` is a class, or whatever makes an object of one for each connection (see `CongestionControl`): all TCP connections have it
-        instead of the scenario's. Such a run is slow, uses one thread, writes no directory, and repeats only as far as the class does.
+        instead of the scenario's. Such a run is slow, uses one thread, writes no directory, and repeats only as far as the class does. A class
+        that `[host.python]` of the scenario names is used without this argument, and its results have directories.
         """
         checked = self.check(seed=seed, threads=threads if congestion is None else 1)
         if congestion is None:

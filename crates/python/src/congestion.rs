@@ -1,9 +1,11 @@
 //! Congestion controls written in Python.
 
-use afflux_net::spec::{CongestionControl, Pacing, Plan, TransportConfig};
+use afflux_net::spec::{CongestionControl, Pacing, Plan};
 use afflux_net::{Algorithm, Factory, Foreign, Progress, State, Window};
+use afflux_scenario::{OwnCongestion, Parameter};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use std::sync::{Arc, Mutex};
 
 /// What an acknowledgement says.
@@ -178,7 +180,30 @@ impl Algorithm for OfPython {
     }
 }
 
-/// A plan whose TCP transports have the congestion control that `make` makes, on one thread. `paced`: at its rate. `None` if there is no TCP.
+/// The class that `[host.python]` names, as a function without arguments, and whether it has a rate of its own.
+pub fn named(py: Python<'_>, own: &OwnCongestion) -> PyResult<(Py<PyAny>, bool)> {
+    let parameters = PyDict::new(py);
+    for (name, value) in &own.parameters {
+        match value {
+            Parameter::Flag(value) => parameters.set_item(name, value)?,
+            Parameter::Whole(value) => parameters.set_item(name, value)?,
+            Parameter::Number(value) => parameters.set_item(name, value)?,
+            Parameter::Text(value) => parameters.set_item(name, value)?,
+        }
+    }
+    let module = py.import("afflux.congestion")?;
+    module.call_method1("of_file", (&own.path, &own.text, own.class.as_deref(), parameters))?.extract()
+}
+
+/// An exception of that class as an error that names its file and line.
+pub fn located(py: Python<'_>, own: &OwnCongestion, error: PyErr) -> PyErr {
+    // With its traceback, which names the line.
+    let value = error.into_value(py);
+    let made = py.import("afflux.congestion").and_then(|module| module.call_method1("located", (&own.path, value)));
+    made.map_or_else(|other| other, |made| PyErr::from_value(made))
+}
+
+/// A plan whose connections have the congestion control that `make` makes, on one thread. `paced`: at its rate. `None` if no transport can have it.
 pub fn with(plan: &Plan, make: Py<PyAny>, paced: bool, progress: &Arc<Progress>) -> Option<(Plan, Arc<Raised>)> {
     let raised = Arc::new(Raised::default());
     let factory = Foreign(Arc::new(Maker(Arc::new(Shared { make, raised: raised.clone(), progress: progress.clone() }))));
@@ -186,7 +211,7 @@ pub fn with(plan: &Plan, make: Py<PyAny>, paced: bool, progress: &Arc<Progress>)
     plan.run.threads = 1;
     let mut any = false;
     for transport in &mut plan.transports {
-        if let TransportConfig::Tcp(tcp) = transport {
+        if let Some(tcp) = transport.own_window() {
             any = true;
             tcp.congestion = CongestionControl::External(factory.clone());
             if paced && tcp.pacing.is_none() {

@@ -4,10 +4,10 @@ use crate::errors::ScenarioError;
 use crate::scenario::apart;
 use crate::table::Table;
 use afflux_net::spec::Start;
+use afflux_results::ParquetWriter;
 use afflux_traffic::{Generated, HpccOptions, LocalFlows, MatrixOptions, Template, TrafficError, capture, hpcc, matrix};
 use afflux_units::Span;
 use arrow_array::{ArrayRef, Int32Array, Int64Array, RecordBatch, StringArray};
-use parquet::arrow::ArrowWriter;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use std::fs::File;
@@ -90,7 +90,7 @@ pub fn read_flows(py: Python<'_>, path: PathBuf, format: &str, origin_ns: u64) -
 #[pyfunction]
 pub fn write_parquet(py: Python<'_>, table: &Table, path: PathBuf) -> PyResult<()> {
     let write = || -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
-        let mut writer = ArrowWriter::try_new(File::create(&path)?, table.schema.clone(), None)?;
+        let mut writer = ParquetWriter::new(File::create(&path)?, &table.schema)?;
         for batch in &table.batches {
             writer.write(batch)?;
         }

@@ -289,7 +289,7 @@ impl Scenario {
     /// Simulates on a thread of its own, with the GIL released, and writes the result directory `out` if one is given.
     /// `on_progress` is called about every `interval` seconds; an exception in it, or Ctrl-C, stops the run and leaves
     /// nothing behind. `whole_process` counts the time since the process began. `congestion` makes the congestion control of each TCP connection,
-    /// `paced` says that it has a rate; then no directory is written.
+    /// `paced` says that it has a rate; then no directory is written. `[host.python]` of the scenario is the same, with a directory.
     #[pyo3(signature = (out=None, *, force=false, on_progress=None, interval=0.1, whole_process=false, congestion=None, paced=false))]
     #[allow(clippy::too_many_arguments)]
     fn run(
@@ -308,14 +308,22 @@ impl Scenario {
         let watched = Py::new(py, Progress { shared: progress.clone() })?;
         let mut plan = None;
         let mut raised = None;
-        if let Some(make) = congestion {
-            if out.is_some() {
-                return Err(PyValueError::new_err(
-                    "a run with a congestion control in Python has no directory: what is written there can be run again, this cannot",
-                ));
-            }
+        if congestion.is_some() && out.is_some() {
+            let text =
+                "a run with `congestion` writes no result directory, because its scenario does not name the class: write file and class in [host.python]";
+            return Err(PyValueError::new_err(text));
+        }
+        let named = congestion.is_none() && self.inner.own_congestion.is_some();
+        let made = match (congestion, &self.inner.own_congestion) {
+            (Some(make), _) => Some((make, paced)),
+            (None, Some(own)) => Some(congestion::named(py, own)?),
+            (None, None) => None,
+        };
+        if let Some((make, paced)) = made {
             let with = congestion::with(&self.inner.plan, make, paced, &progress);
-            let (changed, errors) = with.ok_or_else(|| PyValueError::new_err("a congestion control in Python needs TCP: there is none in this scenario"))?;
+            let (changed, errors) = with.ok_or_else(|| {
+                PyValueError::new_err("a congestion control in Python needs TCP, or Multipath TCP without coupling: this scenario has neither")
+            })?;
             (plan, raised) = (Some(changed), Some(errors));
         }
         let interval = Duration::try_from_secs_f64(interval).unwrap_or_default();
@@ -325,7 +333,12 @@ impl Scenario {
         let mut interrupted = None;
         loop {
             if let Some(answer) = received(py, &mut receive) {
-                let error = interrupted.or_else(|| raised.and_then(|raised| raised.take()));
+                let own = self.inner.own_congestion.as_ref().filter(|_| named);
+                let raised = raised.and_then(|raised| raised.take()).map(|error| match own {
+                    Some(own) => congestion::located(py, own, error),
+                    None => error,
+                });
+                let error = interrupted.or(raised);
                 return error.map_or_else(|| answer.map_err(|failure| failure.into_py(py)), Err);
             }
             if interrupted.is_none() {

@@ -2,14 +2,13 @@
 
 use crate::errors::RunError;
 use crate::scenario::apart;
-use afflux_results::{RecordBatch, SchemaRef};
+use afflux_results::{ParquetReader, RecordBatch, SchemaRef};
 use arrow_array::cast::AsArray;
 use arrow_array::ffi::FFI_ArrowSchema;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::types::{Float64Type, Int32Type, Int64Type};
 use arrow_array::{Array, RecordBatchIterator};
 use arrow_schema::DataType;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use pyo3::exceptions::{PyFileNotFoundError, PyKeyError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyList};
@@ -20,6 +19,9 @@ use std::path::{Path, PathBuf};
 /// Names that the Arrow PyCapsule interface prescribes.
 const SCHEMA_CAPSULE: &CStr = c"arrow_schema";
 const STREAM_CAPSULE: &CStr = c"arrow_array_stream";
+
+/// Rows of the batches in which a file is read.
+const BATCH_ROWS: usize = 1 << 16;
 
 /// An Arrow table: `pyarrow.table(t)`, `polars.DataFrame(t)`, DuckDB and pandas take it without a copy.
 #[pyclass(frozen, module = "afflux._core")]
@@ -104,8 +106,8 @@ pub fn read_parquet(py: Python<'_>, path: PathBuf) -> PyResult<Table> {
 
 fn read(path: &Path) -> Result<Table, String> {
     let file = File::open(path).map_err(|error| error.to_string())?;
-    let reader = ParquetRecordBatchReaderBuilder::try_new(file).and_then(ParquetRecordBatchReaderBuilder::build).map_err(|error| error.to_string())?;
-    let schema = arrow_array::RecordBatchReader::schema(&reader);
-    let batches = reader.collect::<Result<_, _>>().map_err(|error| error.to_string())?;
+    let reader = ParquetReader::new(file).map_err(|error| error.to_string())?;
+    let (schema, batches) = reader.batches(&reader.names(), BATCH_ROWS).map_err(|error| error.to_string())?;
+    let batches = batches.collect::<Result<_, _>>().map_err(|error| error.to_string())?;
     Ok(Table::new(schema, batches))
 }

@@ -9,6 +9,7 @@
 //! A directory has its name only when it is complete; [`is_complete`] tells. Times are picoseconds in [`Output`] and
 //! nanoseconds in everything written here; see [`times`] for how they are rounded.
 
+mod columnar;
 mod directory;
 mod durable;
 mod error;
@@ -26,6 +27,7 @@ pub mod times;
 
 pub use arrow_array::RecordBatch;
 pub use arrow_schema::SchemaRef;
+pub use columnar::{Reader as ParquetReader, Unreadable, Writer as ParquetWriter};
 pub use directory::{Claim, adopt, claim, clear, is_complete};
 pub use error::ResultsError;
 pub use flow_list::ParquetFlowLists;
@@ -86,10 +88,15 @@ pub fn write_with(
 mod tests {
     use super::*;
     use crate::testing::{finished_flow, run};
-    use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
     fn digest_of(path: &std::path::Path) -> String {
         durable::digest(&std::fs::read(path).unwrap())
+    }
+
+    fn read(dir: &std::path::Path, kind: Kind) -> Vec<RecordBatch> {
+        let reader = ParquetReader::new(std::fs::File::open(dir.join(format!("{}.parquet", kind.name()))).unwrap()).unwrap();
+        let (_, batches) = reader.batches(&reader.names(), 1 << 16).unwrap();
+        batches.collect::<Result<_, _>>().unwrap()
     }
 
     fn names(dir: &std::path::Path) -> Vec<String> {
@@ -117,9 +124,7 @@ mod tests {
         let own = summary.summary_digest.unwrap();
         assert_eq!(durable::digest(text.replace(&own, "").as_bytes()), own);
         for kind in [Kind::Flows, Kind::Ports, Kind::Links, Kind::Jobs] {
-            let file = std::fs::File::open(dir.join(format!("{}.parquet", kind.name()))).unwrap();
-            let read: Vec<RecordBatch> = ParquetRecordBatchReaderBuilder::try_new(file).unwrap().build().unwrap().collect::<Result<_, _>>().unwrap();
-            assert_eq!(read, Tables::new(&scenario, &output).get(kind).unwrap().batches, "{}", kind.name());
+            assert_eq!(read(&dir, kind), Tables::new(&scenario, &output).get(kind).unwrap().batches, "{}", kind.name());
         }
     }
 
@@ -140,8 +145,7 @@ mod tests {
         assert_eq!((failed[1]["flow"].as_i64(), &failed[1]["check"]), (Some(scenario.plan.flows[0].id), &"split".into()));
         assert!(failed[1]["detail"].as_str().unwrap().starts_with("the parts add up to "), "{failed:?}");
         assert_eq!(summary["conservation"]["holds"], false);
-        let file = std::fs::File::open(dir.join("flows.parquet")).unwrap();
-        let rows: RecordBatch = ParquetRecordBatchReaderBuilder::try_new(file).unwrap().build().unwrap().next().unwrap().unwrap();
+        let rows = read(&dir, Kind::Flows).remove(0);
         let nulls = |name: &str| {
             let column = rows.column_by_name(name).unwrap().as_any().downcast_ref::<Int64Array>().unwrap();
             (0..rows.num_rows()).map(|row| column.is_null(row)).collect::<Vec<_>>()

@@ -10,8 +10,10 @@ mod topology;
 mod validate;
 mod wire;
 
+pub use document::Parameter;
 pub use models::models;
 pub use topology::{Links, Tier, tiers};
+pub use validate::OwnCongestion;
 
 use afflux_config::{spelling, tree};
 use afflux_net::spec::Plan;
@@ -51,6 +53,8 @@ pub struct Scenario {
     pub cost: Option<FabricCost>,
     /// How packets of real hosts become frames.
     pub packets: Packets,
+    /// The class of `[host.python]`; the plan has only its place, so whoever runs the plan brings it.
+    pub own_congestion: Option<OwnCongestion>,
 }
 
 /// How IP packets become frames.
@@ -163,6 +167,7 @@ pub fn parse(text: &str, path: &Path, overrides: &Overrides, reader: &dyn Reader
         warnings: checked.warnings.into_iter().map(|warning| Warning::new(path, &tree, warning)).collect(),
         cost: checked.cost,
         packets: checked.packets,
+        own_congestion: checked.own_congestion,
     })
 }
 

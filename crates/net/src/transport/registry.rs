@@ -6,7 +6,7 @@ use super::{datagram, mptcp, nack, ndp, pfabric, rated, rdma, tcp};
 use crate::frame::{Control, Frame, Multipath};
 use crate::shard::capture::Content;
 use crate::shard::{OVER, Outlet, ReceivedRecord, SentRecord, Shard};
-use crate::spec::{Flow, FlowId, TcpConfig, TransportConfig};
+use crate::spec::{CongestionControl, Flow, FlowId, TcpConfig, TransportConfig};
 use afflux_engine::prefetch;
 
 /// `$call` is evaluated with `$transport` as the one that `$config` belongs to.
@@ -40,6 +40,17 @@ impl TransportConfig {
             TransportConfig::Pfabric(config) => &config.tcp,
             TransportConfig::Mptcp(config) => &config.tcp,
             _ => unreachable!("a TCP frame of another transport's flow"),
+        }
+    }
+}
+
+impl TransportConfig {
+    /// The settings of connections that may have any congestion control. `None` if the transport sets its rate or window in another way.
+    pub fn own_window(&mut self) -> Option<&mut TcpConfig> {
+        match self {
+            TransportConfig::Tcp(config) => Some(config),
+            TransportConfig::Mptcp(config) if !matches!(config.tcp.congestion, CongestionControl::Coupled(_)) => Some(&mut config.tcp),
+            _ => None,
         }
     }
 }

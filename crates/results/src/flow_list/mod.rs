@@ -3,12 +3,12 @@
 mod column;
 mod quiet;
 
-use afflux_scenario::{FlowColumns, HostColumn, Reader};
-use afflux_traffic::{most_unpacked, names, too_much_unpacked};
+use crate::columnar::Reader;
+use afflux_scenario::{FlowColumns, HostColumn};
+use afflux_traffic::names::shown;
+use afflux_traffic::{most_unpacked, too_much_unpacked};
 use arrow_array::RecordBatch;
 use column::Column;
-use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
 use std::collections::HashMap;
 use std::fs::File;
 use std::path::Path;
@@ -24,7 +24,7 @@ const ROWS: usize = 4_096;
 /// Longer texts are no names; how many different ones a column may have is bounded by what may come out of the file.
 const LONGEST_NAME: usize = 255;
 
-impl Reader for ParquetFlowLists {
+impl afflux_scenario::Reader for ParquetFlowLists {
     /// Other columns are ignored. A null class is the block's, a null deadline is none.
     fn parquet(&self, path: &Path, most_rows: u64) -> Result<FlowColumns, String> {
         // The decoder panics on some damaged files.
@@ -35,23 +35,19 @@ impl Reader for ParquetFlowLists {
 fn read(path: &Path, most_rows: u64) -> Result<FlowColumns, String> {
     let file = File::open(path).map_err(|e| e.to_string())?;
     let most = most_unpacked(file.metadata().map_err(|e| e.to_string())?.len());
-    // Parquet's own types: what a writer calls a category or a large string is a string.
-    let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
-    let builder = ParquetRecordBatchReaderBuilder::try_new_with_options(file, options).map_err(|e| readable(e.to_string()))?;
-    let schema = builder.schema().clone();
-    let rows = builder.metadata().file_metadata().num_rows().max(0) as u64;
+    let reader = Reader::new(file).map_err(|e| readable(e.to_string()))?;
+    let (rows, names) = (reader.rows(), reader.names());
     if rows > most_rows {
         return Err(format!("{rows} rows: memory has room for at most {most_rows} flows"));
     }
-    let has = |name: &str| schema.index_of(name).is_ok();
+    let has = |name: &str| names.contains(&name);
     if let Some(missing) = REQUIRED.into_iter().find(|name| !has(name)) {
-        let found: Vec<String> = schema.fields().iter().take(12).map(|field| names::shown(field.name())).collect();
+        let found: Vec<String> = names.iter().take(12).map(|name| shown(name)).collect();
         let (required, optional) = (REQUIRED.join(", "), OPTIONAL.join(", "));
         return Err(format!("no column \"{missing}\"; found: {}; a flow list has {required} and perhaps {optional}", found.join(", ")));
     }
     let wanted: Vec<&str> = REQUIRED.into_iter().chain(OPTIONAL).filter(|name| has(name)).collect();
-    let mask = ProjectionMask::columns(builder.parquet_schema(), wanted.iter().copied());
-    let reader = builder.with_projection(mask).with_batch_size(ROWS).build().map_err(|e| readable(e.to_string()))?;
+    let (_, batches) = reader.batches(&wanted, ROWS).map_err(|e| readable(e.to_string()))?;
     let mut columns = FlowColumns {
         id: has("id").then(Vec::new),
         class: has("class").then(Default::default),
@@ -62,7 +58,7 @@ fn read(path: &Path, most_rows: u64) -> Result<FlowColumns, String> {
     };
     let mut texts = Texts::default();
     let mut unpacked = 0;
-    for batch in reader {
+    for batch in batches {
         let batch = batch.map_err(|e| readable(e.to_string()))?;
         unpacked += batch.get_array_memory_size() as u64;
         if unpacked > most {

@@ -1,14 +1,17 @@
 use super::*;
-use arrow_array::types::Int32Type;
-use arrow_array::{ArrayRef, DictionaryArray, Float64Array, Int16Array, Int64Array, StringArray, UInt32Array, UInt64Array};
-use parquet::arrow::ArrowWriter;
+use crate::columnar::Writer;
+use afflux_scenario::Reader as _;
+use arrow_array::{ArrayRef, Float64Array, Int64Array, StringArray};
+use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int32Type, Int64Type};
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::parser::parse_message_type;
 use std::sync::Arc;
 
 fn read(columns: Vec<(&str, ArrayRef)>) -> Result<FlowColumns, String> {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("flows.parquet");
     let batch = RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, array)| (name, array, true))).unwrap();
-    let mut writer = ArrowWriter::try_new(File::create(&path).unwrap(), batch.schema(), None).unwrap();
+    let mut writer = Writer::new(File::create(&path).unwrap(), &batch.schema()).unwrap();
     writer.write(&batch).unwrap();
     writer.close().unwrap();
     ParquetFlowLists.parquet(&path, u64::MAX)
@@ -18,24 +21,82 @@ fn ints(values: &[i64]) -> ArrayRef {
     Arc::new(Int64Array::from(values.to_vec()))
 }
 
+/// Values of a column that afflux itself does not write; where the levels are 0 there is none.
+enum Values {
+    Whole32(&'static [i32]),
+    Whole64(&'static [i64]),
+    Double(&'static [f64]),
+    Text(&'static [&'static str], &'static [i16]),
+}
+
+/// A file with columns as `schema` says, in one row group.
+fn foreign(schema: &str, columns: &[Values]) -> Result<FlowColumns, String> {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("flows.parquet");
+    let schema = Arc::new(parse_message_type(schema).unwrap());
+    let mut writer = SerializedFileWriter::new(File::create(&path).unwrap(), schema, Default::default()).unwrap();
+    let mut group = writer.next_row_group().unwrap();
+    for values in columns {
+        let mut column = group.next_column().unwrap().unwrap();
+        match values {
+            Values::Whole32(values) => column.typed::<Int32Type>().write_batch(values, None, None),
+            Values::Whole64(values) => column.typed::<Int64Type>().write_batch(values, None, None),
+            Values::Double(values) => column.typed::<DoubleType>().write_batch(values, None, None),
+            Values::Text(values, levels) => {
+                let values: Vec<ByteArray> = values.iter().map(|text| ByteArray::from(*text)).collect();
+                column.typed::<ByteArrayType>().write_batch(&values, Some(levels), None)
+            }
+        }
+        .unwrap();
+        column.close().unwrap();
+    }
+    group.close().unwrap();
+    writer.close().unwrap();
+    ParquetFlowLists.parquet(&path, u64::MAX)
+}
+
 #[test]
 fn all_columns_of_any_width() {
-    let class: DictionaryArray<Int32Type> = [Some("a"), None].into_iter().collect();
-    let columns = read(vec![
-        ("extra", ints(&[1, 2])),
-        ("deadline_ns", Arc::new(Float64Array::from(vec![f64::NAN, 5_000.0]))),
-        ("bytes", Arc::new(UInt64Array::from(vec![1, u64::MAX]))),
-        ("src", Arc::new(Int16Array::from(vec![0, 1]))),
-        ("dst", Arc::new(UInt32Array::from(vec![1, 0]))),
-        ("start_ns", ints(&[0, 10])),
-        ("id", ints(&[-3, 4])),
-        ("class", Arc::new(class)),
-    ])
+    let schema = "message flows {
+        required int64 extra;
+        required double deadline_ns;
+        required int64 bytes (INTEGER(64, false));
+        required int32 src (INTEGER(16, true));
+        required int32 dst (UINT_32);
+        required int64 start_ns;
+        required int64 id;
+        optional binary class (ENUM);
+    }";
+    let columns = foreign(
+        schema,
+        &[
+            Values::Whole64(&[1, 2]),
+            Values::Double(&[f64::NAN, 5_000.0]),
+            Values::Whole64(&[1, -1]),
+            Values::Whole32(&[0, 1]),
+            Values::Whole32(&[1, 0]),
+            Values::Whole64(&[0, 10]),
+            Values::Whole64(&[-3, 4]),
+            Values::Text(&["a"], &[1, 0]),
+        ],
+    )
     .unwrap();
     assert_eq!((columns.start_ns, columns.src, columns.dst), (vec![0, 10], HostColumn::Numbers(vec![0, 1]), HostColumn::Numbers(vec![1, 0])));
     assert_eq!((columns.bytes, columns.id), (vec![1, u64::MAX], Some(vec![-3, 4])));
     assert_eq!(columns.class, Some((vec![Some(0), None], vec!["a".to_owned()])));
     assert_eq!(columns.deadline_ns, Some(vec![None, Some(5_000)]));
+}
+
+#[test]
+fn times_and_texts_of_other_kinds_are_refused() {
+    let schema = |start: &str, src: &str| {
+        format!("message flows {{ required int64 start_ns {start}; optional binary src {src}; required int64 dst; required int64 bytes; }}")
+    };
+    let values = [Values::Whole64(&[0]), Values::Text(&["a"], &[1]), Values::Whole64(&[1]), Values::Whole64(&[1])];
+    let refused = |start, src| foreign(&schema(start, src), &values).unwrap_err();
+    assert!(foreign(&schema("", "(STRING)"), &values).is_ok());
+    assert!(refused("(TIMESTAMP(MICROS, true))", "(STRING)").starts_with("column \"start_ns\" has type Timestamp"));
+    assert!(refused("", "").contains("column \"src\" has type BYTE_ARRAY; allowed are integers, floats, booleans and strings"));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! `[host]`: NICs, frame sizes, transports.
 
-use super::{Duration, Ecn, Names, NicQueue, Off, Or, Pacer, Processor, QueueSize, Scheduling, Size, Storm, Transport, Unlimited};
+use super::{Duration, Ecn, Names, NicQueue, Off, Or, Pacer, Processor, Python, QueueSize, Scheduling, Size, Storm, Transport, Unlimited};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, MapAccess, Visitor};
@@ -67,6 +67,9 @@ pub struct Host {
     /// Further transports by name, for `transport = "NAME"` in `[[traffic]]`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub transports: BTreeMap<String, Transport>,
+    /// A congestion control written in Python. Default: the built-in one that `congestion` names.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub python: Option<Python>,
     /// Hosts that differ. Later overrides win.
     #[serde(rename = "override", default, skip_serializing_if = "Vec::is_empty")]
     pub overrides: Vec<HostOverride>,

@@ -7,6 +7,7 @@ mod ideal;
 mod memory;
 mod pfc;
 mod processor;
+mod python;
 mod queue;
 mod rdma;
 mod record;
@@ -17,6 +18,8 @@ mod transport;
 mod traps;
 mod voq;
 mod ways;
+
+pub use python::OwnCongestion;
 
 use crate::document::Document;
 use crate::inputs::Inputs;
@@ -38,6 +41,7 @@ pub struct Checked {
     pub cost: Option<FabricCost>,
     pub notes: Vec<String>,
     pub packets: Packets,
+    pub own_congestion: Option<OwnCongestion>,
     pub warnings: Vec<Wrong>,
     /// Traffic is sent by `[host.transport]`.
     pub default_transport: bool,
@@ -67,7 +71,8 @@ pub fn check(document: &mut Document, tree: &Tree, inputs: &mut Inputs, reader: 
         nic: facts.nic(),
         compat: run.config.compat,
     };
-    let transports = transport::check(&mut document.host, &keys)?;
+    let mut transports = transport::check(&mut document.host, &keys)?;
+    let own_congestion = python::bind(&mut document.host, &mut transports.configs, inputs)?;
     let of_hosts = hosts::transports(&document.host, &topology, &transports)?;
     let priority_of_dscp = hosts::priority_of_dscp(&document.host)?;
     let packets = Packets { mtu: wire.mtu, link_header: wire.link_header, priority_of_dscp };
@@ -109,6 +114,8 @@ pub fn check(document: &mut Document, tree: &Tree, inputs: &mut Inputs, reader: 
     ideal::fits(&plan)?;
     plan.run.max_memory = room.of(&plan)?;
     let ground = traps::Ground { tree, written: &written, document, plan: &plan, transports: &traffic.transports, uses: &traffic.uses };
+    let mut notes = traffic.notes;
+    notes.extend(own_congestion.as_ref().map(OwnCongestion::note));
     let mut warnings = traffic.warnings;
     warnings.extend(traps::find(&ground));
     Ok(Checked {
@@ -118,8 +125,9 @@ pub fn check(document: &mut Document, tree: &Tree, inputs: &mut Inputs, reader: 
         warmup: run.warmup,
         size_bounds: run.size_bounds,
         cost,
-        notes: traffic.notes,
+        notes,
         packets,
+        own_congestion,
         warnings,
         default_transport: traffic.uses.ways.iter().any(|way| way.0 == 0),
     })

@@ -1,0 +1,216 @@
+//! A Parquet file as record batches. Columns that are nested, or of other types than integers, floats, booleans and strings, are not read.
+
+use arrow_array::types::{ArrowPrimitiveType, Float32Type, Float64Type, Int32Type, Int64Type, UInt32Type, UInt64Type};
+use arrow_array::{ArrayRef, BooleanArray, PrimitiveArray, RecordBatch, StringArray};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use parquet::basic::{ConvertedType, LogicalType, Type as Physical};
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use parquet::data_type::{self as typed, ByteArray};
+use parquet::errors::ParquetError;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::schema::types::ColumnDescriptor;
+use std::fs::File;
+use std::sync::Arc;
+
+/// Why a file, or a column of it, cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum Unreadable {
+    #[error("{0}")]
+    Parquet(#[from] ParquetError),
+    #[error("column \"{name}\" has type {found}; allowed are integers, floats, booleans and strings")]
+    Type { name: String, found: String },
+    #[error("column \"{0}\" has a text that is not UTF-8")]
+    Text(String),
+    #[error("the columns have different numbers of rows")]
+    Ragged,
+}
+
+pub struct Reader {
+    file: SerializedFileReader<File>,
+}
+
+impl Reader {
+    pub fn new(file: File) -> Result<Self, Unreadable> {
+        Ok(Self { file: SerializedFileReader::new(file)? })
+    }
+
+    pub fn rows(&self) -> u64 {
+        self.file.metadata().file_metadata().num_rows().max(0) as u64
+    }
+
+    /// Of all columns, nested ones by the name of the outermost.
+    pub fn names(&self) -> Vec<&str> {
+        let fields = self.file.metadata().file_metadata().schema().get_fields();
+        fields.iter().map(|field| field.name()).collect()
+    }
+
+    /// All rows of some columns, at most so many in a batch, and what they are.
+    pub fn batches<'a>(
+        &'a self,
+        names: &[&str],
+        rows: usize,
+    ) -> Result<(SchemaRef, impl Iterator<Item = Result<RecordBatch, Unreadable>> + use<'a>), Unreadable> {
+        let descriptor = self.file.metadata().file_metadata().schema_descr_ptr();
+        let find = |name: &str| descriptor.columns().iter().position(|column| column.path().parts()[0] == *name);
+        let mut places = Vec::new();
+        let mut fields = Vec::new();
+        for &name in names {
+            let place = find(name).expect("one of the file's names");
+            let column = &descriptor.columns()[place];
+            let data_type = type_of(column).ok_or_else(|| Unreadable::Type { name: name.to_owned(), found: shown(column) })?;
+            fields.push(Field::new(name, data_type, column.max_def_level() > 0));
+            places.push(place);
+        }
+        let schema: SchemaRef = Arc::new(Schema::new(fields));
+        let groups = Groups { file: &self.file, schema: schema.clone(), places, rows, next: 0, open: Vec::new() };
+        Ok((schema, groups))
+    }
+}
+
+struct Groups<'a> {
+    file: &'a SerializedFileReader<File>,
+    schema: SchemaRef,
+    places: Vec<usize>,
+    rows: usize,
+    /// The row group after the one that is open.
+    next: usize,
+    open: Vec<ColumnReader>,
+}
+
+impl Groups<'_> {
+    fn batch(&mut self) -> Result<Option<RecordBatch>, Unreadable> {
+        loop {
+            if self.open.is_empty() {
+                if self.next == self.file.num_row_groups() || self.places.is_empty() {
+                    return Ok(None);
+                }
+                let group = self.file.get_row_group(self.next)?;
+                self.open = self.places.iter().map(|place| group.get_column_reader(*place)).collect::<Result<_, _>>()?;
+                self.next += 1;
+            }
+            let fields = self.schema.fields().iter();
+            let arrays: Vec<ArrayRef> = self.open.iter_mut().zip(fields).map(|(column, field)| array(column, field, self.rows)).collect::<Result<_, _>>()?;
+            if arrays.iter().any(|array| array.len() != arrays[0].len()) {
+                return Err(Unreadable::Ragged);
+            }
+            if arrays[0].is_empty() {
+                self.open.clear();
+                continue;
+            }
+            return RecordBatch::try_new(self.schema.clone(), arrays).map(Some).map_err(|error| Unreadable::Parquet(ParquetError::General(error.to_string())));
+        }
+    }
+}
+
+impl Iterator for Groups<'_> {
+    type Item = Result<RecordBatch, Unreadable>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let batch = self.batch();
+        if batch.is_err() {
+            (self.open, self.next) = (Vec::new(), self.file.num_row_groups());
+        }
+        batch.transpose()
+    }
+}
+
+/// `None` for types, and nested columns, that are not read.
+fn type_of(column: &ColumnDescriptor) -> Option<DataType> {
+    if column.max_rep_level() > 0 || column.max_def_level() > 1 || column.path().parts().len() > 1 {
+        return None;
+    }
+    let whole = || match (column.logical_type_ref(), column.converted_type()) {
+        (Some(LogicalType::Integer(integer)), _) => Some(integer.is_signed),
+        // A column of nulls alone.
+        (Some(LogicalType::Unknown), _) => Some(true),
+        (Some(_), _) => None,
+        (None, ConvertedType::NONE | ConvertedType::INT_8 | ConvertedType::INT_16 | ConvertedType::INT_32 | ConvertedType::INT_64) => Some(true),
+        (None, ConvertedType::UINT_8 | ConvertedType::UINT_16 | ConvertedType::UINT_32 | ConvertedType::UINT_64) => Some(false),
+        _ => None,
+    };
+    match column.physical_type() {
+        Physical::BOOLEAN => Some(DataType::Boolean),
+        Physical::INT32 => whole().map(|signed| if signed { DataType::Int32 } else { DataType::UInt32 }),
+        Physical::INT64 => whole().map(|signed| if signed { DataType::Int64 } else { DataType::UInt64 }),
+        Physical::FLOAT => Some(DataType::Float32),
+        Physical::DOUBLE => Some(DataType::Float64),
+        Physical::BYTE_ARRAY => match (column.logical_type_ref(), column.converted_type()) {
+            (Some(LogicalType::String | LogicalType::Enum), _) | (None, ConvertedType::UTF8 | ConvertedType::ENUM) => Some(DataType::Utf8),
+            _ => None,
+        },
+        Physical::INT96 | Physical::FIXED_LEN_BYTE_ARRAY => None,
+    }
+}
+
+fn shown(column: &ColumnDescriptor) -> String {
+    if column.path().parts().len() > 1 || column.max_rep_level() > 0 {
+        return "nested".to_owned();
+    }
+    match column.logical_type_ref() {
+        Some(logical) => format!("{logical:?}"),
+        None => column.physical_type().to_string(),
+    }
+}
+
+fn array(column: &mut ColumnReader, field: &Field, rows: usize) -> Result<ArrayRef, Unreadable> {
+    let nullable = field.is_nullable();
+    Ok(match column {
+        ColumnReader::BoolColumnReader(column) => {
+            let found = Found::of(column, nullable, rows)?;
+            Arc::new(found.optional().collect::<BooleanArray>())
+        }
+        ColumnReader::Int32ColumnReader(column) => match field.data_type() {
+            DataType::UInt32 => Found::of(column, nullable, rows)?.numbers::<UInt32Type>(|value| value as u32),
+            _ => Found::of(column, nullable, rows)?.numbers::<Int32Type>(|value| value),
+        },
+        ColumnReader::Int64ColumnReader(column) => match field.data_type() {
+            DataType::UInt64 => Found::of(column, nullable, rows)?.numbers::<UInt64Type>(|value| value as u64),
+            _ => Found::of(column, nullable, rows)?.numbers::<Int64Type>(|value| value),
+        },
+        ColumnReader::FloatColumnReader(column) => Found::of(column, nullable, rows)?.numbers::<Float32Type>(|value| value),
+        ColumnReader::DoubleColumnReader(column) => Found::of(column, nullable, rows)?.numbers::<Float64Type>(|value| value),
+        ColumnReader::ByteArrayColumnReader(column) => {
+            let found = Found::of(column, nullable, rows)?;
+            let text = |value: &'_ ByteArray| std::str::from_utf8(value.data()).map(str::to_owned).map_err(|_| Unreadable::Text(field.name().clone()));
+            let texts = found.optional().map(|value| value.as_ref().map(text).transpose()).collect::<Result<Vec<_>, _>>()?;
+            Arc::new(texts.iter().map(Option::as_deref).collect::<StringArray>())
+        }
+        ColumnReader::Int96ColumnReader(_) | ColumnReader::FixedLenByteArrayColumnReader(_) => unreachable!("refused before"),
+    })
+}
+
+/// Values of a column, without the nulls, and where there are some.
+struct Found<T> {
+    values: Vec<T>,
+    /// 1 for a value, 0 for null; `None` if no value is null.
+    levels: Option<Vec<i16>>,
+}
+
+impl<T: Clone> Found<T> {
+    fn of<P: typed::DataType<T = T>>(column: &mut ColumnReaderImpl<P>, nullable: bool, rows: usize) -> Result<Self, Unreadable> {
+        let (mut values, mut levels) = (Vec::new(), Vec::new());
+        let mut read = 0;
+        while read < rows {
+            let (records, _, _) = column.read_records(rows - read, nullable.then_some(&mut levels), None, &mut values)?;
+            if records == 0 {
+                break;
+            }
+            read += records;
+        }
+        let levels = Some(levels).filter(|levels| nullable && values.len() < levels.len());
+        Ok(Self { values, levels })
+    }
+
+    fn optional(self) -> impl Iterator<Item = Option<T>> {
+        let levels = self.levels.unwrap_or_else(|| vec![1; self.values.len()]);
+        let mut values = self.values.into_iter();
+        levels.into_iter().map(move |level| if level == 0 { None } else { values.next() })
+    }
+
+    fn numbers<A: ArrowPrimitiveType>(self, native: impl Fn(T) -> A::Native) -> ArrayRef {
+        if self.levels.is_none() {
+            return Arc::new(PrimitiveArray::<A>::from_iter_values(self.values.into_iter().map(native)));
+        }
+        Arc::new(self.optional().map(|value| value.map(&native)).collect::<PrimitiveArray<A>>())
+    }
+}

@@ -1,0 +1,57 @@
+//! `[host.python]`: the place of a congestion control that is written in Python. Whoever runs the plan brings the class.
+
+use crate::document::{Host, Parameter, Python};
+use crate::inputs::Inputs;
+use crate::tree::{Key, Wrong};
+use afflux_net::spec::{CongestionControl, TransportConfig};
+use afflux_net::{Algorithm, Factory, Foreign};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// A class in a Python file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OwnCongestion {
+    pub path: PathBuf,
+    pub text: String,
+    /// `None`: the only one in the file.
+    pub class: Option<String>,
+    pub parameters: BTreeMap<String, Parameter>,
+}
+
+impl OwnCongestion {
+    pub fn note(&self) -> String {
+        let name = self.class.as_ref().map_or_else(String::new, |class| format!("{class} of "));
+        let file = self.path.file_name().unwrap_or_default().to_string_lossy();
+        format!("the congestion control is a Python class ({name}{file}): the result repeats only as far as the class does")
+    }
+}
+
+/// Holds the place of the class in a plan.
+#[derive(Debug)]
+struct Absent;
+
+impl Factory for Absent {
+    fn make(&self, _: u32, _: u32) -> Box<dyn Algorithm> {
+        panic!("a congestion control in Python runs only from Python: `afflux run` or `Scenario.run`");
+    }
+}
+
+/// Puts the place holder into all transports that can have any congestion control.
+pub fn bind(host: &mut Host, transports: &mut [TransportConfig], inputs: &Inputs) -> Result<Option<OwnCongestion>, Wrong> {
+    let Some(Python { file, sha256, class, parameters }) = &mut host.python else { return Ok(None) };
+    let key = Key::from("host.python");
+    let at = key.clone().name("file");
+    let (path, bytes) = inputs.read(file, sha256, &at)?;
+    let text = String::from_utf8(bytes).map_err(|_| Wrong::input(at, &path, None, "is not UTF-8 text".to_string()))?;
+    let mut used = false;
+    for config in transports.iter_mut().filter_map(TransportConfig::own_window) {
+        config.congestion = CongestionControl::External(Foreign(Arc::new(Absent)));
+        used = true;
+    }
+    if !used {
+        let text = "no transport of this scenario can use it: it needs kind = \"tcp\", and with mptcp coupling = \"off\"";
+        return Err(Wrong::at(key, text));
+    }
+    Ok(Some(OwnCongestion { path, text, class: class.clone(), parameters: parameters.clone() }))
+}
