@@ -34,8 +34,43 @@ class Progress:
     def packet_hops(self) -> int: ...
     @property
     def flows_finished(self) -> int: ...
+    def view(self) -> View | None:
+        """Queues and completion times as they were shortly before; asks for the next view. `None` before the first, and with the engine of flows."""
+
     def cancel(self) -> None:
         """Stops the run soon; nothing of it is written."""
+
+@final
+class View:
+    """Queues, and completion times so far."""
+
+    @property
+    def now_ns(self) -> int: ...
+    @property
+    def queues(self) -> list[tuple[str, int, str, int]]:
+        """The longest queues of switches (of hosts where there is no switch), longest first: node, port, the node at the other end, bytes."""
+
+    @property
+    def queued_bytes(self) -> int:
+        """In all of them."""
+
+    @property
+    def drops(self) -> int: ...
+    @property
+    def in_discards(self) -> int: ...
+    @property
+    def ecn_marks(self) -> int: ...
+    @property
+    def pause_frames(self) -> int: ...
+    @property
+    def timeouts(self) -> int: ...
+    @property
+    def fct_ns(self) -> list[tuple[int, int, int]]:
+        """Completion times of flows that have ended and do not start in the warm-up, in steps of at most 1.6 %: from, to, count."""
+
+    @property
+    def slowdown(self) -> list[tuple[float, float, int]]:
+        """Their slowdowns."""
 
 @final
 class Ack:

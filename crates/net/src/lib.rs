@@ -27,6 +27,7 @@ mod shard;
 pub mod spec;
 mod telemetry;
 mod transport;
+mod view;
 pub use transport::keys as transports;
 mod world;
 
@@ -44,6 +45,7 @@ pub use queue::buffer::mmu::{SetAside, set_aside};
 pub use queue::flowcontrol::headroom::{PortFacts, by_formula};
 pub use queue::flowcontrol::response_time;
 pub use run::{outside, run};
+pub use view::{Histogram, Queue, Snapshot, View};
 
 /// Every model of this crate.
 pub fn models() -> Vec<Model> {

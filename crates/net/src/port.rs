@@ -382,6 +382,27 @@ impl Port {
         used + size <= calm.used && self.queued + size <= calm.queue && self.plain_count() < calm.frames && self.has_room()
     }
 
+    /// Bytes that occupy the buffer at `now`, when everything up to then has come; for whoever looks on: nothing is released or advanced. Of an automaton
+    /// only the frame in transmission is known to have left since it was advanced.
+    pub fn holds(&self, until_start: bool, now: u64) -> u64 {
+        if self.sizes.len() == 0 {
+            let sent = self.automaton.as_ref().and_then(|a| a.sending).filter(|sent| sent.queue != PAUSE_QUEUE && !until_start && self.free_at <= now);
+            return self.queued.saturating_sub(sent.map_or(0, |sent| sent.size as u64));
+        }
+        if self.free_at <= now {
+            return self.queued - self.plain_bytes();
+        }
+        let (mut end, mut left) = (self.head_end, self.queued);
+        let mut sizes = self.sizes.iter().peekable();
+        while end <= now
+            && let Some(size) = sizes.next()
+        {
+            left -= size as u64;
+            end += sizes.peek().map_or(0, |next| self.serialize(*next));
+        }
+        left
+    }
+
     /// Plain: one more frame can be noted at once.
     #[inline(always)]
     pub fn has_room(&self) -> bool {

@@ -1,6 +1,10 @@
 //! Watching and stopping a run from another thread.
 
+use crate::spec::FlowId;
+use crate::view::{Snapshot, View};
+use rustc_hash::FxHashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// Shared with whoever shows progress. Written about every millisecond of processor time.
 #[derive(Debug, Default)]
@@ -9,6 +13,34 @@ pub struct Progress {
     packet_hops: AtomicU64,
     flows_finished: AtomicU64,
     cancel: AtomicBool,
+    /// How often somebody has asked for a view.
+    asked: AtomicU64,
+    /// Flows that start earlier do not count in it.
+    counts_from: AtomicU64,
+    seen: Mutex<Seen>,
+}
+
+/// What the workers have shown.
+#[derive(Debug, Default)]
+struct Seen {
+    snapshots: Vec<Option<Snapshot>>,
+    view: View,
+    /// Flows of which one end is known: start and ideal at the source, finish at the destination.
+    halves: FxHashMap<FlowId, Half>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Half {
+    Sent { start: u64, ideal: u64 },
+    Received { finish: u64 },
+}
+
+/// A flow has ended at its source, at its destination, or for good. Picoseconds.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum End {
+    Source { flow: FlowId, start: u64, ideal: u64 },
+    Destination { flow: FlowId, finish: u64 },
+    Whole { start: u64, finish: u64, ideal: u64 },
 }
 
 impl Progress {
@@ -28,9 +60,64 @@ impl Progress {
     pub fn cancelled(&self) -> bool {
         self.cancel.load(Ordering::Relaxed)
     }
+
+    /// The latest view of queues and of flows that start at `counts_from` (picoseconds) or later; asks the workers for a newer one, which they show
+    /// about a millisecond later. `None` until all have shown one, and with the engine of flows. A run that nobody asks spends no time on it.
+    pub fn view(&self, counts_from: u64) -> Option<View> {
+        self.counts_from.store(counts_from, Ordering::Relaxed);
+        self.asked.fetch_add(1, Ordering::Relaxed);
+        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        if seen.snapshots.is_empty() || seen.snapshots.iter().any(Option::is_none) {
+            return None;
+        }
+        let mut view = seen.view.clone();
+        seen.snapshots.iter().flatten().for_each(|snapshot| view.snapshot.add(snapshot));
+        Some(view)
+    }
+
     pub(crate) fn advance(&self, now_ps: u64, hops: u64, finished: u64) {
         self.now_ps.fetch_max(now_ps, Ordering::Relaxed);
         self.packet_hops.fetch_add(hops, Ordering::Relaxed);
         self.flows_finished.fetch_add(finished, Ordering::Relaxed);
+    }
+
+    #[inline]
+    pub(crate) fn asked(&self) -> u64 {
+        self.asked.load(Ordering::Relaxed)
+    }
+
+    /// What one of the workers sees, and the flows that have ended there since it has last shown something.
+    pub(crate) fn show(&self, worker: usize, workers: usize, snapshot: Snapshot, ends: impl Iterator<Item = End>) {
+        let counts_from = self.counts_from.load(Ordering::Relaxed);
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.snapshots.resize(workers, None);
+        seen.snapshots[worker] = Some(snapshot);
+        for end in ends {
+            if let Some((start, finish, ideal)) = seen.join(end)
+                && start >= counts_from
+            {
+                seen.view.end(finish - start, ideal);
+            }
+        }
+    }
+}
+
+impl Seen {
+    /// Start, finish and ideal time, if both ends are known now.
+    fn join(&mut self, end: End) -> Option<(u64, u64, u64)> {
+        let (flow, half) = match end {
+            End::Whole { start, finish, ideal } => return Some((start, finish, ideal)),
+            End::Source { flow, start, ideal } => (flow, Half::Sent { start, ideal }),
+            End::Destination { flow, finish } => (flow, Half::Received { finish }),
+        };
+        match (half, self.halves.remove(&flow)) {
+            (Half::Sent { start, ideal }, Some(Half::Received { finish })) | (Half::Received { finish }, Some(Half::Sent { start, ideal })) => {
+                Some((start, finish, ideal))
+            }
+            _ => {
+                self.halves.insert(flow, half);
+                None
+            }
+        }
     }
 }

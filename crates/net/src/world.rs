@@ -312,6 +312,11 @@ impl<'a> World<'a> {
         Shape { count, payload, last_payload, full: size(payload), last: size(last_payload), ack: answer.map(|more| (wire.ack + more).max(wire.min_frame)) }
     }
 
+    /// Does the completion time of a flow end with its last acknowledgement?
+    pub fn ends_with_ack(&self, shape: Shape) -> bool {
+        self.plan.run.fct_end == FctEnd::LastAck && shape.ack.is_some()
+    }
+
     fn lay_out_connections(&self) -> Vec<Message> {
         let flows = &self.plan.flows;
         if flows.iter().all(|f| f.connection.is_none()) {

@@ -26,7 +26,7 @@ mod _core {
     #[pymodule_export]
     use super::live::{live, live_capabilities};
     #[pymodule_export]
-    use super::progress::Progress;
+    use super::progress::{Progress, View};
     #[pymodule_export]
     use super::result::Result;
     #[pymodule_export]

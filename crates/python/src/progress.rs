@@ -7,6 +7,24 @@ use std::sync::Arc;
 #[pyclass(frozen, module = "afflux._core")]
 pub struct Progress {
     pub shared: Arc<afflux_net::Progress>,
+    pub scenario: Arc<afflux_scenario::Scenario>,
+}
+
+/// Queues, and completion times so far.
+#[pyclass(frozen, get_all, module = "afflux._core")]
+pub struct View {
+    now_ns: u64,
+    /// Node, port, the node at the other end, bytes; longest first.
+    queues: Vec<(String, u32, String, u64)>,
+    queued_bytes: u64,
+    drops: u64,
+    in_discards: u64,
+    ecn_marks: u64,
+    pause_frames: u64,
+    timeouts: u64,
+    /// Steps of a histogram: from, to (exclusive), count.
+    fct_ns: Vec<(u64, u64, u64)>,
+    slowdown: Vec<(f64, f64, u64)>,
 }
 
 #[pymethods]
@@ -25,6 +43,27 @@ impl Progress {
     #[getter]
     fn flows_finished(&self) -> u64 {
         self.shared.flows_finished()
+    }
+
+    /// Queues and completion times as they were shortly before; asks for the next view. `None` before the first, and with the engine of flows.
+    fn view(&self) -> Option<View> {
+        let seen = self.shared.view(self.scenario.warmup.0)?;
+        let topology = &self.scenario.plan.topology;
+        let name = |node: u32| topology.nodes[node as usize].name.clone();
+        let queue = |queue: &afflux_net::Queue| (name(queue.node), queue.port, name(queue.peer), queue.bytes);
+        let now = &seen.snapshot;
+        Some(View {
+            now_ns: now.now / 1_000,
+            queues: now.queues.iter().map(queue).collect(),
+            queued_bytes: now.queued,
+            drops: now.drops,
+            in_discards: now.in_discards,
+            ecn_marks: now.ecn_marks,
+            pause_frames: now.pause_frames,
+            timeouts: now.timeouts,
+            fct_ns: seen.completion.steps().collect(),
+            slowdown: seen.slowdown.steps().map(|(low, high, count)| (low as f64 / 1e3, high as f64 / 1e3, count)).collect(),
+        })
     }
 
     /// Stops the run soon; nothing of it is written.

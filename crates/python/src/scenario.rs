@@ -305,7 +305,7 @@ impl Scenario {
     ) -> PyResult<result::Result> {
         let started = if whole_process { ProcessStart::of_process() } else { ProcessStart::now() };
         let progress = Arc::new(afflux_net::Progress::default());
-        let watched = Py::new(py, Progress { shared: progress.clone() })?;
+        let watched = Py::new(py, Progress { shared: progress.clone(), scenario: self.inner.clone() })?;
         let mut plan = None;
         let mut raised = None;
         if congestion.is_some() && out.is_some() {

@@ -8,7 +8,7 @@ mod matching;
 
 use crate::idle::idle;
 use crate::record::{Counters, Ended, Engine, FlowRecord, LinkRecord, Output, Split, Status};
-use crate::spec::{FctEnd, Flow, FlowId, Plan, Start};
+use crate::spec::{Flow, FlowId, Plan, Start};
 use crate::world::{Shape, World};
 use crate::{Model, Progress, RunError};
 use afflux_units::{Span, Time};
@@ -34,8 +34,7 @@ struct Demand {
 }
 
 fn demand(world: &World, now: u64, flow: &Flow, shape: Shape) -> Demand {
-    let with_return = world.plan.run.fct_end == FctEnd::LastAck && shape.ack.is_some();
-    let idle = idle(world, now, flow, shape, with_return);
+    let idle = idle(world, now, flow, shape, world.ends_with_ack(shape));
     let path = world.path(now, world.flow_hash(flow, false), flow.src, flow.dst);
     let ends = [path.first(), path.last()].map(|hop| {
         let &(node, port) = hop.expect("checked: every destination can be reached");

@@ -37,6 +37,16 @@ impl<T> Pieces<T> {
         items.into_iter().for_each(|item| self.push(item));
     }
 
+    pub fn len(&self) -> usize {
+        self.pieces.last().map_or(0, |last| (self.pieces.len() - 1) * Self::LENGTH + last.len())
+    }
+
+    /// The items from this one on.
+    pub fn since(&self, from: usize) -> impl Iterator<Item = &T> {
+        let (whole, rest) = (from / Self::LENGTH, from % Self::LENGTH);
+        self.pieces.iter().enumerate().skip(whole).flat_map(move |(number, piece)| &piece[if number == whole { rest } else { 0 }..])
+    }
+
     /// The pieces in order.
     pub fn into_pieces(self) -> impl Iterator<Item = Vec<T>> {
         self.pieces.into_iter()
@@ -65,6 +75,10 @@ mod tests {
         lists[0].extend((0..most).map(|number| [number; 4096]));
         lists[1].push([most; 4096]);
         assert_eq!(lists[0].pieces.len(), 3);
+        for from in [0, 5, most / 3, most / 3 + 1, most - 1, most] {
+            assert!(lists[0].since(from as usize).map(|item| item[0]).eq(from..most));
+        }
+        assert_eq!((lists[0].len() as u64, lists[1].len(), lists[1].since(0).count()), (most, 0, 0));
         let all = Pieces::join(lists);
         assert!(all.iter().map(|item| item[0]).eq(0..=most));
         assert!(Pieces::<u8>::join([]).is_empty());

@@ -2,6 +2,7 @@
 
 use super::heap::Heap;
 use super::limit::Limit;
+use super::viewer::Viewer;
 use crate::Progress;
 use crate::frame::{Change, Extra, Frame, Rank};
 use crate::shard::{Outlet, Shard, Slab};
@@ -112,6 +113,7 @@ pub fn work(shard: &mut Shard, progress: &Progress) -> super::window::Done {
     let mut done = super::window::Done { events: 0, cpu_s: 0.0, in_flight: (0, 0), reached_until: false, limited: None, cancelled: false };
     let windows = super::window::windows(shard.world);
     let mut limit = Limit::new(shard.world, true);
+    let mut viewer = Viewer::default();
     // The end of the window under way, if there is a limit.
     let mut end = if limit.is_some() { windows.length() } else { u64::MAX };
     let (mut reported_hops, mut reported_flows) = (0, 0);
@@ -137,12 +139,14 @@ pub fn work(shard: &mut Shard, progress: &Progress) -> super::window::Done {
         if done.events.is_multiple_of(65_536) {
             progress.advance(at, shard.counters.packet_hops - reported_hops, shard.flows_done - reported_flows);
             (reported_hops, reported_flows) = (shard.counters.packet_hops, shard.flows_done);
+            viewer.look(shard, at, progress);
             if progress.cancelled() {
                 done.cancelled = true;
                 break;
             }
         }
     }
+    viewer.close(shard, shard.last, progress);
     done.limited = limit.and_then(|limit| limit.ended());
     progress.advance(0, shard.counters.packet_hops - reported_hops, shard.flows_done - reported_flows);
     done.in_flight = later.in_flight();

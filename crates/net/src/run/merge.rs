@@ -7,7 +7,7 @@ use crate::queue::flowcontrol::deadlock::{Wait, deadlocks};
 use crate::record::*;
 use crate::routing::NextHops;
 use crate::shard::{ReceivedRecord, SentRecord, Shard};
-use crate::spec::{FctEnd, Flow, FlowId, NodeId};
+use crate::spec::{Flow, FlowId, NodeId};
 use crate::world::World;
 use afflux_units::{Span, Time};
 
@@ -115,7 +115,6 @@ pub fn merge(world: &World, mut shards: Vec<Shard>, done: &[Done], end: u64, cla
 }
 
 fn flow_record(world: &World, flow: &Flow, sent: Option<SentRecord>, received: Option<ReceivedRecord>, complete: bool) -> FlowRecord {
-    let plan = world.plan;
     let shape = world.shape(flow);
     let received_bytes = received.map_or(0, |r| match (r.frames, r.has_last) {
         (0, _) => 0,
@@ -139,7 +138,7 @@ fn flow_record(world: &World, flow: &Flow, sent: Option<SentRecord>, received: O
             bytes_received: 0,
         };
     };
-    let by_last_ack = plan.run.fct_end == FctEnd::LastAck && shape.ack.is_some();
+    let by_last_ack = world.ends_with_ack(shape);
     let finish = if by_last_ack { sent.finish } else { received.and_then(|r| r.finish) };
     let mut split = Split::default();
     let mut ideal = sent.ideal;

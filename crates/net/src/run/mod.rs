@@ -6,6 +6,7 @@ mod limit;
 mod merge;
 pub mod outside;
 mod sorter;
+mod viewer;
 mod window;
 
 use crate::record::{Ended, Engine, Output};

@@ -2,6 +2,7 @@
 
 use super::limit::Limit;
 use super::sorter::Sorter;
+use super::viewer::Viewer;
 use crate::Progress;
 use crate::frame::{Change, Extra, Frame, Rank};
 use crate::record::Ended;
@@ -175,6 +176,7 @@ pub fn work(shard: &mut Shard, exchange: &Exchange<Mail>, workers: usize, progre
     let mut sorter = Sorter::new(shard, windows);
     let mut done = Done { events: 0, cpu_s: 0.0, in_flight: (0, 0), reached_until: false, limited: None, cancelled: false };
     let mut limit = Limit::new(world, me == 0);
+    let mut viewer = Viewer::default();
     // All records when the workers met last; the end of the latest window.
     let (mut kept, mut end) = (0, 0);
     let (mut reported_hops, mut reported_flows) = (0, 0);
@@ -243,8 +245,10 @@ pub fn work(shard: &mut Shard, exchange: &Exchange<Mail>, workers: usize, progre
         if round % 256 == 255 {
             progress.advance(start, shard.counters.packet_hops - reported_hops, shard.flows_done - reported_flows);
             (reported_hops, reported_flows) = (shard.counters.packet_hops, shard.flows_done);
+            viewer.look(shard, end - 1, progress);
         }
     }
+    viewer.close(shard, end.saturating_sub(1), progress);
     done.limited = limit.and_then(|limit| limit.ended());
     progress.advance(0, shard.counters.packet_hops - reported_hops, shard.flows_done - reported_flows);
     later.log.for_each_left(|frame| {

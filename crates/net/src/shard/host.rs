@@ -6,7 +6,7 @@ use crate::frame::{Event, Frame};
 use crate::idle::{Idle, idle};
 use crate::memory::Kept;
 use crate::queue::Reason;
-use crate::spec::{FctEnd, FlowId};
+use crate::spec::FlowId;
 use crate::transport::door::Opening;
 
 /// What came with a frame.
@@ -46,7 +46,7 @@ impl Shard<'_> {
             return self.finish_local(out, now, id);
         }
         let shape = self.world.shape(flow);
-        let with_return = self.world.plan.run.fct_end == FctEnd::LastAck && shape.ack.is_some();
+        let with_return = self.world.ends_with_ack(shape);
         let idle = idle(self.world, now, flow, shape, with_return);
         let hash = self.world.route_of(self.world.flow_hash(flow, false), flow.src, flow.dst);
         self.start_transport(out, now, Opening { id, node, hash, idle, deadline: flow.deadline.map(|span| now + span.0) });

@@ -13,6 +13,7 @@ mod fifo;
 pub mod finish;
 pub mod forward;
 pub mod host;
+mod look;
 mod managed;
 mod node;
 mod outside;

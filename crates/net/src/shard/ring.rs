@@ -1,6 +1,7 @@
 //! Waiting frames and their order of a pFabric port, in one ring.
 
 use crate::frame::Frame;
+use crate::port::Port;
 use crate::queue::aqm::Order;
 use crate::spec::Limit;
 
@@ -27,6 +28,12 @@ impl Ring {
     /// What its list of frames takes for an instant when it grows next.
     pub(super) fn growing(&self) -> u64 {
         super::slab::growing(self.frames.len(), self.frames.capacity(), size_of::<Frame>())
+    }
+
+    /// Bytes that wait at `now`, at most; for whoever looks on. Transmissions that have begun since the port was last advanced are taken off.
+    pub(super) fn waits(&self, p: &Port, now: u64) -> u64 {
+        let begun = now.saturating_sub(p.free_at) as u128 * p.rate as u128 / 8_000_000_000_000;
+        (self.order.bytes() as u128).saturating_sub(begun) as u64
     }
 
     /// A frame joins. If that reaches the limit, one has to go.

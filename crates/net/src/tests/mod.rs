@@ -30,4 +30,5 @@ mod traces;
 mod traces_control;
 mod traces_ends;
 mod traces_linux;
+mod view;
 mod voq;

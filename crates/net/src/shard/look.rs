@@ -1,0 +1,34 @@
+//! What can be seen of a shard while it runs. Nothing of it changes.
+
+use super::Shard;
+use crate::spec::NodeKind;
+use crate::view::{Queue, Snapshot};
+
+impl Shard<'_> {
+    /// Everything up to `now` has happened. Ports that decide later than they must are as they were when they were last advanced: their queues can be
+    /// one window old.
+    pub fn look(&self, now: u64) -> Snapshot {
+        let c = &self.counters;
+        let switches = self.world.plan.topology.nodes.iter().any(|node| node.kind == NodeKind::Switch);
+        let mut snapshot = Snapshot {
+            now,
+            drops: c.dropped_packets - c.in_discards,
+            in_discards: c.in_discards,
+            ecn_marks: c.ecn_marks,
+            pause_frames: c.pause_frames,
+            timeouts: c.timeouts,
+            ..Snapshot::default()
+        };
+        for node in self.nodes.iter().filter(|node| node.host != switches) {
+            for number in 0..node.ports {
+                let p = &self.ports[(node.first_port + number) as usize];
+                let bytes = if node.urgent { self.rings[(node.first_ring + number) as usize].waits(p, now) } else { p.holds(node.until_start, now) };
+                if bytes > 0 {
+                    let peer = self.world.ports.of(node.id)[number as usize].peer;
+                    snapshot.note(Queue { node: node.id, port: number, peer, bytes });
+                }
+            }
+        }
+        snapshot
+    }
+}
