@@ -11,7 +11,7 @@ is read.
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -66,6 +66,9 @@ class Outcome:
 class Watch(Protocol):
     """Receives the progress of a batch."""
 
+    def listed(self, dirs: Mapping[str, Path], done: Collection[str]) -> None:
+        """Once per batch, before the others: the result directory of each point, and the points that have a result already."""
+
     def begin(self, total: int, reused: int) -> None: ...
     def finished(self, point: str, seconds: float, error: str | None) -> None: ...
     def running(self, shares: Mapping[str, float]) -> None:
@@ -73,6 +76,7 @@ class Watch(Protocol):
 
 
 class Silent:
+    def listed(self, dirs: Mapping[str, Path], done: Collection[str]) -> None: ...
     def begin(self, total: int, reused: int) -> None: ...
     def finished(self, point: str, seconds: float, error: str | None) -> None: ...
     def running(self, shares: Mapping[str, float]) -> None: ...
@@ -112,6 +116,7 @@ def run(
         builds = {manifest.points[key].get("build") for key in done} - {build()}
         notes = [f"some results are from another build of afflux {__version__}: remove {out} to simulate all points again"] if builds else []
         notes += manifest.notes
+        watch.listed({task.key: task.dir for task in tasks}, done)
         watch.begin(len(tasks), len(done))
         missing = [task for task in tasks if task.key not in done]
         if executor is not None:

@@ -122,6 +122,9 @@ Jobs = Annotated[
     int | None,
     typer.Option("--jobs", metavar="N", min=1, help="Number of points that run at the same time.", show_default="one per core", rich_help_panel=EXECUTION),
 ]
+Watched = Annotated[
+    bool, typer.Option("--watch", help="Serve a page about the run on this machine, and print its address on stderr.", rich_help_panel=EXECUTION)
+]
 Fresh = Annotated[bool, typer.Option("--fresh", help="Run all points again, also those with results.", rich_help_panel=EXECUTION)]
 ForceDir = Annotated[bool, typer.Option("--force", help="Replace an existing result directory.", rich_help_panel=OUTPUT)]
 ForceFile = Annotated[bool, typer.Option("--force", help="Replace an existing file.", rich_help_panel=OUTPUT)]

@@ -10,9 +10,12 @@ from rich.console import Console
 from .. import _core, settings
 from ..results.result import Result
 from ..terminal.console import FAILED, failures, show, warn, warn_of_doubts
-from .options import EXECUTION, OUTPUT, SCENARIO, ForceDir, ScenarioFile, Seed, Set, Strict
+from .options import EXECUTION, OUTPUT, SCENARIO, ForceDir, ScenarioFile, Seed, Set, Strict, Watched
 
-EXAMPLES = ("afflux run examples/incast-dctcp.toml --set switch.buffer=9MB --seed 2",)
+EXAMPLES = (
+    "afflux run examples/incast-dctcp.toml --set switch.buffer=9MB --seed 2",
+    "afflux run fabric.toml --watch",
+)
 
 
 def run(
@@ -34,6 +37,7 @@ def run(
             rich_help_panel=EXECUTION,
         ),
     ] = None,
+    watched: Watched = False,
     out: Annotated[
         Path | None,
         typer.Option("-o", "--out", metavar="DIR", help="Result directory.", show_default="out/<scenario name>-<seed>", rich_help_panel=OUTPUT),
@@ -42,6 +46,7 @@ def run(
     as_json: Annotated[bool, typer.Option("--json", help="Print summary.json instead of tables.", rich_help_panel=OUTPUT)] = False,
 ) -> None:
     """Run one simulation, write its result directory and print a summary."""
+    from .. import watching
     from ..terminal import progress, summary
 
     with failures():
@@ -51,7 +56,7 @@ def run(
             print(loaded.resolved, end="")
             return
         where = out or Path("out") / f"{loaded.name}-{loaded.seed}"
-        with progress.shown(loaded, Console(stderr=True)) as on_progress:
+        with progress.shown(loaded, Console(stderr=True)) as bar, watching.of_run(loaded, bar, watched) as on_progress:
             result = Result.of_run(loaded.run(where, force=force, on_progress=on_progress, whole_process=True))
         if as_json:
             print(json.dumps(result.summary, indent=2, ensure_ascii=False))

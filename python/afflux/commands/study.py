@@ -7,7 +7,7 @@ import typer
 from rich.console import Console
 
 from ..terminal.console import FAILED, complain, failures, print_json, show, warn, warn_of_doubts
-from .options import OUTPUT, SELECTION, Fresh, Jobs, Json
+from .options import OUTPUT, SELECTION, Fresh, Jobs, Json, Watched
 
 EXAMPLES = (
     "afflux study",
@@ -48,6 +48,7 @@ def study(
         ),
     ] = None,
     jobs: Jobs = None,
+    watched: Watched = False,
     fresh: Fresh = False,
     out: Annotated[
         Path | None,
@@ -56,7 +57,7 @@ def study(
     as_json: Json = False,
 ) -> None:
     """List the built-in studies, or run one and compare its results with the published numbers. A study that was stopped continues."""
-    from .. import studies
+    from .. import studies, watching
     from ..terminal import points, progress
     from ..terminal.comparison import verdicts
     from .baseline import against, known
@@ -70,7 +71,8 @@ def study(
             return
         chosen = studies.find(name)
         known(baseline, [point.name for point in chosen.points(quick)])
-        with progress.of_batch(Console(stderr=True)) as watch:
+        title = f"study {chosen.name}{' --quick' if quick else ''}"
+        with progress.of_batch(Console(stderr=True)) as bar, watching.of_batch(title, bar, watched) as watch:
             verdict = studies.carry_out(chosen, quick=quick, out=out, jobs=jobs, fresh=fresh, watch=watch)
         warn(verdict.outcome.warnings)
         found = None if baseline is None or not verdict.outcome.results else against(verdict.outcome.designs, baseline)

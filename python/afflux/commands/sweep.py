@@ -10,7 +10,7 @@ from rich.console import Console
 
 from .. import settings
 from ..terminal.console import FAILED, complain, failures, print_json, show, warn, warn_of_doubts
-from .options import OUTPUT, SCENARIO, SELECTION, Address, Fresh, Jobs, ScenarioFile, Set, Strict, Values, With
+from .options import OUTPUT, SCENARIO, SELECTION, Address, Fresh, Jobs, ScenarioFile, Set, Strict, Values, Watched, With
 
 EXAMPLES = (
     "afflux sweep star.toml --vary switch.buffer=200kB,1MB,9MB --vary switch.ecn.k=50kB,100kB,200kB --seeds 1-5",
@@ -50,6 +50,7 @@ def sweep(
     executor: With = "local",
     address: Address = None,
     jobs: Jobs = None,
+    watched: Watched = False,
     fresh: Fresh = False,
     baseline: Annotated[
         str | None,
@@ -72,6 +73,7 @@ def sweep(
     ] = False,
 ) -> None:
     """Simulate every combination of the varied values and make one table. A sweep that was stopped or killed continues."""
+    from .. import watching
     from ..batch import grid
     from ..terminal import points, progress
     from ..terminal.comparison import verdicts
@@ -82,7 +84,7 @@ def sweep(
         for key in {key for key, _ in varied if [other for other, _ in varied].count(key) > 1}:
             raise ValueError(f"--vary {key} is given twice: name all its values in one option, as in --vary {key}=A,B")
         known(baseline, _names(vary or []))
-        with progress.of_batch(Console(stderr=True)) as watch:
+        with progress.of_batch(Console(stderr=True)) as bar, watching.of_batch(f"sweep {scenario.name}", bar, watched) as watch:
             found = grid.sweep(
                 scenario,
                 {key: [settings.value(item) for item in settings.choices(values)] for key, values in varied},

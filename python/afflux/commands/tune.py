@@ -10,7 +10,7 @@ from rich.text import Text
 
 from .. import settings
 from ..terminal.console import FAILED, complain, failures, print_json, show, warn
-from .options import OUTPUT, SCENARIO, SEARCH, Address, Jobs, Json, Ranges, ScenarioFile, Set, Strict, With
+from .options import OUTPUT, SCENARIO, SEARCH, Address, Jobs, Json, Ranges, ScenarioFile, Set, Strict, Watched, With
 
 if TYPE_CHECKING:
     from ..tuning import Candidate, Drift, Tuning
@@ -67,6 +67,7 @@ def tune(
     executor: With = "local",
     address: Address = None,
     jobs: Jobs = None,
+    watched: Watched = False,
     out: Annotated[
         Path | None,
         typer.Option("-o", "--out", metavar="DIR", help="Directory of all results.", show_default="out/tune-<scenario name>", rich_help_panel=OUTPUT),
@@ -75,11 +76,13 @@ def tune(
 ) -> None:
     """Search for the values of keys that make a metric best; report the best settings, their uncertainty and safe ranges. A search that was stopped
     continues."""
-    from .. import tuning
+    from .. import tuning, watching
     from ..terminal import progress
+    from ..tuning.objective import objectives
 
     with failures():
-        with progress.of_batch(Console(stderr=True)) as watch:
+        main = objectives(objective or [])
+        with progress.of_batch(Console(stderr=True)) as bar, watching.of_batch(f"tune {scenario.name}", bar, watched, main) as watch:
             found = tuning.tune(
                 scenario,
                 dict(map(settings.assignment, vary or [])),

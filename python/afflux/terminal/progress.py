@@ -1,8 +1,9 @@
 """Progress of a run on stderr: a bar on a terminal, plain lines otherwise."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from rich.console import Console
@@ -90,6 +91,9 @@ class _Batch:
         self._console, self._show = console, show
         self._began = time.monotonic()
         self._total = self._reused = self._done = 0
+
+    def listed(self, dirs: Mapping[str, Path], done: Collection[str]) -> None:
+        """The points themselves are not named beforehand."""
 
     def begin(self, total: int, reused: int) -> None:
         self._total, self._reused, self._done = total, reused, reused

@@ -1,6 +1,7 @@
 """The batches of a search, watched as one."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from pathlib import Path
 
 from ..batch import Watch
 
@@ -11,6 +12,9 @@ class Rounds:
     def __init__(self, watch: Watch, planned: int) -> None:
         self._watch = watch
         watch.begin(planned, 0)
+
+    def listed(self, dirs: Mapping[str, Path], done: Collection[str]) -> None:
+        self._watch.listed(dirs, done)
 
     def begin(self, total: int, reused: int) -> None:
         """Of one batch: the search has said all that is known beforehand."""

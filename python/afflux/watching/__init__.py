@@ -1,0 +1,39 @@
+"""A page about a run that goes on, for `--watch`: served on the loopback of this machine while the run lasts."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from .. import _core
+from ..batch import Watch
+from ..metrics import Metric
+from ..terminal.console import note
+from ..terminal.progress import Show
+from .points import Points
+from .server import Page
+from .simulation import Simulation
+
+__all__ = ["of_batch", "of_run"]
+
+
+@contextmanager
+def of_run(scenario: _core.Scenario, show: Show, wanted: bool) -> Iterator[Show]:
+    """The callback of a run: `show`, and with `wanted` the page too."""
+    if not wanted:
+        yield show
+        return
+    with Page() as page:
+        note(page.url, "watch: ")
+        simulation = Simulation(scenario, show, page.publish)
+        yield simulation
+        simulation.close()
+
+
+@contextmanager
+def of_batch(command: str, watch: Watch, wanted: bool, main: Sequence[Metric] = ()) -> Iterator[Watch]:
+    """The watch of a batch that `command` runs: `watch`, and with `wanted` the page too. `main`: the metrics by which its points are judged, if known."""
+    if not wanted:
+        yield watch
+        return
+    with Page() as page:
+        note(page.url, "watch: ")
+        yield Points(command, watch, page.publish, main)
