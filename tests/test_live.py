@@ -87,7 +87,8 @@ def test_packets_cross_with_the_delay(tmp_path):
     assert report["packets"]["entered"] == report["packets"]["delivered"] == 100
     assert report["valid"]
     assert report["base_rtt_us"] == pytest.approx(10_040)
-    assert report["lateness_us"]["count"] == 100
+    # The first packet to each of the two is apart.
+    assert (report["lateness_us"]["count"], report["first_lateness_us"]["count"]) == (98, 2)
     assert [(host["name"], host["addresses"]) for host in report["hosts"]] == [("host0", ["10.0.0.1"]), ("host1", ["10.0.0.2"])]
     ports = {(port["node"], port["peer"]): port for port in report["ports"]}
     # 4 B of payload, 28 B of headers, at least 64 B on the cable.
@@ -133,6 +134,52 @@ def test_long_segments_are_cut_as_a_nic_would(tmp_path):
     assert carried * 1518 < port["tx_bytes"] < 1.1 * carried * 1518
     assert packets["marks_written"] > 0
     assert (packets["too_long"], packets["ignored"], packets["unread"]) == (0, 0, 0)
+
+
+@needs_hosts
+def test_notes_are_about_what_happened(tmp_path):
+    # host0 and host1 are 40 us apart; but only host0 and host3 talk.
+    found, report = peer(tmp_path, "echo", 20, text=SCENARIO.replace("pairs = 1", "pairs = 2").replace("[[0, 1]]", "[[0, 2], [1, 3]]"))
+    assert len(found["trips"]) == 20
+    assert report["base_rtt_us"] == pytest.approx(10_040)
+    late = [note for note in report["notes"] if "first packet" in note]
+    assert len(late) == (report["first_lateness_us"]["max"] > report["bound_us"])
+    assert [note for note in report["notes"] if note not in late] == ["2 of 2 flows are between real hosts: programs there send, live mode does not"]
+
+
+@needs_hosts
+def test_no_packets_no_round_trip(tmp_path):
+    done = live(tmp_path, "--json", "-o", "out", "--", "true", text=SCENARIO.replace('delay = "5ms"', 'delay = "5us"'))
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    assert report["base_rtt_us"] is None
+    assert not any("base round trip" in note for note in report["notes"])
+
+
+@needs_hosts
+def test_explain_says_where_packets_waited(tmp_path, command):
+    peer(tmp_path, "upload", 2_000_000)
+    done = command("explain", "out")
+    assert done.returncode == 0, done.stderr
+    assert "no completion time to split" in done.stdout
+    assert re.search(r"propagation +10\.04 ms  there and back", done.stdout), done.stdout
+    mean, unit, most = re.search(r"longest queue +([\d.]+) (µs|ms)  mean, at left → right; most ([\d.]+) ms", done.stdout).groups()
+    # 40 kB at 20 Mbps are 16 ms.
+    assert 0 < float(mean) / (1 if unit == "ms" else 1e3) <= float(most) <= 16.7
+    assert re.search(r"this machine +[\d.]+ (ns|µs|ms)  median", done.stdout)
+    for wanted in (("--flow", "0"), ("--slowest", "3")):
+        done = command("explain", "out", *wanted)
+        assert done.returncode != 0
+        assert "no simulated flows" in done.stderr
+
+
+@needs_hosts
+def test_explain_splits_what_was_simulated_beside(tmp_path, command):
+    text = SCENARIO.replace("pairs = 1", "pairs = 2").replace("[[0, 1]]", "[[1, 3]]").replace('"40kB"\necn = { k = "15kB" }', '"400kB"')
+    peer(tmp_path, "echo", 20, options=(*LENIENT, "--hosts", "host0,host2"), text=text)
+    done = command("explain", "out")
+    assert "Live run" in done.stdout
+    assert "mean completion" in done.stdout
 
 
 @needs_hosts

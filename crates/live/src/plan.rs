@@ -12,7 +12,7 @@ const INTERVAL: Span = Span(100_000_000_000);
 /// Without what real hosts do themselves. The notes say what was left out.
 pub fn between(scenario: &Scenario, real: &[u32]) -> Result<(Plan, Vec<String>), LiveError> {
     let mut plan = scenario.plan.clone();
-    let mut notes = scenario.notes.clone();
+    let mut notes = Vec::new();
     if plan.run.engine == EngineKind::Ideal {
         return Err(LiveError::Wrong("run.engine = \"ideal\" knows no packets: live mode needs an engine of packets".into()));
     }
@@ -23,10 +23,18 @@ pub fn between(scenario: &Scenario, real: &[u32]) -> Result<(Plan, Vec<String>),
     }
     let real: HashSet<u32> = real.iter().copied().collect();
     let all = plan.flows.len();
+    let between = plan.flows.iter().filter(|flow| real.contains(&flow.src) && real.contains(&flow.dst)).count();
     plan.flows = simulated(&plan.flows, &real);
-    match all - plan.flows.len() {
+    if between > 0 {
+        notes.push(format!("{between} of {all} flows are between real hosts: programs there send, live mode does not"));
+    }
+    match all - plan.flows.len() - between {
         0 => {}
-        left => notes.push(format!("{left} of {all} flows are between real hosts (or start after such ones), and are left to them")),
+        after => notes.push(format!("{after} of {all} flows start after flows between real hosts, and are left out")),
+    }
+    if !plan.flows.is_empty() {
+        // Of the traffic, and so only of interest where some of it is simulated.
+        notes.extend(scenario.notes.iter().cloned());
     }
     if !std::mem::take(&mut plan.record.captures).is_empty() {
         notes.push("links are not captured in live mode: capture at a host's nic0".into());

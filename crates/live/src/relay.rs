@@ -25,8 +25,10 @@ const GRACE_NS: u64 = 2_000_000_000;
 /// What happened beside what the network records.
 #[derive(Debug, Default)]
 pub struct Watched {
-    /// From when a packet should have left for its host to when it did.
+    /// From when a packet should have left for its host to when it did, without the first one of each NIC.
     pub lateness: Lateness,
+    /// The same of those first ones: for them memory is touched, and tables of the kernel are made, for the first time.
+    pub first: Lateness,
     /// For how long a packet that came while others were dealt with can have waited to be looked at.
     pub pickup: Lateness,
     pub duration: Duration,
@@ -47,7 +49,7 @@ pub struct Watched {
     pub interrupted: bool,
     /// The command's exit status; none if it was killed, or there is none.
     pub status: Option<i32>,
-    /// Least propagation there and back between two of the hosts.
+    /// Least propagation there and back between two hosts that have exchanged packets.
     pub base_rtt: Option<Span>,
     pub notes: Vec<String>,
 }
@@ -86,6 +88,10 @@ struct Relay<'a, 'd, 'w, 'p> {
     precedence: Precedence,
     store: Store,
     handed: Handed,
+    /// By place among `hosts`, and NIC: has had its first packet.
+    met: Vec<Vec<bool>>,
+    /// By places of two hosts: the first has sent to the second.
+    sent: Vec<Vec<bool>>,
     watched: Watched,
 }
 
@@ -107,12 +113,22 @@ pub fn relay(
     sys::sleep_exactly().map_err(LiveError::system("asking for exact sleeps"))?;
     let mut place = vec![None; driven.hosts() as usize];
     hosts.iter().enumerate().for_each(|(index, host)| place[host.number as usize] = Some(index));
-    let base_rtt = hosts.iter().flat_map(|a| hosts.iter().map(move |b| (a.number, b.number))).filter(|(a, b)| a < b);
-    let base_rtt = base_rtt.filter_map(|(a, b)| Some(driven.propagation(a, b)? + driven.propagation(b, a)?)).min();
-    let watched = Watched { real_time, base_rtt, notes, ..Watched::default() };
-    let mut relay = Relay { driven, hosts, packets, place, clock: Clock::start(), precedence, store: Store::default(), handed: Handed::nothing(), watched };
+    let mut relay = Relay {
+        driven,
+        hosts,
+        packets,
+        place,
+        clock: Clock::start(),
+        precedence,
+        store: Store::default(),
+        handed: Handed::nothing(),
+        met: hosts.iter().map(|host| vec![false; host.nics.len()]).collect(),
+        sent: vec![vec![false; hosts.len()]; hosts.len()],
+        watched: Watched { real_time, notes, ..Watched::default() },
+    };
     let ended = relay.until_the_end(command.as_ref(), options, control);
     relay.watched.duration = relay.clock.elapsed();
+    relay.watched.base_rtt = relay.base_rtt();
     ended?;
     if let Some(command) = &mut command {
         relay.watched.status = command.end()?;
@@ -168,6 +184,13 @@ impl Relay<'_, '_, '_, '_> {
         Ok(())
     }
 
+    /// Least propagation there and back between two hosts that have exchanged packets.
+    fn base_rtt(&self) -> Option<Span> {
+        let pairs = (0..self.hosts.len()).flat_map(|b| (0..b).map(move |a| (a, b)));
+        let exchanged = pairs.filter(|&(a, b)| self.sent[a][b] && self.sent[b][a]).map(|(a, b)| (self.hosts[a].number, self.hosts[b].number));
+        exchanged.filter_map(|(a, b)| Some(self.driven.propagation(a, b)? + self.driven.propagation(b, a)?)).min()
+    }
+
     /// Everything up to now happens.
     #[inline]
     fn bring_up(&mut self) {
@@ -205,6 +228,9 @@ impl Relay<'_, '_, '_, '_> {
                 self.watched.ignored += segments as u64;
                 continue;
             };
+            if let Some(to) = self.place[dst as usize] {
+                self.sent[host][to] = true;
+            }
             let priority = self.packets.priority_of_dscp[usize::from(dscp)];
             for segment in 0..segments {
                 let token = self.store.room(most);
@@ -238,7 +264,9 @@ impl Relay<'_, '_, '_, '_> {
                 packet::mark(packet);
                 self.watched.marks += 1;
             }
-            self.watched.lateness.note(self.clock.now_ns().saturating_sub(departure.at.div_ceil(1_000)));
+            let met = std::mem::replace(&mut self.met[host][departure.nic as usize], true);
+            let lateness = if met { &mut self.watched.lateness } else { &mut self.watched.first };
+            lateness.note(self.clock.now_ns().saturating_sub(departure.at.div_ceil(1_000)));
             match self.hosts[host].nics[departure.nic as usize].give(packet, *unsummed) {
                 Ok(()) => self.watched.delivered += 1,
                 // Its kernel has no room, or its interface has been taken down.
