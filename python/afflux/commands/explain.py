@@ -9,7 +9,7 @@ import typer
 from rich.console import RenderableType
 
 from ..results.result import Result
-from ..terminal.console import failures, print_json, show, warn_of_doubts, width
+from ..terminal.console import complain, failures, print_json, show, warn_of_doubts, width
 from .options import SELECTION, By, Json, NoPager
 
 EXAMPLES = (
@@ -48,7 +48,7 @@ def explain(
 ) -> None:
     """Show where the flows' time went. Without options: the parts of the mean completion time by flow size, the longest queues of switches if ports
     were recorded, and the queueing by cause if waits were recorded."""
-    from ..results import split
+    from ..results import realtime, split
     from ..results.explain import longest_queues
     from ..results.waits import Behind, behind
     from ..terminal import explanation as shown
@@ -71,6 +71,12 @@ def explain(
             print_json(change.to_dict()) if as_json else show(shown.change(change, width()), paged=True)
             return
         explanation = result.explain()
+        report = realtime.of(result)
+        if report is not None:
+            for reason in report["wrong"]:
+                complain(f"this live run is not valid: {reason}")
+            if not len(explanation) and (flow is not None or slowest is not None):
+                raise LookupError("this live run has no simulated flows: without --flow and --slowest explain shows where packets of its real hosts waited")
         chosen = [explanation.flow(flow)] if flow is not None else explanation.slowest(slowest) if slowest is not None else None
         waits: list[Behind] = []
         if front or ("waits" in result.recorded and not as_json):
@@ -84,7 +90,10 @@ def explain(
             parts = shown.flow(chosen[0], width()) if flow is not None else shown.slowest(chosen, width())
         else:
             groups = split.groups([explanation], [by])
-            found, parts = [group.to_dict() for group in groups], shown.parts(groups, width(), per_flow=per_flow)
-            if "ports" in result.recorded and not as_json:
-                parts = chain(parts, shown.queues(longest_queues(result.ports, result.is_host), hosts=hosts))
+            queues = longest_queues(result.ports, result.is_host) if "ports" in result.recorded and not as_json else []
+            found, parts = [group.to_dict() for group in groups], shown.queues(queues, hosts=hosts)
+            if groups or report is None:
+                parts = chain(shown.parts(groups, width(), per_flow=per_flow), parts)
+            if report is not None:
+                parts = chain(shown.live(report, queues), parts)
         print_json(found) if as_json else show(chain(parts, shown.waits(waits)), paged=True)

@@ -1,11 +1,12 @@
 """Where the time went: of a flow, of groups of flows, of the difference between two results."""
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from rich.console import RenderableType
 from rich.text import Text
 
-from ..results import split
+from ..results import realtime, split
 from ..results.explain import ALL, LABELS, Flow, Queue
 from ..results.waits import Behind
 from ..words import text
@@ -114,6 +115,28 @@ def _queues(longest: Sequence[Queue]) -> Iterator[RenderableType]:
 
 
 _COUNTERS = (("drops", "drops"), ("in discards", "in_discards"), ("ECN marks", "ecn_marks"), ("paused", "paused_ns"))
+
+
+def live(report: dict[str, Any], every: Sequence[Queue]) -> Iterator[RenderableType]:
+    """Where packets of real hosts spent their time."""
+    yield Text.assemble(("Live run", "bold"), f" of {text.duration(report['duration_s'])}, {text.count(report['packets']['delivered'])} packets delivered")
+    yield Text("Only packets of real hosts are known, not their flows: they have no completion time to split.")
+    made = table("Where a packet's time goes", "", "", "", left=1)
+    made.columns[-1].justify = "left"
+    made.columns[0].no_wrap, made.columns[-1].no_wrap, made.show_header = True, False, False
+    if (rtt := report["base_rtt_us"]) is not None:
+        made.add_row("propagation", text.time(1e3 * rtt), "there and back, between the nearest hosts that had traffic")
+    longest = next((queue for queue in every if not queue.at_host), None)
+    if longest is None:
+        made.add_row("queues", text.time(0), "no queue of a switch was longer than one frame")
+    else:
+        mean = realtime.mean_wait_ns(report, longest)
+        made.add_row("longest queue", text.time(mean, 3), f"mean, at {longest.node} → {longest.peer}; most {text.time(longest.wait_ns_max, 3)}")
+    late = report["lateness_us"]
+    if late["count"]:
+        tail = f"median, of its own; p99 {text.time(1e3 * late['p99'], 3)}, most {text.time(1e3 * late['max'], 3)}"
+        made.add_row("this machine", text.time(1e3 * late["p50"], 3), tail)
+    yield made
 
 
 def waits(found: Sequence[Behind]) -> Iterator[RenderableType]:
