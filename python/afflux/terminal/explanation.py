@@ -128,7 +128,7 @@ def live(report: dict[str, Any], every: Sequence[Queue]) -> Iterator[RenderableT
         made.add_row("propagation", text.time(1e3 * rtt), "there and back, between the nearest hosts that had traffic")
     longest = next((queue for queue in every if not queue.at_host), None)
     if longest is None:
-        made.add_row("queues", text.time(0), "no queue of a switch was longer than one frame")
+        made.add_row("queues", text.time(0), "no queue of a switch exceeded 10 kB")
     else:
         mean = realtime.mean_wait_ns(report, longest)
         made.add_row("longest queue", text.time(mean, 3), f"mean, at {longest.node} → {longest.peer}; most {text.time(longest.wait_ns_max, 3)}")
