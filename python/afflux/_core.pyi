@@ -251,7 +251,10 @@ def parse(
     set: Sequence[tuple[str, str]] = (),
     seed: int | None = None,
     threads: int | None = None,
-) -> Scenario: ...
+    store: str | os.PathLike[str] | None = None,
+) -> Scenario:
+    """Inputs are relative to `path`; with `store` they are in this directory, under their SHA-256."""
+
 def schema() -> str:
     """The JSON Schema of scenario files."""
 
@@ -304,6 +307,9 @@ def flow_table(
     dscps: Sequence[int | None] | None = None,
     priorities: Sequence[int | None] | None = None,
 ) -> Table: ...
+def table_of(columns: Sequence[tuple[str, Sequence[str | None] | Sequence[bool | None] | Sequence[float | None]]]) -> Table:
+    """A table of these columns, by name. A column has values of one type, and `None`."""
+
 def wrong_name(name: str) -> str | None:
     """Why this text cannot be a name, as the end of "expected …"; None if it can."""
 

@@ -7,7 +7,7 @@ use afflux_net::spec::Start;
 use afflux_results::ParquetWriter;
 use afflux_traffic::{Generated, HpccOptions, LocalFlows, MatrixOptions, Template, TrafficError, capture, hpcc, matrix};
 use afflux_units::Span;
-use arrow_array::{ArrayRef, Int32Array, Int64Array, RecordBatch, StringArray};
+use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use std::fs::File;
@@ -111,6 +111,33 @@ pub fn wrong_name(name: &str) -> Option<String> {
 pub fn most_unpacked(packed: u64) -> (u64, String) {
     let most = afflux_traffic::most_unpacked(packed);
     (most, afflux_traffic::too_much_unpacked(most))
+}
+
+/// A column of any table: texts, truth values, whole numbers or other numbers, and `None`. A column of `None` alone is one of texts.
+#[derive(FromPyObject)]
+pub enum Column {
+    Texts(Vec<Option<String>>),
+    Booleans(Vec<Option<bool>>),
+    Integers(Vec<Option<i64>>),
+    Numbers(Vec<Option<f64>>),
+}
+
+impl Column {
+    fn array(self) -> ArrayRef {
+        match self {
+            Column::Texts(values) => Arc::new(StringArray::from(values)),
+            Column::Booleans(values) => Arc::new(BooleanArray::from(values)),
+            Column::Integers(values) => Arc::new(Int64Array::from(values)),
+            Column::Numbers(values) => Arc::new(Float64Array::from(values)),
+        }
+    }
+}
+
+/// A table of these columns, by name.
+#[pyfunction]
+pub fn table_of(columns: Vec<(String, Column)>) -> PyResult<Table> {
+    let columns: Vec<(String, ArrayRef)> = columns.into_iter().map(|(name, column)| (name, column.array())).collect();
+    table(columns.iter().map(|(name, array)| (name.as_str(), array.clone())).collect())
 }
 
 /// Columns of hosts: numbers, or names.

@@ -88,15 +88,23 @@ impl Warning {
 #[pyfunction]
 #[pyo3(signature = (path, *, set=Vec::new(), seed=None, threads=None))]
 pub fn load(py: Python<'_>, path: PathBuf, set: Vec<(String, String)>, seed: Option<u64>, threads: Option<u32>) -> PyResult<Scenario> {
-    let overrides = Overrides { set, seed, threads };
+    let overrides = Overrides { set, seed, threads, store: None };
     validate(py, move || afflux_scenario::load(&path, &overrides, &ParquetFlowLists))
 }
 
-/// Validates scenario text as if it stood in `path` (inputs are relative to it).
+/// Validates scenario text as if it stood in `path` (inputs are relative to it, or in the directory `store` under their SHA-256).
 #[pyfunction]
-#[pyo3(signature = (text, path, *, set=Vec::new(), seed=None, threads=None))]
-pub fn parse(py: Python<'_>, text: String, path: PathBuf, set: Vec<(String, String)>, seed: Option<u64>, threads: Option<u32>) -> PyResult<Scenario> {
-    let overrides = Overrides { set, seed, threads };
+#[pyo3(signature = (text, path, *, set=Vec::new(), seed=None, threads=None, store=None))]
+pub fn parse(
+    py: Python<'_>,
+    text: String,
+    path: PathBuf,
+    set: Vec<(String, String)>,
+    seed: Option<u64>,
+    threads: Option<u32>,
+    store: Option<PathBuf>,
+) -> PyResult<Scenario> {
+    let overrides = Overrides { set, seed, threads, store };
     validate(py, move || afflux_scenario::parse(&text, &path, &overrides, &ParquetFlowLists))
 }
 

@@ -1,4 +1,4 @@
-//! Files that a scenario names: found beside it, identified by their SHA-256.
+//! Files that a scenario names: found beside it, or in a store by their SHA-256, by which they are identified.
 
 use crate::tree::{Key, Wrong};
 use sha2::{Digest, Sha256};
@@ -12,31 +12,42 @@ pub(crate) const LONGEST_BYTES: u64 = 64 << 20;
 pub struct Inputs {
     /// Where relative paths begin.
     beside: PathBuf,
+    /// A directory that holds every input under its SHA-256. Then no path that the scenario names is read.
+    store: Option<PathBuf>,
 }
 
 impl Inputs {
-    pub fn of(scenario: &Path) -> Self {
-        Inputs { beside: scenario.parent().unwrap_or(Path::new("")).to_path_buf() }
+    pub fn of(scenario: &Path, store: Option<&Path>) -> Self {
+        Inputs { beside: scenario.parent().unwrap_or(Path::new("")).to_path_buf(), store: store.map(Path::to_path_buf) }
     }
 
     /// Finds a file, checks its hash against the one that is written, and writes down its absolute path and hash.
     pub fn identify(&self, file: &mut String, sha256: &mut Option<String>, key: &Key) -> Result<PathBuf, Wrong> {
-        let path = self.beside.join(&*file);
+        let path = self.find(file, sha256.as_deref(), key)?;
         let found = hash(&path).map_err(|error| unreadable(&path, key, &error))?;
         self.check(&path, found, file, sha256, key)
     }
 
-    /// As [`Inputs::identify`], with the content.
+    /// As [`Inputs::identify`], with the content. The path is that of the author, for messages.
     pub fn read(&self, file: &mut String, sha256: &mut Option<String>, key: &Key) -> Result<(PathBuf, Vec<u8>), Wrong> {
-        let path = self.beside.join(&*file);
+        let path = self.find(file, sha256.as_deref(), key)?;
         let mut bytes = Vec::new();
         let read = open(&path).and_then(|file| file.take(LONGEST_BYTES + 1).read_to_end(&mut bytes));
         read.map_err(|error| unreadable(&path, key, &error))?;
         if bytes.len() as u64 > LONGEST_BYTES {
             return Err(Wrong::input(key.clone(), &path, None, format!("is too long: at most {} MiB of such a file are read", LONGEST_BYTES >> 20)));
         }
-        let path = self.check(&path, hexadecimal(&Sha256::digest(&bytes)), file, sha256, key)?;
-        Ok((path, bytes))
+        let of_author = self.beside.join(&*file);
+        self.check(&path, hexadecimal(&Sha256::digest(&bytes)), file, sha256, key)?;
+        Ok((of_author, bytes))
+    }
+
+    fn find(&self, file: &str, sha256: Option<&str>, key: &Key) -> Result<PathBuf, Wrong> {
+        match (&self.store, sha256) {
+            (None, _) => Ok(self.beside.join(file)),
+            (Some(store), Some(digest)) => Ok(store.join(digest)),
+            (Some(_), None) => Err(Wrong::at(key.clone(), "has no SHA-256 beside it: inputs are in a store, under their SHA-256")),
+        }
     }
 
     fn check(&self, path: &Path, found: String, file: &mut String, sha256: &mut Option<String>, key: &Key) -> Result<PathBuf, Wrong> {
@@ -44,7 +55,8 @@ impl Inputs {
             let message = format!("the file is not the one of this scenario: its SHA-256 is {found}, the scenario says {written}");
             return Err(Wrong::input(key.clone(), path, None, message));
         }
-        let absolute = std::path::absolute(path).map_err(|error| unreadable(path, key, &error))?;
+        // The scenario names the file of its author, wherever the content was read.
+        let absolute = std::path::absolute(self.beside.join(&*file)).map_err(|error| unreadable(path, key, &error))?;
         *file = absolute.to_string_lossy().into_owned();
         *sha256 = Some(found);
         Ok(path.to_path_buf())

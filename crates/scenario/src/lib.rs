@@ -78,13 +78,15 @@ pub struct FabricCost {
     pub ports: u64,
 }
 
-/// What the command line changes before validation.
+/// What the command line changes before validation, and where inputs are.
 #[derive(Debug, Clone, Default)]
 pub struct Overrides {
     /// `key.path=value` pairs of `--set`, in order; values are TOML, or bare words taken as strings.
     pub set: Vec<(String, String)>,
     pub seed: Option<u64>,
     pub threads: Option<u32>,
+    /// A directory that holds every input of the scenario under its SHA-256, which the scenario states. `None`: inputs are at the paths it names.
+    pub store: Option<PathBuf>,
 }
 
 /// Reads flow lists in formats this crate does not know.
@@ -152,7 +154,7 @@ pub fn parse(text: &str, path: &Path, overrides: &Overrides, reader: &dyn Reader
     if let Some(reason) = wrong_name(&name) {
         return Err(wrong(Wrong::at(Key::from("name"), format!("{}: {reason}", afflux_traffic::names::shown(&name)))));
     }
-    let checked = validate::check(&mut document, &tree, &mut Inputs::of(path), reader).map_err(wrong)?;
+    let checked = validate::check(&mut document, &tree, &mut Inputs::of(path, overrides.store.as_deref()), reader).map_err(wrong)?;
     let unprintable = |message: String| wrong(Wrong::at(Key::default(), format!("cannot be written as TOML: {message}")));
     Ok(Scenario {
         name,
