@@ -248,18 +248,20 @@ def stop_and_continue(job: Job, dir: Path, unbroken: tuple[int, int, object], dr
 
 
 @contextmanager
-def cluster(dir: Path, workers: int) -> Iterator[tuple[str, list[subprocess.Popen[bytes]], Callable[[], None]]]:
-    """A scheduler and workers of Dask, in processes of their own: its address, the workers, and what starts another one."""
+def cluster(dir: Path, workers: int, prefix: Sequence[str] = ()) -> Iterator[tuple[str, list[subprocess.Popen[bytes]], Callable[[], None]]]:
+    """A scheduler and workers of Dask, in processes and directories of their own: its address, the workers, and what starts another one. `prefix` goes
+    before the command of each worker."""
     place = dir / "scheduler.json"
     place.unlink(missing_ok=True)
     environment = os.environ | {MARK: str(dir)}
     log = (dir / "dask.log").open("ab")
 
-    def program(name: str, *options: str) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-m", f"distributed.cli.dask_{name}", "--no-dashboard", *options]
-        return subprocess.Popen(command, cwd=dir, env=environment, stdout=log, stderr=log)
+    def program(own: Path, name: str, *options: str) -> subprocess.Popen[bytes]:
+        own.mkdir(exist_ok=True)
+        command = [*(prefix if name == "worker" else ()), sys.executable, "-m", f"distributed.cli.dask_{name}", "--no-dashboard", *options]
+        return subprocess.Popen(command, cwd=own, env=environment, stdout=log, stderr=log)
 
-    alive = [scheduler := program("scheduler", "--host", "127.0.0.1", "--port", "0", "--scheduler-file", str(place))]
+    alive = [scheduler := program(dir, "scheduler", "--host", "127.0.0.1", "--port", "0", "--scheduler-file", str(place))]
     until = time.monotonic() + PATIENCE
     while not place.exists() or not place.read_text():
         if scheduler.poll() is not None or time.monotonic() > until:
@@ -269,7 +271,7 @@ def cluster(dir: Path, workers: int) -> Iterator[tuple[str, list[subprocess.Pope
     running: list[subprocess.Popen[bytes]] = []
 
     def another() -> None:
-        running.append(program("worker", address, "--no-nanny", "--nthreads", "1", "--local-directory", str(dir / "spool")))
+        running.append(program(dir / f"worker-{len(running)}", "worker", address, "--no-nanny", "--nthreads", "1", "--local-directory", "."))
         alive.append(running[-1])
 
     try:

@@ -9,7 +9,7 @@ import pytest
 from conftest import INCAST, REPO
 
 import afflux
-from afflux import settings
+from afflux import _core, settings
 from afflux.executors import named
 
 #: Quick points: a few frames.
@@ -76,6 +76,22 @@ def test_command(invoke, quick, tmp_path):
     assert (row["result_hash"], row["drops"], row["error"]) == (alone["result_hash"], alone["drops"], None)
     table = (tmp_path / "out" / "sweep-small" / "sweep.csv").read_text().splitlines()
     assert table[0].startswith("switch.buffer,seed,status,job_time_mean_ns,")
+
+
+def test_the_table_as_parquet(quick, tmp_path):
+    """The same columns and values as the rows; a column of numbers and texts is one of texts."""
+    found = afflux.sweep(quick, {"traffic.0.senders": [4, "many"]}, seeds=[1, 2], out=tmp_path / "out")
+    table = _core.read_parquet(tmp_path / "out" / "sweep.parquet")
+    assert table.column_names == list(found.rows[0])
+    assert table["traffic.0.senders"] == ["4", "4", "many", "many"]
+    for key in ("seed", "status", "drops", "fct_p99_ns", "result_hash", "error"):
+        assert table[key] == [row[key] for row in found.rows], key
+    assert (table["drops"][2], table["error"][0]) == (None, None)
+    assert type(table["seed"][0]) is int
+    again = found.to_table()
+    assert [again[key] for key in again.column_names] == [table[key] for key in table.column_names]
+    flags = afflux.sweep(quick, {"record.paths": [True, False]}, out=tmp_path / "flags").to_table()
+    assert flags["record.paths"] == [True, False]
 
 
 def test_what_cannot_be_swept(invoke, quick, tmp_path):

@@ -3,19 +3,19 @@
 import itertools
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from .. import _core, settings
-from ..executors import Executor, named
+from ..executors import Executor, opened
 from ..files import csvtext, durable
 from ..metrics import METRICS
 from ..results.designs import Designs
 from . import Outcome, Point, Source, Watch, home, load, run
 
-TABLE = "sweep.csv"
+#: The table of a sweep, in two formats.
+TABLE, PARQUET = "sweep.csv", "sweep.parquet"
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Sweep:
     #: Columns: the varied keys, `seed`, `status` (`finished`, `failed`), each metric that any result has, `packet_hops`, `result_hash`, `error`.
     rows: tuple[dict[str, Any], ...]
     outcome: Outcome
-    #: The table as a file.
+    #: The table as a CSV file. Beside it is the same table as a Parquet file.
     path: Path
 
     @property
@@ -41,6 +41,27 @@ class Sweep:
         cells = ([settings.shown(item) if isinstance(item := row[key], list | dict | bool) else item for key in keys] for row in self.rows)
         return csvtext.lines([keys, *cells])
 
+    def to_table(self) -> _core.Table:
+        """The rows as an Arrow table. Unknown values are nulls; a column whose values differ in type is one of text."""
+        return _core.table_of([(key, _column([row[key] for row in self.rows])) for key in self.rows[0]])
+
+    def write(self) -> None:
+        """Writes both files of the table."""
+        table, text = self.to_table(), self.to_csv()
+        durable.write_all(
+            {
+                self.path: lambda place: place.write_bytes(text.encode("utf-8")),
+                self.path.with_name(PARQUET): lambda place: _core.write_parquet(table, place),
+            }
+        )
+
+
+def _column(values: list[Any]) -> list[Any]:
+    kinds = {type(value) for value in values if value is not None}
+    if kinds <= {int, float} or kinds in ({bool}, {str}):
+        return values
+    return [None if value is None else settings.shown(value) for value in values]
+
 
 def sweep(
     scenario: Source,
@@ -51,6 +72,7 @@ def sweep(
     out: str | os.PathLike[str] | None = None,
     executor: str | Executor = "local",
     address: str | None = None,
+    storage: str | None = None,
     jobs: int | None = None,
     fresh: bool = False,
     watch: Watch | None = None,
@@ -75,11 +97,10 @@ def sweep(
     points = [Point(name, scenario, {**fixed, **changes}, seed) for name, changes in zip(names, combinations, strict=True) for seed in every_seed]
     place = Path(out) if out is not None else Path("out") / f"sweep-{first.name}"
     points_place = home(place)
-    with ExitStack() as stack:
-        chosen = stack.enter_context(named(executor, jobs=jobs, address=address)) if isinstance(executor, str) else executor
+    with opened(executor, jobs=jobs, address=address, storage=storage) as chosen:
         outcome = run(points, points_place, fresh=fresh, watch=watch, executor=chosen, all_valid=False, strict=strict)
     found = Sweep(tuple(vary), tuple(_rows(list(vary), points, outcome)), outcome, place / TABLE)
-    durable.write_text(found.path, found.to_csv())
+    found.write()
     return found
 
 

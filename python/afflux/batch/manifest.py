@@ -41,7 +41,7 @@ class Task:
         return cls(point, key, loaded.seed, out / key, loaded.hash, digest, loaded.resolved, tuple(map(str, loaded.warnings)))
 
     def order(self) -> Order:
-        return Order(self.resolved, os.path.abspath(self.point.path), os.path.abspath(self.dir))
+        return Order(self.resolved, os.path.abspath(self.point.path), os.path.abspath(self.dir), toml.inputs(self.resolved))
 
     def entry(self, answer: Answer) -> dict[str, Any]:
         """The entry of this point in the manifest."""
@@ -88,7 +88,10 @@ class Manifest:
             return False
         try:
             result = Result.open(task.dir)
-            result.check()
+            if result.stored is None:
+                result.check()
+            elif missing := result.digests.keys() - result.sizes():  # what is elsewhere is checked when it is read
+                raise DamagedResult(f"{(result.stored / min(missing)).url} is missing")
             return result.summary["result_hash"] == entry["result_hash"]
         except FileNotFoundError:
             return False

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..files import durable
-from ..results.result import SUMMARY, DamagedResult, Result, UncheckedResult
+from ..results.result import STORED, SUMMARY, DamagedResult, Result, UncheckedResult
 from .place import LOCK, MANIFEST
 
 
@@ -66,21 +66,17 @@ def _result(found: Verification, dir: Path) -> Result | None:
     except (DamagedResult, FileNotFoundError) as error:
         found.problems.append(str(error))
         return None
-    _count(found, dir / SUMMARY)
+    sizes = {SUMMARY: (dir / SUMMARY).stat().st_size, **result.sizes()}
+    found.files += len(sizes)
+    found.bytes += sum(sizes.values())
     for name in result.digests:
-        _count(found, dir / name)
         try:
             result.check(name)
         except DamagedResult as error:
             found.problems.append(str(error))
-    found.notes += [f"{child} is not part of the result" for child in sorted(dir.iterdir()) if child.name not in (*result.digests, SUMMARY)]
+    ours = {*result.digests, SUMMARY, *([STORED] if result.stored else [])}
+    found.notes += [f"{child} is not part of the result" for child in sorted(dir.iterdir()) if child.name not in ours]
     return result
-
-
-def _count(found: Verification, path: Path) -> None:
-    if path.is_file():
-        found.files += 1
-        found.bytes += path.stat().st_size
 
 
 def _points(found: Verification, points: Path) -> None:

@@ -118,6 +118,16 @@ Address = Annotated[
         rich_help_panel=EXECUTION,
     ),
 ]
+Storage = Annotated[
+    str | None,
+    typer.Option(
+        "--storage",
+        metavar="URL",
+        help="Shared folder where a cluster leaves results, as in s3://bucket/sweep.",
+        show_default="results come back",
+        rich_help_panel=EXECUTION,
+    ),
+]
 Jobs = Annotated[
     int | None,
     typer.Option("--jobs", metavar="N", min=1, help="Number of points that run at the same time.", show_default="one per core", rich_help_panel=EXECUTION),

@@ -7,12 +7,13 @@ import typer
 from rich.console import Console
 
 from ..terminal.console import FAILED, complain, failures, print_json, show, warn, warn_of_doubts
-from .options import OUTPUT, SELECTION, Fresh, Jobs, Json, Watched
+from .options import OUTPUT, SELECTION, Address, Fresh, Jobs, Json, Storage, Watched, With
 
 EXAMPLES = (
     "afflux study",
     "afflux study hadoop --quick",
     "afflux study hadoop --quick --baseline deep",
+    "afflux study conweave --executor dask --address tcp://head:8786",
 )
 
 
@@ -47,6 +48,9 @@ def study(
             rich_help_panel=SELECTION,
         ),
     ] = None,
+    executor: With = "local",
+    address: Address = None,
+    storage: Storage = None,
     jobs: Jobs = None,
     watched: Watched = False,
     fresh: Fresh = False,
@@ -73,7 +77,9 @@ def study(
         known(baseline, [point.name for point in chosen.points(quick)])
         title = f"study {chosen.name}{' --quick' if quick else ''}"
         with progress.of_batch(Console(stderr=True)) as bar, watching.of_batch(title, bar, watched) as watch:
-            verdict = studies.carry_out(chosen, quick=quick, out=out, jobs=jobs, fresh=fresh, watch=watch)
+            verdict = studies.carry_out(
+                chosen, quick=quick, out=out, executor=executor, address=address, storage=storage, jobs=jobs, fresh=fresh, watch=watch
+            )
         warn(verdict.outcome.warnings)
         found = None if baseline is None or not verdict.outcome.results else against(verdict.outcome.designs, baseline)
         if as_json:

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from .. import settings
 from ..terminal.console import FAILED, complain, failures, print_json, show, warn, warn_of_doubts
-from .options import OUTPUT, SCENARIO, SELECTION, Address, Fresh, Jobs, ScenarioFile, Set, Strict, Values, Watched, With
+from .options import OUTPUT, SCENARIO, SELECTION, Address, Fresh, Jobs, ScenarioFile, Set, Storage, Strict, Values, Watched, With
 
 EXAMPLES = (
     "afflux sweep star.toml --vary switch.buffer=200kB,1MB,9MB --vary switch.ecn.k=50kB,100kB,200kB --seeds 1-5",
@@ -49,6 +49,7 @@ def sweep(
     strict: Strict = False,
     executor: With = "local",
     address: Address = None,
+    storage: Storage = None,
     jobs: Jobs = None,
     watched: Watched = False,
     fresh: Fresh = False,
@@ -93,6 +94,7 @@ def sweep(
                 out=out,
                 executor=executor,
                 address=address,
+                storage=storage,
                 jobs=jobs,
                 fresh=fresh,
                 watch=watch,

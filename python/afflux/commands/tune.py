@@ -10,7 +10,7 @@ from rich.text import Text
 
 from .. import settings
 from ..terminal.console import FAILED, complain, failures, print_json, show, warn
-from .options import OUTPUT, SCENARIO, SEARCH, Address, Jobs, Json, Ranges, ScenarioFile, Set, Strict, Watched, With
+from .options import OUTPUT, SCENARIO, SEARCH, Address, Jobs, Json, Ranges, ScenarioFile, Set, Storage, Strict, Watched, With
 
 if TYPE_CHECKING:
     from ..tuning import Candidate, Drift, Tuning
@@ -66,6 +66,7 @@ def tune(
     seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Seed of the search: which settings it tries.", rich_help_panel=SEARCH)] = 1,
     executor: With = "local",
     address: Address = None,
+    storage: Storage = None,
     jobs: Jobs = None,
     watched: Watched = False,
     out: Annotated[
@@ -96,6 +97,7 @@ def tune(
                 out=out,
                 executor=executor,
                 address=address,
+                storage=storage,
                 jobs=jobs,
                 watch=watch,
                 strict=strict,

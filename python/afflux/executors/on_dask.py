@@ -1,26 +1,40 @@
 """Dask distributed."""
 
 import logging
+import warnings
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 import distributed
 
+from .. import __version__
 from .._core import RunError
+from ..files.storage import Folder
 from .local import cores
-from .process import Order
-from .remote import Carried, Remote, carry_out, stop
+from .remote import Carried, Parcel, Remote, carry_out, stop
 
 #: Seconds to wait for a scheduler.
 PATIENCE = 15
 
 
+@dataclass(frozen=True)
+class Tell:
+    """On the cluster: reports the progress of a point."""
+
+    topic: str
+    key: str
+
+    def __call__(self, share: float) -> None:
+        distributed.get_worker().log_event(self.topic, (self.key, share))
+
+
 class OnDask(Remote):
     """A cluster whose workers have the same afflux installed. Without an address a cluster of this machine."""
 
-    def __init__(self, address: str | None, jobs: int | None) -> None:
-        super().__init__(jobs)
+    def __init__(self, address: str | None, jobs: int | None, storage: Folder | None) -> None:
+        super().__init__(jobs, storage)
         self._cluster = None
         if address is None:
             # Each point has a process of its own anyway, so the cluster needs none.
@@ -32,9 +46,34 @@ class OnDask(Remote):
         except (OSError, ValueError) as error:
             raise RunError(f"no Dask scheduler answers at {address}: {error}") from None
 
-    def _send(self, order: Order) -> distributed.Future:
+        self._check_versions()
+        self._topic = f"afflux-{self._owner}"
+        self._client.subscribe_topic(self._topic, self._told)
+
+    def _check_versions(self) -> None:
+        """Raises `RunError` if the scheduler or a worker has another afflux. One without it would end when it is sent a point."""
+        found: Any = self._client.get_versions(packages=["afflux"])
+        installed = {machine: has["packages"]["afflux"] for machine, has in {"the scheduler": found["scheduler"], **found["workers"]}.items() if has}
+        for machine, theirs in installed.items():
+            # Compared with what Dask finds here: a checkout on the search path is not installed anywhere.
+            if theirs != found["client"]["packages"]["afflux"]:
+                self._leave()
+                what = f"afflux {theirs}" if theirs else "no afflux"
+                raise RunError(f"{machine} has {what}, here is {__version__}: install the same version on all machines of the cluster")
+
+    def _told(self, event: tuple[float, Any]) -> None:
+        key, share = event[1]
+        self._shares[key] = share
+
+    def _hold(self, digest: str, content: bytes) -> distributed.Future:
+        # A task instead of scattered data: if the worker that holds it is lost, the scheduler sends it to another one.
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
+            return self._client.submit(bytes, content, key=f"afflux-input-{digest}")
+
+    def _send(self, key: str, parcel: Parcel, inputs: Sequence[Any]) -> distributed.Future:
         # Not pure: the same order twice is simulated twice.
-        return self._client.submit(carry_out, order, self._owner, pure=False)
+        return self._client.submit(carry_out, __version__, parcel, Tell(self._topic, key), *inputs, pure=False)
 
     def _done(self, handles: Sequence[Any], patience: float) -> Sequence[Any]:
         try:
@@ -43,7 +82,7 @@ class OnDask(Remote):
         except TimeoutError:
             return []
 
-    def _take(self, handle: Any) -> Carried:
+    def _take(self, handle: Any) -> Carried | str:
         return handle.result()
 
     def _abandon(self, handles: Sequence[Any]) -> None:

@@ -1,22 +1,52 @@
 """Ray."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 import ray
 
+from .. import __version__
 from .._core import RunError
+from ..files.storage import Folder
 from .local import cores
-from .process import Order
-from .remote import Carried, Remote, carry_out
+from .remote import Carried, Parcel, Remote, carry_out
+
+#: Seconds to wait for the progress of points.
+PATIENCE = 1
+
+
+class Board:
+    """An actor on the cluster that collects the progress of points."""
+
+    def __init__(self) -> None:
+        self._shares: dict[str, float] = {}
+
+    def put(self, key: str, share: float) -> None:
+        self._shares[key] = share
+
+    def all(self) -> dict[str, float]:
+        return self._shares
+
+
+@dataclass(frozen=True)
+class Tell:
+    """On the cluster: reports the progress of a point."""
+
+    board: Any
+    key: str
+
+    def __call__(self, share: float) -> None:
+        self.board.put.remote(self.key, share)
 
 
 class OnRay(Remote):
     """A cluster whose nodes have the same afflux installed. Without an address a cluster of this machine; one that Ray is connected to is used."""
 
-    def __init__(self, address: str | None, jobs: int | None) -> None:
-        super().__init__(jobs)
+    def __init__(self, address: str | None, jobs: int | None, storage: Folder | None) -> None:
+        super().__init__(jobs, storage)
         self._ours = not ray.is_initialized()
         if self._ours:
             here: dict[str, Any] = {"num_cpus": jobs or cores(), "include_dashboard": False} if address is None else {}
@@ -25,14 +55,23 @@ class OnRay(Remote):
             except (OSError, ValueError, RuntimeError) as error:
                 raise RunError(f"no Ray cluster answers at {address or 'this machine'}: {error}") from None
         self._carry_out = ray.remote(num_cpus=1)(carry_out)
+        self._board = ray.remote(num_cpus=0, max_restarts=-1)(Board).remote()
 
-    def _send(self, order: Order) -> Any:
-        return self._carry_out.remote(order, self._owner)
+    def _hold(self, digest: str, content: bytes) -> Any:
+        return ray.put(content)
+
+    def _send(self, key: str, parcel: Parcel, inputs: Sequence[Any]) -> Any:
+        return self._carry_out.remote(__version__, parcel, Tell(self._board, key), *inputs)
+
+    def shares(self) -> Mapping[str, float]:
+        with suppress(ray.exceptions.RayError):  # late or lost: the shares known before
+            self._shares = ray.get(self._board.all.remote(), timeout=PATIENCE)
+        return super().shares()
 
     def _done(self, handles: Sequence[Any], patience: float) -> Sequence[Any]:
         return ray.wait(list(handles), num_returns=1, timeout=patience)[0]
 
-    def _take(self, handle: Any) -> Carried:
+    def _take(self, handle: Any) -> Carried | str:
         return ray.get(handle)
 
     def _abandon(self, handles: Sequence[Any]) -> None:

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from functools import cache
@@ -25,6 +26,10 @@ class Order:
     path: str
     #: The result directory; one that exists is replaced.
     out: str
+    #: The files that the scenario names, by the SHA-256 of their content.
+    inputs: Mapping[str, str] = field(default_factory=dict)
+    #: A directory that holds the inputs under their SHA-256. None: they are read where the scenario says.
+    store: str | None = None
 
 
 @dataclass(frozen=True)

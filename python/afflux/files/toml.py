@@ -31,6 +31,21 @@ def leaves(item: Any, key: str = "") -> Iterator[tuple[str, Any]]:
         yield key, item
 
 
+def inputs(resolved: str) -> dict[str, str]:
+    """The files that a resolved scenario names, by the SHA-256 of their content."""
+    return dict(_inputs(tomllib.loads(resolved)))
+
+
+def _inputs(item: Any) -> Iterator[tuple[str, str]]:
+    if isinstance(item, dict):
+        for name, digest in (("file", "sha256"), ("matrix", "matrix_sha256")):
+            if name in item and digest in item:
+                yield item[digest], item[name]
+    if isinstance(item, dict | list):
+        for inner in item.values() if isinstance(item, dict) else item:
+            yield from _inputs(inner)
+
+
 def value(item: Any) -> str:
     """A value as it stands right of the equals sign."""
     match item:

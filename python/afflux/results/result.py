@@ -3,16 +3,21 @@
 import hashlib
 import json
 import os
+import tempfile
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from .. import _core
+from ..files.storage import Folder
 from .explain import Explanation
 from .format import migrated
 
 SUMMARY, SCENARIO = "summary.json", "scenario.toml"
+#: A file of a result directory whose tables are on shared storage: the URL of their folder.
+STORED = "stored.url"
 TABLES = ("flows", "ports", "links", "jobs", "paths", "imbalance", "reorder", "round_trips", "gaps", "waits")
 
 
@@ -35,6 +40,8 @@ class Result:
 
     def __init__(self, summary: dict[str, Any], dir: Path | None, recorded: list[str], read: Callable[[str], _core.Table]) -> None:
         self.summary, self.dir, self.recorded, self._read = summary, dir, recorded, read
+        #: The folder on shared storage with the tables that are not in `dir`.
+        self.stored: Folder | None = None
         self._checked: set[str] = set()
         self._tables: dict[str, _core.Table] = {}
 
@@ -46,7 +53,8 @@ class Result:
     def open(cls, dir: str | os.PathLike[str]) -> "Result":
         """Reads a result directory. A table is read, and compared with its digest, when it is first used.
 
-        A result of the previous format (afflux 0.1) gets today's keys, with values that say "not recorded"; its files stay as they are.
+        A result of the previous format (afflux 0.1) gets today's keys, with values that say "not recorded"; its files stay as they are. Tables on shared
+        storage are read from there.
 
         Raises `FileNotFoundError` if `dir` is no result directory, `DamagedResult` if a file differs from its digest, `NewerResult` if a later version
         of the format wrote it. Warns `UncheckedResult` if there are no digests.
@@ -63,10 +71,11 @@ class Result:
         recorded = [name for name in TABLES if (f"{name}.parquet" in digests if digests is not None else (path / f"{name}.parquet").is_file())]
 
         def read(name: str) -> _core.Table:
-            result.check(f"{name}.parquet")
-            return _core.read_parquet(path / f"{name}.parquet")
+            with result._file(f"{name}.parquet") as file:
+                return _core.read_parquet(file)
 
         result = cls(summary, path, recorded, read)
+        result.stored = _stored(path)
         return result
 
     @property
@@ -77,13 +86,42 @@ class Result:
     def check(self, *names: str) -> None:
         """Compares these files of the result directory (by default all) with their digests, each once. Raises `DamagedResult`."""
         for name in names or self.digests:
-            if self.dir is None or name not in self.digests or name in self._checked:
-                continue
-            wanted, found = self.digests[name], file_digest(self.dir / name)
-            if found != wanted:
-                what = "is missing" if found is None else f"is not as it was written (SHA-256 {found[:12]}…, {SUMMARY} says {wanted[:12]}…)"
-                raise DamagedResult(f"{self.dir / name} {what}: restore it, or simulate again{self._again(name)}")
-            self._checked.add(name)
+            if self.dir is not None and name in self.digests and name not in self._checked:
+                with self._file(name):
+                    pass
+
+    def sizes(self) -> Mapping[str, int]:
+        """Sizes in bytes of those files of the result that exist, here or on shared storage, by name."""
+        assert self.dir is not None
+        here = {name: (self.dir / name).stat().st_size for name in self.digests if (self.dir / name).is_file()}
+        elsewhere = self.stored.sizes() if self.stored and len(here) < len(self.digests) else {}
+        return {name: size for name, size in elsewhere.items() if name in self.digests} | here
+
+    @contextmanager
+    def _file(self, name: str) -> Iterator[Path]:
+        """A file of the result directory, or a copy of the one on shared storage, compared with its digest."""
+        assert self.dir is not None
+        path = self.dir / name
+        if self.stored is None or path.is_file():
+            if name not in self._checked:
+                self._compare(name, path, path)
+            yield path
+            return
+        with tempfile.TemporaryDirectory(prefix="afflux-") as place:
+            copy = Path(place) / name
+            with suppress(FileNotFoundError):
+                copy.write_bytes(self.stored.read(name))
+            self._compare(name, copy, (self.stored / name).url)
+            yield copy
+
+    def _compare(self, name: str, path: Path, shown: Path | str) -> None:
+        if name not in self.digests:
+            return
+        wanted, found = self.digests[name], file_digest(path)
+        if found != wanted:
+            what = "is missing" if found is None else f"is not as it was written (SHA-256 {found[:12]}…, {SUMMARY} says {wanted[:12]}…)"
+            raise DamagedResult(f"{shown} {what}: restore it, or simulate again{self._again(name)}")
+        self._checked.add(name)
 
     def _again(self, damaged: str) -> str:
         return "" if damaged == SCENARIO else f" (afflux run {self.dir}/{SCENARIO} -o {self.dir} --force)"
@@ -160,6 +198,15 @@ class Result:
 
     def __repr__(self) -> str:
         return f"<Result {self.summary['name']!r} seed {self.summary['seed']}: {', '.join(self.recorded)}>"
+
+
+def _stored(dir: Path) -> Folder | None:
+    try:
+        return Folder((dir / STORED).read_text(encoding="utf-8").strip())
+    except FileNotFoundError:
+        return None
+    except ValueError as error:
+        raise DamagedResult(f"{dir / STORED}: {error}") from None
 
 
 def file_digest(path: Path) -> str | None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import batch
 from ..batch import Outcome, Point, Watch
+from ..executors import Executor, opened
 from ..files import durable
 from ..results.designs import Designs
 from ..words import said, say
@@ -107,13 +108,18 @@ def carry_out(
     *,
     quick: bool = False,
     out: Path | None = None,
+    executor: str | Executor = "local",
+    address: str | None = None,
+    storage: str | None = None,
     jobs: int | None = None,
     fresh: bool = False,
     watch: Watch | None = None,
 ) -> Verdict:
     """Simulates the points without a result, and evaluates them. All files are in `out` (default `out/study-<name>`), the verdict in `study.json`."""
     out = out or Path("out") / f"study-{study.name}"
-    outcome = batch.run(study.points(quick), batch.home(out), jobs=jobs, fresh=fresh, watch=watch)
+    points, place = study.points(quick), batch.home(out)
+    with opened(executor, jobs=jobs, address=address, storage=storage) as chosen:
+        outcome = batch.run(points, place, fresh=fresh, watch=watch, executor=chosen)
     designs = outcome.designs if outcome.results else Designs([])
     rows, checks = (tuple(study.table(designs)), tuple(study.checks(designs))) if designs else ((), ())
     answer = study.answer(designs) if designs else None

@@ -3,7 +3,6 @@
 import os
 import random
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 from .. import _core, batch, extras, settings
 from ..batch import Silent, Source, Watch
 from ..comparison.paired import TOO_FEW, WORSE, Difference, difference
-from ..executors import Executor, named
+from ..executors import Executor, opened
 from ..files import durable
 from ..metrics import Metric
 from ..results.statistics import ADVISED_SEEDS, CONFIDENCE, ENOUGH_SEEDS
@@ -44,6 +43,7 @@ def tune(
     out: str | os.PathLike[str] | None = None,
     executor: str | Executor = "local",
     address: str | None = None,
+    storage: str | None = None,
     jobs: int | None = None,
     watch: Watch | None = None,
     strict: bool = False,
@@ -74,8 +74,7 @@ def tune(
         raise _core.ScenarioError("\nerror: ".join(map(str, loaded.warnings)))
     place = Path(out) if out is not None else Path("out") / f"tune-{loaded.name}"
     points_place = batch.home(place)
-    with ExitStack() as stack:
-        chosen_executor = stack.enter_context(named(executor, jobs=jobs, address=address)) if isinstance(executor, str) else executor
+    with opened(executor, jobs=jobs, address=address, storage=storage) as chosen_executor:
         planned = len(every_seed) * (
             budget + 3 + (FINALISTS + 1) * (len(metrics) == 1) + (DRIFTS * sum(isinstance(one, Range) for one in space) if sensitivity else 0)
         )
