@@ -84,7 +84,8 @@ def sweep(
 
     All results are kept in `out` (by default `out/sweep-<scenario name>`). A point with a result is not simulated again, so a sweep that was
     stopped or killed continues. A point that fails, or whose scenario is refused, does not stop the others. `ScenarioError` is raised only if
-    all points are refused or, with `strict`, if a point has warnings. The rows do not depend on the executor.
+    all points are refused or, with `strict`, if a point has warnings. The rows do not depend on the executor. `executor`, `address`, `storage` and
+    `jobs` are those of `afflux.executors.named`.
     """
     for key, values in vary.items():
         _check(key, [settings.shown(item) for item in values])
