@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -315,6 +316,23 @@ def test_another_version_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(on_dask, "__version__", "0.0.1")
     with pytest.raises(afflux.RunError, match=rf"a worker on \S+ has afflux {afflux.__version__}, here is 0.0.1: install the same version on all machines"):
         afflux.sweep(tmp_path / "small.toml", VARY, out=tmp_path / "out", executor="dask", jobs=1)
+
+
+def test_another_version_is_refused_before_points_are_sent(invoke, tmp_path):
+    """A worker that cannot read what it is sent would end; and so would the next one."""
+    pytest.importorskip("distributed")
+    older = tmp_path / "older" / "afflux-0.0.1.dist-info"
+    older.mkdir(parents=True)
+    (older / "METADATA").write_text("Metadata-Version: 2.1\nName: afflux\nVersion: 0.0.1\n")
+    path = os.pathsep.join([str(older.parent), *filter(None, [os.environ.get("PYTHONPATH")])])
+    with kills.cluster(tmp_path, 1, ["env", f"PYTHONPATH={path}"]) as (address, _, _):
+        until = time.monotonic() + kills.PATIENCE
+        while "Registered to" not in (tmp_path / "dask.log").read_text():
+            assert time.monotonic() < until, "no worker comes"
+            time.sleep(0.05)
+        done = invoke("study", "longfat", "--quick", "--executor", "dask", "--address", address)
+    assert done.exit_code == 1
+    assert f"has afflux 0.0.1, here is {afflux.__version__}: install the same version on all machines" in done.stderr
 
 
 def test_study_takes_a_cluster(invoke, tmp_path):
