@@ -1,6 +1,7 @@
 """What the tests share: small scenarios, and the command as users run it."""
 
 import os
+import secrets
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,6 +15,9 @@ from afflux import cli
 
 REPO = Path(__file__).resolve().parents[1]
 SHARED = REPO.parent / "shared"
+
+# Newer versions of Ray let only those into a cluster who know its token. All processes of the tests know this one.
+os.environ |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
 
 #: A few senders overflow a small buffer: drops, retransmissions, time-outs, all within milliseconds.
 INCAST = """\
