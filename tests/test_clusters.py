@@ -355,7 +355,8 @@ def test_the_program_for_slurm(tmp_path):
     program = program.replace("import SLURMCluster", "import SLURMCluster as Real; from dask_jobqueue.local import LocalCluster as Here")
     of_slurm = re.search(r"SLURMCluster(\(queue=.*?\)) as", program)
     assert of_slurm
-    program = program.replace(f"SLURMCluster{of_slurm[1]}", "Here(cores=2, processes=1, memory='1GB')").replace("range(1, 51)", "range(1, 4)")
+    here = "Here(cores=2, processes=1, memory='1GB')"
+    program = program.replace(f"SLURMCluster{of_slurm[1]}", here).replace("range(1, 51)", "range(1, 4)")
     program += f"print(Real{of_slurm[1][:-1]}, interface='lo').job_script())\n"
     (tmp_path / "program.py").write_text(program)
     (tmp_path / "star.toml").write_text(INCAST.replace("paths = true", ""))
