@@ -212,7 +212,7 @@ def test_multipath_without_coupling(own):
     own["host.transport"] = {"mptcp": {"subflows": 2, "coupling": "off"}}
     assert own.run().summary["flows"]["finished"] == 3
     own["host.transport.mptcp.coupling"] = "lia"
-    with pytest.raises(afflux.ScenarioError, match="host.python: no transport of this scenario can use it"):
+    with pytest.raises(afflux.ScenarioError, match=r"host\.python: no transport of this scenario can use it"):
         own.check()
 
 
