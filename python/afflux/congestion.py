@@ -97,7 +97,7 @@ def of_file(path: str | os.PathLike[str], text: str, name: str | None, parameter
         raise ScenarioError(f"{path}:{line}: host.python.file: {type(error).__name__}: {error}") from error
     found = {key: value for key, value in vars(module).items() if _is_control(value) and value.__module__ == module.__name__}
     if name is None and len(found) != 1:
-        what = f"the classes {', '.join(found)}: write class = \"NAME\" with one of them" if found else _NONE
+        what = f'the classes {", ".join(found)}: write class = "NAME" with one of them' if found else _NONE
         raise ScenarioError(f"{path}: host.python.class: the file has {what}")
     if name is not None and name not in found:
         what = f"there are {', '.join(found)}" if found else f"the file has {_NONE}"

@@ -77,9 +77,7 @@ def study(
         known(baseline, [point.name for point in chosen.points(quick)])
         title = f"study {chosen.name}{' --quick' if quick else ''}"
         with progress.of_batch(Console(stderr=True)) as bar, watching.of_batch(title, bar, watched) as watch:
-            verdict = studies.carry_out(
-                chosen, quick=quick, out=out, executor=executor, address=address, storage=storage, jobs=jobs, fresh=fresh, watch=watch
-            )
+            verdict = studies.carry_out(chosen, quick=quick, out=out, executor=executor, address=address, storage=storage, jobs=jobs, fresh=fresh, watch=watch)
         warn(verdict.outcome.warnings)
         found = None if baseline is None or not verdict.outcome.results else against(verdict.outcome.designs, baseline)
         if as_json:
