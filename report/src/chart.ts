@@ -76,7 +76,7 @@ export class Chart {
   }
 
   private options(shown: Plot): uPlot.Options {
-    const ink = colour("ink-soft");
+    const ink = colour("muted");
     const axis = { stroke: ink, grid: { stroke: colour("grid"), width: 1 }, ticks: { stroke: colour("grid"), width: 1 }, font: `12px ${colour("font")}` };
     const values = shown.lines.flatMap((line) => line.values.filter((value): value is number => value !== null));
     const low = shown.logY ? Math.min(...values.filter((value) => value > 0)) : 0;

@@ -108,7 +108,7 @@ export class Drawing {
       // Among very many, those that are idle are hardly seen.
       const seen = drawn.length > 400 ? 0.25 + 0.75 * Math.min(2 * (level ?? 0), 1) : 1;
       pen.globalAlpha = seen * (scene.flow && !scene.flow.directions.has(direction) ? 0.22 : 1);
-      pen.strokeStyle = level === null ? colour("edge") : shade(scene.shown, level);
+      pen.strokeStyle = level === null ? colour("rule") : shade(scene.shown, level);
       pen.lineWidth = level === null ? 1 : width;
       pen.setLineDash(level === null ? [3, 3] : []);
       line(way);
@@ -122,7 +122,7 @@ export class Drawing {
       pen.lineWidth = width + wide;
       line(way);
       const level = this.level(direction);
-      pen.strokeStyle = level === null ? colour("paper") : shade(scene.shown, level);
+      pen.strokeStyle = level === null ? colour("bg") : shade(scene.shown, level);
       pen.lineWidth = Math.max(width, 2);
       line(way);
     };
@@ -135,7 +135,7 @@ export class Drawing {
     pen.textBaseline = "middle";
     pen.textAlign = "left";
     pen.font = `12px ${family}`;
-    pen.fillStyle = colour("ink-soft");
+    pen.fillStyle = colour("muted");
     for (const row of place.rows) pen.fillText(row.tier === 0 ? "host" : row.name, 4, row.y, place.margin - 8);
     pen.textAlign = "center";
     const chosen = scene.choice?.kind === "node" ? scene.choice.node : scene.choice && !place.ways[scene.choice.direction] ? this.host(scene.choice.direction) : -1;
@@ -151,12 +151,12 @@ export class Drawing {
         pen.fillStyle = levels.length ? shade(scene.shown, Math.max(...levels)) : colour("panel");
         pen.fillRect(box.x, box.y, box.width, box.height);
         if (!levels.length) {
-          pen.strokeStyle = colour("edge");
+          pen.strokeStyle = colour("rule");
           pen.lineWidth = 1;
           pen.strokeRect(box.x + 0.5, box.y + 0.5, box.width - 1, box.height - 1);
         }
       } else {
-        pen.strokeStyle = colour("ink-soft");
+        pen.strokeStyle = colour("muted");
         pen.lineWidth = 1.2;
         pen.beginPath();
         pen.roundRect(box.x, box.y, box.width, box.height, Math.min(4, box.width / 4));
