@@ -37,8 +37,19 @@ _FAR, _ITEMS, _DESIGNS = 2, 4, 6
 _NOTABLE = 1.1
 
 
+#: Roles of the parts of an answer: its first statement with its size, further statements, the cause, the price, certainty and caveats, advice.
+ANSWER, SIZE, ALSO, WHY, COST, SURE, ADVICE = "answer", "size", "also", "why", "cost", "sure", "advice"
+
+Part = tuple[Words, str]
+
+
 def of(found: Comparison) -> Marked:
-    return _Headline(found).words()
+    return Marked.of([(words, role == ANSWER) for words, role in parts(found)])
+
+
+def parts(found: Comparison) -> list[Part]:
+    """The sentences of the answer with their roles, in the order in which the answer says them."""
+    return _Headline(found).parts()
 
 
 def lead(found: Comparison) -> Difference | None:
@@ -60,9 +71,10 @@ class _Headline:
         #: Number of differences of the main measures that were judged together.
         self.family = sum(d.p is not None and d.samples >= ENOUGH_SEEDS for d in self.main)
 
-    def words(self) -> Marked:
+    def parts(self) -> list[Part]:
+        parts: list[Part]
         if not self.main:
-            parts = [(say("compare.nothing"), True)]
+            parts = [(say("compare.nothing"), ANSWER)]
         elif self.established:
             parts = self._decided()
         elif all(d.verdict == SAME for d in self.main):
@@ -71,7 +83,7 @@ class _Headline:
             parts = self._few()
         else:
             parts = self._undecided()
-        return Marked.of([part for part in parts if part[0]])
+        return [part for part in parts if part[0]]
 
     # At least one difference is established.
 
@@ -87,32 +99,32 @@ class _Headline:
         pools = ([d for d in better if _counts_unfinished(d)], [d for d in better if d.design not in losing], unfinished, self.established)
         return max(next(pool for pool in pools if pool), key=_weight)
 
-    def _decided(self) -> list[tuple[Words, bool]]:
+    def _decided(self) -> list[Part]:
         lead = self.lead()
         assert lead
         several = len(self.found.designs) > 1
         rivals = self._rivals(lead) if several and lead.verdict == BETTER else {}
-        parts = []
+        parts: list[Part] = []
         if several and lead.verdict == WORSE:
-            parts.append((say("compare.none", baseline=self.baseline), True))
+            parts.append((say("compare.none", baseline=self.baseline), ANSWER))
         unfinished = circumstances.unfinished(self.found, [lead.design]) if lead.metric != UNFINISHED else Words("", "")
         if self._concerns_finished(lead):
-            parts.append((unfinished, False))
+            parts.append((unfinished, SURE))
         parts += [
-            (self._answer(lead, rivals), not parts or not parts[0][1]),
-            (self._size(lead, "compare.size" if len(self.found.designs) == 1 else "compare.size.short"), False),
+            (self._answer(lead, rivals), SIZE if any(role == ANSWER for _, role in parts) else ANSWER),
+            (self._size(lead, "compare.size" if len(self.found.designs) == 1 else "compare.size.short"), SIZE),
         ]
         own = [d for d in self.established if d.design == lead.design and d is not lead]
-        parts += [(words, False) for words in self._other_measures(lead, own)]
+        parts += [(words, ALSO) for words in self._other_measures(lead, own)]
         if several:
-            parts += [(words, False) for words in (*self._other_designs(lead), self._second(lead, rivals))]
-        parts += [(circumstances.causes(self.found, lead), False), (circumstances.cost(self.found, lead.design), False)]
-        parts += [(self._taken_alone([d for d in self.alone if d.design == lead.design]), False)]
-        parts += [(self._cannot_tell([d for d in self.open if d.design == lead.design]), False)]
+            parts += [*((words, ALSO) for words in self._other_designs(lead)), (self._second(lead, rivals), SURE)]
+        parts += [(circumstances.causes(self.found, lead), WHY), (circumstances.cost(self.found, lead.design), COST)]
+        parts += [(self._taken_alone([d for d in self.alone if d.design == lead.design]), SURE)]
+        parts += [(self._cannot_tell([d for d in self.open if d.design == lead.design]), SURE)]
         if not self._concerns_finished(lead):
-            parts.append((unfinished, False))
+            parts.append((unfinished, SURE))
             if any(self._concerns_finished(d) for d in own):
-                parts.append((say("compare.finished.only"), False))
+                parts.append((say("compare.finished.only"), SURE))
         return parts
 
     def _answer(self, lead: Difference, rivals: Mapping[str, Difference]) -> Words:
@@ -193,7 +205,7 @@ class _Headline:
 
     # Nothing is established.
 
-    def _undecided(self) -> list[tuple[Words, bool]]:
+    def _undecided(self) -> list[Part]:
         """Open measures, and differences that are clear only on their own; the more important group comes first."""
         names = self.found.designs
         several = len(names) > 1
@@ -205,9 +217,10 @@ class _Headline:
             blocks[1] = [self._cannot_tell(self.open)]
         key = "compare.undecided.several" if several else "compare.undecided"
         said = [circumstances.unfinished(self.found, names), *blocks[0], *blocks[1], self._without_seeds()]
-        said.append(Words("", "") if self.alone else self._only_counters("compare.counters"))
-        said.append(circumstances.prices(self.found) if several else circumstances.cost(self.found, names[0]))
-        return [(say(key, design=names[0], baseline=self.baseline), True), *((words, False) for words in said)]
+        counters = Words("", "") if self.alone else self._only_counters("compare.counters")
+        prices = circumstances.prices(self.found) if several else circumstances.cost(self.found, names[0])
+        answer = say(key, design=names[0], baseline=self.baseline)
+        return [(answer, ANSWER), *((words, SURE) for words in said), (counters, WHY), (prices, COST)]
 
     def _clear_alone(self, several: bool) -> list[Words]:
         if not self.alone:
@@ -251,33 +264,34 @@ class _Headline:
         size = Estimate(effect, 1.0, d.samples).decided_by((1 - CONFIDENCE) / self.family)
         return size - d.samples if size and size > d.samples else None
 
-    def _same(self) -> list[tuple[Words, bool]]:
+    def _same(self) -> list[Part]:
         names = self.found.designs
         hashes = {tuple(result.summary.get("result_hash") for result in self.found.of_name[name].results.values()) for name in (self.baseline, *names)}
         identical = len(hashes) == 1 and all(next(iter(hashes)))
         certain = all(d.deterministic for d in self.main)
         every = samples(min(d.samples for d in self.main), certain)
         key = "compare.same" if len(names) == 1 else "compare.same.several"
-        parts = [(say(key, design=names[0], baseline=self.baseline), True)]
-        parts.append((say("compare.same.flows" if identical else "compare.same.measures", seeds=every), False))
-        parts += [(self._only_counters("compare.same.counters"), False), (circumstances.unfinished(self.found, names), False)]
-        parts += [(circumstances.cost(self.found, names[0]) if len(names) == 1 else circumstances.prices(self.found), False)]
+        parts = [(say(key, design=names[0], baseline=self.baseline), ANSWER)]
+        parts.append((say("compare.same.flows" if identical else "compare.same.measures", seeds=every), SURE))
+        parts += [(self._only_counters("compare.same.counters"), WHY), (circumstances.unfinished(self.found, names), SURE)]
+        parts += [(circumstances.cost(self.found, names[0]) if len(names) == 1 else circumstances.prices(self.found), COST)]
         return parts
 
-    def _few(self) -> list[tuple[Words, bool]]:
+    def _few(self) -> list[Part]:
         names = self.found.designs
         few = [d for d in self.main if d.verdict == TOO_FEW]
         seeds = max(d.samples for d in few)
-        parts = [(say("compare.few.one") if seeds == 1 else say("compare.few", seeds=seeds), True), (circumstances.unfinished(self.found, names), False)]
+        answer = say("compare.few.one") if seeds == 1 else say("compare.few", seeds=seeds)
+        parts = [(answer, ANSWER), (circumstances.unfinished(self.found, names), SURE)]
         for name in names[:_DESIGNS]:
             of_design = [d for d in few if d.design == name and not _counts_unfinished(d)]
             most = sorted(of_design[1:], key=apart, reverse=True)[:1]
             shown = of_design[:1] + [d for d in most if apart(d) > math.log(_NOTABLE)]
             items = [say("compare.few.item", what=what_of(d.metric), **changes.values(d)) for d in shown]
             if items:
-                parts.append((say("compare.few.design", design=name, baseline=self.baseline, items=listed(items, _ITEMS)), False))
-        parts.append((circumstances.cost(self.found, names[0]) if len(names) == 1 else circumstances.prices(self.found), False))
-        parts.append((say("compare.few.run", enough=ENOUGH_SEEDS, advised=ADVISED_SEEDS), False))
+                parts.append((say("compare.few.design", design=name, baseline=self.baseline, items=listed(items, _ITEMS)), SIZE))
+        parts.append((circumstances.cost(self.found, names[0]) if len(names) == 1 else circumstances.prices(self.found), COST))
+        parts.append((say("compare.few.run", enough=ENOUGH_SEEDS, advised=ADVISED_SEEDS), ADVICE))
         return parts
 
     def _taken_alone(self, some: Sequence[Difference]) -> Words:
