@@ -20,6 +20,7 @@ class Made:
     """A result with nothing but a summary."""
 
     dir = None
+    scenario = None
     recorded: Sequence[str] = ()
 
     def __init__(self, summary: dict[str, Any]) -> None:

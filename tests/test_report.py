@@ -1,6 +1,7 @@
 """The HTML report: what is in it, and in a real browser that it works there."""
 
 import hashlib
+import html
 import re
 import shutil
 import subprocess
@@ -13,7 +14,8 @@ from reported import data_of
 
 import afflux
 from afflux import report
-from afflux.comparison import headline
+from afflux.comparison import headline, phrases
+from afflux.metrics import COST, MAIN
 from afflux.report import series
 from afflux.results.statistics import quantile
 
@@ -26,6 +28,12 @@ def results(tmp_path_factory) -> list[afflux.Result]:
     return reported.incast(tmp_path_factory.mktemp("results"))
 
 
+def heading(page: str) -> str:
+    """The heading in English, as text."""
+    shown = re.search(r"<h1[^>]*>(.*?)</h1>", page, re.S)[1]
+    return html.unescape(re.sub(r'<span lang="ja">.*?</span>|<[^>]*>', "", shown)).replace("\N{NO-BREAK SPACE}", " ")
+
+
 def test_everything_is_inside(results, tmp_path):
     page = report.write(results, tmp_path / "report.html")
     text = page.read_text()
@@ -33,17 +41,19 @@ def test_everything_is_inside(results, tmp_path):
     assert "default-src 'none'" in text
     # Less than 1 MB but for the data.
     assert len(text) - len(re.search(r'id="data">([^<]*)', text)[1]) < 1_000_000
-    assert "tail-drop" in re.search(r'<p class="answer">(.*?)</p>', text)[1]
+    assert "tail-drop" in re.search(r'<p class="question">(.*?)</p>', text)[1]
+    assert "chance" in heading(text)
     assert report.write(results, tmp_path / "again.html").read_bytes() == page.read_bytes()
 
 
 def test_the_answer_can_be_given(results, tmp_path):
     table = report.Table("Ours & theirs", ["", "a <b>"], [["job time", "1 s (0.5 s – 2 s)"]])
     text = report.write(results[:1], tmp_path / "report.html", answer="Buy <shallow>.", table=table, title="Buffers", notes=["Mind."]).read_text()
-    for words in ("Buy &lt;shallow&gt;.", "Ours &amp; theirs", "a &lt;b&gt;", "<h1>Buffers</h1>", "Mind.", "1 s <span"):
+    for words in ("Buy &lt;shallow&gt;.", "Ours &amp; theirs", "a &lt;b&gt;", "<h1>Buy", '<p class="kicker">Buffers</p>', "Mind.", "1 s <small>"):
         assert words in text
     alone = results[0].report(tmp_path / "alone.html").read_text()
-    assert "tail-drop with seed 1: job time" in alone
+    assert heading(alone).startswith("With tail-drop the job time is ")
+    assert "One seed shows one draw of the traffic" in alone
 
 
 def test_designs_are_judged_beside_the_answer(scenario, tmp_path):
@@ -53,27 +63,31 @@ def test_designs_are_judged_beside_the_answer(scenario, tmp_path):
         built = afflux.load(scenario(('name = "small"', f'name = "{name}"'), ("30packets", buffer), ("rounds = 3", "rounds = 2"), name=f"{name}.toml"))
         results += [built.run(seed=seed) for seed in range(1, 6)]
     page = report.write(results, tmp_path / "r.html").read_text()
-    answer = re.search(r'<p class="answer">(.*?)</p>', page, re.S)[1]
     found = afflux.compare(results)
     lead = headline.lead(found)
-    assert answer.startswith('<strong><span lang="en">wide has the lower ')
-    assert answer.count("<strong>") == 1
-    tables = re.findall(r"<table>(.*?)</table>", page, re.S)
-    values, verdicts = tables[:2]
-    assert "narrow, 5 seeds" in values
-    assert "Against narrow: change, 95 % interval, verdict" in verdicts
-    rows = {}
-    for row in re.findall(r"<tr>(.*?)</tr>", verdicts, re.S)[1:]:
-        title = re.search(r'<th scope="row">(?:<span lang="en">)?(.*?)<', row)[1]
-        rows[title] = row
-    assert set(rows) == {d.metric.title for d in found.differences}
+    assert heading(page).startswith(f"wide has the lower {phrases.what_of(lead.metric)}: ")
+    # The figure: a row for each design, the chosen one marked, its verdict beside it.
+    rows = re.findall(r"<tr[^>]*>.*?</tr>", re.search(r'<table class="dots.*?</table>', page, re.S)[0], re.S)
+    (best,) = [row for row in rows if row.startswith('<tr class="best"')]
+    assert "wide" in best
+    assert re.search(r'<span class="chip good"><span lang="en">better −\d+', best)
+    assert re.search(r"−[\d.]+ to −[\d.]+", best)
+    # The measures: verdicts as `compare` has them; counts have none.
+    table = re.search(r'<table class="grid measures">.*?</table>', page, re.S)[0]
+    of_metric = {}
+    for row in re.findall(r'<tr><th scope="row">.*?</tr>', table, re.S):
+        title = re.sub(r'<small>.*|<span lang="ja">.*?</span>', "", re.search(r"<th[^>]*>(.*?)</th>", row)[1])
+        of_metric[re.sub(r"<[^>]*>", "", title).casefold()] = row
+    assert {d.metric.title.casefold() for d in found.differences} == set(of_metric)
     for d in found.differences:
-        row = rows[d.metric.title]
-        assert f"{d.verdict}</span>" in row
-        assert ("<strong>" in row) is bool(d.established)
-    assert "<strong>" in rows[lead.metric.title]
-    assert re.search(r'−[\d.]+ % <span class="interval">\(−[\d.]+ to −[\d.]+ %\)</span> better', rows[lead.metric.title])
-    assert "改善" in rows[lead.metric.title]
+        row = of_metric[d.metric.title.casefold()]
+        if d.metric.counter and d.metric not in MAIN:
+            assert "chip" not in row
+        elif d.metric is not COST:
+            assert f'<span lang="en">{d.verdict}' in row
+            assert ("chip good" in row) is (d.verdict == "better" and d.established is not False)
+            assert (", alone" in row) is (d.clear and d.established is False)
+    assert "改善" in of_metric[lead.metric.title.casefold()]
 
 
 def test_one_result_of_several_seeds_is_said(scenario, tmp_path):
@@ -81,14 +95,13 @@ def test_one_result_of_several_seeds_is_said(scenario, tmp_path):
     results = [built.run(seed=seed) for seed in (1, 2, 3)]
     assert len({result.summary["result_hash"] for result in results}) == 1
     page = report.write(results, tmp_path / "r.html").read_text()
-    assert "small, deterministic (3 seeds give one result)" in page
-    assert "small, 3 seeds with one result" in page
+    assert "Every seed gives the same result, so one run says all." in page
 
 
 def test_lines_are_drawn_above_the_table(results, tmp_path):
     series = {"a<b": [(0.1, 1.0), (0.5, 3.0), (0.8, 40.0)], "beside": [(0.1, 2.0)], "far": [(0.1, 33.0), (0.5, 31.0), (0.8, 47.0)]}
     page = report.write(results, tmp_path / "r.html", answer="x", figures=[report.Lines("Mice & co", "load", "times", series, most=10.0)]).read_text()
-    assert page.index('class="answer"') < page.index("Mice &amp; co") < page.index("<table>")
+    assert page.index("<h1>x</h1>") < page.index("Mice &amp; co") < page.index('<section id="measures"')
     (way,) = re.findall(r'<polyline points="([^"]+)"[^>]*series-0', page)
     places = [tuple(map(float, point.split(","))) for point in way.split()]
     # What is beyond the axis stands at its end, and is told.

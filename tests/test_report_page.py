@@ -105,7 +105,7 @@ def click_a_link(page) -> str:
 def test_the_page_fits_and_draws(opened, width, scheme):
     page = opened(width=width, scheme=scheme)
     assert page.evaluate("document.documentElement.scrollWidth") == width
-    headings = ["Completion times", "Where the time went", "Replay", "Ports", "Jobs", "Scenarios"]
+    headings = ["What differs", "Measures", "Completion times", "Where the time went", "Ports", "Jobs", "Replay", "Scenarios", "Terms"]
     assert [heading.inner_text() for heading in page.query_selector_all("h2")] == headings
     for chart in ("Slowdown by flow size", "Share of flows", "Queue Length", "Queue Drops", "Transmit Latency", "Out Rate"):
         assert inked(page, chart) > 500, chart
@@ -128,7 +128,7 @@ def test_choices_change_what_is_shown(opened):
     page.locator("#ports select").select_option(index=5)
     assert inked(page, "Queue Drops") != busy
     assert drops.is_visible()
-    page.get_by_label("Dark").check(force=True)
+    page.get_by_label("Colours").select_option("dark")
     assert page.evaluate("document.documentElement.dataset.theme") == "dark"
 
 
@@ -151,7 +151,7 @@ def test_where_the_time_went_by_time_and_by_flow(opened, pages):
     left = page.evaluate("[...document.querySelectorAll('.diverging')].map((bar) => parseFloat(bar.querySelector('.change')?.style.left ?? 'NaN'))")
     zero = page.evaluate("parseFloat(document.querySelector('.diverging .zero').style.left)")
     assert min(left) < zero
-    page.get_by_label("日本語").check(force=True)
+    page.get_by_label("Language").select_option("ja")
     assert "large の平均完了時間は small より" in section.inner_text()
 
 
@@ -216,8 +216,8 @@ def test_the_replay_of_the_studies_small(opened, of):
     assert drawn(page) != before
     assert page.locator(".flow-text table").last.inner_text().count("›") >= 1
     assert page.locator(".flow-text .stack").is_visible()
-    page.get_by_label("日本語").check(force=True)
-    page.get_by_label("ダーク").check(force=True)
+    page.get_by_label("Language").select_option("ja")
+    page.get_by_label("配色").select_option("dark")
     # What was chosen is still so.
     assert page.locator(".chosen h3").inner_text() == port
     assert int(page.locator(".slider").input_value()) == frames // 3
@@ -280,15 +280,15 @@ def test_the_path_of_a_flow(opened, pages):
 def test_it_speaks_japanese(opened):
     page = opened("incast", locale="ja-JP")
     assert page.evaluate("document.documentElement.lang") == "ja"
-    titles = [WORDS[f"{name}.title"]["ja"] for name in ("completion", "split", "replay", "ports", "jobs", "about")]
+    titles = [WORDS[f"{name}.title"]["ja"] for name in ("differs", "measures", "completion", "split", "ports", "jobs", "replay", "about", "terms")]
     assert [heading.inner_text() for heading in page.query_selector_all("h2")] == titles
     # No English sentence is left but what the scenario itself says.
     page.evaluate("document.getElementById('about').remove()")
     text = page.locator("body").inner_text()
     assert not re.findall(r"(?:\b[a-z]{2,} ){4,}", text)
-    page.get_by_label("English").check(force=True)
-    assert page.locator("h2").first.inner_text() == "Completion times"
-    assert "too few to tell" in page.locator(".answer").inner_text()
+    page.get_by_label("言語").select_option("en")
+    assert page.locator("h2").first.inner_text() == "What differs"
+    assert "too few to tell" in page.locator("h1").inner_text()
     assert page.evaluate("document.activeElement.closest('#tools') !== null")
 
 
@@ -310,7 +310,88 @@ def test_what_was_not_recorded_is_said(opened, scenario, tmp_path):
 def test_the_report_of_a_study(opened, scenario, tmp_path):
     studies.carry_out(Tiny(scenario()), quick=True, out=tmp_path / "study")
     page = opened(tmp_path / "study" / "report.html")
-    assert page.locator(".answer").inner_text() == "Marks keep the queue short."
-    assert "published" in page.locator("#answer table").inner_text()
-    page.get_by_label("日本語").check(force=True)
+    assert page.locator("h1").inner_text() == "Marks keep the queue short."
+    assert "Published" in page.locator("#answer table").inner_text()
+    assert "✓ holds" in page.evaluate(
+        "(c => getComputedStyle(c, '::before').content.replaceAll('\"', '') + c.innerText)(document.querySelector('#checks .chip'))"
+    )
+    page.get_by_label("Language").select_option("ja")
     assert "公表値" in page.locator("#answer table").inner_text()
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_term_is_explained_where_one_points(opened, width):
+    page = opened(width=width)
+    tip = page.locator("#tip")
+    term = page.locator("#measures .term:visible").first
+    described = page.locator(f"#{term.get_attribute('aria-describedby')}").inner_text()
+    term.scroll_into_view_if_needed()
+    page.wait_for_timeout(100)
+    term.focus()
+    assert tip.inner_text() == described
+    box = tip.bounding_box()
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= width
+    page.keyboard.press("Escape")
+    assert tip.is_hidden()
+    page.mouse.move(0, 0)
+    term.hover()
+    assert tip.inner_text() == described
+    page.mouse.move(0, 0)
+    assert tip.is_hidden()
+    term.click()
+    assert tip.is_visible()
+
+
+def test_the_section_being_read_is_marked(opened):
+    page = opened()
+    assert page.locator("#links a[aria-current]").inner_text() == "Answer"
+    for name in ("Measures", "Ports", "Terms"):
+        page.locator("#links a", has_text=name).click()
+        page.wait_for_function("(name) => document.querySelector('#links a[aria-current]').innerText === name", arg=name)
+    widths = page.evaluate("[...document.querySelectorAll('#links a')].map((link) => getComputedStyle(link).fontWeight)")
+    assert len(set(widths)) == 1
+
+
+def test_tables_scroll_by_themselves_and_say_so(opened):
+    page = opened("incast", width=390)
+    measures = page.locator("#measures tbody tr").first
+    # Cards, not columns: each design has its name beside its value.
+    assert page.evaluate("[...document.querySelectorAll('#measures td')].every((cell) => cell.getBoundingClientRect().right <= 390)")
+    assert "dctcp" in page.evaluate("getComputedStyle(document.querySelectorAll('#measures td')[1], '::before').content")
+    assert measures.is_visible()
+    page.evaluate("document.querySelector('#differs td').textContent = 'a value that is much wider than the screen of a phone, and does not break'")
+    page.evaluate("dispatchEvent(new Event('resize'))")
+    assert page.locator("#differs .hint").first.is_visible()
+    first = page.locator("#differs tbody th[scope=row]").first
+    before = first.bounding_box()["x"]
+    page.evaluate("document.querySelector('#differs .scroll').scrollLeft = 150")
+    assert first.bounding_box()["x"] == before
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+
+
+def contrast(page, front: str, back: str) -> float:
+    return page.evaluate(
+        """([front, back]) => {
+            const light = (name) => {
+                const probe = document.body.appendChild(document.createElement("i"));
+                probe.style.color = `var(--${name})`;
+                const rgb = getComputedStyle(probe).color.match(/[\\d.]+/g).slice(0, 3).map((of) => of / 255);
+                probe.remove();
+                const [r, g, b] = rgb.map((of) => (of <= 0.04045 ? of / 12.92 : ((of + 0.055) / 1.055) ** 2.4));
+                return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+            };
+            const [low, high] = [light(front), light(back)].sort((a, b) => a - b);
+            return (high + 0.05) / (low + 0.05);
+        }""",
+        [front, back],
+    )
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_can_be_read_on_its_ground(opened, scheme):
+    page = opened(scheme=scheme)
+    texts = ["ink", "muted", "link", *(f"series-{place}" for place in range(8))]
+    pairs = [(text, ground) for text in texts for ground in ("bg", "panel")]
+    pairs += [("good", "good-bg"), ("bad", "bad-bg"), ("open", "open-bg"), ("ink", "new"), *(("fill-ink", f"phase-{place}") for place in range(5))]
+    assert {pair: found for pair in pairs if (found := contrast(page, *pair)) < 4.5} == {}

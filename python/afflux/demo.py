@@ -17,14 +17,14 @@ from .comparison import changes
 from .comparison.compare import Comparison, compare
 from .comparison.paired import BETTER, SAME, UNCLEAR, WORSE, Difference, difference
 from .comparison.phrases import between, told
-from .metrics import COST, JOB_TIME, Metric
+from .metrics import COST, JOB_TIME, METRICS, Metric
 from .results.designs import Design, Designs
 from .results.statistics import CONFIDENCE, holm, mean
 from .studies import files
 from .studies.hadoop import DESIGNS
 from .terminal import drawing, progress
 from .terminal.console import warn_of_doubts
-from .words import Marked, Words, join, known, say, text
+from .words import Marked, Words, japanese, join, known, say, text
 
 OUT = Path("out") / "demo"
 SEEDS = (1, 2, 3, 4, 5)
@@ -34,12 +34,24 @@ ASKED = {"deep": "deep", "shallow": "shallow", "shallow-ecn": "ecn", "shallow-ec
 SHALLOW_PRICE = 12_000
 
 TITLE = say("demo.title")
-QUESTION = (
-    "Hadoop sorts 2 GB while every compute node sends 13 Gbps to another one. Would a shallow switch (Trident 3, 32 MB) do as well for the compute "
-    "nodes' leaf as a deep one (Jericho+, 8 GB), and what do ECN, PFC and DCTCP add?"
-)
+QUESTION = say("demo.question")
+
+
+def _count(value: float) -> str:
+    return text.count(round(value))
+
+
 #: The time of Hadoop's remote calls.
 CALL = Metric("call", "one call", ("fct", "by_class", "rpc", "mean_ns"), text.time)
+#: Rows of the page.
+MEASURES = (
+    JOB_TIME,
+    CALL,
+    Metric("call_p99", "one call, p99", ("fct", "by_class", "rpc", "p99_ns"), text.time),
+    Metric("tail_drops", "tail drops", ("drops_by_reason", "buffer"), _count, counter=True),
+    Metric("early_drops", "early drops", ("drops_by_reason", "red"), _count, counter=True),
+    *(metric for metric in METRICS if metric.name in ("ecn_marks", "pause_frames", "cost")),
+)
 #: Rows of the table.
 ROWS = ("job time", "95 %", "change", "verdict", "one call", "tail drops", "early drops", "marks", "pauses", "price, USD")
 NOTES = (say("demo.note", seeds=len(SEEDS)),)
@@ -108,6 +120,39 @@ def answer(designs: Designs, found: Comparison) -> Marked:
     return Marked.of([part for part in parts if part[0]])
 
 
+def explained(designs: Designs, found: Comparison) -> report.Told:
+    """The same answer in the parts of a page: the heading, why, how sure, what would change it."""
+    base, times = designs[found.baseline], judged(found)
+    sooner, later = ([d for d in times.values() if d.verdict == verdict] for verdict in (BETTER, WORSE))
+    best = min(sooner, key=lambda d: d.design_mean, default=None)
+    sure = _certainty(base, times, sooner, later)
+    why: list[Words] = []
+    if best:
+        head = _heading(designs, found, best)
+        why = [words for words in [_cause(designs, base, best.design)] if words]
+        sure += _rivals(designs, best.design, [name for name in times if name != best.design])
+    else:
+        why = [_calls(designs, base)]
+        stays = later and len(later) == len(times)
+        means = [value.mean for design in designs.values() if (value := design.value(JOB_TIME))]
+        least, most = _seconds(min(means)), _seconds(max(means))
+        head = join([say("demo.stay", design=_name(base.name)) if stays else say("demo.undecided"), say("demo.spread", low=least, high=most)])
+    sentences = [say("demo.sure", items=_capital(words)) for words in sure]
+    changes = [say("demo.change.quiet"), say("demo.change.start"), say("demo.change.price")]
+    return report.Told(head, rest=sentences[2:], facts=report.Facts(why=why, cause=CALL, sure=sentences[:2], change=changes))
+
+
+def _heading(designs: Designs, found: Comparison, best: Difference) -> Words:
+    new, old = (_mean(designs[name], *COST.path) for name in (best.design, found.baseline))
+    words = {"design": _capital(_name(best.design)), **changes.values(best), "change": changes.change(best.ratio or 1.0)}
+    words |= {"currency": found.currency or "", "price": COST.show(new), "before": COST.show(old)}
+    return say("demo.head" if new != old else "demo.head.same", **words)
+
+
+def _capital(words: Words | str) -> Words:
+    return Words(f"{words[:1].upper()}{words[1:]}", japanese(words))
+
+
 def _name(design: str) -> Words | str:
     return known(f"demo.design.{design}") or design
 
@@ -117,9 +162,14 @@ def _cause(designs: Designs, base: Design, best: str) -> Words:
     found = difference(CALL, base, designs[best], designs[best].seeds)
     if not found or found.verdict != BETTER:
         return Words("", "")
+    return _calls(designs, base, "demo.cause")
+
+
+def _calls(designs: Designs, base: Design, key: str = "demo.calls") -> Words:
+    """The time of a call behind the first design and behind the others."""
     calls = sorted(_mean(design, *CALL.path) for design in designs.values() if design is not base)
     low, high = (text.time(call, 2) for call in (calls[0], calls[-1]))
-    return say("demo.cause", deep=text.time(_mean(base, *CALL.path), 2), others=low if low == high else say("demo.range", low=low, high=high))
+    return say(key, deep=text.time(_mean(base, *CALL.path), 2), others=low if low == high else say("demo.range", low=low, high=high))
 
 
 def _certainty(base: Design, times: dict[str, Difference], sooner: list[Difference], later: list[Difference]) -> list[Words]:
@@ -201,8 +251,18 @@ def main() -> int:
     console.print(drawing.answer(answered))
     for note in NOTES:
         console.print(note, style="dim")
-    table = report.Table("", head, [(say(f"demo.row.{name}"), *cells) for name, *cells in rows])
-    page = report.write(designs, OUT / "report.html", answer=answered, table=table, title=TITLE, notes=NOTES)
+    against = {name: replace(d, established=d.clear) for name, d in judged(found).items()}
+    differences = tuple(against[d.design] if d.metric is JOB_TIME else d for d in found.differences)
+    page = report.write(
+        designs,
+        OUT / "report.html",
+        answer=explained(designs, found),
+        question=QUESTION,
+        against=replace(found, differences=differences),
+        metrics=MEASURES,
+        title=TITLE,
+        notes=NOTES,
+    )
     hops = sum(result.summary["packet_hops"] for result in outcome.results.values())
     console.print(f"{hops:,} packet-hops in {time.monotonic() - began:.0f} s. The report: {page}. The scenario: studies/hadoop/small.toml.", style="dim")
     return 0

@@ -4,6 +4,8 @@ import type { Language } from "./words";
 export interface Design {
   name: string;
   seeds: number[];
+  // Which of the design colours; designs whose results are the same in every seed share one.
+  colour: number;
 }
 
 export interface Completion {

@@ -43,6 +43,13 @@ export function selection(label: string, options: [string, string][], changed: (
   return { element: html("label", { class: "selection" }, html("span", {}, label), select), set };
 }
 
+// A choice without a border, for the header.
+export function quiet(label: string, options: [string, string][], chosen: string, changed: (value: string) => void): HTMLElement {
+  const select = html("select", { "aria-label": label, change: () => changed(select.value) }, ...options.map(([value, text]) => html("option", { value }, text)));
+  select.value = chosen;
+  return html("label", {}, select);
+}
+
 // As buttons if they fit into a line, else as a list.
 export function chooser(label: string, options: [string, string][], chosen: string, changed: (value: string) => void): HTMLElement {
   if (options.reduce((sum, [, text]) => sum + text.length + 4, 0) < 70) return choice(label, options, chosen, changed);

@@ -1,5 +1,5 @@
 // Light, dark, or as the system says; always light on paper.
-import { choice } from "./dom";
+import { quiet } from "./dom";
 import { say } from "./words";
 
 let listeners: (() => void)[] = [];
@@ -42,8 +42,10 @@ export function colour(name: string): string {
   return found;
 }
 
-// One per design or phase. Lines differ in their dashes too, so that no colour has to be told from another.
-export const seriesColour = (index: number): string => colour(`series-${index % 8}`);
+// Designs whose results are the same share a colour. Lines differ in their dashes too, so that no colour has to be told from another.
+let palette: number[] = [];
+export const designColours = (of: number[]): void => void (palette = of);
+export const seriesColour = (index: number): string => colour(`series-${(palette[index] ?? index) % 8}`);
 export const DASHES: number[][] = [[], [8, 4], [2, 3], [10, 3, 2, 3], [5, 2], [1, 2], [12, 4, 4, 4], [3, 6]];
 
 export function followSystem(): void {
@@ -55,5 +57,5 @@ export function followSystem(): void {
 
 export function themeChoice(): HTMLElement {
   const options: [string, string][] = [["auto", say("theme.auto")], ["light", say("theme.light")], ["dark", say("theme.dark")]];
-  return choice(say("theme.colours"), options, chosen, (value) => ((chosen = value), apply()));
+  return quiet(say("theme.colours"), options, chosen, (value) => ((chosen = value), apply()));
 }

@@ -3,13 +3,13 @@
 from typing import Any
 
 from ..results.designs import Design, Designs
-from . import completion, flows, replay, series, split, timeline
+from . import completion, differs, flows, replay, series, split, timeline
 
 
 def of(designs: Designs) -> dict[str, Any]:
     every = list(designs.values())
     return {
-        "designs": [_design(design) for design in every],
+        "designs": [_design(design, colour) for design, colour in zip(every, differs.colours(designs), strict=True)],
         "completion": completion.of(every),
         "ports": series.of(every),
         "timelines": [timeline.of(design.first) for design in every],
@@ -19,5 +19,5 @@ def of(designs: Designs) -> dict[str, Any]:
     }
 
 
-def _design(design: Design) -> dict[str, Any]:
-    return {"name": design.name, "seeds": design.seeds}
+def _design(design: Design, colour: int) -> dict[str, Any]:
+    return {"name": design.name, "seeds": design.seeds, "colour": colour}

@@ -12,7 +12,7 @@ from ..batch import Outcome, Point, Watch
 from ..executors import Executor, opened
 from ..files import durable
 from ..results.designs import Designs
-from ..words import said, say
+from ..words import known, said
 
 if TYPE_CHECKING:
     from ..report import Lines
@@ -127,9 +127,17 @@ def carry_out(
     if answer is not None:
         from .. import report
 
-        table = report.Table(say("study.caption"), [_word(name) for name in HEAD], [list(map(_word, cells(row))) for row in rows])
-        title = said(f"study.title.{study.name}", study.title)
-        written.append(report.write(study.shown(designs), out / "report.html", answer=answer, table=table, figures=study.figures(designs), title=title))
+        page = report.write(
+            study.shown(designs),
+            out / "report.html",
+            answer=answer,
+            question=known(f"study.question.{study.name}"),
+            rows=[report.Published(row.what, row.published, row.ours, row.low, row.high, row.at_least, row.predicted, row.null) for row in rows],
+            checks=[report.Held(check.name, check.holds, check.value, check.bar) for check in checks],
+            figures=study.figures(designs),
+            title=said(f"study.title.{study.name}", study.title),
+        )
+        written.append(page)
     if rows:
         written.append(_page(study, rows, checks, out / "results.md"))
     verdict = Verdict(study.name, rows, checks, answer, outcome, tuple(written))
@@ -150,11 +158,6 @@ def _page(study: Study, rows: Sequence[Row], checks: Sequence[Check], to: Path) 
 
 #: Columns of the table of rows, for people.
 HEAD = ("", "published", "ours", "interval", "error", "null model", "")
-
-
-def _word(text: str) -> str:
-    """Words of heads and cells in both languages. Names of rows belong to the study and are not translated."""
-    return said(f"study.{text}", text)
 
 
 def cells(row: Row) -> tuple[str, ...]:

@@ -1,6 +1,7 @@
 """What reports say, in English and Japanese. Every word is in words.json, which the page's script reads too."""
 
 import json
+import re
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -48,6 +49,36 @@ def said(key: str, english: str) -> str:
 def known(*keys: str) -> Words | None:
     """The words of the first of these keys that there is."""
     return next((say(key) for key in keys if key in _every()), None)
+
+
+def has(key: str) -> bool:
+    return key in _every()
+
+
+def sentence(text: str) -> str:
+    """A name or a sentence that was written in English elsewhere (a row of a study, a note of the engine), with its Japanese if it fits a pattern.
+
+    Patterns are the keys that begin with `row.`, `check.` and `note.`; what stands in their places is translated too.
+    """
+    if isinstance(text, Words):
+        return text
+    for pattern, key in _patterns():
+        if match := pattern.fullmatch(text):
+            values = {name: sentence(value) for name, value in match.groupdict().items()}
+            return Words(text, _every()[key]["ja"].format(**{name: japanese(value) for name, value in values.items()}))
+    return text
+
+
+@cache
+def _patterns() -> list[tuple[re.Pattern[str], str]]:
+    """The longest texts first: they are the most special ones."""
+    found = []
+    for key, words in _every().items():
+        if key.startswith(("row.", "check.", "note.")):
+            parts = re.split(r"\{(\w+)\}", words["en"])
+            text = "".join(re.escape(part) if place % 2 == 0 else f"(?P<{part}>.+?)" for place, part in enumerate(parts))
+            found.append((len("".join(parts[::2])), re.compile(text, re.DOTALL), key))
+    return [(pattern, key) for _, pattern, key in sorted(found, key=lambda one: -one[0])]
 
 
 def join(parts: Sequence[str], between: tuple[str, str] = (" ", "")) -> Words:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+from ... import words
 from ...batch import Point
 from ...report import Lines
 from ...results.designs import Design, Designs
@@ -264,10 +265,7 @@ class LongFat(Study):
         if not all(name in designs for name in names):
             return None
         rates = [f"{transport} {_over_seeds(designs[name], _average)[0]:.0f}" for transport, name in zip(_TRANSPORTS, names, strict=True)]
-        return (
-            "Over 300 ms the window decides, until a queue in the sender or a processor on the way drops frames: then one loss costs minutes. With one "
-            f"frame in 10,000 lost, 100 Mbps carry in the first minute ({', '.join(rates)} Mbps) what the way of reacting to losses allows."
-        )
+        return words.say("longfat.answer", rates=", ".join(rates))
 
     def shown(self, designs: Designs) -> Designs:
         return Designs([design for name, design in designs.items() if name.startswith(("stall", "2 pairs", "4 pairs"))])

@@ -18,6 +18,7 @@ from ...results.designs import Design, Designs
 from ...results.result import Result
 from ...results.statistics import interval
 from ...results.waits import behind
+from ...words import Words, say
 from ...words.text import digits
 from .. import Check, Row, Study, files
 
@@ -277,12 +278,9 @@ class Mptcp(Study):
             return None
         beside, lia, aware = (designs[name] for name in names)
         later, low, high = _over_seeds(beside, _later("70 kB"), signed=True)
-        within = f" (95 % interval {low:.1f} to {high:.1f} ms)" if low is not None and high is not None else ""
-        return (
-            f"The slowest twentieth of 70 kB flows take {later:.1f} ms longer{within} on paths that an MPTCP flow loads, nearly all of it queueing behind "
-            f"that flow. Where it loads all paths and its windows go by its queues, they take {_against(lia, aware, _slow('70 kB'), 'ms')}; "
-            f"it then sends {_against(lia, aware, _background, 'Mbps')}."
-        )
+        within = say("mptcp.within", low=f"{low:.1f}", high=f"{high:.1f}") if low is not None and high is not None else Words("", "")
+        flows, sends = _against(lia, aware, _slow("70 kB"), "ms"), _against(lia, aware, _background, "Mbps")
+        return say("mptcp.answer", later=f"{later:.1f}", within=Words(f" {within}" if within else "", within.ja), flows=flows, sends=sends)
 
 
 STUDY = Mptcp()

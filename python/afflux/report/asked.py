@@ -1,0 +1,215 @@
+"""What was asked, in words: the designs, the fabric, its traffic, the transports, the seeds. From resolved scenarios and from the links of a run."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import PurePath
+from typing import Any
+
+from ..files import toml
+from ..results.designs import Design, Designs
+from ..words import Words, has, join, known, say, text
+
+#: Designs that the question names, and clauses of traffic that it has.
+_NAMED, _CLAUSES = 5, 3
+
+
+def label(name: str) -> str:
+    """The name of a point of a sweep as people read it: `buffer 200 packets, ecn.k 15 packets`."""
+    parts = [part.partition("=") for part in name.split(",")]
+    return ", ".join(f"{key.partition('.')[2] or key} {_value(value)}" for key, _, value in parts)
+
+
+def is_point(name: str) -> bool:
+    """Whether a name is that of a point of a sweep."""
+    return all("=" in part for part in name.split(","))
+
+
+def question(designs: Designs) -> Words:
+    names = list(designs)
+    setting = _setting(list(designs.values()))
+    if len(names) == 1:
+        return setting or say("asked.one", design=names[0])
+    if len(names) == 2:
+        asked = say("asked.two", first=names[0], second=names[1])
+    elif len(names) <= _NAMED:
+        asked = say("asked.some", names=_listed(names, "asked.or"))
+    else:
+        asked = say("asked.many", count=len(names))
+    return join([part for part in (asked, setting) if part])
+
+
+def _setting(designs: Sequence[Design]) -> Words:
+    scenarios = [toml.with_defaults(text) for design in designs if (text := design.first.scenario)]
+    parts = [_fabric(designs[0])]
+    if scenarios:
+        parts += [_one_of(scenarios, _traffic), _controls(scenarios) or _one_of(scenarios, _transports)]
+    parts.append(_seeds(designs))
+    shown = [part for part in parts if part]
+    return say("asked.setting", parts=join(shown, ("; ", "、"))) if len(shown) > 1 else Words("", "")
+
+
+def _one_of(scenarios: Sequence[Mapping[str, Any]], of: Callable[[Mapping[str, Any]], Words]) -> Words:
+    """What the designs have; where they differ in it, each of two or three, or the first with a hint."""
+    found: dict[str, Words] = {}
+    for scenario in scenarios:
+        words = of(scenario)
+        found.setdefault(str(words), words)
+    every = list(found.values())
+    if len(every) == 1:
+        return every[0]
+    if len(every) <= 3 and sum(map(len, every)) < 60:
+        return _listed(every, "asked.or")
+    return say("asked.varied", first=every[0])
+
+
+def _listed(some: Sequence[str], key: str) -> Words:
+    *most, last = some
+    return say(key, most=join(most, (", ", "、")), last=last) if most else Words(last, last.ja if isinstance(last, Words) else last)
+
+
+# The fabric.
+
+
+def _fabric(design: Design) -> Words:
+    result = design.first
+    if "links" not in result.recorded:
+        return Words("", "")
+    nodes = dict.fromkeys([*result.links.column("from"), *result.links.column("to")])
+    hosts = [node for node in nodes if result.is_host(node)]
+    at_hosts = [rate for node, rate in zip(result.links.column("from"), result.links.column("rate_bps"), strict=True) if result.is_host(node)]
+    rates = sorted(set(at_hosts))
+    rate = _rate(rates[0]) if len(rates) == 1 else say("asked.rates", low=_rate(rates[0]), high=_rate(rates[-1]))
+    switches = len(nodes) - len(hosts)
+    kind, values = "custom", {}
+    if written := result.scenario:
+        topology = toml.with_defaults(written)["topology"]
+        kind = topology["kind"]
+        values = {name: topology[name] for name in ("leaves", "spines", "k", "levels", "ports") if name in topology}
+    words = {"hosts": text.count(len(hosts)), "switches": text.count(switches), "rate": rate, **values}
+    if not has(f"asked.fabric.{kind}"):
+        kind = "custom"
+    return say(f"asked.fabric.{kind}" if kind != "custom" or switches != 1 else "asked.fabric.one", **words)
+
+
+def _rate(bps: float) -> str:
+    return _short(text.rate(bps))
+
+
+def _short(shown: str) -> str:
+    """`25.0 Gbps` as `25 Gbps`."""
+    value, _, unit = shown.partition(" ")
+    return f"{value.rstrip('0').rstrip('.') if '.' in value else value} {unit}"
+
+
+# Traffic.
+
+
+def _traffic(scenario: Mapping[str, Any]) -> Words:
+    clauses: dict[str, Words] = {}
+    for block in scenario.get("traffic", []):
+        words = _clause(block)
+        clauses.setdefault(str(words), words)
+    shown = list(clauses.values())
+    if len(shown) > _CLAUSES:
+        shown = [*shown[: _CLAUSES - 1], say("asked.more", count=len(shown) - _CLAUSES + 1)]
+    return _listed(shown, "asked.and") if shown else Words("", "")
+
+
+def _clause(block: Mapping[str, Any]) -> Words:
+    kind = block["kind"]
+    values = {name: _value(item) for name, item in block.items() if not isinstance(item, dict)}
+    if "sizes" in block:
+        values["sizes"] = _sizes(block["sizes"])
+    key = f"asked.traffic.{kind}"
+    match kind:
+        case "random":
+            if "load" in block:
+                key += ".load"
+                values |= {
+                    "percent": _short(f"{100 * float(block['load']):.1f} x")[:-2],
+                    "basis": known(f"asked.basis.{block['load_basis']}") or block["load_basis"],
+                }
+            elif "flows_per_second" not in block:
+                key += ".some"
+        case "incast":
+            senders = block.get("senders")
+            values["senders"] = str(len(senders) if isinstance(senders, list) else senders)
+            key += ".each" if "bytes" in block else ".total" if "total" in block else ""
+        case "pairs":
+            key += f".{'one' if len(block['pairs']) == 1 else 'many'}" if isinstance(block.get("pairs"), list) else ""
+            values["pairs"] = str(len(block["pairs"])) if isinstance(block.get("pairs"), list) else ""
+        case "background":
+            key += ".node" if block.get("per") == "node" else ""
+            values["rate"] = _value(block.get("rate", ""))
+        case "hadoop":
+            values["framework"] = known(f"asked.framework.{block.get('framework')}") or str(block.get("framework"))
+            values["size"] = _value(block.get("size", ""))
+        case "flows" | "hadoop_trace":
+            values["file"] = PurePath(str(block.get("file", ""))).name
+    if not has(key):
+        key = "asked.traffic.other"
+        values["name"] = str(block.get("name", kind))
+    return say(key, **values)
+
+
+def _sizes(given: Any) -> str:
+    if not isinstance(given, str):
+        return str(known("asked.sizes.given") or "")
+    if named := known(f"asked.sizes.{given}"):
+        return named
+    return PurePath(given).name if "/" in given else _value(given)
+
+
+def _value(item: Any) -> str:
+    """`2GB` as `2 GB`."""
+    shown = str(item)
+    for place, letter in enumerate(shown):
+        if letter.isalpha() and place and shown[place - 1].isdigit():
+            return f"{shown[:place]} {shown[place:]}"
+    return shown
+
+
+# Transports.
+
+
+def _transports(scenario: Mapping[str, Any]) -> Words:
+    host = scenario.get("host", {})
+    used = {block.get("transport", "default") for block in scenario.get("traffic", [])}
+    tables = [host.get("transport", {})] if "default" in used or not used else []
+    tables += [table for name, table in host.get("transports", {}).items() if name in used]
+    found = list(dict.fromkeys(name for table in tables if (name := transport(table))))
+    return _listed(found, "asked.and") if found else Words("", "")
+
+
+def _controls(scenarios: Sequence[Mapping[str, Any]]) -> Words:
+    """`TCP with DCTCP or NewReno`, where all transports are TCP and differ in their congestion control."""
+    tables = [
+        table for scenario in scenarios for table in [scenario.get("host", {}).get("transport", {}), *scenario.get("host", {}).get("transports", {}).values()]
+    ]
+    if any(table.get("kind") != "tcp" or "mptcp" in table for table in tables):
+        return Words("", "")
+    found = dict.fromkeys(str(known(f"asked.control.{table.get('congestion')}") or table.get("congestion")) for table in tables)
+    return say("asked.transport.tcp", control=_listed(list(found), "asked.or")) if 1 < len(found) <= 4 else Words("", "")
+
+
+def transport(table: Mapping[str, Any]) -> str:
+    """The name of a transport as the field says it: `MPTCP with 8 subflows`, `DCTCP`, `RDMA with DCQCN`."""
+    kind = table.get("kind", "")
+    control = known(f"asked.control.{table.get('congestion')}") or str(table.get("congestion", ""))
+    if isinstance(table.get("mptcp"), dict):
+        return say("asked.transport.mptcp", subflows=table["mptcp"].get("subflows", ""))
+    if kind == "rdma":
+        return say("asked.transport.rdma", control=control, mode=known(f"asked.mode.{table.get('mode')}") or str(table.get("mode", "")))
+    if kind == "tcp":
+        return say("asked.transport.tcp", control=control)
+    return known(f"asked.transport.{kind}") or kind
+
+
+def _seeds(designs: Sequence[Design]) -> Words:
+    every: Iterable[tuple[int, ...]] = {tuple(design.seeds) for design in designs}
+    counts = sorted({len(seeds) for seeds in every})
+    if counts == [1]:
+        (first, *others) = {seeds[0] for seeds in every}
+        return say("asked.seed", seed=first) if not others else say("asked.seed.each")
+    if len(counts) == 1:
+        return say("asked.seeds", count=counts[0])
+    return say("asked.seeds.range", low=counts[0], high=counts[-1])

@@ -1,0 +1,94 @@
+"""Every measure of every design, with its interval and its verdict against the baseline."""
+
+from collections.abc import Mapping, Sequence
+
+from ..comparison import changes
+from ..comparison.compare import Comparison
+from ..comparison.paired import BETTER, HIGHER, LOWER, SAME, TOO_FEW, UNCLEAR, WORSE, Difference, difference
+from ..metrics import COST, MAIN, Metric
+from ..results.designs import Design, Designs, Value
+from ..words import Words, japanese, known, said, say
+from . import differs
+from .axis import joined, short, span
+from .markup import Terms, both, chip, plain
+
+_MINUS_LESS = {BETTER: "good", WORSE: "bad"}
+
+
+def title(metric: Metric) -> Words:
+    """The name of a measure at the head of a row."""
+    words = said(f"metric.{metric.name}", metric.title)
+    return Words(f"{words[:1].upper()}{words[1:]}", japanese(words))
+
+
+def verdict(d: Difference | None) -> str:
+    """The verdict as a chip: word, sign and change. What holds only when judged alone is said so and has no colour."""
+    if d is None:
+        return ""
+    change = changes.by(d) if d.share is None else _percent(d.share)
+    alone = d.clear and d.established is False
+    if d.verdict == SAME:
+        return chip("open", say("verdict.same"))
+    if d.verdict == TOO_FEW:
+        return chip("none", Words(change, change))
+    if d.verdict == UNCLEAR:
+        return chip("open", say(f"verdict.{d.verdict}"))
+    # A mark, a drop or a price is neither good nor bad by itself.
+    neutral = d.verdict in (LOWER, HIGHER)
+    words = say(f"verdict.{'alone' if alone else 'exact' if d.deterministic else 'chip'}", verdict=say(f"verdict.{d.verdict}"), change=change)
+    return chip("open" if alone else "none" if neutral else _MINUS_LESS[d.verdict], words)
+
+
+def _percent(share: float) -> str:
+    if share + 1 >= 10:
+        return changes.signed(share)
+    return f"{changes.sign(share)}{changes.percent(share)}\N{NO-BREAK SPACE}%"
+
+
+def value(metric: Metric, of: Value | None, currency: str = "") -> str:
+    """The mean, with the interval below it."""
+    if of is None:
+        return "–"
+    shown = joined(metric.show(of.mean), currency) if metric is COST else short(metric, of.mean) if not metric.counter else metric.show(round(of.mean))
+    interval = ""
+    if of.low is not None and of.high is not None and of.low != of.high:
+        interval = f"<small>{plain(span(metric, of.low, of.high, of.mean, name=False))}</small>"
+    return f"<b>{plain(shown)}</b>{interval}"
+
+
+def section(designs: Designs, found: Comparison | None, terms: Terms, *, metrics: Sequence[Metric], currency: str, lead: str) -> str:
+    columns = {name: {d.metric.name: d for d in found.of(name)} for name in found.designs} if found else {}
+    rows = "".join(_row(metric, designs, found, columns, terms, currency) for metric in metrics)
+    head = f'<thead><tr><th scope="col"><span class="sr">{both(say("measures.measure"))}</span></th>'
+    head += f"{differs.heads(list(designs), differs.colours(designs))}</tr></thead>"
+    table = f'<table class="grid measures">{head}<tbody>{rows}</tbody></table>'
+    body = differs.scroll(table, say("measures.title"), len(designs), cards=True)
+    name = both(say("measures.title"))
+    return f'<section id="measures" aria-labelledby="measures-title"><h2 id="measures-title">{name}</h2><p class="lead">{lead}</p>{body}</section>'
+
+
+def _row(metric: Metric, designs: Designs, found: Comparison | None, columns: Mapping[str, Mapping[str, Difference]], terms: Terms, currency: str) -> str:
+    cells = []
+    # A drop or a mark is a means, not an end.
+    judged = found is not None and (not metric.counter or metric in MAIN) and metric is not COST
+    for design in designs.values():
+        shown = value(metric, design.value(metric), currency)
+        chips = ""
+        if judged and found:
+            chips = (
+                chip("ref", say("verdict.baseline"))
+                if design.name == found.baseline
+                else verdict(columns.get(design.name, {}).get(metric.name) or _beside(metric, found, design))
+            )
+        cells.append(f'<td data-d="{plain(design.name)}"><span class="v">{shown}</span>{chips}</td>')
+    return f'<tr><th scope="row">{terms.of_metric(metric.name, title(metric))}{_about(metric)}</th>{"".join(cells)}</tr>'
+
+
+def _beside(metric: Metric, found: Comparison, design: Design) -> Difference | None:
+    """A measure that the comparison does not have."""
+    return difference(metric, found.of_name[found.baseline], design, design.seeds)
+
+
+def _about(metric: Metric) -> str:
+    words = known(f"measure.{metric.name}")
+    return f"<small>{both(words)}</small>" if words else ""

@@ -1,0 +1,261 @@
+"""The first screen of a report: what was asked, the answer, the figure, why, how sure, what would change it; what differs; terms; rows of studies."""
+
+import ast
+import html
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import reported
+from conftest import REPO
+from made import design
+
+import afflux
+from afflux import studies
+from afflux.comparison.compare import compare
+from afflux.files import toml
+from afflux.metrics import JOB_TIME, METRICS
+from afflux.report import asked, axis, differs, first, markup, published
+from afflux.results.designs import Designs, gather
+from afflux.words import Words, sentence
+
+SLOWDOWN = next(metric for metric in METRICS if metric.name == "slowdown_mean")
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory) -> list[afflux.Result]:
+    return reported.incast(tmp_path_factory.mktemp("results"))
+
+
+def text(shown: str) -> str:
+    """HTML as a reader of English sees it."""
+    return html.unescape(re.sub(r'<span lang="ja">.*?</span>|<[^>]*>', "", shown)).replace("\N{NO-BREAK SPACE}", " ")
+
+
+# What was asked.
+
+
+def test_the_question_says_what_was_simulated(results):
+    said = asked.question(gather(results))
+    assert said == (
+        "Is dctcp better than tail-drop? Simulated: 9 hosts at 10 Gbps on one switch; an incast of 8 senders, 200 kB each and web search flows at a load "
+        "of 20 % of the host links (payload); TCP with NewReno or DCTCP; 2 seeds per design."
+    )
+    assert said.ja == (
+        "dctcp は tail-drop より優れているか。条件: スイッチ 1 台にホスト 9 台（10 Gbps）、送信元 8 台のインキャスト（各 200 kB）、"
+        "web searchのフロー（ホストリンク（ペイロード）の 20% の負荷）、TCP（NewReno、DCTCP）、構成ごとにシード 2 個。"
+    )
+    assert asked.question(gather(results[:1])).endswith("TCP with NewReno; seed 1.")
+
+
+@pytest.mark.parametrize(
+    "path", sorted((REPO / "examples").glob("*.toml")) + sorted((REPO / "python" / "afflux" / "templates").glob("*.toml")), ids=lambda path: path.stem
+)
+def test_every_example_has_words(path):
+    """No clause is left to the name of the block, and no place in braces stays open."""
+    try:
+        scenario = toml.with_defaults(afflux.load(path).check().resolved)
+    except afflux.ScenarioError:
+        pytest.skip("its inputs are not here")
+    traffic, transports = asked._traffic(scenario), asked._transports(scenario)
+    assert traffic
+    assert transports
+    assert not re.search(r"[{}]|None|traffic\d", f"{traffic} {traffic.ja} {transports} {transports.ja}")
+
+
+def test_points_of_a_sweep_have_names_for_people():
+    assert asked.label("switch.buffer=30packets,switch.ecn.k=8packets") == "buffer 30 packets, ecn.k 8 packets"
+    assert asked.is_point("switch.buffer=1MB")
+    assert not asked.is_point("deep,shallow")
+
+
+# The answer.
+
+TIMES = [10.0, 12.0, 11.0, 13.0, 14.0]
+
+
+def of(**ratios: tuple[float, float]) -> Designs:
+    """Job times and prices by name; the first design is the baseline."""
+    return Designs(design(name, job=[time * ratio for time in TIMES], price=price) for name, (ratio, price) in ratios.items())
+
+
+def test_the_heading_has_the_numbers_in_it():
+    found = compare(of(deep=(1.0, 30_000), shallow=(0.5, 12_000)))
+    told = first.told(found, JOB_TIME)
+    assert told.head == "shallow has the lower job time: 6.00 ms instead of 12.0 ms with deep, 50 % less, for USD 12,000 instead of 30,000."
+    assert told.facts.sure[0].startswith("All 5 seeds agree: the job time is ")
+    assert told.facts.sure[0].endswith(" less with shallow than with deep (95 % interval).")
+    assert [str(change) for change in told.facts.change] == [
+        "A price of deep below USD 12,000: the better job time would then cost extra.",
+        "Not simulated: other loads, other fabrics, other numbers of hosts.",
+    ]
+
+
+def test_the_next_best_design_would_change_the_answer():
+    told = first.told(compare(of(deep=(1.0, 1), shallow=(0.8, 1), dctcp=(0.5, 1))), JOB_TIME)
+    assert told.head.startswith("dctcp has the lowest job time: 6.00 ms instead of 12.0 ms with deep, 50 % less.")
+    assert told.facts.change[0] == "If dctcp is not possible: shallow still has 20 % less than deep."
+
+
+def test_what_cannot_be_told_has_its_numbers_too():
+    designs = Designs([design("a", job=[10, 12, 11, 13, 14]), design("b", job=[12, 10, 13, 11, 14.5])])
+    told = first.told(compare(designs), JOB_TIME)
+    assert told.head == "Cannot tell whether b is better than a. The job time is 12.0 to 12.1 ms.".replace(" ms", "\N{NO-BREAK SPACE}ms")
+    assert told.facts.sure[0].startswith("The job time is 12.1 ms with b and 12.0 ms with a, between ")
+    assert told.facts.change[0] == "More seeds with the same scenarios: they narrow the intervals."
+    one = first.told(compare(Designs([design("a", job=[10]), design("b", job=[12])])), JOB_TIME)
+    assert one.head == "One seed cannot tell a difference from chance. The job time is 10.0 to 12.0 ms.".replace(" ms", "\N{NO-BREAK SPACE}ms")
+    assert one.facts.change[0] == "Run at least 3 seeds, better 5 or more."
+
+
+def test_the_figure_has_a_row_per_design_and_marks_the_best():
+    designs = of(deep=(1.0, 30_000), shallow=(0.5, 12_000))
+    found = compare(designs)
+    shown = first.figure(designs, JOB_TIME, found, markup.Terms(), "USD")
+    rows = re.findall(r"<tr[^>]*>.*?</tr>", shown, re.S)[1:-1]
+    assert [text(row) for row in rows] == [
+        "deep12.0 ms10.2–14.2 msbaseline30,000 USD",
+        "shallow best of the 26.00 ms5.1–7.1 msbetter −50 %−7.0 to −5.0 ms12,000 USD",
+    ]
+    assert rows[1].startswith('<tr class="best"')
+    # A ring for each seed.
+    assert [row.count('<i class="seed"') for row in rows] == [5, 5]
+    assert all(0 <= float(place) <= 100 for place in re.findall(r"--x:(-?[\d.]+)%", shown))
+
+
+def test_designs_with_the_same_results_share_a_row_and_a_colour():
+    same = [f"hash-{seed}" for seed in range(5)]
+    designs = Designs([design("a", job=TIMES), *(design(name, job=TIMES[::-1], hash=same) for name in ("ecn", "pfc"))])
+    assert differs.colours(designs) == [0, 1, 1]
+    shown = first.figure(designs, JOB_TIME, compare(designs), markup.Terms(), "")
+    assert "ecn, <br>pfc" in shown
+    assert "pfc equals ecn in every seed." in text(shown)
+
+
+def test_many_designs_are_folded():
+    names = {f"d{place}": (1.0 + place / 10, 1) for place in range(14)}
+    shown = first.figure(of(**names), JOB_TIME, compare(of(**names)), markup.Terms(), "USD")
+    assert "6 more designs" in text(shown)
+    assert len(re.findall(r"<tr[^>]* style=", shown)) == 14
+
+
+# Numbers.
+
+
+def test_ticks_are_round_and_hold_all_values():
+    for low, high in ((5.4e9, 10.6e9), (1.9e6, 3.1e6), (0.0, 1.0), (7.0, 7.0), (-4.7e9, 0.1e9)):
+        drawn = axis.axis([low, high], JOB_TIME)
+        assert drawn.low <= low <= high <= drawn.high
+        assert 2 <= len(drawn.ticks) <= 8
+        assert drawn.labels(JOB_TIME)[0][0] == 0
+        assert drawn.labels(JOB_TIME)[-1][0] == pytest.approx(100)
+    wide = axis.axis([40.0, 2_700.0], SLOWDOWN)
+    assert wide.logarithmic
+    assert [label for _, label in wide.labels(SLOWDOWN)] == ["30", "100", "300", "1,000", "3,000"]
+
+
+def test_intervals_are_no_finer_than_their_value_and_have_true_signs():
+    assert axis.span(JOB_TIME, 10.92e9, 11.70e9, 11.3e9) == "10.9–11.7\N{NO-BREAK SPACE}s"
+    assert axis.span(JOB_TIME, -3.5e9, -1.3e9, 8.5e9, sign=True) == "−3.5 to −1.3\N{NO-BREAK SPACE}s"
+    assert axis.span(JOB_TIME, -0.5e9, 0.44e9, 6.2e9, sign=True) == "−0.50 to +0.44\N{NO-BREAK SPACE}s"
+    assert axis.number(-0.001, 1) == "0.0"
+    assert axis.number(-12_345.6, 0) == "−12,346"
+
+
+# What differs.
+
+
+def test_only_keys_that_differ_are_shown(results):
+    found, following = differs.keys(gather(results))
+    shown = {(key.group, key.name): key.values for key in found}
+    assert shown == {
+        ("switch", "ecn.k"): ("off", "15packets"),
+        ("host", "transport.congestion"): ("newreno", "dctcp"),
+    }
+    assert {"ecn.kmin", "ecn.kmax", "transport.ecn"} <= {key.name for key in following}
+    page = differs.section(gather(results), markup.Terms())
+    assert "2 keys of the scenario differ" in text(page)
+    # The first design has no design to its left.
+    rows = re.findall(r'<tr><th scope="row">.*?</tr>', page, re.S)
+    assert [re.findall(r"<td><(mark|span)>", row) for row in rows[:2]] == [["span", "mark"]] * 2
+
+
+def test_values_are_written_as_people_read_them():
+    shown = {"1048576B": "1 MiB", "2300ns": "2.3 µs", "12345678B": "12,345,678 B", "15packets": "15 packets", "900Gbps": "900 Gbps"}
+    assert {value: differs.value_of(value).replace("\N{NO-BREAK SPACE}", " ") for value in shown} == shown
+    assert differs.value_of(None) == "–"
+
+
+def test_nothing_is_said_of_results_without_scenarios():
+    designs = of(deep=(1.0, 1), shallow=(0.5, 1))
+    assert differs.keys(designs) is None
+    assert differs.section(designs, markup.Terms()) == ""
+
+
+# Terms.
+
+
+def test_terms_that_are_pointed_at_are_defined():
+    terms = markup.Terms()
+    shown = terms.in_text(Words("ECN and DCTCP, DCTCP", "ECN と DCTCP"))
+    assert shown.count('aria-describedby="term-dctcp"') == 2  # once in each language
+    listed = terms.listed()
+    for key in re.findall(r'aria-describedby="([^"]+)"', shown):
+        assert f'<dd id="{key}">' in listed
+
+
+# Studies.
+
+
+def _texts(kind: str) -> Iterator[str]:
+    """The names of all rows, or checks, that the studies write, with numbers in the places that they fill in."""
+    for path in sorted((Path(studies.__file__).parent).glob("*/*.py")):
+        calls = {"Row": ("Row", "add"), "Check": ("Check", "say")}[kind][: 2 if path.parent.name == "longfat" else 1]
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in calls and node.args:
+                name = node.args[0]
+                if isinstance(name, ast.Constant) and isinstance(name.value, str):
+                    yield name.value
+                elif isinstance(name, ast.JoinedStr) and any(isinstance(part, ast.Constant) and len(str(part.value)) > 3 for part in name.values):
+                    yield "".join(str(part.value) if isinstance(part, ast.Constant) else "7" for part in name.values)
+
+
+@pytest.mark.parametrize("kind", ["Row", "Check"])
+def test_rows_and_checks_of_studies_are_in_japanese(kind):
+    every = sorted(set(_texts(kind)))
+    assert len(every) > 20
+    # `connection{'s' if …}` is filled in with a number here.
+    names = {"7: Mbps": "gigabit, frames of 1500 B, 20 us per packet: Mbps", "7: Mbps in 60 s": "CUBIC, 300 ms, loss 1e-4: Mbps in 60 s"}
+    every = [names.get(name, name) for name in every]
+    missing = [name for name in every if not isinstance(sentence(re.sub(r"(connection|pair)7", r"\1s", name)), Words)]
+    assert missing == []
+
+
+def test_sentences_from_elsewhere_are_translated_with_their_numbers():
+    said = sentence("leaf-spine, 80 %, lossless: p99 slowdown of short flows, % below ecmp")
+    assert said.ja == "リーフ・スパイン、80%、ロスレス: 短いフローのスローダウンのp99、ecmp との差 (%)"
+    assert sentence("7 flows from a host to itself finish at their start: they never see the network").ja.startswith("ホストから自身へのフロー 7 本")
+    assert sentence("nobody knows this one") == "nobody knows this one"
+
+
+def test_published_numbers_stand_beside_ours():
+    rows = [
+        published.Published("web search, load 0.6, all flows, average, pFabric", 2.0, 2.2, 1.9, 2.5),
+        published.Published("least", 10.0, 12.0, at_least=True),
+        published.Published("ours alone", None, -3.5),
+    ]
+    terms = markup.Terms()
+    figure = text(published.figure(rows, terms))
+    assert "2.20" in figure
+    assert "+10 % inside the interval" in figure
+    assert "reached" in figure
+    assert "ours alone" not in figure
+    table = text(published.section(rows, terms))
+    assert "ours alone−3.50––" in table
+    assert "負荷 0.6" in published.section(rows, terms)
+    checks = published.checks([published.Held("median error under traffic", True, 0.0339, 0.06), published.Held("x", False, 1, 2)])
+    assert "1 of 2 findings of the source hold here." in text(checks)
+    assert 'chip good"><span lang="en">holds' in checks
+    assert 'chip bad"><span lang="en">does not' in checks
+    assert "0.034, bar 0.06" in text(checks)
