@@ -101,3 +101,16 @@ def test_what_is_not_its_own_is_left_alone(monkeypatch, tmp_path, capsys):
     assert demo.main() == 1
     assert "has files (mine) but no manifest.json" in capsys.readouterr().err
     assert mine.exists()
+
+
+def test_the_page_has_the_answer_in_parts():
+    designs = made(**{"deep": DEEP, "shallow": times(0.8), "shallow-dctcp": times(0.5)})
+    told = demo.explained(designs, compare(designs, "deep"))
+    assert told.head == "The shallow switch with DCTCP does better: the sort is done in 6.00 s instead of 12.0 s, 50 % less, for USD 25 instead of 100."
+    assert told.facts.why == ["Likely cause: queueing. One Hadoop call takes 12 ms on average behind the deep buffer, 6.0 ms to 9.6 ms behind the others."]
+    assert told.facts.sure == ["All 2 other designs beat the deep switch, by 20 to 50 %.", "shallow-dctcp beats shallow too, by 38 %."]
+    assert told.facts.change[0] == "Without background traffic the designs differ by at most 2 %."
+    alike = made(**{"deep": DEEP, "shallow": times(0.95, 0.2)})
+    told = demo.explained(alike, compare(alike, "deep"))
+    assert told.head.startswith("These seeds do not tell which design is best. The sort takes ")
+    assert told.facts.sure[0].startswith("Against the deep switch cannot be told: shallow (between ")

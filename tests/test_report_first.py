@@ -65,7 +65,7 @@ def test_every_example_has_words(path):
 
 
 def test_points_of_a_sweep_have_names_for_people():
-    assert asked.label("switch.buffer=30packets,switch.ecn.k=8packets") == "buffer 30 packets, ecn.k 8 packets"
+    assert asked.label("switch.buffer=30packets,switch.ecn.k=8packets").replace("\N{NO-BREAK SPACE}", " ") == "buffer 30 packets, ecn.k 8 packets"
     assert asked.is_point("switch.buffer=1MB")
     assert not asked.is_point("deep,shallow")
 

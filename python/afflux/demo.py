@@ -18,6 +18,7 @@ from .comparison.compare import Comparison, compare
 from .comparison.paired import BETTER, SAME, UNCLEAR, WORSE, Difference, difference
 from .comparison.phrases import between, told
 from .metrics import COST, JOB_TIME, METRICS, Metric
+from .report.differs import colours
 from .results.designs import Design, Designs
 from .results.statistics import CONFIDENCE, holm, mean
 from .studies import files
@@ -122,24 +123,28 @@ def answer(designs: Designs, found: Comparison) -> Marked:
 
 def explained(designs: Designs, found: Comparison) -> report.Told:
     """The same answer in the parts of a page: the heading, why, how sure, what would change it."""
-    base, times = designs[found.baseline], judged(found)
+    base = designs[found.baseline]
+    # A design with the results of another one is named once.
+    places = colours(designs)
+    alone = {name for place, name in enumerate(designs) if places.index(places[place]) == place}
+    times = judged(found)
     sooner, later = ([d for d in times.values() if d.verdict == verdict] for verdict in (BETTER, WORSE))
     best = min(sooner, key=lambda d: d.design_mean, default=None)
-    sure = _certainty(base, times, sooner, later)
+    sure = _certainty(base, times, sooner, later, alone)
     why: list[Words] = []
     if best:
         head = _heading(designs, found, best)
         why = [words for words in [_cause(designs, base, best.design)] if words]
-        sure += _rivals(designs, best.design, [name for name in times if name != best.design])
+        sure += _rivals(designs, best.design, [name for name in times if name != best.design], alone)
     else:
         why = [_calls(designs, base)]
         stays = later and len(later) == len(times)
         means = [value.mean for design in designs.values() if (value := design.value(JOB_TIME))]
         least, most = _seconds(min(means)), _seconds(max(means))
         head = join([say("demo.stay", design=_name(base.name)) if stays else say("demo.undecided"), say("demo.spread", low=least, high=most)])
-    sentences = [say("demo.sure", items=_capital(words)) for words in sure]
-    changes = [say("demo.change.quiet"), say("demo.change.start"), say("demo.change.price")]
-    return report.Told(head, rest=sentences[2:], facts=report.Facts(why=why, cause=CALL, sure=sentences[:2], change=changes))
+    sentences = [say("demo.sure", items=words if words.startswith(tuple(designs)) else _capital(words)) for words in sure]
+    conditions = [say("demo.change.quiet"), say("demo.change.start"), say("demo.change.price")]
+    return report.Told(head, rest=sentences[2:], facts=report.Facts(why=why, cause=CALL, sure=sentences[:2], change=conditions))
 
 
 def _heading(designs: Designs, found: Comparison, best: Difference) -> Words:
@@ -172,8 +177,8 @@ def _calls(designs: Designs, base: Design, key: str = "demo.calls") -> Words:
     return say(key, deep=text.time(_mean(base, *CALL.path), 2), others=low if low == high else say("demo.range", low=low, high=high))
 
 
-def _certainty(base: Design, times: dict[str, Difference], sooner: list[Difference], later: list[Difference]) -> list[Words]:
-    """What holds of each design against the first, and what does not."""
+def _certainty(base: Design, times: dict[str, Difference], sooner: list[Difference], later: list[Difference], named: set[str] | None = None) -> list[Words]:
+    """What holds of each design against the first, and what does not. Of what does not, only the designs in `named` are listed (by default all)."""
     certain = []
     for some, word in ((sooner, "beat"), (later, "lose")):
         if some:
@@ -182,17 +187,18 @@ def _certainty(base: Design, times: dict[str, Difference], sooner: list[Differen
             certain.append(say(key, count=len(some), names=_names([d.design for d in some]), base=_name(base.name), percent=_percent(some)))
     if same := [d.design for d in times.values() if d.verdict == SAME]:
         certain.append(say("demo.same", base=_name(base.name), names=_names(same)))
-    if left := [_range(d.design, d) for d in times.values() if d not in sooner + later and d.verdict != SAME]:
+    if left := [_range(d.design, d) for d in times.values() if d not in sooner + later and d.verdict != SAME and (named is None or d.design in named)]:
         certain.append(say("demo.open", base=_name(base.name), items=join(left, (", ", "、"))))
     return certain
 
 
-def _rivals(designs: Designs, best: str, names: list[str]) -> list[Words]:
-    """The chosen design against the other ones, judged together."""
+def _rivals(designs: Designs, best: str, names: list[str], named: set[str] | None = None) -> list[Words]:
+    """The chosen design against the other ones, judged together; those in `named` are listed (by default all)."""
     found = {name: d for name in names if (d := difference(JOB_TIME, designs[name], designs[best], designs[best].seeds))}
     held = dict(zip(found, holm([1.0 if d.p is None else d.p for d in found.values()]), strict=True))
-    beaten = [name for name in found if held[name] and found[name].verdict == BETTER]
-    open_ones = [_range(name, d) for name, d in found.items() if name not in beaten]
+    listed = [name for name in found if named is None or name in named]
+    beaten = [name for name in listed if held[name] and found[name].verdict == BETTER]
+    open_ones = [_range(name, found[name]) for name in listed if name not in beaten]
     rivals = [say("demo.over", name=best, names=_names(beaten), percent=_percent([found[name] for name in beaten]))] if beaten else []
     return rivals + ([say("demo.over.not", name=best, items=join(open_ones, (", ", "、")))] if open_ones else [])
 

@@ -15,7 +15,7 @@ _NAMED, _CLAUSES = 5, 3
 def label(name: str) -> str:
     """The name of a point of a sweep as people read it: `buffer 200 packets, ecn.k 15 packets`."""
     parts = [part.partition("=") for part in name.split(",")]
-    return ", ".join(f"{key.partition('.')[2] or key} {_value(value)}" for key, _, value in parts)
+    return ", ".join(f"{key.partition('.')[2] or key} {_value(value)}".replace(" ", "\N{NO-BREAK SPACE}") for key, _, value in parts)
 
 
 def is_point(name: str) -> bool:
@@ -211,5 +211,5 @@ def _seeds(designs: Sequence[Design]) -> Words:
         (first, *others) = {seeds[0] for seeds in every}
         return say("asked.seed", seed=first) if not others else say("asked.seed.each")
     if len(counts) == 1:
-        return say("asked.seeds", count=counts[0])
+        return say("asked.seeds" if len(designs) > 1 else "asked.seeds.one", count=counts[0])
     return say("asked.seeds.range", low=counts[0], high=counts[-1])

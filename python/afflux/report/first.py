@@ -20,7 +20,7 @@ from .markup import Terms, both, chip, colour, items, plain, swatch, titles
 #: Designs that the figure shows at once; with more, the best and the baseline.
 _ROWS = 8
 #: Texts of a heading that is still large, characters.
-_LARGE = 130
+_LARGE = 150
 #: Longer texts are folded away, characters.
 _LONG = 320
 
@@ -513,12 +513,20 @@ def of_one(design: Design, metric: Metric | None) -> Told:
     if design.deterministic:
         sure = say("first.exact")
     elif len(design.samples) > 1:
-        sure = say("first.one.interval", seeds=len(design.samples))
+        sure = _width(value, len(design.samples))
     else:
         sure = say("first.one.seed")
     left = mean([float(result.summary["flows"]["unfinished"]) for result in design.samples.values()])
     caveats = [say("answer.censored")] if any(result.summary["fct"]["all"]["censored"] for result in design.results.values()) and left else []
     return Told(head, facts=Facts(why=why, sure=[sure, *caveats], change=[say("first.one.change"), say("first.change.untested")]))
+
+
+def _width(value: Value, seeds: int) -> Words:
+    """How far the interval of a mean reaches."""
+    if value.low is None or value.high is None or not value.mean or value.low == value.high:
+        return say("first.one.same", seeds=seeds)
+    below, above = (changes.percent(end / value.mean - 1) for end in (value.low, value.high))
+    return say("first.one.interval", what=what_of(value.metric), seeds=seeds, below=below, above=above)
 
 
 def _split(design: Design) -> list[tuple[Words, float, float]]:
