@@ -44,7 +44,7 @@ def test_the_question_says_what_was_simulated(results):
     )
     assert said.ja == (
         "dctcp は tail-drop より優れているか。条件: スイッチ 1 台にホスト 9 台（10 Gbps）、送信元 8 台のインキャスト（各 200 kB）、"
-        "web searchのフロー（ホストリンク（ペイロード）の 20% の負荷）、TCP（NewReno、DCTCP）、構成ごとにシード 2 個。"
+        "web search のフロー（ホストリンク（ペイロード）の 20% の負荷）、TCP（NewReno、DCTCP）、構成ごとにシード 2 個。"
     )
     assert asked.question(gather(results[:1])).endswith("TCP with NewReno; seed 1.")
 
@@ -236,6 +236,10 @@ def test_sentences_from_elsewhere_are_translated_with_their_numbers():
     said = sentence("leaf-spine, 80 %, lossless: p99 slowdown of short flows, % below ecmp")
     assert said.ja == "リーフ・スパイン、80%、ロスレス: 短いフローのスローダウンのp99、ecmp との差 (%)"
     assert sentence("7 flows from a host to itself finish at their start: they never see the network").ja.startswith("ホストから自身へのフロー 7 本")
+    note = 'traffic[1]: load 0.5 of "fabric_oversub" is 25.00 % of a source\'s link in payload'
+    assert sentence(note).ja == 'traffic[1]: "fabric_oversub" の負荷 0.5 は、送信元リンクのペイロードで 25.00% にあたります'
+    early = "the run ended early, after 1.0 ms: its records came to max_memory, 5 MB; flows that were under way then are unfinished"
+    assert "記録がmax_memory（5 MB）に達した" in sentence(early).ja
     assert sentence("nobody knows this one") == "nobody knows this one"
 
 

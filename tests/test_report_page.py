@@ -391,7 +391,7 @@ def contrast(page, front: str, back: str) -> float:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_text_can_be_read_on_its_ground(opened, scheme):
     page = opened(scheme=scheme)
-    texts = ["ink", "muted", "link", *(f"series-{place}" for place in range(8))]
+    texts = ["ink", "muted", "link", *(f"series-{place}" for place in range(9))]
     pairs = [(text, ground) for text in texts for ground in ("bg", "panel")]
     pairs += [("good", "good-bg"), ("bad", "bad-bg"), ("open", "open-bg"), ("ink", "new"), *(("fill-ink", f"phase-{place}") for place in range(5))]
     assert {pair: found for pair in pairs if (found := contrast(page, *pair)) < 4.5} == {}

@@ -174,8 +174,10 @@ def _bracketed(text: str) -> str:
 
 def _about(designs: Designs, notes: Sequence[str]) -> str:
     """What was simulated, so that it can be simulated again, and what is to be known beside."""
-    parts = [_notes(notes)]
-    parts += [_about_design(design) for design in designs.values()]
+    of_each = {name: _notes_of(design) for name, design in designs.items()}
+    shared = [note for note in next(iter(of_each.values())) if all(note in own for own in of_each.values())]
+    parts = [_notes([*notes, *shared])]
+    parts += [_about_design(design, [note for note in of_each[name] if note not in shared]) for name, design in designs.items()]
     title = both(say("about.title"))
     lead = both(say("about.lead"))
     return f'<section id="about" aria-labelledby="about-title"><h2 id="about-title">{title}</h2><p class="lead">{lead}</p>{"".join(parts)}</section>'
@@ -185,7 +187,13 @@ def _notes(notes: Sequence[str]) -> str:
     return f'<ul class="notes">{"".join(f"<li>{both(sentence(note))}</li>" for note in notes)}</ul>' if notes else ""
 
 
-def _about_design(design: Design) -> str:
+def _notes_of(design: Design) -> list[str]:
+    """Notes and warnings of the engine."""
+    summary = design.first.summary
+    return [*summary.get("notes", []), *(f"{one['key']}: {one['text']}" for one in summary.get("warnings", []))]
+
+
+def _about_design(design: Design, notes: Sequence[str]) -> str:
     result = design.first
     notes = (
         [*result.summary["notes"], *(f"{one['key']}: {sentence(one['text'])}" for one in result.summary.get("warnings", []))]

@@ -105,7 +105,8 @@ def chip(kind: str, text: str) -> str:
 
 
 def colour(index: int) -> str:
-    return f"--c:var(--series-{index % 8})"
+    """The colour of a design; from the ninth on there is none of its own."""
+    return f"--c:var(--series-{min(index, 8)})"
 
 
 def swatch(index: int) -> str:
