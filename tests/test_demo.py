@@ -110,7 +110,7 @@ def test_the_page_has_the_answer_in_parts():
     assert told.facts.why == ["Likely cause: queueing. One Hadoop call takes 12 ms on average behind the deep buffer, 6.0 ms to 9.6 ms behind the others."]
     assert told.facts.sure == ["All 2 other designs beat the deep switch, by 20 to 50 %.", "shallow-dctcp beats shallow too, by 38 %."]
     assert told.facts.change[0] == "Without background traffic the designs differ by at most 2 %."
-    alike = made(**{"deep": DEEP, "shallow": times(0.95, 0.2)})
+    alike = made(deep=DEEP, shallow=times(0.95, 0.2))
     told = demo.explained(alike, compare(alike, "deep"))
     assert told.head.startswith("These seeds do not tell which design is best. The sort takes ")
     assert told.facts.sure[0].startswith("Against the deep switch cannot be told: shallow (between ")
