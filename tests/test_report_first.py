@@ -12,7 +12,7 @@ from conftest import REPO
 from made import design
 
 import afflux
-from afflux import studies
+from afflux import report, studies
 from afflux.comparison.compare import compare
 from afflux.files import toml
 from afflux.metrics import JOB_TIME, METRICS
@@ -191,6 +191,12 @@ def test_nothing_is_said_of_results_without_scenarios():
     designs = of(deep=(1.0, 1), shallow=(0.5, 1))
     assert differs.keys(designs) is None
     assert differs.section(designs, markup.Terms()) == ""
+
+
+def test_notes_that_all_designs_share_are_said_once(results, tmp_path):
+    page = report.write(results, tmp_path / "report.html").read_text()
+    about = text(page[page.index('<section id="about"') : page.index('<section id="terms"')])
+    assert about.count("is 20.00 % of a source's link in payload") == 1
 
 
 # Terms.

@@ -195,11 +195,6 @@ def _notes_of(design: Design) -> list[str]:
 
 def _about_design(design: Design, notes: Sequence[str]) -> str:
     result = design.first
-    notes = (
-        [*result.summary["notes"], *(f"{one['key']}: {sentence(one['text'])}" for one in result.summary.get("warnings", []))]
-        if "notes" in result.summary
-        else []
-    )
     lines = []
     if text := result.scenario:
         lines.append(f'<pre tabindex="0">{html.escape(text)}</pre>')

@@ -1,4 +1,4 @@
-/*! made from report/ of afflux, sources b6a8393f45441d4dd89e2deb8ee48f511df12a54eed497054aaa38b87005725d
+/*! made from report/ of afflux, sources a7e911ac0e3c8d3ca678a4cbbea2fa67f4d3da6c9a45d17a456019123e04816e
 
 uPlot, https://github.com/leeoniya/uPlot
 The MIT License (MIT)
