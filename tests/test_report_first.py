@@ -109,6 +109,17 @@ def test_what_cannot_be_told_has_its_numbers_too():
     assert one.facts.change[0] == "Run at least 3 seeds, better 5 or more."
 
 
+def test_what_speaks_against_the_answer_would_change_it():
+    counts = [design("a", unfinished=[5, 6, 7]), design("b", unfinished=[500, 600, 700], fct=[1, 1.1, 1.2])]
+    found = compare(Designs(counts))
+    told = first.told(found, first.main_measure(found.of_name, found))
+    assert told.head == "b leaves more flows unfinished: 600 instead of 6 with a, 594 more."
+    assert told.facts.change[0] == "If the mean completion time counts more: with b it is 78 % less than with a."
+    shown = first.figure(found.of_name, first.main_measure(found.of_name, found), found, markup.Terms(), "")
+    assert "600" in text(shown)
+    assert "600.0" not in text(shown)
+
+
 def test_the_figure_has_a_row_per_design_and_marks_the_best():
     designs = of(deep=(1.0, 30_000), shallow=(0.5, 12_000))
     found = compare(designs)

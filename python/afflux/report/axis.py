@@ -34,7 +34,9 @@ def number(value: float, decimals: int) -> str:
 
 
 def short(metric: Metric, value: float) -> str:
-    """Three digits and the unit."""
+    """Three digits and the unit; of counts the whole number."""
+    if metric.counter:
+        return metric.brief(round(value) if abs(value) >= 10 else value)
     size, name = unit(metric, value)
     return joined(_three(value / size), name)
 

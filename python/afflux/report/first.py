@@ -9,6 +9,7 @@ from ..comparison.compare import Comparison
 from ..comparison.paired import BETTER, SAME, TOO_FEW, UNCLEAR, WORSE, Difference, Pairs
 from ..comparison.phrases import what_of
 from ..metrics import COST, JOB_TIME, MAIN, Metric
+from ..results import split
 from ..results.designs import Design, Designs, Value
 from ..results.statistics import mean
 from ..words import Marked, Words, join, say, text
@@ -529,25 +530,14 @@ def _width(value: Value, seeds: int) -> Words:
     return say("first.one.interval", what=what_of(value.metric), seeds=seeds, below=below, above=above)
 
 
-def _split(design: Design) -> list[tuple[Words, float, float]]:
-    """The parts of the flows' time, the largest first: name, share, ns per flow."""
-    from .split import LABELS
-
-    sums: dict[str, int] = {}
-    flows = 0
-    for result in design.samples.values():
-        if "flows" not in result.recorded:
-            return []
-        for label in LABELS:
-            column = result.flows.column(f"{label}_ns") if f"{label}_ns" in result.flows else []
-            known = [ns for ns in column if ns is not None]
-            flows = max(flows, len(known))
-            sums[label] = sums.get(label, 0) + sum(known)
-    total = sum(sums.values())
-    if not total or not flows:
+def _split(design: Design) -> list[tuple[Words, float]]:
+    """The parts of the flows' time with their shares, the largest first; empty if they were not recorded."""
+    recorded = [result for result in design.samples.values() if "flows" in result.recorded and "queueing_ns" in result.flows]
+    every = split.groups([result.explain() for result in recorded]) if recorded else []
+    shares = every[0].mean.shares if every else {}
+    if not any(shares.values()):
         return []
-    every = sorted(sums.items(), key=lambda one: one[1], reverse=True)
-    return [(say(f"part.{label}"), ns / total, ns / flows / len(design.samples)) for label, ns in every]
+    return [(say(f"part.{label}"), share) for label, share in sorted(shares.items(), key=lambda one: one[1], reverse=True)]
 
 
 def split_bars(design: Design) -> str:
@@ -558,7 +548,7 @@ def split_bars(design: Design) -> str:
     lines = "".join(
         f'<span>{both(name)}</span><span class="hbar"><i style="--w:{100 * share / most:.1f}%"></i></span>'
         f"<span>{number(100 * share, 0)}\N{NO-BREAK SPACE}%</span>"
-        for name, share, _ in parts
+        for name, share in parts
     )
     return f'<p class="note">{both(say("first.split.caption"))}</p><div class="mini">{lines}</div>'
 

@@ -1,4 +1,4 @@
-/*! made from report/ of afflux, sources a7e911ac0e3c8d3ca678a4cbbea2fa67f4d3da6c9a45d17a456019123e04816e
+/*! made from report/ of afflux, sources 3e16509176be05bb5129f5b842c8e47a61a79ade6978237a5f5dd98f440acaca
 
 uPlot, https://github.com/leeoniya/uPlot
 The MIT License (MIT)
