@@ -532,8 +532,10 @@ def _width(value: Value, seeds: int) -> Words:
 
 def _split(design: Design) -> list[tuple[Words, float]]:
     """The parts of the flows' time with their shares, the largest first; empty if they were not recorded."""
-    recorded = [result for result in design.samples.values() if "flows" in result.recorded and "queueing_ns" in result.flows]
-    every = split.groups([result.explain() for result in recorded]) if recorded else []
+    try:
+        every = split.groups([result.explain() for result in design.samples.values()])
+    except LookupError:
+        return []
     shares = every[0].mean.shares if every else {}
     if not any(shares.values()):
         return []
