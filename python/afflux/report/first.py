@@ -347,7 +347,7 @@ def figure(designs: Designs, metric: Metric, found: Comparison | None, terms: Te
     base = next((row for row in every if found and found.baseline in row.names), None)
 
     def table(some: Sequence[Row], last: bool) -> str:
-        body = "".join(_row(row, drawn, metric, designs, found, against, best, base, priced, currency) for row in some)
+        body = "".join(_row(row, drawn, metric, designs, found, against, best, base, priced, currency, terms) for row in some)
         foot = f'<tfoot><tr><td></td><td class="ax">{_axis(drawn, metric)}</td><td colspan="{1 + bool(found) + priced}"></td></tr></tfoot>' if last else ""
         dense = " dense" if len(shown) > 5 else ""
         return f'<table class="dots{dense}">{_head(found, priced, several, terms)}<tbody>{body}</tbody>{foot}</table>'
@@ -394,6 +394,7 @@ def _row(
     base: Row | None,
     priced: bool,
     currency: str,
+    terms: Terms,
 ) -> str:
     value = row.value
     names = ", <br>".join(plain(name) for name in row.names)
@@ -413,14 +414,14 @@ def _row(
         f'<td class="val"><b>{plain(short(metric, value.mean))}</b>{interval}</td>',
     ]
     if found:
-        cells.append(f'<td class="vs">{_against(row, found, against, metric)}</td>')
+        cells.append(f'<td class="vs">{_against(row, found, against, metric, terms)}</td>')
     if priced:
         cells.append(f'<td class="cost">{_price(row, designs, currency)}</td>')
     marked = ' class="best"' if row is best else ""
     return f'<tr{marked} style="{colour(row.place)}">{"".join(cells)}</tr>'
 
 
-def _against(row: Row, found: Comparison, against: Mapping[str, Difference], metric: Metric) -> str:
+def _against(row: Row, found: Comparison, against: Mapping[str, Difference], metric: Metric, terms: Terms) -> str:
     if found.baseline in row.names:
         return chip("ref", say("verdict.baseline"))
     d = against.get(row.names[0])
@@ -429,7 +430,7 @@ def _against(row: Row, found: Comparison, against: Mapping[str, Difference], met
     below = ""
     if d.low is not None and d.high is not None and d.low != d.high:
         below = f'<small class="note">{both(_in_words(span(metric, d.low, d.high, d.baseline_mean, sign=True)))}</small>'
-    return measures.verdict(d) + below
+    return measures.verdict(d, terms) + below
 
 
 def _price(row: Row, designs: Designs, currency: str) -> str:

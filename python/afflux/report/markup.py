@@ -99,9 +99,10 @@ _IN_TEXT = {
 }
 
 
-def chip(kind: str, text: str) -> str:
-    """A verdict: word and sign, never the colour alone. Kinds: good, bad, open, ref."""
-    return f'<span class="chip {kind}">{both(text)}</span>'
+def chip(kind: str, text: str, terms: Terms | None = None, term: str = "") -> str:
+    """A verdict: word and sign, never the colour alone. Kinds: good, bad, open, none, ref. With `terms` it is defined where one points."""
+    shown = both(text)
+    return f'<span class="chip {kind}">{terms.point(term, shown) if terms and term else shown}</span>'
 
 
 def colour(index: int) -> str:

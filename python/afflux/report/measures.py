@@ -12,7 +12,7 @@ from . import differs
 from .axis import joined, short, span
 from .markup import Terms, both, chip, plain
 
-_MINUS_LESS = {BETTER: "good", WORSE: "bad"}
+_KINDS = {BETTER: "good", WORSE: "bad"}
 
 
 def title(metric: Metric) -> Words:
@@ -21,7 +21,7 @@ def title(metric: Metric) -> Words:
     return Words(f"{words[:1].upper()}{words[1:]}", japanese(words))
 
 
-def verdict(d: Difference | None) -> str:
+def verdict(d: Difference | None, terms: Terms | None = None) -> str:
     """The verdict as a chip: word, sign and change. What holds only when judged alone is said so and has no colour."""
     if d is None:
         return ""
@@ -32,11 +32,11 @@ def verdict(d: Difference | None) -> str:
     if d.verdict == TOO_FEW:
         return chip("none", Words(change, change))
     if d.verdict == UNCLEAR:
-        return chip("open", say(f"verdict.{d.verdict}"))
+        return chip("open", say(f"verdict.{d.verdict}"), terms, "unclear")
     # A mark, a drop or a price is neither good nor bad by itself.
     neutral = d.verdict in (LOWER, HIGHER)
     words = say(f"verdict.{'alone' if alone else 'exact' if d.deterministic else 'chip'}", verdict=say(f"verdict.{d.verdict}"), change=change)
-    return chip("open" if alone else "none" if neutral else _MINUS_LESS[d.verdict], words)
+    return chip("open" if alone else "none" if neutral else _KINDS[d.verdict], words, terms, "alone" if alone else "")
 
 
 def _percent(share: float) -> str:

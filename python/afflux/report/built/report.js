@@ -1,4 +1,4 @@
-/*! made from report/ of afflux, sources 3e16509176be05bb5129f5b842c8e47a61a79ade6978237a5f5dd98f440acaca
+/*! made from report/ of afflux, sources 0559c1e55caad7a52f655565ca60ec593f0b953ce01943952100c387efb32c09
 
 uPlot, https://github.com/leeoniya/uPlot
 The MIT License (MIT)
