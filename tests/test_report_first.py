@@ -20,6 +20,7 @@ from afflux.report import asked, axis, differs, first, markup, published
 from afflux.results.designs import Designs, gather
 from afflux.words import Words, sentence
 
+TIMES = [10.0, 12.0, 11.0, 13.0, 14.0]
 SLOWDOWN = next(metric for metric in METRICS if metric.name == "slowdown_mean")
 
 
@@ -67,12 +68,13 @@ def test_every_example_has_words(path):
 def test_points_of_a_sweep_have_names_for_people():
     assert asked.label("switch.buffer=30packets,switch.ecn.k=8packets").replace("\N{NO-BREAK SPACE}", " ") == "buffer 30 packets, ecn.k 8 packets"
     assert asked.is_point("switch.buffer=1MB")
+    points = [f"switch.buffer={buffer}MB,switch.ecn.k={k}kB" for buffer in (1, 9) for k in (8, 30)]
+    designs = Designs(design(asked.label(name), job=TIMES) for name in points)
+    assert asked.question(designs) == "Which combination of buffer and ecn.k is best, of 4?"
     assert not asked.is_point("deep,shallow")
 
 
 # The answer.
-
-TIMES = [10.0, 12.0, 11.0, 13.0, 14.0]
 
 
 def of(**ratios: tuple[float, float]) -> Designs:

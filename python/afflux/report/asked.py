@@ -30,11 +30,20 @@ def question(designs: Designs) -> Words:
         return setting or say("asked.one", design=names[0])
     if len(names) == 2:
         asked = say("asked.two", first=names[0], second=names[1])
+    elif keys := _varied(names):
+        asked = say("asked.sweep.one" if len(keys) == 1 else "asked.sweep", keys=_listed(keys, "asked.and"), count=len(names))
     elif len(names) <= _NAMED:
         asked = say("asked.some", names=_listed(names, "asked.or"))
     else:
         asked = say("asked.many", count=len(names))
     return join([part for part in (asked, setting) if part])
+
+
+def _varied(names: Sequence[str]) -> list[str]:
+    """The keys of the points of a sweep, by their labels; empty if these are no such points."""
+    found = {tuple(part.partition("\N{NO-BREAK SPACE}")[0] for part in name.split(", ")) for name in names}
+    labels = all("\N{NO-BREAK SPACE}" in part for name in names for part in name.split(", "))
+    return list(found.pop()) if labels and len(found) == 1 else []
 
 
 def _setting(designs: Sequence[Design]) -> Words:

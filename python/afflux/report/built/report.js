@@ -1,4 +1,4 @@
-/*! made from report/ of afflux, sources 0559c1e55caad7a52f655565ca60ec593f0b953ce01943952100c387efb32c09
+/*! made from report/ of afflux, sources d105f8a3401712985c5edb3500f4340acd92233da8e7a53d7069d3f0fede22c4
 
 uPlot, https://github.com/leeoniya/uPlot
 The MIT License (MIT)
