@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,6 @@ import afflux
 from afflux.comparison.paired import Difference
 from afflux.metrics import COST, JOB_TIME, METRICS
 from afflux.results.designs import Designs, gather
-from afflux.words import say
 
 
 def designs(**values: list[float]) -> Designs:
@@ -137,9 +137,10 @@ def test_baseline_of_a_report(invoke, results, tmp_path):
         done = invoke("report", *results, "--baseline", name, "-o", "page.html")
         assert done.exit_code == 0, done.output
         page = (tmp_path / "page.html").read_text()
-        assert page.index(f"<h3>{name}</h3>") < page.index(f"<h3>{others}</h3>")
-        (verdicts,) = [part for part in page.split("<table>") if "<caption>" in part and str(say("verdict.caption", baseline=name)) in part]
-        assert f'<th scope="col">{others}</th>' in verdicts
+        assert page.index(f"<b>{name}</b>") < page.index(f"<b>{others}</b>")
+        assert f'<span lang="en">Against {name}</span>' in page
+        (row,) = [row for row in re.findall(r"<tr[^>]*>.*?</tr>", page[: page.index('id="measures"')]) if "baseline" in row and 'scope="row"' in row]
+        assert f"<span>{name}</span>" in row
 
 
 def test_baseline_of_a_sweep(invoke, scenario):

@@ -121,8 +121,8 @@ def test_words_are_those_of_the_code():
 
 
 def test_words_in_words():
-    said = say("answer.metric", metric=Words("job time", "ジョブ所要時間"), value="1 s")
-    assert (said, said.ja) == ("job time 1 s", "ジョブ所要時間 1 s")
+    said = say("split.named", part=Words("queueing", "キューイング"), by="1 s")
+    assert (said, said.ja) == ("queueing 1 s", "キューイング 1 s")
 
 
 def test_there_is_an_answer_without_jobs(tmp_path):
@@ -131,7 +131,7 @@ def test_there_is_an_answer_without_jobs(tmp_path):
     designs = (("deep", "100packets"), ("shallow", "3packets"))
     found = [scenario.set("name", name).set("switch.buffer", buffer).run(seed=seed) for name, buffer in designs for seed in range(1, 6)]
     page = report.write(found, tmp_path / "report.html").read_text()
-    said = re.search(r'<p class="answer">(.*?)</p>', page)[1]
+    said = re.search(r"<h1>(.*?)</h1>", page)[1]
     assert "shallow has the higher mean slowdown:" in said
     assert "shallow の方がスローダウンの平均が大きくなります。" in said
 

@@ -42,7 +42,7 @@ def report(
         ),
     ] = "html",
     title: Annotated[
-        str | None, typer.Option("--title", metavar="TEXT", help="Heading of the page.", show_default="names of the designs", rich_help_panel=OUTPUT)
+        str | None, typer.Option("--title", metavar="TEXT", help="Line above the question of the page.", show_default="none", rich_help_panel=OUTPUT)
     ] = None,
     whole_run: Annotated[
         bool,
