@@ -1,5 +1,5 @@
 // Bundles the page's script and style into the Python package. The files begin with a digest of what they were made from, so that a test
-// can tell without Node whether they are up to date, and with the licence of uPlot, which is inside.
+// can tell without Node whether they are up to date.
 import { createHash } from "node:crypto";
 import { readFileSync, readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -14,8 +14,7 @@ const sources = ["../python/afflux/words/words.json", "build.mjs", "package-lock
 const digest = createHash("sha256");
 for (const name of sources) digest.update(`${name}\0`).update(readFileSync(join(here, name))).update("\0");
 
-const licence = readFileSync(join(here, "node_modules", "uplot", "LICENSE"), "utf8").trim();
-const banner = `/*! made from report/ of afflux, sources ${digest.digest("hex")}\n\nuPlot, https://github.com/leeoniya/uPlot\n${licence} */`;
+const banner = `/*! made from report/ of afflux, sources ${digest.digest("hex")} */`;
 
 // Words that only the Python package says are left out of the script.
 const PYTHON = ["row", "check", "note", "term", "asked", "demo", "published", "differs", "first", "measure", "measures", "compare", "told", "change", "ends", "study", "hadoop", "conweave", "pfabric", "longfat", "mptcp", "verdict", "versions", "what"];

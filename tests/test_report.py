@@ -5,6 +5,7 @@ import html
 import re
 import shutil
 import subprocess
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -102,17 +103,18 @@ def test_lines_are_drawn_above_the_table(results, tmp_path):
     series = {"a<b": [(0.1, 1.0), (0.5, 3.0), (0.8, 40.0)], "beside": [(0.1, 2.0)], "far": [(0.1, 33.0), (0.5, 31.0), (0.8, 47.0)]}
     page = report.write(results, tmp_path / "r.html", answer="x", figures=[report.Lines("Mice & co", "load", "times", series, most=10.0)]).read_text()
     assert page.index("<h1>x</h1>") < page.index("Mice &amp; co") < page.index('<section id="measures"')
-    (way,) = re.findall(r'<polyline points="([^"]+)"[^>]*series-0', page)
-    places = [tuple(map(float, point.split(","))) for point in way.split()]
+    (way,) = re.findall(r'<path d="M([^"]+)" style="stroke:var\(--series-0\)', page)
+    places = [tuple(map(float, point.split())) for point in way.split("L")]
     # What is beyond the axis stands at its end, and is told.
     assert [x for x, _ in places] == sorted(x for x, _ in places)
-    assert places[0][1] > places[1][1] > places[2][1]
-    assert page.count("<circle") == 7
-    assert "a&lt;b (beyond: 40" in page
-    # Of many there is no room for each beside the line's name.
-    assert re.search(r"far \(beyond: 31[.0]* to 47[.0]*\)", page)
-    top = min(float(y) for y in re.findall(r'<line x1="48"[^>]* y1="([\d.]+)"', page))
-    assert places[2][1] == top
+    assert places[0][1] > places[1][1] > places[2][1] == 0
+    assert page.count('class="dot"') == 7
+    # Of many there is no room for each.
+    assert re.search(r"Above the axis: a&lt;b 40[.0]* \(0\.8\); far 31[.0]* – 47[.0]*", page)
+    assert "目盛りの上端を超える値" in page
+    # Names stand beside the ends of their lines, and not on one another.
+    heights = sorted(float(y) for y in re.findall(r'class="line-name" style="--y:([\d.]+)%', page))
+    assert all(after - before >= 8 for before, after in pairwise(heights))
 
 
 def test_completion_times_are_those_of_the_flows(results, tmp_path):

@@ -1,73 +1,136 @@
-// Completion times: percentiles by flow size, and distributions.
-import { Chart } from "./chart";
-import type { Completion, Design } from "./data";
-import { choice, details, html, table } from "./dom";
-import { between, count, percent, ratio, size, time } from "./format";
-import { say } from "./words";
+// Completion times: their distribution by design with percentiles at the curves, and percentiles by flow size.
+import { type Shown, alikeNote, distinct, label } from "./alike";
+import type { Completion, Percentiles, Report } from "./data";
+import { choice, chooser, details, html, svg, table } from "./dom";
+import { type Show, between, count, ratio, size, time } from "./format";
+import { Multiples, axis, ticks } from "./multiples";
+import { counted, language, say } from "./words";
+
+type Measure = "fct" | "slowdown";
+
+const NAMES: (keyof Percentiles)[] = ["p50", "p95", "p99", "p999"];
+const BARS = 80;
+const TICKS = 9;
 
 // What stays when the language is changed.
-const state = { measure: "slowdown" as "fct" | "slowdown", percentile: "", tail: "cdf" };
+const state = { measure: "fct" as Measure, percentile: "" as keyof Percentiles | "", group: 0 };
 
-export function completion(data: Completion, designs: Design[]): HTMLElement[] {
-  // The highest that some class of sizes has enough flows for, up to p99.
-  state.percentile ||= ["p99", "p95", "p50"].find((name) => data.designs.some((one) => one.slowdown[name].some((value) => value !== null))) ?? "mean";
-  const percentiles: [string, string][] = [["mean", say("mean")], ["p50", "p50"], ["p95", "p95"], ["p99", "p99"], ["p999", "p99.9"]];
-  const measures: [string, string][] = [["slowdown", say("slowdown")], ["fct", say("fct")]];
-  const bySize = new Chart("");
-  const cdf = new Chart("");
+const spoken = (name: keyof Percentiles): string => (name === "mean" ? say("mean") : name === "p999" ? "p99.9" : name);
+
+export function completion(report: Report): HTMLElement[] {
+  const data = report.completion!;
+  const shown = distinct(report);
+  // The highest that half of the classes of sizes have enough flows for, up to p99.
+  const known = (name: keyof Percentiles): number => data.designs.reduce((sum, one) => sum + one.slowdown[name].filter((value) => value !== null).length, 0);
+  state.percentile ||= (["p99", "p95", "p50"] as const).find((name) => 2 * known(name) >= known("mean")) ?? "mean";
+  const lead = html("p", { class: "lead" });
+  const title = html("h3");
+  const rows = html("div", { class: "curves" });
   const numbers = html("div");
-  const places = data.sizes.map(([low, high]) => (low === high ? size(low) : between(`${size(low)} `, `\n${size(high)}`).replace(/ +/g, " ")));
+  const sizesTitle = html("h3");
+  const sizes = new Multiples();
+  const sizeNumbers = html("div");
   const draw = (): void => {
-    const { measure, percentile, tail } = state;
+    const group = data.groups[state.group];
+    const show = state.measure === "fct" ? time : ratio;
+    lead.textContent = group.said[state.measure][language()];
+    title.textContent = say(`completion.distribution.${state.measure}`);
+    rows.replaceChildren(...distribution(group.cdf?.[state.measure] ?? data.cdf[state.measure], group, shown, show));
+    const cells = (name: keyof Percentiles): string[] => group.percentiles.map((of) => (of[state.measure][name] === null ? "–" : show(of[state.measure][name]!)));
+    const lines = [...(["mean", ...NAMES] as const).map((name) => [spoken(name), ...cells(name)]), [say("flows"), ...group.flows.map(count)]];
+    numbers.replaceChildren(table(say(state.measure), ["", ...report.designs.map(({ name }) => name)], lines));
+  };
+  const drawSizes = (): void => {
+    const { measure } = state;
+    const percentile = state.percentile as keyof Percentiles;
     const show = measure === "fct" ? time : ratio;
-    const what = say(measure);
-    const label = percentiles.find(([name]) => name === percentile)?.[1] ?? percentile;
-    bySize.show(
-      {
-        x: data.sizes.map((_, index) => index),
-        lines: data.designs.map((one, index) => ({ label: designs[index].name, index, values: one[measure][percentile] })),
-        showX: count,
-        showY: show,
-        logY: measure === "fct",
-        places,
-        points: true,
-      },
-      say("completion.bySize", { what, label }),
-    );
-    const rows = data.sizes.map((_, bin) => [
-      places[bin].replace("\n", " "),
+    const words = { what: say(measure), label: spoken(percentile) };
+    sizesTitle.textContent = say("completion.bySize", words);
+    sizes.show({
+      x: data.sizes.map(([, high]) => high),
+      panels: shown.map(({ index, name, colour }) => ({ name, colour, text: "", values: data.designs[index][measure][percentile] })),
+      showX: size,
+      showY: show,
+      logX: true,
+      logY: true,
+      dots: true,
+      ghost: 0,
+    });
+    const places = data.sizes.map(([low, high]) => (low === high ? size(low) : between(size(low), size(high))));
+    const lines = data.sizes.map((_, bin) => [
+      places[bin],
       ...data.designs.flatMap((one) => {
         const value = one[measure][percentile][bin];
         return [value === null ? "–" : show(value), count(one.count[bin])];
       }),
     ]);
-    numbers.replaceChildren(table(say("completion.bySize", { what, label }), [say("completion.size"), ...designs.flatMap((design) => [design.name, say("flows")])], rows));
-    const grid = data.cdf[measure];
-    const above = tail === "tail";
-    cdf.show(
-      {
-        x: grid.x,
-        lines: grid.below.map((below, index) => ({
-          label: designs[index].name,
-          index,
-          values: below.map((n) => (above ? (n < grid.flows[index] ? 1 - n / grid.flows[index] : null) : n / Math.max(grid.flows[index], 1))),
-        })),
-        showX: show,
-        showY: percent,
-        logX: true,
-        logY: above,
-      },
-      say(above ? `completion.above.${measure}` : `completion.below.${measure}`),
-    );
+    const head = [say("completion.size"), ...report.designs.flatMap((design) => [design.name, say("flows")])];
+    sizeNumbers.replaceChildren(table(say("completion.bySize", words), head, lines));
   };
+  const all = (): void => (draw(), drawSizes());
+  const measures: [string, string][] = [["fct", say("fct")], ["slowdown", say("slowdown")]];
+  const groups = data.groups.map(({ name }, index): [string, string] => [String(index), name === null ? say("sizes.all") : name || "–"]);
   const controls = html(
     "div",
     { class: "controls" },
-    choice(say("completion.measure"), measures, state.measure, (value) => ((state.measure = value as typeof state.measure), draw())),
-    choice(say("completion.statistic"), percentiles, state.percentile, (value) => ((state.percentile = value), draw())),
-    choice(say("completion.distribution"), [["cdf", "CDF"], ["tail", say("completion.tail")]], state.tail, (value) => ((state.tail = value), draw())),
+    choice(say("completion.measure"), measures, state.measure, (value) => ((state.measure = value as Measure), all())),
+    ...(groups.length > 1 ? [chooser(say("completion.class"), groups, String(state.group), (value) => ((state.group = Number(value)), draw()))] : []),
   );
-  draw();
-  const note = html("p", { class: "note" }, say("completion.note"));
-  return [controls, html("div", { class: "pair" }, bySize.element, cdf.element), details(say("completion.numbers"), numbers), note];
+  const percentiles = (["mean", ...NAMES] as const).map((name): [string, string] => [name, spoken(name)]);
+  const statistic = html("div", { class: "controls" }, choice(say("completion.statistic"), percentiles, state.percentile, (value) => ((state.percentile = value as keyof Percentiles), drawSizes())));
+  all();
+  const figure = html("figure", {}, title, rows, html("p", { class: "note" }, say("completion.heights")), details(say("numbers"), numbers));
+  // Of few sizes the classes of traffic tell more.
+  const several = data.sizes.length >= 4;
+  const bySize = several ? [html("figure", { class: "later" }, sizesTitle, statistic, sizes.element, details(say("completion.numbers"), sizeNumbers))] : [];
+  return [lead, controls, figure, ...bySize, html("p", { class: "note" }, say("completion.note")), ...alikeNote(report)];
+}
+
+function distribution(grid: Completion["cdf"]["fct"], group: Completion["groups"][number], shown: Shown[], show: Show): HTMLElement[] {
+  // Fewer bars for few flows.
+  const bars = Math.min(Math.max(2 * Math.sqrt(Math.max(...grid.flows)), 16), BARS);
+  const step = Math.max(Math.floor(grid.x.length / bars), 1);
+  const [low, high] = [grid.x[0], grid.x[grid.x.length - 1]];
+  const at = (value: number): number => Math.log(value / low) / (Math.log(high / low) || 1);
+  const shares = shown.map(({ index }) => {
+    const flows = Math.max(grid.flows[index], 1);
+    return Array.from({ length: Math.ceil(grid.x.length / step) }, (_, bar) => (grid.below[index][Math.min((bar + 1) * step, grid.x.length) - 1] - (bar ? grid.below[index][bar * step - 1] : 0)) / flows);
+  });
+  // By square root, so that rare times are seen beside frequent ones.
+  const most = Math.sqrt(Math.max(...shares.flat(), 1e-9));
+  const measure = show === time ? "fct" : "slowdown";
+  const scale = { low, high, log: true };
+  const rows = shown.flatMap((design, row) => {
+    const of = group.percentiles[design.index][measure];
+    const width = 1000 / shares[row].length;
+    const tops = shares[row].map((share, bar) => `H${(bar * width).toFixed(1)}V${(100 - (96 * Math.sqrt(share)) / most).toFixed(1)}`);
+    const drawing = svg("svg", { viewBox: "0 0 1000 100", preserveAspectRatio: "none", "aria-hidden": "true" }, svg("path", { class: "hill", d: `M0 100${tops.join("")}H1000V100Z` }));
+    const plot = html("div", { class: "hills" }, drawing);
+    for (const tick of ticks(scale, TICKS)) plot.append(upright("tick", at(tick)));
+    const known = NAMES.flatMap((name) => (of[name] === null ? [] : [{ name, value: of[name]! }]));
+    const lanes: number[] = [];
+    for (const { name, value } of known) {
+      const share = at(value);
+      plot.append(upright("percentile", share));
+      // Labels that would lie on one another stand in two lines.
+      const lane = lanes.length && share - lanes[0] < 0.115 ? (lanes[1] !== undefined && share - lanes[1] < 0.115 ? -1 : 1) : 0;
+      if (lane < 0) continue;
+      lanes[lane] = share;
+      const text = html("span", { class: `of-percentile lane-${lane}${share > 0.9 ? " r" : share < 0.05 ? " l" : ""}` }, html("b", {}, spoken(name)), ` ${show(value)}`);
+      text.style.setProperty("--x", `${100 * share}%`);
+      plot.append(text);
+    }
+    plot.style.setProperty("--c", design.colour);
+    const flows = html("small", {}, counted("completion.flows", group.flows[design.index], count(group.flows[design.index])));
+    const name = html("div", { class: "curve-name" }, label(design), flows);
+    const line = html("p", { class: "phone percentiles" }, known.map(({ name, value }) => `${spoken(name)} ${show(value)}`).join(" · "));
+    return [name, html("div", {}, plot, line)];
+  });
+  return [...rows, html("span"), axis(scale, show, TICKS)];
+}
+
+function upright(kind: string, share: number): HTMLElement {
+  const line = html("i", { class: kind, "aria-hidden": "true" });
+  line.style.setProperty("--x", `${100 * share}%`);
+  return line;
 }

@@ -8,6 +8,9 @@ export interface Design {
   colour: number;
 }
 
+export type Percentiles = Record<"mean" | "p50" | "p95" | "p99" | "p999", number | null>;
+export type Distribution = { x: number[]; below: number[][]; flows: number[] };
+
 export interface Completion {
   // Lower and upper bound of each class of flow sizes, bytes.
   sizes: [number, number][];
@@ -17,7 +20,16 @@ export interface Completion {
     fct: Record<string, (number | null)[]>;
     slowdown: Record<string, (number | null)[]>;
   }[];
-  cdf: Record<"fct" | "slowdown", { x: number[]; below: number[][]; flows: number[] }>;
+  // Of all flows: how many have at most x.
+  cdf: Record<"fct" | "slowdown", Distribution>;
+  // All flows (without a name and a distribution of its own), then classes of traffic; by design.
+  groups: {
+    name: string | null;
+    cdf: Record<"fct" | "slowdown", Distribution> | null;
+    flows: number[];
+    percentiles: Record<"fct" | "slowdown", Percentiles>[];
+    said: Record<"fct" | "slowdown", Record<Language, string>>;
+  }[];
 }
 
 export type Metric = "queue_max" | "queue_min" | "drops" | "in_discards" | "ecn_marks" | "pause_tx" | "pause_rx" | "paused_ns" | "latency_max" | "tx_bytes" | "rx_bytes";
@@ -31,6 +43,8 @@ export interface PortSeries {
   // What is shown at first; and the whole run, where that is longer: then this share of the bytes is in the first.
   views: [PortView, PortView?];
   share: number | null;
+  // By design, then port, then queue: the mean length, bytes.
+  means: (Record<string, number>[] | null)[];
 }
 
 export interface PortView {
@@ -52,7 +66,7 @@ export interface Timeline {
   phase: number[];
   task: string[];
   node: number[];
-  // By node, where nodes have names.
+  // By node.
   names: Record<string, string>;
   start: (number | null)[];
   finish: (number | null)[];
@@ -62,29 +76,27 @@ export interface Timeline {
   seed: number;
 }
 
-// Of the flows of one design in a group: the parts of the mean completion time, which add up to it, and the mean of each flow's shares.
-export interface SplitMean {
-  flows: number;
-  unfinished: number;
-  mean_fct_ns: number;
-  parts_ns: number[];
-  shares: number[];
+// Mean of the paired differences, and its 95 % interval; null where there are too few pairs.
+export type Change = [number, number | null, number | null];
+
+// Times in parts, ns, by design: means over the runs, and what makes the difference to the first design. Null: unknown.
+export interface Breakdown {
+  labels: string[];
+  designs: (number[] | null)[];
+  changes: ({ pairs: number; before: number; exact: boolean; parts: Change[]; total: Change } | null)[];
+  // By design, in a sentence.
+  said: (Record<Language, string> | null)[];
 }
 
-// The mean completion time less the first design's, part by part; of the flows that both have, where they are the same.
-export interface SplitChange {
-  before_ns: number;
-  after_ns: number;
-  flows: number;
-  parts_ns: number[];
+export interface Phases extends Breakdown {
+  // A part is a mean over several jobs.
+  several: boolean;
 }
 
 export interface Split {
   labels: string[];
-  // By design; null: no such flows, or not recorded.
-  groups: { by: "all" | "size" | "class"; name: string; designs: (SplitMean | null)[]; changes: (SplitChange | null)[] }[];
-  // By design: its difference to the first one in a sentence, and of which flows that is.
-  said: (Record<Language, [string, string]> | null)[];
+  // Of all flows, of classes of sizes, of classes of traffic.
+  groups: (Omit<Breakdown, "labels"> & { by: "all" | "size" | "class"; name: string; flows: number[]; unfinished: number[] })[];
 }
 
 export interface Fabric {
@@ -169,9 +181,12 @@ export interface Flows {
 
 export interface Report {
   designs: Design[];
+  // By design: the place of the first one with the same results, and why they are the same.
+  alike: { as: number; why: Record<Language, string> | null }[];
   completion: Completion | null;
   ports: PortSeries | null;
   timelines: (Timeline | null)[];
+  phases: Phases | null;
   split: Split | null;
   replay: Replay;
   flows: Flows[];

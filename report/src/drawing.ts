@@ -14,8 +14,9 @@ export interface Scene {
   frame: number;
   shown: Shown;
   choice: Choice;
-  // The share of the chosen flow's frames by direction; nodes on its way. Null: no flow is chosen.
-  flow: { directions: Map<number, number>; nodes: Set<number> } | null;
+  // The share of the chosen flow's frames by direction; nodes on its way; the directions of its main path in their order; whether it is under way.
+  // Null: no flow is chosen.
+  flow: { directions: Map<number, number>; nodes: Set<number>; hops: number[]; sending: boolean } | null;
 }
 
 const QUEUE = 18;
@@ -107,7 +108,7 @@ export class Drawing {
     for (const { way, direction, level } of drawn) {
       // Among very many, those that are idle are hardly seen.
       const seen = drawn.length > 400 ? 0.25 + 0.75 * Math.min(2 * (level ?? 0), 1) : 1;
-      pen.globalAlpha = seen * (scene.flow && !scene.flow.directions.has(direction) ? 0.22 : 1);
+      pen.globalAlpha = seen * (scene.flow && !scene.flow.directions.has(direction) ? 0.13 : 1);
       pen.strokeStyle = level === null ? colour("rule") : shade(scene.shown, level);
       pen.lineWidth = level === null ? 1 : width;
       pen.setLineDash(level === null ? [3, 3] : []);
@@ -127,7 +128,25 @@ export class Drawing {
       line(way);
     };
     for (const [direction, part] of scene.flow?.directions ?? []) halo(direction, colour("path"), 2 + 5 * Math.sqrt(part));
+    if (scene.flow?.sending) for (const [direction] of scene.flow.directions) this.paintFrames(pen, place.ways[direction], scene.frame);
     if (scene.choice?.kind === "port") halo(scene.choice.direction, colour("focus"), 5);
+  }
+
+  // Dots that go along a link while the chosen flow is under way. They show where and whither, not single frames: those are not recorded.
+  private paintFrames(pen: CanvasRenderingContext2D, way: Layout["ways"][number], frame: number): void {
+    if (!way) return;
+    const length = Math.hypot(way.x2 - way.x1, way.y2 - way.y1);
+    const gap = 22;
+    for (let along = (frame * 7) % gap; along < length; along += gap) {
+      const share = along / length;
+      pen.beginPath();
+      pen.arc(way.x1 + (way.x2 - way.x1) * share, way.y1 + (way.y2 - way.y1) * share, 3.4, 0, 2 * Math.PI);
+      pen.fillStyle = colour("path");
+      pen.fill();
+      pen.strokeStyle = colour("bg");
+      pen.lineWidth = 1.2;
+      pen.stroke();
+    }
   }
 
   private paintNodes(pen: CanvasRenderingContext2D, scene: Scene, place: Layout): void {
@@ -143,7 +162,7 @@ export class Drawing {
       const name = scene.fabric.nodes[node];
       const cell = place.packed && place.tiers[node] === 0;
       const onPath = scene.flow?.nodes.has(node) === true;
-      pen.globalAlpha = scene.flow && !onPath ? 0.6 : 1;
+      pen.globalAlpha = scene.flow && !onPath ? 0.35 : 1;
       pen.fillStyle = colour("panel");
       if (cell) {
         // What its rack's switch sends to it.
@@ -186,7 +205,7 @@ export class Drawing {
       if (queue === null) return;
       const at = share("queue", queue, moments.longest);
       const wide = Math.max(Math.min(way.room - 1.5, 6), 1.2);
-      pen.globalAlpha = scene.flow && !scene.flow.directions.has(direction) ? 0.35 : 1;
+      pen.globalAlpha = scene.flow && !scene.flow.directions.has(direction) ? 0.2 : 1;
       if (at > 0) {
         const long = 2 + (QUEUE - 2) * at;
         const sideways = way.outY === 0;

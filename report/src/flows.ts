@@ -3,9 +3,11 @@ import type { Flows } from "./data";
 import { choice, html, table } from "./dom";
 import { count, percent, ratio, size, time } from "./format";
 import { stack } from "./split";
-import { type Key, say, sentences } from "./words";
+import { type Key, counted, list, say, sentences } from "./words";
 
 type Kind = keyof Flows["kinds"];
+
+const COUNTED = [["packets_sent", "flow.sent"], ["packets_retransmitted", "flow.retransmissions"], ["timeouts", "flow.timedOut"], ["ecn_marked", "flow.marked"]] as const;
 
 const state = { kind: "slowest" as Kind };
 
@@ -53,7 +55,6 @@ export function flowTable(flows: Flows, chosen: number | null, choose: (row: num
     html("p", { class: "note" }, say("flows.click")),
     ...(options.length > 1 ? [html("div", { class: "controls" }, choice(say("flows.which"), options, state.kind, (value) => ((state.kind = value as Kind), draw())))] : []),
     box,
-    html("div", { class: "flow-text", "aria-live": "polite" }),
   ];
 }
 
@@ -63,12 +64,7 @@ export function flowText(flows: Flows, row: number, close: () => void): HTMLElem
   const fct = columns.fct_ns[row];
   const values = { id: columns.id[row], from: columns.from[row], to: columns.to[row], size: size(columns.bytes[row]), start: time(columns.start_ns[row]) };
   const said = fct === null ? say("flow.unfinished", values) : say("flow.finished", { ...values, fct: time(fct), slowdown: ratio(columns.slowdown[row] ?? 0) });
-  const counts = say("flow.counts", {
-    sent: count(columns.packets_sent[row]),
-    repeated: count(columns.packets_retransmitted[row]),
-    timeouts: count(columns.timeouts[row]),
-    marked: count(columns.ecn_marked[row]),
-  });
+  const counts = say("flow.counts", { what: list(COUNTED.map(([column, key]) => counted(key, columns[column][row], count(columns[column][row])))) });
   const found: HTMLElement[] = [html("h3", {}, say("flow.title", { id: columns.id[row] })), html("p", {}, sentences([said, counts]))];
   const parts = flows.split && Object.entries(flows.split).map(([label, of]): [string, number | null] => [label, of[row]]);
   if (!parts) found.push(html("p", { class: "note" }, say("flow.noSplit")));
@@ -76,7 +72,7 @@ export function flowText(flows: Flows, row: number, close: () => void): HTMLElem
     const labels = parts.map(([label]) => label);
     const shares = parts.map(([, ns]) => (ns ?? 0) / Math.max(fct, 1));
     const rows = parts.filter(([, ns]) => ns).map(([label, ns]) => [say(`part.${label}` as Key), time(ns ?? 0), percent((ns ?? 0) / Math.max(fct, 1))]);
-    found.push(html("p", { class: "label" }, say("flow.split")), stack(labels, shares), table(say("flow.splitCaption"), [say("split.part"), say("split.time"), say("split.share")], rows));
+    found.push(html("p", { class: "label" }, say("flow.split")), stack(labels, shares, (at) => percent(Math.round(100 * shares[at]) / 100)), table(say("flow.splitCaption"), [say("split.part"), say("split.time"), say("split.share")], rows));
   }
   const paths = flows.paths?.[row];
   if (!flows.paths) found.push(html("p", { class: "note" }, say("flow.noPaths")));

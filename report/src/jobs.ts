@@ -1,13 +1,21 @@
-// Job timelines: what ran when, and where.
-import type { Design, Timeline } from "./data";
-import { details, html, svg, table } from "./dom";
+// Job timelines: what ran when, and where. Tracks are named by node, slices by what they are.
+import { type Shown, distinct } from "./alike";
+import { wide } from "./breakdown";
+import type { Report, Timeline } from "./data";
+import { chooser, details, html, table } from "./dom";
 import { type Extent, extentChoice, extentNote } from "./extent";
 import { count, time } from "./format";
-import { list, say } from "./words";
+import { round } from "./multiples";
+import { STEPS, phaseColour } from "./phases";
+import { list, named, say, sentences } from "./words";
 
-const WIDTH = 1000;
+// A bar is about so many pixels wide where it is as long as the axis.
+const WIDTH = 1030;
+// Lanes of a node, at most: what is beyond lies on the last one.
+const LANES = 40;
+
 // What stays when the language is changed.
-const state = { extent: { whole: false } as Extent };
+const state = { extent: { whole: false } as Extent, other: null as number | null };
 
 interface Bar {
   row: number;
@@ -15,98 +23,150 @@ interface Bar {
   finish: number;
 }
 
-export function timelines(all: (Timeline | null)[], designs: Design[]): HTMLElement[] {
-  const last = Math.max(...all.map((one) => one?.end ?? 0));
+export function timelines(report: Report): HTMLElement[] {
+  const all = report.timelines;
+  const shown = distinct(report).filter(({ index }) => all[index]);
+  const last = Math.max(...shown.map(({ index }) => all[index]!.end));
   // All designs are shown until the same time: the latest of theirs.
-  const busy = Math.max(...all.map((one) => (one ? (one.until ?? one.end) : 0)));
+  const busy = Math.max(...shown.map(({ index }) => all[index]!.until ?? all[index]!.end));
   const until = busy < last ? busy : null;
   // Phases have one colour in all designs.
-  const phases = [...new Set(all.flatMap((one) => one?.phases ?? []))];
-  const box = html("div");
+  const phases = [...new Set(all.flatMap((one) => one?.phases ?? []))].filter((phase) => phase !== "" && phase !== "job");
+  const keyed = phases.filter((phase) => phase !== "merge" && phase !== "master");
+  const others = shown.slice(1);
+  if (!others.some(({ index }) => index === state.other)) {
+    state.other = others.length ? others.reduce((one, two) => (Math.abs(all[two.index]!.end - all[shown[0].index]!.end) > Math.abs(all[one.index]!.end - all[shown[0].index]!.end) ? two : one)).index : null;
+  }
+  const box = html("div", { class: "gantt" });
+  const numbers = html("div");
+  const lead = html("p", { class: "lead" });
   const note = html("p", { class: "note" });
   const draw = (): void => {
     const end = state.extent.whole ? last : busy;
-    box.replaceChildren(...all.flatMap((one, index) => (one ? [timeline(one, designs[index], end, phases)] : [])));
-    note.textContent = extentNote(state.extent, until, last, null).join("");
+    const drawn = shown.filter(({ index }, place) => place === 0 || index === state.other);
+    box.replaceChildren(...drawn.flatMap((design) => timeline(all[design.index]!, design, end, phases)), html("span"), timeAxis(end));
+    lead.textContent = sentence(report, drawn);
+    const left = drawn.flatMap((design) => (all[design.index]!.total > all[design.index]!.start.length ? [say("jobs.left", { design: design.name, drawn: count(all[design.index]!.start.length), total: count(all[design.index]!.total) })] : []));
+    const tasks = drawn.some((design) => all[design.index]!.task.some((task) => task !== ""));
+    note.textContent = sentences([...(tasks ? [say("jobs.how")] : []), ...left, ...extentNote(state.extent, until, last, null)]);
+    numbers.replaceChildren(...drawn.map((design) => listed(all[design.index]!, design)));
   };
   draw();
-  const controls = until === null ? [] : [html("div", { class: "controls" }, ...extentChoice(state.extent, true, draw))];
-  const named = phases.filter((phase) => phase !== "");
-  const legend = named.length > 1 ? [html("p", { class: "readout" }, ...named.map((phase) => html("span", { class: "entry" }, html("span", { class: `swatch series-${phases.indexOf(phase) % 8}` }), phase)))] : [];
-  return [...controls, ...legend, box, ...(until === null ? [] : [note])];
+  const options = others.map(({ index, name }): [string, string] => [String(index), name]);
+  const other = options.length > 1 ? [chooser(say("split.against", { baseline: shown[0].name }), options, String(state.other), (value) => ((state.other = Number(value)), draw()))] : [];
+  const extent = extentChoice(state.extent, until !== null, draw);
+  const controls = other.length + extent.length ? [html("div", { class: "controls" }, ...other, ...extent)] : [];
+  const key = html("div", { class: "parts phone" });
+  keyed.forEach((phase) => {
+    const entry = html("span", {}, named("phase", phase === "submit" ? "start" : phase));
+    entry.style.setProperty("--p", phaseColour(phase, phases.indexOf(phase)));
+    key.append(entry);
+  });
+  return [lead, ...controls, ...(phases.length > 1 ? [key] : []), html("figure", {}, box, note, details(say("numbers"), numbers))];
 }
 
-function timeline(data: Timeline, design: Design, end: number, phases: string[]): HTMLElement {
+// How long the job took, or all of them.
+function sentence(report: Report, drawn: Shown[]): string {
+  const said = drawn.map((design) => {
+    const data = report.timelines[design.index]!;
+    const unfinished = data.start.some((start, row) => start !== null && data.task[row] === "" && data.finish[row] === null);
+    return say(unfinished ? "jobs.unfinished" : "jobs.took", { design: design.name, time: time(data.end) });
+  });
+  const seeds = [...new Set(drawn.map((design) => report.timelines[design.index]!.seed))];
+  const jobs = report.timelines[drawn[0].index]!.jobs.length;
+  return say(jobs > 1 ? "jobs.leadMany" : "jobs.lead", { what: list(said), seeds: say(seeds.length > 1 ? "seed.many" : "seed.one", { seeds: list(seeds.map(String)) }).trim(), count: count(jobs), job: report.timelines[drawn[0].index]!.jobs[0] });
+}
+
+function timeline(data: Timeline, design: Shown, end: number, phases: string[]): HTMLElement[] {
   const every: Bar[] = data.start.flatMap((start, row) => (start === null ? [] : [{ row, start, finish: data.finish[row] ?? data.end }]));
   const bars = every.filter((bar) => bar.start < end || end >= data.end);
   const isTask = (bar: Bar): boolean => data.task[bar.row] !== "";
+  const phaseOf = (bar: Bar): string => data.phases[data.phase[bar.row]];
   const tasks = bars.filter(isTask);
+  // A job as a whole is as long as its phases; it is drawn where it has none.
   const wholes = bars.filter((bar) => !isTask(bar));
-  // Jobs and phases above, then the tasks node by node.
-  const lanes = [...pack(wholes)];
-  const nodes = [...new Set(tasks.map((bar) => data.node[bar.row]))].sort((a, b) => a - b);
-  const first: { lane: number; node: number }[] = [];
-  for (const node of nodes) {
-    first.push({ lane: lanes.length, node });
-    lanes.push(...pack(tasks.filter((bar) => data.node[bar.row] === node)));
+  const parts = wholes.filter((bar) => phaseOf(bar) !== "job");
+  const title = html("div", { class: "title" }, say("jobs.of", { design: design.name, time: time(data.end), seed: data.seed }));
+  title.style.setProperty("--c", design.colour);
+  const found = [title, ...track(data, parts.length ? parts : wholes, say(data.jobs.length > 1 ? "jobs.jobs" : "jobs.job"), "", end, phases, true)];
+  for (const node of [...new Set(tasks.map((bar) => data.node[bar.row]))].sort((a, b) => a - b)) {
+    const own = tasks.filter((bar) => data.node[bar.row] === node);
+    const counts = [...new Set(own.map(phaseOf))].filter((phase) => !STEPS.includes(phase)).sort((a, b) => phases.indexOf(a) - phases.indexOf(b)).map((phase) => say("jobs.count", { count: own.filter((bar) => phaseOf(bar) === phase).length, phase: named("phase", phase) }));
+    found.push(...track(data, own, data.names[node] ?? String(node), list(counts), end, phases, false));
   }
-  const laneHeight = Math.min(16, Math.max(2.5, 420 / lanes.length));
-  const height = lanes.length * laneHeight + 24;
-  const drawing = svg("svg", { viewBox: `0 0 ${WIDTH} ${height}`, class: "timeline", role: "img", "aria-label": say("jobs.drawing", { design: design.name, bars: bars.length, time: time(data.end) }) });
-  const at = (ns: number): number => (ns / Math.max(end, 1)) * (WIDTH - 4) + 2;
-  const step = round(end / 8);
-  for (let tick = 0; tick * step <= end; tick++) {
-    const x = at(tick * step);
-    drawing.append(svg("line", { x1: x, x2: x, y1: 0, y2: height - 20, class: "tick" }));
-    const anchor = tick === 0 ? "start" : x > WIDTH - 30 ? "end" : "middle";
-    drawing.append(svg("text", { x, y: height - 4, "text-anchor": anchor }, tick === 0 ? "0" : time(tick * step)));
-  }
-  for (const { lane, node } of first)
-    if (lane > 0 && nodes.length > 1) drawing.append(svg("line", { x1: 0, x2: WIDTH, y1: lane * laneHeight, y2: lane * laneHeight, class: "node" }, svg("title", {}, say("jobs.node", { node: data.names[node] ?? node }))));
+  return found;
+}
+
+// A track: its name, and its bars in as few lanes as possible.
+function track(data: Timeline, bars: Bar[], name: string, about: string, end: number, phases: string[], whole: boolean): HTMLElement[] {
+  const lanes = pack(chained(data, bars, end / 100));
+  const row = html("div", { class: `row${whole ? " phases" : ""}`, role: "img", "aria-label": say("jobs.track", { name, bars: bars.length }) });
+  row.style.setProperty("--lanes", String(Math.min(lanes.length, LANES)));
+  const share = (ns: number): number => (100 * ns) / Math.max(end, 1);
   lanes.forEach((lane, place) => {
     for (const bar of lane) {
       const phase = data.phases[data.phase[bar.row]];
-      const words = [data.jobs[data.job[bar.row]], phases.length > 1 ? phase : "", data.task[bar.row], data.node[bar.row] >= 0 ? say("jobs.node", { node: data.names[data.node[bar.row]] ?? data.node[bar.row] }) : ""].filter((word) => word !== "");
       const unfinished = data.finish[bar.row] === null;
-      const text = say(unfinished ? "jobs.barUnfinished" : "jobs.bar", { what: list(words), start: time(bar.start), finish: time(bar.finish), duration: time(bar.finish - bar.start) });
+      const what = [data.jobs[data.job[bar.row]], phase === "job" ? "" : named("phase", phase), data.task[bar.row]].filter((word) => word !== "");
+      const text = say(unfinished ? "jobs.barUnfinished" : "jobs.bar", { what: list(what), start: time(bar.start), finish: time(bar.finish), duration: time(bar.finish - bar.start) });
+      const piece = html("i", { class: `${whole ? "s" : "t"}${unfinished ? " unfinished" : ""}`, title: text });
       // One that goes on is cut at the edge.
-      const box = { x: at(bar.start), y: place * laneHeight + 0.5, width: Math.max(Math.min(at(bar.finish), WIDTH) - at(bar.start), 0.8), height: Math.max(laneHeight - 1, 1.5) };
-      drawing.append(svg("rect", { ...box, class: `${phase === "" ? "whole" : `series-${phases.indexOf(phase) % 8}`}${unfinished ? " unfinished" : ""}` }, svg("title", {}, text)));
-      const label = isTask(bar) ? "" : words.slice(0, 2).join(" ");
-      if (laneHeight >= 12 && box.width > 8 * label.length && label) drawing.append(svg("text", { x: box.x + 5, y: box.y + laneHeight - 5, class: "on-bar" }, label));
+      const length = share(Math.min(bar.finish, end) - bar.start);
+      piece.style.cssText = `--x:${share(bar.start).toFixed(2)}%;--w:${Math.max(length, 0).toFixed(2)}%;--l:${Math.min(place, LANES - 1)};--p:${phase === "" || phase === "job" ? "var(--phase-0)" : phaseColour(phase, phases.indexOf(phase))}`;
+      const label = phase === "" || phase === "job" || data.jobs.length > 1 ? what[0] : named("phase", phase);
+      if (whole && (length / 100) * WIDTH > wide(label) + 8) piece.append(label);
+      row.append(piece);
     }
   });
-  const all = every.filter((bar) => !isTask(bar));
-  const listed = all.slice(0, 200).map((bar) => {
-    const name = [data.jobs[data.job[bar.row]], phases.length > 1 ? data.phases[data.phase[bar.row]] : ""].filter((word) => word !== "").join(", ");
-    const done = data.finish[bar.row];
-    return [name, time(bar.start), done === null ? say("unfinished") : time(done), done === null ? "–" : time(done - bar.start)];
+  const step = share(round(end / 8));
+  row.style.setProperty("--step", `${step}%`);
+  return [html("div", { class: "who" }, name, ...(about ? [html("small", {}, about)] : [])), row];
+}
+
+function timeAxis(end: number): HTMLElement {
+  const element = html("div", { class: "axis", "aria-hidden": "true" });
+  const step = round(end / 8);
+  for (let tick = 0; tick * step <= end * 1.001; tick++) {
+    const share = (tick * step) / Math.max(end, 1);
+    const text = html("span", { class: tick === 0 ? "first" : share > 0.96 ? "last" : "" }, tick === 0 ? "0" : time(tick * step));
+    text.style.setProperty("--x", `${100 * share}%`);
+    element.append(text);
+  }
+  return element;
+}
+
+function listed(data: Timeline, design: Shown): HTMLElement {
+  const all = data.start.flatMap((start, row) => (start !== null && data.task[row] === "" ? [row] : []));
+  const rows = all.slice(0, 200).map((row) => {
+    const phase = data.phases[data.phase[row]];
+    const name = [data.jobs[data.job[row]], phase === "job" ? "" : named("phase", phase)].filter((word) => word !== "");
+    const [start, done] = [data.start[row]!, data.finish[row]];
+    return [list(name), time(start), done === null ? say("unfinished") : time(done), done === null ? "–" : time(done - start)];
   });
-  const left = data.total > data.start.length ? say("jobs.left", { drawn: count(data.start.length), total: count(data.total) }) : "";
-  return html(
-    "figure",
-    { class: "wide" },
-    html("figcaption", {}, `${say("jobs.of", { design: design.name, seed: data.seed })}${nodes.length ? say("jobs.lanes", { nodes: nodes.length }) : ""}${left}`),
-    html("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": say("jobs.timeline", { design: design.name }) }, drawing),
-    details(say("numbers"), table(say(all.length > 200 ? "jobs.firstRows" : "jobs.rows", { design: design.name }), [say("jobs.job"), say("jobs.start"), say("jobs.finish"), say("jobs.duration")], listed)),
-  );
+  const caption = say(all.length > 200 ? "jobs.firstRows" : "jobs.rows", { design: design.name });
+  return table(caption, [say("jobs.job"), say("jobs.start"), say("jobs.finish"), say("jobs.duration")], rows);
 }
 
-// The next of 1, 2, 5, 10, 20 … that is not smaller.
-function round(value: number): number {
-  const power = 10 ** Math.floor(Math.log10(Math.max(value, 1)));
-  return power * (value <= power ? 1 : value <= 2 * power ? 2 : value <= 5 * power ? 5 : 10);
+// Steps of one task follow one another; the others are by themselves.
+function chained(data: Timeline, bars: Bar[], gap: number): Bar[][] {
+  const found: Bar[][] = [];
+  for (const bar of [...bars].sort((a, b) => a.start - b.start || a.finish - b.finish || a.row - b.row)) {
+    const same = (other: Bar): boolean => data.task[other.row] === data.task[bar.row] && data.job[other.row] === data.job[bar.row];
+    const follows = (other: Bar): boolean => STEPS.includes(data.phases[data.phase[other.row]]) && same(other) && Math.abs(bar.start - other.finish) <= gap;
+    const before = found.find((chain) => follows(chain[chain.length - 1]));
+    if (before) before.push(bar);
+    else found.push([bar]);
+  }
+  return found;
 }
 
-// As few lanes as possible: each bar into the first one that is free.
-function pack(bars: Bar[]): Bar[][] {
+// As few lanes as possible: each chain into the first one that is free.
+function pack(chains: Bar[][]): Bar[][] {
   const lanes: Bar[][] = [];
-  const ends: number[] = [];
-  for (const bar of [...bars].sort((a, b) => a.start - b.start || b.finish - a.finish || a.row - b.row)) {
-    let lane = ends.findIndex((end) => end <= bar.start);
+  for (const chain of chains) {
+    let lane = lanes.findIndex((bars) => bars[bars.length - 1].finish <= chain[0].start);
     if (lane < 0) lane = lanes.push([]) - 1;
-    lanes[lane].push(bar);
-    ends[lane] = bar.finish;
+    lanes[lane].push(...chain);
   }
   return lanes;
 }

@@ -8,7 +8,7 @@ import { replay } from "./replay";
 import { follow, links } from "./sections";
 import { split } from "./split";
 import { terms } from "./terms";
-import { designColours, followSystem, forget, themeChoice } from "./theme";
+import { followSystem, forget, themeChoice } from "./theme";
 import { type Key, LANGUAGES, type Language, language, say, speak } from "./words";
 
 function fill(report: Report): void {
@@ -16,10 +16,10 @@ function fill(report: Report): void {
   portNames(report.ports);
   const place = document.getElementById("sections")!;
   const sections: [string, Key, () => HTMLElement[], boolean][] = [
-    ["completion", "completion.title", () => completion(report.completion!, report.designs), report.completion !== null],
-    ["split", "split.title", () => split(report.split!, report.designs), report.split !== null],
-    ["ports", "ports.title", () => ports(report.ports!, report.designs), report.ports !== null],
-    ["jobs", "jobs.title", () => timelines(report.timelines, report.designs), report.timelines.some((one) => one !== null)],
+    ["completion", "completion.title", () => completion(report), report.completion !== null],
+    ["split", "split.title", () => split(report), report.split !== null || report.phases !== null],
+    ["ports", "ports.title", () => ports(report), report.ports !== null],
+    ["jobs", "jobs.title", () => timelines(report), report.timelines.some((one) => one !== null)],
     ["replay", "replay.title", () => replay(report), true],
   ];
   place.replaceChildren();
@@ -45,7 +45,6 @@ async function main(): Promise<void> {
   followSystem();
   terms();
   const report = await read("data");
-  designColours(report.designs.map((design) => design.colour));
   fill(report);
   follow();
   document.documentElement.dataset.ready = "yes";

@@ -1,13 +1,15 @@
 // The replay: the fabric drawn, a slider through time, and what is chosen in it: a port, a node or a flow.
-import { Chart, type Line } from "./chart";
 import type { Counter, Fabric, Flows, Report } from "./data";
 import { choice, chooser, html, table } from "./dom";
 import { type Choice, Drawing, type Scene } from "./drawing";
+import { colourOf, distinct } from "./alike";
 import { type Extent, extentChoice, extentNote } from "./extent";
 import { flowTable, flowText } from "./flows";
 import { type Show, count, percent, rate, size, time } from "./format";
+import { hopsBox } from "./hops";
 import { isHost } from "./layout";
 import { Moments } from "./moments";
+import { Multiples } from "./multiples";
 import { showPort } from "./ports";
 import { type Shown, shade, valueAt } from "./scale";
 import { colour, isPrinting, onTheme } from "./theme";
@@ -28,7 +30,11 @@ export function replay(report: Report): HTMLElement[] {
   const legend = html("div", { class: "scale" });
   const panel = html("div", { class: "chosen", role: "region", "aria-label": say("replay.chosen") });
   const flowsBox = html("div", { class: "flows" });
+  const flowBox = html("div", { class: "flow-text", "aria-live": "polite" });
+  const hops = hopsBox();
+  const lead = html("p", { class: "lead" });
   const note = html("p", { class: "note" });
+  const how = html("p", { class: "note how" });
   const now = html("p", { class: "now" });
   let timer = 0;
   let fabric: Fabric;
@@ -67,17 +73,47 @@ export function replay(report: Report): HTMLElement[] {
       const shown = moments.directions.length;
       if (shown < 2 * fabric.a.length) said.push(say(shown < run.ports.recorded ? "replay.somePorts" : "replay.recordedPorts", { shown: count(shown), recorded: count(run.ports.recorded), all: count(2 * fabric.a.length) }));
     }
-    note.textContent = sentences([...said, say("replay.cables"), ...(still ? [] : [say("replay.strip"), say("replay.keys")])]);
+    note.textContent = sentences([...said, say("replay.cables"), ...(still ? [] : [say("replay.strip"), say("replay.dots")])]);
+    how.textContent = still ? "" : say("replay.keys");
     flowsBox.replaceChildren(...flowTable(flows, state.flow, chooseFlow));
     if (!timer) play.textContent = say("replay.play");
+    lead.textContent = leadOf();
     legends();
     choose(state.choice);
-    if (state.flow !== null) chooseFlow(state.flow);
+    chooseFlow(state.flow, false);
     move(state.frame);
   }
 
+  // The longest queue of the run, and where and when it stood; the busiest link where queues are unknown.
+  function leadOf(): string {
+    let most = { value: 0, direction: 0, frame: 0 };
+    const still = report.replay.runs[state.design].ports === null;
+    for (const direction of still ? ports.keys() : moments.directions)
+      for (let frame = 0; frame < moments.frames; frame++) {
+        const value = (still ? moments.used(direction, frame) : moments.queue(direction, frame)) ?? 0;
+        if (value > most.value) most = { value, direction, frame };
+      }
+    if (!most.value) return "";
+    const words = { design: names[state.design], port: ports[most.direction].name, time: time(Math.min((most.frame + 1) * moments.frameNs, moments.end)) };
+    return still ? say("replay.leadStill", { ...words, value: percent(most.value) }) : say("replay.lead", { ...words, value: size(most.value) });
+  }
+
   function scene(): void {
-    drawing.show({ fabric, moments, frame: state.frame, shown: state.shown, choice: state.choice, flow: way });
+    drawing.show({ fabric, moments, frame: state.frame, shown: state.shown, choice: state.choice, flow: way && { ...way, sending: sending() } });
+  }
+
+  // Frames in which the chosen flow is under way.
+  function life(): [number, number] | null {
+    if (state.flow === null || report.replay.runs[state.design].ports === null) return null;
+    const start = flows.columns.start_ns[state.flow];
+    const fct = flows.columns.fct_ns[state.flow];
+    const at = (ns: number): number => Math.min(Math.max(Math.floor(ns / moments.frameNs), 0), moments.frames - 1);
+    return [at(start), fct === null ? moments.frames - 1 : at(start + fct)];
+  }
+
+  function sending(): boolean {
+    const span = life();
+    return span !== null && state.frame >= span[0] && state.frame <= span[1];
   }
 
   function move(frame: number): void {
@@ -90,12 +126,22 @@ export function replay(report: Report): HTMLElement[] {
     scene();
     strip();
     tellNow();
+    follow();
   }
 
+  // What the chosen flow meets at this time, hop by hop.
+  function follow(): void {
+    hops.show(way?.hops ?? [], fabric, moments, state.frame, clock.textContent ?? "", sending());
+  }
+
+  // Of a chosen flow, from its start to its end.
   function start(): void {
-    if (state.frame >= moments.frames - 1) move(0);
+    const span = life();
+    if (span && (state.frame < span[0] || state.frame >= span[1])) move(span[0]);
+    else if (state.frame >= moments.frames - 1) move(0);
     timer = window.setInterval(() => {
-      if (!slider.isConnected || state.frame >= moments.frames - 1) return stop();
+      const last = life()?.[1] ?? moments.frames - 1;
+      if (!slider.isConnected || state.frame >= moments.frames - 1 || state.frame === last) return stop();
       move(Math.min(state.frame + Math.max(Number(state.speed), 1), moments.frames - 1));
     }, TICK / Math.min(Number(state.speed), 1));
     play.textContent = say("replay.pause");
@@ -255,10 +301,9 @@ export function replay(report: Report): HTMLElement[] {
     facts.push(...COUNTERS.flatMap(([counter, word]) => (moments.total(direction, counter) ? [say("replay.total", { what: say(word), value: count(moments.total(direction, counter)) })] : [])));
     const x = Array.from({ length: moments.frames }, (_, frame) => (frame + 1) * moments.frameNs);
     const chart = (title: string, show: Show, values: number[], steps: boolean): HTMLElement => {
-      const made = new Chart(title, "replay");
-      const lines: Line[] = [{ label: names[state.design], index: state.design, values }];
-      made.show({ x, lines, showX: time, showY: show, steps, dense: true });
-      return made.element;
+      const made = new Multiples();
+      made.show({ x, panels: [{ name: names[state.design], colour: colourOf(report, state.design), text: "", values }], showX: time, showY: show, steps });
+      return html("figure", { class: "small" }, html("figcaption", {}, title), made.element);
     };
     const frames = x.map((_, frame) => frame);
     const charts = [
@@ -272,7 +317,8 @@ export function replay(report: Report): HTMLElement[] {
     return [head, html("p", {}, sentences(facts)), now, html("div", { class: "charts" }, ...charts), html("p", { class: "buttons" }, ...more, other), portChoice(direction)];
   }
 
-  function chooseFlow(row: number | null): void {
+  // The flow is shown from its start, unless it was chosen before.
+  function chooseFlow(row: number | null, fresh = true): void {
     state.flow = row;
     way = wayOf();
     flowsBox.querySelectorAll("tr[data-row]").forEach((line) => {
@@ -280,10 +326,15 @@ export function replay(report: Report): HTMLElement[] {
       line.classList.toggle("picked", own);
       line.querySelector("button")?.setAttribute("aria-pressed", String(own));
     });
-    const box = flowsBox.querySelector(".flow-text");
-    box?.replaceChildren(...(row === null ? [] : flowText(flows, row, () => chooseFlow(null))));
+    const followed = row === null ? [] : flowText(flows, row, () => chooseFlow(null));
+    flowBox.replaceChildren(...followed.slice(0, 2), ...(row === null ? [] : [hops.element]), ...followed.slice(2));
+    flowBox.hidden = row === null;
+    const span = life();
+    if (fresh && row !== null && stage.getBoundingClientRect().bottom < 80) stage.scrollIntoView();
+    if (fresh && span && !timer) return move(span[0]);
     scene();
     strip();
+    follow();
   }
 
   // The share of the chosen flow's frames that went over each direction of a link. Between two nodes with several links a path does not tell which.
@@ -298,13 +349,16 @@ export function replay(report: Report): HTMLElement[] {
       between.set(key, [...(between.get(key) ?? []), direction]);
     });
     const paths = flows.paths?.[state.flow];
+    const hops: number[] = [];
     for (const path of paths?.paths ?? []) {
-      const hops = path.nodes.map((name) => place.get(name) ?? -1);
-      for (const node of hops) nodes.add(node);
-      for (let hop = 1; hop < hops.length; hop++)
-        for (const direction of between.get(`${hops[hop - 1]} ${hops[hop]}`) ?? []) directions.set(direction, (directions.get(direction) ?? 0) + path.frames / Math.max(paths?.frames ?? 1, 1));
+      const on = path.nodes.map((name) => place.get(name) ?? -1);
+      for (const node of on) nodes.add(node);
+      // Of several paths the one of the most frames is followed hop by hop.
+      if (!hops.length) for (let hop = 1; hop < on.length; hop++) hops.push(...(between.get(`${on[hop - 1]} ${on[hop]}`) ?? []).slice(0, 1));
+      for (let hop = 1; hop < on.length; hop++)
+        for (const direction of between.get(`${on[hop - 1]} ${on[hop]}`) ?? []) directions.set(direction, (directions.get(direction) ?? 0) + path.frames / Math.max(paths?.frames ?? 1, 1));
     }
-    return { directions, nodes };
+    return { directions, nodes, hops, sending: false };
   }
 
   onTheme(() => {
@@ -313,7 +367,7 @@ export function replay(report: Report): HTMLElement[] {
     strip();
   });
   new ResizeObserver(() => strip()).observe(activity);
-  const designs = names.map((name, index): [string, string] => [String(index), name]);
+  const designs = distinct(report).map(({ index, name }): [string, string] => [String(index), name]);
   const shownBox = html("div", {}, choice(say("replay.colours"), [["rate", say("replay.rate")], ["queue", say("replay.queue")]], state.shown, (value) => ((state.shown = value as Shown), move(state.frame))));
   const speeds = ["0.25", "1", "4"].map((value): [string, string] => [value, `${value}×`]);
   const speedBox = html(
@@ -335,10 +389,11 @@ export function replay(report: Report): HTMLElement[] {
     extentBox,
   );
   const timeBox = html("div", { class: "time" }, play, html("div", { class: "track" }, activity, slider), clock);
+  const stage = html("div", { class: "stage" }, drawing.element);
   drawing.element.append(tip);
   design(state.design);
   offerExtent();
-  return [controls, html("div", { class: "stage" }, drawing.element), timeBox, legend, note, html("div", { class: "below" }, flowsBox, panel)];
+  return [lead, controls, stage, timeBox, legend, html("div", { class: "below" }, flowsBox, html("div", {}, flowBox, panel)), note, how];
 }
 
 const COUNTERS: [Counter, Key][] = [["d", "replay.drops"], ["m", "replay.marks"], ["p", "replay.pauses"]];

@@ -1,4 +1,10 @@
 // The definition of a term is shown where one points at it: on hover, on focus, on touch. Escape and a tap elsewhere close it.
+import { html } from "./dom";
+
+// A term that points at its definition; as it is where the page has none.
+export function term(key: string, shown: string): Node | string {
+  return document.getElementById(`term-${key}`) ? html("span", { class: "term", tabindex: 0, "aria-describedby": `term-${key}` }, shown) : shown;
+}
 
 export function terms(): void {
   const tip = document.getElementById("tip")!;

@@ -42,12 +42,6 @@ export function colour(name: string): string {
   return found;
 }
 
-// Designs whose results are the same share a colour; from the ninth on designs are grey. Lines differ in their dashes too, so that no colour has to be told from another.
-let palette: number[] = [];
-export const designColours = (of: number[]): void => void (palette = of);
-export const seriesColour = (index: number): string => colour(`series-${Math.min(palette[index] ?? index, 8)}`);
-export const DASHES: number[][] = [[], [8, 4], [2, 3], [10, 3, 2, 3], [5, 2], [1, 2], [12, 4, 4, 4], [3, 6]];
-
 export function followSystem(): void {
   system.addEventListener("change", apply);
   addEventListener("beforeprint", () => ((printing = true), apply()));

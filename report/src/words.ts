@@ -19,6 +19,9 @@ export function say(key: Key, values: Record<string, string | number> = {}): str
   return every[key][chosen].replace(/\{(\w+)\}/g, (_, name: string) => String(values[name] ?? ""));
 }
 
+// Of a number of things: one of them has a form of its own.
+export const counted = (key: Key, count: number, shown: string): string => say((count === 1 && `${key}.one` in every ? `${key}.one` : key) as Key, { count: shown });
+
 // Words for a name that comes with the data; the name itself where there are none.
 export const named = (kind: string, name: string): string => (`${kind}.${name}` in every ? say(`${kind}.${name}` as Key) : name);
 

@@ -18,7 +18,7 @@ from ..metrics import Metric
 from ..results.designs import Design, Designs, gather
 from ..results.result import Result
 from ..words import Marked, Words, say, sentence
-from . import asked, data, differs, first, measures, published
+from . import asked, data, differs, first, measures, published, split
 from .first import Facts, Told
 from .lines import Lines, draw
 from .markup import Terms, both
@@ -72,6 +72,8 @@ def write(
         differs.section(designs, terms),
         _table(table) if table else _measures(designs, found, terms, metrics),
     ]
+    shown = data.of(designs)
+    terms.used |= split.terms(shown["split"])
     every_note = [*notes, *(found.notes if found else designs.notes)]
     page = Template((HERE / "page.html").read_text(encoding="utf-8")).substitute(
         name=html.escape(title or ", ".join(designs)),
@@ -83,7 +85,7 @@ def write(
         made=both(say("made", version=__version__)),
         style=(HERE / "built" / "style.css").read_text(encoding="utf-8"),
         script=(HERE / "built" / "report.js").read_text(encoding="utf-8"),
-        data=_packed(data.of(designs)),
+        data=_packed(shown),
     )
     path = Path(path)
     durable.make_dir(path.parent)

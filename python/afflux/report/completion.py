@@ -8,11 +8,14 @@ from typing import Any
 
 from ..results.designs import Design
 from ..results.statistics import mean, quantile
+from ..words import Words, both, say, text
 
 #: Classes of flow sizes, of equally many flows each; fewer if there are few sizes.
 CLASSES = 12
-#: Points of a distribution.
-POINTS = 400
+#: Points of a distribution, and of one of several.
+POINTS, COARSE = 400, 160
+#: Classes of traffic that are shown by themselves, at most.
+KINDS = 8
 #: Percentiles, and how many flows it takes for at least one to be beyond.
 PERCENTILES = {"p50": (0.5, 1), "p95": (0.95, 20), "p99": (0.99, 100), "p999": (0.999, 1000)}
 MEASURES = {"fct": "fct_ns", "slowdown": "slowdown"}
@@ -25,6 +28,11 @@ class Flows:
     bytes: list[int]
     fct: list[int]
     slowdown: list[float]
+    kinds: list[str]
+
+    def of_kind(self, kind: str) -> "Flows":
+        rows = [row for row, own in enumerate(self.kinds) if own == kind]
+        return Flows([self.bytes[row] for row in rows], [self.fct[row] for row in rows], [self.slowdown[row] for row in rows], [kind] * len(rows))
 
 
 def of(designs: Sequence[Design]) -> dict[str, Any] | None:
@@ -38,20 +46,76 @@ def of(designs: Sequence[Design]) -> dict[str, Any] | None:
     return {
         "sizes": list(map(list, zip(lower, upper, strict=True))),
         "designs": [_by_size(of_design, upper) for of_design in flows],
-        "cdf": {name: _distribution([getattr(of_design, name) for of_design in flows]) for name in MEASURES},
+        "cdf": _distributions(flows, POINTS),
+        "groups": _groups(designs, flows),
     }
 
 
+def _groups(designs: Sequence[Design], flows: Sequence[Flows]) -> list[dict[str, Any]]:
+    """All flows, whose distributions stand beside; then each class of traffic, if there are several."""
+    found = [{"name": None, "cdf": None, **_described(designs, flows)}]
+    kinds = sorted({kind for of_design in flows for kind in of_design.kinds})
+    for kind in kinds[:KINDS] if len(kinds) > 1 else []:
+        own = [of_design.of_kind(kind) for of_design in flows]
+        found.append({"name": kind, "cdf": _distributions(own, COARSE), **_described(designs, own)})
+    return found
+
+
+def _described(designs: Sequence[Design], flows: Sequence[Flows]) -> dict[str, Any]:
+    every = [{name: _percentiles(getattr(of_design, name)) for name in MEASURES} for of_design in flows]
+    names = [design.name for design in designs]
+    said = {name: both(_sentence(name, names, [of_design[name] for of_design in every])) for name in MEASURES}
+    return {"flows": [len(of_design.bytes) for of_design in flows], "percentiles": every, "said": said}
+
+
+def _percentiles(values: Sequence[float]) -> dict[str, float | None]:
+    ordered = sorted(values)
+    found = {name: _short(quantile(ordered, q)) if len(ordered) >= needed else None for name, (q, needed) in PERCENTILES.items()}
+    return {"mean": _short(mean(ordered)) if ordered else None, **found}
+
+
+def _sentence(measure: str, names: Sequence[str], found: Sequence[dict[str, float | None]]) -> Words:
+    """The highest percentile up to p99 that all designs have, lowest and highest of them, beside the median."""
+    known = [(name, one) for name, one in zip(names, found, strict=True) if one["p50"] is not None]
+    if not known:
+        return Words("", "")
+    high = next((name for name in ("p99", "p95") if all(one[name] is not None for _, one in known)), "p50")
+
+    def shown(one: dict[str, float | None], percentile: str) -> str:
+        value = one[percentile]
+        return "–" if value is None else text.digits(value, 3) if measure == "slowdown" else text.time(value, 3)
+
+    best = min(known, key=lambda item: item[1][high] or 0)
+    worst = max(known, key=lambda item: item[1][high] or 0)
+    share = f"{100 * PERCENTILES[high][0]:.0f}"
+    words = {"share": share, "best": best[0], "worst": worst[0], "low": shown(best[1], high), "high": shown(worst[1], high)}
+    medians = [shown(one, "p50") for _, one in (best, worst)]
+    if len(known) == 1:
+        key = "completion.one" if high != "p50" else "completion.one.median"
+        return say(f"{key}.{measure}", median=medians[0], **words)
+    if words["low"] == words["high"] and medians[0] == medians[1]:
+        return say(f"completion.alike.{measure}", median=medians[0], **words)
+    if high == "p50":
+        return say(f"completion.median.{measure}", **words)
+    key = "completion.tail" if medians[0] == medians[1] else "completion.both"
+    return say(f"{key}.{measure}", lower=medians[0], higher=medians[1], **words)
+
+
+def _distributions(flows: Sequence[Flows], points: int) -> dict[str, Any]:
+    return {name: _distribution([getattr(of_design, name) for of_design in flows], points) for name in MEASURES}
+
+
 def _flows(design: Design) -> Flows:
-    found = Flows([], [], [])
+    found = Flows([], [], [], [])
     for result in design.results.values():
         warmup = result.summary["warmup_ns"]
-        columns = (result.flows.column(name) for name in ("start_ns", "bytes", "fct_ns", "slowdown"))
-        for start, bytes, fct, slowdown in zip(*columns, strict=True):
+        columns = (result.flows.column(name) for name in ("start_ns", "bytes", "fct_ns", "slowdown", "class"))
+        for start, bytes, fct, slowdown, kind in zip(*columns, strict=True):
             if fct is not None and start >= warmup:
                 found.bytes.append(bytes)
                 found.fct.append(fct)
                 found.slowdown.append(slowdown)
+                found.kinds.append(kind)
     return found
 
 
@@ -78,12 +142,12 @@ def _by_size(flows: Flows, upper: Sequence[int]) -> dict[str, Any]:
     return found
 
 
-def _distribution(samples: Sequence[Sequence[float]]) -> dict[str, Any]:
+def _distribution(samples: Sequence[Sequence[float]], points: int) -> dict[str, Any]:
     """How many flows have at most x, at the same x for all: evenly spaced by logarithm."""
     everything = [value for sample in samples for value in sample]
     low, high = math.log(max(min(everything), 1e-9) * 0.98), math.log(max(*everything, 1e-9) * 1.02)
     high = max(high, low + 0.1)
-    grid = [_short(math.exp(low + (high - low) * place / (POINTS - 1))) for place in range(POINTS)]
+    grid = [_short(math.exp(low + (high - low) * place / (points - 1))) for place in range(points)]
     ordered = [sorted(sample) for sample in samples]
     return {"x": grid, "below": [[bisect_right(sample, x) for x in grid] for sample in ordered], "flows": list(map(len, samples))}
 

@@ -1,17 +1,19 @@
-"""A figure of lines, drawn without a script: values over a few places, one line for each name."""
+"""A figure of lines, drawn without a script: values over a few places, one line for each name. Curves are SVG that stretches, texts HTML above it."""
 
 import html
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import ceil
 
+from ..words import say
 from ..words.text import digits
 
-_WIDTH, _HEIGHT = 440, 280
-_LEFT, _RIGHT, _TOP, _BOTTOM = 48, 12, 14, 44
-#: About as wide as a digit.
-_LETTER = 7
-#: As the charts' dashes: no colour has to be told from another.
+#: Height of a name beside the curves, as a share of the plot.
+_NAME = 0.085
+#: Width of a text on the axis, as a share of the plot, by its letters.
+_LETTER = 0.02
+#: No line has to be told from another by its colour alone.
 _DASHES = ("", "8 4", "2 3", "10 3 2 3", "5 2", "1 2", "12 4 4 4", "3 6")
 
 
@@ -29,51 +31,77 @@ def draw(figure: Lines) -> str:
     """The figure as HTML."""
     points = [point for line in figure.series.values() for point in line]
     low, high = min(x for x, _ in points), max(x for x, _ in points)
-    span = high - low or 1.0
     top = max(y for _, y in points)
     top = min(top, figure.most) if figure.most is not None else top
     step = _step(top)
     top = step * ceil(top / step)
 
-    def at(x: float, y: float) -> tuple[float, float]:
-        across = (x - low) / span if high > low else 0.5
-        return round(_LEFT + across * (_WIDTH - _LEFT - _RIGHT), 1), round(_HEIGHT - _BOTTOM - min(y, top) / top * (_HEIGHT - _TOP - _BOTTOM), 1)
+    def across(x: float) -> float:
+        return (x - low) / (high - low) if high > low else 0.5
 
-    parts = []
+    def down(y: float) -> float:
+        return 1 - min(y, top) / top
+
+    curves, texts, notes = [], [], []
     for tick in range(round(top / step) + 1):
-        _, y = at(low, tick * step)
-        parts.append(f'<line x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{y}" y2="{y}" stroke="var(--grid)"/>')
-        parts.append(f'<text x="{_LEFT - 6}" y="{y + 4}" text-anchor="end">{tick * step:.4g}</text>')
-    # From the right on, those that have room.
-    free = float("inf")
-    for x in sorted({x for x, _ in points}, reverse=True):
-        place, half = at(x, 0)[0], _LETTER * len(f"{x:.4g}") / 2
-        if place + half < free:
-            parts.append(f'<text x="{place}" y="{_HEIGHT - _BOTTOM + 16}" text-anchor="middle">{x:.4g}</text>')
-            free = place - half - _LETTER
-    parts.append(f'<text x="{(_LEFT + _WIDTH - _RIGHT) / 2}" y="{_HEIGHT - 8}" text-anchor="middle">{html.escape(figure.across)}</text>')
-    middle = (_TOP + _HEIGHT - _BOTTOM) / 2
-    parts.append(f'<text x="12" y="{middle}" text-anchor="middle" transform="rotate(-90 12 {middle})">{html.escape(figure.up)}</text>')
-    legend = []
-    for index, (name, line) in enumerate(figure.series.items()):
-        colour, dashes = f"var(--series-{index % 8})", _DASHES[index % len(_DASHES)]
-        places = [at(x, y) for x, y in line]
-        way = " ".join(f"{x},{y}" for x, y in places)
-        parts.append(f'<polyline points="{way}" fill="none" stroke="{colour}" stroke-width="2" stroke-dasharray="{dashes}"/>')
-        for (x, y), (load, value) in zip(places, line, strict=True):
-            told = f"{html.escape(name)}, {load:.4g}: {digits(value)}"
-            parts.append(f'<circle cx="{x}" cy="{y}" r="3.5" fill="{colour}"><title>{told}</title></circle>')
-        dashed = f'stroke="{colour}" stroke-width="2" stroke-dasharray="{dashes}"'
-        sample = f'<svg width="34" height="10" aria-hidden="true"><line x1="1" x2="33" y1="5" y2="5" {dashed}/></svg>'
+        y = down(tick * step)
+        curves.append(f'<line class="g" x1="0" x2="1000" y1="{1000 * y:.1f}" y2="{1000 * y:.1f}"/>')
+        texts.append(f'<span class="y" style="--y:{100 * y:.2f}%">{tick * step:.4g}</span>')
+    ends = _spread([down(line[-1][1]) for line in figure.series.values()])
+    for index, ((name, line), end) in enumerate(zip(figure.series.items(), ends, strict=True)):
+        colour, dashes = f"var(--series-{min(index, 8)})", _DASHES[index % len(_DASHES)]
+        style = f"stroke:{colour};stroke-width:2;stroke-dasharray:{dashes}"
+        way = "L".join(f"{1000 * across(x):.1f} {1000 * down(y):.1f}" for x, y in line)
+        curves.append(f'<path d="M{way}" style="{style}"/>')
+        for x, y in line:
+            told = f"{html.escape(name, quote=True)}, {x:.4g}: {digits(y)}"
+            texts.append(f'<span class="dot" style="--x:{100 * across(x):.2f}%;--y:{100 * down(y):.2f}%;--c:{colour}" title="{told}"></span>')
+        sample = f'<svg width="22" height="8" aria-hidden="true"><line x1="0" x2="22" y1="4" y2="4" style="{style}"/></svg>'
+        texts.append(f'<span class="line-name" style="--y:{100 * end:.2f}%;--c:{colour}">{sample}{html.escape(name)}</span>')
         above = [(x, value) for x, value in line if value > top]
-        beyond = ", ".join(f"{digits(value)} at {x:.4g}" for x, value in above)
-        if len(above) > 2:
-            # There is room for two; the points tell each.
-            beyond = f"{digits(min(value for _, value in above))} to {digits(max(value for _, value in above))}"
-        legend.append(f'<span class="entry">{sample} {html.escape(name)}{f" (beyond: {beyond})" if beyond else ""}</span>')
-    style = "display:block;width:100%;height:auto;font:12px var(--font);fill:var(--ink-soft)"
-    svg = f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{html.escape(figure.title, quote=True)}" style="{style}">{"".join(parts)}</svg>'
-    return f'<figure><figcaption>{html.escape(figure.title)}</figcaption>{svg}<div class="readout">{"".join(legend)}</div></figure>'
+        if above:
+            values = [value for _, value in above]
+            beyond = ", ".join(f"{digits(value)} ({x:.4g})" for x, value in above) if len(above) < 3 else f"{digits(min(values))} – {digits(max(values))}"
+            notes.append(f"{html.escape(name)} {beyond}")
+    drawing = f'<svg viewBox="0 0 1000 1000" preserveAspectRatio="none" aria-hidden="true">{"".join(curves)}</svg>'
+    plot = f'<div class="plot" role="img" aria-label="{html.escape(_said(figure), quote=True)}">{drawing}{"".join(texts)}</div>'
+    axis = "".join(f'<span style="--x:{100 * across(x):.2f}%">{x:.4g}</span>' for x in _ticks({x for x, _ in points}, across))
+    width = max(map(len, figure.series))
+    told = say("lines.beyond", items="; ".join(notes))
+    beyond = f'<p class="note"><span lang="en">{told}</span><span lang="ja">{told.ja}</span></p>' if notes else ""
+    head = f'<h3>{html.escape(figure.title)}</h3><p class="up">{html.escape(figure.up)}</p>'
+    foot = f'<div class="axis">{axis}</div><p class="across">{html.escape(figure.across)}</p>'
+    return f'<figure class="lines">{head}<div class="lines-plot" style="--names:{width}">{plot}{foot}</div>{beyond}</figure>'
+
+
+def _said(figure: Lines) -> str:
+    """The lines in words: first and last value of each."""
+    lines = (f"{name} {digits(line[0][1])} – {digits(line[-1][1])}" for name, line in figure.series.items())
+    return f"{figure.title}, {figure.up}: {'; '.join(lines)}"
+
+
+def _ticks(places: set[float], across: Callable[[float], float]) -> list[float]:
+    """From the right on, those that have room."""
+    found, free = [], float("inf")
+    for x in sorted(places, reverse=True):
+        half = _LETTER * len(f"{x:.4g}") / 2
+        if across(x) + half < free:
+            found.append(x)
+            free = across(x) - half - _LETTER
+    return found[::-1]
+
+
+def _spread(heights: Sequence[float]) -> list[float]:
+    """Names as near to the ends of their curves as they can be without lying on one another."""
+    order = sorted(range(len(heights)), key=lambda place: heights[place])
+    found = list(heights)
+    for before, place in pairwise(order):
+        found[place] = max(found[place], found[before] + _NAME)
+    limit = 1.0
+    for place in reversed(order):
+        found[place] = min(found[place], limit)
+        limit = found[place] - _NAME
+    return found
 
 
 def _step(top: float) -> float:

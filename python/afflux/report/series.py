@@ -7,6 +7,7 @@ from typing import Any
 
 from .._core import Table
 from ..results.designs import Design
+from ..results.statistics import mean
 from . import busy
 
 #: Intervals shown, at most; fewer where many queues were in use, for no more than so many values; but at least so many.
@@ -85,6 +86,11 @@ class Recording:
         places = [place for port in ports for queue, place in self.places.get(port, {}).items() if queue == -1 or any(sent[place :: self.block])]
         return max(len(places), 1)
 
+    def mean_queues(self, ports: Sequence[str]) -> list[dict[str, int]]:
+        """Bytes by port and queue, over the whole run."""
+        column = self.table.column("queue_bytes")
+        return [{str(queue): round(mean(column[place :: self.block])) for queue, place in self.places.get(port, {}).items()} for port in ports]
+
     def weights(self, metric: str) -> dict[str, int]:
         """By port, over the whole run."""
         name, combine = COLUMNS[metric]
@@ -111,6 +117,8 @@ def of(designs: Sequence[Design], *, hosts: bool = True) -> dict[str, Any] | Non
         # What is shown at first is the first; the whole run is the second, if it is not the same.
         "views": [_view(recordings, names, VALUES)] if until is None else [_view(part, names, VALUES // 2) for part in (short, recordings)],
         "share": None if until is None else sent_share([recording for recording in short if recording], there),
+        # By design, then port, then queue: the mean of the sampled queue lengths.
+        "means": [recording and recording.mean_queues(names) for recording in recordings],
     }
 
 

@@ -1,64 +1,115 @@
-"""Where the time went, by design: the parts of mean completion times, and what makes the difference to the first design."""
+"""Where the time of flows went, by design: the parts of all completion times of a run, and of the difference to the first design."""
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from ..results import split
-from ..results.designs import Design, Designs
-from ..results.explain import ALL, GROUPINGS, LABELS
-from ..words import Words, japanese, text
+from ..results.designs import Design
+from ..results.explain import ALL, GROUPINGS, LABELS, Explanation, Sums
+from ..results.result import Result
+from ..words import Words, both, join, say, text
+from .parts import Breakdown, Changes, signed
+
+#: Key of a group of flows: grouping, and name in it.
+Key = tuple[str, str]
+
+
+class Runs:
+    """Sums of every run by group of flows; each run is read once."""
+
+    def __init__(self, designs: Sequence[Design]) -> None:
+        self.sums: dict[int, dict[Key, Sums]] = {}
+        self.unfinished: dict[int, Counter[Key]] = {}
+        for result in (result for design in designs for result in design.results.values()):
+            try:
+                explanation = result.explain()
+            except LookupError:
+                continue
+            self.sums[id(result)], self.unfinished[id(result)] = _sums(explanation)
+
+    def of(self, result: Result, key: Key) -> Sums | None:
+        return self.sums.get(id(result), {}).get(key)
+
+    def parts(self, result: Result, key: Key) -> list[int] | None:
+        """By label; a run without such flows spent no time on them."""
+        if id(result) not in self.sums:
+            return None
+        found = self.of(result, key)
+        return list(found.parts_ns.values()) if found else [0] * len(LABELS)
+
+    def flows(self, design: Design, key: Key) -> int:
+        return sum(found.flows for result in design.results.values() if (found := self.of(result, key)))
+
+    def left_out(self, design: Design, key: Key) -> int:
+        return sum(self.unfinished[id(result)][key] for result in design.results.values() if id(result) in self.unfinished)
+
+    def keys(self) -> list[Key]:
+        """All flows once, then sizes and classes; the only one of them says what all say."""
+        every = list(dict.fromkeys(key for sums in self.sums.values() for key, found in sums.items() if found.flows))
+        shown = [key for key in every if key == (GROUPINGS[0], ALL)]
+        for by in GROUPINGS:
+            own = [key for key in every if key[0] == by and key[1] != ALL]
+            shown += own if len(own) > 1 else []
+        return shown
+
+
+def _sums(one: Explanation) -> tuple[dict[Key, Sums], Counter[Key]]:
+    counted = one.counted()
+    sums: dict[Key, Sums] = {}
+    unfinished = Counter[Key]()
+    for by in GROUPINGS:
+        names = one.names(by)
+        sums |= {(by, name): found for name, found in one.sums(names, counted).items()}
+        unfinished.update({(by, name): count for name, count in one.left_out(names, counted).items()})
+    return sums, unfinished
 
 
 def of(designs: Sequence[Design]) -> dict[str, Any] | None:
-    """None if no design has its split recorded."""
-    found = [{(group.by, group.name): group for group in split.groups(split.explained(design), GROUPINGS)} for design in designs]
-    keys = _shown(list(dict.fromkeys(key for groups in found for key in groups)))
-    if not keys:
+    """`None` if the split of no design was recorded."""
+    runs = Runs(designs)
+    if not (keys := runs.keys()):
         return None
-    changes = split.changes(Designs(designs), designs[0].name, GROUPINGS) if len(designs) > 1 else {}
+    return {"labels": list(LABELS), "groups": [_group(designs, runs, key) for key in keys]}
+
+
+def terms(found: dict[str, Any] | None) -> set[str]:
+    """The parts that the page shows, as keys of their definitions."""
+    whole = [parts for parts in found["groups"][0]["designs"] if parts] if found else []
+    return {f"part_{label}" for place, label in enumerate(LABELS) if any(parts[place] for parts in whole)}
+
+
+def _group(designs: Sequence[Design], runs: Runs, key: Key) -> dict[str, Any]:
+    by, name = key
+    found = Breakdown.of(designs, lambda result: runs.parts(result, key))
     return {
-        "labels": list(LABELS),
-        "groups": [
-            {
-                "by": ALL if name == ALL else by,
-                "name": text.size_class(name) if by == "size" and name != ALL else name,
-                "designs": [_group(groups.get((by, name))) for groups in found],
-                "changes": [_change(changes.get(design.name), by, name) for design in designs],
-            }
-            for by, name in keys
+        "by": ALL if name == ALL else by,
+        "name": text.size_class(name) if by == "size" and name != ALL else name,
+        "flows": [runs.flows(design, key) for design in designs],
+        "unfinished": [runs.left_out(design, key) for design in designs],
+        "said": [
+            both(_sentence(designs, place, mean, change)) if mean else None for place, (mean, change) in enumerate(zip(found.means, found.changes, strict=True))
         ],
-        "said": [_said(changes.get(design.name)) for design in designs],
+        **found.shown(),
     }
 
 
-def _shown(keys: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """All flows once, then sizes and classes; the only one of them says what all say."""
-    shown = [key for key in keys if key == (GROUPINGS[0], ALL)]
-    for by in GROUPINGS:
-        own = [key for key in keys if key[0] == by and key[1] != ALL]
-        shown += own if len(own) > 1 else []
-    return shown
+def _sentence(designs: Sequence[Design], place: int, parts: Sequence[int], change: Changes | None) -> Words:
+    """Of a design beside the first one: the difference and the part that makes most of it. Of a design alone: its largest parts."""
+    names = {"design": designs[place].name, "baseline": designs[0].name}
+    if change is None:
+        return _largest(parts)
+    before, total = change.before, change.total
+    words = {**names, "new": text.time(before + total.by, 3), "old": text.time(before, 3)}
+    if not any(part.by for part in change.parts):
+        return say("split.alike", **words)
+    label, most = max(zip(LABELS, change.parts, strict=True), key=lambda item: abs(item[1].by))
+    part = say("split.most", part=say(f"part.{label}"), by=signed(most.by))
+    key = "split.open" if total.low is not None and not total.clear else "split.change"
+    return say(key, most=part, **words)
 
 
-def _group(group: split.Group | None) -> dict[str, Any] | None:
-    if group is None:
-        return None
-    mean = group.mean
-    shares = [round(share, 6) for share in mean.flow_shares.values()]
-    return {"flows": mean.flows, "unfinished": group.unfinished, "mean_fct_ns": mean.fct_ns, "parts_ns": list(mean.parts_ns.values()), "shares": shares}
-
-
-def _change(found: split.Comparison | None, by: str, name: str) -> dict[str, Any] | None:
-    if found is None or (change := found.of(by, name)) is None:
-        return None
-    means = {"before_ns": change.baseline.fct_ns, "after_ns": change.design.fct_ns}
-    return means | {"flows": change.design.flows, "parts_ns": list(change.parts_ns.values())}
-
-
-def _said(found: split.Comparison | None) -> dict[str, list[str]] | None:
-    """The difference in a sentence, and of which flows it is."""
-    return None if found is None else _both([found.sentence(), found.note()])
-
-
-def _both(said: Sequence[Words]) -> dict[str, list[str]]:
-    return {"en": [str(words) for words in said], "ja": [japanese(words) for words in said]}
+def _largest(parts: Sequence[int]) -> Words:
+    whole = max(sum(parts), 1)
+    ordered = sorted(zip(LABELS, parts, strict=True), key=lambda item: -item[1])[:2]
+    named = [say("split.share.of", share=text.share(ns / whole), part=say(f"part.{label}")) for label, ns in ordered if ns]
+    return say("split.largest", parts=join(named, (" and ", "、"))) if named else Words("", "")

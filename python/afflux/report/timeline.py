@@ -33,8 +33,7 @@ def of(result: Result) -> dict[str, Any] | None:
         "phase": [phases.index(columns["phase"][row] or "") for row in rows],
         "task": [columns["task"][row] or "" for row in rows],
         "node": [-1 if columns["node"][row] is None else columns["node"][row] for row in rows],
-        # Where nodes have names.
-        "names": {node: result.host_name(node) for row in rows if (node := columns["node"][row]) is not None} if result.summary.get("host_names") else {},
+        "names": {node: result.host_name(node) for row in rows if (node := columns["node"][row]) is not None},
         "start": [columns["start_ns"][row] for row in rows],
         "finish": finishes,
         "end": end,

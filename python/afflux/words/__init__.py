@@ -91,6 +91,11 @@ def japanese(text: Any) -> Any:
     return text.ja if isinstance(text, Words) else text
 
 
+def both(text: Words) -> dict[str, str]:
+    """By language, as a page's script reads them."""
+    return {"en": str(text), "ja": text.ja}
+
+
 @cache
 def _every() -> dict[str, dict[str, str]]:
     return json.loads(Path(__file__).with_name("words.json").read_text(encoding="utf-8"))
