@@ -1,0 +1,36 @@
+"""The commands of docs/how-to work, one after the other, in an empty directory, and print what the pages show."""
+
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import REPO
+
+PAGES = sorted((REPO / "docs/how-to").glob("*.md"))
+BLOCK = re.compile(r'^```(\w+)(?: title="([\w./-]+)")?\n(.*?)^```$', re.M | re.S)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_page(page, tmp_path):
+    text = page.read_text(encoding="utf-8")
+    if "afflux tune" in text and importlib.util.find_spec("optuna") is None:
+        pytest.skip("needs the Python package optuna")
+    environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}", "NO_COLOR": "1", "COLUMNS": "120"}
+    printed: set[str] = set()
+    for language, name, block in BLOCK.findall(text):
+        if language in ("toml", "py"):
+            (tmp_path / name).write_text(block, encoding="utf-8")
+        elif language == "sh":
+            done = subprocess.run(["bash", "-euo", "pipefail", "-c", block], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
+            assert done.returncode == 0, f"{block}\n{done.stderr}"
+            printed.update(done.stdout.split())
+        elif language == "text":
+            # The page may leave out columns and rows, but shows nothing that was not printed.
+            assert not [word for word in block.split() if word not in printed], block
+        else:
+            assert language == "rust", language
+    assert printed or page.stem == "congestion-control-rust"
