@@ -1,4 +1,4 @@
-"""The worked example of docs/results.md is what afflux computes."""
+"""The worked example of docs/concepts/time-split.md is what afflux computes."""
 
 import re
 from pathlib import Path
@@ -9,7 +9,7 @@ DOCS = Path(__file__).resolve().parent.parent / "docs"
 
 
 def test_worked_example_of_the_split(tmp_path: Path) -> None:
-    section = (DOCS / "results.md").read_text().split("### A worked example")[1].split("\n## ")[0]
+    section = (DOCS / "concepts/time-split.md").read_text().split("## A worked example")[1].split("\n## ")[0]
     blocks = dict(re.findall(r"```(toml|csv)\n(.*?)```", section, re.S))
     (tmp_path / "example.toml").write_text(blocks["toml"])
     (tmp_path / "flows.csv").write_text(blocks["csv"])
