@@ -77,9 +77,7 @@ def test_the_page_runs(tmp_path, monkeypatch):
     """docs/python.md, top to bottom."""
     for name in ("duckdb", "pandas", "polars"):
         pytest.importorskip(name)
-    readme = (REPO / "README.md").read_text(encoding="utf-8")
-    star = readme.split("# star.toml\n")[1].split("\n\nRun it")[0]
-    (tmp_path / "star.toml").write_text("\n".join(line[4:] for line in star.splitlines()))
+    (tmp_path / "incast.toml").write_text((REPO / "python/afflux/templates/incast.toml").read_text(encoding="utf-8"), encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```python\n(.*?)```", (REPO / "docs/python.md").read_text(encoding="utf-8"), re.S)
     assert len(blocks) == 5

@@ -12,7 +12,7 @@ from conftest import REPO
 import afflux
 
 TUTORIAL = (REPO / "docs/tutorial.md").read_text(encoding="utf-8")
-BLOCK = re.compile(r"^```(\w+)(?: ([\w.-]+))?\n(.*?)^```$", re.M | re.S)
+BLOCK = re.compile(r'^```(\w+)(?: title="([\w.-]+)")?\n(.*?)^```$', re.M | re.S)
 
 
 def test_the_tutorial(tmp_path):

@@ -1,5 +1,6 @@
 """Makes the pictures of the README from a real run: `python docs/images/make.py`. Needs the tools of the tests (`make test` installs them)."""
 
+import io
 import os
 import re
 import subprocess
@@ -37,7 +38,7 @@ def simulate(where: Path) -> None:
 
 
 def terminal(where: Path) -> str:
-    console = Console(record=True, width=COLUMNS, file=open(os.devnull, "w", encoding="utf-8"), force_terminal=True)
+    console = Console(record=True, width=COLUMNS, file=io.StringIO(), force_terminal=True)
     for command in COMMANDS:
         console.print(Text.assemble(("$ ", "bold green"), f"afflux {command}"))
         console.print(Text.from_ansi(afflux(*command.split(), cwd=where).rstrip()))
