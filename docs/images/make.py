@@ -8,7 +8,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import ViewportSize, sync_playwright
 from rich.console import Console
 from rich.text import Text
 
@@ -19,7 +19,7 @@ PAGE = HERE.parent / "how-to/deep-or-shallow.md"
 COMMANDS = ("check rack.toml", "explain out/shallow-1")
 COLUMNS = 96
 #: Of the report's first screen, pixels.
-SIZE = {"width": 1280, "height": 800}
+SIZE = ViewportSize(width=1280, height=800)
 
 
 def afflux(*arguments: str, cwd: Path) -> str:
