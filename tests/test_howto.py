@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from conftest import REPO
 
-PAGES = sorted((REPO / "docs/how-to").glob("*.md"))
+#: Pages without blocks of `sh` need more than this machine, such as a cluster or a compiler.
+PAGES = [page for page in sorted((REPO / "docs/how-to").glob("*.md")) if "```sh\n" in page.read_text(encoding="utf-8")]
 BLOCK = re.compile(r'^```(\w+)(?: title="([\w./-]+)")?\n(.*?)^```$', re.M | re.S)
 
 
@@ -28,9 +29,7 @@ def test_the_page(page, tmp_path):
             done = subprocess.run(["bash", "-euo", "pipefail", "-c", block], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
             assert done.returncode == 0, f"{block}\n{done.stderr}"
             printed.update(done.stdout.split())
-        elif language == "text":
+        else:
+            assert language == "text", language
             # The page may leave out columns and rows, but shows nothing that was not printed.
             assert not [word for word in block.split() if word not in printed], block
-        else:
-            assert language == "rust", language
-    assert printed or page.stem == "congestion-control-rust"
