@@ -85,7 +85,7 @@ pub fn host() -> HostConfig {
     HostConfig {
         delay: Span::ZERO,
         queue: None,
-        scheduling: Scheduling::Fifo,
+        scheduling: Scheduling::One,
         aqm: None,
         marking: None,
         pacer: None,
@@ -101,7 +101,7 @@ pub fn switch() -> SwitchConfig {
         buffer: Buffer::Static { per_queue: Limit::Bytes(225_000), drop_when: Compare::Above },
         marking: None,
         aqm: None,
-        scheduling: Scheduling::Fifo,
+        scheduling: Scheduling::One,
         own: Vec::new(),
         forwarding: Forwarding::StoreAndForward,
         latency: Span::ZERO,

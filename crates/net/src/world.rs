@@ -392,7 +392,7 @@ impl<'a> World<'a> {
     /// Bits of a hop, if frames can carry their route: the hash alone decides, once and for all, and nobody else goes by it.
     fn bits_of_routes(&self) -> Option<u32> {
         let plan = self.plan;
-        let keyed = |aqm: &Option<Aqm>| aqm.as_ref().is_some_and(|aqm| matches!(aqm, Aqm::Pfabric(_)) || aqm.about().alone);
+        let keyed = |aqm: &Option<Aqm>| aqm.as_ref().is_some_and(|aqm| aqm.about().hashes);
         let decides = plan.switches.iter().all(|switch| switch.hashes_plainly() && !keyed(&switch.aqm))
             && plan.hosts.iter().all(|host| !keyed(&host.aqm))
             && plan.transports.iter().all(|transport| transport.parameters().hashes_for_paths());

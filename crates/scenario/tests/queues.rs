@@ -75,8 +75,8 @@ fn kinds_of_scheduling() {
     // Switches that differ: other queues, or none.
     let dwrr = queue("weight = 1") + &queue("weight = 3");
     let after = |keys: &str| format!("{dwrr}[[switch.override]]\nmatch = \"spine*\"\n{keys}\n");
-    assert_eq!(scheduling(&after("scheduling = \"fifo\"")), Scheduling::Fifo);
-    assert_eq!(scheduling(&after("scheduling = \"strict_priority\"\npriorities = 3")), Scheduling::StrictPriority { queues: 3 });
+    assert_eq!(scheduling(&after("scheduling = \"fifo\"")), Scheduling::One);
+    assert_eq!(scheduling(&after("scheduling = \"strict_priority\"\npriorities = 3")), Scheduling::Priorities { queues: 3 });
     let other = after("[[switch.override.queue]]\nbandwidth = \"100%\"\n[[switch.override.queue]]\nstrict = true");
     assert_eq!(services(&other).0, [Service::Bandwidth(100), Service::Strict]);
     assert_eq!(services(&after("quantum = \"3kB\"")).2, 3_000);
@@ -92,7 +92,7 @@ fn queues_of_a_nic() {
         same(&VALID.replace("[host.transport]\n", &format!("{queues}[[host.override]]\nmatch = \"host1\"\nscheduling = \"fifo\"\n[host.transport]\n")));
     let Scheduling::Classes(classes) = &scenario.plan.hosts[0].scheduling else { panic!("{:?}", scenario.plan.hosts[0]) };
     assert_eq!((&classes.service[..], classes.of_priority), (&[Service::Weight(1), Service::Weight(4)][..], [0, 0, 0, 0, 0, 0, 1, 0]));
-    assert_eq!(scenario.plan.hosts[1].scheduling, Scheduling::Fifo);
+    assert_eq!(scenario.plan.hosts[1].scheduling, Scheduling::One);
 }
 
 #[test]

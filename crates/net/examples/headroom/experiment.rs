@@ -102,7 +102,7 @@ impl Case {
         let host = HostConfig {
             delay: Span::ZERO,
             queue: None,
-            scheduling: Scheduling::Fifo,
+            scheduling: Scheduling::One,
             aqm: None,
             marking: None,
             pacer: None,
@@ -130,7 +130,7 @@ impl Case {
             buffer: Buffer::Mmu(Mmu { total: pool + headroom, cell: self.cell, bypass: 1, rules: Rules::Sonic(rules) }),
             marking: None,
             aqm: None,
-            scheduling: Scheduling::StrictPriority { queues: 8 },
+            scheduling: Scheduling::Priorities { queues: 8 },
             own: Vec::new(),
             forwarding: Forwarding::StoreAndForward,
             latency: Span::ZERO,

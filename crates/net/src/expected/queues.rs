@@ -25,8 +25,7 @@ impl Queue {
             Limit::Bytes(bytes) => *bytes as f64,
             Limit::Packets(packets) => f64::from(*packets) * frame,
         };
-        let number = usize::from(switch.scheduling.of_priority()[usize::from(priority & 7)]);
-        let own = switch.own.get(number);
+        let own = switch.own_of(priority);
         let marking = own.map_or(switch.marking.as_ref(), |own| own.marking.as_ref());
         let limit = match own.map_or(&switch.buffer, |own| &own.buffer) {
             Buffer::Unlimited => f64::INFINITY,

@@ -158,10 +158,7 @@ impl<'a> Shard<'a> {
         let captured = |info: &PortInfo| plan.record.captures.iter().any(|c| c.link == info.link && c.reverse == info.reverse);
         let paused = |info: &PortInfo| party.port(&Party::of(plan, info.peer), world.link(info)).is_some();
         let balanced = Balanced::of(world, id);
-        let ring_limit = match aqm {
-            Some(crate::spec::Aqm::Pfabric(limit)) => Some(*limit),
-            _ => None,
-        };
+        let ring_limit = aqm.map(|aqm| aqm.about()).filter(|about| about.urgent).map(|about| about.limit);
         let urgent = !classical
             && ring_limit.is_some()
             && alone

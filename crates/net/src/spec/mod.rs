@@ -23,8 +23,10 @@ pub use crate::congestion::rate::{Cnp, RateControl};
 pub use crate::congestion::{CongestionControl, Coupling, EcnMode};
 pub use crate::pacer::{Config as Pacer, Keys as PacerKeys};
 pub use crate::queue::aqm::configs::*;
-pub use crate::queue::aqm::{AqmKeys, Config as Aqm, TrimKeys};
+pub use crate::queue::aqm::{AqmKeys, Config as Aqm, Hint, TrimKeys};
 pub use crate::queue::buffer::{VoqConfig as Voq, VoqIngress, VoqKeys};
+pub use crate::queue::scheduling::Kind as SchedulingKind;
+pub use crate::queue::scheduling::about::{Classes, Scheduling, Served, Service, Share};
 pub use crate::transport::datagram::keys::Config as Datagram;
 pub use crate::transport::nack::Config as Nack;
 pub use crate::transport::pfabric::keys::Config as Pfabric;
@@ -41,7 +43,7 @@ pub use queue::{Compare, Idle, Limit, MarkAt, Marking, Spacing};
 pub use rdma::{Entropy, Irn, RdmaConfig, RdmaRecovery, RdmaWindow, Reps};
 pub(crate) use run::models;
 pub use run::{Bound, Capture, Compat, EngineKind, FctEnd, MaxMemory, PortSeries, Record, RunConfig};
-pub use switch::{Buffer, Classes, Forwarding, QueueConfig, QueueLength, Scheduling, Service, SwitchConfig};
+pub use switch::{Buffer, Forwarding, QueueConfig, QueueLength, SwitchConfig};
 pub use transport::TransportConfig;
 
 /// A complete, validated simulation.

@@ -1,7 +1,7 @@
 //! Switches: buffers, marking, scheduling, forwarding, choice of path.
 
 use super::queue::{Compare, Limit, Marking};
-use super::{Aqm, Balance, RouteHash};
+use super::{Aqm, Balance, RouteHash, Scheduling};
 use afflux_config::words;
 use afflux_units::Span;
 
@@ -44,6 +44,11 @@ impl SwitchConfig {
             Buffer::Voq(voq) => self.latency + voq.grant_latency,
             _ => self.latency,
         }
+    }
+
+    /// What the queue of a priority has of its own.
+    pub fn own_of(&self, priority: u8) -> Option<&QueueConfig> {
+        self.own.get(usize::from(self.scheduling.of_priority()[usize::from(priority & 7)]))
     }
 
     /// Queues of each port of a switch with `ports` of them.
@@ -92,37 +97,6 @@ pub enum Buffer {
     Voq(super::Voq),
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Scheduling {
-    Fifo,
-    /// Highest `priority` first, FIFO within; `queues` from 2 to 8; priority p goes to queue `min(p, queues - 1)`.
-    StrictPriority {
-        queues: u8,
-    },
-    Classes(Classes),
-}
-
-/// Queues that are served by their own rules: the strict ones first, the highest before the others; then the rest in turns.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Classes {
-    /// The queue of each priority.
-    pub of_priority: [u8; 8],
-    /// 2 to 8 queues.
-    pub service: Vec<Service>,
-    /// Bytes per turn: for a weight of one, or for the queue with the least bandwidth.
-    pub quantum: u32,
-}
-
-/// Weights and bandwidths do not occur together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Service {
-    Strict,
-    /// Deficit weighted round robin.
-    Weight(u32),
-    /// Percent of what the strict ones leave (IEEE 802.1Qaz).
-    Bandwidth(u8),
-}
-
 /// A queue that is not as the switch's others.
 #[derive(Debug, Clone, PartialEq)]
 pub struct QueueConfig {
@@ -130,25 +104,6 @@ pub struct QueueConfig {
     /// On top of the buffer's rule, the most that this queue may hold.
     pub limit: Option<Limit>,
     pub marking: Option<Marking>,
-}
-
-impl Scheduling {
-    /// How many queues a port has.
-    pub fn queues(&self) -> u8 {
-        match self {
-            Scheduling::Fifo => 1,
-            Scheduling::StrictPriority { queues } => *queues,
-            Scheduling::Classes(classes) => classes.service.len() as u8,
-        }
-    }
-
-    /// The queue of each priority.
-    pub fn of_priority(&self) -> [u8; 8] {
-        match self {
-            Scheduling::Classes(classes) => classes.of_priority,
-            _ => std::array::from_fn(|priority| (priority as u8).min(self.queues() - 1)),
-        }
-    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -51,7 +51,7 @@ fn settings() -> Vec<(&'static str, Plan)> {
     };
     add("automata: shared memory, marks at dequeue, priorities", &|p| {
         p.switches[0].buffer = Buffer::Shared { total: 150_000, alpha: 1.0, reserved_per_queue: 0 };
-        p.switches[0].scheduling = Scheduling::StrictPriority { queues: 3 };
+        p.switches[0].scheduling = Scheduling::Priorities { queues: 3 };
         p.switches[0].marking = Some(Marking { at: MarkAt::Dequeue, ..step(Limit::Bytes(20_000)) });
         p.transports = vec![TransportConfig::Tcp(dctcp())];
     });
@@ -320,7 +320,7 @@ fn detail_counts_what_goes_before() {
         let mut p = plan(topology, flows);
         p.transports = vec![TransportConfig::Datagram(Datagram { rate: Some(Rate::from_gbps(20)), payload: 1_460, ecn_capable: false })];
         p.switches[0].balance = Balance::Detail(DetailConfig { thresholds: [16_000, 64_000] });
-        p.switches[0].scheduling = Scheduling::StrictPriority { queues: 2 };
+        p.switches[0].scheduling = Scheduling::Priorities { queues: 2 };
         p.switches[0].buffer = Buffer::Unlimited;
         p.record.paths = true;
         let output = outcome(&p);

@@ -79,7 +79,7 @@ fn settings(ns3: bool) -> Vec<(&'static str, Plan)> {
     });
     add("shared memory, priorities, marks at dequeue, all records", true, &|p| {
         p.switches[0].buffer = Buffer::Shared { total: 150_000, alpha: 1.0, reserved_per_queue: 0 };
-        p.switches[0].scheduling = Scheduling::StrictPriority { queues: 8 };
+        p.switches[0].scheduling = Scheduling::Priorities { queues: 8 };
         p.switches[0].marking = Some(Marking { at: MarkAt::Dequeue, ..step(Limit::Bytes(20_000)) });
         p.record.ports = Some(PortSeries { interval: Span::from_us(7), nodes: (0..p.topology.nodes.len() as u32).collect() });
         p.record.paths = true;
@@ -118,7 +118,7 @@ fn settings(ns3: bool) -> Vec<(&'static str, Plan)> {
             p.switches[0].buffer = Buffer::Mmu(super::lossless::conweave(700_000));
             p.switches[0].pfc = Some(super::lossless::pfc(0b111));
             p.switches[0].honours_pause = true;
-            p.switches[0].scheduling = Scheduling::StrictPriority { queues: 8 };
+            p.switches[0].scheduling = Scheduling::Priorities { queues: 8 };
         });
     }
     add("silent between frames", true, &|p| {
@@ -137,7 +137,7 @@ fn settings(ns3: bool) -> Vec<(&'static str, Plan)> {
         p.transports = vec![TransportConfig::Rdma(transport)];
         p.switches[0].marking = Some(Marking { kmax: Limit::Bytes(80_000), at: MarkAt::Dequeue, drop_incapable: false, ..step(Limit::Bytes(20_000)) });
         p.switches[0].queue_length = QueueLength::BeforeTransmission;
-        p.switches[0].scheduling = Scheduling::StrictPriority { queues: 8 };
+        p.switches[0].scheduling = Scheduling::Priorities { queues: 8 };
         p.switches[0].buffer = Buffer::Mmu(super::lossless::conweave(if lossless { 700_000 } else { 300_000 }));
         if lossless {
             p.switches[0].pfc = Some(super::lossless::pfc(0b111));

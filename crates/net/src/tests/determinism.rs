@@ -176,7 +176,7 @@ fn scenarios() {
     add("codel, marks, device queue, priorities", &|p| {
         p.switches[0].aqm = Some(Aqm::Codel(codel(true)));
         p.switches[0].device_queue = 1;
-        p.switches[0].scheduling = Scheduling::StrictPriority { queues: 3 };
+        p.switches[0].scheduling = Scheduling::Priorities { queues: 3 };
         p.switches[0].buffer = shared(300_000, 1.0);
         p.transports = vec![TransportConfig::Tcp(TcpConfig { ecn: EcnMode::Classic, ..tcp() })];
     });
@@ -241,13 +241,13 @@ fn scenarios() {
     add("virtual output queues of ports", &|p| p.switches[0].buffer = deep(Some(1)));
     add("virtual output queues of cores and priorities, red, spray", &|p| {
         p.switches[0].buffer = deep(Some(2));
-        p.switches[0].scheduling = Scheduling::StrictPriority { queues: 3 };
+        p.switches[0].scheduling = Scheduling::Priorities { queues: 3 };
         p.switches[0].marking = red(MarkAt::Enqueue, Some(0.02));
         spray(p);
     });
     add("virtual output queues of one core, priorities, all records", &|p| {
         p.switches[0].buffer = deep(None);
-        p.switches[0].scheduling = Scheduling::StrictPriority { queues: 2 };
+        p.switches[0].scheduling = Scheduling::Priorities { queues: 2 };
         p.record.ports = Some(PortSeries { interval: Span::from_us(7), nodes: (0..p.topology.nodes.len() as u32).collect() });
         p.record.captures = vec![Capture { link: 0, reverse: true }];
     });
@@ -258,11 +258,11 @@ fn scenarios() {
         p.run.until = Some(Time::from_ns(177_777));
     });
     add("three priorities", &|p| {
-        p.switches[0].scheduling = Scheduling::StrictPriority { queues: 3 };
-        p.hosts[0].scheduling = Scheduling::StrictPriority { queues: 3 };
+        p.switches[0].scheduling = Scheduling::Priorities { queues: 3 };
+        p.hosts[0].scheduling = Scheduling::Priorities { queues: 3 };
     });
     add("three priorities, shared buffer, marks at dequeue", &|p| {
-        p.switches[0].scheduling = Scheduling::StrictPriority { queues: 3 };
+        p.switches[0].scheduling = Scheduling::Priorities { queues: 3 };
         p.switches[0].buffer = shared(150_000, 1.0);
         p.switches[0].marking = step_at(20_000, MarkAt::Dequeue);
         p.transports = vec![TransportConfig::Tcp(dctcp())];
@@ -307,7 +307,7 @@ fn scenarios() {
     add("cut-through, shared buffer, priorities", &|p| {
         p.switches[0].forwarding = Forwarding::CutThrough { header: 64 };
         p.switches[0].buffer = shared(150_000, 0.5);
-        p.switches[0].scheduling = Scheduling::StrictPriority { queues: 2 };
+        p.switches[0].scheduling = Scheduling::Priorities { queues: 2 };
     });
     add("spray", &spray);
     add("murmur3", &|p| p.switches[0].hash = RouteHash::Murmur3);
@@ -341,7 +341,7 @@ fn scenarios() {
     add("short run", &|p| p.run.until = Some(Time::from_ns(77_777)));
     add("short run, priorities", &|p| {
         p.run.until = Some(Time::from_ns(123_456));
-        p.switches[0].scheduling = Scheduling::StrictPriority { queues: 3 };
+        p.switches[0].scheduling = Scheduling::Priorities { queues: 3 };
     });
     add("all records", &|p| {
         p.record.ports = Some(PortSeries { interval: Span::from_us(7), nodes: (0..p.topology.nodes.len() as u32).collect() });
@@ -387,7 +387,7 @@ fn scenarios() {
     });
     add("pulls among tcp, header queues that overflow", &|p| {
         let aqm = Some(Aqm::Trim(TrimConfig { data: 9_000, headers: 640, header: 64 }));
-        (p.switches[0].buffer, p.switches[0].aqm, p.switches[0].scheduling) = (Buffer::Unlimited, aqm, Scheduling::StrictPriority { queues: 2 });
+        (p.switches[0].buffer, p.switches[0].aqm, p.switches[0].scheduling) = (Buffer::Unlimited, aqm, Scheduling::Priorities { queues: 2 });
         p.transports.push(TransportConfig::Ndp(ndp()));
         p.flows.iter_mut().filter(|f| f.id % 3 > 0).for_each(|f| f.transport = 1);
         p.record.ports = Some(PortSeries { interval: Span::from_us(20), nodes: (30..42).collect() });

@@ -38,7 +38,7 @@ fn engines_and_threads() {
     let cut = same_everywhere("cut off with frames in pacers", &plan);
     assert!(cut.counters.in_flight_packets > 0);
     plan.record.ports = Some(PortSeries { interval: Span::from_us(20), nodes: (32..52).collect() });
-    plan.switches[0].scheduling = Scheduling::StrictPriority { queues: 3 };
+    plan.switches[0].scheduling = Scheduling::Priorities { queues: 3 };
     same_everywhere("by priority, sampled", &plan);
 }
 

@@ -98,8 +98,8 @@ fn engines_agree() {
         plans.push((name, p));
     };
     let strict = |p: &mut Plan| {
-        p.switches[0].scheduling = Scheduling::StrictPriority { queues: 8 };
-        p.hosts[0].scheduling = Scheduling::StrictPriority { queues: 8 };
+        p.switches[0].scheduling = Scheduling::Priorities { queues: 8 };
+        p.hosts[0].scheduling = Scheduling::Priorities { queues: 8 };
     };
     let fabric = || leaf_spine(3, 2, 4);
     add("sonic, lossless", fabric(), &|_| {});

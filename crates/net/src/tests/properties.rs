@@ -110,7 +110,7 @@ fn with_voq(switch: SwitchConfig) -> SwitchConfig {
         forwarding: Forwarding::StoreAndForward,
         queue_length: QueueLength::ThroughTransmission,
         scheduling: match switch.scheduling {
-            Scheduling::Classes(classes) => Scheduling::StrictPriority { queues: classes.service.len() as u8 },
+            Scheduling::Classes(classes) => Scheduling::Priorities { queues: classes.service.len() as u8 },
             other => other,
         },
         own: Vec::new(),
@@ -180,7 +180,7 @@ fn scheduling() -> impl Strategy<Value = Scheduling> {
         let of_priority = queues.map(|queue| queue % service.len() as u8);
         Scheduling::Classes(Classes { of_priority, service, quantum })
     });
-    prop_oneof![2 => Just(Scheduling::Fifo), 1 => (2..9u8).prop_map(|queues| Scheduling::StrictPriority { queues }), 2 => classes]
+    prop_oneof![2 => Just(Scheduling::One), 1 => (2..9u8).prop_map(|queues| Scheduling::Priorities { queues }), 2 => classes]
 }
 
 /// What queues have of their own: a limit and marking, within the switch's buffer.
@@ -203,7 +203,7 @@ fn switch_config() -> impl Strategy<Value = SwitchConfig> {
     (buffer(), marking(), aqm(), scheduling(), forwarding, (balance, hash), length, (latency, device_queue, own_queues())).prop_map(
         |(buffer, marking, aqm, scheduling, forwarding, (balance, hash), queue_length, (latency, device_queue, own))| {
             // FQ-CoDel schedules by itself.
-            let scheduling = if matches!((&aqm, &scheduling), (Some(Aqm::FqCodel(_)), Scheduling::Classes(_))) { Scheduling::Fifo } else { scheduling };
+            let scheduling = if matches!((&aqm, &scheduling), (Some(Aqm::FqCodel(_)), Scheduling::Classes(_))) { Scheduling::One } else { scheduling };
             let switch = SwitchConfig {
                 own: match (own, scheduling.queues()) {
                     (Some(own), queues @ 2..) => (own.into_iter().take(queues as usize))
@@ -498,14 +498,14 @@ fn over_several_paths(tcp: TcpConfig, seed: u64) -> TransportConfig {
 fn by_urgency(plan: &mut Plan, seed: u64) {
     let limit = [None, Some(Limit::Bytes(20_000)), Some(Limit::Packets(8))][(seed / 7 % 3) as usize];
     let switch = &mut plan.switches[0];
-    (switch.buffer, switch.marking, switch.scheduling, switch.device_queue) = (Buffer::Unlimited, None, Scheduling::Fifo, 0);
+    (switch.buffer, switch.marking, switch.scheduling, switch.device_queue) = (Buffer::Unlimited, None, Scheduling::One, 0);
     switch.aqm = Some(Aqm::Pfabric(limit));
     switch.own.clear();
     if switch.queue_length == QueueLength::ThroughStart {
         switch.queue_length = QueueLength::BeforeTransmission;
     }
     let host = &mut plan.hosts[0];
-    (host.queue, host.scheduling, host.aqm) = (None, Scheduling::Fifo, (seed / 21).is_multiple_of(2).then_some(Aqm::Pfabric(limit)));
+    (host.queue, host.scheduling, host.aqm) = (None, Scheduling::One, (seed / 21).is_multiple_of(2).then_some(Aqm::Pfabric(limit)));
     let TransportConfig::Tcp(tcp) = &plan.transports[0] else { unreachable!("transport 0 is TCP") };
     let config = match seed / 42 % 3 {
         0 => ns2_tcp(newreno()),

@@ -82,7 +82,7 @@ fn strict_classes_starve_the_others() {
         let output = execute(plan);
         format!("{:?} {:?} {:?}", output.flows, output.ports, output.counters)
     };
-    let strict = with(Scheduling::StrictPriority { queues: 3 }, &mut plan);
+    let strict = with(Scheduling::Priorities { queues: 3 }, &mut plan);
     assert_eq!(strict, with(classes(&[Service::Strict; 3]), &mut plan));
 }
 
@@ -209,8 +209,8 @@ fn acknowledgements_first() {
             TransportConfig::Tcp(TcpConfig { ack_priority, ..tcp() }),
             TransportConfig::Datagram(Datagram { rate: None, payload: 1460, ecn_capable: false }),
         ];
-        plan.switches[0].scheduling = Scheduling::StrictPriority { queues: 2 };
-        plan.hosts[0].scheduling = Scheduling::StrictPriority { queues: 2 };
+        plan.switches[0].scheduling = Scheduling::Priorities { queues: 2 };
+        plan.hosts[0].scheduling = Scheduling::Priorities { queues: 2 };
         (execute(&plan).flows[2].finish.expect("it ends") - start).0
     };
     let (behind, first) = (time(None), time(Some(7)));

@@ -76,7 +76,7 @@ fn engines_and_threads() {
         // Beside TCP, with priorities, and cut through.
         plan.transports.push(TransportConfig::Tcp(tcp()));
         plan.flows.iter_mut().filter(|f| f.id % 4 == 0).for_each(|f| f.transport = 1);
-        plan.switches[0].scheduling = Scheduling::StrictPriority { queues: 2 };
+        plan.switches[0].scheduling = Scheduling::Priorities { queues: 2 };
         plan.switches[0].forwarding = Forwarding::CutThrough { header: 64 };
         same_everywhere(name, &plan);
     }

@@ -65,8 +65,8 @@ pub(super) fn adds_up(output: &Output) {
 fn engines_agree() {
     let mut plans: Vec<(&str, Plan)> = Vec::new();
     let strict = |p: &mut Plan| {
-        p.switches[0].scheduling = Scheduling::StrictPriority { queues: 8 };
-        p.hosts[0].scheduling = Scheduling::StrictPriority { queues: 8 };
+        p.switches[0].scheduling = Scheduling::Priorities { queues: 8 };
+        p.hosts[0].scheduling = Scheduling::Priorities { queues: 8 };
     };
     let mut add = |name: &'static str, config: RdmaConfig, change: &dyn Fn(&mut Plan)| {
         let mut p = busy(config);

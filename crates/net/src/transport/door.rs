@@ -6,6 +6,7 @@ pub use super::frames::Frames;
 use crate::expected::{Habits, Pace};
 use crate::frame::Frame;
 use crate::idle::{Idle, Route};
+use crate::queue::aqm::Hint;
 use crate::shard::capture::Content;
 use crate::shard::{Outlet, ReceivedRecord, SentRecord, Shard};
 use crate::spec::{Flow, FlowId};
@@ -68,10 +69,6 @@ pub trait Parameters {
     fn wants_deadlines(&self) -> Option<(&'static str, &'static str)> {
         None
     }
-    /// Switches may cut its data to headers.
-    fn is_trimmable(&self) -> bool {
-        false
-    }
     /// What its flows need of the paths of a fabric.
     fn paths(&self) -> Paths {
         Paths::default()
@@ -80,9 +77,9 @@ pub trait Parameters {
     fn wants_paths(&self) -> Option<(&'static str, &'static str, &'static str)> {
         None
     }
-    /// Data say what remains of their flow, for queues that look at it.
-    fn tells_remaining(&self) -> bool {
-        false
+    /// What its data tell queues, and what is wrong where none goes by it.
+    fn hint(&self) -> Option<(Hint, &'static str)> {
+        None
     }
     /// The host's pacer delays its data.
     fn is_paced(&self) -> bool {

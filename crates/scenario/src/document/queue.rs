@@ -86,6 +86,13 @@ pub struct QueueRules<'a> {
     pub bandwidth: &'a mut Option<Percent>,
 }
 
+impl QueueRules<'_> {
+    /// Is its share written, as the key `share`?
+    pub fn has(&self, share: &str) -> bool {
+        if share == "weight" { self.weight.is_some() } else { self.bandwidth.is_some() }
+    }
+}
+
 /// A whole number of percent: `"50%"`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Percent(pub u8);

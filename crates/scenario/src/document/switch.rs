@@ -1,6 +1,6 @@
 //! `[switch]`: buffers, marking, scheduling, forwarding, choice of path.
 
-use super::{Aqm, Balance, Chance, Duration, Mmu, Names, Off, Or, Pfc, Preset, Processor, Queue, QueueSize, Size, Trimming, Voq};
+use super::{Aqm, Balance, Chance, Duration, Mmu, Names, Off, Or, Pfc, Preset, Processor, Queue, QueueSize, Scheduling, Size, Trimming, Voq};
 use afflux_config::words;
 use afflux_net::spec::{Compare, MarkAt, QueueLength, RouteHash, Spacing};
 use schemars::JsonSchema;
@@ -174,20 +174,6 @@ words! {
         Conweave,
         /// The same as in HPCC's ns-3.
         Hpcc,
-    }
-    /// How a port chooses the next frame.
-    pub enum Scheduling {
-        /// First in, first out.
-        Fifo,
-        /// Highest priority first, first in, first out within.
-        StrictPriority,
-        /// Strict queues first, then the others by weight (deficit weighted round robin).
-        Dwrr,
-        /// Strict queues first, then the others by percentage (enhanced transmission selection, IEEE 802.1Qaz).
-        Ets,
-        /// pFabric: the flow with the fewest bytes left first, in order; where the queue reaches its limit (a switch's `sharing = "static"` and
-        /// `buffer`, a host's `queue`), the frame with the most left is dropped.
-        Pfabric,
     }
     /// When a frame may leave.
     pub enum Forwarding {

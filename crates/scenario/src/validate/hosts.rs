@@ -4,7 +4,7 @@ use super::queue::{Order, scheduling};
 use super::switch::matching;
 use super::transport::Transports;
 use super::{fill, meaningless};
-use crate::document::{Duration, Host, HostOverride, NicQueue, Or, QueueSize, Scheduling, Size, Wire, WireTable};
+use crate::document::{Duration, Host, HostOverride, NicQueue, Or, QueueSize, Size, Wire, WireTable};
 use crate::spelling;
 use crate::tree::{Key, Wrong};
 use crate::wire::Profile;
@@ -148,10 +148,11 @@ fn build(keys: &mut Host, frame: u16, key: &Key) -> Result<HostConfig, Wrong> {
         frame,
     };
     let scheduling = scheduling(order, key)?;
-    let aqm = (keys.scheduling == Some(Scheduling::Pfabric)).then_some(spec::Aqm::Pfabric(queue));
+    let kind = keys.scheduling.expect("filled in");
+    let aqm = kind.discipline(queue);
     let marking = match fill(&mut keys.nic_ecn, Or::NONE).0 {
         None => None,
-        Some(_) if aqm.is_some() => return Err(meaningless(key.clone().name("nic_ecn"), "scheduling = \"pfabric\"")),
+        Some(_) if aqm.is_some() => return Err(meaningless(key.clone().name("nic_ecn"), &kind.word())),
         Some(mut ecn) => {
             let marking = super::switch::marking(&mut ecn, &key.clone().name("nic_ecn"))?;
             keys.nic_ecn = Some(Or::some(ecn));

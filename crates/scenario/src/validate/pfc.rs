@@ -277,7 +277,7 @@ pub fn fits(plan: &Plan, document: &Document) -> Result<(), Wrong> {
     Ok(())
 }
 
-/// A queue discipline, pFabric's queue and a device queue know no pauses: neither of a peer that pauses them nor of one that they pause.
+/// A queue discipline and a device queue know no pauses: neither of a peer that pauses them nor of one that they pause.
 fn unpausable(plan: &Plan, document: &Document) -> Result<(), Wrong> {
     let nodes = &plan.topology.nodes;
     let sends = |id: NodeId| {
@@ -287,51 +287,38 @@ fn unpausable(plan: &Plan, document: &Document) -> Result<(), Wrong> {
             NodeKind::Switch => plan.switches[node.config as usize].pfc.is_some(),
         }
     };
-    // The key of what cannot be paused, and how it is written off.
+    // The key of what cannot be paused, what it is, and how it is written off.
     let rigid = |id: NodeId| {
         let node = &nodes[id as usize];
-        let (table, name) = match node.kind {
-            NodeKind::Host => ("host", plan.hosts[node.config as usize].aqm.is_some().then_some("scheduling")),
-            NodeKind::Switch => {
-                let switch = &plan.switches[node.config as usize];
-                let name = match &switch.aqm {
-                    Some(spec::Aqm::Pfabric(_)) => Some("scheduling"),
-                    Some(_) => Some("aqm"),
-                    None => (switch.device_queue > 0).then_some("device_queue"),
-                };
-                ("switch", name)
-            }
+        let (table, aqm, device) = match node.kind {
+            NodeKind::Host => ("host", &plan.hosts[node.config as usize].aqm, 0),
+            NodeKind::Switch => ("switch", &plan.switches[node.config as usize].aqm, plan.switches[node.config as usize].device_queue),
         };
-        name.map(|name| (table, name))
+        match aqm.as_ref().map(|aqm| aqm.about()) {
+            Some(about) if about.urgent => Some((table, "scheduling", format!("\"{}\"", about.model.name), "another scheduling")),
+            Some(_) => Some((table, "aqm", "a queue discipline".into(), "aqm = \"off\"")),
+            None => (device > 0).then(|| (table, "device_queue", "a device queue".into(), "device_queue = 0")),
+        }
     };
+    let urgent = |scheduling: Option<Scheduling>| scheduling.is_some_and(Scheduling::is_urgent);
     for (id, peer) in plan.topology.links.iter().flat_map(|link| [(link.a, link.b), (link.b, link.a)]) {
-        let Some((table, name)) = rigid(id) else { continue };
+        let Some((table, name, what, plain)) = rigid(id) else { continue };
         if !sends(id) && !sends(peer) {
             continue;
         }
-        let host = &document.host;
-        let in_override = match (table, name) {
-            ("host", _) if host.scheduling != Some(Scheduling::Pfabric) => {
-                host.overrides.iter().position(|change| change.scheduling == Some(Scheduling::Pfabric))
-            }
-            ("switch", "scheduling") if document.switch.scheduling != Some(Scheduling::Pfabric) => {
-                document.switch.overrides.iter().position(|change| change.scheduling == Some(Scheduling::Pfabric))
-            }
-            ("switch", "aqm") if document.switch.aqm.as_ref().is_none_or(|aqm| aqm.0.is_none()) => {
-                document.switch.overrides.iter().position(|change| change.aqm.as_ref().is_some_and(|aqm| aqm.0.is_some()))
-            }
-            ("switch", "device_queue") if document.switch.device_queue.is_none_or(|packets| packets == 0) => {
-                document.switch.overrides.iter().position(|change| change.device_queue.is_some_and(|packets| packets > 0))
-            }
+        let (host, switch) = (&document.host, &document.switch);
+        let asks = |keys: &Switch| match name {
+            "scheduling" => urgent(keys.scheduling),
+            "aqm" => keys.aqm.as_ref().is_some_and(|aqm| aqm.0.is_some()),
+            _ => keys.device_queue.is_some_and(|packets| packets > 0),
+        };
+        let in_override = match table {
+            "host" if !urgent(host.scheduling) => host.overrides.iter().position(|change| urgent(change.scheduling)),
+            "switch" if !asks(switch) => switch.overrides.iter().position(|change| asks(&change.keys())),
             _ => None,
         };
         let key = Key::from(table);
         let key = in_override.map_or(key.clone(), |index| key.name("override").index(index)).name(name);
-        let (what, plain) = match name {
-            "scheduling" => ("\"pfabric\"", "another scheduling"),
-            "aqm" => ("a queue discipline", "aqm = \"off\""),
-            _ => ("a device queue", "device_queue = 0"),
-        };
         let (here, there) = (&nodes[id as usize].name, &nodes[peer as usize].name);
         let teller = if sends(peer) { there } else { here };
         let off = if nodes[if sends(peer) { peer } else { id } as usize].kind == NodeKind::Switch { "pfc = \"off\" in [switch]" } else { "no storm" };

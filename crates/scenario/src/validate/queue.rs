@@ -3,7 +3,7 @@
 use super::{fill, meaningless};
 use crate::document::{QueueRules, Scheduling, Size};
 use crate::tree::{Key, Wrong};
-use afflux_net::spec::{self, Classes, Service};
+use afflux_net::spec::{self, Classes, Served, Service, Share};
 use afflux_units::Bytes;
 
 /// What `[switch]`, `[host]` or an override says about the order in which a port sends.
@@ -18,52 +18,41 @@ pub struct Order<'a> {
     pub frame: u16,
 }
 
-pub fn word(scheduling: Scheduling) -> &'static str {
-    match scheduling {
-        Scheduling::Fifo => "scheduling = \"fifo\"",
-        Scheduling::StrictPriority => "scheduling = \"strict_priority\"",
-        Scheduling::Dwrr => "scheduling = \"dwrr\"",
-        Scheduling::Ets => "scheduling = \"ets\"",
-        Scheduling::Pfabric => "scheduling = \"pfabric\"",
-    }
-}
-
 pub fn scheduling(mut order: Order, key: &Key) -> Result<spec::Scheduling, Wrong> {
     let at = |name: &str| key.clone().name(name);
     let (blocks, count) = (order.blocks, order.queues.len());
     // The queues say it, if nobody does.
-    let implied = match () {
-        () if order.queues.iter().any(|q| q.bandwidth.is_some()) => Scheduling::Ets,
-        () if order.queues.iter().any(|q| q.weight.is_some()) => Scheduling::Dwrr,
-        () if count > 0 => Scheduling::StrictPriority,
-        () => Scheduling::Fifo,
+    let says = |kind: &&Scheduling| match kind.about().served {
+        Served::Shares(share) => order.queues.iter().any(|rules| rules.has(share.key)),
+        Served::Priorities => count > 0,
+        served => served == Served::One,
     };
+    let implied = *Scheduling::ALL.iter().rev().find(says).expect("one queue is served in one way");
     let kind = fill(order.scheduling, implied);
-    let (name, turns) = (word(kind), matches!(kind, Scheduling::Dwrr | Scheduling::Ets));
+    let (name, served) = (&kind.word(), kind.about().served);
+    let share = if let Served::Shares(share) = served { Some(share) } else { None };
     if order.priorities.is_some() {
-        if kind != Scheduling::StrictPriority {
+        if served != Served::Priorities {
             return Err(meaningless(at("priorities"), name));
         }
         if count > 0 {
             return Err(meaningless(at("priorities"), &format!("[[{blocks}]], which says how many there are")));
         }
     }
-    if order.quantum.is_some() && !turns {
+    if order.quantum.is_some() && share.is_none() {
         return Err(meaningless(at("quantum"), name));
     }
-    match (kind, count) {
-        // pFabric's one queue has a discipline.
-        (Scheduling::Fifo | Scheduling::Pfabric, 0) => return Ok(spec::Scheduling::Fifo),
-        (Scheduling::Fifo | Scheduling::Pfabric, _) => return Err(meaningless(own(key, blocks), name)),
-        (Scheduling::StrictPriority, 0) => {
+    match (served, count) {
+        (Served::One | Served::Urgency, 0) => return Ok(spec::Scheduling::One),
+        (Served::One | Served::Urgency, _) => return Err(meaningless(own(key, blocks), name)),
+        (Served::Priorities, 0) => {
             return match fill(order.priorities, 8) {
-                queues @ 2..=8 => Ok(spec::Scheduling::StrictPriority { queues }),
+                queues @ 2..=8 => Ok(spec::Scheduling::Priorities { queues }),
                 other => Err(Wrong::at(at("priorities"), format!("found {other}: write a number of queues from 2 to 8"))),
             };
         }
-        (Scheduling::Dwrr | Scheduling::Ets, 0) => {
-            let share = if kind == Scheduling::Dwrr { "weight" } else { "bandwidth" };
-            return Err(Wrong::at(at("scheduling"), format!("needs queues: write a [[{blocks}]] block with {share} or strict = true for each")));
+        (Served::Shares(share), 0) => {
+            return Err(Wrong::at(at("scheduling"), format!("needs queues: write a [[{blocks}]] block with {} or strict = true for each", share.key)));
         }
         (_, 2..=8) => {}
         _ => return Err(Wrong::at(own(key, blocks), format!("found {count}: write 2 to 8 queues"))),
@@ -73,17 +62,17 @@ pub fn scheduling(mut order: Order, key: &Key) -> Result<spec::Scheduling, Wrong
     let of_priority = priorities(&mut order, &place, &of_block)?;
     let mut service = vec![Service::Strict; count];
     for (block, rules) in order.queues.iter_mut().enumerate() {
-        service[place[block]] = served(rules, kind, &of_block(block))?;
+        service[place[block]] = service_of(rules, share, name, &of_block(block))?;
     }
     let total: u32 = service.iter().map(|s| if let Service::Bandwidth(percent) = s { u32::from(*percent) } else { 0 }).sum();
-    if kind == Scheduling::Ets && total != 100 {
+    if share.is_some_and(|share| share.percent) && total != 100 {
         return Err(Wrong::at(own(key, blocks), format!("the bandwidths are {total}% together: write shares of what the strict queues leave, 100% in all")));
     }
-    if turns && service.iter().all(|s| *s == Service::Strict) {
-        return Err(Wrong::at(at("scheduling"), "all queues are strict: write \"strict_priority\""));
+    if share.is_some() && service.iter().all(|s| *s == Service::Strict) {
+        return Err(Wrong::at(at("scheduling"), format!("all queues are strict: write \"{}\"", Scheduling::named(Served::Priorities))));
     }
     let mut quantum = u32::from(order.frame);
-    if turns {
+    if share.is_some() {
         let given = fill(order.quantum, Size(Bytes(quantum.into()))).0;
         quantum = match given.0 {
             bytes @ 64..=1_000_000 => bytes as u32,
@@ -144,22 +133,23 @@ fn priorities(order: &mut Order, place: &[usize], key: &dyn Fn(usize) -> Key) ->
 }
 
 /// How one queue is served.
-fn served(rules: &mut QueueRules, kind: Scheduling, key: &Key) -> Result<Service, Wrong> {
-    let (name, share) = (word(kind), if kind == Scheduling::Ets { "bandwidth = \"50%\"" } else { "weight = 14" });
-    if rules.weight.is_some() && kind != Scheduling::Dwrr {
-        return Err(meaningless(key.clone().name("weight"), name));
-    }
-    if rules.bandwidth.is_some() && kind != Scheduling::Ets {
-        return Err(meaningless(key.clone().name("bandwidth"), name));
-    }
-    let strict = kind == Scheduling::StrictPriority || (rules.weight.is_none() && rules.bandwidth.is_none() && *rules.strict == Some(true));
-    match (rules.weight.as_ref(), rules.bandwidth.as_ref()) {
-        _ if *rules.strict == Some(false) && kind == Scheduling::StrictPriority => Err(meaningless(key.clone().name("strict"), name)),
-        (None, None) if strict => {
-            *rules.strict = Some(true);
-            Ok(Service::Strict)
+fn service_of(rules: &mut QueueRules, share: Option<Share>, name: &str, key: &Key) -> Result<Service, Wrong> {
+    for other in ["weight", "bandwidth"] {
+        if rules.has(other) && share.is_none_or(|share| share.key != other) {
+            return Err(meaningless(key.clone().name(other), name));
         }
-        (None, None) => Err(Wrong::at(key.clone(), format!("how is it served? Write {share}, as a share of what strict queues leave, or strict = true"))),
+    }
+    match (rules.weight.as_ref(), rules.bandwidth.as_ref()) {
+        _ if *rules.strict == Some(false) && share.is_none() => Err(meaningless(key.clone().name("strict"), name)),
+        (None, None) => match share.filter(|_| *rules.strict != Some(true)) {
+            None => {
+                *rules.strict = Some(true);
+                Ok(Service::Strict)
+            }
+            Some(share) => {
+                Err(Wrong::at(key.clone(), format!("how is it served? Write {}, as a share of what strict queues leave, or strict = true", share.example)))
+            }
+        },
         _ if *rules.strict == Some(true) => {
             Err(Wrong::at(key.clone().name("strict"), "a strict queue takes what it needs, the others share the rest: write one of them"))
         }

@@ -5,7 +5,9 @@ use super::{fill, meaningless, pfc, voq};
 use crate::document::{Chance, Duration, Ecn, Forwarding, Incapable, Or, Queue, QueueSize, Scheduling, Sharing, Size, Switch};
 use crate::topology::Names;
 use crate::tree::{Key, Wrong};
-use afflux_net::spec::{self, Buffer, Compare, Limit, MarkAt, Marking, NodeId, NodeKind, QueueConfig, QueueLength, RouteHash, Spacing, SwitchConfig, Topology};
+use afflux_net::spec::{
+    self, Buffer, Compare, Limit, MarkAt, Marking, NodeId, NodeKind, QueueConfig, QueueLength, RouteHash, Served, Spacing, SwitchConfig, Topology,
+};
 use afflux_units::{Bytes, Probability, Rate, Span};
 
 /// The settings that occur, and for every switch which it has.
@@ -96,24 +98,22 @@ fn overlay(base: &Switch, mut change: Switch) -> Switch {
     change.or(keys)
 }
 
-/// What goes with `scheduling = "pfabric"`.
-fn check_pfabric(keys: &mut Switch, key: &Key) -> Result<(), Wrong> {
+/// What goes with a queue that serves and drops by urgency.
+fn check_urgent(keys: &mut Switch, word: &str, key: &Key) -> Result<(), Wrong> {
     let at = |name: &str| key.clone().name(name);
     if keys.sharing.is_none() && keys.voq.is_none() {
         keys.sharing = Some(Sharing::Static);
     }
     if !matches!(keys.sharing, Some(Sharing::Static | Sharing::Unlimited)) {
-        return Err(Wrong::at(
-            at("sharing"),
-            "scheduling = \"pfabric\" drops by urgency in each queue: write sharing = \"static\" (with buffer) or \"unlimited\"",
-        ));
+        let what = format!("{word} drops by urgency in each queue: write sharing = \"static\" (with buffer) or \"unlimited\"");
+        return Err(Wrong::at(at("sharing"), what));
     }
     if keys.sharing == Some(Sharing::Static) && fill(&mut keys.drop_when, Compare::AtOrAbove) == Compare::Above {
-        return Err(Wrong::at(at("drop_when"), "with scheduling = \"pfabric\" a frame is dropped when the queue reaches its limit: write \"at_or_above\""));
+        return Err(Wrong::at(at("drop_when"), format!("with {word} a frame is dropped when the queue reaches its limit: write \"at_or_above\"")));
     }
     for (name, given) in [("ecn", keys.ecn.as_ref().is_some_and(|ecn| ecn.0.is_some())), ("aqm", keys.aqm.as_ref().is_some_and(|aqm| aqm.0.is_some()))] {
         if given {
-            return Err(meaningless(at(name), "scheduling = \"pfabric\""));
+            return Err(meaningless(at(name), word));
         }
     }
     Ok(())
@@ -160,9 +160,9 @@ fn build(keys: &mut Switch, around: &Around, key: &Key) -> Result<SwitchConfig, 
         frame: around.frame,
     };
     let scheduling = scheduling(order, key)?;
-    let urgent = keys.scheduling == Some(Scheduling::Pfabric);
-    if urgent {
-        check_pfabric(keys, key)?;
+    let kind = keys.scheduling.expect("filled in");
+    if kind.is_urgent() {
+        check_urgent(keys, &kind.word(), key)?;
     }
     let trims = match &mut keys.trimming {
         None => None,
@@ -172,7 +172,7 @@ fn build(keys: &mut Switch, around: &Around, key: &Key) -> Result<SwitchConfig, 
         let asked = [
             ("ecn", keys.ecn.as_ref().is_some_and(|ecn| ecn.0.is_some())),
             ("aqm", keys.aqm.as_ref().is_some_and(|aqm| aqm.0.is_some())),
-            ("scheduling", urgent),
+            ("scheduling", kind.is_urgent()),
             ("sharing", fill(&mut keys.sharing, Sharing::Unlimited) != Sharing::Unlimited),
         ];
         if let Some((name, _)) = asked.into_iter().find(|(_, asked)| *asked) {
@@ -180,15 +180,17 @@ fn build(keys: &mut Switch, around: &Around, key: &Key) -> Result<SwitchConfig, 
         }
     }
     let mut buffer = buffer(keys, around.nic_rate, key)?;
-    let urgent = urgent.then(|| match std::mem::replace(&mut buffer, Buffer::Unlimited) {
-        Buffer::Static { per_queue, .. } => spec::Aqm::Pfabric(Some(per_queue)),
-        _ => spec::Aqm::Pfabric(None),
-    });
+    let urgent = match &buffer {
+        Buffer::Static { per_queue, .. } => kind.discipline(Some(*per_queue)),
+        _ => kind.discipline(None),
+    };
+    if urgent.is_some() {
+        buffer = Buffer::Unlimited;
+    }
     if let (Buffer::Voq(_), spec::Scheduling::Classes(_)) = (&buffer, &scheduling) {
-        return Err(Wrong::at(
-            at("queue"),
-            "virtual output queues (sharing = \"voq\") are by priority, the highest first: write scheduling = \"strict_priority\" or \"fifo\"",
-        ));
+        let [several, one] = [Served::Priorities, Served::One].map(Scheduling::named);
+        let what = "virtual output queues (sharing = \"voq\") are by priority, the highest first";
+        return Err(Wrong::at(at("queue"), format!("{what}: write scheduling = \"{several}\" or \"{one}\"")));
     }
     let pfc = flow_control(keys, &buffer, device_queue, key)?;
     let honours_pause = fill(&mut keys.honours_pause, pfc.is_some());
@@ -219,8 +221,9 @@ fn build(keys: &mut Switch, around: &Around, key: &Key) -> Result<SwitchConfig, 
             Some(mut table) => {
                 let aqm = table.resolve(&at("aqm"))?;
                 let about = aqm.about();
-                if about.alone && keys.scheduling != Some(Scheduling::Fifo) {
-                    let what = format!("\"{}\" schedules by itself: write scheduling = \"fifo\", or another kind", about.model.name);
+                if about.alone && kind.about().served != Served::One {
+                    let (name, one) = (about.model.name, Scheduling::named(Served::One));
+                    let what = format!("\"{name}\" schedules by itself: write scheduling = \"{one}\", or another kind");
                     return Err(Wrong::at(at("aqm").name("kind"), what));
                 }
                 keys.aqm = Some(Or::some(table));

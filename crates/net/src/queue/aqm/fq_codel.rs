@@ -116,7 +116,7 @@ impl Policy for FqCodel {
     }
     fn about(config: &FqCodelConfig) -> About {
         let (limit, memory) = (Some(Limit::Packets(config.limit)), config.flows as u64 * 64);
-        About { marks: config.ecn, alone: true, limit, memory, ..About::of(MODEL) }
+        About { marks: config.ecn, alone: true, hashes: true, limit, memory, ..About::of(MODEL) }
     }
     fn push(&mut self, _: &mut VecDeque<Waiting>, waiting: Waiting, _: &mut Stream) -> Vec<(Frame, Verdict)> {
         let id = self.flow_of(waiting.frame.hash);

@@ -4,7 +4,7 @@
 
 mod codel;
 mod fq_codel;
-mod pfabric;
+pub(super) mod pfabric;
 mod phantom;
 mod pi2;
 mod pie;
@@ -12,7 +12,7 @@ mod policy;
 mod trim;
 
 pub use pfabric::Order;
-pub use policy::{About, Policy};
+pub use policy::{About, Hint, Policy};
 pub use trim::Keys as TrimKeys;
 
 use crate::Model;
@@ -92,7 +92,7 @@ macro_rules! registry {
             $(pub use super::$module::$config;)+
         }
 
-        pub const MODELS: &[Model] = &[$($module::MODEL,)+ pfabric::MODEL, trim::MODEL];
+        pub const MODELS: &[Model] = &[$($module::MODEL,)+ trim::MODEL];
     };
 }
 disciplines!(registry);

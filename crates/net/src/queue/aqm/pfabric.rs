@@ -1,8 +1,9 @@
 //! pFabric's queue: the least urgent frame is dropped, the most urgent flow is served, in order.
 
-use super::policy::{About, Policy};
+use super::policy::{About, Hint, Policy};
 use crate::Model;
 use crate::frame::Frame;
+use crate::queue::scheduling::about::{self, Served};
 use crate::queue::waiting::Waiting;
 use crate::queue::{Reason, Verdict};
 use crate::spec::Limit;
@@ -142,7 +143,9 @@ impl Policy for Pfabric {
         Pfabric { order: Order::new(*limit) }
     }
     fn about(limit: &Option<Limit>) -> About {
-        About { limit: *limit, ..About::of(MODEL) }
+        let text =
+            "\"pfabric\" serves the flow with the fewest bytes left, and no traffic says how many it has left: write kind = \"pfabric\" in [host.transport]";
+        About { limit: *limit, hashes: true, urgent: true, heeds: Some((Hint::Remaining, "scheduling", text)), ..About::of(MODEL) }
     }
     fn push(&mut self, frames: &mut VecDeque<Waiting>, waiting: Waiting, _: &mut Stream) -> Vec<(Frame, Verdict)> {
         frames.push_back(waiting);
@@ -161,7 +164,9 @@ impl Policy for Pfabric {
     }
 }
 
-pub const MODEL: Model = Model {
+pub const ABOUT: about::About = about::About { model: MODEL, served: Served::Urgency };
+
+const MODEL: Model = Model {
     kind: "scheduling",
     name: "pfabric",
     source: "Alizadeh et al., SIGCOMM 2013, and the authors' ns-2 code",

@@ -50,8 +50,12 @@ pub struct About {
     pub useless: Option<&'static str>,
     /// It tells flows by their hash and schedules them itself.
     pub alone: bool,
-    /// Data that find no room are cut to headers, if they can be.
-    pub trims: bool,
+    /// It goes by the hash of frames.
+    pub hashes: bool,
+    /// It serves and drops by [`super::Order`], and does nothing else.
+    pub urgent: bool,
+    /// It goes by what only some transports tell; the key that it stands at, and what is wrong where no data do.
+    pub heeds: Option<(Hint, &'static str, &'static str)>,
     /// Bytes above which a queue marks all frames, if their number decides.
     pub threshold: f64,
     /// The most that a queue holds, if not the buffer says so.
@@ -62,8 +66,17 @@ pub struct About {
 
 impl About {
     pub const fn of(model: Model) -> Self {
-        About { model, marks: false, useless: None, alone: false, trims: false, threshold: f64::INFINITY, limit: None, memory: 0 }
+        About { model, marks: false, useless: None, alone: false, hashes: false, urgent: false, heeds: None, threshold: f64::INFINITY, limit: None, memory: 0 }
     }
+}
+
+/// What data may tell queues.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hint {
+    /// How much of their flow remains.
+    Remaining,
+    /// That they may be cut to headers.
+    Trimmable,
 }
 
 /// A time above 0, at most 1000 s.

@@ -1,6 +1,6 @@
 //! Queues that cut data to headers instead of dropping them (NDP's, htsim's "composite queue").
 
-use super::policy::{About, Policy};
+use super::policy::{About, Hint, Policy};
 use crate::Model;
 use crate::frame::Frame;
 use crate::queue::waiting::Waiting;
@@ -48,7 +48,8 @@ impl Policy for Trim {
     }
 
     fn about(config: &TrimConfig) -> About {
-        About { trims: true, limit: Some(Limit::Bytes(config.data)), ..About::of(MODEL) }
+        let text = "no data can be cut to headers, so full queues drop them: write kind = \"ndp\" in [host.transport], or remove it";
+        About { heeds: Some((Hint::Trimmable, "trimming", text)), limit: Some(Limit::Bytes(config.data)), ..About::of(MODEL) }
     }
 
     fn push(&mut self, data: &mut VecDeque<Waiting>, waiting: Waiting, stream: &mut Stream) -> Vec<(Frame, Verdict)> {

@@ -1,9 +1,9 @@
 //! Deficit weighted round robin behind strict queues (Shreedhar and Varghese, Efficient fair queuing using deficit round robin, SIGCOMM 1995).
 
+use super::about::{About, Scheduling, Served, Service, Share};
 use super::ets;
 use crate::Model;
 use crate::queue::class::Queue;
-use crate::spec::{Scheduling, Service};
 
 /// Whose turn it is, and what each queue may still send. Credit is counted in bytes times `per_byte`, so that shares are exact.
 #[derive(Debug, Clone)]
@@ -84,7 +84,9 @@ impl Weighted {
     }
 }
 
-pub const MODEL: Model = Model {
+pub const ABOUT: About = About { model: MODEL, served: Served::Shares(Share { key: "weight", example: "weight = 14", percent: false }) };
+
+const MODEL: Model = Model {
     kind: "scheduling",
     name: "dwrr",
     source: "Shreedhar and Varghese, SIGCOMM 1995; SONiC SCHEDULER type DWRR",

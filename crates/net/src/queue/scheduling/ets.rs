@@ -1,7 +1,7 @@
 //! Enhanced transmission selection: shares of the bandwidth that the strict classes leave.
 
+use super::about::{About, Classes, Served, Service, Share};
 use crate::Model;
-use crate::spec::{Classes, Service};
 
 /// Quanta of the queues that have a percentage: the least of them gets `quantum` bytes per turn, the others their multiple of it. Returns the
 /// credit that a byte takes, which makes that exact.
@@ -17,7 +17,9 @@ pub fn grant(classes: &Classes, quantum: &mut [u64; 8]) -> u64 {
     least
 }
 
-pub const MODEL: Model = Model {
+pub const ABOUT: About = About { model: MODEL, served: Served::Shares(Share { key: "bandwidth", example: "bandwidth = \"50%\"", percent: true }) };
+
+const MODEL: Model = Model {
     kind: "scheduling",
     name: "ets",
     source: "IEEE 802.1Qaz (802.1Q clause 37): strict classes, then bandwidth in percent of what they leave",

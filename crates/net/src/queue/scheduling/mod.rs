@@ -1,15 +1,85 @@
 //! Which queue of a port sends next.
 
+pub mod about;
 mod cores;
 mod dwrr;
 mod ets;
-mod strict;
+mod fifo;
+mod strict_priority;
 
 pub use cores::Cores;
 pub use dwrr::Weighted;
 
+use super::aqm::{Config, pfabric};
 use crate::Model;
-use crate::spec::Scheduling;
+use crate::spec::Limit;
+use about::{About, Scheduling, Served};
+use afflux_config::words;
+
+/// What `scheduling` names, one line for each: its file and name in scenarios, and the same in camel case.
+macro_rules! schedulings {
+    ($with:ident) => {
+        $with! {
+            /// First in, first out.
+            fifo Fifo;
+            /// Highest priority first, first in, first out within.
+            strict_priority StrictPriority;
+            /// Strict queues first, then the others by weight (deficit weighted round robin).
+            dwrr Dwrr;
+            /// Strict queues first, then the others by percentage (enhanced transmission selection, IEEE 802.1Qaz).
+            ets Ets;
+            /// pFabric: the flow with the fewest bytes left first, in order; where the queue reaches its limit (a switch's `sharing = "static"` and
+            /// `buffer`, a host's `queue`), the frame with the most left is dropped.
+            pfabric Pfabric;
+        }
+    };
+}
+
+macro_rules! registry {
+    ($($(#[doc = $doc:literal])* $module:ident $name:ident;)+) => {
+        words! {
+            /// How a port chooses the next frame.
+            #[schemars(rename = "Scheduling")]
+            pub enum Kind {
+                $($(#[doc = $doc])* $name,)+
+            }
+        }
+
+        impl Kind {
+            pub const ALL: &[Kind] = &[$(Kind::$name),+];
+
+            pub fn about(self) -> &'static About {
+                match self {
+                    $(Kind::$name => &$module::ABOUT,)+
+                }
+            }
+        }
+
+        pub const MODELS: &[Model] = &[$($module::ABOUT.model),+];
+    };
+}
+schedulings!(registry);
+
+impl Kind {
+    /// As a key that says so.
+    pub fn word(self) -> String {
+        format!("scheduling = \"{}\"", self.about().model.name)
+    }
+
+    /// The name of the kind that serves queues so.
+    pub fn named(served: Served) -> &'static str {
+        Kind::ALL.iter().map(|kind| kind.about()).find(|about| about.served == served).map_or("", |about| about.model.name)
+    }
+
+    pub fn is_urgent(self) -> bool {
+        self.about().served == Served::Urgency
+    }
+
+    /// What serves and drops by urgency.
+    pub fn discipline(self, limit: Option<Limit>) -> Option<Config> {
+        (self == Kind::Pfabric).then_some(Config::Pfabric(limit))
+    }
+}
 
 /// Queues that take turns, whoever is highest.
 #[derive(Debug, Clone)]
@@ -35,10 +105,3 @@ impl Turns {
         }
     }
 }
-
-pub const MODELS: &[Model] = &[
-    Model { kind: "scheduling", name: "fifo", source: "–", faithful: "first in, first out per port", simplified: "–" },
-    strict::MODEL,
-    dwrr::MODEL,
-    ets::MODEL,
-];

@@ -3,6 +3,7 @@
 use super::{Ndp, NdpConfig, Receiver, Sender, SenderSetup, Transmit};
 use crate::expected::Habits;
 use crate::frame::{Event, Frame};
+use crate::queue::aqm::Hint;
 use crate::record::CaptureKind;
 use crate::shard::capture::Content;
 use crate::shard::host::{Beside, arm};
@@ -16,8 +17,9 @@ impl Parameters for NdpConfig {
     fn frames(&self) -> Frames {
         Frames { payload: self.payload, data: 0, answer: Some(0) }
     }
-    fn is_trimmable(&self) -> bool {
-        true
+    fn hint(&self) -> Option<(Hint, &'static str)> {
+        let text = "waits for headers of data that found no room, and no switch sends any: full queues drop, and what they drop is missed only after `rto`; write trimming = {} in [switch]";
+        Some((Hint::Trimmable, text))
     }
     fn habits(&self, world: &World) -> Habits {
         let window = f64::from(self.initial_window) * f64::from(self.payload);

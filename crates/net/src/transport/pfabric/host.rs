@@ -3,6 +3,7 @@
 use super::{Expired, PFABRIC, Pfabric, Sender, SenderSetup, Transmit};
 use crate::expected::Habits;
 use crate::frame::{Control, Event, Extra, Frame};
+use crate::queue::aqm::Hint;
 use crate::record::CaptureKind;
 use crate::shard::capture::Content;
 use crate::shard::host::arm;
@@ -13,8 +14,9 @@ use crate::transport::tcp::{AckIn, Cause, Receiver, Tcp};
 use crate::world::World;
 
 impl Parameters for spec::Pfabric {
-    fn tells_remaining(&self) -> bool {
-        self.ranked
+    fn hint(&self) -> Option<(Hint, &'static str)> {
+        let text = "\"pfabric\" sends with the bytes left of each flow, and no switch looks at them: write scheduling = \"pfabric\" in [switch] and [host], or rank = \"none\"";
+        self.ranked.then_some((Hint::Remaining, text))
     }
     fn is_paced(&self) -> bool {
         true

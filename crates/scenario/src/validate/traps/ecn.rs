@@ -3,7 +3,7 @@
 use super::{Ground, Used};
 use crate::document::QueueSize;
 use crate::tree::{Key, Wrong};
-use afflux_net::spec::{Buffer, EcnMode, Limit, Marking, Rules, Scheduling, SwitchConfig, TransportConfig};
+use afflux_net::spec::{Buffer, EcnMode, Limit, Marking, Rules, SwitchConfig, TransportConfig};
 
 pub fn find(ground: &Ground, found: &mut Vec<Wrong>) {
     let used = ground.used();
@@ -33,16 +33,8 @@ fn by_discipline(switch: &SwitchConfig) -> bool {
     switch.aqm.as_ref().is_some_and(|aqm| aqm.about().marks)
 }
 
-pub fn queue_of(scheduling: &Scheduling, priority: u8) -> usize {
-    match scheduling {
-        Scheduling::Fifo => 0,
-        Scheduling::StrictPriority { queues } => usize::from(priority.min(queues - 1)),
-        Scheduling::Classes(classes) => usize::from(classes.of_priority[usize::from(priority)]),
-    }
-}
-
 fn marking_of(switch: &SwitchConfig, priority: u8) -> Option<&Marking> {
-    match switch.own.get(queue_of(&switch.scheduling, priority)) {
+    match switch.own_of(priority) {
         Some(own) => own.marking.as_ref(),
         None => switch.marking.as_ref(),
     }

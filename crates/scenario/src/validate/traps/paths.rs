@@ -2,13 +2,12 @@
 
 use super::Ground;
 use crate::tree::{Key, Wrong};
-use afflux_net::spec::{Aqm, Balance, Buffer, Scheduling};
+use afflux_net::spec::{Balance, Buffer, Hint, SchedulingKind, Served};
 
 pub fn find(ground: &Ground, found: &mut Vec<Wrong>) {
     one_path(ground, found);
     one_queue(ground, found);
-    urgency(ground, found);
-    trimming(ground, found);
+    hints(ground, found);
     undated(ground, found);
 }
 
@@ -33,7 +32,7 @@ fn one_path(ground: &Ground, found: &mut Vec<Wrong>) {
 /// Priorities where every port has one queue.
 fn one_queue(ground: &Ground, found: &mut Vec<Wrong>) {
     let told_apart = ground.switches().any(|switch| switch.scheduling.queues() > 1 || matches!(switch.buffer, Buffer::Mmu(_)))
-        || ground.hosts().any(|host| host.scheduling != Scheduling::Fifo);
+        || ground.hosts().any(|host| host.scheduling.queues() > 1);
     if told_apart {
         return;
     }
@@ -41,43 +40,23 @@ fn one_queue(ground: &Ground, found: &mut Vec<Wrong>) {
     let of_transports = ground.transports.named().map(|(_, key)| (key.name("ack_priority"), "ack_priority"));
     let first = of_blocks.chain(of_transports).find(|(key, _)| ground.tree.has(key) && !ground.tree.is_zero(key));
     if let Some((key, _)) = first {
-        let text = "has no effect: no switch or NIC has more than one queue; write scheduling = \"strict_priority\" in [switch] and [host], or remove it";
+        let several = SchedulingKind::named(Served::Priorities);
+        let text = format!("has no effect: no switch or NIC has more than one queue; write scheduling = \"{several}\" in [switch] and [host], or remove it");
         found.push(Wrong::at(key, text));
     }
 }
 
-/// pFabric is a transport and a queue: each is half of it.
-fn urgency(ground: &Ground, found: &mut Vec<Wrong>) {
-    let queues = ground.switches().any(|switch| matches!(switch.aqm, Some(Aqm::Pfabric(_))));
+/// Transports whose data tell queues something, and queues that go by it: each is half of it.
+fn hints(ground: &Ground, found: &mut Vec<Wrong>) {
     let used = ground.used();
-    let ranked = used.iter().find(|one| one.config.parameters().tells_remaining());
-    match ranked {
-        Some(one) if !queues => {
-            let text = "\"pfabric\" sends with the bytes left of each flow, and no switch looks at them: write scheduling = \"pfabric\" in [switch] and [host], or rank = \"none\"";
-            found.push(Wrong::at(one.key.clone().name("kind"), text));
+    let heeded: Vec<_> = ground.switches().filter_map(|switch| switch.aqm.as_ref()?.about().heeds).collect();
+    for hint in [Hint::Remaining, Hint::Trimmable] {
+        let told = used.iter().find_map(|one| one.config.parameters().hint().filter(|told| told.0 == hint).map(|(_, text)| (one, text)));
+        match (told, heeded.iter().find(|heeded| heeded.0 == hint)) {
+            (Some((one, text)), None) => found.push(Wrong::at(one.key.clone().name("kind"), text)),
+            (None, Some((_, key, text))) if !used.is_empty() => found.push(Wrong::at(ground.switch_key(key), *text)),
+            _ => {}
         }
-        None if queues && !used.is_empty() => {
-            let text = "\"pfabric\" serves the flow with the fewest bytes left, and no traffic says how many it has left: write kind = \"pfabric\" in [host.transport]";
-            found.push(Wrong::at(ground.switch_key("scheduling"), text));
-        }
-        _ => {}
-    }
-}
-
-/// So are transports whose data can be cut to headers, and queues that do so.
-fn trimming(ground: &Ground, found: &mut Vec<Wrong>) {
-    let queues = ground.switches().any(|switch| switch.aqm.as_ref().is_some_and(|aqm| aqm.about().trims));
-    let used = ground.used();
-    match used.iter().find(|one| one.config.parameters().is_trimmable()) {
-        Some(one) if !queues => {
-            let text = "waits for headers of data that found no room, and no switch sends any: full queues drop, and what they drop is missed only after `rto`; write trimming = {} in [switch]";
-            found.push(Wrong::at(one.key.clone().name("kind"), text));
-        }
-        None if queues && !used.is_empty() => {
-            let text = "no data can be cut to headers, so full queues drop them: write kind = \"ndp\" in [host.transport], or remove it";
-            found.push(Wrong::at(ground.switch_key("trimming"), text));
-        }
-        _ => {}
     }
 }
 

@@ -1,7 +1,6 @@
 //! Priority flow control that can pause nobody.
 
 use super::Ground;
-use super::ecn::queue_of;
 use crate::tree::{Key, Wrong};
 use afflux_net::spec::{Limit, NodeKind, Pfc, Rules, SwitchConfig, TransportConfig};
 
@@ -102,7 +101,7 @@ fn threshold(ground: &Ground, node: u32, switch: &SwitchConfig) -> Option<u64> {
 fn held(switch: &SwitchConfig, pfc: &Pfc, ports: u64) -> Option<u64> {
     let mut most: u64 = 0;
     for priority in (0..8).filter(|priority| pfc.priorities >> priority & 1 != 0) {
-        match switch.own.get(queue_of(&switch.scheduling, priority))?.limit? {
+        match switch.own_of(priority)?.limit? {
             Limit::Bytes(bytes) => most = most.max(bytes.saturating_mul(ports)),
             Limit::Packets(_) => return None,
         }

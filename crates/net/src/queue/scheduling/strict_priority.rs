@@ -1,8 +1,11 @@
 //! Strict priority.
 
+use super::about::{About, Served};
 use crate::Model;
 
-pub const MODEL: Model = Model {
+pub const ABOUT: About = About { model: MODEL, served: Served::Priorities };
+
+const MODEL: Model = Model {
     kind: "scheduling",
     name: "strict_priority",
     source: "IEEE 802.1Q strict priority transmission selection",
