@@ -4,6 +4,7 @@ use crate::congestion::newreno::RenoFlavour;
 use crate::congestion::rate::dcqcn::DcqcnParameters;
 use crate::spec::*;
 use crate::transport::ndp::NdpConfig;
+use crate::transport::rdma::keys::RdmaMode;
 use afflux_units::{Probability, Rate, Span, Time};
 
 pub fn node(name: String, kind: NodeKind, tier: u8, group: Option<u32>) -> Node {
@@ -180,6 +181,7 @@ pub fn dctcp() -> TcpConfig {
 pub fn rdma() -> RdmaConfig {
     RdmaConfig {
         payload: 1460,
+        pauses: RdmaMode::Lossless.pauses(),
         recovery: RdmaRecovery::GoBackN { rto: Span::from_ms(4) },
         control: RateControl::Dcqcn(dcqcn()),
         window: RdmaWindow::None,

@@ -37,14 +37,14 @@ pub use host::{Burst, DelayedAck, Estimator, HostConfig, Manner, Metrics, Pacing
 pub use host::{TcpConfig, Wire};
 pub use mmu::{ConweaveRules, HpccRules, Mmu, Rules, SonicRules};
 pub use mptcp::{MptcpConfig, PathManager, PathScheduler};
-pub use pfc::{Cable, Formula, Headroom, PauseTime, Pfc, Refresh, Storm, StormAction, Watchdog};
+pub use pfc::{Cable, Formula, Headroom, PauseTime, Pauses, Pfc, Refresh, Storm, StormAction, Watchdog};
 pub use processor::{Processor, Stall};
 pub use queue::{Compare, Idle, Limit, MarkAt, Marking, Spacing};
 pub use rdma::{Entropy, Irn, RdmaConfig, RdmaRecovery, RdmaWindow, Reps};
 pub(crate) use run::models;
 pub use run::{Bound, Capture, Compat, EngineKind, FctEnd, MaxMemory, PortSeries, Record, RunConfig};
 pub use switch::{Buffer, Forwarding, QueueConfig, QueueLength, SwitchConfig};
-pub use transport::TransportConfig;
+pub use transport::{TransportConfig, TransportKeys};
 
 /// A complete, validated simulation.
 #[derive(Debug, Clone)]

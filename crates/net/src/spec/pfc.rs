@@ -95,3 +95,16 @@ pub struct Storm {
     pub period: Span,
     pub pause: PauseTime,
 }
+
+/// What a transport expects of switches that pause.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pauses {
+    /// The key that says so.
+    pub key: &'static str,
+    /// They pause the priorities of its flows; otherwise they must not.
+    pub needed: bool,
+    /// They stop when they are told to.
+    pub obeyed: bool,
+    /// What to write where switches do otherwise.
+    pub instead: &'static str,
+}

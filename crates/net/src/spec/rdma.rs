@@ -8,6 +8,7 @@ use afflux_units::Span;
 pub struct RdmaConfig {
     /// Payload of a full frame.
     pub payload: u16,
+    pub pauses: super::Pauses,
     pub recovery: RdmaRecovery,
     pub control: super::RateControl,
     pub window: RdmaWindow,

@@ -363,8 +363,8 @@ fn rdma_config() -> impl Strategy<Value = RdmaConfig> {
             cnp,
             entropy: if cnp == Cnp::Ack && cnp_out_of_order { Entropy::Reps(Reps { cache: 4, freeze: None, explore: 16 }) } else { Entropy::Flow },
             cnp_out_of_order,
-            nack_interval: Span::from_us(4),
             ack_priority,
+            ..rdma()
         },
     )
 }

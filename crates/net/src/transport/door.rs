@@ -9,7 +9,7 @@ use crate::idle::{Idle, Route};
 use crate::queue::aqm::Hint;
 use crate::shard::capture::Content;
 use crate::shard::{Outlet, ReceivedRecord, SentRecord, Shard};
-use crate::spec::{Flow, FlowId};
+use crate::spec::{Flow, FlowId, Pauses, Receive, TcpConfig};
 use crate::world::World;
 
 /// What hosts ask of a transport. `slot` is what it has set for the flow with [`Shard::opened`] or [`Shard::heard_of`].
@@ -81,6 +81,14 @@ pub trait Parameters {
     fn hint(&self) -> Option<(Hint, &'static str)> {
         None
     }
+    /// What it expects of switches that pause; `None`: it is the same to it.
+    fn pauses(&self) -> Option<Pauses> {
+        None
+    }
+    /// The key and the name of what chooses hashes for frames one by one, so that switches which hash them choose the path.
+    fn wants_hashes(&self) -> Option<(&'static str, &'static str)> {
+        None
+    }
     /// The host's pacer delays its data.
     fn is_paced(&self) -> bool {
         false
@@ -88,6 +96,10 @@ pub trait Parameters {
     /// Its frames carry more than fits in one.
     fn carries_more(&self) -> bool {
         false
+    }
+    /// Of one whose captures have TCP's headers: its settings, and the receive window of a connection.
+    fn segments(&self) -> Option<(&TcpConfig, Receive)> {
+        None
     }
     /// Of data and acknowledgement, how many have options that captures keep.
     fn with_options(&self) -> u64 {

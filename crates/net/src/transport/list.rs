@@ -1,17 +1,43 @@
-//! The transports, one line for each: its name where it is counted, its settings, and what serves it.
+//! The transports, one line for each: its name, its settings, what serves it, and its row of `afflux models`; then the table of its keys, with the
+//! function that makes the settings of it. MPTCP's are a table of TCP's.
 
-/// Calls a macro with the list. Names are looked up where it is called.
+/// Calls a macro with the list and with the folders. Names are looked up below `transport`.
 macro_rules! transports {
     ($then:ident $($with:tt)*) => { $then! { $($with)*
-        "tcp" Tcp(TcpConfig): tcp::Tcp;
-        "mptcp" Mptcp(MptcpConfig): mptcp::Mptcp;
-        "rdma" Rdma(RdmaConfig): rdma::Rdma;
-        "pfabric" Pfabric(Pfabric): pfabric::Pfabric;
-        "pdq" Pdq(Pdq): rated::Rated;
-        "d3" D3(D3): rated::Rated;
-        "datagram" Datagram(Datagram): datagram::Datagram;
-        "nack" Nack(Nack): nack::Nack;
-        "ndp" Ndp(NdpConfig): ndp::Ndp;
+        tcp mptcp datagram nack ndp rdma pfabric rated:
+        tcp Tcp(tcp::Config), tcp::Tcp, tcp::MODEL, {
+            /// TCP.
+            tcp::keys::Keys, transport
+        };
+        datagram Datagram(datagram::keys::Config), datagram::Datagram, datagram::MODEL, {
+            /// A constant rate without acknowledgement or repetition.
+            datagram::keys::Keys, resolve
+        };
+        nack Nack(nack::Config), nack::Nack, nack::MODEL, {
+            /// A constant rate, and repetition of what is reported missing.
+            nack::Keys, resolve
+        };
+        ndp Ndp(ndp::NdpConfig), ndp::Ndp, ndp::MODEL, {
+            /// NDP: a first window at once, then what the receiver pulls; needs switches that trim.
+            ndp::Keys, resolve
+        };
+        rdma Rdma(rdma::Config), rdma::Rdma, rdma::MODEL, {
+            /// RDMA over converged Ethernet.
+            rdma::keys::Keys, config
+        };
+        pfabric Pfabric(pfabric::keys::Config), pfabric::Pfabric, pfabric::MODEL, {
+            /// pFabric's minimal transport, or the TCP without fast retransmit that it was made from.
+            pfabric::keys::Keys, config
+        };
+        pdq Pdq(rated::keys::Pdq), rated::Rated, rated::PDQ, {
+            /// PDQ: the most critical flows send, the others wait.
+            rated::keys::PdqKeys, resolve
+        };
+        d3 D3(rated::keys::D3), rated::Rated, rated::D3, {
+            /// D3: rates by deadline, first come, first served.
+            rated::keys::D3Keys, resolve
+        };
+        mptcp Mptcp(mptcp::Config), mptcp::Mptcp, mptcp::MODEL;
     } };
 }
 pub(crate) use transports;

@@ -11,18 +11,18 @@ use afflux_engine::prefetch;
 
 /// `$call` is evaluated with `$transport` as the one that `$config` belongs to.
 macro_rules! transport_of {
-    (@[$of:expr, $transport:ident => $call:expr] $($name:literal $kind:ident($config:ty): $type:ty;)*) => {
+    (@[$of:expr, $transport:ident => $call:expr] $($folder:ident)+: $($name:ident $kind:ident($config:ty), $type:ty, $model:expr $(, $keys:tt)?;)+) => {
         match $of {
-            $(TransportConfig::$kind(_) => { type $transport = $type; $call })*
+            $(TransportConfig::$kind(_) => { type $transport = $type; $call })+
         }
     };
     ($config:expr, $transport:ident => $call:expr) => { transports! { transport_of @[$config, $transport => $call] } };
 }
 
 macro_rules! parameters_of {
-    ([$of:expr] $($name:literal $kind:ident($config:ty): $type:ty;)*) => {
+    ([$of:expr] $($folder:ident)+: $($name:ident $kind:ident($config:ty), $type:ty, $model:expr $(, $keys:tt)?;)+) => {
         match $of {
-            $(TransportConfig::$kind(config) => config,)*
+            $(TransportConfig::$kind(config) => config,)+
         }
     };
 }
@@ -45,6 +45,9 @@ impl TransportConfig {
 }
 
 impl TransportConfig {
+    /// What a scenario needs for such a connection.
+    pub const OWN_WINDOW: &str = "it needs kind = \"tcp\", and with mptcp coupling = \"off\"";
+
     /// The settings of connections that may have any congestion control. `None` if the transport sets its rate or window in another way.
     pub fn own_window(&mut self) -> Option<&mut TcpConfig> {
         match self {
@@ -83,6 +86,17 @@ impl Shard<'_> {
             return self.on_pfabric_ack(out, now, slot & !pfabric::PFABRIC, ack);
         }
         self.on_mptcp_ack(out, now, slot & !mptcp::MPTCP, multipath, ack);
+    }
+
+    /// Data of TCP's kind for the receiving half of another transport.
+    #[inline(always)]
+    pub fn other_data<O: Outlet>(&mut self, out: &mut O, now: u64, frame: Frame) {
+        self.on_mptcp_data(out, now, frame);
+    }
+
+    /// The same of what opens and closes connections.
+    pub fn other_control<O: Outlet>(&mut self, out: &mut O, now: u64, frame: Frame) {
+        self.on_mptcp_control(out, now, frame);
     }
 
     /// The same for what answers a SYN; that of a connection over several paths is told by itself.

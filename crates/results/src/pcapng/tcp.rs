@@ -3,7 +3,7 @@
 use super::addresses::Addresses;
 use super::multipath::Session;
 use afflux_net::record::{CaptureKind, CaptureOptions, CaptureRecord, Control, Output};
-use afflux_net::spec::{FlowId, Plan, Receive, Recovery, TcpConfig, TransportConfig};
+use afflux_net::spec::{FlowId, Plan, Receive, Recovery, TcpConfig};
 use std::collections::HashMap;
 
 /// Ethernet, IPv4 and TCP without options.
@@ -77,11 +77,7 @@ impl<'a> Facts<'a> {
     fn tcp(&self, record: &CaptureRecord) -> Option<(&'a TcpConfig, Receive)> {
         let flows = &self.plan.flows;
         let flow = flows.get(record.flow as usize).or_else(|| self.output.started.get((record.flow as usize).checked_sub(flows.len())?))?;
-        match self.plan.transports.get(flow.transport as usize)? {
-            TransportConfig::Tcp(tcp) => Some((tcp, tcp.receive)),
-            TransportConfig::Mptcp(mptcp) => Some((&mptcp.tcp, mptcp.receive)),
-            _ => None,
-        }
+        self.plan.transports.get(flow.transport as usize)?.parameters().segments()
     }
 
     /// A place in a subflow that is told as if all segments before it were full ones.

@@ -15,11 +15,12 @@ mod sonic;
 mod switch;
 mod topology;
 mod traffic;
-mod transport;
 
 pub use afflux_config::{Between, Chance, Duration, Names, Off, Or, Size, Speed, Unlimited};
 pub use afflux_net::balance::BalanceKeys as Balance;
-pub use afflux_net::spec::{AqmKeys as Aqm, PacerKeys as Pacer, SchedulingKind as Scheduling, TrimKeys as Trimming, VoqKeys as Voq};
+pub use afflux_net::spec::{
+    AqmKeys as Aqm, PacerKeys as Pacer, SchedulingKind as Scheduling, TransportKeys as Transport, TrimKeys as Trimming, VoqKeys as Voq,
+};
 pub use cost::Cost;
 pub use host::{Host, HostOverride, Wire, WireTable};
 pub use hosts::{HostItem, Hosts, Receiver, Senders, SizeTable, Sizes};
@@ -35,7 +36,6 @@ pub use sonic::Sonic;
 pub use switch::{Ecn, Forwarding, Incapable, Sharing, Switch};
 pub use topology::{Bcube, Custom, DualHomed, Dumbbell, FatTree, Fault, HostName, Hpcc, LeafSpine, LinkOverride, NamedHost, Star, Switches, Topology, Vl2};
 pub use traffic::*;
-pub use transport::Transport;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -50,8 +50,7 @@ pub fn bind(host: &mut Host, transports: &mut [TransportConfig], inputs: &Inputs
         used = true;
     }
     if !used {
-        let text = "no transport of this scenario can use it: it needs kind = \"tcp\", and with mptcp coupling = \"off\"";
-        return Err(Wrong::at(key, text));
+        return Err(Wrong::at(key, format!("no transport of this scenario can use it: {}", TransportConfig::OWN_WINDOW)));
     }
     Ok(Some(OwnCongestion { path, text, class: class.clone(), parameters: parameters.clone() }))
 }

@@ -11,7 +11,7 @@ use crate::shard::capture::Content;
 use crate::shard::finish::round_trips;
 use crate::shard::host::{Beside, arm};
 use crate::shard::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, own_event};
-use crate::spec::{EcnMode, FctEnd, Flow, FlowId, MptcpConfig, PathManager, TcpConfig, TransportConfig};
+use crate::spec::{EcnMode, FctEnd, Flow, FlowId, MptcpConfig, PathManager, Receive, TcpConfig, TransportConfig};
 use crate::transport::door::{Frames, Opening, Parameters, Transport};
 use crate::transport::tcp::{AckIn, AckNow, Arrival, Cause, Expired, Receiver, ReceiverSetup, Sender, SenderSetup, Tcp, data_flags, first_edge, stamp};
 use crate::world::World;
@@ -64,6 +64,9 @@ fn routes(world: &World, now: u64, flow: &Flow, config: &MptcpConfig) -> Vec<Rou
 const COUPLED: f64 = 0.92;
 
 impl Parameters for MptcpConfig {
+    fn segments(&self) -> Option<(&TcpConfig, Receive)> {
+        Some((&self.tcp, self.receive))
+    }
     fn wants_paths(&self) -> Option<(&'static str, &'static str, &'static str)> {
         let several = matches!(self.manager, PathManager::DiffPorts(2..));
         several.then_some(("mptcp.subflows", "the subflows share one path", "mptcp.subflows = 1"))
@@ -203,7 +206,7 @@ impl Transport for Mptcp {
                 Content { options: options(multipath(0, closes)), ..Content::bare(CaptureKind::TcpControl(Control::of(frame)), sequence, 0) }
             }
             _ => {
-                let mut options = shard.acknowledged(frame, full, false).unwrap_or_default();
+                let mut options = shard.acknowledged(frame, full, false, MptcpConfig::BLOCKS).unwrap_or_default();
                 options.edge = (edge != u32::MAX).then(|| full(edge));
                 options.multipath = multipath(full(data).min(flow.bytes), false);
                 let again = frame.has(Frame::DUPLICATE);

@@ -7,10 +7,12 @@ pub mod keys;
 mod receiver;
 mod scheduler;
 mod sender;
-pub mod settings;
+mod settings;
 
 pub use receiver::Joint;
 pub use sender::{Connection, ConnectionSetup, Sending, Stage, Subflow};
+
+pub use crate::spec::MptcpConfig as Config;
 
 use crate::Model;
 use crate::frame::Decisive;

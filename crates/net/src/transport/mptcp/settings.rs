@@ -2,7 +2,7 @@
 
 use super::keys::{Coupling, PathManager};
 use crate::congestion::{self, Congestion};
-use crate::spec::{self, CongestionControl, MptcpConfig, Receive, TcpConfig};
+use crate::spec::{self, CongestionControl, MptcpConfig, Receive, TcpConfig, TransportConfig};
 use crate::transport::around::Around;
 use crate::transport::tcp::keys as tcp;
 use afflux_config::Size;
@@ -10,8 +10,14 @@ use afflux_config::keys::fill;
 use afflux_config::tree::{Key, Wrong};
 use afflux_units::Bytes;
 
-/// Of TCP with the key `mptcp`.
-pub fn config(tcp: &mut tcp::Keys, key: &Key, around: &Around) -> Result<MptcpConfig, Wrong> {
+impl tcp::Keys {
+    /// Of one path, or of several with the key `mptcp`.
+    pub fn transport(&mut self, key: &Key, around: &Around) -> Result<TransportConfig, Wrong> {
+        if self.mptcp.is_some() { config(self, key, around).map(Into::into) } else { self.config(key, around).map(Into::into) }
+    }
+}
+
+fn config(tcp: &mut tcp::Keys, key: &Key, around: &Around) -> Result<MptcpConfig, Wrong> {
     let at = |name: &str| key.clone().name(name);
     let ns3 = tcp.stack == Some(tcp::Stack::Ns3);
     for (name, value, given) in [("reader", "", tcp.reader.is_some()), ("ssthresh_cache", "", tcp.ssthresh_cache.is_some()), ("stack", " = \"ns3\"", ns3)] {

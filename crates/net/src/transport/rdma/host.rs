@@ -9,7 +9,7 @@ use crate::record::CaptureKind;
 use crate::shard::capture::Content;
 use crate::shard::host::{Beside, arm};
 use crate::shard::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, own_event};
-use crate::spec::{Entropy, Flow, FlowId, Plan, RdmaConfig, RdmaRecovery, TransportConfig};
+use crate::spec::{Entropy, Flow, FlowId, Pauses, Plan, RdmaConfig, RdmaRecovery, TransportConfig};
 use crate::telemetry::Telemetry;
 use crate::transport::door::{Frames, Opening, Parameters, Transport};
 use crate::world::World;
@@ -53,6 +53,12 @@ impl Parameters for RdmaConfig {
     }
     fn hashes_for_paths(&self) -> bool {
         !self.spreads()
+    }
+    fn pauses(&self) -> Option<Pauses> {
+        Some(self.pauses)
+    }
+    fn wants_hashes(&self) -> Option<(&'static str, &'static str)> {
+        self.spreads().then_some(("entropy", "reps"))
     }
     fn spreads(&self) -> bool {
         matches!(self.entropy, Entropy::Reps(_))

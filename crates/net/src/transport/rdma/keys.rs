@@ -2,7 +2,7 @@
 
 use super::reps::RepsKeys;
 use crate::congestion::rate::{self, RateParameters, RdmaCongestion};
-use crate::spec::{self, Compat, Irn, RateControl, RdmaConfig, RdmaRecovery};
+use crate::spec::{self, Compat, Irn, Pauses, RateControl, RdmaConfig, RdmaRecovery};
 use crate::transport::around::{Around, priority};
 use afflux_config::keys::{fill, meaningless, up_to_a_second};
 use afflux_config::tree::{Key, Wrong};
@@ -141,6 +141,12 @@ keys! {
 }
 
 impl RdmaMode {
+    pub fn pauses(self) -> Pauses {
+        let needed = matches!(self, RdmaMode::Lossless | RdmaMode::IrnPfc);
+        let instead = if needed { "mode = \"irn\" or \"gbn_no_pfc\"" } else { "mode = \"lossless\" or \"irn_pfc\"" };
+        Pauses { key: "mode", needed, obeyed: self == RdmaMode::SemiLossless, instead }
+    }
+
     fn goes_back(self) -> bool {
         !self.repeats()
     }
@@ -189,6 +195,7 @@ impl Keys {
         };
         Ok(RdmaConfig {
             payload: keys.payload,
+            pauses: keys.mode.pauses(),
             recovery,
             control,
             window: match keys.window {

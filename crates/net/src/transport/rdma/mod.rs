@@ -13,6 +13,8 @@ pub use queue_pair::{AckIn, QueuePair, Setup};
 pub use reps::Reps;
 pub use responder::{Acknowledgement, Responder, ResponderSetup};
 
+pub use crate::spec::RdmaConfig as Config;
+
 use crate::Model;
 use crate::shard::Slab;
 

@@ -19,6 +19,9 @@ use afflux_engine::random::Stream;
 const CONTROL: u64 = 0x636f_6e74;
 
 impl Parameters for TcpConfig {
+    fn segments(&self) -> Option<(&TcpConfig, Receive)> {
+        Some((self, self.receive))
+    }
     fn is_paced(&self) -> bool {
         true
     }
@@ -229,7 +232,7 @@ impl Transport for Tcp {
             _ => Content {
                 last: handshake && frame.seq == end,
                 again: frame.has(Frame::DUPLICATE),
-                options: shard.acknowledged(frame, at, true),
+                options: shard.acknowledged(frame, at, true, Extra::BLOCKS),
                 ..Content::bare(CaptureKind::TcpAck, at(frame.seq), 0)
             },
         }
@@ -286,7 +289,7 @@ impl<'a> Shard<'a> {
     #[inline(never)]
     fn on_control<O: Outlet>(&mut self, out: &mut O, now: u64, frame: Frame) {
         if self.is_multipath(&frame) {
-            return self.on_mptcp_control(out, now, frame);
+            return self.other_control(out, now, frame);
         }
         match Control::of(&frame) {
             Control::Syn => {
@@ -496,7 +499,7 @@ impl<'a> Shard<'a> {
     #[inline(never)]
     fn on_data<O: Outlet>(&mut self, out: &mut O, now: u64, mut frame: Frame) {
         if self.is_multipath(&frame) {
-            return self.on_mptcp_data(out, now, frame);
+            return self.other_data(out, now, frame);
         }
         let Beside { paused, stamp, tag } = self.take_extra(&mut frame);
         let mut slot = self.receiving_slot(frame.flow);
@@ -654,13 +657,12 @@ impl<'a> Shard<'a> {
         self.send(out, now, node, frame);
     }
 
-    /// SACK blocks, the one for what had arrived before first (RFC 2883), and the window.
-    pub fn acknowledged(&self, frame: &Frame, at: impl Fn(u32) -> u64, announces: bool) -> Option<Box<CaptureOptions>> {
+    /// At most `room` SACK blocks, the one for what had arrived before first (RFC 2883), and the window.
+    pub fn acknowledged(&self, frame: &Frame, at: impl Fn(u32) -> u64, announces: bool, room: usize) -> Option<Box<CaptureOptions>> {
         if !frame.has(Frame::EXTRA) {
             return None;
         }
         let extra = &self.extras[frame.aux];
-        let room = if extra.multipath.subflow > 0 { crate::spec::MptcpConfig::BLOCKS } else { crate::frame::Extra::BLOCKS };
         let duplicate = frame.has(Frame::DUPLICATE).then_some((extra.trigger, extra.trigger + 1));
         let blocks = duplicate.into_iter().chain(extra.blocks[..extra.count as usize].iter().copied()).take(room);
         let blocks = blocks.map(|(from, to)| (at(from), at(to))).collect();

@@ -32,6 +32,8 @@ pub use scoreboard::{Scoreboard, Segment};
 pub use sender::{AckIn, Cause, Sender, SenderSetup, Transmit, first_edge};
 pub use timer::Expired;
 
+pub use crate::spec::TcpConfig as Config;
+
 use crate::Model;
 use crate::shard::Slab;
 use rustc_hash::FxHashMap;

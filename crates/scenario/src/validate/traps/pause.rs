@@ -2,7 +2,7 @@
 
 use super::Ground;
 use crate::tree::{Key, Wrong};
-use afflux_net::spec::{Limit, NodeKind, Pfc, Rules, SwitchConfig, TransportConfig};
+use afflux_net::spec::{Limit, NodeKind, Pfc, Rules, SwitchConfig};
 
 pub fn find(ground: &Ground, found: &mut Vec<Wrong>) {
     let lossless = ground.switches().filter_map(|switch| switch.pfc.as_ref()).fold(0, |all, pfc| all | pfc.priorities);
@@ -126,8 +126,8 @@ fn unused_keys(ground: &Ground, any: bool, found: &mut Vec<Wrong>) {
 
 /// Who obeys PAUSE frames, where nothing sends any.
 fn unused_obedience(ground: &Ground, any: bool, found: &mut Vec<Wrong>) {
-    // That mode asks for switches that obey, whether anything pauses them or not.
-    let asked = ground.used().iter().any(|one| matches!(one.config, TransportConfig::Rdma(_)));
+    // A mode may ask for switches that obey, whether anything pauses them or not.
+    let asked = ground.used().iter().any(|one| one.config.parameters().pauses().is_some());
     if any || asked || ground.hosts().any(|host| host.storm.is_some()) {
         return;
     }

@@ -1,0 +1,66 @@
+//! What transports need of switches.
+
+use super::transport::Transports;
+use crate::spelling;
+use crate::tree::{Key, Wrong};
+use afflux_net::congestion::rate::RdmaCongestion;
+use afflux_net::spec::{Balance, Plan, RouteHash};
+
+/// Switches do what the transports in use expect of them.
+pub fn fits(plan: &Plan, transports: &Transports) -> Result<(), Wrong> {
+    let rates: std::collections::BTreeSet<u64> = plan.topology.links.iter().map(|link| link.rate.0).collect();
+    if plan.has_telemetry() && rates.len() > 16 {
+        let control = RdmaCongestion::ALL.iter().find(|control| control.about().is_some_and(|about| about.telemetry));
+        let name = control.map_or("", |control| control.name());
+        let found = format!("\"{name}\": its telemetry tells at most 16 rates of links apart, this fabric has {}", rates.len());
+        return Err(Wrong::at(Key::from("host.transport").name("congestion"), found));
+    }
+    for (index, key) in transports.named() {
+        let parameters = plan.transports[usize::from(index)].parameters();
+        let of_it = || plan.flows.iter().filter(|flow| flow.transport == index && flow.src != flow.dst);
+        if of_it().next().is_none() {
+            continue;
+        }
+        if let Some((name, word)) = parameters.wants_hashes() {
+            hashes(plan, key.clone().name(name), word)?;
+        }
+        let Some(pauses) = parameters.pauses() else { continue };
+        let refused = |text: String| Err(Wrong::at(key.clone().name(pauses.key), text));
+        let paused = || plan.switches.iter().map(|switch| switch.pfc.as_ref().map(|pfc| pfc.priorities));
+        let mask = if pauses.needed { paused().flatten().fold(0xff, |all, of_it| all & of_it) } else { paused().flatten().fold(0, |any, of_it| any | of_it) };
+        let wrong = of_it().find(|flow| (mask >> flow.priority & 1 != 0) != pauses.needed);
+        match wrong {
+            _ if pauses.needed && paused().any(|of_it| of_it.is_none()) => {
+                return refused(format!("needs switches that pause: write [switch.pfc], or {}", pauses.instead));
+            }
+            Some(flow) if pauses.needed => {
+                let found = format!("flow {} has priority {}, which is not among switch.pfc.priorities", flow.id, flow.priority);
+                return refused(format!("{found}: give its traffic one that is"));
+            }
+            Some(flow) => return refused(format!("switches pause the priority {} of flow {}: write {}", flow.priority, flow.id, pauses.instead)),
+            None if pauses.obeyed && !plan.switches.iter().all(|switch| switch.honours_pause) => {
+                return refused("needs switches that obey pauses: write switch.honours_pause = true".into());
+            }
+            None => {}
+        }
+    }
+    Ok(())
+}
+
+/// Hashes that a sender chooses for each frame mean something where switches hash frames, and nothing takes them for flows.
+fn hashes(plan: &Plan, key: Key, word: &str) -> Result<(), Wrong> {
+    for switch in &plan.switches {
+        if !switch.balance.about().hashes {
+            let others = spelling::list(Balance::ALL.iter().filter(|about| about.hashes).map(|about| about.model.name));
+            return Err(Wrong::at(key, format!("\"{word}\" is for switches that choose by hash: write switch.balance = {others}")));
+        }
+        if switch.hash == RouteHash::Murmur3 {
+            return Err(Wrong::at(key, format!("\"{word}\": switch.hash = \"murmur3\" is of addresses and ports alone; write another")));
+        }
+        if let Some(about) = switch.aqm.as_ref().map(|aqm| aqm.about()).filter(|about| about.alone) {
+            let name = about.model.name;
+            return Err(Wrong::at(key, format!("\"{word}\": {name} would take every frame for a flow of its own; write another aqm")));
+        }
+    }
+    Ok(())
+}
