@@ -7,6 +7,7 @@ mod choice;
 pub mod keys;
 mod quantity;
 pub mod spelling;
+mod table;
 pub mod tree;
 
 pub use choice::{Auto, Kind, Names, Off, Or, Refusal, Tagged, Unlimited, Word, merged, name_or_table};

@@ -1,38 +1,30 @@
 //! `[cost]`: what the fabric costs.
 
 use super::Names;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use afflux_config::table;
 
-/// Prices, so that designs can be compared by cost too. They change no result.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Cost {
-    /// The currency of all prices, as it is printed. Default `"USD"`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub currency: Option<String>,
-    /// Price of a switch without what belongs to its ports. Default 0.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub switch: Option<f64>,
-    /// Price of a port of a switch that a link is plugged into: transceiver, its part of the cable, licence. Default 0.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub port: Option<f64>,
-    /// Switches of another price.
-    #[serde(rename = "override", default, skip_serializing_if = "Vec::is_empty")]
-    pub overrides: Vec<CostOverride>,
-}
+table! {
+    /// Prices, so that designs can be compared by cost too. They change no result.
+    pub struct Cost {
+        /// The currency of all prices, as it is printed. Default `"USD"`.
+        currency: String,
+        /// Price of a switch without what belongs to its ports. Default 0.
+        switch: f64,
+        /// Price of a port of a switch that a link is plugged into: transceiver, its part of the cable, licence. Default 0.
+        port: f64,
+        /// Switches of another price.
+        #[serde(rename = "override", default, skip_serializing_if = "Vec::is_empty")]
+        pub overrides: Vec<CostOverride>,
+    }
 
-/// Switches of another price; what is not said is as in `[cost]`. Of several that mean a switch the last counts.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct CostOverride {
-    /// Names of switches: `"leaf*"`, `["spine0", "spine1"]`.
-    #[serde(rename = "match")]
-    pub matching: Names,
-    /// Price of a switch.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub switch: Option<f64>,
-    /// Price of a port.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub port: Option<f64>,
+    /// Switches of another price; what is not said is as in `[cost]`. Of several that mean a switch the last counts.
+    pub struct CostOverride {
+        /// Names of switches: `"leaf*"`, `["spine0", "spine1"]`.
+        #[serde(rename = "match")]
+        pub matching: Names,
+        /// Price of a switch.
+        switch: f64,
+        /// Price of a port.
+        port: f64,
+    }
 }

@@ -1,6 +1,7 @@
 //! `[host]`: NICs, frame sizes, transports.
 
 use super::{Duration, Ecn, Names, NicQueue, Off, Or, Pacer, Processor, Python, QueueSize, Scheduling, Size, Storm, Transport, Unlimited};
+use afflux_config::table;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, MapAccess, Visitor};
@@ -9,116 +10,87 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Settings of all hosts.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Host {
-    /// Added once when a frame leaves a host and once when one arrives (NIC and stack). Default `"0ns"`; the pFabric authors' ns-2 has 2.5 us.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub delay: Option<Duration>,
-    /// Limit of the NIC's queue; what does not fit is dropped. Default `"unlimited"`: a sender waits for its NIC.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub queue: Option<Or<Unlimited, QueueSize>>,
-    /// Order in which the NIC sends. Default `"fifo"`, or what the `nic_queue` blocks say.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub scheduling: Option<Scheduling>,
-    /// With `scheduling = "strict_priority"` and without `nic_queue` blocks: number of queues, 2 to 8. Default 8.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub priorities: Option<u8>,
-    /// With `scheduling = "dwrr"` or `"ets"`: as in `[switch]`. Default: a full frame.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub quantum: Option<Size>,
-    /// Queues of each NIC, by class, 2 to 8 of them.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub nic_queue: Option<Vec<NicQueue>>,
-    /// Priority of each DSCP, for blocks of traffic with `dscp`, as in `{ 26 = 3 }`. Those that are not given are as in SONiC: 3 → 3, 4 → 4, 5 → 2,
-    /// 8 → 0, 46 → 5, 48 → 6, all others → 1.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub dscp_to_priority: BTreeMap<String, u8>,
-    /// Agrees to explicit congestion notification when a peer asks for it; where it does not, the connection goes without (DCTCP then is
-    /// Reno, as in Linux). Default `true`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ecn: Option<bool>,
-    /// ECN marking of the NIC's queues, as on switches, or `"off"`. Default `"off"`; the pFabric authors' ns-2 marks there too.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub nic_ecn: Option<Or<Off, Ecn>>,
-    /// HULL's pacer before the NIC, or `"off"`. Default `"off"`; `{}` has the authors' parameters.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub pacer: Option<Or<Off, Pacer>>,
-    /// Does the NIC stop sending priorities that its switch tells it to pause? Default `true`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub honours_pause: Option<bool>,
-    /// The NIC tells its switch to stop sending, again and again: a fault to test with. Default: it does not.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub storm: Option<Storm>,
-    /// A processor that deals with what arrives, or `"off"`: that takes no time. Default `"off"`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub processor: Option<Or<Off, Processor>>,
-    /// Frame sizes: the name of a profile or a table. Default `"ethernet"`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub wire: Option<Wire>,
-    /// Largest packet of the profile's network layer; with the profile's headers it gives the default of `mss`. Default: the profile's,
-    /// `"1500B"` for `"ethernet"`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub mtu: Option<Size>,
-    /// The transport of all traffic that names no other.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub transport: Option<Transport>,
-    /// Further transports by name, for `transport = "NAME"` in `[[traffic]]`.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub transports: BTreeMap<String, Transport>,
-    /// A congestion control written in Python. Default: the built-in one that `congestion` names.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub python: Option<Python>,
-    /// Hosts that differ. Later overrides win.
-    #[serde(rename = "override", default, skip_serializing_if = "Vec::is_empty")]
-    pub overrides: Vec<HostOverride>,
-}
+table! {
+    /// Settings of all hosts.
+    #[derive(Default)]
+    pub struct Host {
+        /// Added once when a frame leaves a host and once when one arrives (NIC and stack). Default `"0ns"`; the pFabric authors' ns-2 has 2.5 us.
+        delay: Duration,
+        /// Limit of the NIC's queue; what does not fit is dropped. Default `"unlimited"`: a sender waits for its NIC.
+        queue: Or<Unlimited, QueueSize>,
+        /// Order in which the NIC sends. Default `"fifo"`, or what the `nic_queue` blocks say.
+        scheduling: Scheduling,
+        /// With `scheduling = "strict_priority"` and without `nic_queue` blocks: number of queues, 2 to 8. Default 8.
+        priorities: u8,
+        /// With `scheduling = "dwrr"` or `"ets"`: as in `[switch]`. Default: a full frame.
+        quantum: Size,
+        /// Queues of each NIC, by class, 2 to 8 of them.
+        nic_queue: Vec<NicQueue>,
+        /// Priority of each DSCP, for blocks of traffic with `dscp`, as in `{ 26 = 3 }`. Those that are not given are as in SONiC: 3 → 3, 4 → 4, 5 → 2,
+        /// 8 → 0, 46 → 5, 48 → 6, all others → 1.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        pub dscp_to_priority: BTreeMap<String, u8>,
+        /// Agrees to explicit congestion notification when a peer asks for it; where it does not, the connection goes without (DCTCP then is
+        /// Reno, as in Linux). Default `true`.
+        ecn: bool,
+        /// ECN marking of the NIC's queues, as on switches, or `"off"`. Default `"off"`; the pFabric authors' ns-2 marks there too.
+        nic_ecn: Or<Off, Ecn>,
+        /// HULL's pacer before the NIC, or `"off"`. Default `"off"`; `{}` has the authors' parameters.
+        pacer: Or<Off, Pacer>,
+        /// Does the NIC stop sending priorities that its switch tells it to pause? Default `true`.
+        honours_pause: bool,
+        /// The NIC tells its switch to stop sending, again and again: a fault to test with. Default: it does not.
+        storm: Storm,
+        /// A processor that deals with what arrives, or `"off"`: that takes no time. Default `"off"`.
+        processor: Or<Off, Processor>,
+        /// Frame sizes: the name of a profile or a table. Default `"ethernet"`.
+        wire: Wire,
+        /// Largest packet of the profile's network layer; with the profile's headers it gives the default of `mss`. Default: the profile's,
+        /// `"1500B"` for `"ethernet"`.
+        mtu: Size,
+        /// The transport of all traffic that names no other.
+        transport: Transport,
+        /// Further transports by name, for `transport = "NAME"` in `[[traffic]]`.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        pub transports: BTreeMap<String, Transport>,
+        /// A congestion control written in Python. Default: the built-in one that `congestion` names.
+        python: Python,
+        /// Hosts that differ. Later overrides win.
+        #[serde(rename = "override", default, skip_serializing_if = "Vec::is_empty")]
+        pub overrides: Vec<HostOverride>,
+    }
 
-/// Hosts that differ from the others; what is not said is as in `[host]`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct HostOverride {
-    /// Names of hosts: `"host0"`, `["host1", "host2?"]`.
-    #[serde(rename = "match")]
-    pub matching: Names,
-    /// As in `[host]`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub delay: Option<Duration>,
-    /// As in `[host]`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub queue: Option<Or<Unlimited, QueueSize>>,
-    /// As in `[host]`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub scheduling: Option<Scheduling>,
-    /// As in `[host]`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub priorities: Option<u8>,
-    /// As in `[host]`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ecn: Option<bool>,
-    /// As in `[host]`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub nic_ecn: Option<Or<Off, Ecn>>,
-    /// As in `[host]`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub honours_pause: Option<bool>,
-    /// As in `[host]`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub storm: Option<Storm>,
-    /// As in `[host]`; it replaces all of it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub processor: Option<Or<Off, Processor>>,
-    /// As in `[host]`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub quantum: Option<Size>,
-    /// As in `[host]`; they replace all others.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub nic_queue: Option<Vec<NicQueue>>,
-    /// One of `[host.transports]`: what these hosts send by, in blocks of traffic that name no transport. A DCTCP sender goes without explicit
-    /// congestion notification, as Reno, to hosts whose own transport is not DCTCP: Linux refuses it to a SYN that is itself ECN-capable.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub transport: Option<String>,
+    /// Hosts that differ from the others; what is not said is as in `[host]`.
+    pub struct HostOverride {
+        /// Names of hosts: `"host0"`, `["host1", "host2?"]`.
+        #[serde(rename = "match")]
+        pub matching: Names,
+        /// As in `[host]`.
+        delay: Duration,
+        /// As in `[host]`.
+        queue: Or<Unlimited, QueueSize>,
+        /// As in `[host]`.
+        scheduling: Scheduling,
+        /// As in `[host]`.
+        priorities: u8,
+        /// As in `[host]`.
+        ecn: bool,
+        /// As in `[host]`.
+        nic_ecn: Or<Off, Ecn>,
+        /// As in `[host]`.
+        honours_pause: bool,
+        /// As in `[host]`.
+        storm: Storm,
+        /// As in `[host]`; it replaces all of it.
+        processor: Or<Off, Processor>,
+        /// As in `[host]`.
+        quantum: Size,
+        /// As in `[host]`; they replace all others.
+        nic_queue: Vec<NicQueue>,
+        /// One of `[host.transports]`: what these hosts send by, in blocks of traffic that name no transport. A DCTCP sender goes without explicit
+        /// congestion notification, as Reno, to hosts whose own transport is not DCTCP: Linux refuses it to a SYN that is itself ECN-capable.
+        transport: String,
+    }
 }
 
 /// Frame sizes: a profile's name or a table.
@@ -129,40 +101,31 @@ pub enum Wire {
     Table(WireTable),
 }
 
-/// Frame sizes in numbers. A frame's size is what occupies buffers; on the link it takes `gap` bytes more.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct WireTable {
-    /// Profile from which the keys come that are not given. Default `"ethernet"`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub base: Option<String>,
-    /// Name in results. Default `"custom"`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub name: Option<String>,
-    /// Bytes of all headers and trailers of a data frame.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub data_header: Option<Size>,
-    /// Size of an acknowledgement without options.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ack: Option<Size>,
-    /// Size of a SYN or SYN-ACK.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub syn: Option<Size>,
-    /// Bytes on top when an acknowledgement carries SACK blocks: `sack_base` plus `sack_block` for each.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub sack_base: Option<Size>,
-    /// See `sack_base`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub sack_block: Option<Size>,
-    /// Smaller frames are padded to this.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub min_frame: Option<Size>,
-    /// Preamble, start delimiter and inter-frame gap: on the link only.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub gap: Option<Size>,
-    /// The part of `data_header` that counts towards the MTU (network and transport layer).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub mtu_header: Option<Size>,
+table! {
+    /// Frame sizes in numbers. A frame's size is what occupies buffers; on the link it takes `gap` bytes more.
+    #[derive(Default)]
+    pub struct WireTable {
+        /// Profile from which the keys come that are not given. Default `"ethernet"`.
+        base: String,
+        /// Name in results. Default `"custom"`.
+        name: String,
+        /// Bytes of all headers and trailers of a data frame.
+        data_header: Size,
+        /// Size of an acknowledgement without options.
+        ack: Size,
+        /// Size of a SYN or SYN-ACK.
+        syn: Size,
+        /// Bytes on top when an acknowledgement carries SACK blocks: `sack_base` plus `sack_block` for each.
+        sack_base: Size,
+        /// See `sack_base`.
+        sack_block: Size,
+        /// Smaller frames are padded to this.
+        min_frame: Size,
+        /// Preamble, start delimiter and inter-frame gap: on the link only.
+        gap: Size,
+        /// The part of `data_header` that counts towards the MTU (network and transport layer).
+        mtu_header: Size,
+    }
 }
 
 impl<'de> Deserialize<'de> for Wire {

@@ -1,6 +1,7 @@
 //! Hosts and flow sizes as traffic names them.
 
 use super::Size;
+use afflux_config::table;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{self, MapAccess, SeqAccess, Unexpected, Visitor};
@@ -175,34 +176,27 @@ pub enum Sizes {
     Table(SizeTable),
 }
 
-/// A distribution of sizes; give one of `file`, `fixed`, `min` with `max`, or `mean`.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct SizeTable {
-    /// A file of two columns, size and cumulative share (fraction or percent), or three (`size 1 cumulative`, ns-2).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub file: Option<String>,
-    /// SHA-256 of the file, hexadecimal: another content is refused. Written into resolved scenarios.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub sha256: Option<String>,
-    /// Bytes per unit of the file's sizes. Default `"1B"`; most ns-2 files count packets of `"1460B"`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub unit: Option<Size>,
-    /// Round sizes up to whole units, as ns-2's scripts do with packets. Default `false`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub whole_units: Option<bool>,
-    /// Every flow has this size.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub fixed: Option<Size>,
-    /// Uniform from `min` …
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub min: Option<Size>,
-    /// … to `max`, both included.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max: Option<Size>,
-    /// Exponential with this mean.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub mean: Option<Size>,
+table! {
+    /// A distribution of sizes; give one of `file`, `fixed`, `min` with `max`, or `mean`.
+    #[derive(Default)]
+    pub struct SizeTable {
+        /// A file of two columns, size and cumulative share (fraction or percent), or three (`size 1 cumulative`, ns-2).
+        file: String,
+        /// SHA-256 of the file, hexadecimal: another content is refused. Written into resolved scenarios.
+        sha256: String,
+        /// Bytes per unit of the file's sizes. Default `"1B"`; most ns-2 files count packets of `"1460B"`.
+        unit: Size,
+        /// Round sizes up to whole units, as ns-2's scripts do with packets. Default `false`.
+        whole_units: bool,
+        /// Every flow has this size.
+        fixed: Size,
+        /// Uniform from `min` …
+        min: Size,
+        /// … to `max`, both included.
+        max: Size,
+        /// Exponential with this mean.
+        mean: Size,
+    }
 }
 
 impl<'de> Deserialize<'de> for Sizes {

@@ -1,5 +1,6 @@
 //! The scenario as it is written. Every key that may be left out is an `Option`; [`crate::resolve`] writes its default into it.
 
+use afflux_config::table;
 mod cost;
 mod host;
 mod hosts;
@@ -37,43 +38,36 @@ pub use switch::{Ecn, Forwarding, Incapable, Sharing, Switch};
 pub use topology::{Bcube, Custom, DualHomed, Dumbbell, FatTree, Fault, HostName, Hpcc, LeafSpine, LinkOverride, NamedHost, Star, Switches, Topology, Vl2};
 pub use traffic::*;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-/// A scenario of afflux: a fabric, its switches and hosts, what is sent over it, and what to write down.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Document {
-    /// Version of this file format: 1.
-    #[schemars(range(min = 1, max = 1))]
-    pub format: u32,
-    /// Name in results and of the default output directory. Default: the file's name without `.toml`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub name: Option<String>,
-    /// What the scenario is about, for readers and reports.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub description: Option<String>,
-    /// The fabric.
-    pub topology: Topology,
-    /// Settings of all switches.
-    #[serde(default)]
-    pub switch: Switch,
-    /// Settings of all hosts: NIC, frame sizes and transport.
-    #[serde(default)]
-    pub host: Host,
-    /// What is sent: any number of blocks, all at work together.
-    #[serde(default)]
-    pub traffic: Vec<Traffic>,
-    /// How to run.
-    #[serde(default)]
-    pub run: Run,
-    /// What to write down.
-    #[serde(default)]
-    pub record: Record,
-    /// Prices of switches and ports; the fabric's cost stands in `summary.json`. Default: none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cost: Option<Cost>,
-    /// Tables of the SONiC configuration that the switches were imported from.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub sonic: Option<Sonic>,
+table! {
+    /// A scenario of afflux: a fabric, its switches and hosts, what is sent over it, and what to write down.
+    pub struct Document {
+        /// Version of this file format: 1.
+        #[schemars(range(min = 1, max = 1))]
+        pub format: u32,
+        /// Name in results and of the default output directory. Default: the file's name without `.toml`.
+        name: String,
+        /// What the scenario is about, for readers and reports.
+        description: String,
+        /// The fabric.
+        pub topology: Topology,
+        /// Settings of all switches.
+        #[serde(default)]
+        pub switch: Switch,
+        /// Settings of all hosts: NIC, frame sizes and transport.
+        #[serde(default)]
+        pub host: Host,
+        /// What is sent: any number of blocks, all at work together.
+        #[serde(default)]
+        pub traffic: Vec<Traffic>,
+        /// How to run.
+        #[serde(default)]
+        pub run: Run,
+        /// What to write down.
+        #[serde(default)]
+        pub record: Record,
+        /// Prices of switches and ports; the fabric's cost stands in `summary.json`. Default: none.
+        cost: Cost,
+        /// Tables of the SONiC configuration that the switches were imported from.
+        sonic: Sonic,
+    }
 }

@@ -1,7 +1,7 @@
 //! `[switch.mmu]`, `[switch.pfc]` and what hosts do about PAUSE frames.
 
 use super::{Duration, Off, Or, Size, Speed};
-use afflux_config::Word;
+use afflux_config::{Word, table};
 use afflux_net::spec::{Formula, Refresh, StormAction};
 use afflux_units::Bytes;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -10,142 +10,97 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 use std::fmt;
 
-/// With `sharing = "sonic"`, `"conweave"` or `"hpcc"`: how the memory management unit counts and decides. Ingress is counted by port and
-/// priority (its priority group), egress by port and queue. `alpha` and `reserved` of `[switch]` are those of egress queues.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Mmu {
-    /// Size of a memory cell; a frame takes whole cells, with 64 B of metadata in the first. `"off"` counts bytes, as the ns-3 simulators do.
-    /// Default `"off"`; Trident 3 has `"256B"`, Trident 2 and Tomahawk `"208B"`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cell: Option<Or<Off, Size>>,
-    /// Priorities that are neither counted nor limited. Default `[]`; ConWeave's ns-3 has `[0]`, for RDMA's acknowledgements.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub bypass: Option<Vec<u8>>,
-    /// With `"sonic"`: a lossless priority group may hold `lossless_alpha` times what is free of the ingress pool before it goes to its headroom
-    /// and is paused. Default 1 (SONiC's `dynamic_th` 0 on Trident 3).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub lossless_alpha: Option<f64>,
-    /// With `"sonic"`: set aside for each lossless priority group. Default `"4608B"` (SONiC on Trident 3).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub lossless_reserved: Option<Size>,
-    /// With `"sonic"`: the same of lossy priority groups, or `"off"` for no limit at ingress. Default `"off"`, as SONiC has it on Trident 3.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub lossy_ingress_alpha: Option<Or<Off, f64>>,
-    /// With `"sonic"`: memory for lossy queues. Default: 80 % of what the headroom leaves (TU Berlin's ns-3); SONiC has `"24192256B"` on Trident 3.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub lossy_pool: Option<Size>,
-    /// With `"sonic"`: memory for the headroom of all priority groups together. Default: the sum of what each may have; SONiC has `"2058240B"`
-    /// on Trident 3, enough for 13 groups at once.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub headroom_pool: Option<Size>,
-    /// With `"sonic"`: a paused group that holds less than this may go on. Default `"4608B"` (SONiC on Trident 3).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub xon: Option<Size>,
-    /// With `"sonic"` and `"hpcc"`: so may one that is so far below its threshold. Default `"4608B"` (SONiC on Trident 3), with `"hpcc"` `"3KiB"`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub xon_offset: Option<Size>,
-    /// With `"conweave"`: a priority group may hold so many times what is free of the ingress pool before it is paused. Default 0.0625.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ingress_alpha: Option<f64>,
-    /// With `"conweave"`: the minimum of a port and of a priority group. Default `"1048B"`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub mtu: Option<Size>,
-    /// With `"hpcc"`: at ports of `nic_rate` a priority group may hold 2^−`shift` of what is free; twice that for every doubling of the rate.
-    /// Default 3.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub shift: Option<u8>,
-    /// With `"hpcc"`: see `shift`. Default: the lowest rate of a host's link.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub nic_rate: Option<Speed>,
-}
+table! {
+    /// With `sharing = "sonic"`, `"conweave"` or `"hpcc"`: how the memory management unit counts and decides. Ingress is counted by port and
+    /// priority (its priority group), egress by port and queue. `alpha` and `reserved` of `[switch]` are those of egress queues.
+    #[derive(Default)]
+    pub struct Mmu {
+        /// Size of a memory cell; a frame takes whole cells, with 64 B of metadata in the first. `"off"` counts bytes, as the ns-3 simulators do.
+        /// Default `"off"`; Trident 3 has `"256B"`, Trident 2 and Tomahawk `"208B"`.
+        cell: Or<Off, Size>,
+        /// Priorities that are neither counted nor limited. Default `[]`; ConWeave's ns-3 has `[0]`, for RDMA's acknowledgements.
+        bypass: Vec<u8>,
+        /// With `"sonic"`: a lossless priority group may hold `lossless_alpha` times what is free of the ingress pool before it goes to its headroom
+        /// and is paused. Default 1 (SONiC's `dynamic_th` 0 on Trident 3).
+        lossless_alpha: f64,
+        /// With `"sonic"`: set aside for each lossless priority group. Default `"4608B"` (SONiC on Trident 3).
+        lossless_reserved: Size,
+        /// With `"sonic"`: the same of lossy priority groups, or `"off"` for no limit at ingress. Default `"off"`, as SONiC has it on Trident 3.
+        lossy_ingress_alpha: Or<Off, f64>,
+        /// With `"sonic"`: memory for lossy queues. Default: 80 % of what the headroom leaves (TU Berlin's ns-3); SONiC has `"24192256B"` on Trident 3.
+        lossy_pool: Size,
+        /// With `"sonic"`: memory for the headroom of all priority groups together. Default: the sum of what each may have; SONiC has `"2058240B"`
+        /// on Trident 3, enough for 13 groups at once.
+        headroom_pool: Size,
+        /// With `"sonic"`: a paused group that holds less than this may go on. Default `"4608B"` (SONiC on Trident 3).
+        xon: Size,
+        /// With `"sonic"` and `"hpcc"`: so may one that is so far below its threshold. Default `"4608B"` (SONiC on Trident 3), with `"hpcc"` `"3KiB"`.
+        xon_offset: Size,
+        /// With `"conweave"`: a priority group may hold so many times what is free of the ingress pool before it is paused. Default 0.0625.
+        ingress_alpha: f64,
+        /// With `"conweave"`: the minimum of a port and of a priority group. Default `"1048B"`.
+        mtu: Size,
+        /// With `"hpcc"`: at ports of `nic_rate` a priority group may hold 2^−`shift` of what is free; twice that for every doubling of the rate.
+        /// Default 3.
+        shift: u8,
+        /// With `"hpcc"`: see `shift`. Default: the lowest rate of a host's link.
+        nic_rate: Speed,
+    }
 
-/// Priority flow control (IEEE 802.1Qbb): lossless priorities, which are paused before their memory runs out. With `sharing = "sonic"`,
-/// `"conweave"` or `"hpcc"`.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Pfc {
-    /// Lossless priorities. Default `[3, 4]` (SONiC's `pfc_enable`).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub priorities: Option<Vec<u8>>,
-    /// Memory of each port and lossless priority for what still arrives after XOFF: a size, or a formula's name. Default: `"sonic"`,
-    /// `"conweave"` or `"hpcc"`, as `sharing`; SONiC has `"160000B"` on Trident 3 at every rate.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub headroom: Option<Headroom>,
-    /// With a formula: length of the cables. Default: from each link's delay, at 1.98e8 m/s; SONiC has `"5m"` to servers, `"40m"` and `"300m"`
-    /// between switches.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cable: Option<Length>,
-    /// How long a PAUSE frame holds, in quanta of 512 bit times, 1 to 65535. Default 65535: 335.5 us at 100 Gbps.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub quanta: Option<u16>,
-    /// How long a PAUSE frame holds, as a time instead of `quanta`, rounded up to whole quanta. Default with `sharing = "conweave"`: `"5us"`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub pause_time: Option<Duration>,
-    /// When a PAUSE frame is repeated. Default `"half"`, with `sharing = "conweave"` `"arrival"`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub refresh: Option<Refresh>,
-    /// From the arrival of a PAUSE frame at the peer to its effect there, or `"standard"`: what IEEE 802.3 annex 31B allows at the link's rate
-    /// (67 quanta at 10 Gbps to 905 at 400 Gbps). Default `"standard"`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub response: Option<Or<Standard, Duration>>,
-    /// A queue that was paused for too long is taken for the victim of a storm, or `"off"`. Default `"off"`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub watchdog: Option<Or<Off, Watchdog>>,
-    /// A cycle of links that have paused each other for so long is reported as a deadlock, or `"off"`. Default `"1ms"`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub deadlock_after: Option<Or<Off, Duration>>,
-}
+    /// Priority flow control (IEEE 802.1Qbb): lossless priorities, which are paused before their memory runs out. With `sharing = "sonic"`,
+    /// `"conweave"` or `"hpcc"`.
+    #[derive(Default)]
+    pub struct Pfc {
+        /// Lossless priorities. Default `[3, 4]` (SONiC's `pfc_enable`).
+        priorities: Vec<u8>,
+        /// Memory of each port and lossless priority for what still arrives after XOFF: a size, or a formula's name. Default: `"sonic"`,
+        /// `"conweave"` or `"hpcc"`, as `sharing`; SONiC has `"160000B"` on Trident 3 at every rate.
+        headroom: Headroom,
+        /// With a formula: length of the cables. Default: from each link's delay, at 1.98e8 m/s; SONiC has `"5m"` to servers, `"40m"` and `"300m"`
+        /// between switches.
+        cable: Length,
+        /// How long a PAUSE frame holds, in quanta of 512 bit times, 1 to 65535. Default 65535: 335.5 us at 100 Gbps.
+        quanta: u16,
+        /// How long a PAUSE frame holds, as a time instead of `quanta`, rounded up to whole quanta. Default with `sharing = "conweave"`: `"5us"`.
+        pause_time: Duration,
+        /// When a PAUSE frame is repeated. Default `"half"`, with `sharing = "conweave"` `"arrival"`.
+        refresh: Refresh,
+        /// From the arrival of a PAUSE frame at the peer to its effect there, or `"standard"`: what IEEE 802.3 annex 31B allows at the link's rate
+        /// (67 quanta at 10 Gbps to 905 at 400 Gbps). Default `"standard"`.
+        response: Or<Standard, Duration>,
+        /// A queue that was paused for too long is taken for the victim of a storm, or `"off"`. Default `"off"`.
+        watchdog: Or<Off, Watchdog>,
+        /// A cycle of links that have paused each other for so long is reported as a deadlock, or `"off"`. Default `"1ms"`.
+        deadlock_after: Or<Off, Duration>,
+    }
 
-/// SONiC's PFC watchdog.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Watchdog {
-    /// A queue that has had something to send and been paused all along for this long is in a storm. Default `"200ms"`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub detection: Option<Duration>,
-    /// It is over when no PAUSE frame for the queue has come for this long. Default: twice `detection`, as `pfcwd start` without one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub restoration: Option<Duration>,
-    /// How often the watchdog looks at the queues. Default `"200ms"`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub poll: Option<Duration>,
-    /// What the watchdog does in a storm. Default `"drop"`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub action: Option<StormAction>,
-}
+    /// SONiC's PFC watchdog.
+    #[derive(Default)]
+    pub struct Watchdog {
+        /// A queue that has had something to send and been paused all along for this long is in a storm. Default `"200ms"`.
+        detection: Duration,
+        /// It is over when no PAUSE frame for the queue has come for this long. Default: twice `detection`, as `pfcwd start` without one.
+        restoration: Duration,
+        /// How often the watchdog looks at the queues. Default `"200ms"`.
+        poll: Duration,
+        /// What the watchdog does in a storm. Default `"drop"`.
+        action: StormAction,
+    }
 
-/// A host that sends PAUSE frames for a priority again and again, whatever there is to receive.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Storm {
-    /// The priority that is paused.
-    pub priority: u8,
-    /// Time between PAUSE frames.
-    pub period: Duration,
-    /// When it begins. Default `"0ns"`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub from: Option<Duration>,
-    /// When it ends. Default: never; the scenario then needs `run.until`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub until: Option<Duration>,
-    /// How long each PAUSE frame holds. Default: 65535 quanta of 512 bit times.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub pause_time: Option<Duration>,
+    /// A host that sends PAUSE frames for a priority again and again, whatever there is to receive.
+    pub struct Storm {
+        /// The priority that is paused.
+        pub priority: u8,
+        /// Time between PAUSE frames.
+        pub period: Duration,
+        /// When it begins. Default `"0ns"`.
+        from: Duration,
+        /// When it ends. Default: never; the scenario then needs `run.until`.
+        until: Duration,
+        /// How long each PAUSE frame holds. Default: 65535 quanta of 512 bit times.
+        pause_time: Duration,
+    }
 }
-
-macro_rules! or {
-    ($name:ident: $($key:ident)*) => {
-        impl $name {
-            /// Its own keys where it has them, else those of `other`.
-            pub fn or(self, other: $name) -> $name {
-                $name { $($key: self.$key.or(other.$key),)* }
-            }
-        }
-    };
-}
-or!(Mmu: cell bypass lossless_alpha lossless_reserved lossy_ingress_alpha lossy_pool headroom_pool xon xon_offset ingress_alpha mtu shift nic_rate);
-or!(Pfc: priorities headroom cable quanta pause_time refresh response watchdog deadlock_after);
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Standard;

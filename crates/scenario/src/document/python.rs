@@ -1,25 +1,24 @@
 //! `[host.python]`: a congestion control written in Python.
 
+use afflux_config::table;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A class in a Python file, which replaces `congestion` of every TCP of the scenario and of Multipath TCP with `coupling = "off"`. ECN and the initial
-/// window still follow `congestion`. Slow (about 10 us for each acknowledgement), on one thread.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Python {
-    /// The Python file. A relative path starts at the scenario's directory.
-    pub file: String,
-    /// SHA-256 of the file, hexadecimal: another content is refused. Written into resolved scenarios.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub sha256: Option<String>,
-    /// Name of the class, which derives from `afflux.CongestionControl`. Default: the only such class in the file.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub class: Option<String>,
-    /// Keyword arguments with which the class is called for each connection, as in `{ increase = 2.0 }`. Default: none.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub parameters: BTreeMap<String, Parameter>,
+table! {
+    /// A class in a Python file, which replaces `congestion` of every TCP of the scenario and of Multipath TCP with `coupling = "off"`. ECN and the
+    /// initial window still follow `congestion`. Slow (about 10 us for each acknowledgement), on one thread.
+    pub struct Python {
+        /// The Python file. A relative path starts at the scenario's directory.
+        pub file: String,
+        /// SHA-256 of the file, hexadecimal: another content is refused. Written into resolved scenarios.
+        sha256: String,
+        /// Name of the class, which derives from `afflux.CongestionControl`. Default: the only such class in the file.
+        class: String,
+        /// Keyword arguments with which the class is called for each connection, as in `{ increase = 2.0 }`. Default: none.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        pub parameters: BTreeMap<String, Parameter>,
+    }
 }
 
 /// A number, a string, or true or false.

@@ -1,6 +1,7 @@
 //! `[[switch.queue]]` and `[[host.nic_queue]]`: what the queues of a port are for.
 
 use super::{Ecn, Off, Or, QueueSize, Size};
+use afflux_config::table;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -10,31 +11,26 @@ use std::fmt;
 /// Adds the keys that queues of switches and of NICs have.
 macro_rules! queue {
     ($(#[$meta:meta])* pub struct $name:ident { $($fields:tt)* }) => {
-        $(#[$meta])*
-        #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-        #[serde(deny_unknown_fields)]
-        pub struct $name {
-            /// Number of the queue, from 0, as in `ports.parquet`; among strict queues the highest goes first. Default: the block's position.
-            #[serde(skip_serializing_if = "Option::is_none")]
-            pub index: Option<u8>,
-            /// What the queue is called, for readers. Default: `"queue"` and its number.
-            #[serde(skip_serializing_if = "Option::is_none")]
-            pub name: Option<String>,
-            /// Priorities (0 to 7) whose frames go to this queue; those that no queue names go to queue 0. Default, where no queue names any:
-            /// priority p goes to queue min(p, queues−1); SONiC's queues are numbered as its traffic classes.
-            #[serde(skip_serializing_if = "Option::is_none")]
-            pub priorities: Option<Vec<u8>>,
-            /// Served before all queues that are not strict.
-            #[serde(skip_serializing_if = "Option::is_none")]
-            pub strict: Option<bool>,
-            /// With `scheduling = "dwrr"`: share of what the strict queues leave, as a weight, 1 to 10,000. SONiC has 14 (queues 0, 1, 2, 5, 6) and
-            /// 15 (3 and 4).
-            #[serde(skip_serializing_if = "Option::is_none")]
-            pub weight: Option<u32>,
-            /// With `scheduling = "ets"`: share of what the strict queues leave, in whole percent; all together 100 %.
-            #[serde(skip_serializing_if = "Option::is_none")]
-            pub bandwidth: Option<Percent>,
-            $($fields)*
+        table! {
+            $(#[$meta])*
+            #[derive(Default)]
+            pub struct $name {
+                /// Number of the queue, from 0, as in `ports.parquet`; among strict queues the highest goes first. Default: the block's position.
+                index: u8,
+                /// What the queue is called, for readers. Default: `"queue"` and its number.
+                name: String,
+                /// Priorities (0 to 7) whose frames go to this queue; those that no queue names go to queue 0. Default, where no queue names any:
+                /// priority p goes to queue min(p, queues−1); SONiC's queues are numbered as its traffic classes.
+                priorities: Vec<u8>,
+                /// Served before all queues that are not strict.
+                strict: bool,
+                /// With `scheduling = "dwrr"`: share of what the strict queues leave, as a weight, 1 to 10,000. SONiC has 14 (queues 0, 1, 2, 5, 6) and
+                /// 15 (3 and 4).
+                weight: u32,
+                /// With `scheduling = "ets"`: share of what the strict queues leave, in whole percent; all together 100 %.
+                bandwidth: Percent,
+                $($fields)*
+            }
         }
         impl $name {
             pub fn rules(&mut self) -> QueueRules<'_> {
@@ -56,18 +52,14 @@ queue! {
     pub struct Queue {
         /// ECN marking of this queue, or `"off"`. Default: as in `[switch]`. SONiC marks queues 3 and 4 only, between 1 MiB and 2 MiB with up
         /// to 5 %.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub ecn: Option<Or<Off, Ecn>>,
+        ecn: Or<Off, Ecn>,
         /// With `sharing = "dynamic"`: as in `[switch]`, for this queue. Default: as there.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub alpha: Option<f64>,
+        alpha: f64,
         /// With `sharing = "dynamic"`: as in `[switch]`, for this queue. Default: as there.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub reserved: Option<Size>,
+        reserved: Size,
         /// The most that this queue may hold, in bytes or packets: instead of `[switch] buffer` with `sharing = "static"`, besides the
         /// threshold with `"dynamic"`. Default: no limit of its own.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub buffer: Option<QueueSize>,
+        buffer: QueueSize,
     }
 }
 

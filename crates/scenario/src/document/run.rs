@@ -1,45 +1,38 @@
 //! `[run]`: how to run.
 
 use super::{Duration, Off, Or, Size};
+use afflux_config::table;
 use afflux_net::spec::{Compat, EngineKind, FctEnd};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, IntoDeserializer};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 
-/// How to run.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Run {
-    /// Stop at this simulated time, or with `"jobs"` when all Hadoop jobs have ended and their logs are uploaded, or `"off"`: run until nothing is
-    /// left to happen. Default `"off"`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub until: Option<Or<Off, Until>>,
-    /// Flows that start before this are left out of all statistics. Default `"0s"`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub warmup: Option<Duration>,
-    /// Seed of all random draws. Default 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub seed: Option<u64>,
-    /// When a flow counts as complete. Default `"last_ack"`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub fct_end: Option<FctEnd>,
-    /// Which engine; `"window_log"` and `"classical"` give the same results. Default `"window_log"`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub engine: Option<EngineKind>,
-    /// Worker threads; results do not depend on it. Default 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub threads: Option<u32>,
-    /// Copy another simulator's deviations from papers and standards, to compare with it. Default: none, the papers' and standards' rules.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub compat: Option<Compat>,
-    /// Upper bounds of the size classes of the summary, ascending; the last class is open. Default `["100kB", "10MB"]`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub size_bounds: Option<Vec<Size>>,
-    /// Bound of the process's resident memory, records included: a scenario that needs more is refused, a run that comes to it ends. Default: what the
-    /// machine has free.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_memory: Option<Size>,
+table! {
+    /// How to run.
+    #[derive(Default)]
+    pub struct Run {
+        /// Stop at this simulated time, or with `"jobs"` when all Hadoop jobs have ended and their logs are uploaded, or `"off"`: run until nothing is
+        /// left to happen. Default `"off"`.
+        until: Or<Off, Until>,
+        /// Flows that start before this are left out of all statistics. Default `"0s"`.
+        warmup: Duration,
+        /// Seed of all random draws. Default 1.
+        seed: u64,
+        /// When a flow counts as complete. Default `"last_ack"`.
+        fct_end: FctEnd,
+        /// Which engine; `"window_log"` and `"classical"` give the same results. Default `"window_log"`.
+        engine: EngineKind,
+        /// Worker threads; results do not depend on it. Default 1.
+        threads: u32,
+        /// Copy another simulator's deviations from papers and standards, to compare with it. Default: none, the papers' and standards' rules.
+        compat: Compat,
+        /// Upper bounds of the size classes of the summary, ascending; the last class is open. Default `["100kB", "10MB"]`.
+        size_bounds: Vec<Size>,
+        /// Bound of the process's resident memory, records included: a scenario that needs more is refused, a run that comes to it ends. Default: what the
+        /// machine has free.
+        max_memory: Size,
+    }
 }
 
 /// When to stop.

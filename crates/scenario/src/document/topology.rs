@@ -1,7 +1,7 @@
 //! `[topology]`: hosts, switches and links.
 
 use super::{Chance, Duration, Names, Speed};
-use afflux_config::tagged;
+use afflux_config::{table, tagged};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -31,17 +31,17 @@ tagged! {
 
 macro_rules! fabric {
     ($(#[$meta:meta])* pub struct $name:ident { $($fields:tt)* }) => {
-        $(#[$meta])*
-        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-        #[serde(deny_unknown_fields)]
-        pub struct $name {
-            $($fields)*
-            /// Links that differ in rate or delay.
-            #[serde(rename = "override", default, skip_serializing_if = "Vec::is_empty")]
-            pub overrides: Vec<LinkOverride>,
-            /// Links that lose frames or are down for a time.
-            #[serde(rename = "fault", default, skip_serializing_if = "Vec::is_empty")]
-            pub faults: Vec<Fault>,
+        table! {
+            $(#[$meta])*
+            pub struct $name {
+                $($fields)*
+                /// Links that differ in rate or delay.
+                #[serde(rename = "override", default, skip_serializing_if = "Vec::is_empty")]
+                pub overrides: Vec<LinkOverride>,
+                /// Links that lose frames or are down for a time.
+                #[serde(rename = "fault", default, skip_serializing_if = "Vec::is_empty")]
+                pub faults: Vec<Fault>,
+            }
         }
     };
 }
@@ -52,14 +52,11 @@ fabric! {
         /// The hosts: a number of them (`host0` …), or an array with a name, or a table of name and addresses, for each.
         pub hosts: HostList,
         /// Name of the switch, in an array. Default: `switch0`.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub switches: Option<Vec<String>>,
+        switches: Vec<String>,
         /// Rate of every link. Default `"100Gbps"`.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub rate: Option<Speed>,
+        rate: Speed,
         /// Propagation delay of every link, one way. Default `"1us"` (the convention of the ns-3 RDMA simulators; 200 m of fibre).
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub delay: Option<Duration>,
+        delay: Duration,
     }
 }
 
@@ -69,23 +66,17 @@ fabric! {
         /// Number of hosts on each side.
         pub pairs: u32,
         /// Rate of the hosts' links. Default `"100Gbps"`.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub access_rate: Option<Speed>,
+        access_rate: Speed,
         /// Delay of the hosts' links. Default `"1us"`.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub access_delay: Option<Duration>,
+        access_delay: Duration,
         /// Rate of the bottleneck between `left` and `right`. Default `"10Gbps"`.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub rate: Option<Speed>,
+        rate: Speed,
         /// Delay of the bottleneck. Default `"10us"`.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub delay: Option<Duration>,
+        delay: Duration,
         /// Names of the hosts in their order, or tables of name and addresses: all of them or none. Default: `host0` ….
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub hosts: Option<Vec<HostName>>,
+        hosts: Vec<HostName>,
         /// Names of the switches in their order, all of them or none. Default: by kind.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub switches: Option<Vec<String>>,
+        switches: Vec<String>,
     }
 }
 
@@ -99,29 +90,21 @@ fabric! {
         /// Hosts under each leaf.
         pub hosts_per_leaf: u32,
         /// Rate of the hosts' links. Default `"100Gbps"`.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub host_rate: Option<Speed>,
+        host_rate: Speed,
         /// Rate of the links between leaves and spines. Default: `host_rate`.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub uplink_rate: Option<Speed>,
+        uplink_rate: Speed,
         /// Parallel links between each leaf and each spine. Default 1.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub parallel: Option<u32>,
+        parallel: u32,
         /// Delay of every link that has no delay of its own. Default `"1us"`.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub delay: Option<Duration>,
+        delay: Duration,
         /// Delay of the hosts' links. Default: `delay`.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub host_delay: Option<Duration>,
+        host_delay: Duration,
         /// Delay of the links between leaves and spines. Default: `delay`.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub uplink_delay: Option<Duration>,
+        uplink_delay: Duration,
         /// Names of the hosts in their order, or tables of name and addresses: all of them or none. Default: `host0` ….
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub hosts: Option<Vec<HostName>>,
+        hosts: Vec<HostName>,
         /// Names of the switches in their order, all of them or none. Default: by kind.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub switches: Option<Vec<String>>,
+        switches: Vec<String>,
     }
 }
 
@@ -132,20 +115,15 @@ fabric! {
         /// Ports of a switch; even.
         pub k: u32,
         /// Hosts under an edge switch for each of its uplinks: `oversubscription · k/2` hosts per edge switch. Default 1.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub oversubscription: Option<u32>,
+        oversubscription: u32,
         /// Rate of every link. Default `"100Gbps"`.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub rate: Option<Speed>,
+        rate: Speed,
         /// Delay of every link, one way. Default `"1us"`.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub delay: Option<Duration>,
+        delay: Duration,
         /// Names of the hosts in their order, or tables of name and addresses: all of them or none. Default: `host0` ….
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub hosts: Option<Vec<HostName>>,
+        hosts: Vec<HostName>,
         /// Names of the switches in their order, all of them or none. Default: by kind.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub switches: Option<Vec<String>>,
+        switches: Vec<String>,
     }
 }
 
@@ -156,20 +134,15 @@ fabric! {
         /// Number of pods; a multiple of 4. The study's is 12.
         pub k: u32,
         /// Hosts of each pair of edge switches. Default 2k/3, rounded down: 2.67:1 oversubscription in a pod with k = 12.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub hosts_per_pair: Option<u32>,
+        hosts_per_pair: u32,
         /// Rate of every link. Default `"1Gbps"`.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub rate: Option<Speed>,
+        rate: Speed,
         /// Delay of every link, one way. Default `"1us"`.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub delay: Option<Duration>,
+        delay: Duration,
         /// Names of the hosts in their order, or tables of name and addresses: all of them or none. Default: `host0` ….
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub hosts: Option<Vec<HostName>>,
+        hosts: Vec<HostName>,
         /// Names of the switches in their order, all of them or none. Default: by kind.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub switches: Option<Vec<String>>,
+        switches: Vec<String>,
     }
 }
 
@@ -182,23 +155,17 @@ fabric! {
         /// Ports of an intermediate switch (D_I), even: the number of aggregation switches. There are D_A · D_I / 4 racks.
         pub intermediate_ports: u32,
         /// Hosts of a rack. Default 20.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub hosts_per_tor: Option<u32>,
+        hosts_per_tor: u32,
         /// Rate of the hosts' links. Default `"1Gbps"`.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub host_rate: Option<Speed>,
+        host_rate: Speed,
         /// Rate of all other links. Default `"10Gbps"`.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub uplink_rate: Option<Speed>,
+        uplink_rate: Speed,
         /// Delay of every link, one way. Default `"1us"`.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub delay: Option<Duration>,
+        delay: Duration,
         /// Names of the hosts in their order, or tables of name and addresses: all of them or none. Default: `host0` ….
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub hosts: Option<Vec<HostName>>,
+        hosts: Vec<HostName>,
         /// Names of the switches in their order, all of them or none. Default: by kind.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub switches: Option<Vec<String>>,
+        switches: Vec<String>,
     }
 }
 
@@ -210,20 +177,15 @@ fabric! {
         /// Ports of a switch, n.
         pub ports: u32,
         /// Levels of switches, k + 1, from 2; NICs of a host. Default 2.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub levels: Option<u32>,
+        levels: u32,
         /// Rate of every link. Default `"1Gbps"`.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub rate: Option<Speed>,
+        rate: Speed,
         /// Delay of every link, one way. Default `"1us"`.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub delay: Option<Duration>,
+        delay: Duration,
         /// Names of the hosts in their order, or tables of name and addresses: all of them or none. Default: `host0` ….
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub hosts: Option<Vec<HostName>>,
+        hosts: Vec<HostName>,
         /// Names of the switches in their order, all of them or none. Default: by kind.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub switches: Option<Vec<String>>,
+        switches: Vec<String>,
     }
 }
 
@@ -234,14 +196,11 @@ fabric! {
         /// The file; a relative path is relative to the scenario file.
         pub file: String,
         /// SHA-256 of the file, hexadecimal: another content is refused. Written into resolved scenarios.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub sha256: Option<String>,
+        sha256: String,
         /// Names of the hosts in their order, or tables of name and addresses: all of them or none. Default: `host0` ….
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub hosts: Option<Vec<HostName>>,
+        hosts: Vec<HostName>,
         /// Names of the switches in their order, all of them or none. Default: by kind.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub switches: Option<Vec<String>>,
+        switches: Vec<String>,
     }
 }
 
@@ -253,11 +212,9 @@ fabric! {
         /// The switches: a number of them (`switch0` …) or their names.
         pub switches: Switches,
         /// Rate of the links that name none. Default `"100Gbps"`.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub rate: Option<Speed>,
+        rate: Speed,
         /// Propagation delay, one way, of the links that name none. Default `"1us"`.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub delay: Option<Duration>,
+        delay: Duration,
         /// The links.
         #[serde(default)]
         pub link: Vec<Link>,
@@ -314,16 +271,14 @@ pub enum HostName {
     Table(NamedHost),
 }
 
-/// A host's name and addresses; one without a name is called by its first address.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct NamedHost {
-    /// What it is called. Default: its first address.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub name: Option<String>,
-    /// Its IP address, or an array of them: captures and flow lists may name it by any of them.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub address: Option<Names>,
+table! {
+    /// A host's name and addresses; one without a name is called by its first address.
+    pub struct NamedHost {
+        /// What it is called. Default: its first address.
+        name: String,
+        /// Its IP address, or an array of them: captures and flow lists may name it by any of them.
+        address: Names,
+    }
 }
 
 impl<'de> Deserialize<'de> for HostName {
@@ -372,63 +327,49 @@ impl<'de> Deserialize<'de> for Switches {
     }
 }
 
-/// A link of a custom fabric.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Link {
-    /// Name of the node at one end.
-    pub a: String,
-    /// Name of the node at the other end.
-    pub b: String,
-    /// Rate of the link. Default: the fabric's `rate`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rate: Option<Speed>,
-    /// Propagation delay, one way. Default: the fabric's `delay`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub delay: Option<Duration>,
-    /// Number of parallel links. Default 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub count: Option<u32>,
-}
+table! {
+    /// A link of a custom fabric.
+    pub struct Link {
+        /// Name of the node at one end.
+        pub a: String,
+        /// Name of the node at the other end.
+        pub b: String,
+        /// Rate of the link. Default: the fabric's `rate`.
+        rate: Speed,
+        /// Propagation delay, one way. Default: the fabric's `delay`.
+        delay: Duration,
+        /// Number of parallel links. Default 1.
+        count: u32,
+    }
 
-/// Links that differ from the others of the fabric. Later overrides win.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct LinkOverride {
-    /// The links: `"leaf0-spine1"`, `"leaf0-spine*"`, or several of these. Parallel links are all meant; `"leaf0-spine1#0"` is the first.
-    pub link: Names,
-    /// Another rate.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rate: Option<Speed>,
-    /// Another propagation delay.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub delay: Option<Duration>,
-}
+    /// Links that differ from the others of the fabric. Later overrides win.
+    pub struct LinkOverride {
+        /// The links: `"leaf0-spine1"`, `"leaf0-spine*"`, or several of these. Parallel links are all meant; `"leaf0-spine1#0"` is the first.
+        pub link: Names,
+        /// Another rate.
+        rate: Speed,
+        /// Another propagation delay.
+        delay: Duration,
+    }
 
-/// Links with faults.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Fault {
-    /// The links, as in `[[topology.override]]`.
-    pub link: Names,
-    /// Probability that a frame is lost on the wire, in each direction. Default 0.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub loss: Option<Chance>,
-    /// When the links are down.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub down: Vec<Down>,
-}
+    /// Links with faults.
+    pub struct Fault {
+        /// The links, as in `[[topology.override]]`.
+        pub link: Names,
+        /// Probability that a frame is lost on the wire, in each direction. Default 0.
+        loss: Chance,
+        /// When the links are down.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub down: Vec<Down>,
+    }
 
-/// A time during which a link is down.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Down {
-    /// From this moment of simulated time.
-    pub from: Duration,
-    /// The link comes up at this simulated time. Default: it never comes up again.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub to: Option<Duration>,
-    /// How long the neighbours take to notice that the link went down or came up. Default `"0ns"`: at once.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub detect: Option<Duration>,
+    /// A time during which a link is down.
+    pub struct Down {
+        /// From this moment of simulated time.
+        pub from: Duration,
+        /// The link comes up at this simulated time. Default: it never comes up again.
+        to: Duration,
+        /// How long the neighbours take to notice that the link went down or came up. Default `"0ns"`: at once.
+        detect: Duration,
+    }
 }

@@ -1,6 +1,7 @@
 //! Deadlines of a block's flows.
 
 use crate::document::Duration;
+use afflux_config::table;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, IntoDeserializer, MapAccess, Visitor};
@@ -16,15 +17,15 @@ pub enum Deadline {
     Drawn(DeadlineTable),
 }
 
-/// Deadlines drawn from an exponential distribution, each source by itself.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct DeadlineTable {
-    /// Mean before the floor. D3 and PDQ were studied with `"20ms"`.
-    pub mean: Duration,
-    /// Floor: what is drawn below counts as this. Default `"0s"`; PDQ was studied with `"3ms"`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub least: Option<Duration>,
+table! {
+    /// Deadlines drawn from an exponential distribution, each source by itself.
+    #[derive(Copy)]
+    pub struct DeadlineTable {
+        /// Mean before the floor. D3 and PDQ were studied with `"20ms"`.
+        pub mean: Duration,
+        /// Floor: what is drawn below counts as this. Default `"0s"`; PDQ was studied with `"3ms"`.
+        least: Duration,
+    }
 }
 
 impl<'de> Deserialize<'de> for Deadline {

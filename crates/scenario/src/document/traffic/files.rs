@@ -7,37 +7,27 @@ block! {
     /// A list of flows from a file.
     pub struct Flows {
         /// Name of a transport in `[host.transports]`, or `"default"`: `[host.transport]`. Default `"default"`.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub transport: Option<String>,
+        transport: String,
         /// The file (`.gz` and `.xz` are read too); a relative path is relative to the scenario file.
         pub file: String,
         /// SHA-256 of the file, hexadecimal: another content is refused. Written into resolved scenarios.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub sha256: Option<String>,
+        sha256: String,
         /// Format of the file. Default: by its extension.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub format: Option<FileFormat>,
+        format: FileFormat,
         /// Flows from a host to itself. Default `"refuse"`; formats `"coflow"`: `"drop"`.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub local: Option<Local>,
+        local: Local,
         /// Format `"hpcc"`: the time in the file that is 0 here. Default `"2s"`, where both generators begin.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub origin: Option<Duration>,
+        origin: Duration,
         /// Format `"coflow"`: what a location of the trace is. Default `"host"` if there are enough hosts, else `"modulo"`.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub placement: Option<Placement>,
+        placement: Placement,
         /// Format `"coflow"`: factor on all sizes. Default 1.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub size_scale: Option<f64>,
+        size_scale: f64,
         /// Format `"coflow"`: factor on all arrival times. Default 1.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub time_scale: Option<f64>,
+        time_scale: f64,
         /// Format `"coflow"`: what the trace means by a megabyte. Default `"1MB"`; CoflowSim takes `"1MiB"`.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub megabyte: Option<Size>,
+        megabyte: Size,
         /// Format `"coflow"`: only so many coflows from the top of the file. Default: all.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub coflows: Option<u64>,
+        coflows: u64,
     }
 }
 

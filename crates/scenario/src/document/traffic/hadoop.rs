@@ -1,27 +1,21 @@
 //! Hadoop jobs, and what runs beside them.
 
 use crate::document::{Between, Duration, Hosts, Receiver, Size, Speed};
-use afflux_config::words;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use afflux_config::{table, words};
 
 block! {
     /// One sort of Hadoop's kind (TeraSort): the same volume is read, shuffled and written.
     pub struct Hadoop {
         /// As in `kind = "flows"`; TCP.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub transport: Option<String>,
+        transport: String,
         /// Which framework runs the tasks. Default `"mapreduce"`.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub framework: Option<Framework>,
+        framework: Framework,
         /// Size of the input.
         pub size: Size,
         /// Files of equal size that the input lies in; each is rounded up to whole blocks, one map per block. Default 1.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub files: Option<u32>,
+        files: u32,
         /// Number of reducers (`mapreduce.job.reduces`, which has no useful default). Default: one per compute node.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub reducers: Option<u32>,
+        reducers: u32,
         /// The machines, and how Hadoop is set up.
         #[serde(default)]
         pub cluster: Cluster,
@@ -33,31 +27,23 @@ block! {
     /// bytes of map input, shuffle and output, separated by tabs. All share one cluster; jobs without shuffle have no reducers.
     pub struct HadoopTrace {
         /// As in `kind = "flows"`; TCP.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub transport: Option<String>,
+        transport: String,
         /// Which framework runs the tasks. Default `"mapreduce"`.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub framework: Option<Framework>,
+        framework: Framework,
         /// The file (`.gz` and `.xz` are read too); a relative path is relative to the scenario file.
         pub file: String,
         /// SHA-256 of the file, as in `kind = "flows"`.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub sha256: Option<String>,
+        sha256: String,
         /// Factor on all sizes: the traced clusters had 600 and 3000 machines. Default 1.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub size_scale: Option<f64>,
+        size_scale: f64,
         /// Factor on all submission times. Default 1.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub time_scale: Option<f64>,
+        time_scale: f64,
         /// Jobs from the top of the file that are left out. Default 0.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub skip: Option<u64>,
+        skip: u64,
         /// Only so many jobs. The first one taken starts with the block. Default: all.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub jobs: Option<u64>,
+        jobs: u64,
         /// Shuffled bytes for which a job has one reducer. Default `"1GB"`.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub bytes_per_reducer: Option<Size>,
+        bytes_per_reducer: Size,
         /// As in `kind = "hadoop"`.
         #[serde(default)]
         pub cluster: Cluster,
@@ -69,28 +55,21 @@ block! {
     pub struct Background {
         /// As in `kind = "flows"`. With TCP each pair has one long connection whose source hands over data at the rate (as `iperf3 --fq-rate`
         /// does: Linux's `SO_MAX_PACING_RATE`); without it, datagrams.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub transport: Option<String>,
+        transport: String,
         /// How the traffic is sent. Default `"tcp"`.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub protocol: Option<Protocol>,
+        protocol: Protocol,
         /// Payload per second; of all sources together unless `per = "node"`.
         pub rate: Speed,
         /// What `rate` is of. Default `"total"`.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub per: Option<Per>,
+        per: Per,
         /// Hosts that take part. Default `"all"`.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub hosts: Option<Hosts>,
+        hosts: Hosts,
         /// Who sends to whom. Default `"ring"`.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub pairing: Option<Pairing>,
+        pairing: Pairing,
         /// Connections per source, which share its rate. Default 1.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub connections: Option<u32>,
+        connections: u32,
         /// Each starts at a uniform time up to this after `start`. Default `"0s"`.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub jitter: Option<Duration>,
+        jitter: Duration,
     }
 }
 
@@ -127,217 +106,153 @@ words! {
     }
 }
 
-/// Disks of each node.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Disks {
-    /// Number of disks of a node. Default 12.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub count: Option<u32>,
-    /// Rate of each for reading; requests under way share it. Default `"1.2Gbps"` (150 MB/s, a hard disk).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub read: Option<Speed>,
-    /// Rate of each for writing; requests under way share it. Default as `read`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub write: Option<Speed>,
-    /// Time before each request. Default `"8ms"`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub seek: Option<Duration>,
-}
+table! {
+    /// Disks of each node.
+    #[derive(Default)]
+    pub struct Disks {
+        /// Number of disks of a node. Default 12.
+        count: u32,
+        /// Rate of each for reading; requests under way share it. Default `"1.2Gbps"` (150 MB/s, a hard disk).
+        read: Speed,
+        /// Rate of each for writing; requests under way share it. Default as `read`.
+        write: Speed,
+        /// Time before each request. Default `"8ms"`.
+        seek: Duration,
+    }
 
-/// Machines of a Hadoop cluster, and how Hadoop is set up. Defaults are those of Hadoop 3.3.6 and Tez where there are any; what depends on the
-/// machines (processor time, disks, start-up) is to be measured.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Cluster {
-    /// Hosts that run tasks. Default `"all"`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub compute: Option<Hosts>,
-    /// Hosts that hold blocks. Default: as `compute`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub data: Option<Hosts>,
-    /// Data nodes to which logs are uploaded. Default: as `data`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub log_hosts: Option<Hosts>,
-    /// The host of the name node and the resource manager. Default: the first data node.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub master: Option<Receiver>,
-    /// The host from which jobs are submitted. Default: as `master`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub client: Option<Receiver>,
-    /// Time from the end of a transfer until the programs know, and from a decision until a transfer starts. It bounds the engine's lookahead:
-    /// much less than the links' delay makes runs slow. Default `"5us"`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub message_delay: Option<Duration>,
-    /// Memory for containers per compute node (`yarn.nodemanager.resource.memory-mb`). Default `"8GiB"`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub node_memory: Option<Size>,
-    /// Memory of a map's container (`mapreduce.map.memory.mb`). Default `"1GiB"`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub map_memory: Option<Size>,
-    /// Memory of a reducer's container (`mapreduce.reduce.memory.mb`). Default `"1GiB"`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reduce_memory: Option<Size>,
-    /// Memory of the container of a job's master (`yarn.app.mapreduce.am.resource.mb`). Default `"1536MiB"`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub master_memory: Option<Size>,
-    /// Instead of memory: maps at a time per compute node; needs `reduce_slots`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub map_slots: Option<u32>,
-    /// Reducers at a time per compute node.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reduce_slots: Option<u32>,
-    /// Time between heartbeats of a node manager, at which it is given containers (`yarn.resourcemanager.nodemanagers.heartbeat-interval-ms`). Default `"1s"`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub node_heartbeat: Option<Duration>,
-    /// Time between heartbeats of a job's master, at which it learns which containers it has been given
-    /// (`yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms`). Default `"1s"`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub master_heartbeat: Option<Duration>,
-    /// Launch and localisation of a container. Default `["0.5s", "3s"]`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub container_start: Option<Between>,
-    /// Start of its Java machine. Default `["0.5s", "2s"]`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub jvm_start: Option<Between>,
-    /// What a job's master does before it asks for containers. Default `"1s"`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub master_init: Option<Between>,
-    /// Share of the compute nodes' processors that is left to tasks, where something else (such as the sockets of other traffic) takes the rest: starts of
-    /// containers, Java machines, masters and further tasks, and processor times per megabyte, take as much longer. Default 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cpu_share: Option<f64>,
-    /// With Tez: start of a further task in a container. Default `"100ms"`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub next_task: Option<Between>,
-    /// With Tez: a container without work is given back after this (`tez.am.container.idle.release-timeout-min.millis`, `-max`). Default
-    /// `["5s", "10s"]`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub idle_release: Option<Between>,
-    /// Disks of compute nodes, for spills and merges.
-    #[serde(default)]
-    pub disks: Disks,
-    /// Disks of data nodes. Default: as `disks`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub data_disks: Option<Disks>,
-    /// Share of input blocks that are in a data node's memory. Default 0.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub block_cached: Option<f64>,
-    /// Share of map outputs that are in memory when they are fetched. Default 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub output_cached: Option<f64>,
-    /// Size of a block (`dfs.blocksize`). Default `"128MiB"`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub block_size: Option<Size>,
-    /// Data nodes that hold each input block (`dfs.replication`). Default 3, or as many as there are.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub input_replication: Option<u32>,
-    /// Data nodes that each output block goes to. Default 1 (`mapreduce.terasort.output.replication`).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub output_replication: Option<u32>,
-    /// A file is complete when data nodes have it on disk (`mapreduce.terasort.final.sync`). Default `true`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub final_sync: Option<bool>,
-    /// Processor time of a map per megabyte of input: it reads no faster. Default `"10ms"` (5 to 20 ms are usual).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub map_cpu_per_mb: Option<Duration>,
-    /// Processor time of a reducer per megabyte of input: it writes no faster. Default `"10ms"`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reduce_cpu_per_mb: Option<Duration>,
-    /// Receive buffer of a map's connection to a data node: at first, and at most (`tcp_rmem`), where `transport` has none. Default
-    /// `["128KiB", "6MiB"]`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub read_buffer: Option<[Size; 2]>,
-    /// A map's buffer for its output (`mapreduce.task.io.sort.mb`). Default `"100MiB"`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub sort_buffer: Option<Size>,
-    /// Share of `sort_buffer` at which a spill begins (`mapreduce.map.sort.spill.percent`). Default 0.8.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub spill_share: Option<f64>,
-    /// What a byte of output takes there: 16 B of accounting per record. Default 1.16 (records of 100 B).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub sort_overhead: Option<f64>,
-    /// Files that are merged at once (`mapreduce.task.io.sort.factor`, `tez.runtime.io.sort.factor`). Default 10, with Tez 100.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub merge_factor: Option<u32>,
-    /// Share of the maps that have ended when the first and the last reducers are asked for. Default `[0.05, 0.05]`
-    /// (`mapreduce.job.reduce.slowstart.completedmaps`), with Tez `[0.25, 0.75]` (`tez.shuffle-vertex-manager.min-src-fraction`, `max`).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub slow_start: Option<[f64; 2]>,
-    /// Share of the room that reducers may take while maps wait (`yarn.app.mapreduce.am.job.reduce.rampup.limit`). Default 0.5.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ramp_up: Option<f64>,
-    /// Fetching threads per reducer (`mapreduce.reduce.shuffle.parallelcopies`, `tez.runtime.shuffle.parallel.copies`). Default 5, with Tez 20.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub parallel_copies: Option<u32>,
-    /// Map outputs per request to one host. Default 20.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub maps_per_fetch: Option<u32>,
-    /// How often a reducer asks for new outputs. Default `"1s"`, with Tez `"100ms"`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub event_poll: Option<Duration>,
-    /// Request for map outputs. Default `"300B"`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub request_size: Option<Size>,
-    /// Headers of each output in the answer. Default `"30B"`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub segment_header: Option<Size>,
-    /// What the serving host takes to find an output. Default `["200us", "1ms"]`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub fetch_service: Option<Between>,
-    /// A reducer's memory for outputs. Default: `reduce_memory` times 0.8 (the Java heap) times 0.7
-    /// (`mapreduce.reduce.shuffle.input.buffer.percent`), with Tez times 0.9.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub shuffle_memory: Option<Size>,
-    /// Share of `shuffle_memory` at which outputs are merged to disk. Default 0.66, with Tez 0.9.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub merge_share: Option<f64>,
-    /// A map output larger than this share of `shuffle_memory` goes to disk at once. Default 0.25.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub single_share: Option<f64>,
-    /// Outputs in memory at which they are merged (`mapreduce.reduce.merge.inmem.threshold`). Default 1000.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub merge_outputs: Option<u32>,
-    /// Start of the client's Java machine. Default `["2s", "3s"]`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub client_start: Option<Between>,
-    /// Pieces of the input that the client samples. Default 10.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub samples: Option<u32>,
-    /// Size of each sample. Default `"1MB"`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub sample_size: Option<Size>,
-    /// What the client uploads for the tasks. Default `"500kB"`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub resources: Option<Size>,
-    /// Data nodes that it goes to (`mapreduce.client.submit.file.replication`). Default 10, or as many as there are.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub submit_replication: Option<u32>,
-    /// Remote calls, one after the other, of a submission. Default 30.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub submit_rpcs: Option<u32>,
-    /// Remote calls of the start of a task. Default 4.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub task_rpcs: Option<u32>,
-    /// Remote calls of each block that is written. Default 2.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub block_rpcs: Option<u32>,
-    /// Remote calls of the commit of a job. Default 20.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub commit_rpcs: Option<u32>,
-    /// Size of a call and of its answer. Default `"500B"` (0.2 to 2 kB are usual).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rpc_size: Option<Size>,
-    /// What the server takes for a call. Default `["100us", "1ms"]`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rpc_service: Option<Between>,
-    /// A job's history, written when it ends. Default `"1MB"`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub history: Option<Size>,
-    /// How often the client looks whether the job has ended (`mapreduce.client.progressmonitor.pollinterval`). Default `"1s"`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub client_poll: Option<Duration>,
-    /// Log of each container, uploaded when the job has ended (`yarn.log-aggregation-enable`); `"0B"`: none. Default `"0B"`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub log_size: Option<Size>,
+    /// Machines of a Hadoop cluster, and how Hadoop is set up. Defaults are those of Hadoop 3.3.6 and Tez where there are any; what depends on the
+    /// machines (processor time, disks, start-up) is to be measured.
+    #[derive(Default)]
+    pub struct Cluster {
+        /// Hosts that run tasks. Default `"all"`.
+        compute: Hosts,
+        /// Hosts that hold blocks. Default: as `compute`.
+        data: Hosts,
+        /// Data nodes to which logs are uploaded. Default: as `data`.
+        log_hosts: Hosts,
+        /// The host of the name node and the resource manager. Default: the first data node.
+        master: Receiver,
+        /// The host from which jobs are submitted. Default: as `master`.
+        client: Receiver,
+        /// Time from the end of a transfer until the programs know, and from a decision until a transfer starts. It bounds the engine's lookahead:
+        /// much less than the links' delay makes runs slow. Default `"5us"`.
+        message_delay: Duration,
+        /// Memory for containers per compute node (`yarn.nodemanager.resource.memory-mb`). Default `"8GiB"`.
+        node_memory: Size,
+        /// Memory of a map's container (`mapreduce.map.memory.mb`). Default `"1GiB"`.
+        map_memory: Size,
+        /// Memory of a reducer's container (`mapreduce.reduce.memory.mb`). Default `"1GiB"`.
+        reduce_memory: Size,
+        /// Memory of the container of a job's master (`yarn.app.mapreduce.am.resource.mb`). Default `"1536MiB"`.
+        master_memory: Size,
+        /// Instead of memory: maps at a time per compute node; needs `reduce_slots`.
+        map_slots: u32,
+        /// Reducers at a time per compute node.
+        reduce_slots: u32,
+        /// Time between heartbeats of a node manager, at which it is given containers (`yarn.resourcemanager.nodemanagers.heartbeat-interval-ms`). Default `"1s"`.
+        node_heartbeat: Duration,
+        /// Time between heartbeats of a job's master, at which it learns which containers it has been given
+        /// (`yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms`). Default `"1s"`.
+        master_heartbeat: Duration,
+        /// Launch and localisation of a container. Default `["0.5s", "3s"]`.
+        container_start: Between,
+        /// Start of its Java machine. Default `["0.5s", "2s"]`.
+        jvm_start: Between,
+        /// What a job's master does before it asks for containers. Default `"1s"`.
+        master_init: Between,
+        /// Share of the compute nodes' processors that is left to tasks, where something else (such as the sockets of other traffic) takes the rest: starts of
+        /// containers, Java machines, masters and further tasks, and processor times per megabyte, take as much longer. Default 1.
+        cpu_share: f64,
+        /// With Tez: start of a further task in a container. Default `"100ms"`.
+        next_task: Between,
+        /// With Tez: a container without work is given back after this (`tez.am.container.idle.release-timeout-min.millis`, `-max`). Default
+        /// `["5s", "10s"]`.
+        idle_release: Between,
+        /// Disks of compute nodes, for spills and merges.
+        #[serde(default)]
+        pub disks: Disks,
+        /// Disks of data nodes. Default: as `disks`.
+        data_disks: Disks,
+        /// Share of input blocks that are in a data node's memory. Default 0.
+        block_cached: f64,
+        /// Share of map outputs that are in memory when they are fetched. Default 1.
+        output_cached: f64,
+        /// Size of a block (`dfs.blocksize`). Default `"128MiB"`.
+        block_size: Size,
+        /// Data nodes that hold each input block (`dfs.replication`). Default 3, or as many as there are.
+        input_replication: u32,
+        /// Data nodes that each output block goes to. Default 1 (`mapreduce.terasort.output.replication`).
+        output_replication: u32,
+        /// A file is complete when data nodes have it on disk (`mapreduce.terasort.final.sync`). Default `true`.
+        final_sync: bool,
+        /// Processor time of a map per megabyte of input: it reads no faster. Default `"10ms"` (5 to 20 ms are usual).
+        map_cpu_per_mb: Duration,
+        /// Processor time of a reducer per megabyte of input: it writes no faster. Default `"10ms"`.
+        reduce_cpu_per_mb: Duration,
+        /// Receive buffer of a map's connection to a data node: at first, and at most (`tcp_rmem`), where `transport` has none. Default
+        /// `["128KiB", "6MiB"]`.
+        read_buffer: [Size; 2],
+        /// A map's buffer for its output (`mapreduce.task.io.sort.mb`). Default `"100MiB"`.
+        sort_buffer: Size,
+        /// Share of `sort_buffer` at which a spill begins (`mapreduce.map.sort.spill.percent`). Default 0.8.
+        spill_share: f64,
+        /// What a byte of output takes there: 16 B of accounting per record. Default 1.16 (records of 100 B).
+        sort_overhead: f64,
+        /// Files that are merged at once (`mapreduce.task.io.sort.factor`, `tez.runtime.io.sort.factor`). Default 10, with Tez 100.
+        merge_factor: u32,
+        /// Share of the maps that have ended when the first and the last reducers are asked for. Default `[0.05, 0.05]`
+        /// (`mapreduce.job.reduce.slowstart.completedmaps`), with Tez `[0.25, 0.75]` (`tez.shuffle-vertex-manager.min-src-fraction`, `max`).
+        slow_start: [f64; 2],
+        /// Share of the room that reducers may take while maps wait (`yarn.app.mapreduce.am.job.reduce.rampup.limit`). Default 0.5.
+        ramp_up: f64,
+        /// Fetching threads per reducer (`mapreduce.reduce.shuffle.parallelcopies`, `tez.runtime.shuffle.parallel.copies`). Default 5, with Tez 20.
+        parallel_copies: u32,
+        /// Map outputs per request to one host. Default 20.
+        maps_per_fetch: u32,
+        /// How often a reducer asks for new outputs. Default `"1s"`, with Tez `"100ms"`.
+        event_poll: Duration,
+        /// Request for map outputs. Default `"300B"`.
+        request_size: Size,
+        /// Headers of each output in the answer. Default `"30B"`.
+        segment_header: Size,
+        /// What the serving host takes to find an output. Default `["200us", "1ms"]`.
+        fetch_service: Between,
+        /// A reducer's memory for outputs. Default: `reduce_memory` times 0.8 (the Java heap) times 0.7
+        /// (`mapreduce.reduce.shuffle.input.buffer.percent`), with Tez times 0.9.
+        shuffle_memory: Size,
+        /// Share of `shuffle_memory` at which outputs are merged to disk. Default 0.66, with Tez 0.9.
+        merge_share: f64,
+        /// A map output larger than this share of `shuffle_memory` goes to disk at once. Default 0.25.
+        single_share: f64,
+        /// Outputs in memory at which they are merged (`mapreduce.reduce.merge.inmem.threshold`). Default 1000.
+        merge_outputs: u32,
+        /// Start of the client's Java machine. Default `["2s", "3s"]`.
+        client_start: Between,
+        /// Pieces of the input that the client samples. Default 10.
+        samples: u32,
+        /// Size of each sample. Default `"1MB"`.
+        sample_size: Size,
+        /// What the client uploads for the tasks. Default `"500kB"`.
+        resources: Size,
+        /// Data nodes that it goes to (`mapreduce.client.submit.file.replication`). Default 10, or as many as there are.
+        submit_replication: u32,
+        /// Remote calls, one after the other, of a submission. Default 30.
+        submit_rpcs: u32,
+        /// Remote calls of the start of a task. Default 4.
+        task_rpcs: u32,
+        /// Remote calls of each block that is written. Default 2.
+        block_rpcs: u32,
+        /// Remote calls of the commit of a job. Default 20.
+        commit_rpcs: u32,
+        /// Size of a call and of its answer. Default `"500B"` (0.2 to 2 kB are usual).
+        rpc_size: Size,
+        /// What the server takes for a call. Default `["100us", "1ms"]`.
+        rpc_service: Between,
+        /// A job's history, written when it ends. Default `"1MB"`.
+        history: Size,
+        /// How often the client looks whether the job has ended (`mapreduce.client.progressmonitor.pollinterval`). Default `"1s"`.
+        client_poll: Duration,
+        /// Log of each container, uploaded when the job has ended (`yarn.log-aggregation-enable`); `"0B"`: none. Default `"0B"`.
+        log_size: Size,
+    }
 }

@@ -3,39 +3,31 @@
 /// Adds the keys that all kinds of traffic have.
 macro_rules! block {
     ($(#[$meta:meta])* pub struct $name:ident { $($fields:tt)* }) => {
-        $(#[$meta])*
-        #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-        #[serde(deny_unknown_fields)]
-        pub struct $name {
-            /// Name of the block: its random draws depend on it and the seed, on nothing else. Default: `"traffic"` and the block's position
-            /// from 0.
-            #[serde(skip_serializing_if = "Option::is_none")]
-            pub name: Option<String>,
-            /// Class of its flows in results. Default `"default"`; any other class takes precedence over a flow list's column `class`.
-            #[serde(skip_serializing_if = "Option::is_none")]
-            pub class: Option<String>,
-            /// Priority of its flows for switches and NICs with several queues, 0 (lowest) to 7. Default 0, or what a flow list's columns `priority`
-            /// and `dscp` say.
-            #[serde(skip_serializing_if = "Option::is_none")]
-            pub priority: Option<u8>,
-            /// DSCP of its flows, 0 to 63, instead of `priority`: `[host] dscp_to_priority` says which priority that is.
-            #[serde(skip_serializing_if = "Option::is_none")]
-            pub dscp: Option<u8>,
-            /// When the block begins; starts in files count from then. Default `"0s"`.
-            #[serde(skip_serializing_if = "Option::is_none")]
-            pub start: Option<$crate::document::Duration>,
-            /// Deadline of each flow, from its start: a time, a table of a distribution, or `"off"`. Default `"off"`; a flow list's column
-            /// `deadline_ns` goes before.
-            #[serde(skip_serializing_if = "Option::is_none")]
-            pub deadline: Option<$crate::document::Or<$crate::document::Off, $crate::document::Deadline>>,
-            /// Added to `[run] seed` for this block's draws. Default 0.
-            #[serde(skip_serializing_if = "Option::is_none")]
-            pub seed: Option<u64>,
-            /// Flows between the same two hosts share one TCP connection, one after the other, instead of having one each: its window and its
-            /// round trip are known. Default `false`.
-            #[serde(skip_serializing_if = "Option::is_none")]
-            pub persistent: Option<bool>,
-            $($fields)*
+        afflux_config::table! {
+            $(#[$meta])*
+            pub struct $name {
+                /// Name of the block: its random draws depend on it and the seed, on nothing else. Default: `"traffic"` and the block's position
+                /// from 0.
+                name: String,
+                /// Class of its flows in results. Default `"default"`; any other class takes precedence over a flow list's column `class`.
+                class: String,
+                /// Priority of its flows for switches and NICs with several queues, 0 (lowest) to 7. Default 0, or what a flow list's columns `priority`
+                /// and `dscp` say.
+                priority: u8,
+                /// DSCP of its flows, 0 to 63, instead of `priority`: `[host] dscp_to_priority` says which priority that is.
+                dscp: u8,
+                /// When the block begins; starts in files count from then. Default `"0s"`.
+                start: $crate::document::Duration,
+                /// Deadline of each flow, from its start: a time, a table of a distribution, or `"off"`. Default `"off"`; a flow list's column
+                /// `deadline_ns` goes before.
+                deadline: $crate::document::Or<$crate::document::Off, $crate::document::Deadline>,
+                /// Added to `[run] seed` for this block's draws. Default 0.
+                seed: u64,
+                /// Flows between the same two hosts share one TCP connection, one after the other, instead of having one each: its window and its
+                /// round trip are known. Default `false`.
+                persistent: bool,
+                $($fields)*
+            }
         }
         impl $name {
             pub fn common(&mut self) -> $crate::document::Common<'_> {

@@ -6,41 +6,29 @@ block! {
     /// Rounds of simultaneous flows to one receiver; every round is a job.
     pub struct Incast {
         /// As in `kind = "flows"`.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub transport: Option<String>,
+        transport: String,
         /// The receiver: a host, or `"random"` (drawn for each round). Default: host 0.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub to: Option<Receiver>,
+        to: Receiver,
         /// A number of senders or the hosts themselves. Default: all others.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub senders: Option<Senders>,
+        senders: Senders,
         /// Draw the senders anew for each round; otherwise a number means the first hosts. Default `false`.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub random_senders: Option<bool>,
+        random_senders: bool,
         /// Hosts that may take part. Default `"all"`.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub hosts: Option<Hosts>,
+        hosts: Hosts,
         /// What each sender sends; or `total`.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub bytes: Option<Size>,
+        bytes: Size,
         /// What all senders of a round send together.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub total: Option<Size>,
+        total: Size,
         /// Number of rounds, in each of which all senders send once. Default 1.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub rounds: Option<u32>,
+        rounds: u32,
         /// Time between the starts of rounds (open loop).
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub period: Option<Duration>,
+        period: Duration,
         /// A round starts when the one before has arrived as a whole. Default `false`.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub closed_loop: Option<bool>,
+        closed_loop: bool,
         /// With `closed_loop`: what the request takes from the receiver to the senders. Default: the longest delay between two hosts.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub request_delay: Option<Duration>,
+        request_delay: Duration,
         /// Each flow is delayed by a uniform time up to this. Default `"0s"`.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub jitter: Option<Duration>,
+        jitter: Duration,
     }
 }
 
@@ -50,34 +38,25 @@ block! {
     /// hosts' least time-out, `min_rto`, in `[host.transport]`.
     pub struct PartitionAggregate {
         /// As in `kind = "flows"`.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub transport: Option<String>,
+        transport: String,
         /// Hosts that take part. Default `"all"`.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub hosts: Option<Hosts>,
+        hosts: Hosts,
         /// Hosts that answer a query, drawn for each. Default: all others, 40 at most (DCTCP, SIGCOMM 2010).
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub workers: Option<u32>,
+        workers: u32,
         /// Size of an answer. Default: from 2 to 20 kB (DCTCP; Fujii et al. 2014).
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub query: Option<Sizes>,
+        query: Sizes,
         /// Queries per second of one host.
         pub queries_per_second: f64,
         /// Each answer is delayed by a uniform time up to this, so that they do not come at once. Default `"0s"`.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub jitter: Option<Duration>,
+        jitter: Duration,
         /// Size of a message. Default: from 50 kB to 1 MB.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub message: Option<Sizes>,
+        message: Sizes,
         /// Messages per second of one host. Default 1: the source has seconds between them.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub messages_per_second: Option<f64>,
+        messages_per_second: f64,
         /// Size of a background flow. Default: from 1 to 50 MB.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub background: Option<Sizes>,
+        background: Sizes,
         /// Background flows per second of one host. Default 0.1: rare, and yet most of the bytes.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub background_per_second: Option<f64>,
+        background_per_second: f64,
         /// Flows start for so long.
         pub duration: Duration,
     }
@@ -87,25 +66,19 @@ block! {
     /// Every host sends to one other and receives from one: drawn at random, or by a stride.
     pub struct Permutation {
         /// As in `kind = "flows"`.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub transport: Option<String>,
+        transport: String,
         /// As in `kind = "random"`.
         pub sizes: Sizes,
         /// Hosts that take part. Default `"all"`.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub hosts: Option<Hosts>,
+        hosts: Hosts,
         /// Instead of drawing: the host at position i sends to the one at i + stride.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub stride: Option<u32>,
+        stride: u32,
         /// Flows per pair. Default 1.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub rounds: Option<u32>,
+        rounds: u32,
         /// Time between the starts of rounds; needed with more than one.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub period: Option<Duration>,
+        period: Duration,
         /// Each flow is delayed by a uniform time up to this. Default `"0s"`.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub jitter: Option<Duration>,
+        jitter: Duration,
     }
 }
 
@@ -113,21 +86,17 @@ block! {
     /// Fixed pairs of hosts.
     pub struct Pairs {
         /// As in `kind = "flows"`.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub transport: Option<String>,
+        transport: String,
         /// `[[source, destination], …]`, numbers of hosts.
         pub pairs: Vec<[HostItem; 2]>,
         /// As in `kind = "random"`.
         pub sizes: Sizes,
         /// Flows per pair. Default 1.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub rounds: Option<u32>,
+        rounds: u32,
         /// Time between the starts of rounds; needed with more than one.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub period: Option<Duration>,
+        period: Duration,
         /// Each flow is delayed by a uniform time up to this. Default `"0s"`.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub jitter: Option<Duration>,
+        jitter: Duration,
     }
 }
 
@@ -135,22 +104,17 @@ block! {
     /// One flow per ordered pair of hosts, together one job.
     pub struct AllToAll {
         /// As in `kind = "flows"`.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub transport: Option<String>,
+        transport: String,
         /// As in `kind = "random"`.
         pub sizes: Sizes,
         /// Hosts that take part. Default `"all"`.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub hosts: Option<Hosts>,
+        hosts: Hosts,
         /// Step s starts s−1 times this later, whether or not earlier steps are done. Default `"0s"`: all at once.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub stagger: Option<Duration>,
+        stagger: Duration,
         /// Each receiver has so many flows at a time and asks for the next when one has ended, as Hadoop's reducers do. Default: all.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub parallel: Option<u32>,
+        parallel: u32,
         /// With `parallel`: what the request takes. Default: the longest delay between two hosts.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub request_delay: Option<Duration>,
+        request_delay: Duration,
     }
 }
 
@@ -162,16 +126,12 @@ block! {
         /// Rate of payload of each source.
         pub rate: Speed,
         /// How long each source sends; or `bytes`.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub duration: Option<Duration>,
+        duration: Duration,
         /// How much each source sends.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub bytes: Option<Size>,
+        bytes: Size,
         /// Payload of a frame. Default: `mtu` less the profile's headers.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub payload: Option<Size>,
+        payload: Size,
         /// Frames are ECN-capable: marked, not dropped, by marking queues. Default `false`.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub ecn_capable: Option<bool>,
+        ecn_capable: bool,
     }
 }
