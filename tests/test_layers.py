@@ -74,7 +74,7 @@ def test_no_platform_mathematics(crate):
 
 #: Files and folders of `net/src`, each of which uses nothing behind its own level. Plans, records and estimates tell of all levels.
 NET_LEVELS = (
-    {"frame", "model", "telemetry"},
+    {"counters", "frame", "model", "telemetry"},
     {"balance", "congestion", "queue"},
     {"fault", "idle", "pacer", "paths", "port", "processor", "routing", "shard", "transport", "world"},
     {"ideal", "run"},

@@ -5,6 +5,7 @@ pub mod balance;
 pub mod checks;
 mod clock;
 pub mod congestion;
+mod counters;
 mod error;
 mod expected;
 mod fault;

@@ -2,13 +2,14 @@
 
 pub use crate::app::TaskRecord;
 pub use crate::balance::{BalanceCounters, ConweaveCounters, LateCounters};
+use crate::counters::counters;
 pub use crate::frame::Control;
 pub use crate::probe::hops::{Behind, Gap, RoundTrips, Wait};
 use crate::spec::{Flow, FlowId, LinkId, NodeId, Plan, StormAction};
 use afflux_units::{Span, Time};
 
 /// Everything a run produced. Equal for equal plans, whatever the engine or the number of threads, but for `Engine`.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Output {
     /// By `FlowId`: those of the plan, then those in `started`.
     pub flows: Vec<FlowRecord>,
@@ -59,9 +60,10 @@ impl Output {
 }
 
 /// Why a run ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Ended {
     /// Nothing was left to happen, or the applications had done what they had to do.
+    #[default]
     Done,
     /// At `until`.
     Until,
@@ -300,87 +302,39 @@ pub enum CaptureKind {
     Switch,
 }
 
-/// Whole-run totals.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Counters {
-    /// Frames of any kind delivered by a link.
-    pub packet_hops: u64,
-    pub sent_packets: u64,
-    pub sent_bytes: u64,
-    pub delivered_packets: u64,
-    pub delivered_bytes: u64,
-    /// Counted one by one where frames are held at the end, not derived.
-    pub in_flight_packets: u64,
-    pub in_flight_bytes: u64,
-    pub dropped_packets: u64,
-    pub dropped_bytes: u64,
-    /// Of those: the buffer had no room.
-    pub drops_buffer: u64,
-    /// Of those: the DRAM of a deep buffer could not keep up.
-    pub drops_dram: u64,
-    /// RED or another queue discipline dropped it early.
-    pub drops_red: u64,
-    /// Lost on the wire.
-    pub drops_loss: u64,
-    /// The link was down, or no path was left.
-    pub drops_down: u64,
-    /// A watchdog had found the queue in a storm.
-    pub drops_watchdog: u64,
-    /// The switch's memory had no room at ingress (for lossless traffic: the headroom was full).
-    pub in_discards: u64,
-    pub ecn_marks: u64,
-    pub pause_frames: u64,
-    pub retransmits: u64,
-    pub timeouts: u64,
-    pub balance: BalanceCounters,
-}
-
-impl Counters {
-    pub fn add(&mut self, other: &Counters) {
-        let Counters {
-            packet_hops,
-            sent_packets,
-            sent_bytes,
-            delivered_packets,
-            delivered_bytes,
-            in_flight_packets,
-            in_flight_bytes,
-            dropped_packets,
-            dropped_bytes,
-            drops_buffer,
-            drops_dram,
-            drops_red,
-            drops_loss,
-            drops_down,
-            drops_watchdog,
-            in_discards,
-            ecn_marks,
-            pause_frames,
-            retransmits,
-            timeouts,
-            balance,
-        } = other;
-        self.packet_hops += packet_hops;
-        self.sent_packets += sent_packets;
-        self.sent_bytes += sent_bytes;
-        self.delivered_packets += delivered_packets;
-        self.delivered_bytes += delivered_bytes;
-        self.in_flight_packets += in_flight_packets;
-        self.in_flight_bytes += in_flight_bytes;
-        self.dropped_packets += dropped_packets;
-        self.dropped_bytes += dropped_bytes;
-        self.drops_buffer += drops_buffer;
-        self.drops_dram += drops_dram;
-        self.drops_red += drops_red;
-        self.drops_loss += drops_loss;
-        self.drops_down += drops_down;
-        self.drops_watchdog += drops_watchdog;
-        self.in_discards += in_discards;
-        self.ecn_marks += ecn_marks;
-        self.pause_frames += pause_frames;
-        self.retransmits += retransmits;
-        self.timeouts += timeouts;
-        self.balance.add(balance);
+counters! {
+    /// Whole-run totals.
+    pub struct Counters {
+        /// Frames of any kind delivered by a link.
+        packet_hops,
+        sent_packets,
+        sent_bytes,
+        delivered_packets,
+        delivered_bytes,
+        /// Counted one by one where frames are held at the end, not derived.
+        in_flight_packets,
+        in_flight_bytes,
+        dropped_packets,
+        dropped_bytes,
+        /// Of those: the buffer had no room.
+        drops_buffer,
+        /// Of those: the DRAM of a deep buffer could not keep up.
+        drops_dram,
+        /// RED or another queue discipline dropped it early.
+        drops_red,
+        /// Lost on the wire.
+        drops_loss,
+        /// The link was down, or no path was left.
+        drops_down,
+        /// A watchdog had found the queue in a storm.
+        drops_watchdog,
+        /// The switch's memory had no room at ingress (for lossless traffic: the headroom was full).
+        in_discards,
+        ecn_marks,
+        pause_frames,
+        retransmits,
+        timeouts,
+        [balance: BalanceCounters]
     }
 }
 

@@ -110,37 +110,12 @@ fn ports(output: &Output) -> String {
 
 fn counters(output: &Output) -> String {
     let mut out = Canonical::new("afflux counters 1");
-    let Counters {
-        packet_hops,
-        sent_packets,
-        sent_bytes,
-        delivered_packets,
-        delivered_bytes,
-        in_flight_packets,
-        in_flight_bytes,
-        dropped_packets,
-        dropped_bytes,
-        drops_buffer,
-        drops_dram,
-        drops_red,
-        drops_loss,
-        drops_down,
-        drops_watchdog,
-        in_discards,
-        ecn_marks,
-        pause_frames,
-        retransmits,
-        timeouts,
-        balance,
-    } = output.counters;
-    out.u64s([packet_hops, sent_packets, sent_bytes, delivered_packets, delivered_bytes, in_flight_packets, in_flight_bytes]);
-    out.u64s([dropped_packets, dropped_bytes, drops_buffer, drops_dram, drops_red, drops_loss, drops_down, drops_watchdog, in_discards]);
-    out.u64s([ecn_marks, pause_frames, retransmits, timeouts]);
+    let Counters { balance, .. } = output.counters;
+    out.u64s(output.counters.list().map(|(_, count)| count));
     if balance != BalanceCounters::default() {
-        let BalanceCounters { flowlets, reroutes, switch_frames, conweave, late } = balance;
-        out.u64s([flowlets, reroutes, switch_frames]);
-        out.u64s(conweave.list().map(|(_, count)| count));
-        out.u64s(late.list().map(|(_, count)| count));
+        out.u64s(balance.list().map(|(_, count)| count));
+        out.u64s(balance.conweave.list().map(|(_, count)| count));
+        out.u64s(balance.late.list().map(|(_, count)| count));
     }
     out.count(output.links.len());
     for &LinkRecord { frames, bytes, busy } in &output.links {

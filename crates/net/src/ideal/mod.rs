@@ -7,7 +7,7 @@
 mod matching;
 
 use crate::idle::idle;
-use crate::record::{Counters, Ended, Engine, FlowRecord, LinkRecord, Output, Split, Status};
+use crate::record::{Ended, Engine, FlowRecord, LinkRecord, Output, Split, Status};
 use crate::spec::{Flow, FlowId, Plan, Start};
 use crate::world::{Shape, World};
 use crate::{Model, Progress, RunError};
@@ -112,24 +112,11 @@ pub fn run(plan: &Plan, progress: &Progress) -> Result<Output, RunError> {
     let cut = flows.iter().any(|flow| flow.finish.is_none());
     Ok(Output {
         flows,
-        started: Vec::new(),
-        tasks: Vec::new(),
         links: vec![LinkRecord::default(); 2 * plan.topology.links.len()],
-        ports: Vec::new(),
-        paths: Vec::new(),
-        uplinks: Vec::new(),
-        reordering: Vec::new(),
-        gaps: Vec::new(),
-        waits: Vec::new(),
-        round_trips: Vec::new(),
-        captures: Vec::new(),
-        storms: Vec::new(),
-        deadlocks: Vec::new(),
-        memory_faults: Vec::new(),
-        counters: Counters::default(),
         end: Time(if cut { until } else { end }),
         ended: if cut { Ended::Until } else { Ended::Done },
         engine: Engine { events, thread_cpu_s: vec![crate::clock::thread_cpu_s() - cpu], wall_s: wall.elapsed().as_secs_f64(), window_ps: 0 },
+        ..Output::default()
     })
 }
 

@@ -14,25 +14,10 @@ use afflux_units::{Span, Time};
 pub fn merge(world: &World, mut shards: Vec<Shard>, done: &[Done], end: u64, classical: bool) -> Output {
     let plan = world.plan;
     let mut output = Output {
-        flows: Vec::new(),
-        started: Vec::new(),
-        tasks: Vec::new(),
         links: vec![LinkRecord::default(); 2 * plan.topology.links.len()],
-        ports: Vec::new(),
-        paths: Vec::new(),
-        uplinks: Vec::new(),
-        reordering: Vec::new(),
-        gaps: Vec::new(),
-        waits: Vec::new(),
-        round_trips: Vec::new(),
         captures: vec![Vec::new(); plan.record.captures.len()],
-        storms: Vec::new(),
-        deadlocks: Vec::new(),
-        memory_faults: Vec::new(),
-        counters: Counters::default(),
         end: Time(end),
-        ended: Ended::Done,
-        engine: Engine::default(),
+        ..Output::default()
     };
     let mut sent: Vec<Option<SentRecord>> = vec![None; plan.flows.len() + world.started.count()];
     let mut received: Vec<Option<ReceivedRecord>> = vec![None; sent.len()];

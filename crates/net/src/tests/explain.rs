@@ -2,11 +2,13 @@
 
 use super::determinism::same_everywhere;
 use crate::idle::Idle;
+use crate::probe::explain::Attribution;
 use crate::record::{FlowRecord, Output, Status};
 use crate::spec::*;
 use crate::testing::*;
 use crate::transport::rated;
 use crate::transport::rated::allocation::{Header, Scheme, What, d3};
+use crate::transport::sending::Sending;
 use afflux_units::{Bytes, Rate, Span, Time};
 
 const US: u64 = 1_000_000;
@@ -154,23 +156,10 @@ fn a_lost_request_is_recovery() {
 #[test]
 fn a_lost_request_to_d3_is_recovery() {
     let (config, idle) = (crate::testing::d3(), Idle { round_trip: 4 * US, slowest_full: 120_000, slowest_last: 120_000, ..Idle::default() });
-    let setup = rated::SenderSetup {
-        flow: 0,
-        transport: 0,
-        node: 0,
-        dst: 1,
-        hash: 0,
-        priority: 0,
-        segments: 1,
-        full_bits: 12_000,
-        last_bits: 12_000,
-        line: 100_000_000_000,
-        idle,
-        deadline: None,
-        explain: true,
-    };
+    let half = Sending { dst: 1, segments: 1, idle, why: Some(Attribution::new(0)), ..Sending::default() };
+    let setup = rated::SenderSetup { half, full_bits: 12_000, last_bits: 12_000, line: 100_000_000_000, deadline: None };
     let by = rated::Scheduling::D3(&config);
-    let mut sender = rated::Sender::new(setup, 0, by);
+    let mut sender = rated::Sender::new(setup, by);
     let mut asked = Header::default();
     for now in [0, 500 * US] {
         assert_eq!(sender.next_act(now, by), rated::Act::Signal(What::Syn));
@@ -181,8 +170,8 @@ fn a_lost_request_to_d3_is_recovery() {
     sender.on_ack(505 * US, &rated::AckIn { cumulative: 0, trigger: None, header, paused: 0 }, by);
     assert_eq!(sender.next_act(505 * US, by), rated::Act::Send(0, false));
     sender.on_sent(505 * US, rated::Act::Send(0, false), by);
-    let split = sender.why.expect("asked for").close(505 * US);
-    assert_eq!((split.recovery, split.window, sender.timeouts), (500 * US, 5 * US, 1));
+    let split = sender.half.why.expect("asked for").close(505 * US);
+    assert_eq!((split.recovery, split.window, sender.half.timeouts), (500 * US, 5 * US, 1));
 }
 
 /// A flow that PDQ has paused asks every now and then. Its host cannot be heard while its turn comes.

@@ -13,6 +13,7 @@ pub mod pfabric;
 pub mod rated;
 pub mod rdma;
 mod registry;
+pub mod sending;
 pub mod tcp;
 
 use crate::Model;

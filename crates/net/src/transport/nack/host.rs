@@ -1,6 +1,6 @@
 //! Where rate-based datagrams with negative acknowledgements meet hosts.
 
-use super::{Act, Nack, Reaction, Receiver, Report, Sender, SenderSetup};
+use super::{Act, Nack, Reaction, Receiver, Report, Sender};
 use crate::expected::Habits;
 use crate::frame::{Control, Event, Extra, Frame};
 use crate::record::CaptureKind;
@@ -9,6 +9,7 @@ use crate::shard::host::{Beside, arm};
 use crate::shard::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, own_event};
 use crate::spec::{self, Flow, FlowId, TransportConfig};
 use crate::transport::door::{Frames, Opening, Parameters, Transport};
+use crate::transport::sending::Sending;
 use crate::world::World;
 
 impl Parameters for spec::Nack {
@@ -31,23 +32,11 @@ impl Parameters for spec::Nack {
 
 impl Transport for Nack {
     #[inline(never)]
-    fn start<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, Opening { id, node, hash, idle, .. }: Opening) {
-        let world = shard.world;
-        let flow = world.flow(id);
-        let shape = world.shape(flow);
-        let setup = SenderSetup {
-            flow: id,
-            transport: flow.transport,
-            node,
-            dst: flow.dst,
-            hash,
-            priority: flow.priority,
-            segments: shape.count as u32,
-            nic: shard.ports[shard.nodes[node as usize].first_port as usize].serialize(shape.full),
-            idle,
-            explain: world.plan.record.explain,
-        };
-        let slot = shard.transports.nack.senders.insert(Sender::new(setup, now));
+    fn start<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, opening: Opening) {
+        let (id, world) = (opening.id, shard.world);
+        let full = world.shape(world.flow(id)).full;
+        let nic = shard.ports[shard.nodes[opening.node as usize].first_port as usize].serialize(full);
+        let slot = shard.transports.nack.senders.insert(Sender::new(Sending::new(world, &opening, now), nic));
         shard.opened(id, slot);
         shard.pump_nack(out, now, slot);
     }
@@ -96,8 +85,8 @@ impl Transport for Nack {
 
     fn sender_due<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, _: FlowId, slot: u32) {
         let s = &mut shard.transports.nack.senders[slot];
-        if s.armed == now {
-            s.armed = 0;
+        if s.half.armed == now {
+            s.half.armed = 0;
             shard.pump_nack(out, now, slot);
         }
     }
@@ -117,7 +106,7 @@ impl Transport for Nack {
     }
 
     fn unfinished(shard: &mut Shard, _: FlowId, slot: u32) -> Option<SentRecord> {
-        Some(sent_record(&shard.transports.nack.senders[slot], None))
+        Some(shard.transports.nack.senders[slot].half.record(None))
     }
 
     fn captured(shard: &Shard, flow: &Flow, frame: &Frame) -> Content {
@@ -147,23 +136,23 @@ impl<'a> Shard<'a> {
     /// Does what the sender has to do, and sees to its timer.
     fn pump_nack<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32) {
         let world = self.world;
-        let config = self.nack(self.transports.nack.senders[slot].transport);
+        let config = self.nack(self.transports.nack.senders[slot].half.transport);
         loop {
             let s = &mut self.transports.nack.senders[slot];
-            let before = s.timeouts;
+            let before = s.half.timeouts;
             match s.next_act(now, config) {
                 Act::Wait(at) => {
                     let event = self.nack_event(slot);
-                    return arm(out, at, &mut self.transports.nack.senders[slot].armed, || event);
+                    return arm(out, at, &mut self.transports.nack.senders[slot].half.armed, || event);
                 }
                 Act::Send(seq, again) => {
-                    self.counters.timeouts += s.timeouts - before;
+                    self.counters.timeouts += s.half.timeouts - before;
                     self.counters.retransmits += again as u64;
                     s.on_sent(now, seq, again, config);
-                    let flags = Frame::DATAGRAM | Frame::REPORTED | s.priority as u16 | if again { Frame::RETRANSMISSION } else { 0 };
-                    let size = (world.payload(s.flow, seq, config.payload) + world.plan.wire.data_header).max(world.plan.wire.min_frame);
-                    let frame = Frame { flow: s.flow, seq, dst: s.dst, hash: s.hash, size, flags, ..Frame::default() };
-                    let node = s.node;
+                    let flags = Frame::DATAGRAM | Frame::REPORTED | s.half.priority as u16 | if again { Frame::RETRANSMISSION } else { 0 };
+                    let size = (world.payload(s.half.flow, seq, config.payload) + world.plan.wire.data_header).max(world.plan.wire.min_frame);
+                    let frame = Frame { flow: s.half.flow, seq, dst: s.half.dst, hash: s.half.hash, size, flags, ..Frame::default() };
+                    let node = s.half.node;
                     self.send(out, now, node, frame);
                 }
             }
@@ -172,7 +161,7 @@ impl<'a> Shard<'a> {
 
     fn nack_event(&self, slot: u32) -> Frame {
         let s = &self.transports.nack.senders[slot];
-        self.event(s.node, s.flow, Event::Sender)
+        self.event(s.half.node, s.half.flow, Event::Sender)
     }
 
     /// A report has come to its sender.
@@ -192,7 +181,7 @@ impl<'a> Shard<'a> {
         if !s.finished() {
             return self.pump_nack(out, now, slot);
         }
-        let record = sent_record(s, Some(now));
+        let record = s.half.record(Some(now));
         self.transports.nack.senders.remove(slot);
         self.sending_over(record);
         self.last = self.last.max(now);
@@ -241,11 +230,6 @@ impl<'a> Shard<'a> {
         };
         self.send(out, now, world.place[flow.dst as usize].local, frame);
     }
-}
-
-fn sent_record(s: &Sender, finish: Option<u64>) -> SentRecord {
-    let &Sender { sent: packets, retransmitted, timeouts, .. } = s;
-    SentRecord { finish, packets, retransmitted, timeouts, why: s.why.clone(), ..SentRecord::new(s.flow, s.start, s.idle) }
 }
 
 fn received_record(r: &Receiver, finish: Option<u64>) -> ReceivedRecord {

@@ -8,7 +8,7 @@ mod sender;
 
 pub use keys::{Keys, Nack as Config};
 pub use receiver::{Reaction, Receiver};
-pub use sender::{Act, Report, Sender, SenderSetup};
+pub use sender::{Act, Report, Sender};
 
 use crate::Model;
 use crate::shard::Slab;

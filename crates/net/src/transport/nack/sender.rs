@@ -1,23 +1,9 @@
 //! The sending half.
 
-use crate::idle::Idle;
-use crate::probe::explain::{Attribution, Label};
+use crate::probe::explain::Label;
 use crate::spec::Nack;
+use crate::transport::sending::Sending;
 use std::collections::VecDeque;
-
-pub struct SenderSetup {
-    pub flow: u32,
-    pub transport: u16,
-    pub node: u32,
-    pub dst: u32,
-    pub hash: u32,
-    pub priority: u8,
-    pub segments: u32,
-    /// Time of a full frame at the NIC: the pace of a sender without a rate.
-    pub nic: u64,
-    pub idle: Idle,
-    pub explain: bool,
-}
 
 /// What a report says.
 #[derive(Debug, Clone, Copy)]
@@ -55,9 +41,9 @@ struct Segment {
 }
 
 pub struct Sender {
+    pub half: Sending,
     una: u32,
     next: u32,
-    segments: u32,
     outstanding: VecDeque<Segment>,
     /// Segments to be sent again in the order of asking, and some that need not any more.
     again: VecDeque<u32>,
@@ -74,27 +60,14 @@ pub struct Sender {
     silent: u32,
     /// By how much the round trip that a report ended was longer than idle, if nothing could be sent before.
     excess: u64,
-    pub armed: u64,
-    pub flow: u32,
-    pub transport: u16,
-    pub node: u32,
-    pub dst: u32,
-    pub hash: u32,
-    pub priority: u8,
-    pub start: u64,
-    pub idle: Idle,
-    pub sent: u64,
-    pub retransmitted: u64,
-    pub timeouts: u64,
-    pub why: Option<Attribution>,
 }
 
 impl Sender {
-    pub fn new(setup: SenderSetup, now: u64) -> Self {
+    pub fn new(half: Sending, nic: u64) -> Self {
+        let now = half.start;
         Sender {
             una: 0,
             next: 0,
-            segments: setup.segments,
             outstanding: VecDeque::new(),
             again: VecDeque::new(),
             orders: 0,
@@ -102,28 +75,16 @@ impl Sender {
             base: now,
             paced: 0,
             due: now,
-            nic: setup.nic,
+            nic,
             alive: now,
             silent: 0,
             excess: 0,
-            armed: 0,
-            flow: setup.flow,
-            transport: setup.transport,
-            node: setup.node,
-            dst: setup.dst,
-            hash: setup.hash,
-            priority: setup.priority,
-            start: now,
-            idle: setup.idle,
-            sent: 0,
-            retransmitted: 0,
-            timeouts: 0,
-            why: setup.explain.then(|| Attribution::new(now)),
+            half,
         }
     }
 
     pub fn finished(&self) -> bool {
-        self.una == self.segments
+        self.una == self.half.segments
     }
 
     /// What is to be done at `now`. To be asked again, after it has been done, until it is to wait.
@@ -133,7 +94,7 @@ impl Sender {
         }
         let work = match self.again.front() {
             Some(&seq) => Some((seq, true)),
-            None => (self.next < self.segments).then_some((self.next, false)),
+            None => (self.next < self.half.segments).then_some((self.next, false)),
         };
         match work {
             Some((seq, again)) if now >= self.due => Act::Send(seq, again),
@@ -145,9 +106,9 @@ impl Sender {
                     return Act::Wait(expires);
                 }
                 self.silent += 1;
-                self.timeouts += 1;
+                self.half.timeouts += 1;
                 self.excess = 0;
-                Act::Send(self.segments - 1, true)
+                Act::Send(self.half.segments - 1, true)
             }
         }
     }
@@ -155,19 +116,19 @@ impl Sender {
     /// A segment has been sent at `now`.
     pub fn on_sent(&mut self, now: u64, seq: u32, again: bool, config: &Nack) {
         self.orders += 1;
-        let slowest = if seq + 1 == self.segments { self.idle.slowest_last } else { self.idle.slowest_full };
+        let slowest = if seq + 1 == self.half.segments { self.half.idle.slowest_last } else { self.half.idle.slowest_full };
         let label = if again { Label::Recovery } else { Label::Pacing };
         let excess = std::mem::take(&mut self.excess);
-        let paced = self.why.as_mut().map_or(now, |why| why.on_sent(now, label, excess, slowest, again));
+        let paced = self.half.why.as_mut().map_or(now, |why| why.on_sent(now, label, excess, slowest, again));
         let segment = Segment { order: self.orders, at: now, paced, repeated: again, asked: false };
         if again {
             self.outstanding[(seq - self.una) as usize] = segment;
-            self.retransmitted += 1;
+            self.half.retransmitted += 1;
         } else {
             self.outstanding.push_back(segment);
             self.next += 1;
         }
-        self.sent += 1;
+        self.half.sent += 1;
         self.alive = now;
         if now > self.due {
             (self.base, self.paced) = (now, 0);
@@ -182,8 +143,8 @@ impl Sender {
 
     pub fn on_report(&mut self, now: u64, report: &Report) {
         let (before, waiting) = (self.una, self.again.len());
-        let idles = self.again.is_empty() && self.next == self.segments;
-        if let Some(why) = &mut self.why {
+        let idles = self.again.is_empty() && self.next == self.half.segments;
+        if let Some(why) = &mut self.half.why {
             why.stood(report.paused);
         }
         if report.latest >= self.una && report.latest < self.next {
@@ -191,9 +152,9 @@ impl Sender {
             // Of a segment that was repeated needlessly the first transmission came, which is no longer known.
             if repeated == report.repeated {
                 self.reached = self.reached.max(order);
-                self.excess = if idles && !report.periodic { now.saturating_sub(paced + self.idle.round_trip) } else { 0 };
-                if let Some(why) = &mut self.why
-                    && report.cumulative >= self.segments
+                self.excess = if idles && !report.periodic { now.saturating_sub(paced + self.half.idle.round_trip) } else { 0 };
+                if let Some(why) = &mut self.half.why
+                    && report.cumulative >= self.half.segments
                 {
                     why.end_at(at);
                 }
@@ -223,6 +184,7 @@ impl Sender {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::probe::explain::Attribution;
     use afflux_units::{Rate, Span};
 
     fn config() -> Nack {
@@ -231,8 +193,7 @@ mod tests {
     }
 
     fn sender(segments: u32) -> Sender {
-        let setup = SenderSetup { flow: 0, transport: 0, node: 0, dst: 1, hash: 0, priority: 0, segments, nic: 100_000, idle: Idle::default(), explain: true };
-        Sender::new(setup, 0)
+        Sender::new(Sending { dst: 1, segments, why: Some(Attribution::new(0)), ..Sending::default() }, 100_000)
     }
 
     fn drive(s: &mut Sender, until: u64) -> Vec<(u64, u32, bool)> {
@@ -265,7 +226,7 @@ mod tests {
         assert_eq!(drive(&mut s, 11_500_000).len(), 5);
         s.on_report(12_000_000, &Report { cumulative: 10, latest: 9, repeated: false, missing: &[], periodic: false, paused: 0 });
         assert!(s.finished());
-        assert_eq!((s.sent, s.retransmitted, s.timeouts), (12, 2, 0));
+        assert_eq!((s.half.sent, s.half.retransmitted, s.half.timeouts), (12, 2, 0));
     }
 
     #[test]
@@ -273,7 +234,7 @@ mod tests {
         let mut s = sender(2);
         // 300 us after the last one, then twice as long.
         assert_eq!(drive(&mut s, 950_000_000), [(0, 0, false), (1, 1, false), (301, 1, true), (901, 1, true)]);
-        assert_eq!(s.timeouts, 2);
+        assert_eq!(s.half.timeouts, 2);
         // A report counts if it says something new.
         let report = Report { cumulative: 1, latest: 0, repeated: false, missing: &[], periodic: false, paused: 0 };
         s.on_report(1_000_000_000, &report);

@@ -1,6 +1,6 @@
 //! Where NDP meets hosts.
 
-use super::{Ndp, NdpConfig, Receiver, Sender, SenderSetup, Transmit};
+use super::{Ndp, NdpConfig, Receiver, Sender, Transmit};
 use crate::expected::Habits;
 use crate::frame::{Event, Frame};
 use crate::queue::aqm::Hint;
@@ -10,6 +10,7 @@ use crate::shard::host::{Beside, arm};
 use crate::shard::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, own_event};
 use crate::spec::{Flow, FlowId, TransportConfig};
 use crate::transport::door::{Frames, Opening, Parameters, Transport};
+use crate::transport::sending::Sending;
 use crate::world::World;
 use afflux_engine::random::mix;
 
@@ -29,21 +30,10 @@ impl Parameters for NdpConfig {
 
 impl Transport for Ndp {
     #[inline(never)]
-    fn start<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, Opening { id, node, hash, idle, .. }: Opening) {
-        let flow = shard.world.flow(id);
-        let setup = SenderSetup {
-            flow: id,
-            transport: flow.transport,
-            node,
-            dst: flow.dst,
-            hash,
-            priority: flow.priority,
-            segments: shard.world.shape(flow).count as u32,
-            idle,
-            explain: shard.world.plan.record.explain,
-        };
-        let config = shard.ndp(flow.transport);
-        let slot = shard.transports.ndp.senders.insert(Sender::new(setup, now, config));
+    fn start<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, opening: Opening) {
+        let id = opening.id;
+        let config = shard.ndp(shard.world.flow(id).transport);
+        let slot = shard.transports.ndp.senders.insert(Sender::new(Sending::new(shard.world, &opening, now), config));
         shard.opened(id, slot);
         shard.pump_ndp(out, now, slot, config);
     }
@@ -56,11 +46,11 @@ impl Transport for Ndp {
 
     fn sender_due<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, _: FlowId, slot: u32) {
         let s = &mut shard.transports.ndp.senders[slot];
-        if s.armed != now {
+        if s.half.armed != now {
             return;
         }
-        s.armed = 0;
-        let config = shard.ndp(shard.transports.ndp.senders[slot].transport);
+        s.half.armed = 0;
+        let config = shard.ndp(shard.transports.ndp.senders[slot].half.transport);
         let s = &mut shard.transports.ndp.senders[slot];
         if s.deadline(config) <= now {
             s.on_timeout(now);
@@ -84,7 +74,7 @@ impl Transport for Ndp {
     }
 
     fn unfinished(shard: &mut Shard, _: FlowId, slot: u32) -> Option<SentRecord> {
-        Some(sent_record(&shard.transports.ndp.senders[slot], None))
+        Some(shard.transports.ndp.senders[slot].half.record(None))
     }
 
     fn captured(shard: &Shard, flow: &Flow, frame: &Frame) -> Content {
@@ -110,16 +100,16 @@ impl<'a> Shard<'a> {
         let (world, ports) = (self.world, self.ports.len());
         while let Some(Transmit { seq, again, order }) = self.transports.ndp.senders[slot].transmit(now) {
             let s = &self.transports.ndp.senders[slot];
-            let hash = if config.spread { mix((s.hash as u64) << 32 ^ order) as u32 } else { s.hash };
-            let flags = Frame::DATAGRAM | Frame::TRIMMABLE | s.priority as u16 | if again { Frame::RETRANSMISSION } else { 0 };
-            let size = (world.payload(s.flow, seq, config.payload) + world.plan.wire.data_header).max(world.plan.wire.min_frame);
-            let frame = Frame { flow: s.flow, seq, dst: s.dst, hash, size, flags, ..Frame::default() };
-            let node = s.node;
+            let hash = if config.spread { mix((s.half.hash as u64) << 32 ^ order) as u32 } else { s.half.hash };
+            let flags = Frame::DATAGRAM | Frame::TRIMMABLE | s.half.priority as u16 | if again { Frame::RETRANSMISSION } else { 0 };
+            let size = (world.payload(s.half.flow, seq, config.payload) + world.plan.wire.data_header).max(world.plan.wire.min_frame);
+            let frame = Frame { flow: s.half.flow, seq, dst: s.half.dst, hash, size, flags, ..Frame::default() };
+            let node = s.half.node;
             self.counters.retransmits += again as u64;
             self.send(out, now, node, frame);
         }
         let s = &mut self.transports.ndp.senders[slot];
-        arm(out, s.deadline(config), &mut s.armed, || own_event(ports, s.node, s.flow, Event::Sender));
+        arm(out, s.deadline(config), &mut s.half.armed, || own_event(ports, s.half.node, s.half.flow, Event::Sender));
     }
 
     /// A segment has come to its receiver, or its header.
@@ -178,10 +168,10 @@ impl<'a> Shard<'a> {
             s.on_answer(frame.seq, frame.has(Frame::NACK));
         }
         if !s.finished() {
-            let config = self.ndp(self.transports.ndp.senders[slot].transport);
+            let config = self.ndp(self.transports.ndp.senders[slot].half.transport);
             return self.pump_ndp(out, now, slot, config);
         }
-        let record = sent_record(s, Some(now));
+        let record = s.half.record(Some(now));
         self.transports.ndp.senders.remove(slot);
         self.sending_over(record);
     }
@@ -218,11 +208,6 @@ impl<'a> Shard<'a> {
         };
         self.send(out, now, world.place[flow.dst as usize].local, frame);
     }
-}
-
-fn sent_record(s: &Sender, finish: Option<u64>) -> SentRecord {
-    let &Sender { sent: packets, retransmitted, timeouts, .. } = s;
-    SentRecord { finish, packets, retransmitted, timeouts, why: s.why.clone(), ..SentRecord::new(s.flow, s.start, s.idle) }
 }
 
 fn received_record(r: &Receiver, finish: Option<u64>) -> ReceivedRecord {

@@ -9,7 +9,7 @@ mod sender;
 pub use halves::Halves;
 pub use keys::{Keys, NdpConfig};
 pub use receiver::{Puller, Receiver};
-pub use sender::{Sender, SenderSetup, Transmit};
+pub use sender::{Sender, Transmit};
 
 use crate::Model;
 

@@ -1,21 +1,9 @@
 //! The sending half.
 
 use super::NdpConfig;
-use crate::idle::Idle;
-use crate::probe::explain::{Attribution, Label};
+use crate::probe::explain::Label;
+use crate::transport::sending::Sending;
 use std::collections::VecDeque;
-
-pub struct SenderSetup {
-    pub flow: u32,
-    pub transport: u16,
-    pub node: u32,
-    pub dst: u32,
-    pub hash: u32,
-    pub priority: u8,
-    pub segments: u32,
-    pub idle: Idle,
-    pub explain: bool,
-}
 
 /// A segment to be put on the wire now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,9 +30,9 @@ struct Segment {
 }
 
 pub struct Sender {
+    pub half: Sending,
     una: u32,
     next: u32,
-    segments: u32,
     outstanding: VecDeque<Segment>,
     /// Segments to be sent again in the order of asking, and some that need not any more.
     again: VecDeque<u32>,
@@ -56,52 +44,27 @@ pub struct Sender {
     silent: u32,
     /// The flow's clock at the segment that was answered last.
     answered: Option<u64>,
-    pub armed: u64,
-    pub flow: u32,
-    pub transport: u16,
-    pub node: u32,
-    pub dst: u32,
-    pub hash: u32,
-    pub priority: u8,
-    pub start: u64,
-    pub idle: Idle,
-    pub sent: u64,
-    pub retransmitted: u64,
-    pub timeouts: u64,
-    pub why: Option<Attribution>,
 }
 
 impl Sender {
-    pub fn new(setup: SenderSetup, now: u64, config: &NdpConfig) -> Self {
+    pub fn new(half: Sending, config: &NdpConfig) -> Self {
+        let now = half.start;
         Sender {
             una: 0,
             next: 0,
-            segments: setup.segments,
             outstanding: VecDeque::new(),
             again: VecDeque::new(),
-            credit: config.initial_window.min(setup.segments),
+            credit: config.initial_window.min(half.segments),
             granted: 0,
             alive: now,
             silent: 0,
             answered: None,
-            armed: 0,
-            flow: setup.flow,
-            transport: setup.transport,
-            node: setup.node,
-            dst: setup.dst,
-            hash: setup.hash,
-            priority: setup.priority,
-            start: now,
-            idle: setup.idle,
-            sent: 0,
-            retransmitted: 0,
-            timeouts: 0,
-            why: setup.explain.then(|| Attribution::new(now)),
+            half,
         }
     }
 
     pub fn finished(&self) -> bool {
-        self.una == self.segments
+        self.una == self.half.segments
     }
 
     /// The next frame that may be sent at `now`: what was trimmed before new data.
@@ -109,26 +72,26 @@ impl Sender {
         while self.again.front().is_some_and(|&seq| seq < self.una || self.outstanding[(seq - self.una) as usize].state != State::Asked) {
             self.again.pop_front();
         }
-        if self.credit == 0 || self.again.is_empty() && self.next == self.segments {
+        if self.credit == 0 || self.again.is_empty() && self.next == self.half.segments {
             return None;
         }
         self.credit -= 1;
         let repeated = self.again.pop_front();
         let (seq, again) = (repeated.unwrap_or(self.next), repeated.is_some());
-        let slowest = if seq + 1 == self.segments { self.idle.slowest_last } else { self.idle.slowest_full };
-        let excess = self.answered.map_or(0, |paced| now.saturating_sub(paced + self.idle.round_trip));
+        let slowest = if seq + 1 == self.half.segments { self.half.idle.slowest_last } else { self.half.idle.slowest_full };
+        let excess = self.answered.map_or(0, |paced| now.saturating_sub(paced + self.half.idle.round_trip));
         let label = if again { Label::Recovery } else { Label::Window };
-        let paced = self.why.as_mut().map_or(now, |why| why.on_sent(now, label, excess, slowest, again));
+        let paced = self.half.why.as_mut().map_or(now, |why| why.on_sent(now, label, excess, slowest, again));
         let segment = Segment { at: now, paced, state: State::Sent };
         if again {
             self.outstanding[(seq - self.una) as usize] = segment;
-            self.retransmitted += 1;
+            self.half.retransmitted += 1;
         } else {
             self.outstanding.push_back(segment);
             self.next += 1;
         }
-        self.sent += 1;
-        Some(Transmit { seq, again, order: self.sent - 1 })
+        self.half.sent += 1;
+        Some(Transmit { seq, again, order: self.half.sent - 1 })
     }
 
     /// An answer: so many frames have been granted in all.
@@ -160,7 +123,7 @@ impl Sender {
             self.una += 1;
         }
         if self.finished()
-            && let Some(why) = &mut self.why
+            && let Some(why) = &mut self.half.why
         {
             why.end_at(at);
         }
@@ -180,13 +143,14 @@ impl Sender {
         self.credit = self.credit.max(1);
         (self.alive, self.answered) = (now, None);
         self.silent += 1;
-        self.timeouts += 1;
+        self.half.timeouts += 1;
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::probe::explain::Attribution;
     use afflux_units::Span;
 
     const US: u64 = 1_000_000;
@@ -196,8 +160,7 @@ mod tests {
     }
 
     fn sender(segments: u32) -> Sender {
-        let setup = SenderSetup { flow: 0, transport: 0, node: 0, dst: 1, hash: 0, priority: 0, segments, idle: Idle::default(), explain: true };
-        Sender::new(setup, 0, &config())
+        Sender::new(Sending { dst: 1, segments, why: Some(Attribution::new(0)), ..Sending::default() }, &config())
     }
 
     fn drive(s: &mut Sender, now: u64) -> Vec<(u32, bool)> {
@@ -237,7 +200,7 @@ mod tests {
         assert_eq!(drive(&mut s, 3 * US), [(4, true)]);
         s.on_answer(4, false);
         assert!(s.finished());
-        assert_eq!((s.sent, s.retransmitted), (7, 2));
+        assert_eq!((s.half.sent, s.half.retransmitted), (7, 2));
     }
 
     #[test]
@@ -252,6 +215,6 @@ mod tests {
         s.on_granted(110 * US, 1);
         s.on_answer(0, false);
         assert_eq!((drive(&mut s, 110 * US), s.deadline(&config)), (vec![(2, true)], 210 * US));
-        assert_eq!(s.timeouts, 1);
+        assert_eq!(s.half.timeouts, 1);
     }
 }

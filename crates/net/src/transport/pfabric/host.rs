@@ -10,6 +10,7 @@ use crate::shard::host::arm;
 use crate::shard::{Outlet, ReceivedRecord, SentRecord, Shard, own_event};
 use crate::spec::{self, EcnMode, Flow, FlowId, TransportConfig};
 use crate::transport::door::{Frames, Opening, Parameters, Transport};
+use crate::transport::sending::Sending;
 use crate::transport::tcp::{AckIn, Cause, Receiver, Tcp};
 use crate::world::World;
 
@@ -41,8 +42,8 @@ impl Parameters for spec::Pfabric {
 }
 
 impl Transport for Pfabric {
-    fn start<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, Opening { id, node, mut hash, idle, .. }: Opening) {
-        let plan = shard.world.plan;
+    fn start<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, mut opening: Opening) {
+        let id = opening.id;
         let flow = shard.world.flow(id);
         let config = shard.pfabric(flow.transport);
         let (mut connected, mut kept) = (true, None);
@@ -55,26 +56,13 @@ impl Transport for Pfabric {
                     kept = known.get_mut().pop_front();
                     connected = kept.is_some();
                     // The authors' scripts number all connections that are opened later 0: between two hosts they are one flow to the queues.
-                    hash = kept.as_ref().map_or(shard.world.pair_hash(flow.src, flow.dst), |kept| kept.hash);
+                    opening.hash = kept.as_ref().map_or(shard.world.pair_hash(flow.src, flow.dst), |kept| kept.hash);
                 }
             }
         }
-        let setup = SenderSetup {
-            flow: id,
-            transport: flow.transport,
-            node,
-            dst: flow.dst,
-            hash,
-            priority: flow.priority,
-            segments: shard.world.shape(flow).count as u32,
-            bytes: flow.bytes,
-            idle,
-            ecn: shard.agreed_ecn(flow.dst, &config.tcp),
-            explain: plan.record.explain,
-            connected,
-            kept,
-        };
-        let slot = shard.transports.pfabric.senders.insert(Sender::new(setup, now, config));
+        let setup =
+            SenderSetup { half: Sending::new(shard.world, &opening, now), bytes: flow.bytes, ecn: shard.agreed_ecn(flow.dst, &config.tcp), connected, kept };
+        let slot = shard.transports.pfabric.senders.insert(Sender::new(setup, config));
         shard.opened(id, slot | PFABRIC);
         if connected { shard.pump_pfabric(out, now, slot, Cause::Start, config) } else { shard.send_pfabric_syn(out, now, slot, config) }
     }
@@ -92,7 +80,7 @@ impl Transport for Pfabric {
     }
 
     fn unfinished(shard: &mut Shard, _: FlowId, slot: u32) -> Option<SentRecord> {
-        Some(sent_record(&shard.transports.pfabric.senders[slot & !PFABRIC], None))
+        Some(shard.transports.pfabric.senders[slot & !PFABRIC].half.record(None))
     }
 
     fn captured(shard: &Shard, flow: &Flow, frame: &Frame) -> Content {
@@ -128,7 +116,7 @@ impl<'a> Shard<'a> {
 
     fn send_pfabric_control<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, what: Control, rank: u32) {
         let s = &self.transports.pfabric.senders[slot];
-        let (node, mut frame) = (s.node, self.control(s.flow, what, (s.dst, s.hash, s.priority), s.ecn));
+        let (node, mut frame) = (s.half.node, self.control(s.half.flow, what, (s.half.dst, s.half.hash, s.half.priority), s.ecn));
         if what == Control::Syn {
             // Nothing has been agreed on yet (RFC 3168 §6.1.1; so do the authors' hosts): marking queues drop it. The answer is ECN-capable there.
             frame.flags &= !Frame::ECT;
@@ -143,7 +131,7 @@ impl<'a> Shard<'a> {
     #[cold]
     #[inline(never)]
     pub fn on_pfabric_connected<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32) {
-        let config = self.pfabric(self.transports.pfabric.senders[slot].transport);
+        let config = self.pfabric(self.transports.pfabric.senders[slot].half.transport);
         if let Some(cause) = self.transports.pfabric.senders[slot].on_connected(now, config) {
             self.pump_pfabric(out, now, slot, cause, config);
         }
@@ -151,9 +139,9 @@ impl<'a> Shard<'a> {
 
     #[inline(never)]
     pub fn on_pfabric_ack<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, ack: &AckIn) {
-        let config = self.pfabric(self.transports.pfabric.senders[slot].transport);
+        let config = self.pfabric(self.transports.pfabric.senders[slot].half.transport);
         if !self.pacers.is_empty() && ack.ece {
-            let (node, flow) = (self.transports.pfabric.senders[slot].node, self.transports.pfabric.senders[slot].flow);
+            let (node, flow) = (self.transports.pfabric.senders[slot].half.node, self.transports.pfabric.senders[slot].half.flow);
             self.echo_to_pacer(now, node, flow);
         }
         let cause = self.transports.pfabric.senders[slot].on_ack(now, ack, config);
@@ -161,9 +149,9 @@ impl<'a> Shard<'a> {
             return self.pump_pfabric(out, now, slot, cause, config);
         }
         let s = &self.transports.pfabric.senders[slot];
-        let record = sent_record(s, Some(now));
+        let record = s.half.record(Some(now));
         if config.pooled {
-            let pair = (self.nodes[s.node as usize].id, s.dst);
+            let pair = (self.nodes[s.half.node as usize].id, s.half.dst);
             let kept = s.keep();
             self.transports.pfabric.pools.entry(pair).or_default().push_back(kept);
         }
@@ -173,15 +161,15 @@ impl<'a> Shard<'a> {
 
     fn on_pfabric_wake<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32) {
         let s = &mut self.transports.pfabric.senders[slot];
-        if s.armed != now {
+        if s.half.armed != now {
             return;
         }
-        s.armed = 0;
+        s.half.armed = 0;
         if s.deadline == 0 || s.deadline > now {
             return self.arm_pfabric(out, slot);
         }
         self.counters.timeouts += 1;
-        let config = self.pfabric(self.transports.pfabric.senders[slot].transport);
+        let config = self.pfabric(self.transports.pfabric.senders[slot].half.transport);
         match self.transports.pfabric.senders[slot].on_wake(now, config) {
             Expired::TimedOut => self.pump_pfabric(out, now, slot, Cause::Timeout, config),
             Expired::Probe(rank) => {
@@ -199,8 +187,8 @@ impl<'a> Shard<'a> {
     fn pump_pfabric<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, cause: Cause, config: &spec::Pfabric) {
         while let Some(Transmit { seq, retransmission, rank }) = self.transports.pfabric.senders[slot].transmit(now, cause, config) {
             let s = &self.transports.pfabric.senders[slot];
-            let (node, flow) = (s.node, s.flow);
-            let mut flags = Frame::DATA | s.priority as u16;
+            let (node, flow) = (s.half.node, s.half.flow);
+            let mut flags = Frame::DATA | s.half.priority as u16;
             if s.ecn == EcnMode::Dctcp || (s.ecn == EcnMode::Classic && !retransmission) {
                 flags |= Frame::ECT;
             }
@@ -210,7 +198,7 @@ impl<'a> Shard<'a> {
             }
             let wire = &self.world.plan.wire;
             let size = (self.world.payload(flow, seq, config.tcp.mss) + wire.data_header).max(wire.min_frame);
-            let mut frame = Frame { flow, seq, dst: s.dst, hash: s.hash, size, flags, ..Frame::default() };
+            let mut frame = Frame { flow, seq, dst: s.half.dst, hash: s.half.hash, size, flags, ..Frame::default() };
             if rank > 0 && self.record_paths {
                 frame.aux = self.extras.insert(Extra { edge: u32::MAX, rank, ..Extra::default() });
                 frame.flags |= Frame::EXTRA;
@@ -231,11 +219,6 @@ impl<'a> Shard<'a> {
     fn arm_pfabric<O: Outlet>(&mut self, out: &mut O, slot: u32) {
         let ports = self.ports.len();
         let s = &mut self.transports.pfabric.senders[slot];
-        arm(out, s.deadline, &mut s.armed, || own_event(ports, s.node, s.flow, Event::Sender));
+        arm(out, s.deadline, &mut s.half.armed, || own_event(ports, s.half.node, s.half.flow, Event::Sender));
     }
-}
-
-fn sent_record(s: &Sender, finish: Option<u64>) -> SentRecord {
-    let &Sender { sent: packets, retransmitted, timeouts, .. } = s;
-    SentRecord { finish, packets, retransmitted, timeouts, why: s.why.clone(), ..SentRecord::new(s.flow, s.start, s.idle) }
 }

@@ -1,8 +1,8 @@
 //! The sending half.
 
-use crate::idle::Idle;
-use crate::probe::explain::{Attribution, Label};
+use crate::probe::explain::Label;
 use crate::spec::{CongestionControl, EcnMode, Pfabric};
+use crate::transport::sending::Sending;
 use crate::transport::tcp::{AckIn, Cause, Rtt, Scoreboard, Segment};
 
 /// A segment to be put on the wire now.
@@ -75,23 +75,16 @@ pub struct Kept {
 }
 
 pub struct SenderSetup {
-    pub flow: u32,
-    pub transport: u16,
-    pub node: u32,
-    pub dst: u32,
-    pub hash: u32,
-    pub priority: u8,
-    pub segments: u32,
+    pub half: Sending,
     pub bytes: u64,
-    pub idle: Idle,
     pub ecn: EcnMode,
-    pub explain: bool,
     /// The connection is open.
     pub connected: bool,
     pub kept: Option<Kept>,
 }
 
 pub struct Sender {
+    pub half: Sending,
     una: u32,
     /// The next segment in order, and behind the highest sent so far.
     next: u32,
@@ -99,7 +92,6 @@ pub struct Sender {
     /// While acknowledgements are below `recover`, holes from here on go first.
     hole: u32,
     recover: u32,
-    segments: u32,
     bytes: u64,
     mss: u32,
     sacked: u32,
@@ -130,25 +122,11 @@ pub struct Sender {
     connected: bool,
     /// When the timer is to expire; 0 when none is set.
     pub deadline: u64,
-    /// The timer event under way, 0 for none; any other is stale.
-    pub armed: u64,
-    pub flow: u32,
-    pub transport: u16,
-    pub node: u32,
-    pub dst: u32,
-    pub hash: u32,
-    pub priority: u8,
     pub ecn: EcnMode,
-    pub start: u64,
-    pub idle: Idle,
-    pub sent: u64,
-    pub retransmitted: u64,
-    pub timeouts: u64,
-    pub why: Option<Attribution>,
 }
 
 impl Sender {
-    pub fn new(setup: SenderSetup, now: u64, config: &Pfabric) -> Self {
+    pub fn new(setup: SenderSetup, config: &Pfabric) -> Self {
         let tcp = &config.tcp;
         let limit = tcp.max_window.unwrap_or(u32::MAX) as f64;
         let (ssthresh, counted, alpha, rtt) = match setup.kept {
@@ -161,7 +139,6 @@ impl Sender {
             most: 0,
             hole: 0,
             recover: 0,
-            segments: setup.segments,
             bytes: setup.bytes,
             mss: tcp.mss as u32,
             sacked: 0,
@@ -181,31 +158,19 @@ impl Sender {
             probing: false,
             connected: setup.connected,
             deadline: 0,
-            armed: 0,
-            flow: setup.flow,
-            transport: setup.transport,
-            node: setup.node,
-            dst: setup.dst,
-            hash: setup.hash,
-            priority: setup.priority,
             ecn: setup.ecn,
-            start: now,
-            idle: setup.idle,
-            sent: 0,
-            retransmitted: 0,
-            timeouts: 0,
-            why: setup.explain.then(|| Attribution::new(now)),
+            half: setup.half,
         }
     }
 
     /// What this connection keeps for its next flow.
     pub fn keep(&self) -> Kept {
         let alpha = self.alpha.map(|alpha| Alpha { end: 0, ..alpha });
-        Kept { ssthresh: self.ssthresh, counted: self.counted, alpha, rtt: self.rtt, hash: self.hash }
+        Kept { ssthresh: self.ssthresh, counted: self.counted, alpha, rtt: self.rtt, hash: self.half.hash }
     }
 
     pub fn finished(&self) -> bool {
-        self.una == self.segments
+        self.una == self.half.segments
     }
 
     fn timeout(&self, config: &Pfabric) -> u64 {
@@ -214,9 +179,9 @@ impl Sender {
 
     pub fn syn_sent(&mut self, now: u64, config: &Pfabric) {
         self.deadline = now + self.timeout(config);
-        self.timed = (self.timeouts == 0).then_some((0, now));
-        self.sent += 1;
-        self.retransmitted += (self.timeouts > 0) as u64;
+        self.timed = (self.half.timeouts == 0).then_some((0, now));
+        self.half.sent += 1;
+        self.half.retransmitted += (self.half.timeouts > 0) as u64;
     }
 
     /// The answer to a SYN is here.
@@ -231,7 +196,7 @@ impl Sender {
             if let Some(rtt) = &mut self.rtt {
                 rtt.sample(now - sent, 0, 0, &config.tcp);
             }
-            (now - sent).saturating_sub(self.idle.round_trip)
+            (now - sent).saturating_sub(self.half.idle.round_trip)
         });
         Some(Cause::Ack { excess })
     }
@@ -242,10 +207,10 @@ impl Sender {
         let mut excess = 0;
         if ack.trigger >= self.una && ack.trigger < self.most {
             let segment = &self.board[ack.trigger];
-            excess = now.saturating_sub(segment.paced + self.idle.round_trip);
-            if let Some(why) = &mut self.why {
+            excess = now.saturating_sub(segment.paced + self.half.idle.round_trip);
+            if let Some(why) = &mut self.half.why {
                 why.stood(ack.paused);
-                if ack.cumulative >= self.segments {
+                if ack.cumulative >= self.half.segments {
                     why.end_at(segment.sent());
                 }
             }
@@ -312,7 +277,7 @@ impl Sender {
 
     /// The timer.
     pub fn on_wake(&mut self, now: u64, config: &Pfabric) -> Expired {
-        self.timeouts += 1;
+        self.half.timeouts += 1;
         if let Some(rtt) = &mut self.rtt {
             rtt.back_off();
         }
@@ -344,7 +309,7 @@ impl Sender {
 
     /// The time until now has gone into waiting for a time-out.
     fn waited(&mut self, now: u64) {
-        if let Some(why) = &mut self.why {
+        if let Some(why) = &mut self.half.why {
             why.waited(now, Label::Recovery, 0);
         }
     }
@@ -365,9 +330,9 @@ impl Sender {
         }
         let seq = self.choose()?;
         let retransmission = seq < self.most;
-        let time = if seq + 1 == self.segments { self.idle.slowest_last } else { self.idle.slowest_full };
+        let time = if seq + 1 == self.half.segments { self.half.idle.slowest_last } else { self.half.idle.slowest_full };
         let mut paced = now;
-        if let Some(why) = &mut self.why {
+        if let Some(why) = &mut self.half.why {
             let label = match cause {
                 _ if retransmission || self.una < self.recover => Label::Recovery,
                 Cause::Ack { .. } => Label::Window,
@@ -380,7 +345,7 @@ impl Sender {
         let rank = self.rank(config);
         if retransmission {
             self.board[seq].resend(now, paced);
-            self.retransmitted += 1;
+            self.half.retransmitted += 1;
         } else {
             self.board.reserve(self.una, self.most);
             self.board[seq] = Segment::new(now, paced);
@@ -388,7 +353,7 @@ impl Sender {
             self.timed.get_or_insert((seq, now));
         }
         self.next = self.next.max(seq + 1);
-        self.sent += 1;
+        self.half.sent += 1;
         if self.deadline == 0 {
             self.deadline = now + self.timeout(config);
         }
@@ -397,7 +362,7 @@ impl Sender {
 
     /// What has arrived beyond a hole does not make room in the window.
     fn choose(&mut self) -> Option<u32> {
-        let end = self.segments.min(self.una.saturating_add(self.cwnd as u32));
+        let end = self.half.segments.min(self.una.saturating_add(self.cwnd as u32));
         if self.una < self.recover {
             while self.hole < self.sacked_to.min(end) {
                 let seq = self.hole;

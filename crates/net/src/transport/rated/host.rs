@@ -12,6 +12,7 @@ use crate::spec::{self, Flow, FlowId, Plan, TransportConfig};
 use crate::transport::door::{Frames, Opening, Parameters, Paths, Transport};
 use crate::transport::rated::allocation::d3::HOPS;
 use crate::transport::rated::allocation::{Header, Link, Seen, What};
+use crate::transport::sending::Sending;
 use crate::world::World;
 
 impl Plan {
@@ -69,28 +70,21 @@ impl Parameters for spec::D3 {
 
 impl Transport for Rated {
     #[inline(never)]
-    fn start<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, Opening { id, node, hash, idle, deadline }: Opening) {
+    fn start<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, opening: Opening) {
+        let Opening { id, node, hash, deadline, .. } = opening;
         let world = shard.world;
         let flow = world.flow(id);
         let shape = world.shape(flow);
         let rates = world.path(now, hash, flow.src, flow.dst).into_iter().map(|(node, port)| world.link(&world.ports.of(node)[port as usize]).rate.0);
         let bits = |size: u16| (size + world.plan.wire.gap) as u64 * 8;
         let setup = SenderSetup {
-            flow: id,
-            transport: flow.transport,
-            node,
-            dst: flow.dst,
-            hash,
-            priority: flow.priority,
-            segments: shape.count as u32,
+            half: Sending::new(shard.world, &opening, now),
             full_bits: bits(shape.full),
             last_bits: bits(shape.last),
             line: rates.min().unwrap_or(shard.ports[shard.nodes[node as usize].first_port as usize].rate),
-            idle,
             deadline,
-            explain: world.plan.record.explain,
         };
-        let slot = shard.transports.rated.senders.insert(Sender::new(setup, now, shard.scheduling(flow.transport)));
+        let slot = shard.transports.rated.senders.insert(Sender::new(setup, shard.scheduling(flow.transport)));
         shard.opened(id, slot);
         shard.pump_rated(out, now, slot);
     }
@@ -108,7 +102,7 @@ impl Transport for Rated {
         if slot == OVER {
             return;
         }
-        let config = shard.scheduling(shard.transports.rated.senders[slot].transport);
+        let config = shard.scheduling(shard.transports.rated.senders[slot].half.transport);
         let trigger = (header.what == What::Data).then_some(trigger);
         shard.transports.rated.senders[slot].on_ack(now, &AckIn { cumulative: frame.seq, trigger, header: *header, paused }, config);
         if !shard.transports.rated.senders[slot].finished() {
@@ -122,15 +116,15 @@ impl Transport for Rated {
 
     fn sender_due<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, _: FlowId, slot: u32) {
         let s = &mut shard.transports.rated.senders[slot];
-        if s.armed != now {
+        if s.half.armed != now {
             return;
         }
-        s.armed = 0;
+        s.half.armed = 0;
         shard.pump_rated(out, now, slot);
     }
 
     fn unfinished(shard: &mut Shard, _: FlowId, slot: u32) -> Option<SentRecord> {
-        Some(sent_record(&shard.transports.rated.senders[slot], None))
+        Some(shard.transports.rated.senders[slot].half.record(None))
     }
 
     fn captured(shard: &Shard, flow: &Flow, frame: &Frame) -> Content {
@@ -187,14 +181,14 @@ impl<'a> Shard<'a> {
 
     /// Does what the sender has to do, and sees to its timer.
     fn pump_rated<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32) {
-        let config = self.scheduling(self.transports.rated.senders[slot].transport);
+        let config = self.scheduling(self.transports.rated.senders[slot].half.transport);
         loop {
             let act = self.transports.rated.senders[slot].next_act(now, config);
             match act {
                 Act::Wait(at) => {
                     let ports = self.ports.len();
                     let s = &mut self.transports.rated.senders[slot];
-                    return arm(out, at, &mut s.armed, || own_event(ports, s.node, s.flow, Event::Sender));
+                    return arm(out, at, &mut s.half.armed, || own_event(ports, s.half.node, s.half.flow, Event::Sender));
                 }
                 Act::GiveUp => {
                     if self.transports.rated.senders[slot].is_open() {
@@ -209,24 +203,24 @@ impl<'a> Shard<'a> {
 
     fn send_rated<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, act: Act) {
         let world = self.world;
-        let config = self.scheduling(self.transports.rated.senders[slot].transport);
+        let config = self.scheduling(self.transports.rated.senders[slot].half.transport);
         let s = &mut self.transports.rated.senders[slot];
         let wire = &world.plan.wire;
         let (seq, again, size) = match act {
-            Act::Send(seq, again) => (seq, again, world.payload(s.flow, seq, config.rated().payload) + wire.data_header),
+            Act::Send(seq, again) => (seq, again, world.payload(s.half.flow, seq, config.rated().payload) + wire.data_header),
             Act::Signal(What::Syn) => (0, false, wire.syn),
             _ => (0, false, wire.ack),
         };
-        let before = s.timeouts;
+        let before = s.half.timeouts;
         let header = s.on_sent(now, act, config);
-        self.counters.timeouts += s.timeouts - before;
-        let mut flags = Frame::RATED | Frame::EXTRA | s.priority as u16;
+        self.counters.timeouts += s.half.timeouts - before;
+        let mut flags = Frame::RATED | Frame::EXTRA | s.half.priority as u16;
         if again {
             flags |= Frame::RETRANSMISSION;
             self.counters.retransmits += 1;
         }
         let size = (size + config.rated().header).max(wire.min_frame);
-        let (node, dst, hash, flow) = (s.node, s.dst, s.hash, s.flow);
+        let (node, dst, hash, flow) = (s.half.node, s.half.dst, s.half.hash, s.half.flow);
         let aux = self.extras.insert(Extra { edge: u32::MAX, header: Some(Box::new(header)), ..Extra::default() });
         let frame = Frame { flow, seq, aux, dst, hash, size, flags, ..Frame::default() };
         if let Some(port) = self.outgoing(now, node, dst, hash) {
@@ -238,7 +232,7 @@ impl<'a> Shard<'a> {
     /// The flow is acknowledged whole, at `finish`, or given up.
     fn close_rated(&mut self, now: u64, slot: u32, finish: Option<u64>) {
         let s = &self.transports.rated.senders[slot];
-        let record = SentRecord { given_up: finish.is_none().then_some(now), ..sent_record(s, finish) };
+        let record = SentRecord { given_up: finish.is_none().then_some(now), ..s.half.record(finish) };
         self.transports.rated.senders.remove(slot);
         self.sending_over(record);
         self.last = self.last.max(now);
@@ -290,11 +284,6 @@ impl<'a> Shard<'a> {
             self.receiving_over(out, now, record);
         }
     }
-}
-
-fn sent_record(s: &Sender, finish: Option<u64>) -> SentRecord {
-    let &Sender { sent: packets, retransmitted, timeouts, .. } = s;
-    SentRecord { finish, packets, retransmitted, timeouts, why: s.why.clone(), ..SentRecord::new(s.flow, s.start, s.idle) }
 }
 
 fn received_record(r: &Receiver, finish: Option<u64>) -> ReceivedRecord {

@@ -1,9 +1,9 @@
 //! The sending half.
 
 use super::keys::{D3, Pdq, Rated};
-use crate::idle::Idle;
-use crate::probe::explain::{Attribution, Label};
+use crate::probe::explain::Label;
 use crate::transport::rated::allocation::{Header, Scheme, What, d3, pdq};
+use crate::transport::sending::Sending;
 use std::collections::VecDeque;
 
 /// Segments sent later that arrived, and mean that one is lost.
@@ -26,21 +26,13 @@ impl Scheduling<'_> {
 }
 
 pub struct SenderSetup {
-    pub flow: u32,
-    pub transport: u16,
-    pub node: u32,
-    pub dst: u32,
-    pub hash: u32,
-    pub priority: u8,
-    pub segments: u32,
+    pub half: Sending,
     /// Bits on the wire of a full segment and of the last one, gaps included.
     pub full_bits: u64,
     pub last_bits: u64,
     /// Rate of the slowest link on the path.
     pub line: u64,
-    pub idle: Idle,
     pub deadline: Option<u64>,
-    pub explain: bool,
 }
 
 /// What an answer says.
@@ -84,9 +76,9 @@ enum Memory {
 }
 
 pub struct Sender {
+    pub half: Sending,
     una: u32,
     next: u32,
-    segments: u32,
     full_bits: u64,
     last_bits: u64,
     line: u64,
@@ -111,23 +103,10 @@ pub struct Sender {
     /// Why the next segment could not leave before.
     cause: (Label, u64),
     pub deadline: Option<u64>,
-    pub armed: u64,
-    pub flow: u32,
-    pub transport: u16,
-    pub node: u32,
-    pub dst: u32,
-    pub hash: u32,
-    pub priority: u8,
-    pub start: u64,
-    pub idle: Idle,
-    pub sent: u64,
-    pub retransmitted: u64,
-    pub timeouts: u64,
-    pub why: Option<Attribution>,
 }
 
 impl Sender {
-    pub fn new(setup: SenderSetup, now: u64, config: Scheduling) -> Self {
+    pub fn new(setup: SenderSetup, config: Scheduling) -> Self {
         let memory = match config {
             Scheduling::Pdq(_) => Memory::Pdq { pausing: pdq::NOBODY, interval: 0.0 },
             Scheduling::D3(_) => Memory::D3 { desired: 0, granted: [0; d3::HOPS], awaiting: false, due: 0, ended: false },
@@ -135,7 +114,6 @@ impl Sender {
         Sender {
             una: 0,
             next: 0,
-            segments: setup.segments,
             full_bits: setup.full_bits,
             last_bits: setup.last_bits,
             line: setup.line,
@@ -146,32 +124,20 @@ impl Sender {
             last_sent: 0,
             last_bits_sent: 0,
             connected: false,
-            round_trip: setup.idle.round_trip.max(1),
+            round_trip: setup.half.idle.round_trip.max(1),
             signalled: 0,
             unanswered: VecDeque::new(),
-            heard: now,
+            heard: setup.half.start,
             silent: 0,
             memory,
             cause: (Label::Application, 0),
             deadline: setup.deadline,
-            armed: 0,
-            flow: setup.flow,
-            transport: setup.transport,
-            node: setup.node,
-            dst: setup.dst,
-            hash: setup.hash,
-            priority: setup.priority,
-            start: now,
-            idle: setup.idle,
-            sent: 0,
-            retransmitted: 0,
-            timeouts: 0,
-            why: setup.explain.then(|| Attribution::new(now)),
+            half: setup.half,
         }
     }
 
     pub fn finished(&self) -> bool {
-        self.una == self.segments
+        self.una == self.half.segments
     }
 
     /// The links on the path still count on it.
@@ -180,7 +146,7 @@ impl Sender {
     }
 
     fn is_last(&self, seq: u32) -> bool {
-        seq + 1 == self.segments
+        seq + 1 == self.half.segments
     }
 
     fn bits(&self, seq: u32) -> u64 {
@@ -189,7 +155,7 @@ impl Sender {
 
     /// Bits of what has not been sent, or is to be sent again.
     fn remaining_bits(&self) -> u64 {
-        let new = (self.segments - self.next) as u64;
+        let new = (self.half.segments - self.next) as u64;
         let fresh = if new > 0 { (new - 1) * self.full_bits + self.last_bits } else { 0 };
         fresh + self.lost as u64 * self.full_bits
     }
@@ -243,7 +209,7 @@ impl Sender {
             return match self.orders {
                 0 => Act::Signal(What::Syn),
                 _ if now >= again => {
-                    (self.silent, self.timeouts, self.retransmitted) = (self.silent + 1, self.timeouts + 1, self.retransmitted + 1);
+                    (self.silent, self.half.timeouts, self.half.retransmitted) = (self.silent + 1, self.half.timeouts + 1, self.half.retransmitted + 1);
                     Act::Signal(What::Syn)
                 }
                 _ => Act::Wait(again.min(last_moment)),
@@ -257,7 +223,7 @@ impl Sender {
             }
             wake = wake.min(self.heard + self.timeout(rated));
         }
-        let has_work = self.lost > 0 || self.next < self.segments;
+        let has_work = self.lost > 0 || self.next < self.half.segments;
         if let Memory::D3 { awaiting, due, ended, .. } = self.memory {
             if !has_work && !ended && !awaiting {
                 return Act::Signal(What::End);
@@ -302,7 +268,7 @@ impl Sender {
         }
         self.heard = now;
         self.silent += 1;
-        self.timeouts += 1;
+        self.half.timeouts += 1;
         self.cause = (Label::Recovery, 0);
     }
 
@@ -316,7 +282,7 @@ impl Sender {
             }
             Act::Signal(what) => {
                 self.signalled = now;
-                if what != What::End && self.why.is_some() {
+                if what != What::End && self.half.why.is_some() {
                     self.unanswered.push_back(now);
                 }
                 what
@@ -329,9 +295,9 @@ impl Sender {
 
     fn note_segment(&mut self, now: u64, seq: u32, again: bool) {
         let (label, excess) = self.cause;
-        let slowest = if self.is_last(seq) { self.idle.slowest_last } else { self.idle.slowest_full };
+        let slowest = if self.is_last(seq) { self.half.idle.slowest_last } else { self.half.idle.slowest_full };
         let label = if again { Label::Recovery } else { label };
-        let paced = self.why.as_mut().map_or(now, |why| why.on_sent(now, label, excess, slowest, again));
+        let paced = self.half.why.as_mut().map_or(now, |why| why.on_sent(now, label, excess, slowest, again));
         // Until something else ends a wait, the pace does.
         self.cause = (Label::Pacing, 0);
         let segment = Segment { order: self.orders, at: now, paced, arrived: false, lost: false };
@@ -341,12 +307,12 @@ impl Sender {
         if again {
             self.outstanding[(seq - self.una) as usize] = segment;
             self.lost -= 1;
-            self.retransmitted += 1;
+            self.half.retransmitted += 1;
         } else {
             self.outstanding.push_back(segment);
             self.next += 1;
         }
-        self.sent += 1;
+        self.half.sent += 1;
         (self.last_sent, self.last_bits_sent) = (now, self.bits(seq));
     }
 
@@ -379,7 +345,7 @@ impl Sender {
     /// Takes an answer.
     pub fn on_ack(&mut self, now: u64, ack: &AckIn, config: Scheduling) {
         (self.heard, self.silent) = (now, 0);
-        if let Some(why) = &mut self.why {
+        if let Some(why) = &mut self.half.why {
             why.stood(ack.paused);
         }
         self.sample(now - ack.header.sent);
@@ -391,9 +357,9 @@ impl Sender {
                 segment.arrived = true;
                 self.lost -= std::mem::take(&mut segment.lost) as u32;
                 let Segment { order, at, paced, .. } = *segment;
-                excess = now.saturating_sub(paced + self.idle.round_trip);
-                if let Some(why) = &mut self.why
-                    && ack.cumulative >= self.segments
+                excess = now.saturating_sub(paced + self.half.idle.round_trip);
+                if let Some(why) = &mut self.half.why
+                    && ack.cumulative >= self.half.segments
                 {
                     why.end_at(at);
                 }
@@ -417,7 +383,7 @@ impl Sender {
         while self.unanswered.front().is_some_and(|&sent| sent <= header.sent) {
             self.unanswered.pop_front();
         }
-        if let (Some(lost), Some(why)) = (first_lost, &mut self.why)
+        if let (Some(lost), Some(why)) = (first_lost, &mut self.half.why)
             && header.what != What::Data
         {
             why.waited(lost, Label::Window, 0);
@@ -443,7 +409,7 @@ impl Sender {
     }
 
     fn take_grant(&mut self, header: &Header, excess: u64, config: Scheduling) {
-        let (before, has_work) = (self.rate, self.lost > 0 || self.next < self.segments);
+        let (before, has_work) = (self.rate, self.lost > 0 || self.next < self.half.segments);
         match (&mut self.memory, header.scheme, config) {
             (Memory::Pdq { pausing, interval }, Scheme::Pdq(said), _) => {
                 (*pausing, *interval) = (said.pausing, said.interval);
