@@ -1,5 +1,6 @@
 //! Forms that a key may take: a word or a value, one or several, a table chosen by `kind`.
 
+use crate::form;
 use crate::spelling;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
@@ -106,22 +107,20 @@ impl<W: Word, T: JsonSchema> JsonSchema for Or<W, T> {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Names(pub Vec<String>);
 
-impl<'de> Deserialize<'de> for Names {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Form;
-        impl<'de> Visitor<'de> for Form {
-            type Value = Names;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("text in quotes, or an array of texts")
-            }
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Names, E> {
-                Ok(Names(vec![text.to_string()]))
-            }
-            fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<Names, A::Error> {
-                Vec::deserialize(SeqAccessDeserializer::new(items)).map(Names)
-            }
+form! {
+    Names<'de>, deserialize_any, "text in quotes, or an array of texts" {
+        fn visit_str<E: de::Error>(self, text: &str) -> Result<Names, E> {
+            Ok(Names(vec![text.to_string()]))
         }
-        deserializer.deserialize_any(Form)
+        fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<Names, A::Error> {
+            Vec::deserialize(SeqAccessDeserializer::new(items)).map(Names)
+        }
+    }
+    |_| {
+        json_schema!({
+            "description": "One name or several; `*` stands for any characters, `?` for one.",
+            "anyOf": [{ "type": "string" }, { "type": "array", "items": { "type": "string" } }]
+        })
     }
 }
 impl Serialize for Names {
@@ -130,17 +129,6 @@ impl Serialize for Names {
             [one] => serializer.serialize_str(one),
             many => many.serialize(serializer),
         }
-    }
-}
-impl JsonSchema for Names {
-    fn schema_name() -> Cow<'static, str> {
-        "Names".into()
-    }
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "description": "One name or several; `*` stands for any characters, `?` for one.",
-            "anyOf": [{ "type": "string" }, { "type": "array", "items": { "type": "string" } }]
-        })
     }
 }
 

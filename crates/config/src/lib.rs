@@ -4,6 +4,7 @@
 extern crate self as afflux_config;
 
 mod choice;
+mod form;
 pub mod keys;
 mod quantity;
 pub mod spelling;

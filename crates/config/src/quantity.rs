@@ -1,11 +1,10 @@
 //! Quantities as they are written: text with a unit.
 
+use crate::form;
 use afflux_units::{Bytes, ParseError, Probability, Rate, Span};
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::{self, Visitor};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use std::borrow::Cow;
-use std::fmt;
+use schemars::json_schema;
+use serde::de;
+use serde::{Deserialize, Serialize, Serializer};
 
 macro_rules! quantity {
     ($(#[$meta:meta])* $name:ident($inner:ty), $expecting:literal, $pattern:literal, $description:literal) => {
@@ -13,32 +12,19 @@ macro_rules! quantity {
         #[derive(Debug, Clone, Copy, PartialEq)]
         pub struct $name(pub $inner);
 
-        impl<'de> Deserialize<'de> for $name {
-            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                struct Text;
-                impl Visitor<'_> for Text {
-                    type Value = $name;
-                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                        f.write_str($expecting)
-                    }
-                    fn visit_str<E: de::Error>(self, text: &str) -> Result<$name, E> {
-                        text.parse().map($name).map_err(|error: ParseError| E::custom(error.to_string().replace('`', "\"")))
-                    }
+        form! {
+            $name<'de>, deserialize_str, $expecting {
+                fn visit_str<E: de::Error>(self, text: &str) -> Result<$name, E> {
+                    text.parse().map($name).map_err(|error: ParseError| E::custom(error.to_string().replace('`', "\"")))
                 }
-                deserializer.deserialize_str(Text)
+            }
+            |_| {
+                json_schema!({ "type": "string", "pattern": $pattern, "description": $description })
             }
         }
         impl Serialize for $name {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 serializer.collect_str(&self.0)
-            }
-        }
-        impl JsonSchema for $name {
-            fn schema_name() -> Cow<'static, str> {
-                stringify!($name).into()
-            }
-            fn json_schema(_: &mut SchemaGenerator) -> Schema {
-                json_schema!({ "type": "string", "pattern": $pattern, "description": $description })
             }
         }
     };
@@ -70,42 +56,24 @@ quantity!(
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Between(pub Span, pub Span);
 
-impl<'de> Deserialize<'de> for Between {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Form;
-        impl<'de> Visitor<'de> for Form {
-            type Value = Between;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a time in quotes with its unit, as in \"1s\", or the least and the most, as in [\"0.5s\", \"2s\"]")
+form! {
+    Between<'de>, deserialize_any, "a time in quotes with its unit, as in \"1s\", or the least and the most, as in [\"0.5s\", \"2s\"]" {
+        fn visit_str<E: de::Error>(self, text: &str) -> Result<Between, E> {
+            Duration::deserialize(de::IntoDeserializer::into_deserializer(text)).map(|Duration(span)| Between(span, span))
+        }
+        fn visit_seq<A: de::SeqAccess<'de>>(self, mut items: A) -> Result<Between, A::Error> {
+            let mut times = Vec::new();
+            while let Some(Duration(span)) = items.next_element()? {
+                times.push(span);
             }
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Between, E> {
-                Duration::deserialize(de::IntoDeserializer::into_deserializer(text)).map(|Duration(span)| Between(span, span))
-            }
-            fn visit_seq<A: de::SeqAccess<'de>>(self, mut items: A) -> Result<Between, A::Error> {
-                let mut times = Vec::new();
-                while let Some(Duration(span)) = items.next_element()? {
-                    times.push(span);
-                }
-                match times.as_slice() {
-                    [least, most] if least <= most => Ok(Between(*least, *most)),
-                    [least, most] => Err(de::Error::custom(format!("[\"{least}\", \"{most}\"]: the first is the least, the second the most"))),
-                    other => Err(de::Error::invalid_length(other.len(), &self)),
-                }
+            match times.as_slice() {
+                [least, most] if least <= most => Ok(Between(*least, *most)),
+                [least, most] => Err(de::Error::custom(format!("[\"{least}\", \"{most}\"]: the first is the least, the second the most"))),
+                other => Err(de::Error::invalid_length(other.len(), &self)),
             }
         }
-        deserializer.deserialize_any(Form)
     }
-}
-impl Serialize for Between {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        if self.0 == self.1 { Duration(self.0).serialize(serializer) } else { [Duration(self.0), Duration(self.1)].serialize(serializer) }
-    }
-}
-impl JsonSchema for Between {
-    fn schema_name() -> Cow<'static, str> {
-        "Between".into()
-    }
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+    |generator| {
         let time = generator.subschema_for::<Duration>();
         json_schema!({
             "description": "A time, or the least and the most of a time that is drawn uniformly.",
@@ -113,45 +81,37 @@ impl JsonSchema for Between {
         })
     }
 }
+impl Serialize for Between {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if self.0 == self.1 { Duration(self.0).serialize(serializer) } else { [Duration(self.0), Duration(self.1)].serialize(serializer) }
+    }
+}
 
 /// A probability: `0.01` or `"1%"`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Chance(pub Probability);
 
-impl<'de> Deserialize<'de> for Chance {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Number;
-        impl Visitor<'_> for Number {
-            type Value = Chance;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a number from 0 to 1, or a percentage as in \"1%\"")
-            }
-            fn visit_f64<E: de::Error>(self, number: f64) -> Result<Chance, E> {
-                Probability::new(number).map(Chance).ok_or_else(|| E::invalid_value(de::Unexpected::Float(number), &self))
-            }
-            fn visit_i64<E: de::Error>(self, number: i64) -> Result<Chance, E> {
-                Probability::new(number as f64).map(Chance).ok_or_else(|| E::invalid_value(de::Unexpected::Signed(number), &self))
-            }
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Chance, E> {
-                text.parse().map(Chance).map_err(|error: ParseError| E::custom(error.to_string().replace('`', "\"")))
-            }
+form! {
+    Chance<'de>, deserialize_any, "a number from 0 to 1, or a percentage as in \"1%\"" {
+        fn visit_f64<E: de::Error>(self, number: f64) -> Result<Chance, E> {
+            Probability::new(number).map(Chance).ok_or_else(|| E::invalid_value(de::Unexpected::Float(number), &self))
         }
-        deserializer.deserialize_any(Number)
+        fn visit_i64<E: de::Error>(self, number: i64) -> Result<Chance, E> {
+            Probability::new(number as f64).map(Chance).ok_or_else(|| E::invalid_value(de::Unexpected::Signed(number), &self))
+        }
+        fn visit_str<E: de::Error>(self, text: &str) -> Result<Chance, E> {
+            text.parse().map(Chance).map_err(|error: ParseError| E::custom(error.to_string().replace('`', "\"")))
+        }
+    }
+    |_| {
+        json_schema!({
+            "description": "A probability: a number from 0 to 1, or a percentage as in \"1%\".",
+            "anyOf": [{ "type": "number", "minimum": 0, "maximum": 1 }, { "type": "string", "pattern": r"^\s*[0-9.]+\s*%?\s*$" }]
+        })
     }
 }
 impl Serialize for Chance {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_f64(self.0.get())
-    }
-}
-impl JsonSchema for Chance {
-    fn schema_name() -> Cow<'static, str> {
-        "Chance".into()
-    }
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "description": "A probability: a number from 0 to 1, or a percentage as in \"1%\".",
-            "anyOf": [{ "type": "number", "minimum": 0, "maximum": 1 }, { "type": "string", "pattern": r"^\s*[0-9.]+\s*%?\s*$" }]
-        })
     }
 }

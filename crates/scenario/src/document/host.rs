@@ -1,14 +1,12 @@
 //! `[host]`: NICs, frame sizes, transports.
 
 use super::{Duration, Ecn, Names, NicQueue, Off, Or, Pacer, Processor, Python, QueueSize, Scheduling, Size, Storm, Transport, Unlimited};
-use afflux_config::table;
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use afflux_config::{form, table};
+use schemars::{Schema, json_schema};
 use serde::de::value::MapAccessDeserializer;
-use serde::de::{self, MapAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize};
-use std::borrow::Cow;
+use serde::de::{self, MapAccess};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fmt;
 
 table! {
     /// Settings of all hosts.
@@ -128,30 +126,16 @@ table! {
     }
 }
 
-impl<'de> Deserialize<'de> for Wire {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Form;
-        impl<'de> Visitor<'de> for Form {
-            type Value = Wire;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("the name of a profile, or a table")
-            }
-            fn visit_str<E: de::Error>(self, name: &str) -> Result<Wire, E> {
-                Ok(Wire::Profile(name.to_string()))
-            }
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Wire, A::Error> {
-                WireTable::deserialize(MapAccessDeserializer::new(map)).map(Wire::Table)
-            }
+form! {
+    Wire<'de>, deserialize_any, "the name of a profile, or a table" {
+        fn visit_str<E: de::Error>(self, name: &str) -> Result<Wire, E> {
+            Ok(Wire::Profile(name.to_string()))
         }
-        deserializer.deserialize_any(Form)
+        fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Wire, A::Error> {
+            WireTable::deserialize(MapAccessDeserializer::new(map)).map(Wire::Table)
+        }
     }
-}
-
-impl JsonSchema for Wire {
-    fn schema_name() -> Cow<'static, str> {
-        "Wire".into()
-    }
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+    |generator| {
         let profiles: Vec<Schema> = crate::wire::PROFILES.iter().map(|p| json_schema!({ "const": p.name, "description": p.about })).collect();
         json_schema!({
             "description": "Frame sizes: a profile's name or a table.",

@@ -1,13 +1,12 @@
 //! Hosts and flow sizes as traffic names them.
 
 use super::Size;
-use afflux_config::table;
+use afflux_config::{form, table};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
-use serde::de::{self, MapAccess, SeqAccess, Unexpected, Visitor};
+use serde::de::{self, MapAccess, SeqAccess, Unexpected};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
-use std::fmt;
 
 /// A number of a host, or text: `"all"`, `"0-15"`, `"host3"`, `"host1*"`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -17,30 +16,16 @@ pub enum HostItem {
     Text(String),
 }
 
-impl<'de> Deserialize<'de> for HostItem {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Form;
-        impl Visitor<'_> for Form {
-            type Value = HostItem;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a host's number, or text as in \"all\", \"0-15\", \"host3\" or \"host1*\"")
-            }
-            fn visit_i64<E: de::Error>(self, number: i64) -> Result<HostItem, E> {
-                u32::try_from(number).map(HostItem::Number).map_err(|_| E::invalid_value(Unexpected::Signed(number), &self))
-            }
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<HostItem, E> {
-                Ok(HostItem::Text(text.to_string()))
-            }
+form! {
+    HostItem<'de>, deserialize_any, "a host's number, or text as in \"all\", \"0-15\", \"host3\" or \"host1*\"" {
+        fn visit_i64<E: de::Error>(self, number: i64) -> Result<HostItem, E> {
+            u32::try_from(number).map(HostItem::Number).map_err(|_| E::invalid_value(Unexpected::Signed(number), &self))
         }
-        deserializer.deserialize_any(Form)
+        fn visit_str<E: de::Error>(self, text: &str) -> Result<HostItem, E> {
+            Ok(HostItem::Text(text.to_string()))
+        }
     }
-}
-
-impl JsonSchema for HostItem {
-    fn schema_name() -> Cow<'static, str> {
-        "HostItem".into()
-    }
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+    |_| {
         item_schema()
     }
 }
@@ -49,25 +34,23 @@ impl JsonSchema for HostItem {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hosts(pub Vec<HostItem>);
 
-impl<'de> Deserialize<'de> for Hosts {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Form;
-        impl<'de> Visitor<'de> for Form {
-            type Value = Hosts;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("hosts: \"all\", a number, text as in \"0-15\" or \"host1*\", or an array of these")
-            }
-            fn visit_i64<E: de::Error>(self, number: i64) -> Result<Hosts, E> {
-                u32::try_from(number).map(|n| Hosts(vec![HostItem::Number(n)])).map_err(|_| E::invalid_value(Unexpected::Signed(number), &self))
-            }
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Hosts, E> {
-                Ok(Hosts(vec![HostItem::Text(text.to_string())]))
-            }
-            fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<Hosts, A::Error> {
-                Vec::deserialize(SeqAccessDeserializer::new(items)).map(Hosts)
-            }
+form! {
+    Hosts<'de>, deserialize_any, "hosts: \"all\", a number, text as in \"0-15\" or \"host1*\", or an array of these" {
+        fn visit_i64<E: de::Error>(self, number: i64) -> Result<Hosts, E> {
+            u32::try_from(number).map(|n| Hosts(vec![HostItem::Number(n)])).map_err(|_| E::invalid_value(Unexpected::Signed(number), &self))
         }
-        deserializer.deserialize_any(Form)
+        fn visit_str<E: de::Error>(self, text: &str) -> Result<Hosts, E> {
+            Ok(Hosts(vec![HostItem::Text(text.to_string())]))
+        }
+        fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<Hosts, A::Error> {
+            Vec::deserialize(SeqAccessDeserializer::new(items)).map(Hosts)
+        }
+    }
+    |_| {
+        json_schema!({
+            "description": "Hosts: \"all\", a number, text as in \"0-15\", \"host3\" or \"host1*\", or an array of these.",
+            "anyOf": [item_schema(), { "type": "array", "items": item_schema() }]
+        })
     }
 }
 impl Serialize for Hosts {
@@ -81,18 +64,6 @@ impl Serialize for Hosts {
 
 fn item_schema() -> Schema {
     json_schema!({ "anyOf": [{ "type": "integer", "minimum": 0 }, { "type": "string" }] })
-}
-
-impl JsonSchema for Hosts {
-    fn schema_name() -> Cow<'static, str> {
-        "Hosts".into()
-    }
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "description": "Hosts: \"all\", a number, text as in \"0-15\", \"host3\" or \"host1*\", or an array of these.",
-            "anyOf": [item_schema(), { "type": "array", "items": item_schema() }]
-        })
-    }
 }
 
 /// A host, or `"random"`.
@@ -134,32 +105,19 @@ impl Serialize for Senders {
     }
 }
 
-impl<'de> Deserialize<'de> for Senders {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Form;
-        impl<'de> Visitor<'de> for Form {
-            type Value = Senders;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a number of senders, or hosts as in [1, 2, 3] or \"1-15\"")
-            }
-            fn visit_i64<E: de::Error>(self, number: i64) -> Result<Senders, E> {
-                u32::try_from(number).map(Senders::Count).map_err(|_| E::invalid_value(Unexpected::Signed(number), &self))
-            }
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Senders, E> {
-                Ok(Senders::These(Hosts(vec![HostItem::Text(text.to_string())])))
-            }
-            fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<Senders, A::Error> {
-                Vec::deserialize(SeqAccessDeserializer::new(items)).map(|items| Senders::These(Hosts(items)))
-            }
+form! {
+    Senders<'de>, deserialize_any, "a number of senders, or hosts as in [1, 2, 3] or \"1-15\"" {
+        fn visit_i64<E: de::Error>(self, number: i64) -> Result<Senders, E> {
+            u32::try_from(number).map(Senders::Count).map_err(|_| E::invalid_value(Unexpected::Signed(number), &self))
         }
-        deserializer.deserialize_any(Form)
+        fn visit_str<E: de::Error>(self, text: &str) -> Result<Senders, E> {
+            Ok(Senders::These(Hosts(vec![HostItem::Text(text.to_string())])))
+        }
+        fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<Senders, A::Error> {
+            Vec::deserialize(SeqAccessDeserializer::new(items)).map(|items| Senders::These(Hosts(items)))
+        }
     }
-}
-impl JsonSchema for Senders {
-    fn schema_name() -> Cow<'static, str> {
-        "Senders".into()
-    }
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+    |_| {
         json_schema!({
             "description": "A number of senders, or hosts as in [1, 2, 3] or \"1-15\".",
             "anyOf": [{ "type": "integer", "minimum": 1 }, { "type": "string" }, { "type": "array", "items": item_schema() }]
@@ -199,29 +157,16 @@ table! {
     }
 }
 
-impl<'de> Deserialize<'de> for Sizes {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Form;
-        impl<'de> Visitor<'de> for Form {
-            type Value = Sizes;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("the name of a built-in distribution, the path of a distribution file, a size as in \"1MB\", or a table")
-            }
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Sizes, E> {
-                Ok(Sizes::Text(text.to_string()))
-            }
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Sizes, A::Error> {
-                SizeTable::deserialize(MapAccessDeserializer::new(map)).map(Sizes::Table)
-            }
+form! {
+    Sizes<'de>, deserialize_any, "the name of a built-in distribution, the path of a distribution file, a size as in \"1MB\", or a table" {
+        fn visit_str<E: de::Error>(self, text: &str) -> Result<Sizes, E> {
+            Ok(Sizes::Text(text.to_string()))
         }
-        deserializer.deserialize_any(Form)
+        fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Sizes, A::Error> {
+            SizeTable::deserialize(MapAccessDeserializer::new(map)).map(Sizes::Table)
+        }
     }
-}
-impl JsonSchema for Sizes {
-    fn schema_name() -> Cow<'static, str> {
-        "Sizes".into()
-    }
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+    |generator| {
         let names = afflux_traffic::SizeDistribution::names();
         json_schema!({
             "description": "Sizes of flows: a built-in distribution, the path of a distribution file, a size as in \"1MB\" for all flows, or a table.",

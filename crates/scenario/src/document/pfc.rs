@@ -1,14 +1,12 @@
 //! `[switch.mmu]`, `[switch.pfc]` and what hosts do about PAUSE frames.
 
 use super::{Duration, Off, Or, Size, Speed};
-use afflux_config::{Word, table};
+use afflux_config::{Word, form, table};
 use afflux_net::spec::{Formula, Refresh, StormAction};
 use afflux_units::Bytes;
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::{self, Visitor};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use std::borrow::Cow;
-use std::fmt;
+use schemars::{Schema, json_schema};
+use serde::de;
+use serde::{Serialize, Serializer};
 
 table! {
     /// With `sharing = "sonic"`, `"conweave"` or `"hpcc"`: how the memory management unit counts and decides. Ingress is counted by port and
@@ -124,25 +122,21 @@ const FORMULAS: [(&str, Formula, &str); 5] = [
     ("tub", Formula::Tub, "TU Berlin's ns-3: 2 · rate · delay + 2 · MTU + 3860"),
 ];
 
-impl<'de> Deserialize<'de> for Headroom {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Text;
-        impl Visitor<'_> for Text {
-            type Value = Headroom;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a size in quotes with its unit, as in \"160kB\", or a formula: \"sonic\", \"mellanox\", \"conweave\", \"hpcc\" or \"tub\"")
+form! {
+    Headroom<'de>, deserialize_str, "a size in quotes with its unit, as in \"160kB\", or a formula: \"sonic\", \"mellanox\", \"conweave\", \"hpcc\" or \"tub\"" {
+        fn visit_str<E: de::Error>(self, text: &str) -> Result<Headroom, E> {
+            if let Some((_, formula, _)) = FORMULAS.iter().find(|(name, ..)| *name == text.trim()) {
+                return Ok(Headroom::Formula(*formula));
             }
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Headroom, E> {
-                if let Some((_, formula, _)) = FORMULAS.iter().find(|(name, ..)| *name == text.trim()) {
-                    return Ok(Headroom::Formula(*formula));
-                }
-                let words = |error: afflux_units::ParseError| {
-                    E::custom(format!("{}, or a formula: \"sonic\", \"mellanox\", \"conweave\", \"hpcc\" or \"tub\"", error.to_string().replace('`', "\"")))
-                };
-                text.parse().map(Headroom::Size).map_err(words)
-            }
+            let words = |error: afflux_units::ParseError| {
+                E::custom(format!("{}, or a formula: \"sonic\", \"mellanox\", \"conweave\", \"hpcc\" or \"tub\"", error.to_string().replace('`', "\"")))
+            };
+            text.parse().map(Headroom::Size).map_err(words)
         }
-        deserializer.deserialize_str(Text)
+    }
+    |generator| {
+        let formulas: Vec<Schema> = FORMULAS.iter().map(|(name, _, about)| json_schema!({ "const": name, "description": about })).collect();
+        json_schema!({ "description": "A size, or the name of a formula.", "anyOf": [generator.subschema_for::<Size>(), { "oneOf": formulas }] })
     }
 }
 impl Serialize for Headroom {
@@ -153,49 +147,27 @@ impl Serialize for Headroom {
         }
     }
 }
-impl JsonSchema for Headroom {
-    fn schema_name() -> Cow<'static, str> {
-        "Headroom".into()
-    }
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let formulas: Vec<Schema> = FORMULAS.iter().map(|(name, _, about)| json_schema!({ "const": name, "description": about })).collect();
-        json_schema!({ "description": "A size, or the name of a formula.", "anyOf": [generator.subschema_for::<Size>(), { "oneOf": formulas }] })
-    }
-}
 
 /// Metres: `"40m"`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Length(pub f64);
 
-impl<'de> Deserialize<'de> for Length {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Text;
-        impl Visitor<'_> for Text {
-            type Value = Length;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a length in quotes, in metres, as in \"40m\"")
-            }
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Length, E> {
-                let number = text.trim().strip_suffix('m').map(str::trim).filter(|number| number.chars().all(|c| c.is_ascii_digit() || c == '.'));
-                match number.and_then(|number| number.parse().ok()).filter(|metres| *metres <= 100_000.0) {
-                    Some(metres) => Ok(Length(metres)),
-                    None => Err(E::custom(format!("\"{text}\" is not a length: write metres, up to 100000, as in \"40m\""))),
-                }
+form! {
+    Length<'de>, deserialize_str, "a length in quotes, in metres, as in \"40m\"" {
+        fn visit_str<E: de::Error>(self, text: &str) -> Result<Length, E> {
+            let number = text.trim().strip_suffix('m').map(str::trim).filter(|number| number.chars().all(|c| c.is_ascii_digit() || c == '.'));
+            match number.and_then(|number| number.parse().ok()).filter(|metres| *metres <= 100_000.0) {
+                Some(metres) => Ok(Length(metres)),
+                None => Err(E::custom(format!("\"{text}\" is not a length: write metres, up to 100000, as in \"40m\""))),
             }
         }
-        deserializer.deserialize_str(Text)
+    }
+    |_| {
+        json_schema!({ "type": "string", "pattern": r"^\s*[0-9.]+\s*m\s*$", "description": "A length in metres, as in \"40m\"." })
     }
 }
 impl Serialize for Length {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(&format_args!("{}m", self.0))
-    }
-}
-impl JsonSchema for Length {
-    fn schema_name() -> Cow<'static, str> {
-        "Length".into()
-    }
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "pattern": r"^\s*[0-9.]+\s*m\s*$", "description": "A length in metres, as in \"40m\"." })
     }
 }

@@ -1,11 +1,11 @@
 //! Lengths of queues as they are written: text with a unit.
 
+use afflux_config::form;
 use afflux_net::spec::Limit;
 use afflux_units::{Bytes, ParseError};
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::{self, Visitor};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use std::borrow::Cow;
+use schemars::json_schema;
+use serde::de;
+use serde::{Serialize, Serializer};
 use std::fmt;
 use std::str::FromStr;
 
@@ -36,35 +36,22 @@ impl fmt::Display for QueueSize {
         }
     }
 }
-impl<'de> Deserialize<'de> for QueueSize {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Text;
-        impl Visitor<'_> for Text {
-            type Value = QueueSize;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a size in quotes with its unit, as in \"9MB\", or packets, as in \"100packets\"")
-            }
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<QueueSize, E> {
-                text.parse().map_err(E::custom)
-            }
+form! {
+    QueueSize<'de>, deserialize_str, "a size in quotes with its unit, as in \"9MB\", or packets, as in \"100packets\"" {
+        fn visit_str<E: de::Error>(self, text: &str) -> Result<QueueSize, E> {
+            text.parse().map_err(E::custom)
         }
-        deserializer.deserialize_str(Text)
     }
-}
-impl Serialize for QueueSize {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-impl JsonSchema for QueueSize {
-    fn schema_name() -> Cow<'static, str> {
-        "QueueSize".into()
-    }
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+    |_| {
         json_schema!({
             "type": "string",
             "pattern": r"^\s*\+?[0-9_.]+\s*(B|[kKMGT]B|[KMGT]iB|packets|packet|pkts)\s*$",
             "description": "A length of a queue: a size as in \"225kB\", or packets as in \"100packets\"."
         })
+    }
+}
+impl Serialize for QueueSize {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }

@@ -1,12 +1,10 @@
 //! `[[switch.queue]]` and `[[host.nic_queue]]`: what the queues of a port are for.
 
 use super::{Ecn, Off, Or, QueueSize, Size};
-use afflux_config::table;
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::{self, Visitor};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use std::borrow::Cow;
-use std::fmt;
+use afflux_config::{form, table};
+use schemars::json_schema;
+use serde::de;
+use serde::{Serialize, Serializer};
 
 /// Adds the keys that queues of switches and of NICs have.
 macro_rules! queue {
@@ -89,33 +87,20 @@ impl QueueRules<'_> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Percent(pub u8);
 
-impl<'de> Deserialize<'de> for Percent {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Text;
-        impl Visitor<'_> for Text {
-            type Value = Percent;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a whole percentage in quotes from \"1%\" to \"100%\"")
-            }
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Percent, E> {
-                let number = text.trim().strip_suffix('%').and_then(|number| number.trim().parse().ok());
-                let number = number.filter(|number| (1..=100).contains(number));
-                number.map(Percent).ok_or_else(|| E::custom(format!("\"{text}\": write a whole percentage from \"1%\" to \"100%\"")))
-            }
+form! {
+    Percent<'de>, deserialize_str, "a whole percentage in quotes from \"1%\" to \"100%\"" {
+        fn visit_str<E: de::Error>(self, text: &str) -> Result<Percent, E> {
+            let number = text.trim().strip_suffix('%').and_then(|number| number.trim().parse().ok());
+            let number = number.filter(|number| (1..=100).contains(number));
+            number.map(Percent).ok_or_else(|| E::custom(format!("\"{text}\": write a whole percentage from \"1%\" to \"100%\"")))
         }
-        deserializer.deserialize_str(Text)
+    }
+    |_| {
+        json_schema!({ "type": "string", "pattern": r"^\s*[0-9]+\s*%\s*$", "description": "A whole percentage from \"1%\" to \"100%\"." })
     }
 }
 impl Serialize for Percent {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(&format_args!("{}%", self.0))
-    }
-}
-impl JsonSchema for Percent {
-    fn schema_name() -> Cow<'static, str> {
-        "Percent".into()
-    }
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "pattern": r"^\s*[0-9]+\s*%\s*$", "description": "A whole percentage from \"1%\" to \"100%\"." })
     }
 }

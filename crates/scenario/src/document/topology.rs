@@ -30,6 +30,18 @@ tagged! {
 }
 
 macro_rules! fabric {
+    ($(#[$meta:meta])* pub struct $name:ident, named { $($fields:tt)* }) => {
+        fabric! {
+            $(#[$meta])*
+            pub struct $name {
+                $($fields)*
+                /// Names of the hosts in their order, or tables of name and addresses: all of them or none. Default: `host0` ….
+                hosts: Vec<HostName>,
+                /// Names of the switches in their order, all of them or none. Default: by kind.
+                switches: Vec<String>,
+            }
+        }
+    };
     ($(#[$meta:meta])* pub struct $name:ident { $($fields:tt)* }) => {
         table! {
             $(#[$meta])*
@@ -62,7 +74,7 @@ fabric! {
 
 fabric! {
     /// Hosts 0 … pairs−1 stand on the left, pairs … 2·pairs−1 on the right; host i is meant to send to host pairs+i.
-    pub struct Dumbbell {
+    pub struct Dumbbell, named {
         /// Number of hosts on each side.
         pub pairs: u32,
         /// Rate of the hosts' links. Default `"100Gbps"`.
@@ -73,16 +85,12 @@ fabric! {
         rate: Speed,
         /// Delay of the bottleneck. Default `"10us"`.
         delay: Duration,
-        /// Names of the hosts in their order, or tables of name and addresses: all of them or none. Default: `host0` ….
-        hosts: Vec<HostName>,
-        /// Names of the switches in their order, all of them or none. Default: by kind.
-        switches: Vec<String>,
     }
 }
 
 fabric! {
     /// Oversubscription is `hosts_per_leaf · host_rate / (spines · parallel · uplink_rate)`.
-    pub struct LeafSpine {
+    pub struct LeafSpine, named {
         /// Number of leaf switches, each with a rack of hosts.
         pub leaves: u32,
         /// Number of spine switches.
@@ -101,17 +109,13 @@ fabric! {
         host_delay: Duration,
         /// Delay of the links between leaves and spines. Default: `delay`.
         uplink_delay: Duration,
-        /// Names of the hosts in their order, or tables of name and addresses: all of them or none. Default: `host0` ….
-        hosts: Vec<HostName>,
-        /// Names of the switches in their order, all of them or none. Default: by kind.
-        switches: Vec<String>,
     }
 }
 
 fabric! {
     /// k pods of k/2 edge and k/2 aggregation switches, (k/2)² cores; aggregation switch j of each pod is linked to the cores
     /// j·k/2 … j·k/2+k/2−1 (Al-Fares, SIGCOMM 2008).
-    pub struct FatTree {
+    pub struct FatTree, named {
         /// Ports of a switch; even.
         pub k: u32,
         /// Hosts under an edge switch for each of its uplinks: `oversubscription · k/2` hosts per edge switch. Default 1.
@@ -120,17 +124,13 @@ fabric! {
         rate: Speed,
         /// Delay of every link, one way. Default `"1us"`.
         delay: Duration,
-        /// Names of the hosts in their order, or tables of name and addresses: all of them or none. Default: `host0` ….
-        hosts: Vec<HostName>,
-        /// Names of the switches in their order, all of them or none. Default: by kind.
-        switches: Vec<String>,
     }
 }
 
 fabric! {
     /// k pods of k/2 pairs of edge switches and k/2 aggregation switches, (k/2)² cores. Every host has a link to both edge switches of its pair; the
     /// first of a pair is linked to the first half of its pod's aggregation switches, the second to the other half.
-    pub struct DualHomed {
+    pub struct DualHomed, named {
         /// Number of pods; a multiple of 4. The study's is 12.
         pub k: u32,
         /// Hosts of each pair of edge switches. Default 2k/3, rounded down: 2.67:1 oversubscription in a pod with k = 12.
@@ -139,17 +139,13 @@ fabric! {
         rate: Speed,
         /// Delay of every link, one way. Default `"1us"`.
         delay: Duration,
-        /// Names of the hosts in their order, or tables of name and addresses: all of them or none. Default: `host0` ….
-        hosts: Vec<HostName>,
-        /// Names of the switches in their order, all of them or none. Default: by kind.
-        switches: Vec<String>,
     }
 }
 
 fabric! {
     /// Racks with two uplinks each to aggregation switches, every one of which is linked to every intermediate switch. Equal-cost paths lead over all
     /// intermediate switches, as its load balancing does, but between racks that share an aggregation switch, where they turn round there.
-    pub struct Vl2 {
+    pub struct Vl2, named {
         /// Ports of an aggregation switch (D_A), even: half go to racks, half to intermediate switches, of which there are D_A/2.
         pub aggregation_ports: u32,
         /// Ports of an intermediate switch (D_I), even: the number of aggregation switches. There are D_A · D_I / 4 racks.
@@ -162,10 +158,6 @@ fabric! {
         uplink_rate: Speed,
         /// Delay of every link, one way. Default `"1us"`.
         delay: Duration,
-        /// Names of the hosts in their order, or tables of name and addresses: all of them or none. Default: `host0` ….
-        hosts: Vec<HostName>,
-        /// Names of the switches in their order, all of them or none. Default: by kind.
-        switches: Vec<String>,
     }
 }
 
@@ -173,7 +165,7 @@ fabric! {
     /// BCube(n, k): n^(k+1) hosts with k+1 NICs each, numbered by k+1 digits from 0 to n−1. A switch of level i joins the n hosts that differ in
     /// digit i (the last is digit 0) alone; there are n^k on each level, `level<i>_<number>` by the other digits. Hosts forward what is not for them,
     /// by hash over the shortest ways (the orders in which digits are corrected); BCube's further ways, over a digit that is right already, are not used.
-    pub struct Bcube {
+    pub struct Bcube, named {
         /// Ports of a switch, n.
         pub ports: u32,
         /// Levels of switches, k + 1, from 2; NICs of a host. Default 2.
@@ -182,25 +174,17 @@ fabric! {
         rate: Speed,
         /// Delay of every link, one way. Default `"1us"`.
         delay: Duration,
-        /// Names of the hosts in their order, or tables of name and addresses: all of them or none. Default: `host0` ….
-        hosts: Vec<HostName>,
-        /// Names of the switches in their order, all of them or none. Default: by kind.
-        switches: Vec<String>,
     }
 }
 
 fabric! {
     /// A file of HPCC's and ConWeave's simulators: `nodes switches links`; the switches' numbers; then `a b rate delay error` per link.
     /// Nodes that are no switches are hosts, numbered in the order of their numbers; switches become `switch0` … in theirs.
-    pub struct Hpcc {
+    pub struct Hpcc, named {
         /// The file; a relative path is relative to the scenario file.
         pub file: String,
         /// SHA-256 of the file, hexadecimal: another content is refused. Written into resolved scenarios.
         sha256: String,
-        /// Names of the hosts in their order, or tables of name and addresses: all of them or none. Default: `host0` ….
-        hosts: Vec<HostName>,
-        /// Names of the switches in their order, all of them or none. Default: by kind.
-        switches: Vec<String>,
     }
 }
 

@@ -1,5 +1,6 @@
 //! `[switch.mmu]`, `[switch.pfc]`, and storms.
 
+use super::switch::{checked_alpha, checked_reserve};
 use super::{fill, meaningless};
 use crate::document::{Document, Duration, Headroom, Mmu, Off, Or, Pfc, Scheduling, Sharing, Size, Speed, Storm, Switch, Watchdog};
 use crate::tree::{Key, Wrong};
@@ -81,14 +82,8 @@ pub fn mmu(keys: &mut Switch, sharing: Sharing, nic_rate: Rate, key: &Key) -> Re
     if conweave && keys.reserved.is_some() {
         return Err(meaningless(key.clone().name("reserved"), word));
     }
-    let alpha = |slot: &mut Option<f64>, default: f64, key: Key| match fill(slot, default) {
-        found if found > 0.0 && found <= 1024.0 => Ok(found),
-        found => Err(Wrong::at(key, format!("found {found}: write a number above 0, up to 1024 (switches have powers of two from 1/128 to 8)"))),
-    };
-    let size = |slot: &mut Option<Size>, default: u64, key: Key| match fill(slot, Size(Bytes(default))).0 {
-        found if found.0 <= total => Ok(found.0),
-        found => Err(Wrong::at(key, format!("\"{found}\" is more than the whole buffer of {}", Bytes(total)))),
-    };
+    let alpha = |slot: &mut Option<f64>, default: f64, key: Key| checked_alpha(fill(slot, default), key);
+    let size = |slot: &mut Option<Size>, default: u64, key: Key| checked_reserve(fill(slot, Size(Bytes(default))).0.0, total, key);
     let cell = match fill(&mut table.cell, Or::NONE).0 {
         None => None,
         Some(Size(Bytes(bytes @ 65..=4096))) => Some(bytes as u16),

@@ -400,14 +400,14 @@ fn own_queues(keys: &mut Switch, of_all: &Buffer, marking_of_all: &Option<Markin
     Ok(if differs { own } else { Vec::new() })
 }
 
-fn checked_alpha(alpha: f64, key: Key) -> Result<f64, Wrong> {
+pub fn checked_alpha(alpha: f64, key: Key) -> Result<f64, Wrong> {
     if !(alpha > 0.0 && alpha <= 1024.0) {
         return Err(Wrong::at(key, format!("found {alpha}: write a number above 0, up to 1024 (switches have powers of two from 1/128 to 8)")));
     }
     Ok(alpha)
 }
 
-fn checked_reserve(reserved: u64, total: u64, key: Key) -> Result<u64, Wrong> {
+pub fn checked_reserve(reserved: u64, total: u64, key: Key) -> Result<u64, Wrong> {
     if reserved > total {
         return Err(Wrong::at(key, format!("\"{}\" is more than the whole buffer of {}", Bytes(reserved), Bytes(total))));
     }

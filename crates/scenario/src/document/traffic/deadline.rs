@@ -1,13 +1,11 @@
 //! Deadlines of a block's flows.
 
 use crate::document::Duration;
-use afflux_config::table;
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use afflux_config::{form, table};
+use schemars::json_schema;
 use serde::de::value::MapAccessDeserializer;
-use serde::de::{self, IntoDeserializer, MapAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize};
-use std::borrow::Cow;
-use std::fmt;
+use serde::de::{self, IntoDeserializer, MapAccess};
+use serde::{Deserialize, Serialize};
 
 /// One for all flows, or a distribution.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -28,29 +26,16 @@ table! {
     }
 }
 
-impl<'de> Deserialize<'de> for Deadline {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Form;
-        impl<'de> Visitor<'de> for Form {
-            type Value = Deadline;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a time in quotes with its unit, as in \"1us\", or a table as in { mean = \"20ms\", least = \"3ms\" }")
-            }
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Deadline, E> {
-                Duration::deserialize(text.into_deserializer()).map(Deadline::Fixed)
-            }
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Deadline, A::Error> {
-                DeadlineTable::deserialize(MapAccessDeserializer::new(map)).map(Deadline::Drawn)
-            }
+form! {
+    Deadline<'de>, deserialize_any, "a time in quotes with its unit, as in \"1us\", or a table as in { mean = \"20ms\", least = \"3ms\" }" {
+        fn visit_str<E: de::Error>(self, text: &str) -> Result<Deadline, E> {
+            Duration::deserialize(text.into_deserializer()).map(Deadline::Fixed)
         }
-        deserializer.deserialize_any(Form)
+        fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Deadline, A::Error> {
+            DeadlineTable::deserialize(MapAccessDeserializer::new(map)).map(Deadline::Drawn)
+        }
     }
-}
-impl JsonSchema for Deadline {
-    fn schema_name() -> Cow<'static, str> {
-        "Deadline".into()
-    }
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+    |generator| {
         json_schema!({
             "description": "Deadlines of flows, from their start: a time for all, or a table of a distribution.",
             "anyOf": [generator.subschema_for::<Duration>(), generator.subschema_for::<DeadlineTable>()]
