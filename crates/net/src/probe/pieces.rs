@@ -78,7 +78,7 @@ mod tests {
         for from in [0, 5, most / 3, most / 3 + 1, most - 1, most] {
             assert!(lists[0].since(from as usize).map(|item| item[0]).eq(from..most));
         }
-        assert_eq!((lists[0].len() as u64, lists[1].len(), lists[1].since(0).count()), (most, 0, 0));
+        assert_eq!((lists[0].len() as u64, lists[1].len(), lists[1].since(0).count()), (most, 1, 1));
         let all = Pieces::join(lists);
         assert!(all.iter().map(|item| item[0]).eq(0..=most));
         assert!(Pieces::<u8>::join([]).is_empty());
