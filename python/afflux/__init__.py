@@ -54,7 +54,7 @@ _HOMES = {
     "tune": "tuning",
 }
 #: Documented modules within rooms.
-_MODULES = {"split": "results.split"}
+_MODULES = {"plot": "report.plot", "split": "results.split"}
 
 __all__ = [
     "Ack",

@@ -1,4 +1,4 @@
-"""Studies' line charts as SVG files: several panels side by side, one legend, no other program needed. Figures for papers are in report/paper.py."""
+"""Studies' line charts as SVG files: several panels side by side, one legend, no other program needed. Figures for papers are in report/plot.py."""
 
 import html
 import math

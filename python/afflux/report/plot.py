@@ -1,0 +1,417 @@
+"""Figures that a paper takes as they are. Each function returns a matplotlib figure; `save` writes it.
+
+    from afflux import plot
+
+    plot.completion_times(results).save("fct.pdf")
+
+`results` are results, result directories, or `afflux.Designs`. Results of one scenario name are one design with several seeds: lines and points are means over
+the seeds, and bands and bars are their 95 % intervals, from three seeds. `width` is `"column"` (3.4 inches), `"page"` (7 inches), or a number of
+inches. Text has 7 and 8 points. Lines differ in colour and dash, points in shape, bars in hatching, so a grey print can be read. A figure has no
+title: the paper's caption says what it shows. matplotlib is the extra `plot`.
+
+A figure raises `NothingToDraw`, a `ValueError`, if the results do not have what it shows, and `MissingExtra` without matplotlib.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import wraps
+from typing import TYPE_CHECKING, Any, ParamSpec
+
+from ..comparison.compare import compare
+from ..extras import needed
+from ..metrics import METRICS, Metric
+from ..results import split as parts_of
+from ..results.designs import Design, Designs, gather
+from ..results.explain import LABELS
+from ..results.result import Result
+from ..results.statistics import ENOUGH_SEEDS, interval, mean
+from ..words import text
+from . import completion, series
+
+if TYPE_CHECKING:
+    from .printed import Figure
+
+Results = Designs | Iterable[Result | str | os.PathLike[str]]
+P = ParamSpec("P")
+Points = tuple[Sequence[float], Sequence[float]]
+
+#: As on the page (style.css): neighbours in the stack differ in lightness.
+PARTS = dict(zip(LABELS, ("#bfc5cc", "#78b7e3", "#e8743b", "#e5b1d3", "#b073a8", "#f2c230", "#9ad9ef", "#3fae8a", "#d8dbb5"), strict=True))
+_PART_HATCHES = dict(zip(LABELS, ("", "////", "", "....", "", "\\\\\\\\", "", "xxxx", ""), strict=True))
+_MEASURES = {"fct": "Flow completion time", "slowdown": "Slowdown"}
+#: Measures of `changes`, if the results have them.
+CHANGES = ("job_time_mean_ns", "fct_mean_ns", "fct_p50_ns", "fct_p99_ns", "slowdown_mean", "slowdown_p99", "goodput_bps")
+#: Ratios of the largest to the smallest change beyond which `changes` has a logarithmic axis.
+WIDE = 3.0
+
+
+class NothingToDraw(ValueError):
+    """The results do not have what a figure shows."""
+
+
+def _drawn(draw: "Callable[P, Figure]") -> "Callable[P, Figure]":
+    """matplotlib takes much of a style when something is drawn, so all of a function runs in it."""
+
+    @wraps(draw)
+    def in_style(*args: P.args, **options: P.kwargs) -> "Figure":
+        with _printed().in_style():
+            return draw(*args, **options)
+
+    return in_style
+
+
+@_drawn
+def completion_times(results: Results, *, measure: str = "fct", tail: bool = False, width: str | float = "column", height: float | None = None) -> "Figure":
+    """Distribution of completion times (`measure="slowdown"`: of slowdowns); with `tail` the share of flows above each value, on a logarithmic axis.
+
+    Flows that finished and did not start in the warm-up. The line is the mean of the seeds' distributions.
+    """
+    if measure not in _MEASURES:
+        raise ValueError(f"measure {measure!r}: write 'fct' or 'slowdown'")
+    designs, seeds, found = _by_seed(results)
+    grid = found["cdf"][measure]
+    label, factor = _MEASURES[measure], 1.0
+    if measure == "fct":
+        unit, factor = _unit((grid["x"][0] * grid["x"][-1]) ** 0.5)
+        label += f" ({unit})"
+    figure, axes = _begin(width, height)
+    xs = [x / factor for x in grid["x"]]
+    lowest = 1.0
+    for index, design in enumerate(designs):
+        shares = [
+            [(flows - below if tail else below) / flows for below in counts]
+            for of, counts, flows in zip(seeds, grid["below"], grid["flows"], strict=True)
+            if of == index and flows
+        ]
+        if not shares:
+            continue
+        estimates = [_estimate(column, most=1.0) for column in zip(*shares, strict=True)]
+        lowest = min([lowest, *(y for y, _ in estimates if y)])
+        _line(axes, index, design.name, xs, estimates)
+    axes.set(xscale="log", xlabel=label, ylabel="Share of flows above" if tail else "Share of flows")
+    if tail:
+        axes.set(yscale="log", ylim=(lowest / 1.5, 1.2))
+    else:
+        axes.set_ylim(0, 1.02)
+    axes.legend(loc="lower left" if tail else "lower right")
+    return figure
+
+
+@_drawn
+def slowdown_by_size(
+    results: Results, *, measure: str = "slowdown", percentile: str | None = None, width: str | float = "column", height: float | None = None
+) -> "Figure":
+    """A percentile of slowdowns (`measure="fct"`: of completion times) by flow size, with intervals over the seeds.
+
+    Classes of sizes have equally many flows. `percentile` is `"mean"`, `"p50"`, `"p95"`, `"p99"` or `"p999"`: by default the highest up to p99 that at least
+    half of the classes have. A class has a percentile if every seed has enough flows in it: 20 for p95, 100 for p99, 1,000 for p99.9.
+    """
+    if measure not in _MEASURES:
+        raise ValueError(f"measure {measure!r}: write 'slowdown' or 'fct'")
+    if percentile not in (None, "mean", *completion.PERCENTILES):
+        raise ValueError(f"percentile {percentile!r}: write 'mean', {', '.join(map(repr, completion.PERCENTILES))}")
+    designs, seeds, found = _by_seed(results)
+
+    def samples(name: str) -> list[list[list[float] | None]]:
+        """By design and class of sizes: the values of its seeds; `None` if one seed has too few flows."""
+        own = [[one[measure][name] for of, one in zip(seeds, found["designs"], strict=True) if of == index] for index in range(len(designs))]
+        return [[None if None in values else list(values) for values in zip(*of_design, strict=True)] for of_design in own]
+
+    def enough(name: str) -> bool:
+        return all(2 * sum(values is not None for values in classes) >= len(classes) for classes in samples(name))
+
+    chosen = percentile or next((name for name in ("p99", "p95") if enough(name)), "p50")
+    figure, axes = _begin(width, height)
+    every: list[float] = []
+    for index, (design, classes) in enumerate(zip(designs, samples(chosen), strict=True)):
+        there = [(high / 1e3, _estimate(values)) for (_, high), values in zip(found["sizes"], classes, strict=True) if values]
+        every += [y for _, (y, _) in there]
+        # Beside each other, so that no interval hides another.
+        aside = 1.05 ** (index - (len(designs) - 1) / 2)
+        _errors(axes, index, design.name, [x * aside for x, _ in there], [estimate for _, estimate in there])
+    if not every:
+        raise NothingToDraw(f"{chosen}: no class of flow sizes has enough flows in every seed: choose a lower percentile, or simulate more flows")
+    unit, factor = ("", 1.0) if measure == "slowdown" else _unit((min(every) * max(every)) ** 0.5)
+    name = "mean" if chosen == "mean" else "median" if chosen == "p50" else _percentile(chosen)
+    axes.set(xscale="log", xlabel="Flow size up to (kB)", ylabel=f"{_MEASURES[measure]}, {name}" + (f" ({unit})" if unit else ""))
+    if max(every) > 30 * min(every):
+        axes.set_yscale("log")
+    else:
+        axes.set_ylim(bottom=0)
+    if factor != 1:
+        axes.yaxis.set_major_formatter(lambda value, _: f"{value / factor:g}")
+    axes.legend()
+    return figure
+
+
+@_drawn
+def designs(results: Results, metric: str = "fct_p99_ns", *, width: str | float = "column", height: float | None = None) -> "Figure":
+    """One measure of every design with its 95 % interval over the seeds. `metric` is the name of a row of `afflux compare --json`."""
+    found = gather(results)
+    wanted = _metric(metric)
+    values = [(name, value) for name, design in found.items() if (value := design.value(wanted))]
+    if not values:
+        raise NothingToDraw(f"no design has {metric!r}: there are {', '.join(known.name for known in found.metrics())}")
+    unit, factor = _unit_of(wanted, max(value.mean for _, value in values))
+    figure, axes = _begin(width, height or max(1.0, 0.55 + 0.24 * len(values)))
+    for index, (name, value) in enumerate(values):
+        bounds = None if value.low is None or value.high is None or value.seeds < ENOUGH_SEEDS else (value.low / factor, value.high / factor)
+        _across(axes, index, name, index, value.mean / factor, bounds)
+    axes.set_yticks(range(len(values)), [name for name, _ in values])
+    axes.set(xlabel=_title(wanted) + (f" ({unit})" if unit else ""), ylim=(len(values) - 0.5, -0.5))
+    axes.set_xlim(left=0)
+    return figure
+
+
+@_drawn
+def changes(
+    results: Results, baseline: str | None = None, *, metrics: Sequence[str] = CHANGES, width: str | float = "column", height: float | None = None
+) -> "Figure":
+    """The change of each measure from the baseline (by default the first design), with the 95 % intervals of `afflux.compare`.
+
+    Designs are paired by seed. The axis is in per cent, and has ratios on a logarithmic scale if the largest ratio is more than three times the
+    smallest. Counts of events, and measures that the results do not have, are left out.
+    """
+    found = gather(results)
+    try:
+        compared = compare(found, baseline)
+    except ValueError as error:  # one design, or no seed in common
+        raise NothingToDraw(str(error)) from None
+    chosen = [_metric(name) for name in metrics]
+    known = {(one.design, one.metric): one for one in compared.differences if one.ratio is not None}
+    rows = [metric for metric in chosen if any((name, metric) in known for name in compared.designs)]
+    if not rows:
+        raise NothingToDraw(f"no design has {', '.join(metrics)} to compare with those of {compared.baseline!r}")
+    ratios = [one.ratio or 1.0 for one in known.values() if one.metric in rows]
+    wide = max(1.0, *ratios) > WIDE * min(1.0, *ratios)
+
+    def shown(ratio: float) -> float:
+        return ratio if wide else 100 * (ratio - 1)
+
+    names = list(compared.of_name)
+    figure, axes = _begin(width, height or 0.7 + (0.14 * len(compared.designs) + 0.12) * len(rows))
+    step = 0.7 / len(compared.designs)
+    for place, name in enumerate(compared.designs):
+        label: str | None = name
+        for row, metric in enumerate(rows):
+            if (one := known.get((name, metric))) is None or one.ratio is None:
+                continue
+            whole = one.ratio_low is not None and one.ratio_high is not None and one.samples >= ENOUGH_SEEDS
+            bounds = (shown(one.ratio_low or 0), shown(one.ratio_high or 0)) if whole else None
+            at = row + (place - (len(compared.designs) - 1) / 2) * step
+            # The first colour is the baseline's in the other figures.
+            _across(axes, names.index(name), label, at, shown(one.ratio), bounds)
+            label = None
+    axes.axvline(shown(1.0), color="black", linewidth=0.6)
+    axes.set_yticks(range(len(rows)), [_title(metric) for metric in rows])
+    axes.set_ylim(len(rows) - 0.5, -0.5)
+    one_design = f" of {compared.designs[0]}" if len(compared.designs) == 1 else ""
+    if wide:
+        axes.set(xscale="log", xlabel=f"Ratio{one_design} to {compared.baseline}")
+        axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    else:
+        axes.set_xlabel(f"Change{one_design} from {compared.baseline} (%)")
+    if not one_design:
+        _above(axes, handlelength=1)
+    return figure
+
+
+@_drawn
+def queues(
+    results: Results,
+    ports: str | Sequence[str] | None = None,
+    *,
+    whole_run: bool = False,
+    hosts: bool = False,
+    width: str | float = "column",
+    height: float | None = None,
+) -> "Figure":
+    """Queue length over time, of the lowest seed: the longest within each interval. `[record] ports` must have recorded it.
+
+    `ports` are names like `"switch0 port 0 → host0"`, one panel each; by default the port of a switch with the longest queue (with `hosts` of any node). The
+    time axis ends where the fabric gets quiet for longer than everything before, with `whole_run` when the run ends.
+    """
+    every = list(gather(results).values())
+    found = series.of(every, hosts=hosts or ports is not None)
+    if not found:
+        raise NothingToDraw('no port was recorded: write ports = { interval = "100us" } in [record]')
+    view = found["views"][-1 if whole_run else 0]
+
+    def whole(of: dict[str, Any] | None) -> list[int]:
+        return (of or {}).get("-1", {}).get("queue_max", [])
+
+    known = {port["name"]: port for port in view["ports"]}
+    if ports is None:
+        shown = [max(view["ports"], key=lambda one: max((max(whole(of), default=0) for of in one["series"]), default=0))]
+    else:
+        names = [ports] if isinstance(ports, str) else list(ports)
+        if missing := [name for name in names if name not in known]:
+            raise ValueError(f"no recorded port {missing[0]!r}: there are {', '.join(known)}")
+        shown = [known[name] for name in names]
+    figure, first = _begin(width, height or 0.9 + 1.3 * len(shown), panels=len(shown))
+    more = f"; the run ends at {found['end_ns'] / 1e6:.4g} ms" if view is not found["views"][-1] else ""
+    for axes, port in zip(figure.axes, shown, strict=True):
+        for index, (design, of, lasted) in enumerate(zip(every, port["series"], view["lasted"], strict=True)):
+            if of is None:
+                continue
+            values = [*whole(of), *[0] * lasted][:lasted]
+            times = [(at + 1) * view["bucket_ns"] / 1e6 for at in range(lasted)]
+            axes.plot(times, [value / 1e3 for value in values], label=design.name, **_printed().line(index) | {"linewidth": 0.8})
+        axes.set_ylabel(f"Queue (kB), {port['name']}", size=7)
+        axes.set_ylim(bottom=0)
+        axes.set_xlim(left=0)
+    figure.axes[-1].set_xlabel(f"Time (ms{more})")
+    _above(first)
+    return figure
+
+
+@_drawn
+def split(results: Results, *, shares: bool = False, width: str | float = "column", height: float | None = None) -> "Figure":
+    """The parts of the mean completion time, a bar per design; with `shares` the mean share of each flow's completion time."""
+    found = {design.name: parts_of.groups(parts_of.explained(design)) for design in gather(results).values()}
+    shown = {name: groups[0].mean for name, groups in found.items() if groups}
+    if not shown:
+        raise NothingToDraw("the split of completion times was not recorded: remove explain = false from [record]")
+    unit, factor = _unit(max(one.fct_ns for one in shown.values()))
+    figure, axes = _begin(width, height or 0.85 + 0.3 * len(shown))
+    ends = [0.0] * len(shown)
+    for label in LABELS:
+        values = [100 * one.flow_shares[label] if shares else one.parts_ns[label] / factor for one in shown.values()]
+        if any(values):
+            look = {"color": PARTS[label], "hatch": _PART_HATCHES[label], "edgecolor": "white", "linewidth": 0.4}
+            axes.barh(list(shown), values, left=ends, label=label, height=0.65, **look)
+            ends = [end + value for end, value in zip(ends, values, strict=True)]
+    if shares:
+        axes.set(xlim=(0, 100), xlabel="Mean share of each flow's completion time (%)")
+    else:
+        axes.set(xlabel=f"Mean completion time ({unit})")
+        axes.set_xlim(left=0)
+    axes.invert_yaxis()
+    axes.grid(visible=False)
+    _above(axes, handlelength=1)
+    return figure
+
+
+@_drawn
+def split_difference(results: Results, baseline: str | None = None, *, width: str | float = "column", height: float | None = None) -> "Figure":
+    """The difference of each design's mean completion time from the baseline's (by default the first design), part by part."""
+    found = gather(results)
+    base = baseline or next(iter(found))
+    shown = {name: change.all for name, change in parts_of.changes(found, base).items() if change}
+    labels = [label for label in LABELS if any(change.parts_ns[label] for change in shown.values())]
+    if not labels:
+        raise NothingToDraw(f"there is no difference from {base!r} to show: it needs a second design, and [record] explain")
+    rows = [*labels, "in all"]
+    unit, factor = _unit(max(abs(ns) for change in shown.values() for ns in (*change.parts_ns.values(), change.fct_ns)))
+    figure, axes = _begin(width, height or 0.75 + (0.1 + 0.1 * len(shown)) * len(rows))
+    thick = 0.8 / len(shown)
+    names = list(found)
+    for place, (name, change) in enumerate(shown.items()):
+        values = [*(change.parts_ns[label] / factor for label in labels), change.fct_ns / factor]
+        places = [row + (place - (len(shown) - 1) / 2) * thick for row in range(len(rows))]
+        axes.barh(places, values, height=thick, label=name, **_printed().bar(names.index(name)))
+    axes.set_yticks(range(len(rows)), rows)
+    axes.axvline(0, color="black", linewidth=0.6)
+    axes.axhline(len(labels) - 0.5, color="0.6", linewidth=0.5)
+    axes.set(xlabel=f"Mean completion time less that of {base} ({unit})")
+    axes.invert_yaxis()
+    _above(axes, handlelength=1)
+    return figure
+
+
+@_drawn
+def lines(points: Mapping[str, Points], *, x: str, y: str, width: str | float = "column", height: float | None = None) -> "Figure":
+    """Lines of your own numbers in the same style: by name, values of x and of y. `x` and `y` label the axes, with units in parentheses."""
+    figure, axes = _begin(width, height)
+    for index, (name, (xs, ys)) in enumerate(points.items()):
+        axes.plot(xs, ys, label=name, **_printed().line(index))
+    axes.set(xlabel=x, ylabel=y)
+    if len(points) > 1:
+        axes.legend()
+    return figure
+
+
+def _printed() -> Any:
+    with needed("plot", "a figure for papers"):
+        from . import printed
+    return printed
+
+
+def _begin(width: str | float, height: float | None, panels: int = 1) -> "tuple[Figure, Any]":
+    """A figure and its first axes; panels stand below each other and share the x axis."""
+    figure = _printed().Figure.sized(width, height)
+    figure.subplots(panels, 1, sharex=True)
+    return figure, figure.axes[0]
+
+
+def _by_seed(results: Results) -> tuple[list[Design], list[int], dict[str, Any]]:
+    """The designs; for each sample its design's place; and what `completion.of` has of each sample."""
+    every = list(gather(results).values())
+    singles = [(place, Design(design.name, {seed: result})) for place, design in enumerate(every) for seed, result in design.samples.items()]
+    found = completion.of([single for _, single in singles])
+    if not found:
+        raise NothingToDraw("no flow finished after the warm-up: there are no completion times")
+    return every, [place for place, _ in singles], found
+
+
+Estimated = tuple[float, tuple[float, float] | None]
+
+
+def _estimate(values: Sequence[float], most: float | None = None) -> Estimated:
+    """Mean, and its interval from three values."""
+    found = interval(values) if len(values) >= ENOUGH_SEEDS else None
+    return mean(values), found and (found[0], found[1] if most is None else min(found[1], most))
+
+
+def _line(axes: Any, index: int, name: str, xs: Sequence[float], estimates: Sequence[Estimated]) -> None:
+    style = _printed()
+    axes.plot(xs, [y for y, _ in estimates], label=name, **style.line(index))
+    bounds = [known or (y, y) for y, known in estimates]
+    if any(known for _, known in estimates):
+        axes.fill_between(xs, [low for low, _ in bounds], [high for _, high in bounds], color=style.COLOURS[index % len(style.COLOURS)], alpha=0.2, linewidth=0)
+
+
+def _errors(axes: Any, index: int, name: str, xs: Sequence[float], estimates: Sequence[Estimated]) -> None:
+    style = _printed()
+    sides = [[y - (known or (y, y))[0] for y, known in estimates], [(known or (y, y))[1] - y for y, known in estimates]]
+    errors = sides if any(known for _, known in estimates) else None
+    axes.errorbar(xs, [y for y, _ in estimates], errors, label=name, capsize=1.5, elinewidth=0.8, **style.line(index) | style.marker(index))
+
+
+def _across(axes: Any, index: int, name: str | None, at: float, value: float, bounds: tuple[float, float] | None) -> None:
+    """A point with its interval, on a horizontal scale."""
+    errors = [[value - bounds[0]], [bounds[1] - value]] if bounds else None
+    axes.errorbar([value], [at], xerr=errors, label=name, capsize=2, elinewidth=0.9, linestyle="", **_printed().marker(index) | {"markersize": 4})
+
+
+def _above(axes: Any, **more: Any) -> None:
+    handles, labels = axes.get_legend_handles_labels()
+    axes.legend(handles, labels, loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3, columnspacing=1, **more)
+
+
+def _metric(name: str) -> Metric:
+    found = next((metric for metric in METRICS if metric.name == name), None)
+    if found is None:
+        raise ValueError(f"no measure {name!r}: there are {', '.join(metric.name for metric in METRICS)}")
+    return found
+
+
+def _title(metric: Metric) -> str:
+    return metric.title[0].upper() + metric.title[1:]
+
+
+def _unit(ns: float) -> tuple[str, float]:
+    return next(((unit, size) for unit, size in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)) if ns >= size), ("ns", 1.0))
+
+
+def _unit_of(metric: Metric, most: float) -> tuple[str, float]:
+    if metric.show is text.time:
+        return _unit(most)
+    if metric.show is text.rate:
+        return next(((unit, size) for unit, size in (("Tbps", 1e12), ("Gbps", 1e9), ("Mbps", 1e6)) if most >= size), ("bps", 1.0))
+    return "", 1.0
+
+
+def _percentile(name: str) -> str:
+    """`p999` as p99.9."""
+    return f"p{name[1:3]}" + (f".{name[3:]}" if name[3:] else "")

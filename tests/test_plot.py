@@ -1,0 +1,179 @@
+"""`afflux.plot`: figures for papers."""
+
+import hashlib
+import math
+import struct
+import subprocess
+import sys
+
+import pytest
+import reported
+from conftest import REPO
+
+import afflux
+from afflux import plot
+from afflux.extras import MissingExtra
+from afflux.results.designs import gather
+from afflux.results.statistics import interval, mean
+
+pytest.importorskip("matplotlib")
+from afflux.report import printed  # noqa: E402
+
+DRAWN = {
+    "completion_times": {},
+    "slowdown_by_size": {"percentile": "p50"},
+    "designs": {},
+    "changes": {},
+    "queues": {},
+    "split": {},
+    "split_difference": {},
+}
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    """Two designs, three seeds."""
+    folder = tmp_path_factory.mktemp("results")
+    return [result for name, keys in reported.DESIGNS.items() for result in reported._run(folder, reported.MIXED, name, keys, (1, 2, 3))]
+
+
+def texts(figure):
+    return [axis.label.get_text() for axes in figure.axes for axis in (axes.xaxis, axes.yaxis)]
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_figure(results, tmp_path, name):
+    from matplotlib.figure import Figure
+
+    figure = getattr(plot, name)(results, **DRAWN[name])
+    assert isinstance(figure, Figure)
+    assert figure.get_size_inches()[0] == 3.4
+    assert not any(axes.get_title() for axes in figure.axes)
+    assert figure.get_suptitle() == ""
+    # Every scale of numbers has a label, with its unit if it has one.
+    assert figure.axes[-1].get_xlabel()
+    units = {"ns", "µs", "ms", "s", "kB", "%"}
+    assert any(f"({unit})" in text or f"({unit};" in text for text in texts(figure) for unit in units), texts(figure)
+    again = getattr(plot, name)(results, **DRAWN[name])
+    for suffix in printed.FORMATS:
+        path = figure.save(tmp_path / f"a.{suffix}")
+        assert path.read_bytes() == again.save(tmp_path / f"b.{suffix}").read_bytes()
+    assert struct.unpack(">I", (tmp_path / "a.png").read_bytes()[16:20]) == (1020,)
+    pdf = (tmp_path / "a.pdf").read_bytes()
+    assert b"/FontFile2" in pdf
+    assert b"/Type3" not in pdf
+    assert b"<text" not in (tmp_path / "a.svg").read_bytes()
+    assert getattr(plot, name)(results, width="page", **DRAWN[name]).get_size_inches()[0] == 7.0
+
+
+def test_another_process_writes_the_same_bytes(results, tmp_path):
+    dirs = [str(result.dir) for result in results]
+    script = f"from afflux import plot; plot.completion_times({dirs!r}).save('there.svg'); plot.split({dirs!r}).save('there.pdf')"
+    subprocess.run([sys.executable, "-c", script], cwd=tmp_path, check=True)
+    for figure, suffix in ((plot.completion_times(results), "svg"), (plot.split(results), "pdf")):
+        here = figure.save(tmp_path / f"here.{suffix}").read_bytes()
+        assert hashlib.sha256(here).digest() == hashlib.sha256((tmp_path / f"there.{suffix}").read_bytes()).digest()
+
+
+def test_lines_and_intervals_are_those_of_the_seeds(results):
+    designs = gather(results)
+    figure = plot.designs(designs, "fct_mean_ns")
+    for container, design in zip(figure.axes[0].containers, designs.values(), strict=True):
+        point, _, (bars,) = container
+        values = [result.summary["fct"]["all"]["mean_ns"] for result in design.results.values()]
+        factor = mean(values) / point.get_xdata()[0]
+        (left, _), (right, _) = bars.get_segments()[0]
+        assert [left * factor, right * factor] == pytest.approx(interval(values))
+    compared = afflux.compare(designs)
+    row = next(one for one in compared.differences if one.metric.name == "fct_p50_ns")
+    figure = plot.changes(designs, metrics=["fct_p50_ns"])
+    (container,) = figure.axes[0].containers
+    assert container[0].get_xdata()[0] == pytest.approx(100 * row.share)
+    # The mean of the seeds' distributions.
+    curve = plot.completion_times(designs).axes[0].lines[0]
+    place = len(curve.get_xdata()) // 2
+    at = curve.get_xdata()[place] * 1e3 * (1e3 if "(ms)" in plot.completion_times(designs).axes[0].get_xlabel() else 1)
+    own = [[fct for fct in result.flows["fct_ns"] if fct is not None] for result in designs["tail-drop"].results.values()]
+    assert curve.get_ydata()[place] == pytest.approx(mean([sum(fct <= at for fct in fcts) / len(fcts) for fcts in own]), abs=0.01)
+
+
+def test_two_seeds_have_no_interval(results):
+    few = [result for result in results if result.summary["seed"] < 3]
+    assert not plot.completion_times(few).axes[0].collections
+    assert plot.completion_times(results).axes[0].collections
+
+
+def test_designs_differ_without_colour():
+    """In a grey print too: the first three by lightness, all by dash and shape."""
+
+    def grey(colour):
+        red, green, blue = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
+        return 0.299 * red + 0.587 * green + 0.114 * blue
+
+    first = [grey(colour) for colour in printed.COLOURS[:3]]
+    assert min(abs(a - b) for a in first for b in first if a is not b) > 0.25
+    assert min(abs(grey(a) - grey(b)) for a, b in zip(printed.COLOURS, printed.COLOURS[1:], strict=False)) > 0.1
+    lines = [printed.line(index) for index in range(49)]
+    assert len({(one["color"], str(one["linestyle"])) for one in lines}) == 49
+    assert len({str(one["linestyle"]) for one in lines[:7]}) == 7
+    assert len({printed.marker(index)["marker"] for index in range(7)}) == 7
+    assert len({printed.bar(index)["hatch"] for index in range(7)}) == 7
+    hatches = list(plot._PART_HATCHES.values())
+    assert all(a != b for a, b in zip(hatches, hatches[1:], strict=False))
+
+
+def test_ports(results):
+    names = sorted({f"{node} port {port} → {peer}" for node, port, peer in zip(*(results[0].ports[name] for name in ("node", "port", "peer")), strict=True)})
+    figure = plot.queues(results, names[:2], whole_run=True)
+    assert [axes.get_ylabel() for axes in figure.axes] == [f"Queue (kB), {name}" for name in names[:2]]
+    with pytest.raises(ValueError, match=r"no recorded port 'x': there are switch0 port"):
+        plot.queues(results, "x")
+
+
+def test_wide_changes_are_ratios(results):
+    folder = results[0].dir.parent
+    ideal = reported._run(folder, reported.MIXED, "slow", {"topology.rate": "1Gbps"}, (1, 2, 3))
+    figure = plot.changes([*results, *ideal], metrics=["fct_mean_ns"])
+    assert figure.axes[0].get_xlabel() == "Ratio to tail-drop"
+    assert figure.axes[0].get_xscale() == "log"
+
+
+def test_own_lines():
+    figure = plot.lines({"window": ([0, 1, 2], [1, 2, 4])}, x="Time (ms)", y="Window (segments)", height=1.5)
+    assert texts(figure) == ["Time (ms)", "Window (segments)"]
+    assert list(figure.get_size_inches()) == [3.4, 1.5]
+    assert math.isclose(figure.axes[0].lines[0].get_linewidth(), 1.2)
+    assert figure._repr_svg_().lstrip().startswith("<?xml")
+
+
+@pytest.mark.parametrize(
+    ("draw", "message"),
+    [
+        (lambda results: plot.completion_times(results, measure="x"), "write 'fct' or 'slowdown'"),
+        (lambda results: plot.completion_times(results, width="wide"), "write 'column' or 'page', or inches"),
+        (lambda results: plot.slowdown_by_size(results, percentile="p90"), "write 'mean', 'p50'"),
+        (lambda results: plot.slowdown_by_size(results, percentile="p999"), "no class of flow sizes has enough flows in every seed"),
+        (lambda results: plot.designs(results, "x"), "no measure 'x': there are job_time_mean_ns"),
+        (lambda results: plot.designs(results, "cost"), "no design has 'cost': there are job_time_mean_ns"),
+        (lambda results: plot.changes(results[:3]), "there is only one design"),
+        (lambda results: plot.split_difference(results[:3]), "it needs a second design"),
+        (lambda results: plot.split(results).save("figure.eps"), r"ends in \.pdf, \.svg or \.png"),
+    ],
+)
+def test_what_cannot_be_drawn(results, draw, message):
+    with pytest.raises(ValueError, match=message):
+        draw(results)
+
+
+def test_without_matplotlib(results, monkeypatch):
+    monkeypatch.delitem(sys.modules, "afflux.report.printed")
+    monkeypatch.delattr(afflux.report, "printed")
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(MissingExtra, match=r"-m pip install 'matplotlib>="):
+        plot.split(results)
+
+
+def test_the_page_names_every_figure():
+    page = (REPO / "docs" / "plot.md").read_text(encoding="utf-8")
+    for name in (*DRAWN, "lines"):
+        assert f"`plot.{name}" in page
