@@ -6,6 +6,7 @@ import sys
 import pytest
 import reported
 
+import afflux
 from afflux.extras import MissingExtra
 from afflux.report import paper
 
@@ -41,6 +42,8 @@ def test_figures(results, tmp_path, format):
 
 
 def test_without_matplotlib(results, tmp_path, monkeypatch):
+    monkeypatch.delitem(sys.modules, "afflux.report.printed", raising=False)
+    monkeypatch.delattr(afflux.report, "printed", raising=False)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingExtra, match=r"-m pip install 'matplotlib>="):
         paper.write(results, tmp_path / "figures", "pdf")

@@ -183,7 +183,8 @@ def changes(
     if not rows:
         raise NothingToDraw(f"no design has {', '.join(metrics)} to compare with those of {compared.baseline!r}")
     ratios = [one.ratio or 1.0 for one in known.values() if one.metric in rows]
-    wide = max(1.0, *ratios) > WIDE * min(1.0, *ratios)
+    wide_by = max(1.0, *ratios) / min(1.0, *ratios)
+    wide = wide_by > WIDE
 
     def shown(ratio: float) -> float:
         return ratio if wide else 100 * (ratio - 1)
@@ -208,7 +209,10 @@ def changes(
     one_design = f" of {compared.designs[0]}" if len(compared.designs) == 1 else ""
     if wide:
         axes.set(xscale="log", xlabel=f"Ratio{one_design} to {compared.baseline}")
+        # Not 10⁰.
+        axes.xaxis.get_major_locator().set_params(subs=(1, 2, 5) if wide_by < 100 else (1,))
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        axes.xaxis.set_minor_formatter("")
     else:
         axes.set_xlabel(f"Change{one_design} from {compared.baseline} (%)")
     if not one_design:

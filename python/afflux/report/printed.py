@@ -19,6 +19,8 @@ FORMATS = ("pdf", "svg", "png")
 WIDTHS = {"column": 3.4, "page": 7.0}
 HEIGHT = 2.2
 DPI = 300
+#: In notebooks.
+SHOWN_DPI = 144
 #: Okabe and Ito's colours. Neighbours differ in hue and in lightness, so the first three can be told apart in a grey print.
 COLOURS = ("#0072b2", "#e69f00", "#000000", "#56b4e9", "#d55e00", "#cc79a7", "#009e73")
 DASHES = ("-", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (6, 1.5, 1.5, 1.5)), (0, (3, 1)), (0, (1, 2)), (0, (8, 2, 2, 2)))
@@ -60,7 +62,7 @@ def in_style() -> AbstractContextManager[None]:
 
 
 class Figure(MatplotlibFigure):
-    """A matplotlib figure for papers. `save` writes it with its fonts inside; notebooks show it as SVG."""
+    """A matplotlib figure for papers. `save` writes it with its fonts inside; notebooks show it as PNG."""
 
     @classmethod
     def sized(cls, width: str | float = "column", height: float | None = None) -> "Figure":
@@ -86,11 +88,11 @@ class Figure(MatplotlibFigure):
             new.commit()
         return path
 
-    def _repr_svg_(self) -> str:
+    def _repr_png_(self) -> bytes:
         file = io.BytesIO()
         with in_style():
-            self.savefig(file, format="svg", metadata={"Date": None})
-        return file.getvalue().decode()
+            self.savefig(file, format="png", dpi=SHOWN_DPI)
+        return file.getvalue()
 
 
 def line(index: int) -> dict[str, Any]:
