@@ -181,8 +181,11 @@ pub const MODEL: Model = Model {
     kind: "host",
     name: "pacer",
     source: "Alizadeh et al., NSDI 2012 (HULL); pFabric.patch's defaults",
-    faithful: "a token bucket whose rate follows what is handed over and what waits, every 64 us (eta 0.125); a flow is associated with probability 0.125 per echo, for 10 ms; other flows pass",
-    simplified: "data of TCP flows only (those of ns-2's TCP in pFabric's comparison among them), not of multipath connections; a flow stays associated while any of its frames waits; beta is per bit that waits (ns-2's qlength_factor); waits in the pacer count as queueing in the split; no limit of its queue",
+    faithful: "a token bucket; every 64 us its rate is set from the bytes that arrived and the bytes that wait (eta 0.125); each ECN echo puts its flow \
+               under the pacer with probability 0.125, for 10 ms; the frames of other flows are not delayed",
+    simplified: "only data of TCP flows (including ns-2's TCP of pFabric's comparison), not of multipath connections; a flow stays under the pacer while \
+                 any of its frames waits there; beta is per waiting bit (ns-2's qlength_factor); waits in the pacer count as queueing in the split; its \
+                 queue has no limit",
 };
 
 #[cfg(test)]

@@ -8,9 +8,13 @@ use std::collections::VecDeque;
 pub const MODEL: Model = Model {
     kind: "host",
     name: "processor",
-    source: "packet rate of routers made of computers, and receivers whose disk flush stops the kernel (KEK, Linux Conference 2001); receive livelock: Mogul and Ramakrishnan, TOCS 1997",
-    faithful: "one processor for all links of a node; frames wait in one queue of limited length and cost a fixed time each; the arrival of a frame costs time that is taken from the others, even of a frame that is dropped; stalls during which the queue fills, and what does not fit is lost (`in_discards`)",
-    simplified: "costs do not depend on a frame's size; what a host sends costs nothing; stalls come by the clock, not by what has been written; the ideal completion time does not know of the processor, so its time counts as queueing; not with cut-through or a memory management unit",
+    source: "packet rate of routers made of computers, and receivers whose disk flush stops the kernel (KEK, Linux Conference 2001); receive livelock: \
+             Mogul and Ramakrishnan, TOCS 1997",
+    faithful: "one processor for all links of a node; frames wait in one queue of limited length and cost a fixed time each; each arrival costs interrupt \
+               time, also the arrival of a frame that is then dropped; during stalls the queue fills, and frames that do not fit are lost (`in_discards`)",
+    simplified: "costs do not depend on a frame's size; what a host sends costs nothing; stalls come at fixed times, not after a number of written bytes; \
+                 the ideal completion time does not include the processor, so its time counts as queueing; not available with cut-through or a memory \
+                 management unit",
 };
 
 pub struct Processor {

@@ -295,10 +295,12 @@ pub const MODEL: Model = Model {
     kind: "balance",
     name: "conga",
     source: "Alizadeh et al., SIGCOMM 2014; ConWeave's ns-3 simulator, commit 236a801",
-    faithful: "flowlets at the source's leaf; a discounting rate estimator at every port to a switch, quantised and clamped; frames carry the most congested hop and one \
-               report back, in turn and those that have changed first; least of the larger of local and reported metric, the path before kept if it is among the least; \
-               reports not renewed for `aging` lose half of their value per age. With `compat = \"conweave-ns3\"`: bytes count when they are routed and data alone, metrics are \
-               not clamped, reports are drawn at random, four paths in a row are looked at, the path before is not preferred, ageing is by sweeps",
-    simplified: "metrics are by path, not by uplink, so that it works on three tiers and with parallel links; flowlets have an entry each, without collisions; the overlay \
-                 header takes no room on the wire",
+    faithful: "flowlets at the source's leaf; a discounting rate estimator at every port to a switch, quantised and clamped; frames carry the metric of \
+               their most congested hop, and one report of the reverse direction (changed reports first, then in turn); a new flowlet takes the path with \
+               the least value of max(local metric, reported metric), and keeps its last path if that is among the least; a report that is not renewed \
+               for `aging` loses half of its value per age. With `compat = \"conweave-ns3\"`: bytes count when they are routed, only data count, metrics \
+               are not clamped, the report to send is drawn at random, four consecutive paths are candidates, the last path is not preferred, periodic \
+               sweeps age the reports",
+    simplified: "metrics are per path instead of per uplink, so CONGA works on three tiers and with parallel links; each flowlet has an entry of its own, \
+                 without collisions; the overlay header adds no bytes on the wire",
 };

@@ -59,8 +59,8 @@ pub const MODEL: Model = Model {
     kind: "balance",
     name: "detail",
     source: "Zats et al., SIGCOMM 2012 (recalled)",
-    faithful: "every switch, every frame, acknowledgements too: next hops are favoured, less favoured or to be avoided by how many bytes of the frame's priority and above \
-               wait there (16 kB, 64 kB); one of the best class that has any is drawn",
-    simplified: "occupancies are those of the moment, not bitmaps that are brought up to date now and then; the rest of DeTail is put together of other keys: lossless \
-                 classes (`pfc`), a transport that does not take reordering for loss",
+    faithful: "every switch decides for every frame, also for acknowledgements; the bytes of the frame's priority and above that wait for a next hop put \
+               it into one of three classes (below 16 kB, below 64 kB, above); one next hop of the best non-empty class is drawn",
+    simplified: "occupancies are current values instead of bitmaps that are updated at intervals; other keys provide the rest of DeTail: lossless classes \
+                 (`pfc`), and a transport that does not treat reordering as loss",
 };

@@ -129,8 +129,8 @@ pub const MODEL: Model = Model {
     kind: "balance",
     name: "dlb",
     source: "SONiC, doc/ARS/Local_ARS_HLD.md (adaptive routing and switching); Broadcom's dynamic load balancing as described in public",
-    faithful: "every switch by itself: a port's quality is the weighted mean of its past load (moving average of bytes sent per `sampling_interval`) and of its queue, in \
-           bands; a new flowlet (or each frame) takes one of the ports in the best band",
-    simplified: "ASICs do not publish their arithmetic: the average's weight of an interval is a half, the mix is linear, a flowlet stays in its band; no primary and \
-             alternative paths; no limit to the number of flows",
+    faithful: "each switch decides independently; a port's quality is the weighted mean of its past load (moving average of bytes sent per \
+               `sampling_interval`) and its queue length, quantised into bands; a new flowlet (or each frame) takes a port of the best band",
+    simplified: "vendors do not publish the arithmetic of their ASICs, so three rules are assumed: an interval has weight 1/2 in the average, the mean is \
+                 linear, a flowlet stays in its band; no primary and alternative paths; the number of flows is not limited",
 };

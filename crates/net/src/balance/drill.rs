@@ -112,9 +112,10 @@ pub const MODEL: Model = Model {
     kind: "balance",
     name: "drill",
     source: "Ghorbani et al., SIGCOMM 2017; ConWeave's ns-3 simulator, commit 236a801",
-    faithful: "every switch sends every data frame to the least loaded (bytes of all queues of the port, as its buffer counts them) of `samples` next hops drawn without \
-               replacement and of the `memory` best of the choice before to the same rack, which win ties; next hops with unlike capacity behind them are components \
-               of their own, over which flows are hashed by capacity; with `compat = \"conweave-ns3\"` the memory is per destination host and there are no components",
-    simplified: "queue lengths are those of the moment, not as stale as several engines in parallel leave them; components are told apart by capacity alone; the \
-                 receiver's reordering shim is not built",
+    faithful: "every switch sends every data frame to the least loaded next hop among `samples` drawn without replacement and the `memory` best ones of \
+               the last choice for the same rack, which win ties (load: bytes of all queues of the port, as its buffer counts them); next hops with \
+               different capacity behind them form components, and flows are hashed over the components in proportion to capacity; with `compat = \
+               \"conweave-ns3\"` the memory is per destination host and there are no components",
+    simplified: "queue lengths are current, without the staleness of several forwarding engines in parallel; components are distinguished by capacity \
+                 alone; the receiver's reordering shim is not modelled",
 };

@@ -96,9 +96,9 @@ pub const MODEL: Model = Model {
     kind: "balance",
     name: "ecmp",
     source: "RFC 2992; hash of source, destination and flow with a seed per switch",
-    faithful: "one path per flow and direction; uniform over the equal-cost next hops; `hash = \"same_seed\"` gives every switch the same seed (polarisation), `\"symmetric\"` every tier, and both directions \
-                   of a flow the same hash",
-    simplified: "the hash is not any vendor's; the flow's identifier stands for its ports",
+    faithful: "one path per flow and direction; uniform over the equal-cost next hops; `hash = \"same_seed\"` gives every switch the same seed \
+               (polarisation), `\"symmetric\"` every tier, and both directions of a flow the same hash",
+    simplified: "the hash function is not a vendor's; the flow's identifier takes the place of the ports",
 };
 
 pub const MURMUR3: Model = Model {
@@ -106,7 +106,7 @@ pub const MURMUR3: Model = Model {
     name: "ecmp with hash = \"murmur3\"",
     source: "ConWeave's ns-3 simulator, commit 236a801: switch-node.cc",
     faithful: "MurmurHash3 over addresses and ports, seeded with the switch's number, modulo the number of next hops; ports as that simulator counts them",
-    simplified: "flows that applications start have ports by their number",
+    simplified: "flows that applications start get their ports from their flow number",
 };
 
 #[cfg(test)]

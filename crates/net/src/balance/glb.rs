@@ -116,8 +116,8 @@ pub const MODEL: Model = Model {
     kind: "balance",
     name: "glb",
     source: "global load balancing as vendors describe it in public; no arithmetic is published",
-    faithful: "as `dlb`, and the switches next to a ToR tell it, by control frames of 64 B at the highest priority that take their time, in which band their best link \
-               towards each rack is; a ToR takes a next hop for as bad as the worse of the two",
-    simplified: "told when the band has changed, at most once per `sampling_interval`; only ToRs are told, of one hop; a report that is dropped is not repeated before \
-                 the next change",
+    faithful: "as `dlb`; in addition each switch next to a ToR reports to it the band of its best link towards each rack; reports are control frames of \
+               64 B at the highest priority, and take the time of any frame; a ToR rates a next hop by the worse of its own band and the reported one",
+    simplified: "a switch reports when a band has changed, at most once per `sampling_interval`; only ToRs get reports, and only about one hop; a dropped \
+                 report is not sent again before the next change",
 };

@@ -47,8 +47,8 @@ pub const MODEL: Model = Model {
     kind: "balance",
     name: "letflow",
     source: "Vanini et al., NSDI 2017; ConWeave's ns-3 simulator, commit 236a801",
-    faithful: "at the source's ToR; a frame that comes later than `gap` after the one before of its flow draws one of all shortest paths uniformly and is pinned \
-               to it; acknowledgements go by hash",
-    simplified: "the table has an entry for every flow: no collisions, as in the simulator; with `compat = \"conweave-ns3\"` its key leaves out the source's \
-                 address and or-s the priority group into the destination's port, as there",
+    faithful: "the source's ToR decides; a frame that comes more than `gap` after the previous frame of its flow draws one of all shortest paths \
+               uniformly, and the flowlet is pinned to it; acknowledgements are hashed",
+    simplified: "the table has an entry for each flow, without collisions, as in ConWeave's simulator; with `compat = \"conweave-ns3\"` the key of an \
+                 entry lacks the source's address and contains the priority group or-ed into the destination's port, as in that simulator",
 };

@@ -65,6 +65,6 @@ pub const MODEL: Model = Model {
     name: "presto",
     source: "He et al., SIGCOMM 2015",
     faithful: "flowcells of 64 KB of a flow take all shortest paths in turn, from one drawn at random",
-    simplified: "cut at the source's ToR instead of its host, by bytes of frames; the receiver's reassembly (GRO) is not built: what is out of order is the transport's \
-                 to bear",
+    simplified: "the source's ToR cuts the flowcells instead of the host, by bytes of frames; the receiver's reassembly (GRO) is not modelled, so the \
+                 transport sees frames out of order",
 };

@@ -45,6 +45,7 @@ pub const MODEL: Model = Model {
     kind: "balance",
     name: "resilient",
     source: "resilient (consistent) hashing of switch ASICs",
-    faithful: "as `ecmp`; when a next hop is known to be down only its flows move, spread evenly over the others, and they return with it; acknowledgements too",
-    simplified: "as with an unlimited number of buckets; the group is that of the start of the run",
+    faithful: "as `ecmp`; when a next hop is known to be down, only its flows move, evenly to the other next hops; they return when it is up again; the \
+               same holds for acknowledgements",
+    simplified: "behaves like a table with an unlimited number of buckets; the group of next hops is the one at the start of the run",
 };

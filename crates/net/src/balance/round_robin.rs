@@ -35,6 +35,6 @@ pub const MODEL: Model = Model {
     kind: "balance",
     name: "round_robin",
     source: "packet spraying in turn",
-    faithful: "every frame, acknowledgements too; a turn per switch and destination rack, from a next hop drawn at random",
+    faithful: "every frame, also acknowledgements; each switch goes round its next hops for each destination rack, starting at one drawn at random",
     simplified: "-",
 };

@@ -695,8 +695,10 @@ pub const MODEL: Model = Model {
     kind: "congestion control",
     name: "bbr",
     source: "Linux 6.12 tcp_bbr.c, tcp_rate.c and lib/win_minmax.c; Cardwell et al., ACM Queue 14(5), 2016",
-    faithful: "every state with Linux's gains, filters and window rules: start-up, drain, eight-phase cycle from a random phase, PROBE_RTT, aggregation of acknowledgements, long-term rate under policers, conservation in the first round of recovery; no reaction to ECN",
-    simplified: "times in picoseconds instead of Linux's microseconds and jiffies, so only a smaller round trip, not an equal one, puts PROBE_RTT off; segments are sent one by one, the window's budget for segmentation offload is Linux's (send_quantum sets it)",
+    faithful: "every state with Linux's gains, filters and window rules: start-up, drain, eight-phase cycle from a random phase, PROBE_RTT, aggregation \
+               of acknowledgements, long-term rate under policers, conservation in the first round of recovery; no reaction to ECN",
+    simplified: "times in picoseconds instead of Linux's microseconds and jiffies, so only a smaller round trip postpones PROBE_RTT, an equal one does \
+                 not; segments are sent one by one, the window's budget for segmentation offload is Linux's (send_quantum sets it)",
 };
 
 #[cfg(test)]

@@ -841,8 +841,11 @@ pub const MODEL: Model = Model {
     kind: "congestion control",
     name: "bbr3",
     source: "google/bbr, branch v3, tcp_bbr.c and tcp_rate.c; draft-cardwell-ccwg-bbr",
-    faithful: "start-up with its exits on losses and marks, drain, the cycle of down, cruise, refill and up with random waits and Reno's pace as a bound, upper and lower bounds on rate and flight, headroom, PROBE_RTT at half the flight, marks (ecn = \"dctcp\", round trips up to 5 ms)",
-    simplified: "times in picoseconds instead of microseconds and jiffies; segments are sent one by one, the window's budget for segmentation offload is Google's (send_quantum sets it); no path change on marks (PLB), no shortcut for application-limited flows, tail losses repaired by a probe are not counted",
+    faithful: "start-up with its exits on losses and marks, drain, the cycle of down, cruise, refill and up with random waits and Reno's pace as a bound, \
+               upper and lower bounds on rate and flight, headroom, PROBE_RTT at half the flight, marks (ecn = \"dctcp\", round trips up to 5 ms)",
+    simplified: "times in picoseconds instead of microseconds and jiffies; segments are sent one by one, the window's budget for segmentation offload is \
+                 Google's (send_quantum sets it); no path change on marks (PLB), no shortcut for application-limited flows, tail losses that a probe \
+                 repaired are not counted",
 };
 
 #[cfg(test)]

@@ -448,8 +448,10 @@ pub const MODEL: Model = Model {
     kind: "congestion control",
     name: "bbr (ns-3)",
     source: "ns-3 3.48 TcpBbr, TcpRateLinux and WindowedFilter",
-    faithful: "every state with ns-3's gains, filters and window rules, its samples of the delivery rate, and what it does at the ends of recoveries and after time-outs",
-    simplified: "sizes are whole segments; times in picoseconds instead of nanoseconds; every flow draws its first phases from a stream of its own, where in ns-3 all draw alike",
+    faithful: "every state with ns-3's gains, filters and window rules, its samples of the delivery rate, and its rules at the end of a recovery and \
+               after a time-out",
+    simplified: "sizes are whole segments; times in picoseconds instead of nanoseconds; each flow draws its first phases from its own stream; in ns-3 all \
+                 flows draw the same",
 };
 
 #[cfg(test)]

@@ -271,9 +271,12 @@ impl Parameters for Coupling {
 pub const MODEL: Model = Model {
     kind: "congestion",
     name: "coupled",
-    source: "LIA: RFC 6356; OLIA: Khalili et al. 2012; BALIA: Peng et al. 2016, draft-walid-mptcp-congestion-control; weighted Vegas: Cao, Xu and Fu 2012, constants of the Linux implementation of MPTCP",
-    faithful: "increase and decrease in congestion avoidance per segment acknowledged, slow start and halving per subflow, NewReno where there is one subflow; queue_aware is afflux's own: LIA, and once per round trip a subflow with siblings that has more than so many segments in queues gives back what is beyond",
-    simplified: "real numbers instead of Linux's scaled integers; the round trips of the siblings are their smoothed ones",
+    source: "LIA: RFC 6356; OLIA: Khalili et al. 2012; BALIA: Peng et al. 2016, draft-walid-mptcp-congestion-control; weighted Vegas: Cao, Xu and Fu \
+             2012, constants of the Linux implementation of MPTCP",
+    faithful: "increase and decrease in congestion avoidance per segment acknowledged, slow start and halving per subflow, NewReno where there is one \
+               subflow; queue_aware is afflux's own: LIA, and once per round trip a subflow with siblings reduces its window by the segments above \
+               `queue_segments` that it has in queues",
+    simplified: "real numbers instead of Linux's scaled integers; the smoothed round trips of the siblings are used",
 };
 
 #[cfg(test)]

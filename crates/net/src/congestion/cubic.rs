@@ -391,8 +391,11 @@ pub const MODEL: Model = Model {
     kind: "congestion control",
     name: "cubic",
     source: "RFC 9438; Linux 6.12 tcp_cubic.c (C = 41/102.4, beta = 717/1024); by choice ns-3 3.48 tcp-cubic.cc",
-    faithful: "Linux's integers: the curve a round trip ahead in 2^-10 s, evaluated once per tick of the kernel's clock, segments per increase (2 at least, 20 at most before the first loss), Reno-friendly estimate, fast convergence, no delay samples in an epoch's first second, reset on a time-out, the curve halts while nothing is sent; HyStart. ns-3: floating point with the curve's rise cut to whole segments, smoothed delay samples from 10 ms, slow start beyond the threshold",
-    simplified: "the cube root is exact (Linux: within 0.16 %); reductions are not taken back when they were spurious",
+    faithful: "Linux's integers: the curve a round trip ahead in 2^-10 s, evaluated once per tick of the kernel's clock, segments per increase (2 at \
+               least, 20 at most before the first loss), Reno-friendly estimate, fast convergence, no delay samples in an epoch's first second, reset on \
+               a time-out, the curve halts while nothing is sent; HyStart. ns-3: floating point with the curve's rise cut to whole segments, smoothed \
+               delay samples from 10 ms, slow start beyond the threshold",
+    simplified: "the cube root is exact (Linux: within 0.16 %); spurious reductions are not undone",
 };
 
 #[cfg(test)]

@@ -124,8 +124,9 @@ pub const MODEL: Model = Model {
     kind: "congestion control",
     name: "d2tcp",
     source: "Vamanan et al., SIGCOMM 2012; the authors' ns-2 as in pFabric.patch (DDTcpAgent)",
-    faithful: "DCTCP with a cut by alpha^d / 2; d is the time needed at three quarters of the window over the time left, from 0.5 to 2; 1 without a deadline; afterwards 0.5, as in ns-2; ns-2's halving of flows without a deadline by `without_deadline`",
-    simplified: "no early termination (an option of the authors' ns-2); remaining time by the smoothed round trip; alpha in 1/1024 as DCTCP",
+    faithful: "DCTCP with a cut by alpha^d / 2; d, from 0.5 to 2, is the time needed at three quarters of the window divided by the time left; d is 1 \
+               without a deadline and 0.5 after the deadline, as in ns-2; ns-2's halving of flows without a deadline by `without_deadline`",
+    simplified: "no early termination (an option of the authors' ns-2); the smoothed round trip is used to compute the time needed; alpha in 1/1024 as DCTCP",
 };
 
 #[cfg(test)]

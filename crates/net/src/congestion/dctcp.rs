@@ -117,8 +117,9 @@ pub const MODEL: Model = Model {
     kind: "congestion control",
     name: "dctcp",
     source: "RFC 8257; Linux tcp_dctcp.c (g = 1/16, initial alpha 1, alpha in 1/1024); Alizadeh et al., SIGCOMM 2010",
-    faithful: "alpha once per window from segments delivered with the echo; one cut by alpha/2 per window; halving on loss; every frame ECN-capable; receiver's CE state machine",
-    simplified: "alpha is updated with the acknowledgement that ends a window included, in Linux without it",
+    faithful: "alpha once per window from segments delivered with the echo; one cut by alpha/2 per window; halving on loss; every frame ECN-capable; \
+               receiver's CE state machine",
+    simplified: "the update of alpha includes the acknowledgement that ends a window; in Linux it does not",
 };
 
 #[cfg(test)]

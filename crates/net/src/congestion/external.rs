@@ -92,6 +92,7 @@ pub const MODEL: Model = Model {
     kind: "congestion control",
     name: "python",
     source: "a class of yours: Scenario.run(congestion=…) in Python",
-    faithful: "window, slow start threshold and pacing rate are the class's; losses, recovery and timers are the transport's, as for any other",
-    simplified: "for prototypes: about ten microseconds for each acknowledgement, on one thread, and outside the promise that results repeat",
+    faithful: "the class sets window, slow start threshold and pacing rate; the transport detects losses and runs recovery and timers, as for every \
+               congestion control",
+    simplified: "for prototypes: about ten microseconds for each acknowledgement, on one thread, and without the guarantee that results repeat",
 };

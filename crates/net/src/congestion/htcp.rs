@@ -228,8 +228,9 @@ pub const MODEL: Model = Model {
     kind: "congestion control",
     name: "htcp",
     source: "Leith and Shorten, H-TCP (draft-leith-tcp-htcp-06); Linux tcp_htcp.c with its defaults",
-    faithful: "alpha by the time since congestion with scaling by the round trip, adaptive back-off with the bandwidth switch, both in 1/128 and whole ticks of the kernel's clock, above 10 ms only; counting of segments; a congestion event ends with recovery",
-    simplified: "a sender that sees duplicates but no loss yet counts as undisturbed (Linux: Disorder); reductions are not taken back when they were spurious",
+    faithful: "alpha by the time since congestion with scaling by the round trip, adaptive back-off with the bandwidth switch, both in 1/128 and whole \
+               ticks of the kernel's clock, above 10 ms only; counting of segments; a congestion event ends with recovery",
+    simplified: "a sender that sees duplicates but no loss yet is in the normal state (Linux: Disorder); spurious reductions are not undone",
 };
 
 #[cfg(test)]

@@ -297,8 +297,11 @@ pub const MODEL: Model = Model {
     kind: "slow start",
     name: "hystart",
     source: "Ha and Rhee, HyStart, as in Linux 6.12 tcp_cubic.c and in ns-3 tcp-cubic.cc (3.48); HyStart++: RFC 9406",
-    faithful: "Linux: rounds by sequence, both detectors in whole microseconds, window of 16, 8 samples, trains of 2 ms against half of the least delay plus the cushion for offload bursts, delay against an eighth within 4 to 16 ms; ns-3: smoothed samples, no division of either threshold, ceiling 1 s; HyStart++: thresholds, conservative slow start for 5 rounds at a quarter, return when spurious, first slow start only",
-    simplified: "the cushion's smoothed round trip takes the newest segment's sample; HyStart++ takes every sender for unpaced (8 segments per acknowledgement)",
+    faithful: "Linux: rounds by sequence, both detectors in whole microseconds, window of 16, 8 samples, trains of 2 ms against half of the least delay \
+               plus the cushion for offload bursts, delay against an eighth within 4 to 16 ms; ns-3: smoothed samples, no division of either threshold, \
+               ceiling 1 s; HyStart++: thresholds, conservative slow start for 5 rounds at a quarter, return when spurious, first slow start only",
+    simplified: "the cushion's smoothed round trip takes the newest segment's sample; HyStart++ treats every sender as unpaced (8 segments per \
+                 acknowledgement)",
 };
 
 #[cfg(test)]

@@ -293,8 +293,12 @@ pub const MODEL: Model = Model {
     kind: "congestion control",
     name: "ledbatpp",
     source: "draft-irtf-iccrg-ledbat-plus-plus-01; RFC 6817",
-    faithful: "base delay by minute over ten minutes and the least of four samples, both of round trips; growth by GAIN; multiplicative decrease above the target; slow start by GAIN with its exit at 3/4 of the target; first and periodic slowdowns; halving on loss and on an ECN echo once per round trip",
-    simplified: "the round trip of a slowdown is the filtered one; whether the window limits the sender is the transport's rule instead of RFC 6817's bound by what is in flight; recovery sets the window in a slowdown too; reductions are not taken back when they were spurious; time-outs are the transport's",
+    faithful: "base delay by minute over ten minutes and the least of four samples, both of round trips; growth by GAIN; multiplicative decrease above \
+               the target; slow start by GAIN with its exit at 3/4 of the target; first and periodic slowdowns; halving on loss and on an ECN echo once \
+               per round trip",
+    simplified: "the round trip of a slowdown is the filtered one; the transport decides whether the window limits the sender, instead of RFC 6817's \
+                 bound by the bytes in flight; recovery sets the window during a slowdown too; spurious reductions are not undone; time-outs are the \
+                 transport's",
 };
 
 #[cfg(test)]

@@ -55,7 +55,8 @@ pub const MODELS: &[Model] = &[
         kind: "fault",
         name: "down",
         source: "–",
-        faithful: "frames on the wire at any moment of the interval are lost; switches leave the link out of new decisions after `detect`, everywhere at once",
-        simplified: "routes change at one instant in the whole fabric: no convergence transient; queued frames are sent into the dead link",
+        faithful: "frames that are on the wire during the interval are lost; after `detect` no switch of the fabric chooses the link for further frames",
+        simplified: "routes change at one instant in the whole fabric, without a convergence transient; frames that are already queued are sent into the \
+                     dead link",
     },
 ];

@@ -19,8 +19,12 @@ pub const MODEL: Model = Model {
     kind: "engine",
     name: "ideal",
     source: "Alizadeh et al., SIGCOMM 2013 (Ideal); the readme of their ideal simulator",
-    faithful: "all flows by what remains of them at every arrival and completion, each started whose source and destination are both free, at line rate, and stopped when it is not; headers count; completion by the latency of the idle path, so that a lone flow has slowdown 1",
-    simplified: "the fabric is one big switch: its inner links never limit; at most a factor of 2 from the least mean; ties by the order of flows; the destination is taken at once (in yaps a propagation delay later); a host is one machine of its first link's rate",
+    faithful: "at every arrival and completion of a flow, flows are ordered by their remaining bytes; each flow whose source and destination are both \
+               free sends at line rate, all others stop; headers count; the latency of the idle path is added to the completion time, so a lone flow has \
+               slowdown 1",
+    simplified: "the fabric is one big switch whose inner links never limit; the mean completion time is at most twice the least possible one; equal \
+                 flows are served in the order of the list; a flow occupies its destination at once (in yaps a propagation delay later); a host has the \
+                 rate of its first link",
 };
 
 /// What a flow is to the big switch.

@@ -169,6 +169,8 @@ pub const MODEL: Model = Model {
     kind: "live",
     name: "real hosts",
     source: "-",
-    faithful: "packets of real hosts pass the simulated NICs, links and switches in real time, each at the size it would have on the cable; marks are written into their IP headers",
-    simplified: "IPv4 only; a host's own stack takes the time it takes, on top of host.delay; per-flow balancers tell 4096 flows of a pair of hosts apart; no applications, captures, path records",
+    faithful: "packets of real hosts pass the simulated NICs, links and switches in real time, with the size that they would have on a cable; ECN marks \
+               are written into their IP headers",
+    simplified: "IPv4 only; the time in a host's own stack adds to host.delay; per-flow balancers distinguish 4096 flows of a pair of hosts; no \
+                 applications, captures, path records",
 };

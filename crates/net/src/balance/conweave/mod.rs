@@ -133,13 +133,13 @@ pub const MODEL: Model = Model {
     kind: "balance",
     name: "conweave",
     source: "Song et al., SIGCOMM 2023; conweave-project/conweave-ns3 and conweave-p4",
-    faithful: "epochs, RTT_REQUEST and RTT_REPLY, TAIL and CLEAR, NOTIFY for every marked frame, two draws among all shortest paths, predicted arrival of the \
-               TAIL, one reorder queue per flow, state that ages; control frames of 64 B at the highest priority by ECMP; epochs of two bits, 4 B of header, \
-               reorder queues bounded per port and charged to the switch's memory. `compat = \"conweave-ns3\"`: epochs without end, no header, reorder \
-               queues without bound and not charged until released, flush 1 ns after the TAIL",
-    simplified: "time stamps are exact, not 16 bits of microseconds; busy paths are remembered without hash collisions; any free reorder queue of the port is \
-                 taken, not one of three by hash; what is released joins the port's own queue instead of being served beside it; the source's ToR forgets a \
-                 flow after twice the age (ns-3: both look every 2 ms for what has aged)",
+    faithful: "epochs, RTT_REQUEST and RTT_REPLY, TAIL and CLEAR, NOTIFY for every marked frame, two draws among all shortest paths, predicted arrival of \
+               the TAIL, one reorder queue per flow, state that ages; control frames of 64 B at the highest priority by ECMP; epochs of two bits, 4 B of \
+               header, reorder queues bounded per port and charged to the switch's memory. `compat = \"conweave-ns3\"`: epochs without end, no header, \
+               reorder queues without bound and not charged until released, flush 1 ns after the TAIL",
+    simplified: "time stamps are exact instead of 16 bits of microseconds; the table of busy paths has no hash collisions; a flow may use any free \
+                 reorder queue of the port instead of one of three chosen by hash; released frames join the port's own queue instead of being served in \
+                 parallel with it; the source's ToR forgets a flow after twice the age (ns-3: both ToRs look for aged flows every 2 ms)",
 };
 
 #[cfg(test)]

@@ -121,9 +121,9 @@ pub const MODEL: Model = Model {
     kind: "congestion control",
     name: "hpcc",
     source: "Li et al., SIGCOMM 2019, algorithm 1; HPCC's ns-3",
-    faithful: "readings of each switch port that a frame leaves by (time, bytes sent, queue, rate) in 8 bytes, with their rounding; they come back with every \
-               acknowledgement; 42 B more on data and on acknowledgements; window and pacing; a reference that is renewed once per round trip",
-    simplified: "at most five switches are read; the base round trip is that of the flow's idle path unless told",
+    faithful: "each switch port adds a reading to a departing frame (time, bytes sent, queue, rate; 8 bytes, with their rounding); every acknowledgement \
+               returns the readings; data and acknowledgements are 42 B longer; window and pacing; a reference that is renewed once per round trip",
+    simplified: "at most five switches are read; the base round trip is that of the flow's idle path unless the scenario sets it",
 };
 
 #[cfg(test)]

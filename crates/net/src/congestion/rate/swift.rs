@@ -150,9 +150,9 @@ pub const MODEL: Model = Model {
     kind: "congestion control",
     name: "swift",
     source: "Kumar et al., SIGCOMM 2020; constants as in csg-htsim's swift.cpp, several of them guesses there",
-    faithful: "target delay by switches of the path and by window (fabric scaling), additive increase, decrease in proportion to the excess, at most once per \
-               round trip; windows below one frame are paced",
-    simplified: "one window: the delay is the whole round trip, without a window of its own for the receiving host",
+    faithful: "target delay by switches of the path and by window (fabric scaling), additive increase, decrease in proportion to the excess, at most once \
+               per round trip; windows below one frame are paced",
+    simplified: "one window for the whole round trip; there is no separate window for the delay in the receiving host",
 };
 
 #[cfg(test)]

@@ -155,7 +155,7 @@ pub const MODEL: Model = Model {
     name: "codel",
     source: "RFC 8289; marking as in Linux (codel_impl.h)",
     faithful: "target, interval, interval/sqrt(count) from drop to drop, re-entry at the last rate within 16 intervals; never drops with at most a full \
-               frame (1514 B) behind; marks ECN-capable frames instead of dropping them if told to, one per departure; one state per queue",
+               frame (1514 B) behind; with `ecn = true` it marks ECN-capable frames instead of dropping them, one per departure; one state per queue",
     simplified: "exact square roots and picoseconds (Linux and ns-3: Newton steps in 16 bits, 1.024 us); no ce_threshold",
 };
 

@@ -179,10 +179,10 @@ pub const MODEL: Model = Model {
     kind: "queue discipline",
     name: "fq_codel",
     source: "RFC 8290; Linux sch_fq_codel.c",
-    faithful: "flows by hash into buckets (two may share one), each port with its own perturbation; deficit round robin by bytes with lists of new and old \
-               flows; CoDel per flow; over the limit up to 64 frames, at most half, go from the head of the flow with the most bytes",
-    simplified: "CoDel's \"at most a frame left\" looks at the flow (RFC 8289), where Linux looks at the whole discipline; no limit in memory besides the \
-                 switch's buffer; one queue per port only",
+    faithful: "flows by hash into buckets (two may share one), each port with its own perturbation; deficit round robin by bytes with lists of new and \
+               old flows; CoDel per flow; above the limit it drops up to 64 frames, but at most half, at the head of the flow with the most bytes",
+    simplified: "CoDel's \"at most a frame left\" refers to the flow (RFC 8289), in Linux to the whole discipline; the switch's buffer is the only limit \
+                 in bytes; one queue per port only",
 };
 
 #[cfg(test)]

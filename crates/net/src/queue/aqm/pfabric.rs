@@ -170,8 +170,11 @@ const MODEL: Model = Model {
     kind: "scheduling",
     name: "pfabric",
     source: "Alizadeh et al., SIGCOMM 2013, and the authors' ns-2 code",
-    faithful: "a frame that makes the queue reach its limit costs the frame with the most remaining bytes (of equals the newest); the flow with the fewest is served, its oldest frame first; frames without a remaining size (acknowledgements, other transports) come before all others",
-    simplified: "remaining sizes above 4 GiB are equal; the frame in transmission does not count towards the limit (as in ns-2); flows are told apart by the 32-bit hash of what makes them and by their destination",
+    faithful: "if an arriving frame makes the queue reach its limit, the frame with the most remaining bytes is dropped (of equal ones the newest); the \
+               flow with the fewest remaining bytes is served, its oldest frame first; frames without a remaining size (acknowledgements, other \
+               transports) take precedence over all others",
+    simplified: "remaining sizes above 4 GiB are equal; the frame in transmission does not count towards the limit (as in ns-2); flows are distinguished \
+                 by the 32-bit hash of their identity and by their destination",
 };
 
 #[cfg(test)]

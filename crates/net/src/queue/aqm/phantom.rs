@@ -54,8 +54,10 @@ pub const MODEL: Model = Model {
     kind: "marking",
     name: "phantom",
     source: "Alizadeh et al., NSDI 2012 (HULL); pFabric.patch",
-    faithful: "a counter of the bytes that leave a link, drained at a share of its rate (0.95); what finds more than the threshold (1 kB) is marked; the real queue has no say",
-    simplified: "in series only: what has left counts, not what arrives (ns-2 has both); counted at the start of transmission, the frame itself not; frames that are not ECN-capable pass",
+    faithful: "a counter of the bytes that leave a link, drained at a fraction of the link's rate (0.95); a frame that finds the counter above the \
+               threshold (1 kB) is marked; the real queue does not matter",
+    simplified: "in series only: departed bytes count, arriving ones do not (ns-2 has both); a frame is compared and then counted at the start of its \
+                 transmission; frames that are not ECN-capable are neither marked nor dropped",
 };
 
 #[cfg(test)]

@@ -128,10 +128,10 @@ pub const MODEL: Model = Model {
     name: "pi2",
     source: "De Schepper et al., CoNEXT 2016; RFC 9332, appendix A; defaults of Linux (sch_dualpi2.c)",
     faithful: "p' moves by alpha times the distance from the target and beta times the change of the delay, which is the age of the frame at the head; \
-               frames are dropped or marked at the head with p' squared, those of scalable flows marked with k p'; none with less than two full frames behind it; \
-               updates at exact multiples of the period",
-    simplified: "one queue (no DualQ); ECN-capable flows are all scalable or all classic, as a key says; no rules for overload: p' goes up to 1, and the \
-                 buffer bounds what does not respond; all ports update at the same moments",
+               frames are dropped or marked at the head with p' squared, those of scalable flows marked with k p'; no drop or mark with less than two \
+               full frames behind the head; updates at exact multiples of the period",
+    simplified: "one queue (no DualQ); a key says whether all ECN-capable flows are scalable or all are classic; no rules for overload: p' rises up to 1, \
+                 and the buffer limits unresponsive traffic; all ports update at the same times",
 };
 
 #[cfg(test)]

@@ -162,8 +162,8 @@ pub const MODEL: Model = Model {
     name: "pie",
     source: "RFC 8033, section 4 and the cap of section 5.5; delay from timestamps as in Linux since 5.6 and ns-3",
     faithful: "the controller with its scaling for small probabilities and its decay; burst allowance; no drop at half the target or with two frames \
-               queued; marks up to 10 %; derandomisation (section 5.4) if told to; updates at exact multiples of the period",
-    simplified: "no estimate of the departure rate; always on (no start at a third of the buffer); all ports update at the same moments",
+               queued; marks up to 10 %; derandomisation (section 5.4) if the scenario asks for it; updates at exact multiples of the period",
+    simplified: "no estimate of the departure rate; always on (no start at a third of the buffer); all ports update at the same times",
 };
 
 #[cfg(test)]

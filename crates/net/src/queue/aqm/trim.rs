@@ -98,8 +98,11 @@ pub const MODEL: Model = Model {
     kind: "scheduling",
     name: "trimming",
     source: "Handley et al., SIGCOMM 2017; htsim (compositequeue.cpp)",
-    faithful: "a data frame that finds no room costs the payload of one frame, its own or the newest that waits with equal chances; headers, acknowledgements, negative ones and pulls have a queue of their own, which goes first and is dropped from when full; what is in transmission counts",
-    simplified: "strict priority, which htsim's 100,000 : 1 is too (the paper: 10 : 1); only NDP's data are trimmed, other data are dropped; headers that do not fit are not returned to their senders; no marks",
+    faithful: "if the queue is full when a data frame arrives, one frame loses its payload: the arriving frame or the newest waiting one, with equal \
+               probability; headers, acknowledgements, negative acknowledgements and pulls have a queue of their own, which is served first and drops \
+               frames when it is full; the frame in transmission counts",
+    simplified: "headers have strict priority (htsim: 100,000 : 1, the paper: 10 : 1); only NDP's data are trimmed, other data are dropped; headers that \
+                 do not fit are not returned to their senders; no marks",
 };
 
 #[cfg(test)]

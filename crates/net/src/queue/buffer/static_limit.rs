@@ -38,6 +38,6 @@ pub const MODEL: Model = Model {
     kind: "buffer",
     name: "static",
     source: "drop-tail; limits in bytes or packets as in ns-2, ns-3 and switch data sheets",
-    faithful: "whole frames, per queue; a frame counts until its last bit has left (or, by choice, until its transmission starts); `>` or `>=`",
+    faithful: "whole frames, per queue; a frame counts until its last bit has left, or (`queue_length`) until its transmission starts; `>` or `>=`",
     simplified: "no cells: a frame occupies exactly its bytes",
 };

@@ -268,12 +268,12 @@ pub const MODEL: Model = Model {
     name: "voq",
     source: "Jericho-class switches: caps by port speed (Arista 7500R architecture paper, as quoted), on-chip memory and eviction to DRAM (Cisco NCS 5500 \
              notes, recalled), credits (guessed sizes)",
-    faithful: "one queue per ingress core (or port), egress port and priority; tail drop at a cap in bytes or time; a queue above 200 kB or 6000 packets goes \
-               on in DRAM until it is empty; DRAM too slow for all ports is a cause of drops of its own; reserved and dynamic shares of the DRAM; credits in \
-               turn over the queues of the highest priority",
-    simplified: "a frame joins its queue when its credit could first be there; credits come faster than the port sends, so the port never waits for one, and \
-                 the egress buffer that this fills is not kept apart; a byte's reading is charged when it is written; one memory for all cores; no cells, no \
-                 descriptors, no multicast",
+    faithful: "one queue per ingress core (or port), egress port and priority; tail drop at a cap in bytes or time; a queue above 200 kB or 6000 packets \
+               goes on in DRAM until it is empty; if the DRAM is too slow for all ports, frames are dropped for that reason, and counted as such; \
+               reserved and dynamic shares of the DRAM; credits in turn over the queues of the highest priority",
+    simplified: "a frame joins its queue at the earliest time at which its credit can arrive; credits come faster than the port sends, so the port never \
+                 waits for a credit, and the egress buffer has no account of its own; DRAM bandwidth for reading a byte is charged when the byte is \
+                 written; one memory for all cores; no cells, no descriptors, no multicast",
 };
 
 #[cfg(test)]

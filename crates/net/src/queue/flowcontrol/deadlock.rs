@@ -72,9 +72,9 @@ pub const MODEL: Model = Model {
     kind: "flow control",
     name: "deadlock",
     source: "cyclic buffer dependency (Guo et al. 2016, Hu et al. 2016)",
-    faithful: "a cycle of links, each paused without interruption for `deadlock_after` while frames that came by it wait for the next one; reported once, \
-               with its links",
-    simplified: "looked for at multiples of `deadlock_after`, so that one is seen between once and twice that time after it begins; nothing is done about it",
+    faithful: "a cycle of links, each paused without interruption for `deadlock_after` while frames that came over it wait for the next link of the \
+               cycle; each cycle is reported once, with its links",
+    simplified: "checked at multiples of `deadlock_after`, so a deadlock is reported between once and twice that time after it begins; nothing resolves it",
 };
 
 #[cfg(test)]

@@ -189,17 +189,19 @@ pub const MODELS: &[Model] = &[
         kind: "marking",
         name: "ecn step",
         source: "DCTCP (SIGCOMM 2010): mark when the instantaneous queue exceeds K",
-        faithful: "at enqueue or dequeue; `>` or `>=`; bytes or packets; frames that are not ECN-capable are dropped by the same rule, as WRED on switches does, unless told otherwise",
+        faithful: "at enqueue or dequeue; `>` or `>=`; bytes or packets; frames that are not ECN-capable are dropped by the same rule, as WRED on \
+                   switches does, unless `incapable` says otherwise",
         simplified: "per queue only (no pool or port marking)",
     },
     Model {
         kind: "marking",
         name: "red",
         source: "Floyd and Jacobson 1993; WRED of switches: linear from kmin to pmax at kmax, always above",
-        faithful: "instantaneous or averaged (idle time decays the average by (1-w)^m, or goes unseen); at enqueue or dequeue; marks independent, uniformly spaced by \
-                   p/(1-count*p), by ns-2's or ns-3's rules (wait of 1/p), or by one draw per mark as in Linux; gentle region up to 2*kmax; above, mark or drop",
-        simplified: "idle time runs from the end of the queue's last transmission; Linux has a table of \
-                     shifts for it; probabilities do not depend on a frame's size; no self-adapting pmax",
+        faithful: "instantaneous or averaged queue length (idle time decays the average by (1-w)^m, or is ignored); at enqueue or dequeue; marks \
+                   independent, uniformly spaced by p/(1-count*p), by ns-2's or ns-3's rules (wait of 1/p), or by one draw per mark as in Linux; gentle \
+                   region up to 2*kmax; above, mark or drop",
+        simplified: "idle time runs from the end of the queue's last transmission; Linux has a table of shifts for it; probabilities do not depend on a \
+                     frame's size; no self-adapting pmax",
     },
 ];
 

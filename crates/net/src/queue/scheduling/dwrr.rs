@@ -90,8 +90,9 @@ const MODEL: Model = Model {
     kind: "scheduling",
     name: "dwrr",
     source: "Shreedhar and Varghese, SIGCOMM 1995; SONiC SCHEDULER type DWRR",
-    faithful: "strict queues first, the highest before the others; the rest in a fixed circle, a queue's deficit growing by weight * quantum at each of its turns; what \
-               is left is carried while the queue is backlogged and lost when it empties; a queue that is held back keeps it and gets nothing",
+    faithful: "strict queues first, the highest before the others; the other queues in a fixed circle; at each turn a queue's deficit grows by weight * \
+               quantum; the rest of a deficit is kept while the queue is backlogged and lost when the queue empties; a paused queue keeps its deficit, \
+               which does not grow",
     simplified: "bytes without preamble and gap count; one level of scheduling: no groups of queues, no shapers (minimum and maximum rates)",
 };
 

@@ -23,6 +23,7 @@ const MODEL: Model = Model {
     kind: "scheduling",
     name: "ets",
     source: "IEEE 802.1Qaz (802.1Q clause 37): strict classes, then bandwidth in percent of what they leave",
-    faithful: "strict classes first; the others share the rest exactly as their percentages, and what one does not use goes to the others in the same ratio",
+    faithful: "strict classes first; the other classes share the remaining bandwidth exactly in proportion to their percentages; bandwidth that a class \
+               does not use goes to the others in the same proportion",
     simplified: "by deficit round robin (the standard leaves the algorithm open); no DCBX negotiation",
 };

@@ -71,6 +71,6 @@ pub const MODEL: Model = Model {
     kind: "transport",
     name: "datagram",
     source: "a constant-rate UDP source as used for background traffic",
-    faithful: "frames leave at exact multiples of payload/rate; nothing is acknowledged or repeated",
-    simplified: "no reaction to anything; a flow that lost a frame never finishes",
+    faithful: "frames leave at exact multiples of payload/rate; nothing is acknowledged or retransmitted",
+    simplified: "the sender reacts to nothing; a flow that lost a frame never finishes",
 };

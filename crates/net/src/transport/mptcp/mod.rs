@@ -39,6 +39,10 @@ pub const MODEL: Model = Model {
     kind: "transport",
     name: "mptcp",
     source: "RFC 8684; scheduler, opportunistic retransmission and penalisation as in the Linux implementation of MPTCP (mptcp_sched.c, v0.8x)",
-    faithful: "subflows that are TCPs of their own, of any congestion control or coupled; MP_CAPABLE, then MP_JOIN with its fourth segment after the first acknowledgement of data; ndiffports and fullmesh; mapping of data on subflows, acknowledgements of data, one receive window for the connection; lowest round trip, round robin and redundant scheduling; reinjection after a subflow's time-out; options' bytes on the wire",
-    simplified: "the destination's NIC is chosen by the hash that leads there, as ports would be; acknowledgements leave by the NIC at which data came; no ADD_ADDR, priorities or backup subflows, no checksum, no fallback to TCP; subflows close without further segments but one; no fast close; one flow per connection",
+    faithful: "each subflow is a complete TCP, with any congestion control or a coupled one; MP_CAPABLE, then MP_JOIN with its fourth segment after the \
+               first acknowledgement of data; ndiffports and fullmesh; mapping of data on subflows, acknowledgements of data, one receive window for the \
+               connection; lowest round trip, round robin and redundant scheduling; reinjection after a subflow's time-out; options' bytes on the wire",
+    simplified: "the hash of a subflow chooses the destination's NIC, as it would choose among ports; acknowledgements leave through the NIC at which the \
+                 data arrived; no ADD_ADDR, priorities or backup subflows, no checksum, no fallback to TCP; closing a subflow takes one segment; no fast \
+                 close; one flow per connection",
 };

@@ -26,7 +26,13 @@ pub struct Halves {
 pub const MODEL: Model = Model {
     kind: "transport",
     name: "nack",
-    source: "rate-based transfer with negative acknowledgements, as in Tsunami UDP (Meiss 2004), RBUDP (He et al. 2002) and UDT (draft-gg-udt-03): repetition of what is reported missing, at a fixed rate",
-    faithful: "segments leave at exact multiples of payload/rate, repetitions in the same pace and before new ones; a gap is reported at once, everything missing and the next segment expected at intervals; a segment is sent again if it is reported missing and one sent after it has arrived; the report that nothing is missing any more ends the flow; a lost tail or last report is found by a time-out with back-off",
-    simplified: "no set-up over another connection; no adaptation of the rate (UDT's and Tsunami's are not there); a report has room for three ranges, more take several frames; headers are those of the host's wire profile; frames are not ECN-capable; where frames overtake each other, a gap is reported that fills by itself, and is repeated",
+    source: "rate-based transfer with negative acknowledgements, as in Tsunami UDP (Meiss 2004), RBUDP (He et al. 2002) and UDT (draft-gg-udt-03): \
+             segments that the receiver reports missing are sent again, at a fixed rate",
+    faithful: "segments leave at exact multiples of payload/rate; retransmissions keep the same pace and take precedence over new segments; a gap is \
+               reported at once; at intervals the receiver reports all missing segments and the next expected one; a segment is sent again if it is \
+               reported missing and a later one has arrived; the report that nothing is missing ends the flow; a lost tail or last report is found by a \
+               time-out with back-off",
+    simplified: "no set-up over another connection; no adaptation of the rate (UDT's and Tsunami's are not there); a report holds three ranges, and more \
+                 ranges take several frames; headers are those of the host's wire profile; frames are not ECN-capable; if frames overtake each other, the \
+                 receiver reports a gap that would have filled without a retransmission, and the sender retransmits",
 };

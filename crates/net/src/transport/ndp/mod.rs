@@ -20,6 +20,13 @@ pub const MODEL: Model = Model {
     kind: "transport",
     name: "ndp",
     source: "Handley et al., SIGCOMM 2017; htsim (ndp.cpp)",
-    faithful: "a first window at the rate of the NIC, without a handshake; every frame is acknowledged, every header answered negatively, at once; each of them earns its flow a pull; a host's pulls leave at the rate of its link, flows in turn, with the answer itself if none waits; pulls are numbered, so that a lost one is made up for by the next; what was trimmed goes before new data; once a flow's last frame or header is there, no more pulls wait for it than segments are missing; each frame takes a path of its own",
-    simplified: "paths by a hash drawn anew for each frame (as htsim's rand, where its perm goes through all in turn); answers keep to one path and share the NIC's queue with data; no return to sender: lost headers and pulls are found by a time-out, after which everything outstanding is sent again, one by one as it is pulled; pulls that find nothing to send are kept for what turns out to be trimmed; no adaptation to oversubscribed fabrics",
+    faithful: "a first window at the rate of the NIC, without a handshake; the receiver acknowledges every frame and negatively acknowledges every \
+               trimmed header, at once; each arrival earns its flow a pull; a host's pulls leave at the rate of its link, flows in turn; if no pull \
+               waits, the answer itself is the pull; pulls are numbered, so the next pull replaces a lost one; trimmed segments take precedence over new \
+               data; once a flow's last frame or header has arrived, no more pulls wait for the flow than segments are missing; each frame takes its own \
+               path",
+    simplified: "paths by a hash drawn anew for each frame (as htsim's rand, where its perm goes through all in turn); the frames of the receiver keep to \
+                 one path and share the NIC's queue with data; no return to sender: lost headers and pulls are found by a time-out, after which \
+                 everything outstanding is sent again, one by one as it is pulled; a pull that finds nothing to send is kept for segments that turn out \
+                 to be trimmed; no adaptation to oversubscribed fabrics",
 };

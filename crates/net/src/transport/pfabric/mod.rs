@@ -31,6 +31,10 @@ pub const MODEL: Model = Model {
     kind: "transport",
     name: "pfabric",
     source: "Alizadeh et al., SIGCOMM 2013, section 4.2; the authors' ns-2 code (pFabric.patch)",
-    faithful: "data carry what remains of the flow, by what is neither acknowledged nor SACKed at the moment of sending; the window is counted from the first hole; no fast retransmit; a fixed time-out without estimation or back-off, after which the window is one segment and the holes go first; probes after so many time-outs in a row until anything is heard; one connection for each pair of hosts, and more where it is busy, which keep their threshold",
-    simplified: "a probe carries no data (in ns-2 one byte); SACKed segments are never sent again (ns-2 can repeat some after a time-out); estimated time-outs by RFC 6298 in picoseconds, not ticks",
+    faithful: "data frames carry the remaining size of the flow: its bytes that are neither acknowledged nor SACKed when the frame is sent; the window is \
+               counted from the first hole; no fast retransmit; a fixed time-out without estimation or back-off, after which the window is one segment \
+               and holes are sent first; after `probe_after` time-outs in a row the sender only probes until it hears anything; one connection for each \
+               pair of hosts, and further ones if it is busy, which keep their slow start threshold",
+    simplified: "a probe carries no data (in ns-2 one byte); SACKed segments are never sent again (ns-2 can repeat some after a time-out); estimated \
+                 time-outs follow RFC 6298 in picoseconds instead of ticks",
 };

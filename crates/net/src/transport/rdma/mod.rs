@@ -34,20 +34,20 @@ pub const REPS: Model = Model {
     kind: "balance",
     name: "reps",
     source: "recycled entropies, the default sprayer of Ultra Ethernet's simulator (uet-htsim, uec_mp.cpp)",
-    faithful: "`entropy = \"reps\"` of a transport of kind `rdma`: every frame has an entropy of its own, by which switches hash; acknowledgements go by it too and bring \
-               back those of frames that came unmarked; of the last 8 the oldest that was not used again is, once, otherwise one is drawn; `freeze`: after a time-out \
-               those kept are used in turn for a while, then 16 frames draw theirs",
-    simplified: "over IRN or go-back-N, which take what is overtaken for lost, instead of Ultra Ethernet's transport with packet trimming; entropies have 32 bits \
-                 instead of 16",
+    faithful: "`entropy = \"reps\"` of a transport of kind `rdma`: every frame has an entropy of its own, by which switches hash; acknowledgements go by \
+               it too and bring back those of frames that came unmarked; of the last 8 the oldest that was not used again is, once, otherwise one is \
+               drawn; `freeze`: after a time-out those kept are used in turn for a while, then 16 frames draw theirs",
+    simplified: "the transport is IRN or go-back-N, which treat overtaken frames as lost, instead of Ultra Ethernet's transport with packet trimming; \
+                 entropies have 32 bits instead of 16",
 };
 
 pub const MODEL: Model = Model {
     kind: "transport",
     name: "rdma",
     source: "InfiniBand (RoCEv2); go-back-N as in HPCC's and ConWeave's ns-3; IRN: Mittal et al., SIGCOMM 2018",
-    faithful: "a queue pair per flow, paced, taking turns at the NIC with what the NIC has to acknowledge first; every frame is acknowledged; go-back-N with \
-               NACKs, or IRN's selective repeat with its window of a bandwidth-delay product and two time-outs; notifications in the acknowledgement or in \
-               frames of their own; modes lossless, irn, irn_pfc, gbn_no_pfc and semi_lossless",
-    simplified: "one message per queue pair, open from the start; frames that other transports have put into the same NIC go before all queue pairs; \
-                 a congestion notification packet is as long as an acknowledgement; windows apply to go-back-N",
+    faithful: "one paced queue pair per flow; queue pairs take turns at the NIC, whose acknowledgements take precedence; every frame is acknowledged; \
+               go-back-N with NACKs, or IRN's selective repeat with its window of a bandwidth-delay product and two time-outs; notifications in the \
+               acknowledgement or in frames of their own; modes lossless, irn, irn_pfc, gbn_no_pfc and semi_lossless",
+    simplified: "one message per queue pair, open from the start; frames of other transports at the same NIC take precedence over all queue pairs; a \
+                 congestion notification packet is as long as an acknowledgement; windows apply to go-back-N",
 };

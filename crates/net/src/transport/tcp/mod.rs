@@ -56,7 +56,16 @@ pub struct Halves {
 pub const MODEL: Model = Model {
     kind: "transport",
     name: "tcp",
-    source: "RFC 5681, 6582, 6675, 6298, 6937, 8985, 5682, 3522, 3168, 8257; details as Linux 6.12 where the RFCs leave them open. `stack = \"linux\"` (the default, with CUBIC) has Linux's parts and settings, `\"basic\"` the fewest parts, for closed forms, `\"ns3\"` ns-3's manner",
-    faithful: "slow start, congestion avoidance, limited transmit, SACK scoreboard, RACK and tail loss probes, proportional rate reduction, F-RTO and undo by timestamps, time-out with back-off on kernel ticks, window validation and idle restart, quick, delayed and compressed acknowledgements, ECN with its negotiation and fallback, handshake, persistent connections, receive buffers with auto-tuning by timestamps' round trips, and readers that stall, pacing, bursts of segmentation offload, small queues at the sender's own transmitter, cached thresholds",
-    simplified: "one direction of data; segments are whole (a flow's last may be short); a FIN rides on the last segment; no undo by duplicate SACKs and no growth of the reordering window by them; no option but timestamps takes room; acknowledgements are compressed by the handshake's round trip; small queues reckon with a transmitter that sends in the order of arrival and is not paused; a sender never gives up",
+    source: "RFC 5681, 6582, 6675, 6298, 6937, 8985, 5682, 3522, 3168, 8257; details as Linux 6.12 where the RFCs leave them open. `stack = \"linux\"` \
+             (the default, with CUBIC) has Linux's parts and settings, `\"basic\"` the fewest parts, for comparison with closed forms, `\"ns3\"` those of \
+             ns-3",
+    faithful: "slow start, congestion avoidance, limited transmit, SACK scoreboard, RACK and tail loss probes, proportional rate reduction, F-RTO and \
+               undo by timestamps, time-out with back-off on kernel ticks, window validation and idle restart, quick, delayed and compressed \
+               acknowledgements, ECN with its negotiation and fallback, handshake, persistent connections, receive buffers with auto-tuning by \
+               timestamps' round trips, and readers that stall, pacing, bursts of segmentation offload, small queues at the sender's own transmitter, \
+               cached thresholds",
+    simplified: "one direction of data; all segments are full except the last of a flow; the FIN is part of the last segment; duplicate SACKs neither \
+                 undo a reduction nor widen the reordering window; timestamps are the only option that takes bytes; the handshake's round trip sets the \
+                 compression of acknowledgements; small queues assume a transmitter that sends in the order of arrival and is not paused; a sender never \
+                 gives up",
 };

@@ -111,9 +111,9 @@ pub const MODEL: Model = Model {
     kind: "buffer",
     name: "conweave",
     source: "conweave-project/conweave-ns3 switch-mmu.cc (from TLT-RDMA's, after Broadcom's MMU)",
-    faithful: "egress first, then ingress; headroom is used only once the whole ingress pool is full; PAUSE is repeated with every frame that finds cause; \
-               only the group of the frame that left is looked at for RESUME",
-    simplified: "priority group = priority; priorities that bypass the MMU there (0) do so here where the scenario says so",
+    faithful: "egress first, then ingress; headroom is used only once the whole ingress pool is full; every further frame that exceeds the threshold \
+               repeats the PAUSE; a departing frame can resume only its own group",
+    simplified: "priority group = priority; priority 0, which bypasses the MMU in that simulator, does so only if the scenario asks for it",
 };
 
 #[cfg(test)]

@@ -84,7 +84,7 @@ pub const MODEL: Model = Model {
     kind: "buffer",
     name: "hpcc",
     source: "alibaba-edu/High-Precision-Congestion-Control switch-mmu.cc",
-    faithful: "threshold (memory less headroom, reserves and shared use) >> shift, shift 3 at the hosts' rate and one less per doubling; no egress admission; \
-               only the group of the frame that left is looked at for RESUME",
+    faithful: "threshold (memory less headroom, reserves and shared use) >> shift, shift 3 at the hosts' rate and one less per doubling; no egress \
+               admission; a departing frame can resume only its own group",
     simplified: "priority group = priority",
 };

@@ -144,7 +144,8 @@ pub const MODEL: Model = Model {
     name: "sonic",
     source: "SONiC's buffer pools and profiles (SAI); thresholds and headroom as in TU Berlin's ns-3 switch-mmu.cc, model \"sonic\"",
     faithful: "ingress pool, egress pool of lossy queues, dynamic thresholds, reserves, headroom per port and priority and in a shared pool, xon and \
-               xon_offset; lossless frames are lost only when the headroom overflows; cells or bytes; a paused group is looked at whenever memory is freed",
+               xon_offset; lossless frames are lost only when the headroom overflows; cells or bytes; whenever memory is freed, every paused group is \
+               checked for RESUME",
     simplified: "priority group = priority; lossless queues are not limited at egress (SONiC's profile has the whole pool); no admission by colour, no \
                  multicast pool; PAUSE frames take no memory",
 };
